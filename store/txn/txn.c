@@ -2,6 +2,7 @@
 #include "store/txn/txn_internal.h"
 
 #include "store/access.h"
+#include "store/txn/txn_aside.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 #include "store/txn/expiry_log.h"
@@ -33,6 +34,7 @@ static bool writes_log_now(const struct txn *txn)
 
 static void end_call(struct txn *txn)
 {
+    if (txn->asides != NULL) txn_aside_return(txn);
     if (txn->expiry_log != NULL && writes_log_now(txn)) expiry_log_write(txn);
     if (txn->note_count > 0) txn_policy_end(txn);
     while (txn->emptied_count > 0) {

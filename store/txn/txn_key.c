@@ -3,11 +3,13 @@
 #include "store/access.h"
 #include "store/policy_progress.h"
 #include "store/txn/expiry_log.h"
+#include "store/txn/txn_aside.h"
+#include "store/txn/txn_internal.h"
 #include "store/walk.h"
 
 static bool is_expired(const struct txn *txn, const struct entry *entry)
 {
-    return txn->origin != FROM_REPLAY && entry_expired(txn->ks, entry, txn->now);
+    return !txn_replays(txn) && entry_expired(txn->ks, entry, txn->now);
 }
 
 /* Removes expired members, announces elements that are due. NULL: the last member expired, and the
@@ -20,10 +22,15 @@ static struct entry *settle_inside(struct txn *txn, struct entry *entry)
         return entry;
     }
     if (entry->object.type == TYPE_STREAM) {
+        if (txn->no_purge) return entry; /* commands begin at the first entry that is alive */
         txn_stream_purge(txn, entry, txn->now, SIZE_MAX);
         return entry;
     }
     if (txn->no_expiry && object_all_expired(&entry->object, txn->now)) return NULL;
+    if (txn->no_purge) {
+        txn_aside_take(txn, entry);
+        return entry;
+    }
     /* Also with no_expiry: a read must not see expired members. */
     txn_member_purge(txn, &entry, txn->now, SIZE_MAX);
     return entry;
@@ -67,8 +74,7 @@ static struct entry *settle_entry(struct txn *txn, struct entry *entry)
 struct entry *txn_peek(struct txn *txn, struct bytes key)
 {
     struct entry *entry = keyspace_find(txn->ks, key);
-    bool has_expired =
-        due_at_come(keyspace_next_due(txn->ks), txn->now) && txn->origin != FROM_REPLAY;
+    bool has_expired = due_at_come(keyspace_next_due(txn->ks), txn->now) && !txn_replays(txn);
     return entry != NULL && has_expired ? settle_entry(txn, entry) : entry;
 }
 
@@ -106,8 +112,7 @@ struct entry *txn_read(struct txn *txn, struct bytes key)
 static struct entry *find_alive(const struct txn *txn, const struct keyspace *ks, struct bytes key)
 {
     struct entry *entry = keyspace_find(ks, key);
-    bool is_expired =
-        entry != NULL && txn->origin != FROM_REPLAY && entry_expired(ks, entry, txn->now);
+    bool is_expired = entry != NULL && !txn_replays(txn) && entry_expired(ks, entry, txn->now);
     return is_expired ? NULL : entry;
 }
 
@@ -174,7 +179,7 @@ void txn_key_drop(struct txn *txn, struct entry *entry, enum event event)
 
 bool txn_key_expire(struct txn *txn, struct entry *entry, msec at)
 {
-    if (instant_past(at, txn->now) && txn->origin != FROM_REPLAY) {
+    if (instant_past(at, txn->now) && !txn_replays(txn)) {
         txn_key_drop(txn, entry, EVENT_DEL);
         return false;
     }
@@ -200,8 +205,7 @@ bool txn_key_persist(struct txn *txn, struct entry *entry)
 static bool vacate_key(struct txn *txn, struct bytes key)
 {
     struct entry *old = keyspace_find(txn->ks, key);
-    if (old != NULL && due_at_come(keyspace_next_due(txn->ks), txn->now) &&
-        txn->origin != FROM_REPLAY) {
+    if (old != NULL && due_at_come(keyspace_next_due(txn->ks), txn->now) && !txn_replays(txn)) {
         bool is_expired = instant_expired(entry_expires_at(txn->ks, old), txn->now);
         if (is_expired || old->object.type == TYPE_DEHYDRATOR)
             old = settle_entry(txn, old);

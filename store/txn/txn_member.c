@@ -45,7 +45,7 @@ enum member_fate txn_member_expire(struct txn *txn, struct entry *entry, struct 
 {
     msec old;
     if (!object_member_deadline(&entry->object, member, &old)) return MEMBER_MISSING;
-    if (!instant_past(at, txn->now) || txn->origin == FROM_REPLAY) {
+    if (!instant_past(at, txn->now) || txn_replays(txn)) {
         set_member_deadline(txn, entry, member, at, words[entry->object.type].on_expire);
         return MEMBER_EXPIRY_SET;
     }

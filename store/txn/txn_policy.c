@@ -50,7 +50,7 @@ void txn_policy_set(struct txn *txn, struct bytes name, const struct policy *pol
 {
     end_before_change(txn);
     struct policy next = *policy;
-    if (txn->origin != FROM_REPLAY) {
+    if (!txn_replays(txn)) {
         const struct policy *old = policies_get(&txn->store->policies, name);
         if (old != NULL && policy_equal(old, policy)) return;
         bool was_pending = old != NULL && old->pending;

@@ -14,7 +14,7 @@ static msec purged_by(const struct txn *txn, const struct entry *entry)
 
 static bool has_expired(const struct txn *txn, const struct entry *entry)
 {
-    return txn->origin != FROM_REPLAY && due_at_come(keyspace_next_due(txn->ks), txn->now) &&
+    return !txn_replays(txn) && due_at_come(keyspace_next_due(txn->ks), txn->now) &&
            entry->object.has_expiry && entry->object.type != TYPE_DEHYDRATOR;
 }
 
@@ -56,7 +56,7 @@ static size_t purge_some(struct txn *txn, struct entry **entry, size_t limit)
 static const struct policy *exceeded_policy(const struct txn *txn, const struct entry *entry)
 {
     const struct policies *policies = &txn->store->policies;
-    if (policies->limits == 0 || txn->no_expiry || txn->origin == FROM_REPLAY) return NULL;
+    if (policies->limits == 0 || txn->no_expiry || txn_replays(txn)) return NULL;
     if (!type_is_cut(entry->object.type)) return NULL;
     const struct policy *policy = policies_of(policies, entry_key(entry), NULL);
     bool exceeds =

@@ -89,7 +89,7 @@ static void put_restored(struct call *call, const struct restore *how, struct ob
                          msec at)
 {
     struct txn *txn = call->txn;
-    if (instant_past(at, txn->now) && txn->origin != FROM_REPLAY) {
+    if (instant_past(at, txn->now) && !txn_replays(txn)) {
         struct entry *old = txn_find(txn, call->argv[1]);
         object_free(&object);
         if (old != NULL) txn_key_drop(txn, old, EVENT_DEL);

@@ -1,0 +1,52 @@
+/* txn_aside: see txn_aside.h. The key's agenda node stays as it is: what it is armed for comes
+ * back. */
+#include "store/txn/txn_aside.h"
+
+#include "store/mem/mem.h"
+#include "store/walk.h"
+
+struct txn_aside {
+    struct txn_aside *next;
+    struct entry *entry;
+    struct object members; /* of the entry's type */
+};
+
+/* The effect that would add the member as it is. */
+static struct effect effect_of(const struct object *object, struct bytes member, msec at)
+{
+    struct effect effect = { .a = member, .at = at };
+    if (object->type == TYPE_HASH) hash_get(object->hash, member, &effect.b);
+    if (object->type == TYPE_ZSET) zset_score(object->zset, member, &effect.score);
+    return effect;
+}
+
+void txn_aside_take(struct txn *txn, struct entry *entry)
+{
+    struct object *object = &entry->object;
+    struct txn_aside *aside = mem_alloc(sizeof(*aside));
+    *aside = (struct txn_aside){ txn->asides, entry, object_new(object->type) };
+    txn->asides = aside;
+    struct bytes member;
+    msec at;
+    while (object_member_first(object, &member, &at) && instant_expired(at, txn->now)) {
+        struct effect effect = effect_of(object, member, at);
+        walk_put(&aside->members, &effect);
+        object_member_remove(object, member);
+    }
+}
+
+static void put_back(void *ctx, struct effect *effect)
+{
+    walk_put(ctx, effect);
+}
+
+void txn_aside_return(struct txn *txn)
+{
+    while (txn->asides != NULL) {
+        struct txn_aside *aside = txn->asides;
+        txn->asides = aside->next;
+        walk_object(&aside->members, put_back, &aside->entry->object);
+        object_free(&aside->members);
+        mem_free(aside);
+    }
+}

@@ -1,0 +1,132 @@
+/* Tests of txn_aside: reads of a replica hide expired members and change nothing. */
+#include "store/txn/txn.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/support/suite.h"
+#include "tests/support/world.h"
+
+enum { MEMBERS = 500, STEP = 10 };
+
+static struct world world;
+
+static struct bytes member_of(int i)
+{
+    static char name[32];
+    return bytes_of(name, (size_t)snprintf(name, sizeof(name), "member-%03d", i));
+}
+
+/* Each second member has a deadline: 1000000 + i * STEP. */
+static msec deadline_of(int i)
+{
+    return i % 2 == 0 ? NEVER : 1000000 + i * STEP;
+}
+
+static void fill(struct txn *txn, enum type type, const char *key, int count)
+{
+    struct entry *entry = txn_create(txn, text(key), type);
+    for (int i = 0; i < count; i++) {
+        struct lifetime life = { LIFE_SET, deadline_of(i) };
+        double score = i;
+        if (type == TYPE_SET) txn_set_add(txn, entry, member_of(i), life);
+        if (type == TYPE_HASH)
+            txn_hash_put(txn, entry, member_of(i), text("value"), &(struct hput){ .life = life });
+        if (type == TYPE_ZSET)
+            txn_zset_put(txn, entry, member_of(i), &score, &(struct zput){ .life = life });
+    }
+}
+
+static void setup(void)
+{
+    static const enum type types[] = { TYPE_SET, TYPE_HASH, TYPE_ZSET };
+    char key[16];
+    world_init(&world);
+    for (int i = 0; i < 3; i++) {
+        struct txn *txn = world_begin(&world);
+        snprintf(key, sizeof(key), "small-%u", types[i]);
+        fill(txn, types[i], key, 8);
+        snprintf(key, sizeof(key), "large-%u", types[i]);
+        fill(txn, types[i], key, MEMBERS);
+        world_commit(&world);
+    }
+    world_forget(&world);
+}
+
+static struct txn *begin_read(void)
+{
+    struct txn *txn = world_begin(&world);
+    txn->no_expiry = txn->no_purge = true;
+    return txn;
+}
+
+static void expect_alive(struct txn *txn, enum type type, const char *size, int count)
+{
+    char key[16];
+    snprintf(key, sizeof(key), "%s-%u", size, type);
+    struct entry *entry = txn_find(txn, text(key));
+    ck_assert_ptr_nonnull(entry);
+    size_t alive = 0;
+    for (int i = 0; i < count; i++) {
+        msec at;
+        bool there = object_member_deadline(&entry->object, member_of(i), &at);
+        ck_assert_int_eq(there, !instant_expired(deadline_of(i), world.now));
+        alive += there;
+    }
+    ck_assert_uint_eq(object_count(&entry->object), alive);
+    object_check(&entry->object);
+}
+
+START_TEST(expired_members_are_hidden_and_come_back)
+{
+    setup();
+    struct digest before = store_digest(world.store, 1000000);
+    static const int shifts[] = { 1, STEP, STEP + 1, 5 * STEP, MEMBERS / 2 * STEP, MEMBERS * STEP };
+    for (size_t i = 0; i < sizeof(shifts) / sizeof(shifts[0]); i++) {
+        world.now = 1000000 + shifts[i];
+        struct txn *txn = begin_read();
+        for (enum type type = TYPE_SET; type <= TYPE_ZSET; type++) {
+            expect_alive(txn, type, "small", 8);
+            expect_alive(txn, type, "large", MEMBERS);
+            expect_alive(txn, type, "large", MEMBERS);
+        }
+        world_commit(&world);
+        struct digest after = store_digest(world.store, 1000000);
+        ck_assert_uint_eq(before.high, after.high);
+        ck_assert_uint_eq(before.low, after.low);
+    }
+    ck_assert_uint_eq(world.effect_count, 0);
+    world_drop(&world);
+}
+END_TEST
+
+START_TEST(a_key_whose_members_all_expired_is_hidden)
+{
+    setup();
+    struct txn *txn = world_begin(&world);
+    struct entry *entry = txn_create(txn, text("k"), TYPE_SET);
+    txn_set_add(txn, entry, text("a"), (struct lifetime){ LIFE_SET, 1000005 });
+    world_commit(&world);
+    world.now = 1000006;
+    world_forget(&world);
+    txn = begin_read();
+    ck_assert_ptr_null(txn_find(txn, text("k")));
+    world_commit(&world);
+    world.now = 1000005;
+    txn = begin_read();
+    ck_assert_ptr_nonnull(txn_find(txn, text("k")));
+    world_commit(&world);
+    ck_assert_uint_eq(world.effect_count, 0);
+    world_drop(&world);
+}
+END_TEST
+
+Suite *test_suite(void)
+{
+    const TTest *const tests[] = {
+        expired_members_are_hidden_and_come_back,
+        a_key_whose_members_all_expired_is_hidden,
+        NULL,
+    };
+    return suite_of("txn_aside", tests);
+}
