@@ -42,6 +42,8 @@ ROOMS = (
      "conf proto/resp server/base server/call store/*"),
     ("server/persist/format", "journal records, snapshots, the manifest; tools link this",
      "conf proto/base proto/resp store/*"),
+    ("server/replica/stream", "the replication stream: its text, and its last bytes",
+     "proto/base server/persist/format store/*"),
     ("server/persist/import", "reads Redis' files as effects",
      "proto/base proto/rdb server/persist/format store/*"),
     ("server/persist", "journal, snapshots, loading: when to write, and the processes that do",

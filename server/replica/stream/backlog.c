@@ -1,0 +1,135 @@
+/* backlog: see backlog.h. A ring of pointers to chunks. */
+#include "server/replica/stream/backlog.h"
+
+#include <string.h>
+
+#include "store/base/ensure.h"
+#include "store/mem/mem.h"
+
+enum {
+    CHUNK = 64 * 1024,
+    RING_MIN = 16, /* a power of two, as every size of the ring */
+};
+
+struct backlog {
+    char **ring;         /* chunk n is in slot n % size, for first <= n < first + count */
+    uint64_t first;      /* number of the first chunk: its bytes begin at first * CHUNK + shift */
+    size_t count, size;  /* chunks; slots */
+    uint64_t shift;      /* offset of the first byte of chunk 0 */
+    uint64_t begin, end; /* offsets */
+};
+
+struct backlog *backlog_new(void)
+{
+    return mem_zalloc(sizeof(struct backlog));
+}
+
+static void drop_chunks(struct backlog *backlog)
+{
+    for (; backlog->count > 0; backlog->count--, backlog->first++)
+        mem_free(backlog->ring[backlog->first % backlog->size]);
+}
+
+void backlog_free(struct backlog *backlog)
+{
+    if (backlog == NULL) return;
+    drop_chunks(backlog);
+    mem_free(backlog->ring);
+    mem_free(backlog);
+}
+
+void backlog_restart(struct backlog *backlog, uint64_t offset)
+{
+    drop_chunks(backlog);
+    backlog->first = 0;
+    backlog->shift = backlog->begin = backlog->end = offset;
+}
+
+static void grow_ring(struct backlog *backlog)
+{
+    size_t size = backlog->size > 0 ? 2 * backlog->size : RING_MIN;
+    char **ring = mem_alloc(size * sizeof(*ring));
+    for (uint64_t n = backlog->first; n < backlog->first + backlog->count; n++)
+        ring[n % size] = backlog->ring[n % backlog->size];
+    mem_free(backlog->ring);
+    backlog->ring = ring;
+    backlog->size = size;
+}
+
+static void add_chunk(struct backlog *backlog)
+{
+    if (backlog->count == backlog->size) grow_ring(backlog);
+    backlog->ring[(backlog->first + backlog->count++) % backlog->size] = mem_alloc(CHUNK);
+}
+
+static char *place_of(const struct backlog *backlog, uint64_t offset)
+{
+    uint64_t at = offset - backlog->shift;
+    return backlog->ring[at / CHUNK % backlog->size] + at % CHUNK;
+}
+
+static size_t left_in_chunk(const struct backlog *backlog, uint64_t offset)
+{
+    return CHUNK - (size_t)((offset - backlog->shift) % CHUNK);
+}
+
+void backlog_append(struct backlog *backlog, const void *data, size_t len)
+{
+    const char *from = data;
+    while (len > 0) {
+        uint64_t chunks = (backlog->end - backlog->shift) / CHUNK;
+        if (chunks == backlog->first + backlog->count) add_chunk(backlog);
+        size_t room = left_in_chunk(backlog, backlog->end), part = len < room ? len : room;
+        memcpy(place_of(backlog, backlog->end), from, part);
+        backlog->end += part;
+        from += part;
+        len -= part;
+    }
+}
+
+void backlog_trim(struct backlog *backlog, uint64_t before)
+{
+    if (before > backlog->end) before = backlog->end;
+    while (backlog->count > 0 && (backlog->first + 1) * CHUNK + backlog->shift <= before) {
+        mem_free(backlog->ring[backlog->first % backlog->size]);
+        backlog->first++;
+        backlog->count--;
+        backlog->begin = backlog->first * CHUNK + backlog->shift;
+    }
+}
+
+uint64_t backlog_begin(const struct backlog *backlog)
+{
+    return backlog->begin;
+}
+
+uint64_t backlog_end(const struct backlog *backlog)
+{
+    return backlog->end;
+}
+
+struct bytes backlog_view(const struct backlog *backlog, uint64_t offset)
+{
+    ensure(offset >= backlog->begin && offset <= backlog->end, "offset %llu of %llu to %llu",
+           (unsigned long long)offset, (unsigned long long)backlog->begin,
+           (unsigned long long)backlog->end);
+    if (offset == backlog->end) return bytes_of("", 0);
+    size_t room = left_in_chunk(backlog, offset);
+    uint64_t len = backlog->end - offset;
+    return bytes_of(place_of(backlog, offset), len < room ? (size_t)len : room);
+}
+
+size_t backlog_bytes(const struct backlog *backlog)
+{
+    return sizeof(*backlog) + backlog->size * sizeof(*backlog->ring) + backlog->count * CHUNK;
+}
+
+void backlog_check(const struct backlog *backlog)
+{
+    ensure(backlog->begin <= backlog->end, "begin %llu, end %llu",
+           (unsigned long long)backlog->begin, (unsigned long long)backlog->end);
+    ensure(backlog->count <= backlog->size, "%zu of %zu chunks", backlog->count, backlog->size);
+    uint64_t room = (backlog->first + backlog->count) * CHUNK + backlog->shift;
+    ensure(backlog->end <= room && room - backlog->end <= CHUNK, "end %llu of %llu",
+           (unsigned long long)backlog->end, (unsigned long long)room);
+}

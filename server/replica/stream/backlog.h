@@ -1,0 +1,35 @@
+/* backlog: the last bytes of the replication stream, shared by all replicas. Depends on memory
+ * only.
+ *
+ * Each byte has an offset; offsets only grow. Bytes lie in chunks of equal size, so that the chunk
+ * of an offset is found in O(1), and a replica that lags costs no memory of its own: it has an
+ * offset in here. Whoever owns the backlog decides how much is kept (backlog_trim). */
+#ifndef SERVER_REPLICA_STREAM_BACKLOG_H
+#define SERVER_REPLICA_STREAM_BACKLOG_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/base/bytes.h"
+
+struct backlog;
+
+struct backlog *backlog_new(void);
+void backlog_free(struct backlog *backlog);
+
+/* Empties it; the next byte gets this offset. */
+void backlog_restart(struct backlog *backlog, uint64_t offset);
+void backlog_append(struct backlog *backlog, const void *data, size_t len);
+/* Forgets whole chunks that lie before this offset. O(chunks forgotten) */
+void backlog_trim(struct backlog *backlog, uint64_t before);
+
+uint64_t backlog_begin(const struct backlog *backlog); /* offset of the first byte kept */
+uint64_t backlog_end(const struct backlog *backlog);   /* offset of the next byte */
+/* The bytes from this offset (begin <= offset <= end) to the end of its chunk, borrowed until the
+ * next trim or restart; empty at the end. O(1) */
+struct bytes backlog_view(const struct backlog *backlog, uint64_t offset);
+size_t backlog_bytes(const struct backlog *backlog); /* memory */
+
+void backlog_check(const struct backlog *backlog);
+
+#endif

@@ -1,0 +1,176 @@
+/* feed: see feed.h. Collects the text of a unit, with a mark where known and unknown commands
+ * alternate, and copies it into the backlog when the transaction commits. */
+#include "server/replica/stream/feed.h"
+
+#include <string.h>
+
+#include "proto/base/number.h"
+#include "proto/base/outbuf.h"
+#include "server/persist/format/effect_text.h"
+#include "store/mem/mem.h"
+
+#define EMPTY_LINE LIT("\r\n")
+#define MULTI      LIT("*1\r\n$5\r\nMULTI\r\n")
+#define EXEC       LIT("*1\r\n$4\r\nEXEC\r\n")
+
+enum { PIECES = 16, RUNS_MIN = 8 };
+
+/* Consecutive commands that Redis knows, or does not. */
+struct run {
+    bool known;
+    uint64_t commands;
+    size_t len; /* bytes of text */
+};
+
+struct feed {
+    struct backlog *backlog;
+    struct outbuf text; /* of the unit so far */
+    struct effect_writer writer;
+    struct run *runs; /* the last one is open: its counts are taken when it ends */
+    size_t count, cap;
+    uint64_t commands_before; /* of the writer, and bytes of text, */
+    size_t len_before;        /* when the open run began */
+};
+
+struct feed *feed_new(struct backlog *backlog)
+{
+    struct feed *feed = mem_zalloc(sizeof(*feed));
+    feed->backlog = backlog;
+    outbuf_init(&feed->text);
+    effect_writer_init(&feed->writer, &feed->text);
+    return feed;
+}
+
+void feed_free(struct feed *feed)
+{
+    if (feed == NULL) return;
+    outbuf_drop(&feed->text);
+    mem_free(feed->runs);
+    mem_free(feed);
+}
+
+/* ---- a unit ---------------------------------------------------------------------------------- */
+
+static void end_run(struct feed *feed)
+{
+    effect_writer_end(&feed->writer);
+    if (feed->count == 0) return;
+    struct run *run = &feed->runs[feed->count - 1];
+    run->commands = feed->writer.commands - feed->commands_before;
+    run->len = feed->text.len - feed->len_before;
+}
+
+static void begin_run(struct feed *feed, bool known)
+{
+    end_run(feed);
+    if (feed->count == feed->cap) {
+        feed->cap = feed->cap > 0 ? 2 * feed->cap : RUNS_MIN;
+        feed->runs = mem_realloc(feed->runs, feed->cap * sizeof(*feed->runs));
+    }
+    feed->runs[feed->count++] = (struct run){ .known = known };
+    feed->commands_before = feed->writer.commands;
+    feed->len_before = feed->text.len;
+}
+
+static void put(struct feed *feed, const struct effect *effect)
+{
+    bool known = effect_text_is_redis(effect);
+    if (feed->count == 0 || feed->runs[feed->count - 1].known != known) begin_run(feed, known);
+    effect_writer_put(&feed->writer, effect);
+}
+
+/* The effect that sets the deadline of what this one adds; EFFECT_NONE: it adds no deadline. */
+static enum effect_kind expire_kind(const struct effect *effect)
+{
+    if (effect->at == NEVER) return EFFECT_NONE;
+    switch (effect->kind) {
+    case EFFECT_SET_ADD: return EFFECT_SET_EXPIRE;
+    case EFFECT_HASH_PUT: return EFFECT_HASH_EXPIRE;
+    case EFFECT_ZSET_PUT: return EFFECT_ZSET_EXPIRE;
+    default: return EFFECT_NONE;
+    }
+}
+
+void feed_effect(struct feed *feed, const struct effect *effect)
+{
+    if (effect->kind == EFFECT_NONE) return;
+    enum effect_kind expire = expire_kind(effect);
+    struct effect part = *effect;
+    if (expire != EFFECT_NONE) part.at = NEVER;
+    put(feed, &part);
+    if (expire == EFFECT_NONE) return;
+    part.kind = expire;
+    part.at = effect->at;
+    put(feed, &part);
+}
+
+/* ---- into the backlog ------------------------------------------------------------------------ */
+
+static void append(struct feed *feed, struct bytes text)
+{
+    backlog_append(feed->backlog, text.data, text.len);
+}
+
+/* Moves the first `len` bytes of the unit's text. */
+static void append_text(struct feed *feed, size_t len)
+{
+    struct iovec pieces[PIECES];
+    while (len > 0) {
+        size_t moved = 0;
+        int count = outbuf_peek(&feed->text, pieces, PIECES);
+        for (int i = 0; i < count && moved < len; i++) {
+            size_t left = len - moved;
+            size_t part = pieces[i].iov_len < left ? pieces[i].iov_len : left;
+            backlog_append(feed->backlog, pieces[i].iov_base, part);
+            moved += part;
+        }
+        outbuf_consume(&feed->text, moved);
+        len -= moved;
+    }
+}
+
+static void append_run(struct feed *feed, const struct run *run)
+{
+    bool multi = run->known && run->commands > 1;
+    if (multi) append(feed, MULTI);
+    append_text(feed, run->len);
+    if (multi) append(feed, EXEC);
+}
+
+void feed_commit(struct feed *feed)
+{
+    if (feed->count == 0) return;
+    end_run(feed);
+    bool bracket = feed->count > 1 || (!feed->runs[0].known && feed->runs[0].commands > 1);
+    if (bracket) append(feed, EMPTY_LINE);
+    for (size_t i = 0; i < feed->count; i++)
+        append_run(feed, &feed->runs[i]);
+    if (bracket) append(feed, EMPTY_LINE);
+    feed->count = 0;
+}
+
+static void append_header(struct feed *feed, char type, size_t value)
+{
+    char text[NUMBER_INT64_MAX_CHARS + 3];
+    size_t len = 0;
+    text[len++] = type;
+    len += number_print_uint64(text + len, value);
+    text[len++] = '\r';
+    text[len++] = '\n';
+    backlog_append(feed->backlog, text, len);
+}
+
+void feed_command(struct feed *feed, const struct bytes *words, int count)
+{
+    append_header(feed, '*', (size_t)count);
+    for (int i = 0; i < count; i++) {
+        append_header(feed, '$', words[i].len);
+        append(feed, words[i]);
+        append(feed, EMPTY_LINE);
+    }
+}
+
+void feed_restart(struct feed *feed)
+{
+    effect_writer_restart(&feed->writer);
+}

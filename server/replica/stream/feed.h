@@ -1,0 +1,38 @@
+/* feed: turns transactions into the replication stream. Depends on effects' text; knows no replica.
+ *
+ * The stream is one for all replicas: commands of Redis 7.0 wherever it has one for the effect,
+ * else commands of this server (effect_text.h). A stock Redis follows the same stream: it ignores a
+ * command that it does not know, but would lose a whole MULTI with one inside. So a transaction is
+ * written as
+ *
+ *     one command                                     as it is
+ *     several, all known to Redis 7.0                 MULTI, the commands, EXEC
+ *     several, and one that Redis does not know       an empty line, the commands, an empty line;
+ *                                                     runs of known ones in MULTI and EXEC
+ *
+ * An empty line means nothing to Redis. To a replica of this server it begins and ends a unit,
+ * which is applied as a whole. A member that is added with a deadline is written as Redis' command
+ * without it and a second one that sets it, so that a stock Redis has the member.
+ *
+ * Other commands of the stream are PING and REPLCONF GETACK *, each outside of units. */
+#ifndef SERVER_REPLICA_STREAM_FEED_H
+#define SERVER_REPLICA_STREAM_FEED_H
+
+#include <stdbool.h>
+
+#include "server/replica/stream/backlog.h"
+#include "store/effect.h"
+
+struct feed;
+
+struct feed *feed_new(struct backlog *backlog); /* borrows it */
+void feed_free(struct feed *feed);
+
+void feed_effect(struct feed *feed, const struct effect *effect);
+void feed_commit(struct feed *feed); /* appends the unit to the backlog; nothing without effects */
+/* A command outside of units, with `count` words. */
+void feed_command(struct feed *feed, const struct bytes *words, int count);
+/* The next command selects its database again, for a replica that begins here. */
+void feed_restart(struct feed *feed);
+
+#endif

@@ -1,0 +1,161 @@
+/* Tests of server/replica/stream/feed: the text of transactions in the replication stream. */
+#include "server/replica/stream/feed.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/mem/mem.h"
+#include "tests/support/suite.h"
+
+static struct backlog *backlog;
+static struct feed *feed;
+
+static void setup(void)
+{
+    backlog = backlog_new();
+    backlog_restart(backlog, 1);
+    feed = feed_new(backlog);
+}
+
+static void done(void)
+{
+    feed_free(feed);
+    backlog_free(backlog);
+}
+
+/* The stream since the last call, with words instead of RESP: "SET a 1|" for each command, "-|" for
+ * an empty line. */
+static const char *told(void)
+{
+    static char text[4096];
+    static uint64_t from;
+    char *to = text;
+    if (from < backlog_begin(backlog) || from > backlog_end(backlog)) from = backlog_begin(backlog);
+    struct bytes view = backlog_view(backlog, from);
+    const char *at = view.data, *end = view.data + view.len;
+    from = backlog_end(backlog);
+    while (at < end) {
+        if (*at == '\r') {
+            to = stpcpy(to, "-|");
+            at += 2;
+            continue;
+        }
+        ck_assert_int_eq(*at, '*');
+        long words = strtol(at + 1, (char **)&at, 10);
+        at += 2;
+        for (long i = 0; i < words; i++) {
+            long len = strtol(at + 1, (char **)&at, 10);
+            at += 2;
+            memcpy(to, at, (size_t)len);
+            to += len;
+            *to++ = i + 1 < words ? ' ' : '|';
+            at += len + 2;
+        }
+    }
+    *to = '\0';
+    return text;
+}
+
+static void effect(struct effect of)
+{
+    if (of.key.data == NULL) of.key = LIT("k");
+    feed_effect(feed, &of);
+}
+
+#define EFFECT(...)      effect((struct effect){ __VA_ARGS__ })
+#define SET(key_, value) EFFECT(.kind = EFFECT_SET, .key = LIT(key_), .a = LIT(value), .at = NEVER)
+
+START_TEST(one_command_stands_alone)
+{
+    setup();
+    SET("a", "1");
+    feed_commit(feed);
+    ck_assert_str_eq(told(), "MULTI|SELECT 0|SET a 1|EXEC|");
+    SET("a", "2");
+    feed_commit(feed);
+    ck_assert_str_eq(told(), "SET a 2|");
+    feed_commit(feed);
+    ck_assert_str_eq(told(), "");
+    done();
+}
+END_TEST
+
+START_TEST(several_commands_of_redis_are_in_multi)
+{
+    setup();
+    SET("a", "1");
+    feed_commit(feed);
+    told();
+    SET("a", "2");
+    EFFECT(.kind = EFFECT_SET_ADD, .a = LIT("x"), .at = NEVER);
+    EFFECT(.kind = EFFECT_SET_ADD, .a = LIT("y"), .at = NEVER);
+    feed_commit(feed);
+    ck_assert_str_eq(told(), "MULTI|SET a 2|SADD k x y|EXEC|");
+    done();
+}
+END_TEST
+
+START_TEST(a_member_with_a_deadline_is_added_then_timed)
+{
+    setup();
+    SET("a", "1");
+    feed_commit(feed);
+    told();
+    EFFECT(.kind = EFFECT_SET_ADD, .a = LIT("x"), .at = 9);
+    feed_commit(feed);
+    ck_assert_str_eq(told(), "-|SADD k x|SPEXPIREAT k 9 MEMBERS 1 x|-|");
+    EFFECT(.kind = EFFECT_HASH_PUT, .a = LIT("f"), .b = LIT("v"), .at = 9);
+    SET("a", "2");
+    SET("a", "3");
+    feed_commit(feed);
+    ck_assert_str_eq(told(),
+                     "-|HSET k f v|HPEXPIREAT k 9 FIELDS 1 f|MULTI|SET a 2|SET a 3|EXEC|-|");
+    done();
+}
+END_TEST
+
+START_TEST(own_commands_are_never_in_multi)
+{
+    setup();
+    SET("a", "1");
+    feed_commit(feed);
+    told();
+    EFFECT(.kind = EFFECT_REDE_PUSH, .a = LIT("id"), .b = LIT("p"), .stage = { .at = 5 });
+    feed_commit(feed);
+    ck_assert_str_eq(told(), "REDE.PUSHAT k 5 p id|");
+    EFFECT(.kind = EFFECT_REDE_DROP, .a = LIT("id"));
+    EFFECT(.kind = EFFECT_REDE_MOVE, .a = LIT("i2"), .stage = { .at = 5 });
+    feed_commit(feed);
+    ck_assert_str_eq(told(), "-|REDE.PULL k id|X.REDE.MOVE k 5 0 WAITING i2|-|");
+    done();
+}
+END_TEST
+
+START_TEST(commands_outside_of_units_and_restart)
+{
+    setup();
+    feed_command(feed, (const struct bytes[]){ LIT("REPLCONF"), LIT("GETACK"), LIT("*") }, 3);
+    ck_assert_str_eq(told(), "REPLCONF GETACK *|");
+    SET("a", "1");
+    feed_commit(feed);
+    told();
+    feed_restart(feed);
+    SET("a", "1");
+    feed_commit(feed);
+    ck_assert_str_eq(told(), "MULTI|SELECT 0|SET a 1|EXEC|");
+    done();
+}
+END_TEST
+
+Suite *test_suite(void)
+{
+    const TTest *const tests[] = {
+        one_command_stands_alone,
+        several_commands_of_redis_are_in_multi,
+        a_member_with_a_deadline_is_added_then_timed,
+        own_commands_are_never_in_multi,
+        commands_outside_of_units_and_restart,
+        NULL,
+    };
+    return suite_of("feed", tests);
+}
