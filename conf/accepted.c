@@ -31,32 +31,6 @@ static const struct conf_choice sanitizers[] = {
 
 /* ---- values that may be ignored ---- */
 
-static const char *check_replicaof(const char *value)
-{
-    return *value == '\0' || strcasecmp(value, "no one") == 0
-               ? NULL
-               : "replication is not supported. Remove the option to start as a server of its own";
-}
-
-/* The value that was allowed means "none". */
-static void tidy_replicaof(char *value)
-{
-    *value = '\0';
-}
-
-static const char *check_empty(const char *value)
-{
-    return *value == '\0' ? NULL : "replication is not supported. Remove the option";
-}
-
-static const char *check_zero(const char *value)
-{
-    return strtoll(value, NULL, 10) == 0
-               ? NULL
-               : "replication is not supported, so no replica can confirm a write. Remove the "
-                 "option to accept writes without replicas";
-}
-
 static const char *check_cluster(const char *value)
 {
     return strcasecmp(value, "no") == 0 ? NULL : "cluster mode is not supported. Remove the option";
@@ -199,63 +173,7 @@ static const struct conf_option accepted[] = {
     { .name = "aof-timestamp-enabled", YES_NO, .preset = "no", LIVE, ACCEPTED },
     { .name = "aof-disable-auto-gc", YES_NO, .preset = "no", LIVE, ACCEPTED },
     { .name = "no-appendfsync-on-rewrite", YES_NO, .preset = "no", LIVE, ACCEPTED },
-    /* Replication: there are no replicas. */
-    { .name = "replicaof",
-      TEXT,
-      .preset = "",
-      FIXED,
-      REFUSED,
-      .check = check_replicaof,
-      .tidy = tidy_replicaof,
-      .many = true },
-    { .name = "slaveof",
-      TEXT,
-      .preset = "",
-      FIXED,
-      REFUSED,
-      ALIAS("replicaof"),
-      .check = check_replicaof,
-      .tidy = tidy_replicaof,
-      .many = true },
-    { .name = "masterauth", TEXT, .preset = "", LIVE, REFUSED, .check = check_empty },
-    { .name = "masteruser", TEXT, .preset = "", LIVE, REFUSED, .check = check_empty },
-    { .name = "min-replicas-to-write",
-      INT,
-      WITHIN(0, INT_MAX),
-      .preset = "0",
-      LIVE,
-      REFUSED,
-      .check = check_zero },
-    { .name = "min-slaves-to-write",
-      INT,
-      WITHIN(0, INT_MAX),
-      .preset = "0",
-      LIVE,
-      REFUSED,
-      ALIAS("min-replicas-to-write"),
-      .check = check_zero },
-    { .name = "min-replicas-max-lag", INT, WITHIN(0, INT_MAX), .preset = "10", LIVE, ACCEPTED },
-    { .name = "min-slaves-max-lag",
-      INT,
-      WITHIN(0, INT_MAX),
-      .preset = "10",
-      LIVE,
-      ACCEPTED,
-      ALIAS("min-replicas-max-lag") },
-    { .name = "replica-serve-stale-data", YES_NO, .preset = "yes", LIVE, ACCEPTED },
-    { .name = "slave-serve-stale-data",
-      YES_NO,
-      .preset = "yes",
-      LIVE,
-      ACCEPTED,
-      ALIAS("replica-serve-stale-data") },
-    { .name = "replica-read-only", YES_NO, .preset = "yes", LIVE, ACCEPTED },
-    { .name = "slave-read-only",
-      YES_NO,
-      .preset = "yes",
-      LIVE,
-      ACCEPTED,
-      ALIAS("replica-read-only") },
+    /* Replication: copies never need a disk on the master's side. */
     { .name = "replica-lazy-flush", YES_NO, .preset = "no", LIVE, ACCEPTED },
     { .name = "slave-lazy-flush",
       YES_NO,
@@ -263,69 +181,15 @@ static const struct conf_option accepted[] = {
       LIVE,
       ACCEPTED,
       ALIAS("replica-lazy-flush") },
-    { .name = "replica-ignore-maxmemory", YES_NO, .preset = "yes", LIVE, ACCEPTED },
-    { .name = "slave-ignore-maxmemory",
-      YES_NO,
-      .preset = "yes",
-      LIVE,
-      ACCEPTED,
-      ALIAS("replica-ignore-maxmemory") },
-    { .name = "replica-priority", INT, WITHIN(0, INT_MAX), .preset = "100", LIVE, ACCEPTED },
-    { .name = "slave-priority",
-      INT,
-      WITHIN(0, INT_MAX),
-      .preset = "100",
-      LIVE,
-      ACCEPTED,
-      ALIAS("replica-priority") },
-    { .name = "replica-announced", YES_NO, .preset = "yes", LIVE, ACCEPTED },
-    { .name = "replica-announce-ip", TEXT, .preset = "", LIVE, ACCEPTED },
-    { .name = "slave-announce-ip",
-      TEXT,
-      .preset = "",
-      LIVE,
-      ACCEPTED,
-      ALIAS("replica-announce-ip") },
-    { .name = "replica-announce-port", INT, WITHIN(0, 65535), .preset = "0", LIVE, ACCEPTED },
-    { .name = "slave-announce-port",
-      INT,
-      WITHIN(0, 65535),
-      .preset = "0",
-      LIVE,
-      ACCEPTED,
-      ALIAS("replica-announce-port") },
     { .name = "replica-ignore-disk-write-errors", YES_NO, .preset = "no", LIVE, ACCEPTED },
     { .name = "propagation-error-behavior",
       CHOICE(error_behaviors),
       .preset = "ignore",
       LIVE,
       ACCEPTED },
-    { .name = "repl-backlog-size",
-      MEMORY,
-      WITHIN(1, INT64_MAX),
-      .preset = "1048576",
-      LIVE,
-      ACCEPTED },
-    { .name = "repl-backlog-ttl", INT, WITHIN(0, INT64_MAX), .preset = "3600", LIVE, ACCEPTED },
     { .name = "repl-disable-tcp-nodelay", YES_NO, .preset = "no", LIVE, ACCEPTED },
     { .name = "repl-diskless-load", CHOICE(diskless_loads), .preset = "disabled", LIVE, ACCEPTED },
     { .name = "repl-diskless-sync", YES_NO, .preset = "yes", LIVE, ACCEPTED },
-    { .name = "repl-diskless-sync-delay", INT, WITHIN(0, INT_MAX), .preset = "5", LIVE, ACCEPTED },
-    { .name = "repl-diskless-sync-max-replicas",
-      INT,
-      WITHIN(0, INT_MAX),
-      .preset = "0",
-      LIVE,
-      ACCEPTED },
-    { .name = "repl-ping-replica-period", INT, WITHIN(1, INT_MAX), .preset = "10", LIVE, ACCEPTED },
-    { .name = "repl-ping-slave-period",
-      INT,
-      WITHIN(1, INT_MAX),
-      .preset = "10",
-      LIVE,
-      ACCEPTED,
-      ALIAS("repl-ping-replica-period") },
-    { .name = "repl-timeout", INT, WITHIN(1, INT_MAX), .preset = "60", LIVE, ACCEPTED },
     { .name = "rdb-del-sync-files", YES_NO, .preset = "no", LIVE, ACCEPTED },
     { .name = "bind-source-addr", TEXT, .preset = "", LIVE, ACCEPTED, .many = true },
     /* Cluster: there is none. */

@@ -66,6 +66,15 @@ struct conf {
     char *user;    /* lines such as "anna on #5e88... ~a* +get", with distinct first words */
     char *aclfile; /* "": none */
     int64_t acllog_max_len, acl_pubsub_default; /* 1: new users may use all channels */
+    /* replication */
+    char *replicaof; /* "host port"; "": a master */
+    char *masterauth, *masteruser;
+    bool replica_read_only, replica_serve_stale_data, replica_ignore_maxmemory, replica_announced;
+    int64_t replica_priority, replica_announce_port, min_replicas_to_write, min_replicas_max_lag;
+    char *replica_announce_ip;
+    int64_t repl_backlog_size, repl_backlog_ttl; /* bytes, seconds */
+    int64_t repl_diskless_sync_delay, repl_diskless_sync_max_replicas;
+    int64_t repl_ping_replica_period, repl_timeout; /* seconds */
     /* limits */
     int64_t proto_max_bulk_len, client_query_buffer_limit, maxmemory;
     int64_t maxmemory_clients; /* bytes; below 0: percent of maxmemory; 0: no limit */

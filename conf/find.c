@@ -10,7 +10,7 @@
 #include "conf/words.h"
 
 static const struct conf_table *const tables[] = { &conf_network, &conf_working, &conf_data,
-                                                   &conf_accepted };
+                                                   &conf_replication, &conf_accepted };
 
 enum { TABLES = sizeof(tables) / sizeof(tables[0]) };
 

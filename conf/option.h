@@ -65,7 +65,8 @@ struct conf_table {
     const struct conf_option *rows;
     size_t count;
 };
-extern const struct conf_table conf_network, conf_working, conf_data, conf_accepted;
+extern const struct conf_table conf_network, conf_working, conf_data, conf_replication,
+    conf_accepted;
 
 /* For `tidy`: one space between words, none around them. */
 void conf_tidy_spaces(char *value);

@@ -263,6 +263,10 @@
     E(ERR_NO_CLUSTER, "ERR This instance has cluster support disabled")                            \
     E(ERR_NO_SUCH_CLIENT, "ERR No such client")                                                    \
     E(ERR_MISCONF, "MISCONF %s")                                                                   \
+    E(ERR_READONLY, "READONLY You can't write against a read only replica.")                       \
+    E(ERR_NOREPLICAS, "NOREPLICAS Not enough good replicas to write.")                             \
+    E(ERR_MASTERDOWN,                                                                              \
+      "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.")          \
     E(ERR_LOADING, "LOADING Redis is loading the dataset in memory")                               \
     E(ERR_OOM, "OOM command not allowed when used memory > 'maxmemory'.")                          \
     E(ERR_SUBSCRIBED,                                                                              \

@@ -227,6 +227,7 @@ void client_free(struct client *client)
     if (client->arrival.waits) TAILQ_REMOVE(&all->arrived, client, arrived);
     client_end_pause(client);
     client_forget_memory(client);
+    if (client->source != NULL) client->source->gone(client->source->ctx);
     agenda_cancel(&all->soft_ends, &client->soft_end);
     agenda_cancel(&all->penalty_ends, &client->penalty_end);
     TAILQ_REMOVE(&all->by_age, client, by_age);
@@ -333,6 +334,19 @@ void clients_kill(struct clients *all, struct session *victim, const struct sess
     pubsub_forget(all->w.pubsub, victim);
     blocked_end(victim);
     client_doom(client);
+}
+
+void clients_attach(struct session *session, const struct client_source *source)
+{
+    struct client *client = client_of(session);
+    ensure(client != NULL && client->source == NULL, "session %" PRIu64, session->id);
+    client->source = source;
+    client_list_to_write(client);
+}
+
+void clients_source_ready(struct session *session)
+{
+    client_list_to_write(client_of(session));
 }
 
 /* --- limits --- */
@@ -452,6 +466,7 @@ void client_check_output(struct client *client)
 static void check_idle(struct client *client, int64_t now)
 {
     int64_t timeout = client->all->w.conf->timeout;
+    if (client->source != NULL) return;
     if (timeout == 0 || (now - client->active_usec) / USEC <= timeout) return;
     if (session_subscriptions(&client->session) > 0 || client->session.blocked != NULL) return;
     if (client->is_paused || client->session.delayed != NULL || client->arrival.waits) return;

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/uio.h>
 
 #include "conf/conf.h"
 #include "server/base/clock.h"
@@ -21,6 +22,16 @@
 
 struct clients; /* all connections */
 struct client;  /* one; embeds a session */
+
+/* What a connection sends when it has no reply to send: for replicas. */
+struct client_source {
+    /* Fills at most `max` iovecs with the next bytes; returns how many, 0 if there are none now.
+     * Their memory stays until `sent`. */
+    int (*peek)(void *ctx, struct iovec *chunks, int max);
+    void (*sent)(void *ctx, size_t len);
+    void (*gone)(void *ctx); /* the connection ends: it calls nothing more */
+    void *ctx;
+};
 
 struct clients_wiring {
     struct loop *loop;
@@ -92,6 +103,12 @@ bool clients_is_local(struct clients *clients, const struct session *session);
  * with each failure. Others are not delayed. The second call ends the growth. */
 void clients_login_failed(struct clients *clients, struct session *session);
 void clients_login_done(struct clients *clients, struct session *session);
+/* From now on the session's connection sends what the source has; `source` is borrowed until
+ * `gone`. Such a client is not closed for being idle or by maxmemory-clients, and has no output
+ * limit but that of the source's owner. */
+void clients_attach(struct session *session, const struct client_source *source);
+/* The source has bytes: writes them at the end of the turn. */
+void clients_source_ready(struct session *session);
 /* Closes a connection at the end of the turn; the caller's own (self) after its reply. */
 void clients_kill(struct clients *clients, struct session *victim, const struct session *self);
 

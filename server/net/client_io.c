@@ -279,30 +279,55 @@ static bool leaves_too_much_unread(const struct client *client)
     return client->write_blocked && client->out.len > ANON_UNREAD && client_is_anon(client);
 }
 
-static ssize_t send_some(struct client *client)
+static ssize_t send_chunks(struct client *client, const struct iovec *chunks, int count)
+{
+    ssize_t sent = transmit(client, chunks, count);
+    client->all->w.stats->writes++;
+    if (sent < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
+    if (sent < 0) {
+        client_doom(client);
+        return -1;
+    }
+    client->all->w.stats->bytes_out += (uint64_t)sent;
+    if (sent > 0) client->active_usec = client->all->turn_usec;
+    return sent;
+}
+
+/* False: the connection is broken. */
+static bool send_replies(struct client *client)
 {
     struct iovec chunks[WRITE_CHUNKS];
+    if (client->out.len > client->out_peak) client->out_peak = client->out.len;
     int count = outbuf_peek(&client->out, chunks, WRITE_CHUNKS);
-    ssize_t sent = transmit(client, chunks, count);
-    if (sent < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
-    return sent;
+    ssize_t sent = send_chunks(client, chunks, count);
+    if (sent > 0) outbuf_consume(&client->out, (size_t)sent);
+    return sent >= 0;
+}
+
+/* Sends what the source has, once in a turn. False: the connection is broken. */
+static bool send_from_source(struct client *client)
+{
+    struct iovec chunks[WRITE_CHUNKS];
+    const struct client_source *source = client->source;
+    int count = source->peek(source->ctx, chunks, WRITE_CHUNKS);
+    if (count == 0) return true;
+    ssize_t sent = send_chunks(client, chunks, count);
+    if (sent > 0) source->sent(source->ctx, (size_t)sent);
+    return sent >= 0;
+}
+
+static bool has_more_to_send(const struct client *client)
+{
+    struct iovec chunk;
+    if (client->out.len > 0) return true;
+    return client->source != NULL && client->source->peek(client->source->ctx, &chunk, 1) > 0;
 }
 
 void client_write(struct client *client)
 {
-    if (client->out.len > 0) {
-        if (client->out.len > client->out_peak) client->out_peak = client->out.len;
-        ssize_t sent = send_some(client);
-        client->all->w.stats->writes++;
-        if (sent < 0) {
-            client_doom(client);
-            return;
-        }
-        outbuf_consume(&client->out, (size_t)sent);
-        client->all->w.stats->bytes_out += (uint64_t)sent;
-        if (sent > 0) client->active_usec = client->all->turn_usec;
-    }
-    client->write_blocked = client->out.len > 0;
+    if (client->out.len > 0 && !send_replies(client)) return;
+    if (client->out.len == 0 && client->source != NULL && !send_from_source(client)) return;
+    client->write_blocked = has_more_to_send(client);
     if (leaves_too_much_unread(client)) {
         log_line(LOG_VERBOSE,
                  "Client %s closed: it is unauthenticated and does not read its replies",

@@ -91,9 +91,10 @@ struct client {
     struct client_input input;
     struct arrival arrival;
     struct outbuf out;
-    size_t uncounted; /* its share of dispatch.uncounted */
-    size_t counted;   /* its share of clients.counted */
-    size_t out_peak;  /* the most bytes of unsent replies, lately */
+    const struct client_source *source; /* NULL: it sends replies only */
+    size_t uncounted;                   /* its share of dispatch.uncounted */
+    size_t counted;                     /* its share of clients.counted */
+    size_t out_peak;                    /* the most bytes of unsent replies, lately */
     unsigned memory_class;
     bool is_classed;   /* it is in clients.by_memory[memory_class] */
     uint64_t woken_in; /* the last request (clients.request) that appended to its output */

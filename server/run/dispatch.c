@@ -170,6 +170,7 @@ static bool evict_keys(struct dispatch *dispatch, size_t most)
 static bool out_of_memory(struct dispatch *dispatch)
 {
     if (mem_is_short()) return true; /* the system has no more */
+    if (dispatch->role.replica && dispatch->conf->replica_ignore_maxmemory) return false;
     if (!is_over_limit(dispatch)) return false;
     dispatch->evicting = evict_keys(dispatch, EVICTIONS_PER_CALL);
     return !dispatch->evicting;
@@ -179,7 +180,7 @@ bool dispatch_evict(struct dispatch *dispatch, size_t most)
 {
     if (dispatch->stats->over_memory.since_usec != 0) note_limit(dispatch);
     if (!dispatch->evicting || dispatch->loading || dispatch->busy) return false;
-    if (pause_now(&dispatch->pause, clock_now(dispatch->clock)) != PAUSE_NONE) return false;
+    if (dispatch_keeps_data(dispatch, clock_now(dispatch->clock))) return false;
     if (is_over_limit(dispatch) && evict_keys(dispatch, most)) return true;
     dispatch->evicting = false;
     return false;
@@ -205,6 +206,30 @@ static bool is_unsafe_to_write(struct dispatch *dispatch, struct call *call)
     }
     failf(call, ERR_MISCONF, why);
     return true;
+}
+
+/* The command's flags; of EXEC, those of its queue, too. */
+static unsigned all_flags(const struct call *call)
+{
+    unsigned flags = call->command.row->flags;
+    return flags & RUNS_QUEUE ? flags | multi_flags(call->session) : flags;
+}
+
+/* Refuses writes by the rules of replication; false: it did not. */
+static bool may_not_write_here(struct dispatch *dispatch, struct call *call)
+{
+    const struct role *role = &dispatch->role;
+    if (!(role->replica || role->few_replicas) || !(all_flags(call) & WRITE)) return false;
+    if (role->few_replicas && !role->replica) return refuse_call(dispatch, call, ERR_NOREPLICAS);
+    return role->replica && dispatch->conf->replica_read_only &&
+           refuse_call(dispatch, call, ERR_READONLY);
+}
+
+static bool is_too_stale(const struct dispatch *dispatch, const struct call *call)
+{
+    if (!dispatch->role.stale || dispatch->conf->replica_serve_stale_data) return false;
+    if (call->command.row->flags & RUNS_QUEUE) return multi_needs_data(call->session);
+    return !(call->command.row->flags & STALE);
 }
 
 static bool is_subscribed_only(const struct session *session)
@@ -244,10 +269,12 @@ static bool is_refused(struct dispatch *dispatch, struct call *call)
     if (rights_are_limited(call->session) && lacks_rights(dispatch, call)) return true;
     if (lacks_memory(dispatch, call)) return refuse_call(dispatch, call, ERR_OOM);
     if (is_unsafe_to_write(dispatch, call)) return true;
+    if (may_not_write_here(dispatch, call)) return true;
     if (!(row->flags & WHILE_SUBSCRIBED) && is_subscribed_only(call->session))
         return refuse_call(dispatch, call, ERR_SUBSCRIBED);
     if (call->session->monitoring && (row->flags & (WRITE | READONLY | MAY_REPLICATE)))
         return refuse_call(dispatch, call, ERR_MONITOR_KEYS);
+    if (is_too_stale(dispatch, call)) return refuse_call(dispatch, call, ERR_MASTERDOWN);
     if (dispatch->loading && !(row->flags & LOADING))
         return refuse_call(dispatch, call, ERR_LOADING);
     if (dispatch->busy && !(row->flags & ALLOW_BUSY))
@@ -331,9 +358,10 @@ static void run_call(struct dispatch *dispatch, struct call *call)
 {
     call->txn->caller = call->session;
     call->txn->no_touch = call->session->no_touch;
-    call->txn->no_expiry = dispatch->pause.kind != PAUSE_NONE &&
+    call->txn->no_expiry = (dispatch->pause.kind != PAUSE_NONE || dispatch->role.replica) &&
                            (call->command.row->flags & READONLY) &&
-                           pause_now(&dispatch->pause, call->txn->now) != PAUSE_NONE;
+                           dispatch_keeps_data(dispatch, call->txn->now);
+    call->txn->no_purge = call->txn->no_expiry && dispatch->role.replica;
     dispatch->stats->commands++;
     struct observer *observer = dispatch->observer;
     int64_t began = observer != NULL ? observe_begin(observer) : 0;
@@ -401,6 +429,7 @@ static bool is_put_off(struct dispatch *dispatch, const struct call *call)
 {
     if (dispatch->busy) return false;
     if (dispatch->pause.kind != PAUSE_NONE && is_held_up(dispatch, call)) return true;
+    if (dispatch->role.replica) return false; /* nothing is removed for a request */
     bool runs = call->session->multi == NULL || (call->command.row->flags & RUNS_QUEUE);
     return runs && settle_delays(dispatch, call);
 }

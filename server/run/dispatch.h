@@ -10,6 +10,7 @@
 #include "server/run/multi.h"
 #include "server/observe/observe.h"
 #include "server/call/pause.h"
+#include "server/call/role.h"
 #include "server/call/session.h"
 #include "server/run/settle.h"
 #include "server/react/commit_hooks.h"
@@ -38,6 +39,7 @@ struct dispatch {
     struct settle *settle;     /* NULL: no request is delayed */
     struct observer *observer; /* NULL: nothing is observed */
     struct pause pause;
+    struct role role;
     struct persist *persist; /* NULL: nothing is persisted */
     bool loading;            /* the data set is not complete yet */
     enum busy busy;
@@ -55,6 +57,13 @@ static inline bool dispatch_needs_auth(const struct dispatch *dispatch,
                                        const struct session *session)
 {
     return !session->authenticated && dispatch->acl != NULL && acl_wants_password(dispatch->acl);
+}
+
+/* Must the data stay as they are, but for changes that clients or the master make? During a pause,
+ * and on a replica. */
+static inline bool dispatch_keeps_data(struct dispatch *dispatch, msec now)
+{
+    return dispatch->role.replica || pause_now(&dispatch->pause, now) != PAUSE_NONE;
 }
 
 /* Replies the error of commands that are refused while busy. */

@@ -90,8 +90,7 @@ static bool expire_slice(void *ctx, size_t amount)
     struct store *store = timer->dispatch->store;
     if (store_next_due(store) > now) return false;
     if (timer->dispatch->loading) return false;
-    /* During a pause no data are changed. */
-    if (pause_now(&timer->dispatch->pause, now) != PAUSE_NONE) return false;
+    if (dispatch_keeps_data(timer->dispatch, now)) return false;
     commit_hooks_arm(timer->dispatch->hooks);
     return expiry_run(store, now, amount) > 0;
 }
@@ -134,7 +133,7 @@ static bool policy_slice(void *ctx, size_t amount)
     msec now = clock_now(timer->clock);
     struct store *store = timer->dispatch->store;
     if (!policy_walk_pending(store) || timer->dispatch->loading) return false;
-    if (pause_now(&timer->dispatch->pause, now) != PAUSE_NONE) return false;
+    if (dispatch_keeps_data(timer->dispatch, now)) return false;
     if (store_next_due(store) <= now) return false;
     commit_hooks_arm(timer->dispatch->hooks);
     policy_walk_run(store, now, amount);
@@ -188,6 +187,8 @@ msec expire_timer_next(const struct expire_timer *timer)
     const struct pause *pause = &timer->dispatch->pause;
     const struct blocked *blocked = timer->dispatch->blocked;
     const struct store *store = timer->dispatch->store;
+    if (timer->dispatch->role.replica)
+        return earlier(blocked_next_wake(blocked), blocked_next_timeout(blocked));
     msec change = earlier(store_next_due(store), blocked_next_wake(blocked));
     /* Without a pause, leftover work starts the next turn anyway. */
     if (pause->kind != PAUSE_NONE && policy_walk_pending(store)) change = 0;

@@ -16,7 +16,8 @@ STAILQ_HEAD(queue, saved_call);
 struct multi {
     struct queue queue;
     size_t count, bytes;
-    unsigned flags; /* of all queued rows */
+    unsigned flags;  /* of all queued rows */
+    bool needs_data; /* a row without STALE is queued */
     bool broken;
 };
 
@@ -51,6 +52,7 @@ bool multi_queue(struct session *session, const struct call *call)
     multi->count++;
     multi->bytes += mem_size(queued);
     multi->flags |= call->command.row->flags;
+    multi->needs_data |= !(call->command.row->flags & STALE);
     return true;
 }
 
@@ -67,6 +69,11 @@ bool multi_broken(const struct session *session)
 unsigned multi_flags(const struct session *session)
 {
     return session->multi != NULL ? session->multi->flags : 0;
+}
+
+bool multi_needs_data(const struct session *session)
+{
+    return session->multi != NULL && session->multi->needs_data;
 }
 
 int multi_count(const struct session *session)

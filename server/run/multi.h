@@ -20,6 +20,8 @@ void multi_break(struct session *session);
 bool multi_broken(const struct session *session);
 /* The flags of all queued commands; 0 without a queue. */
 unsigned multi_flags(const struct session *session);
+/* Is a command queued that is refused while data are stale? */
+bool multi_needs_data(const struct session *session);
 int multi_count(const struct session *session);    /* -1 without a queue */
 size_t multi_bytes(const struct session *session); /* memory of the queue */
 /* Visits the queue in order; does nothing without one. */

@@ -172,7 +172,7 @@ static void look_begin(struct look *look, struct dispatch *dispatch, unsigned db
     *look = (struct look){ .settle = dispatch->settle, .db = db };
     msec now = clock_now(dispatch->clock);
     txn_begin(&look->txn, dispatch->store, now, FROM_CLIENT);
-    look->txn.no_expiry = pause_now(&dispatch->pause, now) != PAUSE_NONE;
+    look->txn.no_expiry = dispatch_keeps_data(dispatch, now);
 }
 
 /* Adds every key that settles slowly, so that EXEC is delayed once and not once for each key. */
@@ -216,10 +216,10 @@ static void look_at_call(void *ctx, const struct call *call)
 
 /* Are there so many expired keys that counting them would take long? Always false while expiry is
  * paused. */
-static bool counts_slowly(const struct dispatch *dispatch, struct pause *pause)
+static bool counts_slowly(struct dispatch *dispatch)
 {
     msec now = clock_now(dispatch->clock);
-    if (dispatch->loading || pause_now(pause, now) != PAUSE_NONE) return false;
+    if (dispatch->loading || dispatch_keeps_data(dispatch, now)) return false;
     return store_count_due(dispatch->store, now, COUNT_AT_ONCE) >= COUNT_AT_ONCE;
 }
 
@@ -283,7 +283,7 @@ bool settle_delays(struct dispatch *dispatch, const struct call *call)
         look_at_call(&look, call);
     if (look.found != NULL)
         delay_session(settle, &look.found->delayed, session);
-    else if (look.counts && counts_slowly(dispatch, &dispatch->pause))
+    else if (look.counts && counts_slowly(dispatch))
         delay_session(settle, &settle->counting, session);
     return session->delayed != NULL;
 }
@@ -347,10 +347,10 @@ static bool still_counts_slowly(struct settle *settle)
     uint64_t expired = dispatch->store->stats.expired_keys + dispatch->store->stats.expired_members;
     msec now = clock_now(dispatch->clock);
     if (expired < settle->looked_at + COUNT_AT_ONCE && store_next_due(dispatch->store) <= now &&
-        pause_now(&dispatch->pause, now) == PAUSE_NONE)
+        !dispatch_keeps_data(dispatch, now))
         return true;
     settle->looked_at = expired;
-    return counts_slowly(dispatch, &dispatch->pause);
+    return counts_slowly(dispatch);
 }
 
 bool settle_slice(struct settle *settle, size_t amount)
