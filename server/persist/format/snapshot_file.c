@@ -2,7 +2,6 @@
 #include "server/persist/format/snapshot_file.h"
 
 #include <errno.h>
-#include <lz4.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,12 +21,8 @@ struct snapshot_writer {
     struct snapshot_options options;
     struct snapshot_info info; /* so far */
     uint64_t synced;           /* bytes of the file */
-    uint32_t sum;
-    size_t filled; /* bytes in raw */
     char path[DISK_PATH_MAX], temporary[DISK_PATH_MAX];
-    char raw[SNAPSHOT_BLOCK];
-    /* The output block. Blocks that LZ4 can't make smaller are stored uncompressed. */
-    char block[SNAPSHOT_BLOCK_HEADER + SNAPSHOT_BLOCK];
+    struct block_packer packer;
 };
 
 int snapshot_temporary(const char *path, char temporary[DISK_PATH_MAX])
@@ -54,26 +49,14 @@ int snapshot_create(const char *path, const struct snapshot_options *options,
     made->options = *options;
     made->info = (struct snapshot_info){ .created = options->created, .length = SNAPSHOT_HEADER };
     made->synced = 0;
-    made->sum = 0;
-    made->filled = 0;
+    made->packer.plain = options->plain;
+    made->packer.sum = 0;
+    made->packer.filled = 0;
     /* The path fits, because the temporary name is longer and fits. */
     memcpy(made->path, path, strlen(path) + 1);
     memcpy(made->temporary, temporary, strlen(temporary) + 1);
     *writer = made;
     return 0;
-}
-
-/* Stores the raw bytes, compressed if possible, after the block's header; returns their length. */
-static uint32_t pack(struct snapshot_writer *writer)
-{
-    char *to = writer->block + SNAPSHOT_BLOCK_HEADER;
-    int raw = (int)writer->filled;
-    int packed = 0;
-    if (!writer->options.plain && raw > 1)
-        packed = LZ4_compress_default(writer->raw, to, raw, raw - 1);
-    if (packed > 0) return (uint32_t)packed;
-    memcpy(to, writer->raw, writer->filled);
-    return (uint32_t)raw;
 }
 
 static void sync_some(struct snapshot_writer *writer)
@@ -83,34 +66,24 @@ static void sync_some(struct snapshot_writer *writer)
     writer->synced = writer->info.length;
 }
 
-static void write_block(struct snapshot_writer *writer, uint32_t stored)
+static void write_block(struct snapshot_writer *writer)
 {
-    char *block = writer->block;
-    put_u32(block, stored);
-    put_u32(block + 4, (uint32_t)writer->filled);
-    writer->sum = crc32c(writer->sum, block, 8);
-    writer->sum = crc32c(writer->sum, block + SNAPSHOT_BLOCK_HEADER, stored);
-    put_u32(block + 8, writer->sum);
-    size_t len = SNAPSHOT_BLOCK_HEADER + stored;
-    writer->error = disk_write_bytes(writer->fd, block, len, writer->info.length);
+    writer->info.raw += writer->packer.filled;
+    size_t len = block_pack(&writer->packer);
+    writer->error = disk_write_bytes(writer->fd, writer->packer.block, len, writer->info.length);
     writer->info.length += len;
     sync_some(writer);
-    writer->info.raw += writer->filled;
     writer->info.blocks++;
-    writer->filled = 0;
 }
 
 int snapshot_append(struct snapshot_writer *writer, const void *data, size_t len)
 {
     const char *from = data;
     while (len > 0 && writer->error == 0) {
-        size_t room = SNAPSHOT_BLOCK - writer->filled;
-        size_t here = len < room ? len : room;
-        memcpy(writer->raw + writer->filled, from, here);
-        writer->filled += here;
-        from += here;
-        len -= here;
-        if (writer->filled == SNAPSHOT_BLOCK) write_block(writer, pack(writer));
+        size_t taken = block_fill(&writer->packer, from, len);
+        from += taken;
+        len -= taken;
+        if (writer->packer.filled == SNAPSHOT_BLOCK) write_block(writer);
     }
     return writer->error;
 }
@@ -138,8 +111,8 @@ static int write_header(struct snapshot_writer *writer)
 
 static int write_rest(struct snapshot_writer *writer)
 {
-    if (writer->error == 0 && writer->filled > 0) write_block(writer, pack(writer));
-    if (writer->error == 0) write_block(writer, 0);
+    if (writer->error == 0 && writer->packer.filled > 0) write_block(writer);
+    if (writer->error == 0) write_block(writer);
     return writer->error != 0 ? writer->error : write_header(writer);
 }
 

@@ -32,6 +32,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "server/persist/format/block.h"
 #include "server/persist/format/disk.h"
 
 #define SNAPSHOT_MAGIC "EXPIRED-SNAPSHOT"
@@ -39,8 +40,8 @@
 enum {
     SNAPSHOT_VERSION = 1,
     SNAPSHOT_HEADER = 72,
-    SNAPSHOT_BLOCK_HEADER = 12,
-    SNAPSHOT_BLOCK = 256 * 1024,
+    SNAPSHOT_BLOCK_HEADER = BLOCK_HEADER,
+    SNAPSHOT_BLOCK = BLOCK_RAW,
 };
 
 struct snapshot_info {

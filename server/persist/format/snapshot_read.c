@@ -1,7 +1,6 @@
 /* snapshot_read: the reader of snapshot_file.h. Checks sizes and checksums before it uses a block.
  */
 #include <errno.h>
-#include <lz4.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,10 +22,6 @@ struct snapshot_reader {
     bool ended;
     char block[SNAPSHOT_BLOCK_HEADER + SNAPSHOT_BLOCK];
     char text[SNAPSHOT_BLOCK];
-};
-
-struct block {
-    uint32_t stored, raw, sum;
 };
 
 __attribute__((format(printf, 3, 4))) static bool fail_reading(struct snapshot_fault *fault,
@@ -147,46 +142,39 @@ static bool read_all(struct snapshot_reader *reader, char *to, size_t len, uint6
     return true;
 }
 
-static bool check_sizes(const struct snapshot_reader *reader, const struct block *block,
+static bool check_sizes(const struct snapshot_reader *reader, const struct block_sizes *block,
                         struct snapshot_fault *fault)
 {
     uint64_t left = reader->info.length - reader->at - SNAPSHOT_BLOCK_HEADER;
-    bool whole = block->raw == 0 && block->stored == 0;
-    whole = whole || (block->raw <= SNAPSHOT_BLOCK && block->stored > 0);
-    if (!whole || block->stored > block->raw || block->stored > left)
+    if (!block_sizes_ok(block) || block->stored > left)
         return fail_reading(fault, reader->at, "impossible block size: %u stored, %u raw",
                             block->stored, block->raw);
     return true;
 }
 
 /* Reads the next block's header and stored bytes into reader->block. */
-static bool read_block(struct snapshot_reader *reader, struct block *block,
+static bool read_block(struct snapshot_reader *reader, struct block_sizes *block,
                        struct snapshot_fault *fault)
 {
     if (reader->info.length - reader->at < SNAPSHOT_BLOCK_HEADER)
         return fail_reading(fault, reader->at, "file ends without its last block");
     if (!read_all(reader, reader->block, SNAPSHOT_BLOCK_HEADER, reader->at, fault)) return false;
-    *block = (struct block){ get_u32(reader->block), get_u32(reader->block + 4),
-                             get_u32(reader->block + 8) };
+    *block = block_sizes(reader->block);
     if (!check_sizes(reader, block, fault)) return false;
     char *stored = reader->block + SNAPSHOT_BLOCK_HEADER;
     if (!read_all(reader, stored, block->stored, reader->at + SNAPSHOT_BLOCK_HEADER, fault))
         return false;
-    uint32_t sum = crc32c(reader->sum, reader->block, 8);
-    reader->sum = crc32c(sum, stored, block->stored);
-    if (reader->sum != block->sum)
+    if (!block_sum_ok(reader->block, block, &reader->sum))
         return fail_reading(fault, reader->at, "wrong checksum of the block");
     return true;
 }
 
 /* Returns the block's raw bytes, or NULL. */
-static const char *unpack(struct snapshot_reader *reader, const struct block *block,
+static const char *unpack(struct snapshot_reader *reader, const struct block_sizes *block,
                           struct snapshot_fault *fault)
 {
-    const char *stored = reader->block + SNAPSHOT_BLOCK_HEADER;
-    if (block->stored == block->raw) return stored;
-    int raw = LZ4_decompress_safe(stored, reader->text, (int)block->stored, SNAPSHOT_BLOCK);
-    if (raw == (int)block->raw) return reader->text;
+    const char *raw = block_unpack(reader->block, block, reader->text);
+    if (raw != NULL) return raw;
     fail_reading(fault, reader->at, "block is not valid LZ4");
     return NULL;
 }
@@ -209,7 +197,7 @@ static enum snapshot_got check_last_block(struct snapshot_reader *reader,
 enum snapshot_got snapshot_read(struct snapshot_reader *reader, const char **data, size_t *len,
                                 struct snapshot_fault *fault)
 {
-    struct block block = { 0 };
+    struct block_sizes block = { 0 };
     if (reader->ended) return SNAPSHOT_END;
     if (!read_block(reader, &block, fault)) return SNAPSHOT_FAULT;
     reader->blocks++;

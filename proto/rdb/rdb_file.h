@@ -1,0 +1,42 @@
+/* rdb_file: writes a whole RDB of version 10, as redis-server 7.0 reads it, through a function. The
+ * values are payloads of rdb_write.h.
+ *
+ *     rdb_file_begin(&file, write, ctx);
+ *     rdb_file_aux(&file, name, value);                 // any number
+ *     rdb_file_function(&file, code);                   // any number
+ *     rdb_file_database(&file, number, keys, volatile); // then its keys
+ *     rdb_file_key(&file, &key, payload);
+ *     if (!rdb_file_end(&file)) ...                     // the write function failed, or no memory
+ */
+#ifndef PROTO_RDB_RDB_FILE_H
+#define PROTO_RDB_RDB_FILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "proto/rdb/buffer.h"
+
+struct rdb_file {
+    bool (*write)(void *ctx, const void *data, size_t len); /* false: nothing more is written */
+    void *ctx;
+    uint64_t crc;
+    struct rdb_buffer out; /* of one record */
+    bool failed;
+};
+
+#define RDB_FILE_NEVER INT64_MAX
+
+void rdb_file_begin(struct rdb_file *file, bool (*write)(void *ctx, const void *data, size_t len),
+                    void *ctx);
+void rdb_file_aux(struct rdb_file *file, struct rdb_bytes name, struct rdb_bytes value);
+void rdb_file_function(struct rdb_file *file, struct rdb_bytes code);
+void rdb_file_database(struct rdb_file *file, uint64_t number, uint64_t keys,
+                       uint64_t volatile_keys);
+/* `payload` is one of DUMP, with its footer. `at`: the deadline in milliseconds, or RDB_FILE_NEVER.
+ */
+void rdb_file_key(struct rdb_file *file, struct rdb_bytes name, int64_t at,
+                  struct rdb_bytes payload);
+/* Writes the end with the checksum, and frees the buffer. False: something was not written. */
+bool rdb_file_end(struct rdb_file *file);
+
+#endif
