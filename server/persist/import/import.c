@@ -24,6 +24,11 @@ struct reading {
     const struct rdb_source *source;
     struct txn txn;
     struct rdb_key key; /* the key of the value */
+};
+
+/* A file with an RDB. */
+struct rdb_on_disk {
+    struct import *import;
     int fd, error;
     uint64_t read, reported;
 };
@@ -166,7 +171,7 @@ static bool end_key(void *ctx)
 
 static ssize_t read_rdb_bytes(void *ctx, void *to, size_t size)
 {
-    struct reading *in = ctx;
+    struct rdb_on_disk *in = ctx;
     size_t got;
     in->error = disk_read(in->fd, to, size, in->read, &got);
     if (in->error != 0) return -1;
@@ -178,21 +183,17 @@ static ssize_t read_rdb_bytes(void *ctx, void *to, size_t size)
     return (ssize_t)got;
 }
 
-static bool report_rdb_error(struct reading *in, const struct rdb_error *error)
+static bool report_rdb_error(struct import *import, const struct rdb_error *error)
 {
-    if (error->status == RDB_OK) return true;
-    if (error->status == RDB_UNREADABLE)
-        return import_fail(in->import, "at byte %" PRIu64 ": %s", error->offset,
-                           strerror(in->error));
-    return import_fail(in->import, "at byte %" PRIu64 ": %s", error->offset, error->text);
+    return error->status == RDB_OK ||
+           import_fail(import, "at byte %" PRIu64 ": %s", error->offset, error->text);
 }
 
-/* Sets *end to the offset where an AOF follows the RDB, if one does. */
-static bool import_rdb(struct import *import, int fd, uint64_t *end)
+/* Sets *end to the offset behind the RDB. */
+static enum rdb_status take_rdb(struct import *import, struct rdb_source *source, uint64_t *end)
 {
-    struct rdb_source source;
     struct rdb_error error;
-    struct reading in = { .import = import, .source = &source, .fd = fd };
+    struct reading in = { .import = import, .source = source };
     struct rdb_visitor visitor = { .ctx = &in,
                                    .database = take_database,
                                    .function = take_function,
@@ -201,14 +202,37 @@ static bool import_rdb(struct import *import, int fd, uint64_t *end)
                                    .key_begin = begin_key,
                                    .key_end = end_key };
     rdb_object_listen(&visitor);
-    rdb_source_of_reader(&source, read_rdb_bytes, &in);
     txn_begin(&in.txn, import->store, import->now, FROM_REPLAY);
-    rdb_read(&source, &visitor, &error);
+    rdb_read(source, &visitor, &error);
     txn_commit(&in.txn);
     rdb_object_drop(&in.value);
-    *end = rdb_source_offset(&source);
-    rdb_source_drop(&source);
-    return report_rdb_error(&in, &error);
+    *end = rdb_source_offset(source);
+    rdb_source_drop(source);
+    if (error.status != RDB_UNREADABLE) report_rdb_error(import, &error);
+    return error.status;
+}
+
+bool import_rdb(struct import *import, import_read_fn *read, void *ctx)
+{
+    struct rdb_source source;
+    uint64_t end;
+    import->why[0] = '\0';
+    rdb_source_of_reader(&source, read, ctx);
+    enum rdb_status status = take_rdb(import, &source, &end);
+    if (status == RDB_UNREADABLE) import_fail(import, "at byte %" PRIu64 ": reading failed", end);
+    return status == RDB_OK;
+}
+
+/* Sets *end to the offset where an AOF follows the RDB, if one does. */
+static bool import_rdb_of_file(struct import *import, int fd, uint64_t *end)
+{
+    struct rdb_source source;
+    struct rdb_on_disk file = { .import = import, .fd = fd };
+    rdb_source_of_reader(&source, read_rdb_bytes, &file);
+    enum rdb_status status = take_rdb(import, &source, end);
+    if (status == RDB_UNREADABLE)
+        import_fail(import, "at byte %" PRIu64 ": %s", *end, strerror(file.error));
+    return status == RDB_OK;
 }
 
 /* ---- a file ---------------------------------------------------------------------------------- */
@@ -231,7 +255,7 @@ static bool import_open(struct import *import, int fd)
     enum file_kind kind = file_kind_of_head(head, got);
     if (kind != FILE_REDIS_RDB && kind != FILE_REDIS_AOF)
         return import_fail(import, "at byte 0: not an RDB or AOF of Redis");
-    if (is_rdb(head, got) && !import_rdb(import, fd, &end)) return false;
+    if (is_rdb(head, got) && !import_rdb_of_file(import, fd, &end)) return false;
     return import_aof(import, fd, end, (uint64_t)status.st_size);
 }
 

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "server/persist/format/replay.h"
 #include "store/store.h"
@@ -40,6 +41,11 @@ struct import {
     uint64_t good, torn_size; /* ... after this many good bytes; and the number of bytes left out */
     char why[256];            /* the error, with its byte */
 };
+
+/* Reads 1 to `size` bytes. 0: the end; -1: failed. */
+typedef ssize_t import_read_fn(void *ctx, void *to, size_t size);
+/* Imports one RDB, up to its end, from a function. False: as below. */
+bool import_rdb(struct import *import, import_read_fn *read, void *ctx);
 
 /* False: `why`; the store has the data before the error. */
 bool import_file(struct import *import, const char *path);

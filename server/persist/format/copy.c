@@ -1,0 +1,172 @@
+/* copy: see copy.h. */
+#include "server/persist/format/copy.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "proto/base/outbuf.h"
+#include "server/persist/format/block.h"
+#include "server/persist/format/effect_text.h"
+#include "server/persist/format/replay.h"
+#include "store/mem/mem.h"
+#include "store/walk_store.h"
+
+enum { DRAIN = 128 * 1024, DRAIN_CHUNKS = 64 };
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+struct writing {
+    const struct copy_sink *sink;
+    struct outbuf text;
+    struct effect_writer effects;
+    struct block_packer packer;
+    uint64_t keys;
+    bool failed;
+};
+
+static void write_block(struct writing *writing)
+{
+    size_t len = block_pack(&writing->packer);
+    if (!writing->sink->write(writing->sink->ctx, writing->packer.block, len))
+        writing->failed = true;
+}
+
+static void pack_piece(struct writing *writing, const char *data, size_t len)
+{
+    while (len > 0 && !writing->failed) {
+        size_t taken = block_fill(&writing->packer, data, len);
+        data += taken;
+        len -= taken;
+        if (writing->packer.filled == BLOCK_RAW) write_block(writing);
+    }
+}
+
+static void write_out(struct writing *writing)
+{
+    struct iovec chunks[DRAIN_CHUNKS];
+    while (writing->text.len > 0) {
+        size_t len = 0;
+        int count = outbuf_peek(&writing->text, chunks, DRAIN_CHUNKS);
+        for (int i = 0; i < count; i++) {
+            pack_piece(writing, chunks[i].iov_base, chunks[i].iov_len);
+            len += chunks[i].iov_len;
+        }
+        outbuf_consume(&writing->text, len);
+    }
+}
+
+static void write_effect(void *ctx, const struct effect *effect)
+{
+    struct writing *writing = ctx;
+    effect_writer_put(&writing->effects, effect);
+    if (writing->text.len < DRAIN) return;
+    write_out(writing);
+    if (writing->sink->report != NULL) writing->sink->report(writing->sink->ctx, writing->keys);
+}
+
+static bool count_key(void *ctx)
+{
+    struct writing *writing = ctx;
+    writing->keys++;
+    return !writing->failed;
+}
+
+bool copy_write(const struct store *store, const struct copy_sink *sink)
+{
+    struct writing *writing = mem_zalloc(sizeof(*writing));
+    writing->sink = sink;
+    outbuf_init(&writing->text);
+    effect_writer_init(&writing->effects, &writing->text);
+    walk_store(store, &(struct store_visitor){ write_effect, count_key, writing });
+    effect_writer_end(&writing->effects);
+    write_out(writing);
+    if (!writing->failed && writing->packer.filled > 0) write_block(writing);
+    if (!writing->failed) write_block(writing);
+    bool good = !writing->failed;
+    outbuf_drop(&writing->text);
+    mem_free(writing);
+    return good;
+}
+
+/* ---- loading --------------------------------------------------------------------------------- */
+
+struct reading {
+    const struct copy_source *source;
+    struct replay replay;
+    uint64_t at; /* bytes read */
+    uint32_t sum;
+    char *carry; /* raw bytes that were not applied yet: the beginning of a command */
+    size_t carried, room;
+    char *why;
+    size_t why_size;
+    char block[BLOCK_HEADER + BLOCK_RAW], text[BLOCK_RAW];
+};
+
+static bool fail_at(struct reading *reading, const char *reason)
+{
+    snprintf(reading->why, reading->why_size, "byte %" PRIu64 " of the copy: %s", reading->at,
+             reason);
+    return false;
+}
+
+static bool read_all(struct reading *reading, char *to, size_t len)
+{
+    while (len > 0) {
+        ssize_t got = reading->source->read(reading->source->ctx, to, len);
+        if (got <= 0) return fail_at(reading, got == 0 ? "it ends too early" : "reading failed");
+        reading->at += (uint64_t)got;
+        to += got;
+        len -= (size_t)got;
+    }
+    return true;
+}
+
+static bool apply_text(struct reading *reading, const char *data, size_t len)
+{
+    size_t used;
+    if (reading->carried + len > reading->room) {
+        reading->room = 2 * (reading->carried + len);
+        reading->carry = mem_realloc(reading->carry, reading->room);
+    }
+    memcpy(reading->carry + reading->carried, data, len);
+    reading->carried += len;
+    if (!replay_feed(&reading->replay, reading->carry, reading->carried, &used))
+        return fail_at(reading, reading->replay.error);
+    reading->carried -= used;
+    memmove(reading->carry, reading->carry + used, reading->carried);
+    return true;
+}
+
+/* *last: it was the last block. */
+static bool load_block(struct reading *reading, bool *last)
+{
+    if (!read_all(reading, reading->block, BLOCK_HEADER)) return false;
+    struct block_sizes sizes = block_sizes(reading->block);
+    if (!block_sizes_ok(&sizes)) return fail_at(reading, "impossible block size");
+    if (!read_all(reading, reading->block + BLOCK_HEADER, sizes.stored)) return false;
+    if (!block_sum_ok(reading->block, &sizes, &reading->sum))
+        return fail_at(reading, "wrong checksum of the block");
+    *last = sizes.raw == 0;
+    if (*last) return reading->carried == 0 || fail_at(reading, "the last command is incomplete");
+    const char *raw = block_unpack(reading->block, &sizes, reading->text);
+    if (raw == NULL) return fail_at(reading, "block is not valid LZ4");
+    return apply_text(reading, raw, sizes.raw);
+}
+
+bool copy_load(struct store *store, const struct copy_source *source, msec now, char *why,
+               size_t size)
+{
+    struct reading *reading = mem_zalloc(sizeof(*reading));
+    reading->source = source;
+    reading->why = why;
+    reading->why_size = size;
+    replay_init(&reading->replay, store, now);
+    bool good = true, last = false;
+    while (good && !last)
+        good = load_block(reading, &last);
+    replay_drop(&reading->replay);
+    mem_free(reading->carry);
+    mem_free(reading);
+    return good;
+}

@@ -1,0 +1,35 @@
+/* copy: the contents of a store as a stream of blocks (block.h), for a replica of this server. The
+ * bytes are those of a base (base.h): commands, compressed, with sums; there is no header, because
+ * its numbers are not known before the end. Ends with an empty block. */
+#ifndef SERVER_PERSIST_FORMAT_COPY_H
+#define SERVER_PERSIST_FORMAT_COPY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "store/store.h"
+
+/* Where the bytes of a copy go. False: nothing more is written. */
+struct copy_sink {
+    bool (*write)(void *ctx, const void *data, size_t len);
+    void (*report)(void *ctx, uint64_t keys); /* after each 128 KiB or so; NULL: not called */
+    void *ctx;
+};
+
+/* False: `write` failed. O(n) */
+bool copy_write(const struct store *store, const struct copy_sink *sink);
+
+/* Where they come from: reads 1 to `size` bytes. 0: the end; -1: failed. */
+struct copy_source {
+    ssize_t (*read)(void *ctx, void *to, size_t size);
+    void *ctx;
+};
+
+/* Loads a copy into an empty store, up to its last block. False: `why`, printable, says why. O(n)
+ */
+bool copy_load(struct store *store, const struct copy_source *source, msec now, char *why,
+               size_t size);
+
+#endif

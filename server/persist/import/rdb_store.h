@@ -1,0 +1,14 @@
+/* rdb_store: writes a store as an RDB of version 10, with what Redis can hold: keys of its types
+ * with their deadlines, and functions; without deadlines of members, dehydrators and policies. */
+#ifndef SERVER_PERSIST_IMPORT_RDB_STORE_H
+#define SERVER_PERSIST_IMPORT_RDB_STORE_H
+
+#include <stdbool.h>
+
+#include "server/persist/format/copy.h"
+#include "store/store.h"
+
+/* False: the sink failed, or no memory. O(n) */
+bool rdb_store_write(const struct store *store, const struct copy_sink *sink);
+
+#endif
