@@ -125,9 +125,12 @@ struct child_progress child_progress(const struct child *child)
     };
 }
 
-/* Closes the parent's connections and ports, and makes the child end with the parent. */
-static void leave_parent(void)
+/* Closes the parent's connections and ports, but for one descriptor, which becomes number 3, and
+ * makes the child end with the parent. */
+static void leave_parent(int keep)
 {
+    unsigned first = 3;
+    if (keep >= 0) dup2(keep, (int)first++);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     prctl(PR_SET_NAME, "expired-save");
     setpriority(PRIO_PROCESS, 0, CHILD_NICE); /* serving clients has priority */
@@ -135,13 +138,12 @@ static void leave_parent(void)
     signal(SIGINT, SIG_DFL);
     signal(SIGHUP, SIG_IGN);
     signal(SIGCHLD, SIG_DFL);
-    if (syscall(SYS_close_range, 3U, ~0U, 0U) == 0) return;
-    for (int fd = 3, most = (int)sysconf(_SC_OPEN_MAX); fd < most; fd++)
+    if (syscall(SYS_close_range, first, ~0U, 0U) == 0) return;
+    for (int fd = (int)first, most = (int)sysconf(_SC_OPEN_MAX); fd < most; fd++)
         close(fd);
 }
 
-int child_begin(struct child *child, const struct store *store, const char *path,
-                const struct snapshot_options *options)
+int child_begin(struct child *child, const struct child_work *work)
 {
     *child->shared = (struct page){ .outcome.error = ECHILD };
     fflush(NULL);
@@ -151,14 +153,12 @@ int child_begin(struct child *child, const struct store *store, const char *path
         child->pid = pid;
         return 0;
     }
-    leave_parent();
+    leave_parent(work->fd);
     if (getppid() != parent) _exit(EXIT_FAILURE);
     struct page *page = child->shared;
     struct own own = { .page = page };
-    struct snapshot_options reporting = *options;
-    reporting.report = report_keys;
-    reporting.ctx = &own;
-    page->outcome.error = base_write(store, path, &reporting, &page->outcome.size);
+    page->outcome.error =
+        work->run(work->ctx, work->fd >= 0 ? 3 : -1, report_keys, &own, &page->outcome.size);
     page->outcome.copied = own_bytes();
     _exit(EXIT_SUCCESS);
 }

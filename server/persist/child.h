@@ -1,5 +1,5 @@
-/* child: a forked process that writes the store, as it is at the fork, to a file, while the parent
- * continues. Depends on base.h and the clock. There is at most one child at a time. */
+/* child: a forked process that writes the data, as they are at the fork, while the parent
+ * continues. Depends on the clock. What it writes, and where to, its owner says. */
 #ifndef SERVER_PERSIST_CHILD_H
 #define SERVER_PERSIST_CHILD_H
 
@@ -13,9 +13,16 @@ struct child;
 struct child *child_new(void);        /* NULL with errno */
 void child_free(struct child *child); /* kills a running child */
 
-/* Forks. 0 or an errno. options->report is ignored. O(N), N pages of the process */
-int child_begin(struct child *child, const struct store *store, const char *path,
-                const struct snapshot_options *options);
+struct child_work {
+    /* Runs in the child, which then ends. Calls report(report_ctx, keys) now and then. 0 or an
+     * errno. `fd` is the child's own number of the descriptor below. */
+    int (*run)(void *ctx, int fd, void (*report)(void *ctx, uint64_t keys), void *report_ctx,
+               struct base_size *size);
+    void *ctx;
+    int fd; /* the descriptor besides 0, 1 and 2 that the child keeps; -1: none */
+};
+/* Forks. 0 or an errno. O(N), N pages of the process */
+int child_begin(struct child *child, const struct child_work *work);
 bool child_runs(const struct child *child);
 /* Kills the child; child_ended then reports an error. */
 void child_cancel(struct child *child);

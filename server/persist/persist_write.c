@@ -98,11 +98,28 @@ void persist_save_flushed(struct persist *persist)
 
 /* ---- the child process ----------------------------------------------------------------------- */
 
+struct base_task {
+    const struct store *store;
+    const char *path;
+    struct snapshot_options options;
+};
+
+static int write_base(void *ctx, int fd, void (*report)(void *ctx, uint64_t keys), void *report_ctx,
+                      struct base_size *size)
+{
+    struct base_task *task = ctx;
+    (void)fd;
+    task->options.report = report;
+    task->options.ctx = report_ctx;
+    return base_write(task->store, task->path, &task->options, size);
+}
+
 static int begin_task(struct persist *persist, enum persist_task task, const char *path)
 {
-    struct snapshot_options options = persist_options(persist);
+    struct base_task base = { persist->w.store, path, persist_options(persist) };
     int64_t began = clock_mono_usec();
-    int error = child_begin(persist->child, persist->w.store, path, &options);
+    int error = child_begin(persist->child,
+                            &(struct child_work){ .run = write_base, .ctx = &base, .fd = -1 });
     if (error != 0) return error;
     persist->task = task;
     persist->task_began_usec = clock_mono_usec();

@@ -1,6 +1,7 @@
 /* Tests of the child process that writes a base, with real processes and files. */
 #include "server/persist/child.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -46,6 +47,20 @@ static void end(void)
     rmdir(folder);
 }
 
+static int write_base(void *ctx, int fd, void (*report)(void *ctx, uint64_t keys), void *report_ctx,
+                      struct base_size *size)
+{
+    (void)ctx;
+    (void)fd;
+    return base_write(store, path,
+                      &(struct snapshot_options){ .report = report, .ctx = report_ctx }, size);
+}
+
+static void begin_base(void)
+{
+    ck_assert_int_eq(child_begin(child, &(struct child_work){ .run = write_base, .fd = -1 }), 0);
+}
+
 /* The process id of the only child of this process. */
 static pid_t only_child(void)
 {
@@ -72,7 +87,7 @@ START_TEST(a_child_that_still_writes_has_not_ended)
 {
     struct child_outcome outcome;
     begin();
-    ck_assert_int_eq(child_begin(child, store, path, &(struct snapshot_options){ 0 }), 0);
+    begin_base();
     pid_t pid = only_child();
     kill(pid, SIGSTOP);
     ck_assert(!child_ended(child, &outcome));
@@ -92,7 +107,7 @@ START_TEST(a_child_reports_how_far_it_is)
     struct child_outcome outcome;
     begin();
     ck_assert_uint_eq(child_progress(child).keys, 0);
-    ck_assert_int_eq(child_begin(child, store, path, &(struct snapshot_options){ 0 }), 0);
+    begin_base();
     ck_assert(ends_within_bound(&outcome));
     struct child_progress progress = child_progress(child);
     ck_assert_uint_gt(progress.keys, KEYS / 2); /* the last report comes before the last keys */
@@ -107,11 +122,38 @@ START_TEST(a_cancelled_child_reports_an_error)
 {
     struct child_outcome outcome;
     begin();
-    ck_assert_int_eq(child_begin(child, store, path, &(struct snapshot_options){ 0 }), 0);
+    begin_base();
     kill(only_child(), SIGSTOP);
     child_cancel(child);
     ck_assert(ends_within_bound(&outcome));
     ck_assert_int_ne(outcome.error, 0);
+    end();
+}
+END_TEST
+
+static int write_word(void *ctx, int fd, void (*report)(void *ctx, uint64_t keys), void *report_ctx,
+                      struct base_size *size)
+{
+    (void)size;
+    report(report_ctx, 1);
+    return write(fd, ctx, 4) == 4 && write(fd + 1, ctx, 4) < 0 ? 0 : EIO;
+}
+
+START_TEST(a_child_keeps_one_descriptor_open)
+{
+    struct child_outcome outcome;
+    int ends[2];
+    char word[4];
+    begin();
+    ck_assert_int_eq(pipe(ends), 0);
+    struct child_work work = { .run = write_word, .ctx = "word", .fd = ends[1] };
+    ck_assert_int_eq(child_begin(child, &work), 0);
+    close(ends[1]);
+    ck_assert_int_eq(read(ends[0], word, sizeof(word)), 4);
+    ck_assert_int_eq(read(ends[0], word, sizeof(word)), 0);
+    close(ends[0]);
+    ck_assert(ends_within_bound(&outcome));
+    ck_assert_int_eq(outcome.error, 0);
     end();
 }
 END_TEST
@@ -122,6 +164,7 @@ Suite *test_suite(void)
         a_child_that_still_writes_has_not_ended,
         a_child_reports_how_far_it_is,
         a_cancelled_child_reports_an_error,
+        a_child_keeps_one_descriptor_open,
         NULL,
     };
     return suite_of("child", tests);
