@@ -17,6 +17,7 @@ struct delayed;        /* settle: the delay of its next request */
 struct blocked_client; /* blocked: the keys and the command that it is blocked on */
 struct subscriber;     /* pubsub: its subscriptions */
 struct tracker;        /* tracking: how its reads are tracked */
+struct replica;        /* replica: the replica that it is */
 
 enum reply_mode { REPLY_ON, REPLY_OFF, REPLY_SKIP_NEXT, REPLY_SKIPPING };
 
@@ -39,6 +40,8 @@ struct session {
     struct delayed *delayed;                    /* NULL: not delayed. Else no request may run */
     struct subscriber *subscriber;              /* NULL: no subscriptions */
     struct tracker *tracker;                    /* NULL: CLIENT TRACKING is off */
+    struct replica *replica;                    /* NULL: it is a client like others */
+    uint64_t streamed_at; /* offset of the replication stream after its last change: WAIT */
     uint64_t durable_at; /* its replies wait until the journal is safe up to this position */
     struct outbuf
         *pushes; /* NULL: pushes go to out; else they are collected here while EXEC replies */

@@ -1,0 +1,255 @@
+/* full_copy: see full_copy.h. */
+#include "server/replica/full_copy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "server/base/clock.h"
+#include "server/persist/child.h"
+#include "server/persist/format/copy.h"
+#include "server/persist/import/rdb_store.h"
+#include "store/mem/mem.h"
+
+enum { READ = 64 * 1024 };
+
+struct full_copy {
+    struct loop *loop;
+    const struct store *store;
+    void (*progress)(void *ctx);
+    void *ctx;
+    struct child *child;
+    struct loop_io *io; /* NULL: no pipe */
+    int fd;             /* our end of the pipe */
+    enum full_copy_state state;
+    enum full_copy_form form;
+    struct backlog *bytes;
+    uint64_t least; /* the first byte that is needed */
+    char mark[FULL_COPY_MARK + 1];
+    int64_t fork_usec;
+    uint64_t copied_memory;
+    char room[READ];
+};
+
+/* ---- in the child ---------------------------------------------------------------------------- */
+
+struct writing {
+    const struct full_copy *copy;
+    int fd;       /* -1: only count */
+    uint64_t len; /* written or counted */
+};
+
+static bool write_pipe(void *ctx, const void *data, size_t len)
+{
+    struct writing *writing = ctx;
+    const char *from = data;
+    writing->len += len;
+    while (writing->fd >= 0 && len > 0) {
+        ssize_t sent = write(writing->fd, from, len);
+        if (sent < 0 && errno != EINTR) return false;
+        if (sent < 0) continue;
+        from += sent;
+        len -= (size_t)sent;
+    }
+    return true;
+}
+
+/* The data do not change in the child, so a first pass can tell the length. */
+static bool write_sized(struct writing *writing, const struct copy_sink *sink)
+{
+    const struct store *store = writing->copy->store;
+    char head[32];
+    int fd = writing->fd;
+    writing->fd = -1;
+    if (!rdb_store_write(store, sink)) return false;
+    writing->fd = fd;
+    int len = snprintf(head, sizeof(head), "$%llu\r\n", (unsigned long long)writing->len);
+    return write_pipe(writing, head, (size_t)len) && rdb_store_write(store, sink);
+}
+
+static bool write_marked(struct writing *writing, const struct copy_sink *sink)
+{
+    const struct full_copy *copy = writing->copy;
+    char head[FULL_COPY_MARK + 16];
+    int len = snprintf(head, sizeof(head), "$EOF:%s\r\n", copy->mark);
+    return write_pipe(writing, head, (size_t)len) &&
+           (copy->form == COPY_OWN ? copy_write : rdb_store_write)(copy->store, sink) &&
+           write_pipe(writing, copy->mark, FULL_COPY_MARK);
+}
+
+struct report_to {
+    struct writing writing; /* first: the sink's ctx */
+    void (*report)(void *ctx, uint64_t keys);
+    void *report_ctx;
+};
+
+static void report_keys(void *ctx, uint64_t keys)
+{
+    struct report_to *to = ctx;
+    to->report(to->report_ctx, keys);
+}
+
+static int write_copy(void *ctx, int fd, void (*report)(void *ctx, uint64_t keys), void *report_ctx,
+                      struct base_size *size)
+{
+    struct report_to to = { { .copy = ctx, .fd = fd }, report, report_ctx };
+    struct copy_sink sink = { .write = write_pipe, .report = report_keys, .ctx = &to };
+    bool sized = to.writing.copy->form == COPY_RDB_SIZED;
+    bool good = (sized ? write_sized : write_marked)(&to.writing, &sink);
+    size->bytes = to.writing.len;
+    return good ? 0 : EPIPE;
+}
+
+/* ---- in the parent --------------------------------------------------------------------------- */
+
+struct full_copy *full_copy_new(struct loop *loop, const struct store *store,
+                                void (*progress)(void *ctx), void *ctx)
+{
+    struct child *child = child_new();
+    if (child == NULL) return NULL;
+    struct full_copy *copy = mem_zalloc(sizeof(*copy));
+    copy->loop = loop;
+    copy->store = store;
+    copy->progress = progress;
+    copy->ctx = ctx;
+    copy->child = child;
+    copy->bytes = backlog_new();
+    return copy;
+}
+
+static void close_pipe(struct full_copy *copy)
+{
+    if (copy->io == NULL) return;
+    loop_io_free(copy->io);
+    copy->io = NULL;
+    close(copy->fd);
+}
+
+void full_copy_free(struct full_copy *copy)
+{
+    if (copy == NULL) return;
+    close_pipe(copy);
+    child_free(copy->child);
+    backlog_free(copy->bytes);
+    mem_free(copy);
+}
+
+static bool has_room(const struct full_copy *copy)
+{
+    return backlog_end(copy->bytes) - copy->least < FULL_COPY_AHEAD;
+}
+
+/* The pipe ends when the child has: its result decides. */
+static void end_copy(struct full_copy *copy)
+{
+    struct child_outcome outcome = { .error = ECHILD };
+    close_pipe(copy);
+    child_await(copy->child);
+    child_ended(copy->child, &outcome);
+    copy->copied_memory = outcome.copied;
+    copy->state = outcome.error == 0 ? COPY_WHOLE : COPY_FAILED;
+}
+
+static void on_readable(void *ctx, unsigned what)
+{
+    struct full_copy *copy = ctx;
+    (void)what;
+    ssize_t got = read(copy->fd, copy->room, sizeof(copy->room));
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (got > 0)
+        backlog_append(copy->bytes, copy->room, (size_t)got);
+    else
+        end_copy(copy);
+    if (copy->io != NULL && !has_room(copy)) loop_io_want(copy->io, 0);
+    copy->progress(copy->ctx);
+}
+
+static bool make_mark(char mark[FULL_COPY_MARK + 1])
+{
+    unsigned char bytes[FULL_COPY_MARK / 2];
+    if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes)) return false;
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        snprintf(mark + 2 * i, 3, "%02x", bytes[i]);
+    return true;
+}
+
+static int fork_child(struct full_copy *copy)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) < 0) return errno;
+    int64_t began = clock_mono_usec();
+    int error = child_begin(copy->child,
+                            &(struct child_work){ .run = write_copy, .ctx = copy, .fd = ends[1] });
+    copy->fork_usec = clock_mono_usec() - began;
+    close(ends[1]);
+    if (error != 0) {
+        close(ends[0]);
+        return error;
+    }
+    copy->fd = ends[0];
+    fcntl(copy->fd, F_SETFL, O_NONBLOCK);
+    copy->io = loop_io_new(copy->loop, copy->fd, on_readable, copy);
+    loop_io_want(copy->io, LOOP_READ);
+    return 0;
+}
+
+int full_copy_begin(struct full_copy *copy, enum full_copy_form form)
+{
+    copy->form = form;
+    copy->least = 0;
+    backlog_restart(copy->bytes, 0);
+    if (!make_mark(copy->mark)) return EIO;
+    int error = fork_child(copy);
+    if (error == 0) copy->state = COPY_RUNS;
+    return error;
+}
+
+void full_copy_cancel(struct full_copy *copy)
+{
+    if (copy->state == COPY_RUNS) {
+        child_cancel(copy->child);
+        end_copy(copy);
+    }
+    full_copy_rest(copy);
+}
+
+enum full_copy_state full_copy_state(const struct full_copy *copy)
+{
+    return copy->state;
+}
+
+enum full_copy_form full_copy_form(const struct full_copy *copy)
+{
+    return copy->form;
+}
+
+const struct backlog *full_copy_bytes(const struct full_copy *copy)
+{
+    return copy->bytes;
+}
+
+void full_copy_taken(struct full_copy *copy, uint64_t least)
+{
+    copy->least = least;
+    backlog_trim(copy->bytes, least);
+    if (copy->io != NULL) loop_io_want(copy->io, has_room(copy) ? LOOP_READ : 0);
+}
+
+void full_copy_rest(struct full_copy *copy)
+{
+    copy->state = COPY_IDLE;
+    backlog_restart(copy->bytes, 0);
+}
+
+struct full_copy_report full_copy_report(const struct full_copy *copy)
+{
+    return (struct full_copy_report){
+        .bytes = backlog_end(copy->bytes),
+        .keys = child_progress(copy->child).keys,
+        .copied_memory = copy->copied_memory,
+        .fork_usec = copy->fork_usec,
+    };
+}

@@ -1,0 +1,53 @@
+/* full_copy: the data as they are now, written by a forked child into a pipe, for any number of
+ * replicas at once. Depends on child, the loop and a store; knows no connection.
+ *
+ * The bytes wait in memory until every reader has taken them. While more than FULL_COPY_AHEAD wait,
+ * the pipe is not read, so a slow reader slows the child down and costs no memory. */
+#ifndef SERVER_REPLICA_FULL_COPY_H
+#define SERVER_REPLICA_FULL_COPY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "server/base/loop.h"
+#include "server/replica/stream/backlog.h"
+#include "store/store.h"
+
+enum { FULL_COPY_AHEAD = 2 << 20, FULL_COPY_MARK = 40 };
+
+/* What a reader can take. */
+enum full_copy_form {
+    COPY_OWN,       /* copy.h, between "$EOF:<mark>" and the mark */
+    COPY_RDB,       /* the same with an RDB */
+    COPY_RDB_SIZED, /* an RDB after "$<length>" */
+    COPY_FORMS
+};
+
+struct full_copy;
+
+/* `progress` is called when bytes have come, or the copy has ended. NULL with errno. */
+struct full_copy *full_copy_new(struct loop *loop, const struct store *store,
+                                void (*progress)(void *ctx), void *ctx);
+void full_copy_free(struct full_copy *copy); /* kills a running child */
+
+/* Forks. 0 or an errno. */
+int full_copy_begin(struct full_copy *copy, enum full_copy_form form);
+void full_copy_cancel(struct full_copy *copy);
+
+enum full_copy_state { COPY_IDLE, COPY_RUNS, COPY_WHOLE, COPY_FAILED };
+enum full_copy_state full_copy_state(const struct full_copy *copy);
+enum full_copy_form full_copy_form(const struct full_copy *copy);
+/* The bytes so far; those before `taken` are forgotten by full_copy_taken, to be called with the
+ * least offset that any reader still needs. The first offset is 0. */
+const struct backlog *full_copy_bytes(const struct full_copy *copy);
+void full_copy_taken(struct full_copy *copy, uint64_t least);
+/* After COPY_WHOLE or COPY_FAILED, when no reader needs it any more. */
+void full_copy_rest(struct full_copy *copy);
+
+struct full_copy_report {
+    uint64_t bytes, keys, copied_memory;
+    int64_t fork_usec;
+};
+struct full_copy_report full_copy_report(const struct full_copy *copy);
+
+#endif

@@ -1,0 +1,30 @@
+/* history: which stream the data belong to, and up to which offset. Two servers with the same id
+ * and offset have the same data. After a failover the new master goes on under an id of its own,
+ * and remembers the old one up to the offset at which it took over, so that other replicas of the
+ * old master can go on with it (Redis' PSYNC2). */
+#ifndef SERVER_REPLICA_HISTORY_H
+#define SERVER_REPLICA_HISTORY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { HISTORY_ID = 40 };
+
+struct history {
+    char id[HISTORY_ID + 1];
+    char old_id[HISTORY_ID + 1]; /* zeros: none */
+    uint64_t old_end;            /* offset of the first byte that is not part of old_id's stream */
+};
+
+/* A new stream, with no past. False: no random numbers. */
+bool history_begin(struct history *history);
+/* Goes on under a new id; the old one holds for offsets before `offset`. False: no random numbers.
+ */
+bool history_branch(struct history *history, uint64_t offset);
+/* Takes over a master's id. What this server knew of an earlier stream ends. */
+void history_adopt(struct history *history, const char *id);
+/* Is `offset` a place in this history under the given id, for a peer that has all bytes before it?
+ */
+bool history_has(const struct history *history, const char *id, uint64_t offset);
+
+#endif

@@ -1,0 +1,525 @@
+/* replicas: see replicas.h. */
+#include "server/replica/replicas.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "server/base/log.h"
+#include "server/replica/full_copy.h"
+#include "store/mem/mem.h"
+
+enum { ADDRESS_MAX = 256, USEC = 1000 * 1000 };
+
+enum state {
+    HANDSHAKE, /* it has not asked for the stream yet */
+    WAITING,   /* for a child */
+    COPYING,   /* gets the copy */
+    COPIED,    /* got it: its first acknowledgement begins the stream */
+    ONLINE,
+};
+
+TAILQ_HEAD(replica_list, replica);
+
+struct replica {
+    TAILQ_ENTRY(replica) in_order;
+    struct replicas *all;
+    struct session *session;
+    struct client_source source;
+    enum state state;
+    unsigned abilities; /* enum replica_can */
+    bool is_old;        /* SYNC: it gets an RDB and no line before it, and acknowledges nothing */
+    int64_t port;
+    char address[ADDRESS_MAX]; /* announced; "": that of the connection */
+    uint64_t copied;           /* bytes of the copy sent */
+    uint64_t sent;             /* offset of the next byte of the stream; from COPYING on */
+    uint64_t applied, synced;  /* all bytes before these offsets, as it said */
+    int64_t heard_usec;        /* monotonic */
+    int64_t since_usec;        /* when it began to wait */
+    int64_t over_soft_usec;    /* when its lag began to exceed the soft limit; 0: it does not */
+};
+
+struct replicas {
+    struct replicas_wiring w;
+    struct replica_list list;
+    struct full_copy *copy;
+    int64_t pinged_usec, left_usec; /* left_usec: when the last one left; 0: never */
+    struct replicas_report report;
+};
+
+/* ---- what the connection sends --------------------------------------------------------------- */
+
+/* Chunks of a backlog from this offset on. */
+static int view_chunks(const struct backlog *backlog, uint64_t offset, struct iovec *chunks,
+                       int max)
+{
+    int count = 0;
+    struct bytes view;
+    while (count < max && (view = backlog_view(backlog, offset)).len > 0) {
+        chunks[count++] =
+            (struct iovec){ .iov_base = (char *)(uintptr_t)view.data, .iov_len = view.len };
+        offset += view.len;
+    }
+    return count;
+}
+
+static int peek_source(void *ctx, struct iovec *chunks, int max)
+{
+    struct replica *replica = ctx;
+    const struct replicas *all = replica->all;
+    if (replica->state == COPYING)
+        return view_chunks(full_copy_bytes(all->copy), replica->copied, chunks, max);
+    if (replica->state == ONLINE) return view_chunks(all->w.backlog, replica->sent, chunks, max);
+    return 0;
+}
+
+static void go_online(struct replica *replica)
+{
+    replica->state = ONLINE;
+    log_line(LOG_NOTICE, "Replica %s: in step with the stream from offset %" PRIu64 " on",
+             replica->session->peer, replica->sent);
+    clients_source_ready(replica->session);
+}
+
+/* After a copy of known length the stream may follow at once; else the replica could not tell where
+ * the copy ends. */
+static void end_copying(struct replica *replica)
+{
+    replica->heard_usec = clock_mono_usec();
+    replica->state = COPIED;
+    if (replica->is_old || full_copy_form(replica->all->copy) == COPY_RDB_SIZED) go_online(replica);
+}
+
+static void note_sent(void *ctx, size_t len)
+{
+    struct replica *replica = ctx;
+    struct full_copy *copy = replica->all->copy;
+    if (replica->state == ONLINE) {
+        replica->sent += len;
+        return;
+    }
+    replica->copied += len;
+    bool whole = full_copy_state(copy) == COPY_WHOLE &&
+                 replica->copied == backlog_end(full_copy_bytes(copy));
+    if (whole) end_copying(replica);
+}
+
+static void forget(void *ctx)
+{
+    struct replica *replica = ctx;
+    struct replicas *all = replica->all;
+    if (replica->state != HANDSHAKE)
+        log_line(LOG_NOTICE, "Replica %s: connection closed", replica->session->peer);
+    replica->session->replica = NULL;
+    TAILQ_REMOVE(&all->list, replica, in_order);
+    if (TAILQ_EMPTY(&all->list)) all->left_usec = clock_mono_usec();
+    mem_free(replica);
+}
+
+/* ---- what a replica says --------------------------------------------------------------------- */
+
+struct replica *replicas_of(struct replicas *all, struct session *session)
+{
+    if (session->replica != NULL) return session->replica;
+    struct replica *replica = mem_zalloc(sizeof(*replica));
+    replica->all = all;
+    replica->session = session;
+    replica->source = (struct client_source){ peek_source, note_sent, forget, replica };
+    replica->heard_usec = clock_mono_usec();
+    session->replica = replica;
+    TAILQ_INSERT_TAIL(&all->list, replica, in_order);
+    clients_attach(session, &replica->source);
+    return replica;
+}
+
+void replica_set_port(struct replica *replica, int64_t port)
+{
+    replica->port = port;
+}
+
+void replica_set_address(struct replica *replica, struct bytes address)
+{
+    size_t len = address.len < ADDRESS_MAX - 1 ? address.len : ADDRESS_MAX - 1;
+    memcpy(replica->address, address.data, len);
+    replica->address[len] = '\0';
+}
+
+void replica_add_ability(struct replica *replica, enum replica_can can)
+{
+    replica->abilities |= can;
+}
+
+void replica_acknowledge(struct replica *replica, uint64_t applied, uint64_t synced)
+{
+    uint64_t end = backlog_end(replica->all->w.backlog);
+    replica->heard_usec = clock_mono_usec();
+    if (replica->state == COPIED) go_online(replica);
+    if (applied > replica->applied && applied <= end) replica->applied = applied;
+    if (synced > replica->synced && synced <= end) replica->synced = synced;
+}
+
+/* ---- asking for the stream ------------------------------------------------------------------- */
+
+static bool has_bytes_from(const struct replicas *all, uint64_t offset)
+{
+    return offset >= backlog_begin(all->w.backlog) && offset <= backlog_end(all->w.backlog);
+}
+
+static void go_on_from(struct replica *replica, uint64_t offset)
+{
+    struct replicas *all = replica->all;
+    char line[HISTORY_ID + 16];
+    all->report.partial_syncs++;
+    if (replica->abilities & REPLICA_GOES_ON)
+        snprintf(line, sizeof(line), "CONTINUE %s", all->w.history->id);
+    else
+        snprintf(line, sizeof(line), "CONTINUE");
+    resp_status(&replica->session->out, line);
+    replica->sent = replica->applied = offset;
+    log_line(LOG_NOTICE, "Replica %s: goes on from offset %" PRIu64 ", %" PRIu64 " bytes behind",
+             replica->session->peer, offset, backlog_end(all->w.backlog) - offset);
+    go_online(replica);
+}
+
+static void wait_for_copy(struct replica *replica)
+{
+    replica->state = WAITING;
+    replica->since_usec = clock_mono_usec();
+    replica->all->report.full_syncs++;
+}
+
+void replica_sync(struct replica *replica, const char *id, uint64_t offset)
+{
+    struct replicas *all = replica->all;
+    if (history_has(all->w.history, id, offset) && has_bytes_from(all, offset)) {
+        go_on_from(replica, offset);
+        return;
+    }
+    if (strcmp(id, "?") != 0) {
+        all->report.refused_partial_syncs++;
+        log_line(LOG_NOTICE,
+                 "Replica %s: gets a full copy, because it asks for offset %" PRIu64
+                 " of %.40s, and the backlog has %" PRIu64 " to %" PRIu64 " of %s",
+                 replica->session->peer, offset, id, backlog_begin(all->w.backlog),
+                 backlog_end(all->w.backlog), all->w.history->id);
+    }
+    wait_for_copy(replica);
+}
+
+void replica_sync_old(struct replica *replica)
+{
+    replica->abilities &= ~(unsigned)REPLICA_IS_OURS;
+    replica->is_old = true;
+    wait_for_copy(replica);
+}
+
+/* ---- full copies ----------------------------------------------------------------------------- */
+
+static enum full_copy_form form_for(const struct replica *replica)
+{
+    if (!(replica->abilities & REPLICA_TAKES_MARK)) return COPY_RDB_SIZED;
+    return replica->abilities & REPLICA_IS_OURS ? COPY_OWN : COPY_RDB;
+}
+
+/* Those who wait for a child share it with others who come within the delay. */
+static bool copy_is_due(const struct replicas *all, enum full_copy_form form)
+{
+    const struct conf *conf = all->w.conf;
+    int64_t first = INT64_MAX, waiting = 0;
+    const struct replica *replica;
+    TAILQ_FOREACH(replica, &all->list, in_order)
+    {
+        if (replica->state != WAITING || form_for(replica) != form) continue;
+        waiting++;
+        if (replica->since_usec < first) first = replica->since_usec;
+    }
+    int64_t most = conf->repl_diskless_sync_max_replicas;
+    if (waiting == 0 || (most > 0 && waiting >= most)) return waiting > 0;
+    return clock_mono_usec() - first >= conf->repl_diskless_sync_delay * USEC;
+}
+
+static void begin_copying(struct replica *replica)
+{
+    struct replicas *all = replica->all;
+    char line[HISTORY_ID + 48];
+    uint64_t offset = backlog_end(all->w.backlog);
+    /* Redis counts the last byte, not the next one. */
+    snprintf(line, sizeof(line), "FULLRESYNC %s %" PRIu64, all->w.history->id, offset - 1);
+    if (!replica->is_old) resp_status(&replica->session->out, line);
+    replica->state = COPYING;
+    replica->copied = 0;
+    replica->sent = replica->applied = offset;
+    clients_source_ready(replica->session);
+}
+
+static void close_replica(struct replica *replica)
+{
+    clients_kill(replica->all->w.clients, replica->session, NULL);
+}
+
+static void begin_copy(struct replicas *all, enum full_copy_form form)
+{
+    struct replica *replica;
+    int error = full_copy_begin(all->copy, form);
+    if (error != 0)
+        log_line(LOG_WARNING, "Can't begin a full copy for replicas: %s", strerror(error));
+    TAILQ_FOREACH(replica, &all->list, in_order)
+    {
+        if (replica->state != WAITING || form_for(replica) != form) continue;
+        if (error == 0)
+            begin_copying(replica);
+        else
+            close_replica(replica);
+    }
+    all->report.last_fork_usec = full_copy_report(all->copy).fork_usec;
+    feed_restart(all->w.feed);
+}
+
+/* All who get the copy; *least: the first byte of it that one of them still needs. */
+static size_t count_copying(const struct replicas *all, uint64_t *least)
+{
+    const struct replica *replica;
+    size_t count = 0;
+    *least = backlog_end(full_copy_bytes(all->copy));
+    TAILQ_FOREACH(replica, &all->list, in_order)
+    {
+        if (replica->state != COPYING) continue;
+        count++;
+        if (replica->copied < *least) *least = replica->copied;
+    }
+    return count;
+}
+
+static void fail_copy(struct replicas *all)
+{
+    struct replica *replica;
+    all->report.copies_failed++;
+    log_line(LOG_WARNING,
+             "The child that makes the full copy failed: its replicas have to ask again");
+    TAILQ_FOREACH(replica, &all->list, in_order)
+    if (replica->state == COPYING) close_replica(replica);
+    full_copy_rest(all->copy);
+}
+
+static void tend_copy(struct replicas *all)
+{
+    uint64_t least;
+    enum full_copy_state state = full_copy_state(all->copy);
+    size_t readers = count_copying(all, &least);
+    if (state == COPY_FAILED)
+        fail_copy(all);
+    else if (state == COPY_RUNS && readers == 0)
+        full_copy_cancel(all->copy);
+    else if (state == COPY_WHOLE && readers == 0)
+        full_copy_rest(all->copy);
+    else if (state != COPY_IDLE)
+        full_copy_taken(all->copy, least);
+}
+
+static void on_progress(void *ctx)
+{
+    struct replicas *all = ctx;
+    struct replica *replica;
+    TAILQ_FOREACH(replica, &all->list, in_order)
+    {
+        if (replica->state != COPYING) continue;
+        note_sent(replica, 0); /* the copy may be whole now */
+        clients_source_ready(replica->session);
+    }
+}
+
+/* ---- at work --------------------------------------------------------------------------------- */
+
+/* As in Redis, the backlog may be kept for a replica whatever its limit. */
+static bool lags_too_far(struct replica *replica, uint64_t lag)
+{
+    const struct conf *conf = replica->all->w.conf;
+    const struct conf_output_limit *limit = &conf->output_limits[CONF_LIMIT_REPLICA];
+    uint64_t hard = (uint64_t)limit->hard, soft = (uint64_t)limit->soft;
+    if (hard > 0 && hard < (uint64_t)conf->repl_backlog_size)
+        hard = (uint64_t)conf->repl_backlog_size;
+    if (hard > 0 && lag > hard) return true;
+    if (soft == 0 || lag <= soft) {
+        replica->over_soft_usec = 0;
+        return false;
+    }
+    int64_t now = clock_mono_usec();
+    if (replica->over_soft_usec == 0) replica->over_soft_usec = now;
+    return now - replica->over_soft_usec >= limit->soft_seconds * USEC;
+}
+
+/* Passes on what came in this turn; returns the first byte that is still needed. */
+static uint64_t pass_on(struct replicas *all)
+{
+    uint64_t end = backlog_end(all->w.backlog), least = end;
+    struct replica *replica;
+    TAILQ_FOREACH(replica, &all->list, in_order)
+    {
+        if (replica->state < COPYING) continue;
+        if (replica->sent < least) least = replica->sent;
+        if (replica->sent == end) continue;
+        if (lags_too_far(replica, end - replica->sent)) {
+            log_line(LOG_WARNING,
+                     "Replica %s closed: it is %" PRIu64
+                     " bytes behind, more than client-output-buffer-limit replica allows",
+                     replica->session->peer, end - replica->sent);
+            all->report.closed_for_lag++;
+            close_replica(replica);
+        } else if (replica->state == ONLINE) {
+            clients_source_ready(replica->session);
+        }
+    }
+    return least;
+}
+
+void replicas_turn(struct replicas *all)
+{
+    struct backlog *backlog = all->w.backlog;
+    uint64_t least = backlog_end(backlog), end = least,
+             size = (uint64_t)all->w.conf->repl_backlog_size;
+    if (!TAILQ_EMPTY(&all->list)) {
+        for (unsigned form = 0; form < COPY_FORMS && full_copy_state(all->copy) == COPY_IDLE;
+             form++)
+            if (copy_is_due(all, form)) begin_copy(all, form);
+        tend_copy(all);
+        least = pass_on(all);
+    }
+    uint64_t keep = end > size ? end - size : 0;
+    backlog_trim(backlog, least < keep ? least : keep);
+}
+
+static const struct bytes ping[] = { LIT("PING") };
+
+static void check_silence(struct replica *replica, int64_t now)
+{
+    int64_t timeout = replica->all->w.conf->repl_timeout * USEC;
+    /* An empty line keeps a waiting replica from giving up. */
+    if (replica->state == WAITING) {
+        outbuf_append(replica->session->out.out, "\n", 1);
+        clients_source_ready(replica->session);
+    }
+    if (replica->is_old || (replica->state != ONLINE && replica->state != COPIED)) return;
+    if (now - replica->heard_usec <= timeout) return;
+    log_line(LOG_WARNING, "Replica %s closed: silent for longer than repl-timeout",
+             replica->session->peer);
+    close_replica(replica);
+}
+
+void replicas_second(struct replicas *all)
+{
+    int64_t now = clock_mono_usec();
+    struct replica *replica;
+    TAILQ_FOREACH(replica, &all->list, in_order) check_silence(replica, now);
+    if (TAILQ_EMPTY(&all->list)) return;
+    if (now - all->pinged_usec < all->w.conf->repl_ping_replica_period * USEC) return;
+    all->pinged_usec = now;
+    feed_command(all->w.feed, ping, 1);
+}
+
+void replicas_close_all(struct replicas *all, const char *why)
+{
+    struct replica *replica;
+    if (TAILQ_EMPTY(&all->list)) return;
+    log_line(LOG_NOTICE, "Closing the connections of all replicas: %s", why);
+    TAILQ_FOREACH(replica, &all->list, in_order) close_replica(replica);
+    full_copy_cancel(all->copy);
+}
+
+/* ---- making and reporting -------------------------------------------------------------------- */
+
+struct replicas *replicas_new(const struct replicas_wiring *wiring)
+{
+    struct replicas *all = mem_zalloc(sizeof(*all));
+    all->w = *wiring;
+    all->report.last_fork_usec = -1;
+    TAILQ_INIT(&all->list);
+    all->copy = full_copy_new(wiring->loop, wiring->store, on_progress, all);
+    if (all->copy != NULL) return all;
+    mem_free(all);
+    return NULL;
+}
+
+void replicas_free(struct replicas *all)
+{
+    if (all == NULL) return;
+    full_copy_free(all->copy);
+    mem_free(all);
+}
+
+size_t replicas_count(const struct replicas *all)
+{
+    const struct replica *replica;
+    size_t count = 0;
+    TAILQ_FOREACH(replica, &all->list, in_order) count += replica->state != HANDSHAKE;
+    return count;
+}
+
+static int64_t lag_sec(const struct replica *replica)
+{
+    return (clock_mono_usec() - replica->heard_usec) / USEC;
+}
+
+size_t replicas_good(const struct replicas *all, int64_t seconds)
+{
+    const struct replica *replica;
+    size_t count = 0;
+    TAILQ_FOREACH(replica, &all->list, in_order)
+    count += replica->state == ONLINE && lag_sec(replica) <= seconds;
+    return count;
+}
+
+size_t replicas_that_have(const struct replicas *all, uint64_t offset, bool synced)
+{
+    const struct replica *replica;
+    size_t count = 0;
+    TAILQ_FOREACH(replica, &all->list, in_order)
+    count += replica->state == ONLINE && (synced ? replica->synced : replica->applied) >= offset;
+    return count;
+}
+
+int64_t replicas_gone_sec(const struct replicas *all)
+{
+    if (!TAILQ_EMPTY(&all->list) || all->left_usec == 0) return -1;
+    return (clock_mono_usec() - all->left_usec) / USEC;
+}
+
+static const char *const state_names[] = {
+    [HANDSHAKE] = "handshake", [WAITING] = "wait_bgsave", [COPYING] = "send_bulk",
+    [COPIED] = "send_bulk",    [ONLINE] = "online",
+};
+
+void replicas_each(const struct replicas *all,
+                   void (*visit)(void *ctx, const struct replica_info *info), void *ctx)
+{
+    const struct replica *replica;
+    char address[ADDRESS_MAX];
+    TAILQ_FOREACH(replica, &all->list, in_order)
+    {
+        if (replica->state == HANDSHAKE) continue;
+        snprintf(address, sizeof(address), "%s",
+                 replica->address[0] != '\0' ? replica->address : replica->session->peer);
+        char *port = replica->address[0] != '\0' ? NULL : strrchr(address, ':');
+        if (port != NULL) *port = '\0';
+        visit(ctx, &(struct replica_info){ .address = address,
+                                           .port = replica->port,
+                                           .lag_sec = lag_sec(replica),
+                                           .state = state_names[replica->state],
+                                           .applied = replica->applied,
+                                           .sent = replica->sent,
+                                           .session = replica->session });
+    }
+}
+
+struct replicas_report replicas_report(const struct replicas *all)
+{
+    struct replicas_report report = all->report;
+    struct full_copy_report copy = full_copy_report(all->copy);
+    report.copying = full_copy_state(all->copy) == COPY_RUNS;
+    report.copy_bytes = copy.bytes;
+    report.copy_keys = copy.keys;
+    report.copied_memory = (size_t)copy.copied_memory;
+    report.bytes = backlog_bytes(full_copy_bytes(all->copy));
+    return report;
+}
