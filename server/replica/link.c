@@ -1,0 +1,526 @@
+/* link: see link.h. The handshake is a table of steps, each a request and what its answer means. */
+#include "server/replica/link.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "server/base/clock.h"
+#include "server/base/log.h"
+#include "store/base/bytes.h"
+#include "store/mem/mem.h"
+
+enum {
+    MARK = 40,
+    LINE_MAX_LEN = 1024,
+    READ_MIN = 64 * 1024,
+    AHEAD_MAX = 4 << 20, /* bytes that wait; more is not read from the socket */
+    NAME_MAX_LEN = 300,
+};
+
+enum step {
+    STEP_PING,
+    STEP_AUTH,
+    STEP_PORT,
+    STEP_ADDRESS,
+    STEP_ABILITIES,
+    STEP_OURS,
+    STEP_PSYNC,
+    STEP_COPY_HEAD, /* the line before a copy */
+    STEPS
+};
+
+struct link {
+    struct link_wiring w;
+    enum link_state state;
+    enum step step;
+    bool connected, asks_failover;
+    int fd;
+    struct loop_io *io;
+    char name[NAME_MAX_LEN]; /* "host:port", for the log */
+    int64_t heard_usec, down_usec;
+    struct link_copy copy;
+    bool has_mark;
+    char mark[MARK + 1];
+    uint64_t copy_read; /* bytes given to the owner */
+    char *data;         /* data[start .. start + len): received and not taken */
+    size_t start, len, cap;
+};
+
+struct link *link_new(const struct link_wiring *wiring)
+{
+    struct link *link = mem_zalloc(sizeof(*link));
+    link->w = *wiring;
+    link->fd = -1;
+    link->down_usec = -1;
+    return link;
+}
+
+void link_free(struct link *link)
+{
+    if (link == NULL) return;
+    link_close(link, NULL);
+    mem_free(link);
+}
+
+void link_close(struct link *link, const char *why)
+{
+    if (why != NULL) log_line(LOG_WARNING, "Master %s: %s", link->name, why);
+    if (link->state == LINK_DOWN) return;
+    loop_io_free(link->io);
+    close(link->fd);
+    mem_free(link->data);
+    link->io = NULL;
+    link->fd = -1;
+    link->data = NULL;
+    link->start = link->len = link->cap = 0;
+    link->state = LINK_DOWN;
+    link->down_usec = clock_mono_usec();
+}
+
+__attribute__((format(printf, 2, 3))) static void fail_link(struct link *link, const char *format,
+                                                            ...)
+{
+    char why[LINE_MAX_LEN];
+    va_list values;
+    va_start(values, format);
+    vsnprintf(why, sizeof(why), format, values);
+    va_end(values);
+    link_close(link, why);
+}
+
+/* ---- sending --------------------------------------------------------------------------------- */
+
+/* What is sent is small, and the socket is empty: a partial write means that the link is broken. */
+static void send_text(struct link *link, const char *text, size_t len)
+{
+    if (send(link->fd, text, len, MSG_NOSIGNAL) != (ssize_t)len)
+        fail_link(link, "can't send: %s", strerror(errno));
+}
+
+static void send_words(struct link *link, const char *const *words)
+{
+    char text[2 * LINE_MAX_LEN];
+    int count = 0;
+    while (words[count] != NULL)
+        count++;
+    size_t len = (size_t)snprintf(text, sizeof(text), "*%d\r\n", count);
+    for (int i = 0; i < count && len < sizeof(text); i++)
+        len += (size_t)snprintf(text + len, sizeof(text) - len, "$%zu\r\n%s\r\n", strlen(words[i]),
+                                words[i]);
+    if (len < sizeof(text))
+        send_text(link, text, len);
+    else
+        link_close(link, "masterauth, masteruser or replica-announce-ip is too long");
+}
+
+/* ---- the handshake --------------------------------------------------------------------------- */
+
+static void ask(struct link *link);
+
+static bool step_is_needed(const struct link *link, enum step step)
+{
+    const struct conf *conf = link->w.conf;
+    if (step == STEP_AUTH) return conf->masterauth[0] != '\0';
+    if (step == STEP_ADDRESS) return conf->replica_announce_ip[0] != '\0';
+    return true;
+}
+
+static void next_step(struct link *link)
+{
+    do
+        link->step++;
+    while (!step_is_needed(link, link->step));
+    ask(link);
+}
+
+static void ask_psync(struct link *link)
+{
+    const char *id = "?";
+    char offset[24] = "-1";
+    uint64_t from;
+    if (link->w.position(link->w.ctx, &id, &from))
+        snprintf(offset, sizeof(offset), "%" PRIu64, from);
+    const char *words[] = { "PSYNC", id, offset, link->asks_failover ? "FAILOVER" : NULL, NULL };
+    send_words(link, words);
+}
+
+static void ask_auth(struct link *link)
+{
+    const struct conf *conf = link->w.conf;
+    const char *user = conf->masteruser[0] != '\0' ? conf->masteruser : NULL;
+    const char *words[] = { "AUTH", user != NULL ? user : conf->masterauth,
+                            user != NULL ? conf->masterauth : NULL, NULL };
+    send_words(link, words);
+}
+
+static void ask_port(struct link *link)
+{
+    const struct conf *conf = link->w.conf;
+    char port[24];
+    int64_t own = conf->tls_replication && conf->tls_port > 0 ? conf->tls_port : conf->port;
+    if (conf->replica_announce_port > 0) own = conf->replica_announce_port;
+    snprintf(port, sizeof(port), "%" PRId64, own);
+    const char *words[] = { "REPLCONF", "listening-port", port, NULL };
+    send_words(link, words);
+}
+
+static void ask(struct link *link)
+{
+    static const char *const greeting[] = { "PING", NULL };
+    static const char *const abilities[] = { "REPLCONF", "capa", "eof", "capa", "psync2", NULL };
+    static const char *const ours[] = { "REPLCONF", "capa", "expired", NULL };
+    const char *address[] = { "REPLCONF", "ip-address", link->w.conf->replica_announce_ip, NULL };
+    switch (link->step) {
+    case STEP_PING: send_words(link, greeting); break;
+    case STEP_AUTH: ask_auth(link); break;
+    case STEP_PORT: ask_port(link); break;
+    case STEP_ADDRESS: send_words(link, address); break;
+    case STEP_ABILITIES: send_words(link, abilities); break;
+    case STEP_OURS: send_words(link, ours); break;
+    case STEP_PSYNC: ask_psync(link); break;
+    default: break;
+    }
+}
+
+static bool begins_with(const char *line, const char *word)
+{
+    return strncmp(line, word, strlen(word)) == 0;
+}
+
+/* A master that asks for a password says so to PING; the password follows. */
+static void answer_ping(struct link *link, const char *line)
+{
+    if (line[0] == '+' || begins_with(line, "-NOAUTH") || begins_with(line, "-NOPERM") ||
+        begins_with(line, "-ERR operation not permitted"))
+        next_step(link);
+    else
+        fail_link(link, "answers PING with '%s'", line);
+}
+
+static void begin_copy(struct link *link, const char *line)
+{
+    unsigned long long offset;
+    link->copy = (struct link_copy){ .length = 0 };
+    if (sscanf(line, "+FULLRESYNC %40[0-9a-fA-F] %llu", link->copy.id, &offset) != 2 ||
+        strlen(link->copy.id) != HISTORY_ID) {
+        fail_link(link, "answers PSYNC with '%s'", line);
+        return;
+    }
+    link->copy.offset = offset + 1; /* it names the last byte */
+    link->step = STEP_COPY_HEAD;
+}
+
+static void go_on(struct link *link, const char *line)
+{
+    char id[HISTORY_ID + 1] = "";
+    sscanf(line, "+CONTINUE %40[0-9a-fA-F]", id);
+    link->state = LINK_STREAM;
+    link->down_usec = -1;
+    log_line(LOG_NOTICE, "Master %s: goes on with the stream", link->name);
+    link->w.goes_on(link->w.ctx, strlen(id) == HISTORY_ID ? id : NULL);
+}
+
+static void answer_psync(struct link *link, const char *line)
+{
+    if (line[0] == '\0') return; /* it keeps the link alive */
+    if (begins_with(line, "+FULLRESYNC"))
+        begin_copy(link, line);
+    else if (begins_with(line, "+CONTINUE"))
+        go_on(link, line);
+    else
+        fail_link(link, "answers PSYNC with '%s'. Trying again", line);
+}
+
+static void answer_copy_head(struct link *link, const char *line)
+{
+    char *end;
+    if (line[0] == '\0') return;
+    link->has_mark = begins_with(line, "$EOF:");
+    if (link->has_mark && strlen(line) == strlen("$EOF:") + MARK) {
+        memcpy(link->mark, line + strlen("$EOF:"), MARK + 1);
+    } else {
+        link->copy.length = strtoull(line + 1, &end, 10);
+        if (line[0] != '$' || end == line + 1 || *end != '\0' || link->has_mark ||
+            link->copy.length == 0) {
+            fail_link(link, "announces a copy with '%s'", line);
+            return;
+        }
+    }
+    link->copy_read = 0;
+    link->state = LINK_COPY;
+    log_line(LOG_NOTICE, "Master %s: a full copy begins", link->name);
+}
+
+static void answer(struct link *link, const char *line)
+{
+    switch (link->step) {
+    case STEP_PING: answer_ping(link, line); break;
+    case STEP_PSYNC: answer_psync(link, line); break;
+    case STEP_COPY_HEAD: answer_copy_head(link, line); break;
+    case STEP_AUTH:
+        if (line[0] == '-')
+            fail_link(link, "refuses masterauth: %s", line + 1);
+        else
+            next_step(link);
+        break;
+    default: next_step(link); break; /* masters may not know what we are and can */
+    }
+}
+
+/* ---- receiving ------------------------------------------------------------------------------- */
+
+static void take(struct link *link, size_t len)
+{
+    link->start += len;
+    link->len -= len;
+    if (link->len == 0) link->start = 0;
+}
+
+/* The next complete line, without its end, in `line`. False: none, or it is too long. */
+static bool take_line(struct link *link, char line[LINE_MAX_LEN])
+{
+    const char *from = link->data + link->start;
+    const char *end = link->len > 0 ? memchr(from, '\n', link->len) : NULL;
+    if (end == NULL) {
+        if (link->len >= LINE_MAX_LEN) link_close(link, "sends no line where one is expected");
+        return false;
+    }
+    size_t whole = (size_t)(end + 1 - from), len = whole - 1;
+    if (len > 0 && from[len - 1] == '\r') len--;
+    if (len >= LINE_MAX_LEN) {
+        link_close(link, "sends a line that is too long");
+        return false;
+    }
+    for (size_t i = 0; i < len; i++)
+        line[i] = (char)(from[i] >= ' ' && from[i] <= '~' ? from[i] : '?');
+    line[len] = '\0';
+    take(link, whole);
+    return true;
+}
+
+static void read_lines(struct link *link)
+{
+    char line[LINE_MAX_LEN];
+    while (link->state == LINK_CONNECTING && take_line(link, line))
+        answer(link, line);
+}
+
+static void make_room(struct link *link)
+{
+    if (link->start > 0 && link->cap - link->start - link->len < READ_MIN) {
+        memmove(link->data, link->data + link->start, link->len);
+        link->start = 0;
+    }
+    if (link->cap - link->len >= READ_MIN) return;
+    link->cap = 2 * (link->len + READ_MIN);
+    link->data = mem_realloc(link->data, link->cap);
+}
+
+static void update_wants(struct link *link)
+{
+    if (link->io != NULL) loop_io_want(link->io, link->len < AHEAD_MAX ? LOOP_READ : 0);
+}
+
+static void receive(struct link *link)
+{
+    make_room(link);
+    ssize_t got = recv(link->fd, link->data + link->start + link->len,
+                       link->cap - link->start - link->len, 0);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (got <= 0) {
+        fail_link(link, "connection lost: %s", got == 0 ? "closed by the master" : strerror(errno));
+        return;
+    }
+    link->heard_usec = clock_mono_usec();
+    link->len += (size_t)got;
+    if (link->state == LINK_COPY) link->copy.received += (uint64_t)got;
+    read_lines(link);
+    if (link->state != LINK_DOWN) update_wants(link);
+}
+
+static void finish_connect(struct link *link)
+{
+    int error = 0;
+    socklen_t size = sizeof(error);
+    if (getsockopt(link->fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0) error = errno;
+    if (error != 0) {
+        fail_link(link, "can't connect: %s", strerror(error));
+        return;
+    }
+    int on = 1;
+    setsockopt(link->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    setsockopt(link->fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+    link->connected = true;
+    link->heard_usec = clock_mono_usec();
+    loop_io_want(link->io, LOOP_READ);
+    link->step = STEP_PING;
+    ask(link);
+}
+
+static void on_ready(void *ctx, unsigned what)
+{
+    struct link *link = ctx;
+    if (!link->connected)
+        finish_connect(link);
+    else if (what & LOOP_READ)
+        receive(link);
+}
+
+static int open_socket(const char *host, int64_t port, const char **why)
+{
+    struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM }, *found = NULL;
+    char service[24];
+    snprintf(service, sizeof(service), "%" PRId64, port);
+    int error = getaddrinfo(host, service, &hints, &found);
+    if (error != 0) {
+        *why = gai_strerror(error);
+        return -1;
+    }
+    int fd = -1;
+    for (const struct addrinfo *at = found; at != NULL && fd < 0; at = at->ai_next) {
+        fd = socket(at->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+        if (fd < 0 || connect(fd, at->ai_addr, at->ai_addrlen) == 0 || errno == EINPROGRESS)
+            continue;
+        *why = strerror(errno);
+        close(fd);
+        fd = -1;
+    }
+    freeaddrinfo(found);
+    return fd;
+}
+
+void link_connect(struct link *link, const char *host, int64_t port)
+{
+    const char *why = "no address";
+    link_close(link, NULL);
+    snprintf(link->name, sizeof(link->name), "%s:%" PRId64, host, port);
+    link->fd = open_socket(host, port, &why);
+    if (link->fd < 0) {
+        log_line(LOG_WARNING, "Master %s: can't connect: %s", link->name, why);
+        return;
+    }
+    link->state = LINK_CONNECTING;
+    link->step = STEP_PING;
+    link->connected = false;
+    link->heard_usec = clock_mono_usec();
+    link->io = loop_io_new(link->w.loop, link->fd, on_ready, link);
+    loop_io_want(link->io, LOOP_WRITE);
+}
+
+void link_ask_failover(struct link *link, bool on)
+{
+    link->asks_failover = on;
+}
+
+/* ---- for the owner --------------------------------------------------------------------------- */
+
+enum link_state link_state(const struct link *link)
+{
+    return link->state;
+}
+
+const char *link_step(const struct link *link)
+{
+    switch (link->state) {
+    case LINK_DOWN: return "connect";
+    case LINK_CONNECTING: return link->connected ? "handshake" : "connecting";
+    case LINK_COPY: return "sync";
+    case LINK_STREAM: return "connected";
+    }
+    return "";
+}
+
+int64_t link_silent_usec(const struct link *link)
+{
+    return clock_mono_usec() - link->heard_usec;
+}
+
+int64_t link_down_usec(const struct link *link)
+{
+    return link->down_usec < 0 ? -1 : clock_mono_usec() - link->down_usec;
+}
+
+const struct link_copy *link_copy(const struct link *link)
+{
+    return &link->copy;
+}
+
+bool link_copy_begins(struct link *link)
+{
+    static const char rdb[] = "REDIS";
+    if (link->state != LINK_COPY || link->len < sizeof(rdb) - 1) return false;
+    if (link->copy_read == 0)
+        link->copy.is_rdb = memcmp(link->data + link->start, rdb, sizeof(rdb) - 1) == 0;
+    return true;
+}
+
+/* The last bytes are kept back: they may be the mark. */
+static size_t copy_bytes_there(const struct link *link)
+{
+    if (link->state != LINK_COPY) return 0;
+    if (link->has_mark) return link->len > MARK ? link->len - MARK : 0;
+    uint64_t left = link->copy.length - link->copy_read;
+    return link->len < left ? link->len : (size_t)left;
+}
+
+size_t link_copy_read(struct link *link, void *to, size_t size)
+{
+    size_t there = copy_bytes_there(link), len = there < size ? there : size;
+    if (len == 0) return 0;
+    memcpy(to, link->data + link->start, len);
+    link->copy_read += len;
+    take(link, len);
+    update_wants(link);
+    return len;
+}
+
+bool link_copy_ended(const struct link *link)
+{
+    if (link->state != LINK_COPY) return false;
+    if (!link->has_mark) return link->copy_read == link->copy.length;
+    return link->len == MARK && memcmp(link->data + link->start, link->mark, MARK) == 0;
+}
+
+void link_copy_done(struct link *link)
+{
+    if (link->has_mark) take(link, MARK);
+    link->state = LINK_STREAM;
+    link->down_usec = -1;
+    update_wants(link);
+}
+
+struct bytes link_stream(const struct link *link)
+{
+    if (link->state != LINK_STREAM) return bytes_of("", 0);
+    return bytes_of(link->data + link->start, link->len);
+}
+
+void link_stream_take(struct link *link, size_t len)
+{
+    take(link, len);
+    update_wants(link);
+}
+
+void link_acknowledge(struct link *link, uint64_t applied, uint64_t synced)
+{
+    char last[24], safe[24];
+    if (link->state != LINK_STREAM) return;
+    snprintf(last, sizeof(last), "%" PRIu64, applied);
+    snprintf(safe, sizeof(safe), "%" PRIu64, synced);
+    const char *words[] = { "REPLCONF", "ACK", last, "FACK", safe, NULL };
+    send_words(link, words);
+}
+
+void link_keep_alive(struct link *link)
+{
+    if (link->state == LINK_COPY) send_text(link, "\n", 1);
+}

@@ -1,0 +1,85 @@
+/* link: the connection of a replica to its master: connects, shakes hands, receives a full copy or
+ * goes on with the stream. Depends on sockets and the loop; knows no store: its owner loads copies
+ * and applies the stream.
+ *
+ * The bytes of the stream stay in the link until its owner has applied them. */
+#ifndef SERVER_REPLICA_LINK_H
+#define SERVER_REPLICA_LINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "conf/conf.h"
+#include "server/base/loop.h"
+#include "server/replica/history.h"
+#include "store/base/bytes.h"
+
+struct link;
+struct tls;
+
+enum link_state {
+    LINK_DOWN,       /* not connected: the owner decides when to try again */
+    LINK_CONNECTING, /* up to the answer to PSYNC */
+    LINK_COPY,       /* a full copy comes: link_copy_read */
+    LINK_STREAM,     /* the stream comes: link_stream */
+};
+
+struct link_wiring {
+    struct loop *loop;
+    const struct conf *conf;
+    struct tls *tls; /* for tls-replication; NULL: plain */
+    /* What PSYNC asks for: the id and the next byte. False: nothing is there, so a full copy. */
+    bool (*position)(void *ctx, const char **id, uint64_t *offset);
+    /* The master goes on with the stream (+CONTINUE) under this id. */
+    void (*goes_on)(void *ctx, const char *id);
+    void *ctx;
+};
+
+struct link *link_new(const struct link_wiring *wiring);
+void link_free(struct link *link);
+
+/* Begins to connect; errors are logged, with the peer's name, and lead to LINK_DOWN. */
+void link_connect(struct link *link, const char *host, int64_t port);
+/* Asks for a failover: the master becomes a replica of ours (PSYNC ... FAILOVER). */
+void link_ask_failover(struct link *link, bool on);
+void link_close(struct link *link, const char *why); /* NULL: silently */
+
+enum link_state link_state(const struct link *link);
+const char *link_step(const struct link *link); /* for ROLE: "connect", "connecting", "sync", ... */
+int64_t link_silent_usec(const struct link *link); /* since the last byte */
+int64_t
+link_down_usec(const struct link *link); /* since it went down; -1: it is up, or never was */
+
+/* ---- a full copy ---- */
+
+struct link_copy {
+    char id[HISTORY_ID + 1];
+    uint64_t offset;   /* of the first byte of the stream behind the copy */
+    bool is_rdb;       /* else copy.h's form; known when link_copy_begins is true */
+    uint64_t received; /* bytes so far */
+    uint64_t length;   /* 0: unknown */
+};
+/* The copy that comes; valid in LINK_COPY. */
+const struct link_copy *link_copy(const struct link *link);
+/* Have its first bytes come? */
+bool link_copy_begins(struct link *link);
+/* Up to `size` bytes of the copy. 0: none are there yet, or, if link_copy_ended, none will come. */
+size_t link_copy_read(struct link *link, void *to, size_t size);
+/* Are all bytes of the copy there, its end included? */
+bool link_copy_ended(const struct link *link);
+/* The owner has loaded the copy: the stream may come. */
+void link_copy_done(struct link *link);
+
+/* ---- the stream ---- */
+
+/* The bytes that have come and are not taken; borrowed until the next turn of the loop. */
+struct bytes link_stream(const struct link *link);
+void link_stream_take(struct link *link, size_t len);
+/* Tells the master what has been applied, and synced: the last byte, as Redis counts. */
+void link_acknowledge(struct link *link, uint64_t applied, uint64_t synced);
+/* Keeps the master from giving up while a copy is being loaded. */
+void link_keep_alive(struct link *link);
+
+#endif
