@@ -1,4 +1,4 @@
-/* server_commands: TIME, ROLE, MODULE and SHUTDOWN, and the row of LOLWUT. */
+/* server_commands: TIME, MODULE and SHUTDOWN, and the row of LOLWUT. */
 #include <stdio.h>
 
 #include "server/admin/admin.h"
@@ -16,15 +16,6 @@ static void cmd_time(struct call *call)
     resp_array(call->out, 2);
     resp_bulk_int64(call->out, now / 1000000);
     resp_bulk_int64(call->out, now % 1000000);
-}
-
-/* There are no replicas: a master, the position of its replication, and an empty list. */
-static void cmd_role(struct call *call)
-{
-    resp_array(call->out, 3);
-    resp_bulk_text(call->out, "master");
-    resp_integer(call->out, 0);
-    resp_array(call->out, 0);
 }
 
 /* There are no modules. */
@@ -124,17 +115,6 @@ static const struct command rows[] = {
       .complexity = "O(1)",
       .syntax = "",
       .summary = "Returns the server's time: Unix seconds and microseconds." },
-    { .name = "ROLE",
-      .run = cmd_role,
-      .arity = 1,
-      .flags = NOSCRIPT | LOADING | STALE | FAST,
-      .acl = ACL_ADMIN | ACL_DANGEROUS,
-      .group = "server",
-      .since = "2.8.12",
-      .replies = REPLIES("[bulk integer []]: master, 0, and no replicas"),
-      .complexity = "O(1)",
-      .syntax = "",
-      .summary = "Returns the role in replication, which is that of a master." },
     { .name = "MODULE",
       .arity = -2,
       .group = "server",

@@ -124,6 +124,11 @@ void loop_poll(struct loop *loop)
     run_turn(loop, EVLOOP_ONCE | EVLOOP_NONBLOCK);
 }
 
+void loop_wait(struct loop *loop)
+{
+    run_turn(loop, EVLOOP_ONCE);
+}
+
 bool loop_stopped(const struct loop *loop)
 {
     return loop->stopped;

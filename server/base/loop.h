@@ -24,6 +24,9 @@ bool loop_stopped(const struct loop *loop);
  * to serve connections meanwhile. */
 void loop_poll(struct loop *loop);
 
+/* The same, but waits until something is ready. Not inside a callback. */
+void loop_wait(struct loop *loop);
+
 /* Counts of turns, for INFO. The time of a turn is from its first callback to its end, so it does
  * not contain the wait. A turn inside a turn is counted, and its time is the outer one's. */
 struct loop_turns {

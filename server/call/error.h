@@ -263,6 +263,23 @@
     E(ERR_NO_CLUSTER, "ERR This instance has cluster support disabled")                            \
     E(ERR_NO_SUCH_CLIENT, "ERR No such client")                                                    \
     E(ERR_MISCONF, "MISCONF %s")                                                                   \
+    E(ERR_NO_MASTER_LINK, "NOMASTERLINK Can't SYNC while not connected with my master")            \
+    E(ERR_SYNC_PENDING, "ERR SYNC and PSYNC are invalid with pending output")                      \
+    E(ERR_FAILOVER_MASTER, "ERR PSYNC FAILOVER can't be sent to a master.")                        \
+    E(ERR_FAILOVER_ID, "ERR PSYNC FAILOVER replid must match my replid.")                          \
+    E(ERR_REPLCONF, "ERR Unrecognized REPLCONF option: %.*s")                                      \
+    E(ERR_REPLICAOF_REPLICA, "ERR Command is not valid when client is a replica.")                 \
+    E(ERR_MASTER_PORT, "ERR Invalid master port")                                                  \
+    E(ERR_MASTER_HOST, "ERR Invalid master host")                                                  \
+    E(ERR_WAIT_ON_REPLICA,                                                                         \
+      "ERR WAIT cannot be used with replica instances. Please also note that since Redis 4.0 if "  \
+      "a replica is configured to be writable (which is not the default) writes to replicas are "  \
+      "just local and are not propagated.")                                                        \
+    E(ERR_WAITAOF_ON_REPLICA,                                                                      \
+      "ERR WAITAOF cannot be used with replica instances. Please also note that writes to "        \
+      "replicas are just local and are not propagated.")                                           \
+    E(ERR_WAITAOF_LOCAL,                                                                           \
+      "ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled.")               \
     E(ERR_READONLY, "READONLY You can't write against a read only replica.")                       \
     E(ERR_NOREPLICAS, "NOREPLICAS Not enough good replicas to write.")                             \
     E(ERR_MASTERDOWN,                                                                              \

@@ -11,7 +11,6 @@ void cmd_add_all(struct commands *commands, const int64_t *longest_string)
         &key_copy_commands,
         &dump_commands,
         &sort_commands,
-        &wait_commands,
         &string_commands,
         &string_number_commands,
         &list_commands,

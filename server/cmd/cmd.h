@@ -17,8 +17,6 @@ extern const struct command_group key_copy_commands;
 extern const struct command_group dump_commands;
 /* SORT SORT_RO. */
 extern const struct command_group sort_commands;
-/* WAIT. */
-extern const struct command_group wait_commands;
 /* OBJECT. */
 extern const struct command_group object_commands;
 /* POLICY. */

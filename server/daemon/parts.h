@@ -49,6 +49,7 @@ struct parts {
     struct settle *settle;
     struct scripting *scripting;
     struct persist *persist;
+    struct replication *replication;
     struct loop_timer *housekeeping;
     int64_t loading_turn_usec;
     unsigned seconds; /* that the loop has run */

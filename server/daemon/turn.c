@@ -16,6 +16,7 @@
 #include "server/net/net.h"
 #include "server/persist/persist.h"
 #include "server/react/tracking.h"
+#include "server/replica/replication.h"
 #include "server/run/background.h"
 #include "server/run/defrag_timer.h"
 #include "server/run/expire_timer.h"
@@ -43,9 +44,14 @@ static void send_all(struct parts *parts)
 static msec run_turn(struct parts *parts)
 {
     clients_run(parts->clients);
+    bool more = replication_turn(parts->replication);
     send_all(parts);
-    if (background_turn(parts->background)) send_all(parts);
-    return background_is_left(parts->background) ? AT_ONCE : expire_timer_next(parts->expire_timer);
+    if (background_turn(parts->background)) {
+        more |= replication_turn(parts->replication);
+        send_all(parts);
+    }
+    more |= background_is_left(parts->background);
+    return more ? AT_ONCE : expire_timer_next(parts->expire_timer);
 }
 
 /* A turn inside a request, whose transaction is open: see busy.h for what it leaves out. */
@@ -70,6 +76,7 @@ void turn_end(void *ctx)
     expire_timer_set(parts->expire_timer, run_turn(parts));
     if (parts->stops) lifecycle_stop(parts);
     if (parts->reload.wanted && !parts->dispatch.loading) reload_options(parts);
+    if (!parts->dispatch.loading) replication_load(parts->replication);
 }
 
 static void look_at_memory(struct parts *parts)
@@ -96,6 +103,7 @@ void turn_second(void *ctx)
     if (parts->tls != NULL) tls_remind(parts->tls, clock_wall_usec(&parts->clock) / 1000000);
     stats_sample(&parts->stats, clock_mono_usec());
     persist_second(parts->persist);
+    replication_second(parts->replication);
     defrag_timer_second(parts->defrag_timer);
     expired_log_watch_second(&parts->expired_logs, parts->store);
     say_status(parts);

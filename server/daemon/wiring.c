@@ -28,6 +28,8 @@
 #include "server/react/pubsub.h"
 #include "server/react/tracking.h"
 #include "server/react/watch.h"
+#include "server/replica/replica_commands.h"
+#include "server/replica/replication.h"
 #include "server/run/background.h"
 #include "server/run/defrag_timer.h"
 #include "server/run/expire_timer.h"
@@ -53,6 +55,7 @@ static void add_commands(struct parts *parts)
 {
     cmd_add_all(parts->commands, &parts->conf.proto_max_bulk_len);
     scripting_add_commands(parts->scripting, parts->commands);
+    commands_add(parts->commands, &replica_commands, parts->replication);
     admin_add_all(&parts->admin,
                   &(struct admin_parts){ .commands = parts->commands,
                                          .dispatch = &parts->dispatch,
@@ -186,6 +189,14 @@ static bool make_event_side(struct parts *parts)
                                                            .stats = &parts->stats,
                                                            .persist = parts->persist,
                                                            .tls = parts->tls });
+    parts->replication = replication_new(&(struct replication_wiring){ .loop = parts->loop,
+                                                                       .clock = &parts->clock,
+                                                                       .conf = &parts->conf,
+                                                                       .dispatch = &parts->dispatch,
+                                                                       .clients = parts->clients,
+                                                                       .tls = parts->tls });
+    if (parts->replication == NULL)
+        return lifecycle_fail(parts, "can't prepare replication: %s", strerror(errno));
     if (!make_background(parts)) return false;
     parts->scripting->busy = turn_busy(parts);
     turn_begin_seconds(parts);
@@ -247,6 +258,7 @@ static struct commands *all_rows(void)
     struct commands *commands = commands_new();
     cmd_add_all(commands, NULL);
     scripting_add_commands(NULL, commands);
+    commands_add(commands, &replica_commands, NULL);
     admin_add_all(&admin, &(struct admin_parts){ .commands = commands, .dispatch = &dispatch });
     return commands;
 }
@@ -301,6 +313,7 @@ bool wiring_make(struct parts *parts)
     if (parts->net == NULL) return lifecycle_fail(parts, "%s", why);
     if (!open_http(parts) || !load_data(parts)) return false;
     make_policies(parts);
+    replication_start(parts->replication);
     return true;
 }
 
@@ -309,6 +322,7 @@ void wiring_free(struct parts *parts)
     http_close(parts->http);
     net_close(parts->net);
     clients_free(parts->clients);
+    replication_free(parts->replication);
     tls_free(parts->tls);
     persist_free(parts->persist);
     expire_timer_free(parts->expire_timer);

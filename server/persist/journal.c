@@ -369,6 +369,11 @@ void journal_give_up_segment(struct journal *journal)
     if (journal->state == JOURNAL_CANNOT_WRITE) need_base(journal, journal->error);
 }
 
+void journal_need_base(struct journal *journal)
+{
+    need_base(journal, 0);
+}
+
 int journal_close(struct journal *journal)
 {
     syncer_stop(journal->syncer);

@@ -104,6 +104,8 @@ void journal_restart_begin(struct journal *journal);
 /* Call when the base has failed: the next flush drops the records that were kept. */
 void journal_restart_cancel(struct journal *journal);
 int journal_restart_end(struct journal *journal, int fd);
+/* The data will be replaced: enters JOURNAL_NEEDS_BASE from any state. */
+void journal_need_base(struct journal *journal);
 /* Changes JOURNAL_CANNOT_WRITE to JOURNAL_NEEDS_BASE: on a full disk a base may be smaller than the
  * files it replaces. Does nothing in another state. */
 void journal_give_up_segment(struct journal *journal);

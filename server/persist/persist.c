@@ -145,6 +145,23 @@ const char *persist_refusal(const struct persist *persist)
     return NULL;
 }
 
+void persist_replaced(struct persist *persist)
+{
+    if (!persist->listens) return;
+    persist_drop_rewrite(persist);
+    journal_need_base(persist->journal);
+    effect_writer_restart(&persist->writer);
+    persist->opened = false; /* writes are accepted meanwhile, as while the first base is written */
+    persist->base_error = 0;
+    persist->retry_usec = 0;
+}
+
+uint64_t persist_synced_position(const struct persist *persist)
+{
+    if (persist == NULL || !persist->listens) return 0;
+    return persist->before + journal_synced(persist->journal);
+}
+
 /* ---- turns ----------------------------------------------------------------------------------- */
 
 /* The errno that prevents changes from being stored; 0: they are stored, or the first base is still

@@ -10,6 +10,7 @@ static void take_effect(void *ctx, const struct txn *txn, const struct effect *e
     struct commit_hooks *hooks = ctx;
     const struct session *caller = txn->caller;
     if (hooks->keeps) persist_effect(hooks->persist, effect);
+    if (hooks->feed != NULL) feed_effect(hooks->feed, effect);
     if (effect_is_seen(effect)) {
         if (hooks->watches) watch_effect(hooks->watch, effect);
         if (hooks->waits) blocked_effect(hooks->blocked, effect);
@@ -27,6 +28,10 @@ static void take_commit(void *ctx, const struct txn *txn)
         persist_commit(hooks->persist);
         if (caller != NULL) caller->durable_at = persist_position(hooks->persist);
     }
+    if (hooks->feed != NULL && txn->changes > 0) {
+        feed_commit(hooks->feed);
+        if (caller != NULL) caller->streamed_at = feed_offset(hooks->feed);
+    }
     if (hooks->tracks) tracking_flush(hooks->tracking);
     notify_flush(hooks->notify);
 }
@@ -40,11 +45,27 @@ void commit_hooks_arm(struct commit_hooks *hooks)
     hooks->keeps = hooks->persist != NULL && persist_listens(hooks->persist);
     notify_flush(hooks->notify); /* the events of the transaction's earlier calls */
     if (hooks->tracks) tracking_begin_call(hooks->tracking);
-    if (hooks->keeps || hooks->tracks || hooks->watches || hooks->waits) mask |= LISTEN_CHANGES;
+    bool streams = hooks->feed != NULL;
+    if (hooks->keeps || streams || hooks->tracks || hooks->watches || hooks->waits)
+        mask |= LISTEN_CHANGES;
     mask |= notify_wants(hooks->notify);
     struct store *store = hooks->store;
     if (mask == store->event_mask && (mask == 0 || store->listener.ctx == hooks)) return;
     store_listen(
         store, mask,
         &(struct effect_listener){ .effect = take_effect, .commit = take_commit, .ctx = hooks });
+}
+
+void commit_hooks_replaced(struct commit_hooks *hooks)
+{
+    for (unsigned db = 0; db < hooks->store->database_count; db++) {
+        /* As if each database had been emptied, and exchanged with itself: any key may be there. */
+        struct effect emptied = { .kind = EFFECT_FLUSH, .db = db };
+        struct effect filled = { .kind = EFFECT_SWAP, .db = db, .to = db };
+        watch_effect(hooks->watch, &emptied);
+        watch_effect(hooks->watch, &filled);
+        blocked_effect(hooks->blocked, &filled);
+        if (hooks->tracking != NULL) tracking_effect(hooks->tracking, &emptied, NULL);
+    }
+    if (hooks->tracking != NULL) tracking_flush(hooks->tracking);
 }

@@ -1,10 +1,11 @@
-/* commit_hooks: passes a transaction's effects to the journal, watch, blocked, tracking
- * and notify, in this order. The only listener of the store. txn->caller is the session that runs
+/* commit_hooks: passes a transaction's effects to the journal, the replication stream, watch, blocked,
+ * tracking and notify, in this order. The only listener of the store. txn->caller is the session that runs
  * the call, or NULL: the server itself. */
 #ifndef SERVER_REACT_COMMIT_HOOKS_H
 #define SERVER_REACT_COMMIT_HOOKS_H
 
 #include "server/react/notify.h"
+#include "server/replica/stream/feed.h"
 #include "server/persist/persist.h"
 #include "server/react/tracking.h"
 #include "server/react/blocked.h"
@@ -18,11 +19,15 @@ struct commit_hooks {
     struct blocked *blocked;
     struct tracking *tracking;          /* NULL: no client-side caching */
     struct persist *persist;            /* NULL: no journal */
+    struct feed *feed;                  /* NULL: no stream for replicas is made here */
     bool tracks, keeps, watches, waits; /* set by commit_hooks_arm: which hooks are in use */
 };
 
 /* Call before each transaction, and before each call of an EXEC. Turns on exactly the hooks that
  * are in use, so that effects cost nothing otherwise. */
 void commit_hooks_arm(struct commit_hooks *hooks);
+/* The whole data set was replaced: for watchers, blocked clients and caches each key may have changed.
+ * Not for the journal and replicas, whose owners know. */
+void commit_hooks_replaced(struct commit_hooks *hooks);
 
 #endif

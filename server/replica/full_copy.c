@@ -27,6 +27,7 @@ struct full_copy {
     enum full_copy_state state;
     enum full_copy_form form;
     struct backlog *bytes;
+    unsigned stream_db;
     uint64_t least; /* the first byte that is needed */
     char mark[FULL_COPY_MARK + 1];
     int64_t fork_usec;
@@ -64,10 +65,11 @@ static bool write_sized(struct writing *writing, const struct copy_sink *sink)
     char head[32];
     int fd = writing->fd;
     writing->fd = -1;
-    if (!rdb_store_write(store, sink)) return false;
+    if (!rdb_store_write(store, writing->copy->stream_db, sink)) return false;
     writing->fd = fd;
     int len = snprintf(head, sizeof(head), "$%llu\r\n", (unsigned long long)writing->len);
-    return write_pipe(writing, head, (size_t)len) && rdb_store_write(store, sink);
+    return write_pipe(writing, head, (size_t)len) &&
+           rdb_store_write(store, writing->copy->stream_db, sink);
 }
 
 static bool write_marked(struct writing *writing, const struct copy_sink *sink)
@@ -76,7 +78,8 @@ static bool write_marked(struct writing *writing, const struct copy_sink *sink)
     char head[FULL_COPY_MARK + 16];
     int len = snprintf(head, sizeof(head), "$EOF:%s\r\n", copy->mark);
     return write_pipe(writing, head, (size_t)len) &&
-           (copy->form == COPY_OWN ? copy_write : rdb_store_write)(copy->store, sink) &&
+           (copy->form == COPY_OWN ? copy_write : rdb_store_write)(copy->store, copy->stream_db,
+                                                                   sink) &&
            write_pipe(writing, copy->mark, FULL_COPY_MARK);
 }
 
@@ -196,8 +199,9 @@ static int fork_child(struct full_copy *copy)
     return 0;
 }
 
-int full_copy_begin(struct full_copy *copy, enum full_copy_form form)
+int full_copy_begin(struct full_copy *copy, enum full_copy_form form, unsigned stream_db)
 {
+    copy->stream_db = stream_db;
     copy->form = form;
     copy->least = 0;
     backlog_restart(copy->bytes, 0);

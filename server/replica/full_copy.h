@@ -30,8 +30,8 @@ struct full_copy *full_copy_new(struct loop *loop, const struct store *store,
                                 void (*progress)(void *ctx), void *ctx);
 void full_copy_free(struct full_copy *copy); /* kills a running child */
 
-/* Forks. 0 or an errno. */
-int full_copy_begin(struct full_copy *copy, enum full_copy_form form);
+/* Forks. `stream_db`: the database that the stream has selected. 0 or an errno. */
+int full_copy_begin(struct full_copy *copy, enum full_copy_form form, unsigned stream_db);
 void full_copy_cancel(struct full_copy *copy);
 
 enum full_copy_state { COPY_IDLE, COPY_RUNS, COPY_WHOLE, COPY_FAILED };

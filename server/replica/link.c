@@ -43,6 +43,7 @@ struct link {
     enum link_state state;
     enum step step;
     bool connected, asks_failover;
+    bool wants_more, is_ours;
     int fd;
     struct loop_io *io;
     char name[NAME_MAX_LEN]; /* "host:port", for the log */
@@ -82,8 +83,14 @@ void link_close(struct link *link, const char *why)
     link->fd = -1;
     link->data = NULL;
     link->start = link->len = link->cap = 0;
+    link->wants_more = false;
     link->state = LINK_DOWN;
     link->down_usec = clock_mono_usec();
+}
+
+bool link_master_is_ours(const struct link *link)
+{
+    return link->is_ours;
 }
 
 __attribute__((format(printf, 2, 3))) static void fail_link(struct link *link, const char *format,
@@ -272,6 +279,10 @@ static void answer(struct link *link, const char *line)
         else
             next_step(link);
         break;
+    case STEP_OURS:
+        link->is_ours = strcmp(line, "+OK expired") == 0; /* Redis says OK to any word */
+        next_step(link);
+        break;
     default: next_step(link); break; /* masters may not know what we are and can */
     }
 }
@@ -327,7 +338,8 @@ static void make_room(struct link *link)
 
 static void update_wants(struct link *link)
 {
-    if (link->io != NULL) loop_io_want(link->io, link->len < AHEAD_MAX ? LOOP_READ : 0);
+    if (link->io != NULL)
+        loop_io_want(link->io, link->len < AHEAD_MAX || link->wants_more ? LOOP_READ : 0);
 }
 
 static void receive(struct link *link)
@@ -507,6 +519,13 @@ struct bytes link_stream(const struct link *link)
 void link_stream_take(struct link *link, size_t len)
 {
     take(link, len);
+    update_wants(link);
+}
+
+void link_want_more(struct link *link, bool on)
+{
+    if (link->wants_more == on) return;
+    link->wants_more = on;
     update_wants(link);
 }
 

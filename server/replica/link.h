@@ -52,6 +52,9 @@ int64_t link_silent_usec(const struct link *link); /* since the last byte */
 int64_t
 link_down_usec(const struct link *link); /* since it went down; -1: it is up, or never was */
 
+/* Is the master a server like this one? Known from the handshake on. */
+bool link_master_is_ours(const struct link *link);
+
 /* ---- a full copy ---- */
 
 struct link_copy {
@@ -77,6 +80,8 @@ void link_copy_done(struct link *link);
 /* The bytes that have come and are not taken; borrowed until the next turn of the loop. */
 struct bytes link_stream(const struct link *link);
 void link_stream_take(struct link *link, size_t len);
+/* While on, the link reads on however much waits: the owner can't do anything with less. */
+void link_want_more(struct link *link, bool on);
 /* Tells the master what has been applied, and synced: the last byte, as Redis counts. */
 void link_acknowledge(struct link *link, uint64_t applied, uint64_t synced);
 /* Keeps the master from giving up while a copy is being loaded. */

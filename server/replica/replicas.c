@@ -30,7 +30,8 @@ struct replica {
     struct client_source source;
     enum state state;
     unsigned abilities; /* enum replica_can */
-    bool is_old;        /* SYNC: it gets an RDB and no line before it, and acknowledges nothing */
+    bool copy_only;
+    bool is_old; /* SYNC: it gets an RDB and no line before it, and acknowledges nothing */
     int64_t port;
     char address[ADDRESS_MAX]; /* announced; "": that of the connection */
     uint64_t copied;           /* bytes of the copy sent */
@@ -89,6 +90,7 @@ static void end_copying(struct replica *replica)
 {
     replica->heard_usec = clock_mono_usec();
     replica->state = COPIED;
+    if (replica->copy_only) return;
     if (replica->is_old || full_copy_form(replica->all->copy) == COPY_RDB_SIZED) go_online(replica);
 }
 
@@ -151,11 +153,21 @@ void replica_add_ability(struct replica *replica, enum replica_can can)
     replica->abilities |= can;
 }
 
+void replica_set_copy_only(struct replica *replica, bool on)
+{
+    replica->copy_only = on;
+}
+
+bool replica_has_asked(const struct replica *replica)
+{
+    return replica->state != HANDSHAKE;
+}
+
 void replica_acknowledge(struct replica *replica, uint64_t applied, uint64_t synced)
 {
     uint64_t end = backlog_end(replica->all->w.backlog);
     replica->heard_usec = clock_mono_usec();
-    if (replica->state == COPIED) go_online(replica);
+    if (replica->state == COPIED && !replica->copy_only) go_online(replica);
     if (applied > replica->applied && applied <= end) replica->applied = applied;
     if (synced > replica->synced && synced <= end) replica->synced = synced;
 }
@@ -262,7 +274,7 @@ static void close_replica(struct replica *replica)
 static void begin_copy(struct replicas *all, enum full_copy_form form)
 {
     struct replica *replica;
-    int error = full_copy_begin(all->copy, form);
+    int error = full_copy_begin(all->copy, form, all->w.stream_db(all->w.ctx));
     if (error != 0)
         log_line(LOG_WARNING, "Can't begin a full copy for replicas: %s", strerror(error));
     TAILQ_FOREACH(replica, &all->list, in_order)
@@ -274,7 +286,6 @@ static void begin_copy(struct replicas *all, enum full_copy_form form)
             close_replica(replica);
     }
     all->report.last_fork_usec = full_copy_report(all->copy).fork_usec;
-    feed_restart(all->w.feed);
 }
 
 /* All who get the copy; *least: the first byte of it that one of them still needs. */
@@ -357,7 +368,7 @@ static uint64_t pass_on(struct replicas *all)
     struct replica *replica;
     TAILQ_FOREACH(replica, &all->list, in_order)
     {
-        if (replica->state < COPYING) continue;
+        if (replica->state < COPYING || replica->copy_only) continue;
         if (replica->sent < least) least = replica->sent;
         if (replica->sent == end) continue;
         if (lags_too_far(replica, end - replica->sent)) {

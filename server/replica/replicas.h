@@ -33,6 +33,9 @@ struct replicas_wiring {
     struct backlog *backlog;
     struct feed *feed;
     const struct history *history;
+    /* The database that the stream has selected now. */
+    unsigned (*stream_db)(void *ctx);
+    void *ctx;
 };
 
 struct replicas *replicas_new(const struct replicas_wiring *wiring); /* NULL with errno */
@@ -47,6 +50,9 @@ enum replica_can { REPLICA_TAKES_MARK = 1, REPLICA_GOES_ON = 2, REPLICA_IS_OURS 
 void replica_set_port(struct replica *replica, int64_t port);
 void replica_set_address(struct replica *replica, struct bytes address);
 void replica_add_ability(struct replica *replica, enum replica_can can);
+/* Only the copy is wanted, not the stream (redis-cli --rdb). */
+void replica_set_copy_only(struct replica *replica, bool on);
+bool replica_has_asked(const struct replica *replica); /* for the stream */
 void replica_acknowledge(struct replica *replica, uint64_t applied, uint64_t synced);
 
 /* Answers PSYNC id offset (the first byte that the replica needs): +CONTINUE and the stream, or a

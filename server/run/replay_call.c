@@ -4,18 +4,24 @@
 #include "server/call/call.h"
 #include "store/txn/txn.h"
 
-bool replay_call(struct dispatch *dispatch, unsigned *db, int argc, const struct bytes *argv)
+/* The row of a command that a file or a stream may have. */
+static struct command_ref find_row(struct dispatch *dispatch, int argc, const struct bytes *argv,
+                                   unsigned flags)
 {
-    if (bytes_is_word(argv[0], "MULTI") || bytes_is_word(argv[0], "EXEC")) return true;
     struct command_ref command = commands_match(dispatch->commands, argc, argv);
     /* A file of a server that has not renamed it. */
     if (command.row == NULL) command = commands_match_original(dispatch->commands, argc, argv);
-    bool is_data =
-        command.row != NULL && ((command.row->flags & WRITE) || bytes_is_word(argv[0], "SELECT"));
-    if (!is_data || !command_fits_arity(command.row, argc)) return false;
+    bool fits = command.row != NULL && command_fits_arity(command.row, argc) &&
+                ((command.row->flags & flags) || bytes_is_word(argv[0], "SELECT"));
+    if (!fits) command.row = NULL;
+    return command;
+}
+
+static bool run_row(struct command_ref command, struct txn *txn, unsigned *db, int argc,
+                    const struct bytes *argv)
+{
     struct outbuf out;
     struct session session;
-    struct txn txn;
     outbuf_init(&out);
     session_init(&session, &out);
     session.authenticated = true;
@@ -24,15 +30,32 @@ bool replay_call(struct dispatch *dispatch, unsigned *db, int argc, const struct
     struct call call = { .command = command,
                          .argc = argc,
                          .argv = argv,
-                         .txn = &txn,
+                         .txn = txn,
                          .out = &session.out,
                          .session = &session,
                          .context = command.context };
-    txn_begin(&txn, dispatch->store, clock_now(dispatch->clock), FROM_REPLAY);
-    txn_call(&txn, *db);
+    txn_call(txn, *db);
     command.row->run(&call);
-    txn_commit(&txn);
     *db = session.db;
     outbuf_drop(&out);
     return !call.failed;
+}
+
+bool replay_call(struct dispatch *dispatch, unsigned *db, int argc, const struct bytes *argv)
+{
+    struct txn txn;
+    if (bytes_is_word(argv[0], "MULTI") || bytes_is_word(argv[0], "EXEC")) return true;
+    struct command_ref command = find_row(dispatch, argc, argv, WRITE);
+    if (command.row == NULL) return false;
+    txn_begin(&txn, dispatch->store, clock_now(dispatch->clock), FROM_REPLAY);
+    bool good = run_row(command, &txn, db, argc, argv);
+    txn_commit(&txn);
+    return good;
+}
+
+bool replay_call_in(struct dispatch *dispatch, struct txn *txn, unsigned *db, int argc,
+                    const struct bytes *argv)
+{
+    struct command_ref command = find_row(dispatch, argc, argv, WRITE | PUBSUB);
+    return command.row != NULL && run_row(command, txn, db, argc, argv);
 }

@@ -11,4 +11,9 @@
  * command is unknown, or it replied an error. */
 bool replay_call(struct dispatch *dispatch, unsigned *db, int argc, const struct bytes *argv);
 
+/* The same inside an open transaction, for the stream of a master, which may contain PUBLISH, too.
+ */
+bool replay_call_in(struct dispatch *dispatch, struct txn *txn, unsigned *db, int argc,
+                    const struct bytes *argv);
+
 #endif

@@ -8,11 +8,14 @@
 #include "proto/base/outbuf.h"
 #include "server/persist/format/block.h"
 #include "server/persist/format/effect_text.h"
+#include "server/persist/format/little_endian.h"
 #include "server/persist/format/replay.h"
 #include "store/mem/mem.h"
 #include "store/walk_store.h"
 
-enum { DRAIN = 128 * 1024, DRAIN_CHUNKS = 64 };
+enum { DRAIN = 128 * 1024, DRAIN_CHUNKS = 64, VERSION = 1, HEADER = 20 };
+
+#define MAGIC "EXPIRED-COPY"
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
@@ -72,10 +75,19 @@ static bool count_key(void *ctx)
     return !writing->failed;
 }
 
-bool copy_write(const struct store *store, const struct copy_sink *sink)
+static bool write_header(const struct copy_sink *sink, unsigned stream_db)
+{
+    char header[HEADER] = MAGIC;
+    put_u32(header + 12, VERSION);
+    put_u32(header + 16, stream_db);
+    return sink->write(sink->ctx, header, sizeof(header));
+}
+
+bool copy_write(const struct store *store, unsigned stream_db, const struct copy_sink *sink)
 {
     struct writing *writing = mem_zalloc(sizeof(*writing));
     writing->sink = sink;
+    writing->failed = !write_header(sink, stream_db);
     outbuf_init(&writing->text);
     effect_writer_init(&writing->effects, &writing->text);
     walk_store(store, &(struct store_visitor){ write_effect, count_key, writing });
@@ -154,15 +166,26 @@ static bool load_block(struct reading *reading, bool *last)
     return apply_text(reading, raw, sizes.raw);
 }
 
-bool copy_load(struct store *store, const struct copy_source *source, msec now, char *why,
-               size_t size)
+static bool load_header(struct reading *reading, unsigned *stream_db)
+{
+    char header[HEADER];
+    if (!read_all(reading, header, sizeof(header))) return false;
+    if (memcmp(header, MAGIC, sizeof(MAGIC) - 1) != 0)
+        return fail_at(reading, "not a copy of this server");
+    if (get_u32(header + 12) != VERSION) return fail_at(reading, "unknown version");
+    *stream_db = get_u32(header + 16);
+    return true;
+}
+
+bool copy_load(struct store *store, const struct copy_source *source, msec now, unsigned *stream_db,
+               char *why, size_t size)
 {
     struct reading *reading = mem_zalloc(sizeof(*reading));
     reading->source = source;
     reading->why = why;
     reading->why_size = size;
     replay_init(&reading->replay, store, now);
-    bool good = true, last = false;
+    bool good = load_header(reading, stream_db), last = false;
     while (good && !last)
         good = load_block(reading, &last);
     replay_drop(&reading->replay);

@@ -1,6 +1,12 @@
 /* copy: the contents of a store as a stream of blocks (block.h), for a replica of this server. The
- * bytes are those of a base (base.h): commands, compressed, with sums; there is no header, because
- * its numbers are not known before the end. Ends with an empty block. */
+ * bytes are those of a base (base.h): commands, compressed, with sums. Its header has no numbers of
+ * what follows, because they are not known before the end, which is an empty block:
+ *
+ *     at  0  12  "EXPIRED-COPY"
+ *        12   4  version, 1
+ *        16   4  the database that the stream behind the copy has selected; both little-endian
+ *
+ * To change the layout: use a new version. A reader refuses an unknown one. */
 #ifndef SERVER_PERSIST_FORMAT_COPY_H
 #define SERVER_PERSIST_FORMAT_COPY_H
 
@@ -18,8 +24,8 @@ struct copy_sink {
     void *ctx;
 };
 
-/* False: `write` failed. O(n) */
-bool copy_write(const struct store *store, const struct copy_sink *sink);
+/* `stream_db`: see above. False: `write` failed. O(n) */
+bool copy_write(const struct store *store, unsigned stream_db, const struct copy_sink *sink);
 
 /* Where they come from: reads 1 to `size` bytes. 0: the end; -1: failed. */
 struct copy_source {
@@ -29,7 +35,7 @@ struct copy_source {
 
 /* Loads a copy into an empty store, up to its last block. False: `why`, printable, says why. O(n)
  */
-bool copy_load(struct store *store, const struct copy_source *source, msec now, char *why,
-               size_t size);
+bool copy_load(struct store *store, const struct copy_source *source, msec now, unsigned *stream_db,
+               char *why, size_t size);
 
 #endif

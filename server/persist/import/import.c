@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "proto/base/number.h"
 #include "server/persist/format/disk.h"
 #include "server/persist/format/file_kind.h"
 #include "server/persist/format/library_header.h"
@@ -95,6 +96,18 @@ static bool take_database(void *ctx, uint64_t number)
                        "at byte %" PRIu64 ": database %" PRIu64
                        " is out of range. Set a higher number of databases",
                        offset_read(in), number);
+}
+
+/* Redis writes it for replicas only. */
+static bool take_aux(void *ctx, struct rdb_bytes name, struct rdb_bytes value)
+{
+    struct reading *in = ctx;
+    int64_t db;
+    if (bytes_equal(bytes_of_rdb(name), LIT("repl-stream-db")) &&
+        number_parse_int64(value.data, value.len, &db) && db >= 0 &&
+        (uint64_t)db < in->import->store->database_count)
+        in->import->stream_db = (unsigned)db;
+    return true;
 }
 
 static bool take_function(void *ctx, struct rdb_bytes code)
@@ -195,6 +208,7 @@ static enum rdb_status take_rdb(struct import *import, struct rdb_source *source
     struct rdb_error error;
     struct reading in = { .import = import, .source = source };
     struct rdb_visitor visitor = { .ctx = &in,
+                                   .aux = take_aux,
                                    .database = take_database,
                                    .function = take_function,
                                    .module_aux = take_module_aux,

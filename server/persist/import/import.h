@@ -35,6 +35,7 @@ struct import {
     /* Results. */
     uint64_t keys, commands;
     uint64_t libraries; /* of functions, in an RDB */
+    unsigned stream_db; /* repl-stream-db of an RDB: what the stream behind it has selected; 0 */
     struct import_kind kinds[IMPORT_KINDS];
     unsigned kind_count;      /* further types are counted in the last one, "other" */
     bool torn;                /* an AOF whose last command or transaction is incomplete ... */

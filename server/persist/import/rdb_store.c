@@ -1,6 +1,7 @@
 /* rdb_store: see rdb_store.h. Collects small pieces, so that each write is worth a system call. */
 #include "server/persist/import/rdb_store.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "proto/rdb/rdb_file.h"
@@ -77,15 +78,23 @@ static void write_database(struct writing *writing, const struct keyspace *ks)
         write_key(writing, ks, entry);
 }
 
-bool rdb_store_write(const struct store *store, const struct copy_sink *sink)
+static void write_aux(struct writing *writing, const char *name, const char *value)
+{
+    rdb_file_aux(&writing->file, (struct rdb_bytes){ name, strlen(name) },
+                 (struct rdb_bytes){ value, strlen(value) });
+}
+
+bool rdb_store_write(const struct store *store, unsigned stream_db, const struct copy_sink *sink)
 {
     struct writing *writing = mem_zalloc(sizeof(*writing));
     writing->store = store;
     writing->sink = sink;
     rdb_writer_init(&writing->writer, RDB_VERSION_7);
     rdb_file_begin(&writing->file, gather, writing);
-    rdb_file_aux(&writing->file, (struct rdb_bytes){ "redis-ver", 9 },
-                 (struct rdb_bytes){ "7.0.15", 6 });
+    char number[16];
+    snprintf(number, sizeof(number), "%u", stream_db);
+    write_aux(writing, "redis-ver", "7.0.15");
+    write_aux(writing, "repl-stream-db", number);
     libraries_each(&store->libraries, write_library, writing);
     for (unsigned db = 0; db < store->database_count; db++)
         write_database(writing, store_database(store, db));

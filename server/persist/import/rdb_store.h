@@ -8,7 +8,8 @@
 #include "server/persist/format/copy.h"
 #include "store/store.h"
 
-/* False: the sink failed, or no memory. O(n) */
-bool rdb_store_write(const struct store *store, const struct copy_sink *sink);
+/* `stream_db`: the database that the stream behind the copy has selected. False: the sink failed,
+ * or no memory. O(n) */
+bool rdb_store_write(const struct store *store, unsigned stream_db, const struct copy_sink *sink);
 
 #endif

@@ -174,3 +174,8 @@ void feed_restart(struct feed *feed)
 {
     effect_writer_restart(&feed->writer);
 }
+
+uint64_t feed_offset(const struct feed *feed)
+{
+    return backlog_end(feed->backlog);
+}

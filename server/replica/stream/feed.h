@@ -32,6 +32,7 @@ void feed_effect(struct feed *feed, const struct effect *effect);
 void feed_commit(struct feed *feed); /* appends the unit to the backlog; nothing without effects */
 /* A command outside of units, with `count` words. */
 void feed_command(struct feed *feed, const struct bytes *words, int count);
+uint64_t feed_offset(const struct feed *feed); /* of the next byte of the stream */
 /* The next command selects its database again, for a replica that begins here. */
 void feed_restart(struct feed *feed);
 

@@ -85,14 +85,16 @@ START_TEST(a_copy_has_the_same_data)
 {
     struct server_world world;
     char why[256];
+    unsigned db;
     uint64_t seed = test_seed();
     for (uint64_t i = 0; i < PROGRAMS; i++) {
         fill_world(&world, seed + i);
         empty_pipe(1 + i * 37);
-        ck_assert(copy_write(world.world.store, &sink));
+        ck_assert(copy_write(world.world.store, 3, &sink));
         struct store *store = store_new(DATABASES);
-        ck_assert_msg(copy_load(store, &source, 1, why, sizeof(why)), "%s", why);
+        ck_assert_msg(copy_load(store, &source, 1, &db, why, sizeof(why)), "%s", why);
         store_check(store);
+        ck_assert_uint_eq(db, 3);
         ck_assert_uint_eq(pipe_of.at, pipe_of.len);
         expect_equal(world.world.store, store, world.world.now);
         store_free(store);
@@ -105,21 +107,22 @@ START_TEST(a_damaged_copy_is_refused)
 {
     struct server_world world;
     char why[256];
+    unsigned db;
     fill_world(&world, 1);
     empty_pipe(SIZE_MAX);
-    ck_assert(copy_write(world.world.store, &sink));
+    ck_assert(copy_write(world.world.store, 3, &sink));
     size_t len = pipe_of.len;
     for (size_t at = 0; at < len; at += 1 + len / 300) {
         struct store *store = store_new(DATABASES);
         pipe_of.at = 0;
         pipe_of.data[at] ^= 0x10;
-        ck_assert_msg(!copy_load(store, &source, 1, why, sizeof(why)), "a flip at byte %zu", at);
+        ck_assert_msg(!copy_load(store, &source, 1, &db, why, sizeof(why)), "a flip at byte %zu", at);
         pipe_of.data[at] ^= 0x10;
         store_free(store);
         store = store_new(DATABASES);
         pipe_of.at = 0;
         pipe_of.len = at;
-        ck_assert_msg(!copy_load(store, &source, 1, why, sizeof(why)), "cut at byte %zu", at);
+        ck_assert_msg(!copy_load(store, &source, 1, &db, why, sizeof(why)), "cut at byte %zu", at);
         pipe_of.len = len;
         store_free(store);
     }
@@ -139,12 +142,13 @@ START_TEST(an_rdb_has_what_redis_can_hold)
     server_world_send(&world, 0, "SELECT 3");
     server_world_send(&world, 0, "ZADD z 1.5 a");
     empty_pipe(7);
-    ck_assert(rdb_store_write(world.world.store, &sink));
+    ck_assert(rdb_store_write(world.world.store, 3, &sink));
     struct import *import = mem_zalloc(sizeof(*import));
     import->store = store_new(DATABASES);
     import->now = world.world.now;
     ck_assert_msg(import_rdb(import, pipe_read, NULL), "%s", import->why);
     ck_assert_uint_eq(import->keys, 5);
+    ck_assert_uint_eq(import->stream_db, 3);
     server_world_send(&world, 0, "SELECT 0");
     server_world_send(&world, 0, "DEL d");
     server_world_send(&world, 0, "SPERSIST m MEMBERS 2 a b");

@@ -1,0 +1,248 @@
+/* follower: see follower.h. */
+#include "server/replica/follower.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "server/base/clock.h"
+#include "server/base/log.h"
+#include "server/persist/format/effect_text.h"
+#include "server/persist/format/request.h"
+#include "server/run/replay_call.h"
+#include "server/run/serve.h"
+#include "store/mem/mem.h"
+#include "store/txn/apply.h"
+
+enum { WHY = 256, NAME_SHOWN = 32, UNITS_PER_LOOK = 16, LOG_USEC = 60 * 1000 * 1000 };
+
+struct follower {
+    struct follower_wiring w;
+    struct effect_reader reader; /* of our own kind of stream; its db is the selected one */
+    struct request request;
+    struct txn txn;
+    bool ours;
+    unsigned db; /* of another kind of stream */
+    uint64_t failed;
+    int64_t logged_usec; /* when a failed command was last logged */
+    char why[WHY];
+};
+
+struct follower *follower_new(const struct follower_wiring *wiring)
+{
+    struct follower *follower = mem_zalloc(sizeof(*follower));
+    follower->w = *wiring;
+    effect_reader_init(&follower->reader);
+    request_init(&follower->request);
+    return follower;
+}
+
+void follower_free(struct follower *follower)
+{
+    if (follower == NULL) return;
+    request_drop(&follower->request);
+    mem_free(follower);
+}
+
+void follower_begin(struct follower *follower, bool ours, unsigned db)
+{
+    follower->ours = ours;
+    follower->db = follower->reader.db = db;
+}
+
+unsigned follower_db(const struct follower *follower)
+{
+    return follower->ours ? follower->reader.db : follower->db;
+}
+
+bool follower_is_ours(const struct follower *follower)
+{
+    return follower->ours;
+}
+
+const char *follower_error(const struct follower *follower)
+{
+    return follower->why;
+}
+
+uint64_t follower_failed(const struct follower *follower)
+{
+    return follower->failed;
+}
+
+/* ---- one command ----------------------------------------------------------------------------- */
+
+static void show_name(char to[NAME_SHOWN + 1], struct bytes name)
+{
+    size_t len = name.len < NAME_SHOWN ? name.len : NAME_SHOWN;
+    for (size_t i = 0; i < len; i++)
+        to[i] = (char)(name.data[i] > ' ' && name.data[i] <= '~' ? name.data[i] : '?');
+    to[len] = '\0';
+}
+
+static bool is_command(const struct request *request, const char *name)
+{
+    return bytes_is_word(request->argv[0], name);
+}
+
+static bool apply_one(void *ctx, const struct effect *effect)
+{
+    struct follower *follower = ctx;
+    return apply_effect(&follower->txn, effect);
+}
+
+static bool fail_command(struct follower *follower, const char *what)
+{
+    char name[NAME_SHOWN + 1];
+    show_name(name, follower->request.argv[0]);
+    snprintf(follower->why, WHY, "'%s' %s", name, what);
+    return false;
+}
+
+/* A command that Redis has and this server has not, or that fails: passed over, as Redis does. */
+static void pass_over(struct follower *follower)
+{
+    char name[NAME_SHOWN + 1];
+    int64_t now = clock_mono_usec();
+    follower->failed++;
+    if (follower->logged_usec != 0 && now - follower->logged_usec < LOG_USEC) return;
+    follower->logged_usec = now;
+    show_name(name, follower->request.argv[0]);
+    log_line(LOG_WARNING,
+             "A command of the master failed here and was passed over: '%s'. %" PRIu64
+             " so far: this replica may differ from its master",
+             name, follower->failed);
+}
+
+/* Neither data nor transactions: PING, REPLCONF GETACK *. */
+static bool is_about_the_link(struct follower *follower)
+{
+    const struct request *request = &follower->request;
+    if (is_command(request, "PING")) return true;
+    if (!is_command(request, "REPLCONF")) return false;
+    if (request->argc > 1 && bytes_is_word(request->argv[1], "GETACK"))
+        follower->w.ask(follower->w.ctx);
+    return true;
+}
+
+static bool run_command(struct follower *follower)
+{
+    const struct request *request = &follower->request;
+    struct dispatch *dispatch = follower->w.dispatch;
+    if (is_command(request, "MULTI") || is_command(request, "EXEC")) return true;
+    if (is_about_the_link(follower)) return true;
+    if (follower->ours &&
+        effect_text_read(request->argc, request->argv, &follower->reader, apply_one, follower))
+        return true;
+    if (follower->ours && !bytes_is_word(request->argv[0], "PUBLISH") &&
+        !bytes_is_word(request->argv[0], "SPUBLISH"))
+        return fail_command(follower, "does not fit the data");
+    if (!replay_call_in(dispatch, &follower->txn, &follower->db, request->argc, request->argv))
+        pass_over(follower);
+    return true;
+}
+
+/* ---- units ----------------------------------------------------------------------------------- */
+
+struct unit {
+    size_t len; /* bytes */
+    bool bracketed, multi;
+};
+
+enum measured { MEASURED, PARTIAL, MALFORMED };
+
+/* The next thing at `data`: a command, or an empty line (*empty). */
+static enum measured measure(const char *data, size_t len, size_t *size, bool *empty)
+{
+    *empty = false;
+    if (len == 0) return PARTIAL;
+    if (data[0] == '\n' || data[0] == '\r') {
+        *empty = true;
+        *size = data[0] == '\n' ? 1 : 2;
+        return len < *size ? PARTIAL : data[*size - 1] == '\n' ? MEASURED : MALFORMED;
+    }
+    switch (request_measure(data, len, size)) {
+    case REQUEST_WHOLE: return MEASURED;
+    case REQUEST_PARTIAL: return PARTIAL;
+    default: return MALFORMED;
+    }
+}
+
+static bool is_multi(const char *data, size_t size)
+{
+    struct bytes text = bytes_of(data, size);
+    return size < 32 && bytes_is_word(text, "*1\r\n$5\r\nMULTI\r\n");
+}
+
+static bool is_exec(const char *data, size_t size)
+{
+    struct bytes text = bytes_of(data, size);
+    return size < 32 && bytes_is_word(text, "*1\r\n$4\r\nEXEC\r\n");
+}
+
+/* How long is the unit that begins here? A single "\n" of Redis keeps the link alive: a unit of its
+ * own. */
+static enum measured measure_unit(const struct follower *follower, const char *data, size_t len,
+                                  size_t *whole)
+{
+    size_t size, at = 0;
+    bool empty, bracketed, multi;
+    enum measured result = measure(data, len, &size, &empty);
+    if (result != MEASURED) return result;
+    bracketed = empty && size == 2 && follower->ours;
+    multi = !empty && is_multi(data, size);
+    for (at = size; bracketed || multi; at += size) {
+        result = measure(data + at, len - at, &size, &empty);
+        if (result != MEASURED) return result;
+        if (bracketed && empty) bracketed = false;
+        if (multi && is_exec(data + at, size)) multi = false;
+    }
+    *whole = at;
+    return MEASURED;
+}
+
+static bool run_unit(struct follower *follower, const char *data, size_t len)
+{
+    for (size_t at = 0, size; at < len; at += size) {
+        bool empty;
+        if (measure(data + at, len - at, &size, &empty) != MEASURED) return false;
+        if (empty) continue;
+        if (request_read(&follower->request, data + at, len - at, &size) != REQUEST_WHOLE)
+            return false;
+        if (follower->request.argc > 0 && !run_command(follower)) return false;
+    }
+    return true;
+}
+
+static bool apply_unit(struct follower *follower, const char *data, size_t len)
+{
+    struct dispatch *dispatch = follower->w.dispatch;
+    commit_hooks_arm(dispatch->hooks);
+    txn_begin(&follower->txn, dispatch->store, clock_now(dispatch->clock), FROM_MASTER);
+    txn_call(&follower->txn, follower_db(follower));
+    bool good = run_unit(follower, data, len);
+    txn_commit(&follower->txn);
+    if (blocked_pending(dispatch->blocked)) serve_ready(dispatch);
+    return good;
+}
+
+enum followed follower_apply(struct follower *follower, const char *data, size_t len, int64_t usec,
+                             size_t *used)
+{
+    int64_t began = clock_mono_usec();
+    *used = 0;
+    follower->why[0] = '\0';
+    for (unsigned units = 1; *used < len; units++) {
+        size_t size = 0;
+        enum measured result = measure_unit(follower, data + *used, len - *used, &size);
+        if (result == PARTIAL) return *used > 0 ? FOLLOWED : FOLLOW_PART;
+        if (result == MALFORMED) {
+            snprintf(follower->why, WHY, "bytes that are no command");
+            return FOLLOW_BROKEN;
+        }
+        if (!apply_unit(follower, data + *used, size)) return FOLLOW_BROKEN;
+        *used += size;
+        if (units % UNITS_PER_LOOK == 0 && clock_mono_usec() - began >= usec) break;
+    }
+    return FOLLOWED;
+}

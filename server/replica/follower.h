@@ -1,0 +1,48 @@
+/* follower: applies a master's stream to the data. Depends on effects' text, and on dispatch for
+ * the commands of other servers; knows no connection.
+ *
+ * The stream of a server like this one consists of effects (feed.h). That of Redis or Valkey
+ * consists of any commands that change data: they run as a client's would, but nothing expires on
+ * access and no policy applies. Transactions (MULTI, or between empty lines) are applied when they
+ * are complete. */
+#ifndef SERVER_REPLICA_FOLLOWER_H
+#define SERVER_REPLICA_FOLLOWER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "server/run/dispatch.h"
+
+struct follower;
+
+struct follower_wiring {
+    struct dispatch *dispatch;
+    /* The master wants to know how far the stream has been applied (REPLCONF GETACK). */
+    void (*ask)(void *ctx);
+    void *ctx;
+};
+
+struct follower *follower_new(const struct follower_wiring *wiring);
+void follower_free(struct follower *follower);
+
+/* A stream begins: by a server like this one or not, with this database selected. */
+void follower_begin(struct follower *follower, bool ours, unsigned db);
+unsigned follower_db(const struct follower *follower); /* the selected database */
+bool follower_is_ours(const struct follower *follower);
+
+enum followed {
+    FOLLOWED,      /* *used bytes were applied: as many whole units as there were time for */
+    FOLLOW_PART,   /* the unit at the beginning is incomplete */
+    FOLLOW_BROKEN, /* the stream is not one, or does not fit the data: follower_error */
+};
+/* Applies units from the beginning of data until about `usec` have passed. */
+enum followed follower_apply(struct follower *follower, const char *data, size_t len, int64_t usec,
+                             size_t *used);
+const char *follower_error(const struct follower *follower);
+
+/* Commands that could not be run, and were passed over as Redis does; the last one's name is
+ * logged. */
+uint64_t follower_failed(const struct follower *follower);
+
+#endif

@@ -1,0 +1,373 @@
+/* replica_commands: see replica_commands.h. */
+#include "server/replica/replica_commands.h"
+
+#include <string.h>
+
+#include "proto/base/number.h"
+#include "server/call/args.h"
+#include "server/call/call.h"
+#include "server/replica/replication.h"
+#include "server/replica/waits.h"
+
+enum { HOST_LEN_MAX = 255 };
+
+/* ---- replicas -------------------------------------------------------------------------------- */
+
+static bool is_online_replica(const struct call *call)
+{
+    return call->session->replica != NULL && replica_has_asked(call->session->replica);
+}
+
+/* May this client get the stream? Replies the error, or nothing to a replica that asks twice. */
+static bool may_sync(struct call *call)
+{
+    struct replication_report report = replication_report(call->context);
+    if (is_online_replica(call)) return false;
+    if (report.follows && report.link != LINK_STREAM) {
+        fail(call, ERR_NO_MASTER_LINK);
+        return false;
+    }
+    if (call->out->out->len > 0) {
+        fail(call, ERR_SYNC_PENDING);
+        return false;
+    }
+    return true;
+}
+
+/* PSYNC id offset FAILOVER: the master hands its role over to us. */
+static bool take_role(struct call *call)
+{
+    struct replication *replication = call->context;
+    const struct history *history = replication_history(replication);
+    if (call->argc < 4 || !arg_is(call, 3, "FAILOVER")) return true;
+    if (!replication_report(replication).follows) {
+        fail(call, ERR_FAILOVER_MASTER);
+        return false;
+    }
+    if (!bytes_is_word(call->argv[1], history->id)) {
+        fail(call, ERR_FAILOVER_ID);
+        return false;
+    }
+    replication_promote(replication);
+    return true;
+}
+
+static void cmd_psync(struct call *call)
+{
+    int64_t offset;
+    char id[HISTORY_ID + 1] = "?";
+    if (!arg_int64(call, 2, &offset)) return;
+    if (!take_role(call) || !may_sync(call)) return;
+    struct replication *replication = call->context;
+    replication_begin_stream(replication);
+    if (call->argv[1].len == HISTORY_ID) memcpy(id, call->argv[1].data, HISTORY_ID);
+    replica_sync(replicas_of(replication_replicas(replication), call->session), id,
+                 offset > 0 ? (uint64_t)offset : 0);
+}
+
+static void cmd_sync(struct call *call)
+{
+    if (!may_sync(call)) return;
+    struct replication *replication = call->context;
+    replication_begin_stream(replication);
+    replica_sync_old(replicas_of(replication_replicas(replication), call->session));
+}
+
+/* REPLCONF ACK offset [FACK offset]: no reply. */
+static void take_acknowledgement(struct call *call, int i)
+{
+    int64_t applied, synced = 0;
+    if (call->session->replica == NULL) return;
+    if (i + 1 >= call->argc ||
+        !number_parse_int64(call->argv[i + 1].data, call->argv[i + 1].len, &applied))
+        return;
+    if (i + 3 < call->argc && arg_is(call, i + 2, "FACK"))
+        number_parse_int64(call->argv[i + 3].data, call->argv[i + 3].len, &synced);
+    if (applied < 0 || synced < 0) return;
+    /* It names the last byte. */
+    replica_acknowledge(call->session->replica, (uint64_t)applied + 1,
+                        synced > 0 ? (uint64_t)synced + 1 : 0);
+}
+
+static bool take_ability(struct call *call, struct replica *replica, int i)
+{
+    if (arg_is(call, i, "eof")) replica_add_ability(replica, REPLICA_TAKES_MARK);
+    if (arg_is(call, i, "psync2")) replica_add_ability(replica, REPLICA_GOES_ON);
+    if (!arg_is(call, i, "expired")) return false;
+    replica_add_ability(replica, REPLICA_IS_OURS);
+    return true;
+}
+
+static void cmd_replconf(struct call *call)
+{
+    struct replication *replication = call->context;
+    bool ours = false;
+    int64_t number;
+    if (call->argc % 2 == 0) {
+        fail(call, ERR_SYNTAX);
+        return;
+    }
+    for (int i = 1; i + 1 < call->argc; i += 2) {
+        if (arg_is(call, i, "ACK")) {
+            take_acknowledgement(call, i);
+            return;
+        }
+        if (arg_is(call, i, "GETACK")) return;
+        struct replica *replica = replicas_of(replication_replicas(replication), call->session);
+        if (arg_is(call, i, "listening-port")) {
+            if (!arg_int64(call, i + 1, &number)) return;
+            replica_set_port(replica, number);
+        } else if (arg_is(call, i, "ip-address")) {
+            replica_set_address(replica, call->argv[i + 1]);
+        } else if (arg_is(call, i, "capa")) {
+            ours |= take_ability(call, replica, i + 1);
+        } else if (arg_is(call, i, "rdb-only")) {
+            if (!arg_range(call, i + 1, 0, 1, &number, ERR_NOT_INTEGER)) return;
+            replica_set_copy_only(replica, number != 0);
+        } else {
+            failf(call, ERR_REPLCONF, arg_width(call, i), call->argv[i].data);
+            return;
+        }
+    }
+    resp_status(call->out, ours ? "OK expired" : "OK");
+}
+
+/* ---- operators ------------------------------------------------------------------------------- */
+
+static void cmd_replicaof(struct call *call)
+{
+    struct replication *replication = call->context;
+    char host[HOST_LEN_MAX + 1];
+    int64_t port;
+    if (arg_is(call, 1, "NO") && arg_is(call, 2, "ONE")) {
+        replication_promote(replication);
+        reply_ok(call);
+        return;
+    }
+    if (call->session->replica != NULL) {
+        fail(call, ERR_REPLICAOF_REPLICA);
+        return;
+    }
+    if (!arg_range(call, 2, 0, 65535, &port, ERR_MASTER_PORT)) return;
+    struct bytes name = call->argv[1];
+    bool good = name.len > 0 && name.len <= HOST_LEN_MAX;
+    for (size_t i = 0; i < name.len && good; i++)
+        good = name.data[i] > ' ' && name.data[i] <= '~';
+    if (!good) {
+        fail(call, ERR_MASTER_HOST);
+        return;
+    }
+    memcpy(host, name.data, name.len);
+    host[name.len] = '\0';
+    struct replication_report report = replication_report(replication);
+    if (report.follows && strcmp(report.host, host) == 0 && report.port == port) {
+        resp_status(call->out, "OK Already connected to specified master");
+        return;
+    }
+    replication_follow(replication, host, port);
+    reply_ok(call);
+}
+
+static void count_online(void *ctx, const struct replica_info *info)
+{
+    if (strcmp(info->state, "online") == 0) ++*(size_t *)ctx;
+}
+
+static void reply_replica(void *ctx, const struct replica_info *info)
+{
+    struct call *call = ctx;
+    if (strcmp(info->state, "online") != 0) return;
+    resp_array(call->out, 3);
+    resp_bulk_text(call->out, info->address);
+    resp_bulk_int64(call->out, info->port);
+    resp_bulk_int64(call->out, (int64_t)info->applied - 1);
+}
+
+static void cmd_role(struct call *call)
+{
+    const struct replication *replication = call->context;
+    struct replication_report report = replication_report(replication);
+    const struct replicas *replicas = replication_replicas(replication);
+    size_t online = 0;
+    if (report.follows) {
+        resp_array(call->out, 5);
+        resp_bulk_text(call->out, "slave");
+        resp_bulk_text(call->out, report.host);
+        resp_integer(call->out, report.port);
+        resp_bulk_text(call->out, report.step);
+        resp_integer(call->out,
+                     report.link == LINK_STREAM ? (int64_t)replication_offset(replication) : -1);
+        return;
+    }
+    replicas_each(replicas, count_online, &online);
+    resp_array(call->out, 3);
+    resp_bulk_text(call->out, "master");
+    resp_integer(call->out, (int64_t)replication_offset(replication));
+    resp_array(call->out, online);
+    replicas_each(replicas, reply_replica, call);
+}
+
+/* ---- waiting for replicas -------------------------------------------------------------------- */
+
+static void wait_for(struct call *call, const struct wait_for *what)
+{
+    struct replication *replication = call->context;
+    struct waits *waits = replication_waits(replication);
+    struct waited waited = waits_look(waits, what);
+    if (waits_is_met(waits, what) || call->block == NULL) {
+        waits_reply(call->out, what, &waited);
+        return;
+    }
+    waits_block(waits, call->session, what);
+    replication_ask(replication);
+}
+
+static bool parse_wait_time(struct call *call, int i, int64_t *ttl)
+{
+    if (!arg_int64_or(call, i, ttl, ERR_TIMEOUT)) return false;
+    if (*ttl >= 0) return true;
+    fail(call, ERR_TIMEOUT_NEGATIVE);
+    return false;
+}
+
+static void cmd_wait(struct call *call)
+{
+    struct wait_for what = { .offset = call->session->streamed_at };
+    int64_t replicas;
+    if (replication_report(call->context).follows) {
+        fail(call, ERR_WAIT_ON_REPLICA);
+        return;
+    }
+    if (!arg_int64(call, 1, &replicas) || !parse_wait_time(call, 2, &what.ttl)) return;
+    what.replicas = replicas > 0 ? (size_t)replicas : 0;
+    wait_for(call, &what);
+}
+
+static void cmd_waitaof(struct call *call)
+{
+    struct wait_for what = { .offset = call->session->streamed_at,
+                             .position = call->session->durable_at,
+                             .synced = true };
+    int64_t local, replicas;
+    if (!arg_range(call, 1, 0, 1, &local, ERR_OUT_OF_RANGE)) return;
+    if (!arg_range(call, 2, 0, INT64_MAX, &replicas, ERR_NOT_POSITIVE)) return;
+    if (!parse_wait_time(call, 3, &what.ttl)) return;
+    if (replication_report(call->context).follows) {
+        fail(call, ERR_WAITAOF_ON_REPLICA);
+        return;
+    }
+    if (local > 0 && !replication_has_journal(call->context)) {
+        fail(call, ERR_WAITAOF_LOCAL);
+        return;
+    }
+    what.replicas = (size_t)replicas;
+    what.local = local > 0;
+    wait_for(call, &what);
+}
+
+static const struct command rows[] = {
+    { .name = "PSYNC",
+      .run = cmd_psync,
+      .arity = -3,
+      .flags = ADMIN | NOSCRIPT | NO_ASYNC_LOADING | NO_MULTI,
+      .group = "server",
+      .since = "2.8.0",
+      .replies = REPLIES("simple 'CONTINUE id': the stream follows from the offset on",
+                         "simple 'FULLRESYNC id offset': a full copy follows, then the stream"),
+      .errors = ERRORS(ERR_NOT_INTEGER, ERR_NO_MASTER_LINK, ERR_SYNC_PENDING, ERR_FAILOVER_MASTER,
+                       ERR_FAILOVER_ID),
+      .complexity = "O(1), and O(N) in a forked process for a full copy of N keys.",
+      .syntax = "replicationid offset",
+      .summary = "Used by replicas: asks for the replication stream." },
+    { .name = "SYNC",
+      .run = cmd_sync,
+      .arity = 1,
+      .flags = ADMIN | NOSCRIPT | NO_ASYNC_LOADING | NO_MULTI,
+      .group = "server",
+      .since = "1.0.0",
+      .replies = REPLIES("bulk: an RDB without a line end behind it; then the stream"),
+      .errors = ERRORS(ERR_NO_MASTER_LINK, ERR_SYNC_PENDING),
+      .complexity = "O(N) in a forked process for N keys.",
+      .syntax = "",
+      .summary = "Used by old replicas and redis-cli: asks for a full copy and the stream." },
+    { .name = "REPLCONF",
+      .run = cmd_replconf,
+      .arity = -1,
+      .flags = ADMIN | NOSCRIPT | LOADING | STALE | ALLOW_BUSY | WHILE_PAUSED,
+      .group = "server",
+      .since = "3.0.0",
+      .replies = REPLIES("OK: it is noted", "simple 'OK expired': to the ability expired"),
+      .errors = ERRORS(ERR_SYNTAX, ERR_NOT_INTEGER, ERR_REPLCONF),
+      .complexity = "O(1)",
+      .syntax = "option value [option value ...]",
+      .summary = "Used by replicas: says what they are and how far they have come." },
+    { .name = "REPLICAOF",
+      .run = cmd_replicaof,
+      .arity = 3,
+      .flags = ADMIN | NOSCRIPT | STALE | NO_ASYNC_LOADING,
+      .group = "server",
+      .since = "5.0.0",
+      .replies = REPLIES("OK: the role has changed",
+                         "simple 'OK Already connected to specified master': it has not"),
+      .errors = ERRORS(ERR_MASTER_PORT, ERR_MASTER_HOST, ERR_REPLICAOF_REPLICA),
+      .complexity = "O(1)",
+      .syntax = "host port|NO ONE",
+      .summary = "Makes this server a replica of another one, or a master." },
+    { .name = "SLAVEOF",
+      .run = cmd_replicaof,
+      .arity = 3,
+      .flags = ADMIN | NOSCRIPT | STALE | NO_ASYNC_LOADING,
+      .group = "server",
+      .since = "1.0.0",
+      .replies = REPLIES("OK: the role has changed",
+                         "simple 'OK Already connected to specified master': it has not"),
+      .errors = ERRORS(ERR_MASTER_PORT, ERR_MASTER_HOST, ERR_REPLICAOF_REPLICA),
+      .complexity = "O(1)",
+      .syntax = "host port|NO ONE",
+      .summary = "Another name of REPLICAOF." },
+    { .name = "ROLE",
+      .run = cmd_role,
+      .arity = 1,
+      .flags = NOSCRIPT | LOADING | STALE | FAST,
+      .acl = ACL_ADMIN | ACL_DANGEROUS,
+      .group = "server",
+      .since = "2.8.12",
+      .replies = REPLIES("[bulk integer [[bulk bulk bulk] ...]]: master, the offset of its stream, "
+                         "and address, port and offset of each replica",
+                         "[bulk bulk integer bulk integer]: slave, its master's host and port, the "
+                         "state of the link, the offset"),
+      .complexity = "O(N) where N is the number of replicas.",
+      .syntax = "",
+      .summary = "Returns the role in replication." },
+    { .name = "WAIT",
+      .run = cmd_wait,
+      .arity = 3,
+      .flags = NOSCRIPT,
+      .acl = ACL_CONNECTION,
+      .tips = "request_policy:all_shards response_policy:agg_min",
+      .group = "generic",
+      .since = "3.0.0",
+      .replies = REPLIES("integer: the number of replicas that have the client's writes"),
+      .errors = ERRORS(ERR_NOT_INTEGER, ERR_TIMEOUT, ERR_TIMEOUT_NEGATIVE, ERR_WAIT_ON_REPLICA),
+      .complexity = "O(N) where N is the number of replicas.",
+      .syntax = "numreplicas timeout",
+      .summary = "Waits until enough replicas have acknowledged the writes of the client." },
+    { .name = "WAITAOF",
+      .run = cmd_waitaof,
+      .arity = 4,
+      .flags = NOSCRIPT,
+      .acl = ACL_CONNECTION,
+      .tips = "request_policy:all_shards response_policy:agg_min",
+      .group = "generic",
+      .since = "7.2.0",
+      .replies =
+          REPLIES("[integer integer]: is the own journal synced up to the client's writes (0 or "
+                  "1), and the number of replicas whose journals are"),
+      .errors = ERRORS(ERR_OUT_OF_RANGE, ERR_NOT_POSITIVE, ERR_TIMEOUT, ERR_TIMEOUT_NEGATIVE,
+                       ERR_WAITAOF_ON_REPLICA, ERR_WAITAOF_LOCAL),
+      .complexity = "O(N) where N is the number of replicas.",
+      .syntax = "numlocal numreplicas timeout",
+      .summary = "Waits until the writes of the client are on the disks of enough servers." },
+};
+
+const struct command_group replica_commands = COMMAND_GROUP(rows);

@@ -1,0 +1,119 @@
+/* waits: see waits.h. */
+#include "server/replica/waits.h"
+
+#include <sys/queue.h>
+
+#include "server/base/clock.h"
+#include "server/run/serve.h"
+#include "store/mem/mem.h"
+
+TAILQ_HEAD(wait_list, waiter);
+
+struct waiter {
+    TAILQ_ENTRY(waiter) in_order;
+    struct waits *all;
+    struct session *session;
+    struct wait_for what;
+    struct loop_timer *timer; /* NULL: without end */
+};
+
+struct waits {
+    struct loop *loop;
+    struct blocked *blocked;
+    const struct replicas *replicas;
+    const struct persist *persist;
+    struct wait_list list;
+};
+
+struct waits *waits_new(struct loop *loop, struct blocked *blocked, const struct replicas *replicas,
+                        const struct persist *persist)
+{
+    struct waits *waits = mem_zalloc(sizeof(*waits));
+    waits->loop = loop;
+    waits->blocked = blocked;
+    waits->replicas = replicas;
+    waits->persist = persist;
+    TAILQ_INIT(&waits->list);
+    return waits;
+}
+
+void waits_free(struct waits *waits)
+{
+    mem_free(waits);
+}
+
+struct waited waits_look(const struct waits *waits, const struct wait_for *what)
+{
+    bool synced = waits->persist != NULL && persist_listens(waits->persist) &&
+                  persist_synced_position(waits->persist) >= what->position;
+    return (struct waited){
+        .replicas = replicas_that_have(waits->replicas, what->offset, what->synced),
+        .local = synced,
+    };
+}
+
+bool waits_is_met(const struct waits *waits, const struct wait_for *what)
+{
+    struct waited waited = waits_look(waits, what);
+    return waited.replicas >= what->replicas && (!what->local || waited.local > 0);
+}
+
+void waits_reply(struct resp_writer *out, const struct wait_for *what, const struct waited *waited)
+{
+    if (what->synced) {
+        resp_array(out, 2);
+        resp_integer(out, (int64_t)waited->local);
+    }
+    resp_integer(out, (int64_t)waited->replicas);
+}
+
+static void forget(void *ctx)
+{
+    struct waiter *waiter = ctx;
+    TAILQ_REMOVE(&waiter->all->list, waiter, in_order);
+    if (waiter->timer != NULL) loop_timer_free(waiter->timer);
+    mem_free(waiter);
+}
+
+static void answer(struct waiter *waiter)
+{
+    struct session *session = waiter->session;
+    struct waited waited = waits_look(waiter->all, &waiter->what);
+    waits_reply(&session->out, &waiter->what, &waited);
+    serve_answered(session); /* frees the waiter */
+}
+
+static void on_time(void *ctx)
+{
+    answer(ctx);
+}
+
+void waits_block(struct waits *waits, struct session *session, const struct wait_for *what)
+{
+    struct waiter *waiter = mem_zalloc(sizeof(*waiter));
+    waiter->all = waits;
+    waiter->session = session;
+    waiter->what = *what;
+    TAILQ_INSERT_TAIL(&waits->list, waiter, in_order);
+    if (what->ttl > 0) {
+        int64_t usec;
+        if (__builtin_mul_overflow(what->ttl, (int64_t)1000, &usec)) usec = INT64_MAX;
+        waiter->timer = loop_timer_new(waits->loop, on_time, waiter);
+        loop_timer_set(waiter->timer, usec);
+    }
+    blocked_hold(waits->blocked, session, forget, waiter);
+}
+
+void waits_turn(struct waits *waits)
+{
+    struct waiter *waiter, *next;
+    for (waiter = TAILQ_FIRST(&waits->list); waiter != NULL; waiter = next) {
+        next = TAILQ_NEXT(waiter, in_order);
+        if (waits_is_met(waits, &waiter->what)) answer(waiter);
+    }
+}
+
+bool waits_any(const struct waits *waits)
+{
+    return !TAILQ_EMPTY(&waits->list);
+}

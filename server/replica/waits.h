@@ -1,0 +1,45 @@
+/* waits: clients that wait until enough replicas have their writes (WAIT, WAITAOF). Depends on
+ * blocked clients, replicas and the journal's position. */
+#ifndef SERVER_REPLICA_WAITS_H
+#define SERVER_REPLICA_WAITS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "server/base/loop.h"
+#include "server/call/session.h"
+#include "server/react/blocked.h"
+#include "server/replica/replicas.h"
+#include "server/persist/persist.h"
+
+struct waits;
+
+struct waits *waits_new(struct loop *loop, struct blocked *blocked, const struct replicas *replicas,
+                        const struct persist *persist);
+void waits_free(struct waits *waits); /* nobody may wait */
+
+struct wait_for {
+    uint64_t offset;   /* of the stream: the client's last write is before it */
+    uint64_t position; /* of the journal: the same */
+    size_t replicas;
+    bool local;  /* WAITAOF: our journal has to be synced, too */
+    bool synced; /* WAITAOF: the replicas' journals as well */
+    msec ttl;    /* 0: without end */
+};
+
+/* How many replicas have it, and (0 or 1) our journal. */
+struct waited {
+    size_t replicas, local;
+};
+struct waited waits_look(const struct waits *waits, const struct wait_for *what);
+bool waits_is_met(const struct waits *waits, const struct wait_for *what);
+
+/* Blocks the session until it is met, or the time has passed. */
+void waits_block(struct waits *waits, struct session *session, const struct wait_for *what);
+/* Answers those whose condition is met. Call in each turn. */
+void waits_turn(struct waits *waits);
+bool waits_any(const struct waits *waits);
+
+void waits_reply(struct resp_writer *out, const struct wait_for *what, const struct waited *waited);
+
+#endif
