@@ -263,6 +263,7 @@ static void answer_copy_head(struct link *link, const char *line)
         }
     }
     link->copy_read = 0;
+    link->copy.received = link->len;
     link->state = LINK_COPY;
     log_line(LOG_NOTICE, "Master %s: a full copy begins", link->name);
 }
