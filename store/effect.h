@@ -39,7 +39,8 @@ enum effect_kind {
     EFFECT_POP_TAIL,  /* `from` elements are popped from the tail */
     EFFECT_KEEP,      /* the list is trimmed to [from, to) */
     EFFECT_LIST_PUT,  /* the element at index `from` becomes a */
-    /* a is inserted before (`to` is 0) or after (1) the first b; or, if `to` is -1, at index `from` */
+    /* a is inserted before (`to` is 0) or after (1) the first b; or, if `to` is -1, at index `from`
+     */
     EFFECT_LIST_INSERT,
     EFFECT_LIST_DROP,     /* LREM key from a */
     EFFECT_SET_ADD,       /* a is added to set key with deadline `at` (NEVER: none) */

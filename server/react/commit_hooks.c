@@ -10,7 +10,7 @@ static void take_effect(void *ctx, const struct txn *txn, const struct effect *e
     struct commit_hooks *hooks = ctx;
     const struct session *caller = txn->caller;
     if (hooks->keeps) persist_effect(hooks->persist, effect);
-    if (hooks->feed != NULL) feed_effect(hooks->feed, effect);
+    if (hooks->feed != NULL) feed_add(hooks->feed, effect);
     if (effect_is_seen(effect)) {
         if (hooks->watches) watch_effect(hooks->watch, effect);
         if (hooks->waits) blocked_effect(hooks->blocked, effect);

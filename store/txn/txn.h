@@ -45,10 +45,12 @@ struct txn {
     struct keyspace *ks; /* the database of the call; txn_call sets it */
     msec now;            /* constant from begin to commit */
     enum origin origin;
-    void *caller;     /* the listener's: who runs the call, or NULL. Unused in store/ */
-    bool writes_log;  /* entries of expiry_log.h are written: the policies of logs apply */
-    bool no_touch;    /* reads do not change the access time (CLIENT NO-TOUCH) */
-    bool no_expiry;   /* expired data is hidden, not removed (CLIENT PAUSE); for reads only */
+    void *caller;    /* the listener's: who runs the call, or NULL. Unused in store/ */
+    bool writes_log; /* entries of expiry_log.h are written: the policies of logs apply */
+    bool no_touch;   /* reads do not change the access time (CLIENT NO-TOUCH) */
+    /* Expired keys are hidden, not removed (CLIENT PAUSE, replicas); for reads only. */
+    bool no_expiry;
+    bool no_purge;    /* with no_expiry: expired members, too, are hidden, not removed (replicas) */
     uint64_t changes; /* effects so far that changed data */
     struct entry *recorded_entry;       /* the last key in this call with a recorded event, */
     uint64_t recorded[TXN_EVENT_WORDS]; /* and its events so far: one bit for each */
@@ -57,6 +59,7 @@ struct txn {
     struct policy_note *notes; /* keys whose policy is applied when the call ends. Owned */
     size_t note_count, note_cap;
     struct expiry_log *expiry_log;   /* what expired and is to be logged; NULL: nothing. Owned */
+    struct txn_aside *asides;        /* members hidden from this call. Owned */
     const struct entry *ruled_entry; /* the last key whose policy was looked up, */
     const struct policy *ruled_by;   /* and that policy, or NULL */
 };

@@ -91,7 +91,7 @@ static enum effect_kind expire_kind(const struct effect *effect)
     }
 }
 
-void feed_effect(struct feed *feed, const struct effect *effect)
+void feed_add(struct feed *feed, const struct effect *effect)
 {
     if (effect->kind == EFFECT_NONE) return;
     enum effect_kind expire = expire_kind(effect);

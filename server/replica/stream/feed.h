@@ -28,7 +28,7 @@ struct feed;
 struct feed *feed_new(struct backlog *backlog); /* borrows it */
 void feed_free(struct feed *feed);
 
-void feed_effect(struct feed *feed, const struct effect *effect);
+void feed_add(struct feed *feed, const struct effect *effect);
 void feed_commit(struct feed *feed); /* appends the unit to the backlog; nothing without effects */
 /* A command outside of units, with `count` words. */
 void feed_command(struct feed *feed, const struct bytes *words, int count);

@@ -59,7 +59,7 @@ static const char *told(void)
 static void effect(struct effect of)
 {
     if (of.key.data == NULL) of.key = LIT("k");
-    feed_effect(feed, &of);
+    feed_add(feed, &of);
 }
 
 #define EFFECT(...)      effect((struct effect){ __VA_ARGS__ })
