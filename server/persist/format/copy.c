@@ -7,6 +7,7 @@
 
 #include "proto/base/outbuf.h"
 #include "server/persist/format/block.h"
+#include "server/persist/format/crc32c.h"
 #include "server/persist/format/effect_text.h"
 #include "server/persist/format/little_endian.h"
 #include "server/persist/format/replay.h"
@@ -75,19 +76,20 @@ static bool count_key(void *ctx)
     return !writing->failed;
 }
 
-static bool write_header(const struct copy_sink *sink, unsigned stream_db)
+static bool write_header(struct writing *writing, unsigned stream_db)
 {
     char header[HEADER] = MAGIC;
     put_u32(header + 12, VERSION);
     put_u32(header + 16, stream_db);
-    return sink->write(sink->ctx, header, sizeof(header));
+    writing->packer.sum = crc32c(0, header, sizeof(header));
+    return writing->sink->write(writing->sink->ctx, header, sizeof(header));
 }
 
 bool copy_write(const struct store *store, unsigned stream_db, const struct copy_sink *sink)
 {
     struct writing *writing = mem_zalloc(sizeof(*writing));
     writing->sink = sink;
-    writing->failed = !write_header(sink, stream_db);
+    writing->failed = !write_header(writing, stream_db);
     outbuf_init(&writing->text);
     effect_writer_init(&writing->effects, &writing->text);
     walk_store(store, &(struct store_visitor){ write_effect, count_key, writing });
@@ -174,6 +176,7 @@ static bool load_header(struct reading *reading, unsigned *stream_db)
         return fail_at(reading, "not a copy of this server");
     if (get_u32(header + 12) != VERSION) return fail_at(reading, "unknown version");
     *stream_db = get_u32(header + 16);
+    reading->sum = crc32c(0, header, sizeof(header));
     return true;
 }
 

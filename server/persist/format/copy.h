@@ -6,6 +6,8 @@
  *        12   4  version, 1
  *        16   4  the database that the stream behind the copy has selected; both little-endian
  *
+ * The sums of the blocks continue that of the header.
+ *
  * To change the layout: use a new version. A reader refuses an unknown one. */
 #ifndef SERVER_PERSIST_FORMAT_COPY_H
 #define SERVER_PERSIST_FORMAT_COPY_H
