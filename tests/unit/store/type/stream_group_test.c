@@ -399,6 +399,7 @@ START_TEST(number_of_removed_consumer_is_used_again)
     struct stream_groups *groups = stream_groups_new();
     struct stream_group *group = group_add(groups, LIT("g"));
     struct text text;
+    size_t empty = stream_groups_bytes(groups);
     for (unsigned n = 0; n < 1000; n++)
         consumer_add(group, name_of(&text, n), 0);
     size_t bytes = stream_groups_bytes(groups);
@@ -410,6 +411,12 @@ START_TEST(number_of_removed_consumer_is_used_again)
     ck_assert_uint_eq(consumer_pending(consumer_find(group, name_of(&text, 999))), 1);
     consumer_clear(group, consumer_find(group, name_of(&text, 999)));
     ck_assert_uint_eq(stream_groups_bytes(groups), bytes);
+    for (unsigned n = 0; n < 1000; n++) {
+        consumer_clear(group, consumer_find(group, name_of(&text, n)));
+        consumer_remove(group, consumer_find(group, name_of(&text, n)));
+    }
+    ck_assert_uint_eq(stream_groups_bytes(groups), empty);
+    stream_groups_check(groups);
     stream_groups_free(groups);
 }
 END_TEST
@@ -471,7 +478,9 @@ static uint64_t relocate_all(struct model *model, size_t slice)
     model->group = group_find(model->groups, LIT("group"));
     for (unsigned n = 0; n < model->names; n++) {
         struct text text;
+        const struct stream_consumer *old = model->consumers[n];
         model->consumers[n] = consumer_find(model->group, name_of(&text, n));
+        ck_assert(old == NULL || model->consumers[n] != old);
     }
     return relocation.moved;
 }
