@@ -273,10 +273,11 @@ bool settle_delays(struct dispatch *dispatch, const struct call *call)
 
     struct look look;
     look_begin(&look, dispatch, session->db);
-    /* A key overwritten in another database is deleted whole, without settling, unless the members'
-     * events are wanted. */
-    look.all_databases =
-        (flags & OTHER_DATABASES) && (dispatch->store->event_mask & LISTEN_MEMBERS);
+    /* A key overwritten in another database is deleted whole, without settling, unless events or
+     * logs want its members. */
+    bool names =
+        (dispatch->store->event_mask & LISTEN_MEMBERS) || dispatch->store->policies.logs > 0;
+    look.all_databases = (flags & OTHER_DATABASES) && names;
     if (flags & RUNS_QUEUE)
         look_at_queue(&look, session);
     else

@@ -271,6 +271,30 @@ static void step_library(struct txn *txn)
         txn_library_set(txn, name, random_text("code", 1000));
 }
 
+static struct bytes random_target(void)
+{
+    return rng_chance(&rng, 50) ? LIT("log") : random_text("k", 12);
+}
+
+static void step_policy(struct txn *txn)
+{
+    static const struct bytes names[] = { { "k*", 2 }, { "k1*", 3 }, { "k2", 2 }, { "log", 3 } };
+    struct bytes name = names[rng_below(&rng, sizeof(names) / sizeof(names[0]))];
+    struct policy policy = { 0 };
+    if (rng_chance(&rng, 20)) {
+        txn_policy_drop(txn, name);
+        return;
+    }
+    if (rng_chance(&rng, 40)) policy.ttl = rng_between(&rng, 1, 100);
+    if (rng_chance(&rng, 30)) policy.member_ttl = rng_between(&rng, 1, 50);
+    if (rng_chance(&rng, 30)) policy.max_len = rng_below(&rng, 10) + 1;
+    if (rng_chance(&rng, 40)) policy.retain = rng_between(&rng, 1, 50);
+    if (rng_chance(&rng, 60)) policy.expired_to = random_target();
+    policy.log_value = rng_chance(&rng, 50);
+    policy.value_max = rng_below(&rng, 100) + 1;
+    txn_policy_set(txn, name, &policy);
+}
+
 void random_call(struct txn *txn, struct rng *source)
 {
     rng = *source;
@@ -285,6 +309,8 @@ void random_call(struct txn *txn, struct rng *source)
         txn_swap(txn, (unsigned)rng_below(&rng, 3), (unsigned)rng_below(&rng, 3));
     else if (rng_chance(&rng, 1))
         step_library(txn);
+    else if (rng_chance(&rng, 2))
+        step_policy(txn);
     else
         steps[rng_below(&rng, sizeof(steps) / sizeof(steps[0]))](txn);
     *source = rng;

@@ -1,5 +1,6 @@
 /* apply: the effects of random mutator calls rebuild the same store. */
 #include "store/sweep/expiry.h"
+#include "store/sweep/policy_walk.h"
 #include "tests/support/random_call.h"
 #include "tests/support/suite.h"
 #include "tests/support/world.h"
@@ -18,6 +19,7 @@ static void random_program(uint64_t seed, int steps)
         world_commit(&world);
         world.now += rng_between(&rng, 0, 3);
         if (rng_chance(&rng, 30)) expiry_run(world.store, world.now, 3);
+        if (rng_chance(&rng, 30)) policy_walk_run(world.store, world.now, 5);
     }
     expiry_run(world.store, world.now, SIZE_MAX);
     struct store *copy = world_replay(&world);
