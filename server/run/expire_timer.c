@@ -83,6 +83,14 @@ static bool wait_slice(void *ctx, size_t amount)
     return serve_due(timer->dispatch, amount) > 0;
 }
 
+/* The log of a policy (EXPIRED TO) may have a new entry for which clients wait. */
+static void serve_woken(struct expire_timer *timer)
+{
+    struct dispatch *dispatch = timer->dispatch;
+    if (!blocked_pending(dispatch->blocked)) return;
+    if (pause_now(&dispatch->pause, clock_now(timer->clock)) == PAUSE_NONE) serve_ready(dispatch);
+}
+
 static bool expire_slice(void *ctx, size_t amount)
 {
     struct expire_timer *timer = ctx;
@@ -92,13 +100,17 @@ static bool expire_slice(void *ctx, size_t amount)
     if (timer->dispatch->loading) return false;
     if (dispatch_keeps_data(timer->dispatch, now)) return false;
     commit_hooks_arm(timer->dispatch->hooks);
-    return expiry_run(store, now, amount) > 0;
+    bool worked = expiry_run(store, now, amount) > 0;
+    serve_woken(timer);
+    return worked;
 }
 
 static bool settling_slice(void *ctx, size_t amount)
 {
     struct expire_timer *timer = ctx;
-    return settle_slice(timer->dispatch->settle, amount);
+    bool worked = settle_slice(timer->dispatch->settle, amount);
+    serve_woken(timer);
+    return worked;
 }
 
 static void expire_took(void *ctx, int64_t usec)
@@ -137,6 +149,7 @@ static bool policy_slice(void *ctx, size_t amount)
     if (store_next_due(store) <= now) return false;
     commit_hooks_arm(timer->dispatch->hooks);
     policy_walk_run(store, now, amount);
+    serve_woken(timer);
     return true;
 }
 
