@@ -107,8 +107,8 @@ static void write_entries(const struct stream *stream, struct rdb_writer *writer
 {
     struct stream_walk walk;
     struct stream_entry entry;
-    struct rdb_bytes *parts = NULL;
-    size_t room = 0;
+    size_t room = FIRST_PARTS;
+    struct rdb_bytes *parts = mem_alloc(room * sizeof(*parts));
     stream_walk_up(&walk, stream, STREAM_ID_MIN);
     while (stream_walk_next(&walk, &entry)) {
         struct bytes name, value;
