@@ -14,9 +14,16 @@
 
 struct outbuf_chunk {
     struct outbuf_chunk *next;
+    char *data;        /* `own`, or bytes of another owner */
     size_t start, end; /* unsent bytes: data[start..end) */
     size_t room;       /* size of data */
-    char data[];
+    char own[];
+};
+
+/* Follows the header of a chunk whose bytes have another owner. */
+struct owner {
+    void (*release)(void *owner);
+    void *owner;
 };
 
 enum {
@@ -35,9 +42,27 @@ static void fail_check(const struct outbuf *out, const char *what, size_t a, siz
     abort();
 }
 
+static bool is_shared(const struct outbuf_chunk *chunk)
+{
+    return chunk->data != chunk->own;
+}
+
 static size_t chunk_size(const struct outbuf_chunk *chunk)
 {
-    return sizeof(*chunk) + chunk->room;
+    return sizeof(*chunk) + (is_shared(chunk) ? sizeof(struct owner) : chunk->room);
+}
+
+static size_t shared_size(const struct outbuf_chunk *chunk)
+{
+    return is_shared(chunk) ? chunk->room : 0;
+}
+
+static void free_chunk(struct outbuf_chunk *chunk)
+{
+    struct owner owner = { 0 };
+    if (is_shared(chunk)) memcpy(&owner, chunk->own, sizeof(owner));
+    proto_release(chunk);
+    if (owner.release != NULL) owner.release(owner.owner);
 }
 
 static size_t tail_room(const struct outbuf *out)
@@ -59,7 +84,7 @@ void outbuf_drop(struct outbuf *out)
 {
     for (struct outbuf_chunk *chunk = out->first, *next; chunk != NULL; chunk = next) {
         next = chunk->next;
-        proto_release(chunk);
+        free_chunk(chunk);
     }
     empty(out);
 }
@@ -67,7 +92,7 @@ void outbuf_drop(struct outbuf *out)
 /* The size of the next chunk if no certain size is needed: twice the last one's. */
 static size_t next_size(const struct outbuf *out)
 {
-    if (out->last == NULL) return MIN_CHUNK;
+    if (out->last == NULL || is_shared(out->last)) return MIN_CHUNK;
     size_t size = 2 * chunk_size(out->last);
     return size > MAX_CHUNK ? MAX_CHUNK : size;
 }
@@ -79,6 +104,7 @@ static bool add_chunk(struct outbuf *out, size_t size)
     out->lost = chunk == NULL;
     if (out->lost) return false;
     chunk->next = NULL;
+    chunk->data = chunk->own;
     chunk->start = chunk->end = 0;
     chunk->room = size - sizeof(*chunk);
     if (out->last == NULL)
@@ -119,6 +145,23 @@ void outbuf_append(struct outbuf *out, const void *data, size_t len)
     if (head > 0) put_in_chunk(out, from, head);
     if (head == len) return;
     if (add_chunk_for(out, len - head)) put_in_chunk(out, from + head, len - head);
+}
+
+/* The chunk is full, so that nothing is appended to it. */
+void outbuf_append_shared(struct outbuf *out, const void *data, size_t len,
+                          void (*release)(void *owner), void *owner)
+{
+    const struct owner kept = { release, owner };
+    if (len == 0 || out->lost || !add_chunk(out, sizeof(struct outbuf_chunk) + sizeof(kept))) {
+        release(owner);
+        return;
+    }
+    struct outbuf_chunk *chunk = out->last;
+    memcpy(chunk->own, &kept, sizeof(kept));
+    chunk->data = (char *)(uintptr_t)data;
+    chunk->end = chunk->room = len;
+    out->len += len;
+    out->shared += len;
 }
 
 char *outbuf_reserve(struct outbuf *out, size_t size)
@@ -168,6 +211,7 @@ void outbuf_splice(struct outbuf *out, struct outbuf *from)
     out->last = from->last;
     out->len += from->len;
     out->bytes += from->bytes;
+    out->shared += from->shared;
     out->chunks += from->chunks;
     empty(from);
 }
@@ -224,8 +268,9 @@ static void drop_first(struct outbuf *out)
     out->first = chunk->next;
     if (out->first == NULL) out->last = NULL;
     out->bytes -= chunk_size(chunk);
+    out->shared -= shared_size(chunk);
     out->chunks--;
-    proto_release(chunk);
+    free_chunk(chunk);
 }
 
 void outbuf_consume(struct outbuf *out, size_t len)
@@ -259,19 +304,21 @@ void outbuf_copy(const struct outbuf *out, char *to)
 
 void outbuf_check(const struct outbuf *out)
 {
-    size_t len = 0, bytes = 0, chunks = 0;
+    size_t len = 0, bytes = 0, shared = 0, chunks = 0;
     const struct outbuf_chunk *last = NULL;
     for (const struct outbuf_chunk *chunk = out->first; chunk != NULL; chunk = chunk->next) {
         if (chunk->start > chunk->end) fail_check(out, "chunk start", chunk->start, chunk->end);
         if (chunk->end > chunk->room) fail_check(out, "chunk end", chunk->end, chunk->room);
         len += chunk->end - chunk->start;
         bytes += chunk_size(chunk);
+        shared += shared_size(chunk);
         chunks++;
         last = chunk;
     }
     if (last != out->last) fail_check(out, "last chunk", (uintptr_t)last, (uintptr_t)out->last);
     if (len != out->len) fail_check(out, "waiting bytes", len, out->len);
     if (bytes != out->bytes) fail_check(out, "owned bytes", bytes, out->bytes);
+    if (shared != out->shared) fail_check(out, "shared bytes", shared, out->shared);
     if (chunks != out->chunks) fail_check(out, "chunks", chunks, out->chunks);
     if (len == 0 && bytes != 0) fail_check(out, "memory without bytes", bytes, len);
 }

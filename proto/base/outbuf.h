@@ -12,8 +12,9 @@ struct outbuf_chunk;
 
 struct outbuf {
     struct outbuf_chunk *first, *last;
-    size_t len;   /* bytes to be written */
-    size_t bytes; /* memory owned */
+    size_t len;    /* bytes to be written */
+    size_t bytes;  /* memory owned */
+    size_t shared; /* bytes of other owners in chunks of the chain */
     size_t chunks;
     /* Set by the owner if output may be lost when memory runs out. Then `lost` is set, and nothing
      * is appended until outbuf_drop. */
@@ -26,6 +27,12 @@ void outbuf_drop(struct outbuf *out); /* empties it; `optional` stays */
 
 /* Appends a copy. Amortised O(len). */
 void outbuf_append(struct outbuf *out, const void *data, size_t len);
+
+/* Appends bytes of another owner, which stay where they are and must not change until
+ * release(owner) is called: once, when all of them were removed, or at once if output is lost. O(1)
+ */
+void outbuf_append_shared(struct outbuf *out, const void *data, size_t len,
+                          void (*release)(void *owner), void *owner);
 
 /* Reserves `size` contiguous bytes (at most 4096) at the end, to be filled in place; outbuf_commit
  * appends the first `used` of them. */

@@ -490,3 +490,12 @@ size_t resp_reader_wants(const struct resp_reader *reader, size_t len)
     size_t whole = reader->parsed + (size_t)reader->bulk_expected + 2;
     return whole > len ? whole - len : 0;
 }
+
+struct resp_lifted resp_reader_lift(struct resp_reader *reader)
+{
+    struct resp_lifted lifted = { .arg = reader->argc,
+                                  .offset = reader->parsed,
+                                  .len = (size_t)reader->bulk_expected };
+    reader->bulk_expected = 0;
+    return lifted;
+}

@@ -60,4 +60,16 @@ const char *resp_reader_arg(const struct resp_reader *reader, const char *input,
  * argument at once. */
 size_t resp_reader_wants(const struct resp_reader *reader, size_t len);
 
+/* For a large argument that the caller wants in a block of its own. */
+struct resp_lifted {
+    int arg;       /* its index in the request */
+    size_t offset; /* where it begins in the input */
+    size_t len;
+};
+/* Takes the argument being read, of which `resp_reader_wants` more bytes have yet to come, out of
+ * the input: the caller reads it elsewhere, and removes what has arrived of it from the input, so
+ * that the bytes after it follow directly at `offset`. In the complete request the argument is
+ * empty. */
+struct resp_lifted resp_reader_lift(struct resp_reader *reader);
+
 #endif

@@ -183,6 +183,19 @@ void resp_bulk(struct resp_writer *w, const void *data, size_t len)
     outbuf_append(w->out, line_end, sizeof(line_end));
 }
 
+void resp_bulk_shared(struct resp_writer *w, const void *data, size_t len,
+                      void (*release)(void *owner), void *owner)
+{
+    if (w->sink != NULL || is_silent(w)) {
+        resp_bulk(w, data, len);
+        release(owner);
+        return;
+    }
+    append_header(w, '$', len);
+    outbuf_append_shared(w->out, data, len, release, owner);
+    outbuf_append(w->out, line_end, sizeof(line_end));
+}
+
 void resp_bulk_text(struct resp_writer *w, const char *text)
 {
     resp_bulk(w, text, strlen(text));

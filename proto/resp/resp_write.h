@@ -37,6 +37,9 @@ void resp_status_bytes(struct resp_writer *w, const char *text, size_t len);
 void resp_error(struct resp_writer *w, const char *line, size_t len);
 void resp_integer(struct resp_writer *w, int64_t value);
 void resp_bulk(struct resp_writer *w, const void *data, size_t len);
+/* As outbuf_append_shared; a sink gets the bytes at once. */
+void resp_bulk_shared(struct resp_writer *w, const void *data, size_t len,
+                      void (*release)(void *owner), void *owner);
 void resp_bulk_text(struct resp_writer *w, const char *text); /* NUL-terminated */
 void resp_bulk_int64(struct resp_writer *w, int64_t value);   /* as text in a bulk */
 void resp_bulk_double(struct resp_writer *w, double value);   /* as text in a bulk */

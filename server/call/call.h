@@ -8,6 +8,7 @@
 #include "proto/resp/resp_write.h"
 #include "server/call/command.h"
 #include "store/base/bytes.h"
+#include "store/mem/blob.h"
 #include "store/txn/txn.h"
 
 struct session;
@@ -59,9 +60,14 @@ static inline bool call_hides(const struct call *call, int i)
     return (call->secrets >> (i < 63 ? i : 63)) & 1;
 }
 
+/* A big blob is sent from where it is, without a copy. */
+void reply_big_bytes(struct call *call, struct bytes text);
 static inline void reply_bytes(struct call *call, struct bytes text)
 {
-    resp_bulk(call->out, text.data, text.len);
+    if (text.len >= BLOB_BIG)
+        reply_big_bytes(call, text);
+    else
+        resp_bulk(call->out, text.data, text.len);
 }
 static inline void reply_ok(struct call *call)
 {

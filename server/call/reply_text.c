@@ -21,3 +21,17 @@ void reply_text(struct call *call, struct outbuf *text)
     resp_verbatim(call->out, "txt", whole, len);
     mem_free(whole);
 }
+
+static void release_blob(void *blob)
+{
+    blob_free(blob);
+}
+
+void reply_big_bytes(struct call *call, struct bytes text)
+{
+    struct blob *blob = blob_share(text);
+    if (blob != NULL)
+        resp_bulk_shared(call->out, text.data, text.len, release_blob, blob);
+    else
+        resp_bulk(call->out, text.data, text.len);
+}

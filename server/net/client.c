@@ -243,6 +243,7 @@ void client_free(struct client *client)
     resp_reader_drop(&client->reader);
     outbuf_drop(&client->out);
     mem_free(client->input.data);
+    blob_free(client->input.big);
     mem_free(client->peer);
     mem_free(client->local);
     mem_free(client);
@@ -483,7 +484,7 @@ void clients_housekeeping(struct clients *all)
     struct client *client = all->next_checked;
     for (; left > 0; left--) {
         if (client == NULL) client = TAILQ_FIRST(&all->by_age);
-        peak_note(&all->w.stats->input, client->input.cap);
+        peak_note(&all->w.stats->input, client->input.cap + client->input.big_len);
         if (client->out.len > 0 && !client->arrival.waits) client_check_output(client);
         if (!client->doomed) client_check_handshake(client, now);
         if (!client->doomed) check_idle(client, now);
@@ -530,7 +531,7 @@ static void fill_info(struct client *client, int64_t now, struct client_info *in
         .idle_sec = (now - client->active_usec) / USEC,
         .unix_socket = client->unix_socket,
         .is_paused = client->is_paused || client->session.delayed != NULL,
-        .query_used = input->len + client_bytes_being_run(client),
+        .query_used = client_input_bytes(client) + client_bytes_being_run(client),
         .query_free = input->cap - input->len,
         .arguments = client_running_bytes(client),
         .events = !client->write_blocked    ? "r"

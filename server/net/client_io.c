@@ -4,7 +4,8 @@
  * Most reads bring complete requests. These stay in a buffer that all connections share until they
  * run, and only the beginning of an incomplete one is kept, so an idle connection has no input
  * buffer. A big argument is read into the connection's own buffer, which grows as bytes arrive;
- * once a megabyte has come, it takes the announced length. */
+ * once a megabyte has come, it gets a block of the announced length, into which the rest is read.
+ */
 #include "server/net/client_state.h"
 
 #include <errno.h>
@@ -16,14 +17,16 @@
 #include <unistd.h>
 
 #include "server/base/log.h"
+#include "store/mem/blob.h"
 #include "store/mem/mem.h"
 
 enum {
-    BIG_READ = 256 * 1024,   /* bytes of a big argument per turn */
-    WRITE_CHUNKS = 64,       /* iovecs of one writev */
-    TRUSTED_AFTER = 1 << 20, /* bytes after which room for the announced length is made at once */
-    SMALL_INPUT = 64 * 1024, /* a buffer up to this size is not shrunk */
-    LAST_READS = 4,          /* before closing; see shut_down_gently() */
+    BIG_READ = 256 * 1024,    /* bytes of a big argument per turn */
+    WRITE_CHUNKS = 64,        /* iovecs of one writev */
+    WRITE_MOST = 1 << 20,     /* bytes of one write, which a fast reader could make last long */
+    TRUSTED_AFTER = BLOB_BIG, /* bytes after which a block of the announced length is made */
+    SMALL_INPUT = 64 * 1024,  /* a buffer up to this size is not shrunk */
+    LAST_READS = 4,           /* before closing; see shut_down_gently() */
 };
 
 /* libc's recv and send are thread cancellation points, which costs two locked instructions each and
@@ -77,6 +80,15 @@ static size_t input_size(const struct client_input *input, size_t needed, size_t
     return twice > needed ? twice : needed;
 }
 
+static void close_for_memory(struct client *client, size_t needed)
+{
+    log_line(LOG_WARNING,
+             "Client %s closed: out of memory for %zu bytes of input. Set maxmemory and "
+             "client-query-buffer-limit to less than this machine has",
+             client_label(client).text, needed);
+    client_doom(client);
+}
+
 /* Makes room for `room` bytes at the end, or more if `ahead` bytes are expected. False: out of
  * memory, and the client is doomed. */
 static bool input_reserve(struct client *client, size_t room, size_t ahead)
@@ -91,11 +103,7 @@ static bool input_reserve(struct client *client, size_t room, size_t ahead)
         client_count_memory(client);
         return true;
     }
-    log_line(LOG_WARNING,
-             "Client %s closed: out of memory for %zu bytes of input. Set maxmemory and "
-             "client-query-buffer-limit to less than this machine has",
-             client_label(client).text, needed);
-    client_doom(client);
+    close_for_memory(client, needed);
     return false;
 }
 
@@ -107,10 +115,18 @@ void client_keep_input(struct client *client, const char *data, size_t len)
     input->len += len;
 }
 
+static void drop_big(struct client_input *input)
+{
+    blob_free(input->big);
+    input->big = NULL;
+    input->big_len = 0;
+}
+
 void client_drop_input(struct client *client, size_t used)
 {
     struct client_input *input = &client->input;
     if (used == 0) return;
+    drop_big(input); /* it belongs to the first request */
     input->start += used;
     input->len -= used;
     if (input->len == 0) {
@@ -121,6 +137,47 @@ void client_drop_input(struct client *client, size_t used)
         input->start = 0;
         input_grow(input, input->len);
     }
+}
+
+size_t client_input_bytes(const struct client *client)
+{
+    return client->input.len + client->input.big_len;
+}
+
+/* --- a big argument --- */
+
+/* Moves the argument being read into a block of its own, once enough of it has come. */
+static void lift_big(struct client *client, size_t wants)
+{
+    struct client_input *input = &client->input;
+    const struct resp_reader *reader = &client->reader;
+    if (input->big != NULL || input->len - reader->parsed < TRUSTED_AFTER) return;
+    size_t most = input->len - reader->parsed + wants;
+    input->big = blob_try_new(most - 2); /* without the line end */
+    if (input->big == NULL) {
+        close_for_memory(client, most);
+        return;
+    }
+    struct resp_lifted lifted = resp_reader_lift(&client->reader);
+    input->big_at = lifted.offset;
+    input->big_arg = lifted.arg;
+    input->big_len = input->len - lifted.offset;
+    memcpy(input->big->data, input->data + input->start + lifted.offset, input->big_len);
+    input->len = lifted.offset;
+    client_count_memory(client);
+}
+
+void client_join_input(struct client *client)
+{
+    struct client_input *input = &client->input;
+    if (input->big == NULL) return;
+    if (input_reserve(client, input->big_len, input->big_len)) {
+        char *at = input->data + input->start + input->big_at;
+        memmove(at + input->big_len, at, input->len - input->big_at);
+        memcpy(at, input->big->data, input->big_len);
+        input->len += input->big_len;
+    }
+    drop_big(input);
 }
 
 /* --- reading --- */
@@ -189,9 +246,32 @@ static void read_shared(struct client *client)
     }
 }
 
+static size_t big_wants(const struct client_input *input)
+{
+    return input->big != NULL ? input->big->len - input->big_len : 0;
+}
+
+/* Nothing is to be run before the argument is complete. */
+static void read_lifted(struct client *client)
+{
+    struct client_input *input = &client->input;
+    size_t wants = big_wants(input);
+    ssize_t got =
+        receive(client, input->big->data + input->big_len, wants < BIG_READ ? wants : BIG_READ);
+    if (!check_received(client, got)) return;
+    input->big_len += (size_t)got;
+    client_check_input(client);
+}
+
 static void read_big(struct client *client, size_t wants)
 {
     struct client_input *input = &client->input;
+    lift_big(client, wants);
+    if (client->doomed) return;
+    if (big_wants(input) > 0) {
+        read_lifted(client);
+        return;
+    }
     size_t most = wants < BIG_READ ? wants : BIG_READ;
     if (!input_reserve(client, most, wants)) return;
     ssize_t got = receive(client, input->data + input->start + input->len, most);
@@ -216,7 +296,9 @@ static void read_ready(struct client *client)
     /* Run these bytes first; the socket stays readable and brings the rest in a later turn. */
     bool later = client->listed_to_run || client->arrival.waits || !client_may_read(client);
     size_t wants = later ? 0 : resp_reader_wants(&client->reader, client->input.len);
-    if (wants > CLIENT_READ)
+    if (!later && big_wants(&client->input) > 0)
+        read_lifted(client);
+    else if (wants > CLIENT_READ)
         read_big(client, wants);
     else if (!later)
         read_shared(client);
@@ -279,6 +361,18 @@ static bool leaves_too_much_unread(const struct client *client)
     return client->write_blocked && client->out.len > ANON_UNREAD && client_is_anon(client);
 }
 
+/* The first bytes; the rest is sent in later turns. */
+static int limit_write(struct iovec *chunks, int count)
+{
+    size_t left = WRITE_MOST;
+    int used = 0;
+    for (; used < count && left > 0; used++) {
+        if (chunks[used].iov_len > left) chunks[used].iov_len = left;
+        left -= chunks[used].iov_len;
+    }
+    return used;
+}
+
 static ssize_t send_chunks(struct client *client, const struct iovec *chunks, int count)
 {
     ssize_t sent = transmit(client, chunks, count);
@@ -299,6 +393,7 @@ static bool send_replies(struct client *client)
     struct iovec chunks[WRITE_CHUNKS];
     if (client->out.len > client->out_peak) client->out_peak = client->out.len;
     int count = outbuf_peek(&client->out, chunks, WRITE_CHUNKS);
+    if (client->out.len > WRITE_MOST) count = limit_write(chunks, count);
     ssize_t sent = send_chunks(client, chunks, count);
     if (sent > 0) outbuf_consume(&client->out, (size_t)sent);
     return sent >= 0;

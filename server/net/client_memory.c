@@ -24,15 +24,15 @@ struct client_usage client_usage(const struct client *client)
 {
     const struct session *session = &client->session;
     struct client_usage usage = {
-        .output = client->out.bytes,
+        .output = client->out.bytes + client->out.shared, /* as if it were not shared */
         .multi = multi_bytes(session) + watch_bytes(session),
     };
-    usage.total = mem_size(client) + mem_size(client->io) + mem_size(client->peer) +
-                  mem_size(client->local) + mem_size(client->input.data) + usage.output +
-                  mem_size(client->reader.args) + mem_size(session->name) +
-                  mem_size(session->lib_name) + mem_size(session->lib_version) + usage.multi +
-                  session_subscription_bytes(session) + blocked_bytes(session) +
-                  tls_bytes(client->tls);
+    usage.total =
+        mem_size(client) + mem_size(client->io) + mem_size(client->peer) + mem_size(client->local) +
+        mem_size(client->input.data) + mem_size(client->input.big) + usage.output +
+        mem_size(client->reader.args) + mem_size(session->name) + mem_size(session->lib_name) +
+        mem_size(session->lib_version) + usage.multi + session_subscription_bytes(session) +
+        blocked_bytes(session) + tls_bytes(client->tls);
     return usage;
 }
 

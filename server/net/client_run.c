@@ -11,6 +11,7 @@
 #include "server/base/log.h"
 #include "server/net/lookahead.h"
 #include "server/run/multi.h"
+#include "store/mem/blob.h"
 #include "store/mem/mem.h"
 
 enum {
@@ -157,11 +158,14 @@ static void take_request(struct client *client)
     const struct resp_reader *reader = &client->reader;
     struct arrival *arrival = &client->arrival;
     const char *input = arrived_at(client, arrival->parsed);
+    bool is_first = arrival->parsed == 0;
     arrival->parsed += reader->consumed;
     arrival->left--;
     struct bytes *argv = argv_room(window, (size_t)reader->argc);
     for (int i = 0; i < reader->argc; i++)
         argv[i] = bytes_of(resp_reader_arg(reader, input, i), reader->args[i].len);
+    if (client->input.big != NULL && is_first)
+        argv[client->input.big_arg] = blob_view(client->input.big);
     struct request *request = &window->requests[window->count];
     *request = (struct request){
         .client = client, .end = arrival->parsed, .argc = reader->argc, .first = window->args
@@ -313,9 +317,9 @@ static void refuse_malformed(struct client *client)
 }
 
 /* Commands queued by MULTI count as unanswered input, as in Redis. */
-static void check_input(struct client *client)
+void client_check_input(struct client *client)
 {
-    size_t len = client->input.len + multi_bytes(&client->session);
+    size_t len = client_input_bytes(client) + multi_bytes(&client->session);
     if (client->reader.args_cap > KEPT_ARGS) len += mem_size(client->reader.args);
     bool anon = len > ANON_QUERY && client_is_anon(client);
     bool over = len > (size_t)client->all->w.conf->client_query_buffer_limit || anon;
@@ -345,12 +349,14 @@ static void finish_arrival(struct client *client)
     bool behind = arrival->used < arrival->parsed;
     if (client->out.len > 0 || client->out.lost) look_at_output(client);
     if (arrival->malformed && !behind && may_run_requests(client)) refuse_malformed(client);
-    peak_note(&client->all->w.stats->input, client->input.cap + client_bytes_being_run(client));
+    peak_note(&client->all->w.stats->input,
+              client->input.cap + client->input.big_len + client_bytes_being_run(client));
     keep_rest(client);
-    check_input(client);
+    client_check_input(client);
     /* The pause or delay may have ended in the same turn. */
     if (arrival->cut && client->input.len > 0 && may_run_requests(client))
         client_list_to_run(client);
+    if (behind) client_join_input(client);
     if (behind || (client->input.len == 0 && client->reader.args_cap > KEPT_ARGS))
         reset_reader(client);
     client_count_memory(client);

@@ -32,10 +32,15 @@ enum {
  * than this is unread. (doc/differs.md) */
 #define CLIENT_STALL_BYTES ((size_t)64 << 20)
 
-/* Bytes of an incomplete request; allocates nothing when empty. */
+/* Bytes of an incomplete request; allocates nothing when empty. A big argument of the first request
+ * is in a block of its own, which can become a value without being copied. */
 struct client_input {
     char *data;
     size_t start, len, cap; /* data[start .. start + len) */
+    struct blob *big;       /* the argument; NULL: none */
+    size_t big_len;         /* how much of it has arrived */
+    size_t big_at;          /* where it belongs, from `start` on */
+    int big_arg;            /* its index in the request */
 };
 
 /* Bytes read in this turn, until their requests have run. */
@@ -193,6 +198,9 @@ void client_ready(void *client, unsigned what);
 void client_write(struct client *client);
 void client_keep_input(struct client *client, const char *data, size_t len); /* appends */
 void client_drop_input(struct client *client, size_t used); /* removes from the front */
+/* Puts a big argument back among the other bytes, so that its request can be parsed again. */
+void client_join_input(struct client *client);
+size_t client_input_bytes(const struct client *client); /* unanswered, with a big argument */
 void clients_read_pending(
     void *clients); /* timer: reads clients whose transport has input pending */
 /* Reads clients whose input had no room in the turn's buffer. False: there were none. */
@@ -206,6 +214,8 @@ void client_check_handshake(struct client *client, int64_t now_usec);
 
 /* client_run.c */
 bool client_may_read(const struct client *client);
+/* Closes a client with more unanswered input than it may have. */
+void client_check_input(struct client *client);
 /* Call when bytes were read, into the turn's buffer or (NULL) into the client's empty input buffer:
  * their requests run at the end of the turn. */
 void client_arrived(struct client *client, const char *data, size_t len);

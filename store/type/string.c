@@ -18,13 +18,20 @@ static void put_small(struct object *object, struct bytes text)
     object->is_small = true;
 }
 
+/* A big text that is a blob already is not copied. */
+static struct blob *blob_for(struct bytes text)
+{
+    struct blob *shared = text.len >= BLOB_BIG ? blob_share(text) : NULL;
+    return shared != NULL ? shared : blob_new(text);
+}
+
 struct object string_new(struct bytes text)
 {
     struct object object = { .type = TYPE_STRING };
     if (text.len <= OBJECT_SMALL)
         put_small(&object, text);
     else
-        object.string = blob_new(text);
+        object.string = blob_for(text);
     return object;
 }
 
@@ -36,9 +43,11 @@ struct object string_of_blob(struct blob *blob)
     return object;
 }
 
-/* Would a block allocated for a text of `len` bytes have about the size of this one? */
+/* Would a block allocated for a text of `len` bytes have about the size of this one? Big texts get
+ * blobs of their own, which may be shared. */
 static bool block_fits(const struct blob *blob, size_t len)
 {
+    if (len >= BLOB_BIG || blob->len >= BLOB_BIG) return false;
     size_t has = mem_size(blob), needs = sizeof(*blob) + len;
     return needs <= has && (has - needs < SIZE_CLASS || has - needs <= has / 8);
 }
@@ -53,7 +62,7 @@ void string_set(struct object *object, struct bytes text)
         old->len = (uint32_t)text.len;
         return;
     } else {
-        object->string = blob_new(text);
+        object->string = blob_for(text);
         object->is_small = false;
     }
     blob_free(old);
@@ -71,24 +80,35 @@ static bool text_extend(struct object *object, size_t len)
         object->small_len = (uint8_t)len;
         return true;
     }
-    if (len > UINT32_MAX) return false;
     struct blob *old = object->is_small ? NULL : object->string;
-    struct blob *blob = mem_try_realloc(old, sizeof(*blob) + len);
+    struct blob *blob = blob_try_resize(old, len);
     if (blob == NULL) return false;
     if (old == NULL) memcpy(blob->data, object->small, object->small_len);
-    blob->len = (uint32_t)len;
     object->string = blob;
     object->is_small = false;
+    return true;
+}
+
+/* Makes the object the only owner of its bytes: by a copy, with `len` bytes. */
+static bool text_unshare(struct object *object, size_t len)
+{
+    struct blob *shared = object->string, *own = blob_try_new(len);
+    if (own == NULL) return false;
+    memcpy(own->data, shared->data, shared->len);
+    object->string = own;
+    blob_free(shared);
     return true;
 }
 
 bool string_overwrite(struct object *object, size_t offset, struct bytes data)
 {
     size_t len = object_text(object).len, end = offset + data.len;
-    if (end > len) {
+    if (len >= BLOB_BIG && data.len > 0 && blob_is_shared(object->string)) {
+        if (!text_unshare(object, end > len ? end : len)) return false;
+    } else if (end > len) {
         if (!text_extend(object, end)) return false;
-        if (offset > len) memset(data_of(object) + len, 0, offset - len);
     }
+    if (offset > len) memset(data_of(object) + len, 0, offset - len);
     if (data.len > 0) memcpy(data_of(object) + offset, data.data, data.len);
     return true;
 }

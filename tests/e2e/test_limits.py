@@ -139,13 +139,14 @@ def every_kind_of_memory_of_a_client_counts():
 
 @test
 def clients_that_do_not_read_push_out_keys():
+    """Larger replies share the memory of their value."""
     with Daemon("--maxmemory-policy", "allkeys-lru") as daemon, daemon.raw() as watcher:
-        watcher.call("SET", "large", "x" * MEGABYTE)
+        watcher.call("SET", "large", "x" * (MEGABYTE // 2))
         watcher.calls([("SET", f"k{i}", "x" * 1000) for i in range(3000)])
         used = number_in_info(watcher, "memory", "used_memory")
         watcher.call("CONFIG", "SET", "maxmemory", str(used + 2 * MEGABYTE))
         lazy = named(daemon, "lazy")
-        leave_unread(lazy, "large", 8)
+        leave_unread(lazy, "large", 16)
         assert wait_for(lambda: memory_of(watcher, "lazy") > 4 * MEGABYTE)
         equal(watcher.call("SET", "one", "more"), b"+OK\r\n")
         assert number_in_info(watcher, "stats", "evicted_keys") > 0

@@ -5,7 +5,6 @@
 #include "server/call/args.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/string/string_range.h"
-#include "store/mem/mem.h"
 #include "store/type/string.h"
 
 bool arg_bit_offset(struct call *call, int i, unsigned width, uint64_t *offset)
@@ -310,12 +309,11 @@ static void cmd_bitop(struct call *call)
         resp_integer(call->out, 0);
         return;
     }
-    struct blob *result = mem_try_alloc(sizeof(*result) + len);
+    struct blob *result = blob_try_new(len);
     if (result == NULL) {
         fail(call, ERR_OOM);
         return;
     }
-    result->len = (uint32_t)len;
     fill_result(call, op, result);
     struct object object = string_of_blob(result);
     object.raw = true;

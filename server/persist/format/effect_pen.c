@@ -15,11 +15,27 @@ void put_resp_header(struct pen *pen, char type, size_t value)
     outbuf_commit(pen->out, (size_t)(print_resp_header(start, type, value) - start));
 }
 
+static void release_blob(void *blob)
+{
+    blob_free(blob);
+}
+
+static void append_big(struct outbuf *out, struct bytes text)
+{
+    struct blob *blob = blob_share(text);
+    if (blob != NULL)
+        outbuf_append_shared(out, text.data, text.len, release_blob, blob);
+    else
+        outbuf_append(out, text.data, text.len);
+}
+
 void put_raw(struct pen *pen, const char *data, size_t len)
 {
     if (len == 0) return;
     if (pen->to != NULL)
         pen->to = copy_short(pen->to, data, len);
+    else if (len >= BLOB_BIG)
+        append_big(pen->out, bytes_of(data, len));
     else
         outbuf_append(pen->out, data, len);
 }

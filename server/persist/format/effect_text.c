@@ -1,6 +1,6 @@
 /* effect_text: the writer of effect_text.h. Writes operands directly to their destination: the text
  * of the run, or bytes reserved in the output. Operands too large to reserve are appended piece by
- * piece. */
+ * piece, big blobs without copying them. */
 #include "server/persist/format/effect_text.h"
 
 #include "server/persist/format/effect_form.h"

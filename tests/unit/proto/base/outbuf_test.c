@@ -477,6 +477,59 @@ START_TEST(splice_passes_on_lost_output)
 }
 END_TEST
 
+static void count_release(void *released)
+{
+    ++*(int *)released;
+}
+
+START_TEST(shared_bytes_are_not_copied_and_released_once)
+{
+    static const char text[] = "bytes of another owner";
+    int released = 0;
+    struct outbuf out, other;
+    outbuf_init(&out);
+    outbuf_init(&other);
+    outbuf_append(&out, "<", 1);
+    outbuf_append_shared(&out, text, strlen(text), count_release, &released);
+    outbuf_append(&out, ">", 1);
+    assert_holds(&out, "<bytes of another owner>", strlen(text) + 2);
+    ck_assert_int_eq(chunks_of(&out), 3);
+    ck_assert_ptr_eq(iov[1].iov_base, text);
+    ck_assert_uint_eq(out.shared, strlen(text));
+    outbuf_append(&other, "!", 1);
+    outbuf_splice(&other, &out);
+    outbuf_consume(&other, 2 + strlen(text));
+    ck_assert_int_eq(released, 1);
+    assert_holds(&other, ">", 1);
+    ck_assert_uint_eq(other.shared, 0);
+    outbuf_append_shared(&other, text, 5, count_release, &released);
+    outbuf_consume(&other, 3);
+    outbuf_check(&other);
+    ck_assert_int_eq(released, 1);
+    outbuf_drop(&other);
+    ck_assert_int_eq(released, 2);
+    outbuf_append_shared(&other, text, 0, count_release, &released);
+    ck_assert_int_eq(released, 3);
+    ck_assert_uint_eq(other.bytes, 0);
+}
+END_TEST
+
+START_TEST(shared_bytes_are_released_when_output_is_lost)
+{
+    int released = 0;
+    struct outbuf out;
+    outbuf_init(&out);
+    out.optional = true;
+    limit_chunks(0);
+    outbuf_append_shared(&out, "text", 4, count_release, &released);
+    ck_assert(out.lost);
+    ck_assert_int_eq(released, 1);
+    outbuf_append_shared(&out, "text", 4, count_release, &released);
+    ck_assert_int_eq(released, 2);
+    outbuf_drop(&out);
+}
+END_TEST
+
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
@@ -498,6 +551,8 @@ Suite *test_suite(void)
         random_steps_keep_the_bytes_and_the_counters,
         optional_output_is_lost_without_memory,
         splice_passes_on_lost_output,
+        shared_bytes_are_not_copied_and_released_once,
+        shared_bytes_are_released_when_output_is_lost,
         NULL,
     };
     return suite_of("outbuf", tests);

@@ -374,6 +374,31 @@ START_TEST(wants_returns_bytes_missing_from_argument)
 }
 END_TEST
 
+START_TEST(lifted_argument_leaves_the_others_in_place)
+{
+    static const char head[] = "*3\r\n$3\r\nSET\r\n$100000\r\n", rest[] = "\r\n$1\r\nv\r\n";
+    char text[100];
+    struct resp_reader reader;
+    resp_reader_init(&reader);
+    size_t len = (size_t)snprintf(text, sizeof(text), "%sbegin", head);
+    ck_assert_int_eq(resp_read(&reader, text, len, &usual), RESP_PARTIAL);
+    struct resp_lifted lifted = resp_reader_lift(&reader);
+    ck_assert_int_eq(lifted.arg, 1);
+    ck_assert_uint_eq(lifted.offset, strlen(head));
+    ck_assert_uint_eq(lifted.len, 100000);
+    len = (size_t)snprintf(text, sizeof(text), "%s%s", head, rest);
+    for (size_t got = strlen(head); got < len; got++)
+        ck_assert_int_eq(resp_read(&reader, text, got, &usual), RESP_PARTIAL);
+    ck_assert_int_eq(resp_read(&reader, text, len, &usual), RESP_REQUEST);
+    ck_assert_int_eq(reader.argc, 3);
+    ck_assert_uint_eq(reader.args[1].len, 0);
+    ck_assert_uint_eq(reader.args[2].len, 1);
+    ck_assert_mem_eq(resp_reader_arg(&reader, text, 2), "v", 1);
+    ck_assert_uint_eq(reader.consumed, len);
+    resp_reader_drop(&reader);
+}
+END_TEST
+
 START_TEST(announced_count_takes_no_memory)
 {
     struct resp_reader reader;
@@ -586,6 +611,7 @@ Suite *test_suite(void)
         partial_line_is_searched_only_once,
         parsed_bytes_are_not_read_again,
         wants_returns_bytes_missing_from_argument,
+        lifted_argument_leaves_the_others_in_place,
         announced_count_takes_no_memory,
         large_argument_array_is_freed,
         random_requests_round_trip_at_any_split,

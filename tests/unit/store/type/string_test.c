@@ -159,18 +159,46 @@ START_TEST(random_writes_match_model)
 }
 END_TEST
 
+START_TEST(shared_text_is_copied_before_it_changes)
+{
+    enum { LEN = BLOB_BIG };
+    struct blob *blob = blob_try_new(LEN);
+    ck_assert_ptr_nonnull(blob);
+    memset(blob->data, 'x', LEN);
+    struct object object = string_new(blob_view(blob)), again = string_new(blob_view(blob));
+    ck_assert_ptr_eq(object.string, blob);
+    ck_assert_ptr_eq(again.string, blob);
+    ck_assert(string_overwrite(&object, LEN, LIT("end")));
+    ck_assert_ptr_ne(object.string, blob);
+    ck_assert_uint_eq(object_text(&object).len, LEN + 3);
+    ck_assert_mem_eq(object_text(&object).data + LEN - 1, "xend", 4);
+    ck_assert(string_overwrite(&again, 1, LIT("y")));
+    ck_assert_mem_eq(object_text(&again).data, "xyx", 3);
+    ck_assert_mem_eq(blob->data, "xxx", 3);
+    ck_assert(!blob_is_shared(blob));
+    mem_fail_try(1);
+    struct object third = string_new(blob_view(blob));
+    ck_assert(!string_overwrite(&third, 0, LIT("z")));
+    ck_assert_ptr_eq(third.string, blob);
+    string_set(&third, blob_view(blob));
+    ck_assert_ptr_eq(third.string, blob);
+    string_set(&third, LIT("a text that is not short"));
+    ck_assert(!blob_is_shared(blob));
+    string_free(&object);
+    string_free(&again);
+    string_free(&third);
+    blob_free(blob);
+}
+END_TEST
+
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        eight_bytes_are_stored_in_the_object,
-        similar_size_reuses_the_block,
-        new_value_may_be_part_of_old_one,
-        blob_is_kept_unless_short,
-        write_past_end_pads_with_zeros,
-        regrown_text_is_padded_with_zeros,
-        failed_allocation_writes_nothing,
-        random_writes_match_model,
-        NULL,
+        eight_bytes_are_stored_in_the_object,    similar_size_reuses_the_block,
+        new_value_may_be_part_of_old_one,        blob_is_kept_unless_short,
+        write_past_end_pads_with_zeros,          regrown_text_is_padded_with_zeros,
+        failed_allocation_writes_nothing,        random_writes_match_model,
+        shared_text_is_copied_before_it_changes, NULL,
     };
     return suite_of("text", tests);
 }
