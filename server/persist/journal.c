@@ -1,8 +1,12 @@
 /* journal: see journal.h. A buffer of records, the current segment and a thread that syncs it.
  *
+ * A big record is summed and written in slices, by one flush after the other. Records that follow
+ * it wait for their checksums and for the write, and are complete all the same.
+ *
  * Invariants: position == `written` + the bytes of complete records in `waiting`, except while a
  * base is needed: then the base, or `waiting` from `restart_from` on, has the rest. synced <=
- * written. The file has bytes beyond `length` only while `uncut`; they are garbage. */
+ * written. The file has bytes beyond `length` only while `uncut`: `part` bytes of `waiting`, or
+ * garbage. */
 #include "server/persist/journal.h"
 
 #include <errno.h>
@@ -21,16 +25,29 @@ enum {
     SYNC_USEC = 1000 * 1000,
     PIECES = 256, /* of at most 64 KiB each, so that one system call usually writes all of a turn */
     HEADER_LENGTH = sizeof(RECORD_FIRST_LINE) - 1,
+    SLICE = 1 << 20, /* bytes that one flush sums and writes, if there are many */
+};
+
+#define NO_LIMIT SIZE_MAX
+
+/* Complete records that have no checksum yet. */
+struct unsummed {
+    size_t *texts; /* bytes of each record's text that are left to be summed */
+    size_t first, count, cap;
+    struct outbuf_mark from; /* after the last summed byte in `waiting` ... */
+    size_t summed;           /* ... and the number of bytes up to there */
 };
 
 struct journal {
     struct outbuf waiting;
     struct outbuf_mark whole; /* after the last complete record in `waiting` ... */
     size_t whole_len;         /* ... and the number of bytes up to there */
-    uint32_t sum;             /* checksum of the file with everything in `waiting` */
+    uint32_t sum;             /* checksum of the file with everything in `waiting` but `unsummed` */
+    struct unsummed unsummed;
 
     int fd; /* -1: no file */
     uint64_t length;
+    size_t part; /* bytes of `waiting` that are written, of records that are not as a whole */
     bool uncut;
     bool retiring; /* the previous segment is being synced: do not write to this one yet */
 
@@ -87,6 +104,7 @@ void journal_free(struct journal *journal)
     syncer_free(journal->syncer);
     if (journal->fd >= 0) disk_close(journal->fd);
     outbuf_drop(&journal->waiting);
+    mem_free(journal->unsummed.texts);
     mem_free(journal);
 }
 
@@ -96,6 +114,8 @@ static void empty_buffer(struct journal *journal)
     outbuf_consume(&journal->waiting, journal->whole_len);
     journal->whole = (struct outbuf_mark){ 0 }; /* the text of an incomplete record may follow */
     journal->whole_len = 0;
+    journal->part = 0;
+    journal->unsummed.first = journal->unsummed.count = 0;
 }
 
 static void take_segment(struct journal *journal, int fd, const struct journal_end *end)
@@ -104,6 +124,7 @@ static void take_segment(struct journal *journal, int fd, const struct journal_e
     journal->length = end->length;
     journal->sum = end->sum;
     journal->uncut = false;
+    journal->part = 0;
 }
 
 struct journal_end journal_begun(void)
@@ -132,26 +153,106 @@ struct outbuf *journal_buffer(struct journal *journal)
     return &journal->waiting;
 }
 
-static void put_sum_line(struct journal *journal)
+/* Writes the sum so far into the line, which then counts itself. */
+static void fill_sum_line(struct journal *journal, char *line)
 {
-    char *line = outbuf_reserve(&journal->waiting, RECORD_SUM_LINE);
     record_print_sum(line, journal->sum);
     journal->sum = crc32c(journal->sum, line, RECORD_SUM_LINE);
-    outbuf_commit(&journal->waiting, RECORD_SUM_LINE);
+}
+
+static void sum_record(struct journal *journal, size_t left)
+{
+    struct iovec piece;
+    for (; left > 0 && outbuf_next(&journal->waiting, &journal->whole, &piece);
+         left -= piece.iov_len)
+        journal->sum = crc32c(journal->sum, piece.iov_base, piece.iov_len);
+    fill_sum_line(journal, outbuf_reserve(&journal->waiting, RECORD_SUM_LINE));
+}
+
+static bool has_unsummed(const struct journal *journal)
+{
+    return journal->unsummed.count > 0;
+}
+
+/* Is a big record being written? */
+static bool is_sliced(const struct journal *journal)
+{
+    return has_unsummed(journal) || journal->part > 0;
+}
+
+/* Reserves the line of the checksum, which sum_some fills in. */
+static void sum_later(struct journal *journal, size_t text)
+{
+    struct unsummed *unsummed = &journal->unsummed;
+    if (unsummed->count == 0) {
+        unsummed->first = 0;
+        unsummed->from = journal->whole;
+        unsummed->summed = journal->whole_len;
+    }
+    size_t used = unsummed->first + unsummed->count;
+    if (used == unsummed->cap) {
+        unsummed->cap = 2 * used + 16;
+        unsummed->texts = mem_realloc(unsummed->texts, unsummed->cap * sizeof(size_t));
+    }
+    unsummed->texts[used] = text;
+    unsummed->count++;
+    memset(outbuf_reserve(&journal->waiting, RECORD_SUM_LINE), 0, RECORD_SUM_LINE);
 }
 
 void journal_end_record(struct journal *journal)
 {
-    struct iovec piece;
-    size_t left = journal->waiting.len - journal->whole_len;
-    if (left == 0) return;
-    for (; left > 0 && outbuf_next(&journal->waiting, &journal->whole, &piece);
-         left -= piece.iov_len)
-        journal->sum = crc32c(journal->sum, piece.iov_base, piece.iov_len);
-    put_sum_line(journal);
+    size_t text = journal->waiting.len - journal->whole_len;
+    if (text == 0) return;
+    if (text <= SLICE && !has_unsummed(journal))
+        sum_record(journal, text);
+    else
+        sum_later(journal, text);
+    outbuf_commit(&journal->waiting, RECORD_SUM_LINE);
     journal->whole = outbuf_mark(&journal->waiting);
     journal->position += journal->waiting.len - journal->whole_len;
     journal->whole_len = journal->waiting.len;
+}
+
+/* The next bytes that are not summed, at most `most`, which are there. */
+static struct iovec next_unsummed(struct journal *journal, size_t most)
+{
+    struct unsummed *unsummed = &journal->unsummed;
+    struct iovec piece = { 0 };
+    bool found = outbuf_next(&journal->waiting, &unsummed->from, &piece);
+    ensure(found, "%zu bytes are missing after %zu", most, unsummed->summed);
+    if (piece.iov_len > most) {
+        unsummed->from.end -= piece.iov_len - most;
+        piece.iov_len = most;
+    }
+    unsummed->summed += piece.iov_len;
+    return piece;
+}
+
+/* Sums the first record up to some bytes, and returns how many that were. */
+static size_t sum_first(struct journal *journal, size_t most)
+{
+    struct unsummed *unsummed = &journal->unsummed;
+    size_t *left = &unsummed->texts[unsummed->first], done = 0;
+    while (*left > 0 && done < most) {
+        struct iovec piece = next_unsummed(journal, *left < most - done ? *left : most - done);
+        journal->sum = crc32c(journal->sum, piece.iov_base, piece.iov_len);
+        *left -= piece.iov_len;
+        done += piece.iov_len;
+    }
+    if (*left > 0) return done;
+    struct iovec line = next_unsummed(journal, RECORD_SUM_LINE);
+    ensure(line.iov_len == RECORD_SUM_LINE, "%zu bytes of a line", line.iov_len);
+    fill_sum_line(journal, line.iov_base);
+    unsummed->first++;
+    unsummed->count--;
+    return done + RECORD_SUM_LINE;
+}
+
+static void sum_some(struct journal *journal, size_t most)
+{
+    size_t done = 0;
+    while (has_unsummed(journal) && done < most)
+        done += sum_first(journal, most - done);
 }
 
 /* ---- writing ---- */
@@ -166,6 +267,7 @@ static void need_base(struct journal *journal, int error)
 /* Cuts the file back to its last complete record, so that new records follow it directly. */
 static int cut_back(struct journal *journal)
 {
+    journal->part = 0;
     if (!journal->uncut) return 0;
     int error = disk_cut(journal->fd, journal->length);
     if (error == 0) journal->uncut = false;
@@ -178,41 +280,63 @@ static int next_pieces(const struct journal *journal, struct outbuf_mark *from, 
 {
     int count = 0;
     while (*left > 0 && count < PIECES && outbuf_next(&journal->waiting, from, &pieces[count])) {
-        if (pieces[count].iov_len > *left) pieces[count].iov_len = *left;
+        if (pieces[count].iov_len > *left) {
+            from->end -= pieces[count].iov_len - *left;
+            pieces[count].iov_len = *left;
+        }
         *left -= pieces[count].iov_len;
         count++;
     }
     return count;
 }
 
-/* Writes the complete records. */
-static int write_pieces(struct journal *journal)
+/* Where the bytes that are to be written begin. */
+static struct outbuf_mark find_part(const struct journal *journal)
 {
     struct outbuf_mark from = { 0 };
-    uint64_t at = journal->length;
-    size_t left = journal->whole_len;
+    struct iovec pieces[PIECES];
+    size_t left = journal->part;
+    while (left > 0 && next_pieces(journal, &from, &left, pieces) > 0)
+        ;
+    return from;
+}
+
+/* Writes bytes of complete records, at most `left`. */
+static int write_pieces(struct journal *journal, size_t left)
+{
+    struct outbuf_mark from = find_part(journal);
     for (;;) {
         struct iovec pieces[PIECES];
         int count = next_pieces(journal, &from, &left, pieces);
         if (count == 0) return 0;
         size_t written;
+        uint64_t at = journal->length + journal->part;
         int error = disk_write(journal->fd, pieces, count, at, &written);
-        at += written;
-        if (at > journal->length) journal->uncut = true;
+        journal->part += written;
+        if (written > 0) journal->uncut = true;
         if (error != 0) return error;
     }
 }
 
-static int write_buffer(struct journal *journal)
+static void note_written(struct journal *journal)
 {
-    int error = cut_back(journal);
-    if (error == 0) error = write_pieces(journal);
+    journal->uncut = false;
+    journal->length += journal->whole_len;
+    journal->written = journal->position;
+    empty_buffer(journal);
+    journal->counts.writes++;
+}
+
+/* Sums and writes at most `most` bytes. What a failed write left is cut off first. */
+static int write_buffer(struct journal *journal, size_t most)
+{
+    int error = journal->part == 0 ? cut_back(journal) : 0;
+    sum_some(journal, most);
+    size_t ready = has_unsummed(journal) ? journal->unsummed.summed : journal->whole_len;
+    size_t left = ready - journal->part;
+    if (error == 0) error = write_pieces(journal, left < most ? left : most);
     if (error == 0) {
-        journal->uncut = false;
-        journal->length += journal->whole_len;
-        journal->written = journal->position;
-        empty_buffer(journal);
-        journal->counts.writes++;
+        if (journal->part == journal->whole_len) note_written(journal);
         return 0;
     }
     journal->counts.failed_writes++;
@@ -220,13 +344,18 @@ static int write_buffer(struct journal *journal)
     return error;
 }
 
-static int write_waiting(struct journal *journal, int64_t now)
+static int write_some(struct journal *journal, int64_t now, size_t most)
 {
     if (journal->whole_len == 0) return 0;
-    journal->error = write_buffer(journal);
+    journal->error = write_buffer(journal, most);
     journal->state = journal->error == 0 ? JOURNAL_OK : JOURNAL_CANNOT_WRITE;
     journal->tried_at = now;
     return journal->error;
+}
+
+static int write_waiting(struct journal *journal, int64_t now)
+{
+    return write_some(journal, now, NO_LIMIT);
 }
 
 static bool may_write(const struct journal *journal, int64_t now)
@@ -280,6 +409,7 @@ static int64_t next_call_due(const struct journal *journal, int64_t now)
     if (journal->state == JOURNAL_NEEDS_BASE || journal->retiring) return -1;
     if (journal->state == JOURNAL_CANNOT_WRITE)
         return wait_until(journal->tried_at + RETRY_USEC, now);
+    if (journal->whole_len > 0) return 0;
     if (journal->mode == JOURNAL_SYNC_EVERY_SECOND && journal->written > journal->asked &&
         !sync_running(journal))
         return wait_until(journal->asked_at + SYNC_USEC, now);
@@ -288,7 +418,7 @@ static int64_t next_call_due(const struct journal *journal, int64_t now)
 
 int64_t journal_flush(struct journal *journal, int64_t now)
 {
-    if (may_write(journal, now)) write_waiting(journal, now);
+    if (may_write(journal, now)) write_some(journal, now, is_sliced(journal) ? SLICE : NO_LIMIT);
     /* Drop records that are not needed: the next base will hold their changes. */
     if (journal->state == JOURNAL_NEEDS_BASE && !journal->restarting) empty_buffer(journal);
     if (sync_due(journal, now)) order_sync(journal, now);
@@ -320,7 +450,7 @@ void journal_sync_done(struct journal *journal, int64_t now)
 
 int journal_rotate(struct journal *journal, int fd)
 {
-    if (journal->retiring) return EBUSY;
+    if (journal->retiring || is_sliced(journal)) return EBUSY;
     if (journal->state == JOURNAL_NEEDS_BASE) return journal->error != 0 ? journal->error : EINVAL;
     int error = write_waiting(journal, journal->tried_at);
     if (error != 0) return error;

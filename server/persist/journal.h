@@ -66,9 +66,10 @@ int journal_close(struct journal *journal);
 struct outbuf *journal_buffer(struct journal *journal);
 void journal_end_record(struct journal *journal);
 
-/* Call at the end of each turn: writes all complete records, and orders a sync if one is due. `now`
- * is monotonic, in microseconds. Returns after how many microseconds it has to be called even
- * without a turn; -1: not needed. */
+/* Call at the end of each turn: writes all complete records, and orders a sync if one is due. Of a
+ * record of more than 1 MiB, and of those that follow it, each call writes a part. `now` is
+ * monotonic, in microseconds. Returns after how many microseconds it has to be called even without
+ * a turn; -1: not needed. */
 int64_t journal_flush(struct journal *journal, int64_t now);
 /* Orders a sync of what is written, if none is ordered; for use before other slow disk operations.
  */
@@ -93,7 +94,8 @@ void journal_set_sync_mode(struct journal *journal, enum journal_sync_mode mode)
 /* Directs records to a new segment, just created and listed in the manifest. First writes what is
  * left to the old one, and has the thread sync it under any policy, because files with a gap
  * between them would not load; nothing is written to the new one until then. 0, and `fd` is taken;
- * EBUSY while an earlier segment is still being synced; else the errno of the write. */
+ * EBUSY while an earlier segment is still being synced, or a big record is being written; else the
+ * errno of the write. */
 int journal_rotate(struct journal *journal, int fd);
 
 /* Leave JOURNAL_NEEDS_BASE. Call begin when the base is begun: it will hold all changes so far, so

@@ -61,6 +61,70 @@ START_TEST(a_failing_write_loses_nothing_and_repeats_nothing)
 }
 END_TEST
 
+START_TEST(a_failing_slice_of_a_big_record_repeats_the_record)
+{
+    enum { BIG = 3 << 20 };
+    char *big = malloc(BIG + 1);
+    memset(big, 'x', BIG);
+    memcpy(big + BIG - 1, "\n", 2);
+    for (unsigned nth = 1; nth <= 5; nth++) {
+        struct journal *journal = begin_journal(JOURNAL_SYNC_NEVER);
+        add_record(journal, "one\n");
+        journal_flush(journal, 0);
+        disk_world_fail((struct disk_failure){
+            .nth = nth, .calls = 1u << DISK_WRITE | 1u << DISK_CUT, .keep = 1000 });
+        add_record(journal, big);
+        int64_t now = 0, wish;
+        while ((wish = journal_flush(journal, now)) == 0)
+            add_record(journal, "two\n");
+        bool failed = wish == RETRY;
+        ck_assert_int_eq(failed, journal_state(journal) == JOURNAL_CANNOT_WRITE);
+        disk_world_heal();
+        while ((wish = journal_flush(journal, now)) != -1)
+            now += wish;
+        struct segment_text segment = segment_text_read("segment");
+        ck_assert(!segment.torn);
+        ck_assert_mem_eq(segment.text + 4, big, BIG);
+        if (segment.records > 2) ck_assert_mem_eq(segment.text + 4 + BIG, "two\n", 4);
+        free(segment.text);
+        ck_assert_uint_eq(journal_written(journal), journal_position(journal));
+        end_journal(journal);
+        ck_assert(failed || nth > 3);
+    }
+    free(big);
+}
+END_TEST
+
+START_TEST(a_big_record_is_dropped_when_a_base_replaces_it)
+{
+    enum { BIG = 3 << 20 };
+    char *big = malloc(BIG + 1);
+    memset(big, 'x', BIG);
+    memcpy(big + BIG - 1, "\n", 2);
+    struct journal *journal = begin_journal(JOURNAL_SYNC_NEVER);
+    disk_world_fail((struct disk_failure){ .nth = 2, .calls = 1u << DISK_WRITE, .forever = true });
+    add_record(journal, big);
+    while (journal_flush(journal, 0) == 0)
+        ;
+    journal_give_up_segment(journal);
+    journal_restart_begin(journal);
+    add_record(journal, big);
+    add_record(journal, "two\n");
+    disk_world_heal();
+    ck_assert_int_eq(journal_restart_end(journal, new_segment("next")), 0);
+    while (journal_flush(journal, 0) == 0)
+        ;
+    struct segment_text segment = segment_text_read("next");
+    ck_assert(!segment.torn);
+    ck_assert_uint_eq(segment.records, 2);
+    ck_assert_uint_eq(strlen(segment.text), BIG + 4);
+    free(segment.text);
+    ck_assert_uint_eq(journal_written(journal), journal_position(journal));
+    end_journal(journal);
+    free(big);
+}
+END_TEST
+
 START_TEST(a_failing_write_is_tried_again_after_100_ms_and_not_before)
 {
     struct journal *journal = begin_journal(JOURNAL_SYNC_EVERY_SECOND);
@@ -313,6 +377,8 @@ Suite *test_suite(void)
 {
     const TTest *const tests[] = {
         a_failing_write_loses_nothing_and_repeats_nothing,
+        a_failing_slice_of_a_big_record_repeats_the_record,
+        a_big_record_is_dropped_when_a_base_replaces_it,
         a_failing_write_is_tried_again_after_100_ms_and_not_before,
         a_file_that_cannot_be_cut_back_is_cut_before_the_next_write,
         after_a_failed_sync_nothing_is_written_or_synced_any_more,

@@ -110,26 +110,99 @@ START_TEST(a_turn_is_written_at_its_end_with_one_call)
 }
 END_TEST
 
-START_TEST(a_record_larger_than_any_chunk_is_written)
+/* Flushes until nothing is left; returns the number of calls. */
+static int flush_all(struct journal *journal)
+{
+    int calls = 1;
+    while (journal_flush(journal, 0) == 0)
+        calls++;
+    return calls;
+}
+
+static char *big_text(size_t len)
+{
+    char *text = malloc(len + 1);
+    for (size_t i = 0; i < len; i++)
+        text[i] = (char)('a' + i * i % 23);
+    memcpy(text + len - 1, "\n", 2);
+    return text;
+}
+
+START_TEST(a_record_larger_than_any_chunk_is_written_in_slices)
 {
     enum { BIG = 40 << 20 };
     struct journal *journal = begin_journal(JOURNAL_SYNC_NEVER);
-    char *big = malloc(BIG);
-    memset(big, 'x', BIG);
-    big[BIG - 1] = '\n';
+    char *big = big_text(BIG);
     add_record(journal, "before\n");
     for (int i = 0; i < BIG; i += BIG / 1024) /* in pieces, as a big key is received */
         outbuf_append(journal_buffer(journal), big + i, BIG / 1024);
     journal_end_record(journal);
     add_record(journal, "after\n");
-    journal_flush(journal, 0);
+    uint64_t position = journal_position(journal);
+    ck_assert_int_eq(journal_flush(journal, 0), 0);
+    ck_assert_uint_eq(journal_safe_position(journal), 0);
+    ck_assert_uint_le(disk_world_size("segment"), 2 << 20);
+    add_record(journal, "later\n");
+    ck_assert_int_ge(flush_all(journal), 20);
+    ck_assert_uint_gt(journal_safe_position(journal), position);
+    ck_assert_uint_eq(journal_safe_position(journal), journal_position(journal));
     struct segment_text segment = segment_text_read("segment");
-    ck_assert_uint_eq(segment.records, 3);
-    ck_assert_uint_eq(strlen(segment.text), 7 + BIG + 6);
+    ck_assert_uint_eq(segment.records, 4);
+    ck_assert_uint_eq(strlen(segment.text), 7 + BIG + 6 + 6);
+    ck_assert_mem_eq(segment.text + 7, big, BIG);
     ck_assert(!segment.torn);
     free(segment.text);
     free(big);
     end_journal(journal);
+}
+END_TEST
+
+static void count_release(void *released)
+{
+    ++*(int *)released;
+}
+
+START_TEST(shared_bytes_are_released_when_their_record_is_written)
+{
+    enum { BIG = 5 << 20 };
+    int released = 0;
+    char *big = big_text(BIG);
+    struct journal *journal = begin_journal(JOURNAL_SYNC_NEVER);
+    outbuf_append(journal_buffer(journal), "one ", 4);
+    outbuf_append_shared(journal_buffer(journal), big, BIG, count_release, &released);
+    journal_end_record(journal);
+    ck_assert_int_eq(journal_flush(journal, 0), 0);
+    ck_assert_int_eq(released, 0);
+    for (int i = 0; journal_flush(journal, 0) == 0; i++)
+        add_record(journal, "one that comes meanwhile\n");
+    ck_assert_int_eq(released, 1);
+    struct segment_text segment = segment_text_read("segment");
+    ck_assert_uint_gt(segment.records, 3);
+    ck_assert_mem_eq(segment.text + 4, big, BIG);
+    ck_assert(!segment.torn);
+    free(segment.text);
+    free(big);
+    end_journal(journal);
+}
+END_TEST
+
+START_TEST(close_writes_the_rest_of_a_big_record)
+{
+    enum { BIG = 5 << 20 };
+    char *big = big_text(BIG);
+    struct journal *journal = begin_journal(JOURNAL_SYNC_ALWAYS);
+    add_record(journal, big);
+    add_record(journal, "two\n");
+    ck_assert_int_eq(journal_flush(journal, 0), 0);
+    ck_assert_int_eq(journal_rotate(journal, -1), EBUSY);
+    ck_assert_int_eq(journal_close(journal), 0);
+    struct segment_text segment = segment_text_read("segment");
+    ck_assert_uint_eq(segment.records, 2);
+    ck_assert_uint_eq(strlen(segment.text), BIG + 4);
+    ck_assert(!segment.torn);
+    free(segment.text);
+    free(big);
+    disk_world_end();
 }
 END_TEST
 
@@ -333,7 +406,9 @@ Suite *test_suite(void)
         an_incomplete_record_stays_until_it_is_complete,
         a_record_without_text_is_not_written,
         a_turn_is_written_at_its_end_with_one_call,
-        a_record_larger_than_any_chunk_is_written,
+        a_record_larger_than_any_chunk_is_written_in_slices,
+        shared_bytes_are_released_when_their_record_is_written,
+        close_writes_the_rest_of_a_big_record,
         everysec_syncs_once_a_second_and_only_new_bytes,
         a_sync_that_is_late_is_not_ordered_twice_and_is_counted_once,
         never_syncs_never,
