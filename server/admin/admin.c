@@ -27,6 +27,7 @@ static void make_contexts(struct admin *admin, const struct admin_parts *parts)
                                              .acl = parts->dispatch->acl,
                                              .loading = &parts->dispatch->loading,
                                              .changed = parts->changed,
+                                             .try = parts->try,
                                              .ctx = parts->ctx };
     admin->server = (struct server_context){ .clients = parts->clients,
                                              .conf = parts->conf,

@@ -20,6 +20,7 @@
 #include "server/react/watch.h"
 #include "store/sweep/defrag.h"
 #include "store/store.h"
+#include "server/tls/tls.h"
 
 /* PING ECHO AUTH HELLO SELECT QUIT RESET; CLIENT. */
 struct connection_context {
@@ -48,6 +49,12 @@ extern const struct command_group transaction_commands;
 /* SUBSCRIBE ... PUBSUB; context: struct pubsub. */
 extern const struct command_group pubsub_commands;
 
+/* Why options could not take effect. */
+struct config_fault {
+    const struct conf_option *option;
+    char text[TLS_WHY_SIZE];
+};
+
 /* CONFIG. */
 struct config_context {
     struct conf *conf;
@@ -62,6 +69,12 @@ struct config_context {
     /* Called after CONFIG SET, for options that take effect at once (log level). False: the journal
      * could not be turned on. */
     bool (*changed)(void *ctx);
+    /* Called before, for options that may fail to take effect (ports, folders), with those that
+     * were set. False: `fault` has the first one; call it again with the old values. NULL: none can
+     * fail.
+     */
+    bool (*try)(void *ctx, const struct conf_option *const *set, size_t count,
+                struct config_fault *fault);
     void *ctx;
 };
 extern const struct command_group config_commands;
@@ -150,6 +163,8 @@ struct admin_parts {
     struct scripting *scripting;  /* NULL: no scripts */
     const char *run_id;
     bool (*changed)(void *ctx);
+    bool (*try)(void *ctx, const struct conf_option *const *set, size_t count,
+                struct config_fault *fault);
     void *ctx;
 };
 

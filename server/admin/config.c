@@ -112,7 +112,6 @@ static bool may_set_guarded(const struct call *call)
 static bool may_set(struct call *call, const struct conf_option *option)
 {
     const struct config_context *context = call->context;
-    /* DIFFERS: Redis can change `dir` while it runs. (doc/differs.md) */
     if (option->guarded && !may_set_guarded(call))
         fail_change(call, option, "can't set protected config");
     else if (!option->live)
@@ -217,6 +216,24 @@ static bool apply_tls(struct call *call, const struct change *changes, int count
     return false;
 }
 
+/* Options such as ports may not take effect: then all are put back. Certificates are then read
+ * again as the old options say, which worked before. */
+static bool try_places(struct call *call, const struct change *changes, int count)
+{
+    const struct config_context *context = call->context;
+    const struct conf_option *set[PAIRS_MAX];
+    struct config_fault fault, ignored;
+    for (int i = 0; i < count; i++)
+        set[i] = changes[i].option;
+    if (context->try == NULL || context->try(context->ctx, set, (size_t)count, &fault)) return true;
+    put_back(context->conf, changes, count);
+    context->try(context->ctx, set, (size_t)count, &ignored);
+    struct tls *tls = clients_tls(context->clients);
+    if (tls != NULL) tls_reload(tls, ignored.text, sizeof(ignored.text));
+    fail_change(call, fault.option, fault.text);
+    return false;
+}
+
 /* Also an unchanged requirepass replaces the passwords that ACL SETUSER has given. */
 static void set_password(const struct config_context *context, const struct change *changes,
                          int count)
@@ -236,7 +253,8 @@ static void cmd_config_set(struct call *call)
     int count = (call->argc - 2) / 2;
     struct change changes[PAIRS_MAX] = { 0 };
     if (!find_options(call, changes, count)) return;
-    bool done = set_all(call, context->conf, changes, count) && apply_tls(call, changes, count);
+    bool done = set_all(call, context->conf, changes, count) && apply_tls(call, changes, count) &&
+                try_places(call, changes, count);
     for (int i = 0; i < count; i++)
         free(changes[i].value);
     if (!done) return;

@@ -11,6 +11,7 @@
 #include "server/base/log.h"
 #include "server/cmd/key/policy_args.h"
 #include "server/daemon/parts.h"
+#include "server/daemon/places.h"
 #include "server/daemon/status.h"
 #include "server/daemon/supervisor.h"
 #include "server/daemon/wiring.h"
@@ -168,15 +169,16 @@ static bool reload_file(struct parts *parts)
     return good;
 }
 
-/* --- certificates --- */
+/* --- options that may not take effect: of TLS, and places --- */
 
-/* The values of the tls options, by index; NULL for others. */
-static char **keep_tls(const struct conf *conf)
+/* Their values, by index; NULL for others. */
+static char **keep_values(const struct conf *conf)
 {
     char **kept = mem_zalloc(conf_option_count() * sizeof(char *));
     for (size_t i = 0; i < conf_option_count(); i++) {
         const struct conf_option *option = conf_option_at(i);
-        if (option->live && strncmp(option->name, "tls-", 4) == 0) kept[i] = conf_get(conf, option);
+        bool is_tls = option->live && strncmp(option->name, "tls-", 4) == 0;
+        if (is_tls || places_has(option)) kept[i] = conf_get(conf, option);
     }
     return kept;
 }
@@ -188,6 +190,11 @@ static void drop_kept(char **kept)
     mem_free(kept);
 }
 
+static bool was_changed(const struct parts *parts, char *const *kept, size_t index)
+{
+    return kept[index] != NULL && !is_value(&parts->conf, conf_option_at(index), kept[index]);
+}
+
 /* The values that the file has now do not work: the next reload tries them again. */
 static void put_back(struct parts *parts, char *const *kept)
 {
@@ -195,7 +202,7 @@ static void put_back(struct parts *parts, char *const *kept)
     for (size_t i = 0; i < conf_option_count(); i++) {
         const struct conf_option *option = conf_option_at(i);
         const char *why;
-        if (kept[i] == NULL || is_value(&parts->conf, option, kept[i])) continue;
+        if (!was_changed(parts, kept, i)) continue;
         conf_set(&parts->conf, option, kept[i], &why);
         free(reload->read[i]);
         reload->read[i] = conf_get(&parts->conf, option);
@@ -208,7 +215,42 @@ static bool reload_certificates(struct parts *parts)
     char why[TLS_WHY_SIZE];
     if (parts->tls == NULL || tls_reload(parts->tls, why, sizeof(why))) return true;
     log_line(LOG_WARNING,
-             "Certificates not reloaded, the old ones and all tls options stay in use: %s", why);
+             "Certificates not reloaded, the old ones, all tls options, ports and dir stay in use: "
+             "%s",
+             why);
+    return false;
+}
+
+/* As at the start, a relative `dir` begins where the daemon was started. */
+static void find_folder(struct parts *parts)
+{
+    const char *why;
+    int here = open_here();
+    if (here < 0 || fchdir(parts->reload.start_dir) != 0) return;
+    char *path = realpath(parts->conf.dir, NULL);
+    if (fchdir(here) != 0)
+        log_line(LOG_WARNING, "Can't change back to dir after a reload. Restart the server");
+    close(here);
+    if (path != NULL) conf_set(&parts->conf, conf_find("dir"), path, &why);
+    free(path);
+}
+
+static bool reload_places(struct parts *parts, char *const *kept)
+{
+    const struct conf_option *set[CONF_OPTIONS_MAX];
+    struct config_fault fault, ignored;
+    size_t count = 0;
+    for (size_t i = 0; i < conf_option_count(); i++)
+        if (places_has(conf_option_at(i)) && was_changed(parts, kept, i))
+            set[count++] = conf_option_at(i);
+    if (count == 0) return true;
+    find_folder(parts);
+    if (places_try(parts, set, count, &fault)) return true;
+    log_line(LOG_WARNING, "%s: %s It stays as it was, and so do other ports, dir and tls options",
+             fault.option->name, fault.text);
+    put_back(parts, kept);
+    places_try(parts, set, count, &ignored);
+    reload_certificates(parts);
     return false;
 }
 
@@ -217,12 +259,11 @@ void reload_options(struct parts *parts)
     char text[SUPERVISOR_STATUS_MAX];
     parts->reload.wanted = false;
     supervisor_reloading(&parts->supervisor, "Reloading the configuration");
-    char **kept = keep_tls(&parts->conf);
+    char **kept = keep_values(&parts->conf);
     parts->reload.failed = !reload_file(parts);
-    if (!reload_certificates(parts)) {
-        put_back(parts, kept);
-        parts->reload.failed = true;
-    }
+    bool good = reload_certificates(parts);
+    if (!good) put_back(parts, kept);
+    if (!good || !reload_places(parts, kept)) parts->reload.failed = true;
     drop_kept(kept);
     status_write(parts, text, sizeof(text));
     supervisor_ready(&parts->supervisor, text);

@@ -17,6 +17,7 @@
 #include "server/cmd/key/policy_args.h"
 #include "server/daemon/lifecycle.h"
 #include "server/daemon/parts.h"
+#include "server/daemon/places.h"
 #include "server/daemon/turn.h"
 #include "server/http/http.h"
 #include "server/net/client.h"
@@ -71,6 +72,7 @@ static void add_commands(struct parts *parts)
                                          .scripting = parts->scripting,
                                          .run_id = parts->run_id,
                                          .changed = lifecycle_apply,
+                                         .try = places_try,
                                          .ctx = parts });
 }
 
@@ -206,18 +208,6 @@ static bool make_event_side(struct parts *parts)
     return true;
 }
 
-static bool open_http(struct parts *parts)
-{
-    char why[512];
-    if (parts->conf.metrics_port == 0) return true;
-    parts->http = http_open(parts->loop, &parts->admin.server,
-                            parts->conf.metrics_tls ? parts->tls : NULL, why, sizeof(why));
-    if (parts->http == NULL) return lifecycle_fail(parts, "%s", why);
-    struct background_work work = http_work(parts->http);
-    background_add(parts->background, &work);
-    return true;
-}
-
 /* The users of `aclfile` or `user`. Plain passwords of the option do not stay in memory. */
 static bool make_users(struct parts *parts)
 {
@@ -311,7 +301,8 @@ bool wiring_make(struct parts *parts)
     char why[512];
     parts->net = net_open(parts->loop, &parts->conf, parts->clients, why, sizeof(why));
     if (parts->net == NULL) return lifecycle_fail(parts, "%s", why);
-    if (!open_http(parts) || !load_data(parts)) return false;
+    if (!places_open_http(parts, why, sizeof(why))) return lifecycle_fail(parts, "%s", why);
+    if (!load_data(parts)) return false;
     make_policies(parts);
     replication_start(parts->replication);
     return true;

@@ -12,22 +12,28 @@
 
 enum { RETRY_USEC = 100 * 1000 }; /* pause after accept() failed for lack of descriptors */
 
-static void resume_accepting(evutil_socket_t fd, short what, void *ctx)
+static void resume_one(struct evhttp_bound_socket *bound, void *ctx)
+{
+    (void)ctx;
+    evconnlistener_enable(evhttp_bound_socket_get_listener(bound));
+}
+
+static void resume_accepting(evutil_socket_t fd, short what, void *server)
 {
     (void)fd;
     (void)what;
-    evconnlistener_enable(ctx);
+    evhttp_foreach_bound_socket(server, resume_one, NULL);
 }
 
-/* Trying again at once would keep the CPU busy, because the connection stays ready. */
-static void on_accept_error(struct evconnlistener *listener, void *ctx)
+/* Trying again at once would keep the CPU busy, because the connection stays ready. The listener
+ * may be gone by then, so all of the server are resumed. `server`: evhttp passes itself. */
+static void on_accept_error(struct evconnlistener *listener, void *server)
 {
-    (void)ctx;
     const struct timeval pause = { .tv_usec = RETRY_USEC };
     log_line(LOG_VERBOSE, "metrics-port: can't accept a connection: %s. Trying again in 100 ms",
              strerror(errno));
     evconnlistener_disable(listener);
-    event_base_once(evconnlistener_get_base(listener), -1, EV_TIMEOUT, resume_accepting, listener,
+    event_base_once(evconnlistener_get_base(listener), -1, EV_TIMEOUT, resume_accepting, server,
                     &pause);
 }
 
@@ -63,6 +69,22 @@ static void count_bound(struct evhttp_bound_socket *bound, void *ctx)
     (void)bound;
     size_t *count = ctx;
     ++*count;
+}
+
+static void find_first(struct evhttp_bound_socket *bound, void *ctx)
+{
+    struct evhttp_bound_socket **first = ctx;
+    if (*first == NULL) *first = bound;
+}
+
+void doors_close(struct evhttp *server)
+{
+    for (;;) {
+        struct evhttp_bound_socket *first = NULL;
+        evhttp_foreach_bound_socket(server, find_first, &first);
+        if (first == NULL) return;
+        evhttp_del_accept_socket(server, first);
+    }
 }
 
 bool doors_open(struct evhttp *server, const char *bind, int port, char *why, size_t why_size)

@@ -11,5 +11,6 @@ struct evhttp;
 /* Has the HTTP server listen on the addresses of `bind`, as net.c does on those of the option bind.
  * False: not on all of them, or on none, and `why` has the reason. */
 bool doors_open(struct evhttp *server, const char *bind, int port, char *why, size_t why_size);
+void doors_close(struct evhttp *server); /* stops listening; connections stay */
 
 #endif

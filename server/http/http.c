@@ -131,6 +131,14 @@ struct http *http_open(struct loop *loop, const struct server_context *context, 
     return NULL;
 }
 
+bool http_update(struct http *http, char *why, size_t why_size)
+{
+    const struct conf *conf = http->site.context->conf;
+    doors_close(http->server);
+    if (conf->metrics_port == 0) return true;
+    return doors_open(http->server, conf->metrics_bind, (int)conf->metrics_port, why, why_size);
+}
+
 void http_close(struct http *http)
 {
     if (http == NULL) return;

@@ -496,6 +496,11 @@ void clients_housekeeping(struct clients *all)
 
 /* --- views for CLIENT and INFO --- */
 
+void clients_use_tls(struct clients *all, struct tls *tls)
+{
+    all->w.tls = tls;
+}
+
 struct tls *clients_tls(const struct clients *all)
 {
     return all->w.tls;

@@ -69,6 +69,7 @@ void clients_take_back(struct clients *clients);
 void clients_housekeeping(struct clients *clients);
 
 struct tls *clients_tls(const struct clients *clients); /* NULL: TLS is off */
+void clients_use_tls(struct clients *clients, struct tls *tls); /* when it was off */
 size_t clients_count(const struct clients *clients);
 /* Number of clients whose next request is delayed, by a pause or by settle. */
 size_t clients_paused(const struct clients *clients);

@@ -29,11 +29,14 @@ enum {
 
 struct listener {
     struct net *net;
-    struct loop_io *io;
+    struct loop_io *io; /* NULL: unused */
     int fd;
     enum client_port port;
-    bool removes; /* the unix socket is a file of this daemon's, to be removed at the end */
-    char *path;   /* of a unix socket; NULL: another kind */
+    bool stays;     /* of use while the options are applied again */
+    bool removes;   /* the unix socket is a file of this daemon's, to be removed at the end */
+    char *path;     /* of a unix socket; NULL: another kind */
+    char *host;     /* the word of bind, without '-'; NULL: of another origin */
+    int64_t number; /* the port */
 };
 
 struct net {
@@ -42,7 +45,7 @@ struct net {
     struct clients *clients;
     struct loop_timer *retry;
     int64_t logged_usec; /* when a failure was last logged; 0: never */
-    size_t count;
+    bool passed;         /* the sockets come from the service manager */
     struct listener listeners[MAX_LISTENERS];
 };
 
@@ -117,8 +120,8 @@ static void take_connection(const struct listener *listener, int fd,
 
 static void want_all(struct net *net, unsigned want)
 {
-    for (size_t i = 0; i < net->count; i++)
-        loop_io_want(net->listeners[i].io, want);
+    for (int i = 0; i < MAX_LISTENERS; i++)
+        if (net->listeners[i].io != NULL) loop_io_want(net->listeners[i].io, want);
 }
 
 static void resume_accepting(void *ctx)
@@ -167,13 +170,27 @@ static void accept_ready(void *ctx, unsigned what)
 
 /* --- listening --- */
 
+static char *copy_text(const char *text)
+{
+    size_t size = strlen(text) + 1;
+    return memcpy(mem_alloc(size), text, size);
+}
+
+static struct listener *free_listener(struct net *net)
+{
+    int i = 0;
+    while (net->listeners[i].io != NULL)
+        i++;
+    return &net->listeners[i];
+}
+
 /* `path` of a unix socket, else NULL. */
 static struct listener *add_listener(struct net *net, int fd, enum client_port port,
                                      const char *path)
 {
-    struct listener *listener = &net->listeners[net->count++];
+    struct listener *listener = free_listener(net);
     *listener = (struct listener){ .net = net, .fd = fd, .port = port };
-    if (path != NULL) listener->path = memcpy(mem_alloc(strlen(path) + 1), path, strlen(path) + 1);
+    if (path != NULL) listener->path = copy_text(path);
     listener->io = loop_io_new(net->loop, fd, accept_ready, listener);
     loop_io_want(listener->io, LOOP_READ);
 
@@ -185,6 +202,16 @@ static struct listener *add_listener(struct net *net, int fd, enum client_port p
     log_line(LOG_NOTICE, "Listening on %s%s", path != NULL ? path : name,
              port == PORT_TLS ? " (TLS)" : "");
     return listener;
+}
+
+static void close_listener(struct listener *listener)
+{
+    loop_io_free(listener->io);
+    close(listener->fd);
+    if (listener->removes) unlink(listener->path);
+    mem_free(listener->path);
+    mem_free(listener->host);
+    *listener = (struct listener){ .io = NULL };
 }
 
 /* Opens a socket that listens at the address. -1 with errno, and the call that failed in `step`. */
@@ -213,6 +240,25 @@ static bool may_be_missing(int error)
            error == ESOCKTNOSUPPORT || error == EPFNOSUPPORT || error == ENOPROTOOPT;
 }
 
+static int64_t port_of(const struct net *net, enum client_port kind)
+{
+    return kind == PORT_TLS ? net->conf->tls_port : net->conf->port;
+}
+
+/* Is there such a listener from before, which no other word of bind stands for? */
+static bool has_listener(struct net *net, const char *host, enum client_port kind)
+{
+    for (int i = 0; i < MAX_LISTENERS; i++) {
+        struct listener *listener = &net->listeners[i];
+        if (!listener->stays || listener->port != kind || listener->number != port_of(net, kind) ||
+            strcmp(listener->host, host) != 0)
+            continue;
+        listener->stays = false;
+        return true;
+    }
+    return false;
+}
+
 /* Listens on one word of bind: "127.0.0.1", "::1", "*", "::*" or a host name; with '-' in front it
  * is optional. */
 static bool listen_tcp(struct net *net, const char *word, enum client_port kind,
@@ -222,8 +268,8 @@ static bool listen_tcp(struct net *net, const char *word, enum client_port kind,
     const char *host = word + optional;
     const char *node = strcmp(host, "*") == 0 ? "0.0.0.0" : strcmp(host, "::*") == 0 ? "::" : host;
     char port[16];
-    snprintf(port, sizeof(port), "%d",
-             (int)(kind == PORT_TLS ? net->conf->tls_port : net->conf->port));
+    snprintf(port, sizeof(port), "%d", (int)port_of(net, kind));
+    if (has_listener(net, host, kind)) return true;
     struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE };
     struct addrinfo *found;
     int rc = getaddrinfo(node, port, &hints, &found);
@@ -236,32 +282,54 @@ static bool listen_tcp(struct net *net, const char *word, enum client_port kind,
         fd = listen_at(at->ai_addr, at->ai_addrlen, net->conf->tcp_backlog, &step);
     int error = errno;
     freeaddrinfo(found);
-    if (fd >= 0) add_listener(net, fd, kind, NULL);
+    if (fd >= 0) {
+        struct listener *listener = add_listener(net, fd, kind, NULL);
+        listener->host = copy_text(host);
+        listener->number = port_of(net, kind);
+    }
     if (fd >= 0 || (optional && may_be_missing(error))) return true;
     return fail_open(why, "Could not create server TCP listening socket %s:%s: %s: %s", host, port,
                      step, strerror(error));
 }
 
+enum { WORD_SIZE = 256 };
+
+/* Copies the next word of bind and moves *rest behind it. False: there is none, or it is too long,
+ * which makes `word` empty. */
+static bool next_word(const char **rest, char word[WORD_SIZE])
+{
+    *rest += strspn(*rest, " ");
+    size_t len = strcspn(*rest, " ");
+    word[0] = '\0';
+    if (len == 0 || len >= WORD_SIZE) return false;
+    memcpy(word, *rest, len);
+    word[len] = '\0';
+    *rest += len;
+    return true;
+}
+
 /* Listens on each address of bind, at port or tls-port. */
 static bool listen_all_tcp(struct net *net, enum client_port kind, const struct reason *why)
 {
-    if ((kind == PORT_TLS ? net->conf->tls_port : net->conf->port) == 0) return true;
+    if (port_of(net, kind) == 0) return true;
     const char *rest = net->conf->bind;
-    for (int words = 0; *rest != '\0'; words++) {
-        char word[256];
-        size_t len = strcspn(rest, " ");
-        if (len >= sizeof(word))
-            return fail_open(why, "bind: address is too long (%zu characters)", len);
-        if (len > 0) {
-            if (words == CONF_BIND_MAX)
-                return fail_open(why, "bind: more than %d addresses", (int)CONF_BIND_MAX);
-            memcpy(word, rest, len);
-            word[len] = '\0';
-            if (!listen_tcp(net, word, kind, why)) return false;
-        }
-        rest += len + (rest[len] == ' ');
+    char word[WORD_SIZE];
+    for (int words = 0; next_word(&rest, word); words++) {
+        if (words == CONF_BIND_MAX)
+            return fail_open(why, "bind: more than %d addresses", (int)CONF_BIND_MAX);
+        if (!listen_tcp(net, word, kind, why)) return false;
     }
-    return true;
+    if (*rest == '\0') return true;
+    return fail_open(why, "bind: address is too long (%zu characters)", strcspn(rest, " "));
+}
+
+static bool is_word_of_bind(const struct net *net, const char *host)
+{
+    const char *rest = net->conf->bind;
+    char word[WORD_SIZE];
+    while (next_word(&rest, word))
+        if (strcmp(word + (word[0] == '-'), host) == 0) return true;
+    return false;
 }
 
 /* Removes the socket of a daemon that was killed, which refuses connections. A socket in use, or
@@ -304,7 +372,7 @@ static bool open_all(struct net *net, const struct reason *why)
     if (!listen_all_tcp(net, PORT_TCP, why) || !listen_all_tcp(net, PORT_TLS, why) ||
         !listen_unix(net, why))
         return false;
-    if (net->count > 0) return true;
+    if (net->listeners[0].io != NULL) return true;
     int64_t port = net->conf->port != 0 ? net->conf->port : net->conf->tls_port;
     if (port != 0 && net->conf->bind[0] != '\0')
         return fail_open(
@@ -356,6 +424,7 @@ static bool open_passed_or_all(struct net *net, const struct reason *why)
 {
     struct activation passed;
     if (!activation_take(&passed, why->text, why->size)) return false;
+    net->passed = passed.count > 0;
     return passed.count > 0 ? open_passed(net, &passed, why) : open_all(net, why);
 }
 
@@ -373,15 +442,32 @@ struct net *net_open(struct loop *loop, const struct conf *conf, struct clients 
     return NULL;
 }
 
+/* Addresses that stay keep their sockets. Others are closed first, because one of them may have to
+ * give way to a more general one ("127.0.0.1" to "*"). */
+bool net_update(struct net *net, char *why, size_t why_size)
+{
+    struct reason reason = { why, why_size };
+    if (net->passed)
+        return fail_open(&reason, "the sockets come from the service manager. Change the socket "
+                                  "unit");
+    for (int i = 0; i < MAX_LISTENERS; i++) {
+        struct listener *listener = &net->listeners[i];
+        if (listener->host == NULL) continue;
+        int64_t number = port_of(net, listener->port);
+        listener->stays = number == listener->number && is_word_of_bind(net, listener->host);
+        if (!listener->stays) close_listener(listener);
+    }
+    bool good = listen_all_tcp(net, PORT_TCP, &reason) && listen_all_tcp(net, PORT_TLS, &reason);
+    for (int i = 0; i < MAX_LISTENERS; i++)
+        net->listeners[i].stays = false;
+    return good;
+}
+
 void net_close(struct net *net)
 {
     if (net == NULL) return;
-    for (size_t i = 0; i < net->count; i++) {
-        loop_io_free(net->listeners[i].io);
-        close(net->listeners[i].fd);
-        if (net->listeners[i].removes) unlink(net->listeners[i].path);
-        mem_free(net->listeners[i].path);
-    }
+    for (int i = 0; i < MAX_LISTENERS; i++)
+        if (net->listeners[i].io != NULL) close_listener(&net->listeners[i]);
     loop_timer_free(net->retry);
     mem_free(net);
 }

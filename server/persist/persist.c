@@ -332,6 +332,26 @@ bool persist_configure(struct persist *persist)
     return true;
 }
 
+/* The journal of the folder before, if it was turned off, is not continued in the new one. */
+int persist_move(struct persist *persist, const char *folder)
+{
+    bool writes = persist->task != TASK_NONE || persist->save_scheduled;
+    if (persist->listens || persist->report.loading || writes) return EBUSY;
+    if (chdir(folder) != 0) return errno;
+    if (persist->folder >= 0) disk_close(persist->folder);
+    persist->folder = -1;
+    if (!persist_own_folder(persist))
+        log_line(LOG_WARNING,
+                 "Another expired uses %s too: each overwrites the other's snapshot. Set another "
+                 "dir",
+                 folder);
+    manifest_drop(&persist->manifest);
+    manifest_init(&persist->manifest, persist->w.conf->appenddirname,
+                  persist->w.conf->appendfilename);
+    persist->segments_bytes = persist->report.base_bytes = 0;
+    return 0;
+}
+
 bool persist_stop(struct persist *persist, char *why, size_t size)
 {
     int error = 0;

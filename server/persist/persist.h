@@ -64,6 +64,10 @@ void persist_second(struct persist *persist); /* about once a second: save point
 bool persist_configure(
     struct persist *persist); /* options have changed; false: no journal begins */
 
+/* Changes to another folder, which becomes the process' working directory. 0, or an errno and no
+ * change: EBUSY with a journal, or while files are being loaded or written. */
+int persist_move(struct persist *persist, const char *folder);
+
 /* NULL: writes are accepted. Else the reason for refusing them, as an error text. */
 const char *persist_refusal(const struct persist *persist);
 /* The position after the last change: the journal is written or synced up to the safe position. */

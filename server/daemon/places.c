@@ -1,0 +1,143 @@
+/* places: see places.h. The working directory comes last, because the others are put back more
+ * easily. */
+#include "server/daemon/places.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "server/base/log.h"
+#include "server/daemon/parts.h"
+#include "server/http/http.h"
+#include "server/net/client.h"
+#include "server/net/net.h"
+#include "server/persist/persist.h"
+#include "server/run/background.h"
+#include "server/tls/tls.h"
+
+static const char *const of_clients[] = { "bind", "port", "tls-port", NULL };
+static const char *const of_metrics[] = { "metrics-bind", "metrics-port", NULL };
+static const char *const of_folder[] = { "dir", NULL };
+
+static bool is_one_of(const char *const *names, const struct conf_option *option)
+{
+    for (; *names != NULL; names++)
+        if (strcmp(*names, option->name) == 0) return true;
+    return false;
+}
+
+bool places_has(const struct conf_option *option)
+{
+    return is_one_of(of_clients, option) || is_one_of(of_metrics, option) ||
+           is_one_of(of_folder, option);
+}
+
+/* The options that were set, and why they could not take effect. */
+struct attempt {
+    struct parts *parts;
+    const struct conf_option *const *set;
+    size_t count;
+    struct config_fault *fault;
+};
+
+/* The first option that was set and is one of these; NULL: none. */
+static const struct conf_option *first_of(const struct attempt *attempt, const char *const *names)
+{
+    for (size_t i = 0; i < attempt->count; i++)
+        if (is_one_of(names, attempt->set[i])) return attempt->set[i];
+    return NULL;
+}
+
+static bool fail_attempt(const struct attempt *attempt, const struct conf_option *option,
+                         const char *why)
+{
+    attempt->fault->option = option;
+    snprintf(attempt->fault->text, sizeof(attempt->fault->text), "%s", why);
+    return false;
+}
+
+/* TLS begins with the first port that needs it. */
+static bool need_tls(const struct attempt *attempt, const struct conf_option *option)
+{
+    struct parts *parts = attempt->parts;
+    const struct conf *conf = &parts->conf;
+    bool needed = conf->tls_port != 0 || (conf->metrics_port != 0 && conf->metrics_tls);
+    char why[TLS_WHY_SIZE];
+    if (!needed || parts->tls != NULL) return true;
+    parts->tls = tls_new(conf, why, sizeof(why));
+    if (parts->tls == NULL) return fail_attempt(attempt, option, why);
+    clients_use_tls(parts->clients, parts->tls);
+    tls_remind(parts->tls, clock_wall_usec(&parts->clock) / 1000000);
+    return true;
+}
+
+static bool try_clients(const struct attempt *attempt)
+{
+    const struct conf_option *option = first_of(attempt, of_clients);
+    char why[512];
+    if (option == NULL) return true;
+    if (!need_tls(attempt, option)) return false;
+    if (net_update(attempt->parts->net, why, sizeof(why))) return true;
+    log_line(LOG_WARNING, "Can't listen as %s says: %s", option->name, why);
+    bool is_bind = strcmp(option->name, "bind") == 0;
+    return fail_attempt(attempt, option,
+                        is_bind ? "Failed to bind to specified addresses."
+                                : "Unable to listen on this port. Check server logs.");
+}
+
+bool places_open_http(struct parts *parts, char *why, size_t size)
+{
+    if (parts->conf.metrics_port == 0) return true;
+    parts->http = http_open(parts->loop, &parts->admin.server,
+                            parts->conf.metrics_tls ? parts->tls : NULL, why, size);
+    if (parts->http == NULL) return false;
+    struct background_work work = http_work(parts->http);
+    background_add(parts->background, &work);
+    return true;
+}
+
+static bool try_metrics(const struct attempt *attempt)
+{
+    struct parts *parts = attempt->parts;
+    const struct conf_option *option = first_of(attempt, of_metrics);
+    char why[512];
+    if (option == NULL) return true;
+    if (!need_tls(attempt, option)) return false;
+    bool good = parts->http != NULL ? http_update(parts->http, why, sizeof(why))
+                                    : places_open_http(parts, why, sizeof(why));
+    if (!good) log_line(LOG_WARNING, "%s", why);
+    return good || fail_attempt(attempt, option, why);
+}
+
+static const char *why_not_moved(int error)
+{
+    if (error != EBUSY) return strerror(error);
+    return "the journal or a snapshot is being written there. Wait, or set appendonly to no first";
+}
+
+/* DIFFERS: Redis also changes it while it writes an append-only file. (doc/differs.md) */
+static bool try_folder(const struct attempt *attempt)
+{
+    struct parts *parts = attempt->parts;
+    const struct conf_option *option = first_of(attempt, of_folder);
+    const char *ignored;
+    char *here = getcwd(NULL, 0);
+    bool moves = option != NULL && (here == NULL || strcmp(here, parts->conf.dir) != 0);
+    free(here);
+    if (!moves) return true;
+    int error = persist_move(parts->persist, parts->conf.dir);
+    if (error != 0) return fail_attempt(attempt, option, why_not_moved(error));
+    here = getcwd(NULL, 0);
+    if (here != NULL) conf_set(&parts->conf, option, here, &ignored);
+    free(here);
+    return true;
+}
+
+bool places_try(void *parts, const struct conf_option *const *set, size_t count,
+                struct config_fault *fault)
+{
+    const struct attempt attempt = { parts, set, count, fault };
+    return try_clients(&attempt) && try_metrics(&attempt) && try_folder(&attempt);
+}
