@@ -26,7 +26,9 @@ static const char *const forms[] = {
 
 static const struct usage_option own_options[] = {
     { "check-config", CHECK_CONFIG, NULL,
-      "Reports every fault of the configuration, and starts nothing. It is the first word." },
+      "Reports every fault of the configuration, of its users and certificates, and starts "
+      "nothing. It "
+      "is the first word." },
     { NULL, 0, NULL, NULL },
 };
 

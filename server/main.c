@@ -17,6 +17,7 @@
 #include "server/base/process.h"
 #include "server/base/version.h"
 #include "server/cmd/key/policy_args.h"
+#include "server/daemon/check.h"
 #include "server/daemon/lifecycle.h"
 #include "server/daemon/parts.h"
 #include "server/daemon/wiring.h"
@@ -168,7 +169,10 @@ int main(int argc, char **argv)
     parts.conf.policy_fault = policy_words_fault;
     parts.conf.renames_fault = wiring_renames_fault;
     parts.conf.users_fault = wiring_users_fault;
-    if (!conf_load_args(&parts.conf, argc - checks, argv + checks, &error))
+    bool good = conf_load_args(&parts.conf, argc - checks, argv + checks, &error);
+    if (good) error.text[0] = '\0';
+    if (checks) good = check_files(&parts.conf, &error) && good;
+    if (!good)
         conf_error_print(&error, stderr, "expired");
     else if (checks)
         status = EXIT_SUCCESS;

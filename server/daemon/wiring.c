@@ -239,8 +239,7 @@ static bool load_data(struct parts *parts)
     return good || lifecycle_fail(parts, "%s", why);
 }
 
-/* All commands, for names and rules only: their contexts must not be used. */
-static struct commands *all_rows(void)
+struct commands *wiring_commands(void)
 {
     static struct admin admin;
     static struct commit_hooks hooks;
@@ -255,7 +254,7 @@ static struct commands *all_rows(void)
 
 const char *wiring_renames_fault(const char *lines)
 {
-    struct commands *commands = all_rows();
+    struct commands *commands = wiring_commands();
     const char *why = renames_apply(commands, lines);
     commands_free(commands);
     return why;
@@ -269,7 +268,7 @@ const char *wiring_users_fault(const char *lines)
     struct outbuf faults;
     conf_init(&conf);
     outbuf_init(&faults);
-    struct commands *commands = all_rows();
+    struct commands *commands = wiring_commands();
     struct acl *acl = acl_new(commands, &conf);
     acl_read_options(acl, lines, &users, &faults);
     size_t len = faults.len;

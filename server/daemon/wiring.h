@@ -5,11 +5,15 @@
 
 #include <stdbool.h>
 
+struct commands;
 struct parts;
 
 /* Makes all parts but the configuration, opens the ports and loads the data: clients that connect
  * meanwhile are answered LOADING. False: the reason has been reported. */
 bool wiring_make(struct parts *parts);
+/* All commands, for names and rules only: their contexts must not be used. Free with commands_free.
+ */
+struct commands *wiring_commands(void);
 /* For conf.renames_fault: tries rename-command on a table of all commands, whose contexts are not
  * used. */
 const char *wiring_renames_fault(const char *lines);

@@ -371,6 +371,27 @@ def the_options_can_be_checked_without_a_start():
         assert f"{path}:2: user: Error in user declaration 'bad'" in done.stderr, done.stderr
 
 
+@test
+def a_check_names_faults_of_users_and_certificates_too():
+    with folder() as where:
+        write(os.path.join(where, "users.acl"), "user anna on +nosuch\nuser bob (%x\n")
+        path = write(os.path.join(where, "checked.conf"),
+                     f"port high\ndir {where}\naclfile users.acl\ntls-port 7\n"
+                     "tls-cert-file no.crt\ntls-key-file no.key\n")
+        done = subprocess.run([BINARY, "--check-config", path], capture_output=True, text=True,
+                              timeout=REPLY_SECONDS, check=False)
+        equal(done.returncode, 1)
+        for fault in (f"{path}:1: port: ", "users.acl:1: ", "users.acl:2: ",
+                      "tls-cert-file no.crt: No such file", "tls-key-file no.key: No such file"):
+            assert fault in done.stderr, done.stderr
+        write(path, f"dir {where}/none\n")
+        done = subprocess.run([BINARY, "--check-config", path], capture_output=True, text=True,
+                              timeout=REPLY_SECONDS, check=False)
+        equal((done.returncode, done.stderr),
+              (1, f"expired: dir: can't change to {where}/none: No such file or directory\n"))
+        equal(sorted(os.listdir(where)), ["checked.conf", "users.acl"])
+
+
 # --- socket activation ---------------------------------------------------------------------------
 
 # Passes sockets on as descriptors 3, 4, ... and becomes the daemon, as systemd does.

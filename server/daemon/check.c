@@ -1,0 +1,68 @@
+/* check: see check.h. */
+#include "server/daemon/check.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "server/acl/acl.h"
+#include "server/daemon/wiring.h"
+#include "server/tls/tls.h"
+
+/* What does not fit is left out, as of other faults. */
+__attribute__((format(printf, 2, 3))) static bool add_fault(struct conf_error *error,
+                                                            const char *format, ...)
+{
+    va_list args;
+    size_t len = strlen(error->text);
+    if (len > 0 && error->text[len - 1] != '\n' && len + 1 < sizeof(error->text)) {
+        error->text[len++] = '\n';
+        error->text[len] = '\0';
+    }
+    va_start(args, format);
+    vsnprintf(error->text + len, sizeof(error->text) - len, format, args);
+    va_end(args);
+    return false;
+}
+
+static bool check_users(const struct conf *conf, struct conf_error *error)
+{
+    struct outbuf faults;
+    outbuf_init(&faults);
+    struct commands *commands = wiring_commands();
+    struct acl *acl = acl_new(commands, conf);
+    bool good = acl_start(acl, &faults);
+    struct outbuf_mark mark = { 0 };
+    struct iovec piece;
+    while (!good && outbuf_next(&faults, &mark, &piece)) {
+        size_t len = piece.iov_len;
+        const char *text = piece.iov_base;
+        while (len > 0 && (text[len - 1] == '\n' || text[len - 1] == ' '))
+            len--;
+        add_fault(error, "%.*s", (int)len, text);
+    }
+    outbuf_drop(&faults);
+    acl_free(acl);
+    commands_free(commands);
+    return good;
+}
+
+static bool check_certificates(const struct conf *conf, struct conf_error *error)
+{
+    char why[TLS_WHY_SIZE];
+    if (conf->tls_port == 0 && (conf->metrics_port == 0 || !conf->metrics_tls)) return true;
+    struct tls *tls = tls_new(conf, why, sizeof(why));
+    bool good = tls != NULL || add_fault(error, "%s", why);
+    tls_free(tls);
+    return good;
+}
+
+bool check_files(const struct conf *conf, struct conf_error *error)
+{
+    bool good = chdir(conf->dir) == 0 ||
+                add_fault(error, "dir: can't change to %s: %s", conf->dir, strerror(errno));
+    good = check_users(conf, error) && good;
+    return check_certificates(conf, error) && good;
+}
