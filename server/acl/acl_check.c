@@ -199,3 +199,29 @@ bool acl_user_hears(const struct acl_user *user, struct bytes channel, bool is_p
         if (allows_channel(&user->selectors[i], channel, is_pattern)) return true;
     return false;
 }
+
+static bool has_channel_rule(const struct acl_user *user, struct bytes pattern)
+{
+    for (size_t i = 0; i < user->selector_count; i++)
+        if (acl_items_find(&user->selectors[i].channels, 0, pattern) != NULL) return true;
+    return false;
+}
+
+static bool has_all_channels(const struct acl_user *user)
+{
+    for (size_t i = 0; i < user->selector_count; i++)
+        if (user->selectors[i].all_channels) return true;
+    return false;
+}
+
+bool acl_user_lost_channels(const struct acl_user *user, const struct acl_user *before)
+{
+    if (has_all_channels(user)) return false;
+    if (has_all_channels(before)) return true;
+    for (size_t i = 0; i < before->selector_count; i++) {
+        const struct acl_items *channels = &before->selectors[i].channels;
+        for (size_t j = 0; j < channels->count; j++)
+            if (!has_channel_rule(user, blob_view(channels->at[j].text))) return true;
+    }
+    return false;
+}

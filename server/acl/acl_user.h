@@ -65,5 +65,7 @@ bool acl_user_reads_all(const struct acl_user *user, struct command_ref command,
 bool acl_user_reads_prefix(const struct acl_user *user, struct bytes prefix);
 /* May it be subscribed to this channel, or to this pattern? */
 bool acl_user_hears(const struct acl_user *user, struct bytes channel, bool is_pattern);
+/* Has it no longer all rules about channels that it had? */
+bool acl_user_lost_channels(const struct acl_user *user, const struct acl_user *before);
 
 #endif

@@ -9,7 +9,7 @@
 #include "server/call/args.h"
 #include "store/mem/mem.h"
 
-enum { GENPASS_BITS = 256, GENPASS_BITS_MAX = 4096, NAME_LIMIT = 128, TEXT_LIMIT = 256 };
+enum { GENPASS_BITS = 256, GENPASS_BITS_MAX = 4096, NAME_LIMIT = 128, TEXT_LIMIT = 512 };
 
 static struct acl *users_of(const struct call *call)
 {
@@ -32,13 +32,18 @@ static void set_user(struct call *call, const struct acl_words *words)
 {
     struct acl_sessions sessions = { call->context, call->session };
     struct bytes refused;
+    const struct acl_user *found = acl_find(users_of(call), call->argv[2]);
+    struct acl_user *before = found != NULL ? acl_user_copy(found) : NULL;
     enum acl_fault fault = acl_set_user(users_of(call), call->argv[2], words, &refused);
     if (fault != ACL_NO_FAULT) {
+        acl_user_release(before);
         int width = refused.len < TEXT_LIMIT ? (int)refused.len : TEXT_LIMIT;
         failf(call, ERR_ACL_RULE, width, refused.data, acl_fault_text(fault));
         return;
     }
-    acl_sessions_check_channels(&sessions);
+    if (before != NULL)
+        acl_sessions_user_changed(&sessions, acl_find(users_of(call), call->argv[2]), before);
+    acl_user_release(before);
     reply_ok(call);
 }
 

@@ -7,7 +7,8 @@
 struct found {
     struct session **at;
     size_t count, room;
-    const struct acl_user *user; /* NULL: look at the channels */
+    const struct acl_user *user; /* NULL: any */
+    bool lost_channels;          /* its rules about channels are fewer than before */
 };
 
 static void add_found(struct found *found, struct session *session)
@@ -44,11 +45,13 @@ static void visit_prefix(void *ctx, struct bytes prefix)
 
 static void visit_listener(void *ctx, const struct client_info *info)
 {
+    const struct found *found = ctx;
     struct session *session = info->session;
     struct hearing hearing = { .user = session->user };
     if (session->user == NULL || session->user->unrestricted) return;
+    if (found->user != NULL && session->user != found->user) return;
     tracking_each_prefix(session, visit_prefix, &hearing);
-    for (enum pubsub_kind kind = 0; kind < PUBSUB_KINDS; kind++) {
+    for (enum pubsub_kind kind = 0; kind < PUBSUB_KINDS && found->lost_channels; kind++) {
         hearing.is_pattern = kind == PUBSUB_PATTERN;
         session_each_subscription(session, kind, visit_channel, &hearing);
     }
@@ -75,9 +78,17 @@ void acl_sessions_user_gone(void *ctx, struct acl_user *user)
     close_found(sessions, &found);
 }
 
+void acl_sessions_user_changed(const struct acl_sessions *sessions, const struct acl_user *user,
+                               const struct acl_user *before)
+{
+    struct found found = { .user = user, .lost_channels = acl_user_lost_channels(user, before) };
+    clients_each(sessions->context->clients, visit_listener, &found);
+    close_found(sessions, &found);
+}
+
 void acl_sessions_check_channels(struct acl_sessions *sessions)
 {
-    struct found found = { 0 };
+    struct found found = { .lost_channels = true };
     clients_each(sessions->context->clients, visit_listener, &found);
     close_found(sessions, &found);
 }

@@ -12,6 +12,11 @@ struct acl_sessions {
 
 /* Closes the connections of a user that is deleted. For acl_adopt. */
 void acl_sessions_user_gone(void *sessions, struct acl_user *user);
+/* One user got other rules, as ACL SETUSER does: closes those of its sessions that listen to what
+ * it may not hear any more. Sessions that subscribed as another user are left alone while the rules
+ * about channels are not fewer than `before`, as in Redis. */
+void acl_sessions_user_changed(const struct acl_sessions *sessions, const struct acl_user *user,
+                               const struct acl_user *before);
 /* Closes connections that are subscribed to channels, or track keys by prefixes, that their user
  * may not use any more. */
 void acl_sessions_check_channels(struct acl_sessions *sessions);
