@@ -49,12 +49,17 @@ static int first_of(const struct key_spec *spec, int argc, const struct bytes *a
     return 0;
 }
 
-/* The number of keys: at least one, and no more than there are arguments. */
+/* The number of keys: at least one, and no more than there are arguments. As Redis does it, with
+ * atoi(), which stops at the first byte that is no digit: the command itself refuses such a number,
+ * but only after the user's rights. */
 static int count_at(struct bytes arg, int argc)
 {
     int count = 0;
-    for (size_t i = 0; i < arg.len; i++) {
-        if (arg.data[i] < '0' || arg.data[i] > '9') return 0;
+    size_t i = 0;
+    while (i < arg.len && (arg.data[i] == ' ' || (arg.data[i] >= '\t' && arg.data[i] <= '\r')))
+        i++;
+    if (i < arg.len && arg.data[i] == '+') i++;
+    for (; i < arg.len && arg.data[i] >= '0' && arg.data[i] <= '9'; i++) {
         count = 10 * count + (arg.data[i] - '0');
         if (count > argc) return 0;
     }

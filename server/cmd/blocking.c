@@ -5,6 +5,7 @@
 
 #include "proto/base/number.h"
 #include "server/call/args.h"
+#include "server/cmd/numkeys.h"
 
 /* ---- timeouts -------------------------------------------------------------------------------- */
 
@@ -97,22 +98,12 @@ bool arg_multi_pop(struct call *call, int i, const char *front, const char *back
     return parse_pop_count(call, end + 1, &pop->wanted);
 }
 
-static int find_counted(int i, int argc, const struct bytes *argv, int *positions)
-{
-    int64_t keys;
-    if (i >= argc || !number_parse_int64(argv[i].data, argv[i].len, &keys)) return -1;
-    if (keys < 1 || keys > argc - i - 1) return -1;
-    for (int n = 0; n < keys; n++)
-        positions[n] = i + 1 + n;
-    return (int)keys;
-}
-
 int find_pop_keys(int argc, const struct bytes *argv, int *positions)
 {
-    return find_counted(1, argc, argv, positions);
+    return numkeys_find(argc, argv, 1, positions);
 }
 
 int find_blocking_pop_keys(int argc, const struct bytes *argv, int *positions)
 {
-    return find_counted(2, argc, argv, positions);
+    return numkeys_find(argc, argv, 2, positions);
 }
