@@ -75,6 +75,11 @@ STREAM_ID_EDGES = [b"18446744073709551615-18446744073709551615", b"1844674407370
                    b"1-18446744073709551616", b"-1", b"1--1", b"1-", b"-", b"+", b"", b"abc", b"1-1-1",
                    b"01-1", b" 1-1", b"1-1 ", b"$", b">", b"*", b"(1-1", b"1.5", b"1-1\x00", b"5-*",
                    b"*-1", b"0-*", b"-1-*", b"18446744073709551615-*", b"1-" + b"9" * 200]
+CATEGORIES = """keyspace read write set sortedset list hash string bitmap hyperloglog geo pubsub admin
+    fast slow blocking dangerous connection transaction scripting all all all""".encode().split()
+KEY_PATTERNS = [b"*", b"?1", b"[a-l]*", b"s*", b"*2", b"l1", b"[^s]*", b"z1", b"h?"]
+FLAGS = [b"allkeys", b"resetkeys", b"allchannels", b"resetchannels", b"allcommands", b"nocommands",
+         b"clearselectors", b"+nosuch", b"-@nosuch", b"%X~a", b"+get|", b"+select|0"]
 
 # kind: (usual, edges, one edge in so many)
 PLAIN = {
@@ -131,6 +136,9 @@ PLAIN = {
     "sha": ([scripts.sha_of(body) for body in scripts.BODIES.values()],
             [b"", b"x", scripts.sha_of(b"return 1").upper(), b"g" * 40], 4),
     "library": (scripts.LIBRARIES[:3], scripts.LIBRARIES, 3),
+    # Both may always log in: a failed login is answered later here.
+    "acluser": ([b"u1", b"u2"], [b"nobody", b"default"], 20),
+    "lostuser": ([b"u3", b"nobody"], [b"", b"default"], 10),
     "libname": ([b"lib", b"other"], [b"third", b"", b"*", b"l*"], 3),
 }
 
@@ -268,6 +276,8 @@ class Generator:
             return [self.instant(1000 if kind == "sec-at" else 1)]
         if kind in ("script", "script-sha", "function"):
             return self.script(kind)
+        if kind == "rule":
+            return [self.rule()]
         assert kind == "call", kind
         return self.command(self.rng.choice(self.rows))[0]
 
@@ -343,6 +353,42 @@ class Generator:
             said = scripts.sha_of(said)
         return [said, *scripts.arguments_for(name, commands)]
 
+    # --- users ---
+
+    def rule_of_selector(self):
+        rng, chance = self.rng, self.rng.random()
+        sign = rng.choice((b"+", b"+", b"-"))
+        if chance < 0.35:
+            return sign + b"@" + rng.choice(CATEGORIES)
+        if chance < 0.55:
+            return sign + rng.choice(self.rows).name.encode()
+        if chance < 0.8:
+            pattern = rng.choice(KEY_PATTERNS)
+            # doc/differs.md: %RW~* is shown otherwise
+            return rng.choice((b"~", b"%R~") if pattern == b"*" else (b"~", b"~", b"%R~", b"%W~")) + pattern
+        if chance < 0.92:
+            return b"&" + rng.choice(CHANNELS + [b"c*", b"*", b"c?"])
+        return rng.choice(FLAGS)
+
+    def rule(self):
+        if self.rng.random() >= 0.1:
+            return self.rule_of_selector()
+        inner = [self.rule_of_selector() for _ in range(self.rng.choice((0, 1, 3, 4)))]
+        return b"(" + b" ".join(inner) + b")"
+
+    def log_in(self):
+        """Users with some rights, and connections that have them."""
+        rng, steps = self.rng, []
+        for user in (b"u1", b"u2"):
+            rights = rng.choice(([b"+@all"], [b"+@all", b"~*"], [b"+@all", b"~*", b"&*"], []))
+            rules = [self.rule() for _ in range(rng.choice((0, 1, 3, 5)))]
+            # One by one, because one fault refuses the whole command.
+            steps += [("a", [b"ACL", b"SETUSER", user, *rules], ()) for rules in
+                      [rights] + [[rule] for rule in rules]]
+        for where in rng.choice(("b", "bc", "abc", "a")):
+            steps.append((where, [b"AUTH", rng.choice((b"u1", b"u2")), b"x"], ()))
+        return steps
+
     def load(self):
         """What calls of hashes and functions need."""
         bodies = list(scripts.BODIES.values())
@@ -389,16 +435,21 @@ class Generator:
         focus = self.some_groups()
         fluent = rng.random() < 0.35  # MULTI and WATCH are in it
         if rng.random() < 0.25:
-            focus.append(rng.choice([group for group in self.groups if group in RARE]))
+            focus.append(rng.choice([group for group in self.groups if group in RARE and group != "users"]))
         others = [group for group in self.groups if group not in focus and group not in RARE]
         clock = rng.choice((0, 0.05, 0.15, 0.25))
         if clock and rng.random() < 0.6:
             focus.append("expiry")
+        has_users = "users" in self.groups and rng.random() < WITH_USERS
+        if has_users:
+            focus.append("users")
         self.focus = focus, others
         scripted = self.scripts and rng.choice((0, 0, 0, 0.1, 0.3, 0.7))
         steps = [("a", call, ()) for call in self.load()] if scripted else []
         steps += self.prepare() if "stream" in focus else []
-        second = rng.choice((0, 0.1, 0.3))
+        if has_users:
+            steps += self.log_in()
+        second = rng.choice((0, 0.1, 0.3) if not has_users else (0.3, 0.6))
         waiting = set()  # connections that may be blocked, or can only hear
         for _ in range(rng.choice((4, 8, 12, 20, 30))):
             where = rng.choice("bbc") if rng.random() < second else "a"
@@ -473,7 +524,9 @@ class Generator:
         return by
 
 
-RARE = ("transactions", "pubsub", "connection", "tracking", "scripts", "functions")  # only where they are wanted
+# Only where they are wanted.
+RARE = ("transactions", "pubsub", "connection", "tracking", "scripts", "functions", "users")
+WITH_USERS = 0.1  # of all programs
 MANY = {"SADD": "tkey", "HSET": "hkey", "ZADD": "zkey", "RPUSH": "lkey", "PFADD": "pkey"}
 DATA_GROUPS = ("string", "bitmap", "list", "set", "hash", "sorted-set", "hyperloglog", "geo",
                "stream",

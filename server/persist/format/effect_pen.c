@@ -2,6 +2,7 @@
 #include "server/persist/format/effect_pen.h"
 
 #include "server/persist/format/policy_words.h"
+#include "store/mem/blob.h"
 
 /* ---- pieces ---------------------------------------------------------------------------------- */
 
