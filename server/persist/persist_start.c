@@ -52,9 +52,21 @@ static void report_load_progress(void *ctx, uint64_t done)
     persist->w.progress(persist->w.ctx);
 }
 
+/* A transaction is open, so no turn may run. */
+static void report_inside(void *ctx, uint64_t done)
+{
+    struct loading *loading = ctx;
+    struct persist *persist = loading->persist;
+    if (persist->report.loading) {
+        persist->load.done = loading->before + done;
+        progress_log(&persist->load, clock_mono_usec());
+    }
+    if (persist->w.works != NULL) persist->w.works(persist->w.ctx);
+}
+
 static struct replay_progress progress_of(struct loading *loading)
 {
-    return (struct replay_progress){ report_load_progress, loading };
+    return (struct replay_progress){ report_load_progress, report_inside, loading };
 }
 
 /* ---- one file -------------------------------------------------------------------------------- */

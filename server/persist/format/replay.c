@@ -6,7 +6,7 @@
 #include "store/txn/apply.h"
 #include "store/reclaim.h"
 
-enum { NAME_SHOWN = 32, RECLAIM_WORK = 4096 };
+enum { NAME_SHOWN = 32, RECLAIM_WORK = 4096, TELL_BYTES = 256 * 1024 };
 
 void replay_init(struct replay *replay, struct store *store, msec now)
 {
@@ -91,10 +91,19 @@ static size_t comment_length(const char *data, size_t len)
     return end != NULL ? (size_t)(end + 1 - data) : 0;
 }
 
+static void tell_progress(const struct replay *replay, size_t done)
+{
+    const struct replay_progress *progress = replay->progress;
+    if (progress != NULL && progress->inside != NULL)
+        progress->inside(progress->ctx, replay->record_at + done);
+}
+
 static bool apply_commands(struct replay *replay, const char *data, size_t len, size_t *consumed)
 {
+    size_t told = 0;
     for (size_t at = 0, size; at < len; at += size) {
         *consumed = at;
+        if (at - told >= TELL_BYTES) tell_progress(replay, told = at);
         if (data[at] == '#') {
             size = comment_length(data + at, len - at);
             if (size == 0) return true;

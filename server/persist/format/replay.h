@@ -16,6 +16,14 @@
 
 enum { REPLAY_ERROR_MAX = 192, REPLAY_AHEAD = 16 };
 
+/* Called with the number of bytes done, after each MiB or more. `inside` (or NULL) is called while
+ * a record is applied, when the data are in the middle of a transaction. */
+struct replay_progress {
+    void (*report)(void *ctx, uint64_t done);
+    void (*inside)(void *ctx, uint64_t done);
+    void *ctx;
+};
+
 struct replay {
     uint64_t commands, effects;   /* applied so far */
     char error[REPLAY_ERROR_MAX]; /* why the last one was not applied: printable */
@@ -26,6 +34,8 @@ struct replay {
     msec now;
     struct effect_reader reader;
     struct request request;
+    const struct replay_progress *progress; /* of the record being applied; NULL: not told */
+    uint64_t record_at;                     /* where it begins in the file */
 };
 
 /* Prepares to apply commands to this store, which may have contents. NULL: commands are only
@@ -68,12 +78,6 @@ struct replay_file {
     uint64_t records; /* good ones */
     uint64_t bad;     /* where the error is: at a command, or at a checksum line */
     char reason[REPLAY_ERROR_MAX];
-};
-
-/* Called with the number of bytes done, after each MiB or more. */
-struct replay_progress {
-    void (*report)(void *ctx, uint64_t done);
-    void *ctx;
 };
 
 /* Replays the regular file fd from its beginning. progress may be NULL. Allocates a buffer of 1

@@ -13,7 +13,7 @@
 #include "server/persist/format/record.h"
 #include "store/mem/mem.h"
 
-enum { BUFFER = 1024 * 1024, PROGRESS_STEP = 1024 * 1024 };
+enum { BUFFER = 1024 * 1024, PROGRESS_STEP = 1024 * 1024, SUM_STEP = 64 * 1024 * 1024 };
 
 struct reading {
     struct replay *replay;
@@ -70,6 +70,12 @@ static void make_buffer_room(struct reading *in)
     in->buffer = mem_realloc(in->buffer, in->cap);
 }
 
+static void report_segment_progress(struct reading *in)
+{
+    in->reported = in->file->good;
+    if (in->progress != NULL) in->progress->report(in->progress->ctx, in->reported);
+}
+
 enum fill { FILLED, AT_END, FAILED };
 
 /* Reads until `wanted` bytes follow the start. Never allocates for more bytes than the file has, so
@@ -80,10 +86,12 @@ static enum fill fill_buffer(struct reading *in, uint64_t wanted)
     while (in->end - in->start < wanted) {
         make_buffer_room(in);
         uint64_t at = in->file->good + (in->end - in->start);
-        ssize_t got = read_at(in, in->buffer + in->end, in->cap - in->end, at);
+        size_t room = in->cap - in->end;
+        ssize_t got = read_at(in, in->buffer + in->end, room < BUFFER ? room : BUFFER, at);
         if (got < 0) return FAILED;
         if (got == 0) return AT_END;
         in->end += (size_t)got;
+        if (in->end - in->start > BUFFER) report_segment_progress(in);
     }
     return FILLED;
 }
@@ -260,12 +268,6 @@ static bool find_end(struct reading *in, size_t *len, uint32_t *sum)
     }
 }
 
-static void report_segment_progress(struct reading *in)
-{
-    in->reported = in->file->good;
-    if (in->progress != NULL) in->progress->report(in->progress->ctx, in->reported);
-}
-
 /* Accepts the first `len` bytes in the buffer as good. */
 static void accept_bytes(struct reading *in, size_t len, uint32_t sum)
 {
@@ -288,6 +290,27 @@ static bool read_first_line(struct reading *in)
     return true;
 }
 
+/* Long ones in pieces, between which progress is reported. */
+static uint32_t sum_record(struct reading *in, const char *record, size_t len)
+{
+    uint32_t sum = in->file->sum;
+    for (size_t at = 0, piece; at < len; at += piece) {
+        piece = len - at < SUM_STEP ? len - at : SUM_STEP;
+        if (at > 0) report_segment_progress(in);
+        sum = crc32c(sum, record + at, piece);
+    }
+    return sum;
+}
+
+static bool feed_record(struct reading *in, const char *record, size_t len, size_t *applied)
+{
+    in->replay->progress = in->progress;
+    in->replay->record_at = in->file->good;
+    bool good = replay_feed(in->replay, record, len, applied);
+    in->replay->progress = NULL;
+    return good;
+}
+
 /* False: reading has stopped. */
 static bool replay_record(struct reading *in)
 {
@@ -296,12 +319,12 @@ static bool replay_record(struct reading *in)
     if (in->file->good == in->file->size) return false;
     if (!find_end(in, &len, &written)) return false;
     const char *record = in->buffer + in->start;
-    uint32_t sum = crc32c(in->file->sum, record, len);
+    uint32_t sum = sum_record(in, record, len);
     if (sum != written)
         return stop_bad(in, in->file->good + len,
                         "checksum of the record is %08" PRIx32 ", but it says %08" PRIx32, sum,
                         written);
-    if (!replay_feed(in->replay, record, len, &applied))
+    if (!feed_record(in, record, len, &applied))
         return stop_reading(in, REPLAY_DAMAGED, in->file->good + applied, "%s", in->replay->error);
     accept_bytes(in, len + RECORD_SUM_LINE, crc32c(sum, record + len, RECORD_SUM_LINE));
     in->file->records++;

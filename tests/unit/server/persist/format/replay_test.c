@@ -193,16 +193,28 @@ END_TEST
 /* ---- size and comments ----------------------------------------------------------------------- */
 
 struct reports {
-    uint64_t last;
-    unsigned times;
+    uint64_t last;   /* bytes of complete records */
+    uint64_t inside; /* the last one within a record */
+    unsigned times, times_inside;
 };
 
+/* The same number again while a big record is being read. */
 static void check_progress(void *ctx, uint64_t done)
 {
     struct reports *reported = ctx;
-    ck_assert_uint_ge(done, reported->last + 1024 * 1024);
+    ck_assert_uint_ge(done, reported->last);
+    ck_assert(done == reported->last || done > reported->inside);
+    if (done >= reported->last + 1024 * 1024) reported->times++;
     reported->last = done;
-    reported->times++;
+}
+
+static void check_inside(void *ctx, uint64_t done)
+{
+    struct reports *reported = ctx;
+    ck_assert_uint_gt(done, reported->last);
+    ck_assert_uint_gt(done, reported->inside);
+    reported->inside = done;
+    reported->times_inside++;
 }
 
 START_TEST(records_of_any_size_are_applied_with_progress_reports)
@@ -224,12 +236,13 @@ START_TEST(records_of_any_size_are_applied_with_progress_reports)
     struct replay replay;
     struct reports reported = { 0 };
     replay_init(&replay, store, 1);
-    replay_records(&replay, journal.fd, &(struct replay_progress){ check_progress, &reported },
-                   &result);
+    const struct replay_progress progress = { check_progress, check_inside, &reported };
+    replay_records(&replay, journal.fd, &progress, &result);
     ck_assert_msg(result.end == REPLAY_WHOLE, "%s", result.reason);
     ck_assert_uint_eq(result.records, journal.records);
     ck_assert_uint_eq(replay.effects, 1001 + MANY);
     ck_assert_uint_gt(reported.times, 3);
+    ck_assert_uint_gt(reported.times_inside, 3);
     struct entry *entry = keyspace_find(&store->databases[0], LIT("l"));
     ck_assert_uint_eq(list_count(entry->object.list), MANY);
     replay_drop(&replay);
