@@ -370,8 +370,9 @@ static void run_call(struct dispatch *dispatch, struct call *call)
     else
         call->command.row->run(call);
     if (call->failed) txn_call_failed(call->txn);
-    if ((call->command.row->flags & READONLY) && tracking_wants_reads(call->session))
-        note_reads(dispatch, call);
+    /* A script reads by the commands that it calls. */
+    bool reads = (call->command.row->flags & (READONLY | RUNS_SCRIPT)) == READONLY;
+    if (reads && tracking_wants_reads(call->session)) note_reads(dispatch, call);
     if (observer != NULL) observe_end(observer, call, began);
     if (call->failed) dispatch->stats->errors++;
 }

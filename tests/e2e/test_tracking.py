@@ -93,6 +93,30 @@ def a_missing_key_is_read_too_and_a_write_reads_nothing():
 
 
 @test
+def scripts_read_by_their_commands_only():
+    library = ("#!lua name=lib\nredis.register_function{function_name='get', flags={'no-writes'}, "
+               "callback=function(keys) return redis.call('GET', keys[1]) end}\n"
+               "redis.register_function{function_name='none', flags={'no-writes'}, "
+               "callback=function() return 1 end}")
+    reads = "return redis.call('GET', KEYS[1])"
+    with Daemon() as daemon, daemon.raw() as writer:
+        writer.call("FUNCTION", "LOAD", library)
+        for words, message in ((("EVAL_RO", reads), push("k")), (("EVAL", reads), push("k")),
+                               (("FCALL_RO", "get"), push("k")), (("FCALL", "get"), push("k")),
+                               (("EVAL_RO", "return 1"), b""), (("EVAL", "return 1"), b""),
+                               (("FCALL_RO", "none"), b""), (("FCALL", "none"), b""),
+                               (("EVAL_RO", "error('x')"), b"")):
+            writer.call("SET", "k", "v")
+            caller = Caller(daemon, "NOLOOP")
+            caller.raw.call(*words, 1, "k")
+            writer.call("SET", "k", "w")
+            caller.raw.send(encode("PING"))
+            equal(caller.raw.reply() if message else b"", message, str(words))
+            equal(caller.raw.reply(), b"+PONG\r\n", str(words))
+            caller.raw.close()
+
+
+@test
 def tracking_ignores_the_database_of_a_key():
     with Daemon() as daemon, Caller(daemon, "NOLOOP") as a, Caller(daemon) as b:
         a.call("GET", "k")
