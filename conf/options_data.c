@@ -119,7 +119,8 @@ static const struct conf_option options[] = {
       .live = true,
       .guarded = true,
       .section = "data",
-      .help = "Working directory, which holds the data files. It can change while there is no journal." },
+      .help = "Working directory, which holds the data files. It can change while there is no "
+              "journal." },
     { .name = "hash-max-listpack-entries",
       .type = CONF_INT,
       .offset = AT(hash_max_entries),

@@ -20,8 +20,8 @@ struct tls;
  * Context and tls must outlive it. */
 struct http *http_open(struct loop *loop, const struct server_context *context, struct tls *tls,
                        char *why, size_t why_size);
-/* Call when metrics-port (0: listen nowhere) or metrics-bind have changed. False: it does not listen
- * on all addresses, and `why` has the reason. */
+/* Call when metrics-port (0: listen nowhere) or metrics-bind have changed. False: it does not
+ * listen on all addresses, and `why` has the reason. */
 bool http_update(struct http *http, char *why, size_t why_size);
 void http_close(struct http *http);
 /* The background work that counts keys for it. */

@@ -68,7 +68,7 @@ void clients_take_back(struct clients *clients);
 /* Call about once a second: closes idle connections and those over an output limit. */
 void clients_housekeeping(struct clients *clients);
 
-struct tls *clients_tls(const struct clients *clients); /* NULL: TLS is off */
+struct tls *clients_tls(const struct clients *clients);         /* NULL: TLS is off */
 void clients_use_tls(struct clients *clients, struct tls *tls); /* when it was off */
 size_t clients_count(const struct clients *clients);
 /* Number of clients whose next request is delayed, by a pause or by settle. */

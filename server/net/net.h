@@ -18,8 +18,8 @@ struct net;
 struct net *net_open(struct loop *loop, const struct conf *conf, struct clients *clients, char *why,
                      size_t why_size);
 /* Call when bind, port or tls-port have changed: stops listening where they say nothing more, and
- * listens where they say it now; connections stay. False: the reason is in `why`, and listening goes
- * on at most at the addresses that stay: set the options back and call it again. */
+ * listens where they say it now; connections stay. False: the reason is in `why`, and listening
+ * goes on at most at the addresses that stay: set the options back and call it again. */
 bool net_update(struct net *net, char *why, size_t why_size);
 /* Stops listening, and removes the unix socket unless it was passed. */
 void net_close(struct net *net);
