@@ -81,7 +81,7 @@ def page_of_the_configuration_describes_every_option():
     named = set(re.findall(r"^([a-z0-9_-]+)[,.]$", page, re.M))
     equal(without_effect() - named, set())
     equal(named & set(described), set())
-    assert "Default: 6379.\n" in page and "noeviction" in page, page
+    assert "Default: 6379. Live.\n" in page and "noeviction" in page, page
 
 
 @own
