@@ -278,7 +278,7 @@ static void print_item(FILE *to, const struct item *item)
         print_reply(to, *reply);
     if (row->errors == NULL) return;
     fprintf(to, "- Errors:\n");
-    for (const uint8_t *error = row->errors; *error != ERROR_COUNT; error++)
+    for (const uint16_t *error = row->errors; *error != ERROR_COUNT; error++)
         if (strcmp(error_text(*error), "%s") != 0) print_error(to, error_text(*error));
 }
 
@@ -431,7 +431,7 @@ static void print_forms(void)
         const char *redis = is_in_redis_7_0(row) ? "redis" : "";
         for (const char *const *reply = row->replies; *reply != NULL; reply++)
             printf("%s\t%s\t%s\n", items[i].name, redis, *reply);
-        for (const uint8_t *error = row->errors; error != NULL && *error != ERROR_COUNT; error++)
+        for (const uint16_t *error = row->errors; error != NULL && *error != ERROR_COUNT; error++)
             printf("%s\t%s\t-%s\n", items[i].name, redis, error_text(*error));
     }
 }

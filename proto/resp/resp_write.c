@@ -370,6 +370,19 @@ void resp_pair(struct resp_writer *w)
     if (w->version >= 3) resp_array(w, 2);
 }
 
+void resp_named(struct resp_writer *w, size_t count)
+{
+    if (w->version < 3)
+        resp_array(w, count);
+    else
+        resp_map(w, count);
+}
+
+void resp_named_next(struct resp_writer *w)
+{
+    if (w->version < 3) resp_array(w, 2);
+}
+
 /* ---- replies written aside ---- */
 
 struct resp_writer resp_aside(const struct resp_writer *w, struct outbuf *aside)

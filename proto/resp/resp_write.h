@@ -62,6 +62,11 @@ void resp_push(struct resp_writer *w, size_t count); /* 2: an array */
 void resp_pairs(struct resp_writer *w, size_t count);
 void resp_pair(struct resp_writer *w);
 
+/* Names with values: an array of arrays in RESP2, a map in RESP3. Call resp_named_next before each
+ * name. */
+void resp_named(struct resp_writer *w, size_t count);
+void resp_named_next(struct resp_writer *w);
+
 /* For replies that must be written before those in front of them, such as elements before their
  * number: a writer of the same version into `aside`, which must be empty. */
 struct resp_writer resp_aside(const struct resp_writer *w, struct outbuf *aside);

@@ -29,6 +29,9 @@ struct block_request {
                        0: only this client can tell */
     bool or_gone;   /* run again also if a key is gone, or has another type: to reply an error */
     bool or_claims; /* run again also if the pending entries of a group change */
+    /* To be kept in place of the call's arguments, as many as these. Allocated; the caller of the
+     * command frees them. NULL: the call's own. */
+    struct bytes *argv;
 };
 
 struct call {

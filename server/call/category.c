@@ -21,6 +21,7 @@ static const struct {
     { "bitmap", 0, 0, "bitmap" },
     { "hyperloglog", 0, 0, "hyperloglog" },
     { "geo", 0, 0, "geo" },
+    { "stream", 0, 0, "stream" },
     { "pubsub", PUBSUB, 0, "" },
     { "admin", ADMIN, ACL_ADMIN, "" },
     { "fast", FAST, 0, "" },

@@ -94,6 +94,7 @@ struct key_spec {
     int first; /* position of the first key; KEYS_COUNTED: of their number, which they follow */
     const char *keyword; /* the key follows this word, searched from `first` on; NULL: no word */
     int last, step;      /* KEYS_RANGE: relative to the first key; last < 0: from the end */
+    int limit;           /* KEYS_RANGE: 2: only the first half of the arguments are keys */
 };
 
 enum { KEY_SPECS_MAX = 3 };
@@ -113,6 +114,11 @@ enum { KEY_SPECS_MAX = 3 };
 #define KEY_BEHIND(word, from, how)                                                                \
     {                                                                                              \
         .flags = (how), .first = (from), .keyword = (word), .step = 1                              \
+    }
+/* As many keys as other arguments behind them. */
+#define KEYS_BEHIND(word, from, how)                                                               \
+    {                                                                                              \
+        .flags = (how), .first = (from), .keyword = (word), .last = -1, .step = 1, .limit = 2      \
     }
 /* A position that cannot be described like this: find_keys finds it. */
 #define KEY_ANYWHERE(how)                                                                          \
@@ -146,7 +152,7 @@ enum { KEY_SPECS_MAX = 3 };
     }
 /* Of enum error; needs server/call/error.h. */
 #define ERRORS(...)                                                                                \
-    (const uint8_t[])                                                                              \
+    (const uint16_t[])                                                                             \
     {                                                                                              \
         __VA_ARGS__, ERROR_COUNT                                                                   \
     }
@@ -178,7 +184,7 @@ struct command {
     const char *syntax;     /* after the name */
     const char *summary;
     const char *const *replies; /* REPLIES(...): each form of a reply but errors */
-    const uint8_t *errors;      /* ERRORS(...) besides those that any command may get; or NULL */
+    const uint16_t *errors;     /* ERRORS(...) besides those that any command may get; or NULL */
     const struct command *subcommands; /* ends with a NULL name */
 };
 

@@ -301,6 +301,73 @@
     E(ERR_NO_DEHYDRATOR, "ERROR: No Such dehydrator.")                                             \
     E(ERR_NO_ELEMENT, "ERROR: No Such Element.")                                                   \
     E(ERR_BAD_MSEC, "ERR %s is not an integer or out of range")                                    \
+    E(ERR_STREAM_ID, "ERR Invalid stream ID specified as stream command argument")                 \
+    E(ERR_INTERVAL_START, "ERR invalid start ID for the interval")                                 \
+    E(ERR_INTERVAL_END, "ERR invalid end ID for the interval")                                     \
+    E(ERR_IDS_NUMBER, "ERR Number of IDs must be a positive integer")                              \
+    E(ERR_IDS_COUNT, "ERR The `numids` parameter must match the number of arguments")              \
+    E(ERR_XADD_ZERO, "ERR The ID specified in XADD must be greater than 0-0")                      \
+    E(ERR_XADD_SMALL,                                                                              \
+      "ERR The ID specified in XADD is equal or smaller than the target stream top item")          \
+    E(ERR_XADD_LAST,                                                                               \
+      "ERR The stream has exhausted the last possible ID, unable to add more items")               \
+    E(ERR_XADD_LARGE, "ERR Elements are too large to be stored")                                   \
+    E(ERR_TRIM_BOTH,                                                                               \
+      "ERR syntax error, MAXLEN and MINID options at the same time are not compatible")            \
+    E(ERR_TRIM_MAXLEN, "ERR The MAXLEN argument must be >= 0.")                                    \
+    E(ERR_TRIM_LIMIT, "ERR The LIMIT argument must be >= 0.")                                      \
+    E(ERR_TRIM_LIMIT_ALONE,                                                                        \
+      "ERR syntax error, LIMIT cannot be used without specifying a trimming strategy")             \
+    E(ERR_TRIM_LIMIT_EXACT, "ERR syntax error, LIMIT cannot be used without the special ~ option") \
+    E(ERR_TRIM_NONE, "ERR syntax error, XTRIM must be called with a trimming strategy")            \
+    E(ERR_XSETID_NEGATIVE, "ERR entries_added must be positive")                                   \
+    E(ERR_XSETID_DELETED,                                                                          \
+      "ERR The ID specified in XSETID is smaller than the provided max_deleted_entry_id")          \
+    E(ERR_XSETID_SMALL,                                                                            \
+      "ERR The ID specified in XSETID is smaller than the target stream top item")                 \
+    E(ERR_XSETID_ADDED,                                                                            \
+      "ERR The entries_added specified in XSETID is smaller than the target stream length")        \
+    E(ERR_XREAD_UNBALANCED,                                                                        \
+      "ERR Unbalanced XREAD list of streams: for each stream key an ID or '$' must be "            \
+      "specified.")                                                                                \
+    E(ERR_XREAD_SCRIPT, "ERR %.*s command is not allowed with BLOCK option from scripts")          \
+    E(ERR_XREAD_GROUP,                                                                             \
+      "ERR The GROUP option is only supported by XREADGROUP. You called XREAD instead.")           \
+    E(ERR_XREAD_NOACK,                                                                             \
+      "ERR The NOACK option is only supported by XREADGROUP. You called XREAD instead.")           \
+    E(ERR_XREAD_CLAIM,                                                                             \
+      "ERR The CLAIM option is only supported by XREADGROUP. You called XREAD instead.")           \
+    E(ERR_XREAD_NEW,                                                                               \
+      "ERR The > ID can be specified only when calling XREADGROUP using the GROUP <group> "        \
+      "<consumer> option.")                                                                        \
+    E(ERR_XREADGROUP_MISSING, "ERR Missing GROUP option for XREADGROUP")                           \
+    E(ERR_XREADGROUP_LAST,                                                                         \
+      "ERR The $ ID is meaningless in the context of XREADGROUP: you want to read the "            \
+      "history of this consumer by specifying a proper ID, or use the > ID to get new "            \
+      "messages. The $ ID would just return an empty result set.")                                 \
+    E(ERR_XREADGROUP_NOGROUP,                                                                      \
+      "NOGROUP No such key '%.*s' or consumer group '%.*s' in XREADGROUP with GROUP option")       \
+    E(ERR_CLAIM_IDLE, "ERR min-idle-time is not an integer")                                       \
+    E(ERR_CLAIM_IDLE_NEGATIVE, "ERR min-idle-time must be a positive integer")                     \
+    E(ERR_STREAM_GONE, "UNBLOCKED the stream key no longer exists")                                \
+    E(ERR_GROUP_GONE, "NOGROUP the consumer group this client was blocked on no longer exists")    \
+    E(ERR_NOGROUP, "NOGROUP No such key '%.*s' or consumer group '%.*s'")                          \
+    E(ERR_NOGROUP_KEY, "NOGROUP No such consumer group '%.*s' for key name '%.*s'")                \
+    E(ERR_BUSYGROUP, "BUSYGROUP Consumer Group name already exists")                               \
+    E(ERR_XGROUP_KEY,                                                                              \
+      "ERR The XGROUP subcommand requires the key to exist. Note that for CREATE you may "         \
+      "want to use the MKSTREAM option to create an empty stream automatically.")                  \
+    E(ERR_ENTRIESREAD, "ERR value for ENTRIESREAD must be positive or -1")                         \
+    E(ERR_CLAIM_MIN_IDLE, "ERR Invalid min-idle-time argument for %s")                             \
+    E(ERR_XCLAIM_OPTION, "ERR Invalid %s option argument for XCLAIM")                              \
+    E(ERR_STREAM_OPTION, "ERR Unrecognized %s option '%.*s'")                                      \
+    E(ERR_XAUTOCLAIM_COUNT, "ERR COUNT must be > 0")                                               \
+    E(ERR_XNACK_MODE, "ERR mode must be SILENT, FAIL, or FATAL")                                   \
+    E(ERR_XNACK_NO_IDS, "ERR syntax error, expected IDS keyword")                                  \
+    E(ERR_XNACK_NUMIDS, "ERR numids must be a positive integer")                                   \
+    E(ERR_XNACK_IDS, "ERR number of IDs doesn't match numids")                                     \
+    E(ERR_XNACK_RETRYCOUNT, "ERR Invalid RETRYCOUNT value, must be >= 0")                          \
+    E(ERR_XNACK_DELAY, "ERR Invalid DELAY value, must be >= 0 and not too far")                    \
     E(ERR_WORDED, "%s")                                                                            \
     E(ERR_POLICY_NAME,                                                                             \
       "ERR invalid policy name '%.*s': must be a key, or a prefix that ends with '*', of 1 to %d " \

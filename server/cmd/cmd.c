@@ -43,6 +43,13 @@ void cmd_add_all(struct commands *commands, const int64_t *longest_string)
         &other_servers_commands,
         &policy_commands,
         &zset_time_commands,
+        &stream_commands,
+        &stream_range_commands,
+        &stream_read_commands,
+        &stream_group_commands,
+        &stream_pending_commands,
+        &stream_claim_commands,
+        &stream_info_commands,
     };
     for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
         commands_add(commands, groups[i], (void *)(uintptr_t)longest_string);

@@ -78,6 +78,20 @@ extern const struct command_group zset_random_commands;
 extern const struct command_group geo_commands;
 /* GEOSEARCH GEORADIUS and their forms. */
 extern const struct command_group geo_search_commands;
+/* XADD XTRIM XDEL XDELEX XSETID. */
+extern const struct command_group stream_commands;
+/* XLEN XRANGE XREVRANGE. */
+extern const struct command_group stream_range_commands;
+/* XREAD XREADGROUP. */
+extern const struct command_group stream_read_commands;
+/* XGROUP. */
+extern const struct command_group stream_group_commands;
+/* XACK XACKDEL XNACK XPENDING. */
+extern const struct command_group stream_pending_commands;
+/* XCLAIM XAUTOCLAIM. */
+extern const struct command_group stream_claim_commands;
+/* XINFO. */
+extern const struct command_group stream_info_commands;
 /* REDE.PUSH and its forms; REDE.PULL LOOK UPDATE. */
 extern const struct command_group dehydrator_commands;
 /* REDE.POLL BPOLL XPOLL CLAIM XACK NACK RESCHEDULE. */

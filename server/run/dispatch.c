@@ -387,7 +387,11 @@ void dispatch_call(struct dispatch *dispatch, struct call *call)
 /* Blocks a call that found nothing and changed nothing. */
 static void block_caller(struct dispatch *dispatch, struct call *call)
 {
-    if (blocked_block(dispatch->blocked, call, call->block)) return;
+    struct call kept = *call;
+    if (call->block->argv != NULL) kept.argv = call->block->argv;
+    bool blocks = blocked_block(dispatch->blocked, &kept, call->block);
+    mem_free(call->block->argv);
+    if (blocks) return;
     dispatch->stats->errors++;
     fail(call, ERR_OOM);
 }

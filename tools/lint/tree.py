@@ -67,6 +67,7 @@ ROOMS = (
     ("server/cmd/zset", "sorted sets", "proto/base proto/resp server/call server/cmd server/cmd/member store/*"),
     ("server/cmd/geo", "geographic positions in sorted sets", "proto/base proto/resp server/call server/cmd store/*"),
     ("server/cmd/dehydrator", "dehydrators", "proto/base proto/resp server/call server/cmd store/*"),
+    ("server/cmd/stream", "streams and their groups", "proto/base proto/resp server/call server/cmd store/*"),
     ("server/cmd/key", "keys of any type, SORT, DUMP, POLICY",
      "proto/base proto/resp server/call server/cmd store/*"),
     ("server/script", "scripts in Lua, functions",

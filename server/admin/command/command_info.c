@@ -117,7 +117,7 @@ static void reply_find_keys(struct call *call, const struct key_spec *spec)
         begin_spec(call, "range", 3);
         reply_named_number(call, "lastkey", spec->last);
         reply_named_number(call, "keystep", spec->step);
-        reply_named_number(call, "limit", 0);
+        reply_named_number(call, "limit", spec->limit);
     } else {
         begin_spec(call, "keynum", 3);
         reply_named_number(call, "keynumidx", 0);

@@ -60,7 +60,7 @@ static bool is_common(const char *line, size_t len)
 
 static bool check_error(unsigned i, const struct resp_node *node)
 {
-    const uint8_t *errors = rows.refs[i].row->errors;
+    const uint16_t *errors = rows.refs[i].row->errors;
     bool declared = false;
     for (; errors != NULL && *errors != ERROR_COUNT; errors++) {
         if (!is_text(error_text(*errors), node->text, node->len)) continue;
@@ -135,7 +135,7 @@ static void report(void)
         const struct command *row = rows.refs[i].row;
         for (unsigned way = 0; row->replies != NULL && row->replies[way] != NULL; way++)
             if (!seen_reply[i][way]) printf("UNSEEN %s: %s\n", row->name, row->replies[way]);
-        for (const uint8_t *e = row->errors; e != NULL && *e != ERROR_COUNT; e++)
+        for (const uint16_t *e = row->errors; e != NULL && *e != ERROR_COUNT; e++)
             if (!seen_error[i][*e]) printf("UNSEEN %s: %s\n", row->name, error_text(*e));
     }
 }

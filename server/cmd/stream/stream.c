@@ -1,0 +1,333 @@
+/* stream: commands that add entries to a stream, or remove them: XADD, XTRIM, XDEL, XDELEX, XSETID.
+ */
+#include <string.h>
+
+#include "server/cmd/cmd.h"
+#include "server/cmd/stream/stream_trim.h"
+#include "store/txn/txn_stream.h"
+
+/* ---- XADD ------------------------------------------------------------------------------------ */
+
+#define ENTRY_MAX_BYTES ((size_t)1 << 30) /* of all names and values together, as in Redis */
+
+struct add {
+    bool no_stream;      /* NOMKSTREAM */
+    bool by_time;        /* "*" */
+    bool next_seq;       /* "ms-*" */
+    struct stream_id id; /* else */
+    struct trim trim;
+    int fields; /* the argument of the first name */
+};
+
+static bool is_star(struct bytes text)
+{
+    return text.len == 1 && text.data[0] == '*';
+}
+
+/* "*", "ms-*" or an ID. */
+static bool parse_new_id(struct call *call, int i, struct add *add)
+{
+    struct bytes text = call->argv[i];
+    add->by_time = is_star(text);
+    if (add->by_time) return true;
+    add->next_seq =
+        text.len > 2 && text.data[text.len - 2] == '-' && text.data[text.len - 1] == '*';
+    if (!add->next_seq) return arg_stream_id(call, i, 0, &add->id);
+    struct bytes time = bytes_of(text.data, text.len - 2);
+    bool ok = memchr(time.data, '-', time.len) == NULL && stream_id_parse(time, 0, &add->id);
+    if (!ok) fail(call, ERR_STREAM_ID);
+    return ok;
+}
+
+/* Options up to the ID, then names and values. */
+static bool parse_add(struct call *call, struct add *add)
+{
+    int i = 2;
+    bool known = true, found = false;
+    while (i < call->argc && !found) {
+        found = is_star(call->argv[i]);
+        if (!found && !trim_parse_option(call, &i, &add->trim, &known)) return false;
+        if (found || known) continue;
+        if (arg_is(call, i, "NOMKSTREAM")) {
+            add->no_stream = true;
+            i++;
+        } else {
+            found = true;
+        }
+    }
+    if (found && !parse_new_id(call, i, add)) return false;
+    if (!trim_check(call, &add->trim, false)) return false;
+    add->fields = i + 1;
+    int parts = call->argc - add->fields;
+    if (parts < 2 || parts % 2 == 1) {
+        fail_named(call, ERR_ARITY);
+        return false;
+    }
+    bool zero = !add->by_time && !add->next_seq && stream_id_equal(add->id, STREAM_ID_MIN);
+    if (zero) fail(call, ERR_XADD_ZERO);
+    return !zero;
+}
+
+/* The ID of the new entry after the last one; false: there is none. */
+static bool choose_id(const struct call *call, const struct add *add, struct stream_id last,
+                      struct stream_id *id)
+{
+    *id = add->id;
+    if (add->by_time) {
+        *id = (struct stream_id){ (uint64_t)call->txn->now, 0 };
+        if (id->ms > last.ms) return true;
+        *id = last;
+        return stream_id_up(id);
+    }
+    if (add->next_seq && id->ms == last.ms) {
+        id->seq = last.seq + 1;
+        return id->seq != 0;
+    }
+    return stream_id_before(last, *id);
+}
+
+static bool is_too_large(const struct call *call, int fields)
+{
+    size_t bytes = 0;
+    for (int i = fields; i < call->argc; i++)
+        bytes += call->argv[i].len;
+    return bytes > ENTRY_MAX_BYTES;
+}
+
+/* The new ID; false: an error was replied. */
+static bool check_add(struct call *call, const struct add *add, const struct entry *entry,
+                      struct stream_id *id)
+{
+    struct stream_id last = STREAM_ID_MIN;
+    enum error error = ERROR_COUNT;
+    if (entry != NULL) last = stream_marks(entry->object.stream).last;
+    if (stream_id_equal(last, STREAM_ID_MAX))
+        error = ERR_XADD_LAST;
+    else if (!choose_id(call, add, last, id))
+        error = ERR_XADD_SMALL;
+    else if (is_too_large(call, add->fields))
+        error = ERR_XADD_LARGE;
+    if (error != ERROR_COUNT) fail(call, error);
+    return error == ERROR_COUNT;
+}
+
+static void cmd_xadd(struct call *call)
+{
+    struct add add = { 0 };
+    struct entry *entry;
+    struct stream_id id;
+    if (!parse_add(call, &add)) return;
+    if (!find_typed(call, 1, TYPE_STREAM, &entry)) return;
+    if (entry == NULL && add.no_stream) {
+        resp_null(call->out);
+        return;
+    }
+    if (!check_add(call, &add, entry, &id)) return;
+    entry = entry_or_new(call, 1, entry, TYPE_STREAM);
+    txn_stream_append(call->txn, entry, id, &call->argv[add.fields],
+                      (size_t)(call->argc - add.fields));
+    trim_run(call, entry, &add.trim);
+    reply_stream_id(call->out, id);
+}
+
+/* ---- XTRIM ----------------------------------------------------------------------------------- */
+
+static void cmd_xtrim(struct call *call)
+{
+    struct trim trim = { 0 };
+    struct entry *entry;
+    for (int i = 2; i < call->argc;) {
+        bool known;
+        if (!trim_parse_option(call, &i, &trim, &known)) return;
+        if (known) continue;
+        fail(call, ERR_SYNTAX);
+        return;
+    }
+    if (!trim_check(call, &trim, true)) return;
+    if (!find_typed(call, 1, TYPE_STREAM, &entry)) return;
+    resp_integer(call->out, entry == NULL ? 0 : (int64_t)trim_run(call, entry, &trim));
+}
+
+/* ---- XDEL, XDELEX ---------------------------------------------------------------------------- */
+
+static void cmd_xdel(struct call *call)
+{
+    struct entry *entry;
+    int64_t removed = 0;
+    if (!find_typed(call, 1, TYPE_STREAM, &entry)) return;
+    if (entry != NULL && !arg_stream_ids(call, 2)) return;
+    for (int i = 2; entry != NULL && i < call->argc; i++)
+        removed += txn_stream_remove(call->txn, entry, stream_id_of(call, i));
+    resp_integer(call->out, removed);
+}
+
+enum { NOT_THERE = -1, REMOVED = 1, STILL_REFERENCED = 2 }; /* replies of XDELEX */
+
+static int drop_unless_referenced(struct call *call, struct entry *entry, struct stream_id id,
+                                  enum refs refs)
+{
+    const struct stream *stream = entry->object.stream;
+    if (!stream_has(stream, id)) return NOT_THERE;
+    if (refs == REFS_ACKED && stream_is_referenced(stream, id)) return STILL_REFERENCED;
+    stream_drop_entry(call, entry, id, refs);
+    return REMOVED;
+}
+
+static void cmd_xdelex(struct call *call)
+{
+    struct entry *entry;
+    enum refs refs = REFS_KEEP;
+    int first;
+    int ids = arg_refs(call, 2, &refs) ? 3 : 2;
+    if (!arg_counted_ids(call, ids, &first)) return;
+    if (!find_typed(call, 1, TYPE_STREAM, &entry)) return;
+    resp_array(call->out, (size_t)(call->argc - first));
+    for (int i = first; i < call->argc; i++) {
+        struct stream_id id = stream_id_of(call, i);
+        resp_integer(call->out,
+                     entry == NULL ? NOT_THERE : drop_unless_referenced(call, entry, id, refs));
+    }
+}
+
+/* ---- XSETID ---------------------------------------------------------------------------------- */
+
+struct set_id {
+    struct stream_id last, max_deleted; /* max_deleted 0-0: not given */
+    int64_t added;                      /* -1: not given */
+};
+
+/* [ENTRIESADDED n] [MAXDELETEDID id] from argument 3 on */
+static bool parse_set_id(struct call *call, struct set_id *set)
+{
+    *set = (struct set_id){ .added = -1 };
+    if (!arg_stream_id(call, 2, 0, &set->last)) return false;
+    for (int i = 3; i < call->argc; i += 2) {
+        enum error error = ERROR_COUNT;
+        if (i + 1 < call->argc && arg_is(call, i, "ENTRIESADDED")) {
+            if (!arg_int64(call, i + 1, &set->added)) return false;
+            if (set->added < 0) error = ERR_XSETID_NEGATIVE;
+        } else if (i + 1 < call->argc && arg_is(call, i, "MAXDELETEDID")) {
+            if (!arg_stream_id(call, i + 1, 0, &set->max_deleted)) return false;
+            if (stream_id_before(set->last, set->max_deleted)) error = ERR_XSETID_DELETED;
+        } else {
+            error = ERR_SYNTAX;
+        }
+        if (error == ERROR_COUNT) continue;
+        fail(call, error);
+        return false;
+    }
+    return true;
+}
+
+static enum error check_set_id(const struct stream *stream, const struct set_id *set)
+{
+    struct stream_id top;
+    if (!stream_final(stream, &top)) return ERROR_COUNT;
+    if (stream_id_before(set->last, top)) return ERR_XSETID_SMALL;
+    if (set->added != -1 && stream_count(stream) > (uint64_t)set->added) return ERR_XSETID_ADDED;
+    return ERROR_COUNT;
+}
+
+static void cmd_xsetid(struct call *call)
+{
+    struct set_id set;
+    struct entry *entry;
+    if (!parse_set_id(call, &set)) return;
+    if (!find_typed(call, 1, TYPE_STREAM, &entry)) return;
+    enum error error = entry == NULL ? ERR_NO_KEY : check_set_id(entry->object.stream, &set);
+    if (error != ERROR_COUNT) {
+        fail(call, error);
+        return;
+    }
+    struct stream_marks marks = stream_marks(entry->object.stream);
+    marks.last = set.last;
+    if (set.added != -1) marks.added = (uint64_t)set.added;
+    if (!stream_id_equal(set.max_deleted, STREAM_ID_MIN)) marks.max_deleted = set.max_deleted;
+    txn_stream_set_marks(call->txn, entry, &marks);
+    reply_ok(call);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+#define TRIM_ERRORS                                                                                \
+    ERR_TRIM_BOTH, ERR_TRIM_MAXLEN, ERR_TRIM_LIMIT, ERR_TRIM_LIMIT_ALONE, ERR_TRIM_LIMIT_EXACT,    \
+        ERR_STREAM_ID, ERR_NOT_INTEGER, ERR_SYNTAX
+
+static const struct command rows[] = {
+    { .name = "XADD",
+      .run = cmd_xadd,
+      .arity = -5,
+      .flags = WRITE | GROWS | FAST,
+      .keys = KEY_FIRST,
+      .key_flags = KEY_RW | KEY_UPDATE,
+      .tips = "nondeterministic_output",
+      .group = "stream",
+      .since = "5.0.0",
+      .replies =
+          REPLIES("bulk: the ID of the new entry", "null: NOMKSTREAM, and there is no such key"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_ARITY, TRIM_ERRORS, ERR_XADD_ZERO, ERR_XADD_SMALL,
+                       ERR_XADD_LAST, ERR_XADD_LARGE),
+      .complexity = "O(1), and O(N) where N is the number of entries that are trimmed.",
+      .syntax = "key [NOMKSTREAM] [KEEPREF | DELREF | ACKED] "
+                "[<MAXLEN | MINID> [= | ~] threshold [LIMIT count]] <* | id> field value "
+                "[field value ...]",
+      .summary = "Adds an entry to a stream, and can trim the stream." },
+    { .name = "XTRIM",
+      .run = cmd_xtrim,
+      .arity = -4,
+      .flags = WRITE,
+      .keys = KEY_FIRST,
+      .key_flags = KEY_RW | KEY_DELETE,
+      .tips = "nondeterministic_output",
+      .group = "stream",
+      .since = "5.0.0",
+      .replies = REPLIES("integer: the number of entries removed"),
+      .errors = ERRORS(ERR_WRONGTYPE, TRIM_ERRORS, ERR_TRIM_NONE),
+      .complexity = "O(log(N)+M) where N is the number of entries and M the number removed.",
+      .syntax = "key <MAXLEN | MINID> [= | ~] threshold [LIMIT count] [KEEPREF | DELREF | ACKED]",
+      .summary = "Removes the oldest entries of a stream, down to a number or up to an ID." },
+    { .name = "XDEL",
+      .run = cmd_xdel,
+      .arity = -3,
+      .flags = WRITE | FAST,
+      .keys = KEY_FIRST,
+      .key_flags = KEY_RW | KEY_DELETE,
+      .group = "stream",
+      .since = "5.0.0",
+      .replies = REPLIES("integer: the number of entries removed"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_STREAM_ID),
+      .complexity = "O(log(N)) for each ID, where N is the number of entries.",
+      .syntax = "key id [id ...]",
+      .summary = "Removes entries from a stream. The pending lists of groups keep their IDs." },
+    { .name = "XDELEX",
+      .run = cmd_xdelex,
+      .arity = -5,
+      .flags = WRITE | FAST,
+      .keys = KEY_FIRST,
+      .key_flags = KEY_RW | KEY_DELETE,
+      .group = "stream",
+      .since = "8.2.0",
+      .replies = REPLIES("[integer ...]: for each ID 1 if the entry was removed, -1 if there is "
+                         "none, 2 if a group still needs it (ACKED)"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_STREAM_ID, ERR_IDS_NUMBER, ERR_IDS_COUNT),
+      .complexity = "O(log(N)) for each ID and group, where N is the number of entries.",
+      .syntax = "key [KEEPREF | DELREF | ACKED] IDS numids id [id ...]",
+      .summary = "Removes entries from a stream, and on request from the pending lists of all "
+                 "groups, or only entries that no group needs any more." },
+    { .name = "XSETID",
+      .run = cmd_xsetid,
+      .arity = -3,
+      .flags = WRITE | GROWS | FAST,
+      .keys = KEY_FIRST,
+      .key_flags = KEY_RW | KEY_UPDATE,
+      .group = "stream",
+      .since = "5.0.0",
+      .replies = REPLIES("OK: the last ID was set"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NO_KEY, ERR_STREAM_ID, ERR_NOT_INTEGER,
+                       ERR_XSETID_NEGATIVE, ERR_XSETID_DELETED, ERR_XSETID_SMALL, ERR_XSETID_ADDED),
+      .complexity = "O(1)",
+      .syntax = "key last-id [ENTRIESADDED entries-added] [MAXDELETEDID max-deleted-id]",
+      .summary = "Sets the last ID of a stream, after which new entries come." },
+};
+
+const struct command_group stream_commands = COMMAND_GROUP(rows);

@@ -1,0 +1,72 @@
+/* stream_args: parses IDs and intervals, finds streams and groups, and replies entries, for the
+ * commands of streams. A function that returns false has replied the error. */
+#ifndef SERVER_CMD_STREAM_STREAM_ARGS_H
+#define SERVER_CMD_STREAM_STREAM_ARGS_H
+
+#include "server/call/args.h"
+#include "store/type/stream.h"
+#include "store/type/stream_group.h"
+
+/* ---- IDs ---- */
+
+/* Parses "ms" or "ms-seq"; without "-seq" the sequence number is `seq`. No reply. */
+bool stream_id_parse(struct bytes text, uint64_t seq, struct stream_id *id);
+/* The same for argument i. */
+bool arg_stream_id(struct call *call, int i, uint64_t seq, struct stream_id *id);
+/* The same, or "-" or "+". */
+bool arg_stream_id_or_end(struct call *call, int i, struct stream_id *id);
+/* Are the arguments from i to the last all IDs? */
+bool arg_stream_ids(struct call *call, int i);
+/* The ID at argument i, which was parsed before. */
+struct stream_id stream_id_of(const struct call *call, int i);
+
+/* An interval of IDs, both ends included. */
+struct id_range {
+    struct stream_id from, to;
+};
+/* Arguments `first` and `last`: each "-", "+", an ID, or "(" and an ID, which is not included. */
+bool arg_id_range(struct call *call, int first, int last, struct id_range *range);
+/* The first end alone. */
+bool arg_id_from(struct call *call, int i, struct stream_id *from);
+
+/* IDS numids id [id ...] at argument i, and nothing behind it. *first: the first ID. */
+bool arg_counted_ids(struct call *call, int i, int *first);
+
+/* What becomes of references in groups when an entry is removed. */
+enum refs { REFS_KEEP, REFS_DELETE, REFS_ACKED };
+/* KEEPREF, DELREF or ACKED at argument i; false: another word; no reply. */
+bool arg_refs(const struct call *call, int i, enum refs *refs);
+
+/* ---- streams and groups ---- */
+
+/* The stream of argument 1 and the group of argument 2. An entry of another type is WRONGTYPE;
+ * group NULL: there is no such key or group; no reply. */
+struct group_place {
+    struct entry *entry;
+    struct stream_group *group;
+};
+bool find_group(struct call *call, struct group_place *place);
+/* The same, but an absent group is an error. */
+bool need_group(struct call *call, struct group_place *place);
+
+/* The consumer of this name, made if it is new; notes that it was seen. */
+struct stream_consumer *consumer_or_new(struct call *call, const struct group_place *place,
+                                        struct bytes name);
+
+/* Entries of streams that expired are hidden while clients are paused: the first ID that is
+ * alive. */
+struct stream_id stream_first_alive(const struct call *call, const struct stream *stream);
+
+/* ---- replies ---- */
+
+enum { STREAM_ID_CHARS = 41 };
+
+size_t stream_id_print(char *to, struct stream_id id); /* room for STREAM_ID_CHARS */
+void reply_stream_id(struct resp_writer *out, struct stream_id id);
+void reply_fields(struct resp_writer *out, struct stream_entry *entry);       /* [name value ...] */
+void reply_stream_entry(struct resp_writer *out, struct stream_entry *entry); /* [id, fields] */
+/* The entry with this ID; false, and no reply: there is none. */
+bool find_stream_entry(const struct stream *stream, struct stream_id id,
+                       struct stream_entry *entry);
+
+#endif

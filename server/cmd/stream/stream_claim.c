@@ -1,0 +1,270 @@
+/* stream_claim: XCLAIM and XAUTOCLAIM, which give pending entries to another consumer. */
+#include "proto/base/number.h"
+#include "server/cmd/cmd.h"
+#include "server/cmd/stream/stream_delivery.h"
+#include "store/txn/txn_stream.h"
+
+struct claim {
+    struct group_place place;
+    struct stream_consumer *consumer; /* NULL: none was claimed yet */
+    int64_t idle;
+    bool force, just_id;
+    msec at;            /* IDLE, TIME: when it counts as delivered */
+    int64_t deliveries; /* RETRYCOUNT; -1: one more than before, the same with JUSTID */
+    struct stream_id last;
+    int ids; /* the argument behind the last ID */
+};
+
+/* ---- claiming one entry ---------------------------------------------------------------------- */
+
+static void reply_claimed(struct resp_writer *out, const struct claim *claim,
+                          struct stream_entry *entry)
+{
+    if (claim->just_id)
+        reply_stream_id(out, entry->id);
+    else
+        reply_stream_entry(out, entry);
+}
+
+/* Replies the entry and puts it down to the consumer of argument 3. */
+static void take(struct call *call, struct claim *claim, struct pending *pending,
+                 struct stream_entry *entry, struct resp_writer *out)
+{
+    if (claim->consumer == NULL)
+        claim->consumer = consumer_or_new(call, &claim->place, call->argv[3]);
+    reply_claimed(out, claim, entry);
+    pending->consumer = claim->consumer;
+    pending->at = claim->at;
+    if (claim->deliveries >= 0)
+        pending->deliveries = (uint64_t)claim->deliveries;
+    else if (!claim->just_id)
+        pending->deliveries = count_delivery(pending->deliveries);
+    txn_pending_put(call->txn, claim->place.entry, claim->place.group, pending);
+}
+
+static bool parse_idle(struct call *call, const char *name, int64_t *idle)
+{
+    if (!number_parse_int64(call->argv[4].data, call->argv[4].len, idle)) {
+        failf(call, ERR_CLAIM_MIN_IDLE, name);
+        return false;
+    }
+    if (*idle < 0) *idle = 0;
+    return true;
+}
+
+/* ---- XCLAIM ---------------------------------------------------------------------------------- */
+
+static bool parse_number(struct call *call, int i, int64_t *value)
+{
+    if (number_parse_int64(call->argv[i].data, call->argv[i].len, value)) return true;
+    const char *name = arg_is(call, i - 1, "IDLE")   ? "IDLE"
+                       : arg_is(call, i - 1, "TIME") ? "TIME"
+                                                     : "RETRYCOUNT";
+    failf(call, ERR_XCLAIM_OPTION, name);
+    return false;
+}
+
+/* One option at *i, which is set to its last argument. */
+static bool parse_claim_option(struct call *call, int *i, struct claim *claim)
+{
+    bool valued = *i + 1 < call->argc;
+    if (valued && arg_is(call, *i, "IDLE")) {
+        if (!parse_number(call, ++*i, &claim->at)) return false;
+        claim->at = (msec)((uint64_t)call->txn->now - (uint64_t)claim->at);
+        return true;
+    }
+    if (valued && arg_is(call, *i, "TIME")) return parse_number(call, ++*i, &claim->at);
+    if (valued && arg_is(call, *i, "RETRYCOUNT"))
+        return parse_number(call, ++*i, &claim->deliveries);
+    if (valued && arg_is(call, *i, "LASTID")) return arg_stream_id(call, ++*i, 0, &claim->last);
+    if (arg_is(call, *i, "FORCE")) return claim->force = true;
+    if (arg_is(call, *i, "JUSTID")) return claim->just_id = true;
+    failf(call, ERR_STREAM_OPTION, "XCLAIM", arg_width(call, *i), call->argv[*i].data);
+    return false;
+}
+
+/* A time in the future counts as now, because the clocks of clients differ. */
+static bool parse_claim(struct call *call, struct claim *claim)
+{
+    struct stream_id id;
+    claim->at = -1;
+    claim->deliveries = -1;
+    if (!parse_idle(call, "XCLAIM", &claim->idle)) return false;
+    claim->ids = 5;
+    while (claim->ids < call->argc && stream_id_parse(call->argv[claim->ids], 0, &id))
+        claim->ids++;
+    for (int i = claim->ids; i < call->argc; i++)
+        if (!parse_claim_option(call, &i, claim)) return false;
+    if (claim->at < 0 || claim->at > call->txn->now) claim->at = call->txn->now;
+    return true;
+}
+
+/* False: it is not claimed. A pending ID whose entry is gone is removed. */
+static bool claim_id(struct call *call, struct claim *claim, struct stream_id id,
+                     struct resp_writer *out)
+{
+    const struct group_place *place = &claim->place;
+    struct pending pending = { .id = id, .deliveries = 1 };
+    struct stream_entry entry;
+    bool found = pending_find(place->group, id, &pending);
+    if (!find_stream_entry(place->entry->object.stream, id, &entry)) {
+        if (found) txn_pending_remove(call->txn, place->entry, place->group, id);
+        return false;
+    }
+    if (found ? !is_claimable(call, &pending, claim->idle) : !claim->force) return false;
+    take(call, claim, &pending, &entry, out);
+    return true;
+}
+
+static void move_last(struct call *call, const struct claim *claim)
+{
+    struct group_position position = group_position(claim->place.group);
+    if (!stream_id_before(position.last, claim->last)) return;
+    position.last = claim->last;
+    txn_group_set_position(call->txn, claim->place.entry, claim->place.group, &position,
+                           EVENT_NONE);
+}
+
+static void cmd_xclaim(struct call *call)
+{
+    struct claim claim = { 0 };
+    struct outbuf aside;
+    size_t count = 0;
+    if (!need_group(call, &claim.place)) return;
+    if (!parse_claim(call, &claim)) return;
+    move_last(call, &claim);
+    outbuf_init(&aside);
+    struct resp_writer out = resp_aside(call->out, &aside);
+    for (int i = 5; i < claim.ids; i++)
+        count += claim_id(call, &claim, stream_id_of(call, i), &out);
+    resp_array(call->out, count);
+    resp_splice(call->out, &aside);
+}
+
+/* ---- XAUTOCLAIM ------------------------------------------------------------------------------ */
+
+enum { AUTO_COUNT = 100, LOOKS_PER_COUNT = 10 };
+#define AUTO_COUNT_MAX (INT64_MAX / 16)
+
+struct auto_claim {
+    struct claim claim;
+    struct stream_id from;
+    int64_t count;
+    struct resp_writer claimed_out, gone_out;
+    struct outbuf claimed_aside, gone_aside;
+    size_t claimed, gone;
+};
+
+/* [COUNT count] [JUSTID] from argument 6 on */
+static bool parse_auto_claim(struct call *call, struct auto_claim *all)
+{
+    all->count = AUTO_COUNT;
+    if (!parse_idle(call, "XAUTOCLAIM", &all->claim.idle)) return false;
+    if (!arg_id_from(call, 5, &all->from)) return false;
+    for (int i = 6; i < call->argc; i++) {
+        if (i + 1 < call->argc && arg_is(call, i, "COUNT")) {
+            if (!arg_range(call, ++i, 1, AUTO_COUNT_MAX, &all->count, ERR_XAUTOCLAIM_COUNT))
+                return false;
+        } else if (arg_is(call, i, "JUSTID")) {
+            all->claim.just_id = true;
+        } else {
+            fail(call, ERR_SYNTAX);
+            return false;
+        }
+    }
+    all->claim.at = call->txn->now;
+    all->claim.deliveries = -1;
+    return true;
+}
+
+/* Returns how much of COUNT it used up. */
+static int auto_claim_one(struct call *call, struct auto_claim *all, struct pending *pending)
+{
+    struct claim *claim = &all->claim;
+    const struct group_place *place = &claim->place;
+    struct stream_entry entry;
+    if (!find_stream_entry(place->entry->object.stream, pending->id, &entry)) {
+        reply_stream_id(&all->gone_out, pending->id);
+        txn_pending_remove(call->txn, place->entry, place->group, pending->id);
+        all->gone++;
+        return 1;
+    }
+    if (!is_claimable(call, pending, claim->idle)) return 0;
+    take(call, claim, pending, &entry, &all->claimed_out);
+    all->claimed++;
+    return 1;
+}
+
+/* Looks at ten times as many entries as it may claim, as in Redis. Returns the ID to go on with. */
+static struct stream_id auto_claim_all(struct call *call, struct auto_claim *all)
+{
+    struct pending_filter filter = { .from = all->from, .to = STREAM_ID_MAX };
+    struct pending pending;
+    int64_t looks = all->count * LOOKS_PER_COUNT, left = all->count;
+    for (; pending_next(all->claim.place.group, &filter, &pending); looks--) {
+        if (looks == 0 || left == 0) return pending.id;
+        left -= auto_claim_one(call, all, &pending);
+        filter.from = pending.id;
+        if (!stream_id_up(&filter.from)) break;
+    }
+    return STREAM_ID_MIN;
+}
+
+static void cmd_xautoclaim(struct call *call)
+{
+    struct auto_claim all = { 0 };
+    if (!parse_auto_claim(call, &all)) return;
+    if (!need_group(call, &all.claim.place)) return;
+    outbuf_init(&all.claimed_aside);
+    outbuf_init(&all.gone_aside);
+    all.claimed_out = resp_aside(call->out, &all.claimed_aside);
+    all.gone_out = resp_aside(call->out, &all.gone_aside);
+    struct stream_id next = auto_claim_all(call, &all);
+    resp_array(call->out, 3);
+    reply_stream_id(call->out, next);
+    resp_array(call->out, all.claimed);
+    resp_splice(call->out, &all.claimed_aside);
+    resp_array(call->out, all.gone);
+    resp_splice(call->out, &all.gone_aside);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static const struct command rows[] = {
+    { .name = "XCLAIM",
+      .run = cmd_xclaim,
+      .arity = -6,
+      .flags = WRITE | FAST,
+      .keys = KEY_FIRST,
+      .key_flags = KEY_RW | KEY_UPDATE,
+      .tips = "nondeterministic_output",
+      .group = "stream",
+      .since = "5.0.0",
+      .replies = REPLIES("[[bulk [bulk ...]] ...]: the claimed entries",
+                         "[bulk ...]: their IDs, with JUSTID"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_NOGROUP, ERR_STREAM_ID, ERR_CLAIM_MIN_IDLE,
+                       ERR_XCLAIM_OPTION, ERR_STREAM_OPTION),
+      .complexity = "O(log(N)) for each ID, where N is the number of pending entries.",
+      .syntax = "key group consumer min-idle-time id [id ...] [IDLE ms] "
+                "[TIME unix-time-milliseconds] [RETRYCOUNT count] [FORCE] [JUSTID] [LASTID lastid]",
+      .summary = "Gives pending entries to a consumer, if they were idle for long enough." },
+    { .name = "XAUTOCLAIM",
+      .run = cmd_xautoclaim,
+      .arity = -6,
+      .flags = WRITE | FAST,
+      .keys = KEY_FIRST,
+      .key_flags = KEY_RW | KEY_DELETE,
+      .tips = "nondeterministic_output",
+      .group = "stream",
+      .since = "6.2.0",
+      .replies = REPLIES("[bulk [any ...] [bulk ...]]: the ID to start with next time, or 0-0 at "
+                         "the end; the claimed entries, or their IDs; IDs whose entries are gone"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOGROUP, ERR_STREAM_ID, ERR_CLAIM_MIN_IDLE,
+                       ERR_INTERVAL_START, ERR_XAUTOCLAIM_COUNT),
+      .complexity = "O(M*log(N)) where N is the number of pending entries and M the count.",
+      .syntax = "key group consumer min-idle-time start [COUNT count] [JUSTID]",
+      .summary = "Gives pending entries that were idle for long enough to a consumer, from an ID "
+                 "on." },
+};
+
+const struct command_group stream_claim_commands = COMMAND_GROUP(rows);

@@ -1,0 +1,172 @@
+/* stream_delivery: see stream_delivery.h. */
+#include "server/cmd/stream/stream_delivery.h"
+
+#include "server/cmd/stream/stream_progress.h"
+#include "store/txn/txn_stream.h"
+
+uint64_t count_delivery(uint64_t deliveries)
+{
+    return deliveries < INT64_MAX ? deliveries + 1 : INT64_MAX;
+}
+
+/* ---- new entries ----------------------------------------------------------------------------- */
+
+static void reply_delivered(const struct delivery *delivery, struct resp_writer *out,
+                            struct stream_entry *entry, int64_t idle, uint64_t deliveries)
+{
+    resp_array(out, delivery->with_counts ? 4 : 2);
+    reply_stream_id(out, entry->id);
+    reply_fields(out, entry);
+    if (!delivery->with_counts) return;
+    resp_integer(out, idle);
+    resp_integer(out, (int64_t)deliveries);
+}
+
+void deliver_new(struct call *call, const struct delivery *delivery, struct stream_id after,
+                 size_t count)
+{
+    const struct group_place *place = &delivery->place;
+    const struct stream *stream = place->entry->object.stream;
+    struct group_position position = group_position(place->group);
+    struct stream_walk walk;
+    struct stream_entry entry;
+    struct pending pending = { .consumer = delivery->consumer,
+                               .at = call->txn->now,
+                               .deliveries = 1 };
+    if (count == 0 || !stream_id_up(&after)) return;
+    stream_walk_up(&walk, stream, after);
+    while (count-- > 0 && stream_walk_next(&walk, &entry)) {
+        pending.id = entry.id;
+        if (stream_id_before(position.last, entry.id))
+            stream_progress_to(stream, &position, entry.id);
+        reply_delivered(delivery, call->out, &entry, 0, 0);
+        if (!delivery->no_ack) txn_pending_put(call->txn, place->entry, place->group, &pending);
+    }
+    txn_group_set_position(call->txn, place->entry, place->group, &position, EVENT_NONE);
+}
+
+/* ---- entries that the consumer has ----------------------------------------------------------- */
+
+/* The number of its pending entries from `from` on, at most `count`. */
+static size_t count_history(const struct delivery *delivery, struct pending_filter filter,
+                            size_t count)
+{
+    struct pending pending;
+    size_t found = 0;
+    while (found < count && pending_next(delivery->place.group, &filter, &pending)) {
+        found++;
+        filter.from = pending.id;
+        if (!stream_id_up(&filter.from)) break;
+    }
+    return found;
+}
+
+static void deliver_again(struct call *call, const struct delivery *delivery,
+                          struct pending *pending)
+{
+    const struct group_place *place = &delivery->place;
+    struct stream_entry entry;
+    resp_array(call->out, 2);
+    reply_stream_id(call->out, pending->id);
+    if (!find_stream_entry(place->entry->object.stream, pending->id, &entry)) {
+        resp_null_array(call->out);
+        return;
+    }
+    reply_fields(call->out, &entry);
+    pending->at = call->txn->now;
+    pending->deliveries = count_delivery(pending->deliveries);
+    txn_pending_put(call->txn, place->entry, place->group, pending);
+}
+
+void deliver_history(struct call *call, const struct delivery *delivery, struct stream_id after,
+                     size_t count)
+{
+    struct pending_filter filter = { .from = after,
+                                     .to = STREAM_ID_MAX,
+                                     .consumer = delivery->consumer };
+    struct pending pending;
+    bool more = stream_id_up(&filter.from);
+    size_t left = !more ? 0
+                  : count < consumer_pending(delivery->consumer)
+                      ? count
+                      : consumer_pending(delivery->consumer);
+    left = count_history(delivery, filter, left);
+    resp_array(call->out, left);
+    for (; left > 0 && pending_next(delivery->place.group, &filter, &pending); left--) {
+        deliver_again(call, delivery, &pending);
+        filter.from = pending.id;
+        stream_id_up(&filter.from);
+    }
+}
+
+/* ---- entries that others had ----------------------------------------------------------------- */
+
+struct pending_filter claim_filter(const struct call *call, msec idle)
+{
+    msec now = call->txn->now;
+    return (struct pending_filter){
+        .to = STREAM_ID_MAX,
+        .by_time = true,
+        .until = idle > now ? -1 : now - idle,
+        .until_released = now,
+    };
+}
+
+bool has_claims(const struct call *call, const struct stream_group *group, msec idle)
+{
+    struct pending_filter filter = claim_filter(call, idle);
+    return group_first_delivered(group) <= filter.until ||
+           group_first_released(group) <= filter.until_released;
+}
+
+msec next_claim(const struct stream_group *group, msec idle)
+{
+    msec delivered = group_first_delivered(group), released = group_first_released(group), at;
+    if (delivered == NEVER || !instant_after(delivered, idle, &at)) at = NEVER;
+    return at < released ? at : released;
+}
+
+int64_t pending_idle(const struct call *call, const struct pending *pending)
+{
+    if (pending->consumer == NULL) return -1;
+    return pending->at < call->txn->now ? call->txn->now - pending->at : 0;
+}
+
+bool is_claimable(const struct call *call, const struct pending *pending, msec idle)
+{
+    if (pending->consumer == NULL) return pending->at <= call->txn->now;
+    return idle <= 0 || call->txn->now - pending->at >= idle;
+}
+
+/* False: the entry is gone, so that the reference is removed. */
+static bool claim_one(struct call *call, const struct delivery *delivery, struct resp_writer *out,
+                      struct pending *pending)
+{
+    const struct group_place *place = &delivery->place;
+    struct stream_entry entry;
+    if (!find_stream_entry(place->entry->object.stream, pending->id, &entry)) {
+        txn_pending_remove(call->txn, place->entry, place->group, pending->id);
+        return false;
+    }
+    reply_delivered(delivery, out, &entry, pending_idle(call, pending), pending->deliveries);
+    pending->consumer = delivery->consumer;
+    pending->at = call->txn->now;
+    pending->deliveries = count_delivery(pending->deliveries);
+    txn_pending_put(call->txn, place->entry, place->group, pending);
+    return true;
+}
+
+size_t deliver_claims(struct call *call, const struct delivery *delivery, struct resp_writer *out,
+                      msec idle, size_t count)
+{
+    struct pending_filter filter = claim_filter(call, idle);
+    struct pending pending;
+    size_t claimed = 0;
+    bool more = true;
+    while (more && claimed < count && pending_next(delivery->place.group, &filter, &pending)) {
+        filter.from = pending.id;
+        more = stream_id_up(&filter.from);
+        claimed += claim_one(call, delivery, out, &pending);
+    }
+    return claimed;
+}

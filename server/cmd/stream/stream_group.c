@@ -1,0 +1,264 @@
+/* stream_group: XGROUP, which makes and removes the groups of a stream and their consumers. */
+#include "server/cmd/cmd.h"
+#include "server/cmd/stream/stream_args.h"
+#include "store/txn/txn_stream.h"
+
+/* ---- arguments ------------------------------------------------------------------------------- */
+
+struct place_options {
+    bool make_stream;
+    int64_t read; /* ENTRIESREAD, or GROUP_READ_UNKNOWN */
+};
+
+static bool refuse_subcommand(struct call *call)
+{
+    failf(call, ERR_SUBCOMMAND_OR_ARITY, arg_width(call, 1), call->argv[1].data, "XGROUP");
+    return false;
+}
+
+/* [MKSTREAM] [ENTRIESREAD n] from argument 5 on; MKSTREAM only for CREATE. */
+static bool parse_options(struct call *call, bool creates, struct place_options *options)
+{
+    *options = (struct place_options){ .read = GROUP_READ_UNKNOWN };
+    for (int i = 5; i < call->argc; i++) {
+        if (creates && arg_is(call, i, "MKSTREAM")) {
+            options->make_stream = true;
+        } else if (arg_is(call, i, "ENTRIESREAD") && i + 1 < call->argc) {
+            if (!arg_int64(call, ++i, &options->read)) return false;
+            if (options->read >= GROUP_READ_UNKNOWN) continue;
+            fail(call, ERR_ENTRIESREAD);
+            return false;
+        } else {
+            return refuse_subcommand(call);
+        }
+    }
+    return true;
+}
+
+/* Finds the stream of argument 2 and the group of argument 3. The stream has to exist. */
+static bool find_place(struct call *call, struct group_place *place)
+{
+    place->group = NULL;
+    if (!find_typed(call, 2, TYPE_STREAM, &place->entry)) return false;
+    if (place->entry == NULL) {
+        fail(call, ERR_XGROUP_KEY);
+        return false;
+    }
+    place->group = group_find(stream_groups(place->entry->object.stream), call->argv[3]);
+    return true;
+}
+
+/* The group has to exist, too. */
+static bool need_place(struct call *call, struct group_place *place)
+{
+    if (!find_place(call, place)) return false;
+    if (place->group != NULL) return true;
+    failf(call, ERR_NOGROUP_KEY, arg_width(call, 3), call->argv[3].data, arg_width(call, 2),
+          call->argv[2].data);
+    return false;
+}
+
+/* An ID, or "$": the last one of the stream, which may be missing. */
+static bool is_last(const struct call *call, int i)
+{
+    return call->argv[i].len == 1 && call->argv[i].data[0] == '$';
+}
+
+static struct stream_id last_id(const struct entry *entry)
+{
+    return entry != NULL ? stream_marks(entry->object.stream).last : STREAM_ID_MIN;
+}
+
+/* ---- commands -------------------------------------------------------------------------------- */
+
+enum { CREATE_ARGS_MAX = 8, SETID_ARGS = 5, SETID_ARGS_MAX = 7 };
+
+static void cmd_xgroup_create(struct call *call)
+{
+    struct place_options options;
+    struct group_place place = { 0 };
+    struct group_position position;
+    if (!parse_options(call, true, &options)) return;
+    if (!options.make_stream && !find_place(call, &place)) return;
+    if (options.make_stream && !find_typed(call, 2, TYPE_STREAM, &place.entry)) return;
+    if (call->argc > CREATE_ARGS_MAX) {
+        refuse_subcommand(call);
+        return;
+    }
+    position = (struct group_position){ last_id(place.entry), options.read };
+    if (!is_last(call, 4) && !arg_stream_id(call, 4, 0, &position.last)) return;
+    struct entry *entry = entry_or_new(call, 2, place.entry, TYPE_STREAM);
+    if (group_find(stream_groups(entry->object.stream), call->argv[3]) != NULL) {
+        fail(call, ERR_BUSYGROUP);
+        return;
+    }
+    txn_group_add(call->txn, entry, call->argv[3], &position);
+    reply_ok(call);
+}
+
+static void cmd_xgroup_setid(struct call *call)
+{
+    struct place_options options;
+    struct group_place place;
+    struct group_position position;
+    if (!parse_options(call, false, &options)) return;
+    if (!need_place(call, &place)) return;
+    if (call->argc != SETID_ARGS && call->argc != SETID_ARGS_MAX) {
+        refuse_subcommand(call);
+        return;
+    }
+    position = (struct group_position){ last_id(place.entry), options.read };
+    if (!is_last(call, 4) && !arg_stream_id_or_end(call, 4, &position.last)) return;
+    txn_group_set_position(call->txn, place.entry, place.group, &position, EVENT_XGROUP_SETID);
+    reply_ok(call);
+}
+
+static void cmd_xgroup_destroy(struct call *call)
+{
+    struct group_place place;
+    if (!find_place(call, &place)) return;
+    if (place.group != NULL) txn_group_remove(call->txn, place.entry, place.group);
+    resp_integer(call->out, place.group != NULL);
+}
+
+static void cmd_xgroup_createconsumer(struct call *call)
+{
+    struct group_place place;
+    if (!need_place(call, &place)) return;
+    bool is_new = consumer_find(place.group, call->argv[4]) == NULL;
+    if (is_new) txn_consumer_add(call->txn, place.entry, place.group, call->argv[4]);
+    resp_integer(call->out, is_new);
+}
+
+static void cmd_xgroup_delconsumer(struct call *call)
+{
+    struct group_place place;
+    if (!need_place(call, &place)) return;
+    struct stream_consumer *consumer = consumer_find(place.group, call->argv[4]);
+    resp_integer(call->out, consumer == NULL ? 0 : (int64_t)consumer_pending(consumer));
+    if (consumer != NULL) txn_consumer_remove(call->txn, place.entry, place.group, consumer);
+}
+
+static void cmd_xgroup_help(struct call *call)
+{
+    static const char *const lines[] = {
+        "XGROUP <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+        "CREATE <key> <group> <id|$> [MKSTREAM] [ENTRIESREAD <n>]",
+        "    Adds a group that begins after the ID, or after the last entry.",
+        "CREATECONSUMER <key> <group> <consumer>",
+        "    Adds a consumer to the group.",
+        "DELCONSUMER <key> <group> <consumer>",
+        "    Removes a consumer with its pending entries.",
+        "DESTROY <key> <group>",
+        "    Removes the group.",
+        "SETID <key> <group> <id|$> [ENTRIESREAD <n>]",
+        "    Sets after which ID the group goes on.",
+        "HELP",
+        "    Prints this help.",
+    };
+    resp_array(call->out, sizeof(lines) / sizeof(lines[0]));
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+        resp_status(call->out, lines[i]);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+#define KEY_SECOND                                                                                 \
+    {                                                                                              \
+        .first = 2, .last = 2, .step = 1                                                           \
+    }
+
+static const struct command xgroup_rows[] = {
+    { .name = "CREATE",
+      .run = cmd_xgroup_create,
+      .arity = -5,
+      .flags = WRITE | GROWS,
+      .keys = KEY_SECOND,
+      .key_flags = KEY_RW | KEY_INSERT,
+      .group = "stream",
+      .since = "5.0.0",
+      .replies = REPLIES("OK: the group was added"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_XGROUP_KEY, ERR_BUSYGROUP, ERR_STREAM_ID, ERR_ENTRIESREAD,
+                       ERR_NOT_INTEGER, ERR_SUBCOMMAND_OR_ARITY),
+      .complexity = "O(1)",
+      .syntax = "key group <id | $> [MKSTREAM] [ENTRIESREAD entries-read]",
+      .summary = "Adds a group to a stream. It gets the entries after the ID." },
+    { .name = "SETID",
+      .run = cmd_xgroup_setid,
+      .arity = -5,
+      .flags = WRITE,
+      .keys = KEY_SECOND,
+      .key_flags = KEY_RW | KEY_UPDATE,
+      .group = "stream",
+      .since = "5.0.0",
+      .replies = REPLIES("OK: the ID was set"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_XGROUP_KEY, ERR_NOGROUP_KEY, ERR_STREAM_ID,
+                       ERR_ENTRIESREAD, ERR_NOT_INTEGER, ERR_SUBCOMMAND_OR_ARITY),
+      .complexity = "O(1)",
+      .syntax = "key group <id | $> [ENTRIESREAD entries-read]",
+      .summary = "Sets the last ID that was delivered to a group." },
+    { .name = "DESTROY",
+      .run = cmd_xgroup_destroy,
+      .arity = 4,
+      .flags = WRITE,
+      .keys = KEY_SECOND,
+      .key_flags = KEY_RW | KEY_DELETE,
+      .group = "stream",
+      .since = "5.0.0",
+      .replies = REPLIES("integer: 1 if the group was removed, 0 if there is none"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_XGROUP_KEY),
+      .complexity = "O(1). The memory of N pending entries is freed in the background, O(N).",
+      .syntax = "key group",
+      .summary = "Removes a group from a stream, with its consumers and pending entries." },
+    { .name = "CREATECONSUMER",
+      .run = cmd_xgroup_createconsumer,
+      .arity = 5,
+      .flags = WRITE | GROWS,
+      .keys = KEY_SECOND,
+      .key_flags = KEY_RW | KEY_INSERT,
+      .group = "stream",
+      .since = "6.2.0",
+      .replies = REPLIES("integer: 1 if the consumer was added, 0 if it was there"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_XGROUP_KEY, ERR_NOGROUP_KEY),
+      .complexity = "O(1)",
+      .syntax = "key group consumer",
+      .summary = "Adds a consumer to a group." },
+    { .name = "DELCONSUMER",
+      .run = cmd_xgroup_delconsumer,
+      .arity = 5,
+      .flags = WRITE,
+      .keys = KEY_SECOND,
+      .key_flags = KEY_RW | KEY_DELETE,
+      .group = "stream",
+      .since = "5.0.0",
+      .replies = REPLIES("integer: the number of pending entries that the consumer had"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_XGROUP_KEY, ERR_NOGROUP_KEY),
+      .complexity = "O(N*log(M)) where N is the number of pending entries of the consumer and M "
+                    "that of the group.",
+      .syntax = "key group consumer",
+      .summary = "Removes a consumer from a group, with its pending entries." },
+    { .name = "HELP",
+      .run = cmd_xgroup_help,
+      .arity = 2,
+      .flags = LOADING | STALE,
+      .group = "stream",
+      .since = "5.0.0",
+      .replies = REPLIES("[simple ...]: lines of text"),
+      .complexity = "O(1)",
+      .syntax = "",
+      .summary = "Returns a list of the subcommands." },
+    { .name = NULL },
+};
+
+static const struct command rows[] = {
+    { .name = "XGROUP",
+      .arity = -2,
+      .group = "stream",
+      .since = "5.0.0",
+      .complexity = "Depends on the subcommand.",
+      .syntax = "",
+      .summary = "Container of commands that manage the groups of a stream.",
+      .subcommands = xgroup_rows },
+};
+
+const struct command_group stream_group_commands = COMMAND_GROUP(rows);

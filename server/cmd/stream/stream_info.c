@@ -1,0 +1,324 @@
+/* stream_info: XINFO, which inspects streams, groups and consumers. */
+#include "server/cmd/cmd.h"
+#include "server/cmd/stream/stream_delivery.h"
+#include "server/cmd/stream/stream_progress.h"
+
+/* ---- shared ---------------------------------------------------------------------------------- */
+
+static void name_integer(struct call *call, const char *name, int64_t value)
+{
+    resp_bulk_text(call->out, name);
+    resp_integer(call->out, value);
+}
+
+static void name_id(struct call *call, const char *name, struct stream_id id)
+{
+    resp_bulk_text(call->out, name);
+    reply_stream_id(call->out, id);
+}
+
+static void name_bytes(struct call *call, const char *name, struct bytes text)
+{
+    resp_bulk_text(call->out, name);
+    reply_bytes(call, text);
+}
+
+/* -1 is unknown. */
+static void name_known(struct call *call, const char *name, int64_t value)
+{
+    resp_bulk_text(call->out, name);
+    if (value == GROUP_READ_UNKNOWN)
+        resp_null(call->out);
+    else
+        resp_integer(call->out, value);
+}
+
+/* Finds the stream of argument 2. NULL: an error was replied. */
+static const struct stream *find_stream(struct call *call)
+{
+    struct entry *entry;
+    if (!read_typed(call, 2, TYPE_STREAM, &entry)) return NULL;
+    if (entry != NULL) return entry->object.stream;
+    fail(call, ERR_NO_KEY);
+    return NULL;
+}
+
+static void refuse_subcommand(struct call *call)
+{
+    failf(call, ERR_SUBCOMMAND_OR_ARITY, arg_width(call, 1), call->argv[1].data, "XINFO");
+}
+
+/* ---- XINFO STREAM ---------------------------------------------------------------------------- */
+
+/* DIFFERS: Redis counts the nodes of its own tree. (doc/differs.md) */
+static void reply_basics(struct call *call, const struct stream *stream)
+{
+    struct stream_marks marks = stream_marks(stream);
+    struct stream_id first = STREAM_ID_MIN;
+    stream_first(stream, &first);
+    name_integer(call, "length", (int64_t)stream_count(stream));
+    name_integer(call, "radix-tree-keys", (int64_t)stream_blocks(stream));
+    name_integer(call, "radix-tree-nodes", (int64_t)stream_blocks(stream) + 1);
+    name_id(call, "last-generated-id", marks.last);
+    name_id(call, "max-deleted-entry-id", marks.max_deleted);
+    name_integer(call, "entries-added", (int64_t)marks.added);
+    name_id(call, "recorded-first-entry-id", first);
+}
+
+/* The entry with this ID, if there is any at all. */
+static void reply_edge(struct call *call, const char *name, const struct stream *stream, bool found,
+                       struct stream_id id)
+{
+    struct stream_entry entry;
+    resp_bulk_text(call->out, name);
+    if (found && find_stream_entry(stream, id, &entry))
+        reply_stream_entry(call->out, &entry);
+    else
+        resp_null(call->out);
+}
+
+static void reply_stream_info(struct call *call, const struct stream *stream)
+{
+    struct stream_id first = STREAM_ID_MIN, last = STREAM_ID_MIN;
+    bool found = stream_first(stream, &first) && stream_final(stream, &last);
+    resp_map(call->out, 10);
+    reply_basics(call, stream);
+    name_integer(call, "groups", (int64_t)stream_groups_count(stream_groups(stream)));
+    reply_edge(call, "first-entry", stream, found, first);
+    reply_edge(call, "last-entry", stream, found, last);
+}
+
+/* ---- XINFO STREAM FULL ----------------------------------------------------------------------- */
+
+static size_t at_most(size_t count, int64_t limit)
+{
+    return limit > 0 && (uint64_t)limit < count ? (size_t)limit : count;
+}
+
+/* The first pending entries, of the consumer or of all. */
+static void reply_full_pending(struct call *call, const struct stream_group *group,
+                               const struct stream_consumer *consumer, int64_t limit)
+{
+    struct pending_filter filter = { .to = STREAM_ID_MAX, .consumer = consumer };
+    struct pending pending;
+    size_t count = consumer != NULL ? consumer_pending(consumer) : group_count_pending(group);
+    resp_bulk_text(call->out, "pending");
+    count = at_most(count, limit);
+    resp_array(call->out, count);
+    for (; count > 0 && pending_next(group, &filter, &pending); count--) {
+        bool released = pending.consumer == NULL;
+        resp_array(call->out, consumer != NULL ? 3 : 4);
+        reply_stream_id(call->out, pending.id);
+        if (consumer == NULL)
+            reply_bytes(call, released ? bytes_of("", 0) : consumer_name(pending.consumer));
+        resp_integer(call->out, released ? 0 : pending.at);
+        resp_integer(call->out, (int64_t)pending.deliveries);
+        filter.from = pending.id;
+        stream_id_up(&filter.from);
+    }
+}
+
+static void reply_full_consumer(struct call *call, const struct stream_group *group,
+                                const struct stream_consumer *consumer, int64_t limit)
+{
+    resp_map(call->out, 4);
+    name_bytes(call, "name", consumer_name(consumer));
+    name_integer(call, "seen-time", consumer_seen_at(consumer));
+    name_integer(call, "pel-count", (int64_t)consumer_pending(consumer));
+    reply_full_pending(call, group, consumer, limit);
+}
+
+/* The count of released entries is shown only where there are any: Redis 7.0 does not have it. */
+static void reply_full_group(struct call *call, const struct stream *stream,
+                             const struct stream_group *group, int64_t limit)
+{
+    struct group_position position = group_position(group);
+    size_t released = group_count_released(group);
+    resp_map(call->out, released > 0 ? 8 : 7);
+    name_bytes(call, "name", group_name(group));
+    name_id(call, "last-delivered-id", position.last);
+    name_known(call, "entries-read", position.read);
+    name_known(call, "lag", stream_lag(stream, group));
+    name_integer(call, "pel-count", (int64_t)group_count_pending(group));
+    if (released > 0) name_integer(call, "nacked-count", (int64_t)released);
+    reply_full_pending(call, group, NULL, limit);
+    resp_bulk_text(call->out, "consumers");
+    resp_array(call->out, group_count_consumers(group));
+    for (struct stream_consumer *c = NULL; (c = consumer_next(group, c)) != NULL;)
+        reply_full_consumer(call, group, c, limit);
+}
+
+static void reply_full(struct call *call, const struct stream *stream, int64_t limit)
+{
+    const struct stream_groups *groups = stream_groups(stream);
+    struct stream_walk walk;
+    struct stream_entry entry;
+    size_t count = at_most(stream_count(stream), limit);
+    resp_map(call->out, 9);
+    reply_basics(call, stream);
+    resp_bulk_text(call->out, "entries");
+    resp_array(call->out, count);
+    stream_walk_up(&walk, stream, STREAM_ID_MIN);
+    for (; count > 0 && stream_walk_next(&walk, &entry); count--)
+        reply_stream_entry(call->out, &entry);
+    resp_bulk_text(call->out, "groups");
+    resp_array(call->out, stream_groups_count(groups));
+    for (struct stream_group *group = NULL; (group = group_next(groups, group)) != NULL;)
+        reply_full_group(call, stream, group, limit);
+}
+
+enum { FULL_LIMIT = 10, FULL_ARGS = 4, FULL_COUNT_ARGS = 6 };
+
+static void cmd_xinfo_stream(struct call *call)
+{
+    int64_t limit = FULL_LIMIT;
+    const struct stream *stream = find_stream(call);
+    if (stream == NULL) return;
+    bool full = call->argc > 3 && arg_is(call, 3, "FULL");
+    bool counted = call->argc == FULL_COUNT_ARGS && arg_is(call, 4, "COUNT");
+    if (call->argc > 3 && !(full && (call->argc == FULL_ARGS || counted))) {
+        refuse_subcommand(call);
+        return;
+    }
+    if (counted && !arg_int64(call, 5, &limit)) return;
+    if (limit < 0) limit = FULL_LIMIT;
+    if (full)
+        reply_full(call, stream, limit);
+    else
+        reply_stream_info(call, stream);
+}
+
+/* ---- XINFO GROUPS, CONSUMERS ----------------------------------------------------------------- */
+
+static void cmd_xinfo_groups(struct call *call)
+{
+    const struct stream *stream = find_stream(call);
+    if (stream == NULL) return;
+    const struct stream_groups *groups = stream_groups(stream);
+    resp_array(call->out, stream_groups_count(groups));
+    for (struct stream_group *group = NULL; (group = group_next(groups, group)) != NULL;) {
+        struct group_position position = group_position(group);
+        resp_map(call->out, 6);
+        name_bytes(call, "name", group_name(group));
+        name_integer(call, "consumers", (int64_t)group_count_consumers(group));
+        name_integer(call, "pending", (int64_t)group_count_pending(group));
+        name_id(call, "last-delivered-id", position.last);
+        name_known(call, "entries-read", position.read);
+        name_known(call, "lag", stream_lag(stream, group));
+    }
+}
+
+static void cmd_xinfo_consumers(struct call *call)
+{
+    const struct stream *stream = find_stream(call);
+    if (stream == NULL) return;
+    const struct stream_group *group = group_find(stream_groups(stream), call->argv[3]);
+    if (group == NULL) {
+        failf(call, ERR_NOGROUP_KEY, arg_width(call, 3), call->argv[3].data, arg_width(call, 2),
+              call->argv[2].data);
+        return;
+    }
+    resp_array(call->out, group_count_consumers(group));
+    for (struct stream_consumer *c = NULL; (c = consumer_next(group, c)) != NULL;) {
+        msec idle = call->txn->now - consumer_seen_at(c);
+        resp_map(call->out, 3);
+        name_bytes(call, "name", consumer_name(c));
+        name_integer(call, "pending", (int64_t)consumer_pending(c));
+        name_integer(call, "idle", idle > 0 ? idle : 0);
+    }
+}
+
+static void cmd_xinfo_help(struct call *call)
+{
+    static const char *const lines[] = {
+        "XINFO <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+        "CONSUMERS <key> <group>",
+        "    Returns the consumers of the group.",
+        "GROUPS <key>",
+        "    Returns the groups of the stream.",
+        "STREAM <key> [FULL [COUNT <count>]]",
+        "    Returns facts about the stream.",
+        "HELP",
+        "    Prints this help.",
+    };
+    resp_array(call->out, sizeof(lines) / sizeof(lines[0]));
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+        resp_status(call->out, lines[i]);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+#define KEY_SECOND                                                                                 \
+    {                                                                                              \
+        .first = 2, .last = 2, .step = 1                                                           \
+    }
+
+static const struct command xinfo_rows[] = {
+    { .name = "CONSUMERS",
+      .run = cmd_xinfo_consumers,
+      .arity = 4,
+      .flags = READONLY,
+      .keys = KEY_SECOND,
+      .key_flags = KEY_RO | KEY_ACCESS,
+      .tips = "nondeterministic_output",
+      .group = "stream",
+      .since = "5.0.0",
+      .replies = REPLIES("[map[bulk any ...] ...]: for each consumer its name, the number of its "
+                         "pending entries, and the milliseconds since it was seen"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_NO_KEY, ERR_NOGROUP_KEY),
+      .complexity = "O(N) where N is the number of consumers.",
+      .syntax = "key group",
+      .summary = "Returns the consumers of a group." },
+    { .name = "GROUPS",
+      .run = cmd_xinfo_groups,
+      .arity = 3,
+      .flags = READONLY,
+      .keys = KEY_SECOND,
+      .key_flags = KEY_RO | KEY_ACCESS,
+      .group = "stream",
+      .since = "5.0.0",
+      .replies = REPLIES("[map[bulk any ...] ...]: for each group its name, consumers, pending "
+                         "entries, position and lag"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_NO_KEY),
+      .complexity = "O(N) where N is the number of groups.",
+      .syntax = "key",
+      .summary = "Returns the groups of a stream." },
+    { .name = "STREAM",
+      .run = cmd_xinfo_stream,
+      .arity = -3,
+      .flags = READONLY,
+      .keys = KEY_SECOND,
+      .key_flags = KEY_RO | KEY_ACCESS,
+      .group = "stream",
+      .since = "5.0.0",
+      .replies = REPLIES("map[bulk any ...]: length, marks, groups, the first and the last entry; "
+                         "with FULL entries, groups, consumers and pending entries"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_NO_KEY, ERR_NOT_INTEGER, ERR_SUBCOMMAND_OR_ARITY),
+      .complexity = "O(1); with FULL O(N), N entries, groups, consumers and pending entries.",
+      .syntax = "key [FULL [COUNT count]]",
+      .summary = "Returns facts about a stream." },
+    { .name = "HELP",
+      .run = cmd_xinfo_help,
+      .arity = 2,
+      .flags = LOADING | STALE,
+      .group = "stream",
+      .since = "5.0.0",
+      .replies = REPLIES("[simple ...]: lines of text"),
+      .complexity = "O(1)",
+      .syntax = "",
+      .summary = "Returns a list of the subcommands." },
+    { .name = NULL },
+};
+
+static const struct command rows[] = {
+    { .name = "XINFO",
+      .arity = -2,
+      .group = "stream",
+      .since = "5.0.0",
+      .complexity = "Depends on the subcommand.",
+      .syntax = "",
+      .summary = "Container of commands that inspect streams.",
+      .subcommands = xinfo_rows },
+};
+
+const struct command_group stream_info_commands = COMMAND_GROUP(rows);

@@ -1,0 +1,351 @@
+/* stream_pending: commands about the pending entries of a group: XACK, XACKDEL, XNACK, XPENDING. */
+#include "server/cmd/cmd.h"
+#include "server/cmd/stream/stream_delivery.h"
+#include "server/cmd/stream/stream_trim.h"
+#include "store/txn/txn_stream.h"
+
+/* ---- XACK, XACKDEL --------------------------------------------------------------------------- */
+
+static void cmd_xack(struct call *call)
+{
+    struct group_place place;
+    int64_t removed = 0;
+    if (!find_group(call, &place)) return;
+    if (place.group != NULL && !arg_stream_ids(call, 3)) return;
+    for (int i = 3; place.group != NULL && i < call->argc; i++)
+        removed += txn_pending_remove(call->txn, place.entry, place.group, stream_id_of(call, i));
+    resp_integer(call->out, removed);
+}
+
+enum { NOT_PENDING = -1, REMOVED = 1, STILL_REFERENCED = 2 }; /* replies of XACKDEL */
+
+static int acknowledge(struct call *call, const struct group_place *place, struct stream_id id,
+                       enum refs refs)
+{
+    if (place->group == NULL || !txn_pending_remove(call->txn, place->entry, place->group, id))
+        return NOT_PENDING;
+    if (refs == REFS_ACKED && stream_is_referenced(place->entry->object.stream, id))
+        return STILL_REFERENCED;
+    stream_drop_entry(call, place->entry, id, refs);
+    return REMOVED;
+}
+
+static void cmd_xackdel(struct call *call)
+{
+    struct group_place place;
+    enum refs refs = REFS_KEEP;
+    int first;
+    int ids = arg_refs(call, 3, &refs) ? 4 : 3;
+    if (!arg_counted_ids(call, ids, &first)) return;
+    if (!find_group(call, &place)) return;
+    resp_array(call->out, (size_t)(call->argc - first));
+    for (int i = first; i < call->argc; i++)
+        resp_integer(call->out, acknowledge(call, &place, stream_id_of(call, i), refs));
+}
+
+/* ---- XNACK ----------------------------------------------------------------------------------- */
+
+enum nack_mode { NACK_SILENT, NACK_FAIL, NACK_FATAL };
+
+struct nack {
+    enum nack_mode mode;
+    bool force;
+    int64_t deliveries; /* RETRYCOUNT; -1: as the mode says */
+    msec at;            /* when the entry is due again */
+    int first, count;   /* the IDs; first 0: none were given */
+};
+
+static bool parse_mode(struct call *call, enum nack_mode *mode)
+{
+    if (arg_is(call, 3, "SILENT"))
+        *mode = NACK_SILENT;
+    else if (arg_is(call, 3, "FAIL"))
+        *mode = NACK_FAIL;
+    else if (arg_is(call, 3, "FATAL"))
+        *mode = NACK_FATAL;
+    else
+        fail(call, ERR_XNACK_MODE);
+    return !call->failed;
+}
+
+/* IDS numids id [id ...] at *i, which is set to the last ID. */
+static bool parse_nack_ids(struct call *call, int *i, struct nack *nack)
+{
+    int64_t count;
+    if (!arg_range(call, *i + 1, 1, INT64_MAX, &count, ERR_XNACK_NUMIDS)) return false;
+    nack->first = *i + 2;
+    if (count > call->argc - nack->first) {
+        fail(call, ERR_XNACK_IDS);
+        return false;
+    }
+    nack->count = (int)count;
+    *i = nack->first + nack->count - 1;
+    for (int n = 0; n < nack->count; n++) {
+        struct stream_id id;
+        if (!arg_stream_id(call, nack->first + n, 0, &id)) return false;
+    }
+    return true;
+}
+
+static bool parse_delay(struct call *call, int i, msec *at)
+{
+    int64_t delay;
+    if (!arg_int64(call, i, &delay)) return false;
+    if (delay >= 0 && instant_after(call->txn->now, delay, at)) return true;
+    fail(call, ERR_XNACK_DELAY);
+    return false;
+}
+
+static bool parse_retry_count(struct call *call, int i, int64_t *deliveries)
+{
+    if (!arg_int64(call, i, deliveries)) return false;
+    if (*deliveries >= 0) return true;
+    fail(call, ERR_XNACK_RETRYCOUNT);
+    return false;
+}
+
+static bool parse_nack_option(struct call *call, int *i, struct nack *nack)
+{
+    bool valued = *i + 1 < call->argc;
+    if (nack->first == 0 && valued && arg_is(call, *i, "IDS")) return parse_nack_ids(call, i, nack);
+    if (valued && arg_is(call, *i, "RETRYCOUNT"))
+        return parse_retry_count(call, ++*i, &nack->deliveries);
+    if (valued && arg_is(call, *i, "DELAY")) return parse_delay(call, ++*i, &nack->at);
+    nack->force |= arg_is(call, *i, "FORCE");
+    if (arg_is(call, *i, "FORCE")) return true;
+    failf(call, ERR_STREAM_OPTION, "XNACK", arg_width(call, *i), call->argv[*i].data);
+    return false;
+}
+
+static bool parse_nack(struct call *call, struct nack *nack)
+{
+    *nack = (struct nack){ .deliveries = -1, .at = call->txn->now };
+    if (!parse_mode(call, &nack->mode)) return false;
+    for (int i = 4; i < call->argc; i++)
+        if (!parse_nack_option(call, &i, nack)) return false;
+    if (nack->first > 0) return true;
+    fail(call, ERR_XNACK_NO_IDS);
+    return false;
+}
+
+/* False: it is not pending, and is not made so. */
+static bool release(struct call *call, const struct group_place *place, const struct nack *nack,
+                    struct stream_id id)
+{
+    struct pending pending = { .id = id };
+    bool forced = nack->force && stream_has(place->entry->object.stream, id);
+    if (!pending_find(place->group, id, &pending) && !forced) return false;
+    pending.consumer = NULL;
+    pending.at = nack->at;
+    if (nack->deliveries >= 0)
+        pending.deliveries = (uint64_t)nack->deliveries;
+    else if (nack->mode == NACK_FATAL)
+        pending.deliveries = INT64_MAX;
+    else if (nack->mode == NACK_SILENT && pending.deliveries > 0)
+        pending.deliveries--;
+    txn_pending_put(call->txn, place->entry, place->group, &pending);
+    return true;
+}
+
+static void cmd_xnack(struct call *call)
+{
+    struct nack nack;
+    struct group_place place;
+    int64_t released = 0;
+    if (!parse_nack(call, &nack)) return;
+    if (!need_group(call, &place)) return;
+    for (int i = 0; i < nack.count; i++)
+        released += release(call, &place, &nack, stream_id_of(call, nack.first + i));
+    resp_integer(call->out, released);
+}
+
+/* ---- XPENDING -------------------------------------------------------------------------------- */
+
+static struct bytes name_of(const struct pending *pending)
+{
+    return pending->consumer != NULL ? consumer_name(pending->consumer) : bytes_of("", 0);
+}
+
+static size_t count_busy(const struct stream_group *group)
+{
+    size_t count = 0;
+    for (struct stream_consumer *c = NULL; (c = consumer_next(group, c)) != NULL;)
+        count += consumer_pending(c) > 0;
+    return count;
+}
+
+static void reply_summary(struct call *call, const struct stream_group *group)
+{
+    struct stream_id first, last;
+    resp_array(call->out, 4);
+    resp_integer(call->out, (int64_t)group_count_pending(group));
+    if (!pending_first(group, &first) || !pending_final(group, &last)) {
+        resp_null(call->out);
+        resp_null(call->out);
+        resp_null_array(call->out);
+        return;
+    }
+    reply_stream_id(call->out, first);
+    reply_stream_id(call->out, last);
+    resp_array(call->out, count_busy(group));
+    for (struct stream_consumer *c = NULL; (c = consumer_next(group, c)) != NULL;) {
+        if (consumer_pending(c) == 0) continue;
+        resp_array(call->out, 2);
+        reply_bytes(call, consumer_name(c));
+        resp_bulk_int64(call->out, (int64_t)consumer_pending(c));
+    }
+}
+
+/* [IDLE ms] start end count [consumer] */
+struct pending_query {
+    int64_t idle, count;
+    struct id_range range;
+    int consumer; /* argument; 0: all */
+};
+
+enum { SUMMARY_ARGS = 3, QUERY_ARGS_MIN = 6, QUERY_ARGS_IDLE = 8, QUERY_ARGS_MAX = 9 };
+
+static bool parse_query(struct call *call, struct pending_query *query)
+{
+    int at = 3;
+    *query = (struct pending_query){ 0 };
+    bool ok = call->argc >= QUERY_ARGS_MIN && call->argc <= QUERY_ARGS_MAX;
+    if (ok && arg_is(call, 3, "IDLE")) {
+        if (!arg_int64(call, 4, &query->idle)) return false;
+        ok = call->argc >= QUERY_ARGS_IDLE;
+        at += 2;
+    }
+    if (!ok) {
+        fail(call, ERR_SYNTAX);
+        return false;
+    }
+    if (!arg_int64(call, at + 2, &query->count)) return false;
+    if (query->count < 0) query->count = 0;
+    if (at + 3 < call->argc) query->consumer = at + 3;
+    return arg_id_range(call, at, at + 1, &query->range);
+}
+
+static void reply_pending(struct call *call, struct resp_writer *out, const struct pending *pending)
+{
+    struct bytes name = name_of(pending);
+    resp_array(out, 4);
+    reply_stream_id(out, pending->id);
+    resp_bulk(out, name.data, name.len);
+    resp_integer(out, pending_idle(call, pending));
+    resp_integer(out, (int64_t)pending->deliveries);
+}
+
+/* The number of entries is known only at the end, so they are written aside. */
+static void reply_query(struct call *call, const struct stream_group *group,
+                        const struct pending_query *query, const struct stream_consumer *consumer)
+{
+    struct pending_filter filter = claim_filter(call, query->idle);
+    filter.from = query->range.from;
+    filter.to = query->range.to;
+    filter.consumer = consumer;
+    filter.by_time = query->idle > 0;
+    struct outbuf aside;
+    struct pending pending;
+    int64_t count = 0;
+    outbuf_init(&aside);
+    struct resp_writer out = resp_aside(call->out, &aside);
+    while (count < query->count && pending_next(group, &filter, &pending)) {
+        reply_pending(call, &out, &pending);
+        count++;
+        filter.from = pending.id;
+        if (!stream_id_up(&filter.from)) break;
+    }
+    resp_array(call->out, (size_t)count);
+    resp_splice(call->out, &aside);
+}
+
+static void cmd_xpending(struct call *call)
+{
+    struct pending_query query = { 0 };
+    struct group_place place;
+    if (call->argc != SUMMARY_ARGS && !parse_query(call, &query)) return;
+    if (!need_group(call, &place)) return;
+    if (call->argc == SUMMARY_ARGS) {
+        reply_summary(call, place.group);
+        return;
+    }
+    const struct stream_consumer *consumer = NULL;
+    if (query.consumer > 0) consumer = consumer_find(place.group, call->argv[query.consumer]);
+    if (query.consumer > 0 && consumer == NULL)
+        resp_array(call->out, 0);
+    else
+        reply_query(call, place.group, &query, consumer);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static const struct command rows[] = {
+    { .name = "XACK",
+      .run = cmd_xack,
+      .arity = -4,
+      .flags = WRITE | FAST,
+      .keys = KEY_FIRST,
+      .key_flags = KEY_RW | KEY_UPDATE,
+      .group = "stream",
+      .since = "5.0.0",
+      .replies = REPLIES("integer: the number of entries that were pending"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_STREAM_ID),
+      .complexity = "O(log(N)) for each ID, where N is the number of pending entries.",
+      .syntax = "key group id [id ...]",
+      .summary = "Acknowledges entries, so that they are no longer pending in a group." },
+    { .name = "XACKDEL",
+      .run = cmd_xackdel,
+      .arity = -6,
+      .flags = WRITE | FAST,
+      .keys = KEY_FIRST,
+      .key_flags = KEY_RW | KEY_DELETE,
+      .group = "stream",
+      .since = "8.2.0",
+      .replies = REPLIES("[integer ...]: for each ID 1 if it was acknowledged and the entry "
+                         "removed, -1 if it was not pending, 2 if another group still needs the "
+                         "entry (ACKED)"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_STREAM_ID, ERR_IDS_NUMBER, ERR_IDS_COUNT),
+      .complexity = "O(log(N)) for each ID and group, where N is the number of entries.",
+      .syntax = "key group [KEEPREF | DELREF | ACKED] IDS numids id [id ...]",
+      .summary = "Acknowledges entries for a group, and removes them from the stream." },
+    { .name = "XNACK",
+      .run = cmd_xnack,
+      .arity = -7,
+      .flags = WRITE | FAST,
+      .keys = KEY_FIRST,
+      .key_flags = KEY_RW | KEY_UPDATE,
+      .group = "stream",
+      .since = "8.8.0",
+      .replies = REPLIES("integer: the number of entries released"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_NOGROUP, ERR_STREAM_ID, ERR_NOT_INTEGER,
+                       ERR_STREAM_OPTION, ERR_XNACK_MODE, ERR_XNACK_NUMIDS, ERR_XNACK_IDS,
+                       ERR_XNACK_NO_IDS, ERR_XNACK_RETRYCOUNT, ERR_XNACK_DELAY),
+      .complexity = "O(log(N)) for each ID, where N is the number of pending entries.",
+      .syntax = "key group <SILENT | FAIL | FATAL> [DELAY milliseconds] IDS numids id [id ...] "
+                "[RETRYCOUNT count] [FORCE]",
+      .summary = "Releases pending entries, so that any consumer can claim them, at once or after "
+                 "a delay. SILENT takes the delivery back, FATAL sets the count of deliveries to "
+                 "the highest one." },
+    { .name = "XPENDING",
+      .run = cmd_xpending,
+      .arity = -3,
+      .flags = READONLY,
+      .keys = KEY_FIRST,
+      .key_flags = KEY_RO | KEY_ACCESS,
+      .tips = "nondeterministic_output",
+      .group = "stream",
+      .since = "5.0.0",
+      .replies = REPLIES("[integer bulk|null bulk|null [[bulk bulk] ...]|null-array]: the number "
+                         "of pending entries, the first and the last ID, and consumers with the "
+                         "number of theirs",
+                         "[[bulk bulk integer integer] ...]: for each entry the ID, the consumer, "
+                         "the milliseconds since its delivery, and the number of deliveries"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOGROUP, ERR_STREAM_ID, ERR_NOT_INTEGER,
+                       ERR_INTERVAL_START, ERR_INTERVAL_END),
+      .complexity = "O(log(N)+M) where N is the number of pending entries and M the number "
+                    "returned; without an interval O(C), C consumers.",
+      .syntax = "key group [[IDLE min-idle-time] start end count [consumer]]",
+      .summary = "Returns what is pending in a group: delivered and not acknowledged." },
+};
+
+const struct command_group stream_pending_commands = COMMAND_GROUP(rows);

@@ -1,0 +1,62 @@
+/* stream_progress: see stream_progress.h. */
+#include "server/cmd/stream/stream_progress.h"
+
+static bool is_zero(struct stream_id id)
+{
+    return stream_id_equal(id, STREAM_ID_MIN);
+}
+
+static struct stream_id first_id(const struct stream *stream)
+{
+    struct stream_id id;
+    return stream_first(stream, &id) ? id : STREAM_ID_MIN;
+}
+
+/* May an entry at or after `from` have been deleted, behind the first one that is left? */
+static bool has_holes(const struct stream *stream, const struct stream_marks *marks,
+                      struct stream_id from)
+{
+    if (stream_count(stream) == 0 || is_zero(marks->max_deleted)) return false;
+    if (stream_id_before(marks->max_deleted, first_id(stream))) return false;
+    return !stream_id_before(marks->max_deleted, from);
+}
+
+/* The number of entries ever added up to the entry `id`, or GROUP_READ_UNKNOWN. */
+static int64_t count_up_to(const struct stream *stream, const struct stream_marks *marks,
+                           struct stream_id id)
+{
+    size_t count = stream_count(stream);
+    if (marks->added == 0) return 0;
+    if (count == 0 && !stream_id_before(marks->last, id)) return (int64_t)marks->added;
+    if (!is_zero(id) && stream_id_before(id, marks->max_deleted)) return GROUP_READ_UNKNOWN;
+    int order = stream_id_compare(id, marks->last);
+    if (order == 0) return (int64_t)marks->added;
+    if (order > 0) return GROUP_READ_UNKNOWN;
+    struct stream_id first = first_id(stream);
+    bool whole = is_zero(marks->max_deleted) || stream_id_before(marks->max_deleted, first);
+    if (whole && stream_id_before(id, first)) return (int64_t)(marks->added - count);
+    if (whole && stream_id_equal(id, first)) return (int64_t)(marks->added - count + 1);
+    return GROUP_READ_UNKNOWN;
+}
+
+void stream_progress_to(const struct stream *stream, struct group_position *position,
+                        struct stream_id id)
+{
+    struct stream_marks marks = stream_marks(stream);
+    if (position->read != GROUP_READ_UNKNOWN && !has_holes(stream, &marks, id))
+        position->read++;
+    else if (marks.added > 0)
+        position->read = count_up_to(stream, &marks, id);
+    position->last = id;
+}
+
+int64_t stream_lag(const struct stream *stream, const struct stream_group *group)
+{
+    struct stream_marks marks = stream_marks(stream);
+    struct group_position position = group_position(group);
+    if (marks.added == 0) return 0;
+    int64_t read = position.read;
+    if (read == GROUP_READ_UNKNOWN || has_holes(stream, &marks, position.last))
+        read = count_up_to(stream, &marks, position.last);
+    return read == GROUP_READ_UNKNOWN ? GROUP_READ_UNKNOWN : (int64_t)marks.added - read;
+}

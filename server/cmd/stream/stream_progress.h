@@ -1,0 +1,15 @@
+/* stream_progress: how many entries a group has read, and how many are left, computed as in Redis
+ * 7.0. Both are unknown where entries between were deleted. */
+#ifndef SERVER_CMD_STREAM_STREAM_PROGRESS_H
+#define SERVER_CMD_STREAM_STREAM_PROGRESS_H
+
+#include "store/type/stream.h"
+#include "store/type/stream_group.h"
+
+/* Moves the position to the entry `id`, which is the next one that the group reads. O(1) */
+void stream_progress_to(const struct stream *stream, struct group_position *position,
+                        struct stream_id id);
+/* The number of entries after the group's position; -1: unknown. O(1) */
+int64_t stream_lag(const struct stream *stream, const struct stream_group *group);
+
+#endif

@@ -1,0 +1,133 @@
+/* stream_range: XLEN, XRANGE, XREVRANGE. */
+#include "server/cmd/cmd.h"
+#include "server/cmd/stream/stream_args.h"
+
+static void cmd_xlen(struct call *call)
+{
+    struct entry *entry;
+    if (!read_typed(call, 1, TYPE_STREAM, &entry)) return;
+    if (entry == NULL) {
+        resp_integer(call->out, 0);
+        return;
+    }
+    const struct stream *stream = entry->object.stream;
+    size_t hidden = stream_rank(stream, stream_first_alive(call, stream));
+    resp_integer(call->out, (int64_t)(stream_count(stream) - hidden));
+}
+
+/* [COUNT count] from argument 4 on; a negative count is 0. */
+static bool parse_count(struct call *call, int64_t *count)
+{
+    *count = INT64_MAX;
+    for (int i = 4; i < call->argc; i += 2) {
+        if (!arg_is(call, i, "COUNT") || i + 1 >= call->argc) {
+            fail(call, ERR_SYNTAX);
+            return false;
+        }
+        if (!arg_int64(call, i + 1, count)) return false;
+        if (*count < 0) *count = 0;
+    }
+    return true;
+}
+
+/* The number of entries in the range, at most `limit`. */
+static size_t count_range(const struct stream *stream, const struct id_range *range, int64_t limit)
+{
+    struct stream_id after = range->to;
+    size_t to = stream_id_up(&after) ? stream_rank(stream, after) : stream_count(stream);
+    size_t from = stream_rank(stream, range->from);
+    size_t count = to > from ? to - from : 0;
+    return (uint64_t)limit < count ? (size_t)limit : count;
+}
+
+static void reply_range(struct call *call, const struct stream *stream, struct id_range *range,
+                        int64_t limit, bool back)
+{
+    struct stream_walk walk;
+    struct stream_entry entry;
+    struct stream_id alive = stream_first_alive(call, stream);
+    if (stream_id_before(range->from, alive)) range->from = alive;
+    size_t left = count_range(stream, range, limit);
+    resp_array(call->out, left);
+    if (left == 0) return;
+    if (back)
+        stream_walk_down(&walk, stream, range->to);
+    else
+        stream_walk_up(&walk, stream, range->from);
+    for (; left > 0 && stream_walk_next(&walk, &entry); left--)
+        reply_stream_entry(call->out, &entry);
+}
+
+static void find_range(struct call *call, bool back)
+{
+    struct id_range range;
+    struct entry *entry;
+    int64_t count;
+    if (!arg_id_range(call, back ? 3 : 2, back ? 2 : 3, &range)) return;
+    if (!parse_count(call, &count)) return;
+    if (!read_typed(call, 1, TYPE_STREAM, &entry)) return;
+    if (entry == NULL)
+        resp_array(call->out, 0);
+    else if (count == 0)
+        resp_null_array(call->out);
+    else
+        reply_range(call, entry->object.stream, &range, count, back);
+}
+
+static void cmd_xrange(struct call *call)
+{
+    find_range(call, false);
+}
+
+static void cmd_xrevrange(struct call *call)
+{
+    find_range(call, true);
+}
+
+static const struct command rows[] = {
+    { .name = "XLEN",
+      .run = cmd_xlen,
+      .arity = 2,
+      .flags = READONLY | FAST,
+      .keys = KEY_FIRST,
+      .key_flags = KEY_RO,
+      .group = "stream",
+      .since = "5.0.0",
+      .replies = REPLIES("integer: the number of entries"),
+      .errors = ERRORS(ERR_WRONGTYPE),
+      .complexity = "O(1)",
+      .syntax = "key",
+      .summary = "Returns the number of entries in a stream." },
+    { .name = "XRANGE",
+      .run = cmd_xrange,
+      .arity = -4,
+      .flags = READONLY,
+      .keys = KEY_FIRST,
+      .key_flags = KEY_RO | KEY_ACCESS,
+      .group = "stream",
+      .since = "5.0.0",
+      .replies = REPLIES("[[bulk [bulk ...]] ...]: entries: their IDs, and their names and values",
+                         "null-array: the count is 0 or less"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_STREAM_ID, ERR_INTERVAL_START,
+                       ERR_INTERVAL_END, ERR_NOT_INTEGER),
+      .complexity = "O(log(N)+M) where N is the number of entries and M the number returned.",
+      .syntax = "key start end [COUNT count]",
+      .summary = "Returns the entries of a stream whose IDs are in an interval." },
+    { .name = "XREVRANGE",
+      .run = cmd_xrevrange,
+      .arity = -4,
+      .flags = READONLY,
+      .keys = KEY_FIRST,
+      .key_flags = KEY_RO | KEY_ACCESS,
+      .group = "stream",
+      .since = "5.0.0",
+      .replies = REPLIES("[[bulk [bulk ...]] ...]: entries: their IDs, and their names and values",
+                         "null-array: the count is 0 or less"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_STREAM_ID, ERR_INTERVAL_START,
+                       ERR_INTERVAL_END, ERR_NOT_INTEGER),
+      .complexity = "O(log(N)+M) where N is the number of entries and M the number returned.",
+      .syntax = "key end start [COUNT count]",
+      .summary = "Returns the entries of a stream whose IDs are in an interval, last first." },
+};
+
+const struct command_group stream_range_commands = COMMAND_GROUP(rows);

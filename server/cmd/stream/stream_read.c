@@ -1,0 +1,376 @@
+/* stream_read: XREAD and XREADGROUP. Both may block until an entry is added; XREADGROUP with CLAIM
+ * also until a pending entry has been idle for long enough. */
+#include "server/cmd/blocking.h"
+#include "server/cmd/cmd.h"
+#include "server/cmd/stream/stream_delivery.h"
+#include "server/cmd/stream/stream_read_args.h"
+#include "store/mem/mem.h"
+
+enum {
+    STREAMS_FEW = 8,      /* read without an allocation */
+    BLOCKED_COUNT = 1000, /* entries for a client that was blocked and gave no COUNT */
+};
+
+/* One stream of the command. */
+struct source_stream {
+    int key;             /* argument */
+    struct entry *entry; /* NULL: there is none */
+    struct stream_group *group;
+    struct stream_id after; /* STREAM_ID_MAX for a group: what is new to it */
+    bool is_served;
+};
+
+struct reading {
+    struct read_args args;
+    struct source_stream few[STREAMS_FEW];
+    struct source_stream *streams;
+};
+
+static bool wants_new(const struct source_stream *stream)
+{
+    return stream_id_equal(stream->after, STREAM_ID_MAX);
+}
+
+/* ---- finding streams and groups -------------------------------------------------------------- */
+
+static bool find_stream_group(struct call *call, const struct reading *reading,
+                              struct source_stream *stream)
+{
+    struct bytes name = call->argv[reading->args.group];
+    stream->group = NULL;
+    if (stream->entry != NULL)
+        stream->group = group_find(stream_groups(stream->entry->object.stream), name);
+    if (stream->group != NULL) return true;
+    failf(call, ERR_XREADGROUP_NOGROUP, arg_width(call, stream->key), call->argv[stream->key].data,
+          arg_width(call, reading->args.group), name.data);
+    return false;
+}
+
+static bool find_streams(struct call *call, struct reading *reading)
+{
+    const struct read_args *args = &reading->args;
+    for (int i = 0; i < args->streams; i++) {
+        struct source_stream *stream = &reading->streams[i];
+        *stream = (struct source_stream){ .key = args->first + i };
+        if (!read_typed(call, stream->key, TYPE_STREAM, &stream->entry)) return false;
+        if (args->group > 0 && !find_stream_group(call, reading, stream)) return false;
+        if (!parse_read_id(call, args, i, stream->entry, &stream->after)) return false;
+    }
+    return true;
+}
+
+/* ---- what there is --------------------------------------------------------------------------- */
+
+/* Is there an entry after this ID? */
+static bool has_after(const struct stream *stream, struct stream_id after)
+{
+    struct stream_id top;
+    return stream_final(stream, &top) && stream_id_before(after, top);
+}
+
+static bool has_something(struct call *call, const struct reading *reading,
+                          const struct source_stream *stream)
+{
+    if (stream->entry == NULL) {
+        txn_read(call->txn, call->argv[stream->key]); /* Redis counts the miss again */
+        return false;
+    }
+    const struct stream *entries = stream->entry->object.stream;
+    if (stream->group == NULL) return has_after(entries, stream->after);
+    if (!wants_new(stream)) return true;
+    msec idle = reading->args.claim;
+    if (idle >= 0 && has_claims(call, stream->group, idle)) return true;
+    return has_after(entries, group_position(stream->group).last);
+}
+
+/* The number of entries after this ID, at most `limit`. */
+static size_t count_after(const struct stream *stream, struct stream_id after, size_t limit)
+{
+    if (!stream_id_up(&after)) return 0;
+    size_t count = stream_count(stream) - stream_rank(stream, after);
+    return count < limit ? count : limit;
+}
+
+/* ---- replying a stream ----------------------------------------------------------------------- */
+
+static void reply_name(struct call *call, const struct source_stream *stream)
+{
+    resp_named_next(call->out);
+    reply_bytes(call, call->argv[stream->key]);
+}
+
+static void reply_after(struct call *call, const struct source_stream *stream, size_t limit)
+{
+    const struct stream *entries = stream->entry->object.stream;
+    struct stream_id after = stream->after, alive = stream_first_alive(call, entries);
+    struct stream_walk walk;
+    struct stream_entry entry;
+    if (stream_id_before(after, alive) && stream_id_down(&alive)) after = alive;
+    size_t left = count_after(entries, after, limit);
+    reply_name(call, stream);
+    resp_array(call->out, left);
+    if (left == 0 || !stream_id_up(&after)) return;
+    stream_walk_up(&walk, entries, after);
+    for (; left > 0 && stream_walk_next(&walk, &entry); left--)
+        reply_stream_entry(call->out, &entry);
+}
+
+/* With CLAIM the number of entries is known only after claiming. False: there was nothing. */
+static bool reply_claims(struct call *call, const struct reading *reading,
+                         const struct source_stream *stream, const struct delivery *delivery,
+                         size_t limit)
+{
+    const struct stream *entries = stream->entry->object.stream;
+    struct stream_id last = group_position(stream->group).last;
+    struct outbuf claims;
+    outbuf_init(&claims);
+    struct resp_writer writer = resp_aside(call->out, &claims);
+    size_t claimed = deliver_claims(call, delivery, &writer, reading->args.claim, limit);
+    size_t added = count_after(entries, last, limit - claimed);
+    if (claimed + added > 0) {
+        reply_name(call, stream);
+        resp_array(call->out, claimed + added);
+    }
+    resp_splice(call->out, &claims);
+    deliver_new(call, delivery, last, added);
+    return claimed + added > 0;
+}
+
+static bool reply_to_group(struct call *call, const struct reading *reading,
+                           const struct source_stream *stream, size_t limit)
+{
+    struct delivery delivery = { .place = { stream->entry, stream->group },
+                                 .no_ack = reading->args.no_ack };
+    struct bytes name = call->argv[reading->args.consumer];
+    delivery.consumer = consumer_or_new(call, &delivery.place, name);
+    if (!wants_new(stream)) {
+        reply_name(call, stream);
+        deliver_history(call, &delivery, stream->after, limit);
+        return true;
+    }
+    delivery.with_counts = reading->args.claim >= 0;
+    if (delivery.with_counts) return reply_claims(call, reading, stream, &delivery, limit);
+    struct stream_id last = group_position(stream->group).last;
+    size_t count = count_after(stream->entry->object.stream, last, limit);
+    reply_name(call, stream);
+    resp_array(call->out, count);
+    deliver_new(call, &delivery, last, count);
+    return true;
+}
+
+static bool reply_stream(struct call *call, const struct reading *reading,
+                         const struct source_stream *stream, size_t limit)
+{
+    if (stream->group != NULL) return reply_to_group(call, reading, stream, limit);
+    reply_after(call, stream, limit);
+    return true;
+}
+
+/* ---- replying -------------------------------------------------------------------------------- */
+
+/* With CLAIM some of `served` streams may turn out to have nothing, so they are written aside. */
+static size_t reply_aside(struct call *call, const struct reading *reading, size_t limit)
+{
+    struct resp_writer *out = call->out;
+    struct outbuf parts;
+    size_t count = 0;
+    outbuf_init(&parts);
+    struct resp_writer writer = resp_aside(out, &parts);
+    call->out = &writer;
+    for (int i = 0; i < reading->args.streams; i++)
+        if (reading->streams[i].is_served)
+            count += reply_stream(call, reading, &reading->streams[i], limit);
+    call->out = out;
+    if (count > 0) resp_named(out, count);
+    resp_splice(out, &parts);
+    return count;
+}
+
+/* The number of streams that were replied; 0: nothing was replied. */
+static size_t reply_served(struct call *call, const struct reading *reading, size_t served,
+                           size_t limit)
+{
+    if (served == 0) return 0;
+    if (reading->args.claim >= 0) return reply_aside(call, reading, limit);
+    resp_named(call->out, served);
+    for (int i = 0; i < reading->args.streams; i++)
+        if (reading->streams[i].is_served) reply_stream(call, reading, &reading->streams[i], limit);
+    return served;
+}
+
+/* ---- blocking -------------------------------------------------------------------------------- */
+
+/* The arguments with "$" replaced by the IDs that it stands for now. NULL: there is none. The
+ * caller frees it. */
+static struct bytes *resolve_last(const struct call *call, const struct reading *reading)
+{
+    int ids = reading->args.first + reading->args.streams, found = 0;
+    for (int i = ids; i < call->argc; i++)
+        found += call->argv[i].len == 1 && call->argv[i].data[0] == '$';
+    if (found == 0) return NULL;
+    size_t views = (size_t)call->argc * sizeof(struct bytes);
+    struct bytes *argv = mem_alloc(views + (size_t)found * STREAM_ID_CHARS);
+    char *text = (char *)argv + views;
+    for (int i = 0; i < call->argc; i++) {
+        argv[i] = call->argv[i];
+        if (i < ids || argv[i].len != 1 || argv[i].data[0] != '$') continue;
+        argv[i] = bytes_of(text, stream_id_print(text, reading->streams[i - ids].after));
+        text += STREAM_ID_CHARS;
+    }
+    return argv;
+}
+
+/* `again`: when an entry can be claimed. */
+static void block_reading(struct call *call, const struct reading *reading, msec again)
+{
+    const struct read_args *args = &reading->args;
+    struct block_request block = {
+        .first = args->first,
+        .count = args->streams,
+        .type = TYPE_STREAM,
+        .until = args->until,
+        .again = again,
+        /* Clients of a group find the same, but with CLAIM each has a span of its own. */
+        .group = args->claim < 0 ? args->group : 0,
+        .or_gone = args->group > 0,
+        .or_claims = args->claim >= 0,
+    };
+    if (call->block != NULL && call->ready == NULL) block.argv = resolve_last(call, reading);
+    block_on(call, &block);
+}
+
+static msec next_of_claims(const struct reading *reading)
+{
+    msec next = NEVER;
+    for (int i = 0; i < reading->args.streams && reading->args.claim >= 0; i++) {
+        msec at = next_claim(reading->streams[i].group, reading->args.claim);
+        if (at < next) next = at;
+    }
+    return next;
+}
+
+/* ---- the first run --------------------------------------------------------------------------- */
+
+static void read_streams(struct call *call, struct reading *reading)
+{
+    const struct read_args *args = &reading->args;
+    size_t limit = args->count > 0 ? (size_t)args->count : SIZE_MAX, served = 0;
+    if (!find_streams(call, reading)) return;
+    for (int i = 0; i < args->streams; i++) {
+        struct source_stream *stream = &reading->streams[i];
+        stream->is_served = has_something(call, reading, stream);
+        served += stream->is_served;
+    }
+    if (reply_served(call, reading, served, limit) > 0) return;
+    if (args->blocks)
+        block_reading(call, reading, next_of_claims(reading));
+    else
+        resp_null_array(call->out);
+}
+
+/* ---- later runs ------------------------------------------------------------------------------ */
+
+/* Finds the key that is ready among the streams; fails if it is gone. */
+static bool find_ready(struct call *call, const struct reading *reading,
+                       struct source_stream *stream)
+{
+    const struct read_args *args = &reading->args;
+    int i = 0;
+    while (i + 1 < args->streams && !bytes_equal(call->argv[args->first + i], *call->ready))
+        i++;
+    *stream = (struct source_stream){ .key = args->first + i };
+    stream->entry = txn_find(call->txn, *call->ready);
+    if (stream->entry == NULL || stream->entry->object.type != TYPE_STREAM) {
+        fail(call, ERR_STREAM_GONE);
+        return false;
+    }
+    if (!parse_read_id(call, args, i, stream->entry, &stream->after)) return false;
+    if (args->group == 0) return true;
+    struct bytes name = call->argv[args->group];
+    stream->group = group_find(stream_groups(stream->entry->object.stream), name);
+    if (stream->group == NULL) fail(call, ERR_GROUP_GONE);
+    return stream->group != NULL;
+}
+
+/* Only the key that is ready is looked at. As in Redis, an entry that was added and removed again
+ * in one transaction gives an empty list. */
+static void read_ready(struct call *call, struct reading *reading)
+{
+    struct source_stream *stream = &reading->streams[0];
+    size_t limit = reading->args.count > 0 ? (size_t)reading->args.count : BLOCKED_COUNT;
+    msec idle = reading->args.claim;
+    if (!find_ready(call, reading, stream)) return;
+    struct stream_id last = stream_marks(stream->entry->object.stream).last;
+    struct stream_id after =
+        stream->group != NULL ? group_position(stream->group).last : stream->after;
+    reading->args.streams = 1;
+    stream->is_served =
+        stream_id_before(after, last) || (idle >= 0 && has_claims(call, stream->group, idle));
+    if (reply_served(call, reading, stream->is_served, limit) > 0) return;
+    block_reading(call, reading, idle >= 0 ? next_claim(stream->group, idle) : NEVER);
+}
+
+static void cmd_xread(struct call *call)
+{
+    struct reading reading;
+    if (!parse_read(call, &reading.args)) return;
+    int streams = reading.args.streams;
+    reading.streams = reading.few;
+    if (streams > STREAMS_FEW)
+        reading.streams = mem_alloc((size_t)streams * sizeof(*reading.streams));
+    if (call->ready != NULL)
+        read_ready(call, &reading);
+    else
+        read_streams(call, &reading);
+    if (reading.streams != reading.few) mem_free(reading.streams);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+#define READ_ERRORS                                                                                \
+    ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_TIMEOUT, ERR_TIMEOUT_NEGATIVE, ERR_STREAM_ID,  \
+        ERR_XREAD_UNBALANCED, ERR_XREAD_SCRIPT
+
+static const struct command rows[] = {
+    { .name = "XREAD",
+      .run = cmd_xread,
+      .arity = -4,
+      .flags = READONLY | BLOCKING | MOVABLE_KEYS,
+      .find_keys = find_xread_keys,
+      .specs = { KEYS_BEHIND("STREAMS", 1, KEY_RO | KEY_ACCESS) },
+      .group = "stream",
+      .since = "5.0.0",
+      .replies = REPLIES("RESP2 [[bulk [[bulk [bulk ...]] ...]] ...]: keys, each with its entries",
+                         "RESP3 map[bulk [[bulk [bulk ...]] ...] ...]: keys, each with its entries",
+                         "null-array: there is nothing, or the timeout ended"),
+      .errors =
+          ERRORS(READ_ERRORS, ERR_XREAD_GROUP, ERR_XREAD_NOACK, ERR_XREAD_CLAIM, ERR_XREAD_NEW),
+      .complexity = "O(log(N)+M) for each stream, where N is the number of its entries and M the "
+                    "number returned.",
+      .syntax = "[COUNT count] [BLOCK milliseconds] STREAMS key [key ...] id [id ...]",
+      .summary = "Returns the entries of streams after the given IDs, or blocks until there is "
+                 "one." },
+    { .name = "XREADGROUP",
+      .run = cmd_xread,
+      .arity = -7,
+      .flags = WRITE | BLOCKING | MOVABLE_KEYS,
+      .find_keys = find_xreadgroup_keys,
+      .specs = { KEYS_BEHIND("STREAMS", 4, KEY_RO | KEY_ACCESS) },
+      .group = "stream",
+      .since = "5.0.0",
+      .replies = REPLIES("RESP2 [[bulk [any ...]] ...]: keys, each with its entries",
+                         "RESP3 map[bulk [any ...] ...]: keys, each with its entries",
+                         "null-array: there is nothing, or the timeout ended"),
+      .errors =
+          ERRORS(READ_ERRORS, ERR_XREADGROUP_MISSING, ERR_XREADGROUP_NOGROUP, ERR_XREADGROUP_LAST,
+                 ERR_CLAIM_IDLE, ERR_CLAIM_IDLE_NEGATIVE, ERR_STREAM_GONE, ERR_GROUP_GONE),
+      .complexity = "O(log(N)+M*log(P)) for each stream, where N is the number of its entries, M "
+                    "the number returned and P that of the group's pending entries.",
+      .syntax = "GROUP group consumer [COUNT count] [BLOCK milliseconds] [CLAIM min-idle-time] "
+                "[NOACK] STREAMS key [key ...] id [id ...]",
+      .summary = "Delivers entries of streams to a consumer of a group: new ones, those that it "
+                 "has not acknowledged yet, and with CLAIM those that others have left idle; or "
+                 "blocks until there is one." },
+};
+
+const struct command_group stream_read_commands = COMMAND_GROUP(rows);

@@ -1,0 +1,128 @@
+/* stream_read_args: see stream_read_args.h. */
+#include "server/cmd/stream/stream_read_args.h"
+
+#include "proto/base/number.h"
+
+static bool is_word(struct bytes text, char c)
+{
+    return text.len == 1 && text.data[0] == c;
+}
+
+static bool refuse(struct call *call, enum error error)
+{
+    fail(call, error);
+    return false;
+}
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+/* The timeout in milliseconds; a client that is blocked already keeps the one it has. */
+static bool parse_block(struct call *call, int i, struct read_args *args)
+{
+    int64_t span;
+    if (call->from_script) {
+        failf(call, ERR_XREAD_SCRIPT, arg_width(call, 0), call->argv[0].data);
+        return false;
+    }
+    args->blocks = true;
+    args->until = NEVER;
+    if (call->ready != NULL) return true;
+    if (!arg_int64_or(call, i, &span, ERR_TIMEOUT)) return false;
+    if (span < 0) return refuse(call, ERR_TIMEOUT_NEGATIVE);
+    if (span > 0 && !instant_after(call->txn->now, span, &args->until)) args->until = NEVER;
+    return true;
+}
+
+static bool parse_claim(struct call *call, int i, bool is_group, struct read_args *args)
+{
+    if (!is_group) return refuse(call, ERR_XREAD_CLAIM);
+    if (!arg_int64_or(call, i, &args->claim, ERR_CLAIM_IDLE)) return false;
+    return args->claim >= 0 || refuse(call, ERR_CLAIM_IDLE_NEGATIVE);
+}
+
+static bool parse_streams(struct call *call, int i, struct read_args *args)
+{
+    args->first = i;
+    args->streams = (call->argc - i) / 2;
+    return (call->argc - i) % 2 == 0 || refuse(call, ERR_XREAD_UNBALANCED);
+}
+
+/* One option at *i; sets *i behind it. */
+static bool parse_option(struct call *call, int *i, bool is_group, struct read_args *args)
+{
+    int left = call->argc - *i - 1, value = *i + 1;
+    *i += 2;
+    if (left > 0 && arg_is(call, value - 1, "BLOCK")) return parse_block(call, value, args);
+    if (left > 0 && arg_is(call, value - 1, "COUNT")) {
+        if (!arg_int64(call, value, &args->count)) return false;
+        if (args->count < 0) args->count = 0;
+        return true;
+    }
+    if (left > 0 && arg_is(call, value - 1, "CLAIM"))
+        return parse_claim(call, value, is_group, args);
+    if (left > 1 && arg_is(call, value - 1, "GROUP")) {
+        if (!is_group) return refuse(call, ERR_XREAD_GROUP);
+        args->group = value;
+        args->consumer = value + 1;
+        ++*i;
+        return true;
+    }
+    --*i;
+    if (!arg_is(call, value - 1, "NOACK")) return refuse(call, ERR_SYNTAX);
+    args->no_ack = true;
+    return is_group || refuse(call, ERR_XREAD_NOACK);
+}
+
+bool parse_read(struct call *call, struct read_args *args)
+{
+    bool is_group = call->command.row->flags & WRITE;
+    *args = (struct read_args){ .until = NEVER, .claim = -1 };
+    for (int i = 1; i < call->argc && args->first == 0;) {
+        bool last = i + 1 < call->argc && arg_is(call, i, "STREAMS");
+        bool ok = last ? parse_streams(call, i + 1, args) : parse_option(call, &i, is_group, args);
+        if (!ok) return false;
+    }
+    if (args->first == 0) return refuse(call, ERR_SYNTAX);
+    return !is_group || args->group > 0 || refuse(call, ERR_XREADGROUP_MISSING);
+}
+
+bool parse_read_id(struct call *call, const struct read_args *args, int i,
+                   const struct entry *entry, struct stream_id *id)
+{
+    int at = args->first + args->streams + i;
+    bool is_group = args->group > 0;
+    if (is_word(call->argv[at], '$')) {
+        *id = entry != NULL ? stream_marks(entry->object.stream).last : STREAM_ID_MIN;
+        return !is_group || refuse(call, ERR_XREADGROUP_LAST);
+    }
+    if (is_word(call->argv[at], '>')) {
+        *id = STREAM_ID_MAX;
+        return is_group || refuse(call, ERR_XREAD_NEW);
+    }
+    return arg_stream_id(call, at, 0, id);
+}
+
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+/* As Redis' key specification: behind the first word STREAMS from argument `from` on. */
+static int find_stream_keys(int from, int argc, const struct bytes *argv, int *positions)
+{
+    int at = from;
+    while (at < argc && !bytes_is_word(argv[at], "STREAMS"))
+        at++;
+    int count = (argc - at - 1) / 2;
+    if (at >= argc || count < 1) return -1;
+    for (int i = 0; i < count; i++)
+        positions[i] = at + 1 + i;
+    return count;
+}
+
+int find_xread_keys(int argc, const struct bytes *argv, int *positions)
+{
+    return find_stream_keys(1, argc, argv, positions);
+}
+
+int find_xreadgroup_keys(int argc, const struct bytes *argv, int *positions)
+{
+    return find_stream_keys(4, argc, argv, positions);
+}

@@ -1,0 +1,26 @@
+/* stream_read_args: parses the arguments of XREAD and XREADGROUP. */
+#ifndef SERVER_CMD_STREAM_STREAM_READ_ARGS_H
+#define SERVER_CMD_STREAM_STREAM_READ_ARGS_H
+
+#include "server/cmd/stream/stream_args.h"
+
+struct read_args {
+    int group, consumer; /* arguments; 0: XREAD */
+    int64_t count;       /* 0: no limit */
+    bool blocks, no_ack;
+    msec until;         /* the timeout; NEVER: none */
+    msec claim;         /* claims entries that were idle for this span; -1: does not */
+    int first, streams; /* the argument of the first key, and the number of keys */
+};
+
+/* The options up to the IDs. */
+bool parse_read(struct call *call, struct read_args *args);
+/* The ID of stream i of the command. "$" is the last one of the stream (entry NULL: of none), ">"
+ * STREAM_ID_MAX. */
+bool parse_read_id(struct call *call, const struct read_args *args, int i,
+                   const struct entry *entry, struct stream_id *id);
+/* For find_keys: the keys follow the word STREAMS. */
+int find_xread_keys(int argc, const struct bytes *argv, int *positions);
+int find_xreadgroup_keys(int argc, const struct bytes *argv, int *positions);
+
+#endif

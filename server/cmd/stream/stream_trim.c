@@ -1,0 +1,179 @@
+/* stream_trim: see stream_trim.h. */
+#include "server/cmd/stream/stream_trim.h"
+
+#include "store/txn/txn_stream.h"
+#include "store/type/encoding_limits.h"
+
+enum { LIMIT_BLOCKS = 100, LIMIT_DEFAULT = 10000, LIMIT_MOST = 1000000 };
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+static bool parse_not_negative(struct call *call, int i, int64_t *value, enum error negative)
+{
+    if (!arg_int64(call, i, value)) return false;
+    if (*value >= 0) return true;
+    fail(call, negative);
+    return false;
+}
+
+static bool is_char(const struct call *call, int i, char c)
+{
+    return call->argv[i].len == 1 && call->argv[i].data[0] == c;
+}
+
+/* MAXLEN or MINID [=|~] threshold */
+static bool parse_strategy(struct call *call, int *i, struct trim *trim, enum trim_by by)
+{
+    if (trim->by != TRIM_NOT) {
+        fail(call, ERR_TRIM_BOTH);
+        return false;
+    }
+    int at = *i + 1;
+    trim->approximate = at + 1 < call->argc && is_char(call, at, '~');
+    if (trim->approximate || (at + 1 < call->argc && is_char(call, at, '='))) at++;
+    *i = at + 1;
+    trim->by = by;
+    if (by == TRIM_MINID) return arg_stream_id(call, at, 0, &trim->minid);
+    return parse_not_negative(call, at, &trim->maxlen, ERR_TRIM_MAXLEN);
+}
+
+bool trim_parse_option(struct call *call, int *i, struct trim *trim, bool *known)
+{
+    bool valued = *i + 1 < call->argc;
+    *known = true;
+    if (valued && arg_is(call, *i, "MAXLEN")) return parse_strategy(call, i, trim, TRIM_MAXLEN);
+    if (valued && arg_is(call, *i, "MINID")) return parse_strategy(call, i, trim, TRIM_MINID);
+    if (valued && arg_is(call, *i, "LIMIT")) {
+        trim->has_limit = true;
+        *i += 2;
+        return parse_not_negative(call, *i - 1, &trim->limit, ERR_TRIM_LIMIT);
+    }
+    if (arg_refs(call, *i, &trim->refs)) {
+        if (trim->has_refs) fail(call, ERR_SYNTAX);
+        bool ok = !trim->has_refs;
+        trim->has_refs = true;
+        ++*i;
+        return ok;
+    }
+    *known = false;
+    return true;
+}
+
+/* Without LIMIT an approximate trim does a bounded amount of work, as in Redis. */
+static int64_t default_limit(void)
+{
+    size_t entries = encoding_limits.stream_entries;
+    if (entries == 0) return LIMIT_DEFAULT;
+    return entries > LIMIT_MOST / LIMIT_BLOCKS ? LIMIT_MOST : (int64_t)(LIMIT_BLOCKS * entries);
+}
+
+bool trim_check(struct call *call, struct trim *trim, bool required)
+{
+    enum error error = ERROR_COUNT;
+    if (trim->limit > 0 && trim->by == TRIM_NOT)
+        error = ERR_TRIM_LIMIT_ALONE;
+    else if (required && trim->by == TRIM_NOT)
+        error = ERR_TRIM_NONE;
+    else if (trim->has_limit && !trim->approximate)
+        error = ERR_TRIM_LIMIT_EXACT;
+    if (error != ERROR_COUNT) {
+        fail(call, error);
+        return false;
+    }
+    if (trim->approximate && !trim->has_limit) trim->limit = default_limit();
+    return true;
+}
+
+/* ---- references in groups -------------------------------------------------------------------- */
+
+bool stream_is_referenced(const struct stream *stream, struct stream_id id)
+{
+    const struct stream_groups *groups = stream_groups(stream);
+    struct pending pending;
+    for (struct stream_group *group = NULL; (group = group_next(groups, group)) != NULL;) {
+        if (stream_id_before(group_position(group).last, id)) return true;
+        if (pending_find(group, id, &pending)) return true;
+    }
+    return false;
+}
+
+bool stream_drop_entry(struct call *call, struct entry *entry, struct stream_id id, enum refs refs)
+{
+    if (refs == REFS_DELETE) txn_stream_forget_pending(call->txn, entry, id);
+    return txn_stream_remove(call->txn, entry, id);
+}
+
+/* ---- trimming -------------------------------------------------------------------------------- */
+
+/* The number of entries, from the first on, that the trim is about. */
+static size_t count_trimmed(const struct stream *stream, const struct trim *trim)
+{
+    size_t count = stream_count(stream), most;
+    if (trim->by == TRIM_MINID)
+        most = stream_rank(stream, trim->minid);
+    else
+        most = (uint64_t)trim->maxlen < count ? count - (size_t)trim->maxlen : 0;
+    if (!trim->approximate) return most;
+    if (trim->limit > 0 && (uint64_t)trim->limit < most) most = (size_t)trim->limit;
+    return stream_whole_blocks(stream, most);
+}
+
+static void forget_first(struct call *call, struct entry *entry, size_t count)
+{
+    const struct stream *stream = entry->object.stream;
+    struct stream_walk walk;
+    struct stream_entry trimmed;
+    if (stream_groups_count(stream_groups(stream)) == 0) return;
+    stream_walk_up(&walk, stream, STREAM_ID_MIN);
+    while (count-- > 0 && stream_walk_next(&walk, &trimmed))
+        txn_stream_forget_pending(call->txn, entry, trimmed.id);
+}
+
+/* How many of the first `most` entries come before the first one that is referenced. */
+static size_t count_unreferenced(const struct stream *stream, size_t most)
+{
+    struct stream_walk walk;
+    struct stream_entry entry;
+    size_t count = 0;
+    stream_walk_up(&walk, stream, STREAM_ID_MIN);
+    while (count < most && stream_walk_next(&walk, &entry) &&
+           !stream_is_referenced(stream, entry.id))
+        count++;
+    return count;
+}
+
+/* Removes what is not referenced: up to `count` entries, or, if older ones are referenced, later
+ * ones in their place. An approximate trim, and MINID, look at the first `count` entries only. */
+static size_t trim_acked(struct call *call, struct entry *entry, const struct trim *trim,
+                         size_t count)
+{
+    const struct stream *stream = entry->object.stream;
+    if (stream_groups_count(stream_groups(stream)) == 0) {
+        txn_stream_trim(call->txn, entry, count);
+        return count;
+    }
+    bool further = trim->by == TRIM_MAXLEN && !trim->approximate;
+    size_t removed = count_unreferenced(stream, count), rank = 0;
+    size_t looked = removed;
+    struct stream_id id;
+    txn_stream_trim(call->txn, entry, removed);
+    while (removed < count && (further || looked < count) && stream_id_at(stream, rank, &id)) {
+        looked++;
+        if (stream_is_referenced(stream, id))
+            rank++;
+        else
+            removed += txn_stream_remove(call->txn, entry, id);
+    }
+    return removed;
+}
+
+size_t trim_run(struct call *call, struct entry *entry, const struct trim *trim)
+{
+    if (trim->by == TRIM_NOT) return 0;
+    size_t count = count_trimmed(entry->object.stream, trim);
+    if (count == 0) return 0;
+    if (trim->refs == REFS_ACKED) return trim_acked(call, entry, trim, count);
+    if (trim->refs == REFS_DELETE) forget_first(call, entry, count);
+    txn_stream_trim(call->txn, entry, count);
+    return count;
+}

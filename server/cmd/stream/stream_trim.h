@@ -1,0 +1,33 @@
+/* stream_trim: the trimming that XADD and XTRIM share: MAXLEN, MINID, LIMIT and what becomes of
+ * references in groups. */
+#ifndef SERVER_CMD_STREAM_STREAM_TRIM_H
+#define SERVER_CMD_STREAM_STREAM_TRIM_H
+
+#include "server/cmd/stream/stream_args.h"
+
+enum trim_by { TRIM_NOT, TRIM_MAXLEN, TRIM_MINID };
+
+struct trim {
+    enum trim_by by;
+    bool approximate; /* only whole blocks, and at most `limit` entries */
+    bool has_limit, has_refs;
+    enum refs refs;
+    int64_t maxlen;
+    int64_t limit; /* 0: none */
+    struct stream_id minid;
+};
+
+/* Parses one option at *i and sets *i behind it. *known: was it one? False: an error was replied.
+ */
+bool trim_parse_option(struct call *call, int *i, struct trim *trim, bool *known);
+/* Checks the options together, after the last. */
+bool trim_check(struct call *call, struct trim *trim, bool required);
+/* Returns the number of entries removed. */
+size_t trim_run(struct call *call, struct entry *entry, const struct trim *trim);
+
+/* Is the entry still wanted by a group: pending in it, or not delivered to it yet? */
+bool stream_is_referenced(const struct stream *stream, struct stream_id id);
+/* Removes the entry and, with REFS_DELETE, its references; false: there is none. */
+bool stream_drop_entry(struct call *call, struct entry *entry, struct stream_id id, enum refs refs);
+
+#endif
