@@ -11,9 +11,11 @@ static void take_effect(void *ctx, const struct txn *txn, const struct effect *e
     const struct session *caller = txn->caller;
     if (hooks->keeps) persist_effect(hooks->persist, effect);
     if (hooks->feed != NULL) feed_add(hooks->feed, effect);
+    /* Readers of a stream also wait for what others do not see: that their group goes. */
+    if (hooks->waits && (effect_is_seen(effect) || effect_is_of_stream(effect->kind)))
+        blocked_effect(hooks->blocked, effect);
     if (effect_is_seen(effect)) {
         if (hooks->watches) watch_effect(hooks->watch, effect);
-        if (hooks->waits) blocked_effect(hooks->blocked, effect);
         if (hooks->tracks) tracking_effect(hooks->tracking, effect, caller);
     }
     if (effect->event != EVENT_NONE) notify_effect(hooks->notify, effect);

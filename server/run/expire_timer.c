@@ -83,7 +83,8 @@ static bool wait_slice(void *ctx, size_t amount)
     return serve_due(timer->dispatch, amount) > 0;
 }
 
-/* The log of a policy (EXPIRED TO) may have a new entry for which clients wait. */
+/* Clients may wait for an entry that was added to the log of a policy (EXPIRED TO), or for a stream
+ * that is gone. */
 static void serve_woken(struct expire_timer *timer)
 {
     struct dispatch *dispatch = timer->dispatch;
@@ -156,7 +157,9 @@ static bool policy_slice(void *ctx, size_t amount)
 static bool evict_slice(void *ctx, size_t amount)
 {
     struct expire_timer *timer = ctx;
-    return dispatch_evict(timer->dispatch, amount);
+    bool worked = dispatch_evict(timer->dispatch, amount);
+    serve_woken(timer);
+    return worked;
 }
 
 static bool tracking_slice(void *ctx, size_t amount)

@@ -42,6 +42,15 @@ static void take(struct call *call, struct claim *claim, struct pending *pending
     txn_pending_put(call->txn, claim->place.entry, claim->place.group, pending);
 }
 
+/* Is the entry not delivered, but a dead letter now? Finds `entry` again, which that may move. */
+static bool is_dead(struct call *call, const struct claim *claim, const struct pending *pending,
+                    struct stream_entry *entry)
+{
+    if (claim->just_id || claim->deliveries >= 0) return false;
+    if (became_dead_letter(call, &claim->place, pending)) return true;
+    return !find_stream_entry(claim->place.entry->object.stream, pending->id, entry);
+}
+
 static bool parse_idle(struct call *call, const char *name, int64_t *idle)
 {
     if (!number_parse_int64(call->argv[4].data, call->argv[4].len, idle)) {
@@ -112,6 +121,7 @@ static bool claim_id(struct call *call, struct claim *claim, struct stream_id id
         return false;
     }
     if (found ? !is_claimable(call, &pending, claim->idle) : !claim->force) return false;
+    if (found && is_dead(call, claim, &pending, &entry)) return false;
     take(call, claim, &pending, &entry, out);
     return true;
 }
@@ -190,6 +200,7 @@ static int auto_claim_one(struct call *call, struct auto_claim *all, struct pend
         return 1;
     }
     if (!is_claimable(call, pending, claim->idle)) return 0;
+    if (is_dead(call, claim, pending, &entry)) return 1;
     take(call, claim, pending, &entry, &all->claimed_out);
     all->claimed++;
     return 1;

@@ -2,6 +2,7 @@
 #include "server/cmd/stream/stream_delivery.h"
 
 #include "server/cmd/stream/stream_progress.h"
+#include "store/txn/dead_letter.h"
 #include "store/txn/txn_stream.h"
 
 uint64_t count_delivery(uint64_t deliveries)
@@ -138,16 +139,27 @@ bool is_claimable(const struct call *call, const struct pending *pending, msec i
     return idle <= 0 || call->txn->now - pending->at >= idle;
 }
 
-/* False: the entry is gone, so that the reference is removed. */
+bool became_dead_letter(struct call *call, const struct group_place *place,
+                        const struct pending *pending)
+{
+    uint64_t limit = dead_letter_limit(call->txn, place->entry);
+    if (limit == 0 || pending->deliveries < limit) return false;
+    return dead_letter_move(call->txn, place->entry, place->group, pending) == DEAD_LETTER_MOVED;
+}
+
+/* False: it is not delivered, but a dead letter now, or gone, so that the reference is removed. */
 static bool claim_one(struct call *call, const struct delivery *delivery, struct resp_writer *out,
                       struct pending *pending)
 {
     const struct group_place *place = &delivery->place;
+    const struct stream *stream = place->entry->object.stream;
     struct stream_entry entry;
-    if (!find_stream_entry(place->entry->object.stream, pending->id, &entry)) {
+    if (!stream_has(stream, pending->id)) {
         txn_pending_remove(call->txn, place->entry, place->group, pending->id);
         return false;
     }
+    if (became_dead_letter(call, place, pending)) return false;
+    find_stream_entry(stream, pending->id, &entry);
     reply_delivered(delivery, out, &entry, pending_idle(call, pending), pending->deliveries);
     pending->consumer = delivery->consumer;
     pending->at = call->txn->now;

@@ -30,6 +30,10 @@ msec next_claim(const struct stream_group *group, msec idle);
 size_t deliver_claims(struct call *call, const struct delivery *delivery, struct resp_writer *out,
                       msec idle, size_t count);
 
+/* Did the entry go to the stream of a policy, because it was delivered as often as it may be? */
+bool became_dead_letter(struct call *call, const struct group_place *place,
+                        const struct pending *pending);
+
 /* One more delivery; it does not overflow. */
 uint64_t count_delivery(uint64_t deliveries);
 /* Milliseconds since the entry was delivered; -1: it is released. */
