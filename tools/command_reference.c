@@ -62,6 +62,11 @@ static const struct page {
       "A dehydrator holds elements with an id, a payload and a deadline, and gives them back when "
       "they are due, by deadline and then by order of arrival. A ttl of 0 or less is due at once. "
       "[Dehydrators](../dehydrators.md) explains them." },
+    { "streams.md", "Streams", "stream", NULL,
+      "A stream holds entries with names and values, in the order of their IDs: a Unix time in "
+      "milliseconds and a sequence number. A group remembers up to which entry it has read, and "
+      "which entries its consumers have not acknowledged. A stream without entries keeps its key. "
+      "With the policy RETAIN an entry ends by itself ([Policies](../policies.md))." },
     { "policies.md", "Policies", "generic", "POLICY",
       "Rules of expiry by prefix of the key. [Policies](../policies.md) explains the options." },
     { "expiry.md", "Looking ahead", "server", "EXPIRY",

@@ -42,7 +42,7 @@ static const char long_text[] = "a value that is too long for whatever packs sma
                                 "and goes on for a while yet until it is";
 
 static const struct pool keys =
-    POOL(7, "string", "list", "set", "hash", "sorted-set", "dehydrator", "k", "");
+    POOL(8, "string", "list", "set", "hash", "sorted-set", "dehydrator", "stream", "k", "");
 static const struct pool texts =
     POOL(12, "a", "b", "c", "1", "", "d", "10", "-1", "3.5", "a\r\nb", "\xff\x01", long_text);
 static const struct pool integers =
@@ -55,15 +55,41 @@ static const struct pool scores =
 static const struct pool bounds = POOL(13, "-inf", "+inf", "(1", "1", "-", "+", "(2", "0", "[a",
                                        "(a", "[b", "(c", "(150", "-1", "(x", "x", "");
 static const struct pool patterns = POOL(6, "*", "a*", "[a-c]", "?", "s*", "*a*b*", "", "\\", "[");
-static const struct pool types = POOL(4, "string", "list", "zset", "dehydrator", "nothing");
+static const struct pool types =
+    POOL(5, "string", "list", "zset", "dehydrator", "stream", "nothing");
 static const struct pool units = POOL(3, "ms", "s", "MS", "h", "");
 static const struct pool durations = POOL(5, "1", "50ms", "3s", "2m", "1d", "0h", "9w", "");
 static const struct pool cursors = POOL(3, "0", "1", "5", "x", "18446744073709551616");
 
-static const struct {
+static const struct pool ids =
+    POOL(10, "1-1", "0", "1-2", "2", "1-3", "3-1", "5", "(1-1", "+", "-", "7-*", "$",
+         "18446744073709551615-18446744073709551615", "18446744073709551616", "1-x", "");
+static const struct pool groups = POOL(2, "g", "h", "i", "");
+static const struct pool consumers = POOL(3, "c", "d", "e", "");
+
+struct kind {
     const char *name;
     const struct pool *pool;
-} kinds[] = {
+};
+
+/* In commands of streams. */
+static const struct kind stream_kinds[] = {
+    { "id", &ids },
+    { "start", &ids },
+    { "end", &ids },
+    { "threshold", &ids },
+    { "last-id", &ids },
+    { "max-deleted-id", &ids },
+    { "lastid", &ids },
+    { "group", &groups },
+    { "consumer", &consumers },
+    { "ms", &spans },
+    { "min-idle-time", &spans },
+    { "entries-read", &integers },
+    { "entries-added", &integers },
+};
+
+static const struct kind kinds[] = {
     { "key", &keys },           { "newkey", &keys },    { "destination", &keys },
     { "increment", &scores },   { "score", &scores },   { "decrement", &integers },
     { "count", &integers },     { "index", &integers }, { "offset", &integers },
@@ -143,6 +169,9 @@ static int64_t near_now(const struct maker *maker)
 /* Start and stop are positions, or bounds where BYSCORE or BYLEX says so. */
 static const struct pool *pool_of(const struct maker *maker, struct bytes name)
 {
+    bool of_stream = maker->group != NULL && strcmp(maker->group, "stream") == 0;
+    for (size_t i = 0; of_stream && i < sizeof(stream_kinds) / sizeof(stream_kinds[0]); i++)
+        if (is_word(name, stream_kinds[i].name)) return stream_kinds[i].pool;
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
         if (is_word(name, kinds[i].name)) return kinds[i].pool;
     if (is_word(name, "start") || is_word(name, "stop"))
@@ -169,7 +198,8 @@ static void add_value(const struct maker *maker, const struct syntax_node *node)
     if (is_word(name, "numkeys")) {
         add_number(maker->call, 1); /* see count_keys */
         maker->call->counts_keys[maker->call->argc - 1] = true;
-    } else if (is_word(name, "numfields") || is_word(name, "nummembers")) {
+    } else if (is_word(name, "numfields") || is_word(name, "nummembers") ||
+               is_word(name, "numids")) {
         add_number(maker->call, 1); /* see count_rest */
         maker->call->counts_rest[maker->call->argc - 1] = arguments_each(maker, node->next);
     } else if (is_word(name, "unix-time-milliseconds")) {
@@ -265,6 +295,21 @@ static void count_keys(const struct maker *maker)
     }
 }
 
+/* Behind STREAMS are as many IDs as keys. */
+static void balance_streams(const struct maker *maker)
+{
+    struct program_call *call = maker->call;
+    int first = 1, keys_end;
+    while (first < call->argc && !is_word(call->argv[first - 1], "STREAMS"))
+        first++;
+    if (first >= call->argc || !call->is_key[first]) return;
+    for (keys_end = first; keys_end < call->argc && call->is_key[keys_end];)
+        keys_end++;
+    call->argc = keys_end;
+    for (int i = first; i < keys_end; i++)
+        add_text(call, below(maker, 3) == 2 ? ">" : from(maker, &ids));
+}
+
 void program_make(struct program_call *call, struct command_ref ref, msec now,
                   const struct program_source *source)
 {
@@ -279,6 +324,7 @@ void program_make(struct program_call *call, struct command_ref ref, msec now,
     add_chain(&maker, syntax.first);
     count_keys(&maker);
     count_rest(&maker);
+    balance_streams(&maker);
 }
 
 void program_spoil(struct program_call *call, const struct program_source *source)

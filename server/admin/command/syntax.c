@@ -38,7 +38,7 @@ static struct bytes read_word(struct parse *parse)
 
 static bool is_token(struct bytes word)
 {
-    bool letters = false;
+    bool letters = word.len == 1 && strchr("=~*$", word.data[0]) != NULL;
     for (size_t i = 0; i < word.len; i++) {
         if (islower((unsigned char)word.data[i])) return false;
         letters |= isupper((unsigned char)word.data[i]) != 0;
@@ -154,6 +154,13 @@ static int parse_sequence(struct parse *parse, char end)
     }
 }
 
+/* A block is named after its first part; a choice after its first alternative. */
+static struct bytes name_of(const struct parse *parse, const struct syntax_node *head)
+{
+    if (head->kind == SYNTAX_ONEOF && head->name.len == 0) head = &parse->nodes[head->child];
+    return head->name.len > 0 ? head->name : head->token;
+}
+
 /* Makes one node of a sequence: itself, a value with its token, or a block. */
 static int wrap_sequence(struct parse *parse, int first)
 {
@@ -169,7 +176,7 @@ static int wrap_sequence(struct parse *parse, int first)
         }
     }
     int block = new_node(parse, SYNTAX_BLOCK);
-    parse->nodes[block].name = head->kind == SYNTAX_TOKEN ? head->token : head->name;
+    parse->nodes[block].name = name_of(parse, head);
     parse->nodes[block].child = first;
     if (head->kind == SYNTAX_TOKEN) {
         parse->nodes[block].token = head->token;

@@ -321,8 +321,8 @@ static const struct command rows[] = {
                        ERR_STREAM_OPTION, ERR_XNACK_MODE, ERR_XNACK_NUMIDS, ERR_XNACK_IDS,
                        ERR_XNACK_NO_IDS, ERR_XNACK_RETRYCOUNT, ERR_XNACK_DELAY),
       .complexity = "O(log(N)) for each ID, where N is the number of pending entries.",
-      .syntax = "key group <SILENT | FAIL | FATAL> [DELAY milliseconds] IDS numids id [id ...] "
-                "[RETRYCOUNT count] [FORCE]",
+      .syntax = "key group <SILENT | FAIL | FATAL> [DELAY milliseconds] [RETRYCOUNT count] [FORCE] "
+                "IDS numids id [id ...]",
       .summary = "Releases pending entries, so that any consumer can claim them, at once or after "
                  "a delay. SILENT takes the delivery back, FATAL sets the count of deliveries to "
                  "the highest one." },

@@ -240,7 +240,7 @@ static void check_texts(struct command_ref ref)
                                           "sorted-set",  "dehydrator", "generic",      "server",
                                           "connection",  "pubsub",     "transactions", "bitmap",
                                           "hyperloglog", "geo",        "scripting",    "cluster",
-                                          NULL };
+                                          "stream",      NULL };
     const struct command *row = ref.row;
     says(ref, row->name != NULL && row->name[0] != '\0' && is_upper(row->name));
     says(ref, row->group != NULL && is_one_of(row->group, groups));
