@@ -8,7 +8,7 @@
 
 struct rule {
     struct policy policy;     /* its names are in `names` */
-    char *names;              /* owned; NULL: none */
+    char *names;              /* owned */
     struct rule *prev, *next; /* in the list of pending policies */
     uint64_t pass;            /* if pending: the first pass that applies it */
     uint32_t name_len;
@@ -106,19 +106,21 @@ static struct rule *rule_new(struct policies *policies, struct bytes name)
     return rule;
 }
 
+static struct bytes put_name(char *to, struct bytes name)
+{
+    if (name.len > 0) memcpy(to, name.data, name.len);
+    return bytes_of(to, name.len);
+}
+
 /* Copies the names of its keys; `policy` may be the rule's own. */
 static void rule_put(struct policies *policies, struct rule *rule, const struct policy *policy)
 {
-    struct bytes dead = policy->dead_to, expired = policy->expired_to;
-    char *names = NULL, *old = rule->names;
-    if (dead.len + expired.len > 0)
-        names = counted_block(policies, mem_alloc(dead.len + expired.len));
-    if (dead.len > 0) memcpy(names, dead.data, dead.len);
-    if (expired.len > 0) memcpy(names + dead.len, expired.data, expired.len);
-    rule->policy = *policy;
-    rule->policy.dead_to = bytes_of(names, dead.len);
-    rule->policy.expired_to = bytes_of(names != NULL ? names + dead.len : NULL, expired.len);
-    rule->names = names;
+    struct policy put = *policy;
+    char *old = rule->names;
+    rule->names = counted_block(policies, mem_alloc(put.dead_to.len + put.expired_to.len + 1));
+    put.dead_to = put_name(rule->names, put.dead_to);
+    put.expired_to = put_name(rule->names + put.dead_to.len, put.expired_to);
+    rule->policy = put;
     if (old != NULL) free_block(policies, old);
 }
 
@@ -127,7 +129,7 @@ static void rule_free(struct policies *policies, struct rule *rule)
     if (rule->policy.pending) pending_remove(policies, rule);
     policies->count--;
     policies_count(policies, &rule->policy, false);
-    if (rule->names != NULL) free_block(policies, rule->names);
+    free_block(policies, rule->names);
     free_block(policies, rule);
 }
 
