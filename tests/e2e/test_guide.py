@@ -15,7 +15,7 @@ from daemon import NOON, ROOT, Daemon, die_with_parent, equal, main, own, wait_f
 
 GUIDE = os.path.join(ROOT, "doc/guide")
 E2E = os.path.join(ROOT, "tests/e2e")
-PAGES = ("queues", "rate-limits", "sessions", "recency-and-caches", "timers",
+PAGES = ("queues", "retry-queues", "rate-limits", "sessions", "recency-and-caches", "timers",
          "expiry-log")
 PROGRAM_SECONDS = 60
 # Read from stdin, a module finds its packages from the working directory on.
@@ -267,6 +267,31 @@ def a_job_whose_workers_crash_is_given_up():
         page.work_once(page.client, lambda *job: equal(job, None, "tried"))
         equal(page.client.lrange("jobs:failed", 0, -1), ["poison"])
         equal(page.client.exists("jobs"), 0)
+
+
+@own
+def a_job_of_a_stream_comes_back_at_its_millisecond_and_moves_aside():
+    with Program("retry-queues") as page:
+        page.names["print"] = lambda *words: None
+        page.set_up(page.client)
+        page.client.xadd("jobs", {"payload": "report"})
+        tried = []
+
+        def fail(payload, deliveries):
+            tried.append((payload, deliveries))
+            raise ConnectionError("no mail server")
+        for delivery in range(page.MAX_DELIVERIES):
+            page.work_once(page.client, "worker-1", fail, wait_ms=1)
+            equal(tried, [("report", number) for number in range(delivery + 1)])
+            page.daemon.step(page.FIRST_DELAY_MS * 2 ** delivery - 1)
+            found = page.client.execute_command(
+                "XREADGROUP", "GROUP", "mailers", "other", "CLAIM", page.LEASE_MS, "STREAMS", "jobs", ">")
+            equal(found, None, "before its delay is over")
+            page.daemon.step(1)
+        page.work_once(page.client, "worker-1", lambda *job: equal(job, None, "tried"), wait_ms=1)
+        fields = page.client.xrange("jobs:failed")[0][1]
+        equal(fields, {"payload": "report", "origin": "jobs", "group": "mailers", "deliveries": "3"})
+        equal(page.client.xpending("jobs", "mailers")["pending"], 0)
 
 
 main(150)
