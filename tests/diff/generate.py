@@ -546,5 +546,7 @@ def guard(row, out):
         late = row.name == "PEXPIREAT" or out[at - 1].upper() == b"PXAT"
         if late and LAST_INSTANT < number < 2 ** 63:
             out[at] = b"%d" % LAST_INSTANT
+        if row.name == "XAUTOCLAIM" and 10 ** 6 < number < 2 ** 59:
+            out[at] = b"99"
         if "random" in row.rules and -2 ** 63 < number < -1000:
             out[at] = b"-5"

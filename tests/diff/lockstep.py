@@ -122,6 +122,8 @@ class Pair:
                 server.forget(name)
 
     def begin(self):
+        self.deletes_entries = any(b"XDEL" in upper(step[1]) for step in self.program
+                                   if step[0] != "clock")
         self.tracks = set()    # words of every CLIENT TRACKING of this program
         self.now, self.timeouts = NOON, set()
         self.states = {name: State() for name in CONNECTIONS}
@@ -308,6 +310,8 @@ class Pair:
             return b"REDIRECT" in self.tracks
         if words[0] in BLOCKING:
             return b"NOLOOP" in self.tracks
+        if words[0] in (b"XTRIM", b"XADD") and b"MINID" in words and b"~" in words:
+            return self.deletes_entries
         if words[0] == b"WAIT":
             return len(words) > 1 and not words[1].lstrip(b"0").startswith(b"-") \
                 and words[1].strip(b"0").isdigit()

@@ -178,6 +178,8 @@ NOT_SENT = [
     "FLUSHALL's null through REDIRECT",
     "PFDEBUG GETREG, TODENSE",
     "WAIT for more than 0 replicas",
+    "XAUTOCLAIM with a COUNT of billions",
+    "`XTRIM`, `XADD` with `~`",  # MINID, after XDEL
     "an own push that serves another's blocked move, under BCAST NOLOOP",
     "CLIENT TRACKING with overlapping prefixes, not the first",
     "keys that a script reads for a client with CLIENT TRACKING",

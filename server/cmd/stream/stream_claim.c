@@ -224,7 +224,10 @@ static struct stream_id auto_claim_all(struct call *call, struct auto_claim *all
 static void cmd_xautoclaim(struct call *call)
 {
     struct auto_claim all = { 0 };
-    if (!parse_auto_claim(call, &all)) return;
+    if (!parse_auto_claim(call, &all)) {
+        txn_read(call->txn, call->argv[1]); /* Redis counts the miss before it reads the options */
+        return;
+    }
     if (!need_group(call, &all.claim.place)) return;
     outbuf_init(&all.claimed_aside);
     outbuf_init(&all.gone_aside);

@@ -33,6 +33,17 @@ static void name_known(struct call *call, const char *name, int64_t value)
         resp_integer(call->out, value);
 }
 
+static void name_lag(struct call *call, const struct stream *stream,
+                     const struct stream_group *group)
+{
+    int64_t lag = stream_lag(stream, group);
+    resp_bulk_text(call->out, "lag");
+    if (lag == STREAM_LAG_UNKNOWN)
+        resp_null(call->out);
+    else
+        resp_integer(call->out, lag);
+}
+
 /* Finds the stream of argument 2. NULL: an error was replied. */
 static const struct stream *find_stream(struct call *call)
 {
@@ -138,7 +149,7 @@ static void reply_full_group(struct call *call, const struct stream *stream,
     name_bytes(call, "name", group_name(group));
     name_id(call, "last-delivered-id", position.last);
     name_known(call, "entries-read", position.read);
-    name_known(call, "lag", stream_lag(stream, group));
+    name_lag(call, stream, group);
     name_integer(call, "pel-count", (int64_t)group_count_pending(group));
     if (released > 0) name_integer(call, "nacked-count", (int64_t)released);
     reply_full_pending(call, group, NULL, limit);
@@ -204,7 +215,7 @@ static void cmd_xinfo_groups(struct call *call)
         name_integer(call, "pending", (int64_t)group_count_pending(group));
         name_id(call, "last-delivered-id", position.last);
         name_known(call, "entries-read", position.read);
-        name_known(call, "lag", stream_lag(stream, group));
+        name_lag(call, stream, group);
     }
 }
 

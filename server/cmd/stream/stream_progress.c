@@ -58,5 +58,5 @@ int64_t stream_lag(const struct stream *stream, const struct stream_group *group
     int64_t read = position.read;
     if (read == GROUP_READ_UNKNOWN || has_holes(stream, &marks, position.last))
         read = count_up_to(stream, &marks, position.last);
-    return read == GROUP_READ_UNKNOWN ? GROUP_READ_UNKNOWN : (int64_t)marks.added - read;
+    return read == GROUP_READ_UNKNOWN ? STREAM_LAG_UNKNOWN : (int64_t)marks.added - read;
 }

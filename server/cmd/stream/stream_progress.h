@@ -9,7 +9,9 @@
 /* Moves the position to the entry `id`, which is the next one that the group reads. O(1) */
 void stream_progress_to(const struct stream *stream, struct group_position *position,
                         struct stream_id id);
-/* The number of entries after the group's position; -1: unknown. O(1) */
+#define STREAM_LAG_UNKNOWN INT64_MIN
+/* The number of entries after the group's position, or STREAM_LAG_UNKNOWN. Below 0 if XGROUP SETID
+ * gave more entries as read than there are. O(1) */
 int64_t stream_lag(const struct stream *stream, const struct stream_group *group);
 
 #endif

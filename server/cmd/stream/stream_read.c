@@ -152,6 +152,7 @@ static bool reply_to_group(struct call *call, const struct reading *reading,
     if (delivery.with_counts) return reply_claims(call, reading, stream, &delivery, limit);
     struct stream_id last = group_position(stream->group).last;
     size_t count = count_after(stream->entry->object.stream, last, limit);
+    if (count == 0) return false;
     reply_name(call, stream);
     resp_array(call->out, count);
     deliver_new(call, &delivery, last, count);
@@ -168,7 +169,8 @@ static bool reply_stream(struct call *call, const struct reading *reading,
 
 /* ---- replying -------------------------------------------------------------------------------- */
 
-/* With CLAIM some of `served` streams may turn out to have nothing, so they are written aside. */
+/* With CLAIM, or if a key stands twice, some of the streams may turn out to have nothing, so they
+ * are written aside. */
 static size_t reply_aside(struct call *call, const struct reading *reading, size_t limit)
 {
     struct resp_writer *out = call->out;
@@ -191,7 +193,8 @@ static size_t reply_served(struct call *call, const struct reading *reading, siz
                            size_t limit)
 {
     if (served == 0) return 0;
-    if (reading->args.claim >= 0) return reply_aside(call, reading, limit);
+    if (reading->args.claim >= 0 || (reading->args.group > 0 && served > 1))
+        return reply_aside(call, reading, limit);
     resp_named(call->out, served);
     for (int i = 0; i < reading->args.streams; i++)
         if (reading->streams[i].is_served) reply_stream(call, reading, &reading->streams[i], limit);
