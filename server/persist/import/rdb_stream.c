@@ -127,7 +127,8 @@ static void write_entries(const struct stream *stream, struct rdb_writer *writer
     mem_free(parts);
 }
 
-/* Only those of `consumer`, or all if it is NULL. */
+/* Only those of `consumer`, or all that have one if it is NULL: Redis has no place for the others.
+ */
 static void write_pending(const struct stream_group *group, const struct stream_consumer *consumer,
                           struct rdb_writer *writer)
 {
@@ -137,7 +138,7 @@ static void write_pending(const struct stream_group *group, const struct stream_
         const struct rdb_pending theirs = { rdb_of_id(pending.id), pending.at, pending.deliveries };
         if (consumer != NULL)
             rdb_writer_owned(writer, theirs.id);
-        else
+        else if (pending.consumer != NULL)
             rdb_writer_pending(writer, &theirs);
         filter.from = pending.id;
         more = stream_id_up(&filter.from);
@@ -149,7 +150,7 @@ static void write_group(const struct stream_group *group, struct rdb_writer *wri
     struct group_position position = group_position(group);
     const struct rdb_group theirs = { rdb_of_bytes(group_name(group)), rdb_of_id(position.last),
                                       position.read };
-    rdb_writer_group(writer, &theirs, group_count_pending(group));
+    rdb_writer_group(writer, &theirs, group_count_pending(group) - group_count_released(group));
     write_pending(group, NULL, writer);
     rdb_writer_consumers(writer, group_count_consumers(group));
     for (struct stream_consumer *consumer = NULL;
