@@ -292,6 +292,17 @@ void keyspace_each_until(const struct keyspace *ks, msec until,
         agenda_each_until(&ks->agendas[kind], until, visit_due_node, &visits);
 }
 
+void keyspace_each(const struct keyspace *ks,
+                   bool (*visit)(void *ctx, const struct keyspace *ks, const struct entry *entry),
+                   void *ctx)
+{
+    struct dict_iter iter;
+    const struct entry *entry;
+    dict_iter_begin(&iter, &ks->dict);
+    while ((entry = dict_iter_next(&iter)) != NULL && visit(ctx, ks, entry))
+        continue;
+}
+
 static void walk_advance(struct keyspace_walk *walk, unsigned kind)
 {
     msec at = NEVER;

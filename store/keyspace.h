@@ -125,6 +125,11 @@ struct entry *keyspace_random_volatile(const struct keyspace *ks, uint64_t (*nex
 void keyspace_each_until(const struct keyspace *ks, msec until,
                          bool (*visit)(void *ctx, const struct entry *entry, struct due_at due),
                          void *ctx);
+/* Visits all entries, in no particular order; the keyspace must not change meanwhile. Return false
+ * to stop. */
+void keyspace_each(const struct keyspace *ks,
+                   bool (*visit)(void *ctx, const struct keyspace *ks, const struct entry *entry),
+                   void *ctx);
 /* Walks the entries in the order in which they are due; the keyspace must not change meanwhile.
  * Step k costs O(log k). */
 struct keyspace_walk {

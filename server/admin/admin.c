@@ -15,7 +15,8 @@ static void make_contexts(struct admin *admin, const struct admin_parts *parts)
                                                      .tracking = parts->dispatch->hooks->tracking,
                                                      .pause = &parts->dispatch->pause,
                                                      .observer = parts->observer,
-                                                     .dispatch = parts->dispatch };
+                                                     .dispatch = parts->dispatch,
+                                                     .replication = parts->replication };
     admin->acl = (struct acl_admin_context){ parts->dispatch, parts->clients };
     admin->config = (struct config_context){ .conf = parts->conf,
                                              .notify = parts->notify,
@@ -44,6 +45,7 @@ static void make_contexts(struct admin *admin, const struct admin_parts *parts)
                                              .persist = parts->dispatch->persist,
                                              .defrag = parts->defrag,
                                              .scripting = parts->scripting,
+                                             .replication = parts->replication,
                                              .watch = parts->dispatch->watch,
                                              .memory = &admin->memory,
                                              .started_mono_usec = clock_mono_usec(),
@@ -56,6 +58,7 @@ static void make_contexts(struct admin *admin, const struct admin_parts *parts)
                                              .clients = parts->clients,
                                              .scripting = parts->scripting,
                                              .persist = parts->dispatch->persist,
+                                             .replication = parts->replication,
                                              .bytes_at_start = mem_used() };
     if (parts->clients != NULL) /* not in a tool that only lists commands */
         admin->memory.parts_at_start = memory_figures_at_start(&admin->memory);

@@ -22,6 +22,8 @@
 #include "store/store.h"
 #include "server/tls/tls.h"
 
+struct replication;
+
 /* PING ECHO AUTH HELLO SELECT QUIT RESET; CLIENT. */
 struct connection_context {
     struct clients *clients;
@@ -32,6 +34,7 @@ struct connection_context {
     struct pause *pause;
     struct observer *observer;
     struct dispatch *dispatch;
+    struct replication *replication; /* NULL: none */
 };
 extern const struct command_group connection_commands;
 extern const struct command_group client_commands;
@@ -95,9 +98,10 @@ struct server_context {
     struct stats *stats;
     struct observer *observer;
     struct commands *commands;
-    struct persist *persist;     /* NULL: no persistence */
-    const struct defrag *defrag; /* NULL: no defragmentation */
-    struct scripting *scripting; /* NULL: no scripts */
+    struct persist *persist;               /* NULL: no persistence */
+    const struct defrag *defrag;           /* NULL: no defragmentation */
+    struct scripting *scripting;           /* NULL: no scripts */
+    const struct replication *replication; /* NULL: none */
     const struct watch *watch;
     const struct memory_context *memory;
     int64_t started_mono_usec;
@@ -129,8 +133,9 @@ extern const struct command_group latency_commands;
 struct memory_context {
     const struct store *store;
     struct clients *clients;
-    struct scripting *scripting; /* NULL: no scripts */
-    struct persist *persist;     /* NULL: no persistence */
+    struct scripting *scripting;           /* NULL: no scripts */
+    struct persist *persist;               /* NULL: no persistence */
+    const struct replication *replication; /* NULL: none */
     size_t bytes_at_start, parts_at_start;
 };
 extern const struct command_group memory_commands;
@@ -158,9 +163,10 @@ struct admin_parts {
     struct pubsub *pubsub;
     struct notify *notify;
     struct observer *observer;
-    struct long_queries *queries; /* NULL: no call blocks for a long query */
-    const struct defrag *defrag;  /* NULL: no defragmentation */
-    struct scripting *scripting;  /* NULL: no scripts */
+    struct long_queries *queries;    /* NULL: no call blocks for a long query */
+    const struct defrag *defrag;     /* NULL: no defragmentation */
+    struct scripting *scripting;     /* NULL: no scripts */
+    struct replication *replication; /* NULL: none */
     const char *run_id;
     bool (*changed)(void *ctx);
     bool (*try)(void *ctx, const struct conf_option *const *set, size_t count,

@@ -73,8 +73,8 @@ static void reply_parts(struct call *call, const struct memory_figures *figures)
     reply_count(call, "peak.allocated", figures->peak);
     reply_count(call, "total.allocated", figures->used);
     reply_count(call, "startup.allocated", figures->startup);
-    reply_nothing(call, "replication.backlog");
-    reply_nothing(call, "clients.slaves");
+    reply_count(call, "replication.backlog", figures->backlog);
+    reply_count(call, "clients.slaves", figures->replicas);
     reply_count(call, "clients.normal", figures->clients);
     reply_nothing(call, "cluster.links");
     reply_count(call, "aof.buffer", figures->journal);

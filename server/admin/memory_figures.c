@@ -2,6 +2,7 @@
 #include "server/admin/memory_figures.h"
 
 #include "server/persist/persist.h"
+#include "server/replica/replication.h"
 
 struct memory_of_keys memory_of_keys(const struct keyspace *ks)
 {
@@ -31,12 +32,38 @@ static size_t parts_of(const struct memory_figures *figures)
 {
     const struct script_report *scripts = &figures->scripts;
     return figures->keys.tables + figures->keys.deadlines + figures->clients + figures->journal +
-           scripts->lua_bytes + scripts->script_bytes + scripts->function_bytes;
+           figures->replicas + figures->backlog + figures->copies + scripts->lua_bytes +
+           scripts->script_bytes + scripts->function_bytes;
+}
+
+struct replica_memory {
+    struct clients *clients;
+    size_t bytes;
+};
+
+static void add_replica(void *ctx, const struct replica_info *replica)
+{
+    struct replica_memory *memory = ctx;
+    struct client_info client;
+    if (clients_info(memory->clients, replica->session, &client)) memory->bytes += client.memory;
+}
+
+static void measure_replicas(const struct memory_context *context, struct memory_figures *figures)
+{
+    if (context->replication == NULL) return;
+    const struct replicas *replicas = replication_replicas(context->replication);
+    struct replica_memory memory = { context->clients, 0 };
+    replicas_each(replicas, add_replica, &memory);
+    figures->replicas = memory.bytes;
+    figures->backlog = backlog_bytes(replication_backlog(context->replication));
+    figures->copies = replicas_report(replicas).bytes;
 }
 
 static void measure_parts(const struct memory_context *context, struct memory_figures *figures)
 {
+    measure_replicas(context, figures);
     figures->clients = clients_bytes(context->clients);
+    figures->clients -= figures->replicas < figures->clients ? figures->replicas : figures->clients;
     if (context->persist != NULL) figures->journal = persist_report(context->persist).buffer_bytes;
     figures->scripts = scripts_of(context);
     figures->keys = total_of_keys(context->store);

@@ -15,8 +15,10 @@ struct memory_of_keys {
 
 struct memory_figures {
     size_t used, peak, resident, startup;
-    size_t clients; /* with their buffers */
-    size_t journal; /* records that wait to be written */
+    size_t clients;         /* with their buffers, without replicas */
+    size_t replicas;        /* their connections */
+    size_t backlog, copies; /* bytes of the replication stream, and of full copies on their way */
+    size_t journal;         /* records that wait to be written */
     struct script_report scripts;
     struct memory_of_keys keys; /* of all databases */
     size_t overhead;        /* all of the above but the values, and what was there at the start */

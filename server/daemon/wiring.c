@@ -70,6 +70,7 @@ static void add_commands(struct parts *parts)
                                          .queries = parts->queries,
                                          .defrag = defrag_timer_state(parts->defrag_timer),
                                          .scripting = parts->scripting,
+                                         .replication = parts->replication,
                                          .run_id = parts->run_id,
                                          .changed = lifecycle_apply,
                                          .try = places_try,

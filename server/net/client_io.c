@@ -382,7 +382,6 @@ static ssize_t send_chunks(struct client *client, const struct iovec *chunks, in
         client_doom(client);
         return -1;
     }
-    client->all->w.stats->bytes_out += (uint64_t)sent;
     if (sent > 0) client->active_usec = client->all->turn_usec;
     return sent;
 }
@@ -395,8 +394,10 @@ static bool send_replies(struct client *client)
     int count = outbuf_peek(&client->out, chunks, WRITE_CHUNKS);
     if (client->out.len > WRITE_MOST) count = limit_write(chunks, count);
     ssize_t sent = send_chunks(client, chunks, count);
+    if (sent < 0) return false;
+    client->all->w.stats->bytes_out += (uint64_t)sent;
     if (sent > 0) outbuf_consume(&client->out, (size_t)sent);
-    return sent >= 0;
+    return true;
 }
 
 /* Sends what the source has, once in a turn. False: the connection is broken. */
@@ -407,8 +408,10 @@ static bool send_from_source(struct client *client)
     int count = source->peek(source->ctx, chunks, WRITE_CHUNKS);
     if (count == 0) return true;
     ssize_t sent = send_chunks(client, chunks, count);
+    if (sent < 0) return false;
+    client->all->w.stats->repl_bytes_out += (uint64_t)sent;
     if (sent > 0) source->sent(source->ctx, (size_t)sent);
-    return sent >= 0;
+    return true;
 }
 
 static bool has_more_to_send(const struct client *client)

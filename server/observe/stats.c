@@ -29,6 +29,8 @@ void stats_sample(struct stats *stats, int64_t mono_usec)
     stats->commands_per_sec = rate(stats->commands, stats->sampled.commands, seconds);
     stats->in_per_sec = rate(stats->bytes_in, stats->sampled.bytes_in, seconds);
     stats->out_per_sec = rate(stats->bytes_out, stats->sampled.bytes_out, seconds);
+    stats->repl_in_per_sec = rate(stats->repl_bytes_in, stats->sampled.repl_bytes_in, seconds);
+    stats->repl_out_per_sec = rate(stats->repl_bytes_out, stats->sampled.repl_bytes_out, seconds);
     stats->turns_per_sec = rate(turns->count, before->count, seconds);
     stats->usec_per_turn =
         rate(turns->usec, before->usec, (double)(int64_t)(turns->count - before->count));
@@ -36,6 +38,8 @@ void stats_sample(struct stats *stats, int64_t mono_usec)
     stats->sampled.commands = stats->commands;
     stats->sampled.bytes_in = stats->bytes_in;
     stats->sampled.bytes_out = stats->bytes_out;
+    stats->sampled.repl_bytes_in = stats->repl_bytes_in;
+    stats->sampled.repl_bytes_out = stats->repl_bytes_out;
     stats->sampled.turns = *turns;
     sample_memory(stats, mono_usec);
     next_second(&stats->input);

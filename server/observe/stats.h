@@ -25,8 +25,10 @@ struct spell {
 struct stats {
     uint64_t connections, rejected_connections;
     uint64_t commands, errors;
-    uint64_t bytes_in, bytes_out;
-    uint64_t reads, writes;                                           /* of sockets */
+    uint64_t bytes_in, bytes_out;                              /* of clients */
+    uint64_t repl_bytes_in, repl_bytes_out;                    /* from a master; to replicas */
+    uint64_t full_syncs, partial_syncs, refused_partial_syncs; /* of replicas */
+    uint64_t reads, writes;                                    /* of sockets */
     uint64_t denied_auth, denied_command, denied_key, denied_channel; /* by the ACL */
     uint64_t denied_tls_cert; /* clients' certificates whose name is no user's */
     uint64_t closed_query_buffer, closed_output_buffer, closed_idle;
@@ -43,10 +45,11 @@ struct stats {
     int64_t memory_peak_usec; /* monotonic: the sample that saw it first; 0: none */
 
     double commands_per_sec, in_per_sec, out_per_sec; /* between the last two samples */
+    double repl_in_per_sec, repl_out_per_sec;
     double turns_per_sec, usec_per_turn;
     struct {
         int64_t mono_usec;
-        uint64_t commands, bytes_in, bytes_out;
+        uint64_t commands, bytes_in, bytes_out, repl_bytes_in, repl_bytes_out;
         struct loop_turns turns;
     } sampled;
 };

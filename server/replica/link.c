@@ -15,6 +15,7 @@
 
 #include "server/base/clock.h"
 #include "server/base/log.h"
+#include "server/observe/stats.h"
 #include "store/base/bytes.h"
 #include "store/mem/mem.h"
 
@@ -355,6 +356,7 @@ static void receive(struct link *link)
     }
     link->heard_usec = clock_mono_usec();
     link->len += (size_t)got;
+    link->w.stats->repl_bytes_in += (uint64_t)got;
     if (link->state == LINK_COPY) link->copy.received += (uint64_t)got;
     read_lines(link);
     if (link->state != LINK_DOWN) update_wants(link);

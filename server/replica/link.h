@@ -17,6 +17,7 @@
 #include "store/base/bytes.h"
 
 struct link;
+struct stats;
 struct tls;
 
 enum link_state {
@@ -30,6 +31,7 @@ struct link_wiring {
     struct loop *loop;
     const struct conf *conf;
     struct tls *tls; /* for tls-replication; NULL: plain */
+    struct stats *stats;
     /* What PSYNC asks for: the id and the next byte. False: nothing is there, so a full copy. */
     bool (*position)(void *ctx, const char **id, uint64_t *offset);
     /* The master goes on with the stream (+CONTINUE) under this id. */

@@ -183,7 +183,7 @@ static void go_on_from(struct replica *replica, uint64_t offset)
 {
     struct replicas *all = replica->all;
     char line[HISTORY_ID + 16];
-    all->report.partial_syncs++;
+    all->w.stats->partial_syncs++;
     if (replica->abilities & REPLICA_GOES_ON)
         snprintf(line, sizeof(line), "CONTINUE %s", all->w.history->id);
     else
@@ -199,7 +199,7 @@ static void wait_for_copy(struct replica *replica)
 {
     replica->state = WAITING;
     replica->since_usec = clock_mono_usec();
-    replica->all->report.full_syncs++;
+    replica->all->w.stats->full_syncs++;
 }
 
 void replica_sync(struct replica *replica, const char *id, uint64_t offset)
@@ -210,7 +210,7 @@ void replica_sync(struct replica *replica, const char *id, uint64_t offset)
         return;
     }
     if (strcmp(id, "?") != 0) {
-        all->report.refused_partial_syncs++;
+        all->w.stats->refused_partial_syncs++;
         log_line(LOG_NOTICE,
                  "Replica %s: gets a full copy, because it asks for offset %" PRIu64
                  " of %.40s, and the backlog has %" PRIu64 " to %" PRIu64 " of %s",
@@ -285,6 +285,7 @@ static void begin_copy(struct replicas *all, enum full_copy_form form)
         else
             close_replica(replica);
     }
+    all->report.copies_begun += error == 0;
     all->report.last_fork_usec = full_copy_report(all->copy).fork_usec;
 }
 
@@ -517,6 +518,7 @@ void replicas_each(const struct replicas *all,
                                            .port = replica->port,
                                            .lag_sec = lag_sec(replica),
                                            .state = state_names[replica->state],
+                                           .is_online = replica->state == ONLINE,
                                            .applied = replica->applied,
                                            .sent = replica->sent,
                                            .session = replica->session });

@@ -18,6 +18,7 @@
 #include "server/base/loop.h"
 #include "server/call/session.h"
 #include "server/net/client.h"
+#include "server/observe/stats.h"
 #include "server/replica/history.h"
 #include "server/replica/stream/feed.h"
 #include "store/store.h"
@@ -32,6 +33,7 @@ struct replicas_wiring {
     struct clients *clients;
     struct backlog *backlog;
     struct feed *feed;
+    struct stats *stats;
     const struct history *history;
     /* The database that the stream has selected now. */
     unsigned (*stream_db)(void *ctx);
@@ -83,6 +85,7 @@ struct replica_info {
     const char *address; /* as announced, or of the connection, without the port */
     int64_t port, lag_sec;
     const char *state; /* "wait_bgsave", "send_bulk", "online" */
+    bool is_online;
     uint64_t applied;
     uint64_t sent;
     struct session *session;
@@ -91,8 +94,7 @@ void replicas_each(const struct replicas *replicas,
                    void (*visit)(void *ctx, const struct replica_info *info), void *ctx);
 
 struct replicas_report {
-    uint64_t full_syncs, partial_syncs, refused_partial_syncs;
-    uint64_t copies_failed, closed_for_lag;
+    uint64_t copies_begun, copies_failed, closed_for_lag;
     bool copying;
     uint64_t copy_bytes, copy_keys;
     size_t copied_memory;   /* by the last child */

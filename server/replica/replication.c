@@ -380,12 +380,14 @@ static bool make_parts(struct replication *r)
                                                           .clients = w->clients,
                                                           .backlog = r->backlog,
                                                           .feed = r->feed,
+                                                          .stats = w->dispatch->stats,
                                                           .history = &r->history,
                                                           .stream_db = stream_db,
                                                           .ctx = r });
     r->link = link_new(&(struct link_wiring){ .loop = w->loop,
                                               .conf = w->conf,
                                               .tls = w->tls,
+                                              .stats = w->dispatch->stats,
                                               .position = position,
                                               .goes_on = goes_on,
                                               .ctx = r });
@@ -471,6 +473,7 @@ struct replication_report replication_report(const struct replication *r)
         .step = link_step(r->link),
         .silent_sec = connected ? link_silent_usec(r->link) / USEC : -1,
         .down_sec = down < 0 ? -1 : down / USEC,
+        .received_offset = replication_offset(r) + link_stream(r->link).len,
         .copy_received = copy->received,
         .copy_total = copy->length,
         .loading = r->loading,

@@ -73,8 +73,9 @@ struct replication_report {
     int64_t port;
     enum link_state link;
     const char *step;
-    int64_t silent_sec; /* since the master was last heard of; -1: not connected */
-    int64_t down_sec;   /* since the link went down; -1: it is up */
+    int64_t silent_sec;       /* since the master was last heard of; -1: not connected */
+    int64_t down_sec;         /* since the link went down; -1: it is up, or never was */
+    uint64_t received_offset; /* of the last byte of the stream that has come */
     uint64_t copy_received, copy_total;
     bool loading; /* a full copy is being loaded */
     bool active;  /* there is a backlog */

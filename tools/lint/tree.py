@@ -49,7 +49,7 @@ ROOMS = (
     ("server/persist", "journal, snapshots, loading: when to write, and the processes that do",
      "conf proto/base server/base server/persist/format server/persist/import store/*"),
     ("server/react", "reactions to a commit: WATCH, blocked clients, tracking, events",
-     "conf proto/base proto/resp server/base server/call server/persist store/*"),
+     "conf proto/base proto/resp server/base server/call server/persist server/replica/stream store/*"),
     ("server/run", "a request from the gates to its commit; background work of a turn",
      "conf proto/resp server/acl server/base server/call server/observe server/persist"
      " server/react store/*"),
@@ -57,6 +57,9 @@ ROOMS = (
     ("server/net", "sockets, connections, reading ahead",
      "conf proto/base proto/resp server/acl server/base server/call server/observe"
      " server/persist server/react server/run server/tls store/*"),
+    ("server/replica", "masters and replicas: the role, full copies, the link, who waits for replicas",
+     "conf proto/base proto/resp server/base server/call server/net server/observe server/persist"
+     " server/persist/format server/persist/import server/react server/replica/stream server/run server/tls store/*"),
     ("server/cmd", "shared by data commands of several types",
      "proto/base proto/resp server/call store/*"),
     ("server/cmd/member", "deadlines of members", "proto/base proto/resp server/call server/cmd store/*"),
@@ -75,25 +78,25 @@ ROOMS = (
      " server/persist/format server/react server/run store/*"),
     ("server/admin", "CONFIG, INFO, DEBUG, MEMORY and other commands about the server",
      "conf proto/base proto/resp server/acl server/base server/call server/net server/observe"
-     " server/persist server/react server/run server/script server/tls store/*"),
+     " server/persist server/react server/replica server/replica/stream server/run server/script server/tls store/*"),
     ("server/admin/info", "INFO: its sections",
      "conf proto/base proto/resp server/admin server/base server/call server/net"
-     " server/observe server/persist server/react server/run server/script server/tls store/*"),
+     " server/observe server/persist server/react server/replica server/replica/stream server/run server/script server/tls store/*"),
     ("server/admin/acl", "ACL",
      "conf proto/base proto/resp server/acl server/admin server/base server/call server/net"
      " server/observe server/persist server/react server/run store/*"),
     ("server/admin/client", "CLIENT, HELLO, AUTH",
      "conf proto/base proto/resp server/acl server/admin server/base server/call server/net"
-     " server/observe server/persist server/react server/run store/*"),
+     " server/observe server/persist server/react server/replica server/replica/stream server/run store/*"),
     ("server/admin/command", "COMMAND",
      "conf proto/base proto/resp server/admin server/base server/call server/net"
      " server/observe server/persist server/react server/run store/*"),
     ("server/http", "the metrics port: HTTP, figures for Prometheus, a page to look at",
      "conf proto/base server/acl server/admin server/admin/client server/base server/call server/net"
-     " server/observe server/persist server/react server/run server/script server/tls store/*"),
+     " server/observe server/persist server/react server/replica server/replica/stream server/run server/script server/tls store/*"),
     ("server/daemon", "the parts made and connected: turns, signals, starting and stopping",
      "conf proto/base proto/resp server/acl server/base server/call server/cmd/* server/observe server/persist"
-     " server/react server/run server/net server/http server/script server/tls server/admin/*"
+     " server/react server/replica server/run server/net server/http server/script server/tls server/admin/*"
      " store/*"),
 )
 

@@ -90,9 +90,9 @@ static void write_parts(struct report *report, const struct memory_figures *figu
     const struct reclaim *reclaim = &context->store->reclaim;
     const struct info_row rows[] = {
         COUNT("mem_not_counted_for_evict", clients_uncounted(context->clients)),
-        NEVER_ANY("mem_replication_backlog"),
-        NEVER_ANY("mem_total_replication_buffers"),
-        NEVER_ANY("mem_clients_slaves"),
+        COUNT("mem_replication_backlog", figures->backlog),
+        COUNT("mem_total_replication_buffers", figures->backlog + figures->copies),
+        COUNT("mem_clients_slaves", figures->replicas),
         COUNT("mem_clients_normal", figures->clients),
         NEVER_ANY("mem_cluster_links"),
         COUNT("mem_aof_buffer", figures->journal),

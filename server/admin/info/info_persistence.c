@@ -2,9 +2,16 @@
  * (aof_...). */
 #include "server/admin/info/report.h"
 
+#include "server/replica/replication.h"
+
 static const char *outcome(bool failed)
 {
     return failed ? "err" : "ok";
+}
+
+static bool loads_copy(const struct server_context *context)
+{
+    return context->replication != NULL && replication_report(context->replication).loading;
 }
 
 /* current_... are of the child that writes a snapshot or a base, and 0 without one. */
@@ -13,7 +20,7 @@ static void write_child(struct report *report)
     const struct persist_report *persist = &report->persist;
     const struct info_row rows[] = {
         COUNT("loading", persist->loading),
-        NEVER_ANY("async_loading"),
+        COUNT("async_loading", loads_copy(report->context)), /* old data are served meanwhile */
         COUNT("current_cow_peak", persist->copied_peak),
         COUNT("current_cow_size", persist->copied_now),
         NUMBER("current_cow_size_age", persist->copied_age_sec),

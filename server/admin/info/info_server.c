@@ -1,5 +1,5 @@
-/* info_server: INFO's sections about the process, its clients and its role: Server, Clients,
- * Replication, CPU, Modules, Cluster, TLS. */
+/* info_server: INFO's sections about the process and its clients: Server, Clients,
+ * CPU, Modules, Cluster, TLS. */
 #include "server/admin/info/report.h"
 
 #include <elf.h>
@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "server/base/version.h"
+#include "server/replica/replication.h"
 #include "server/tls/tls.h"
 
 enum { BUILD_ID_BYTES = 8, PATH_MAX_CHARS = 900, SECONDS_OF_DAY = 86400 };
@@ -125,13 +126,20 @@ void info_server(struct report *report)
 
 /* ---- Clients --------------------------------------------------------------------------------- */
 
+/* Their connections are not counted as clients'. */
+static size_t replicas_of_context(const struct server_context *context)
+{
+    if (context->replication == NULL) return 0;
+    return replicas_count(replication_replicas(context->replication));
+}
+
 void info_clients(struct report *report)
 {
     const struct server_context *context = report->context;
     const struct stats *stats = context->stats;
     struct watch_totals watched = watch_totals(context->watch);
     const struct info_row rows[] = {
-        COUNT("connected_clients", clients_count(context->clients)),
+        COUNT("connected_clients", clients_count(context->clients) - replicas_of_context(context)),
         NEVER_ANY("cluster_connections"),
         NUMBER("maxclients", context->conf->maxclients),
         COUNT("client_recent_max_input_buffer", peak_recent(&stats->input)),
@@ -149,26 +157,7 @@ void info_clients(struct report *report)
     REPORT_ROWS(report, rows);
 }
 
-/* ---- Replication, Cluster, Modules ----------------------------------------------------------- */
-
-/* There are no replicas: the history of the data has the name of this run. */
-void info_replication(struct report *report)
-{
-    const struct info_row rows[] = {
-        TEXT("role", "master"),
-        NEVER_ANY("connected_slaves"),
-        TEXT("master_failover_state", "no-failover"),
-        TEXT("master_replid", report->context->run_id),
-        TEXT("master_replid2", "0000000000000000000000000000000000000000"),
-        NEVER_ANY("master_repl_offset"),
-        NUMBER("second_repl_offset", -1),
-        NEVER_ANY("repl_backlog_active"),
-        NEVER_ANY("repl_backlog_size"),
-        NEVER_ANY("repl_backlog_first_byte_offset"),
-        NEVER_ANY("repl_backlog_histlen"),
-    };
-    REPORT_ROWS(report, rows);
-}
+/* ---- Cluster, Modules ------------------------------------------------------------------------ */
 
 void info_cluster(struct report *report)
 {

@@ -1,6 +1,8 @@
 /* info_stats: INFO's section Stats: what was counted since the start or CONFIG RESETSTAT. */
 #include "server/admin/info/report.h"
 
+#include "server/replica/replication.h"
+
 enum { USEC_PER_MSEC = 1000, EXPIRED_LOOK = 10000 };
 
 static void write_traffic(struct report *report)
@@ -10,18 +12,18 @@ static void write_traffic(struct report *report)
         COUNT("total_connections_received", stats->connections),
         COUNT("total_commands_processed", stats->commands),
         NUMBER("instantaneous_ops_per_sec", (int64_t)(stats->commands_per_sec + 0.5)),
-        COUNT("total_net_input_bytes", stats->bytes_in),
-        COUNT("total_net_output_bytes", stats->bytes_out),
-        NEVER_ANY("total_net_repl_input_bytes"),
-        NEVER_ANY("total_net_repl_output_bytes"),
+        COUNT("total_net_input_bytes", stats->bytes_in + stats->repl_bytes_in),
+        COUNT("total_net_output_bytes", stats->bytes_out + stats->repl_bytes_out),
+        COUNT("total_net_repl_input_bytes", stats->repl_bytes_in),
+        COUNT("total_net_repl_output_bytes", stats->repl_bytes_out),
         RATIO("instantaneous_input_kbps", stats->in_per_sec / 1024),
         RATIO("instantaneous_output_kbps", stats->out_per_sec / 1024),
-        RATIO("instantaneous_input_repl_kbps", 0),
-        RATIO("instantaneous_output_repl_kbps", 0),
+        RATIO("instantaneous_input_repl_kbps", stats->repl_in_per_sec / 1024),
+        RATIO("instantaneous_output_repl_kbps", stats->repl_out_per_sec / 1024),
         COUNT("rejected_connections", stats->rejected_connections),
-        NEVER_ANY("sync_full"),
-        NEVER_ANY("sync_partial_ok"),
-        NEVER_ANY("sync_partial_err"),
+        COUNT("sync_full", stats->full_syncs),
+        COUNT("sync_partial_ok", stats->partial_syncs),
+        COUNT("sync_partial_err", stats->refused_partial_syncs),
     };
     REPORT_ROWS(report, rows);
 }
@@ -58,6 +60,18 @@ static void write_expiry(struct report *report)
     REPORT_ROWS(report, rows);
 }
 
+static uint64_t forks_for_replicas(const struct server_context *context)
+{
+    if (context->replication == NULL) return 0;
+    return replicas_report(replication_replicas(context->replication)).copies_begun;
+}
+
+static uint64_t failed_commands(const struct server_context *context)
+{
+    if (context->replication == NULL) return 0;
+    return replication_report(context->replication).failed_commands;
+}
+
 static void write_background(struct report *report)
 {
     static const struct defrag none;
@@ -70,9 +84,9 @@ static void write_background(struct report *report)
         COUNT("pubsub_patterns", pubsub_pattern_count(context->pubsub)),
         COUNT("pubsubshard_channels", pubsub_shard_count(context->pubsub)),
         NUMBER("latest_fork_usec", report->persist.last_fork_usec),
-        COUNT("total_forks", report->persist.forks),
+        COUNT("total_forks", report->persist.forks + forks_for_replicas(context)),
         NEVER_ANY("migrate_cached_sockets"),
-        NEVER_ANY("slave_expires_tracked_keys"),
+        NEVER_ANY("slave_expires_tracked_keys"), /* a replica deletes nothing by itself */
         COUNT("active_defrag_hits", defrag->relocation.moved),
         COUNT("active_defrag_misses", defrag->relocation.kept),
         COUNT("active_defrag_key_hits", defrag->keys_moved),
@@ -94,7 +108,8 @@ static void write_requests(struct report *report)
         COUNT("tracking_total_keys", tracking.keys),
         COUNT("tracking_total_items", tracking.items),
         COUNT("tracking_total_prefixes", tracking.prefixes),
-        NEVER_ANY("unexpected_error_replies"), /* of replication, and of a journal that fails */
+        /* Commands of a master that is no server like this one. */
+        COUNT("unexpected_error_replies", failed_commands(context)),
         COUNT("total_error_replies", stats->errors),
         COUNT("acl_access_denied_auth", stats->denied_auth),
         COUNT("acl_access_denied_cmd", stats->denied_command),

@@ -55,27 +55,25 @@ static bool redis_holds(const struct entry *entry)
     return entry->object.type != TYPE_DEHYDRATOR;
 }
 
-static void write_key(struct writing *writing, const struct keyspace *ks, const struct entry *entry)
+static bool write_key(void *ctx, const struct keyspace *ks, const struct entry *entry)
 {
+    struct writing *writing = ctx;
     struct rdb_bytes payload;
-    if (!redis_holds(entry)) return;
+    if (!redis_holds(entry)) return true;
     if (!rdb_object_write(&entry->object, &writing->writer, &payload)) {
         writing->file.failed = true;
-        return;
+        return false;
     }
     rdb_file_key(&writing->file, rdb_of(entry_key(entry)), entry_expires_at(ks, entry), payload);
     writing->keys++;
+    return !writing->file.failed;
 }
 
 static void write_database(struct writing *writing, const struct keyspace *ks)
 {
-    if (keyspace_count(ks) == 0) return;
+    if (keyspace_count(ks) == 0 || writing->file.failed) return;
     rdb_file_database(&writing->file, ks->db, keyspace_count(ks), keyspace_volatile(ks));
-    struct dict_iter iter;
-    dict_iter_begin(&iter, &ks->dict);
-    for (const struct entry *entry;
-         !writing->file.failed && (entry = dict_iter_next(&iter)) != NULL;)
-        write_key(writing, ks, entry);
+    keyspace_each(ks, write_key, writing);
 }
 
 static void write_aux(struct writing *writing, const char *name, const char *value)
