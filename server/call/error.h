@@ -98,6 +98,7 @@
     E(ERR_SCRIPT_ARITY, "ERR Wrong number of args calling Redis command from script")              \
     E(ERR_NOT_FROM_SCRIPT, "ERR This Redis command is not allowed from script")                    \
     E(ERR_SCRIPT_NO_WRITES, "ERR Write commands are not allowed from read-only scripts.")          \
+    E(ERR_SCRIPT_STALE, "ERR Can not execute the command on a stale replica")                      \
     E(ERR_SCRIPT_RO_COMMAND, "ERR Can not execute a script with write flag using *_ro command.")   \
     E(ERR_EXPIRE_NEGATIVE, "ERR invalid expire time, must be >= 0")                                \
     E(ERR_MEMBERS_KEYWORD, "ERR Mandatory argument %s is missing or not at the right position")    \
@@ -200,6 +201,8 @@
     E(ERR_CLIENT_ID, "ERR Invalid client ID")                                                      \
     E(ERR_CLIENT_ID_RANGE, "ERR client-id should be greater than 0")                               \
     E(ERR_UNBLOCKED, "UNBLOCKED client unblocked via CLIENT UNBLOCK")                              \
+    E(ERR_UNBLOCKED_BY_ROLE, "UNBLOCKED force unblock from blocking operation, instance state "    \
+                             "changed (master -> replica?)")                                       \
     E(ERR_UNBLOCK_REASON, "ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR")                  \
     E(ERR_TIMEOUT_FLOAT, "ERR timeout is not a float or out of range")                             \
     E(ERR_COUNT_POSITIVE, "ERR count should be greater than 0")                                    \

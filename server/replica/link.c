@@ -27,6 +27,8 @@ enum {
     NAME_MAX_LEN = 300,
 };
 
+#define OFFSET_MAX ((int64_t)1 << 62)
+
 enum step {
     STEP_PING,
     STEP_AUTH,
@@ -45,6 +47,7 @@ struct link {
     enum step step;
     bool connected, asks_failover;
     bool wants_more, is_ours;
+    bool has_asked; /* to go on from a position */
     int fd;
     struct loop_io *io;
     char name[NAME_MAX_LEN]; /* "host:port", for the log */
@@ -155,8 +158,8 @@ static void ask_psync(struct link *link)
     const char *id = "?";
     char offset[24] = "-1";
     uint64_t from;
-    if (link->w.position(link->w.ctx, &id, &from))
-        snprintf(offset, sizeof(offset), "%" PRIu64, from);
+    link->has_asked = link->w.position(link->w.ctx, &id, &from);
+    if (link->has_asked) snprintf(offset, sizeof(offset), "%" PRIu64, from);
     const char *words[] = { "PSYNC", id, offset, link->asks_failover ? "FAILOVER" : NULL, NULL };
     send_words(link, words);
 }
@@ -216,20 +219,24 @@ static void answer_ping(struct link *link, const char *line)
 
 static void begin_copy(struct link *link, const char *line)
 {
-    unsigned long long offset;
+    int64_t offset = 0;
     link->copy = (struct link_copy){ .length = 0 };
-    if (sscanf(line, "+FULLRESYNC %40[0-9a-fA-F] %llu", link->copy.id, &offset) != 2 ||
-        strlen(link->copy.id) != HISTORY_ID) {
+    if (sscanf(line, "+FULLRESYNC %40[0-9a-fA-F] %" SCNd64, link->copy.id, &offset) != 2 ||
+        strlen(link->copy.id) != HISTORY_ID || offset < 0 || offset > OFFSET_MAX) {
         fail_link(link, "answers PSYNC with '%s'", line);
         return;
     }
-    link->copy.offset = offset + 1; /* it names the last byte */
+    link->copy.offset = (uint64_t)offset + 1; /* it names the last byte */
     link->step = STEP_COPY_HEAD;
 }
 
 static void go_on(struct link *link, const char *line)
 {
     char id[HISTORY_ID + 1] = "";
+    if (!link->has_asked) {
+        fail_link(link, "goes on with a stream that was not asked for ('%s')", line);
+        return;
+    }
     sscanf(line, "+CONTINUE %40[0-9a-fA-F]", id);
     link->state = LINK_STREAM;
     link->down_usec = -1;

@@ -412,10 +412,17 @@ static void check_silence(struct replica *replica, int64_t now)
         outbuf_append(replica->session->out.out, "\n", 1);
         clients_source_ready(replica->session);
     }
-    if (replica->is_old || (replica->state != ONLINE && replica->state != COPIED)) return;
+    if (replica->state == COPYING || replica->state == COPIED) {
+        /* It takes the copy, or sends empty lines while it loads it. */
+        struct client_info info;
+        if (!clients_info(replica->all->w.clients, replica->session, &info)) return;
+        replica->heard_usec = now - info.idle_sec * USEC;
+    }
+    if (replica->state < COPYING || (replica->is_old && replica->state == ONLINE)) return;
     if (now - replica->heard_usec <= timeout) return;
-    log_line(LOG_WARNING, "Replica %s closed: silent for longer than repl-timeout",
-             replica->session->peer);
+    log_line(LOG_WARNING, "Replica %s closed: %s for longer than repl-timeout",
+             replica->session->peer,
+             replica->state == COPYING ? "it has taken nothing of its full copy" : "silent");
     close_replica(replica);
 }
 

@@ -10,6 +10,7 @@
 #include "server/persist/format/copy.h"
 #include "server/persist/import/import.h"
 #include "server/replica/follower.h"
+#include "server/run/serve.h"
 #include "store/mem/mem.h"
 
 enum {
@@ -78,6 +79,12 @@ static void end_stream(struct replication *r)
     update_role(r);
 }
 
+static void end_blocked(void *ctx, const struct client_info *info)
+{
+    struct replication *r = ctx;
+    serve_end_blocked(r->w.dispatch, info->session);
+}
+
 static void remember_master(struct replication *r, const char *value)
 {
     const char *why;
@@ -95,6 +102,7 @@ void replication_follow(struct replication *r, const char *host, int64_t port)
     r->port = port;
     snprintf(value, sizeof(value), "%s %" PRId64, r->host, port);
     remember_master(r, value);
+    if (!r->follows) clients_each(r->w.clients, end_blocked, r);
     /* A master's own stream has been going on up to here: a new master may know it. */
     r->follows = true;
     r->retry_usec = 0;
@@ -223,6 +231,7 @@ bool replication_turn(struct replication *r)
     r->asks = false;
     if (r->active) replicas_turn(r->replicas);
     if (waits_any(r->waits)) waits_turn(r->waits);
+    update_role(r);
     return more;
 }
 

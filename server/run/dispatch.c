@@ -10,6 +10,7 @@
 #include "server/base/log.h"
 #include "server/react/pubsub.h"
 #include "server/run/rights.h"
+#include "server/run/role_gate.h"
 #include "server/run/serve.h"
 #include "store/base/ensure.h"
 #include "store/sweep/evict.h"
@@ -215,19 +216,16 @@ static unsigned all_flags(const struct call *call)
     return flags & RUNS_QUEUE ? flags | multi_flags(call->session) : flags;
 }
 
-/* Refuses writes by the rules of replication; false: it did not. */
 static bool may_not_write_here(struct dispatch *dispatch, struct call *call)
 {
-    const struct role *role = &dispatch->role;
-    if (!(role->replica || role->few_replicas) || !(all_flags(call) & WRITE)) return false;
-    if (role->few_replicas && !role->replica) return refuse_call(dispatch, call, ERR_NOREPLICAS);
-    return role->replica && dispatch->conf->replica_read_only &&
-           refuse_call(dispatch, call, ERR_READONLY);
+    enum error why;
+    return role_refuses_writes(dispatch, &why) && (all_flags(call) & WRITE) &&
+           refuse_call(dispatch, call, why);
 }
 
 static bool is_too_stale(const struct dispatch *dispatch, const struct call *call)
 {
-    if (!dispatch->role.stale || dispatch->conf->replica_serve_stale_data) return false;
+    if (!role_is_too_stale(dispatch)) return false;
     if (call->command.row->flags & RUNS_QUEUE) return multi_needs_data(call->session);
     return !(call->command.row->flags & STALE);
 }

@@ -62,6 +62,8 @@ void serve_ready(struct dispatch *dispatch)
         commit_hooks_arm(dispatch->hooks);
         txn_begin(&txn, dispatch->store, clock_now(dispatch->clock), FROM_CLIENT);
         txn_call(&txn, try.db);
+        /* On a replica only reads are blocked. */
+        txn.no_expiry = txn.no_purge = dispatch->role.replica;
         bool answered = is_worth_a_run(dispatch, &txn, &try) && is_answered(dispatch, &txn, &try);
         txn_commit(&txn);
         if (answered) serve_answered(try.session);
@@ -79,22 +81,37 @@ static void reply_nothing(struct session *session)
         resp_null_array(&session->out);
 }
 
-bool serve_unblock(struct dispatch *dispatch, struct session *session, bool with_error)
+/* `error` NULL: as if its timeout had passed. */
+static void unblock(struct dispatch *dispatch, struct session *session, const enum error *error)
 {
-    if (session->blocked == NULL) return false;
     struct call_time time = { 0 };
     const struct saved_call *saved = blocked_call(session, &time);
     struct call call = { .out = &session->out, .session = session };
     if (saved != NULL) call = saved_call_again(saved, session);
-    if (with_error) {
-        fail(&call, ERR_UNBLOCKED);
+    if (error != NULL) {
+        fail(&call, *error);
         dispatch->stats->errors++;
     } else {
         reply_nothing(session);
     }
     if (dispatch->observer != NULL) observe_ended(dispatch->observer, &call, &time);
     serve_answered(session);
+}
+
+bool serve_unblock(struct dispatch *dispatch, struct session *session, bool with_error)
+{
+    static const enum error error = ERR_UNBLOCKED;
+    if (session->blocked == NULL) return false;
+    unblock(dispatch, session, with_error ? &error : NULL);
     return true;
+}
+
+void serve_end_blocked(struct dispatch *dispatch, struct session *session)
+{
+    static const enum error error = ERR_UNBLOCKED_BY_ROLE;
+    if (session->blocked == NULL) return;
+    session->close_after_reply = true;
+    unblock(dispatch, session, &error);
 }
 
 /* ---- due by time ----------------------------------------------------------------------------- */

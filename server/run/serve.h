@@ -27,5 +27,7 @@ void serve_answered(struct session *session);
 /* CLIENT UNBLOCK: unblocks another session, as if its timeout had passed or with an error. False:
  * it is not blocked. */
 bool serve_unblock(struct dispatch *dispatch, struct session *session, bool with_error);
+/* The server becomes a replica: if the session is blocked, it gets an error and is closed. */
+void serve_end_blocked(struct dispatch *dispatch, struct session *session);
 
 #endif

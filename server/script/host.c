@@ -3,28 +3,38 @@
 
 #include "server/call/error.h"
 #include "server/run/rights.h"
+#include "server/run/role_gate.h"
 #include "store/base/ensure.h"
+
+/* May a script write that does not promise the contrary? */
+static bool may_write(const struct host *host, struct call *caller, bool read_only)
+{
+    const char *why = dispatch_write_refusal(host->dispatch);
+    enum error error;
+    if (why != NULL)
+        failf(caller, ERR_MISCONF, why);
+    else if (role_refuses_writes(host->dispatch, &error))
+        fail(caller, error);
+    else if (read_only)
+        fail(caller, ERR_SCRIPT_RO_COMMAND);
+    else
+        return true;
+    return false;
+}
 
 /* A script without a shebang is checked at each of its commands instead. */
 static bool may_begin(const struct host *host, struct call *caller, unsigned flags, bool read_only)
 {
-    if (flags & SCRIPT_PLAIN) return true;
-    if (!(flags & (SCRIPT_ALLOW_OOM | SCRIPT_NO_WRITES)) && host->dispatch->script_lacks_memory) {
+    bool plain = flags & SCRIPT_PLAIN;
+    if (!plain && !(flags & (SCRIPT_ALLOW_OOM | SCRIPT_NO_WRITES)) &&
+        host->dispatch->script_lacks_memory) {
         fail(caller, ERR_OOM);
         return false;
     }
-    if (!(flags & SCRIPT_NO_WRITES)) {
-        const char *why = dispatch_write_refusal(host->dispatch);
-        if (why != NULL) {
-            failf(caller, ERR_MISCONF, why);
-            return false;
-        }
-        if (read_only) {
-            fail(caller, ERR_SCRIPT_RO_COMMAND);
-            return false;
-        }
-    }
-    return true;
+    if (!plain && !(flags & SCRIPT_NO_WRITES) && !may_write(host, caller, read_only)) return false;
+    if (!role_is_too_stale(host->dispatch) || (!plain && (flags & SCRIPT_ALLOW_STALE))) return true;
+    fail(caller, ERR_MASTERDOWN);
+    return false;
 }
 
 bool host_begin(struct host *host, struct call *caller, unsigned flags, bool read_only)
@@ -59,6 +69,24 @@ static bool lacks_rights(struct host *host, struct call *call)
     }
 }
 
+/* True: the server is in no state to run it, or lacks memory. */
+static bool is_untimely(const struct host *host, struct call *call)
+{
+    const struct dispatch *dispatch = host->dispatch;
+    unsigned flags = call->command.row->flags;
+    enum error error;
+    if ((flags & WRITE) && role_refuses_writes(dispatch, &error))
+        fail(call, error);
+    else if ((flags & WRITE) && dispatch_write_refusal(dispatch) != NULL)
+        failf(call, ERR_MISCONF, dispatch_write_refusal(dispatch));
+    else if (!(flags & STALE) && role_is_too_stale(dispatch))
+        fail(call, ERR_SCRIPT_STALE);
+    else if ((flags & GROWS) && !host->called_write && !(host->flags & SCRIPT_ALLOW_OOM) &&
+             dispatch->script_lacks_memory)
+        fail(call, ERR_OOM);
+    return call->failed;
+}
+
 static bool is_refused(struct host *host, struct call *call)
 {
     const struct command *row = call->command.row;
@@ -74,11 +102,8 @@ static bool is_refused(struct host *host, struct call *call)
         return true;
     else if ((row->flags & (WRITE | MAY_REPLICATE)) && (host->flags & SCRIPT_NO_WRITES))
         fail(call, ERR_SCRIPT_NO_WRITES);
-    else if ((row->flags & WRITE) && dispatch_write_refusal(host->dispatch) != NULL)
-        failf(call, ERR_MISCONF, dispatch_write_refusal(host->dispatch));
-    else if ((row->flags & GROWS) && !host->called_write && !(host->flags & SCRIPT_ALLOW_OOM) &&
-             host->dispatch->script_lacks_memory)
-        fail(call, ERR_OOM);
+    else
+        return is_untimely(host, call);
     return call->failed;
 }
 
