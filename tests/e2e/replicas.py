@@ -1,0 +1,122 @@
+"""replicas: masters and replicas for tests: starts them, waits until they agree, compares them. Depends on
+daemon."""
+from contextlib import ExitStack, contextmanager
+
+from daemon import NOON, Daemon, equal, wait_for
+
+OPTIONS = ("--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1")
+SECONDS = 20
+
+
+class Member(Daemon):
+    """A daemon that may be a master or a replica. It listens on TCP, always on the same port. Its
+    clock stands still at `now`, unless that is None."""
+
+    def __init__(self, *options, **how):
+        super().__init__(*OPTIONS, *options, tcp=True, **how)
+        self.conn, self.now = None, NOON
+
+    def start(self):
+        if not self.port:
+            super().start()
+        else:
+            self.launch()
+            assert self.is_ready(), "the daemon did not start again:\n" + self.log()
+        self.conn = self.raw()
+        assert wait_for(lambda: not self.call("PING").startswith(b"-LOADING"), SECONDS)
+        if self.now:
+            self.hold(self.now)
+
+    def kill(self):
+        if self.conn is not None:
+            self.conn.close()
+        self.conn = None
+        super().kill()
+
+    def again(self):
+        """kill -9, and a start in the same folder with the same port."""
+        self.kill()
+        self.start()
+
+    def call(self, *words):
+        return self.conn.call(*words)
+
+    def ok(self, *words):
+        equal(self.call(*words), b"+OK\r\n", " ".join(map(str, words))[:100])
+
+    def follow(self, master):
+        """`master`: anything that has a port, or None: a master from now on."""
+        words = ("127.0.0.1", master.port) if master else ("NO", "ONE")
+        reply = self.call("REPLICAOF", *words)
+        assert reply.startswith(b"+OK"), reply
+
+    def info(self, section="replication"):
+        text = self.call("INFO", section).decode().split("\r\n")
+        return dict(line.split(":", 1) for line in text if ":" in line)
+
+    def syncs(self):
+        """How many full and how many partial synchronizations this replica got, by its log."""
+        log = self.log()
+        return (log.count("Full copy of the master loaded"), log.count("goes on with the stream"))
+
+    def cut(self):
+        """Cuts the links to its replicas: tests use the Unix socket."""
+        with self.raw() as raw:
+            found = raw.call("CLIENT", "LIST").decode().split("\n")
+            for line in found:
+                if " addr=127.0.0.1:" in line:
+                    raw.call("CLIENT", "KILL", "ID", line.split(" ", 1)[0].split("=")[1])
+
+    def role(self):
+        return self.redis().execute_command("ROLE")
+
+    def offset(self):
+        """Of a master: the last byte of its stream. Of a replica: the last one that it has applied;
+        -1 while its link is down."""
+        role = self.role()
+        return role[1] if role[0] == b"master" else role[4] if role[3] == b"connected" else -1
+
+    def is_linked(self):
+        role = self.role()
+        return role[0] == b"slave" and role[3] == b"connected"
+
+    def digest(self):
+        self.ok("DEBUG", "CHECK")
+        return self.call("DEBUG", "DIGEST")
+
+
+def await_linked(*replicas, seconds=SECONDS):
+    for replica in replicas:
+        assert wait_for(replica.is_linked, seconds), f"{replica.role()}\n{replica.log()}"
+
+
+def await_caught_up(master, *replicas, seconds=SECONDS):
+    """Waits until they have all that the master has sent up to now."""
+    end = master.offset()
+    for replica in replicas:
+        assert wait_for(lambda one=replica: one.offset() >= end, seconds), \
+            f"{replica.role()}, the master is at {end}\n{replica.log()[-3000:]}"
+
+
+def check_same(master, *replicas, seconds=SECONDS):
+    await_caught_up(master, *replicas, seconds=seconds)
+    wanted = master.digest()
+    for number, replica in enumerate(replicas):
+        equal(replica.digest(), wanted, f"digest of replica {number}")
+
+
+def step_all(*members, msec):
+    for member in members:
+        member.now = member.step(msec)
+
+
+@contextmanager
+def group(count=2, *options, linked=True):
+    """That many daemons; all but the first one are replicas of it."""
+    with ExitStack() as stack:
+        members = [stack.enter_context(Member(*options)) for _ in range(count)]
+        for replica in members[1:] if linked else ():
+            replica.follow(members[0])
+        if linked:
+            await_linked(*members[1:])
+        yield members
