@@ -50,6 +50,8 @@ static void make_contexts(struct admin *admin, const struct admin_parts *parts)
                                              .memory = &admin->memory,
                                              .started_mono_usec = clock_mono_usec(),
                                              .run_id = parts->run_id };
+    admin->pubsub =
+        (struct pubsub_context){ .pubsub = parts->pubsub, .hooks = parts->dispatch->hooks };
     admin->debug = (struct debug_context){ .conf = parts->conf,
                                            .clock = parts->clock,
                                            .clients = parts->clients,
@@ -73,7 +75,7 @@ void admin_add_all(struct admin *admin, const struct admin_parts *parts)
     commands_add(commands, &client_commands, &admin->connection);
     commands_add(commands, &acl_commands, &admin->acl);
     commands_add(commands, &transaction_commands, parts->dispatch);
-    commands_add(commands, &pubsub_commands, parts->pubsub);
+    commands_add(commands, &pubsub_commands, &admin->pubsub);
     commands_add(commands, &config_commands, &admin->config);
     commands_add(commands, &server_commands, &admin->server);
     commands_add(commands, &info_commands, &admin->server);

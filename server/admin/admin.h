@@ -49,7 +49,11 @@ extern const struct command_group acl_commands;
 /* MULTI EXEC DISCARD WATCH UNWATCH; context: struct dispatch. */
 extern const struct command_group transaction_commands;
 
-/* SUBSCRIBE ... PUBSUB; context: struct pubsub. */
+/* SUBSCRIBE ... PUBSUB. */
+struct pubsub_context {
+    struct pubsub *pubsub;
+    const struct commit_hooks *hooks; /* messages go to replicas, too */
+};
 extern const struct command_group pubsub_commands;
 
 /* Why options could not take effect. */
@@ -177,6 +181,7 @@ struct admin_parts {
 /* The contexts; must outlive the table. */
 struct admin {
     struct connection_context connection;
+    struct pubsub_context pubsub;
     struct acl_admin_context acl;
     struct config_context config;
     struct server_context server;

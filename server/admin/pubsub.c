@@ -1,10 +1,16 @@
 /* pubsub: SUBSCRIBE, PSUBSCRIBE, SSUBSCRIBE, UNSUBSCRIBE and so on, PUBLISH, SPUBLISH and PUBSUB.
- * Depends on react/pubsub.h. */
+ * Depends on react/pubsub.h, and on the replication stream for messages. */
 #include "server/react/pubsub.h"
 
 #include "server/admin/admin.h"
 #include "server/call/reply_text.h"
 #include "server/call/args.h"
+
+static struct pubsub *pubsub_of(const struct call *call)
+{
+    const struct pubsub_context *context = call->context;
+    return context->pubsub;
+}
 
 /* ---- subscribing ---------------------------------------------------------------------------- */
 
@@ -39,7 +45,7 @@ static unsigned count_of(const struct call *call, enum pubsub_kind kind)
 static void subscribe(struct call *call, enum pubsub_kind kind, const char *word)
 {
     for (int i = 1; i < call->argc; i++) {
-        pubsub_subscribe(call->context, call->session, kind, call->argv[i]);
+        pubsub_subscribe(pubsub_of(call), call->session, kind, call->argv[i]);
         confirm(call, &(struct confirmation){
                           .word = word, .name = &call->argv[i], .count = count_of(call, kind) });
     }
@@ -54,7 +60,7 @@ static void unsubscribe_all(struct call *call, enum pubsub_kind kind, const char
         /* Reply first, because the name is freed with the subscription. */
         confirm(call, &(struct confirmation){
                           .word = word, .name = &name, .count = count_of(call, kind) - 1 });
-        pubsub_unsubscribe(call->context, call->session, kind, name);
+        pubsub_unsubscribe(pubsub_of(call), call->session, kind, name);
     }
 }
 
@@ -62,7 +68,7 @@ static void unsubscribe(struct call *call, enum pubsub_kind kind, const char *wo
 {
     if (call->argc == 1) unsubscribe_all(call, kind, word);
     for (int i = 1; i < call->argc; i++) {
-        pubsub_unsubscribe(call->context, call->session, kind, call->argv[i]);
+        pubsub_unsubscribe(pubsub_of(call), call->session, kind, call->argv[i]);
         confirm(call, &(struct confirmation){
                           .word = word, .name = &call->argv[i], .count = count_of(call, kind) });
     }
@@ -102,15 +108,25 @@ static void cmd_sunsubscribe(struct call *call)
     unsubscribe(call, PUBSUB_SHARD, "sunsubscribe");
 }
 
+/* Replicas get the message at its place among the changes of its transaction. */
+static void pass_on(const struct call *call, struct bytes name)
+{
+    const struct pubsub_context *context = call->context;
+    const struct bytes words[] = { name, call->argv[1], call->argv[2] };
+    if (context->hooks->feed != NULL) feed_message(context->hooks->feed, words, 3);
+}
+
 static void cmd_publish(struct call *call)
 {
-    size_t receivers = pubsub_publish(call->context, call->argv[1], call->argv[2]);
+    size_t receivers = pubsub_publish(pubsub_of(call), call->argv[1], call->argv[2]);
+    pass_on(call, LIT("PUBLISH"));
     resp_integer(call->out, (int64_t)receivers);
 }
 
 static void cmd_spublish(struct call *call)
 {
-    size_t receivers = pubsub_publish_shard(call->context, call->argv[1], call->argv[2]);
+    size_t receivers = pubsub_publish_shard(pubsub_of(call), call->argv[1], call->argv[2]);
+    pass_on(call, LIT("SPUBLISH"));
     resp_integer(call->out, (int64_t)receivers);
 }
 
@@ -145,7 +161,7 @@ static void reply_channels(struct call *call, enum pubsub_kind kind)
     outbuf_init(&aside);
     struct channel_list list = { .out = resp_aside(call->out, &aside),
                                  .pattern = call->argc == 3 ? &call->argv[2] : NULL };
-    pubsub_each(call->context, kind, list_channel, &list);
+    pubsub_each(pubsub_of(call), kind, list_channel, &list);
     resp_array(call->out, list.count);
     resp_splice(call->out, &aside);
 }
@@ -165,7 +181,7 @@ static void reply_listeners(struct call *call, enum pubsub_kind kind)
     resp_array(call->out, 2 * (size_t)(call->argc - 2));
     for (int i = 2; i < call->argc; i++) {
         reply_bytes(call, call->argv[i]);
-        resp_integer(call->out, (int64_t)pubsub_listeners(call->context, kind, call->argv[i]));
+        resp_integer(call->out, (int64_t)pubsub_listeners(pubsub_of(call), kind, call->argv[i]));
     }
 }
 
@@ -181,7 +197,7 @@ static void cmd_pubsub_shardnumsub(struct call *call)
 
 static void cmd_pubsub_numpat(struct call *call)
 {
-    resp_integer(call->out, (int64_t)pubsub_pattern_count(call->context));
+    resp_integer(call->out, (int64_t)pubsub_pattern_count(pubsub_of(call)));
 }
 
 static void cmd_pubsub_help(struct call *call)

@@ -30,7 +30,7 @@ static void take_commit(void *ctx, const struct txn *txn)
         persist_commit(hooks->persist);
         if (caller != NULL) caller->durable_at = persist_position(hooks->persist);
     }
-    if (hooks->feed != NULL && txn->changes > 0) {
+    if (hooks->feed != NULL && feed_pending(hooks->feed)) {
         feed_commit(hooks->feed);
         if (caller != NULL) caller->streamed_at = feed_offset(hooks->feed);
     }

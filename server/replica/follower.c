@@ -88,7 +88,9 @@ static bool is_command(const struct request *request, const char *name)
 static bool apply_one(void *ctx, const struct effect *effect)
 {
     struct follower *follower = ctx;
-    return apply_effect(&follower->txn, effect);
+    bool good = apply_effect(&follower->txn, effect);
+    follower->txn.one_command = true;
+    return good;
 }
 
 static bool fail_command(struct follower *follower, const char *what)
@@ -127,6 +129,7 @@ static bool is_about_the_link(struct follower *follower)
 
 static bool run_command(struct follower *follower)
 {
+    follower->txn.one_command = false;
     const struct request *request = &follower->request;
     struct dispatch *dispatch = follower->w.dispatch;
     if (is_command(request, "MULTI") || is_command(request, "EXEC")) return true;
@@ -137,6 +140,7 @@ static bool run_command(struct follower *follower)
     if (follower->ours && !bytes_is_word(request->argv[0], "PUBLISH") &&
         !bytes_is_word(request->argv[0], "SPUBLISH"))
         return fail_command(follower, "does not fit the data");
+    commit_hooks_arm(dispatch->hooks); /* events so far come before a message */
     if (!replay_call_in(dispatch, &follower->txn, &follower->db, request->argc, request->argv))
         pass_over(follower);
     return true;

@@ -1,4 +1,5 @@
-/* apply: one function per kind of effect, in a table. */
+/* apply: one function per kind of effect, in a table. The events are those that Redis has for the
+ * effect's command (effect_text.h). */
 #include "store/txn/apply.h"
 
 #include "store/mem/mem.h"
@@ -23,7 +24,7 @@ static bool apply_nothing(struct txn *txn, const struct effect *effect)
 
 static bool apply_set(struct txn *txn, const struct effect *effect)
 {
-    struct string_set how = { .at = effect->at };
+    struct string_set how = { .at = effect->at, .event = EVENT_SET };
     txn_string_set(txn, effect->key, effect->a, &how);
     return true;
 }
@@ -51,7 +52,7 @@ static bool apply_write(struct txn *txn, const struct effect *effect)
     struct entry *entry = txn_find(txn, effect->key);
     if (effect->from < 0 || (entry != NULL && entry->object.type != TYPE_STRING)) return false;
     size_t from = (size_t)effect->from;
-    return grew(txn_string_write(txn, effect->key, entry, from, effect->a, EVENT_NONE),
+    return grew(txn_string_write(txn, effect->key, entry, from, effect->a, EVENT_SETRANGE),
                 from + effect->a.len);
 }
 
@@ -60,7 +61,7 @@ static bool apply_drop(struct txn *txn, const struct effect *effect)
     struct entry *entry = txn_find(txn, effect->key);
     /* Each effect is a call of its own, so if the previous one emptied the key, it is gone already.
      */
-    if (entry != NULL) txn_key_drop(txn, entry, EVENT_NONE);
+    if (entry != NULL) txn_key_drop(txn, entry, EVENT_DEL);
     return true;
 }
 
@@ -190,14 +191,14 @@ static bool apply_set_add(struct txn *txn, const struct effect *effect)
 static bool apply_set_drop(struct txn *txn, const struct effect *effect)
 {
     struct entry *entry = typed(txn, effect, TYPE_SET, false);
-    return entry != NULL && txn_set_remove(txn, entry, effect->a, EVENT_NONE);
+    return entry != NULL && txn_set_remove(txn, entry, effect->a, EVENT_SREM);
 }
 
 static bool apply_hash_put(struct txn *txn, const struct effect *effect)
 {
     struct entry *entry = typed(txn, effect, TYPE_HASH, true);
     if (entry == NULL) return false;
-    struct hput how = { .life = { LIFE_SET, effect->at } };
+    struct hput how = { .event = EVENT_HSET, .life = { LIFE_SET, effect->at } };
     txn_hash_put(txn, entry, effect->a, effect->b, &how);
     return true;
 }
@@ -212,7 +213,7 @@ static bool apply_zset_put(struct txn *txn, const struct effect *effect)
 {
     struct entry *entry = typed(txn, effect, TYPE_ZSET, true);
     if (entry == NULL) return false;
-    struct zput how = { .life = { LIFE_SET, effect->at } };
+    struct zput how = { .event = EVENT_ZADD, .life = { LIFE_SET, effect->at } };
     double score = effect->score;
     return txn_zset_put(txn, entry, effect->a, &score, &how) != ZPUT_NAN;
 }
@@ -227,7 +228,8 @@ static bool apply_zset_cut(struct txn *txn, const struct effect *effect)
 {
     struct entry *entry = typed(txn, effect, TYPE_ZSET, false);
     if (entry == NULL || !range_fits(effect, zset_count(entry->object.zset))) return false;
-    txn_zset_remove_ranks(txn, entry, (size_t)effect->from, (size_t)effect->to, EVENT_NONE);
+    txn_zset_remove_ranks(txn, entry, (size_t)effect->from, (size_t)effect->to,
+                          EVENT_ZREMRANGEBYRANK);
     return true;
 }
 
@@ -247,6 +249,18 @@ static bool find_element(struct txn *txn, const struct effect *effect, struct en
     return *element != NULL;
 }
 
+static bool is_claimed(const struct entry *entry, const struct element *element)
+{
+    return dehydrator_stage(entry->object.dehydrator, element).claimed;
+}
+
+/* The effect does not say by which command it was made. */
+static enum event move_event(bool was_claimed, bool is_claimed_now)
+{
+    if (is_claimed_now) return EVENT_REDE_CLAIM;
+    return was_claimed ? EVENT_REDE_NACK : EVENT_REDE_RESCHEDULE;
+}
+
 static bool apply_rede_put(struct txn *txn, const struct effect *effect)
 {
     struct entry *entry;
@@ -261,7 +275,8 @@ static bool apply_rede_move(struct txn *txn, const struct effect *effect)
     struct entry *entry;
     struct element *element;
     if (!find_element(txn, effect, &entry, &element)) return false;
-    txn_rede_move(txn, entry, element, &effect->stage, EVENT_NONE);
+    enum event event = move_event(is_claimed(entry, element), effect->stage.claimed);
+    txn_rede_move(txn, entry, element, &effect->stage, event);
     return true;
 }
 
@@ -270,7 +285,8 @@ static bool apply_rede_drop(struct txn *txn, const struct effect *effect)
     struct entry *entry;
     struct element *element;
     if (!find_element(txn, effect, &entry, &element)) return false;
-    txn_rede_remove(txn, entry, element, EVENT_NONE);
+    enum event event = is_claimed(entry, element) ? EVENT_REDE_ACK : EVENT_REDE_PULL;
+    txn_rede_remove(txn, entry, element, event);
     return true;
 }
 

@@ -8,8 +8,8 @@
 #include "store/effect.h"
 #include "store/txn/txn.h"
 
-/* Applies one effect as a call of its own in txn (FROM_REPLAY). False if it does not fit the data
- * (wrong type, missing key): the record is damaged. */
+/* Applies one effect as a call of its own in txn (FROM_REPLAY or FROM_MASTER). False if it does not
+ * fit the data (wrong type, missing key): the record is damaged. */
 bool apply_effect(struct txn *txn, const struct effect *effect);
 
 #endif

@@ -67,7 +67,7 @@ static bool apply_to_group(struct txn *txn, struct entry *entry, const struct ef
     if (group == NULL) return false;
     switch (effect->kind) {
     case EFFECT_GROUP_SET:
-        txn_group_set_position(txn, entry, group, &effect->position, EVENT_NONE);
+        txn_group_set_position(txn, entry, group, &effect->position, EVENT_XGROUP_SETID);
         return true;
     case EFFECT_GROUP_DROP: txn_group_remove(txn, entry, group); return true;
     case EFFECT_CONSUMER_ADD:

@@ -41,7 +41,7 @@ static void end_call(struct txn *txn)
         struct entry *entry = txn->emptied[--txn->emptied_count];
         if (object_is_emptied(&entry->object)) txn_drop_emptied(txn, entry);
     }
-    txn->recorded_entry = NULL;
+    if (!txn->one_command) txn->recorded_entry = NULL;
 }
 
 void txn_call(struct txn *txn, unsigned db)

@@ -45,7 +45,9 @@ struct txn {
     struct keyspace *ks; /* the database of the call; txn_call sets it */
     msec now;            /* constant from begin to commit */
     enum origin origin;
-    void *caller;    /* the listener's: who runs the call, or NULL. Unused in store/ */
+    void *caller; /* the listener's: who runs the call, or NULL. Unused in store/ */
+    /* The next calls belong to one command of a master: each event is recorded once per key. */
+    bool one_command;
     bool writes_log; /* entries of expiry_log.h are written: the policies of logs apply */
     bool no_touch;   /* reads do not change the access time (CLIENT NO-TOUCH) */
     /* Expired keys are hidden, not removed (CLIENT PAUSE, replicas); for reads only. */

@@ -46,7 +46,9 @@ enum member_fate txn_member_expire(struct txn *txn, struct entry *entry, struct 
     msec old;
     if (!object_member_deadline(&entry->object, member, &old)) return MEMBER_MISSING;
     if (!instant_past(at, txn->now) || txn_replays(txn)) {
-        set_member_deadline(txn, entry, member, at, words[entry->object.type].on_expire);
+        enum event event = at == NEVER ? words[entry->object.type].on_persist
+                                       : words[entry->object.type].on_expire;
+        set_member_deadline(txn, entry, member, at, event);
         return MEMBER_EXPIRY_SET;
     }
     struct effect effect = {

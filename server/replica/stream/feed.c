@@ -104,6 +104,40 @@ void feed_add(struct feed *feed, const struct effect *effect)
     put(feed, &part);
 }
 
+static void write_header(struct outbuf *out, char type, size_t value)
+{
+    char text[NUMBER_INT64_MAX_CHARS + 3];
+    size_t len = 0;
+    text[len++] = type;
+    len += number_print_uint64(text + len, value);
+    text[len++] = '\r';
+    text[len++] = '\n';
+    outbuf_append(out, text, len);
+}
+
+static void write_words(struct outbuf *out, const struct bytes *words, int count)
+{
+    write_header(out, '*', (size_t)count);
+    for (int i = 0; i < count; i++) {
+        write_header(out, '$', words[i].len);
+        outbuf_append(out, words[i].data, words[i].len);
+        outbuf_append(out, "\r\n", 2);
+    }
+}
+
+void feed_message(struct feed *feed, const struct bytes *words, int count)
+{
+    if (feed->count == 0 || !feed->runs[feed->count - 1].known) begin_run(feed, true);
+    effect_writer_end(&feed->writer);
+    write_words(&feed->text, words, count);
+    feed->writer.commands++;
+}
+
+bool feed_pending(const struct feed *feed)
+{
+    return feed->count > 0;
+}
+
 /* ---- into the backlog ------------------------------------------------------------------------ */
 
 static void append(struct feed *feed, struct bytes text)
@@ -111,20 +145,20 @@ static void append(struct feed *feed, struct bytes text)
     backlog_append(feed->backlog, text.data, text.len);
 }
 
-/* Moves the first `len` bytes of the unit's text. */
-static void append_text(struct feed *feed, size_t len)
+/* Moves the first `len` bytes of the text. */
+static void append_text(struct feed *feed, struct outbuf *text, size_t len)
 {
     struct iovec pieces[PIECES];
     while (len > 0) {
         size_t moved = 0;
-        int count = outbuf_peek(&feed->text, pieces, PIECES);
+        int count = outbuf_peek(text, pieces, PIECES);
         for (int i = 0; i < count && moved < len; i++) {
             size_t left = len - moved;
             size_t part = pieces[i].iov_len < left ? pieces[i].iov_len : left;
             backlog_append(feed->backlog, pieces[i].iov_base, part);
             moved += part;
         }
-        outbuf_consume(&feed->text, moved);
+        outbuf_consume(text, moved);
         len -= moved;
     }
 }
@@ -133,7 +167,7 @@ static void append_run(struct feed *feed, const struct run *run)
 {
     bool multi = run->known && run->commands > 1;
     if (multi) append(feed, MULTI);
-    append_text(feed, run->len);
+    append_text(feed, &feed->text, run->len);
     if (multi) append(feed, EXEC);
 }
 
@@ -149,25 +183,13 @@ void feed_commit(struct feed *feed)
     feed->count = 0;
 }
 
-static void append_header(struct feed *feed, char type, size_t value)
-{
-    char text[NUMBER_INT64_MAX_CHARS + 3];
-    size_t len = 0;
-    text[len++] = type;
-    len += number_print_uint64(text + len, value);
-    text[len++] = '\r';
-    text[len++] = '\n';
-    backlog_append(feed->backlog, text, len);
-}
-
 void feed_command(struct feed *feed, const struct bytes *words, int count)
 {
-    append_header(feed, '*', (size_t)count);
-    for (int i = 0; i < count; i++) {
-        append_header(feed, '$', words[i].len);
-        append(feed, words[i]);
-        append(feed, EMPTY_LINE);
-    }
+    struct outbuf text;
+    outbuf_init(&text);
+    write_words(&text, words, count);
+    append_text(feed, &text, text.len);
+    outbuf_drop(&text);
 }
 
 void feed_restart(struct feed *feed)

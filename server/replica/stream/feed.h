@@ -14,7 +14,8 @@
  * which is applied as a whole. A member that is added with a deadline is written as Redis' command
  * without it and a second one that sets it, so that a stock Redis has the member.
  *
- * Other commands of the stream are PING and REPLCONF GETACK *, each outside of units. */
+ * PUBLISH and SPUBLISH of clients are parts of units, at their place. Other commands of the stream
+ * are PING and REPLCONF GETACK *, each outside of units. */
 #ifndef SERVER_REPLICA_STREAM_FEED_H
 #define SERVER_REPLICA_STREAM_FEED_H
 
@@ -29,7 +30,10 @@ struct feed *feed_new(struct backlog *backlog); /* borrows it */
 void feed_free(struct feed *feed);
 
 void feed_add(struct feed *feed, const struct effect *effect);
-void feed_commit(struct feed *feed); /* appends the unit to the backlog; nothing without effects */
+/* A message of a transaction: a command with `count` words that every Redis knows (PUBLISH). */
+void feed_message(struct feed *feed, const struct bytes *words, int count);
+bool feed_pending(const struct feed *feed); /* is there something to commit? */
+void feed_commit(struct feed *feed);        /* appends the unit to the backlog */
 /* A command outside of units, with `count` words. */
 void feed_command(struct feed *feed, const struct bytes *words, int count);
 uint64_t feed_offset(const struct feed *feed); /* of the next byte of the stream */

@@ -27,6 +27,7 @@ static struct stats stats;
 static struct commit_hooks hooks;
 static struct dispatch dispatch;
 static struct pubsub *pubsub;
+static struct pubsub_context pubsub_side;
 static struct caller callers[CALLERS];
 static struct caller *const anna = &callers[0], *const bert = &callers[1];
 
@@ -139,7 +140,8 @@ static inline void begin_dispatch(void)
                                   .stats = &stats };
     commands_add(dispatch.commands, &test_commands, NULL);
     commands_add(dispatch.commands, &transaction_commands, &dispatch);
-    commands_add(dispatch.commands, &pubsub_commands, pubsub);
+    pubsub_side = (struct pubsub_context){ .pubsub = pubsub, .hooks = &hooks };
+    commands_add(dispatch.commands, &pubsub_commands, &pubsub_side);
     for (int i = 0; i < CALLERS; i++)
         caller_init(&callers[i]);
 }

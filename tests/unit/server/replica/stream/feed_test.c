@@ -147,6 +147,34 @@ START_TEST(commands_outside_of_units_and_restart)
 }
 END_TEST
 
+static void publish(const char *channel)
+{
+    struct bytes words[] = { LIT("PUBLISH"), bytes_of(channel, strlen(channel)), LIT("m") };
+    feed_message(feed, words, 3);
+}
+
+START_TEST(a_message_keeps_its_place_in_the_unit)
+{
+    setup();
+    SET("a", "1");
+    feed_commit(feed);
+    told();
+    publish("c");
+    ck_assert(feed_pending(feed));
+    feed_commit(feed);
+    ck_assert(!feed_pending(feed));
+    ck_assert_str_eq(told(), "PUBLISH c m|");
+    EFFECT(.kind = EFFECT_SET_ADD, .a = LIT("x"), .at = NEVER);
+    publish("c");
+    EFFECT(.kind = EFFECT_SET_ADD, .a = LIT("y"), .at = 9);
+    publish("d");
+    feed_commit(feed);
+    ck_assert_str_eq(told(), "-|MULTI|SADD k x|PUBLISH c m|SADD k y|EXEC|SPEXPIREAT k 9 MEMBERS 1 "
+                             "y|PUBLISH d m|-|");
+    done();
+}
+END_TEST
+
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
@@ -155,6 +183,7 @@ Suite *test_suite(void)
         a_member_with_a_deadline_is_added_then_timed,
         own_commands_are_never_in_multi,
         commands_outside_of_units_and_restart,
+        a_message_keeps_its_place_in_the_unit,
         NULL,
     };
     return suite_of("feed", tests);
