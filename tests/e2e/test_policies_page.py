@@ -76,6 +76,13 @@ CALLS = {
         REDE.PUSHAT k 1900000500000 p x|REDE.RANGE k - +|REDE.RESCHEDULE k 500 i|REDE.SCAN k 0
         REDE.TTN k|REDE.UPDATE k i x|REDE.XACK k i|REDE.XPOLL k""",
     "REDE.PUSH k 0 p i|REDE.PUSH k 99999999 p j|REDE.CLAIM k 99999999": "REDE.NACK k 5 i",
+    "XADD k 1-1 f v|XADD k 2-1 f v|XGROUP CREATE k g 0|XREADGROUP GROUP g c COUNT 1 STREAMS k >": """
+        XACK k g 1-1|XACKDEL k g IDS 1 1-1|XADD k * f v|XAUTOCLAIM k g c 0 0|XCLAIM k g c 0 1-1
+        XDEL k 1-1|XDELEX k IDS 1 1-1|XGROUP CREATE k h 0|XGROUP CREATECONSUMER k g d
+        XGROUP DELCONSUMER k g c|XGROUP DESTROY k g|XGROUP SETID k g 0|XINFO CONSUMERS k g
+        XINFO GROUPS k|XINFO STREAM k|XLEN k|XNACK k g FAIL IDS 1 1-1|XPENDING k g|XRANGE k - +
+        XREAD STREAMS k 0|XREADGROUP GROUP g c STREAMS k >|XREVRANGE k + -|XSETID k 9-9
+        XTRIM k MAXLEN 1""",
 }
 ROLES = {"source": " (from it)", "target": " (to it)"}
 # Added here because its argument is binary. A RESTORE that replaces a key creates it.
@@ -118,7 +125,7 @@ def word_of(daemon, raw, make, call):
 def row_name(name, words):
     """The name in the table, with the subcommand or the role of the key."""
     name, _, role = name.partition(":")
-    if name in ("EXPIRY", "MEMORY", "OBJECT", "POLICY"):
+    if name in ("EXPIRY", "MEMORY", "OBJECT", "POLICY", "XGROUP", "XINFO"):
         return f"`{name} {words[0]}`"
     return f"`{name}`{ROLES.get(role, '')}"
 
