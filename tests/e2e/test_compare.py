@@ -10,7 +10,7 @@ escapes as in redis-cli, behind marks. An indented line continues the one before
     [pairs]         the reply's items two by two (RESP2) or its map (RESP3) come in any order
     [sorted 1]      the same of the item at index 1 (SCAN)
     [kind]          only the reply's type is compared
-    [near n]        integers that are at most n apart
+    [near n]        integers, also inside the reply, that are at most n apart
     [fields]        only the names of name=value and name:value fields
     [replies n]     the command has n replies (SUBSCRIBE a b: 2)
     [shuffled]      the n replies (or messages) come in any order
@@ -209,9 +209,10 @@ def normal_form(reply, marks):
 
 
 def is_near(ours, theirs, span):
-    if not (ours.startswith(b":") and theirs.startswith(b":")):
-        return ours == theirs
-    return abs(int(ours[1:]) - int(theirs[1:])) <= int(span)
+    number = rb"(?<![^\n]):(-?\d+)\r"
+    pairs = zip(re.findall(number, ours), re.findall(number, theirs))
+    return re.sub(number, b":", ours) == re.sub(number, b":", theirs) and \
+        all(abs(int(a) - int(b)) <= int(span) for a, b in pairs)
 
 
 def is_same(ours, theirs, marks):

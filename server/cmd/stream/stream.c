@@ -28,6 +28,7 @@ static bool is_star(struct bytes text)
 static bool parse_new_id(struct call *call, int i, struct add *add)
 {
     struct bytes text = call->argv[i];
+    text.len = strnlen(text.data, text.len); /* Redis stops at a NUL */
     add->by_time = is_star(text);
     if (add->by_time) return true;
     add->next_seq =

@@ -28,7 +28,6 @@ static int64_t count_up_to(const struct stream *stream, const struct stream_mark
     size_t count = stream_count(stream);
     if (marks->added == 0) return 0;
     if (count == 0 && !stream_id_before(marks->last, id)) return (int64_t)marks->added;
-    if (!is_zero(id) && stream_id_before(id, marks->max_deleted)) return GROUP_READ_UNKNOWN;
     int order = stream_id_compare(id, marks->last);
     if (order == 0) return (int64_t)marks->added;
     if (order > 0) return GROUP_READ_UNKNOWN;

@@ -152,7 +152,7 @@ static bool reply_to_group(struct call *call, const struct reading *reading,
     if (delivery.with_counts) return reply_claims(call, reading, stream, &delivery, limit);
     struct stream_id last = group_position(stream->group).last;
     size_t count = count_after(stream->entry->object.stream, last, limit);
-    if (count == 0) return false;
+    if (count == 0 && call->ready == NULL) return false;
     reply_name(call, stream);
     resp_array(call->out, count);
     deliver_new(call, &delivery, last, count);
