@@ -26,6 +26,7 @@ struct key_queue {
     const struct command *row; /* the command of all its clients; NULL once they have differed */
     unsigned db;
     bool ready;
+    bool for_claims; /* ready, but only for readers of streams with CLAIM */
     size_t key_len;
     char key[];
 };
@@ -58,6 +59,7 @@ struct blocked {
     unsigned table_count;
     TAILQ_HEAD(, key_queue) ready;
     struct place *next; /* is tried next; NULL: the first client of the next ready key */
+    bool for_claims;    /* of the key of `next` */
     /* Clients for which the current key has nothing; others that want the same are skipped. */
     const struct blocked_client *skipped[SKIPPED_MAX];
     unsigned skipped_count;
@@ -277,8 +279,9 @@ void blocked_end(struct session *session)
 
 /* ---- keys that become ready ------------------------------------------------------------------ */
 
-static void make_ready(struct blocked *blocked, struct key_queue *queue)
+static void make_ready(struct blocked *blocked, struct key_queue *queue, bool for_claims)
 {
+    if (!queue->ready || !for_claims) queue->for_claims = for_claims;
     if (queue->ready) return;
     queue->ready = true;
     TAILQ_INSERT_TAIL(&blocked->ready, queue, by_readiness);
@@ -301,7 +304,14 @@ static struct key_queue *find_queue(const struct blocked *blocked, int64_t db, s
 void blocked_ready(struct blocked *blocked, unsigned db, struct bytes key)
 {
     struct key_queue *queue = find_queue(blocked, db, key);
-    if (queue != NULL) make_ready(blocked, queue);
+    if (queue != NULL) make_ready(blocked, queue, false);
+}
+
+/* A pending entry may be claimed, now or later. Readers without CLAIM have nothing to find. */
+static void ready_for_claims(struct blocked *blocked, int64_t db, struct bytes key)
+{
+    struct key_queue *queue = blocked->or_claims > 0 ? find_queue(blocked, db, key) : NULL;
+    if (queue != NULL) make_ready(blocked, queue, true);
 }
 
 /* The key takes its place among ready keys although its own clients may wait for another type: it
@@ -320,7 +330,7 @@ static void ready_all(struct blocked *blocked, int64_t db)
     struct key_queue *queue;
     dict_iter_begin(&iter, table);
     while ((queue = dict_iter_next(&iter)) != NULL)
-        make_ready(blocked, queue);
+        make_ready(blocked, queue, false);
 }
 
 /* Something happened to the key by which it may be gone, or have another type. */
@@ -335,9 +345,10 @@ static void gone(struct blocked *blocked, const struct effect *effect)
 
 static void stream_effect(struct blocked *blocked, const struct effect *effect)
 {
-    bool is_ready = effect->kind == EFFECT_STREAM_ADD || effect->kind == EFFECT_GROUP_DROP ||
-                    (effect->kind == EFFECT_PENDING_PUT && blocked->or_claims > 0);
-    if (is_ready) ready_for(blocked, effect->db, effect->key, TYPE_STREAM);
+    if (effect->kind == EFFECT_STREAM_ADD || effect->kind == EFFECT_GROUP_DROP)
+        ready_for(blocked, effect->db, effect->key, TYPE_STREAM);
+    else if (effect->kind == EFFECT_PENDING_PUT)
+        ready_for_claims(blocked, effect->db, effect->key);
 }
 
 /* DIFFERS: Redis 7.0 serves no client when a result replaces a key of another type; here it does.
@@ -387,7 +398,7 @@ bool blocked_wake(struct blocked *blocked, msec now)
 {
     char *wake = (char *)agenda_pop_due(&blocked->wakes, now);
     if (wake == NULL) return false;
-    make_ready(blocked, (struct key_queue *)(wake - offsetof(struct key_queue, wake)));
+    make_ready(blocked, (struct key_queue *)(wake - offsetof(struct key_queue, wake)), true);
     return true;
 }
 
@@ -407,6 +418,11 @@ static bool want_the_same(const struct blocked_client *a, const struct blocked_c
            bytes_equal(a->call->argv[a->group], b->call->argv[b->group]);
 }
 
+static bool is_left_out(const struct blocked *blocked, const struct blocked_client *client)
+{
+    return blocked->for_claims && client->type == TYPE_STREAM && !client->or_claims;
+}
+
 static bool is_skipped(const struct blocked *blocked, const struct place *place)
 {
     for (unsigned i = 0; i < blocked->skipped_count; i++)
@@ -414,23 +430,26 @@ static bool is_skipped(const struct blocked *blocked, const struct place *place)
     return false;
 }
 
-/* Skips clients that want what was already tried on this key and not found. */
+/* Skips clients that want what was already tried on this key and not found, or cannot be there. */
 static void find_next(struct blocked *blocked)
 {
-    while (blocked->next != NULL && is_skipped(blocked, blocked->next))
+    while (blocked->next != NULL &&
+           (is_skipped(blocked, blocked->next) || is_left_out(blocked, blocked->next->client)))
         blocked->next = TAILQ_NEXT(blocked->next, of_key);
 }
 
 bool blocked_next_try(struct blocked *blocked, struct blocked_try *try)
 {
     find_next(blocked);
-    if (blocked->next == NULL) {
+    while (blocked->next == NULL) {
         struct key_queue *queue = TAILQ_FIRST(&blocked->ready);
         if (queue == NULL) return false;
         TAILQ_REMOVE(&blocked->ready, queue, by_readiness);
         queue->ready = false; /* before its clients run, which may make it ready again */
+        blocked->for_claims = queue->for_claims;
         blocked->skipped_count = 0;
         blocked->next = TAILQ_FIRST(&queue->clients);
+        find_next(blocked);
     }
     const struct place *place = blocked->next;
     *try = (struct blocked_try){ .session = place->client->session,

@@ -245,7 +245,9 @@ class Model:
     def xclaim(self, _client, words):
         stream, found = self.streams[words[1]], []
         for ident in map(ident_of, words[5:]):
-            if ident in stream.pending and stream.pending[ident].is_due(self.now, words[4]):
+            if ident not in stream.pending:
+                continue
+            if ident not in stream.entries or stream.pending[ident].is_due(self.now, words[4]):
                 fields = self.redeliver(words[1], ident, words[3])
                 if fields is not None:
                     found.append([text(ident), fields])
@@ -255,10 +257,10 @@ class Model:
         """From 0 on, with a large COUNT."""
         stream, found, gone = self.streams[words[1]], [], []
         for ident in sorted(stream.pending):
-            if not stream.pending[ident].is_due(self.now, words[4]):
-                continue
             if ident not in stream.entries:
                 gone.append(text(ident))
+            elif not stream.pending[ident].is_due(self.now, words[4]):
+                continue
             fields = self.redeliver(words[1], ident, words[3])
             if fields is not None:
                 found.append([text(ident), fields])

@@ -42,7 +42,7 @@ class Crowd:
 
     def connect(self):
         self.keeper = Raw(self.daemon.path)
-        self.clients = {name: Raw(self.daemon.path) for name in CLIENTS}
+        self.clients = {name: Raw(self.daemon.path, timeout=5) for name in CLIENTS}
 
     def close(self):
         for client in (*self.clients.values(), self.keeper):
@@ -125,7 +125,10 @@ class Crowd:
     def differs(self):
         for name, client in self.clients.items():
             wanted = self.model.heard.get(name, [])
-            replies = [read_reply(reply)[0] for reply in client.heard_replies()]
+            try:
+                replies = [read_reply(reply)[0] for reply in client.heard_replies()]
+            except TimeoutError:
+                return f"{name} has a part of a reply, {client.pending}, the model says {wanted}"
             got = [Exception if reply[0] == b"-" else plain(reply) for reply in replies]
             if got != wanted:
                 return f"{name} has {replies if Exception in got else got}, the model says {wanted}"
@@ -159,7 +162,7 @@ class Author:
     def idents(self, key):
         stream = self.model.streams[key]
         there = list(stream.pending) * 3 + list(stream.entries)[-6:] or [(1, 1)]
-        return [text(self.rng.choice(there)) for _ in range(self.rng.choice((1, 1, 2, 4)))]
+        return list({text(self.rng.choice(there)): 0 for _ in range(self.rng.choice((1, 1, 2, 4)))})
 
     def add(self, key):
         self.number += 1
@@ -193,6 +196,9 @@ class Author:
             return ["policy_del", key]
         found = Policy(retain=rng.choice((None, 10, 40, 100)), maxlen=rng.choice((None, None, 3, 10)),
                        deliveries=rng.choice((None, 1, 2, 3)))
+        first = next(iter(self.model.streams[key].entries), (self.model.now, 0))
+        if found.retain is not None and first[0] + found.retain < self.model.now:
+            found.maxlen = None  # either may remove an entry first, and only RETAIN what is pending
         return ["policy_set", key, found] if found.words() else ["policy_del", key]
 
     def key_that_expires(self):
@@ -220,7 +226,7 @@ class Author:
             return self.releasing(key)
         if roll < 0.84:
             return ["XCLAIM", key, GROUP, rng.choice(("ann", "bob")), rng.choice((0, 5, 10)),
-                    *dict.fromkeys(self.idents(key))]
+                    *self.idents(key)]
         if roll < 0.88:
             return ["XAUTOCLAIM", key, GROUP, "cy", rng.choice((0, 5, 10)), "0", "COUNT", 10000]
         if roll < 0.91:

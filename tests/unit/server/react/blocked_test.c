@@ -319,6 +319,20 @@ START_TEST(a_reader_can_be_woken_by_pending_entries)
 }
 END_TEST
 
+START_TEST(pending_entries_wake_only_readers_that_claim)
+{
+    read_stream(anna, "g", (struct block_request){ 0 });
+    read_stream(bert, "g", (struct block_request){ .or_claims = true, .again = 500 });
+    ck_assert_str_eq(turns_after(EFFECT_PENDING_PUT), "bk ");
+    ck_assert(blocked_wake(blocked, 500));
+    ck_assert_str_eq(turns(), "bk ");
+    blocked_effect(blocked, &(struct effect){ .kind = EFFECT_PENDING_PUT, .key = LIT("k") });
+    ck_assert_str_eq(turns_after(EFFECT_STREAM_ADD), "ak bk ");
+    blocked_effect(blocked, &(struct effect){ .kind = EFFECT_STREAM_ADD, .key = LIT("k") });
+    ck_assert_str_eq(turns_after(EFFECT_PENDING_PUT), "ak bk ");
+}
+END_TEST
+
 START_TEST(blocking_without_memory_changes_nothing)
 {
     for (uint64_t nth = 1; nth <= 2; nth++) {
@@ -351,6 +365,7 @@ Suite *test_suite(void)
         a_reader_can_be_woken_when_its_key_goes,
         a_missing_key_skips_clients_that_need_not_know,
         a_reader_can_be_woken_by_pending_entries,
+        pending_entries_wake_only_readers_that_claim,
         blocking_without_memory_changes_nothing,
         NULL,
     };
