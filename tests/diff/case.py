@@ -1,4 +1,5 @@
-"""case: a program as text: a line per step, as `a SET k "v w"` (connection a) or `clock 5`."""
+"""case: a program as text: a line per step, as `a SET k "v w"` (connection a), `clock 5`, or
+`carry key to` (see lockstep)."""
 import re
 
 ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}

@@ -2,7 +2,8 @@
 
 Knows kinds of arguments, and which mistakes are worth making; refuses to know what a server holds.
 A program is a list of steps: ("a", [arguments], options) on connection a, b or c, or
-("clock", msec, ()), which moves the time of both servers on.
+("clock", msec, ()), which moves the time of both servers on, or ("carry", [key, to], ()), which
+restores each server's DUMP of a key on the other one.
 
 It is apart from the other generators (tests/README.md) because it makes only what two servers can be
 compared in: commands of Redis, without values on which they differ on purpose.
@@ -485,6 +486,12 @@ class Generator:
     def prepare(self):
         """A stream, and a group that has read a part of it."""
         rng, found, key = self.rng, [], self.stream
+        if rng.random() < 0.08:
+            count = rng.choice((101, 150, 400))
+            found.append([b"EVAL", scripts.FILL, b"1", key, b"%d" % count])
+            self.next_id = max(self.next_id, count)
+            for number in (1, 100, 101, count // 2, count):
+                self.note_id(b"%d-1" % number)
         for _ in range(rng.choice((0, 1, 3, 6))):
             fields = rng.choice(((b"f", b"v"), (b"a", b"1", b"b", b"2")))
             found.append([b"XADD", key, self.new_id(), *fields])

@@ -122,8 +122,9 @@ class Pair:
                 server.forget(name)
 
     def begin(self):
-        self.deletes_entries = any(b"XDEL" in upper(step[1]) for step in self.program
-                                   if step[0] != "clock")
+        sent = [word for step in self.program if step[0] != "clock" for word in step[1]]
+        self.has_blocks = scripts.FILL in sent
+        self.deletes_entries = b"XDEL" in upper(sent)
         self.tracks = set()    # words of every CLIENT TRACKING of this program
         self.now, self.timeouts = NOON, set()
         self.states = {name: State() for name in CONNECTIONS}
@@ -181,7 +182,8 @@ class Pair:
 
     def carry(self, key, to):
         """Restores each server's payload of a key on the other one."""
-        payloads = [server.connection("control").call(b"DUMP", key) for server in self.both]
+        payloads = [server.connection("control").calls([[b"SELECT", b"0"], [b"DUMP", key]])[1]
+                    for server in self.both]
         if payloads[0][:1] != payloads[1][:1]:
             raise Difference("DUMP", self.at, *payloads)
         found = [resp.value_of(payload)[0][1] for payload in payloads]
@@ -254,7 +256,8 @@ class Pair:
             rules = self.rules(words)
             name = scripts.name_of(step[1])
             is_open = rules - {"blocks"} or words[0] == b"OBJECT"
-            if "choice" in rules or name in scripts.SHOWN and is_open or \
+            has_figures = name == "resp3" and "figures" in rules  # in any order
+            if "choice" in rules or has_figures or name in scripts.SHOWN and is_open or \
                     is_lexical(words) and len(commands) > 1 or \
                     self.is_left_out(step[0], words, command, died):
                 return True
@@ -310,8 +313,8 @@ class Pair:
             return b"REDIRECT" in self.tracks
         if words[0] in BLOCKING:
             return b"NOLOOP" in self.tracks
-        if words[0] in (b"XTRIM", b"XADD") and b"MINID" in words and b"~" in words:
-            return self.deletes_entries
+        if words[0] in (b"XTRIM", b"XADD") and b"~" in words:
+            return self.has_blocks or b"MINID" in words and self.deletes_entries
         if words[0] == b"WAIT":
             return len(words) > 1 and not words[1].lstrip(b"0").startswith(b"-") \
                 and words[1].strip(b"0").isdigit()

@@ -39,6 +39,9 @@ OTHERS = [b"return 1", b"return", b"return true", b"return {KEYS, ARGV}", b"erro
           b"math.randomseed(7) return {math.random(100), math.random(100)}",
           b"#!lua flags=no-writes\nreturn 1", b"#!lua flags=nosuch\nreturn 1"]
 SHOWN = ("show", "show3")
+# Makes a stream of several blocks.
+FILL = (b"for i = 1, ARGV[1] do redis.call('XADD', KEYS[1], i .. '-1', i % 7 == 0 and 'other' or 'f', i) "
+        b"end return redis.status_reply('OK')")
 SEVERAL = ("many", "until_error")
 
 

@@ -43,11 +43,11 @@ class Shrinker:
     def candidates(step):
         if step[0] == "clock":
             return [("clock", by, ()) for by in (0, 1) if by < step[1]]
-        return [("a", step[1], step[2])] if step[0] != "a" else []
+        return [("a", step[1], step[2])] if step[0] not in ("a", "carry") else []
 
     def shorter_arguments(self, program):
         for at, step in enumerate(program):
-            if step[0] == "clock":
+            if step[0] in ("clock", "carry"):
                 continue
             arguments, index = step[1], len(step[1]) - 1
             while index > 0:
