@@ -66,7 +66,12 @@ static const struct page {
       "A stream holds entries with names and values, in the order of their IDs: a Unix time in "
       "milliseconds and a sequence number. A group remembers up to which entry it has read, and "
       "which entries its consumers have not acknowledged. A stream without entries keeps its key. "
-      "With the policy RETAIN an entry ends by itself ([Policies](../policies.md))." },
+      "With the policy RETAIN an entry ends by itself ([Policies](../policies.md)). XREADGROUP "
+      "with "
+      "CLAIM returns idle entries in the order of their IDs, before new ones, each with the "
+      "milliseconds since its last delivery (-1: it was released by XNACK) and the number of "
+      "deliveries so far. An entry released with a DELAY cannot be claimed before; XNACK "
+      "without DELAY makes it due at once." },
     { "policies.md", "Policies", "generic", "POLICY",
       "Rules of expiry by prefix of the key. [Policies](../policies.md) explains the options." },
     { "expiry.md", "Looking ahead", "server", "EXPIRY",
