@@ -219,6 +219,15 @@ static uint64_t digest_entry(unsigned lane, const struct keyspace *ks, const str
     return hash_words(lane, words, 5);
 }
 
+enum {
+    STREAM_WORDS = 6
+}; /* of a policy; left out without them, as digests of earlier versions have none */
+
+static bool has_stream_options(const struct policy *policy)
+{
+    return policy->retain > 0 || policy->max_deliveries > 0 || policy->expired_to.len > 0;
+}
+
 static void digest_policy(void *ctx, struct bytes name, const struct policy *policy)
 {
     struct digest *digest = ctx;
@@ -239,7 +248,9 @@ static void digest_policy(void *ctx, struct bytes name, const struct policy *pol
             policy->log_value,
             policy->value_max,
         };
-        uint64_t hash = hash_words(lane, words, sizeof(words) / sizeof(words[0]));
+        size_t count = sizeof(words) / sizeof(words[0]);
+        if (!has_stream_options(policy)) count -= STREAM_WORDS;
+        uint64_t hash = hash_words(lane, words, count);
         *(lane == 0 ? &digest->high : &digest->low) += hash;
     }
 }

@@ -159,6 +159,12 @@ class Generator:
         self.words = sorted({word.encode() for row in rows for word in row.options()})
         self.known = {row.name.encode() for row in rows}
         self.scripts = [row for row in rows if "script" in row.rules]
+        self.begin_streams()
+
+    def begin_streams(self):
+        """Forgets the IDs of the last program, and chooses the stream that most calls are about."""
+        self.ids, self.next_id, self.next_seq = [b"1-1"], self.rng.choice((1, 1, NOON - 5)), 0
+        self.stream = self.rng.choice(KEYS["xkey"])
 
     # --- arguments ---
 
@@ -431,8 +437,7 @@ class Generator:
         rng = self.rng
         self.now, self.deadlines, self.multi = NOON, [], dict.fromkeys(CONNECTIONS, False)
         self.same_score = rng.random() < 0.4  # what lexical ranges ask for
-        self.ids, self.next_id, self.next_seq = [b"1-1"], rng.choice((1, 1, NOON - 5)), 0
-        self.stream = rng.choice(KEYS["xkey"])
+        self.begin_streams()
         focus = self.some_groups()
         fluent = rng.random() < 0.35  # MULTI and WATCH are in it
         if rng.random() < 0.25:
