@@ -311,7 +311,9 @@ static const struct conf_option options[] = {
       .preset = "no",
       .live = true,
       .section = "tls",
-      .help = "Use TLS for replication. Without effect: there are no replicas yet." },
+      .help =
+          "Connect to the master over TLS. Its certificate has to be signed by an authority of\n"
+          "tls-ca-cert-file or tls-ca-cert-dir." },
     { .name = "tls-cluster",
       .type = CONF_BOOL,
       .offset = AT(tls_cluster),

@@ -52,7 +52,7 @@ static bool check_users(const struct conf *conf, struct conf_error *error)
 static bool check_certificates(const struct conf *conf, struct conf_error *error)
 {
     char why[TLS_WHY_SIZE];
-    if (conf->tls_port == 0 && (conf->metrics_port == 0 || !conf->metrics_tls)) return true;
+    if (!tls_is_wanted(conf)) return true;
     struct tls *tls = tls_new(conf, why, sizeof(why));
     bool good = tls != NULL || add_fault(error, "%s", why);
     tls_free(tls);

@@ -19,6 +19,7 @@
 
 static const char *const of_clients[] = { "bind", "port", "tls-port", NULL };
 static const char *const of_metrics[] = { "metrics-bind", "metrics-port", NULL };
+static const char *const of_links[] = { "tls-replication", NULL };
 static const char *const of_folder[] = { "dir", NULL };
 
 static bool is_one_of(const char *const *names, const struct conf_option *option)
@@ -31,7 +32,7 @@ static bool is_one_of(const char *const *names, const struct conf_option *option
 bool places_has(const struct conf_option *option)
 {
     return is_one_of(of_clients, option) || is_one_of(of_metrics, option) ||
-           is_one_of(of_folder, option);
+           is_one_of(of_links, option) || is_one_of(of_folder, option);
 }
 
 /* The options that were set, and why they could not take effect. */
@@ -58,19 +59,24 @@ static bool fail_attempt(const struct attempt *attempt, const struct conf_option
     return false;
 }
 
-/* TLS begins with the first port that needs it. */
+/* TLS begins with the first option that needs it. */
 static bool need_tls(const struct attempt *attempt, const struct conf_option *option)
 {
     struct parts *parts = attempt->parts;
     const struct conf *conf = &parts->conf;
-    bool needed = conf->tls_port != 0 || (conf->metrics_port != 0 && conf->metrics_tls);
     char why[TLS_WHY_SIZE];
-    if (!needed || parts->tls != NULL) return true;
+    if (!tls_is_wanted(conf) || parts->tls != NULL) return true;
     parts->tls = tls_new(conf, why, sizeof(why));
     if (parts->tls == NULL) return fail_attempt(attempt, option, why);
     clients_use_tls(parts->clients, parts->tls);
     tls_remind(parts->tls, clock_wall_usec(&parts->clock) / 1000000);
     return true;
+}
+
+static bool try_links(const struct attempt *attempt)
+{
+    const struct conf_option *option = first_of(attempt, of_links);
+    return option == NULL || need_tls(attempt, option);
 }
 
 static bool try_clients(const struct attempt *attempt)
@@ -139,5 +145,6 @@ bool places_try(void *parts, const struct conf_option *const *set, size_t count,
                 struct config_fault *fault)
 {
     const struct attempt attempt = { parts, set, count, fault };
-    return try_clients(&attempt) && try_metrics(&attempt) && try_folder(&attempt);
+    return try_links(&attempt) && try_clients(&attempt) && try_metrics(&attempt) &&
+           try_folder(&attempt);
 }

@@ -155,8 +155,7 @@ static bool make_background(struct parts *parts)
 
 static bool make_tls(struct parts *parts)
 {
-    const struct conf *conf = &parts->conf;
-    if (conf->tls_port == 0 && (conf->metrics_port == 0 || !conf->metrics_tls)) return true;
+    if (!tls_is_wanted(&parts->conf)) return true;
     char why[TLS_WHY_SIZE];
     tls_count_memory();
     parts->tls = tls_new(&parts->conf, why, sizeof(why));
@@ -196,8 +195,7 @@ static bool make_event_side(struct parts *parts)
                                                                        .clock = &parts->clock,
                                                                        .conf = &parts->conf,
                                                                        .dispatch = &parts->dispatch,
-                                                                       .clients = parts->clients,
-                                                                       .tls = parts->tls });
+                                                                       .clients = parts->clients });
     if (parts->replication == NULL)
         return lifecycle_fail(parts, "can't prepare replication: %s", strerror(errno));
     if (!make_background(parts)) return false;

@@ -15,6 +15,7 @@
 
 #include "server/base/clock.h"
 #include "server/base/log.h"
+#include "server/tls/connection.h"
 #include "server/observe/stats.h"
 #include "store/base/bytes.h"
 #include "store/mem/mem.h"
@@ -46,6 +47,8 @@ struct link {
     enum link_state state;
     enum step step;
     bool connected, asks_failover;
+    struct tls_connection *tls; /* NULL: plain */
+    bool shakes_hands;          /* of TLS */
     bool wants_more, is_ours;
     bool has_asked; /* to go on from a position */
     int fd;
@@ -81,9 +84,11 @@ void link_close(struct link *link, const char *why)
     if (why != NULL) log_line(LOG_WARNING, "Master %s: %s", link->name, why);
     if (link->state == LINK_DOWN) return;
     loop_io_free(link->io);
+    tls_close(link->tls);
     close(link->fd);
     mem_free(link->data);
     link->io = NULL;
+    link->tls = NULL;
     link->fd = -1;
     link->data = NULL;
     link->start = link->len = link->cap = 0;
@@ -110,11 +115,19 @@ __attribute__((format(printf, 2, 3))) static void fail_link(struct link *link, c
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
+/* Why the last call for bytes has failed. */
+static const char *fault_of(const struct link *link)
+{
+    return link->tls != NULL && errno == EPROTO ? tls_fault(link->tls) : strerror(errno);
+}
+
 /* What is sent is small, and the socket is empty: a partial write means that the link is broken. */
 static void send_text(struct link *link, const char *text, size_t len)
 {
-    if (send(link->fd, text, len, MSG_NOSIGNAL) != (ssize_t)len)
-        fail_link(link, "can't send: %s", strerror(errno));
+    struct iovec chunk = { .iov_base = (char *)(uintptr_t)text, .iov_len = len };
+    ssize_t sent = link->tls != NULL ? tls_write(link->tls, &chunk, 1)
+                                     : send(link->fd, text, len, MSG_NOSIGNAL);
+    if (sent != (ssize_t)len) fail_link(link, "can't send: %s", fault_of(link));
 }
 
 static void send_words(struct link *link, const char *const *words)
@@ -345,20 +358,32 @@ static void make_room(struct link *link)
     link->data = mem_realloc(link->data, link->cap);
 }
 
+/* Bytes that TLS has read ahead are not announced by the socket; but it can be written to. */
+static unsigned wanted(const struct link *link)
+{
+    unsigned want = link->len < AHEAD_MAX || link->wants_more ? LOOP_READ : 0;
+    if (link->tls == NULL) return want;
+    if (tls_wants_write(link->tls) || (want != 0 && tls_pending(link->tls))) want |= LOOP_WRITE;
+    return want;
+}
+
 static void update_wants(struct link *link)
 {
-    if (link->io != NULL)
-        loop_io_want(link->io, link->len < AHEAD_MAX || link->wants_more ? LOOP_READ : 0);
+    if (link->io != NULL) loop_io_want(link->io, wanted(link));
 }
 
 static void receive(struct link *link)
 {
     make_room(link);
-    ssize_t got = recv(link->fd, link->data + link->start + link->len,
-                       link->cap - link->start - link->len, 0);
-    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    char *to = link->data + link->start + link->len;
+    size_t room = link->cap - link->start - link->len;
+    ssize_t got = link->tls != NULL ? tls_read(link->tls, to, room) : recv(link->fd, to, room, 0);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
+        update_wants(link);
+        return;
+    }
     if (got <= 0) {
-        fail_link(link, "connection lost: %s", got == 0 ? "closed by the master" : strerror(errno));
+        fail_link(link, "connection lost: %s", got == 0 ? "closed by the master" : fault_of(link));
         return;
     }
     link->heard_usec = clock_mono_usec();
@@ -367,6 +392,26 @@ static void receive(struct link *link)
     if (link->state == LINK_COPY) link->copy.received += (uint64_t)got;
     read_lines(link);
     if (link->state != LINK_DOWN) update_wants(link);
+}
+
+static void greet(struct link *link)
+{
+    link->shakes_hands = false;
+    loop_io_want(link->io, LOOP_READ);
+    link->step = STEP_PING;
+    ask(link);
+}
+
+static void shake_hands(struct link *link)
+{
+    switch (tls_shake_hands(link->tls)) {
+    case TLS_DONE: greet(link); break;
+    case TLS_WAITS:
+        loop_io_want(link->io, tls_wants_write(link->tls) ? LOOP_WRITE : LOOP_READ);
+        break;
+    case TLS_CLOSED: link_close(link, "TLS handshake failed: closed by the master"); break;
+    case TLS_FAILED: fail_link(link, "TLS handshake failed: %s", tls_fault(link->tls)); break;
+    }
 }
 
 static void finish_connect(struct link *link)
@@ -383,9 +428,10 @@ static void finish_connect(struct link *link)
     setsockopt(link->fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
     link->connected = true;
     link->heard_usec = clock_mono_usec();
-    loop_io_want(link->io, LOOP_READ);
-    link->step = STEP_PING;
-    ask(link);
+    if (link->shakes_hands)
+        shake_hands(link);
+    else
+        greet(link);
 }
 
 static void on_ready(void *ctx, unsigned what)
@@ -393,7 +439,9 @@ static void on_ready(void *ctx, unsigned what)
     struct link *link = ctx;
     if (!link->connected)
         finish_connect(link);
-    else if (what & LOOP_READ)
+    else if (link->shakes_hands)
+        shake_hands(link);
+    else if ((what & LOOP_READ) || link->tls != NULL)
         receive(link);
 }
 
@@ -420,7 +468,7 @@ static int open_socket(const char *host, int64_t port, const char **why)
     return fd;
 }
 
-void link_connect(struct link *link, const char *host, int64_t port)
+void link_connect(struct link *link, const char *host, int64_t port, struct tls *tls)
 {
     const char *why = "no address";
     link_close(link, NULL);
@@ -430,6 +478,13 @@ void link_connect(struct link *link, const char *host, int64_t port)
         log_line(LOG_WARNING, "Master %s: can't connect: %s", link->name, why);
         return;
     }
+    if (tls != NULL && (link->tls = tls_connect(tls, link->fd)) == NULL) {
+        log_line(LOG_WARNING, "Master %s: can't connect: out of memory for TLS", link->name);
+        close(link->fd);
+        link->fd = -1;
+        return;
+    }
+    link->shakes_hands = tls != NULL;
     link->state = LINK_CONNECTING;
     link->step = STEP_PING;
     link->connected = false;

@@ -30,7 +30,6 @@ enum link_state {
 struct link_wiring {
     struct loop *loop;
     const struct conf *conf;
-    struct tls *tls; /* for tls-replication; NULL: plain */
     struct stats *stats;
     /* What PSYNC asks for: the id and the next byte. False: nothing is there, so a full copy. */
     bool (*position)(void *ctx, const char **id, uint64_t *offset);
@@ -42,8 +41,9 @@ struct link_wiring {
 struct link *link_new(const struct link_wiring *wiring);
 void link_free(struct link *link);
 
-/* Begins to connect; errors are logged, with the peer's name, and lead to LINK_DOWN. */
-void link_connect(struct link *link, const char *host, int64_t port);
+/* Begins to connect, over TLS or (NULL) without; errors are logged, with the peer's name, and lead
+ * to LINK_DOWN. */
+void link_connect(struct link *link, const char *host, int64_t port, struct tls *tls);
 /* Asks for a failover: the master becomes a replica of ours (PSYNC ... FAILOVER). */
 void link_ask_failover(struct link *link, bool on);
 void link_close(struct link *link, const char *why); /* NULL: silently */

@@ -92,6 +92,12 @@ static void remember_master(struct replication *r, const char *value)
         log_line(LOG_WARNING, "Can't set replicaof: %s", why);
 }
 
+static void connect_link(struct replication *r)
+{
+    struct tls *tls = r->w.conf->tls_replication ? clients_tls(r->w.clients) : NULL;
+    link_connect(r->link, r->host, r->port, tls);
+}
+
 void replication_follow(struct replication *r, const char *host, int64_t port)
 {
     char value[HOST_MAX + 24];
@@ -108,7 +114,7 @@ void replication_follow(struct replication *r, const char *host, int64_t port)
     r->retry_usec = 0;
     log_line(LOG_NOTICE, "Following the master %s:%" PRId64, r->host, port);
     update_role(r);
-    link_connect(r->link, r->host, r->port);
+    connect_link(r);
 }
 
 bool replication_promote(struct replication *r)
@@ -245,8 +251,7 @@ static void tend_link(struct replication *r)
     int64_t now = clock_mono_usec(), timeout = r->w.conf->repl_timeout * USEC;
     if (link_state(r->link) != LINK_DOWN && link_silent_usec(r->link) > timeout)
         link_close(r->link, "silent for longer than repl-timeout");
-    if (link_state(r->link) == LINK_DOWN && now >= r->retry_usec && !r->loading)
-        link_connect(r->link, r->host, r->port);
+    if (link_state(r->link) == LINK_DOWN && now >= r->retry_usec && !r->loading) connect_link(r);
     acknowledge(r);
     if (link_state(r->link) == LINK_COPY) link_keep_alive(r->link);
 }
@@ -395,7 +400,6 @@ static bool make_parts(struct replication *r)
                                                           .ctx = r });
     r->link = link_new(&(struct link_wiring){ .loop = w->loop,
                                               .conf = w->conf,
-                                              .tls = w->tls,
                                               .stats = w->dispatch->stats,
                                               .position = position,
                                               .goes_on = goes_on,

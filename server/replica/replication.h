@@ -29,7 +29,6 @@ struct replication_wiring {
     struct conf *conf;
     struct dispatch *dispatch;
     struct clients *clients;
-    struct tls *tls; /* NULL: no TLS */
 };
 
 struct replication *replication_new(const struct replication_wiring *wiring); /* NULL with errno */

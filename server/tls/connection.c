@@ -20,6 +20,7 @@ struct tls_connection {
     struct tls *tls;
     SSL *ssl;
     size_t bytes;     /* memory that OpenSSL holds for it */
+    bool outgoing;    /* on the client's side: not counted */
     bool shaken;      /* the handshake has ended well */
     bool ended;       /* the peer sends nothing more */
     bool broken;      /* no further call of OpenSSL is allowed */
@@ -28,24 +29,40 @@ struct tls_connection {
     char fault[160];
 };
 
-struct tls_connection *tls_open(struct tls *tls, int fd)
+static struct tls_connection *open_on(struct tls *tls, SSL_CTX *context, int fd)
 {
     size_t before = mem_used();
     struct tls_connection *conn = mem_zalloc(sizeof(*conn));
     ERR_clear_error();
     conn->tls = tls;
-    conn->ssl = SSL_new(tls->now.context);
+    conn->ssl = SSL_new(context);
     if (conn->ssl == NULL || SSL_set_fd(conn->ssl, fd) != 1) {
         conn->broken = true;
         tls_close(conn);
         return NULL;
     }
-    SSL_set_accept_state(conn->ssl);
     SSL_set_read_ahead(conn->ssl, 1); /* one system call for a record, not two */
     /* Records without data, such as new keys, end a read when the buffer is empty; else a peer that
      * sends only these would keep it from ending. */
     SSL_clear_mode(conn->ssl, SSL_MODE_AUTO_RETRY);
     conn->bytes = mem_used() - before;
+    return conn;
+}
+
+struct tls_connection *tls_open(struct tls *tls, int fd)
+{
+    struct tls_connection *conn = open_on(tls, tls->now.context, fd);
+    if (conn != NULL) SSL_set_accept_state(conn->ssl);
+    return conn;
+}
+
+struct tls_connection *tls_connect(struct tls *tls, int fd)
+{
+    if (tls->now.outgoing == NULL) return NULL;
+    struct tls_connection *conn = open_on(tls, tls->now.outgoing, fd);
+    if (conn == NULL) return NULL;
+    SSL_set_connect_state(conn->ssl);
+    conn->outgoing = true;
     return conn;
 }
 
@@ -98,10 +115,10 @@ enum tls_progress tls_shake_hands(struct tls_connection *conn)
         conn->shaken = true;
         conn->wants_write = false;
         conn->more = SSL_has_pending(conn->ssl) == 1;
-        conn->tls->handshakes++;
-        conn->tls->resumed += SSL_session_reused(conn->ssl) == 1;
+        conn->tls->handshakes += !conn->outgoing;
+        conn->tls->resumed += !conn->outgoing && SSL_session_reused(conn->ssl) == 1;
     }
-    conn->tls->failed += progress == TLS_FAILED || progress == TLS_CLOSED;
+    conn->tls->failed += !conn->outgoing && (progress == TLS_FAILED || progress == TLS_CLOSED);
     conn->bytes += mem_used() - before;
     return progress;
 }

@@ -1,5 +1,5 @@
-/* connection: TLS over one connected, non-blocking socket, on the server's side. Depends on
- * OpenSSL.
+/* connection: TLS over one connected, non-blocking socket, on the server's or the client's side.
+ * Depends on OpenSSL.
  *
  * Nothing here waits: a call does what it can, and says whether the socket has to be readable or
  * writable before it is called again. */
@@ -19,6 +19,8 @@ enum tls_progress { TLS_DONE, TLS_WAITS, TLS_CLOSED, TLS_FAILED };
 /* Uses the settings of this instant, and the socket until tls_close; does not close the socket.
  * tls must outlive it. NULL: no memory. */
 struct tls_connection *tls_open(struct tls *tls, int fd);
+/* The same on the client's side. NULL, too, if no option asks for connections to other servers. */
+struct tls_connection *tls_connect(struct tls *tls, int fd);
 /* Says farewell if the connection works, and frees it. NULL is allowed. */
 void tls_close(struct tls_connection *conn);
 

@@ -105,16 +105,8 @@ static void load_own_pair(SSL_CTX *context, const struct conf *conf, struct faul
               faults);
 }
 
-/* Nothing uses the certificate for connections to other servers yet; a wrong one is refused all the
- * same. */
-static void check_client_pair(const struct conf *conf, struct faults *faults)
+static void load_client_pair(SSL_CTX *context, const struct conf *conf, struct faults *faults)
 {
-    if (conf->tls_client_cert_file[0] == '\0' && conf->tls_client_key_file[0] == '\0') return;
-    SSL_CTX *context = SSL_CTX_new(TLS_client_method());
-    if (context == NULL) {
-        add_fault(faults, "tls-client-cert-file: %s", tls_reason());
-        return;
-    }
     load_pair(context,
               &(struct pair){ .cert_option = "tls-client-cert-file",
                               .cert = conf->tls_client_cert_file,
@@ -122,7 +114,6 @@ static void check_client_pair(const struct conf *conf, struct faults *faults)
                               .key = conf->tls_client_key_file,
                               .pass = conf->tls_client_key_file_pass },
               faults);
-    SSL_CTX_free(context);
 }
 
 static void load_authorities(SSL_CTX *context, const struct conf *conf, struct faults *faults)
@@ -131,6 +122,8 @@ static void load_authorities(SSL_CTX *context, const struct conf *conf, struct f
     if (file[0] == '\0' && dir[0] == '\0' && conf->tls_auth_clients != CONF_TLS_AUTH_NO)
         add_fault(faults, "tls-auth-clients: needs tls-ca-cert-file or tls-ca-cert-dir; \"no\" "
                           "accepts clients without a certificate");
+    else if (file[0] == '\0' && dir[0] == '\0' && conf->tls_replication)
+        add_fault(faults, "tls-replication: needs tls-ca-cert-file or tls-ca-cert-dir");
     if (file[0] != '\0' && SSL_CTX_load_verify_file(context, file) != 1)
         add_fault(faults, "tls-ca-cert-file %s: %s", file, tls_reason());
     if (dir[0] == '\0') return;
@@ -218,6 +211,16 @@ static void limit_sessions(SSL_CTX *context, const struct conf *conf)
     SSL_CTX_set_session_id_context(context, name, sizeof(name) - 1);
 }
 
+static void limit_connection(SSL_CTX *context)
+{
+    /* A request tells its own length, so a connection that ends without TLS' farewell loses
+     * nothing that plain TCP would not lose. */
+    SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_NO_SSLv3 |
+                                     SSL_OP_IGNORE_UNEXPECTED_EOF);
+    SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
+                                  SSL_MODE_RELEASE_BUFFERS);
+}
+
 static void set_behaviour(SSL_CTX *context, const struct conf *conf)
 {
     static const int modes[] = {
@@ -226,13 +229,35 @@ static void set_behaviour(SSL_CTX *context, const struct conf *conf)
         [CONF_TLS_AUTH_OPTIONAL] = SSL_VERIFY_PEER,
     };
     SSL_CTX_set_verify(context, modes[conf->tls_auth_clients], NULL);
-    /* A request tells its own length, so a connection that ends without TLS' farewell loses
-     * nothing that plain TCP would not lose. */
-    SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_NO_SSLv3 |
-                                     SSL_OP_IGNORE_UNEXPECTED_EOF);
-    SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
-                                  SSL_MODE_RELEASE_BUFFERS);
+    limit_connection(context);
     SSL_CTX_set_max_cert_list(context, CLIENT_CHAIN);
+}
+
+/* ---- connections to other servers ------------------------------------------------------------ */
+
+/* As in Redis, they use the client's pair if there is one, else the server's, and trust a server
+ * whose certificate an authority has signed, whatever its name. */
+static void make_outgoing(struct tls_settings *settings, const struct conf *conf,
+                          struct faults *faults)
+{
+    bool has_pair = conf->tls_client_cert_file[0] != '\0' || conf->tls_client_key_file[0] != '\0';
+    struct faults told = { .text = (char[1]){ 0 },
+                           .size = 1 }; /* those of the server's side, too */
+    if (!has_pair && !conf->tls_replication) return;
+    SSL_CTX *context = settings->outgoing = SSL_CTX_new(TLS_client_method());
+    if (context == NULL) {
+        add_fault(faults, "OpenSSL: %s", tls_reason());
+        return;
+    }
+    if (has_pair)
+        load_client_pair(context, conf, faults);
+    else
+        load_own_pair(context, conf, &told);
+    load_authorities(context, conf, &told);
+    limit_protocols(context, conf->tls_protocols);
+    limit_ciphers(context, conf, &told);
+    SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
+    limit_connection(context);
 }
 
 /* ---- what the certificate says --------------------------------------------------------------- */
@@ -264,7 +289,7 @@ bool tls_settings_read(struct tls_settings *settings, const struct conf *conf, c
         return false;
     }
     load_own_pair(context, conf, &faults);
-    check_client_pair(conf, &faults);
+    make_outgoing(settings, conf, &faults);
     load_authorities(context, conf, &faults);
     load_dh_params(context, conf->tls_dh_params_file, &faults);
     limit_protocols(context, conf->tls_protocols);
@@ -281,5 +306,6 @@ bool tls_settings_read(struct tls_settings *settings, const struct conf *conf, c
 void tls_settings_drop(struct tls_settings *settings)
 {
     SSL_CTX_free(settings->context);
-    settings->context = NULL;
+    SSL_CTX_free(settings->outgoing);
+    settings->context = settings->outgoing = NULL;
 }

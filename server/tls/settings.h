@@ -1,4 +1,4 @@
-/* settings: turns the tls-* options into OpenSSL's context for a server. Reads certificates, keys
+/* settings: turns the tls-* options into OpenSSL's contexts. Reads certificates, keys
  * and parameters from their files. */
 #ifndef SERVER_TLS_SETTINGS_H
 #define SERVER_TLS_SETTINGS_H
@@ -11,6 +11,7 @@ enum { TLS_SERIAL_SIZE = 48 }; /* a serial number has at most 20 bytes */
 
 struct tls_settings {
     SSL_CTX *context;
+    SSL_CTX *outgoing; /* for connections to other servers; NULL: no option asks for it */
     int64_t not_after; /* of the server's certificate, seconds since 1970 */
     char serial[TLS_SERIAL_SIZE];
 };

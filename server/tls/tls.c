@@ -51,6 +51,12 @@ void tls_count_memory(void)
 
 /* ---- settings -------------------------------------------------------------------------------- */
 
+bool tls_is_wanted(const struct conf *conf)
+{
+    return conf->tls_port != 0 || conf->tls_replication ||
+           (conf->metrics_port != 0 && conf->metrics_tls);
+}
+
 struct tls *tls_new(const struct conf *conf, char *why, size_t size)
 {
     struct tls *tls = mem_zalloc(sizeof(*tls));

@@ -1,6 +1,6 @@
 /* tls: encryption of connections with OpenSSL: the certificates and limits of tls-port (struct
- * tls), and one connection (connection.h). Depends on the tls-* options; knows neither clients nor
- * the loop. */
+ * tls) and of connections to other servers, and one connection (connection.h). Depends on the tls-*
+ * options; knows neither clients nor the loop. */
 #ifndef SERVER_TLS_TLS_H
 #define SERVER_TLS_TLS_H
 
@@ -17,6 +17,9 @@ enum { TLS_WHY_SIZE = 2048 }; /* bytes that hold the reasons of any number of wr
 /* Makes OpenSSL take its memory from mem.h, so that it counts in used_memory. Call it before
  * anything uses OpenSSL; later it has no effect. */
 void tls_count_memory(void);
+
+/* Does an option ask for TLS: tls-port, metrics-tls, tls-replication? */
+bool tls_is_wanted(const struct conf *conf);
 
 /* Reads certificates and keys. NULL: `why` has each wrong option with its file and OpenSSL's
  * reason. conf must outlive it. */
