@@ -1,0 +1,164 @@
+#!/usr/bin/python3 -B
+"""Deadlines on replicas: at each instant a replica shows what its master shows, also when the master's
+removals have not come; after a promotion everything that is overdue expires, with events."""
+import random
+
+from daemon import NOON, Raw, equal, main, own, wait_for
+from replicas import await_linked, check_same, group, step_all
+
+EVERY = 10  # milliseconds between two deadlines
+LAST = 60
+
+
+def fill(master, rng):
+    """Keys and members of every type with deadlines at NOON + 10, 20, ..."""
+    def ttl():
+        return EVERY * rng.randrange(1, LAST // EVERY)
+
+    calls = [("REDE.PUSH", "d:claims", 0, "p", "e"), ("REDE.CLAIM", "d:claims", ttl(), "COUNT", 1)]
+    for number in range(10):
+        calls += [("SET", f"k{number}", "v", "PX", ttl()), ("SET", f"forever{number}", "v"),
+                  ("RPUSH", f"l{number}", "a", "b"), ("PEXPIRE", f"l{number}", ttl()),
+                  ("REDE.PUSH", "d", ttl(), "payload", f"e{number}")]
+        members = [f"m{one}" for one in range(rng.choice((1, 3, 12)))]
+        for name in (f"{number}", f"x{number}"):
+            calls += [("SADD", "s" + name, *members), ("HSET", "h" + name, *members, *members)]
+            calls += [("ZADD", "z" + name, one, member) for one, member in enumerate(members)]
+        for member in members:
+            calls += [("SPEXPIRE", f"s{number}", ttl(), "MEMBERS", 1, member),
+                      ("HPEXPIRE", f"h{number}", ttl(), "FIELDS", 1, member),
+                      ("ZPEXPIRE", f"z{number}", ttl(), "MEMBERS", 1, member)]
+        calls += [("PEXPIRE", kind + f"x{number}", ttl()) for kind in "shz"]
+    for words, reply in zip(calls, master.conn.calls(calls)):
+        assert not reply.startswith(b"-"), (words, reply)
+
+
+def sorted_reply(server, *words):
+    reply = server.redis().execute_command(*words)
+    if isinstance(reply, dict):
+        return sorted(reply.items())
+    if words[0].endswith("SCAN"):
+        return sorted(reply[1].items() if isinstance(reply[1], dict) else reply[1])
+    return sorted(reply)
+
+
+def view(server):
+    """What reads show of the data of fill."""
+    calls = [("DBSIZE",), ("REDE.LEN", "d"), ("REDE.TTN", "d"), ("REDE.RANGE", "d", "-", "+"),
+             ("REDE.INFO", "d:claims"), ("SINTERCARD", 2, "s1", "s2"), ("PFCOUNT", "k1"),
+             ("MGET", *(f"k{number}" for number in range(10)))]
+    for number in range(10):
+        for kind in ("k", "l", "s", "h", "z", "sx", "hx", "zx"):
+            key = kind + str(number)
+            calls += [("EXISTS", key), ("TYPE", key), ("PTTL", key), ("PEXPIRETIME", key),
+                      ("OBJECT", "ENCODING", key)]
+        calls += [("GET", f"k{number}"), ("STRLEN", f"k{number}"), ("LRANGE", f"l{number}", 0, -1),
+                  ("LLEN", f"l{number}"), ("SORT_RO", f"l{number}", "ALPHA")]
+        for kind in ("", "x"):
+            name, members = f"{kind}{number}", [f"m{one}" for one in range(12)]
+            calls += [("SCARD", "s" + name), ("HLEN", "h" + name), ("ZCARD", "z" + name),
+                      ("SMISMEMBER", "s" + name, *members), ("HMGET", "h" + name, *members),
+                      ("ZMSCORE", "z" + name, *members), ("ZRANGE", "z" + name, 0, -1),
+                      ("ZCOUNT", "z" + name, 2, 7), ("ZRANK", "z" + name, "m5"),
+                      ("ZRANGEBYSCORE", "z" + name, 3, 9, "LIMIT", 1, 2),
+                      ("SPTTL", "s" + name, "MEMBERS", 12, *members),
+                      ("HPTTL", "h" + name, "FIELDS", 12, *members),
+                      ("HSTRLEN", "h" + name, "m0")]
+    with server.raw() as raw:
+        found = list(zip(calls, raw.calls(calls)))
+    for words in [("KEYS", "*"), ("SCAN", 0, "COUNT", 1000), ("SUNION", "s1", "s2", "s3"),
+                  ("SRANDMEMBER", "s1", 50), ("HRANDFIELD", "h1", 50), ("ZRANDMEMBER", "z1", 50),
+                  ("SSCAN", "s2", 0), ("HSCAN", "h2", 0), ("ZSCAN", "z2", 0),
+                  *((command, kind + str(number)) for number in range(10)
+                    for command, kind in (("SMEMBERS", "s"), ("HGETALL", "h"), ("HKEYS", "h"),
+                                          ("HVALS", "h")))]:
+        found.append((words, sorted_reply(server, *words)))
+    return found
+
+
+def check_view(replica, wanted, when):
+    for (words, got), (_, want) in zip(view(replica), wanted):
+        equal(got, want, f"{when}: {words}")
+
+
+@own
+def replica_shows_at_each_instant_what_its_master_shows():
+    rng = random.Random(5)
+    with group(3) as (master, early, late):
+        fill(master, rng)
+        check_same(master, early, late)
+        at = 0
+        for instant in [due + by for due in range(EVERY, LAST, EVERY) for by in (-1, 0, 1)]:
+            early.now = early.hold(NOON + instant)
+            early_view = view(early)
+            master.now = master.hold(NOON + instant)
+            wanted = view(master)
+            for (words, got), (_, want) in zip(early_view, wanted):
+                equal(got, want, f"at +{instant} before the master: {words}")
+            check_same(master, early)
+            late.now = late.hold(NOON + instant)
+            check_same(master, late)
+            check_view(early, wanted, f"at +{instant}, early")
+            check_view(late, wanted, f"at +{instant}, late")
+            at = instant
+        assert at == LAST - EVERY + 1
+        equal(late.call("DBSIZE"), master.call("DBSIZE"))
+
+
+@own
+def replica_with_a_clock_an_hour_ahead_shows_nothing_that_is_overdue_and_removes_nothing():
+    with group(2) as (master, replica):
+        fill(master, random.Random(6))
+        check_same(master, replica)
+        wanted = view(master)
+        digest = master.digest()
+        step_all(replica, msec=3_600_000)
+        equal(replica.call("EXISTS", "k1", "l1", "s1", "h1", "z1"), b":0\r\n")
+        equal(replica.call("KEYS", "k*"), b"*0\r\n")
+        step_all(replica, msec=-3_600_000)
+        check_view(replica, wanted, "with the clock set back")
+        equal(replica.digest(), digest)
+
+
+@own
+def everything_overdue_expires_with_events_after_a_promotion():
+    with group(2) as (master, replica):
+        fill(master, random.Random(7))
+        check_same(master, replica)
+        replica.ok("CONFIG", "SET", "notify-keyspace-events", "KEA")
+        with Raw(replica.path) as events:
+            events.call("PSUBSCRIBE", "__keyevent@0__:*")
+            master.kill()
+            step_all(replica, msec=1000)
+            assert wait_for(lambda: not replica.is_linked())
+            equal(events.heard(), b"")
+            replica.follow(None)
+            seen = []
+
+            def all_seen():
+                seen.extend(reply.split(b"\r\n")[6::2][:2] for reply in events.heard_replies())
+                return len([1 for event in seen if event[0].endswith(b":expired")]) >= 10 + 10 + 30
+            assert wait_for(all_seen), seen
+        keys = {key for channel, key in seen if channel == b"__keyevent@0__:expired"}
+        assert keys >= {b"k1", b"l1", b"sx1", b"hx1", b"zx1"}, keys
+        assert wait_for(lambda: replica.call("DBSIZE") == b":12\r\n"), replica.call("DBSIZE")
+        equal(replica.call("EXISTS", "s1", "h1", "z1"), b":0\r\n")
+
+
+@own
+def master_that_becomes_a_replica_stops_removing():
+    with group(2) as (master, other):
+        master.ok("SET", "k", "v", "PX", 10)
+        check_same(master, other)
+        other.follow(None)
+        master.follow(other)
+        await_linked(master)
+        step_all(master, msec=20)
+        equal(master.call("GET", "k"), b"$-1\r\n")
+        equal(other.call("GET", "k"), b"$1\r\nv\r\n")
+        equal(other.call("PERSIST", "k"), b":1\r\n")
+        check_same(other, master)
+        equal(master.call("GET", "k"), b"$1\r\nv\r\n")
+
+
+main()
