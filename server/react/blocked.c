@@ -44,6 +44,7 @@ struct blocked_client {
     struct saved_call *call;
     struct deadline deadline; /* idle: no timeout */
     void (*gone)(void *ctx);  /* NULL: no callback when it is unblocked */
+    void (*late)(void *ctx);  /* replies at CLIENT UNBLOCK; NULL: it gets null */
     void *ctx;
     enum type type;
     struct call_time time;   /* of the call */
@@ -229,6 +230,19 @@ void blocked_hold(struct blocked *blocked, struct session *session, void (*gone)
     deadline_init(&client->deadline);
     session->blocked = client;
     blocked->count++;
+}
+
+void blocked_answer_late(struct session *session, void (*reply)(void *ctx))
+{
+    session->blocked->late = reply;
+}
+
+bool blocked_answers_late(const struct session *session)
+{
+    const struct blocked_client *client = session->blocked;
+    if (client->late == NULL) return false;
+    client->late(client->ctx);
+    return true;
 }
 
 /* ---- unblocking ------------------------------------------------------------------------------ */

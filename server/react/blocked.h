@@ -34,6 +34,10 @@ bool blocked_block(struct blocked *blocked, const struct call *call,
  * Calls `gone` when it is unblocked, with or without an answer. */
 void blocked_hold(struct blocked *blocked, struct session *session, void (*gone)(void *ctx),
                   void *ctx);
+/* `reply` answers a held session at CLIENT UNBLOCK; without it, it gets null. */
+void blocked_answer_late(struct session *session, void (*reply)(void *ctx));
+/* Answers it so. False: there is no such function. */
+bool blocked_answers_late(const struct session *session);
 /* Unblocks the session: it was served, timed out, or ended. Does nothing if it is not blocked. */
 void blocked_end(struct session *session);
 /* The call that the session is blocked in, borrowed, and its time so far. NULL: it is not blocked

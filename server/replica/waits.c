@@ -75,12 +75,18 @@ static void forget(void *ctx)
     mem_free(waiter);
 }
 
+/* With what there is now. */
+static void reply(void *ctx)
+{
+    const struct waiter *waiter = ctx;
+    struct waited waited = waits_look(waiter->all, &waiter->what);
+    waits_reply(&waiter->session->out, &waiter->what, &waited);
+}
+
 static void answer(struct waiter *waiter)
 {
-    struct session *session = waiter->session;
-    struct waited waited = waits_look(waiter->all, &waiter->what);
-    waits_reply(&session->out, &waiter->what, &waited);
-    serve_answered(session); /* frees the waiter */
+    reply(waiter);
+    serve_answered(waiter->session); /* frees the waiter */
 }
 
 static void on_time(void *ctx)
@@ -102,6 +108,7 @@ void waits_block(struct waits *waits, struct session *session, const struct wait
         loop_timer_set(waiter->timer, usec);
     }
     blocked_hold(waits->blocked, session, forget, waiter);
+    blocked_answer_late(session, reply);
 }
 
 void waits_turn(struct waits *waits)

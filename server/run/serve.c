@@ -75,6 +75,7 @@ void serve_ready(struct dispatch *dispatch)
 /* The reply to a client that times out. */
 static void reply_nothing(struct session *session)
 {
+    if (blocked_answers_late(session)) return;
     if (blocked_wants_array(session))
         resp_array(&session->out, 0);
     else
