@@ -221,6 +221,12 @@ static bool run_unit(struct follower *follower, const char *data, size_t len)
 static bool apply_unit(struct follower *follower, const char *data, size_t len)
 {
     struct dispatch *dispatch = follower->w.dispatch;
+    if (follower_db(follower) >= dispatch->store->database_count) {
+        snprintf(follower->why, WHY,
+                 "database %u is selected, and there are %u here: set 'databases'",
+                 follower_db(follower), dispatch->store->database_count);
+        return false;
+    }
     commit_hooks_arm(dispatch->hooks);
     txn_begin(&follower->txn, dispatch->store, clock_now(dispatch->clock), FROM_MASTER);
     txn_call(&follower->txn, follower_db(follower));
@@ -228,6 +234,16 @@ static bool apply_unit(struct follower *follower, const char *data, size_t len)
     txn_commit(&follower->txn);
     if (blocked_pending(dispatch->blocked)) serve_ready(dispatch);
     return good;
+}
+
+/* A unit has to be there as a whole before it is applied, so a master can make it cost memory. */
+static enum followed wait_for_rest(struct follower *follower, size_t len, size_t used)
+{
+    int64_t limit = follower->w.dispatch->conf->client_query_buffer_limit;
+    if (len - used <= (size_t)limit) return used > 0 ? FOLLOWED : FOLLOW_PART;
+    snprintf(follower->why, WHY,
+             "a transaction or command is longer than client-query-buffer-limit");
+    return FOLLOW_BROKEN;
 }
 
 enum followed follower_apply(struct follower *follower, const char *data, size_t len, int64_t usec,
@@ -239,7 +255,7 @@ enum followed follower_apply(struct follower *follower, const char *data, size_t
     for (unsigned units = 1; *used < len; units++) {
         size_t size = 0;
         enum measured result = measure_unit(follower, data + *used, len - *used, &size);
-        if (result == PARTIAL) return *used > 0 ? FOLLOWED : FOLLOW_PART;
+        if (result == PARTIAL) return wait_for_rest(follower, len, *used);
         if (result == MALFORMED) {
             snprintf(follower->why, WHY, "bytes that are no command");
             return FOLLOW_BROKEN;

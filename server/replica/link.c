@@ -276,12 +276,14 @@ static void answer_copy_head(struct link *link, const char *line)
     if (link->has_mark && strlen(line) == strlen("$EOF:") + MARK) {
         memcpy(link->mark, line + strlen("$EOF:"), MARK + 1);
     } else {
-        link->copy.length = strtoull(line + 1, &end, 10);
-        if (line[0] != '$' || end == line + 1 || *end != '\0' || link->has_mark ||
-            link->copy.length == 0) {
+        errno = 0;
+        long long length = strtoll(line + 1, &end, 10);
+        if (line[0] != '$' || end == line + 1 || *end != '\0' || errno != 0 || link->has_mark ||
+            length <= 0) {
             fail_link(link, "announces a copy with '%s'", line);
             return;
         }
+        link->copy.length = (uint64_t)length;
     }
     link->copy_read = 0;
     link->copy.received = link->len;

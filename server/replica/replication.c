@@ -44,6 +44,7 @@ struct replication {
      * up to `mark`. */
     uint64_t synced, marked, mark;
     int64_t turned_usec; /* of a load */
+    uint64_t given;      /* bytes of the copy that is being loaded */
 };
 
 /* ---- the role -------------------------------------------------------------------------------- */
@@ -284,9 +285,16 @@ static ssize_t read_copy(void *ctx, void *to, size_t size)
         if (link_state(r->link) != LINK_COPY || loop_stopped(r->w.loop)) return -1;
         size_t got = link_copy_read(r->link, to, size);
         serve_meanwhile(r, got == 0 && !link_copy_ended(r->link));
+        r->given += got;
         if (got > 0) return (ssize_t)got;
         if (link_copy_ended(r->link)) return 0;
     }
+}
+
+static bool fail_end(char why[WHY])
+{
+    snprintf(why, WHY, "it does not end where its data end");
+    return false;
 }
 
 static bool load_rdb(struct replication *r, struct store *store, unsigned *db, char why[WHY])
@@ -301,6 +309,7 @@ static bool load_rdb(struct replication *r, struct store *store, unsigned *db, c
                  "Full copy: %" PRIu64 " keys of the unsupported type %s, the first is '%s'",
                  import->kinds[i].keys, import->kinds[i].name, import->kinds[i].first_key);
     if (!good) snprintf(why, WHY, "%s", import->why);
+    if (good && import->end != r->given) good = fail_end(why);
     *db = import->stream_db;
     mem_free(import);
     return good;
@@ -314,11 +323,7 @@ static bool load_into(struct replication *r, struct store *store, unsigned *db, 
                     ? load_rdb(r, store, db, why)
                     : copy_load(store, &source, clock_now(r->w.clock), db, why, WHY);
     /* The end has to be there, too. */
-    if (good && read_copy(r, &rest, 1) != 0) {
-        snprintf(why, WHY, "it does not end where its data end");
-        good = false;
-    }
-    return good;
+    return good && (read_copy(r, &rest, 1) == 0 || fail_end(why));
 }
 
 /* The copy is here: from now on these are the data. */
@@ -352,6 +357,7 @@ void replication_load(struct replication *r)
     unsigned db = 0;
     if (!r->follows || r->loading || !link_copy_begins(r->link)) return;
     r->loading = true;
+    r->given = 0;
     r->turned_usec = clock_mono_usec();
     struct dispatch *dispatch = r->w.dispatch;
     struct store *store = store_new(dispatch->store->database_count);

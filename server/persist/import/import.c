@@ -229,11 +229,11 @@ static enum rdb_status take_rdb(struct import *import, struct rdb_source *source
 bool import_rdb(struct import *import, import_read_fn *read, void *ctx)
 {
     struct rdb_source source;
-    uint64_t end;
     import->why[0] = '\0';
     rdb_source_of_reader(&source, read, ctx);
-    enum rdb_status status = take_rdb(import, &source, &end);
-    if (status == RDB_UNREADABLE) import_fail(import, "at byte %" PRIu64 ": reading failed", end);
+    enum rdb_status status = take_rdb(import, &source, &import->end);
+    if (status == RDB_UNREADABLE)
+        import_fail(import, "at byte %" PRIu64 ": reading failed", import->end);
     return status == RDB_OK;
 }
 

@@ -36,6 +36,7 @@ struct import {
     uint64_t keys, commands;
     uint64_t libraries; /* of functions, in an RDB */
     unsigned stream_db; /* repl-stream-db of an RDB: what the stream behind it has selected; 0 */
+    uint64_t end;       /* of an RDB: the offset behind it */
     struct import_kind kinds[IMPORT_KINDS];
     unsigned kind_count;      /* further types are counted in the last one, "other" */
     bool torn;                /* an AOF whose last command or transaction is incomplete ... */
@@ -46,6 +47,7 @@ struct import {
 /* Reads 1 to `size` bytes. 0: the end; -1: failed. */
 typedef ssize_t import_read_fn(void *ctx, void *to, size_t size);
 /* Imports one RDB, up to its end, from a function. False: as below. */
+/* Sets import->end. It may have read more than that. */
 bool import_rdb(struct import *import, import_read_fn *read, void *ctx);
 
 /* False: `why`; the store has the data before the error. */
