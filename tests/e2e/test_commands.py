@@ -138,7 +138,7 @@ def check_arguments(name, arguments, specs):
         assert re.fullmatch(r"[a-z0-9_:/-]+", argument["name"]), what
         assert set(argument.get("flags", [])) <= FLAGS, what
         assert (inner is not None) == (kind in ("oneof", "block")), what
-        assert kind != "pure-token" or argument["token"].isupper(), what
+        assert kind != "pure-token" or argument["token"] == argument["token"].upper(), what
         assert "key_spec_index" not in argument or argument["key_spec_index"] < specs, what
         assert kind != "key" or not specs or "key_spec_index" in argument, what
         if inner is not None:

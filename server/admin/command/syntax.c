@@ -36,9 +36,23 @@ static struct bytes read_word(struct parse *parse)
     return bytes_of(start, (size_t)(parse->at - start));
 }
 
+/* Tokens without letters, and the names of their arguments. */
+static const struct {
+    char token;
+    const char *name;
+} symbols[] = { { '=', "equal" }, { '~', "approximately" }, { '*', "new-id" }, { '$', "last-id" } };
+
+/* NULL: it is not one of them. */
+static const char *symbol_name(struct bytes word)
+{
+    for (size_t i = 0; word.len == 1 && i < sizeof(symbols) / sizeof(symbols[0]); i++)
+        if (word.data[0] == symbols[i].token) return symbols[i].name;
+    return NULL;
+}
+
 static bool is_token(struct bytes word)
 {
-    bool letters = word.len == 1 && strchr("=~*$", word.data[0]) != NULL;
+    bool letters = symbol_name(word) != NULL;
     for (size_t i = 0; i < word.len; i++) {
         if (islower((unsigned char)word.data[i])) return false;
         letters |= isupper((unsigned char)word.data[i]) != 0;
@@ -217,6 +231,10 @@ void syntax_parse(struct syntax *syntax, const char *line)
 static void reply_lower(struct resp_writer *out, struct bytes text)
 {
     char lower[64];
+    if (symbol_name(text) != NULL) {
+        resp_bulk_text(out, symbol_name(text));
+        return;
+    }
     size_t len = text.len < sizeof(lower) ? text.len : sizeof(lower);
     for (size_t i = 0; i < len; i++)
         lower[i] = (char)tolower((unsigned char)text.data[i]);
