@@ -55,6 +55,8 @@ START_TEST(pairs_are_flat_in_resp2_and_nested_in_resp3)
     WRITES((resp_pairs(&w, 1), resp_pair(&w), resp_integer(&w, 1), resp_integer(&w, 2)),
            "*2\r\n:1\r\n:2\r\n", "*1\r\n*2\r\n:1\r\n:2\r\n");
     WRITES(resp_pairs(&w, 3), "*6\r\n", "*3\r\n");
+    WRITES((resp_named(&w, 1), resp_named_next(&w), resp_integer(&w, 1), resp_integer(&w, 2)),
+           "*1\r\n*2\r\n:1\r\n:2\r\n", "%1\r\n:1\r\n:2\r\n");
 }
 END_TEST
 
