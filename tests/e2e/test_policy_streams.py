@@ -2,6 +2,8 @@
 """Policies of streams: MAXLEN, RETAIN and MAXDELIVERIES."""
 from daemon import Daemon, equal, main, own
 from policies import Policies
+from process import wait_for
+from resp import encode
 
 
 def fields(entry):
@@ -114,19 +116,51 @@ def every_way_to_redeliver_moves_the_entry():
 
 
 @own
-def entry_stays_pending_while_the_target_has_another_type():
+def entry_is_delivered_while_the_target_has_another_type():
     with Policies() as po:
         po.rule("jobs:1", "MAXDELIVERIES", 1, "TO", "dead")
         po.run("SET", "dead", "text")
         po.run("XADD", "jobs:1", "1-1", "f", "v")
         po.run("XGROUP", "CREATE", "jobs:1", "g", "0")
         po.run("XREADGROUP", "GROUP", "g", "c", "STREAMS", "jobs:1", ">")
-        po.run("XCLAIM", "jobs:1", "g", "d", 0, "1-1")
-        equal(po.run("XPENDING", "jobs:1", "g")[0], 1)
+        equal(po.run("XCLAIM", "jobs:1", "g", "d", 0, "1-1"), [[b"1-1", [b"f", b"v"]]])
+        equal(po.run("XPENDING", "jobs:1", "g", "-", "+", 10), [[b"1-1", b"d", 0, 2]])
         equal(po.client.info("expiry")["dead_letter_errors"], 1)
         po.run("DEL", "dead")
         po.run("XCLAIM", "jobs:1", "g", "d", 0, "1-1")
         equal((po.run("XPENDING", "jobs:1", "g")[0], po.run("XLEN", "dead")), (0, 1))
+
+
+def jobs_at_their_limit(po, count):
+    po.rule("jobs:1", "MAXDELIVERIES", 1, "TO", "dead")
+    po.run("XGROUP", "CREATE", "jobs:1", "g", "0", "MKSTREAM")
+    for number in range(1, count + 1):
+        po.run("XADD", "jobs:1", f"{number}-1", "f", "v")
+    po.run("XREADGROUP", "GROUP", "g", "c", "STREAMS", "jobs:1", ">")
+
+
+CLAIM = ["XREADGROUP", "GROUP", "g", "d", "COUNT", 1, "CLAIM", 0]
+
+
+@own
+def one_command_moves_a_thousand_entries_at_most():
+    with Policies() as po:
+        jobs_at_their_limit(po, 2500)
+        for left in (1500, 500, 0):
+            equal(po.run(*CLAIM, "STREAMS", "jobs:1", ">"), None)
+            equal((po.run("XPENDING", "jobs:1", "g")[0], po.run("XLEN", "dead")),
+                  (left, 2500 - left))
+
+
+@own
+def blocked_reader_moves_all_entries_at_their_limit():
+    with Policies() as po, po.daemon.raw() as raw:
+        jobs_at_their_limit(po, 2500)
+        raw.send(encode(*CLAIM, "BLOCK", 0, "STREAMS", "jobs:1", ">"))
+        assert wait_for(lambda: po.run("XLEN", "dead") == 2500, 20)
+        equal(po.run("XPENDING", "jobs:1", "g")[0], 0)
+        po.run("XADD", "jobs:1", "9999-1", "f", "v")
+        assert b"9999-1" in raw.reply()
 
 
 main()

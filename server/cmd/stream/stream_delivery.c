@@ -5,6 +5,10 @@
 #include "store/txn/dead_letter.h"
 #include "store/txn/txn_stream.h"
 
+/* Pending entries that one command removes instead of delivering them. COUNT does not bound these,
+ * and other clients wait. */
+enum { REMOVED_MAX = 1000 };
+
 uint64_t count_delivery(uint64_t deliveries)
 {
     return deliveries < INT64_MAX ? deliveries + 1 : INT64_MAX;
@@ -173,12 +177,13 @@ size_t deliver_claims(struct call *call, const struct delivery *delivery, struct
 {
     struct pending_filter filter = claim_filter(call, idle);
     struct pending pending;
-    size_t claimed = 0;
+    size_t claimed = 0, removed = 0;
     bool more = true;
-    while (more && claimed < count && pending_next(delivery->place.group, &filter, &pending)) {
+    while (more && claimed < count && removed < REMOVED_MAX &&
+           pending_next(delivery->place.group, &filter, &pending)) {
         filter.from = pending.id;
         more = stream_id_up(&filter.from);
-        claimed += claim_one(call, delivery, out, &pending);
+        ++*(claim_one(call, delivery, out, &pending) ? &claimed : &removed);
     }
     return claimed;
 }

@@ -25,8 +25,9 @@ struct pending_filter claim_filter(const struct call *call, msec idle);
 bool has_claims(const struct call *call, const struct stream_group *group, msec idle);
 /* When the next one can be claimed; NEVER: none is pending. O(1) */
 msec next_claim(const struct stream_group *group, msec idle);
-/* Writes up to `count` claimed entries to `out`; returns how many. Pending IDs without an entry are
- * removed on the way. */
+/* Writes up to `count` claimed entries to `out`; returns how many. On the way it removes pending
+ * IDs without an entry, and moves entries that were delivered too often; after 1000 of these it
+ * ends, and there may be more to claim. */
 size_t deliver_claims(struct call *call, const struct delivery *delivery, struct resp_writer *out,
                       msec idle, size_t count);
 
