@@ -54,7 +54,7 @@ class Program:
             ["PFADD", self.key("hll"), self.word(), self.word()]))
 
     def on_key(self):
-        kind = self.rng.choice(("string", "list", "set", "hash", "zset", "rede"))
+        kind = self.rng.choice(("string", "list", "set", "hash", "zset", "rede", "stream"))
         key, plain = self.key(kind), self.plain_key(kind)
         return self.rng.choice((
             ["DEL", key], ["PEXPIRE", key, self.ttl()], ["PERSIST", plain], ["PERSIST", plain],
@@ -113,12 +113,32 @@ class Program:
             ["REDE.XACK", key, name], ["REDE.NACK", key, self.ttl(), name],
             ["REDE.UPDATE", key, name, self.word()], ["REDE.RESCHEDULE", key, self.ttl(), name]))
 
+    def entry_id(self):
+        return f"{self.now + self.rng.randrange(3)}-{self.rng.randrange(4)}"
+
+    def on_stream(self):
+        key, name = self.key("stream", 2), self.rng.choice(("ann", "bob"))
+        read = ["XREADGROUP", "GROUP", "g", name]
+        return self.rng.choice((
+            ["XADD", key, "*", self.member(), self.word()],
+            ["XADD", key, "*", "name", self.word(), self.member(), self.word()],
+            ["XADD", key, "MAXLEN", "~", 20, "*", "name", self.word()],
+            ["XGROUP", "CREATE", key, "g", "0", "MKSTREAM"],
+            ["XGROUP", "SETID", key, "g", "$"], ["XGROUP", "DELCONSUMER", key, "g", name],
+            [*read, "COUNT", self.rng.randrange(1, 6), "STREAMS", key, ">"],
+            [*read, "COUNT", 2, "CLAIM", 5, "STREAMS", key, ">"],
+            [*read, "STREAMS", key, "0"], ["XAUTOCLAIM", key, "g", name, 0, "0", "COUNT", 3],
+            ["XACK", key, "g", self.entry_id(), self.entry_id()],
+            ["XNACK", key, "g", "FAIL", "DELAY", self.ttl(), "IDS", 1, self.entry_id()],
+            ["XDEL", key, self.entry_id()], ["XTRIM", key, "MAXLEN", 9],
+            ["XACKDEL", key, "g", "DELREF", "IDS", 1, self.entry_id()]))
+
     def on_policy(self):
         """Rarely sets a policy. Without JITTER, which is random, and only for new keys, because the
         time when it is applied to existing keys depends on the load."""
         if self.rng.randrange(4) > 0:
             return self.on_zset()
-        kind = self.rng.choice(("set", "zset", "list", "hash"))
+        kind = self.rng.choice(("set", "zset", "list", "hash", "stream"))
         if kind in self.ruled and self.rng.randrange(3) == 0:
             return ["POLICY", "DEL", self.ruled[kind]]
         self.ruled[kind] = key = f"{self.prefix}:{kind}-{self.rng.getrandbits(48):x}"
@@ -130,4 +150,4 @@ class Program:
 
 KINDS = (Program.on_string, Program.on_string, Program.on_key, Program.on_list, Program.on_set,
          Program.on_hash, Program.on_zset, Program.on_dehydrator, Program.on_dehydrator,
-         Program.on_policy)
+         Program.on_stream, Program.on_stream, Program.on_policy)
