@@ -268,6 +268,17 @@
     E(ERR_MISCONF, "MISCONF %s")                                                                   \
     E(ERR_NO_MASTER_LINK, "NOMASTERLINK Can't SYNC while not connected with my master")            \
     E(ERR_SYNC_PENDING, "ERR SYNC and PSYNC are invalid with pending output")                      \
+    E(ERR_SYNC_FAILOVER, "NOMASTERLINK Can't SYNC while failing over")                             \
+    E(ERR_REPLICAOF_FAILOVER, "ERR REPLICAOF not allowed while failing over.")                     \
+    E(ERR_NO_FAILOVER, "ERR No failover in progress.")                                             \
+    E(ERR_FAILOVER_TIMEOUT, "ERR FAILOVER timeout must be greater than 0")                         \
+    E(ERR_FAILOVER_BUSY, "ERR FAILOVER already in progress.")                                      \
+    E(ERR_FAILOVER_REPLICA, "ERR FAILOVER is not valid when server is a replica.")                 \
+    E(ERR_FAILOVER_ALONE, "ERR FAILOVER requires connected replicas.")                             \
+    E(ERR_FAILOVER_FORCE, "ERR FAILOVER with force option requires both a timeout and target "     \
+                          "HOST and IP.")                                                          \
+    E(ERR_FAILOVER_TARGET, "ERR FAILOVER target HOST and PORT is not a replica.")                  \
+    E(ERR_FAILOVER_OFFLINE, "ERR FAILOVER target replica is not online.")                          \
     E(ERR_FAILOVER_MASTER, "ERR PSYNC FAILOVER can't be sent to a master.")                        \
     E(ERR_FAILOVER_ID, "ERR PSYNC FAILOVER replid must match my replid.")                          \
     E(ERR_REPLCONF, "ERR Unrecognized REPLCONF option: %.*s")                                      \

@@ -1,4 +1,4 @@
-/* pause: CLIENT PAUSE: which kind of request is delayed, and until when. */
+/* pause: which kind of request is delayed, and until when: by CLIENT PAUSE, and by FAILOVER. */
 #ifndef SERVER_CALL_PAUSE_H
 #define SERVER_CALL_PAUSE_H
 
@@ -11,7 +11,8 @@ enum pause_kind { PAUSE_NONE, PAUSE_WRITE, PAUSE_ALL };
 /* All zero: no pause. */
 struct pause {
     enum pause_kind kind;
-    msec until; /* the last millisecond of the pause */
+    msec until;    /* the last millisecond of the pause */
+    bool failover; /* writes are delayed besides, until FAILOVER ends */
 };
 
 /* Starts a pause, or extends the current one; it gets neither shorter nor weaker. */
@@ -23,7 +24,14 @@ static inline void pause_begin(struct pause *pause, enum pause_kind kind, msec u
 
 static inline void pause_end(struct pause *pause)
 {
-    *pause = (struct pause){ PAUSE_NONE, 0 };
+    pause->kind = PAUSE_NONE;
+    pause->until = 0;
+}
+
+/* May a request be delayed? Cheaper than pause_now. */
+static inline bool pause_is_on(const struct pause *pause)
+{
+    return pause->kind != PAUSE_NONE || pause->failover;
 }
 
 /* Keeps the length of the pause when the system clock is set. */
@@ -37,7 +45,7 @@ static inline void pause_clock_set(struct pause *pause, msec by)
 static inline enum pause_kind pause_now(struct pause *pause, msec now)
 {
     if (pause->kind != PAUSE_NONE && instant_expired(pause->until, now)) pause_end(pause);
-    return pause->kind;
+    return pause->kind == PAUSE_NONE && pause->failover ? PAUSE_WRITE : pause->kind;
 }
 
 #endif

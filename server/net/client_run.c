@@ -76,6 +76,7 @@ static void wait_for_end_of_pause(struct clients *all)
 {
     const struct clock *clock = all->w.clock;
     if (clock->stepped) return;
+    if (all->w.dispatch->pause.failover) return; /* its end starts a turn */
     msec left = all->w.dispatch->pause.until - clock_now(clock) + 1;
     loop_timer_set(all->pause_timer, (left < PAUSE_LOOK ? left : PAUSE_LOOK) * 1000);
 }

@@ -266,6 +266,7 @@ static void answer_psync(struct link *link, const char *line)
         go_on(link, line);
     else
         fail_link(link, "answers PSYNC with '%s'. Trying again", line);
+    link->w.answered(link->w.ctx, link->state != LINK_DOWN);
 }
 
 static void answer_copy_head(struct link *link, const char *line)

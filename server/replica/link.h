@@ -35,6 +35,8 @@ struct link_wiring {
     bool (*position)(void *ctx, const char **id, uint64_t *offset);
     /* The master goes on with the stream (+CONTINUE) under this id. */
     void (*goes_on)(void *ctx, const char *id);
+    /* The master has answered PSYNC: with data, or with an error. */
+    void (*answered)(void *ctx, bool accepted);
     void *ctx;
 };
 

@@ -6,6 +6,7 @@
 #include "proto/base/number.h"
 #include "server/call/args.h"
 #include "server/call/call.h"
+#include "server/replica/failover_command.h"
 #include "server/replica/replication.h"
 #include "server/replica/waits.h"
 
@@ -23,6 +24,10 @@ static bool may_sync(struct call *call)
 {
     struct replication_report report = replication_report(call->context);
     if (is_online_replica(call)) return false;
+    if (failover_state(replication_failover(call->context)) != FAILOVER_NONE) {
+        fail(call, ERR_SYNC_FAILOVER);
+        return false;
+    }
     if (report.follows && report.link != LINK_STREAM) {
         fail(call, ERR_NO_MASTER_LINK);
         return false;
@@ -139,6 +144,10 @@ static void cmd_replicaof(struct call *call)
     struct replication *replication = call->context;
     char host[HOST_LEN_MAX + 1];
     int64_t port;
+    if (failover_state(replication_failover(replication)) != FAILOVER_NONE) {
+        fail(call, ERR_REPLICAOF_FAILOVER);
+        return;
+    }
     if (arg_is(call, 1, "NO") && arg_is(call, 2, "ONE")) {
         replication_promote(replication);
         reply_ok(call);
@@ -274,8 +283,8 @@ static const struct command rows[] = {
       .since = "2.8.0",
       .replies = REPLIES("simple 'CONTINUE id': the stream follows from the offset on",
                          "simple 'FULLRESYNC id offset': a full copy follows, then the stream"),
-      .errors = ERRORS(ERR_NOT_INTEGER, ERR_NO_MASTER_LINK, ERR_SYNC_PENDING, ERR_FAILOVER_MASTER,
-                       ERR_FAILOVER_ID),
+      .errors = ERRORS(ERR_NOT_INTEGER, ERR_NO_MASTER_LINK, ERR_SYNC_FAILOVER, ERR_SYNC_PENDING,
+                       ERR_FAILOVER_MASTER, ERR_FAILOVER_ID),
       .complexity = "O(1), and O(N) in a forked process for a full copy of N keys.",
       .syntax = "replicationid offset",
       .summary = "Used by replicas: asks for the replication stream." },
@@ -286,7 +295,7 @@ static const struct command rows[] = {
       .group = "server",
       .since = "1.0.0",
       .replies = REPLIES("bulk: an RDB without a line end behind it; then the stream"),
-      .errors = ERRORS(ERR_NO_MASTER_LINK, ERR_SYNC_PENDING),
+      .errors = ERRORS(ERR_NO_MASTER_LINK, ERR_SYNC_FAILOVER, ERR_SYNC_PENDING),
       .complexity = "O(N) in a forked process for N keys.",
       .syntax = "",
       .summary = "Used by old replicas and redis-cli: asks for a full copy and the stream." },
@@ -309,7 +318,8 @@ static const struct command rows[] = {
       .since = "5.0.0",
       .replies = REPLIES("OK: the role has changed",
                          "simple 'OK Already connected to specified master': it has not"),
-      .errors = ERRORS(ERR_MASTER_PORT, ERR_MASTER_HOST, ERR_REPLICAOF_REPLICA),
+      .errors =
+          ERRORS(ERR_MASTER_PORT, ERR_MASTER_HOST, ERR_REPLICAOF_FAILOVER, ERR_REPLICAOF_REPLICA),
       .complexity = "O(1)",
       .syntax = "host port",
       .summary = "Makes this server a replica of another one, or, with NO ONE, a master." },
@@ -321,10 +331,26 @@ static const struct command rows[] = {
       .since = "1.0.0",
       .replies = REPLIES("OK: the role has changed",
                          "simple 'OK Already connected to specified master': it has not"),
-      .errors = ERRORS(ERR_MASTER_PORT, ERR_MASTER_HOST, ERR_REPLICAOF_REPLICA),
+      .errors =
+          ERRORS(ERR_MASTER_PORT, ERR_MASTER_HOST, ERR_REPLICAOF_FAILOVER, ERR_REPLICAOF_REPLICA),
       .complexity = "O(1)",
       .syntax = "host port",
       .summary = "Another name of REPLICAOF." },
+    { .name = "FAILOVER",
+      .run = cmd_failover,
+      .arity = -1,
+      .flags = ADMIN | NOSCRIPT | STALE,
+      .group = "server",
+      .since = "6.2.0",
+      .replies =
+          REPLIES("OK: writes are paused until a replica has everything; then it becomes the "
+                  "master, and this server follows it"),
+      .errors = ERRORS(ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NO_FAILOVER, ERR_FAILOVER_TIMEOUT,
+                       ERR_FAILOVER_BUSY, ERR_FAILOVER_REPLICA, ERR_FAILOVER_ALONE,
+                       ERR_FAILOVER_FORCE, ERR_FAILOVER_TARGET, ERR_FAILOVER_OFFLINE),
+      .complexity = "O(N), N replicas",
+      .syntax = "[TO host port [FORCE]] [ABORT] [TIMEOUT milliseconds]",
+      .summary = "Hands the role of the master over to a replica that has the whole stream." },
     { .name = "ROLE",
       .run = cmd_role,
       .arity = 1,

@@ -426,12 +426,12 @@ static void check_silence(struct replica *replica, int64_t now)
     close_replica(replica);
 }
 
-void replicas_second(struct replicas *all)
+void replicas_second(struct replicas *all, bool silent)
 {
     int64_t now = clock_mono_usec();
     struct replica *replica;
     TAILQ_FOREACH(replica, &all->list, in_order) check_silence(replica, now);
-    if (TAILQ_EMPTY(&all->list)) return;
+    if (TAILQ_EMPTY(&all->list) || silent) return;
     if (now - all->pinged_usec < all->w.conf->repl_ping_replica_period * USEC) return;
     all->pinged_usec = now;
     feed_command(all->w.feed, ping, 1);
@@ -440,9 +440,10 @@ void replicas_second(struct replicas *all)
 void replicas_close_all(struct replicas *all, const char *why)
 {
     struct replica *replica;
-    if (TAILQ_EMPTY(&all->list)) return;
+    if (replicas_count(all) == 0) return;
     log_line(LOG_NOTICE, "Closing the connections of all replicas: %s", why);
-    TAILQ_FOREACH(replica, &all->list, in_order) close_replica(replica);
+    TAILQ_FOREACH(replica, &all->list, in_order)
+    if (replica->state != HANDSHAKE) close_replica(replica);
     full_copy_cancel(all->copy);
 }
 

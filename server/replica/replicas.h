@@ -68,8 +68,9 @@ void replica_sync_old(struct replica *replica);
 /* Call at the end of each turn, before output is sent: begins full copies, passes on the stream,
  * closes replicas that lag too far, and forgets what nobody needs. */
 void replicas_turn(struct replicas *replicas);
-void replicas_second(struct replicas *replicas); /* about once a second: PING, timeouts */
-/* Closes all of them: their stream has ended. */
+/* About once a second: timeouts; and PING, unless the stream has to stay as it is. */
+void replicas_second(struct replicas *replicas, bool silent);
+/* Closes all that have asked for the stream: it has ended. */
 void replicas_close_all(struct replicas *replicas, const char *why);
 
 size_t replicas_count(const struct replicas *replicas); /* that have asked for the stream */

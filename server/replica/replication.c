@@ -32,6 +32,7 @@ struct replication {
     struct link *link;
     struct follower *follower;
     struct waits *waits;
+    struct failover *failover;
     bool active; /* the backlog has the stream up to now */
     bool follows;
     bool has_position; /* the data are those of `history` at the backlog's end */
@@ -170,6 +171,29 @@ static void goes_on(void *ctx, const char *id)
     replicas_close_all(r->replicas, "the master's stream has a new id");
 }
 
+static void answered(void *ctx, bool accepted)
+{
+    struct replication *r = ctx;
+    link_ask_failover(r->link, false);
+    failover_answered(r->failover, accepted);
+}
+
+/* ---- handing the role over ------------------------------------------------------------------- */
+
+static void hand_over(void *ctx, const char *host, int64_t port)
+{
+    struct replication *r = ctx;
+    link_ask_failover(r->link, true);
+    replication_follow(r, host, port);
+}
+
+static void take_back(void *ctx)
+{
+    struct replication *r = ctx;
+    link_ask_failover(r->link, false);
+    replication_promote(r);
+}
+
 static void ask_link(void *ctx)
 {
     struct replication *r = ctx;
@@ -236,6 +260,7 @@ bool replication_turn(struct replication *r)
     if (r->asks && r->follows) acknowledge(r);
     if (r->asks && !r->follows && r->active) feed_command(r->feed, get_ack, 3);
     r->asks = false;
+    failover_turn(r->failover);
     if (r->active) replicas_turn(r->replicas);
     if (waits_any(r->waits)) waits_turn(r->waits);
     update_role(r);
@@ -260,7 +285,9 @@ static void tend_link(struct replication *r)
 void replication_second(struct replication *r)
 {
     if (r->follows) tend_link(r);
-    if (r->active && !r->follows) replicas_second(r->replicas);
+    if (r->active && !r->follows) {
+        replicas_second(r->replicas, failover_wants_silence(r->failover));
+    }
     int64_t gone = replicas_gone_sec(r->replicas), ttl = r->w.conf->repl_backlog_ttl;
     if (r->active && !r->follows && ttl > 0 && gone > ttl) end_stream(r);
     update_role(r);
@@ -409,10 +436,18 @@ static bool make_parts(struct replication *r)
                                               .stats = w->dispatch->stats,
                                               .position = position,
                                               .goes_on = goes_on,
+                                              .answered = answered,
                                               .ctx = r });
     r->follower = follower_new(
         &(struct follower_wiring){ .dispatch = w->dispatch, .ask = ask_link, .ctx = r });
     r->waits = waits_new(w->loop, w->dispatch->blocked, r->replicas, w->dispatch->persist);
+    r->failover = failover_new(&(struct failover_wiring){ .loop = w->loop,
+                                                          .replicas = r->replicas,
+                                                          .backlog = r->backlog,
+                                                          .pause = &w->dispatch->pause,
+                                                          .hand_over = hand_over,
+                                                          .take_back = take_back,
+                                                          .ctx = r });
     return r->replicas != NULL && history_begin(&r->history);
 }
 
@@ -431,6 +466,7 @@ void replication_free(struct replication *r)
 {
     if (r == NULL) return;
     if (r->w.dispatch->hooks != NULL) r->w.dispatch->hooks->feed = NULL;
+    failover_free(r->failover);
     waits_free(r->waits);
     follower_free(r->follower);
     link_free(r->link);
@@ -462,6 +498,11 @@ const struct history *replication_history(const struct replication *r)
 const struct backlog *replication_backlog(const struct replication *r)
 {
     return r->backlog;
+}
+
+struct failover *replication_failover(const struct replication *r)
+{
+    return r->failover;
 }
 
 struct waits *replication_waits(const struct replication *r)

@@ -15,6 +15,7 @@
 #include "server/base/clock.h"
 #include "server/base/loop.h"
 #include "server/net/client.h"
+#include "server/replica/failover.h"
 #include "server/replica/history.h"
 #include "server/replica/link.h"
 #include "server/replica/replicas.h"
@@ -61,6 +62,7 @@ const struct backlog *replication_backlog(const struct replication *replication)
 uint64_t replication_offset(const struct replication *replication);
 /* A replica asks for the stream (PSYNC, SYNC): from now on there is one. */
 void replication_begin_stream(struct replication *replication);
+struct failover *replication_failover(const struct replication *replication);
 struct waits *replication_waits(const struct replication *replication);
 bool replication_has_journal(const struct replication *replication);
 /* Asks the replicas how far they are, at the end of this turn. */

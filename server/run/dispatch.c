@@ -356,7 +356,7 @@ static void run_call(struct dispatch *dispatch, struct call *call)
 {
     call->txn->caller = call->session;
     call->txn->no_touch = call->session->no_touch;
-    call->txn->no_expiry = (dispatch->pause.kind != PAUSE_NONE || dispatch->role.replica) &&
+    call->txn->no_expiry = (pause_is_on(&dispatch->pause) || dispatch->role.replica) &&
                            (call->command.row->flags & READONLY) &&
                            dispatch_keeps_data(dispatch, call->txn->now);
     call->txn->no_purge = call->txn->no_expiry && dispatch->role.replica;
@@ -431,7 +431,7 @@ static void run_while_busy(struct dispatch *dispatch, struct call *call)
 static bool is_put_off(struct dispatch *dispatch, const struct call *call)
 {
     if (dispatch->busy) return false;
-    if (dispatch->pause.kind != PAUSE_NONE && is_held_up(dispatch, call)) return true;
+    if (pause_is_on(&dispatch->pause) && is_held_up(dispatch, call)) return true;
     if (dispatch->role.replica) return false; /* nothing is removed for a request */
     bool runs = call->session->multi == NULL || (call->command.row->flags & RUNS_QUEUE);
     return runs && settle_delays(dispatch, call);

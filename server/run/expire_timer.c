@@ -207,7 +207,8 @@ msec expire_timer_next(const struct expire_timer *timer)
         return earlier(blocked_next_wake(blocked), blocked_next_timeout(blocked));
     msec change = earlier(store_next_due(store), blocked_next_wake(blocked));
     /* Without a pause, leftover work starts the next turn anyway. */
-    if (pause->kind != PAUSE_NONE && policy_walk_pending(store)) change = 0;
+    if (pause_is_on(pause) && policy_walk_pending(store)) change = 0;
+    if (pause->failover) change = NEVER; /* its end starts a turn */
     if (pause->kind != PAUSE_NONE && !instant_expired(pause->until, change))
         change = due_at_expiry(pause->until).at;
     return earlier(change, blocked_next_timeout(blocked));

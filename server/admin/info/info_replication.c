@@ -88,10 +88,11 @@ static void write_stream(struct report *report, const struct replication_report 
     const struct server_context *context = report->context;
     const struct history *history = replication_history(context->replication);
     const struct backlog *backlog = replication_backlog(context->replication);
+    const struct failover *failover = replication_failover(context->replication);
     bool has_old = strcmp(history->old_id, NO_ID) != 0;
     uint64_t begin = backlog_begin(backlog), end = backlog_end(backlog);
     const struct info_row rows[] = {
-        TEXT("master_failover_state", "no-failover"),
+        TEXT("master_failover_state", failover_name(failover_state(failover))),
         TEXT("master_replid", history->id),
         TEXT("master_replid2", has_old ? history->old_id : NO_ID),
         COUNT("master_repl_offset", replication_offset(context->replication)),

@@ -1,0 +1,169 @@
+/* failover: see failover.h. */
+#include "server/replica/failover.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "server/base/log.h"
+#include "store/mem/mem.h"
+
+struct failover {
+    struct failover_wiring w;
+    enum failover_state state;
+    struct failover_goal goal;
+    bool is_late; /* the time has passed */
+    struct loop_timer *timer;
+};
+
+static void pass_time(void *ctx)
+{
+    struct failover *failover = ctx;
+    failover->is_late = true;
+    failover_turn(failover);
+}
+
+struct failover *failover_new(const struct failover_wiring *wiring)
+{
+    struct failover *failover = mem_zalloc(sizeof(*failover));
+    failover->w = *wiring;
+    failover->timer = loop_timer_new(wiring->loop, pass_time, failover);
+    return failover;
+}
+
+void failover_free(struct failover *failover)
+{
+    if (failover == NULL) return;
+    loop_timer_free(failover->timer);
+    mem_free(failover);
+}
+
+enum failover_state failover_state(const struct failover *failover)
+{
+    return failover->state;
+}
+
+const char *failover_name(enum failover_state state)
+{
+    static const char *const names[] = { [FAILOVER_NONE] = "no-failover",
+                                         [FAILOVER_WAITS] = "waiting-for-sync",
+                                         [FAILOVER_RUNS] = "failover-in-progress" };
+    return names[state];
+}
+
+bool failover_wants_silence(const struct failover *failover)
+{
+    return failover->state == FAILOVER_WAITS && failover->goal.ttl > 0;
+}
+
+/* ---- looking for the replica ----------------------------------------------------------------- */
+
+struct search {
+    const char *host; /* NULL: any that has the whole stream */
+    int64_t port;
+    uint64_t end; /* of the stream */
+    enum failover_target found;
+    bool has_all;
+    struct failover_goal *named; /* gets the address of one that has the whole stream */
+};
+
+static void look_at(void *ctx, const struct replica_info *info)
+{
+    struct search *search = ctx;
+    bool online = strcmp(info->state, "online") == 0, has_all = info->applied == search->end;
+    if (search->found == TARGET_ONLINE) return;
+    if (search->host == NULL
+            ? !(online && has_all)
+            : strcasecmp(search->host, info->address) != 0 || search->port != info->port)
+        return;
+    search->found = online ? TARGET_ONLINE : TARGET_NOT_ONLINE;
+    search->has_all = online && has_all;
+    if (!search->has_all || search->named == NULL) return;
+    snprintf(search->named->host, sizeof(search->named->host), "%s", info->address);
+    search->named->port = info->port;
+}
+
+static void search_replica(const struct failover *failover, struct search *search)
+{
+    search->end = backlog_end(failover->w.backlog);
+    replicas_each(failover->w.replicas, look_at, search);
+}
+
+enum failover_target failover_target(const struct failover *failover, const char *host,
+                                     int64_t port)
+{
+    struct search search = { .host = host, .port = port };
+    search_replica(failover, &search);
+    return search.found;
+}
+
+static bool has_caught_up(struct failover *failover)
+{
+    struct failover_goal *goal = &failover->goal;
+    struct search search = { .named = goal };
+    if (goal->host[0] != '\0') {
+        search.host = goal->host;
+        search.port = goal->port;
+        search.named = NULL;
+    }
+    search_replica(failover, &search);
+    return search.has_all;
+}
+
+/* ---- the steps ------------------------------------------------------------------------------- */
+
+void failover_begin(struct failover *failover, const struct failover_goal *goal)
+{
+    failover->goal = *goal;
+    failover->is_late = false;
+    failover->state = FAILOVER_WAITS;
+    failover->w.pause->failover = true;
+    loop_timer_set(failover->timer, goal->ttl > 0 ? goal->ttl * 1000 : -1);
+    log_line(LOG_NOTICE, "Failover: writes wait until %s has the whole stream",
+             goal->host[0] != '\0' ? "the replica" : "a replica");
+}
+
+static void end(struct failover *failover)
+{
+    failover->state = FAILOVER_NONE;
+    failover->w.pause->failover = false;
+    loop_timer_set(failover->timer, -1);
+}
+
+void failover_abort(struct failover *failover, const char *why)
+{
+    enum failover_state state = failover->state;
+    if (state == FAILOVER_NONE) return;
+    log_line(LOG_NOTICE, "Failover given up in the state %s: %s", failover_name(state), why);
+    end(failover);
+    if (state == FAILOVER_RUNS) failover->w.take_back(failover->w.ctx);
+}
+
+static void hand_over(struct failover *failover)
+{
+    const struct failover_goal *goal = &failover->goal;
+    log_line(LOG_NOTICE, "Failover to the replica %s:%" PRId64, goal->host, goal->port);
+    loop_timer_set(failover->timer, -1);
+    failover->state = FAILOVER_RUNS;
+    failover->w.hand_over(failover->w.ctx, goal->host, goal->port);
+}
+
+void failover_turn(struct failover *failover)
+{
+    if (failover->state != FAILOVER_WAITS) return;
+    if ((failover->is_late && failover->goal.force) ||
+        (!failover->is_late && has_caught_up(failover)))
+        hand_over(failover);
+    else if (failover->is_late)
+        failover_abort(failover, "no replica has caught up in time");
+}
+
+void failover_answered(struct failover *failover, bool accepted)
+{
+    if (failover->state != FAILOVER_RUNS) return;
+    if (accepted)
+        end(failover);
+    else
+        failover_abort(failover, "the replica refuses to become the master");
+}

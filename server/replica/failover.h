@@ -1,0 +1,66 @@
+/* failover: hands the role of a master over to one of its replicas (FAILOVER). Depends on replicas,
+ * the backlog and the pause; its owner changes roles and connects.
+ *
+ * Writes are paused until a replica has the whole stream. Then this server follows it, and asks it
+ * to become the master (PSYNC ... FAILOVER). The pause ends when that is answered: writes that have
+ * waited are refused then, because this server is a replica, or run, because the failover was
+ * given up. */
+#ifndef SERVER_REPLICA_FAILOVER_H
+#define SERVER_REPLICA_FAILOVER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "server/base/loop.h"
+#include "server/call/pause.h"
+#include "server/replica/replicas.h"
+#include "server/replica/stream/backlog.h"
+#include "store/base/bytes.h"
+
+struct failover;
+
+enum { FAILOVER_HOST_MAX = 256 };
+
+struct failover_wiring {
+    struct loop *loop;
+    const struct replicas *replicas;
+    const struct backlog *backlog;
+    struct pause *pause;
+    /* Follow this replica, and ask it to take the role over. */
+    void (*hand_over)(void *ctx, const char *host, int64_t port);
+    /* Be a master again. */
+    void (*take_back)(void *ctx);
+    void *ctx;
+};
+
+struct failover *failover_new(const struct failover_wiring *wiring);
+void failover_free(struct failover *failover);
+
+enum failover_state {
+    FAILOVER_NONE,
+    FAILOVER_WAITS, /* until a replica has the whole stream */
+    FAILOVER_RUNS,  /* this server follows the replica, which has not answered yet */
+};
+enum failover_state failover_state(const struct failover *failover);
+const char *failover_name(enum failover_state state); /* as in INFO */
+
+struct failover_goal {
+    char host[FAILOVER_HOST_MAX]; /* "": any replica that has the whole stream */
+    int64_t port;
+    msec ttl;   /* 0: wait without a limit */
+    bool force; /* when the time has passed, hand over all the same */
+};
+enum failover_target { TARGET_UNKNOWN, TARGET_NOT_ONLINE, TARGET_ONLINE };
+enum failover_target failover_target(const struct failover *failover, const char *host,
+                                     int64_t port);
+/* State FAILOVER_NONE only. */
+void failover_begin(struct failover *failover, const struct failover_goal *goal);
+void failover_abort(struct failover *failover, const char *why);
+/* Call when replicas may have caught up. */
+void failover_turn(struct failover *failover);
+/* The replica has answered the request to become the master. */
+void failover_answered(struct failover *failover, bool accepted);
+/* Must the stream stay as it is, because a replica has a limited time to catch up? */
+bool failover_wants_silence(const struct failover *failover);
+
+#endif
