@@ -8,7 +8,7 @@
 struct txn_aside {
     struct txn_aside *next;
     struct entry *entry;
-    struct object members; /* of the entry's type */
+    struct object members; /* of the entry's type; a stream only hides its entries */
 };
 
 /* The effect that would add the member as it is. */
@@ -23,9 +23,17 @@ static struct effect effect_of(const struct object *object, struct bytes member,
 void txn_aside_take(struct txn *txn, struct entry *entry)
 {
     struct object *object = &entry->object;
+    size_t expired =
+        object->type == TYPE_STREAM ? stream_count_expired(object->stream, txn->now) : 0;
+    if (object->type == TYPE_STREAM && expired == 0) return; /* they are hidden already */
     struct txn_aside *aside = mem_alloc(sizeof(*aside));
-    *aside = (struct txn_aside){ txn->asides, entry, object_new(object->type) };
+    *aside = (struct txn_aside){ .next = txn->asides, .entry = entry };
     txn->asides = aside;
+    if (object->type == TYPE_STREAM) {
+        stream_hide(object->stream, expired);
+        return;
+    }
+    aside->members = object_new(object->type);
     struct bytes member;
     msec at;
     while (object_member_first(object, &member, &at) && instant_expired(at, txn->now)) {
@@ -45,8 +53,12 @@ void txn_aside_return(struct txn *txn)
     while (txn->asides != NULL) {
         struct txn_aside *aside = txn->asides;
         txn->asides = aside->next;
-        walk_object(&aside->members, put_back, &aside->entry->object);
-        object_free(&aside->members);
+        if (aside->entry->object.type == TYPE_STREAM) {
+            stream_show(aside->entry->object.stream);
+        } else {
+            walk_object(&aside->members, put_back, &aside->entry->object);
+            object_free(&aside->members);
+        }
         mem_free(aside);
     }
 }

@@ -22,8 +22,10 @@ static struct entry *settle_inside(struct txn *txn, struct entry *entry)
         return entry;
     }
     if (entry->object.type == TYPE_STREAM) {
-        if (txn->no_purge) return entry; /* commands begin at the first entry that is alive */
-        txn_stream_purge(txn, entry, txn->now, SIZE_MAX);
+        if (txn->no_purge)
+            txn_aside_take(txn, entry);
+        else
+            txn_stream_purge(txn, entry, txn->now, SIZE_MAX);
         return entry;
     }
     if (txn->no_expiry && object_all_expired(&entry->object, txn->now)) return NULL;

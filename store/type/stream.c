@@ -27,6 +27,8 @@ struct stream {
     size_t bytes; /* of the blocks and this struct */
     struct stream_marks marks;
     msec retention;
+    size_t hidden;          /* entries at the beginning that nobody sees, */
+    struct stream_id floor; /* and the first ID behind them; 0-0 without any */
     struct stream_groups *groups;
 };
 
@@ -168,6 +170,7 @@ void stream_append(struct stream *stream, struct stream_id id, const struct byte
                    size_t count)
 {
     ensure(stream_id_before(stream->marks.last, id), "an ID at or before the last one");
+    ensure(stream->hidden == 0, "%zu entries are hidden", stream->hidden);
     ensure(count > 0 && count % 2 == 0, "%zu names and values", count);
     struct stream_packing packing;
     struct stream_block *block = stream->last;
@@ -188,6 +191,7 @@ void stream_append(struct stream *stream, struct stream_id id, const struct byte
 
 bool stream_remove(struct stream *stream, struct stream_id id)
 {
+    ensure(stream->hidden == 0, "%zu entries are hidden", stream->hidden);
     struct stream_block *block = find_block(stream, id);
     if (block == NULL) return false;
     if (block->count == 1) {
@@ -206,6 +210,7 @@ bool stream_remove(struct stream *stream, struct stream_id id)
 void stream_cut(struct stream *stream, size_t count)
 {
     ensure(count <= stream->count, "%zu of %zu entries", count, stream->count);
+    ensure(stream->hidden == 0, "%zu entries are hidden", stream->hidden);
     while (count > 0 && count >= stream->first->count) {
         count -= stream->first->count;
         block_remove(stream, stream->first);
@@ -223,6 +228,7 @@ bool stream_has(const struct stream *stream, struct stream_id id)
 {
     struct stream_cursor cursor;
     struct stream_entry entry;
+    if (stream_id_before(id, stream->floor)) return false;
     const struct stream_block *block = find_block(stream, id);
     if (block == NULL || stream_id_before(id, block->first)) return false;
     if (stream_id_before(block->last, id)) return false;
@@ -232,19 +238,20 @@ bool stream_has(const struct stream *stream, struct stream_id id)
 
 bool stream_first(const struct stream *stream, struct stream_id *id)
 {
-    if (stream->first == NULL) return false;
-    *id = stream->first->first;
+    if (stream_count(stream) == 0) return false;
+    *id = stream->hidden > 0 ? stream->floor : stream->first->first;
     return true;
 }
 
 bool stream_final(const struct stream *stream, struct stream_id *id)
 {
-    if (stream->last == NULL) return false;
+    if (stream_count(stream) == 0) return false;
     *id = stream->last->last;
     return true;
 }
 
-size_t stream_rank(const struct stream *stream, struct stream_id id)
+/* Hidden entries included. */
+static size_t whole_rank(const struct stream *stream, struct stream_id id)
 {
     struct stream_cursor cursor;
     const struct stream_block *block = find_block(stream, id);
@@ -256,11 +263,18 @@ size_t stream_rank(const struct stream *stream, struct stream_id id)
     return before + cursor.index;
 }
 
+size_t stream_rank(const struct stream *stream, struct stream_id id)
+{
+    size_t rank = whole_rank(stream, id);
+    return rank > stream->hidden ? rank - stream->hidden : 0;
+}
+
 bool stream_id_at(const struct stream *stream, size_t rank, struct stream_id *id)
 {
     struct stream_cursor cursor;
     struct stream_entry entry;
-    if (rank >= stream->count) return false;
+    if (rank >= stream_count(stream)) return false;
+    rank += stream->hidden;
     stream_cursor_begin(&cursor, block_at(stream, &rank));
     do
         stream_cursor_next(&cursor, &entry);
@@ -280,6 +294,7 @@ size_t stream_whole_blocks(const struct stream *stream, size_t most)
 void stream_walk_up(struct stream_walk *walk, const struct stream *stream, struct stream_id id)
 {
     walk->back = false;
+    if (stream_id_before(id, stream->floor)) id = stream->floor;
     const struct stream_block *block = find_block(stream, id);
     if (block != NULL && stream_id_before(block->last, id)) block = block->next;
     if (block != NULL)
@@ -292,6 +307,7 @@ void stream_walk_down(struct stream_walk *walk, const struct stream *stream, str
 {
     struct stream_entry entry;
     walk->back = true;
+    walk->floor = stream->floor;
     walk->left = walk->noted = 0;
     const struct stream_block *block = find_block(stream, id);
     if (block != NULL && stream_id_before(id, block->first)) block = block->prev;
@@ -330,7 +346,7 @@ static bool walk_back(struct stream_walk *walk, struct stream_entry *entry)
     if (walk->noted == 0) note_places(walk);
     walk->left--;
     stream_cursor_return(&walk->cursor, &walk->notes[--walk->noted], walk->left);
-    return stream_cursor_next(&walk->cursor, entry);
+    return stream_cursor_next(&walk->cursor, entry) && !stream_id_before(entry->id, walk->floor);
 }
 
 bool stream_walk_next(struct stream_walk *walk, struct stream_entry *entry)
@@ -371,6 +387,23 @@ size_t stream_count_expired(const struct stream *stream, msec now)
     return stream_rank(stream, (struct stream_id){ (uint64_t)(now - stream->retention), 0 });
 }
 
+void stream_hide(struct stream *stream, size_t count)
+{
+    ensure(stream->hidden == 0 && count <= stream->count, "%zu of %zu entries, %zu hidden", count,
+           stream->count, stream->hidden);
+    struct stream_id floor = STREAM_ID_MAX;
+    if (count == 0) return;
+    if (count < stream->count) stream_id_at(stream, count, &floor);
+    stream->hidden = count;
+    stream->floor = floor;
+}
+
+void stream_show(struct stream *stream)
+{
+    stream->hidden = 0;
+    stream->floor = STREAM_ID_MIN;
+}
+
 /* ---- creating, freeing ---------------------------------------------------------------------- */
 
 struct stream *stream_new(void)
@@ -401,7 +434,7 @@ bool stream_free_some(struct stream *stream, size_t *work)
 
 size_t stream_count(const struct stream *stream)
 {
-    return stream->count;
+    return stream->count - stream->hidden;
 }
 
 struct stream_marks stream_marks(const struct stream *stream)

@@ -1,5 +1,6 @@
 /* Tests of txn_aside: reads of a replica hide expired members and change nothing. */
 #include "store/txn/txn.h"
+#include "store/txn/txn_stream.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -100,6 +101,64 @@ START_TEST(expired_members_are_hidden_and_come_back)
 }
 END_TEST
 
+static void append(struct txn *txn, struct entry *entry, uint64_t time)
+{
+    const struct bytes parts[] = { LIT("name"), LIT("value") };
+    txn_stream_append(txn, entry, (struct stream_id){ time, 1 }, parts, 2);
+}
+
+static size_t walk_all(const struct stream *stream, bool back)
+{
+    struct stream_walk walk;
+    struct stream_entry entry;
+    size_t count = 0;
+    if (back)
+        stream_walk_down(&walk, stream, STREAM_ID_MAX);
+    else
+        stream_walk_up(&walk, stream, STREAM_ID_MIN);
+    while (stream_walk_next(&walk, &entry))
+        count++;
+    return count;
+}
+
+START_TEST(expired_entries_of_a_stream_are_hidden)
+{
+    enum { ENTRIES = 350 };
+    setup();
+    struct txn *txn = world_begin(&world);
+    txn_policy_set(txn, text("s*"), &(struct policy){ .retain = 1000 });
+    struct entry *entry = txn_create(txn, text("stream"), TYPE_STREAM);
+    for (uint64_t i = 0; i < ENTRIES; i++)
+        append(txn, entry, 1000000 + i);
+    world_commit(&world);
+    world_forget(&world);
+    for (size_t gone = 0; gone <= ENTRIES; gone += 7) {
+        world.now = 1001000 + (msec)gone;
+        txn = begin_read();
+        entry = txn_find(txn, text("stream"));
+        ck_assert_ptr_eq(txn_find(txn, text("stream")), entry);
+        const struct stream *stream = entry->object.stream;
+        struct stream_id id, last;
+        ck_assert_uint_eq(stream_count(stream), ENTRIES - gone);
+        ck_assert_uint_eq(walk_all(stream, false), ENTRIES - gone);
+        ck_assert_uint_eq(walk_all(stream, true), ENTRIES - gone);
+        ck_assert_int_eq(stream_first(stream, &id), gone < ENTRIES);
+        ck_assert_int_eq(stream_final(stream, &last), gone < ENTRIES);
+        if (gone < ENTRIES) {
+            ck_assert_uint_eq(id.ms, 1000000 + gone);
+            ck_assert_uint_eq(stream_rank(stream, last), ENTRIES - gone - 1);
+            ck_assert(stream_has(stream, id) && stream_id_at(stream, 0, &last));
+            ck_assert(stream_id_equal(last, id));
+        }
+        if (gone > 0) ck_assert(!stream_has(stream, (struct stream_id){ 1000000 + gone - 1, 1 }));
+        world_commit(&world);
+    }
+    ck_assert_uint_eq(world.effect_count, 0);
+    ck_assert_uint_eq(stream_count(entry->object.stream), ENTRIES);
+    world_drop(&world);
+}
+END_TEST
+
 START_TEST(a_key_whose_members_all_expired_is_hidden)
 {
     setup();
@@ -125,6 +184,7 @@ Suite *test_suite(void)
 {
     const TTest *const tests[] = {
         expired_members_are_hidden_and_come_back,
+        expired_entries_of_a_stream_are_hidden,
         a_key_whose_members_all_expired_is_hidden,
         NULL,
     };
