@@ -4,12 +4,14 @@
 #include "server/call/call.h"
 #include "store/txn/txn.h"
 
-/* Changes data, or (`with_messages`) sends a message. Nothing that subscribes: the session is gone
- * after the call. */
+/* Changes data (also PFCOUNT may), or (`with_messages`) sends a message. Nothing that subscribes:
+ * the session is gone after the call. */
 static bool may_run(const struct command *row, bool with_messages)
 {
     const unsigned message = PUBSUB | MAY_REPLICATE;
-    return (row->flags & WRITE) || (with_messages && (row->flags & message) == message);
+    const unsigned caching = READONLY | MAY_REPLICATE;
+    return (row->flags & WRITE) || (row->flags & caching) == caching ||
+           (with_messages && (row->flags & message) == message);
 }
 
 /* The row of a command that a file or a stream may have. */

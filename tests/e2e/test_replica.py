@@ -255,6 +255,17 @@ def old_master_that_wrote_on_gets_a_full_copy():
 
 
 @own
+def pfcount_changes_nothing_on_a_replica():
+    with group(2) as (master, replica):
+        master.call("PFADD", "p", "a", "b")
+        check_same(master, replica)
+        equal(replica.call("PFCOUNT", "p"), b":2\r\n")
+        check_same(master, replica)
+        equal(master.call("PFCOUNT", "p"), b":2\r\n")
+        check_same(master, replica)
+
+
+@own
 def replica_refuses_writes_and_a_promoted_one_does_not():
     with group(2) as (master, replica):
         equal(replica.call("SET", "k", "v"), READONLY)

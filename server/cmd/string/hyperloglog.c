@@ -140,6 +140,16 @@ static bool merge_all(struct call *call, uint8_t *registers, bool *any_dense)
 }
 
 /* Caches a new count in the string, a change without a keyspace event. */
+/* Keeps the count in the value; a replica's client may not. */
+static void keep_count(struct call *call, struct entry *entry, uint64_t count)
+{
+    char printed[HLL_COUNT_BYTES];
+    if (call->txn->no_purge) return;
+    hll_print_count(printed, count);
+    txn_string_write(call->txn, call->argv[1], entry, HLL_COUNT_AT,
+                     bytes_of(printed, sizeof(printed)), EVENT_NONE);
+}
+
 static void count_one(struct call *call)
 {
     struct entry *entry;
@@ -153,10 +163,7 @@ static void count_one(struct call *call)
                 fail(call, ERR_HLL_CORRUPT);
                 return;
             }
-            char printed[HLL_COUNT_BYTES];
-            hll_print_count(printed, count);
-            txn_string_write(call->txn, call->argv[1], entry, HLL_COUNT_AT,
-                             bytes_of(printed, sizeof(printed)), EVENT_NONE);
+            keep_count(call, entry, count);
         }
     }
     resp_integer(call->out, (int64_t)count);

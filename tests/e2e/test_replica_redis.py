@@ -1,0 +1,120 @@
+#!/usr/bin/python3 -B
+"""Redis follows the daemon, and the daemon follows Redis: after the random programs of tests/diff, which
+run on the daemon and on redis-server, a redis-server that follows the daemon has the digest of the
+redis-server, and a daemon that follows the redis-server has the digest of the daemon.
+
+N is how many programs; SEED chooses them."""
+import os
+import secrets
+import sys
+
+from daemon import NOON, ROOT, Raw, beside_redis, equal, free_port, main, wait_for
+from replicas import OPTIONS, Member
+
+sys.path.insert(0, ROOT + "/tests/diff")
+# pylint: disable=wrong-import-position,import-error
+import case  # noqa: E402
+import servers  # noqa: E402
+import table  # noqa: E402
+from difference import Difference  # noqa: E402
+from generate import Generator  # noqa: E402
+from lockstep import Pair  # noqa: E402
+# pylint: enable=wrong-import-position,import-error
+
+N = int(os.environ.get("N") or 60)
+SEED = os.environ.get("SEED") or secrets.token_hex(4)
+
+
+class Listening:
+    """Gives a server of a Pair a port."""
+
+    def __init__(self, server, *options):
+        self.port, plain = free_port(), server.arguments
+        server.arguments = lambda: [*plain(), "--port", str(self.port), *options]
+
+
+class StockReplica(servers.Oracle):
+    """A redis-server with the clock of another one."""
+
+    def __init__(self, other, master):
+        super().__init__()
+        self.env, self.master = other.env, master
+
+    def arguments(self):
+        return [*super().arguments(), "--replicaof", f"127.0.0.1 {self.master.port}"]
+
+
+def role_offset(raw):
+    words = raw.call("ROLE").split(b"\r\n")
+    if words[2] == b"master":
+        return int(words[3][1:])
+    return int(words[-2][1:])  # -1: the link is down
+
+
+def await_same_offset(master, replica, seconds=20):
+    end = role_offset(master)
+    assert wait_for(lambda: role_offset(replica) >= end, seconds), \
+        (end, replica.call("ROLE"), replica.call("INFO", "replication"))
+
+
+def digest(raw):
+    return raw.call("DEBUG", "DIGEST")
+
+
+@beside_redis
+def digests_of_followers_are_equal_after_random_programs():
+    print(f"SEED={SEED} N={N}", flush=True)
+    servers.make_shim()
+    rows = table.rows()
+    pair = Pair(rows)
+    our_port = Listening(pair.ours, *OPTIONS)
+    their_port = Listening(pair.theirs, "--repl-diskless-sync-delay", "0")
+    pair.start()
+    try:
+        here = set(pair.commands()[0])
+        rows = [row for row in rows if row.name in here]
+        stock = StockReplica(pair.theirs, our_port)
+        stock.open()
+        try:
+            with Member() as follower, Raw(stock.path) as theirs, \
+                    Raw(pair.ours.path) as our_master, Raw(pair.theirs.path) as their_master:
+                follower.follow(their_port)
+                run_programs(pair, rows, (our_master, theirs), (their_master, follower))
+                assert "passed over" not in follower.log(), follower.log()
+        finally:
+            stock.clean()
+    finally:
+        pair.stop()
+
+
+def makes_consumers(program):
+    """Redis 7.0 does not tell its replicas of a consumer that XREADGROUP makes and that gets nothing."""
+    return any(word.upper() == b"XREADGROUP" for step in program if step[0] in "abc"
+               for word in step[1])
+
+
+def run_programs(pair, rows, theirs_of_ours, ours_of_theirs):
+    our_master, stock = theirs_of_ours
+    their_master, follower = ours_of_theirs
+    assert wait_for(lambda: role_offset(stock) >= 0 and role_offset(follower.conn) >= 0)
+    for index in range(N):
+        program = Generator(rows, f"{SEED}:{index}", "").program()
+        try:
+            pair.run(program, 2)
+        except Difference:
+            pass  # for tests/diff to report; the data differ now
+        pair.theirs.sweep()
+        await_same_offset(our_master, stock)
+        await_same_offset(their_master, follower.conn)
+        follower.hold(pair.now)
+        shown = f"SEED={SEED}, program {index}:\n{case.text_of(program)}"
+        equal(follower.call("DEBUG", "CHECK"), b"+OK\r\n", shown)
+        if our_master.call("DBSIZE") != their_master.call("DBSIZE"):
+            continue  # they differ on purpose (doc/differs.md)
+        equal(digest(stock), digest(their_master), "stock replica, " + shown)
+        if not makes_consumers(program):
+            equal(follower.call("DEBUG", "DIGEST"), digest(our_master), "our replica, " + shown)
+        follower.hold(NOON)
+
+
+main(120 + N)
