@@ -8,7 +8,7 @@ import os
 import secrets
 import sys
 
-from daemon import NOON, ROOT, Raw, beside_redis, equal, free_port, main, wait_for
+from daemon import NOON, ORACLE, ROOT, Daemon, Raw, beside_redis, equal, free_port, main, wait_for
 from replicas import OPTIONS, Member
 
 sys.path.insert(0, ROOT + "/tests/diff")
@@ -85,6 +85,19 @@ def digests_of_followers_are_equal_after_random_programs():
             stock.clean()
     finally:
         pair.stop()
+
+
+@beside_redis
+def approximate_trim_of_a_stock_master_is_followed():
+    with Daemon("--repl-diskless-sync-delay", "0", binary=ORACLE, tcp=True) as master, \
+            master.raw() as raw, Member() as follower:
+        follower.follow(master)
+        assert wait_for(follower.is_linked)
+        for words in (("XADD", "x", "MINID", "~", "1-1", "LIMIT", 10, "5-1", "a", "b"),
+                      ("XADD", "x", "6-1", "a", "b"), ("XTRIM", "x", "MAXLEN", "~", 1, "LIMIT", 5)):
+            assert not raw.call(*words).startswith(b"-")
+        await_same_offset(raw, follower.conn)
+        equal(follower.call("XRANGE", "x", "-", "+"), raw.call("XRANGE", "x", "-", "+"))
 
 
 def makes_consumers(program):

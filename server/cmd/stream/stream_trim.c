@@ -67,6 +67,8 @@ static int64_t default_limit(void)
     return entries > LIMIT_MOST / LIMIT_BLOCKS ? LIMIT_MOST : (int64_t)(LIMIT_BLOCKS * entries);
 }
 
+/* Redis sends its replicas, and writes into files, "= threshold LIMIT count" for what it trimmed by
+ * an approximate trim. */
 bool trim_check(struct call *call, struct trim *trim, bool required)
 {
     enum error error = ERROR_COUNT;
@@ -74,7 +76,7 @@ bool trim_check(struct call *call, struct trim *trim, bool required)
         error = ERR_TRIM_LIMIT_ALONE;
     else if (required && trim->by == TRIM_NOT)
         error = ERR_TRIM_NONE;
-    else if (trim->has_limit && !trim->approximate)
+    else if (trim->has_limit && !trim->approximate && !txn_replays(call->txn))
         error = ERR_TRIM_LIMIT_EXACT;
     if (error != ERROR_COUNT) {
         fail(call, error);
