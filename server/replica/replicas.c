@@ -31,7 +31,8 @@ struct replica {
     enum state state;
     unsigned abilities; /* enum replica_can */
     bool copy_only;
-    bool is_old; /* SYNC: it gets an RDB and no line before it, and acknowledges nothing */
+    bool has_copy; /* it said so before the end of the child was seen here */
+    bool is_old;   /* SYNC: it gets an RDB and no line before it, and acknowledges nothing */
     int64_t port;
     char address[ADDRESS_MAX]; /* announced; "": that of the connection */
     uint64_t copied;           /* bytes of the copy sent */
@@ -91,7 +92,9 @@ static void end_copying(struct replica *replica)
     replica->heard_usec = clock_mono_usec();
     replica->state = COPIED;
     if (replica->copy_only) return;
-    if (replica->is_old || full_copy_form(replica->all->copy) == COPY_RDB_SIZED) go_online(replica);
+    if (replica->is_old || replica->has_copy ||
+        full_copy_form(replica->all->copy) == COPY_RDB_SIZED)
+        go_online(replica);
 }
 
 static void note_sent(void *ctx, size_t len)
@@ -167,6 +170,7 @@ void replica_acknowledge(struct replica *replica, uint64_t applied, uint64_t syn
 {
     uint64_t end = backlog_end(replica->all->w.backlog);
     replica->heard_usec = clock_mono_usec();
+    if (replica->state == COPYING) replica->has_copy = true;
     if (replica->state == COPIED && !replica->copy_only) go_online(replica);
     if (applied > replica->applied && applied <= end) replica->applied = applied;
     if (synced > replica->synced && synced <= end) replica->synced = synced;
@@ -262,6 +266,7 @@ static void begin_copying(struct replica *replica)
     if (!replica->is_old) resp_status(&replica->session->out, line);
     replica->state = COPYING;
     replica->copied = 0;
+    replica->has_copy = false;
     replica->sent = replica->applied = offset;
     clients_source_ready(replica->session);
 }
