@@ -43,9 +43,10 @@ struct conf_option {
     bool guarded;                      /* ... if enable-protected-configs allows it */
     bool not_loading;                  /* ... but not while data are being loaded */
     bool many;                         /* takes more than one word */
-    bool adds;                         /* a further line adds words; "" removes all */
-    bool keyed;  /* CONF_LINES: a line replaces an earlier one with the same first word */
-    bool hidden; /* CONFIG GET and SET do not know it, as in Redis */
+    bool omitted; /* CONFIG REWRITE leaves it out while it is "", for which Redis has no line */
+    bool adds;    /* a further line adds words; "" removes all */
+    bool keyed;   /* CONF_LINES: a line replaces an earlier one with the same first word */
+    bool hidden;  /* CONFIG GET and SET do not know it, as in Redis */
     /* CONF_LINES: two lines with the same first word are this error; NULL: they are none. */
     const char *twice;
     bool changes; /* CONF_LINES: lines may change without CONFIG SET; CONFIG REWRITE writes them */

@@ -211,6 +211,14 @@ static void rewrite_limits(struct rewriting *all, const struct conf_option *opti
     }
 }
 
+static bool is_empty(const struct rewriting *all, const struct conf_option *option)
+{
+    char *value = conf_get(all->conf, option);
+    bool empty = value[0] == '\0';
+    free(value);
+    return empty;
+}
+
 static void rewrite_option(struct rewriting *all, const struct conf_option *option,
                            const struct conf_words *words, const char *line, size_t len)
 {
@@ -233,6 +241,7 @@ static void rewrite_option(struct rewriting *all, const struct conf_option *opti
         return;
     }
     conf_mark(&all->done, same);
+    if (option->omitted && is_empty(all, option)) return;
     if (says_so(all, option, words))
         copy_line(all->to, line, len);
     else

@@ -345,9 +345,13 @@ void clients_attach(struct session *session, const struct client_source *source)
     client_list_to_write(client);
 }
 
+/* Replicas first: when a client has a reply, the kernel should have the change for them. */
 void clients_source_ready(struct session *session)
 {
-    client_list_to_write(client_of(session));
+    struct client *client = client_of(session);
+    if (client->listed_to_write) return;
+    client->listed_to_write = true;
+    TAILQ_INSERT_HEAD(&client->all->to_write, client, to_write);
 }
 
 /* --- limits --- */

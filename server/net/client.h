@@ -108,7 +108,7 @@ void clients_login_done(struct clients *clients, struct session *session);
  * `gone`. Such a client is not closed for being idle or by maxmemory-clients, and has no output
  * limit but that of the source's owner. */
 void clients_attach(struct session *session, const struct client_source *source);
-/* The source has bytes: writes them at the end of the turn. */
+/* The source has bytes: writes them at the end of the turn, before replies to clients. */
 void clients_source_ready(struct session *session);
 /* Closes a connection at the end of the turn; the caller's own (self) after its reply. */
 void clients_kill(struct clients *clients, struct session *victim, const struct session *self);

@@ -1,0 +1,170 @@
+"""sentinels: a master, its replicas and Redis' sentinels that watch them. Depends on daemon.
+
+A sentinel counts in real time: it believes a master down after DOWN_MSEC, and elects a leader within
+a second or two. All servers listen on TCP, because a sentinel tells clients an address and a port.
+"""
+import contextlib
+import os
+import shutil
+
+from daemon import ORACLE, Daemon, Server, Skipped, free_port, version_of, wait_for
+from oracle import ORACLE_VERSION
+
+SENTINEL = os.environ.get("SENTINEL") or os.path.join(os.path.dirname(ORACLE), "redis-sentinel")
+NAME = "shop"  # of the master, for sentinels
+DOWN_MSEC = 500
+
+
+def sentinel_binary():
+    """AssertionError or Skipped where it is missing, as for the oracle."""
+    if os.access(SENTINEL, os.X_OK) and f"v={ORACLE_VERSION} " in version_of(SENTINEL):
+        return SENTINEL
+    wrong = f"{SENTINEL} is not redis-sentinel {ORACLE_VERSION}"
+    if os.environ.get("ALLOW_NO_ORACLE") == "1":
+        raise Skipped(wrong)
+    raise AssertionError(wrong + "; ALLOW_NO_ORACLE=1 skips the tests that need it")
+
+
+class Node(Daemon):
+    """A daemon on TCP with a configuration file, which CONFIG REWRITE writes; it keeps its port when
+    it is started again."""
+
+    def __init__(self, *options, replicaof=None):
+        super().__init__(*options, tcp=True)
+        self.replicaof = replicaof
+
+    def arguments(self):
+        return [self.binary, self.config, "--unixsocket", self.path, "--dir", self.dir]
+
+    @property
+    def config(self):
+        return os.path.join(self.dir, "expired.conf")
+
+    def options_text(self):
+        lines = [f"port {self.port}", "save \"\"", "appendonly no", "enable-debug-command yes",
+                 "repl-diskless-sync-delay 0", "repl-ping-replica-period 1", "repl-timeout 5"]
+        if self.replicaof is not None:
+            lines.append(f"replicaof 127.0.0.1 {self.replicaof}")
+        return "\n".join([*lines, *self.options]) + "\n"
+
+    def start(self):
+        if self.port == 0:
+            self.port = free_port()
+            with open(self.config, "w", encoding="utf-8") as to:
+                to.write(self.options_text())
+        self.launch()
+        assert self.is_ready(), "the daemon did not start:\n" + self.log()
+
+    def config_text(self):
+        with open(self.config, encoding="utf-8") as text:
+            return text.read()
+
+    def info(self, section="replication"):
+        return self.redis().info(section)
+
+    def role(self):
+        return self.redis().role()
+
+    def is_synced(self):
+        return self.info().get("master_link_status") == "up"
+
+
+class Sentinel(Server):
+    def __init__(self, master_port, quorum=2, options=()):
+        self.master_port, self.quorum, self.options = master_port, quorum, options
+        self.port = 0
+
+    def arguments(self):
+        return [sentinel_binary(), os.path.join(self.dir, "sentinel.conf"), "--unixsocket",
+                self.path]
+
+    def start(self):
+        if self.port == 0:
+            self.port = free_port()
+            with open(os.path.join(self.dir, "sentinel.conf"), "w", encoding="utf-8") as to:
+                to.write("\n".join([
+                    f"port {self.port}", "bind 127.0.0.1", f"dir {self.dir}",
+                    f"sentinel monitor {NAME} 127.0.0.1 {self.master_port} {self.quorum}",
+                    f"sentinel down-after-milliseconds {NAME} {DOWN_MSEC}",
+                    f"sentinel failover-timeout {NAME} 5000",
+                    *self.options]) + "\n")
+        self.launch()
+        assert self.is_ready(), "the sentinel did not start:\n" + self.log()
+
+    def redis(self):
+        import redis  # pylint: disable=import-outside-toplevel
+        return redis.Redis(unix_socket_path=self.path, socket_timeout=10, decode_responses=True)
+
+    def master(self):
+        return self.redis().sentinel_master(NAME)
+
+    def replicas(self):
+        return self.redis().sentinel_slaves(NAME)
+
+    def master_port_now(self):
+        return self.redis().sentinel_get_master_addr_by_name(NAME)[1]
+
+
+class Group:
+    """A master, replicas and sentinels that know of each other, from `with` to its end."""
+
+    def __init__(self, replicas=2, sentinels=3, options=(), sentinel_options=()):
+        self.counts, self.options = (replicas, sentinels), options
+        self.sentinel_options, self.stack = sentinel_options, contextlib.ExitStack()
+        self.nodes, self.sentinels = [], []
+
+    def __enter__(self):
+        sentinel_binary()
+        with contextlib.ExitStack() as stack:
+            self.open(stack)
+            self.stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *how):
+        return self.stack.__exit__(*how)
+
+    def open(self, stack):
+        replicas, sentinels = self.counts
+        master = stack.enter_context(Node(*self.options))
+        self.nodes = [master]
+        for _ in range(replicas):
+            self.nodes.append(stack.enter_context(Node(*self.options, replicaof=master.port)))
+        assert wait_for(lambda: all(node.is_synced() for node in self.nodes[1:]), 20)
+        quorum = sentinels // 2 + 1
+        for _ in range(sentinels):
+            self.sentinels.append(stack.enter_context(
+                Sentinel(master.port, quorum, self.sentinel_options)))
+        assert wait_for(self.is_known, 20, 0.05), [one.master() for one in self.sentinels]
+
+    def is_known(self):
+        """Does each sentinel know the replicas and the other sentinels?"""
+        replicas, sentinels = self.counts
+        return all(state["num-slaves"] == replicas and state["num-other-sentinels"] == sentinels - 1
+                   and all(not one["is_disconnected"] for one in each.replicas())
+                   for each in self.sentinels for state in [each.master()])
+
+    def node_at(self, port):
+        return next(node for node in self.nodes if node.port == port)
+
+    def wait_for_other_master(self, port, seconds=30):
+        """The node to which all sentinels send clients, when it is no longer the one at `port`."""
+        def moved():
+            ports = {one.master_port_now() for one in self.sentinels}
+            return len(ports) == 1 and ports != {port}
+        assert wait_for(moved, seconds, 0.02), self.logs()
+        return self.node_at(self.sentinels[0].master_port_now())
+
+    def wait_for_replicas(self, master, seconds=30):
+        """All other nodes follow it."""
+        others = [node for node in self.nodes if node is not master and node.is_running()]
+        def follow():
+            return all(node.info().get("master_port") == master.port and node.is_synced()
+                       for node in others)
+        assert wait_for(follow, seconds, 0.05), self.logs()
+
+    def logs(self):
+        return "\n".join(f"--- {one.port}\n{one.log()}" for one in [*self.nodes, *self.sentinels])
+
+
+def has_room():
+    return shutil.which("redis-sentinel") is not None
