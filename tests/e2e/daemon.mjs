@@ -112,6 +112,12 @@ export function stepped(name, run) {
     else test(name, run);
 }
 
+// A test that can't run here, which the caller has allowed.
+export function skip(name, why) {
+    console.log(`skipped: ${name}: ${why}`);
+    skipped++;
+}
+
 function withLimit(promise, msec) {
     let timer;
     const late = new Promise((_, failed) => {

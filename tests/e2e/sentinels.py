@@ -5,7 +5,8 @@ a second or two. All servers listen on TCP, because a sentinel tells clients an 
 """
 import contextlib
 import os
-import shutil
+
+import redis
 
 from daemon import ORACLE, Daemon, Server, Skipped, free_port, version_of, wait_for
 from oracle import ORACLE_VERSION
@@ -62,17 +63,13 @@ class Node(Daemon):
     def info(self, section="replication"):
         return self.redis().info(section)
 
-    def role(self):
-        return self.redis().role()
-
     def is_synced(self):
         return self.info().get("master_link_status") == "up"
 
 
 class Sentinel(Server):
-    def __init__(self, master_port, quorum=2, options=()):
-        self.master_port, self.quorum, self.options = master_port, quorum, options
-        self.port = 0
+    def __init__(self, master_port, quorum=2):
+        self.master_port, self.quorum, self.port = master_port, quorum, 0
 
     def arguments(self):
         return [sentinel_binary(), os.path.join(self.dir, "sentinel.conf"), "--unixsocket",
@@ -86,13 +83,11 @@ class Sentinel(Server):
                     f"port {self.port}", "bind 127.0.0.1", f"dir {self.dir}",
                     f"sentinel monitor {NAME} 127.0.0.1 {self.master_port} {self.quorum}",
                     f"sentinel down-after-milliseconds {NAME} {DOWN_MSEC}",
-                    f"sentinel failover-timeout {NAME} 5000",
-                    *self.options]) + "\n")
+                    f"sentinel failover-timeout {NAME} 5000"]) + "\n")
         self.launch()
         assert self.is_ready(), "the sentinel did not start:\n" + self.log()
 
     def redis(self):
-        import redis  # pylint: disable=import-outside-toplevel
         return redis.Redis(unix_socket_path=self.path, socket_timeout=10, decode_responses=True)
 
     def master(self):
@@ -101,16 +96,15 @@ class Sentinel(Server):
     def replicas(self):
         return self.redis().sentinel_slaves(NAME)
 
-    def master_port_now(self):
-        return self.redis().sentinel_get_master_addr_by_name(NAME)[1]
 
 
 class Group:
     """A master, replicas and sentinels that know of each other, from `with` to its end."""
 
-    def __init__(self, replicas=2, sentinels=3, options=(), sentinel_options=()):
-        self.counts, self.options = (replicas, sentinels), options
-        self.sentinel_options, self.stack = sentinel_options, contextlib.ExitStack()
+    def __init__(self, replicas=2, sentinels=3, prepare=None):
+        """`prepare` gets the nodes, the master first, before the sentinels start."""
+        self.counts, self.prepare = (replicas, sentinels), prepare
+        self.stack = contextlib.ExitStack()
         self.nodes, self.sentinels = [], []
 
     def __enter__(self):
@@ -125,15 +119,16 @@ class Group:
 
     def open(self, stack):
         replicas, sentinels = self.counts
-        master = stack.enter_context(Node(*self.options))
+        master = stack.enter_context(Node())
         self.nodes = [master]
         for _ in range(replicas):
-            self.nodes.append(stack.enter_context(Node(*self.options, replicaof=master.port)))
+            self.nodes.append(stack.enter_context(Node(replicaof=master.port)))
         assert wait_for(lambda: all(node.is_synced() for node in self.nodes[1:]), 20)
-        quorum = sentinels // 2 + 1
+        if self.prepare is not None:
+            self.prepare(self.nodes)
         for _ in range(sentinels):
             self.sentinels.append(stack.enter_context(
-                Sentinel(master.port, quorum, self.sentinel_options)))
+                Sentinel(master.port, quorum=sentinels // 2 + 1)))
         assert wait_for(self.is_known, 20, 0.05), [one.master() for one in self.sentinels]
 
     def is_known(self):
@@ -149,10 +144,10 @@ class Group:
     def wait_for_other_master(self, port, seconds=30):
         """The node to which all sentinels send clients, when it is no longer the one at `port`."""
         def moved():
-            ports = {one.master_port_now() for one in self.sentinels}
+            ports = {one.master()["port"] for one in self.sentinels}
             return len(ports) == 1 and ports != {port}
         assert wait_for(moved, seconds, 0.02), self.logs()
-        return self.node_at(self.sentinels[0].master_port_now())
+        return self.node_at(self.sentinels[0].master()["port"])
 
     def wait_for_replicas(self, master, seconds=30):
         """All other nodes follow it."""
@@ -165,6 +160,3 @@ class Group:
     def logs(self):
         return "\n".join(f"--- {one.port}\n{one.log()}" for one in [*self.nodes, *self.sentinels])
 
-
-def has_room():
-    return shutil.which("redis-sentinel") is not None

@@ -8,9 +8,9 @@ from monitor_fields import ABSENT, DATADOG, EXPORTER, OPENTELEMETRY
 
 # Fields that Redis 7.0 lacks: our own, and those that later versions have and monitoring tools read.
 OWN = set("""
-    acl_access_denied_tls_cert clock expired_members expired_version keys_with_deadlines lag_count
-    lag_msec mem_pool_waste next_due_in_msec next_due_msec overdue_keys overdue_members policies
-    policies_pending reclaim_pending tls_port
+    acl_access_denied_tls_cert clock dead_letter_errors expired_log_errors expired_members
+    expired_version keys_with_deadlines lag_count lag_msec mem_pool_waste next_due_in_msec
+    next_due_msec overdue_keys overdue_members policies policies_pending reclaim_pending tls_port
     """.split())
 LATER = set("""
     acl_access_denied_auth acl_access_denied_channel acl_access_denied_cmd acl_access_denied_key
