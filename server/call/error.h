@@ -281,6 +281,7 @@
     E(ERR_FAILOVER_OFFLINE, "ERR FAILOVER target replica is not online.")                          \
     E(ERR_FAILOVER_MASTER, "ERR PSYNC FAILOVER can't be sent to a master.")                        \
     E(ERR_FAILOVER_ID, "ERR PSYNC FAILOVER replid must match my replid.")                          \
+    E(ERR_REPLCONF_FILTER, "ERR Unsupported rdb-filter-only option: %.*s")                         \
     E(ERR_REPLCONF, "ERR Unrecognized REPLCONF option: %.*s")                                      \
     E(ERR_REPLICAOF_REPLICA, "ERR Command is not valid when client is a replica.")                 \
     E(ERR_MASTER_PORT, "ERR Invalid master port")                                                  \

@@ -58,18 +58,28 @@ static bool write_pipe(void *ctx, const void *data, size_t len)
     return true;
 }
 
+static bool is_sized(enum full_copy_form form)
+{
+    return form == COPY_RDB_SIZED || form == COPY_FUNCTIONS_SIZED;
+}
+
+static bool write_data(const struct full_copy *copy, const struct copy_sink *sink)
+{
+    bool functions = copy->form == COPY_FUNCTIONS || copy->form == COPY_FUNCTIONS_SIZED;
+    if (copy->form == COPY_OWN) return copy_write(copy->store, copy->stream_db, sink);
+    return rdb_store_write(copy->store, functions, copy->stream_db, sink);
+}
+
 /* The data do not change in the child, so a first pass can tell the length. */
 static bool write_sized(struct writing *writing, const struct copy_sink *sink)
 {
-    const struct store *store = writing->copy->store;
     char head[32];
     int fd = writing->fd;
     writing->fd = -1;
-    if (!rdb_store_write(store, writing->copy->stream_db, sink)) return false;
+    if (!write_data(writing->copy, sink)) return false;
     writing->fd = fd;
     int len = snprintf(head, sizeof(head), "$%llu\r\n", (unsigned long long)writing->len);
-    return write_pipe(writing, head, (size_t)len) &&
-           rdb_store_write(store, writing->copy->stream_db, sink);
+    return write_pipe(writing, head, (size_t)len) && write_data(writing->copy, sink);
 }
 
 static bool write_marked(struct writing *writing, const struct copy_sink *sink)
@@ -77,9 +87,7 @@ static bool write_marked(struct writing *writing, const struct copy_sink *sink)
     const struct full_copy *copy = writing->copy;
     char head[FULL_COPY_MARK + 16];
     int len = snprintf(head, sizeof(head), "$EOF:%s\r\n", copy->mark);
-    return write_pipe(writing, head, (size_t)len) &&
-           (copy->form == COPY_OWN ? copy_write : rdb_store_write)(copy->store, copy->stream_db,
-                                                                   sink) &&
+    return write_pipe(writing, head, (size_t)len) && write_data(copy, sink) &&
            write_pipe(writing, copy->mark, FULL_COPY_MARK);
 }
 
@@ -100,7 +108,7 @@ static int write_copy(void *ctx, int fd, void (*report)(void *ctx, uint64_t keys
 {
     struct report_to to = { { .copy = ctx, .fd = fd }, report, report_ctx };
     struct copy_sink sink = { .write = write_pipe, .report = report_keys, .ctx = &to };
-    bool sized = to.writing.copy->form == COPY_RDB_SIZED;
+    bool sized = is_sized(to.writing.copy->form);
     bool good = (sized ? write_sized : write_marked)(&to.writing, &sink);
     size->bytes = to.writing.len;
     return good ? 0 : EPIPE;

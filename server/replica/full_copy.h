@@ -20,6 +20,8 @@ enum full_copy_form {
     COPY_OWN,       /* copy.h, between "$EOF:<mark>" and the mark */
     COPY_RDB,       /* the same with an RDB */
     COPY_RDB_SIZED, /* an RDB after "$<length>" */
+    COPY_FUNCTIONS, /* an RDB of the functions, between marks */
+    COPY_FUNCTIONS_SIZED,
     COPY_FORMS
 };
 

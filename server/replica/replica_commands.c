@@ -129,6 +129,12 @@ static void cmd_replconf(struct call *call)
         } else if (arg_is(call, i, "rdb-only")) {
             if (!arg_range(call, i + 1, 0, 1, &number, ERR_NOT_INTEGER)) return;
             replica_set_copy_only(replica, number != 0);
+        } else if (arg_is(call, i, "rdb-filter-only")) {
+            if (!arg_is(call, i + 1, "functions")) {
+                failf(call, ERR_REPLCONF_FILTER, arg_width(call, i + 1), call->argv[i + 1].data);
+                return;
+            }
+            replica_set_functions_only(replica, true);
         } else {
             failf(call, ERR_REPLCONF, arg_width(call, i), call->argv[i].data);
             return;
@@ -306,7 +312,7 @@ static const struct command rows[] = {
       .group = "server",
       .since = "3.0.0",
       .replies = REPLIES("OK: it is noted", "simple 'OK expired': to the ability expired"),
-      .errors = ERRORS(ERR_SYNTAX, ERR_NOT_INTEGER, ERR_REPLCONF),
+      .errors = ERRORS(ERR_SYNTAX, ERR_NOT_INTEGER, ERR_REPLCONF, ERR_REPLCONF_FILTER),
       .complexity = "O(1)",
       .syntax = "option value [option value ...]",
       .summary = "Used by replicas: says what they are and how far they have come." },

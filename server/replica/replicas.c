@@ -30,7 +30,7 @@ struct replica {
     struct client_source source;
     enum state state;
     unsigned abilities; /* enum replica_can */
-    bool copy_only;
+    bool copy_only, functions_only;
     bool has_copy; /* it said so before the end of the child was seen here */
     bool is_old;   /* SYNC: it gets an RDB and no line before it, and acknowledges nothing */
     int64_t port;
@@ -161,6 +161,11 @@ void replica_set_copy_only(struct replica *replica, bool on)
     replica->copy_only = on;
 }
 
+void replica_set_functions_only(struct replica *replica, bool on)
+{
+    replica->functions_only = on;
+}
+
 bool replica_has_asked(const struct replica *replica)
 {
     return replica->state != HANDSHAKE;
@@ -235,7 +240,9 @@ void replica_sync_old(struct replica *replica)
 
 static enum full_copy_form form_for(const struct replica *replica)
 {
-    if (!(replica->abilities & REPLICA_TAKES_MARK)) return COPY_RDB_SIZED;
+    bool marked = replica->abilities & REPLICA_TAKES_MARK;
+    if (replica->functions_only) return marked ? COPY_FUNCTIONS : COPY_FUNCTIONS_SIZED;
+    if (!marked) return COPY_RDB_SIZED;
     return replica->abilities & REPLICA_IS_OURS ? COPY_OWN : COPY_RDB;
 }
 

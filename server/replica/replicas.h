@@ -54,6 +54,8 @@ void replica_set_address(struct replica *replica, struct bytes address);
 void replica_add_ability(struct replica *replica, enum replica_can can);
 /* Only the copy is wanted, not the stream (redis-cli --rdb). */
 void replica_set_copy_only(struct replica *replica, bool on);
+/* Of the data, only the functions (redis-cli --functions-rdb). */
+void replica_set_functions_only(struct replica *replica, bool on);
 bool replica_has_asked(const struct replica *replica); /* for the stream */
 void replica_acknowledge(struct replica *replica, uint64_t applied, uint64_t synced);
 

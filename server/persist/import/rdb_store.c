@@ -82,7 +82,8 @@ static void write_aux(struct writing *writing, const char *name, const char *val
                  (struct rdb_bytes){ value, strlen(value) });
 }
 
-bool rdb_store_write(const struct store *store, unsigned stream_db, const struct copy_sink *sink)
+bool rdb_store_write(const struct store *store, bool functions_only, unsigned stream_db,
+                     const struct copy_sink *sink)
 {
     struct writing *writing = mem_zalloc(sizeof(*writing));
     writing->store = store;
@@ -94,7 +95,7 @@ bool rdb_store_write(const struct store *store, unsigned stream_db, const struct
     write_aux(writing, "redis-ver", "7.0.15");
     write_aux(writing, "repl-stream-db", number);
     libraries_each(&store->libraries, write_library, writing);
-    for (unsigned db = 0; db < store->database_count; db++)
+    for (unsigned db = 0; db < store->database_count && !functions_only; db++)
         write_database(writing, store_database(store, db));
     bool good = rdb_file_end(&writing->file);
     good = send_gathered(writing) && good;

@@ -8,8 +8,9 @@
 #include "server/persist/format/copy.h"
 #include "store/store.h"
 
-/* `stream_db`: the database that the stream behind the copy has selected. False: the sink failed,
- * or no memory. O(n) */
-bool rdb_store_write(const struct store *store, unsigned stream_db, const struct copy_sink *sink);
+/* Only the functions of a store, without its keys, if `functions_only`. `stream_db`: the database
+ * that the stream behind the copy has selected. False: the sink failed, or no memory. O(n) */
+bool rdb_store_write(const struct store *store, bool functions_only, unsigned stream_db,
+                     const struct copy_sink *sink);
 
 #endif
