@@ -11,6 +11,7 @@
 #include "server/admin/admin.h"
 #include "server/call/error.h"
 #include "server/cmd/cmd.h"
+#include "server/replica/replica_commands.h"
 #include "server/script/script.h"
 #include "store/base/ensure.h"
 
@@ -127,6 +128,7 @@ static void collect_commands(void)
     static struct dispatch dispatch = { .hooks = &hooks };
     dispatch.commands = commands_new();
     cmd_add_all(dispatch.commands, NULL);
+    commands_add(dispatch.commands, &replica_commands, NULL);
     scripting_add_commands(NULL, dispatch.commands);
     admin_add_all(&admin,
                   &(struct admin_parts){ .commands = dispatch.commands, .dispatch = &dispatch });

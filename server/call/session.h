@@ -42,7 +42,7 @@ struct session {
     struct tracker *tracker;                    /* NULL: CLIENT TRACKING is off */
     struct replica *replica;                    /* NULL: it is a client like others */
     uint64_t streamed_at; /* offset of the replication stream after its last change: WAIT */
-    uint64_t durable_at; /* its replies wait until the journal is safe up to this position */
+    uint64_t durable_at;  /* its replies wait until the journal is safe up to this position */
     struct outbuf
         *pushes; /* NULL: pushes go to out; else they are collected here while EXEC replies */
     const struct command *last_command; /* for CLIENT LIST; NULL before the first */

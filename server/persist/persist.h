@@ -75,8 +75,8 @@ uint64_t persist_position(const struct persist *persist);
 uint64_t persist_safe_position(const struct persist *persist);
 
 /* The data were replaced by others (a full copy from a master): the journal drops what it has not
- * written, and begins again with a base of the new data. Until that is complete, a start loads the old
- * ones. */
+ * written, and begins again with a base of the new data. Until that is complete, a start loads the
+ * old ones. */
 void persist_replaced(struct persist *persist);
 /* The journal is synced up to this position. Without a journal: 0. */
 uint64_t persist_synced_position(const struct persist *persist);

@@ -1,6 +1,6 @@
-/* commit_hooks: passes a transaction's effects to the journal, the replication stream, watch, blocked,
- * tracking and notify, in this order. The only listener of the store. txn->caller is the session that runs
- * the call, or NULL: the server itself. */
+/* commit_hooks: passes a transaction's effects to the journal, the replication stream, watch,
+ * blocked, tracking and notify, in this order. The only listener of the store. txn->caller is the
+ * session that runs the call, or NULL: the server itself. */
 #ifndef SERVER_REACT_COMMIT_HOOKS_H
 #define SERVER_REACT_COMMIT_HOOKS_H
 
@@ -26,8 +26,8 @@ struct commit_hooks {
 /* Call before each transaction, and before each call of an EXEC. Turns on exactly the hooks that
  * are in use, so that effects cost nothing otherwise. */
 void commit_hooks_arm(struct commit_hooks *hooks);
-/* The whole data set was replaced: for watchers, blocked clients and caches each key may have changed.
- * Not for the journal and replicas, whose owners know. */
+/* The whole data set was replaced: for watchers, blocked clients and caches each key may have
+ * changed. Not for the journal and replicas, whose owners know. */
 void commit_hooks_replaced(struct commit_hooks *hooks);
 
 #endif

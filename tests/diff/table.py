@@ -390,6 +390,7 @@ EXCLUDED = {
     "LATENCY|HISTOGRAM": "real time",
     "SAVE": "writes a file", "BGSAVE": "writes a file", "BGREWRITEAOF": "writes a file",
     "SCRIPT|DEBUG": "there is no debugger here",
+    **dict.fromkeys("PSYNC SYNC REPLCONF REPLICAOF SLAVEOF FAILOVER".split(), "needs a second server: tests/e2e"),
     **dict.fromkeys(("READONLY", "READWRITE", "ASKING"), "there is no cluster: tests/e2e"),
     **dict.fromkeys((f"CLUSTER|{word}" for word in """
         ADDSLOTS ADDSLOTSRANGE BUMPEPOCH COUNT-FAILURE-REPORTS COUNTKEYSINSLOT DELSLOTS

@@ -180,6 +180,10 @@ XADD s 1 a b; XGROUP CREATE s g 0; XREADGROUP GROUP g c STREAMS s >; XREADGROUP 
 XGROUP HELP
 XINFO HELP
 WAIT 0 1
+WAITAOF 0 0 1
+REPLICAOF NO ONE
+SLAVEOF NO ONE
+REPLCONF capa eof
 SET k v; OBJECT IDLETIME k
 OBJECT IDLETIME none
 OBJECT HELP
@@ -341,7 +345,8 @@ FUNCTION HELP
 LEFT_OUT = {"SHUTDOWN": "ends the server", "FCALL": "needs a library",
             "SCRIPT KILL": "needs a busy script", "FUNCTION KILL": "needs a busy function", "CONFIG REWRITE": "needs a file",
             "ACL LOAD": "needs a file", "ACL SAVE": "needs a file",
-            "LATENCY GRAPH": "needs samples"}
+            "LATENCY GRAPH": "needs samples", "PSYNC": "a stream follows", "SYNC": "a stream follows",
+            "FAILOVER": "needs a replica"}
 
 
 def calls():

@@ -27,8 +27,8 @@
     TEN(a, "1", b)                                                                                 \
     TEN(a, "2", b)                                                                                 \
     TEN(a, "3", b)                                                                                 \
-    TEN(a, "4", b) TEN(a, "5", b) TEN(a, "6", b) TEN(a, "7", b) TEN(a, "8", b) TEN(a, "9", b)      \
-        TEN(a, "10", b)
+    TEN(a, "4", b)                                                                                 \
+    TEN(a, "5", b) TEN(a, "6", b) TEN(a, "7", b) TEN(a, "8", b) TEN(a, "9", b) TEN(a, "10", b)
 
 #define RELEASE_LOCK                                                                               \
     "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0"

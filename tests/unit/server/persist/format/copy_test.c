@@ -116,7 +116,8 @@ START_TEST(a_damaged_copy_is_refused)
         struct store *store = store_new(DATABASES);
         pipe_of.at = 0;
         pipe_of.data[at] ^= 0x10;
-        ck_assert_msg(!copy_load(store, &source, 1, &db, why, sizeof(why)), "a flip at byte %zu", at);
+        ck_assert_msg(!copy_load(store, &source, 1, &db, why, sizeof(why)), "a flip at byte %zu",
+                      at);
         pipe_of.data[at] ^= 0x10;
         store_free(store);
         store = store_new(DATABASES);
