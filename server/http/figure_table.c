@@ -96,6 +96,23 @@ static const struct figure rows[] = {
     GAUGE(libraries, "function_libraries", "Libraries of functions."),
     GAUGE(channels, "pubsub_channels", "Channels with subscribers."),
     GAUGE(patterns, "pubsub_patterns", "Patterns with subscribers."),
+    GAUGE(replica, "replica", "1 if this server follows a master."),
+    GAUGE(link_up, "master_link_up", "1 while the stream of the master comes."),
+    GAUGE(replicas, "connected_replicas", "Replicas that are connected."),
+    GAUGE(replicas_online, "online_replicas", "Replicas that get the stream, after their copy."),
+    GAUGE(lag_bytes, "replica_lag_bytes",
+          "Bytes of the stream that the slowest replica has not acknowledged."),
+    GAUGE(stream_offset, "replication_offset_bytes", "Offset of the replication stream's end."),
+    GAUGE(backlog_bytes, "replication_backlog_bytes",
+          "Memory of the backlog, with what replicas lag behind."),
+    COUNTER(repl_bytes_in, "replication_received_bytes", "Bytes received from a master."),
+    COUNTER(repl_bytes_out, "replication_sent_bytes", "Bytes of copies and stream for replicas."),
+    COUNTER(full_syncs, "replica_syncs_full", "Full copies that replicas have got."),
+    COUNTER(partial_syncs, "replica_syncs_partial",
+            "Times that a replica went on from its offset."),
+    COUNTER(refused_syncs, "replica_syncs_refused",
+            "Times that a replica could not go on and got a full copy."),
+    COUNTER(full_copies, "master_copies_loaded", "Full copies of a master that were loaded."),
 };
 
 size_t figure_count(void)

@@ -8,6 +8,7 @@
 #include "server/persist/persist.h"
 #include "server/react/pubsub.h"
 #include "server/react/tracking.h"
+#include "server/replica/replication.h"
 #include "server/script/script.h"
 #include "store/mem/mem.h"
 #include "store/sweep/outlook.h"
@@ -140,6 +141,36 @@ static void read_scripts(struct figures *figures, struct scripting *scripting)
     figures->libraries = (double)report.libraries;
 }
 
+static void note_lag(void *ctx, const struct replica_info *replica)
+{
+    struct figures *figures = ctx;
+    if (!replica->is_online) return;
+    double behind = figures->stream_offset + 1 - (double)replica->applied;
+    figures->replicas_online++;
+    if (behind > figures->lag_bytes) figures->lag_bytes = behind;
+}
+
+static void read_replication(struct figures *figures, const struct server_context *context)
+{
+    const struct replication *replication = context->replication;
+    const struct stats *stats = context->stats;
+    if (replication == NULL) return;
+    struct replication_report report = replication_report(replication);
+    const struct replicas *replicas = replication_replicas(replication);
+    figures->replica = report.follows;
+    figures->link_up = report.follows && report.link == LINK_STREAM;
+    figures->full_copies = (double)report.full_copies;
+    figures->stream_offset = (double)replication_offset(replication);
+    figures->backlog_bytes = (double)backlog_bytes(replication_backlog(replication));
+    figures->replicas = (double)replicas_count(replicas);
+    replicas_each(replicas, note_lag, figures);
+    figures->repl_bytes_in = (double)stats->repl_bytes_in;
+    figures->repl_bytes_out = (double)stats->repl_bytes_out;
+    figures->full_syncs = (double)stats->full_syncs;
+    figures->partial_syncs = (double)stats->partial_syncs;
+    figures->refused_syncs = (double)stats->refused_partial_syncs;
+}
+
 void figures_read(struct figures *figures, const struct server_context *context,
                   const struct figures_http *http)
 {
@@ -156,4 +187,5 @@ void figures_read(struct figures *figures, const struct server_context *context,
     read_journal(figures, &persist);
     read_snapshots(figures, &persist);
     read_scripts(figures, context->scripting);
+    read_replication(figures, context);
 }

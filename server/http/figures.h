@@ -31,6 +31,8 @@ struct figures {
     double rewriting, rewrites, rewrites_failed;
     double saving, saves, saves_failed, last_save, changes, forks, fork;
     double scripts, functions, libraries, channels, patterns;
+    double replica, link_up, replicas, replicas_online, lag_bytes, stream_offset, backlog_bytes;
+    double repl_bytes_in, repl_bytes_out, full_syncs, partial_syncs, refused_syncs, full_copies;
 };
 
 /* Counts of the port's own. */

@@ -86,6 +86,18 @@ static void write_journal(struct state *state, const struct figures *figures)
     json_close(json, '}');
 }
 
+static void write_replication(struct state *state, const struct figures *figures)
+{
+    struct json *json = &state->json;
+    json_open(json, "replication", '{');
+    json_bool(json, "follows", figures->replica != 0);
+    json_bool(json, "linkUp", figures->link_up != 0);
+    json_real(json, "replicas", figures->replicas);
+    json_real(json, "online", figures->replicas_online);
+    json_real(json, "lagBytes", figures->lag_bytes);
+    json_close(json, '}');
+}
+
 /* Null until the first survey is complete. Spans without deadlines at the end are left out. */
 static void write_hour(struct state *state)
 {
@@ -213,6 +225,7 @@ void state_write(struct outbuf *out, const struct server_context *context,
         json_bool(&state.json, "busy", figures.busy != 0);
         write_expiry(&state, &figures);
         write_journal(&state, &figures);
+        write_replication(&state, &figures);
         write_hour(&state);
         write_dehydrators(&state);
         write_slowlog(&state);

@@ -591,6 +591,11 @@ size_t clients_bytes(struct clients *all)
     return bytes;
 }
 
+uint64_t clients_new_id(struct clients *all)
+{
+    return ++all->last_id;
+}
+
 size_t clients_uncounted(const struct clients *all)
 {
     return all->w.dispatch->uncounted;

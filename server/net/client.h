@@ -70,6 +70,8 @@ void clients_housekeeping(struct clients *clients);
 
 struct tls *clients_tls(const struct clients *clients);         /* NULL: TLS is off */
 void clients_use_tls(struct clients *clients, struct tls *tls); /* when it was off */
+/* A number for a connection that is no client, of the same sequence as clients' ids. */
+uint64_t clients_new_id(struct clients *clients);
 size_t clients_count(const struct clients *clients);
 /* Number of clients whose next request is delayed, by a pause or by settle. */
 size_t clients_paused(const struct clients *clients);
@@ -84,6 +86,7 @@ struct client_info {
     int fd;
     int64_t age_sec, idle_sec;
     bool unix_socket, is_paused;
+    bool is_master;     /* the link to the master, which is no client of net/ */
     const char *events; /* of the socket, that the loop waits for: "r", "rw", "w" */
     size_t query_used, query_free;
     size_t arguments, multi;          /* of the request that runs; of MULTI and WATCH */

@@ -529,6 +529,18 @@ int64_t link_down_usec(const struct link *link)
     return link->down_usec < 0 ? -1 : clock_mono_usec() - link->down_usec;
 }
 
+int link_socket(const struct link *link, char *local, size_t size)
+{
+    struct sockaddr_storage own;
+    socklen_t len = sizeof(own);
+    char host[NI_MAXHOST] = "", port[NI_MAXSERV] = "";
+    if (link->fd >= 0 && getsockname(link->fd, (struct sockaddr *)&own, &len) == 0)
+        getnameinfo((struct sockaddr *)&own, len, host, sizeof(host), port, sizeof(port),
+                    NI_NUMERICHOST | NI_NUMERICSERV);
+    snprintf(local, size, strchr(host, ':') != NULL ? "[%s]:%s" : "%s:%s", host, port);
+    return link->fd;
+}
+
 const struct link_copy *link_copy(const struct link *link)
 {
     return &link->copy;

@@ -56,6 +56,9 @@ int64_t link_silent_usec(const struct link *link); /* since the last byte */
 int64_t
 link_down_usec(const struct link *link); /* since it went down; -1: it is up, or never was */
 
+/* The socket, or -1, and its own address in `local`. */
+int link_socket(const struct link *link, char *local, size_t size);
+
 /* Is the master a server like this one? Known from the handshake on. */
 bool link_master_is_ours(const struct link *link);
 

@@ -40,6 +40,8 @@ struct replication {
     char host[HOST_MAX];
     int64_t port;
     int64_t retry_usec; /* do not connect before */
+    uint64_t link_id;   /* of the last connection to the master */
+    int64_t link_usec;  /* when it was begun */
     uint64_t full_copies;
     /* What is synced: all bytes before `synced`; those before `marked` when the journal is synced
      * up to `mark`. */
@@ -97,6 +99,8 @@ static void remember_master(struct replication *r, const char *value)
 static void connect_link(struct replication *r)
 {
     struct tls *tls = r->w.conf->tls_replication ? clients_tls(r->w.clients) : NULL;
+    r->link_id = clients_new_id(r->w.clients);
+    r->link_usec = clock_mono_usec();
     link_connect(r->link, r->host, r->port, tls);
 }
 
@@ -485,6 +489,11 @@ void replication_start(struct replication *r)
     update_role(r);
 }
 
+struct link *replication_link(const struct replication *r)
+{
+    return r->link;
+}
+
 struct replicas *replication_replicas(const struct replication *r)
 {
     return r->replicas;
@@ -534,6 +543,9 @@ struct replication_report replication_report(const struct replication *r)
         .silent_sec = connected ? link_silent_usec(r->link) / USEC : -1,
         .down_sec = down < 0 ? -1 : down / USEC,
         .received_offset = replication_offset(r) + link_stream(r->link).len,
+        .link_id = r->link_id,
+        .link_sec = (clock_mono_usec() - r->link_usec) / USEC,
+        .db = follower_db(r->follower),
         .copy_received = copy->received,
         .copy_total = copy->length,
         .loading = r->loading,

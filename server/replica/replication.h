@@ -55,6 +55,7 @@ void replication_second(struct replication *replication); /* about once a second
 
 /* ---- for commands, INFO and ROLE ---- */
 
+struct link *replication_link(const struct replication *replication);
 struct replicas *replication_replicas(const struct replication *replication);
 const struct history *replication_history(const struct replication *replication);
 const struct backlog *replication_backlog(const struct replication *replication);
@@ -78,8 +79,11 @@ struct replication_report {
     int64_t down_sec;         /* since the link went down; -1: it is up, or never was */
     uint64_t received_offset; /* of the last byte of the stream that has come */
     uint64_t copy_received, copy_total;
-    bool loading; /* a full copy is being loaded */
-    bool active;  /* there is a backlog */
+    uint64_t link_id; /* of the connection to the master, for CLIENT */
+    int64_t link_sec; /* since it was begun */
+    unsigned db;      /* that the master's stream has selected */
+    bool loading;     /* a full copy is being loaded */
+    bool active;      /* there is a backlog */
     uint64_t failed_commands, full_copies;
 };
 struct replication_report replication_report(const struct replication *replication);

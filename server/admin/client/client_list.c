@@ -10,6 +10,7 @@
 #include "server/admin/admin.h"
 #include "server/call/reply_text.h"
 #include "server/call/args.h"
+#include "server/replica/link_info.h"
 #include "store/mem/mem.h"
 #include "store/mem/blob.h"
 
@@ -25,13 +26,20 @@ static struct bytes view_or_empty(const struct blob *blob)
     return blob != NULL ? blob_view(blob) : LIT("");
 }
 
+static bool is_replica(const struct session *session)
+{
+    return session->replica != NULL && replica_has_asked(session->replica);
+}
+
 static const char *client_flags(const struct client_info *info, char *to)
 {
     char *p = to;
     const struct session *session = info->session;
     struct tracking_view tracking;
     bool tracks = tracking_view(session, &tracking);
+    if (info->is_master) *p++ = 'M';
     if (session->monitoring) *p++ = 'O';
+    if (is_replica(session)) *p++ = 'S';
     if (session_subscriptions(session) > 0) *p++ = 'P';
     if (session->multi != NULL) *p++ = 'x';
     if (session->blocked != NULL || info->is_paused) *p++ = 'b';
@@ -56,8 +64,10 @@ static const char *last_command_of(const struct session *session, char *to, size
     return to;
 }
 
-static struct bytes user_of(const struct session *session)
+static struct bytes user_of(const struct client_info *info)
 {
+    const struct session *session = info->session;
+    if (info->is_master) return LIT("(superuser)"); /* as Redis calls it */
     return session->user != NULL ? blob_view(session->user->name) : LIT("default");
 }
 
@@ -73,7 +83,7 @@ static void append_client_line(struct outbuf *out, const struct client_info *inf
     struct bytes name = view_or_empty(session->name);
     struct bytes lib = view_or_empty(session->lib_name),
                  version = view_or_empty(session->lib_version);
-    struct bytes user = user_of(session);
+    struct bytes user = user_of(info);
     struct tracking_view tracking;
     int64_t redirect = tracking_view(session, &tracking) ? (int64_t)tracking.redirect_id : -1;
     char flags[16], command[64], line[2048];
@@ -125,6 +135,7 @@ struct filter {
     const struct acl_user *user; /* NULL: any */
     const struct call *call;
     struct outbuf *text;      /* LIST: the lines are appended here */
+    bool kills_master;        /* KILL: the link to the master is selected */
     struct session **victims; /* KILL: the selected sessions */
     size_t victim_count, victim_cap;
 };
@@ -162,14 +173,36 @@ static bool matches_address(struct bytes wanted, const char *text)
     return wanted.data == NULL || bytes_equal(wanted, bytes_of(text, strlen(text)));
 }
 
+static enum client_type type_of(const struct client_info *info)
+{
+    if (info->is_master) return MASTER_TYPE;
+    if (is_replica(info->session)) return REPLICA_TYPE;
+    return session_subscriptions(info->session) > 0 ? PUBSUB_TYPE : NORMAL;
+}
+
 static bool filter_matches(const struct filter *filter, const struct client_info *info)
 {
-    enum client_type type = session_subscriptions(info->session) > 0 ? PUBSUB_TYPE : NORMAL;
+    enum client_type type = type_of(info);
     return id_matches(filter, info->id) && (filter->type == ANY_TYPE || filter->type == type) &&
            (filter->user == NULL || filter->user == info->session->user) &&
            matches_address(filter->address, info->peer) &&
            matches_address(filter->local_address, info->local) &&
            !(filter->skip_me && info->session == filter->call->session);
+}
+
+static struct replication *replication_of(const struct call *call)
+{
+    return ((const struct connection_context *)call->context)->replication;
+}
+
+/* All clients, and the link to the master. */
+static void each_connection(struct call *call,
+                            void (*visit)(void *ctx, const struct client_info *info), void *ctx)
+{
+    struct link_info link;
+    clients_each(all_clients(call), visit, ctx);
+    if (replication_of(call) != NULL && link_info_read(&link, replication_of(call)))
+        visit(ctx, &link.info);
 }
 
 static void append_if_matching(void *ctx, const struct client_info *info)
@@ -197,7 +230,7 @@ void cmd_client_list(struct call *call)
     struct outbuf text;
     outbuf_init(&text);
     filter.text = &text;
-    clients_each(all_clients(call), append_if_matching, &filter);
+    each_connection(call, append_if_matching, &filter);
     reply_text(call, &text);
 }
 
@@ -205,6 +238,10 @@ static void choose_victim(void *ctx, const struct client_info *info)
 {
     struct filter *filter = ctx;
     if (!filter_matches(filter, info)) return;
+    if (info->is_master) {
+        filter->kills_master = true;
+        return;
+    }
     if (filter->victim_count == filter->victim_cap) {
         filter->victim_cap = filter->victim_cap > 0 ? filter->victim_cap * 2 : 16;
         filter->victims =
@@ -262,14 +299,17 @@ void cmd_client_kill(struct call *call)
 {
     struct filter filter = { .call = call };
     if (!parse_kill(call, &filter)) return;
-    clients_each(all_clients(call), choose_victim, &filter);
+    each_connection(call, choose_victim, &filter);
+    if (filter.kills_master)
+        link_close(replication_link(replication_of(call)), "closed by CLIENT KILL");
     for (size_t i = 0; i < filter.victim_count; i++)
         clients_kill(all_clients(call), filter.victims[i], call->session);
     mem_free(filter.victims);
 
+    size_t count = filter.victim_count + filter.kills_master;
     if (call->argc > 3)
-        resp_integer(call->out, (int64_t)filter.victim_count);
-    else if (filter.victim_count > 0)
+        resp_integer(call->out, (int64_t)count);
+    else if (count > 0)
         reply_ok(call);
     else
         fail(call, ERR_NO_SUCH_CLIENT);

@@ -217,6 +217,12 @@ function showTraffic({ traffic, memory }) {
   for (const values of Object.values(lines)) values.splice(0, values.length - KEPT);
 }
 
+function showReplication({ replication: { follows, linkUp, replicas, online, lagBytes } }) {
+  const role = !follows ? "master" : linkUp ? "replica" : "replica, link down";
+  const behind = online > 0 ? `, ${bytes(lagBytes)} behind` : "";
+  show("replication", replicas > 0 ? `${role}, ${online} of ${replicas} in step${behind}` : role);
+}
+
 function showJournal({ journal }) {
   if (!journal.on) show("journal", "off");
   else if (journal.failing) show("journal", "can't be written");
@@ -276,6 +282,7 @@ function showState() {
   showExpiry(state);
   showTraffic(state);
   showJournal(state);
+  showReplication(state);
   showDehydrators(state);
   showSlow(state);
   if (state.busy) setState("busy", "A script runs long: clients are answered BUSY");

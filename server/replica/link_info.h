@@ -1,0 +1,21 @@
+/* link_info: the link to the master as CLIENT LIST shows it, like a client. Depends on replication.
+ */
+#ifndef SERVER_REPLICA_LINK_INFO_H
+#define SERVER_REPLICA_LINK_INFO_H
+
+#include <stdbool.h>
+
+#include "server/net/client.h"
+#include "server/replica/replication.h"
+
+struct link_info {
+    struct client_info info; /* points into the rest */
+    struct session session;
+    struct outbuf out;
+    char peer[300], local[128];
+};
+
+/* False: the stream of a master does not come. */
+bool link_info_read(struct link_info *it, const struct replication *replication);
+
+#endif
