@@ -1,7 +1,6 @@
 /* accepted: the options of Redis that have no effect here. redis.conf of a Redis server starts this
  * one: their values are checked as Redis does, kept, and shown by CONFIG GET, and one warning at
- * start lists those that were set. An option that would be unsafe to ignore is refused, unless its
- * value means "off". Depends on the types of conf.c. */
+ * start lists those that were set. Depends on the types of conf.c. */
 #include "conf/conf.h"
 
 #include <limits.h>
@@ -10,9 +9,6 @@
 #include <string.h>
 #include <strings.h>
 
-static const struct conf_choice endpoints[] = {
-    { "ip", 0 }, { "hostname", 1 }, { "unknown-endpoint", 2 }, { NULL, 0 }
-};
 static const struct conf_choice allowed[] = {
     { "no", 0 }, { "yes", 1 }, { "local", 2 }, { NULL, 0 }
 };
@@ -30,11 +26,6 @@ static const struct conf_choice sanitizers[] = {
 };
 
 /* ---- values that may be ignored ---- */
-
-static const char *check_cluster(const char *value)
-{
-    return strcasecmp(value, "no") == 0 ? NULL : "cluster mode is not supported. Remove the option";
-}
 
 static const char *check_oom_values(const char *value)
 {
@@ -75,8 +66,6 @@ static void tidy_hz(char *value)
 #define ALIAS(other)        .alias_of = (other)
 #define ACCEPTED                                                                                   \
     .use = CONF_ACCEPTED, .section = "accepted", .help = "Option of Redis; has no effect here."
-#define REFUSED                                                                                    \
-    .use = CONF_REFUSED, .section = "refused", .help = "Option of Redis; refused unless it is off."
 
 /* Name, type, default and whether CONFIG SET may change it are those of Redis 7.0. */
 static const struct conf_option accepted[] = {
@@ -192,16 +181,11 @@ static const struct conf_option accepted[] = {
     { .name = "repl-diskless-sync", YES_NO, .preset = "yes", LIVE, ACCEPTED },
     { .name = "rdb-del-sync-files", YES_NO, .preset = "no", LIVE, ACCEPTED },
     { .name = "bind-source-addr", TEXT, .preset = "", LIVE, ACCEPTED, .many = true },
-    /* Cluster: there is none. */
-    { .name = "cluster-enabled", YES_NO, .preset = "no", FIXED, REFUSED, .check = check_cluster },
+    /* Cluster: there is one node. */
     { .name = "cluster-allow-pubsubshard-when-down", YES_NO, .preset = "yes", LIVE, ACCEPTED },
     { .name = "cluster-allow-reads-when-down", YES_NO, .preset = "no", LIVE, ACCEPTED },
     { .name = "cluster-allow-replica-migration", YES_NO, .preset = "yes", LIVE, ACCEPTED },
     { .name = "cluster-announce-bus-port", INT, WITHIN(0, 65535), .preset = "0", LIVE, ACCEPTED },
-    { .name = "cluster-announce-hostname", TEXT, .preset = "", LIVE, ACCEPTED },
-    { .name = "cluster-announce-ip", TEXT, .preset = "", LIVE, ACCEPTED },
-    { .name = "cluster-announce-port", INT, WITHIN(0, 65535), .preset = "0", LIVE, ACCEPTED },
-    { .name = "cluster-announce-tls-port", INT, WITHIN(0, 65535), .preset = "0", LIVE, ACCEPTED },
     { .name = "cluster-config-file", TEXT, .preset = "nodes.conf", FIXED, ACCEPTED },
     { .name = "cluster-link-sendbuf-limit",
       MEMORY,
@@ -217,11 +201,6 @@ static const struct conf_option accepted[] = {
       LIVE,
       ACCEPTED },
     { .name = "cluster-port", INT, WITHIN(0, 65535), .preset = "0", FIXED, ACCEPTED },
-    { .name = "cluster-preferred-endpoint-type",
-      CHOICE(endpoints),
-      .preset = "ip",
-      LIVE,
-      ACCEPTED },
     { .name = "cluster-replica-no-failover", YES_NO, .preset = "no", LIVE, ACCEPTED },
     { .name = "cluster-replica-validity-factor",
       INT,

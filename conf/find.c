@@ -9,8 +9,9 @@
 
 #include "conf/words.h"
 
-static const struct conf_table *const tables[] = { &conf_network, &conf_working, &conf_data,
-                                                   &conf_replication, &conf_accepted };
+static const struct conf_table *const tables[] = {
+    &conf_network, &conf_working, &conf_data, &conf_replication, &conf_cluster, &conf_accepted
+};
 
 enum { TABLES = sizeof(tables) / sizeof(tables[0]) };
 

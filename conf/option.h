@@ -28,7 +28,6 @@ struct conf_choice {
 enum conf_use {
     CONF_WORKS,
     CONF_ACCEPTED, /* it has no effect here; CONFIG shows and changes its value */
-    CONF_REFUSED,  /* ignoring it would be unsafe: `check` allows only the value that means "off" */
 };
 
 struct conf_option {
@@ -67,7 +66,7 @@ struct conf_table {
     size_t count;
 };
 extern const struct conf_table conf_network, conf_working, conf_data, conf_replication,
-    conf_accepted;
+    conf_cluster, conf_accepted;
 
 /* For `tidy`: one space between words, none around them. */
 void conf_tidy_spaces(char *value);

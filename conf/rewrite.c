@@ -147,7 +147,6 @@ void conf_write_example(FILE *to)
     }
     conf_drop(&defaults);
     write_others(to, CONF_ACCEPTED, "options of Redis that are accepted and have no effect");
-    write_others(to, CONF_REFUSED, "options of Redis that are refused unless they are off");
 }
 
 /* ---- CONFIG REWRITE ---- */

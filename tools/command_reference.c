@@ -84,9 +84,9 @@ static const struct page {
     { "scripting.md", "Scripts and functions", "scripting", NULL, NULL },
     { "connection.md", "Connections", "connection", NULL, NULL },
     { "cluster.md", "Cluster", "cluster", NULL,
-      "There is no cluster. These commands fail as on a Redis whose cluster support is off, so "
-      "that "
-      "clients and tools notice." },
+      "For clients that want a cluster: see [clients of a cluster](../cluster.md). Without "
+      "`cluster-enabled emulated` these commands fail as on a Redis whose cluster support is "
+      "off." },
     { "server.md", "Server", "server", NULL, NULL },
 };
 

@@ -52,6 +52,12 @@ static void make_contexts(struct admin *admin, const struct admin_parts *parts)
                                              .run_id = parts->run_id };
     admin->pubsub =
         (struct pubsub_context){ .pubsub = parts->pubsub, .hooks = parts->dispatch->hooks };
+    admin->cluster = (struct cluster_context){ .conf = parts->conf,
+                                               .clients = parts->clients,
+                                               .dispatch = parts->dispatch,
+                                               .replication = parts->replication,
+                                               .queries = parts->queries,
+                                               .node_id = parts->run_id };
     admin->debug = (struct debug_context){ .conf = parts->conf,
                                            .clock = parts->clock,
                                            .clients = parts->clients,
@@ -79,7 +85,7 @@ void admin_add_all(struct admin *admin, const struct admin_parts *parts)
     commands_add(commands, &config_commands, &admin->config);
     commands_add(commands, &server_commands, &admin->server);
     commands_add(commands, &info_commands, &admin->server);
-    commands_add(commands, &cluster_commands, NULL);
+    commands_add(commands, &cluster_commands, &admin->cluster);
     commands_add(commands, &persistence_commands, parts->dispatch->persist);
     commands_add(commands, &debug_commands, &admin->debug);
     commands_add(commands, &command_commands, commands);

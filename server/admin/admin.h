@@ -114,7 +114,15 @@ struct server_context {
 extern const struct command_group server_commands;
 extern const struct command_group info_commands;
 
-/* CLUSTER READONLY READWRITE ASKING: there is no cluster; no context. */
+/* CLUSTER READONLY READWRITE ASKING. */
+struct cluster_context {
+    const struct conf *conf;
+    struct clients *clients;
+    const struct dispatch *dispatch;
+    const struct replication *replication; /* NULL: none */
+    struct long_queries *queries;          /* NULL: keys are counted at once */
+    const char *node_id;
+};
 extern const struct command_group cluster_commands;
 
 /* SAVE BGSAVE BGREWRITEAOF LASTSAVE; context: struct persist, or NULL if there is none. */
@@ -182,6 +190,7 @@ struct admin_parts {
 struct admin {
     struct connection_context connection;
     struct pubsub_context pubsub;
+    struct cluster_context cluster;
     struct acl_admin_context acl;
     struct config_context config;
     struct server_context server;

@@ -1,63 +1,285 @@
-/* cluster: CLUSTER, READONLY, READWRITE and ASKING: the error of a Redis whose cluster support is
- * off, so that clients and tools that ask notice that there is no cluster. */
+/* cluster: CLUSTER, READONLY, READWRITE and ASKING. With `cluster-enabled emulated` this server is
+ * the one node of a cluster, so that clients of Redis Cluster work; else they get the error of a
+ * Redis whose cluster support is off. */
 #include "server/admin/admin.h"
+#include "server/admin/cluster_keys.h"
+#include "server/admin/cluster_nodes.h"
+#include "server/call/args.h"
 #include "server/call/error.h"
+#include "server/call/reply_text.h"
 
-static void cmd_disabled(struct call *call)
+static bool is_off(struct call *call)
 {
+    const struct cluster_context *context = call->context;
+    if (context->conf->cluster != CONF_CLUSTER_NO) return false;
     fail(call, ERR_NO_CLUSTER);
+    return true;
 }
 
-/* Every call that has the right number of arguments fails. */
-#define ONLY_ERRORS                                                                                \
-    .run = cmd_disabled, .replies = (const char *const[]){ NULL },                                 \
-    .errors = ERRORS(ERR_NO_CLUSTER), .group = "cluster", .complexity = "O(1)",                    \
-    .summary = "Fails: there is no cluster."
+/* Everything that would change the cluster. */
+static void cmd_fixed(struct call *call)
+{
+    if (!is_off(call)) fail(call, ERR_CLUSTER_EMULATED);
+}
+
+/* READONLY, READWRITE, ASKING: they change nothing where one node has all slots. */
+static void cmd_nothing(struct call *call)
+{
+    if (!is_off(call)) reply_ok(call);
+}
+
+#define WHEN_ON(name, reply)                                                                       \
+    static void name(struct call *call)                                                            \
+    {                                                                                              \
+        if (!is_off(call)) reply(call);                                                            \
+    }
+
+WHEN_ON(cmd_slots, cluster_reply_slots)
+WHEN_ON(cmd_shards, cluster_reply_shards)
+WHEN_ON(cmd_nodes, cluster_reply_nodes)
+WHEN_ON(cmd_info, cluster_reply_info)
+WHEN_ON(cmd_keyslot, cluster_reply_keyslot)
+WHEN_ON(cmd_count, cluster_reply_count)
+WHEN_ON(cmd_keys, cluster_reply_keys)
+
+static void cmd_myid(struct call *call)
+{
+    const struct cluster_context *context = call->context;
+    if (!is_off(call)) resp_bulk_text(call->out, context->node_id);
+}
+
+static void cmd_links(struct call *call)
+{
+    if (!is_off(call)) resp_array(call->out, 0);
+}
+
+static bool names_node(struct call *call)
+{
+    const struct cluster_context *context = call->context;
+    if (is_off(call)) return false;
+    if (bytes_equal(call->argv[2], bytes_of(context->node_id, strlen(context->node_id))))
+        return true;
+    failf(call, ERR_CLUSTER_NODE, arg_width(call, 2), call->argv[2].data);
+    return false;
+}
+
+static void cmd_replicas(struct call *call)
+{
+    if (names_node(call)) resp_array(call->out, 0);
+}
+
+static void cmd_failures(struct call *call)
+{
+    if (names_node(call)) resp_integer(call->out, 0);
+}
+
+static void cmd_help(struct call *call)
+{
+    static const char *const lines[] = {
+        "CLUSTER <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+        "COUNTKEYSINSLOT <slot>",
+        "    Returns the number of keys in a slot, after a look at all keys.",
+        "GETKEYSINSLOT <slot> <count>",
+        "    Returns at most so many keys of a slot, after a look at the keys.",
+        "INFO",
+        "    Returns the state of the cluster of one node.",
+        "KEYSLOT <key>",
+        "    Returns the slot of a key.",
+        "LINKS, REPLICAS <node-id>, COUNT-FAILURE-REPORTS <node-id>",
+        "    Return nothing: there is one node.",
+        "MYID",
+        "    Returns the ID of the node.",
+        "NODES, SHARDS, SLOTS",
+        "    Describe the node, which owns all slots.",
+        "Other subcommands of Redis fail: the cluster can't be changed.",
+    };
+    if (!is_off(call)) reply_help(call, lines, sizeof(lines) / sizeof(lines[0]));
+}
 
 enum { CHANGES = ADMIN | STALE | NO_ASYNC_LOADING, SHOWS = ADMIN | STALE };
 
 static const char UNSTEADY[] = "nondeterministic_output";
 
-#define ROW(word, args, how, text, version)                                                        \
+#define FIXED_ROW(word, args, how, text, version, tip)                                             \
     {                                                                                              \
-        .name = (word), .arity = (args), .flags = (how), .syntax = (text), .since = (version),     \
-        ONLY_ERRORS                                                                                \
-    }
-#define ROW_UNSTEADY(word, args, how, text, version)                                               \
-    {                                                                                              \
-        .name = (word), .arity = (args), .flags = (how), .syntax = (text), .since = (version),     \
-        .tips = UNSTEADY, ONLY_ERRORS                                                              \
+        .name = (word), .run = cmd_fixed, .arity = (args), .flags = (how), .syntax = (text),       \
+        .since = (version), .tips = (tip), .replies = (const char *const[]){ NULL },               \
+        .errors = ERRORS(ERR_NO_CLUSTER, ERR_CLUSTER_EMULATED), .group = "cluster",                \
+        .complexity = "O(1)", .summary = "Fails: the cluster can't be changed."                    \
     }
 
 static const struct command subcommands[] = {
-    ROW("ADDSLOTS", -3, CHANGES, "slot [slot ...]", "3.0.0"),
-    ROW("ADDSLOTSRANGE", -4, CHANGES, "start-slot end-slot [start-slot end-slot ...]", "7.0.0"),
-    ROW_UNSTEADY("BUMPEPOCH", 2, CHANGES, "", "3.0.0"),
-    ROW_UNSTEADY("COUNT-FAILURE-REPORTS", 3, SHOWS, "node-id", "3.0.0"),
-    ROW("COUNTKEYSINSLOT", 3, STALE, "slot", "3.0.0"),
-    ROW("DELSLOTS", -3, CHANGES, "slot [slot ...]", "3.0.0"),
-    ROW("DELSLOTSRANGE", -4, CHANGES, "start-slot end-slot [start-slot end-slot ...]", "7.0.0"),
-    ROW("FAILOVER", -2, CHANGES, "[FORCE | TAKEOVER]", "3.0.0"),
-    ROW("FLUSHSLOTS", 2, CHANGES, "", "3.0.0"),
-    ROW("FORGET", 3, CHANGES, "node-id", "3.0.0"),
-    ROW_UNSTEADY("GETKEYSINSLOT", 4, STALE, "slot count", "3.0.0"),
-    ROW("HELP", 2, LOADING | STALE, "", "5.0.0"),
-    ROW_UNSTEADY("INFO", 2, STALE, "", "3.0.0"),
-    ROW("KEYSLOT", 3, STALE, "key", "3.0.0"),
-    ROW_UNSTEADY("LINKS", 2, STALE, "", "7.0.0"),
-    ROW("MEET", -4, CHANGES, "ip port [cluster-bus-port]", "3.0.0"),
-    ROW("MYID", 2, STALE, "", "3.0.0"),
-    ROW_UNSTEADY("NODES", 2, STALE, "", "3.0.0"),
-    ROW_UNSTEADY("REPLICAS", 3, SHOWS, "node-id", "5.0.0"),
-    ROW("REPLICATE", 3, CHANGES, "node-id", "3.0.0"),
-    ROW("RESET", -2, SHOWS | NOSCRIPT, "[HARD | SOFT]", "3.0.0"),
-    ROW("SAVECONFIG", 2, CHANGES, "", "3.0.0"),
-    ROW("SET-CONFIG-EPOCH", 3, CHANGES, "config-epoch", "3.0.0"),
-    ROW("SETSLOT", -4, CHANGES,
-        "slot <STABLE | IMPORTING node-id | MIGRATING node-id | NODE node-id>", "3.0.0"),
-    ROW_UNSTEADY("SHARDS", 2, STALE, "", "7.0.0"),
-    ROW_UNSTEADY("SLAVES", 3, SHOWS, "node-id", "3.0.0"),
-    ROW_UNSTEADY("SLOTS", 2, STALE, "", "3.0.0"),
+    FIXED_ROW("ADDSLOTS", -3, CHANGES, "slot [slot ...]", "3.0.0", NULL),
+    FIXED_ROW("ADDSLOTSRANGE", -4, CHANGES, "start-slot end-slot [start-slot end-slot ...]",
+              "7.0.0", NULL),
+    FIXED_ROW("BUMPEPOCH", 2, CHANGES, "", "3.0.0", UNSTEADY),
+    { .name = "COUNT-FAILURE-REPORTS",
+      .run = cmd_failures,
+      .arity = 3,
+      .flags = SHOWS,
+      .tips = UNSTEADY,
+      .group = "cluster",
+      .since = "3.0.0",
+      .replies = REPLIES("integer: 0"),
+      .errors = ERRORS(ERR_NO_CLUSTER, ERR_CLUSTER_NODE),
+      .complexity = "O(1)",
+      .syntax = "node-id",
+      .summary = "Returns the number of failure reports about the node." },
+    { .name = "COUNTKEYSINSLOT",
+      .run = cmd_count,
+      .arity = 3,
+      .flags = STALE,
+      .group = "cluster",
+      .since = "3.0.0",
+      .replies = REPLIES("integer: the number of keys in the slot"),
+      .errors = ERRORS(ERR_NO_CLUSTER, ERR_NOT_INTEGER, ERR_SLOT),
+      .complexity = "O(N), N keys of the database; while it runs, others are served",
+      .syntax = "slot",
+      .summary = "Counts the keys of a slot." },
+    FIXED_ROW("DELSLOTS", -3, CHANGES, "slot [slot ...]", "3.0.0", NULL),
+    FIXED_ROW("DELSLOTSRANGE", -4, CHANGES, "start-slot end-slot [start-slot end-slot ...]",
+              "7.0.0", NULL),
+    FIXED_ROW("FAILOVER", -2, CHANGES, "[FORCE | TAKEOVER]", "3.0.0", NULL),
+    FIXED_ROW("FLUSHSLOTS", 2, CHANGES, "", "3.0.0", NULL),
+    FIXED_ROW("FORGET", 3, CHANGES, "node-id", "3.0.0", NULL),
+    { .name = "GETKEYSINSLOT",
+      .run = cmd_keys,
+      .arity = 4,
+      .flags = STALE,
+      .tips = UNSTEADY,
+      .group = "cluster",
+      .since = "3.0.0",
+      .replies = REPLIES("[bulk ...]: keys"),
+      .errors = ERRORS(ERR_NO_CLUSTER, ERR_NOT_INTEGER, ERR_SLOT_OR_COUNT),
+      .complexity = "O(N), N keys of the database; while it runs, others are served",
+      .syntax = "slot count",
+      .summary = "Returns keys of a slot." },
+    { .name = "HELP",
+      .run = cmd_help,
+      .arity = 2,
+      .flags = LOADING | STALE,
+      .group = "cluster",
+      .since = "5.0.0",
+      .replies = REPLIES("[simple ...]: lines of text"),
+      .errors = ERRORS(ERR_NO_CLUSTER),
+      .complexity = "O(1)",
+      .syntax = "",
+      .summary = "Lists the subcommands of CLUSTER." },
+    { .name = "INFO",
+      .run = cmd_info,
+      .arity = 2,
+      .flags = STALE,
+      .tips = UNSTEADY,
+      .group = "cluster",
+      .since = "3.0.0",
+      .replies = REPLIES("verbatim: lines of field:value"),
+      .errors = ERRORS(ERR_NO_CLUSTER),
+      .complexity = "O(1)",
+      .syntax = "",
+      .summary = "Returns the state of the cluster." },
+    { .name = "KEYSLOT",
+      .run = cmd_keyslot,
+      .arity = 3,
+      .flags = STALE,
+      .group = "cluster",
+      .since = "3.0.0",
+      .replies = REPLIES("integer: the slot"),
+      .errors = ERRORS(ERR_NO_CLUSTER),
+      .complexity = "O(N), N bytes of the key",
+      .syntax = "key",
+      .summary = "Returns the slot of a key." },
+    { .name = "LINKS",
+      .run = cmd_links,
+      .arity = 2,
+      .flags = STALE,
+      .tips = UNSTEADY,
+      .group = "cluster",
+      .since = "7.0.0",
+      .replies = REPLIES("[]: there is one node"),
+      .errors = ERRORS(ERR_NO_CLUSTER),
+      .complexity = "O(1)",
+      .syntax = "",
+      .summary = "Returns the links to other nodes." },
+    FIXED_ROW("MEET", -4, CHANGES, "ip port [cluster-bus-port]", "3.0.0", NULL),
+    { .name = "MYID",
+      .run = cmd_myid,
+      .arity = 2,
+      .flags = STALE,
+      .group = "cluster",
+      .since = "3.0.0",
+      .replies = REPLIES("bulk: the ID, another one after each start"),
+      .errors = ERRORS(ERR_NO_CLUSTER),
+      .complexity = "O(1)",
+      .syntax = "",
+      .summary = "Returns the ID of the node." },
+    { .name = "NODES",
+      .run = cmd_nodes,
+      .arity = 2,
+      .flags = STALE,
+      .tips = UNSTEADY,
+      .group = "cluster",
+      .since = "3.0.0",
+      .replies = REPLIES("verbatim: the line of the node"),
+      .errors = ERRORS(ERR_NO_CLUSTER),
+      .complexity = "O(1)",
+      .syntax = "",
+      .summary = "Describes the nodes." },
+    { .name = "REPLICAS",
+      .run = cmd_replicas,
+      .arity = 3,
+      .flags = SHOWS,
+      .tips = UNSTEADY,
+      .group = "cluster",
+      .since = "5.0.0",
+      .replies = REPLIES("[]: the node has none"),
+      .errors = ERRORS(ERR_NO_CLUSTER, ERR_CLUSTER_NODE),
+      .complexity = "O(1)",
+      .syntax = "node-id",
+      .summary = "Returns the replicas of a node." },
+    FIXED_ROW("REPLICATE", 3, CHANGES, "node-id", "3.0.0", NULL),
+    FIXED_ROW("RESET", -2, SHOWS | NOSCRIPT, "[HARD | SOFT]", "3.0.0", NULL),
+    FIXED_ROW("SAVECONFIG", 2, CHANGES, "", "3.0.0", NULL),
+    FIXED_ROW("SET-CONFIG-EPOCH", 3, CHANGES, "config-epoch", "3.0.0", NULL),
+    FIXED_ROW("SETSLOT", -4, CHANGES,
+              "slot <STABLE | IMPORTING node-id | MIGRATING node-id | NODE node-id>", "3.0.0",
+              NULL),
+    { .name = "SHARDS",
+      .run = cmd_shards,
+      .arity = 2,
+      .flags = STALE,
+      .tips = UNSTEADY,
+      .group = "cluster",
+      .since = "7.0.0",
+      .replies = REPLIES("[map[bulk any ...]]: the slots, and the nodes, each a map"),
+      .errors = ERRORS(ERR_NO_CLUSTER),
+      .complexity = "O(1)",
+      .syntax = "",
+      .summary = "Describes the slots and the node that owns them." },
+    { .name = "SLAVES",
+      .run = cmd_replicas,
+      .arity = 3,
+      .flags = SHOWS,
+      .tips = UNSTEADY,
+      .group = "cluster",
+      .since = "3.0.0",
+      .replies = REPLIES("[]: the node has none"),
+      .errors = ERRORS(ERR_NO_CLUSTER, ERR_CLUSTER_NODE),
+      .complexity = "O(1)",
+      .syntax = "node-id",
+      .summary = "Another name of REPLICAS." },
+    { .name = "SLOTS",
+      .run = cmd_slots,
+      .arity = 2,
+      .flags = STALE,
+      .tips = UNSTEADY,
+      .group = "cluster",
+      .since = "3.0.0",
+      .replies = REPLIES("[[integer integer [any ...]]]: first slot, last slot, and the node: "
+                         "address, port, ID, other addresses"),
+      .errors = ERRORS(ERR_NO_CLUSTER),
+      .complexity = "O(1)",
+      .syntax = "",
+      .summary = "Returns which node owns which slots." },
     { .name = NULL },
 };
 
@@ -66,31 +288,46 @@ static const struct command rows[] = {
       .arity = -2,
       .group = "cluster",
       .since = "3.0.0",
-      .complexity = "O(1)",
+      .complexity = "depends on the subcommand",
       .syntax = "",
-      .summary = "Fails: there is no cluster.",
+      .summary = "Describes the cluster, if one is emulated.",
       .subcommands = subcommands },
     { .name = "READONLY",
+      .run = cmd_nothing,
       .arity = 1,
       .flags = LOADING | STALE | FAST,
       .acl = ACL_CONNECTION,
+      .group = "cluster",
       .since = "3.0.0",
+      .replies = REPLIES("OK"),
+      .errors = ERRORS(ERR_NO_CLUSTER),
+      .complexity = "O(1)",
       .syntax = "",
-      ONLY_ERRORS },
+      .summary = "Accepted for clients of clusters." },
     { .name = "READWRITE",
+      .run = cmd_nothing,
       .arity = 1,
       .flags = LOADING | STALE | FAST,
       .acl = ACL_CONNECTION,
+      .group = "cluster",
       .since = "3.0.0",
+      .replies = REPLIES("OK"),
+      .errors = ERRORS(ERR_NO_CLUSTER),
+      .complexity = "O(1)",
       .syntax = "",
-      ONLY_ERRORS },
+      .summary = "Accepted for clients of clusters." },
     { .name = "ASKING",
+      .run = cmd_nothing,
       .arity = 1,
       .flags = FAST,
       .acl = ACL_CONNECTION,
+      .group = "cluster",
       .since = "3.0.0",
+      .replies = REPLIES("OK"),
+      .errors = ERRORS(ERR_NO_CLUSTER),
+      .complexity = "O(1)",
       .syntax = "",
-      ONLY_ERRORS },
+      .summary = "Accepted for clients of clusters." },
 };
 
 const struct command_group cluster_commands = COMMAND_GROUP(rows);

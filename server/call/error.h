@@ -264,6 +264,12 @@
     E(ERR_CACHING_MODE,                                                                            \
       "ERR CLIENT CACHING %s is only valid when tracking is enabled in %s mode.")                  \
     E(ERR_NO_CLUSTER, "ERR This instance has cluster support disabled")                            \
+    E(ERR_CLUSTER_EMULATED, "ERR The cluster is emulated by one node, which owns all slots: it "   \
+                            "can't be changed")                                                    \
+    E(ERR_CLUSTER_NODE, "ERR Unknown node %.*s")                                                   \
+    E(ERR_SLOT, "ERR Invalid slot")                                                                \
+    E(ERR_SLOT_OR_COUNT, "ERR Invalid slot or number of keys")                                     \
+    E(ERR_CROSSSLOT, "CROSSSLOT Keys in request don't hash to the same slot")                      \
     E(ERR_NO_SUCH_CLIENT, "ERR No such client")                                                    \
     E(ERR_MISCONF, "MISCONF %s")                                                                   \
     E(ERR_NO_MASTER_LINK, "NOMASTERLINK Can't SYNC while not connected with my master")            \

@@ -12,6 +12,7 @@
 #include "server/run/rights.h"
 #include "server/run/role_gate.h"
 #include "server/run/serve.h"
+#include "server/run/slot_gate.h"
 #include "store/base/ensure.h"
 #include "store/sweep/evict.h"
 #include "store/mem/mem.h"
@@ -265,6 +266,7 @@ static bool is_refused(struct dispatch *dispatch, struct call *call)
     if (call->session->multi != NULL && (row->flags & NO_MULTI))
         return refuse_call(dispatch, call, ERR_NO_MULTI);
     if (rights_are_limited(call->session) && lacks_rights(dispatch, call)) return true;
+    if (slot_gate_refuses(dispatch, call)) return true;
     if (lacks_memory(dispatch, call)) return refuse_call(dispatch, call, ERR_OOM);
     if (is_unsafe_to_write(dispatch, call)) return true;
     if (may_not_write_here(dispatch, call)) return true;

@@ -339,6 +339,30 @@ FUNCTION LIST
 FUNCTION STATS
 FUNCTION DUMP
 FUNCTION HELP
+REPLICAOF NO ONE
+SLAVEOF NO ONE
+REPLCONF listening-port 1
+WAITAOF 0 0 0
+"""
+
+# Of a daemon that emulates a cluster; NODE is the ID of the node.
+CLUSTER_CALLS = """
+READONLY
+READWRITE
+ASKING
+CLUSTER COUNT-FAILURE-REPORTS NODE
+CLUSTER COUNTKEYSINSLOT 1
+CLUSTER GETKEYSINSLOT 12539 1
+CLUSTER HELP
+CLUSTER INFO
+CLUSTER KEYSLOT k
+CLUSTER LINKS
+CLUSTER MYID
+CLUSTER NODES
+CLUSTER REPLICAS NODE
+CLUSTER SHARDS
+CLUSTER SLAVES NODE
+CLUSTER SLOTS
 """
 
 # Commands that end the server or change the connection; other tests cover them.
@@ -349,8 +373,8 @@ LEFT_OUT = {"SHUTDOWN": "ends the server", "FCALL": "needs a library",
             "FAILOVER": "needs a replica"}
 
 
-def calls():
-    for line in CALLS.strip().splitlines():
+def calls(text=CALLS):
+    for line in text.strip().splitlines():
         yield [part.split() for part in line.split(";")]
 
 
@@ -388,10 +412,24 @@ def other_commands_reply_as_declared():
 
 
 @test
+def commands_of_an_emulated_cluster_reply_as_declared():
+    reference = Reference()
+    with Daemon("--cluster-enabled", "emulated") as daemon, daemon.raw() as connection:
+        node = connection.call("CLUSTER", "MYID").split(b"\r\n")[1]
+        connection.call("SET", "k", "v")
+        for version in (2, 3):
+            connection.call("HELLO", version)
+            for steps in calls(CLUSTER_CALLS):
+                words = [node if word == "NODE" else word.encode() for word in steps[-1]]
+                check(reference, connection, words, version, may_fail=False)
+
+
+@test
 def every_command_is_called_by_a_test():
     """Calls commands that no random program calls: those without data, and blocking ones."""
     reference = Reference()
-    called = {reference.name_of([word.encode() for word in steps[-1]]) for steps in calls()}
+    called = {reference.name_of([word.encode() for word in steps[-1]]) for text in (CALLS, CLUSTER_CALLS)
+              for steps in calls(text)}
     with Daemon() as daemon, daemon.redis(decode_responses=True) as client:
         flags = {}
         for command in client.execute_command("COMMAND").values():

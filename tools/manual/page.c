@@ -164,6 +164,5 @@ void page_write_options(FILE *to, const struct page_version *version)
     }
     roff_heading(to, "OTHER OPTIONS OF REDIS");
     write_others(to, CONF_ACCEPTED, "accepted, without an effect");
-    write_others(to, CONF_REFUSED, "refused unless they are off");
     write_see_also(to);
 }

@@ -122,6 +122,7 @@ static bool take_hello_options(struct call *call)
 
 static void reply_hello(struct call *call)
 {
+    const struct connection_context *context = call->context;
     resp_map(call->out, 7);
     resp_bulk_text(call->out, "server");
     resp_bulk_text(call->out, "redis");
@@ -132,9 +133,9 @@ static void reply_hello(struct call *call)
     resp_bulk_text(call->out, "id");
     resp_integer(call->out, (int64_t)call->session->id);
     resp_bulk_text(call->out, "mode");
-    resp_bulk_text(call->out, "standalone");
+    resp_bulk_text(call->out, context->conf->cluster != CONF_CLUSTER_NO ? "cluster" : "standalone");
     resp_bulk_text(call->out, "role");
-    resp_bulk_text(call->out, "master");
+    resp_bulk_text(call->out, context->dispatch->role.replica ? "replica" : "master");
     resp_bulk_text(call->out, "modules");
     resp_array(call->out, 0);
 }

@@ -85,7 +85,8 @@ static void write_build(struct report *report)
         TEXT("redis_git_sha1", "00000000"), /* as Redis shows it for a build without git */
         TEXT("redis_git_dirty", "0"),
         TEXT("redis_build_id", id.text),
-        TEXT("redis_mode", "standalone"),
+        TEXT("redis_mode",
+             report->context->conf->cluster != CONF_CLUSTER_NO ? "cluster" : "standalone"),
         TEXT("os", os_text),
         COUNT("arch_bits", sizeof(void *) * 8),
         TEXT("monotonic_clock", "POSIX clock_gettime"),
@@ -161,7 +162,8 @@ void info_clients(struct report *report)
 
 void info_cluster(struct report *report)
 {
-    static const struct info_row rows[] = { NEVER_ANY("cluster_enabled") };
+    bool emulated = report->context->conf->cluster != CONF_CLUSTER_NO;
+    const struct info_row rows[] = { COUNT("cluster_enabled", emulated) };
     REPORT_ROWS(report, rows);
 }
 

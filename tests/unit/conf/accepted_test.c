@@ -64,24 +64,6 @@ START_TEST(accepted_options_that_were_set_are_named)
 }
 END_TEST
 
-START_TEST(refused_options_may_only_be_off)
-{
-    conf_init(&conf);
-    ck_assert_str_eq(load("replicaof no one\nslaveof \"\"\ncluster-enabled no\n"), "ok");
-    ck_assert_str_eq(get("replicaof"), "");
-    for (size_t i = 0; i < conf_option_count(); i++) {
-        const struct conf_option *option = conf_option_at(i);
-        const char *why;
-        if (option->use != CONF_REFUSED) continue;
-        const char *on = option->type == CONF_BOOL ? "yes" : option->type == CONF_INT ? "1" : "x";
-        ck_assert_msg(!conf_set(&conf, option, on, &why), "%s", option->name);
-        ck_assert_msg(strstr(why, "not supported") != NULL, "%s: %s", option->name, why);
-        ck_assert_msg(conf_set(&conf, option, option->preset, &why), "%s", option->name);
-    }
-    conf_drop(&conf);
-}
-END_TEST
-
 START_TEST(all_faults_of_a_text_are_reported)
 {
     conf_init(&conf);
@@ -212,7 +194,6 @@ Suite *test_suite(void)
         no_two_options_have_the_same_name,
         accepted_options_are_checked_kept_and_shown,
         accepted_options_that_were_set_are_named,
-        refused_options_may_only_be_off,
         all_faults_of_a_text_are_reported,
         faults_of_command_line_and_file_are_reported,
         very_many_faults_are_counted,

@@ -424,7 +424,7 @@ START_TEST(every_help_is_one_array)
     begin();
     for (unsigned i = 0; i < rows.count; i++) {
         if (strcmp(rows.refs[i].row->name, "HELP") != 0) continue;
-        /* As in a Redis without a cluster, each subcommand is an error. */
+        /* Without a cluster, each subcommand is an error. */
         if (strcmp(rows.refs[i].parent->name, "CLUSTER") == 0) continue;
         char line[LINE_SIZE];
         snprintf(line, sizeof(line), "%s HELP", rows.refs[i].parent->name);

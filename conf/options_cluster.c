@@ -1,0 +1,72 @@
+/* options_cluster: the rows of options about clients of a cluster, which reach this server as if it
+ * were one. options.c has the others. */
+#include "conf/conf.h"
+
+#include <stdint.h>
+
+#define AT(member) offsetof(struct conf, member)
+
+static const struct conf_choice modes[] = { { "no", CONF_CLUSTER_NO },
+                                            { "emulated", CONF_CLUSTER_EMULATED },
+                                            { "emulated-strict", CONF_CLUSTER_STRICT },
+                                            { NULL, 0 } };
+static const struct conf_choice endpoints[] = { { "ip", CONF_ENDPOINT_IP },
+                                                { "hostname", CONF_ENDPOINT_HOSTNAME },
+                                                { "unknown-endpoint", CONF_ENDPOINT_UNKNOWN },
+                                                { NULL, 0 } };
+
+static const struct conf_option options[] = {
+    { .name = "cluster-enabled",
+      .type = CONF_ENUM,
+      .offset = AT(cluster),
+      .choices = modes,
+      .preset = "no",
+      .section = "cluster",
+      .help = "emulated: clients for Redis Cluster work; this server is the only node and owns all "
+              "slots.\n"
+              "emulated-strict: as there, the keys of a command must be in one slot. \"yes\" of "
+              "Redis is refused." },
+    { .name = "cluster-announce-ip",
+      .type = CONF_TEXT,
+      .offset = AT(cluster_announce_ip),
+      .preset = "",
+      .live = true,
+      .section = "cluster",
+      .help =
+          "The address of the node for clients; \"\": the one that the client has connected to." },
+    { .name = "cluster-announce-hostname",
+      .type = CONF_TEXT,
+      .offset = AT(cluster_announce_hostname),
+      .preset = "",
+      .live = true,
+      .section = "cluster",
+      .help = "The name of the node for clients." },
+    { .name = "cluster-announce-port",
+      .type = CONF_INT,
+      .offset = AT(cluster_announce_port),
+      .max = 65535,
+      .preset = "0",
+      .live = true,
+      .section = "cluster",
+      .help = "The port for clients without TLS; 0: port." },
+    { .name = "cluster-announce-tls-port",
+      .type = CONF_INT,
+      .offset = AT(cluster_announce_tls_port),
+      .max = 65535,
+      .preset = "0",
+      .live = true,
+      .section = "cluster",
+      .help = "The port for clients with TLS; 0: tls-port." },
+    { .name = "cluster-preferred-endpoint-type",
+      .type = CONF_ENUM,
+      .offset = AT(cluster_endpoint),
+      .choices = endpoints,
+      .preset = "ip",
+      .live = true,
+      .section = "cluster",
+      .help = "By what CLUSTER SLOTS names the node: ip, hostname, or unknown-endpoint (null: the "
+              "one that the\n"
+              "client has connected to)." },
+};
+
+const struct conf_table conf_cluster = { options, sizeof(options) / sizeof(options[0]) };

@@ -1,0 +1,60 @@
+/* slot: see slot.h. The slot is CRC-16/XMODEM of the key, modulo the number of slots. */
+#include "server/call/slot.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "store/mem/mem.h"
+
+enum { KEYS_ON_STACK = 16 };
+
+/* The remainders of x^16 times each nibble, by the polynomial 0x1021. */
+static uint16_t crc_step(uint16_t crc, unsigned nibble)
+{
+    static const uint16_t table[16] = {
+        0x0000, 0x1021, 0x2042, 0x3063, 0x4084, 0x50a5, 0x60c6, 0x70e7,
+        0x8108, 0x9129, 0xa14a, 0xb16b, 0xc18c, 0xd1ad, 0xe1ce, 0xf1ef,
+    };
+    return (uint16_t)((crc << 4) ^ table[(crc >> 12) ^ nibble]);
+}
+
+static uint16_t crc16(struct bytes text)
+{
+    uint16_t crc = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned byte = (unsigned char)text.data[i];
+        crc = crc_step(crc, byte >> 4);
+        crc = crc_step(crc, byte & 15);
+    }
+    return crc;
+}
+
+/* The part of the key that decides. */
+static struct bytes tag_of(struct bytes key)
+{
+    const char *open = key.len > 0 ? memchr(key.data, '{', key.len) : NULL;
+    if (open == NULL) return key;
+    const char *from = open + 1;
+    const char *close = memchr(from, '}', (size_t)(key.data + key.len - from));
+    return close == NULL || close == from ? key : bytes_of(from, (size_t)(close - from));
+}
+
+int slot_of(struct bytes key)
+{
+    return crc16(tag_of(key)) % SLOTS;
+}
+
+bool slot_is_one(const struct call *call, int *slot)
+{
+    int few[KEYS_ON_STACK], *positions = few;
+    if (call->argc > KEYS_ON_STACK) positions = mem_alloc((size_t)call->argc * sizeof(*positions));
+    int count = command_keys(call->command.row, call->argc, call->argv, positions);
+    bool one = true;
+    for (int i = 0; i < count && one; i++) {
+        int found = slot_of(call->argv[positions[i]]);
+        one = *slot == SLOT_NONE || *slot == found;
+        *slot = found;
+    }
+    if (positions != few) mem_free(positions);
+    return one;
+}
