@@ -20,6 +20,8 @@ enum {
      * load will then still be below SHRINK_LOAD. */
     GROW_LOAD = 13,
     SHRINK_LOAD = 10,
+    MERGED_MAX = 64,  /* elements in a merged bucket */
+    SHRINK_WORK = 64, /* buckets and elements that one change of the dict may merge */
 };
 
 static inline struct slot slot_for(void *element, uint64_t hash)
@@ -261,12 +263,16 @@ static void split_bucket(struct dict *dict)
     bucket_clear(&old, &dict->overflow_bytes);
 }
 
-static void merge_last_bucket(struct dict *dict)
+static struct dict_bucket *partner_of_last(const struct dict *dict)
 {
     size_t last = dict->buckets - 1;
-    struct dict_bucket *high = bucket_at(dict, last);
     size_t bit = last >= round_size(dict) ? round_size(dict) : round_size(dict) / 2;
-    struct dict_bucket *low = bucket_at(dict, last - bit);
+    return bucket_at(dict, last - bit);
+}
+
+static void merge_last_bucket(struct dict *dict)
+{
+    struct dict_bucket *high = bucket_at(dict, dict->buckets - 1), *low = partner_of_last(dict);
     for (unsigned i = 0, count = bucket_count(high); i < count; i++)
         bucket_add(dict, low, bucket_get(high, i));
     bucket_clear(high, &dict->overflow_bytes); /* its line stays allocated for the next split */
@@ -274,6 +280,24 @@ static void merge_last_bucket(struct dict *dict)
     /* Prefetch the buckets of the next merge. */
     prefetch(bucket_at(dict, dict->buckets - 1));
     prefetch(bucket_at(dict, (dict->buckets - 1) & (round_size(dict) - 1)));
+}
+
+static bool is_sparse(const struct dict *dict)
+{
+    return 2 * dict->count < (dict->buckets - 1) * SHRINK_LOAD;
+}
+
+/* When elements are removed in the order of a scan, hashes of those that are left end in the same
+ * bits: few buckets hold them all. Such buckets are not merged, and the table stays larger than it
+ * needs to be until they are shorter. Then several merges follow each change. */
+static void shrink(struct dict *dict)
+{
+    for (unsigned work = 0; work < SHRINK_WORK && is_sparse(dict); work++) {
+        unsigned moved = bucket_count(bucket_at(dict, dict->buckets - 1));
+        if (moved + bucket_count(partner_of_last(dict)) > MERGED_MAX) return;
+        merge_last_bucket(dict);
+        work += moved;
+    }
 }
 
 /* --- elements --- */
@@ -337,7 +361,10 @@ void dict_add_hashed(struct dict *dict, void *element, uint64_t hash)
     if (dict->buckets == 0) table_append(dict);
     bucket_add(dict, bucket_for(dict, hash), slot_for(element, hash));
     dict->count++;
-    if (2 * dict->count > dict->buckets * GROW_LOAD) split_bucket(dict);
+    if (2 * dict->count > dict->buckets * GROW_LOAD)
+        split_bucket(dict);
+    else if (is_sparse(dict))
+        shrink(dict);
 }
 
 void *dict_remove(struct dict *dict, struct bytes key)
@@ -353,8 +380,8 @@ void *dict_remove(struct dict *dict, struct bytes key)
     if (last.element != element) bucket_put(bucket, position, last);
     if (--dict->count == 0)
         table_free(dict);
-    else if (2 * dict->count < (dict->buckets - 1) * SHRINK_LOAD)
-        merge_last_bucket(dict);
+    else if (is_sparse(dict))
+        shrink(dict);
     return element;
 }
 

@@ -2,8 +2,9 @@
  *
  * Linear hashing (Litwin 1980; Larson 1988): the table grows and shrinks by one bucket at a time,
  * in segments behind a directory. So no operation rehashes more than one bucket, and memory is
- * proportional to the count. A bucket is a cache line of eight tagged pointers (dict_bucket.h):
- * nearly all misses touch that line only, and most hits that line and the element.
+ * proportional to the count; a table whose elements are removed in the order of a scan shrinks
+ * late. A bucket is a cache line of eight tagged pointers (dict_bucket.h): nearly all misses touch
+ * that line only, and most hits that line and the element.
  *
  * dict_scan gives Redis' guarantee: an element that is present from the first call to the last is
  * visited at least once, whether the table grows or shrinks meanwhile (reverse-binary cursor, after

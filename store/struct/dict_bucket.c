@@ -4,14 +4,16 @@
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 
-enum { STEP = 16 }; /* overflow sizes are multiples of it, so that few changes reallocate */
+/* Overflow sizes are multiples of a step, so that few changes reallocate. */
+enum { STEP = 16, STEP_LONG = 1024, LONG = 1024 };
 
 _Static_assert(sizeof(struct dict_bucket) == 64, "a bucket is a cache line");
 
 static size_t overflow_size(unsigned count)
 {
     size_t size = sizeof(struct overflow) + count * sizeof(struct overflow_slot);
-    return count == 0 ? 0 : (size + STEP - 1) / STEP * STEP;
+    size_t step = size < LONG ? STEP : STEP_LONG;
+    return count == 0 ? 0 : (size + step - 1) / step * step;
 }
 
 size_t bucket_overflow_bytes(const struct dict_bucket *bucket)
@@ -68,11 +70,11 @@ static void overflow_append(struct dict_bucket *bucket, struct slot slot, size_t
 {
     struct overflow *overflow = overflow_of(bucket);
     unsigned count = overflow == NULL ? 0 : overflow->count;
-    ensure(count < UINT8_MAX, "overflow is full: %u elements", count);
+    ensure(count < UINT16_MAX, "overflow is full: %u elements", count);
     overflow = overflow_resize(overflow, count, count + 1, bytes);
     ensure(pointer48_fits(overflow), "pointer %p does not fit 48 bits", (void *)overflow);
     overflow_put(overflow, count, slot);
-    overflow->count = (uint8_t)(count + 1);
+    overflow->count = (uint16_t)(count + 1);
     uint64_t filter = bucket->more >> POINTER48_BITS << POINTER48_BITS;
     bucket->more = (uint64_t)(uintptr_t)overflow | filter | filter_bit(slot.tag);
 }

@@ -6,7 +6,11 @@
  * bits over the overflow's tags, so that few searches look there in vain.
  *
  * Positions count from 0 through the line and on through the overflow. They are filled without
- * holes; an overflow is never empty. A bucket of zero bytes is empty. */
+ * holes; an overflow is never empty. A bucket of zero bytes is empty.
+ *
+ * A bucket is long only if many hashes end in the same bits: when elements are added in the order
+ * of a scan of another dict, as by a client that moves keys, the longest one has about the square
+ * root of six times their number. So 65535 are more than memory has elements for. */
 #ifndef STORE_STRUCT_DICT_BUCKET_H
 #define STORE_STRUCT_DICT_BUCKET_H
 
@@ -34,7 +38,7 @@ struct slot {
 };
 
 struct overflow {
-    uint8_t count;
+    uint16_t count;
     struct overflow_slot {
         uint8_t tag;
         struct pointer48 element;

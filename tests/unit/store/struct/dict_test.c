@@ -507,6 +507,82 @@ START_TEST(million_elements_are_added_and_removed)
 }
 END_TEST
 
+/* Things in the order of a scan, in which the hashes of neighbours end in the same bits. */
+struct order {
+    struct thing **things;
+    size_t count;
+};
+
+static void note_thing(void *ctx, void *element)
+{
+    struct order *order = ctx;
+    order->things[order->count++] = element;
+}
+
+static struct order scan_order(const struct dict *dict)
+{
+    struct order order = { malloc(dict_count(dict) * sizeof(*order.things)), 0 };
+    uint64_t cursor = 0;
+    do
+        cursor = dict_scan(dict, cursor, note_thing, &order);
+    while (cursor != 0);
+    return order;
+}
+
+START_TEST(removals_in_the_order_of_a_scan_keep_buckets_short)
+{
+    enum { COUNT = 300000, STAY = 1000, LONG = 100 };
+    struct thing *things = things_new(COUNT);
+    struct dict dict;
+    struct rng rng;
+    begin(&rng, &dict);
+    for (size_t i = 0; i < COUNT; i++)
+        dict_add(&dict, &things[i]);
+    struct order order = scan_order(&dict);
+    for (size_t i = 0; i < COUNT - STAY; i++) {
+        dict_remove(&dict, key_of(order.things[i]));
+        if (i % 20000 == 0) dict_check(&dict);
+    }
+    dict_check(&dict);
+    ck_assert_uint_lt(dict.longest, LONG);
+    for (size_t i = COUNT - STAY; i < COUNT - 1; i++)
+        dict_remove(&dict, key_of(order.things[i]));
+    dict_check(&dict);
+    for (size_t i = 0; i < STAY; i++) { /* the table shrinks with further changes */
+        dict_add(&dict, order.things[i]);
+        dict_remove(&dict, key_of(order.things[i]));
+    }
+    ck_assert_uint_lt(dict_bytes(&dict), 1000);
+    dict_drop(&dict);
+    free(order.things);
+    free(things);
+}
+END_TEST
+
+START_TEST(elements_may_be_added_in_the_order_of_a_scan)
+{
+    enum { COUNT = 300000 };
+    struct thing *things = things_new(COUNT);
+    struct dict dict, other;
+    struct rng rng;
+    begin(&rng, &dict);
+    dict_init(&other, &thing_type);
+    for (size_t i = 0; i < COUNT; i++)
+        dict_add(&dict, &things[i]);
+    struct order order = scan_order(&dict);
+    for (size_t i = 0; i < COUNT; i++) {
+        ck_assert_ptr_eq(dict_remove(&dict, key_of(order.things[i])), order.things[i]);
+        dict_add(&other, order.things[i]);
+    }
+    dict_check(&other);
+    ck_assert_uint_eq(dict_count(&other), COUNT);
+    dict_drop(&other);
+    ck_assert_uint_eq(mem_used(), 0);
+    free(order.things);
+    free(things);
+}
+END_TEST
+
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
@@ -527,6 +603,8 @@ Suite *test_suite(void)
         random_elements_are_uniform,
         random_elements_are_uniform_after_shrinking,
         million_elements_are_added_and_removed,
+        removals_in_the_order_of_a_scan_keep_buckets_short,
+        elements_may_be_added_in_the_order_of_a_scan,
         NULL,
     };
     return suite_of("dict", tests);
