@@ -80,6 +80,7 @@ static bool choose_id(const struct call *call, const struct add *add, struct str
         *id = last;
         return stream_id_up(id);
     }
+    /* DIFFERS: Redis' error here depends on an old errno. (doc/differs.md) */
     if (add->next_seq && id->ms == last.ms) {
         id->seq = last.seq + 1;
         return id->seq != 0;
