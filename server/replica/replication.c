@@ -308,6 +308,11 @@ static void serve_meanwhile(struct replication *r, bool wait)
     r->turned_usec = clock_mono_usec();
 }
 
+static void pause_load(void *ctx)
+{
+    serve_meanwhile(ctx, false);
+}
+
 /* The bytes of the copy, as they come. */
 static ssize_t read_copy(void *ctx, void *to, size_t size)
 {
@@ -333,6 +338,8 @@ static bool load_rdb(struct replication *r, struct store *store, unsigned *db, c
     struct import *import = mem_zalloc(sizeof(*import));
     *import = (struct import){ .store = store,
                                .now = clock_now(r->w.clock),
+                               .between = pause_load,
+                               .ctx = r,
                                .skip_unsupported = r->w.conf->import_skip_unsupported };
     bool good = import_rdb(import, read_copy, r);
     for (unsigned i = 0; i < import->kind_count; i++)
@@ -348,7 +355,7 @@ static bool load_rdb(struct replication *r, struct store *store, unsigned *db, c
 
 static bool load_into(struct replication *r, struct store *store, unsigned *db, char why[WHY])
 {
-    struct copy_source source = { read_copy, r };
+    struct copy_source source = { read_copy, pause_load, r };
     char rest;
     bool good = link_copy(r->link)->is_rdb
                     ? load_rdb(r, store, db, why)

@@ -14,7 +14,7 @@
 #include "store/mem/mem.h"
 #include "store/walk_store.h"
 
-enum { DRAIN = 128 * 1024, DRAIN_CHUNKS = 64, VERSION = 1, HEADER = 20 };
+enum { DRAIN = 128 * 1024, DRAIN_CHUNKS = 64, VERSION = 1, HEADER = 20, PIECE = 8 * 1024 };
 
 #define MAGIC "EXPIRED-COPY"
 
@@ -152,6 +152,16 @@ static bool apply_text(struct reading *reading, const char *data, size_t len)
     return true;
 }
 
+static bool apply_pieces(struct reading *reading, const char *data, size_t len)
+{
+    for (size_t at = 0, part; at < len; at += part) {
+        part = len - at < PIECE ? len - at : PIECE;
+        if (!apply_text(reading, data + at, part)) return false;
+        if (reading->source->between != NULL) reading->source->between(reading->source->ctx);
+    }
+    return true;
+}
+
 /* *last: it was the last block. */
 static bool load_block(struct reading *reading, bool *last)
 {
@@ -165,7 +175,7 @@ static bool load_block(struct reading *reading, bool *last)
     if (*last) return reading->carried == 0 || fail_at(reading, "the last command is incomplete");
     const char *raw = block_unpack(reading->block, &sizes, reading->text);
     if (raw == NULL) return fail_at(reading, "block is not valid LZ4");
-    return apply_text(reading, raw, sizes.raw);
+    return apply_pieces(reading, raw, sizes.raw);
 }
 
 static bool load_header(struct reading *reading, unsigned *stream_db)

@@ -32,6 +32,7 @@ bool copy_write(const struct store *store, unsigned stream_db, const struct copy
 /* Where they come from: reads 1 to `size` bytes. 0: the end; -1: failed. */
 struct copy_source {
     ssize_t (*read)(void *ctx, void *to, size_t size);
+    void (*between)(void *ctx); /* called after each few KiB of commands; NULL: not called */
     void *ctx;
 };
 

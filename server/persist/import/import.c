@@ -14,7 +14,7 @@
 #include "server/persist/import/import_state.h"
 #include "server/persist/import/rdb_object.h"
 
-enum { PROGRESS_STEP = 1024 * 1024 };
+enum { PROGRESS_STEP = 1024 * 1024, KEYS_PER_PAUSE = 16 };
 
 #define RDB_MAGIC "REDIS"
 
@@ -176,7 +176,9 @@ static bool end_key(void *ctx)
     struct entry *entry =
         txn_key_restore(&in->txn, name, object, rdb_object_instant(in->key.expire_at));
     txn_key_accessed(&in->txn, entry, in->key.idle, in->key.freq);
-    in->import->keys++;
+    struct import *import = in->import;
+    if (++import->keys % KEYS_PER_PAUSE == 0 && import->between != NULL)
+        import->between(import->ctx);
     return true;
 }
 

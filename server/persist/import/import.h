@@ -28,6 +28,8 @@ struct import {
     msec now;
     bool skip_unsupported; /* skips such keys; else the first one ends the import */
     struct replay_progress progress;
+    void (*between)(
+        void *ctx); /* called with ctx after each few keys of an RDB; NULL: not called */
     /* Runs a command of an AOF, which may be any command. False: it failed. */
     bool (*command)(void *ctx, unsigned *db, int argc, const struct bytes *argv);
     void *ctx;
