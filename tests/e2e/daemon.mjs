@@ -26,6 +26,17 @@ const BEFORE = fs.existsSync(SETPRIV) ? [SETPRIV, '--pdeathsig', 'KILL'] : [];
 
 const running = new Set();
 
+// What the condition resolves to, once it is true, or the last of it when the time is over. For what
+// other processes do.
+export async function until(condition, seconds) {
+    const limit = Date.now() + seconds * 1000;
+    for (;;) {
+        const found = await condition().catch(() => undefined);
+        if (found || Date.now() > limit) return found;
+        await new Promise((next) => setTimeout(next, 20)); // between two looks
+    }
+}
+
 export class Daemon {
     static async start(...options) {
         const daemon = new Daemon();

@@ -7,7 +7,7 @@ import net from 'node:net';
 import path from 'node:path';
 import { Redis } from 'ioredis';
 
-import { Daemon, main, skip, test } from './daemon.mjs';
+import { Daemon, main, skip, test, until } from './daemon.mjs';
 
 const SENTINEL = process.env.SENTINEL || '/usr/bin/redis-sentinel';
 const NAME = 'shop';
@@ -20,15 +20,6 @@ function freePort() {
             probe.close(() => done(port));
         });
     });
-}
-
-async function waitFor(condition) {
-    const limit = Date.now() + SECONDS * 1000;
-    for (;;) {
-        const found = await condition().catch(() => undefined);
-        if (found || Date.now() > limit) return found;
-        await new Promise((next) => setTimeout(next, 20)); // between two looks
-    }
 }
 
 async function node(...options) {
@@ -64,7 +55,7 @@ async function goesOn() {
     const replica = await node('--replicaof', `127.0.0.1 ${master.port}`);
     const watch = await sentinel(master);
     try {
-        assert(await waitFor(() => knowsReplicas(watch.port)));
+        assert(await until(() => knowsReplicas(watch.port), SECONDS));
         const client = new Redis({ sentinels: [{ host: '127.0.0.1', port: watch.port }],
             name: NAME, maxRetriesPerRequest: null });
         client.on('error', () => {}); // while there is no master
@@ -72,7 +63,7 @@ async function goesOn() {
         assert.equal(await client.wait(1, 5000), 1);
         assert.equal((await client.role())[0], 'master');
         master.process.kill('SIGKILL');
-        assert(await waitFor(async () => (await client.role())[0] === 'master'));
+        assert(await until(async () => (await client.role())[0] === 'master', SECONDS));
         assert.equal(await client.get('k'), 'before');
         assert.equal(await client.set('k', 'after'), 'OK');
         client.disconnect();
