@@ -1,6 +1,8 @@
 #!/usr/bin/python3 -B
 """How a replica reaches its master: TLS, users, announced addresses; and what a master asks of replicas."""
-from contextlib import ExitStack
+import os
+import signal
+from contextlib import ExitStack, contextmanager
 
 from daemon import Daemon, beside_redis, equal, main, oracle, own, wait_for
 from followers import SECONDS, call, catch_up, follow, is_linked, role
@@ -36,6 +38,16 @@ def check_same(master, *replicas):
     for replica in replicas:
         catch_up(replica, master)
         equal(call(replica, "DEBUG", "DIGEST"), call(master, "DEBUG", "DIGEST"))
+
+
+@contextmanager
+def stopped(server):
+    """The process does nothing meanwhile."""
+    os.kill(server.process.pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(server.process.pid, signal.SIGCONT)
 
 
 def write(server, name):
@@ -165,6 +177,52 @@ def writes_need_enough_replicas_at_once_when_the_option_is_set():
         equal(call(master, "SET", "k", "w"), b"OK")
         replica.kill()
         assert wait_for(lambda: call(master, "SET", "k", "x") == refused, SECONDS)
+
+
+@own
+def a_lower_limit_cuts_a_replica_that_lags_already():
+    with Daemon(*QUICK, tcp=True) as master, Daemon(tcp=True) as replica:
+        follow(replica, master)
+        with stopped(replica):
+            for number in range(16):
+                write(master, f"w{number}")
+            assert "more than client-output-buffer-limit" not in master.log()
+            equal(call(master, "CONFIG", "SET", "client-output-buffer-limit", "replica 2mb 0 0"),
+                  b"OK")
+            write(master, "last")
+            says(master, "more than client-output-buffer-limit replica allows")
+        linked(replica)
+        check_same(master, replica)
+
+
+@own
+def a_shorter_repl_timeout_ends_links_that_are_silent_already():
+    with Daemon(*QUICK, tcp=True) as master, Daemon(tcp=True) as replica:
+        follow(replica, master)
+        with stopped(replica):
+            equal(call(master, "CONFIG", "SET", "repl-timeout", "1"), b"OK")
+            says(master, "closed: silent for longer than repl-timeout")
+        linked(replica)
+        equal(call(master, "CONFIG", "SET", "repl-timeout", "60"), b"OK")
+        with stopped(master):
+            equal(call(replica, "CONFIG", "SET", "repl-timeout", "1"), b"OK")
+            says(replica, f"Master 127.0.0.1:{master.port}: silent for longer than repl-timeout")
+        equal(call(replica, "CONFIG", "SET", "repl-timeout", "60"), b"OK")
+        linked(replica)
+
+
+@own
+def a_larger_backlog_lets_a_replica_go_on_after_more_has_been_written():
+    with Daemon(*QUICK, "--repl-backlog-size", "16kb", tcp=True) as master, \
+            Daemon(tcp=True) as replica:
+        follow(replica, master)
+        equal(call(master, "CONFIG", "SET", "repl-backlog-size", "32mb"), b"OK")
+        with stopped(replica):
+            equal(call(master, "CLIENT", "KILL", "TYPE", "replica"), 1)
+            write(master, "missed")
+        linked(replica)
+        check_same(master, replica)
+        assert b"sync_partial_ok:1\r\n" in call(master, "INFO", "stats")
 
 
 main()
