@@ -250,7 +250,7 @@ static void go_on(struct link *link, const char *line)
         fail_link(link, "goes on with a stream that was not asked for ('%s')", line);
         return;
     }
-    sscanf(line, "+CONTINUE %40[0-9a-fA-F]", id);
+    (void)sscanf(line, "+CONTINUE %40[0-9a-fA-F]", id);
     link->state = LINK_STREAM;
     link->down_usec = -1;
     log_line(LOG_NOTICE, "Master %s: goes on with the stream", link->name);
