@@ -80,6 +80,13 @@ def use(daemon):
     return raw, waiter, listener
 
 
+def scrape_replica():
+    """What the exporter makes of a replica, whose master need not be there."""
+    with Daemon("--replicaof", f"127.0.0.1 {free_port()}", tcp=True) as daemon:
+        with Exporter(daemon, *OPTIONS) as exporter:
+            return exporter.get("/metrics")
+
+
 def scrape(binary=None):
     """What the exporter makes of a server that is in use; it must not complain."""
     chosen = {} if binary is None else {"binary": binary}

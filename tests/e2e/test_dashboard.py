@@ -13,7 +13,7 @@ import urllib.request
 import yaml
 
 from daemon import ROOT, Daemon, Skipped, equal, free_port, main, own, wait_for
-from exporter import scrape, series
+from exporter import scrape, scrape_replica, series
 
 FOLDER = os.path.join(ROOT, "tools", "monitor")
 FROM_PROMETHEUS = {"instance", "job", "le"}  # labels that every scraped metric may have
@@ -23,7 +23,7 @@ SEVERITIES = {"critical", "warning", "info"}
 # --- where metrics come from, by the beginning of their names ------------------------------------
 
 def exported():
-    return series(scrape())
+    return series(scrape() + scrape_replica())
 
 
 def served():
