@@ -68,8 +68,10 @@ class Node(Daemon):
 
 
 class Sentinel(Server):
-    def __init__(self, master_port, quorum=2):
-        self.master_port, self.quorum, self.port = master_port, quorum, 0
+    def __init__(self, master_port, quorum=2, options=()):
+        """`options` are lines of its configuration."""
+        self.master_port, self.quorum, self.options = master_port, quorum, options
+        self.port = 0
 
     def arguments(self):
         return [sentinel_binary(), os.path.join(self.dir, "sentinel.conf"), "--unixsocket",
@@ -83,7 +85,7 @@ class Sentinel(Server):
                     f"port {self.port}", "bind 127.0.0.1", f"dir {self.dir}",
                     f"sentinel monitor {NAME} 127.0.0.1 {self.master_port} {self.quorum}",
                     f"sentinel down-after-milliseconds {NAME} {DOWN_MSEC}",
-                    f"sentinel failover-timeout {NAME} 5000"]) + "\n")
+                    f"sentinel failover-timeout {NAME} 5000", *self.options]) + "\n")
         self.launch()
         assert self.is_ready(), "the sentinel did not start:\n" + self.log()
 
@@ -101,9 +103,10 @@ class Sentinel(Server):
 class Group:
     """A master, replicas and sentinels that know of each other, from `with` to its end."""
 
-    def __init__(self, replicas=2, sentinels=3, prepare=None):
-        """`prepare` gets the nodes, the master first, before the sentinels start."""
-        self.counts, self.prepare = (replicas, sentinels), prepare
+    def __init__(self, replicas=2, sentinels=3, prepare=None, options=()):
+        """`prepare` gets the nodes, the master first, before the sentinels start; `options` are
+        lines for the sentinels."""
+        self.counts, self.prepare, self.options = (replicas, sentinels), prepare, options
         self.stack = contextlib.ExitStack()
         self.nodes, self.sentinels = [], []
 
@@ -128,7 +131,7 @@ class Group:
             self.prepare(self.nodes)
         for _ in range(sentinels):
             self.sentinels.append(stack.enter_context(
-                Sentinel(master.port, quorum=sentinels // 2 + 1)))
+                Sentinel(master.port, quorum=sentinels // 2 + 1, options=self.options)))
         assert wait_for(self.is_known, 20, 0.05), [one.master() for one in self.sentinels]
 
     def is_known(self):

@@ -7,7 +7,7 @@ import threading
 import redis
 from redis.sentinel import Sentinel as Sentinels
 
-from daemon import equal, main, own, wait_for
+from daemon import Daemon, beside_redis, equal, main, oracle, own, wait_for
 from sentinels import NAME, Group, Node, Sentinel
 
 HELLO = "__sentinel__:hello"
@@ -118,6 +118,40 @@ def a_replica_with_priority_0_is_not_promoted():
         master.kill()
         assert group.wait_for_other_master(master.port) is other
         group.wait_for_replicas(other)
+
+
+# As doc/replication.md has it.
+RIGHTS = """on >secret allchannels +multi +exec +ping +info +role +publish +subscribe +replicaof +slaveof
+    +config|rewrite +client|setname +client|kill +script|kill""".split()
+
+
+@own
+def a_sentinel_needs_few_rights():
+    def give_rights(nodes):
+        for node in nodes:
+            node.redis().execute_command("ACL", "SETUSER", "watcher", *RIGHTS)
+    login = (f"sentinel auth-user {NAME} watcher", f"sentinel auth-pass {NAME} secret")
+    with Group(replicas=1, sentinels=1, prepare=give_rights, options=login) as group:
+        master, replica = group.nodes
+        master.kill()
+        assert group.wait_for_other_master(master.port) is replica
+        assert "\nreplicaof" not in replica.config_text(), replica.config_text()
+        equal(replica.redis().acl_log(), [])
+
+
+@beside_redis
+def a_sentinel_moves_clients_from_redis():
+    """A replica of ours in a group of Redis becomes its master."""
+    with Daemon(binary=oracle(), tcp=True) as theirs, Node(replicaof=theirs.port) as ours:
+        theirs.redis().set("k", "v")
+        assert wait_for(lambda: ours.is_synced() and ours.redis().get("k") == b"v", 20)
+        with Sentinel(theirs.port, quorum=1) as sentinel:
+            assert wait_for(lambda: sentinel.master()["num-slaves"] == 1, 15)
+            assert wait_for(lambda: "slave" == sentinel.replicas()[0]["flags"], 15)
+            assert sentinel.redis().execute_command("SENTINEL", "FAILOVER", NAME)
+            assert wait_for(lambda: sentinel.master()["port"] == ours.port, 15, 0.05)
+        equal(ours.info()["role"], "master")
+        equal(ours.redis().set("k", "w"), True)
 
 
 @own
