@@ -125,7 +125,7 @@ def nothing_acknowledged_by_wait_is_lost_in_a_failover():
         assert wait_for(lambda: all(one.is_linked() for one in members[1:]), 20)
         writers = [Writer(number) for number in range(WRITERS)]
         rounds = acknowledged = 0
-        while budget.more(4):
+        while budget.more(3):
             others = [one for one in members if one is not master]
             load_and_kill(rng, master, others, writers)
             old, master = master, fail_over(others)
@@ -275,7 +275,7 @@ def random_programs_with_faults_end_with_equal_data_on_all_sides():
     rng, budget = seeded("programs"), Budget(0.7)
     with ExitStack() as stack:
         world = World(stack, rng)
-        while budget.more(5):
+        while budget.more(3):
             for _ in range(30):
                 world.write()
                 if rng.random() < 0.2:

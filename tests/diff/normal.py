@@ -177,7 +177,6 @@ NOT_SENT = [
     "SWAPDB and client-side caching",
     "FLUSHALL's null through REDIRECT",
     "PFDEBUG GETREG, TODENSE",
-    "WAIT for more than 0 replicas",
     "XAUTOCLAIM with a COUNT of billions",
     "`XTRIM`, `XADD` with `~`",  # MINID, after XDEL
     "an own push that serves another's blocked move, under BCAST NOLOOP",
