@@ -10,7 +10,8 @@ from monitor_fields import ABSENT, DATADOG, EXPORTER, OPENTELEMETRY
 OWN = set("""
     acl_access_denied_tls_cert clock dead_letter_errors expired_log_errors expired_members
     expired_version keys_with_deadlines lag_count lag_msec mem_pool_waste next_due_in_msec
-    next_due_msec overdue_keys overdue_members policies policies_pending reclaim_pending tls_port
+    next_due_msec overdue_keys overdue_members policies policies_pending
+    reclaim_pending replica_copy_cow_size tls_port
     """.split())
 LATER = set("""
     acl_access_denied_auth acl_access_denied_channel acl_access_denied_cmd acl_access_denied_key
@@ -302,7 +303,8 @@ def fields_of_its_own_follow_the_data():
         raw.call("POLICY", "SET", "p:*", "TTL", "5s")
         found = sections_of(raw)
         equal(found["Expired"], {"clock": "held", "next_due_msec": str(now + 501),
-                                 "reclaim_pending": "0"})
+                                 "reclaim_pending": "0",
+           "replica_copy_cow_size": "0"})
         expiry = found["Expiry"]
         equal((expiry["keys_with_deadlines"], expiry["next_due_in_msec"]), ("2", "501"))
         equal(expiry["policies"], "1")

@@ -7,6 +7,7 @@ import re
 
 import allocator
 import durability
+import replication
 import throughput
 
 
@@ -221,6 +222,28 @@ def streams_tables(results, names):
     return work + "\n\n" + own
 
 
+def replication_table(results, names):
+    """The price of a replica, a full copy, a failover."""
+    price, copy = results["price"], results["copy"]
+    rows = [["SET, pipeline 16, alone", *(f"{count(price[name]['alone']['ops'])}/s" for name in names)],
+            ["with a replica", *(f"{count(price[name]['followed']['ops'])}/s" for name in names)],
+            ["throughput lost", *(f"{100 * replication.lost(price[name], 'ops'):.1f}%"
+                                  for name in names)],
+            ["CPU of the master more", *(f"{100 * replication.lost(price[name], 'cpu_ns'):.1f}%"
+                                         for name in names)],
+            [f"full copy of {copy[names[0]]['keys']:,} keys",
+             *(f"{copy[name]['total_s']:.1f} s" for name in names)],
+            ["memory copied", *(f"{copy[name]['copied'] / 2**20:.1f} MiB" for name in names)],
+            ["other clients' p99.9 meanwhile", *(msec(copy[name]["p999_ms"]) for name in names)],
+            ["FAILOVER until the new master takes writes",
+             *(msec(results["handover"][name]) for name in names)]]
+    if results["sentinels"] is not None:
+        its = results["sentinels"]
+        rows.append([f"kill -9, with sentinels that wait {its['down_s']:.1f} s",
+                     f"{its['total_s']:.1f} s", *["-"] * (len(names) - 1)])
+    return table(["", *names], rows)
+
+
 # ---- durability -------------------------------------------------------------------------------
 
 def price_table(results, names):
@@ -322,6 +345,8 @@ def sections(results, names):
         found["growth"] = growth_table(results["growth"], names)
     if results.get("streams"):
         found["streams"] = streams_tables(results["streams"], names)
+    if results.get("replication"):
+        found["replication"] = replication_table(results["replication"], names)
     if results.get("durability"):
         its = results["durability"]
         found.update(price=its["price_shape"] + "\n\n" + price_table(its["price"], names),

@@ -3,7 +3,15 @@
 
 #include <inttypes.h>
 
+#include "server/replica/replication.h"
 #include "store/sweep/outlook.h"
+
+/* Memory that was copied while the last full copy for replicas was made. */
+static size_t copied_for_replicas(const struct server_context *context)
+{
+    if (context->replication == NULL) return 0;
+    return replicas_report(replication_replicas(context->replication)).copied_memory;
+}
 
 void info_expired(struct report *report)
 {
@@ -13,6 +21,7 @@ void info_expired(struct report *report)
         TEXT("clock", report->context->clock->stepped ? "held" : "real"),
         NUMBER("next_due_msec", next == NEVER ? (msec)-1 : next),
         COUNT("reclaim_pending", reclaim_pending(&store->reclaim)),
+        COUNT("replica_copy_cow_size", copied_for_replicas(report->context)),
     };
     REPORT_ROWS(report, rows);
 }
