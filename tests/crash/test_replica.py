@@ -185,8 +185,8 @@ class World:
         self.rng, self.stack, self.now = rng, stack, NOON
         journals = [("--appendonly", rng.choice(("yes", "no"))) for _ in range(3)]
         self.members = [stack.enter_context(Follower(
-            stack, f"{SEED} {number}", "--repl-backlog-size", rng.choice(("16kb", "1mb")), "--repl-timeout",
-            "5", *options)) for number, options in enumerate(journals)]
+            stack, f"{SEED} {number}", "--repl-backlog-size", rng.choice(("16kb", "1mb")),
+            "--repl-timeout", "5", *options)) for number, options in enumerate(journals)]
         self.master, self.middle, self.last = self.members
         self.middle.behind(self.master)
         self.last.behind(self.middle)
@@ -232,7 +232,7 @@ class World:
             self.master.ok(*self.rng.choice((("SWAPDB", 0, 1), ("FLUSHALL",), ("SWAPDB", 2, 3))))
 
     def fail_over(self):
-        """The replica takes over, and the master becomes its replica, with what it has or with nothing."""
+        """The replica takes over; the master becomes its replica, with what it has or with nothing."""
         self.calm(True)
         await_caught_up(self.master, self.middle)
         if self.rng.random() < 0.5:

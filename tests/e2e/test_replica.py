@@ -4,7 +4,7 @@ import random
 import sys
 
 from daemon import ORACLE, ROOT, Daemon, beside_redis, equal, main, own, wait_for
-from replicas import (Member, await_caught_up, await_linked, check_same, group, step_all)
+from replicas import (Member, await_linked, check_same, group, step_all)
 
 sys.path.insert(0, ROOT + "/tests/crash")
 # pylint: disable-next=wrong-import-position

@@ -2,10 +2,9 @@
 """Masters that lie, or are the wrong ones: an error in the log names the peer, the data that were there
 stay until a whole new copy is loaded, and the daemon goes on."""
 import random
-import time
 from contextlib import contextmanager
 
-from daemon import Raw, encode, equal, main, own, wait_for
+from daemon import encode, equal, main, own, wait_for
 from peers import ID, MARK, FakeMaster, FakeReplica
 from replicas import Member, check_same, await_linked, group
 
@@ -155,7 +154,8 @@ def broken_streams_lead_to_a_full_copy():
     with Member("--client-query-buffer-limit", "1mb") as replica:
         for stream in (b"nonsense\r\n", b"*1\r\n$999999999999\r\n", b"*-1\r\n", b"*1\r\n:5\r\n",
                        b"*99999999999\r\n", b"\r\nxxx", encode("NOSUCH", "a"),
-                       encode("SELECT", 99999) + encode("SET", "x", 1), encode("RPUSH", OLD[0], "wrong"), encode("GET", "k"),
+                       encode("SELECT", 99999) + encode("SET", "x", 1),
+                       encode("RPUSH", OLD[0], "wrong"), encode("GET", "k"),
                        encode("MULTI") + encode("SET", "x", "1") + encode("RPUSH", OLD[0], "wrong")
                        + encode("EXEC")):
             with FakeMaster() as fake:

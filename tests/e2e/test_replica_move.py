@@ -2,15 +2,14 @@
 """Moving over from Redis: the daemon follows a redis-server under load and takes over; RDBs of several
 versions; values of modules; what redis-cli fetches from the daemon."""
 import os
-import random
 import subprocess
 import threading
 
-from daemon import NOON, ORACLE, Daemon, Raw, beside_redis, die_with_parent, equal, folder, main, own, \
+from daemon import NOON, ORACLE, Daemon, beside_redis, die_with_parent, equal, folder, main, own, \
     wait_for
 from import_data import contents, fill, same
 from peers import FakeMaster
-from replicas import Member, await_linked, group
+from replicas import Member, await_linked
 
 STOCK = ("--repl-diskless-sync-delay", "0")
 MODULE_ID = b"\x81" + bytes(range(1, 9))
