@@ -241,6 +241,22 @@ def replica_that_gets_another_master_has_that_ones_data():
 
 
 @own
+def another_master_can_be_followed_while_a_copy_is_loaded():
+    for ours in (True, False):
+        whole = copy_of(*(("RPUSH", f"l{number}", *range(200)) for number in range(300)), ours=ours)
+        with replica_with_data() as replica, Member() as other, FakeMaster(ours) as fake:
+            other.ok("SET", "other", "data")
+            replica.follow(fake)
+            fake.copy(whole[:-30], tail=b"")
+            assert wait_for(lambda: "a full copy begins" in replica.log())
+            equal(replica.call("GET", OLD[0]), b"$9\r\nold value\r\n")
+            replica.follow(other)
+            await_linked(replica, seconds=5)
+            check_same(other, replica)
+            assert "can't be loaded" not in replica.log(), replica.log()
+
+
+@own
 def master_that_can_not_be_reached_is_named():
     with replica_with_data() as replica, FakeMaster() as fake:
         fake.listener.close()

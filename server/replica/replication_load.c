@@ -1,0 +1,139 @@
+/* replication_load: receives the full copy of a master into a second store, while turns of the loop
+ * serve the old data. See replication.h. Depends on both forms of copies. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "server/base/log.h"
+#include "server/persist/format/copy.h"
+#include "server/persist/import/import.h"
+#include "server/replica/replication_state.h"
+#include "store/mem/mem.h"
+
+enum {
+    LOAD_USEC = 500,    /* between two turns while a copy is being loaded */
+    RETRY_SECONDS = 10, /* after a copy that could not be loaded */
+};
+
+/* Lets the loop turn now and then, so that clients are served from the old data. */
+static void serve_meanwhile(struct replication *r, bool wait)
+{
+    int64_t now = clock_mono_usec();
+    if (!wait && now - r->turned_usec < LOAD_USEC) return;
+    (wait ? loop_wait : loop_poll)(r->w.loop);
+    r->turned_usec = clock_mono_usec();
+}
+
+static void pause_load(void *ctx)
+{
+    serve_meanwhile(ctx, false);
+}
+
+/* Turns of the loop may have begun to follow another master, whose copy comes already. */
+static bool is_over(const struct replication *r)
+{
+    return link_state(r->link) != LINK_COPY || r->link_id != r->loads_from ||
+           loop_stopped(r->w.loop);
+}
+
+/* The bytes of the copy, as they come. */
+static ssize_t read_copy(void *ctx, void *to, size_t size)
+{
+    struct replication *r = ctx;
+    for (;;) {
+        if (is_over(r)) return -1;
+        size_t got = link_copy_read(r->link, to, size);
+        serve_meanwhile(r, got == 0 && !link_copy_ended(r->link));
+        r->given += got;
+        if (got > 0) return (ssize_t)got;
+        if (link_copy_ended(r->link)) return 0;
+    }
+}
+
+static bool fail_end(char why[WHY])
+{
+    snprintf(why, WHY, "it does not end where its data end");
+    return false;
+}
+
+static bool load_rdb(struct replication *r, struct store *store, unsigned *db, char why[WHY])
+{
+    struct import *import = mem_zalloc(sizeof(*import));
+    *import = (struct import){ .store = store,
+                               .now = clock_now(r->w.clock),
+                               .between = pause_load,
+                               .ctx = r,
+                               .skip_unsupported = r->w.conf->import_skip_unsupported };
+    bool good = import_rdb(import, read_copy, r);
+    for (unsigned i = 0; i < import->kind_count; i++)
+        log_line(LOG_WARNING,
+                 "Full copy: %" PRIu64 " keys of the unsupported type %s, the first is '%s'",
+                 import->kinds[i].keys, import->kinds[i].name, import->kinds[i].first_key);
+    if (!good) snprintf(why, WHY, "%s", import->why);
+    if (good && import->end != r->given) good = fail_end(why);
+    *db = import->stream_db;
+    mem_free(import);
+    return good;
+}
+
+static bool load_into(struct replication *r, struct store *store, unsigned *db, char why[WHY])
+{
+    struct copy_source source = { read_copy, pause_load, r };
+    char rest;
+    bool good = link_copy(r->link)->is_rdb
+                    ? load_rdb(r, store, db, why)
+                    : copy_load(store, &source, clock_now(r->w.clock), db, why, WHY);
+    /* The end has to be there, too. */
+    return good && (read_copy(r, &rest, 1) == 0 || fail_end(why));
+}
+
+/* The copy is here: from now on these are the data. */
+static void take_over(struct replication *r, struct store *store, unsigned db)
+{
+    const struct link_copy copy = *link_copy(r->link);
+    struct dispatch *dispatch = r->w.dispatch;
+    store_replace(dispatch->store, store);
+    if (dispatch->persist != NULL) persist_replaced(dispatch->persist);
+    commit_hooks_replaced(dispatch->hooks);
+    replicas_close_all(r->replicas, "the data were replaced by a full copy of the master");
+    history_adopt(&r->history, copy.id);
+    backlog_restart(r->backlog, copy.offset);
+    r->active = r->has_position = true;
+    r->synced = r->marked = 0;
+    r->full_copies++;
+    follower_begin(r->follower, link_master_is_ours(r->link), db);
+    link_copy_done(r->link);
+    replication_update_role(r);
+    replication_acknowledge(r);
+    log_line(LOG_NOTICE,
+             "Full copy of the master loaded: %zu keys, %" PRIu64
+             " bytes; the stream goes on at offset %" PRIu64,
+             store_count(dispatch->store), copy.received, copy.offset);
+}
+
+/* The data that were there stay until the whole copy is loaded. */
+void replication_load(struct replication *r)
+{
+    char why[WHY] = "";
+    unsigned db = 0;
+    if (!r->follows || r->loading || !link_copy_begins(r->link)) return;
+    r->loading = true;
+    r->given = 0;
+    r->loads_from = r->link_id;
+    r->turned_usec = clock_mono_usec();
+    struct dispatch *dispatch = r->w.dispatch;
+    struct store *store = store_new(dispatch->store->database_count);
+    store->counts_access = dispatch->store->counts_access;
+    bool good = load_into(r, store, &db, why);
+    r->loading = false;
+    if (good && !is_over(r) && r->follows) {
+        take_over(r, store, db);
+        return;
+    }
+    store_free(store);
+    if (is_over(r)) return;
+    char text[WHY + 64];
+    snprintf(text, sizeof(text), "its full copy can't be loaded: %s. The data stay as they were",
+             why);
+    link_close(r->link, text);
+    r->retry_usec = clock_mono_usec() + RETRY_SECONDS * USEC;
+}

@@ -1,0 +1,43 @@
+/* replication_state: what replication.c and replication_load.c share. Not for others to include. */
+#ifndef SERVER_REPLICA_REPLICATION_STATE_H
+#define SERVER_REPLICA_REPLICATION_STATE_H
+
+#include "server/replica/follower.h"
+#include "server/replica/replication.h"
+
+enum { MASTER_HOST_MAX = 256, WHY = 320, USEC = 1000 * 1000 };
+
+struct replication {
+    struct replication_wiring w;
+    struct backlog *backlog;
+    struct feed *feed;
+    struct history history;
+    struct replicas *replicas;
+    struct link *link;
+    struct follower *follower;
+    struct waits *waits;
+    struct failover *failover;
+    bool active; /* the backlog has the stream up to now */
+    bool follows;
+    bool has_position; /* the data are those of `history` at the backlog's end */
+    bool loading, asks;
+    char host[MASTER_HOST_MAX];
+    int64_t port;
+    int64_t retry_usec; /* do not connect before */
+    uint64_t link_id;   /* of the last connection to the master */
+    int64_t link_usec;  /* when it was begun */
+    uint64_t full_copies;
+    /* What is synced: all bytes before `synced`; those before `marked` when the journal is synced
+     * up to `mark`. */
+    uint64_t synced, marked, mark;
+    int64_t turned_usec; /* of a load */
+    uint64_t given;      /* bytes of the copy that is being loaded */
+    uint64_t loads_from; /* link_id of the connection that it comes from */
+};
+
+/* Tells dispatch and the hooks what the state means for them. */
+void replication_update_role(struct replication *r);
+/* Tells the master how far its stream has been applied. */
+void replication_acknowledge(struct replication *r);
+
+#endif
