@@ -13,7 +13,7 @@
 #define MULTI      LIT("*1\r\n$5\r\nMULTI\r\n")
 #define EXEC       LIT("*1\r\n$4\r\nEXEC\r\n")
 
-enum { PIECES = 16, RUNS_MIN = 8 };
+enum { RUNS_MIN = 8, TEXT_KEPT = 32 * 1024 };
 
 /* Consecutive commands that Redis knows, or does not. */
 struct run {
@@ -24,7 +24,11 @@ struct run {
 
 struct feed {
     struct backlog *backlog;
-    struct outbuf text; /* of the unit so far */
+    /* Of the unit so far, behind units that are in the backlog: these are dropped together, because
+     * that costs less than a chunk of memory for each. */
+    struct outbuf text;
+    struct outbuf_mark copied; /* the text before it is in the backlog ... */
+    struct iovec piece;        /* ... but for this, which is the next to be copied */
     struct effect_writer writer;
     struct run *runs; /* the last one is open: its counts are taken when it ends */
     size_t count, cap;
@@ -145,29 +149,33 @@ static void append(struct feed *feed, struct bytes text)
     backlog_append(feed->backlog, text.data, text.len);
 }
 
-/* Moves the first `len` bytes of the text. */
-static void append_text(struct feed *feed, struct outbuf *text, size_t len)
+/* The next `len` bytes of the text. */
+static void append_text(struct feed *feed, size_t len)
 {
-    struct iovec pieces[PIECES];
     while (len > 0) {
-        size_t moved = 0;
-        int count = outbuf_peek(text, pieces, PIECES);
-        for (int i = 0; i < count && moved < len; i++) {
-            size_t left = len - moved;
-            size_t part = pieces[i].iov_len < left ? pieces[i].iov_len : left;
-            backlog_append(feed->backlog, pieces[i].iov_base, part);
-            moved += part;
-        }
-        outbuf_consume(text, moved);
-        len -= moved;
+        if (feed->piece.iov_len == 0 && !outbuf_next(&feed->text, &feed->copied, &feed->piece))
+            return;
+        size_t part = feed->piece.iov_len < len ? feed->piece.iov_len : len;
+        backlog_append(feed->backlog, feed->piece.iov_base, part);
+        feed->piece.iov_base = (char *)feed->piece.iov_base + part;
+        feed->piece.iov_len -= part;
+        len -= part;
     }
+}
+
+/* All of the text is in the backlog. */
+static void forget_text(struct feed *feed)
+{
+    if (feed->text.len < TEXT_KEPT) return;
+    outbuf_drop(&feed->text);
+    feed->copied = (struct outbuf_mark){ 0 };
 }
 
 static void append_run(struct feed *feed, const struct run *run)
 {
     bool multi = run->known && run->commands > 1;
     if (multi) append(feed, MULTI);
-    append_text(feed, &feed->text, run->len);
+    append_text(feed, run->len);
     if (multi) append(feed, EXEC);
 }
 
@@ -181,14 +189,19 @@ void feed_commit(struct feed *feed)
         append_run(feed, &feed->runs[i]);
     if (bracket) append(feed, EMPTY_LINE);
     feed->count = 0;
+    forget_text(feed);
 }
 
+/* Not by the feed's text, which may have a unit that a long script has begun. */
 void feed_command(struct feed *feed, const struct bytes *words, int count)
 {
     struct outbuf text;
+    struct outbuf_mark mark = { 0 };
+    struct iovec piece;
     outbuf_init(&text);
     write_words(&text, words, count);
-    append_text(feed, &text, text.len);
+    while (outbuf_next(&text, &mark, &piece))
+        backlog_append(feed->backlog, piece.iov_base, piece.iov_len);
     outbuf_drop(&text);
 }
 

@@ -1,6 +1,7 @@
 /* Tests of server/replica/stream/feed: the text of transactions in the replication stream. */
 #include "server/replica/stream/feed.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -175,6 +176,64 @@ START_TEST(a_message_keeps_its_place_in_the_unit)
 }
 END_TEST
 
+/* The next `len` bytes of the stream. */
+static char *bytes_from(uint64_t from, size_t len)
+{
+    char *bytes = mem_alloc(len), *to = bytes;
+    while (to < bytes + len) {
+        struct bytes view = backlog_view(backlog, from);
+        size_t left = len - (size_t)(to - bytes), part = view.len < left ? view.len : left;
+        ck_assert_uint_gt(part, 0);
+        memcpy(to, view.data, part);
+        to += part;
+        from += part;
+    }
+    return bytes;
+}
+
+START_TEST(units_of_any_size_arrive_whole)
+{
+    enum { MOST = 100000 };
+    static char value[MOST], expected[MOST + 64];
+    setup();
+    SET("a", "1");
+    feed_commit(feed);
+    for (size_t len = 1; len < MOST; len += 1 + len / 50) {
+        uint64_t from = backlog_end(backlog);
+        memset(value, 'a' + (int)(len % 26), len);
+        EFFECT(.kind = EFFECT_SET, .a = bytes_of(value, len), .at = NEVER);
+        feed_commit(feed);
+        int head =
+            snprintf(expected, sizeof(expected), "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$%zu\r\n", len);
+        memcpy(expected + head, value, len);
+        memcpy(expected + head + len, "\r\n", 2);
+        size_t whole = (size_t)head + len + 2;
+        ck_assert_uint_eq(backlog_end(backlog) - from, whole);
+        char *got = bytes_from(from, whole);
+        ck_assert_mem_eq(got, expected, whole);
+        mem_free(got);
+    }
+    done();
+}
+END_TEST
+
+START_TEST(a_command_passes_an_open_unit)
+{
+    static const struct bytes ping[] = { LIT("PING") };
+    setup();
+    SET("a", "1");
+    feed_commit(feed);
+    told();
+    SET("a", "2");
+    feed_command(feed, ping, 1);
+    ck_assert_str_eq(told(), "PING|");
+    SET("a", "3");
+    feed_commit(feed);
+    ck_assert_str_eq(told(), "MULTI|SET a 2|SET a 3|EXEC|");
+    done();
+}
+END_TEST
+
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
@@ -184,6 +243,8 @@ Suite *test_suite(void)
         own_commands_are_never_in_multi,
         commands_outside_of_units_and_restart,
         a_message_keeps_its_place_in_the_unit,
+        units_of_any_size_arrive_whole,
+        a_command_passes_an_open_unit,
         NULL,
     };
     return suite_of("feed", tests);
