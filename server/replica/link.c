@@ -1,5 +1,6 @@
-/* link: see link.h. The handshake is a table of steps, each a request and what its answer means. */
-#include "server/replica/link.h"
+/* link: see link.h. The socket, and the bytes that wait; link_handshake.c has what is said first.
+ */
+#include "server/replica/link_state.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -21,46 +22,8 @@
 #include "store/mem/mem.h"
 
 enum {
-    MARK = 40,
-    LINE_MAX_LEN = 1024,
     READ_MIN = 64 * 1024,
     AHEAD_MAX = 4 << 20, /* bytes that wait; more is not read from the socket */
-    NAME_MAX_LEN = 300,
-};
-
-#define OFFSET_MAX ((int64_t)1 << 62)
-
-enum step {
-    STEP_PING,
-    STEP_AUTH,
-    STEP_PORT,
-    STEP_ADDRESS,
-    STEP_ABILITIES,
-    STEP_OURS,
-    STEP_PSYNC,
-    STEP_COPY_HEAD, /* the line before a copy */
-    STEPS
-};
-
-struct link {
-    struct link_wiring w;
-    enum link_state state;
-    enum step step;
-    bool connected, asks_failover;
-    struct tls_connection *tls; /* NULL: plain */
-    bool shakes_hands;          /* of TLS */
-    bool wants_more, is_ours;
-    bool has_asked; /* to go on from a position */
-    int fd;
-    struct loop_io *io;
-    char name[NAME_MAX_LEN]; /* "host:port", for the log */
-    int64_t heard_usec, down_usec;
-    struct link_copy copy;
-    bool has_mark;
-    char mark[MARK + 1];
-    uint64_t copy_read; /* bytes given to the owner */
-    char *data;         /* data[start .. start + len): received and not taken */
-    size_t start, len, cap;
 };
 
 struct link *link_new(const struct link_wiring *wiring)
@@ -102,8 +65,7 @@ bool link_master_is_ours(const struct link *link)
     return link->is_ours;
 }
 
-__attribute__((format(printf, 2, 3))) static void fail_link(struct link *link, const char *format,
-                                                            ...)
+void link_fail(struct link *link, const char *format, ...)
 {
     char why[LINE_MAX_LEN];
     va_list values;
@@ -127,10 +89,10 @@ static void send_text(struct link *link, const char *text, size_t len)
     struct iovec chunk = { .iov_base = (char *)(uintptr_t)text, .iov_len = len };
     ssize_t sent = link->tls != NULL ? tls_write(link->tls, &chunk, 1)
                                      : send(link->fd, text, len, MSG_NOSIGNAL);
-    if (sent != (ssize_t)len) fail_link(link, "can't send: %s", fault_of(link));
+    if (sent != (ssize_t)len) link_fail(link, "can't send: %s", fault_of(link));
 }
 
-static void send_words(struct link *link, const char *const *words)
+void link_send_words(struct link *link, const char *const *words)
 {
     char text[2 * LINE_MAX_LEN];
     int count = 0;
@@ -144,172 +106,6 @@ static void send_words(struct link *link, const char *const *words)
         send_text(link, text, len);
     else
         link_close(link, "masterauth, masteruser or replica-announce-ip is too long");
-}
-
-/* ---- the handshake --------------------------------------------------------------------------- */
-
-static void ask(struct link *link);
-
-static bool step_is_needed(const struct link *link, enum step step)
-{
-    const struct conf *conf = link->w.conf;
-    if (step == STEP_AUTH) return conf->masterauth[0] != '\0';
-    if (step == STEP_ADDRESS) return conf->replica_announce_ip[0] != '\0';
-    return true;
-}
-
-static void next_step(struct link *link)
-{
-    do
-        link->step++;
-    while (!step_is_needed(link, link->step));
-    ask(link);
-}
-
-static void ask_psync(struct link *link)
-{
-    const char *id = "?";
-    char offset[24] = "-1";
-    uint64_t from;
-    link->has_asked = link->w.position(link->w.ctx, &id, &from);
-    if (link->has_asked) snprintf(offset, sizeof(offset), "%" PRIu64, from);
-    const char *words[] = { "PSYNC", id, offset, link->asks_failover ? "FAILOVER" : NULL, NULL };
-    send_words(link, words);
-}
-
-static void ask_auth(struct link *link)
-{
-    const struct conf *conf = link->w.conf;
-    const char *user = conf->masteruser[0] != '\0' ? conf->masteruser : NULL;
-    const char *words[] = { "AUTH", user != NULL ? user : conf->masterauth,
-                            user != NULL ? conf->masterauth : NULL, NULL };
-    send_words(link, words);
-}
-
-static void ask_port(struct link *link)
-{
-    const struct conf *conf = link->w.conf;
-    char port[24];
-    int64_t own = conf->tls_replication && conf->tls_port > 0 ? conf->tls_port : conf->port;
-    if (conf->replica_announce_port > 0) own = conf->replica_announce_port;
-    snprintf(port, sizeof(port), "%" PRId64, own);
-    const char *words[] = { "REPLCONF", "listening-port", port, NULL };
-    send_words(link, words);
-}
-
-static void ask(struct link *link)
-{
-    static const char *const greeting[] = { "PING", NULL };
-    static const char *const abilities[] = { "REPLCONF", "capa", "eof", "capa", "psync2", NULL };
-    static const char *const ours[] = { "REPLCONF", "capa", "expired", NULL };
-    const char *address[] = { "REPLCONF", "ip-address", link->w.conf->replica_announce_ip, NULL };
-    switch (link->step) {
-    case STEP_PING: send_words(link, greeting); break;
-    case STEP_AUTH: ask_auth(link); break;
-    case STEP_PORT: ask_port(link); break;
-    case STEP_ADDRESS: send_words(link, address); break;
-    case STEP_ABILITIES: send_words(link, abilities); break;
-    case STEP_OURS: send_words(link, ours); break;
-    case STEP_PSYNC: ask_psync(link); break;
-    default: break;
-    }
-}
-
-static bool begins_with(const char *line, const char *word)
-{
-    return strncmp(line, word, strlen(word)) == 0;
-}
-
-/* A master that asks for a password says so to PING; the password follows. */
-static void answer_ping(struct link *link, const char *line)
-{
-    if (line[0] == '+' || begins_with(line, "-NOAUTH") || begins_with(line, "-NOPERM") ||
-        begins_with(line, "-ERR operation not permitted"))
-        next_step(link);
-    else
-        fail_link(link, "answers PING with '%s'", line);
-}
-
-static void begin_copy(struct link *link, const char *line)
-{
-    int64_t offset = 0;
-    link->copy = (struct link_copy){ .length = 0 };
-    if (sscanf(line, "+FULLRESYNC %40[0-9a-fA-F] %" SCNd64, link->copy.id, &offset) != 2 ||
-        strlen(link->copy.id) != HISTORY_ID || offset < 0 || offset > OFFSET_MAX) {
-        fail_link(link, "answers PSYNC with '%s'", line);
-        return;
-    }
-    link->copy.offset = (uint64_t)offset + 1; /* it names the last byte */
-    link->step = STEP_COPY_HEAD;
-}
-
-static void go_on(struct link *link, const char *line)
-{
-    char id[HISTORY_ID + 1] = "";
-    if (!link->has_asked) {
-        fail_link(link, "goes on with a stream that was not asked for ('%s')", line);
-        return;
-    }
-    (void)sscanf(line, "+CONTINUE %40[0-9a-fA-F]", id);
-    link->state = LINK_STREAM;
-    link->down_usec = -1;
-    log_line(LOG_NOTICE, "Master %s: goes on with the stream", link->name);
-    link->w.goes_on(link->w.ctx, strlen(id) == HISTORY_ID ? id : NULL);
-}
-
-static void answer_psync(struct link *link, const char *line)
-{
-    if (line[0] == '\0') return; /* it keeps the link alive */
-    if (begins_with(line, "+FULLRESYNC"))
-        begin_copy(link, line);
-    else if (begins_with(line, "+CONTINUE"))
-        go_on(link, line);
-    else
-        fail_link(link, "answers PSYNC with '%s'. Trying again", line);
-    link->w.answered(link->w.ctx, link->state != LINK_DOWN);
-}
-
-static void answer_copy_head(struct link *link, const char *line)
-{
-    char *end;
-    if (line[0] == '\0') return;
-    link->has_mark = begins_with(line, "$EOF:");
-    if (link->has_mark && strlen(line) == strlen("$EOF:") + MARK) {
-        memcpy(link->mark, line + strlen("$EOF:"), MARK + 1);
-    } else {
-        errno = 0;
-        long long length = strtoll(line + 1, &end, 10);
-        if (line[0] != '$' || end == line + 1 || *end != '\0' || errno != 0 || link->has_mark ||
-            length <= 0) {
-            fail_link(link, "announces a copy with '%s'", line);
-            return;
-        }
-        link->copy.length = (uint64_t)length;
-    }
-    link->copy_read = 0;
-    link->copy.received = link->len;
-    link->state = LINK_COPY;
-    log_line(LOG_NOTICE, "Master %s: a full copy begins", link->name);
-}
-
-static void answer(struct link *link, const char *line)
-{
-    switch (link->step) {
-    case STEP_PING: answer_ping(link, line); break;
-    case STEP_PSYNC: answer_psync(link, line); break;
-    case STEP_COPY_HEAD: answer_copy_head(link, line); break;
-    case STEP_AUTH:
-        if (line[0] == '-')
-            fail_link(link, "refuses masterauth: %s", line + 1);
-        else
-            next_step(link);
-        break;
-    case STEP_OURS:
-        link->is_ours = strcmp(line, "+OK expired") == 0; /* Redis says OK to any word */
-        next_step(link);
-        break;
-    default: next_step(link); break; /* masters may not know what we are and can */
-    }
 }
 
 /* ---- receiving ------------------------------------------------------------------------------- */
@@ -347,7 +143,7 @@ static void read_lines(struct link *link)
 {
     char line[LINE_MAX_LEN];
     while (link->state == LINK_CONNECTING && take_line(link, line))
-        answer(link, line);
+        link_answer(link, line);
 }
 
 static void make_room(struct link *link)
@@ -386,7 +182,7 @@ static void receive(struct link *link)
         return;
     }
     if (got <= 0) {
-        fail_link(link, "connection lost: %s", got == 0 ? "closed by the master" : fault_of(link));
+        link_fail(link, "connection lost: %s", got == 0 ? "closed by the master" : fault_of(link));
         return;
     }
     link->heard_usec = clock_mono_usec();
@@ -402,7 +198,7 @@ static void greet(struct link *link)
     link->shakes_hands = false;
     loop_io_want(link->io, LOOP_READ);
     link->step = STEP_PING;
-    ask(link);
+    link_ask(link);
 }
 
 static void shake_hands(struct link *link)
@@ -413,7 +209,7 @@ static void shake_hands(struct link *link)
         loop_io_want(link->io, tls_wants_write(link->tls) ? LOOP_WRITE : LOOP_READ);
         break;
     case TLS_CLOSED: link_close(link, "TLS handshake failed: closed by the master"); break;
-    case TLS_FAILED: fail_link(link, "TLS handshake failed: %s", tls_fault(link->tls)); break;
+    case TLS_FAILED: link_fail(link, "TLS handshake failed: %s", tls_fault(link->tls)); break;
     }
 }
 
@@ -423,7 +219,7 @@ static void finish_connect(struct link *link)
     socklen_t size = sizeof(error);
     if (getsockopt(link->fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0) error = errno;
     if (error != 0) {
-        fail_link(link, "can't connect: %s", strerror(error));
+        link_fail(link, "can't connect: %s", strerror(error));
         return;
     }
     int on = 1;
@@ -616,7 +412,7 @@ void link_acknowledge(struct link *link, uint64_t applied, uint64_t synced)
     snprintf(last, sizeof(last), "%" PRIu64, applied);
     snprintf(safe, sizeof(safe), "%" PRIu64, synced);
     const char *words[] = { "REPLCONF", "ACK", last, "FACK", safe, NULL };
-    send_words(link, words);
+    link_send_words(link, words);
 }
 
 void link_keep_alive(struct link *link)

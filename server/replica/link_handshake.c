@@ -1,0 +1,175 @@
+/* link_handshake: what a replica and its master say before a copy or the stream comes: steps, each
+ * a request and what its answer means. See link.h. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/base/clock.h"
+#include "server/base/log.h"
+#include "server/replica/link_state.h"
+
+#define OFFSET_MAX ((int64_t)1 << 62)
+
+static bool step_is_needed(const struct link *link, enum link_request step)
+{
+    const struct conf *conf = link->w.conf;
+    if (step == STEP_AUTH) return conf->masterauth[0] != '\0';
+    if (step == STEP_ADDRESS) return conf->replica_announce_ip[0] != '\0';
+    return true;
+}
+
+static void next_step(struct link *link)
+{
+    do
+        link->step++;
+    while (!step_is_needed(link, link->step));
+    link_ask(link);
+}
+
+static void ask_psync(struct link *link)
+{
+    const char *id = "?";
+    char offset[24] = "-1";
+    uint64_t from;
+    link->has_asked = link->w.position(link->w.ctx, &id, &from);
+    if (link->has_asked) snprintf(offset, sizeof(offset), "%" PRIu64, from);
+    const char *words[] = { "PSYNC", id, offset, link->asks_failover ? "FAILOVER" : NULL, NULL };
+    link_send_words(link, words);
+}
+
+static void ask_auth(struct link *link)
+{
+    const struct conf *conf = link->w.conf;
+    const char *user = conf->masteruser[0] != '\0' ? conf->masteruser : NULL;
+    const char *words[] = { "AUTH", user != NULL ? user : conf->masterauth,
+                            user != NULL ? conf->masterauth : NULL, NULL };
+    link_send_words(link, words);
+}
+
+static void ask_port(struct link *link)
+{
+    const struct conf *conf = link->w.conf;
+    char port[24];
+    int64_t own = conf->tls_replication && conf->tls_port > 0 ? conf->tls_port : conf->port;
+    if (conf->replica_announce_port > 0) own = conf->replica_announce_port;
+    snprintf(port, sizeof(port), "%" PRId64, own);
+    const char *words[] = { "REPLCONF", "listening-port", port, NULL };
+    link_send_words(link, words);
+}
+
+void link_ask(struct link *link)
+{
+    static const char *const greeting[] = { "PING", NULL };
+    static const char *const abilities[] = { "REPLCONF", "capa", "eof", "capa", "psync2", NULL };
+    static const char *const ours[] = { "REPLCONF", "capa", "expired", NULL };
+    const char *address[] = { "REPLCONF", "ip-address", link->w.conf->replica_announce_ip, NULL };
+    switch (link->step) {
+    case STEP_PING: link_send_words(link, greeting); break;
+    case STEP_AUTH: ask_auth(link); break;
+    case STEP_PORT: ask_port(link); break;
+    case STEP_ADDRESS: link_send_words(link, address); break;
+    case STEP_ABILITIES: link_send_words(link, abilities); break;
+    case STEP_OURS: link_send_words(link, ours); break;
+    case STEP_PSYNC: ask_psync(link); break;
+    default: break;
+    }
+}
+
+static bool begins_with(const char *line, const char *word)
+{
+    return strncmp(line, word, strlen(word)) == 0;
+}
+
+/* A master that asks for a password says so to PING; the password follows. */
+static void answer_ping(struct link *link, const char *line)
+{
+    if (line[0] == '+' || begins_with(line, "-NOAUTH") || begins_with(line, "-NOPERM") ||
+        begins_with(line, "-ERR operation not permitted"))
+        next_step(link);
+    else
+        link_fail(link, "answers PING with '%s'", line);
+}
+
+static void begin_copy(struct link *link, const char *line)
+{
+    int64_t offset = 0;
+    link->copy = (struct link_copy){ .length = 0 };
+    if (sscanf(line, "+FULLRESYNC %40[0-9a-fA-F] %" SCNd64, link->copy.id, &offset) != 2 ||
+        strlen(link->copy.id) != HISTORY_ID || offset < 0 || offset > OFFSET_MAX) {
+        link_fail(link, "answers PSYNC with '%s'", line);
+        return;
+    }
+    link->copy.offset = (uint64_t)offset + 1; /* it names the last byte */
+    link->step = STEP_COPY_HEAD;
+}
+
+static void go_on(struct link *link, const char *line)
+{
+    char id[HISTORY_ID + 1] = "";
+    if (!link->has_asked) {
+        link_fail(link, "goes on with a stream that was not asked for ('%s')", line);
+        return;
+    }
+    (void)sscanf(line, "+CONTINUE %40[0-9a-fA-F]", id);
+    link->state = LINK_STREAM;
+    link->down_usec = -1;
+    log_line(LOG_NOTICE, "Master %s: goes on with the stream", link->name);
+    link->w.goes_on(link->w.ctx, strlen(id) == HISTORY_ID ? id : NULL);
+}
+
+static void answer_psync(struct link *link, const char *line)
+{
+    if (line[0] == '\0') return; /* it keeps the link alive */
+    if (begins_with(line, "+FULLRESYNC"))
+        begin_copy(link, line);
+    else if (begins_with(line, "+CONTINUE"))
+        go_on(link, line);
+    else
+        link_fail(link, "answers PSYNC with '%s'. Trying again", line);
+    link->w.answered(link->w.ctx, link->state != LINK_DOWN);
+}
+
+static void answer_copy_head(struct link *link, const char *line)
+{
+    char *end;
+    if (line[0] == '\0') return;
+    link->has_mark = begins_with(line, "$EOF:");
+    if (link->has_mark && strlen(line) == strlen("$EOF:") + MARK) {
+        memcpy(link->mark, line + strlen("$EOF:"), MARK + 1);
+    } else {
+        errno = 0;
+        long long length = strtoll(line + 1, &end, 10);
+        if (line[0] != '$' || end == line + 1 || *end != '\0' || errno != 0 || link->has_mark ||
+            length <= 0) {
+            link_fail(link, "announces a copy with '%s'", line);
+            return;
+        }
+        link->copy.length = (uint64_t)length;
+    }
+    link->copy_read = 0;
+    link->copy.received = link->len;
+    link->state = LINK_COPY;
+    log_line(LOG_NOTICE, "Master %s: a full copy begins", link->name);
+}
+
+void link_answer(struct link *link, const char *line)
+{
+    switch (link->step) {
+    case STEP_PING: answer_ping(link, line); break;
+    case STEP_PSYNC: answer_psync(link, line); break;
+    case STEP_COPY_HEAD: answer_copy_head(link, line); break;
+    case STEP_AUTH:
+        if (line[0] == '-')
+            link_fail(link, "refuses masterauth: %s", line + 1);
+        else
+            next_step(link);
+        break;
+    case STEP_OURS:
+        link->is_ours = strcmp(line, "+OK expired") == 0; /* Redis says OK to any word */
+        next_step(link);
+        break;
+    default: next_step(link); break; /* masters may not know what we are and can */
+    }
+}

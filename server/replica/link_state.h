@@ -1,0 +1,52 @@
+/* link_state: what link.c and link_handshake.c share. Not for others to include. */
+#ifndef SERVER_REPLICA_LINK_STATE_H
+#define SERVER_REPLICA_LINK_STATE_H
+
+#include "server/replica/link.h"
+
+enum { MARK = 40, LINE_MAX_LEN = 1024, NAME_MAX_LEN = 300 };
+
+enum link_request {
+    STEP_PING,
+    STEP_AUTH,
+    STEP_PORT,
+    STEP_ADDRESS,
+    STEP_ABILITIES,
+    STEP_OURS,
+    STEP_PSYNC,
+    STEP_COPY_HEAD, /* the line before a copy */
+    STEPS
+};
+
+struct link {
+    struct link_wiring w;
+    enum link_state state;
+    enum link_request step;
+    bool connected, asks_failover;
+    struct tls_connection *tls; /* NULL: plain */
+    bool shakes_hands;          /* of TLS */
+    bool wants_more, is_ours;
+    bool has_asked; /* to go on from a position */
+    int fd;
+    struct loop_io *io;
+    char name[NAME_MAX_LEN]; /* "host:port", for the log */
+    int64_t heard_usec, down_usec;
+    struct link_copy copy;
+    bool has_mark;
+    char mark[MARK + 1];
+    uint64_t copy_read; /* bytes given to the owner */
+    char *data;         /* data[start .. start + len): received and not taken */
+    size_t start, len, cap;
+};
+
+/* Closes the link, and logs why. */
+__attribute__((format(printf, 2, 3))) void link_fail(struct link *link, const char *format, ...);
+/* Sends a command; NULL ends the words. */
+void link_send_words(struct link *link, const char *const *words);
+
+/* Sends the request of the link's step. */
+void link_ask(struct link *link);
+/* Takes a line that the master answers to it, and goes on to the next step. */
+void link_answer(struct link *link, const char *line);
+
+#endif
