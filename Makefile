@@ -8,6 +8,7 @@
 #   make lint       all checks of the sources    make format   formats the sources
 #   make install    PREFIX, DESTDIR, SYSCONFDIR  make uninstall  removes what install has installed
 #   make deb        Debian packages (tools/install.mk)  make tools    builds build/tools/
+#   make module     builds build/expired.so, for Redis and Valkey (tools/module.mk)
 #   make clean      removes build/               make diff     N random programs against redis-server
 #   make example    writes expired.conf.example  make reference  writes doc/commands/
 #   make crash      crashes and failing disks    make service-test  the units, booted, as root
@@ -51,7 +52,8 @@ say = $(if $(V),,@$(if $(findstring s,$(firstword -$(MAKEFLAGS))),,echo "  $(1) 
 # ---- what there is ----
 
 sources = $(foreach d,$(1),$(wildcard $d/*.c $d/*/*.c $d/*/*/*.c $d/*/*/*/*.c))
-SERVER_SRC := $(call sources,server)
+MODULE_SRC := $(wildcard server/module/*.c)
+SERVER_SRC := $(filter-out $(MODULE_SRC),$(call sources,server))
 UNIT_SRC := $(filter %_test.c,$(call sources,tests/unit))
 SUPPORT_SRC := $(wildcard tests/support/*.c)
 TOOL_SRC := $(wildcard tools/*.c tools/bench/*.c)
@@ -60,7 +62,7 @@ INSTALLED_TOOLS := expired-check expired-export
 FUZZ_SRC := $(wildcard tests/fuzz/*_fuzz.c)
 LIB_SRC := $(call sources,proto conf store)
 OTHER_SRC := $(UNIT_SRC) $(wildcard tests/*/*.c tools/*/*.c)
-ALL_SRC := $(sort $(LIB_SRC) $(SERVER_SRC) $(TOOL_SRC) $(TOOL_LIB_SRC) $(OTHER_SRC))
+ALL_SRC := $(sort $(LIB_SRC) $(SERVER_SRC) $(MODULE_SRC) $(TOOL_SRC) $(TOOL_LIB_SRC) $(OTHER_SRC))
 ALL_C := $(ALL_SRC) $(filter-out build/%,$(wildcard */*.h */*/*.h */*/*/*.h */*/*/*/*.h */*/*/*/*/*.h))
 E2E := $(sort $(wildcard tests/e2e/test_* tests/crash/test_*))
 
@@ -113,6 +115,7 @@ $(PROTO) $(CONF) $(STORE) $(PERSIST) $(SUPPORT) $(TOOL_LIB):
 $(foreach l,proto conf store,$(eval $(call unit_of,$l): $(B)/lib$l.a))
 $(call unit_of,server): $(SERVER) $(PROTO) $(CONF) $(STORE)
 $(call unit_of,server): UNIT_LIBS = $(SERVER_LIBS)
+$(call unit_of,server/module): $(call obj,$(MODULE_SRC))
 $(UNIT): $(B)/%: $(B)/obj/%.o $(SUPPORT)
 	@mkdir -p $(@D)
 	$(LINK) $(SUPPORT) $(filter-out $(SUPPORT),$(filter %.a,$^)) $(MALLOC_LIBS) $(UNIT_LIBS) \
@@ -159,7 +162,7 @@ run:
 LOCKED = mkdir -p $(B) && flock $(B)/.lock
 TEST_ENV = JOBS=$(JOBS) PYTHONDONTWRITEBYTECODE=1 EXPIRED=$(abspath $(B)/expired) BUILD=$(abspath $(B))
 
-tests-built: $(B)/expired $(UNIT) $(TOOLS) $(FAULT) $(if $(filter %.mjs,$(E2E)),tests/e2e/node_modules/.made) ; @:
+tests-built: $(B)/expired $(UNIT) $(TOOLS) $(FAULT) $(if $(E2E),module-built) $(if $(filter %.mjs,$(E2E)),tests/e2e/node_modules/.made) ; @:
 tests/e2e/node_modules/.made: tests/e2e/package.json tests/e2e/package-lock.json
 	cd tests/e2e && npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
@@ -249,6 +252,7 @@ reference: $(B)/tools/command_reference
 # ---- installing ----
 
 include tools/install.mk
+include tools/module.mk
 
 clean:
 	rm -rf build expired tests/e2e/node_modules

@@ -1,0 +1,280 @@
+/* due_keys: see due_keys.h. */
+#include "server/module/due_keys.h"
+
+#include <string.h>
+
+#include "store/base/ensure.h"
+#include "store/mem/mem.h"
+
+enum { QUEUE_MIN = 64, QUEUE_KEPT = 4096 /* an empty queue with more room is freed */ };
+
+static struct bytes name_of(const void *key)
+{
+    return due_key_name(key);
+}
+
+static const struct dict_type names = { .key = name_of };
+
+static void database_init(struct due_database *database)
+{
+    *database = (struct due_database){ 0 };
+    dict_init(&database->dict, &names);
+    agenda_init(&database->agenda);
+}
+
+static struct due_database *database_at(struct due_keys *keys, unsigned db)
+{
+    if (db >= keys->count) {
+        keys->all = mem_realloc(keys->all, (db + 1) * sizeof(*keys->all));
+        while (keys->count <= db)
+            database_init(&keys->all[keys->count++]);
+    }
+    return &keys->all[db];
+}
+
+static void free_key(struct due_keys *keys, struct due_key *key)
+{
+    keys->name_bytes -= mem_size(key);
+    mem_free(key);
+}
+
+void due_keys_init(struct due_keys *keys)
+{
+    *keys = (struct due_keys){ 0 };
+}
+
+void due_keys_drop(struct due_keys *keys)
+{
+    due_keys_flush(keys, -1);
+    due_keys_reclaim(keys, SIZE_MAX);
+    mem_free(keys->all);
+    due_keys_init(keys);
+}
+
+/* ---- entries --------------------------------------------------------------------------------- */
+
+struct due_key *due_keys_find(const struct due_keys *keys, unsigned db, struct bytes name)
+{
+    return db < keys->count ? dict_find(&keys->all[db].dict, name) : NULL;
+}
+
+struct due_key *due_keys_add(struct due_keys *keys, unsigned db, struct bytes name)
+{
+    struct due_database *database = database_at(keys, db);
+    struct due_key *key = dict_find(&database->dict, name);
+    if (key != NULL) return key;
+    if (name.len > DUE_NAME_MAX) return NULL;
+    key = mem_alloc(sizeof(*key) + name.len);
+    *key = (struct due_key){ .len = (uint32_t)name.len & DUE_NAME_MAX };
+    deadline_init(&key->deadline);
+    memcpy(key->name, name.data, name.len);
+    keys->name_bytes += mem_size(key);
+    dict_add(&database->dict, key);
+    return key;
+}
+
+void due_keys_set(struct due_keys *keys, unsigned db, struct due_key *key, struct due_at due)
+{
+    agenda_move(&keys->all[db].agenda, &key->deadline, due.at);
+}
+
+void due_keys_forget(struct due_keys *keys, unsigned db, struct due_key *key)
+{
+    struct due_database *database = &keys->all[db];
+    agenda_cancel(&database->agenda, &key->deadline);
+    dict_remove(&database->dict, due_key_name(key));
+    if (key->queued)
+        key->removed = 1;
+    else
+        free_key(keys, key);
+}
+
+/* ---- the queue ------------------------------------------------------------------------------- */
+
+void due_keys_queue(struct due_keys *keys, unsigned db, struct due_key *key)
+{
+    struct due_database *database = &keys->all[db];
+    if (key->queued) return;
+    if (database->queue_end == database->queue_cap) {
+        size_t cap = database->queue_cap == 0 ? QUEUE_MIN : 2 * database->queue_cap;
+        database->queue = mem_realloc(database->queue, cap * sizeof(struct due_key *));
+        database->queue_cap = cap;
+    }
+    database->queue[database->queue_end++] = key;
+    key->queued = 1;
+    keys->queued++;
+}
+
+static void empty_queue(struct due_database *database)
+{
+    database->queue_first = database->queue_end = 0;
+    if (database->queue_cap <= QUEUE_KEPT) return;
+    mem_free(database->queue);
+    database->queue = NULL;
+    database->queue_cap = 0;
+}
+
+/* NULL: the database has none. */
+static struct due_key *dequeue_from(struct due_keys *keys, struct due_database *database)
+{
+    while (database->queue_first < database->queue_end) {
+        struct due_key *key = database->queue[database->queue_first++];
+        if (database->queue_first == database->queue_end) empty_queue(database);
+        keys->queued--;
+        key->queued = 0;
+        if (!key->removed) return key;
+        free_key(keys, key);
+    }
+    return NULL;
+}
+
+struct due_key *due_keys_dequeue(struct due_keys *keys, unsigned *db)
+{
+    if (keys->queued == 0) return NULL;
+    for (*db = 0; *db < keys->count; ++*db) {
+        struct due_key *key = dequeue_from(keys, &keys->all[*db]);
+        if (key != NULL) return key;
+    }
+    return NULL;
+}
+
+/* ---- instants -------------------------------------------------------------------------------- */
+
+struct due_at due_keys_at(const struct due_keys *keys, unsigned db, const struct due_key *key)
+{
+    if (!deadline_armed(&key->deadline)) return DUE_AT_NEVER;
+    return (struct due_at){ agenda_at(&keys->all[db].agenda, &key->deadline) };
+}
+
+/* The database with the earliest instant. */
+static unsigned earliest(const struct due_keys *keys, struct due_at *due)
+{
+    unsigned found = 0;
+    *due = DUE_AT_NEVER;
+    for (unsigned db = 0; db < keys->count; db++) {
+        struct due_at next = { agenda_next(&keys->all[db].agenda) };
+        if (!due_at_before(next, *due)) continue;
+        *due = next;
+        found = db;
+    }
+    return found;
+}
+
+struct due_at due_keys_next(const struct due_keys *keys)
+{
+    struct due_at due;
+    earliest(keys, &due);
+    return due;
+}
+
+struct due_key *due_keys_first(const struct due_keys *keys, msec now, unsigned *db)
+{
+    struct due_at due;
+    *db = earliest(keys, &due);
+    if (due_at_is_never(due) || !due_at_come(due, now)) return NULL;
+    struct deadline *first = agenda_first(&keys->all[*db].agenda);
+    return (struct due_key *)(void *)((char *)first - offsetof(struct due_key, deadline));
+}
+
+/* ---- whole databases ------------------------------------------------------------------------- */
+
+static void flush_one(struct due_keys *keys, struct due_database *database)
+{
+    if (dict_count(&database->dict) == 0 && database->queue == NULL) return;
+    struct due_database *flushed = mem_alloc(sizeof(*flushed));
+    *flushed = *database;
+    flushed->next = keys->flushed;
+    keys->flushed = flushed;
+    keys->queued -= database->queue_end - database->queue_first;
+    database_init(database);
+}
+
+void due_keys_flush(struct due_keys *keys, int db)
+{
+    for (unsigned i = 0; i < keys->count; i++)
+        if (db < 0 || i == (unsigned)db) flush_one(keys, &keys->all[i]);
+}
+
+/* Entries in the queue that were removed are in no table. */
+static bool reclaim_queue(struct due_keys *keys, struct due_database *flushed, size_t *work)
+{
+    for (; flushed->queue_first<flushed->queue_end && * work> 0; --*work) {
+        struct due_key *key = flushed->queue[flushed->queue_first++];
+        key->queued = 0;
+        if (key->removed) free_key(keys, key);
+    }
+    return flushed->queue_first == flushed->queue_end;
+}
+
+static bool reclaim_names(struct due_keys *keys, struct due_database *flushed, size_t *work)
+{
+    for (; dict_count(&flushed->dict) > 0 && *work > 0; --*work)
+        free_key(keys, dict_take(&flushed->dict));
+    return dict_count(&flushed->dict) == 0;
+}
+
+bool due_keys_reclaim(struct due_keys *keys, size_t work)
+{
+    while (keys->flushed != NULL && work > 0) {
+        struct due_database *flushed = keys->flushed;
+        if (!reclaim_queue(keys, flushed, &work) || !reclaim_names(keys, flushed, &work) ||
+            !agenda_drop_some(&flushed->agenda, &work))
+            break;
+        keys->flushed = flushed->next;
+        dict_drop(&flushed->dict);
+        mem_free(flushed->queue);
+        mem_free(flushed);
+    }
+    return keys->flushed != NULL;
+}
+
+void due_keys_swap(struct due_keys *keys, unsigned a, unsigned b)
+{
+    database_at(keys, a > b ? a : b);
+    struct due_database kept = keys->all[a];
+    keys->all[a] = keys->all[b];
+    keys->all[b] = kept;
+}
+
+/* ---- figures --------------------------------------------------------------------------------- */
+
+size_t due_keys_count(const struct due_keys *keys)
+{
+    size_t count = 0;
+    for (unsigned db = 0; db < keys->count; db++)
+        count += dict_count(&keys->all[db].dict);
+    return count;
+}
+
+static size_t database_bytes(const struct due_database *database)
+{
+    return dict_bytes(&database->dict) + agenda_bytes(&database->agenda) +
+           mem_size(database->queue);
+}
+
+size_t due_keys_bytes(const struct due_keys *keys)
+{
+    size_t bytes = keys->name_bytes + mem_size(keys->all);
+    for (unsigned db = 0; db < keys->count; db++)
+        bytes += database_bytes(&keys->all[db]);
+    for (const struct due_database *flushed = keys->flushed; flushed != NULL;
+         flushed = flushed->next)
+        bytes += database_bytes(flushed) + mem_size(flushed);
+    return bytes;
+}
+
+void due_keys_check(const struct due_keys *keys)
+{
+    size_t queued = 0;
+    for (unsigned db = 0; db < keys->count; db++) {
+        const struct due_database *database = &keys->all[db];
+        dict_check(&database->dict);
+        agenda_check(&database->agenda);
+        ensure(agenda_count(&database->agenda) <= dict_count(&database->dict),
+               "%u instants of %zu names", agenda_count(&database->agenda),
+               dict_count(&database->dict));
+        for (size_t i = database->queue_first; i < database->queue_end; i++, queued++)
+            ensure(database->queue[i]->queued, "entry %zu of database %u is not queued", i, db);
+    }
+    ensure(queued == keys->queued, "%zu of %zu names are queued", queued, keys->queued);
+}

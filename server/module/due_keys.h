@@ -1,0 +1,82 @@
+/* due_keys: names of keys of the engine, each with the instant at which somebody has to look at it.
+ * Depends on store/struct and store/mem; knows neither the engine nor clocks.
+ *
+ * A name is queued when its instant has to be read from the engine, and then set or forgotten. It
+ * is in one agenda of its database; an entry that no longer fits the engine's key costs one look.
+ * Memory: about 40 bytes and the name. */
+#ifndef SERVER_MODULE_DUE_KEYS_H
+#define SERVER_MODULE_DUE_KEYS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/base/bytes.h"
+#include "store/base/instant.h"
+#include "store/struct/agenda.h"
+#include "store/struct/dict.h"
+
+enum { DUE_NAME_MAX = (1 << 30) - 1 };
+
+struct due_key {
+    struct deadline deadline; /* idle: its instant is not known yet */
+    uint32_t len : 30;
+    uint32_t queued : 1;
+    uint32_t removed : 1; /* forgotten while queued: it is freed when it leaves the queue */
+    char name[];
+};
+
+static inline struct bytes due_key_name(const struct due_key *key)
+{
+    return bytes_of(key->name, key->len);
+}
+
+struct due_database {
+    struct dict dict;
+    struct agenda agenda;
+    struct due_key **queue; /* [queue_first, queue_end) */
+    size_t queue_first, queue_end, queue_cap;
+    struct due_database *next; /* of those that are to be freed */
+};
+
+struct due_keys {
+    struct due_database *all;
+    unsigned count;               /* of databases */
+    size_t queued;                /* in all databases */
+    size_t name_bytes;            /* in blocks of names */
+    struct due_database *flushed; /* to be freed in slices */
+};
+
+void due_keys_init(struct due_keys *keys);
+void due_keys_drop(struct due_keys *keys);
+
+/* NULL: the name is not known. O(1) */
+struct due_key *due_keys_find(const struct due_keys *keys, unsigned db, struct bytes name);
+/* Returns the name's entry, added if need be. NULL: the name is longer than DUE_NAME_MAX. O(1) */
+struct due_key *due_keys_add(struct due_keys *keys, unsigned db, struct bytes name);
+/* Queues the entry, unless it is queued. O(1) */
+void due_keys_queue(struct due_keys *keys, unsigned db, struct due_key *key);
+/* Takes the first queued entry of some database. NULL: there is none. Its instant is still the one
+ * that it had. O(databases) */
+struct due_key *due_keys_dequeue(struct due_keys *keys, unsigned *db);
+/* Sets its instant. O(log n) */
+void due_keys_set(struct due_keys *keys, unsigned db, struct due_key *key, struct due_at due);
+void due_keys_forget(struct due_keys *keys, unsigned db, struct due_key *key); /* O(log n) */
+
+/* The instant of an entry; DUE_AT_NEVER: not known. O(1) */
+struct due_at due_keys_at(const struct due_keys *keys, unsigned db, const struct due_key *key);
+/* The entry that is due first, if it is due by now; or NULL. O(databases) */
+struct due_key *due_keys_first(const struct due_keys *keys, msec now, unsigned *db);
+struct due_at due_keys_next(const struct due_keys *keys); /* the earliest. O(databases) */
+
+/* Forgets all names of a database, or of all (db < 0); frees them in slices. O(databases) */
+void due_keys_flush(struct due_keys *keys, int db);
+/* Frees up to `work` flushed names; true while more are left. */
+bool due_keys_reclaim(struct due_keys *keys, size_t work);
+void due_keys_swap(struct due_keys *keys, unsigned a, unsigned b); /* O(1) */
+
+size_t due_keys_count(const struct due_keys *keys);
+size_t due_keys_bytes(const struct due_keys *keys);
+void due_keys_check(const struct due_keys *keys); /* O(n) */
+
+#endif

@@ -1,0 +1,239 @@
+/* due_keys: names, their instants and the queue, against plain arrays. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "server/module/due_keys.h"
+#include "store/mem/mem.h"
+#include "tests/support/rng.h"
+#include "tests/support/suite.h"
+
+static struct rng rng;
+
+enum { DATABASES = 3, NAMES = 40, STEPS = 20000 };
+
+static struct bytes name_at(unsigned i)
+{
+    static char text[16];
+    int len = snprintf(text, sizeof(text), "key:%u", i);
+    return bytes_of(text, (size_t)len);
+}
+
+static struct due_key *put(struct due_keys *keys, unsigned db, unsigned i, msec at)
+{
+    struct due_key *key = due_keys_add(keys, db, name_at(i));
+    due_keys_set(keys, db, key, (struct due_at){ at });
+    return key;
+}
+
+START_TEST(without_names_nothing_is_due_and_no_memory_is_used)
+{
+    struct due_keys keys;
+    unsigned db;
+    due_keys_init(&keys);
+    ck_assert(due_at_is_never(due_keys_next(&keys)));
+    ck_assert_ptr_null(due_keys_first(&keys, INT64_MAX, &db));
+    ck_assert_ptr_null(due_keys_dequeue(&keys, &db));
+    ck_assert_ptr_null(due_keys_find(&keys, 7, LIT("k")));
+    ck_assert_uint_eq(due_keys_bytes(&keys), 0);
+    due_keys_drop(&keys);
+    ck_assert_uint_eq(mem_used(), 0);
+}
+END_TEST
+
+START_TEST(the_earliest_name_of_all_databases_is_first)
+{
+    struct due_keys keys;
+    unsigned db;
+    due_keys_init(&keys);
+    put(&keys, 0, 1, 30);
+    put(&keys, 2, 2, 20);
+    put(&keys, 1, 3, 25);
+    ck_assert_ptr_null(due_keys_first(&keys, 19, &db));
+    ck_assert_ptr_eq(due_keys_first(&keys, 20, &db), due_keys_find(&keys, 2, name_at(2)));
+    ck_assert_uint_eq(db, 2);
+    put(&keys, 2, 2, 40);
+    ck_assert_int_eq(due_keys_next(&keys).at, 25);
+    due_keys_drop(&keys);
+    ck_assert_uint_eq(mem_used(), 0);
+}
+END_TEST
+
+START_TEST(a_name_that_is_forgotten_while_queued_is_not_dequeued)
+{
+    struct due_keys keys;
+    unsigned db;
+    due_keys_init(&keys);
+    for (unsigned i = 0; i < 3; i++)
+        due_keys_queue(&keys, 0, due_keys_add(&keys, 0, name_at(i)));
+    due_keys_queue(&keys, 0, due_keys_find(&keys, 0, name_at(0))); /* it is in it */
+    due_keys_forget(&keys, 0, due_keys_find(&keys, 0, name_at(1)));
+    due_keys_queue(&keys, 0, due_keys_add(&keys, 0, name_at(1))); /* a new one of this name */
+    ck_assert_ptr_eq(due_keys_dequeue(&keys, &db), due_keys_find(&keys, 0, name_at(0)));
+    ck_assert_ptr_eq(due_keys_dequeue(&keys, &db), due_keys_find(&keys, 0, name_at(2)));
+    ck_assert_ptr_eq(due_keys_dequeue(&keys, &db), due_keys_find(&keys, 0, name_at(1)));
+    ck_assert_ptr_null(due_keys_dequeue(&keys, &db));
+    due_keys_drop(&keys);
+    ck_assert_uint_eq(mem_used(), 0);
+}
+END_TEST
+
+START_TEST(a_flushed_database_is_freed_in_slices)
+{
+    struct due_keys keys;
+    due_keys_init(&keys);
+    for (unsigned i = 0; i < 1000; i++)
+        due_keys_queue(&keys, 1, put(&keys, 1, i, 5));
+    for (unsigned i = 0; i < 100; i++)
+        due_keys_forget(&keys, 1, due_keys_find(&keys, 1, name_at(i)));
+    put(&keys, 0, 1, 9);
+    due_keys_flush(&keys, 1);
+    ck_assert_uint_eq(due_keys_count(&keys), 1);
+    ck_assert_uint_eq(keys.queued, 0);
+    ck_assert_int_eq(due_keys_next(&keys).at, 9);
+    unsigned slices = 1;
+    while (due_keys_reclaim(&keys, 100))
+        slices++;
+    ck_assert_uint_gt(slices, 10);
+    due_keys_check(&keys);
+    due_keys_drop(&keys);
+    ck_assert_uint_eq(mem_used(), 0);
+}
+END_TEST
+
+START_TEST(a_name_costs_about_40_bytes_besides_itself)
+{
+    struct due_keys keys;
+    enum { MANY = 100000 };
+    size_t names = 0;
+    due_keys_init(&keys);
+    for (unsigned i = 0; i < MANY; i++) {
+        names += name_at(i).len;
+        put(&keys, 0, i, 1000000 + i);
+    }
+    ck_assert_uint_le((due_keys_bytes(&keys) - names) / MANY, 44);
+    due_keys_drop(&keys);
+}
+END_TEST
+
+/* ---- random steps ---------------------------------------------------------------------------- */
+
+struct model {
+    bool known[DATABASES][NAMES], queued[DATABASES][NAMES];
+    msec at[DATABASES][NAMES]; /* NEVER: not set */
+};
+
+static void forget_all(struct model *model, unsigned db)
+{
+    for (unsigned i = 0; i < NAMES; i++)
+        model->known[db][i] = model->queued[db][i] = false;
+}
+
+static void swap_databases(struct model *model, unsigned a, unsigned b)
+{
+    struct model kept = *model;
+    memcpy(model->known[a], kept.known[b], sizeof(kept.known[b]));
+    memcpy(model->known[b], kept.known[a], sizeof(kept.known[a]));
+    memcpy(model->queued[a], kept.queued[b], sizeof(kept.queued[b]));
+    memcpy(model->queued[b], kept.queued[a], sizeof(kept.queued[a]));
+    memcpy(model->at[a], kept.at[b], sizeof(kept.at[b]));
+    memcpy(model->at[b], kept.at[a], sizeof(kept.at[a]));
+}
+
+static void add_one(struct due_keys *keys, struct model *model, unsigned db, unsigned i)
+{
+    struct due_key *key = due_keys_add(keys, db, name_at(i));
+    if (!model->known[db][i]) model->at[db][i] = NEVER;
+    model->known[db][i] = true;
+    if (rng_below(&rng, 2) == 0) {
+        due_keys_queue(keys, db, key);
+        model->queued[db][i] = true;
+    } else {
+        model->at[db][i] = (msec)rng_below(&rng, 1000);
+        due_keys_set(keys, db, key, (struct due_at){ model->at[db][i] });
+    }
+}
+
+static void forget_one(struct due_keys *keys, struct model *model, unsigned db, unsigned i)
+{
+    struct due_key *key = due_keys_find(keys, db, name_at(i));
+    ck_assert(model->known[db][i] == (key != NULL));
+    if (key != NULL) due_keys_forget(keys, db, key);
+    model->known[db][i] = model->queued[db][i] = false;
+}
+
+static void dequeue_one(struct due_keys *keys, struct model *model)
+{
+    unsigned db, i = 0;
+    struct due_key *key = due_keys_dequeue(keys, &db);
+    if (key == NULL) {
+        for (db = 0; db < DATABASES; db++)
+            for (i = 0; i < NAMES; i++)
+                ck_assert(!model->queued[db][i]);
+        return;
+    }
+    while (!bytes_equal(due_key_name(key), name_at(i)))
+        i++;
+    ck_assert(model->queued[db][i]);
+    model->queued[db][i] = false;
+}
+
+static void random_step(struct due_keys *keys, struct model *model)
+{
+    unsigned db = (unsigned)rng_below(&rng, DATABASES), i = (unsigned)rng_below(&rng, NAMES);
+    switch (rng_below(&rng, 40)) {
+    case 0:
+        due_keys_flush(keys, (int)db);
+        forget_all(model, db);
+        break;
+    case 1:
+        due_keys_swap(keys, db, (db + 1) % DATABASES);
+        swap_databases(model, db, (db + 1) % DATABASES);
+        break;
+    case 2:
+    case 3: due_keys_reclaim(keys, rng_below(&rng, 10)); break;
+    default:
+        if (rng_below(&rng, 3) == 0)
+            forget_one(keys, model, db, i);
+        else if (rng_below(&rng, 3) == 0)
+            dequeue_one(keys, model);
+        else
+            add_one(keys, model, db, i);
+    }
+}
+
+static msec model_next(const struct model *model)
+{
+    msec next = NEVER;
+    for (unsigned db = 0; db < DATABASES; db++)
+        for (unsigned i = 0; i < NAMES; i++)
+            if (model->known[db][i] && model->at[db][i] < next) next = model->at[db][i];
+    return next;
+}
+
+START_TEST(random_steps_agree_with_a_model)
+{
+    struct due_keys keys;
+    static struct model model;
+    due_keys_init(&keys);
+    rng_init(&rng, test_seed());
+    for (int step = 0; step < STEPS; step++) {
+        random_step(&keys, &model);
+        ck_assert_int_eq(due_keys_next(&keys).at, model_next(&model));
+        if (step % 64 == 0) due_keys_check(&keys);
+    }
+    due_keys_drop(&keys);
+    ck_assert_uint_eq(mem_used(), 0);
+}
+END_TEST
+
+Suite *test_suite(void)
+{
+    const TTest *const tests[] = { without_names_nothing_is_due_and_no_memory_is_used,
+                                   the_earliest_name_of_all_databases_is_first,
+                                   a_name_that_is_forgotten_while_queued_is_not_dequeued,
+                                   a_flushed_database_is_freed_in_slices,
+                                   a_name_costs_about_40_bytes_besides_itself,
+                                   random_steps_agree_with_a_model,
+                                   NULL };
+    return suite_of("due_keys", tests);
+}
