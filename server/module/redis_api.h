@@ -1,0 +1,181 @@
+/* redis_api: the part of the module API of Redis and Valkey that this module uses, declared from
+ * its documentation. Depends on nothing.
+ *
+ * Names after `redis.` are those of the API without "RedisModule_". An engine hands its functions
+ * out by name when it loads the module; api_load asks for all of them. */
+#ifndef SERVER_MODULE_REDIS_API_H
+#define SERVER_MODULE_REDIS_API_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct RedisModuleCtx RedisModuleCtx;
+typedef struct RedisModuleKey RedisModuleKey;
+typedef struct RedisModuleString RedisModuleString;
+typedef struct RedisModuleType RedisModuleType;
+typedef struct RedisModuleIO RedisModuleIO;
+typedef struct RedisModuleDigest RedisModuleDigest;
+typedef struct RedisModuleBlockedClient RedisModuleBlockedClient;
+typedef struct RedisModuleScanCursor RedisModuleScanCursor;
+typedef struct RedisModuleInfoCtx RedisModuleInfoCtx;
+typedef struct RedisModuleCallReply RedisModuleCallReply;
+
+/* ---- numbers of the interface ---- */
+
+enum { API_OK = 0, API_ERR = 1, API_VERSION = 1 };
+enum { KEY_READ = 1 << 0, KEY_WRITE = 1 << 1, KEY_NOTOUCH = 1 << 16 }; /* OpenKey */
+enum { KEYTYPE_EMPTY = 0, KEYTYPE_MODULE = 6 };
+enum { NO_EXPIRE = -1 };
+enum { REPLY_IS_INTEGER = 2 }; /* CallReplyType */
+
+enum { /* SetModuleOptions */
+       OPTION_HANDLE_IO_ERRORS = 1 << 0,
+       OPTION_NO_IMPLICIT_SIGNAL = 1 << 1,
+};
+
+enum { /* GetContextFlags */
+       CTX_LUA = 1 << 0,
+       CTX_MULTI = 1 << 1,
+       CTX_MASTER = 1 << 2,
+       CTX_REPLICATED = 1 << 12,
+       CTX_LOADING = 1 << 13,
+       CTX_DENY_BLOCKING = 1 << 21,
+};
+
+enum { /* classes of keyspace events */
+       NOTIFY_GENERIC = 1 << 2,
+       NOTIFY_EXPIRED = 1 << 8,
+       NOTIFY_EVICTED = 1 << 9,
+       NOTIFY_LOADED = 1 << 12,
+       NOTIFY_MODULE = 1 << 13,
+};
+
+/* Server events, each with the version of its data. */
+struct api_event {
+    uint64_t id, data_version;
+};
+enum { EVENT_ID_FLUSHDB = 2, EVENT_ID_LOADING = 3, EVENT_ID_SWAPDB = 11, EVENT_ID_EVENTLOOP = 15 };
+enum { FLUSHDB_STARTS = 0 };
+enum {
+    LOADING_RDB_STARTS = 0,
+    LOADING_AOF_STARTS = 1,
+    LOADING_REPL_STARTS = 2,
+    LOADING_ENDED = 3,
+    LOADING_FAILED = 4,
+};
+enum { EVENTLOOP_BEFORE_SLEEP = 0 };
+
+struct api_flush { /* data of EVENT_ID_FLUSHDB */
+    uint64_t version;
+    int32_t sync;
+    int32_t db; /* -1: all */
+};
+struct api_swap { /* data of EVENT_ID_SWAPDB */
+    uint64_t version;
+    int32_t first, second;
+};
+
+/* The callbacks of a type, up to those of version 3: those that are NULL do nothing. */
+struct api_type {
+    uint64_t version;
+    void *(*rdb_load)(RedisModuleIO *io, int encoding);
+    void (*rdb_save)(RedisModuleIO *io, void *value);
+    void (*aof_rewrite)(RedisModuleIO *io, RedisModuleString *key, void *value);
+    size_t (*mem_usage)(const void *value);
+    void (*digest)(RedisModuleDigest *digest, void *value);
+    void (*free)(void *value);
+    int (*aux_load)(RedisModuleIO *io, int encoding, int when);
+    void (*aux_save)(RedisModuleIO *io, int when);
+    int aux_save_triggers;
+    size_t (*free_effort)(RedisModuleString *key, const void *value);
+    void (*unlink)(RedisModuleString *key, const void *value);
+    void *(*copy)(RedisModuleString *from, RedisModuleString *to, const void *value);
+    int (*defrag)(void *ctx, RedisModuleString *key, void **value);
+};
+enum { API_TYPE_VERSION = 3 };
+
+/* ---- functions ---- */
+
+typedef int (*api_command)(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
+typedef int (*api_on_key_event)(RedisModuleCtx *ctx, int class, const char *event,
+                                RedisModuleString *key);
+typedef void (*api_on_event)(RedisModuleCtx *ctx, struct api_event event, uint64_t what,
+                             void *data);
+typedef void (*api_on_timer)(RedisModuleCtx *ctx, void *data);
+typedef void (*api_on_scan)(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleKey *key,
+                            void *data);
+typedef void (*api_on_info)(RedisModuleInfoCtx *ctx, int for_crash_report);
+typedef void (*api_free_data)(RedisModuleCtx *ctx, void *data);
+
+/* X(result, name, arguments): without these the module does not load. */
+#define API_NEEDED(X)                                                                              \
+    X(int, SetModuleAttribs, (RedisModuleCtx * ctx, const char *name, int version, int api))       \
+    X(int, IsModuleNameBusy, (const char *name))                                                   \
+    X(void, SetModuleOptions, (RedisModuleCtx * ctx, int options))                                 \
+    X(void, Log, (RedisModuleCtx * ctx, const char *level, const char *format, ...))               \
+    X(void *, Realloc, (void *old, size_t size))                                                   \
+    X(void, Free, (void *p))                                                                       \
+    X(size_t, MallocSize, (void *p))                                                               \
+    X(long long, Milliseconds, (void))                                                             \
+    X(int, GetContextFlags, (RedisModuleCtx * ctx))                                                \
+    X(int, CreateCommand,                                                                          \
+      (RedisModuleCtx * ctx, const char *name, api_command run, const char *flags, int first,      \
+       int last, int step))                                                                        \
+    X(int, GetSelectedDb, (RedisModuleCtx * ctx))                                                  \
+    X(int, SelectDb, (RedisModuleCtx * ctx, int db))                                               \
+    X(RedisModuleKey *, OpenKey, (RedisModuleCtx * ctx, RedisModuleString * name, int mode))       \
+    X(void, CloseKey, (RedisModuleKey * key))                                                      \
+    X(int, DeleteKey, (RedisModuleKey * key))                                                      \
+    X(int, KeyType, (RedisModuleKey * key))                                                        \
+    X(long long, GetAbsExpire, (RedisModuleKey * key))                                             \
+    X(RedisModuleString *, CreateString, (RedisModuleCtx * ctx, const char *data, size_t len))     \
+    X(void, FreeString, (RedisModuleCtx * ctx, RedisModuleString * text))                          \
+    X(const char *, StringPtrLen, (const RedisModuleString *text, size_t *len))                    \
+    X(int, SubscribeToKeyspaceEvents,                                                              \
+      (RedisModuleCtx * ctx, int classes, api_on_key_event on_event))                              \
+    X(int, NotifyKeyspaceEvent,                                                                    \
+      (RedisModuleCtx * ctx, int class, const char *event, RedisModuleString *key))                \
+    X(int, SubscribeToServerEvent,                                                                 \
+      (RedisModuleCtx * ctx, struct api_event event, api_on_event on_event))                       \
+    X(uint64_t, CreateTimer,                                                                       \
+      (RedisModuleCtx * ctx, long long msec, api_on_timer on_timer, void *data))                   \
+    X(int, StopTimer, (RedisModuleCtx * ctx, uint64_t timer, void **data))                         \
+    X(RedisModuleScanCursor *, ScanCursorCreate, (void))                                           \
+    X(void, ScanCursorRestart, (RedisModuleScanCursor * cursor))                                   \
+    X(void, ScanCursorDestroy, (RedisModuleScanCursor * cursor))                                   \
+    X(int, Scan,                                                                                   \
+      (RedisModuleCtx * ctx, RedisModuleScanCursor * cursor, api_on_scan on_key, void *data))      \
+    X(int, RegisterInfoFunc, (RedisModuleCtx * ctx, api_on_info on_info))                          \
+    X(int, InfoAddSection, (RedisModuleInfoCtx * ctx, const char *name))                           \
+    X(int, InfoAddFieldLongLong, (RedisModuleInfoCtx * ctx, const char *field, long long value))   \
+    X(uint64_t, MonotonicMicroseconds, (void))                                                     \
+    X(RedisModuleCallReply *, Call,                                                                \
+      (RedisModuleCtx * ctx, const char *command, const char *format, ...))                        \
+    X(int, CallReplyType, (RedisModuleCallReply * reply))                                          \
+    X(void, FreeCallReply, (RedisModuleCallReply * reply))                                         \
+    X(int, ReplyWithLongLong, (RedisModuleCtx * ctx, long long value))                             \
+    X(int, ReplyWithError, (RedisModuleCtx * ctx, const char *error))                              \
+    X(int, ReplyWithNull, (RedisModuleCtx * ctx))                                                  \
+    X(int, ReplyWithStringBuffer, (RedisModuleCtx * ctx, const char *data, size_t len))            \
+    X(int, ReplyWithMap, (RedisModuleCtx * ctx, long pairs))                                       \
+    X(int, WrongArity, (RedisModuleCtx * ctx))
+
+/* Without these the module does less, and the log says what. */
+#define API_OPTIONAL(X) X(int, EventLoopAddOneShot, (void (*run)(void *data), void *data))
+
+struct redis_api {
+#define API_MEMBER(result, name, arguments) result(*name) arguments;
+    API_NEEDED(API_MEMBER)
+    API_OPTIONAL(API_MEMBER)
+#undef API_MEMBER
+};
+
+/* The engine's functions, from api_load on. An optional one may be NULL. */
+extern struct redis_api redis;
+
+/* Fetches the functions and gives the module its name. False: the engine lacks a needed one, or
+ * has a module of this name; the log says which. */
+bool api_load(RedisModuleCtx *ctx, const char *name, int version);
+
+#endif

@@ -1,0 +1,215 @@
+/* slices: see slices.h. The engine calls back without data of ours, so the state is static. */
+#include "server/module/slices.h"
+
+#include "server/module/scan_keys.h"
+
+enum {
+    READ_USEC = 250,  /* of a slice, for reading the deadlines of changed keys */
+    SLICE_USEC = 500, /* in all */
+    BATCH = 16,       /* steps between two looks at the clock */
+    SOON_MSEC = 1,    /* the shortest timer of the engine */
+    FLUSHED_NAMES = 256,
+};
+
+static struct {
+    struct volatile_keys known;
+    struct scan_keys scan;
+    bool rescan; /* a load that runs may replace keys without events */
+    bool woken;  /* the loop will turn without waiting */
+    bool timer_runs;
+    uint64_t timer;
+    msec timer_at;
+} here;
+
+const struct volatile_keys *slices_volatile_keys(void)
+{
+    return &here.known;
+}
+
+/* ---- waking up ------------------------------------------------------------------------------- */
+
+static void on_timer(RedisModuleCtx *ctx, void *data)
+{
+    (void)ctx;
+    (void)data;
+    here.timer_runs = false; /* the slice follows before the loop sleeps */
+}
+
+static void on_wake(void *data)
+{
+    (void)data;
+    here.woken = false;
+}
+
+static void stop_timer(RedisModuleCtx *ctx)
+{
+    if (here.timer_runs) redis.StopTimer(ctx, here.timer, NULL);
+    here.timer_runs = false;
+}
+
+static void set_timer(RedisModuleCtx *ctx, msec now, struct due_at due)
+{
+    if (here.timer_runs && here.timer_at <= due.at) return;
+    stop_timer(ctx);
+    here.timer = redis.CreateTimer(ctx, due.at > now ? due.at - now : SOON_MSEC, on_timer, NULL);
+    here.timer_at = due.at;
+    here.timer_runs = true;
+}
+
+/* The loop turns again without waiting. */
+static void wake(RedisModuleCtx *ctx, msec now)
+{
+    if (here.woken) return;
+    if (redis.EventLoopAddOneShot != NULL && redis.EventLoopAddOneShot(on_wake, NULL) == API_OK)
+        here.woken = true;
+    else
+        set_timer(ctx, now, (struct due_at){ now + SOON_MSEC });
+}
+
+/* ---- a slice --------------------------------------------------------------------------------- */
+
+static bool is_master(RedisModuleCtx *ctx)
+{
+    return redis.GetContextFlags(ctx) & CTX_MASTER;
+}
+
+static bool is_before(uint64_t end)
+{
+    return redis.MonotonicMicroseconds() < end;
+}
+
+static void read_queued(RedisModuleCtx *ctx, uint64_t end)
+{
+    while (here.known.keys.queued > 0 && is_before(end))
+        for (int i = 0; i < BATCH && volatile_keys_read(&here.known, ctx); i++) {
+        }
+}
+
+/* Returns whether more keys are due. The engine's clock moves while keys are opened. */
+static bool open_due(RedisModuleCtx *ctx, uint64_t end)
+{
+    do {
+        msec now = redis.Milliseconds();
+        for (int i = 0; i < BATCH; i++)
+            if (!volatile_keys_open(&here.known, ctx, now)) return false;
+    } while (is_before(end));
+    return true;
+}
+
+static bool scan_some(RedisModuleCtx *ctx, uint64_t end)
+{
+    while (is_before(end))
+        if (!scan_keys_step(&here.scan, ctx, &here.known)) return false;
+    return here.scan.db >= 0;
+}
+
+static bool reclaim_some(uint64_t end)
+{
+    while (is_before(end))
+        if (!due_keys_reclaim(&here.known.keys, FLUSHED_NAMES)) return false;
+    return here.known.keys.flushed != NULL;
+}
+
+static void run_slice(RedisModuleCtx *ctx, bool opens)
+{
+    uint64_t began = redis.MonotonicMicroseconds(), end = began + SLICE_USEC;
+    int db = redis.GetSelectedDb(ctx);
+    read_queued(ctx, began + READ_USEC);
+    bool more = opens && open_due(ctx, end);
+    more = scan_some(ctx, end) || more;
+    more = reclaim_some(end) || more;
+    redis.SelectDb(ctx, db);
+    if (more || here.known.keys.queued > 0) wake(ctx, redis.Milliseconds());
+}
+
+static bool has_other_work(void)
+{
+    return here.known.keys.queued > 0 || here.scan.db >= 0 || here.known.keys.flushed != NULL;
+}
+
+static void on_loop(RedisModuleCtx *ctx, struct api_event event, uint64_t what, void *data)
+{
+    (void)event;
+    (void)data;
+    if (what != EVENTLOOP_BEFORE_SLEEP) return;
+    msec now = redis.Milliseconds();
+    struct due_at next = volatile_keys_next(&here.known);
+    bool due = due_at_come(next, now), works = has_other_work();
+    bool waits =
+        due_at_is_never(next) ? !here.timer_runs : here.timer_runs && here.timer_at <= next.at;
+    if (!due && !works && waits) return;
+    bool opens = is_master(ctx);
+    if (works || (due && opens)) run_slice(ctx, opens);
+    next = volatile_keys_next(&here.known);
+    if (due_at_is_never(next) && !here.woken)
+        stop_timer(ctx); /* the engine does not unload a module that has one */
+    else if (opens && !here.woken)
+        set_timer(ctx, redis.Milliseconds(), next);
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+static int on_key(RedisModuleCtx *ctx, int class, const char *event, RedisModuleString *name)
+{
+    volatile_keys_event(&here.known, ctx, class, event, name);
+    return API_OK;
+}
+
+static void on_flush(RedisModuleCtx *ctx, struct api_event event, uint64_t what, void *data)
+{
+    (void)ctx;
+    (void)event;
+    const struct api_flush *flush = data;
+    if (what == FLUSHDB_STARTS) due_keys_flush(&here.known.keys, flush->db);
+}
+
+static void on_swap(RedisModuleCtx *ctx, struct api_event event, uint64_t what, void *data)
+{
+    (void)ctx;
+    (void)event;
+    (void)what;
+    const struct api_swap *swap = data;
+    due_keys_swap(&here.known.keys, (unsigned)swap->first, (unsigned)swap->second);
+}
+
+/* Each loaded key has an event, so nothing is left to scan. But a replica may load its master's
+ * data beside its own, and keep its own if that fails. */
+static void on_loading(RedisModuleCtx *ctx, struct api_event event, uint64_t what, void *data)
+{
+    (void)ctx;
+    (void)event;
+    (void)data;
+    if (what == LOADING_REPL_STARTS) here.rescan = true;
+    if (what == LOADING_RDB_STARTS || what == LOADING_AOF_STARTS) here.scan.db = -1;
+    if ((what != LOADING_ENDED && what != LOADING_FAILED) || !here.rescan) return;
+    here.rescan = false;
+    scan_keys_begin(&here.scan);
+}
+
+static bool subscribe(RedisModuleCtx *ctx, uint64_t id, api_on_event on_event)
+{
+    const struct api_event event = { .id = id, .data_version = 1 };
+    return redis.SubscribeToServerEvent(ctx, event, on_event) == API_OK;
+}
+
+bool slices_start(RedisModuleCtx *ctx)
+{
+    volatile_keys_init(&here.known);
+    scan_keys_init(&here.scan);
+    bool subscribed =
+        redis.SubscribeToKeyspaceEvents(ctx, VOLATILE_EVENTS, on_key) == API_OK &&
+        subscribe(ctx, EVENT_ID_FLUSHDB, on_flush) && subscribe(ctx, EVENT_ID_SWAPDB, on_swap) &&
+        subscribe(ctx, EVENT_ID_LOADING, on_loading) && subscribe(ctx, EVENT_ID_EVENTLOOP, on_loop);
+    if (!subscribed) redis.Log(ctx, "warning", "this engine has no events that say what changes");
+    scan_keys_begin(&here.scan);
+    return subscribed;
+}
+
+bool slices_stop(RedisModuleCtx *ctx)
+{
+    if (here.woken) return false;
+    stop_timer(ctx);
+    scan_keys_drop(&here.scan);
+    volatile_keys_drop(&here.known);
+    return true;
+}

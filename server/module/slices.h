@@ -1,0 +1,20 @@
+/* slices: the module's work between two commands of the engine: a slice of at most half a
+ * millisecond each time the engine's loop is about to sleep, and one timer for the next deadline.
+ * Depends on volatile_keys and scan_keys. */
+#ifndef SERVER_MODULE_SLICES_H
+#define SERVER_MODULE_SLICES_H
+
+#include "server/module/redis_api.h"
+#include "server/module/volatile_keys.h"
+
+/* Subscribes to events and begins to scan the keys that are there. False: the engine refused, and
+ * the log says so. */
+bool slices_start(RedisModuleCtx *ctx);
+/* Before the module is unloaded. False: not now, because the engine is about to call a function of
+ * it. */
+bool slices_stop(RedisModuleCtx *ctx);
+
+/* For figures. */
+const struct volatile_keys *slices_volatile_keys(void);
+
+#endif

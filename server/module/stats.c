@@ -1,0 +1,74 @@
+/* stats: see stats.h. */
+#include "server/module/stats.h"
+
+#include <string.h>
+
+#include "server/module/slices.h"
+
+enum { FIGURES = 10, NEVER_DUE = -1 };
+
+struct figure {
+    const char *name; /* in EXPIRED.STATS; INFO has "_" for "-" */
+    long long value;
+};
+
+static void take_figures(struct figure figures[FIGURES])
+{
+    const struct volatile_keys *known = slices_volatile_keys();
+    struct due_at next = due_keys_next(&known->keys);
+    const struct lag *lag = &known->lag;
+    const struct figure taken[FIGURES] = {
+        { "keys", (long long)due_keys_count(&known->keys) },
+        { "next-due", due_at_is_never(next) ? NEVER_DUE : due_at_deadline(next) },
+        { "expired", (long long)known->expired },
+        { "lag-p50", lag_percentile(lag, 50) },
+        { "lag-p99", lag_percentile(lag, 99) },
+        { "lag-p99.9", lag_percentile(lag, 99.9) },
+        { "lag-max", lag->max },
+        { "stale-nodes", (long long)known->stale },
+        { "queued", (long long)known->keys.queued },
+        { "bytes", (long long)due_keys_bytes(&known->keys) },
+    };
+    memcpy(figures, taken, sizeof(taken));
+}
+
+static int cmd_stats(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    struct figure figures[FIGURES];
+    (void)argv;
+    if (argc != 1) return redis.WrongArity(ctx);
+    take_figures(figures);
+    redis.ReplyWithMap(ctx, FIGURES);
+    for (int i = 0; i < FIGURES; i++) {
+        redis.ReplyWithStringBuffer(ctx, figures[i].name, strlen(figures[i].name));
+        if (figures[i].value == NEVER_DUE)
+            redis.ReplyWithNull(ctx);
+        else
+            redis.ReplyWithLongLong(ctx, figures[i].value);
+    }
+    return API_OK;
+}
+
+/* The engine puts the module's name and "_" before each field. */
+static void add_info(RedisModuleInfoCtx *ctx, int for_crash_report)
+{
+    struct figure figures[FIGURES];
+    char name[32];
+    if (for_crash_report) return; /* the tables may be what is broken */
+    take_figures(figures);
+    redis.InfoAddSection(ctx, "keys");
+    for (int i = 0; i < FIGURES; i++) {
+        size_t len = strlen(figures[i].name) + 1;
+        for (size_t c = 0; c < len; c++)
+            name[c] =
+                figures[i].name[c] == '-' || figures[i].name[c] == '.' ? '_' : figures[i].name[c];
+        redis.InfoAddFieldLongLong(ctx, name, figures[i].value);
+    }
+}
+
+bool stats_start(RedisModuleCtx *ctx)
+{
+    return redis.CreateCommand(ctx, "expired.stats", cmd_stats, "readonly fast", 0, 0, 0) ==
+               API_OK &&
+           redis.RegisterInfoFunc(ctx, add_info) == API_OK;
+}

@@ -1,0 +1,10 @@
+/* stats: the command EXPIRED.STATS and the module's section of INFO. Depends on slices. */
+#ifndef SERVER_MODULE_STATS_H
+#define SERVER_MODULE_STATS_H
+
+#include "server/module/redis_api.h"
+
+/* Registers both. False: the engine refused. */
+bool stats_start(RedisModuleCtx *ctx);
+
+#endif

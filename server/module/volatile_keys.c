@@ -1,0 +1,223 @@
+/* volatile_keys: see volatile_keys.h. */
+#include "server/module/volatile_keys.h"
+
+#include <string.h>
+
+enum { HOLD_MSEC = 20 }; /* between two looks while the engine hides what has expired */
+
+void volatile_keys_init(struct volatile_keys *known)
+{
+    *known = (struct volatile_keys){ 0 };
+    due_keys_init(&known->keys);
+}
+
+void volatile_keys_drop(struct volatile_keys *known)
+{
+    due_keys_drop(&known->keys);
+}
+
+static struct bytes bytes_in(const RedisModuleString *text)
+{
+    size_t len;
+    const char *data = redis.StringPtrLen(text, &len);
+    return bytes_of(data, len);
+}
+
+static unsigned database_of(RedisModuleCtx *ctx)
+{
+    return (unsigned)redis.GetSelectedDb(ctx);
+}
+
+static void forget(struct volatile_keys *known, unsigned db, struct due_key *key)
+{
+    if (known->open == key) known->open = NULL;
+    due_keys_forget(&known->keys, db, key);
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+enum meaning { MEANS_NOTHING, MEANS_GONE, MEANS_MAYBE_VOLATILE };
+
+static enum meaning meaning_of(const char *event)
+{
+    static const char *const gone[] = { "del", "persist", "rename_from", "move_from" };
+    static const char *const maybe[] = { "expire", "rename_to", "copy_to", "move_to", "restore" };
+    for (size_t i = 0; i < sizeof(maybe) / sizeof(maybe[0]); i++)
+        if (strcmp(event, maybe[i]) == 0) return MEANS_MAYBE_VOLATILE;
+    for (size_t i = 0; i < sizeof(gone) / sizeof(gone[0]); i++)
+        if (strcmp(event, gone[i]) == 0) return MEANS_GONE;
+    return MEANS_NOTHING;
+}
+
+static void queue_name(struct volatile_keys *known, unsigned db, struct bytes name)
+{
+    struct due_key *key = due_keys_add(&known->keys, db, name);
+    if (key != NULL) due_keys_queue(&known->keys, db, key);
+}
+
+static void forget_name(struct volatile_keys *known, unsigned db, struct bytes name)
+{
+    struct due_key *key = due_keys_find(&known->keys, db, name);
+    if (key != NULL) forget(known, db, key);
+}
+
+static void count_expired(struct volatile_keys *known, unsigned db, struct bytes name)
+{
+    struct due_key *key = due_keys_find(&known->keys, db, name);
+    if (key == NULL) return;
+    struct due_at due = due_keys_at(&known->keys, db, key);
+    if (!due_at_is_never(due) && !key->queued)
+        lag_add(&known->lag, redis.Milliseconds() - due_at_deadline(due), 1);
+    known->expired++;
+    forget(known, db, key);
+}
+
+/* A file that is being loaded has no expired keys to the engine, so the key can be opened here;
+ * most keys of a file may have no deadline, and need no entry. The engine's name is on its stack
+ * and can't be held by an open key, so it is copied. */
+static void note_loaded(struct volatile_keys *known, RedisModuleCtx *ctx,
+                        const RedisModuleString *name)
+{
+    struct bytes text = bytes_in(name);
+    RedisModuleString *copy = redis.CreateString(ctx, text.data, text.len);
+    RedisModuleKey *key = redis.OpenKey(ctx, copy, KEY_WRITE | KEY_NOTOUCH);
+    volatile_keys_note(known, ctx, copy, key);
+    redis.CloseKey(key);
+    redis.FreeString(ctx, copy);
+}
+
+void volatile_keys_event(struct volatile_keys *known, RedisModuleCtx *ctx, int class,
+                         const char *event, RedisModuleString *name)
+{
+    unsigned db = database_of(ctx);
+    if (class & NOTIFY_LOADED) {
+        note_loaded(known, ctx, name);
+    } else if (class & NOTIFY_EXPIRED) {
+        count_expired(known, db, bytes_in(name));
+    } else if (class & NOTIFY_EVICTED) {
+        forget_name(known, db, bytes_in(name));
+    } else {
+        enum meaning meaning = meaning_of(event);
+        if (meaning == MEANS_MAYBE_VOLATILE)
+            queue_name(known, db, bytes_in(name));
+        else if (meaning == MEANS_GONE)
+            forget_name(known, db, bytes_in(name));
+    }
+}
+
+void volatile_keys_note(struct volatile_keys *known, RedisModuleCtx *ctx, RedisModuleString *name,
+                        RedisModuleKey *opened)
+{
+    msec at = redis.GetAbsExpire(opened);
+    if (at == NO_EXPIRE) return;
+    unsigned db = database_of(ctx);
+    struct due_key *key = due_keys_add(&known->keys, db, bytes_in(name));
+    if (key != NULL) due_keys_set(&known->keys, db, key, due_at_expiry(at));
+}
+
+/* ---- looks ----------------------------------------------------------------------------------- */
+
+enum found { FOUND_FORGOTTEN, FOUND_NO_KEY, FOUND_PERSISTENT, FOUND_VOLATILE };
+
+/* Opens the key of an entry; *at is its deadline, if it is volatile. The engine removes it if it
+ * has expired, and the events of that forget the entry. For writing, because a look for reading
+ * would count as a hit or a miss of a client. */
+static enum found look(struct volatile_keys *known, RedisModuleCtx *ctx, struct bytes name,
+                       msec *at)
+{
+    RedisModuleString *text = redis.CreateString(ctx, name.data, name.len);
+    RedisModuleKey *key = redis.OpenKey(ctx, text, KEY_WRITE | KEY_NOTOUCH);
+    enum found found = FOUND_FORGOTTEN;
+    if (known->open != NULL && redis.KeyType(key) == KEYTYPE_EMPTY) {
+        found = FOUND_NO_KEY;
+    } else if (known->open != NULL) {
+        *at = redis.GetAbsExpire(key);
+        found = *at == NO_EXPIRE ? FOUND_PERSISTENT : FOUND_VOLATILE;
+    }
+    redis.CloseKey(key);
+    redis.FreeString(ctx, text);
+    known->open = NULL;
+    return found;
+}
+
+bool volatile_keys_read(struct volatile_keys *known, RedisModuleCtx *ctx)
+{
+    unsigned db;
+    msec at;
+    struct due_key *key = due_keys_dequeue(&known->keys, &db);
+    if (key == NULL) return false;
+    if (redis.SelectDb(ctx, (int)db) != API_OK) {
+        forget(known, db, key);
+        return true;
+    }
+    known->open = key;
+    switch (look(known, ctx, due_key_name(key), &at)) {
+    case FOUND_FORGOTTEN: break;
+    case FOUND_PERSISTENT: forget(known, db, key); break;
+    case FOUND_VOLATILE: due_keys_set(&known->keys, db, key, due_at_expiry(at)); break;
+    case FOUND_NO_KEY: /* gone; or hidden by a replica, or by CLIENT PAUSE: volatile_keys_open asks
+                        */
+        due_keys_set(&known->keys, db, key, (struct due_at){ redis.Milliseconds() });
+        break;
+    }
+    return true;
+}
+
+/* Is the key in the database, though the engine hides it? MEMORY USAGE does not ask for its
+ * deadline. */
+static bool is_hidden(RedisModuleCtx *ctx, struct bytes name)
+{
+    RedisModuleCallReply *reply =
+        redis.Call(ctx, "MEMORY", "cbcc", "USAGE", name.data, name.len, "SAMPLES", "1");
+    if (reply == NULL) return false;
+    bool hidden = redis.CallReplyType(reply) == REPLY_IS_INTEGER;
+    redis.FreeCallReply(reply);
+    return hidden;
+}
+
+static void open_due(struct volatile_keys *known, RedisModuleCtx *ctx, unsigned db,
+                     struct due_key *key, msec now)
+{
+    msec at;
+    known->open = key;
+    switch (look(known, ctx, due_key_name(key), &at)) {
+    case FOUND_FORGOTTEN: return;
+    case FOUND_NO_KEY:
+        if (is_hidden(ctx, due_key_name(key))) {
+            known->held_until = now + HOLD_MSEC;
+            return;
+        }
+        break;
+    case FOUND_PERSISTENT: break;
+    case FOUND_VOLATILE: {
+        struct due_at due = due_at_expiry(at);
+        known->stale += !due_at_come(due, now);
+        /* The engine may keep a key that has expired, as after its clock was set back. */
+        if (due_at_come(due, now)) due.at = now + HOLD_MSEC;
+        due_keys_set(&known->keys, db, key, due);
+        return;
+    }
+    }
+    known->stale++;
+    forget(known, db, key);
+}
+
+bool volatile_keys_open(struct volatile_keys *known, RedisModuleCtx *ctx, msec now)
+{
+    unsigned db;
+    if (now < known->held_until) return false;
+    struct due_key *key = due_keys_first(&known->keys, now, &db);
+    if (key == NULL) return false;
+    if (redis.SelectDb(ctx, (int)db) != API_OK)
+        forget(known, db, key);
+    else
+        open_due(known, ctx, db, key, now);
+    return true;
+}
+
+struct due_at volatile_keys_next(const struct volatile_keys *known)
+{
+    struct due_at due = due_keys_next(&known->keys);
+    if (!due_at_is_never(due) && due.at < known->held_until) due.at = known->held_until;
+    return due;
+}

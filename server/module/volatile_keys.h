@@ -1,0 +1,46 @@
+/* volatile_keys: makes the engine expire its keys on time. Depends on due_keys and on the engine.
+ *
+ * Keyspace events name the keys whose deadline may have changed. Such a key is queued, and between
+ * two commands its deadline is read from the engine: not during the event, where opening a key that
+ * has expired would remove it amid a command. When the deadline has passed, a master opens the key,
+ * by which the engine itself expires it: its event, its DEL for replicas and the AOF.
+ *
+ * An overwritten key keeps its entry, which costs one look. Keys of a module's RM_SetExpire, which
+ * has no event, are left to the engine's own expiry. */
+#ifndef SERVER_MODULE_VOLATILE_KEYS_H
+#define SERVER_MODULE_VOLATILE_KEYS_H
+
+#include <stdbool.h>
+
+#include "server/module/due_keys.h"
+#include "server/module/redis_api.h"
+#include "store/lag.h"
+
+struct volatile_keys {
+    struct due_keys keys;
+    const struct due_key *open; /* the entry of the key being opened; NULL once it is forgotten */
+    msec held_until;            /* no key is opened before: the engine hides expired ones */
+    uint64_t expired;           /* keys that expired and were known */
+    uint64_t stale;             /* looks at a key that was gone or had another deadline */
+    struct lag lag;
+};
+
+void volatile_keys_init(struct volatile_keys *known);
+void volatile_keys_drop(struct volatile_keys *known);
+
+/* A keyspace event of a class in VOLATILE_EVENTS. */
+enum { VOLATILE_EVENTS = NOTIFY_GENERIC | NOTIFY_EXPIRED | NOTIFY_EVICTED | NOTIFY_LOADED };
+void volatile_keys_event(struct volatile_keys *known, RedisModuleCtx *ctx, int class,
+                         const char *event, RedisModuleString *name);
+/* The engine has this key open, as in a scan. */
+void volatile_keys_note(struct volatile_keys *known, RedisModuleCtx *ctx, RedisModuleString *name,
+                        RedisModuleKey *key);
+
+/* Reads the deadline of one queued key; false: none is queued. */
+bool volatile_keys_read(struct volatile_keys *known, RedisModuleCtx *ctx);
+/* Opens the key that is due first, on a master; false: none is due. */
+bool volatile_keys_open(struct volatile_keys *known, RedisModuleCtx *ctx, msec now);
+/* When volatile_keys_open has work next. */
+struct due_at volatile_keys_next(const struct volatile_keys *known);
+
+#endif

@@ -1,0 +1,245 @@
+#!/usr/bin/python3 -B
+"""expired.so in Debian's redis-server: every key of the engine expires on time. The time is the
+engine's and real, so deadlines are short and bounds generous."""
+import contextlib
+
+import redis
+
+from daemon import equal, main, test, wait_for
+from module import MODULE, Engine, stats_of
+
+SOON = 150      # ms: time enough for the commands before it
+LATE = 10_000   # seconds: no test lives so long
+
+
+@contextlib.contextmanager
+def engine(*options, **how):
+    """An engine and a client."""
+    with Engine(*options, **how) as server, server.redis() as client:
+        yield server, client
+
+
+def events(client, *classes):
+    """A subscriber that hears the events of these classes."""
+    client.config_set("notify-keyspace-events", "E" + "".join(classes))
+    listener = client.pubsub(ignore_subscribe_messages=True)
+    listener.psubscribe("__keyevent@*")
+    wait_for(lambda: client.pubsub_numpat() > 0)
+    return listener
+
+
+def next_event(listener, seconds=10):
+    message = wait_for(lambda: listener.get_message(timeout=0.2), seconds)
+    assert message, "no event came"
+    return message["channel"].decode().split("__:")[1], message["data"].decode()
+
+
+def gone_by_itself(client, count=0):
+    """Waits until the database has so many keys; nothing reads them meanwhile."""
+    wait_for(lambda: client.dbsize() == count)
+    equal(client.dbsize(), count, "keys left")
+
+
+@test
+def without_the_module_nothing_expires_here():
+    with engine(module=False) as (_, client):
+        client.set("k", "v", px=1)
+        wait_for(lambda: client.time()[1] and client.dbsize() == 0, 0.3)
+        equal(client.dbsize(), 1, "the engine's own search should be off")
+
+
+@test
+def a_key_expires_on_time_with_the_engines_event():
+    with engine() as (server, client):
+        listener = events(client, "x")
+        client.set("k", "v", px=SOON)
+        equal(next_event(listener), ("expired", "k"))
+        equal(client.dbsize(), 0)
+        figures = server.stats()
+        equal((figures["keys"], figures["expired"], figures["stale-nodes"]), (0, 1, 0))
+        assert figures["lag-max"] < 1000, figures
+        equal(client.info("stats")["expired_keys"], 1)
+
+
+@test
+def every_command_that_sets_a_deadline_is_heard():
+    with engine() as (server, client):
+        now = client.time()
+        at = now[0] * 1000 + now[1] // 1000 + SOON
+        client.set("set", "v", px=SOON)
+        client.psetex("psetex", SOON, "v")
+        for name in ("pexpire", "pexpireat", "getex", "renamed", "moved", "copied", "restored"):
+            client.set(name, "v")
+        client.pexpire("pexpire", SOON)
+        client.pexpireat("pexpireat", at)
+        client.getex("getex", px=SOON)
+        client.pexpire("renamed", SOON)
+        client.rename("renamed", "renamed2")
+        client.pexpire("moved", SOON)
+        client.move("moved", 1)
+        client.pexpire("copied", SOON)
+        client.copy("copied", "copied2")
+        client.restore("restored", at, client.dump("restored"), replace=True, absttl=True)
+        client.eval("redis.call('SET', 'script', 'v', 'PX', ARGV[1])", 0, SOON)
+        client.hset("hash", "f", "v")
+        client.pexpire("hash", SOON)
+        gone_by_itself(client)
+        with server.redis(db=1) as other:
+            gone_by_itself(other)
+        equal(server.stats()["expired"], 12)
+
+
+@test
+def a_deadline_that_was_moved_or_removed_does_not_count():
+    with engine() as (server, client):
+        for name in ("persisted", "longer", "overwritten", "deleted", "evaded"):
+            client.set(name, "v", px=SOON)
+        client.persist("persisted")
+        client.expire("longer", LATE)
+        client.set("overwritten", "new")
+        client.delete("deleted")
+        client.rename("evaded", "elsewhere")
+        client.persist("elsewhere")
+        client.set("last", "v", px=2 * SOON)
+        gone_by_itself(client, 4)
+        equal(sorted(client.keys()), [b"elsewhere", b"longer", b"overwritten", b"persisted"])
+        figures = server.stats()
+        equal((figures["keys"], figures["expired"]), (1, 1))
+        equal(figures["stale-nodes"], 1, "the overwritten one")
+
+
+@test
+def keys_that_were_there_before_the_module_expire():
+    with engine(module=False) as (_, client):
+        for i in range(1000):
+            client.set(f"k{i}", "v", px=2 * SOON + i % 10)
+        client.set("kept", "v")
+        client.execute_command("MODULE", "LOAD", MODULE)
+        gone_by_itself(client, 1)
+        equal(stats_of(client)["expired"], 1000)
+
+
+@test
+def keys_expire_after_a_restart_from_a_snapshot_or_the_aof():
+    for options, aof in ((("--save", "3600 1"), False), (("--appendonly", "yes"), True)):
+        with engine(*options) as (server, client):
+            for i in range(200):
+                client.set(f"k{i}", "v", px=2000)
+                client.set(f"n{i}", "v")
+            client.set("late", "v", ex=LATE)
+            if not aof:
+                client.save()
+            server.kill()
+            server.start()
+            with server.redis() as again:
+                equal(stats_of(again)["keys"], 201)
+                gone_by_itself(again, 201)
+                equal(stats_of(again)["expired"], 200)
+                equal(again.exists("late"), 1)
+
+
+@test
+def flushing_and_swapping_take_the_deadlines_along():
+    with engine() as (server, client):
+        with server.redis(db=1) as other:
+            for i in range(3000):
+                client.set(f"k{i}", "v", ex=LATE)
+            other.set("flushed", "v", ex=LATE)
+            client.set("swapped", "v", px=2 * SOON)
+            client.swapdb(0, 1)
+            client.flushdb()
+            equal(server.stats()["keys"], 3001)
+            gone_by_itself(other, 3000)
+            client.flushall()
+            wait_for(lambda: server.stats()["bytes"] < 4096)
+            figures = server.stats()
+            equal((figures["keys"], figures["stale-nodes"]), (0, 0))
+            assert figures["bytes"] < 4096, figures
+
+
+@test
+def a_burst_of_keys_expires_in_slices_that_others_hardly_feel():
+    count = 100_000
+    with engine() as (server, client):
+        client.eval("for i = 1, ARGV[1] do redis.call('SET', 'k' .. i, 'v', 'PXAT', ARGV[2]) end",
+                    0, count, 1000 * client.time()[0] + 3000)
+        client.config_resetstat()
+        wait_for(lambda: client.dbsize() == 0, 30)
+        figures = server.stats()
+        equal((figures["keys"], figures["expired"]), (0, count))
+        assert figures["lag-max"] < 5000, figures
+
+
+@test
+def nothing_expires_during_a_pause_and_all_of_it_afterwards():
+    with engine() as (server, client):
+        listener = events(client, "x")
+        for i in range(100):
+            client.set(f"k{i}", "v", px=SOON)
+        client.execute_command("CLIENT", "PAUSE", 4 * SOON, "WRITE")
+        heard = {next_event(listener) for _ in range(100)}
+        equal(heard, {("expired", f"k{i}") for i in range(100)})
+        figures = server.stats()
+        equal((figures["expired"], figures["stale-nodes"]), (100, 0))
+        assert figures["lag-max"] >= 2 * SOON, figures
+
+
+@test
+def looking_at_keys_leaves_no_trace():
+    with engine() as (server, client):
+        client.config_set("notify-keyspace-events", "KEA")
+        with server.redis() as watching:
+            pipe = watching.pipeline()
+            client.set("k", "v", ex=LATE)
+            pipe.watch("k")
+            client.set("other", "v", px=SOON)
+            gone_by_itself(client, 1)
+            pipe.multi()
+            pipe.get("k")
+            equal(pipe.execute(), [b"v"], "WATCH is not touched")
+        figures = client.info("stats")
+        equal((figures["keyspace_hits"], figures["keyspace_misses"]), (1, 0))
+
+
+@test
+def info_has_the_figures():
+    with engine() as (_, client):
+        client.set("k", "v", ex=LATE)
+        wait_for(lambda: client.info("everything")["expired_keys"] == 1)
+        found = client.info("everything")
+        equal(found["expired_lag_p99_9"], 0)
+        equal(found["expired_next_due"], client.pexpiretime("k"))
+
+
+def error_of(client, *arguments):
+    try:
+        client.execute_command(*arguments)
+    except redis.ResponseError as error:
+        return str(error)
+    raise AssertionError(f"{arguments}: no error")
+
+
+@test
+def the_module_is_unloaded_while_no_deadline_is_known():
+    with engine() as (server, client):
+        client.set("k", "v", ex=LATE)
+        wait_for(lambda: server.stats()["queued"] == 0)
+        assert "timer" in error_of(client, "MODULE", "UNLOAD", "expired")
+        client.persist("k")
+        equal(server.stats()["keys"], 0)
+        client.execute_command("MODULE", "UNLOAD", "expired")
+        client.execute_command("MODULE", "LOAD", MODULE)
+        assert "Error loading" in error_of(client, "MODULE", "LOAD", MODULE)
+        client.pexpire("k", SOON)
+        gone_by_itself(client)
+
+
+@test
+def it_takes_no_arguments_and_stats_neither():
+    with engine(module=False) as (_, client):
+        assert "Error loading" in error_of(client, "MODULE", "LOAD", MODULE, "x")
+        client.execute_command("MODULE", "LOAD", MODULE)
+        assert "wrong number" in error_of(client, "EXPIRED.STATS", "x")
+
+
+main()

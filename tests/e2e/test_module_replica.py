@@ -1,0 +1,82 @@
+#!/usr/bin/python3 -B
+"""expired.so in a master and its replica: the master alone expires keys; a promoted replica does from
+then on. The time is real, so deadlines are short and bounds generous."""
+import contextlib
+
+from daemon import equal, main, test, wait_for
+from module import Engine
+
+SOON = 150  # ms
+AT_ONCE = ("--repl-diskless-sync-delay", "0")
+
+
+@contextlib.contextmanager
+def pair():
+    """A master, its replica in sync, and a client of each."""
+    with Engine(*AT_ONCE, tcp=True) as master, Engine(tcp=True) as replica, \
+            master.redis() as one, replica.redis() as two:
+        two.replicaof("127.0.0.1", master.port)
+        assert wait_for(lambda: two.info("replication")["master_link_status"] == "up", 30)
+        yield master, replica, one, two
+
+
+def in_sync(one, two):
+    def offsets():
+        return one.info("replication")["master_repl_offset"], \
+            two.info("replication")["slave_repl_offset"]
+    assert wait_for(lambda: len(set(offsets())) == 1), offsets()
+
+
+@test
+def a_replica_gets_the_masters_del_and_expires_nothing_itself():
+    with pair() as (master, replica, one, two):
+        for i in range(500):
+            one.set(f"k{i}", "v", px=2 * SOON)
+        one.set("kept", "v")
+        wait_for(lambda: one.dbsize() == 1)
+        wait_for(lambda: two.dbsize() == 1)
+        equal((one.dbsize(), two.dbsize()), (1, 1))
+        equal(one.info("stats")["expired_keys"], 500)
+        equal(two.info("stats")["expired_keys"], 0)
+        in_sync(one, two)
+        equal(wait_for(lambda: replica.stats()["keys"] == 0), True)
+        equal((master.stats()["expired"], replica.stats()["expired"]), (500, 0))
+
+
+@test
+def a_replica_keeps_overdue_keys_until_it_is_promoted():
+    with pair() as (master, replica, one, two):
+        one.config_set("notify-keyspace-events", "")
+        for i in range(500):
+            one.set(f"k{i}", "v", px=4 * SOON)
+        one.set("kept", "v")
+        in_sync(one, two)
+        master.kill()
+        equal(wait_for(lambda: two.get("k1") is None), True)
+        equal(two.dbsize(), 501, "hidden, not removed")
+        two.replicaof("NO", "ONE")
+        wait_for(lambda: two.dbsize() == 1)
+        equal(two.dbsize(), 1)
+        equal(replica.stats()["keys"], 0)
+        equal(two.info("stats")["expired_keys"], 500)
+
+
+@test
+def keys_of_a_full_sync_are_known_to_the_replica():
+    for load in ("disabled", "swapdb"):
+        with Engine(*AT_ONCE, tcp=True) as master, master.redis() as one, \
+                Engine("--repl-diskless-load", load, tcp=True) as replica, replica.redis() as two:
+            for i in range(300):
+                one.set(f"k{i}", "v", px=20 * SOON)
+                one.set(f"n{i}", "v")
+            two.set("old", "v", ex=1000)
+            two.replicaof("127.0.0.1", master.port)
+            assert wait_for(lambda: two.info("replication")["master_link_status"] == "up", 30)
+            equal(two.dbsize(), 600)
+            assert wait_for(lambda: replica.stats()["keys"] >= 300), replica.stats()
+            two.replicaof("NO", "ONE")
+            wait_for(lambda: two.dbsize() == 300)
+            equal(two.dbsize(), 300, load)
+
+
+main()
