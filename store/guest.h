@@ -1,0 +1,19 @@
+/* guest: a value that somebody else keeps, put into a store for one transaction. For front ends in
+ * which another program owns the keys. Depends on the keyspace.
+ *
+ *     guest_lend(store, key, object);
+ *     ... a transaction that touches this key only ...
+ *     if (!guest_take(store, key, &object)) ... the transaction removed the key ... */
+#ifndef STORE_GUEST_H
+#define STORE_GUEST_H
+
+#include <stdbool.h>
+
+#include "store/store.h"
+
+/* Puts the value at an absent key of database 0. Ownership passes to the store. O(log n) */
+void guest_lend(struct store *store, struct bytes key, struct object object);
+/* Takes the value back, as the transaction has left it. False: there is none. */
+bool guest_take(struct store *store, struct bytes key, struct object *object);
+
+#endif
