@@ -1,8 +1,10 @@
-/* module: loads expired.so into an engine, a Redis 7.0 or later or a Valkey, and unloads it. */
+/* module: loads expired.so into an engine, a Redis 7.0 or later or a Valkey. Engines do not unload
+ * modules that have types. */
 #include <sys/random.h>
 
 #include "proto/base/alloc.h"
 #include "server/base/version.h"
+#include "server/module/dehydrators.h"
 #include "server/module/redis_api.h"
 #include "server/module/slices.h"
 #include "server/module/stats.h"
@@ -12,7 +14,6 @@
 #define EXPORTED __attribute__((visibility("default")))
 
 EXPORTED int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
-EXPORTED int RedisModule_OnUnload(RedisModuleCtx *ctx);
 
 static size_t engine_size(const void *p)
 {
@@ -43,7 +44,7 @@ static bool start(RedisModuleCtx *ctx)
 {
     use_engine_memory();
     redis.SetModuleOptions(ctx, OPTION_HANDLE_IO_ERRORS | OPTION_NO_IMPLICIT_SIGNAL);
-    return seed_hash(ctx) && stats_start(ctx) && slices_start(ctx);
+    return seed_hash(ctx) && stats_start(ctx) && dehydrators_start(ctx) && slices_start(ctx);
 }
 
 int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
@@ -57,9 +58,4 @@ int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     if (!start(ctx)) return API_ERR;
     redis.Log(ctx, "notice", "expired " EXPIRED_VERSION ": keys expire on time");
     return API_OK;
-}
-
-int RedisModule_OnUnload(RedisModuleCtx *ctx)
-{
-    return slices_stop(ctx) ? API_OK : API_ERR;
 }

@@ -143,7 +143,6 @@ typedef void (*api_free_data)(RedisModuleCtx *ctx, void *data);
     X(int, StopTimer, (RedisModuleCtx * ctx, uint64_t timer, void **data))                         \
     X(RedisModuleScanCursor *, ScanCursorCreate, (void))                                           \
     X(void, ScanCursorRestart, (RedisModuleScanCursor * cursor))                                   \
-    X(void, ScanCursorDestroy, (RedisModuleScanCursor * cursor))                                   \
     X(int, Scan,                                                                                   \
       (RedisModuleCtx * ctx, RedisModuleScanCursor * cursor, api_on_scan on_key, void *data))      \
     X(int, RegisterInfoFunc, (RedisModuleCtx * ctx, api_on_info on_info))                          \
@@ -158,6 +157,30 @@ typedef void (*api_free_data)(RedisModuleCtx *ctx, void *data);
     X(int, ReplyWithError, (RedisModuleCtx * ctx, const char *error))                              \
     X(int, ReplyWithNull, (RedisModuleCtx * ctx))                                                  \
     X(int, ReplyWithStringBuffer, (RedisModuleCtx * ctx, const char *data, size_t len))            \
+    X(RedisModuleType *, CreateDataType,                                                           \
+      (RedisModuleCtx * ctx, const char *name, int encoding, const struct api_type *type))         \
+    X(RedisModuleType *, ModuleTypeGetType, (RedisModuleKey * key))                                \
+    X(void *, ModuleTypeGetValue, (RedisModuleKey * key))                                          \
+    X(int, ModuleTypeSetValue, (RedisModuleKey * key, RedisModuleType * type, void *value))        \
+    X(void, SaveUnsigned, (RedisModuleIO * io, uint64_t value))                                    \
+    X(uint64_t, LoadUnsigned, (RedisModuleIO * io))                                                \
+    X(void, SaveStringBuffer, (RedisModuleIO * io, const char *data, size_t len))                  \
+    X(char *, LoadStringBuffer, (RedisModuleIO * io, size_t * len))                                \
+    X(int, IsIOError, (RedisModuleIO * io))                                                        \
+    X(void, EmitAOF, (RedisModuleIO * io, const char *command, const char *format, ...))           \
+    X(void, DigestAddStringBuffer, (RedisModuleDigest * digest, const char *data, size_t len))     \
+    X(void, DigestAddLongLong, (RedisModuleDigest * digest, long long value))                      \
+    X(void, DigestEndSequence, (RedisModuleDigest * digest))                                       \
+    X(int, Replicate, (RedisModuleCtx * ctx, const char *command, const char *format, ...))        \
+    X(int, ReplicateVerbatim, (RedisModuleCtx * ctx))                                              \
+    X(int, SignalModifiedKey, (RedisModuleCtx * ctx, RedisModuleString * name))                    \
+    X(void, SignalKeyAsReady, (RedisModuleCtx * ctx, RedisModuleString * name))                    \
+    X(RedisModuleBlockedClient *, BlockClientOnKeys,                                               \
+      (RedisModuleCtx * ctx, api_command reply, api_command timeout, api_free_data free_data,      \
+       long long timeout_msec, RedisModuleString **keys, int count, void *data))                   \
+    X(int, ReplyWithSimpleString, (RedisModuleCtx * ctx, const char *text))                        \
+    X(int, ReplyWithArray, (RedisModuleCtx * ctx, long count))                                     \
+    X(int, ReplyWithNullArray, (RedisModuleCtx * ctx))                                             \
     X(int, ReplyWithMap, (RedisModuleCtx * ctx, long pairs))                                       \
     X(int, WrongArity, (RedisModuleCtx * ctx))
 

@@ -6,12 +6,6 @@ void scan_keys_init(struct scan_keys *scan)
     *scan = (struct scan_keys){ .db = -1 };
 }
 
-void scan_keys_drop(struct scan_keys *scan)
-{
-    if (scan->cursor != NULL) redis.ScanCursorDestroy(scan->cursor);
-    scan_keys_init(scan);
-}
-
 void scan_keys_begin(struct scan_keys *scan)
 {
     if (scan->cursor == NULL)

@@ -11,7 +11,6 @@ struct scan_keys {
 };
 
 void scan_keys_init(struct scan_keys *scan);
-void scan_keys_drop(struct scan_keys *scan);
 void scan_keys_begin(struct scan_keys *scan); /* all databases, from the first on */
 /* Notes the volatile keys of a few buckets; false: the scan is over. */
 bool scan_keys_step(struct scan_keys *scan, RedisModuleCtx *ctx, struct volatile_keys *known);

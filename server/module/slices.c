@@ -1,14 +1,16 @@
 /* slices: see slices.h. The engine calls back without data of ours, so the state is static. */
 #include "server/module/slices.h"
 
+#include "server/module/dehydrators.h"
+#include "server/module/held_value.h"
 #include "server/module/scan_keys.h"
 
 enum {
-    READ_USEC = 250,  /* of a slice, for reading the deadlines of changed keys */
-    SLICE_USEC = 500, /* in all */
-    BATCH = 16,       /* steps between two looks at the clock */
-    SOON_MSEC = 1,    /* the shortest timer of the engine */
-    FLUSHED_NAMES = 256,
+    READ_USEC = 250,     /* of a slice, for reading the deadlines of changed keys */
+    SLICE_USEC = 500,    /* in all */
+    BATCH = 16,          /* steps between two looks at the clock */
+    SOON_MSEC = 1,       /* the shortest timer of the engine */
+    FLUSHED_NAMES = 256, /* and elements of dehydrators, freed between two looks at the clock */
 };
 
 static struct {
@@ -41,16 +43,10 @@ static void on_wake(void *data)
     here.woken = false;
 }
 
-static void stop_timer(RedisModuleCtx *ctx)
-{
-    if (here.timer_runs) redis.StopTimer(ctx, here.timer, NULL);
-    here.timer_runs = false;
-}
-
 static void set_timer(RedisModuleCtx *ctx, msec now, struct due_at due)
 {
     if (here.timer_runs && here.timer_at <= due.at) return;
-    stop_timer(ctx);
+    if (here.timer_runs) redis.StopTimer(ctx, here.timer, NULL);
     here.timer = redis.CreateTimer(ctx, due.at > now ? due.at - now : SOON_MSEC, on_timer, NULL);
     here.timer_at = due.at;
     here.timer_runs = true;
@@ -91,7 +87,8 @@ static bool open_due(RedisModuleCtx *ctx, uint64_t end)
     do {
         msec now = redis.Milliseconds();
         for (int i = 0; i < BATCH; i++)
-            if (!volatile_keys_open(&here.known, ctx, now)) return false;
+            if (!dehydrators_announce(ctx, now) && !volatile_keys_open(&here.known, ctx, now))
+                return false;
     } while (is_before(end));
     return true;
 }
@@ -106,8 +103,11 @@ static bool scan_some(RedisModuleCtx *ctx, uint64_t end)
 static bool reclaim_some(uint64_t end)
 {
     while (is_before(end))
-        if (!due_keys_reclaim(&here.known.keys, FLUSHED_NAMES)) return false;
-    return here.known.keys.flushed != NULL;
+        if (!due_keys_reclaim(&here.known.keys, FLUSHED_NAMES) &&
+            !due_keys_reclaim(dehydrators_due(), FLUSHED_NAMES) &&
+            !held_value_reclaim(FLUSHED_NAMES))
+            return false;
+    return true;
 }
 
 static void run_slice(RedisModuleCtx *ctx, bool opens)
@@ -124,7 +124,16 @@ static void run_slice(RedisModuleCtx *ctx, bool opens)
 
 static bool has_other_work(void)
 {
-    return here.known.keys.queued > 0 || here.scan.db >= 0 || here.known.keys.flushed != NULL;
+    return here.known.keys.queued > 0 || here.scan.db >= 0 || here.known.keys.flushed != NULL ||
+           held_value_released();
+}
+
+/* When something is due next. */
+static struct due_at next_work(void)
+{
+    struct due_at key = volatile_keys_next(&here.known);
+    struct due_at element = due_keys_next(dehydrators_due());
+    return due_at_before(element, key) ? element : key;
 }
 
 static void on_loop(RedisModuleCtx *ctx, struct api_event event, uint64_t what, void *data)
@@ -133,18 +142,14 @@ static void on_loop(RedisModuleCtx *ctx, struct api_event event, uint64_t what, 
     (void)data;
     if (what != EVENTLOOP_BEFORE_SLEEP) return;
     msec now = redis.Milliseconds();
-    struct due_at next = volatile_keys_next(&here.known);
+    struct due_at next = next_work();
     bool due = due_at_come(next, now), works = has_other_work();
-    bool waits =
-        due_at_is_never(next) ? !here.timer_runs : here.timer_runs && here.timer_at <= next.at;
+    bool waits = due_at_is_never(next) || (here.timer_runs && here.timer_at <= next.at);
     if (!due && !works && waits) return;
     bool opens = is_master(ctx);
     if (works || (due && opens)) run_slice(ctx, opens);
-    next = volatile_keys_next(&here.known);
-    if (due_at_is_never(next) && !here.woken)
-        stop_timer(ctx); /* the engine does not unload a module that has one */
-    else if (opens && !here.woken)
-        set_timer(ctx, redis.Milliseconds(), next);
+    next = next_work();
+    if (opens && !due_at_is_never(next) && !here.woken) set_timer(ctx, redis.Milliseconds(), next);
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -160,7 +165,9 @@ static void on_flush(RedisModuleCtx *ctx, struct api_event event, uint64_t what,
     (void)ctx;
     (void)event;
     const struct api_flush *flush = data;
-    if (what == FLUSHDB_STARTS) due_keys_flush(&here.known.keys, flush->db);
+    if (what != FLUSHDB_STARTS) return;
+    due_keys_flush(&here.known.keys, flush->db);
+    due_keys_flush(dehydrators_due(), flush->db);
 }
 
 static void on_swap(RedisModuleCtx *ctx, struct api_event event, uint64_t what, void *data)
@@ -170,6 +177,7 @@ static void on_swap(RedisModuleCtx *ctx, struct api_event event, uint64_t what, 
     (void)what;
     const struct api_swap *swap = data;
     due_keys_swap(&here.known.keys, (unsigned)swap->first, (unsigned)swap->second);
+    due_keys_swap(dehydrators_due(), (unsigned)swap->first, (unsigned)swap->second);
 }
 
 /* Each loaded key has an event, so nothing is left to scan. But a replica may load its master's
@@ -195,6 +203,7 @@ static bool subscribe(RedisModuleCtx *ctx, uint64_t id, api_on_event on_event)
 bool slices_start(RedisModuleCtx *ctx)
 {
     volatile_keys_init(&here.known);
+    here.known.on_open = dehydrators_note;
     scan_keys_init(&here.scan);
     bool subscribed =
         redis.SubscribeToKeyspaceEvents(ctx, VOLATILE_EVENTS, on_key) == API_OK &&
@@ -203,13 +212,4 @@ bool slices_start(RedisModuleCtx *ctx)
     if (!subscribed) redis.Log(ctx, "warning", "this engine has no events that say what changes");
     scan_keys_begin(&here.scan);
     return subscribed;
-}
-
-bool slices_stop(RedisModuleCtx *ctx)
-{
-    if (here.woken) return false;
-    stop_timer(ctx);
-    scan_keys_drop(&here.scan);
-    volatile_keys_drop(&here.known);
-    return true;
 }

@@ -10,9 +10,6 @@
 /* Subscribes to events and begins to scan the keys that are there. False: the engine refused, and
  * the log says so. */
 bool slices_start(RedisModuleCtx *ctx);
-/* Before the module is unloaded. False: not now, because the engine is about to call a function of
- * it. */
-bool slices_stop(RedisModuleCtx *ctx);
 
 /* For figures. */
 const struct volatile_keys *slices_volatile_keys(void);

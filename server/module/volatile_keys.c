@@ -11,11 +11,6 @@ void volatile_keys_init(struct volatile_keys *known)
     due_keys_init(&known->keys);
 }
 
-void volatile_keys_drop(struct volatile_keys *known)
-{
-    due_keys_drop(&known->keys);
-}
-
 static struct bytes bytes_in(const RedisModuleString *text)
 {
     size_t len;
@@ -109,8 +104,9 @@ void volatile_keys_note(struct volatile_keys *known, RedisModuleCtx *ctx, RedisM
                         RedisModuleKey *opened)
 {
     msec at = redis.GetAbsExpire(opened);
-    if (at == NO_EXPIRE) return;
     unsigned db = database_of(ctx);
+    if (known->on_open != NULL) known->on_open(db, bytes_in(name), opened);
+    if (at == NO_EXPIRE) return;
     struct due_key *key = due_keys_add(&known->keys, db, bytes_in(name));
     if (key != NULL) due_keys_set(&known->keys, db, key, due_at_expiry(at));
 }
@@ -131,6 +127,7 @@ static enum found look(struct volatile_keys *known, RedisModuleCtx *ctx, struct 
     if (known->open != NULL && redis.KeyType(key) == KEYTYPE_EMPTY) {
         found = FOUND_NO_KEY;
     } else if (known->open != NULL) {
+        if (known->on_open != NULL) known->on_open(database_of(ctx), bytes_in(text), key);
         *at = redis.GetAbsExpire(key);
         found = *at == NO_EXPIRE ? FOUND_PERSISTENT : FOUND_VOLATILE;
     }

@@ -23,10 +23,11 @@ struct volatile_keys {
     uint64_t expired;           /* keys that expired and were known */
     uint64_t stale;             /* looks at a key that was gone or had another deadline */
     struct lag lag;
+    /* Told of each key that is opened, with its value; may be NULL. */
+    void (*on_open)(unsigned db, struct bytes name, RedisModuleKey *key);
 };
 
 void volatile_keys_init(struct volatile_keys *known);
-void volatile_keys_drop(struct volatile_keys *known);
 
 /* A keyspace event of a class in VOLATILE_EVENTS. */
 enum { VOLATILE_EVENTS = NOTIFY_GENERIC | NOTIFY_EXPIRED | NOTIFY_EVICTED | NOTIFY_LOADED };

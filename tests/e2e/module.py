@@ -1,7 +1,7 @@
 """module: Debian's redis-server with expired.so in it, for the tests of the module."""
 import os
 
-from daemon import ROOT, Daemon, oracle
+from daemon import ROOT, Daemon, oracle, wait_for
 
 MODULE = os.path.join(ROOT, "build", "expired.so")
 
@@ -17,6 +17,7 @@ class Engine(Daemon):
         assert os.access(MODULE, os.R_OK), f"there is no {MODULE}: run make module"
         super().start()
         with self.raw() as raw:
+            assert wait_for(lambda: raw.call("PING") == b"+PONG\r\n"), "it is still loading"
             assert raw.call("DEBUG", "SET-ACTIVE-EXPIRE", "0") == b"+OK\r\n"
 
     def stats(self):
