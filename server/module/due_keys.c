@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "store/base/ensure.h"
+#include "store/base/siphash.h"
 #include "store/mem/mem.h"
 
 enum { QUEUE_MIN = 64, QUEUE_KEPT = 4096 /* an empty queue with more room is freed */ };
@@ -61,7 +62,8 @@ struct due_key *due_keys_find(const struct due_keys *keys, unsigned db, struct b
 struct due_key *due_keys_add(struct due_keys *keys, unsigned db, struct bytes name)
 {
     struct due_database *database = database_at(keys, db);
-    struct due_key *key = dict_find(&database->dict, name);
+    uint64_t hash = siphash(name.data, name.len);
+    struct due_key *key = dict_find_hashed(&database->dict, name, hash);
     if (key != NULL) return key;
     if (name.len > DUE_NAME_MAX) return NULL;
     key = mem_alloc(sizeof(*key) + name.len);
@@ -69,7 +71,7 @@ struct due_key *due_keys_add(struct due_keys *keys, unsigned db, struct bytes na
     deadline_init(&key->deadline);
     memcpy(key->name, name.data, name.len);
     keys->name_bytes += mem_size(key);
-    dict_add(&database->dict, key);
+    dict_add_hashed(&database->dict, key, hash);
     return key;
 }
 

@@ -137,6 +137,15 @@ static enum found look(struct volatile_keys *known, RedisModuleCtx *ctx, struct 
     return found;
 }
 
+/* A deadline that has moved away keeps its node: each write of a key that gets its TTL anew would
+ * move the node through the whole heap. At the old instant one look finds the new one. */
+static void set_deadline(struct volatile_keys *known, unsigned db, struct due_key *key, msec at)
+{
+    struct due_at due = due_at_expiry(at);
+    if (due_at_before(due, due_keys_at(&known->keys, db, key)))
+        due_keys_set(&known->keys, db, key, due);
+}
+
 bool volatile_keys_read(struct volatile_keys *known, RedisModuleCtx *ctx)
 {
     unsigned db;
@@ -151,7 +160,7 @@ bool volatile_keys_read(struct volatile_keys *known, RedisModuleCtx *ctx)
     switch (look(known, ctx, due_key_name(key), &at)) {
     case FOUND_FORGOTTEN: break;
     case FOUND_PERSISTENT: forget(known, db, key); break;
-    case FOUND_VOLATILE: due_keys_set(&known->keys, db, key, due_at_expiry(at)); break;
+    case FOUND_VOLATILE: set_deadline(known, db, key, at); break;
     case FOUND_NO_KEY: /* gone; or hidden by a replica, or by CLIENT PAUSE: volatile_keys_open asks
                         */
         due_keys_set(&known->keys, db, key, (struct due_at){ redis.Milliseconds() });

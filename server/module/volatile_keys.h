@@ -5,8 +5,8 @@
  * has expired would remove it amid a command. When the deadline has passed, a master opens the key,
  * by which the engine itself expires it: its event, its DEL for replicas and the AOF.
  *
- * An overwritten key keeps its entry, which costs one look. Keys of a module's RM_SetExpire, which
- * has no event, are left to the engine's own expiry. */
+ * An overwritten key, and one whose deadline has moved away, keeps its entry, which costs one look.
+ * Keys of a module's RM_SetExpire, which has no event, are left to the engine's own expiry. */
 #ifndef SERVER_MODULE_VOLATILE_KEYS_H
 #define SERVER_MODULE_VOLATILE_KEYS_H
 
