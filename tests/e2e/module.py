@@ -4,6 +4,8 @@ import os
 from daemon import ROOT, Daemon, oracle, wait_for
 
 MODULE = os.path.join(ROOT, "build", "expired.so")
+# While the engine syncs its file in the background it may hold back writes that a kill -9 loses.
+SYNCED = ("--appendfsync", "always")
 
 
 class Engine(Daemon):

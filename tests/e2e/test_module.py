@@ -6,7 +6,7 @@ import contextlib
 import redis
 
 from daemon import equal, main, test, wait_for
-from module import MODULE, Engine, stats_of
+from module import MODULE, SYNCED, Engine, stats_of
 
 SOON = 150      # ms: time enough for the commands before it
 LATE = 10_000   # seconds: no test lives so long
@@ -121,7 +121,7 @@ def keys_that_were_there_before_the_module_expire():
 
 @test
 def keys_expire_after_a_restart_from_a_snapshot_or_the_aof():
-    for options, aof in ((("--save", "3600 1"), False), (("--appendonly", "yes"), True)):
+    for options, aof in ((("--save", "3600 1"), False), (("--appendonly", "yes", *SYNCED), True)):
         with engine(*options) as (server, client):
             for i in range(200):
                 client.set(f"k{i}", "v", px=2000)

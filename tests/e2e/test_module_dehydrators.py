@@ -6,7 +6,7 @@ import contextlib
 import redis
 
 from daemon import Daemon, encode, equal, main, test, wait_for
-from module import Engine
+from module import SYNCED, Engine
 
 SOON = 150                   # ms
 PAST, FAR = 1000, 4 * 10**12  # instants, in Unix ms
@@ -212,8 +212,8 @@ def a_damaged_payload_is_refused_or_whole():
 
 @test
 def dehydrators_survive_a_restart():
-    for options in (("--save", "3600 1"), ("--appendonly", "yes"),
-                    ("--appendonly", "yes", "--aof-use-rdb-preamble", "no")):
+    for options in (("--save", "3600 1"), ("--appendonly", "yes", *SYNCED),
+                    ("--appendonly", "yes", *SYNCED, "--aof-use-rdb-preamble", "no")):
         with engine(*options) as (server, client):
             fill(client)
             client.execute_command("REDE.PUSHAT", "d", FAR, "pulled", "x")
@@ -238,7 +238,7 @@ def dehydrators_survive_a_restart():
 @test
 def a_replica_has_the_same_and_takes_over():
     with engine("--repl-diskless-sync-delay", "0", tcp=True) as (master, one), \
-            engine("--appendonly", "yes", tcp=True) as (replica, two):
+            engine("--appendonly", "yes", *SYNCED, tcp=True) as (replica, two):
         fill(one, "before")
         two.replicaof("127.0.0.1", master.port)
         assert wait_for(lambda: two.info("replication")["master_link_status"] == "up", 30)
