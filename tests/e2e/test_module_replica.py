@@ -47,9 +47,11 @@ def a_replica_gets_the_masters_del_and_expires_nothing_itself():
 def a_replica_keeps_overdue_keys_until_it_is_promoted():
     with pair() as (master, replica, one, two):
         one.config_set("notify-keyspace-events", "")
-        for i in range(500):
-            one.set(f"k{i}", "v", px=4 * SOON)
-        one.set("kept", "v")
+        with one.pipeline(transaction=False) as calls:  # at once: the replica gets all before their deadline
+            for i in range(500):
+                calls.set(f"k{i}", "v", px=20 * SOON)
+            calls.set("kept", "v")
+            calls.execute()
         in_sync(one, two)
         master.kill()
         equal(wait_for(lambda: two.get("k1") is None), True)
@@ -66,9 +68,11 @@ def keys_of_a_full_sync_are_known_to_the_replica():
     for load in ("disabled", "swapdb"):
         with Engine(*AT_ONCE, tcp=True) as master, master.redis() as one, \
                 Engine("--repl-diskless-load", load, tcp=True) as replica, replica.redis() as two:
-            for i in range(300):
-                one.set(f"k{i}", "v", px=20 * SOON)
-                one.set(f"n{i}", "v")
+            with one.pipeline(transaction=False) as calls:
+                for i in range(300):
+                    calls.set(f"k{i}", "v", px=40 * SOON)
+                    calls.set(f"n{i}", "v")
+                calls.execute()
             two.set("old", "v", ex=1000)
             two.replicaof("127.0.0.1", master.port)
             assert wait_for(lambda: two.info("replication")["master_link_status"] == "up", 30)
