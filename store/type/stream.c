@@ -69,6 +69,8 @@ static void block_tidy(struct stream *stream, struct stream_block *block)
     if (!in_tree(block)) {
         if (size <= CAP_MIN || sizeof(*block) + live > size / KEEP_SHARE) return;
         stream_block_compact(block);
+        if (sizeof(*block) + block->used > size / 2)
+            return; // names that are kept before the entries
         block_resize(stream, block, size / 2 - sizeof(*block));
         return;
     }
