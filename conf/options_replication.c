@@ -12,6 +12,7 @@
 /* "host port" */
 static const char *check_replicaof(const char *value)
 {
+    value += strspn(value, " ");
     if (*value == '\0' || strcasecmp(value, "no one") == 0) return NULL;
     const char *port = strchr(value, ' ');
     char *end;

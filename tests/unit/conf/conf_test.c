@@ -319,6 +319,20 @@ START_TEST(bind_is_normalized_and_bounded)
 }
 END_TEST
 
+START_TEST(replicaof_needs_a_host_and_a_port)
+{
+    conf_init(&conf);
+    SET("replicaof", "7", "it needs a host and a port");
+    SET("replicaof", " 7", "it needs a host and a port");
+    SET("replicaof", "host 0", "Invalid master port");
+    SET("replicaof", "  host  7", "ok");
+    ck_assert_str_eq(conf.replicaof, "host 7");
+    SET("replicaof", " no one", "ok");
+    ck_assert_str_eq(conf.replicaof, "");
+    conf_drop(&conf);
+}
+END_TEST
+
 START_TEST(random_values_are_refused_or_round_trip)
 {
     static const char letters[] = "0179-+ aAgGkKmMbBeEx.$\"'\\ynos";
@@ -366,6 +380,7 @@ Suite *test_suite(void)
         save_points_are_pairs_of_seconds_and_changes,
         persistence_file_names_may_not_be_paths,
         bind_is_normalized_and_bounded,
+        replicaof_needs_a_host_and_a_port,
         random_values_are_refused_or_round_trip,
         NULL,
     };
