@@ -59,12 +59,12 @@ END_TEST
 START_TEST(every_type_is_read_from_a_payload)
 {
     for (int i = 0; i < SAMPLES; i++) {
-        char *key = strstr(samples[i].visited, " k") + 1, text[200] = "";
+        char *key = strstr(samples[i].visited, " k") + 1, text[400];
         ck_assert_msg(read_payload(samples[i].add(payload(samples[i].type))) == RDB_OK, "%s: %s",
                       samples[i].visited, error.text);
         /* There the key has no name. */
-        strncat(text, samples[i].visited, (size_t)(key - samples[i].visited));
-        strcat(text, key + 1);
+        snprintf(text, sizeof(text), "%.*s%s", (int)(key - samples[i].visited), samples[i].visited,
+                 key + 1);
         ck_assert_str_eq(visited.text, text);
     }
 }
