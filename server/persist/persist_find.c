@@ -81,18 +81,6 @@ static void use_folder(struct persist *persist, const char *dir)
     manifest_init(&persist->manifest, dir, persist->w.conf->appendfilename);
 }
 
-static enum manifest_found load_folder(struct persist *persist, const char *dir,
-                                       char why[MANIFEST_WHY_MAX])
-{
-    char reason[MANIFEST_WHY_MAX] = "";
-    use_folder(persist, dir);
-    enum manifest_found found = manifest_load(&persist->manifest, reason);
-    if (found == MANIFEST_BAD)
-        snprintf(why, MANIFEST_WHY_MAX, "%s/%s/%s" MANIFEST_END ": %s", persist->w.conf->dir, dir,
-                 persist->w.conf->appendfilename, reason);
-    return found;
-}
-
 __attribute__((format(printf, 2, 3))) static enum manifest_found fail_find(char *why,
                                                                            const char *format, ...)
 {
@@ -101,6 +89,17 @@ __attribute__((format(printf, 2, 3))) static enum manifest_found fail_find(char 
     vsnprintf(why, MANIFEST_WHY_MAX, format, args);
     va_end(args);
     return MANIFEST_BAD;
+}
+
+static enum manifest_found load_folder(struct persist *persist, const char *dir,
+                                       char why[MANIFEST_WHY_MAX])
+{
+    char reason[MANIFEST_WHY_MAX] = "";
+    use_folder(persist, dir);
+    enum manifest_found found = manifest_load(&persist->manifest, reason);
+    if (found != MANIFEST_BAD) return found;
+    return fail_find(why, "%s/%s/%s" MANIFEST_END ": %s", persist->w.conf->dir, dir,
+                     persist->w.conf->appendfilename, reason);
 }
 
 /* Is there a manifest, perhaps damaged, that is ours by its first line? */
