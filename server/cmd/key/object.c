@@ -1,5 +1,6 @@
 /* object: OBJECT, which inspects keys without counting a hit or an access. */
 #include "server/call/args.h"
+#include "server/call/reply_text.h"
 #include "server/cmd/cmd.h"
 #include "store/access.h"
 
@@ -55,12 +56,8 @@ static void cmd_object_help(struct call *call)
         "    Returns the seconds since the key was last used.",
         "REFCOUNT <key>",
         "    Returns the number of references to the value: always 1.",
-        "HELP",
-        "    Prints this help.",
     };
-    resp_array(call->out, sizeof(lines) / sizeof(lines[0]));
-    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
-        resp_status(call->out, lines[i]);
+    reply_help(call, lines, sizeof(lines) / sizeof(lines[0]));
 }
 
 static const struct command object_rows[] = {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "server/call/args.h"
+#include "server/call/reply_text.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/key/policy_args.h"
 
@@ -166,12 +167,8 @@ static void cmd_policy_help(struct call *call)
         "    Removes this policy. Deadlines that it gave stay.",
         "OF <key>",
         "    Returns the name of the policy that applies to this key.",
-        "HELP",
-        "    Prints this help.",
     };
-    resp_array(call->out, sizeof(lines) / sizeof(lines[0]));
-    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
-        resp_status(call->out, lines[i]);
+    reply_help(call, lines, sizeof(lines) / sizeof(lines[0]));
 }
 
 static const struct command subcommands[] = {

@@ -1,4 +1,5 @@
 /* stream_group: XGROUP, which makes and removes the groups of a stream and their consumers. */
+#include "server/call/reply_text.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/stream/stream_args.h"
 #include "store/txn/txn_stream.h"
@@ -153,12 +154,8 @@ static void cmd_xgroup_help(struct call *call)
         "    Removes the group.",
         "SETID <key> <group> <id|$> [ENTRIESREAD <n>]",
         "    Sets after which ID the group goes on.",
-        "HELP",
-        "    Prints this help.",
     };
-    resp_array(call->out, sizeof(lines) / sizeof(lines[0]));
-    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
-        resp_status(call->out, lines[i]);
+    reply_help(call, lines, sizeof(lines) / sizeof(lines[0]));
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */

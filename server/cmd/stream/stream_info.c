@@ -1,4 +1,5 @@
 /* stream_info: XINFO, which inspects streams, groups and consumers. */
+#include "server/call/reply_text.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/stream/stream_delivery.h"
 #include "server/cmd/stream/stream_progress.h"
@@ -249,12 +250,8 @@ static void cmd_xinfo_help(struct call *call)
         "    Returns the groups of the stream.",
         "STREAM <key> [FULL [COUNT <count>]]",
         "    Returns facts about the stream.",
-        "HELP",
-        "    Prints this help.",
     };
-    resp_array(call->out, sizeof(lines) / sizeof(lines[0]));
-    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
-        resp_status(call->out, lines[i]);
+    reply_help(call, lines, sizeof(lines) / sizeof(lines[0]));
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
