@@ -250,7 +250,7 @@ static const struct command subcommands[] = {
       .run = cmd_memory_usage,
       .arity = -3,
       .flags = READONLY,
-      .keys = { .first = 2, .last = 2, .step = 1 },
+      .keys = KEY_SECOND,
       .key_flags = KEY_RO,
       .group = "server",
       .since = "4.0.0",

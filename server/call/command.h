@@ -145,10 +145,15 @@ enum { KEY_SPECS_MAX = 3 };
     {                                                                                              \
         __VA_ARGS__, NULL                                                                          \
     }
-/* A struct key_range: the first argument is the only key. */
+/* A struct key_range: the first argument is the only key; the same for the one behind the name of
+ * a subcommand. */
 #define KEY_FIRST                                                                                  \
     {                                                                                              \
         .first = 1, .last = 1, .step = 1                                                           \
+    }
+#define KEY_SECOND                                                                                 \
+    {                                                                                              \
+        .first = 2, .last = 2, .step = 1                                                           \
     }
 /* Of enum error; needs server/call/error.h. */
 #define ERRORS(...)                                                                                \

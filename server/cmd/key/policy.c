@@ -236,7 +236,7 @@ static const struct command subcommands[] = {
       .arity = 3,
       .flags = READONLY,
       .acl = ACL_KEYSPACE,
-      .keys = { .first = 2, .last = 2, .step = 1 },
+      .keys = KEY_SECOND,
       .key_flags = KEY_RO,
       .group = "generic",
       .since = "0.1.0",

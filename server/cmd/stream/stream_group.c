@@ -160,11 +160,6 @@ static void cmd_xgroup_help(struct call *call)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-#define KEY_SECOND                                                                                 \
-    {                                                                                              \
-        .first = 2, .last = 2, .step = 1                                                           \
-    }
-
 static const struct command xgroup_rows[] = {
     { .name = "CREATE",
       .run = cmd_xgroup_create,

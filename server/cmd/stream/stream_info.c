@@ -256,11 +256,6 @@ static void cmd_xinfo_help(struct call *call)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-#define KEY_SECOND                                                                                 \
-    {                                                                                              \
-        .first = 2, .last = 2, .step = 1                                                           \
-    }
-
 static const struct command xinfo_rows[] = {
     { .name = "CONSUMERS",
       .run = cmd_xinfo_consumers,

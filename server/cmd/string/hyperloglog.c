@@ -341,7 +341,7 @@ static const struct command rows[] = {
       .run = cmd_pfdebug,
       .arity = 3,
       .flags = WRITE | GROWS | ADMIN,
-      .keys = { .first = 2, .last = 2, .step = 1 },
+      .keys = KEY_SECOND,
       .key_flags = KEY_RW | KEY_ACCESS,
       .group = "hyperloglog",
       .since = "2.8.9",
