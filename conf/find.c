@@ -102,10 +102,14 @@ char *conf_accepted_names(const struct conf *conf)
     return names;
 }
 
+const struct conf_option *conf_original(const struct conf_option *option)
+{
+    return option->alias_of != NULL ? conf_find(option->alias_of) : option;
+}
+
 size_t conf_kept_index(const struct conf_option *option)
 {
-    if (option->alias_of != NULL) option = conf_find(option->alias_of);
-    return (size_t)(option - conf_accepted.rows);
+    return (size_t)(conf_original(option) - conf_accepted.rows);
 }
 
 /* ---- marks ---- */

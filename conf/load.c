@@ -173,9 +173,7 @@ static bool set_words(struct conf *conf, const struct conf_words *words, bool in
                                              : conf_words_join(words, 1);
     bool ok = conf_set(conf, option, value, why);
     free(value);
-    const struct conf_option *same =
-        option->alias_of != NULL ? conf_find(option->alias_of) : option;
-    if (ok && included) conf_mark(&conf->by_include, same);
+    if (ok && included) conf_mark(&conf->by_include, conf_original(option));
     if (ok) conf_mark(&conf->given, option);
     return ok;
 }

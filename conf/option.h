@@ -59,6 +59,16 @@ struct conf_option {
     const char *help;    /* one or a few lines, separated by \n */
 };
 
+/* The rows of an option and of its other name, from the option's help and its other fields. */
+#define WITH_ALIAS(shown, other, text, ...)                                                        \
+    { .name = (shown), .help = (text), __VA_ARGS__ },                                              \
+    {                                                                                              \
+        .name = (other), .alias_of = (shown), .help = "The same as " shown ".", __VA_ARGS__        \
+    }
+
+/* The option whose value and marks this one shares: itself, if it is no alias. */
+const struct conf_option *conf_original(const struct conf_option *option);
+
 /* The rows of options*.c and accepted.c. Elsewhere use conf_option_at and
  * conf_find, which see all. */
 struct conf_table {

@@ -177,25 +177,12 @@ static const struct conf_option options[] = {
       .help = "After many deletes, move data together in memory, so that the free memory between "
               "it can\n"
               "be returned to the system." },
-    { .name = "busy-reply-threshold",
-      .type = CONF_INT,
-      .offset = AT(busy_reply_threshold),
-      .max = LONG_MAX,
-      .preset = "5000",
-      .live = true,
-      .section = "limits",
-      .help = "Once a script or function has run for so many milliseconds, other clients are "
-              "answered BUSY,\n"
-              "and SCRIPT KILL and FUNCTION KILL can stop it. 0: never." },
-    { .name = "lua-time-limit",
-      .type = CONF_INT,
-      .offset = AT(busy_reply_threshold),
-      .alias_of = "busy-reply-threshold",
-      .max = LONG_MAX,
-      .preset = "5000",
-      .live = true,
-      .section = "limits",
-      .help = "The same as busy-reply-threshold." },
+    WITH_ALIAS("busy-reply-threshold", "lua-time-limit",
+               "Once a script or function has run for so many milliseconds, other clients are "
+               "answered BUSY,\n"
+               "and SCRIPT KILL and FUNCTION KILL can stop it. 0: never.",
+               .type = CONF_INT, .offset = AT(busy_reply_threshold), .max = LONG_MAX,
+               .preset = "5000", .live = true, .section = "limits"),
     { .name = "script-memory-limit",
       .type = CONF_MEMORY,
       .offset = AT(script_memory_limit),

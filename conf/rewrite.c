@@ -165,12 +165,6 @@ static void copy_line(FILE *to, const char *line, size_t len)
     fputc('\n', to);
 }
 
-/* An alias shares the value and the mark of its option. */
-static const struct conf_option *original(const struct conf_option *option)
-{
-    return option->alias_of != NULL ? conf_find(option->alias_of) : option;
-}
-
 static bool is_included(const struct rewriting *all, const struct conf_option *option)
 {
     return conf_is_marked(&all->conf->by_include, option);
@@ -221,7 +215,7 @@ static bool is_empty(const struct rewriting *all, const struct conf_option *opti
 static void rewrite_option(struct rewriting *all, const struct conf_option *option,
                            const struct conf_words *words, const char *line, size_t len)
 {
-    const struct conf_option *same = original(option);
+    const struct conf_option *same = conf_original(option);
     if (option->changes) {
         if (!conf_is_marked(&all->done, same)) write_lines(all->to, all->conf, option);
         conf_mark(&all->done, same);
