@@ -5,9 +5,8 @@
 #include "server/admin/memory_figures.h"
 #include "store/mem/mem.h"
 
-static void make_contexts(struct admin *admin, const struct admin_parts *parts)
+static void make_client_contexts(struct admin *admin, const struct admin_parts *parts)
 {
-    struct commands *commands = parts->commands;
     admin->connection = (struct connection_context){ .clients = parts->clients,
                                                      .conf = parts->conf,
                                                      .pubsub = parts->pubsub,
@@ -18,6 +17,35 @@ static void make_contexts(struct admin *admin, const struct admin_parts *parts)
                                                      .dispatch = parts->dispatch,
                                                      .replication = parts->replication };
     admin->acl = (struct acl_admin_context){ parts->dispatch, parts->clients };
+    admin->pubsub =
+        (struct pubsub_context){ .pubsub = parts->pubsub, .hooks = parts->dispatch->hooks };
+    admin->cluster = (struct cluster_context){ .conf = parts->conf,
+                                               .clients = parts->clients,
+                                               .dispatch = parts->dispatch,
+                                               .replication = parts->replication,
+                                               .queries = parts->queries,
+                                               .node_id = parts->run_id };
+    admin->debug = (struct debug_context){ .conf = parts->conf,
+                                           .clock = parts->clock,
+                                           .clients = parts->clients,
+                                           .persist = parts->dispatch->persist };
+}
+
+static void make_memory_context(struct admin *admin, const struct admin_parts *parts)
+{
+    admin->memory = (struct memory_context){ .store = parts->dispatch->store,
+                                             .clients = parts->clients,
+                                             .scripting = parts->scripting,
+                                             .persist = parts->dispatch->persist,
+                                             .replication = parts->replication,
+                                             .bytes_at_start = mem_used() };
+    if (parts->clients != NULL) /* not in a tool that only lists commands */
+        admin->memory.parts_at_start = memory_figures_at_start(&admin->memory);
+}
+
+static void make_server_contexts(struct admin *admin, const struct admin_parts *parts)
+{
+    struct commands *commands = parts->commands;
     admin->config = (struct config_context){ .conf = parts->conf,
                                              .notify = parts->notify,
                                              .stats = parts->dispatch->stats,
@@ -50,33 +78,15 @@ static void make_contexts(struct admin *admin, const struct admin_parts *parts)
                                              .memory = &admin->memory,
                                              .started_mono_usec = clock_mono_usec(),
                                              .run_id = parts->run_id };
-    admin->pubsub =
-        (struct pubsub_context){ .pubsub = parts->pubsub, .hooks = parts->dispatch->hooks };
-    admin->cluster = (struct cluster_context){ .conf = parts->conf,
-                                               .clients = parts->clients,
-                                               .dispatch = parts->dispatch,
-                                               .replication = parts->replication,
-                                               .queries = parts->queries,
-                                               .node_id = parts->run_id };
-    admin->debug = (struct debug_context){ .conf = parts->conf,
-                                           .clock = parts->clock,
-                                           .clients = parts->clients,
-                                           .persist = parts->dispatch->persist };
-    admin->memory = (struct memory_context){ .store = parts->dispatch->store,
-                                             .clients = parts->clients,
-                                             .scripting = parts->scripting,
-                                             .persist = parts->dispatch->persist,
-                                             .replication = parts->replication,
-                                             .bytes_at_start = mem_used() };
-    if (parts->clients != NULL) /* not in a tool that only lists commands */
-        admin->memory.parts_at_start = memory_figures_at_start(&admin->memory);
     admin->latency = (struct latency_context){ parts->observer, commands };
 }
 
 void admin_add_all(struct admin *admin, const struct admin_parts *parts)
 {
     struct commands *commands = parts->commands;
-    make_contexts(admin, parts);
+    make_client_contexts(admin, parts);
+    make_memory_context(admin, parts);
+    make_server_contexts(admin, parts);
     commands_add(commands, &connection_commands, &admin->connection);
     commands_add(commands, &client_commands, &admin->connection);
     commands_add(commands, &acl_commands, &admin->acl);
