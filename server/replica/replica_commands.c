@@ -14,16 +14,12 @@ enum { HOST_LEN_MAX = 255 };
 
 /* ---- replicas -------------------------------------------------------------------------------- */
 
-static bool is_online_replica(const struct call *call)
-{
-    return call->session->replica != NULL && replica_has_asked(call->session->replica);
-}
-
 /* May this client get the stream? Replies the error, or nothing to a replica that asks twice. */
 static bool may_sync(struct call *call)
 {
     struct replication_report report = replication_report(call->context);
-    if (is_online_replica(call)) return false;
+    const struct replica *replica = call->session->replica;
+    if (replica != NULL && replica_has_asked(replica)) return false;
     if (failover_state(replication_failover(call->context)) != FAILOVER_NONE) {
         fail(call, ERR_SYNC_FAILOVER);
         return false;
@@ -280,6 +276,15 @@ static void cmd_waitaof(struct call *call)
     wait_for(call, &what);
 }
 
+#define FOLLOW_ROW                                                                                 \
+    .run = cmd_replicaof, .arity = 3, .flags = ADMIN | NOSCRIPT | STALE | NO_ASYNC_LOADING,        \
+    .group = "server",                                                                             \
+    .replies = REPLIES("OK: the role has changed",                                                 \
+                       "simple 'OK Already connected to specified master': it has not"),           \
+    .errors =                                                                                      \
+        ERRORS(ERR_MASTER_PORT, ERR_MASTER_HOST, ERR_REPLICAOF_FAILOVER, ERR_REPLICAOF_REPLICA),   \
+    .complexity = "O(1)", .syntax = "host port"
+
 static const struct command rows[] = {
     { .name = "PSYNC",
       .run = cmd_psync,
@@ -317,31 +322,10 @@ static const struct command rows[] = {
       .syntax = "option value [option value ...]",
       .summary = "Used by replicas: says what they are and how far they have come." },
     { .name = "REPLICAOF",
-      .run = cmd_replicaof,
-      .arity = 3,
-      .flags = ADMIN | NOSCRIPT | STALE | NO_ASYNC_LOADING,
-      .group = "server",
+      FOLLOW_ROW,
       .since = "5.0.0",
-      .replies = REPLIES("OK: the role has changed",
-                         "simple 'OK Already connected to specified master': it has not"),
-      .errors =
-          ERRORS(ERR_MASTER_PORT, ERR_MASTER_HOST, ERR_REPLICAOF_FAILOVER, ERR_REPLICAOF_REPLICA),
-      .complexity = "O(1)",
-      .syntax = "host port",
       .summary = "Makes this server a replica of another one, or, with NO ONE, a master." },
-    { .name = "SLAVEOF",
-      .run = cmd_replicaof,
-      .arity = 3,
-      .flags = ADMIN | NOSCRIPT | STALE | NO_ASYNC_LOADING,
-      .group = "server",
-      .since = "1.0.0",
-      .replies = REPLIES("OK: the role has changed",
-                         "simple 'OK Already connected to specified master': it has not"),
-      .errors =
-          ERRORS(ERR_MASTER_PORT, ERR_MASTER_HOST, ERR_REPLICAOF_FAILOVER, ERR_REPLICAOF_REPLICA),
-      .complexity = "O(1)",
-      .syntax = "host port",
-      .summary = "Another name of REPLICAOF." },
+    { .name = "SLAVEOF", FOLLOW_ROW, .since = "1.0.0", .summary = "Another name of REPLICAOF." },
     { .name = "FAILOVER",
       .run = cmd_failover,
       .arity = -1,
