@@ -10,7 +10,7 @@
 
 #include "tests/support/server_world.h"
 
-enum { TEXT_SIZE = 1024 };
+enum { TEXT_SIZE = 1024, SHOWN_SIZE = 16 * 1024 };
 
 static struct server_world world;
 
@@ -32,19 +32,24 @@ static inline void end(void)
     server_world_drop(&world);
 }
 
-/* The reply to a request line, with "\r\n" shown as "|". */
-static inline const char *answer(const char *line)
+/* The reply with "\r\n" shown as "|"; valid until the next one. */
+static inline const char *shown(struct bytes reply)
 {
-    static char shown[TEXT_SIZE];
-    struct bytes reply = server_world_send(&world, 0, line);
+    static char text[SHOWN_SIZE];
     size_t len = 0;
     for (size_t i = 0; i < reply.len; i++) {
         if (reply.data[i] == '\r') continue;
-        ck_assert_uint_lt(len + 1, TEXT_SIZE);
-        shown[len++] = reply.data[i] == '\n' ? '|' : reply.data[i];
+        ck_assert_uint_lt(len + 1, sizeof(text));
+        text[len++] = reply.data[i] == '\n' ? '|' : reply.data[i];
     }
-    shown[len] = '\0';
-    return shown;
+    text[len] = '\0';
+    return text;
+}
+
+/* The reply to a request line, as shown. */
+static inline const char *answer(const char *line)
+{
+    return shown(server_world_send(&world, 0, line));
 }
 
 static inline void says(const char *line, const char *wanted)

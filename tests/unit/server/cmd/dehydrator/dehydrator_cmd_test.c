@@ -39,7 +39,7 @@ END_TEST
 START_TEST(a_generated_id_is_new_and_has_31_characters)
 {
     begin();
-    char first[TEXT_SIZE];
+    char first[SHOWN_SIZE];
     snprintf(first, sizeof(first), "%s", answer("REDE.GIDPUSH d 10 p"));
     ck_assert_uint_eq(strlen(first), strlen("$31|") + 31 + 1);
     ck_assert_uint_eq(strspn(first + 4, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"), 31);

@@ -3,70 +3,12 @@
 #include "proto/base/number.h"
 #include "server/call/pause.h"
 #include "server/run/serve.h"
-#include "server/react/blocked.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 #include "tests/support/caller.h"
-#include "tests/support/lines.h"
+#include "tests/support/scene.h"
 
 enum { START = SERVER_WORLD_START };
-
-/* ---- scenes ---------------------------------------------------------------------------------- */
-
-static const char *shown(struct bytes reply)
-{
-    static char text[TEXT_SIZE];
-    size_t len = 0;
-    for (size_t i = 0; i < reply.len; i++) {
-        if (reply.data[i] == '\r') continue;
-        ck_assert_uint_lt(len + 1, TEXT_SIZE);
-        text[len++] = reply.data[i] == '\n' ? '|' : reply.data[i];
-    }
-    text[len] = '\0';
-    return text;
-}
-
-/* Caller `who` sends the line and gets the wanted reply. NULL: it has got that reply since. "+5"
- * advances the clock by 5 ms. */
-struct act {
-    char who;
-    const char *line, *wanted;
-};
-
-static void play(const struct act *acts, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        const struct act *act = &acts[i];
-        const char *got = "";
-        if (act->line != NULL && act->line[0] == '+')
-            server_world_step(&world, world.world.now + strtol(act->line + 1, NULL, 10));
-        else if (act->line != NULL)
-            got = shown(server_world_send(&world, (unsigned)(act->who - 'a'), act->line));
-        else
-            got = shown(server_world_heard(&world, (unsigned)(act->who - 'a')));
-        ck_assert_msg(strcmp(got, act->wanted) == 0, "act %zu, %c %s: %s, not %s", i, act->who,
-                      act->line != NULL ? act->line : "hears", got, act->wanted);
-        blocked_check(world.hooks.blocked);
-    }
-}
-
-/* Also checks that no caller has got any further reply. */
-static void play_whole(const struct act *acts, size_t count)
-{
-    begin();
-    play(acts, count);
-    for (unsigned caller = 0; caller < SERVER_WORLD_CALLERS; caller++)
-        ck_assert_str_eq(shown(server_world_heard(&world, caller)), "");
-    end();
-}
-
-#define SCENE(...)                                                                                 \
-    do {                                                                                           \
-        static const struct act acts[] = { __VA_ARGS__ };                                          \
-        play_whole(acts, COUNT(acts));                                                             \
-    } while (0)
-
-#define PASS(msec) '-', "+" msec, ""
 
 /* ---- what is taken --------------------------------------------------------------------------- */
 
