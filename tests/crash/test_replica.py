@@ -8,10 +8,10 @@ from contextlib import ExitStack
 
 from crash import NOON, SEED, Budget, encode, equal, run, seeded, test, wait_for
 from daemon import ORACLE, Daemon, Skipped, oracle
+from followers import await_caught_up, is_linked
 from programs import DATABASES, Program
 from proxy import Proxy
-from replicas import Member, await_caught_up, check_same
-
+from replicas import Member, check_same
 WRITERS = 3
 BATCH = 40
 
@@ -101,7 +101,7 @@ def load_and_kill(rng, master, others, writers):
 
 def fail_over(others):
     """Promotes the one that has most; the others follow it."""
-    assert wait_for(lambda: not any(one.is_linked() for one in others), 20)
+    assert wait_for(lambda: not any(is_linked(one) for one in others), 20)
     for one in others:
         one.applied = int(one.info()["slave_repl_offset"]) if "slave_repl_offset" in one.info() else \
             one.redis().info("replication")["master_repl_offset"]
@@ -122,7 +122,7 @@ def nothing_acknowledged_by_wait_is_lost_in_a_failover():
         master = members[0]
         for member in members[1:]:
             member.behind(master)
-        assert wait_for(lambda: all(one.is_linked() for one in members[1:]), 20)
+        assert wait_for(lambda: all(is_linked(one) for one in members[1:]), 20)
         writers = [Writer(number) for number in range(WRITERS)]
         rounds = acknowledged = 0
         while budget.more(3):
@@ -138,7 +138,7 @@ def nothing_acknowledged_by_wait_is_lost_in_a_failover():
                 if one is not master and one is not old:
                     one.behind(master)
             others = [one for one in members if one is not master]
-            assert wait_for(lambda: all(one.is_linked() for one in others), 20)
+            assert wait_for(lambda: all(is_linked(one) for one in others), 20)
             check_same(master, *others)
             rounds += 1
         print(f"{rounds} failovers, {acknowledged} acknowledged writes seen after them", flush=True)
@@ -171,10 +171,6 @@ class StockFollower(Daemon):
         super().__init__("--slave-read-only", "yes", binary=ORACLE, tcp=True)
         self.proxy = stack.enter_context(Proxy(master.port, seed))
         self.options += ["--replicaof", f"127.0.0.1 {self.proxy.port}", "--repl-timeout", "5"]
-
-    def offset(self):
-        role = self.redis().execute_command("ROLE")
-        return role[4] if role[3] == b"connected" else -1
 
 
 class World:

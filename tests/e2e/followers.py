@@ -20,17 +20,28 @@ def is_linked(server):
     return found[0] == b"slave" and found[3] == b"connected"
 
 
+def offset(server):
+    """Of a master: the last byte of its stream. Of a replica: the last one that it has applied; -1
+    while its link is down."""
+    found = role(server)
+    return found[1] if found[0] == b"master" else found[4] if found[3] == b"connected" else -1
+
+
+def await_linked(*replicas, seconds=SECONDS):
+    for replica in replicas:
+        assert wait_for(lambda one=replica: is_linked(one), seconds), \
+            f"{role(replica)}\n{replica.log()}"
+
+
+def await_caught_up(master, *replicas, seconds=SECONDS):
+    """Waits until they have all that the master has written up to now."""
+    end = offset(master)
+    for replica in replicas:
+        assert wait_for(lambda one=replica: offset(one) >= end, seconds), \
+            f"{role(replica)}, the master is at {end}\n{replica.log()[-3000:]}"
+
+
 def follow(replica, master):
     """Returns when the replica is in step with the stream."""
     equal(call(replica, "REPLICAOF", "127.0.0.1", master.port), b"OK")
     assert wait_for(lambda: is_linked(replica) and role(master)[2] != [], SECONDS), replica.log()
-
-
-def offset(server):
-    found = role(server)
-    return found[1] if found[0] == b"master" else found[4]
-
-
-def catch_up(replica, master):
-    """Returns when the replica has applied all that its master has written."""
-    assert wait_for(lambda: offset(replica) == offset(master), SECONDS), replica.log()

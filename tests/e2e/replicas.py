@@ -1,11 +1,11 @@
 """replicas: masters and replicas for tests: starts them, waits until they agree, compares them. Depends on
-daemon."""
+daemon and followers."""
 from contextlib import ExitStack, contextmanager
 
 from daemon import NOON, Daemon, equal, wait_for
+from followers import SECONDS, await_caught_up, await_linked
 
 OPTIONS = ("--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1")
-SECONDS = 20
 
 
 class Member(Daemon):
@@ -67,35 +67,9 @@ class Member(Daemon):
                 if " addr=127.0.0.1:" in line:
                     raw.call("CLIENT", "KILL", "ID", line.split(" ", 1)[0].split("=")[1])
 
-    def role(self):
-        return self.redis().execute_command("ROLE")
-
-    def offset(self):
-        """Of a master: the last byte of its stream. Of a replica: the last one that it has applied;
-        -1 while its link is down."""
-        role = self.role()
-        return role[1] if role[0] == b"master" else role[4] if role[3] == b"connected" else -1
-
-    def is_linked(self):
-        role = self.role()
-        return role[0] == b"slave" and role[3] == b"connected"
-
     def digest(self):
         self.ok("DEBUG", "CHECK")
         return self.call("DEBUG", "DIGEST")
-
-
-def await_linked(*replicas, seconds=SECONDS):
-    for replica in replicas:
-        assert wait_for(replica.is_linked, seconds), f"{replica.role()}\n{replica.log()}"
-
-
-def await_caught_up(master, *replicas, seconds=SECONDS):
-    """Waits until they have all that the master has sent up to now."""
-    end = master.offset()
-    for replica in replicas:
-        assert wait_for(lambda one=replica: one.offset() >= end, seconds), \
-            f"{replica.role()}, the master is at {end}\n{replica.log()[-3000:]}"
 
 
 def check_same(master, *replicas, seconds=SECONDS):

@@ -6,7 +6,7 @@ import threading
 from contextlib import ExitStack, contextmanager
 
 from daemon import Daemon, beside_redis, encode, equal, main, oracle, own, wait_for
-from followers import SECONDS, call, catch_up, follow, is_linked, offset, role
+from followers import SECONDS, await_caught_up, call, follow, is_linked, offset, role
 
 QUICK = ("--repl-diskless-sync-delay", "0")
 
@@ -65,7 +65,7 @@ def check_swapped(old, new):
     links(old)
     equal(failover_state(old), "no-failover")
     equal(call(new, "SET", "after", "x"), b"OK")
-    catch_up(old, new)
+    await_caught_up(new, old)
     equal(call(old, "GET", "after"), b"x")
 
 
@@ -148,7 +148,7 @@ def writes_wait_and_reads_run_while_the_replica_catches_up():
             equal(call(master, "FAILOVER", "ABORT"), b"OK")
             equal(writer.reply(), b"+OK\r\n")
             equal(failover_state(master), "no-failover")
-        catch_up(replica, master)
+        await_caught_up(master, replica)
         equal(call(replica, "GET", "k"), b"3")
 
 

@@ -4,7 +4,8 @@ import random
 import sys
 
 from daemon import ORACLE, ROOT, Daemon, beside_redis, equal, main, own, wait_for
-from replicas import (Member, await_linked, check_same, group, step_all)
+from followers import await_linked, is_linked, offset
+from replicas import Member, check_same, group, step_all
 
 sys.path.insert(0, ROOT + "/tests/crash")
 # pylint: disable-next=wrong-import-position
@@ -67,7 +68,7 @@ def broken_link_is_mended_by_a_partial_synchronization():
         check_same(master, replica)
         for number in range(3):
             master.cut()
-            assert wait_for(lambda: not replica.is_linked())
+            assert wait_for(lambda: not is_linked(replica))
             fill(master, seed=number + 10, count=400)
             await_linked(replica)
             check_same(master, replica)
@@ -175,7 +176,7 @@ def replica_serves_its_old_data_while_the_master_is_away():
         master.call("SET", "k", "v")
         check_same(master, replica)
         master.kill()
-        assert wait_for(lambda: not replica.is_linked())
+        assert wait_for(lambda: not is_linked(replica))
         equal(replica.call("GET", "k"), b"$1\r\nv\r\n")
         replica.ok("CONFIG", "SET", "replica-serve-stale-data", "no")
         equal(replica.call("GET", "k"),
@@ -198,7 +199,7 @@ def chained_replica_gets_copy_and_stream_from_a_replica():
         check_same(master, middle, last)
         fill(master, seed=2, count=1000)
         check_same(master, middle, last)
-        equal(last.offset(), middle.offset())
+        equal(offset(last), offset(middle))
         equal((middle.syncs(), last.syncs()), ((1, 0), (1, 0)))
 
 
@@ -209,7 +210,7 @@ def chained_replica_and_a_brother_go_on_with_the_promoted_one():
         await_linked(last)
         fill(master, count=1000)
         check_same(master, middle, brother, last)
-        equal(brother.offset(), middle.offset())
+        equal(offset(brother), offset(middle))
         master.kill()
         middle.follow(None)
         brother.follow(middle)

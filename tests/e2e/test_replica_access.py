@@ -5,7 +5,7 @@ import signal
 from contextlib import ExitStack, contextmanager
 
 from daemon import Daemon, beside_redis, equal, main, oracle, own, wait_for
-from followers import SECONDS, call, catch_up, follow, is_linked, role
+from followers import SECONDS, await_caught_up, call, follow, is_linked, role
 from tls import TlsDaemon, certificates
 
 QUICK = ("--repl-diskless-sync-delay", "0")
@@ -36,7 +36,7 @@ def linked(replica):
 
 def check_same(master, *replicas):
     for replica in replicas:
-        catch_up(replica, master)
+        await_caught_up(master, replica)
         equal(call(replica, "DEBUG", "DIGEST"), call(master, "DEBUG", "DIGEST"))
 
 
@@ -81,7 +81,7 @@ def redis_follows_and_is_followed_over_tls():
             replica.follow(master)
             linked(replica)
             write(master, "stream")
-            catch_up(replica, master)
+            await_caught_up(master, replica)
             equal(call(replica, "DBSIZE"), 4002)
 
 

@@ -3,7 +3,7 @@
 from contextlib import ExitStack
 
 from daemon import Daemon, beside_redis, equal, main, oracle, own
-from followers import call, catch_up, follow
+from followers import await_caught_up, call, follow
 
 # Changes whose effect is the command itself: a replica of Redis sends the same events.
 CHANGES = """
@@ -76,7 +76,7 @@ class Pair:
                 reply = raw.call(*line.split())
                 assert not reply.startswith(b"-"), (line, reply)
             raw.call("PUBLISH", "end", "end")
-            catch_up(self.replica, self.master)
+            await_caught_up(self.master, self.replica)
             heard = []
             while heard[-1:] != [b"end end"]:
                 heard.append(b" ".join(listener.reply().split(b"\r\n")[-4::2]))

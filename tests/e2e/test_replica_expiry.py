@@ -4,8 +4,8 @@ removals have not come; after a promotion everything that is overdue expires, wi
 import random
 
 from daemon import NOON, Raw, equal, main, own, wait_for
-from replicas import await_linked, check_same, group, step_all
-
+from followers import await_linked, is_linked
+from replicas import check_same, group, step_all
 EVERY = 10  # milliseconds between two deadlines
 LAST = 60
 
@@ -130,7 +130,7 @@ def everything_overdue_expires_with_events_after_a_promotion():
             events.call("PSUBSCRIBE", "__keyevent@0__:*")
             master.kill()
             step_all(replica, msec=1000)
-            assert wait_for(lambda: not replica.is_linked())
+            assert wait_for(lambda: not is_linked(replica))
             equal(events.heard(), b"")
             replica.follow(None)
             seen = []

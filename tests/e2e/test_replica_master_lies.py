@@ -5,9 +5,9 @@ import random
 from contextlib import contextmanager
 
 from daemon import encode, equal, main, own, wait_for
+from followers import await_linked, is_linked, offset
 from peers import ID, MARK, FakeMaster, FakeReplica
-from replicas import Member, check_same, await_linked, group
-
+from replicas import Member, check_same, group
 OLD = (b"k", b"old value")
 
 
@@ -145,7 +145,7 @@ def whole_copy_of_a_scripted_master_is_taken():
             equal(replica.call("EXISTS", OLD[0]), b":0\r\n")
             fake.send(encode("SELECT", 0) + encode("SET", "streamed", 1))
             assert wait_for(lambda: replica.call("EXISTS", "streamed") == b":1\r\n")
-            equal(replica.offset(), 100 + len(encode("SELECT", 0) + encode("SET", "streamed", 1)))
+            equal(offset(replica), 100 + len(encode("SELECT", 0) + encode("SET", "streamed", 1)))
 
 
 @own
@@ -161,7 +161,7 @@ def broken_streams_lead_to_a_full_copy():
             with FakeMaster() as fake:
                 replica.follow(fake)
                 fake.copy(whole)
-                replica_shows = wait_for(replica.is_linked)
+                replica_shows = wait_for(lambda: is_linked(replica))
                 assert replica_shows, replica.log()
                 fake.send(stream)
                 assert wait_for(lambda: f"Master 127.0.0.1:{fake.port}: the stream at offset" in
@@ -182,7 +182,7 @@ def endless_units_and_bulks_are_bounded():
             with FakeMaster() as fake:
                 replica.follow(fake)
                 fake.copy(whole)
-                assert wait_for(replica.is_linked)
+                assert wait_for(lambda: is_linked(replica))
                 before = int(replica.info("memory")["used_memory"])
                 fake.send(begin)
                 for _ in range(64):
@@ -199,7 +199,7 @@ def silent_master_is_given_up():
     with Member("--repl-timeout", "1") as replica, FakeMaster() as fake:
         replica.follow(fake)
         fake.copy(whole)
-        assert wait_for(replica.is_linked)
+        assert wait_for(lambda: is_linked(replica))
         fake.await_closed()
         check_survived(replica, fake, "silent for longer than repl-timeout")
         fake.shake()

@@ -7,10 +7,10 @@ import threading
 
 from daemon import NOON, ORACLE, Daemon, beside_redis, die_with_parent, equal, folder, main, own, \
     wait_for
+from followers import await_linked, offset, role
 from import_data import contents, fill, same
 from peers import FakeMaster
-from replicas import Member, await_linked
-
+from replicas import Member
 STOCK = ("--repl-diskless-sync-delay", "0")
 MODULE_ID = b"\x81" + bytes(range(1, 9))
 
@@ -88,7 +88,7 @@ def no_write_is_lost_in_a_move_from_redis_under_load():
             begun = load.sent
             assert wait_for(lambda: load.sent > begun + 200)
         end = master.redis().execute_command("ROLE")[1]
-        assert wait_for(lambda: new.offset() >= end), new.role()
+        assert wait_for(lambda: offset(new) >= end), role(new)
         with master.raw() as raw:
             equal(new.call("XRANGE", "load:stream", "-", "+"),
                   raw.call("XRANGE", "load:stream", "-", "+"))

@@ -4,9 +4,9 @@ goes on."""
 import random
 
 from daemon import Raw, encode, equal, main, own, wait_for
+from followers import await_linked, is_linked, offset, role
 from peers import ID, FakeReplica
-from replicas import Member, await_linked, check_same, group
-
+from replicas import Member, check_same, group
 MIB = 1 << 20
 
 
@@ -23,9 +23,9 @@ def closed(master):
 def scripted_replica_gets_copy_and_stream():
     with Member() as master, FakeReplica(master) as raw:
         master.ok("SET", "k", "v")
-        data, offset = raw.copy()
+        data, start = raw.copy()
         assert data.startswith(b"EXPIRED-COPY"), data[:20]
-        raw.acknowledge(offset)
+        raw.acknowledge(start)
         master.ok("SET", "k", "w")
         assert wait_for(lambda: encode("SET", "k", "w") in raw.pending or raw.take())
 
@@ -36,8 +36,8 @@ def replica_that_never_reads_is_closed_at_the_hard_limit():
                 "--client-output-buffer-limit", "normal 0 0 0") as master:
         raws = [FakeReplica(master) for _ in range(4)]
         for raw in raws:
-            _, offset = raw.copy()
-            raw.acknowledge(offset)
+            _, start = raw.copy()
+            raw.acknowledge(start)
         before, most = memory(master), 0
         number = 0
         while closed(master) < len(raws) and number < 400:
@@ -83,8 +83,8 @@ def slow_copy_costs_the_master_no_memory():
 def soft_limit_closes_a_replica_after_its_seconds():
     with Member("--client-output-buffer-limit", "replica 0 1mb 1",
                 "--repl-backlog-size", "16kb") as master, FakeReplica(master) as raw:
-        _, offset = raw.copy()
-        raw.acknowledge(offset)
+        _, start = raw.copy()
+        raw.acknowledge(start)
         for _ in range(30):
             master.ok("SET", "k", b"x" * MIB)
         assert wait_for(lambda: closed(master) == 1, 15)
@@ -131,10 +131,10 @@ def nonsense_of_replicas_changes_nothing_for_others():
                 wait_for(raw.has_more, 0.05)
             raw.close()
             assert master.is_running(), master.log()[-2000:]
-            if master.role()[0] != b"master":
+            if role(master)[0] != b"master":
                 master.follow(None)
         master.ok("SET", "k", "w")
-        assert wait_for(replica.is_linked)
+        assert wait_for(lambda: is_linked(replica))
         check_same(master, replica)
         equal(master.call("WAIT", 1, 5000), b":1\r\n")
 
@@ -142,13 +142,13 @@ def nonsense_of_replicas_changes_nothing_for_others():
 @own
 def lies_about_the_offset_do_not_count_for_wait():
     with Member() as master, FakeReplica(master) as raw:
-        _, offset = raw.copy()
-        raw.acknowledge(offset)
+        _, start = raw.copy()
+        raw.acknowledge(start)
         master.ok("SET", "k", "v")
-        for lie in (1 << 62, (1 << 63) - 1, -5, offset + 10 ** 6):
+        for lie in (1 << 62, (1 << 63) - 1, -5, start + 10 ** 6):
             raw.acknowledge(lie)
         equal(master.call("WAIT", 1, 50), b":0\r\n")
-        end = master.offset()
+        end = offset(master)
         raw.acknowledge(end)
         equal(master.call("WAIT", 1, 5000), b":1\r\n")
 

@@ -9,8 +9,8 @@ import secrets
 import sys
 
 from daemon import NOON, ORACLE, ROOT, Daemon, Raw, beside_redis, equal, free_port, main, wait_for
+from followers import is_linked
 from replicas import OPTIONS, Member
-
 sys.path.insert(0, ROOT + "/tests/diff")
 # pylint: disable=wrong-import-position,import-error
 import case  # noqa: E402
@@ -92,7 +92,7 @@ def approximate_trim_of_a_stock_master_is_followed():
     with Daemon("--repl-diskless-sync-delay", "0", binary=ORACLE, tcp=True) as master, \
             master.raw() as raw, Member() as follower:
         follower.follow(master)
-        assert wait_for(follower.is_linked)
+        assert wait_for(lambda: is_linked(follower))
         for words in (("XADD", "x", "MINID", "~", "1-1", "LIMIT", 10, "5-1", "a", "b"),
                       ("XADD", "x", "6-1", "a", "b"), ("XTRIM", "x", "MAXLEN", "~", 1, "LIMIT", 5)):
             assert not raw.call(*words).startswith(b"-")

@@ -5,8 +5,8 @@ import time
 
 from daemon import ORACLE, Daemon, Raw, beside_redis, encode, equal, fork, kill_child, main, own, \
     wait_for
-from replicas import await_caught_up, check_same, group
-
+from followers import await_caught_up, is_linked
+from replicas import check_same, group
 MIB = 1 << 20
 
 
@@ -165,7 +165,7 @@ def copy_with_a_large_value_reaches_the_replica():
         master.ok("SET", "large", b"x" * (64 * MIB))
         master.call("RPUSH", "list", b"y" * (16 * MIB), "z")
         replica.follow(master)
-        assert wait_for(replica.is_linked, 30), replica.log()
+        assert wait_for(lambda: is_linked(replica), 30), replica.log()
         await_caught_up(master, replica)
         check_same(master, replica)
 
