@@ -42,8 +42,6 @@ static void on_pause_timer(void *ctx)
     (void)ctx;
 }
 
-static void close_lagging(void *ctx);
-
 struct clients *clients_new(const struct clients_wiring *wiring)
 {
     struct clients *all = mem_zalloc(sizeof(*all));
@@ -62,7 +60,7 @@ struct clients *clients_new(const struct clients_wiring *wiring)
     all->run_timer = loop_timer_new(wiring->loop, clients_run_listed, all);
     all->read_timer = loop_timer_new(wiring->loop, clients_read_pending, all);
     all->pause_timer = loop_timer_new(wiring->loop, on_pause_timer, all);
-    all->soft_timer = loop_timer_new(wiring->loop, close_lagging, all);
+    all->soft_timer = loop_timer_new(wiring->loop, clients_close_lagging, all);
     agenda_init(&all->soft_ends);
     all->penalty_timer = loop_timer_new(wiring->loop, clients_end_penalties, all);
     agenda_init(&all->penalty_ends);
@@ -354,8 +352,6 @@ void clients_source_ready(struct session *session)
     TAILQ_INSERT_HEAD(&client->all->to_write, client, to_write);
 }
 
-/* --- limits --- */
-
 struct client_label client_label(const struct client *client)
 {
     struct client_label label;
@@ -366,107 +362,7 @@ struct client_label client_label(const struct client *client)
     return label;
 }
 
-static const struct conf_output_limit *output_limit(const struct client *client)
-{
-    bool subscribed = session_subscriptions(&client->session) > 0;
-    const struct conf *conf = client->all->w.conf;
-    return &conf->output_limits[subscribed ? CONF_LIMIT_PUBSUB : CONF_LIMIT_NORMAL];
-}
-
-void client_bound_output(struct client *client)
-{
-    client->session.out.limit = (size_t)output_limit(client)->hard;
-}
-
-/* The time at which the soft limit will have been exceeded for soft_seconds, rounded up to a
- * millisecond; NEVER while it is not exceeded. */
-static msec soft_end(struct client *client)
-{
-    const struct conf_output_limit *limit = output_limit(client);
-    if (limit->soft == 0 || client->out.len < (size_t)limit->soft) {
-        client->over_soft_usec = 0;
-        return NEVER;
-    }
-    if (client->over_soft_usec == 0) client->over_soft_usec = clock_mono_usec();
-    msec ttl, at;
-    if (__builtin_mul_overflow(limit->soft_seconds, (msec)1000, &ttl)) return NEVER;
-    return instant_after(client->over_soft_usec / 1000 + 1, ttl, &at) ? at : NEVER;
-}
-
-static void arm_soft_timer(struct clients *all)
-{
-    msec next = agenda_next(&all->soft_ends);
-    if (next == NEVER) return;
-    int64_t left = next * 1000 - clock_mono_usec();
-    loop_timer_set(all->soft_timer, left > 0 ? left : 0);
-}
-
-void client_watch_soft(struct client *client)
-{
-    struct agenda *ends = &client->all->soft_ends;
-    msec at = soft_end(client);
-    bool armed = deadline_armed(&client->soft_end);
-    if (at == NEVER) {
-        agenda_cancel(ends, &client->soft_end);
-    } else if (!armed || agenda_at(ends, &client->soft_end) != at) {
-        agenda_move(ends, &client->soft_end, at);
-        if (agenda_first(ends) == &client->soft_end) arm_soft_timer(client->all);
-    }
-}
-
-static void close_over(struct client *client, const char *limit)
-{
-    log_line(LOG_WARNING,
-             "Client %s closed: %zu bytes of unread replies exceed the %s limit of "
-             "client-output-buffer-limit. Read the replies sooner, or raise it",
-             client_label(client).text, client->out.len, limit);
-    client->all->w.stats->closed_output_buffer++;
-    outbuf_drop(&client->out);
-    client_doom(client);
-}
-
-/* Computes each end again, because CONFIG SET may have changed the limits. */
-static void close_lagging(void *ctx)
-{
-    struct clients *all = ctx;
-    msec now = clock_mono_usec() / 1000;
-    char *due;
-    while ((due = (char *)agenda_pop_due(&all->soft_ends, now)) != NULL) {
-        struct client *client = (struct client *)(due - offsetof(struct client, soft_end));
-        msec at = soft_end(client);
-        if (client->doomed || client->arrival.waits) continue; /* else it runs a request */
-        if (at <= now)
-            close_over(client, "soft");
-        else if (at != NEVER)
-            agenda_add(&all->soft_ends, &client->soft_end, at);
-    }
-    arm_soft_timer(all);
-}
-
-void client_check_output(struct client *client)
-{
-    if (client->doomed) {
-        outbuf_drop(&client->out); /* drop what was appended after client_doom */
-        return;
-    }
-    if (client->out.lost) {
-        log_line(
-            LOG_WARNING,
-            "Client %s closed: out of memory for its replies (%zu bytes unread). Set maxmemory "
-            "and client-output-buffer-limit to less than this machine has",
-            client_label(client).text, client->out.len);
-        client->all->w.stats->closed_output_buffer++;
-        outbuf_drop(&client->out);
-        client_doom(client);
-        return;
-    }
-    peak_note(&client->all->w.stats->output, client->out.bytes);
-    int64_t hard = output_limit(client)->hard;
-    if (hard > 0 && client->out.len >= (size_t)hard)
-        close_over(client, "hard");
-    else
-        client_watch_soft(client);
-}
+/* --- limits --- */
 
 static void check_idle(struct client *client, int64_t now)
 {

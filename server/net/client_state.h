@@ -1,6 +1,7 @@
 /* client_state: the structs of connections. Only for client.c (connections), client_io.c (bytes in
- * and out), client_tls.c (TLS), client_run.c (requests), client_memory.c (memory and its limit),
- * client_penalty.c (failed logins) and client_aside.c (turns inside a request). */
+ * and out), client_tls.c (TLS), client_run.c (requests), client_output.c (limits of unread
+ * replies), client_memory.c (memory and its limit), client_penalty.c (failed logins) and
+ * client_aside.c (turns inside a request). */
 #ifndef SERVER_NET_CLIENT_STATE_H
 #define SERVER_NET_CLIENT_STATE_H
 
@@ -161,12 +162,6 @@ static inline bool client_is_anon(const struct client *client)
 {
     return !client->session.authenticated && client_must_log_in(client);
 }
-/* Call before a request runs: bounds its replies by the hard limit, where a reply is cut off. */
-void client_bound_output(struct client *client);
-/* Dooms the client and logs it if its unread replies exceed the hard limit of its class. If they
- * exceed the soft limit, arms the timer that does so later. */
-void client_check_output(struct client *client);
-void client_watch_soft(struct client *client); /* checks the soft limit only */
 /* Ends the time in which nothing is known of the client: it has the rights of all. */
 void client_begin_session(struct client *client);
 /* The error line for a client that protected mode does not let in, or NULL. */
@@ -178,6 +173,15 @@ struct client_label {
     char text[256];
 };
 struct client_label client_label(const struct client *client);
+
+/* client_output.c */
+/* Call before a request runs: bounds its replies by the hard limit, where a reply is cut off. */
+void client_bound_output(struct client *client);
+/* Dooms the client and logs it if its unread replies exceed the hard limit of its class. If they
+ * exceed the soft limit, arms the timer that does so later. */
+void client_check_output(struct client *client);
+void client_watch_soft(struct client *client); /* checks the soft limit only */
+void clients_close_lagging(void *clients);     /* for the timer */
 
 /* client_memory.c */
 struct client_usage {
