@@ -90,10 +90,18 @@ static struct bytes *arguments(RedisModuleString **argv, int argc)
     return args;
 }
 
-static void run_call(struct call *call, struct store *store)
+/* Replicas, and masters that load a file, leave it to a master to announce what is due. */
+static bool is_passive(RedisModuleCtx *ctx)
+{
+    int flags = redis.GetContextFlags(ctx);
+    return !(flags & CTX_MASTER) || flags & CTX_LOADING;
+}
+
+static void run_call(RedisModuleCtx *ctx, struct call *call, struct store *store)
 {
     struct txn txn;
     txn_begin(&txn, store, redis.Milliseconds(), FROM_CLIENT);
+    txn.no_expiry = txn.no_purge = is_passive(ctx);
     txn_call(&txn, 0);
     call->txn = &txn;
     call->command.row->run(call);
@@ -114,7 +122,7 @@ static void run_on_key(RedisModuleCtx *ctx, RedisModuleString *name, struct call
         return;
     }
     one_key_open(&one, ctx, name, call->command.row->flags & WRITE);
-    run_call(call, one_key_store(&one));
+    run_call(ctx, call, one_key_store(&one));
     one_key_close(&one, true);
     if (one.writes && !one.foreign) note_result(&one);
 }

@@ -267,6 +267,27 @@ def a_replica_has_the_same_and_takes_over():
 
 
 @test
+def a_replica_does_not_say_what_is_due():
+    """Neither when it is read nor when its master's client takes the element."""
+    with engine("--repl-diskless-sync-delay", "0", tcp=True) as (master, one), \
+            engine("--notify-keyspace-events", "KA", tcp=True) as (_, two):
+        two.replicaof("127.0.0.1", master.port)
+        assert wait_for(lambda: two.info("replication")["master_link_status"] == "up", 30)
+        with two.pubsub() as listener:
+            listener.subscribe("__keyspace@0__:d")
+            one.execute_command("REDE.PUSH", "d", 0, "payload", "a")
+            one.execute_command("REDE.PUSH", "d", 10**9, "payload", "b")
+            wait_for(lambda: two.execute_command("REDE.LEN", "d", "DUE") == 1)
+            equal(one.execute_command("REDE.PULL", "d", "a"), b"payload")
+            one.delete("d")
+            heard = []
+            while "del" not in heard:
+                message = listener.get_message(ignore_subscribe_messages=True, timeout=10)
+                heard += [message["data"].decode()] if message else []
+        assert "rede.due" not in heard, heard
+
+
+@test
 def flushing_in_a_thread_of_the_engine_frees_everything():
     with engine() as (server, client):
         for k in range(20):
