@@ -27,6 +27,8 @@ static struct memo {
     uint64_t hash;
 } memos[MEMOS] = { { .len = NO_LENGTH }, { .len = NO_LENGTH } };
 
+static unsigned oldest_memo;
+
 static inline uint64_t rotate_left(uint64_t x, int bits)
 {
     return (x << bits) | (x >> (64 - bits));
@@ -122,8 +124,10 @@ uint64_t siphash_keyed(const uint8_t key[16], const void *data, size_t len)
 
 void siphash_remember(const void *data, size_t len, uint64_t hash_of_data)
 {
-    memos[1] = memos[0];
-    memos[0] = (struct memo){ data, len, hash_of_data };
+    /* Moving a memo that was just written would wait until all stores before it are in the cache.
+     */
+    memos[oldest_memo] = (struct memo){ data, len, hash_of_data };
+    oldest_memo = (oldest_memo + 1) % MEMOS;
 }
 
 void siphash_forget(void)
