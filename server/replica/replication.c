@@ -44,6 +44,7 @@ void replication_begin_stream(struct replication *r)
 static void end_stream(struct replication *r)
 {
     r->active = r->has_position = false;
+    feed_restart(r->feed);
     backlog_restart(r->backlog, backlog_end(r->backlog));
     history_begin(&r->history);
     replication_update_role(r);

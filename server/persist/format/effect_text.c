@@ -32,48 +32,80 @@ static unsigned argc_of(const struct effect_form *form, const struct effect *eff
     return argc;
 }
 
+static size_t text_bound(const struct effect *effect, unsigned argc)
+{
+    size_t text = effect->key.len + effect->a.len + effect->b.len;
+    if (effect->policy != NULL) text += policy_words_size(effect->policy).bytes;
+    for (size_t i = 0; i < effect->part_count; i++)
+        text += effect->parts[i].len;
+    return text + (argc + 1) * ARG_SPARE;
+}
+
+static void put_command(struct pen *pen, const struct effect_form *form,
+                        const struct effect *effect, unsigned argc)
+{
+    put_resp_header(pen, '*', argc);
+    put_argument(pen, form->name);
+    if (form->word.len > 0) put_argument(pen, form->word);
+    put_operands(pen, form->head, effect);
+    if (form->counts.len > 0) {
+        put_argument(pen, form->counts);
+        put_int64(pen, 1);
+    }
+    if (form->element != NULL) put_operands(pen, form->element, effect);
+    if (form->tail != NULL) put_operands(pen, form->tail, effect);
+}
+
 /* Writes the command of one effect of any size. */
 static void write_alone(struct outbuf *out, const struct effect_form *form,
                         const struct effect *effect)
 {
     unsigned argc = argc_of(form, effect, 1);
-    size_t text = effect->key.len + effect->a.len + effect->b.len;
-    if (effect->policy != NULL) text += policy_words_size(effect->policy).bytes;
-    for (size_t i = 0; i < effect->part_count; i++)
-        text += effect->parts[i].len;
-    struct pen pen = pen_for(out, text + (argc + 1) * ARG_SPARE);
+    struct pen pen = pen_for(out, text_bound(effect, argc));
     char *start = pen.to;
-    put_resp_header(&pen, '*', argc);
-    put_argument(&pen, form->name);
-    if (form->word.len > 0) put_argument(&pen, form->word);
-    put_operands(&pen, form->head, effect);
-    if (form->counts.len > 0) {
-        put_argument(&pen, form->counts);
-        put_int64(&pen, 1);
-    }
-    if (form->element != NULL) put_operands(&pen, form->element, effect);
-    if (form->tail != NULL) put_operands(&pen, form->tail, effect);
+    put_command(&pen, form, effect, argc);
     pen_done(&pen, start);
 }
 
-/* A fast path for the most frequent command, SET without a deadline. False: it is too large. */
+/* A fast path for the most frequent command, SET without a deadline. */
+static inline bool is_plain_set(const struct effect *effect)
+{
+    return effect->kind == EFFECT_SET && effect->at == NEVER;
+}
+
+#define PLAIN_SET LIT("*3\r\n$3\r\nSET\r\n")
+
+static inline size_t plain_set_bound(const struct effect *effect)
+{
+    return PLAIN_SET.len + effect->key.len + effect->a.len + 2 * ARG_SPARE;
+}
+
+static inline char *print_plain_set(char *to, const struct effect *effect)
+{
+    to = copy_short(to, PLAIN_SET.data, PLAIN_SET.len);
+    return print_bulk(print_bulk(to, effect->key), effect->a);
+}
+
+/* False: it is too large. */
 static inline bool write_plain_set(struct outbuf *out, const struct effect *effect)
 {
-    const struct bytes head = LIT("*3\r\n$3\r\nSET\r\n");
-    size_t bound = head.len + effect->key.len + effect->a.len + 2 * ARG_SPARE;
+    size_t bound = plain_set_bound(effect);
     if (bound > RESERVE_MAX) return false;
     char *start = outbuf_reserve(out, bound);
-    char *to = copy_short(start, head.data, head.len);
-    to = print_bulk(print_bulk(to, effect->key), effect->a);
-    outbuf_commit(out, (size_t)(to - start));
+    outbuf_commit(out, (size_t)(print_plain_set(start, effect) - start));
     return true;
+}
+
+/* SWAPDB names its databases; policies and libraries apply to all of them. */
+static bool fits_database(const struct effect_writer *writer, const struct effect *effect)
+{
+    return writer->db == effect->db || effect->kind == EFFECT_SWAP ||
+           effect->kind >= EFFECT_POLICY_SET;
 }
 
 static void select_database(struct effect_writer *writer, const struct effect *effect)
 {
-    if (writer->db == effect->db) return;
-    /* SWAPDB names its databases; policies and libraries apply to all of them. */
-    if (effect->kind == EFFECT_SWAP || effect->kind >= EFFECT_POLICY_SET) return;
+    if (fits_database(writer, effect)) return;
     writer->db = effect->db;
     struct effect change = { .kind = EFFECT_NONE, .db = effect->db };
     writer->commands++;
@@ -227,8 +259,7 @@ void effect_writer_put(struct effect_writer *writer, const struct effect *effect
     effect_writer_end(writer);
     select_database(writer, effect);
     writer->commands += form->element == NULL;
-    if (effect->kind == EFFECT_SET && effect->at == NEVER && write_plain_set(writer->out, effect))
-        return;
+    if (is_plain_set(effect) && write_plain_set(writer->out, effect)) return;
     size_t head = (form_has_key(form) ? effect->key.len : 0) + RUN_SPARE;
     if (form->element == NULL || head + element_bound(form, effect) > EFFECT_RUN_BYTES) {
         writer->commands += form->element != NULL;
@@ -237,4 +268,19 @@ void effect_writer_put(struct effect_writer *writer, const struct effect *effect
     }
     begin_run(writer, form, effect);
     add_element(writer, effect);
+}
+
+size_t effect_writer_print(const struct effect_writer *writer, const struct effect *effect,
+                           char *to, size_t room)
+{
+    const struct effect_form *form = effect_form_of(effect);
+    if (writer->form != NULL || form->element != NULL || !fits_database(writer, effect)) return 0;
+    if (room > EFFECT_PRINT_MAX) room = EFFECT_PRINT_MAX;
+    if (is_plain_set(effect))
+        return plain_set_bound(effect) > room ? 0 : (size_t)(print_plain_set(to, effect) - to);
+    unsigned argc = argc_of(form, effect, 1);
+    if (text_bound(effect, argc) > room) return 0;
+    struct pen pen = { .to = to };
+    put_command(&pen, form, effect, argc);
+    return (size_t)(pen.to - to);
 }

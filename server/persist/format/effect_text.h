@@ -88,6 +88,7 @@
 enum {
     EFFECT_RUN_MAX = 64,          /* effects in one command */
     EFFECT_RUN_BYTES = 16 * 1024, /* their bytes; a larger element gets its own command */
+    EFFECT_PRINT_MAX = 4096,      /* room for a command of effect_writer_print */
     EFFECT_READER_SLOTS = 128,
 };
 
@@ -116,6 +117,10 @@ void effect_writer_init(struct effect_writer *writer, struct outbuf *out);
 void effect_writer_put(struct effect_writer *writer, const struct effect *effect);
 /* Call at the end of a record: writes the rest into `out`. */
 void effect_writer_end(struct effect_writer *writer);
+/* Writes the command of an effect to `to` instead, and returns its length. 0: it may be longer than
+ * `room` or EFFECT_PRINT_MAX, has to select its database, or could be part of a run. */
+size_t effect_writer_print(const struct effect_writer *writer, const struct effect *effect,
+                           char *to, size_t room);
 /* Does Redis 7.0 know the command of this effect, in the same meaning? */
 bool effect_text_is_redis(const struct effect *effect);
 /* Call when the next command begins another file (after effect_writer_end): it selects its database

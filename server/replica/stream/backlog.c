@@ -8,16 +8,22 @@
 
 enum {
     CHUNK = 64 * 1024,
-    RING_MIN = 16, /* a power of two, as every size of the ring */
+    RING_MIN = 16,     /* a power of two, as every size of the ring */
+    FETCH_AHEAD = 256, /* bytes */
 };
 
 struct backlog {
-    char **ring;         /* chunk n is in slot n % size, for first <= n < first + count */
+    char **ring;         /* chunk n is in slot_of(n), for first <= n < first + count */
     uint64_t first;      /* number of the first chunk: its bytes begin at first * CHUNK + shift */
     size_t count, size;  /* chunks; slots */
     uint64_t shift;      /* offset of the first byte of chunk 0 */
     uint64_t begin, end; /* offsets */
 };
+
+static inline char **slot_of(const struct backlog *backlog, uint64_t chunk)
+{
+    return &backlog->ring[chunk & (backlog->size - 1)];
+}
 
 struct backlog *backlog_new(void)
 {
@@ -27,7 +33,7 @@ struct backlog *backlog_new(void)
 static void drop_chunks(struct backlog *backlog)
 {
     for (; backlog->count > 0; backlog->count--, backlog->first++)
-        mem_free(backlog->ring[backlog->first % backlog->size]);
+        mem_free(*slot_of(backlog, backlog->first));
 }
 
 void backlog_free(struct backlog *backlog)
@@ -50,7 +56,7 @@ static void grow_ring(struct backlog *backlog)
     size_t size = backlog->size > 0 ? 2 * backlog->size : RING_MIN;
     char **ring = mem_alloc(size * sizeof(*ring));
     for (uint64_t n = backlog->first; n < backlog->first + backlog->count; n++)
-        ring[n % size] = backlog->ring[n % backlog->size];
+        ring[n & (size - 1)] = *slot_of(backlog, n);
     mem_free(backlog->ring);
     backlog->ring = ring;
     backlog->size = size;
@@ -59,13 +65,13 @@ static void grow_ring(struct backlog *backlog)
 static void add_chunk(struct backlog *backlog)
 {
     if (backlog->count == backlog->size) grow_ring(backlog);
-    backlog->ring[(backlog->first + backlog->count++) % backlog->size] = mem_alloc(CHUNK);
+    *slot_of(backlog, backlog->first + backlog->count++) = mem_alloc(CHUNK);
 }
 
 static char *place_of(const struct backlog *backlog, uint64_t offset)
 {
     uint64_t at = offset - backlog->shift;
-    return backlog->ring[at / CHUNK % backlog->size] + at % CHUNK;
+    return *slot_of(backlog, at / CHUNK) + at % CHUNK;
 }
 
 static size_t left_in_chunk(const struct backlog *backlog, uint64_t offset)
@@ -73,12 +79,18 @@ static size_t left_in_chunk(const struct backlog *backlog, uint64_t offset)
     return CHUNK - (size_t)((offset - backlog->shift) % CHUNK);
 }
 
+/* There is room for at least one byte behind the end. */
+static void make_room(struct backlog *backlog)
+{
+    uint64_t chunks = (backlog->end - backlog->shift) / CHUNK;
+    if (chunks == backlog->first + backlog->count) add_chunk(backlog);
+}
+
 void backlog_append(struct backlog *backlog, const void *data, size_t len)
 {
     const char *from = data;
     while (len > 0) {
-        uint64_t chunks = (backlog->end - backlog->shift) / CHUNK;
-        if (chunks == backlog->first + backlog->count) add_chunk(backlog);
+        make_room(backlog);
         size_t room = left_in_chunk(backlog, backlog->end), part = len < room ? len : room;
         memcpy(place_of(backlog, backlog->end), from, part);
         backlog->end += part;
@@ -87,11 +99,27 @@ void backlog_append(struct backlog *backlog, const void *data, size_t len)
     }
 }
 
+char *backlog_reserve(struct backlog *backlog, size_t *room)
+{
+    make_room(backlog);
+    char *place = place_of(backlog, backlog->end);
+    *room = left_in_chunk(backlog, backlog->end);
+    /* A chunk is seldom in the CPU's cache, and a write that waits for memory holds up others. */
+    if (*room > FETCH_AHEAD) __builtin_prefetch(place + FETCH_AHEAD, 1);
+    return place;
+}
+
+void backlog_commit(struct backlog *backlog, size_t used)
+{
+    ensure(used <= left_in_chunk(backlog, backlog->end), "%zu bytes", used);
+    backlog->end += used;
+}
+
 void backlog_trim(struct backlog *backlog, uint64_t before)
 {
     if (before > backlog->end) before = backlog->end;
     while (backlog->count > 0 && (backlog->first + 1) * CHUNK + backlog->shift <= before) {
-        mem_free(backlog->ring[backlog->first % backlog->size]);
+        mem_free(*slot_of(backlog, backlog->first));
         backlog->first++;
         backlog->count--;
         backlog->begin = backlog->first * CHUNK + backlog->shift;

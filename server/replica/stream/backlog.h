@@ -20,6 +20,10 @@ void backlog_free(struct backlog *backlog);
 /* Empties it; the next byte gets this offset. */
 void backlog_restart(struct backlog *backlog, uint64_t offset);
 void backlog_append(struct backlog *backlog, const void *data, size_t len);
+/* Bytes behind the end, to be filled in place: *room of them, at least one. backlog_commit appends
+ * the first `used` of them; anything else that changes the backlog forgets them. */
+char *backlog_reserve(struct backlog *backlog, size_t *room);
+void backlog_commit(struct backlog *backlog, size_t used);
 /* Forgets whole chunks that lie before this offset. O(chunks forgotten) */
 void backlog_trim(struct backlog *backlog, uint64_t before);
 

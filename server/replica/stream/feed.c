@@ -1,5 +1,6 @@
 /* feed: see feed.h. Collects the text of a unit, with a mark where known and unknown commands
- * alternate, and copies it into the backlog when the transaction commits. */
+ * alternate, and copies it into the backlog when the transaction commits. The first command of a
+ * unit is usually the only one, so it is written behind the backlog's end, where it will stay. */
 #include "server/replica/stream/feed.h"
 
 #include <string.h>
@@ -24,6 +25,9 @@ struct run {
 
 struct feed {
     struct backlog *backlog;
+    const char *first; /* the unit's only command so far, in the backlog's reserved bytes */
+    size_t first_len;  /* 0: there is none */
+    bool first_known;
     /* Of the unit so far, behind units that are in the backlog: these are dropped together, because
      * that costs less than a chunk of memory for each. */
     struct outbuf text;
@@ -76,8 +80,30 @@ static void begin_run(struct feed *feed, bool known)
     feed->len_before = feed->text.len;
 }
 
+static bool put_first(struct feed *feed, const struct effect *effect)
+{
+    size_t room;
+    char *to = backlog_reserve(feed->backlog, &room);
+    feed->first_len = effect_writer_print(&feed->writer, effect, to, room);
+    feed->first = to;
+    feed->first_known = effect_text_is_redis(effect);
+    return feed->first_len > 0;
+}
+
+/* The unit has more than one command, so it begins with something else. */
+static void take_first(struct feed *feed)
+{
+    if (feed->first_len == 0) return;
+    begin_run(feed, feed->first_known);
+    outbuf_append(&feed->text, feed->first, feed->first_len);
+    feed->writer.commands++;
+    feed->first_len = 0;
+}
+
 static void put(struct feed *feed, const struct effect *effect)
 {
+    if (!feed_pending(feed) && put_first(feed, effect)) return;
+    take_first(feed);
     bool known = effect_text_is_redis(effect);
     if (feed->count == 0 || feed->runs[feed->count - 1].known != known) begin_run(feed, known);
     effect_writer_put(&feed->writer, effect);
@@ -99,10 +125,13 @@ void feed_add(struct feed *feed, const struct effect *effect)
 {
     if (effect->kind == EFFECT_NONE) return;
     enum effect_kind expire = expire_kind(effect);
+    if (expire == EFFECT_NONE) {
+        put(feed, effect);
+        return;
+    }
     struct effect part = *effect;
-    if (expire != EFFECT_NONE) part.at = NEVER;
+    part.at = NEVER;
     put(feed, &part);
-    if (expire == EFFECT_NONE) return;
     part.kind = expire;
     part.at = effect->at;
     put(feed, &part);
@@ -131,6 +160,7 @@ static void write_words(struct outbuf *out, const struct bytes *words, int count
 
 void feed_message(struct feed *feed, const struct bytes *words, int count)
 {
+    take_first(feed);
     if (feed->count == 0 || !feed->runs[feed->count - 1].known) begin_run(feed, true);
     effect_writer_end(&feed->writer);
     write_words(&feed->text, words, count);
@@ -139,7 +169,7 @@ void feed_message(struct feed *feed, const struct bytes *words, int count)
 
 bool feed_pending(const struct feed *feed)
 {
-    return feed->count > 0;
+    return feed->count > 0 || feed->first_len > 0;
 }
 
 /* ---- into the backlog ------------------------------------------------------------------------ */
@@ -163,12 +193,17 @@ static void append_text(struct feed *feed, size_t len)
     }
 }
 
+static void drop_text(struct feed *feed)
+{
+    outbuf_drop(&feed->text);
+    feed->copied = (struct outbuf_mark){ 0 };
+    feed->piece = (struct iovec){ 0 };
+}
+
 /* All of the text is in the backlog. */
 static void forget_text(struct feed *feed)
 {
-    if (feed->text.len < TEXT_KEPT) return;
-    outbuf_drop(&feed->text);
-    feed->copied = (struct outbuf_mark){ 0 };
+    if (feed->text.len >= TEXT_KEPT) drop_text(feed);
 }
 
 static void append_run(struct feed *feed, const struct run *run)
@@ -181,6 +216,8 @@ static void append_run(struct feed *feed, const struct run *run)
 
 void feed_commit(struct feed *feed)
 {
+    if (feed->first_len > 0) backlog_commit(feed->backlog, feed->first_len);
+    feed->first_len = 0;
     if (feed->count == 0) return;
     end_run(feed);
     bool bracket = feed->count > 1 || (!feed->runs[0].known && feed->runs[0].commands > 1);
@@ -199,6 +236,7 @@ void feed_command(struct feed *feed, const struct bytes *words, int count)
     struct outbuf_mark mark = { 0 };
     struct iovec piece;
     outbuf_init(&text);
+    take_first(feed);
     write_words(&text, words, count);
     while (outbuf_next(&text, &mark, &piece))
         backlog_append(feed->backlog, piece.iov_base, piece.iov_len);
@@ -208,6 +246,8 @@ void feed_command(struct feed *feed, const struct bytes *words, int count)
 void feed_restart(struct feed *feed)
 {
     effect_writer_restart(&feed->writer);
+    feed->first_len = feed->count = 0;
+    drop_text(feed);
 }
 
 uint64_t feed_offset(const struct feed *feed)

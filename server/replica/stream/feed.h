@@ -37,7 +37,8 @@ void feed_commit(struct feed *feed);        /* appends the unit to the backlog *
 /* A command outside of units, with `count` words. */
 void feed_command(struct feed *feed, const struct bytes *words, int count);
 uint64_t feed_offset(const struct feed *feed); /* of the next byte of the stream */
-/* The next command selects its database again, for a replica that begins here. */
+/* The next command selects its database again, for a replica that begins here. A unit that is open
+ * is forgotten. */
 void feed_restart(struct feed *feed);
 
 #endif

@@ -54,6 +54,30 @@ START_TEST(bytes_are_found_by_their_offset)
 }
 END_TEST
 
+START_TEST(reserved_bytes_are_appended_as_far_as_they_are_used)
+{
+    struct backlog *backlog = backlog_new();
+    backlog_restart(backlog, 7);
+    while (backlog_end(backlog) < SPAN) {
+        uint64_t end = backlog_end(backlog);
+        size_t room, used = (size_t)(end % 3 == 0 ? 0 : end % 700);
+        char *to = backlog_reserve(backlog, &room);
+        ck_assert_uint_ge(room, 1);
+        ck_assert_uint_eq(room, 65536 - (end - 7) % 65536);
+        if (used > room) used = room;
+        for (size_t i = 0; i < used; i++)
+            to[i] = (char)byte_at(end + i);
+        if (room > used) to[used] = '?';
+        backlog_commit(backlog, used);
+        backlog_check(backlog);
+        ck_assert_uint_eq(backlog_end(backlog), end + used);
+        append_until(backlog, backlog_end(backlog) + 1);
+    }
+    expect_bytes_from(backlog, 7);
+    backlog_free(backlog);
+}
+END_TEST
+
 START_TEST(trim_forgets_whole_chunks_before_the_offset)
 {
     struct backlog *backlog = backlog_new();
@@ -94,6 +118,7 @@ Suite *test_suite(void)
 {
     const TTest *const tests[] = {
         bytes_are_found_by_their_offset,
+        reserved_bytes_are_appended_as_far_as_they_are_used,
         trim_forgets_whole_chunks_before_the_offset,
         restart_frees_everything,
         NULL,

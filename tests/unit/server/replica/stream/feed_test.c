@@ -148,6 +148,24 @@ START_TEST(commands_outside_of_units_and_restart)
 }
 END_TEST
 
+START_TEST(restart_forgets_a_unit_that_is_open)
+{
+    setup();
+    for (int commands = 1; commands < 4; commands++) {
+        for (int i = 0; i < commands; i++)
+            EFFECT(.kind = EFFECT_EXPIRE, .at = i);
+        feed_restart(feed);
+        ck_assert(!feed_pending(feed));
+        feed_commit(feed);
+        ck_assert_str_eq(told(), "");
+        SET("a", "1");
+        feed_commit(feed);
+        ck_assert_str_eq(told(), "MULTI|SELECT 0|SET a 1|EXEC|");
+    }
+    done();
+}
+END_TEST
+
 static void publish(const char *channel)
 {
     struct bytes words[] = { LIT("PUBLISH"), bytes_of(channel, strlen(channel)), LIT("m") };
@@ -165,6 +183,10 @@ START_TEST(a_message_keeps_its_place_in_the_unit)
     feed_commit(feed);
     ck_assert(!feed_pending(feed));
     ck_assert_str_eq(told(), "PUBLISH c m|");
+    SET("a", "2");
+    publish("c");
+    feed_commit(feed);
+    ck_assert_str_eq(told(), "MULTI|SET a 2|PUBLISH c m|EXEC|");
     EFFECT(.kind = EFFECT_SET_ADD, .a = LIT("x"), .at = NEVER);
     publish("c");
     EFFECT(.kind = EFFECT_SET_ADD, .a = LIT("y"), .at = 9);
@@ -234,6 +256,33 @@ START_TEST(a_command_passes_an_open_unit)
 }
 END_TEST
 
+/* The first command is an own one, and the second one is not. */
+START_TEST(a_first_command_is_part_of_the_unit_that_grows)
+{
+    setup();
+    SET("a", "1");
+    feed_commit(feed);
+    told();
+    EFFECT(.kind = EFFECT_STREAM_RETAIN, .at = 7);
+    ck_assert(feed_pending(feed));
+    ck_assert_str_eq(told(), "");
+    SET("a", "2");
+    EFFECT(.kind = EFFECT_PERSIST);
+    feed_commit(feed);
+    ck_assert_str_eq(told(), "-|X.XRETAIN k 7|MULTI|SET a 2|PERSIST k|EXEC|-|");
+    EFFECT(.kind = EFFECT_STREAM_RETAIN, .at = 7);
+    feed_commit(feed);
+    ck_assert_str_eq(told(), "X.XRETAIN k 7|");
+    EFFECT(.kind = EFFECT_SET, .db = 3, .a = LIT("v"), .at = NEVER);
+    feed_commit(feed);
+    ck_assert_str_eq(told(), "MULTI|SELECT 3|SET k v|EXEC|");
+    EFFECT(.kind = EFFECT_SET, .db = 3, .a = LIT("w"), .at = 8);
+    feed_commit(feed);
+    ck_assert_str_eq(told(), "SET k w PXAT 8|");
+    done();
+}
+END_TEST
+
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
@@ -242,6 +291,8 @@ Suite *test_suite(void)
         a_member_with_a_deadline_is_added_then_timed,
         own_commands_are_never_in_multi,
         commands_outside_of_units_and_restart,
+        restart_forgets_a_unit_that_is_open,
+        a_first_command_is_part_of_the_unit_that_grows,
         a_message_keeps_its_place_in_the_unit,
         units_of_any_size_arrive_whole,
         a_command_passes_an_open_unit,
