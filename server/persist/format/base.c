@@ -7,54 +7,30 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "proto/base/outbuf.h"
+#include "server/persist/format/store_text.h"
 #include "store/mem/mem.h"
-#include "store/walk_store.h"
 
-enum { DRAIN = 128 * 1024, DRAIN_CHUNKS = 64, PROGRESS = 1 << 20 };
+enum { PROGRESS = 1 << 20 };
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
 struct writing {
     struct snapshot_writer *file;
     const struct snapshot_options *options;
-    struct outbuf text;
-    struct effect_writer effects;
-    uint64_t keys;
     int error;
 };
 
-static void write_out(struct writing *writing)
-{
-    struct iovec chunks[DRAIN_CHUNKS];
-    while (writing->text.len > 0) {
-        size_t len = 0;
-        int count = outbuf_peek(&writing->text, chunks, DRAIN_CHUNKS);
-        for (int i = 0; i < count; i++) {
-            if (writing->error == 0)
-                writing->error =
-                    snapshot_append(writing->file, chunks[i].iov_base, chunks[i].iov_len);
-            len += chunks[i].iov_len;
-        }
-        outbuf_consume(&writing->text, len);
-    }
-}
-
-static void write_effect(void *ctx, const struct effect *effect)
+static bool append_piece(void *ctx, const char *data, size_t len)
 {
     struct writing *writing = ctx;
-    effect_writer_put(&writing->effects, effect);
-    if (writing->text.len < DRAIN) return;
-    write_out(writing);
-    const struct snapshot_options *options = writing->options;
-    if (options->report != NULL) options->report(options->ctx, writing->keys);
-}
-
-static bool count_key(void *ctx)
-{
-    struct writing *writing = ctx;
-    writing->keys++;
+    writing->error = snapshot_append(writing->file, data, len);
     return writing->error == 0;
+}
+
+static void report_keys(void *ctx, uint64_t keys)
+{
+    const struct snapshot_options *options = ((struct writing *)ctx)->options;
+    if (options->report != NULL) options->report(options->ctx, keys);
 }
 
 static uint64_t length_of(const char *path)
@@ -63,33 +39,21 @@ static uint64_t length_of(const char *path)
     return stat(path, &status) == 0 ? (uint64_t)status.st_size : 0;
 }
 
-static int write_store(const struct store *store, struct writing *writing)
-{
-    walk_store(store, &(struct store_visitor){ write_effect, count_key, writing });
-    effect_writer_end(&writing->effects);
-    write_out(writing);
-    if (writing->error != 0) {
-        snapshot_abort(writing->file);
-        return writing->error;
-    }
-    struct snapshot_counts counts = { .keys = writing->keys, .records = 1 };
-    return snapshot_finish(writing->file, &counts);
-}
-
 int base_write(const struct store *store, const char *path, const struct snapshot_options *options,
                struct base_size *size)
 {
-    struct writing *writing = mem_zalloc(sizeof(*writing));
-    writing->options = options;
-    int error = snapshot_create(path, options, &writing->file);
-    if (error == 0) {
-        outbuf_init(&writing->text);
-        effect_writer_init(&writing->effects, &writing->text);
-        error = write_store(store, writing);
-        *size = (struct base_size){ writing->keys, length_of(path) };
-        outbuf_drop(&writing->text);
+    struct writing writing = { .options = options };
+    struct snapshot_counts counts = { .records = 1 };
+    int error = snapshot_create(path, options, &writing.file);
+    if (error != 0) return error;
+    struct store_text_sink sink = { append_piece, report_keys, &writing };
+    if (store_text_write(store, &sink, &counts.keys)) {
+        error = snapshot_finish(writing.file, &counts);
+    } else {
+        error = writing.error;
+        snapshot_abort(writing.file);
     }
-    mem_free(writing);
+    *size = (struct base_size){ counts.keys, length_of(path) };
     return error;
 }
 

@@ -5,16 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "proto/base/outbuf.h"
 #include "server/persist/format/block.h"
 #include "server/persist/format/crc32c.h"
-#include "server/persist/format/effect_text.h"
 #include "server/persist/format/little_endian.h"
 #include "server/persist/format/replay.h"
+#include "server/persist/format/store_text.h"
 #include "store/mem/mem.h"
-#include "store/walk_store.h"
 
-enum { DRAIN = 128 * 1024, DRAIN_CHUNKS = 64, VERSION = 1, HEADER = 20, PIECE = 8 * 1024 };
+enum { VERSION = 1, HEADER = 20, PIECE = 8 * 1024 };
 
 #define MAGIC "EXPIRED-COPY"
 
@@ -22,58 +20,31 @@ enum { DRAIN = 128 * 1024, DRAIN_CHUNKS = 64, VERSION = 1, HEADER = 20, PIECE = 
 
 struct writing {
     const struct copy_sink *sink;
-    struct outbuf text;
-    struct effect_writer effects;
     struct block_packer packer;
-    uint64_t keys;
-    bool failed;
 };
 
-static void write_block(struct writing *writing)
+static bool write_block(struct writing *writing)
 {
     size_t len = block_pack(&writing->packer);
-    if (!writing->sink->write(writing->sink->ctx, writing->packer.block, len))
-        writing->failed = true;
+    return writing->sink->write(writing->sink->ctx, writing->packer.block, len);
 }
 
-static void pack_piece(struct writing *writing, const char *data, size_t len)
+static bool pack_piece(void *ctx, const char *data, size_t len)
 {
-    while (len > 0 && !writing->failed) {
+    struct writing *writing = ctx;
+    while (len > 0) {
         size_t taken = block_fill(&writing->packer, data, len);
         data += taken;
         len -= taken;
-        if (writing->packer.filled == BLOCK_RAW) write_block(writing);
+        if (writing->packer.filled == BLOCK_RAW && !write_block(writing)) return false;
     }
+    return true;
 }
 
-static void write_out(struct writing *writing)
+static void report_keys(void *ctx, uint64_t keys)
 {
-    struct iovec chunks[DRAIN_CHUNKS];
-    while (writing->text.len > 0) {
-        size_t len = 0;
-        int count = outbuf_peek(&writing->text, chunks, DRAIN_CHUNKS);
-        for (int i = 0; i < count; i++) {
-            pack_piece(writing, chunks[i].iov_base, chunks[i].iov_len);
-            len += chunks[i].iov_len;
-        }
-        outbuf_consume(&writing->text, len);
-    }
-}
-
-static void write_effect(void *ctx, const struct effect *effect)
-{
-    struct writing *writing = ctx;
-    effect_writer_put(&writing->effects, effect);
-    if (writing->text.len < DRAIN) return;
-    write_out(writing);
-    if (writing->sink->report != NULL) writing->sink->report(writing->sink->ctx, writing->keys);
-}
-
-static bool count_key(void *ctx)
-{
-    struct writing *writing = ctx;
-    writing->keys++;
-    return !writing->failed;
+    const struct copy_sink *sink = ((struct writing *)ctx)->sink;
+    if (sink->report != NULL) sink->report(sink->ctx, keys);
 }
 
 static bool write_header(struct writing *writing, unsigned stream_db)
@@ -88,17 +59,11 @@ static bool write_header(struct writing *writing, unsigned stream_db)
 bool copy_write(const struct store *store, unsigned stream_db, const struct copy_sink *sink)
 {
     struct writing *writing = mem_zalloc(sizeof(*writing));
+    struct store_text_sink text = { pack_piece, report_keys, writing };
+    uint64_t keys;
     writing->sink = sink;
-    writing->failed = !write_header(writing, stream_db);
-    outbuf_init(&writing->text);
-    effect_writer_init(&writing->effects, &writing->text);
-    walk_store(store, &(struct store_visitor){ write_effect, count_key, writing });
-    effect_writer_end(&writing->effects);
-    write_out(writing);
-    if (!writing->failed && writing->packer.filled > 0) write_block(writing);
-    if (!writing->failed) write_block(writing);
-    bool good = !writing->failed;
-    outbuf_drop(&writing->text);
+    bool good = write_header(writing, stream_db) && store_text_write(store, &text, &keys) &&
+                (writing->packer.filled == 0 || write_block(writing)) && write_block(writing);
     mem_free(writing);
     return good;
 }
