@@ -26,6 +26,16 @@ const BEFORE = fs.existsSync(SETPRIV) ? [SETPRIV, '--pdeathsig', 'KILL'] : [];
 
 const running = new Set();
 
+export function freePort() {
+    return new Promise((done) => {
+        const probe = net.createServer();
+        probe.listen(0, '127.0.0.1', () => {
+            const { port } = probe.address();
+            probe.close(() => done(port));
+        });
+    });
+}
+
 // What the condition resolves to, once it is true, or the last of it when the time is over. For what
 // other processes do.
 export async function until(condition, seconds) {

@@ -8,8 +8,8 @@ import os
 
 import redis
 
-from daemon import ORACLE, Daemon, Server, Skipped, free_port, version_of, wait_for
-from oracle import ORACLE_VERSION
+from daemon import ORACLE, Daemon, Server, free_port, version_of, wait_for
+from oracle import ORACLE_VERSION, missing
 
 SENTINEL = os.environ.get("SENTINEL") or os.path.join(os.path.dirname(ORACLE), "redis-sentinel")
 NAME = "shop"  # of the master, for sentinels
@@ -20,10 +20,7 @@ def sentinel_binary():
     """AssertionError or Skipped where it is missing, as for the oracle."""
     if os.access(SENTINEL, os.X_OK) and f"v={ORACLE_VERSION} " in version_of(SENTINEL):
         return SENTINEL
-    wrong = f"{SENTINEL} is not redis-sentinel {ORACLE_VERSION}"
-    if os.environ.get("ALLOW_NO_ORACLE") == "1":
-        raise Skipped(wrong)
-    raise AssertionError(wrong + "; ALLOW_NO_ORACLE=1 skips the tests that need it")
+    raise missing(f"{SENTINEL} is not redis-sentinel {ORACLE_VERSION}")
 
 
 class Node(Daemon):

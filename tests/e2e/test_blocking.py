@@ -529,12 +529,11 @@ def a_block_that_ends_in_the_same_turn_delays_no_pipeline():
                 with Crowd(daemon, "ap") as crowd:
                     waits = crowd.clients["a"]
                     crowd.do("p", [["DEL", "k"]])
-                    os.kill(daemon.process.pid, signal.SIGSTOP)
-                    waits.say(encode("PING") * before + encode("BLPOP", "k", "0") +
-                              encode("ECHO", "z") * 40)
-                    crowd.clients["p"].say(encode("LPUSH", "k", "v") if how == "served" else
-                                           encode("CLIENT", "UNBLOCK", str(waits.id)))
-                    os.kill(daemon.process.pid, signal.SIGCONT)
+                    with daemon.stopped():
+                        waits.say(encode("PING") * before + encode("BLPOP", "k", "0") +
+                                  encode("ECHO", "z") * 40)
+                        crowd.clients["p"].say(encode("LPUSH", "k", "v") if how == "served" else
+                                               encode("CLIENT", "UNBLOCK", str(waits.id)))
                     crowd.settle()
                     got = crowd.heard()["a"]
                     equal(got.count(b"+PONG"), before, f"{before} {how}")

@@ -1,22 +1,11 @@
 #!/usr/bin/env node
 // node-redis' createCluster and ioredis' Cluster with a daemon that emulates a cluster.
 import assert from 'node:assert/strict';
-import net from 'node:net';
 
 import Redis from 'ioredis';
 import { createCluster } from 'redis';
 
-import { Daemon, main, test } from './daemon.mjs';
-
-function freePort() {
-    return new Promise((done) => {
-        const probe = net.createServer();
-        probe.listen(0, '127.0.0.1', () => {
-            const { port } = probe.address();
-            probe.close(() => done(port));
-        });
-    });
-}
+import { Daemon, freePort, main, test } from './daemon.mjs';
 
 async function emulated(...options) {
     const port = await freePort();

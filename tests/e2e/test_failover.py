@@ -1,7 +1,5 @@
 #!/usr/bin/python3 -B
 """FAILOVER: a master hands its role over to a replica, among our servers and with Redis."""
-import os
-import signal
 import threading
 from contextlib import ExitStack, contextmanager
 
@@ -69,16 +67,6 @@ def check_swapped(old, new):
     equal(call(old, "GET", "after"), b"x")
 
 
-@contextmanager
-def stopped(server):
-    """The process does nothing meanwhile."""
-    os.kill(server.process.pid, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        os.kill(server.process.pid, signal.SIGCONT)
-
-
 @beside_redis
 def refusals_are_those_of_redis():
     heard = []
@@ -132,7 +120,7 @@ def no_write_is_lost_by_a_failover_under_load():
 def writes_wait_and_reads_run_while_the_replica_catches_up():
     with pair() as (master, replica), master.raw() as writer:
         call(master, "SET", "k", "1")
-        with stopped(replica):
+        with replica.stopped():
             call(master, "SET", "k", "2")
             equal(call(master, "FAILOVER", "TO", "127.0.0.1", replica.port), b"OK")
             equal(failover_state(master), "waiting-for-sync")
@@ -155,7 +143,7 @@ def writes_wait_and_reads_run_while_the_replica_catches_up():
 @own
 def a_failover_ends_when_its_time_has_passed():
     with pair() as (master, replica), master.raw() as writer:
-        with stopped(replica):
+        with replica.stopped():
             call(master, "SET", "k", "1")
             equal(call(master, "FAILOVER", "TIMEOUT", "100"), b"OK")
             writer.send(encode("SET", "k", "2"))
@@ -167,7 +155,7 @@ def a_failover_ends_when_its_time_has_passed():
 @own
 def force_hands_over_to_a_replica_that_lags():
     with pair() as (master, replica), master.raw() as writer:
-        with stopped(replica):
+        with replica.stopped():
             call(master, "SET", "lost", "1")
             equal(call(master, "FAILOVER", "TO", "127.0.0.1", replica.port, "FORCE", "TIMEOUT",
                        "100"), b"OK")
@@ -180,7 +168,7 @@ def force_hands_over_to_a_replica_that_lags():
 @own
 def a_target_that_refuses_ends_the_failover():
     with pair() as (master, replica), replica.raw() as other, master.raw() as writer:
-        with stopped(replica):
+        with replica.stopped():
             call(master, "SET", "k", "1")
             equal(call(master, "FAILOVER", "TO", "127.0.0.1", replica.port, "FORCE", "TIMEOUT",
                        "100"), b"OK")
@@ -195,7 +183,7 @@ def a_target_that_refuses_ends_the_failover():
 @own
 def nothing_expires_while_a_failover_waits():
     with pair() as (master, replica):
-        with stopped(replica):
+        with replica.stopped():
             call(master, "SET", "k", "v", "PX", "300")
             equal(call(master, "FAILOVER"), b"OK")
             end = offset(master)

@@ -1,8 +1,6 @@
 #!/usr/bin/python3 -B
 """How a replica reaches its master: TLS, users, announced addresses; and what a master asks of replicas."""
-import os
-import signal
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 
 from daemon import Daemon, beside_redis, equal, main, oracle, own, wait_for
 from followers import SECONDS, await_caught_up, call, follow, is_linked, role
@@ -38,16 +36,6 @@ def check_same(master, *replicas):
     for replica in replicas:
         await_caught_up(master, replica)
         equal(call(replica, "DEBUG", "DIGEST"), call(master, "DEBUG", "DIGEST"))
-
-
-@contextmanager
-def stopped(server):
-    """The process does nothing meanwhile."""
-    os.kill(server.process.pid, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        os.kill(server.process.pid, signal.SIGCONT)
 
 
 def write(server, name):
@@ -183,7 +171,7 @@ def writes_need_enough_replicas_at_once_when_the_option_is_set():
 def a_lower_limit_cuts_a_replica_that_lags_already():
     with Daemon(*QUICK, tcp=True) as master, Daemon(tcp=True) as replica:
         follow(replica, master)
-        with stopped(replica):
+        with replica.stopped():
             for number in range(16):
                 write(master, f"w{number}")
             assert "more than client-output-buffer-limit" not in master.log()
@@ -199,12 +187,12 @@ def a_lower_limit_cuts_a_replica_that_lags_already():
 def a_shorter_repl_timeout_ends_links_that_are_silent_already():
     with Daemon(*QUICK, tcp=True) as master, Daemon(tcp=True) as replica:
         follow(replica, master)
-        with stopped(replica):
+        with replica.stopped():
             equal(call(master, "CONFIG", "SET", "repl-timeout", "1"), b"OK")
             says(master, "closed: silent for longer than repl-timeout")
         linked(replica)
         equal(call(master, "CONFIG", "SET", "repl-timeout", "60"), b"OK")
-        with stopped(master):
+        with master.stopped():
             equal(call(replica, "CONFIG", "SET", "repl-timeout", "1"), b"OK")
             says(replica, f"Master 127.0.0.1:{master.port}: silent for longer than repl-timeout")
         equal(call(replica, "CONFIG", "SET", "repl-timeout", "60"), b"OK")
@@ -217,7 +205,7 @@ def a_larger_backlog_lets_a_replica_go_on_after_more_has_been_written():
             Daemon(tcp=True) as replica:
         follow(replica, master)
         equal(call(master, "CONFIG", "SET", "repl-backlog-size", "32mb"), b"OK")
-        with stopped(replica):
+        with replica.stopped():
             equal(call(master, "CLIENT", "KILL", "TYPE", "replica"), 1)
             write(master, "missed")
         linked(replica)

@@ -1,6 +1,5 @@
 #!/usr/bin/python3 -B
 """WAIT and WAITAOF; transactions are never seen half on a replica."""
-import os
 import time
 
 from daemon import ORACLE, Daemon, Raw, beside_redis, encode, equal, fork, kill_child, main, own, \
@@ -36,14 +35,11 @@ def wait_is_no_wait_without_writes_and_inside_multi():
 @own
 def wait_of_a_stopped_replica_ends_when_it_goes_on_or_at_the_timeout():
     with group(2) as (master, replica), master.raw() as raw:
-        os.kill(replica.process.pid, 19)  # SIGSTOP
-        try:
+        with replica.stopped():
             raw.call("SET", "k", "v")
             equal(raw.call("WAIT", 1, 50), b":0\r\n")
             raw.send(encode("WAIT", 1, 0))
             assert wait_for(lambda: master.info("clients")["blocked_clients"] == "1")
-        finally:
-            os.kill(replica.process.pid, 18)
         equal(raw.reply(), b":1\r\n")
 
 

@@ -4,7 +4,6 @@ script is stopped, and that its open transaction keeps to itself.
 
 Real time has to pass: a script runs for 20 ms before others are answered."""
 import os
-import signal
 import time
 from contextlib import ExitStack
 
@@ -58,10 +57,9 @@ def together(daemon, inputs):
     """The daemon finds all inputs, of one connection each, in one turn, in this order."""
     for raw, _ in reversed(inputs):
         raw.call("PING")  # it is accepted; the kernel may still list the last one, at the front
-    os.kill(daemon.process.pid, signal.SIGSTOP)
-    for raw, data in inputs:
-        raw.send(data)
-    os.kill(daemon.process.pid, signal.SIGCONT)
+    with daemon.stopped():
+        for raw, data in inputs:
+            raw.send(data)
 
 
 # ---- what is answered

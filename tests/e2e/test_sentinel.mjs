@@ -3,24 +3,14 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import fs from 'node:fs';
-import net from 'node:net';
 import path from 'node:path';
 import { Redis } from 'ioredis';
 
-import { Daemon, main, skip, test, until } from './daemon.mjs';
+import { Daemon, freePort, main, skip, test, until } from './daemon.mjs';
 
 const SENTINEL = process.env.SENTINEL || '/usr/bin/redis-sentinel';
 const NAME = 'shop';
 const SECONDS = 30;
-
-function freePort() {
-    return new Promise((done) => {
-        const probe = net.createServer().listen(0, '127.0.0.1', () => {
-            const { port } = probe.address();
-            probe.close(() => done(port));
-        });
-    });
-}
 
 async function node(...options) {
     const port = await freePort();

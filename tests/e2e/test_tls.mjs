@@ -3,14 +3,13 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
-import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 
 import Redis from 'ioredis';
 import { createClient } from 'redis';
 
-import { Daemon, main, test } from './daemon.mjs';
+import { Daemon, freePort, main, test } from './daemon.mjs';
 
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'expired-test-'));
 process.on('exit', () => fs.rmSync(folder, { recursive: true, force: true }));
@@ -33,16 +32,6 @@ function makeCertificates() {
         openssl('x509', '-req', '-in', at('request'), '-CA', at('ca.crt'), '-CAkey', at('ca.key'),
             '-CAcreateserial', '-days', '30', '-extfile', at('names'), '-out', at(`${name}.crt`));
     }
-}
-
-function freePort() {
-    return new Promise((done) => {
-        const probe = net.createServer();
-        probe.listen(0, '127.0.0.1', () => {
-            const { port } = probe.address();
-            probe.close(() => done(port));
-        });
-    });
 }
 
 // Runs with a daemon, its TLS port and what a client with a certificate needs.

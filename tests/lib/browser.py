@@ -8,7 +8,7 @@ import subprocess
 import urllib.error
 import urllib.request
 
-from oracle import Skipped
+from oracle import missing
 from process import die_with_parent, folder, free_port, wait_for
 
 SECONDS = 30
@@ -19,10 +19,7 @@ def programs():
     found = [shutil.which(name) for name in ("chromium", "chromedriver")]
     if all(found):
         return found
-    wrong = "chromium and chromedriver are missing"
-    if os.environ.get("ALLOW_NO_BROWSER") == "1":
-        raise Skipped(wrong)
-    raise AssertionError(wrong + "; ALLOW_NO_BROWSER=1 skips the tests that need them")
+    raise missing("chromium and chromedriver are missing", "ALLOW_NO_BROWSER")
 
 
 class Browser:

@@ -19,14 +19,18 @@ def version_of(binary):
                           timeout=20).stdout
 
 
+def missing(wrong, consent="ALLOW_NO_ORACLE"):
+    """What to raise where something that a test needs is missing."""
+    if os.environ.get(consent) == "1":
+        return Skipped(wrong)
+    return AssertionError(f"{wrong}; {consent}=1 skips the tests that need it")
+
+
 def oracle():
     """The path of the oracle; AssertionError or Skipped where it is missing."""
     if os.access(ORACLE, os.X_OK) and f"v={ORACLE_VERSION} " in version_of(ORACLE):
         return ORACLE
-    wrong = f"{ORACLE} is not redis-server {ORACLE_VERSION}"
-    if os.environ.get("ALLOW_NO_ORACLE") == "1":
-        raise Skipped(wrong)
-    raise AssertionError(wrong + "; ALLOW_NO_ORACLE=1 skips the tests that need it")
+    raise missing(f"{ORACLE} is not redis-server {ORACLE_VERSION}")
 
 
 def closing_line(passed, failed, skipped):

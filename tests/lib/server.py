@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+from contextlib import contextmanager
 
 from process import FOLDER_PREFIX, cpu_seconds, die_with_parent, wait_for
 from resp import encode, end_of
@@ -141,6 +142,15 @@ class Server:
         """Kills it if it runs, and removes its folder."""
         self.kill()
         shutil.rmtree(self.dir, ignore_errors=True)
+
+    @contextmanager
+    def stopped(self):
+        """The process does nothing meanwhile."""
+        os.kill(self.process.pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(self.process.pid, signal.SIGCONT)
 
     def start(self):
         self.launch()
