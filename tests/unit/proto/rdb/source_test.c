@@ -50,7 +50,7 @@ static void walk_over(struct rdb_source *source, struct rng *rng)
         size_t left = LEN - at, len = rng_below(rng, rng_chance(rng, 10) ? 200000 : 60);
         if (len > left) len = left;
         int how = (int)rng_below(rng, 3);
-        if (how == 0 && len <= RDB_SOURCE_MAX_TAKE)
+        if (how == 0 && len > 0 && len <= RDB_SOURCE_MAX_TAKE)
             ck_assert_mem_eq(rdb_source_take(source, len), bytes + at, len);
         else if (how == 1)
             ck_assert(rdb_source_skip(source, len));
