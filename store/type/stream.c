@@ -186,7 +186,7 @@ void stream_append(struct stream *stream, struct stream_id id, const struct byte
     stream_block_put(block, id, parts, count, &packing);
     stream->count++;
     stream->marks.last = id;
-    stream->marks.added++;
+    stream->marks.added += stream->marks.added < INT64_MAX;
 }
 
 /* ---- removing ------------------------------------------------------------------------------- */

@@ -33,7 +33,7 @@ size_t stream_count(const struct stream *stream); /* entries. O(1) */
 struct stream_marks {
     struct stream_id last;        /* new IDs must be greater */
     struct stream_id max_deleted; /* the greatest ID that stream_remove removed */
-    uint64_t added;               /* number of entries ever added */
+    uint64_t added;               /* number of entries ever added, at most INT64_MAX */
 };
 struct stream_marks stream_marks(const struct stream *stream);
 /* Is no entry after `last`, and were at least as many added as there are? */
@@ -44,7 +44,7 @@ void stream_set_marks(struct stream *stream, const struct stream_marks *marks); 
 
 /* Adds an entry at the end. `parts` are names and values in turn, `count` (even, 2 or more) of
  * them. The ID must be greater than marks.last; it becomes marks.last, and marks.added rises by
- * one. The parts must not point into this stream. Amortised O(1) */
+ * one, unless it is INT64_MAX. The parts must not point into this stream. Amortised O(1) */
 void stream_append(struct stream *stream, struct stream_id id, const struct bytes *parts,
                    size_t count);
 /* Removes one entry; false: there is none. Raises marks.max_deleted. O(log n) plus its block */

@@ -232,6 +232,26 @@ def every_entry_is_handled_though_readers_and_the_server_are_killed():
         equal(len(acks), len(set(acks)), "an entry was acknowledged twice")
 
 
+@test
+def counts_that_can_rise_no_further_survive_kill_9():
+    most = (1 << 63) - 1
+    with Kept() as daemon:
+        ask(daemon, "XADD", "s", "1-1", "n", "1")
+        ask(daemon, "XSETID", "s", "1-1", "ENTRIESADDED", most)
+        ask(daemon, "XGROUP", "CREATE", "s", "g", "0", "ENTRIESREAD", most)
+        ask(daemon, "XADD", "s", "2-1", "n", "2")
+        ask(daemon, "XREADGROUP", "GROUP", "g", "ann", "STREAMS", "s", ">")
+        groups = ask(daemon, "XINFO", "GROUPS", "s")
+        equal((groups[0][9], groups[0][11]), (most, 0))
+        for rewrites in (False, True):
+            if rewrites:
+                ask(daemon, "BGREWRITEAOF")
+                assert wait_for(lambda: b"aof_rewrite_in_progress:0" in daemon.call("INFO"))
+            daemon.again()
+            equal(ask(daemon, "XINFO", "GROUPS", "s"), groups)
+            equal(ask(daemon, "XINFO", "STREAM", "s")[11], most)
+
+
 # --- the expiry log ------------------------------------------------------------------------------
 
 

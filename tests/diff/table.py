@@ -173,11 +173,11 @@ XRANGE xkey idmin idmax [COUNT count]
 XREVRANGE xkey idmax idmin [COUNT count]
 XDEL xkey id...
 XTRIM xkey (MAXLEN [=|~] length|MINID [=|~] id) [LIMIT length]
-XSETID xkey id [ENTRIESADDED count] [MAXDELETEDID id]
+XSETID xkey id [ENTRIESADDED added] [MAXDELETEDID id]
 XREAD [COUNT count] STREAMS streams ; blocks
 XREAD [COUNT count] BLOCK wait STREAMS streams ; blocks ; async
-XGROUP|CREATE xkey group (id|$) [MKSTREAM] [ENTRIESREAD length]
-XGROUP|SETID xkey group (id|$) [ENTRIESREAD length]
+XGROUP|CREATE xkey group (id|$) [MKSTREAM] [ENTRIESREAD added]
+XGROUP|SETID xkey group (id|$) [ENTRIESREAD added]
 XGROUP|DESTROY xkey group
 XGROUP|CREATECONSUMER xkey group consumer
 XGROUP|DELCONSUMER xkey group consumer

@@ -43,7 +43,7 @@ void stream_progress_to(const struct stream *stream, struct group_position *posi
 {
     struct stream_marks marks = stream_marks(stream);
     if (position->read != GROUP_READ_UNKNOWN && !has_holes(stream, &marks, id))
-        position->read++;
+        position->read += position->read < INT64_MAX;
     else if (marks.added > 0)
         position->read = count_up_to(stream, &marks, id);
     position->last = id;

@@ -88,6 +88,20 @@ START_TEST(emptied_stream_keeps_its_marks_and_can_grow_again)
 }
 END_TEST
 
+START_TEST(number_of_entries_ever_added_stops_at_the_most)
+{
+    struct stream *stream = stream_of(1);
+    struct stream_marks marks = stream_marks(stream);
+    marks.added = INT64_MAX - 1;
+    stream_set_marks(stream, &marks);
+    for (size_t i = 2; i < 5; i++) {
+        stream_append(stream, id_of(1, i), usual, 2);
+        ck_assert_uint_eq(stream_marks(stream).added, INT64_MAX);
+    }
+    stream_free(stream);
+}
+END_TEST
+
 START_TEST(block_ends_after_100_entries_ever_added_as_in_redis)
 {
     struct stream *stream = stream_of(50);
@@ -409,6 +423,7 @@ Suite *test_suite(void)
     const TTest *const tests[] = {
         new_stream_is_empty,
         emptied_stream_keeps_its_marks_and_can_grow_again,
+        number_of_entries_ever_added_stops_at_the_most,
         block_ends_after_100_entries_ever_added_as_in_redis,
         limits_of_blocks_can_be_changed,
         whole_blocks_never_exceed_the_wish,
