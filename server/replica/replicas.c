@@ -407,9 +407,9 @@ void replicas_turn(struct replicas *all)
         for (unsigned form = 0; form < COPY_FORMS && full_copy_state(all->copy) == COPY_IDLE;
              form++)
             if (copy_is_due(all, form)) begin_copy(all, form);
-        tend_copy(all);
         least = pass_on(all);
     }
+    tend_copy(all);
     uint64_t keep = end > size ? end - size : 0;
     backlog_trim(backlog, least < keep ? least : keep);
 }

@@ -14,6 +14,12 @@ def memory(server):
     return int(server.info("memory")["used_memory"])
 
 
+def children(server):
+    pid = server.process.pid
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+        return file.read().split()
+
+
 def closed(master):
     """How many replicas it has closed; the kernel hides that from one that does not read."""
     return master.log().count("more than client-output-buffer-limit replica allows")
@@ -77,6 +83,19 @@ def slow_copy_costs_the_master_no_memory():
             master.ok("SET", "other", "x")
         assert wait_for(lambda: len(raw.pending) > 1000 or raw.take())
         assert memory(master) < before + 4 * MIB, (before, memory(master))
+
+
+@own
+def copy_ends_when_nobody_takes_it_any_more():
+    with Member() as master:
+        for number in range(64):
+            master.ok("SET", f"k{number}", random.Random(number).randbytes(MIB))
+        with FakeReplica(master) as raw:
+            raw.send(encode("PSYNC", "?", -1))
+            while len(raw.pending) < 1000:
+                raw.more()
+            equal(len(children(master)), 1)
+        assert wait_for(lambda: not children(master), 20), children(master)
 
 
 @own
