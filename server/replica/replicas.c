@@ -31,6 +31,7 @@ struct replica {
     enum state state;
     unsigned abilities; /* enum replica_can */
     bool copy_only, functions_only;
+    bool closes;   /* at the end of the turn */
     bool has_copy; /* it said so before the end of the child was seen here */
     bool is_old;   /* SYNC: it gets an RDB and no line before it, and acknowledges nothing */
     int64_t port;
@@ -280,6 +281,7 @@ static void begin_copying(struct replica *replica)
 
 static void close_replica(struct replica *replica)
 {
+    replica->closes = true;
     clients_kill(replica->all->w.clients, replica->session, NULL);
 }
 
@@ -381,7 +383,7 @@ static uint64_t pass_on(struct replicas *all)
     struct replica *replica;
     TAILQ_FOREACH(replica, &all->list, in_order)
     {
-        if (replica->state < COPYING || replica->copy_only) continue;
+        if (replica->state < COPYING || replica->copy_only || replica->closes) continue;
         if (replica->sent < least) least = replica->sent;
         if (replica->sent == end) continue;
         if (lags_too_far(replica, end - replica->sent)) {

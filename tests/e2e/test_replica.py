@@ -204,6 +204,18 @@ def chained_replica_gets_copy_and_stream_from_a_replica():
 
 
 @own
+def replicas_of_a_replica_that_gets_a_copy_are_not_said_to_lag():
+    with group(2) as (master, middle), Member() as last, Member() as other:
+        fill(master, count=300)
+        last.follow(middle)
+        await_linked(last)
+        middle.follow(other)
+        assert wait_for(lambda: last.syncs()[0] == 2, 20), middle.log()
+        check_same(other, middle, last)
+        assert "bytes behind, more than" not in middle.log(), middle.log()
+
+
+@own
 def chained_replica_and_a_brother_go_on_with_the_promoted_one():
     with group(3) as (master, middle, brother), Member() as last:
         last.follow(middle)
