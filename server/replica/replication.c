@@ -27,7 +27,10 @@ void replication_update_role(struct replication *r)
     role->few_replicas =
         !r->follows && least > 0 &&
         replicas_good(r->replicas, r->w.conf->min_replicas_max_lag) < (size_t)least;
-    r->w.dispatch->hooks->feed = r->active && !r->follows ? r->feed : NULL;
+    bool feeds = r->active && !r->follows;
+    /* A transaction may change the role: its writes so far are in the data. */
+    if (!feeds && feed_pending(r->feed)) feed_commit(r->feed);
+    r->w.dispatch->hooks->feed = feeds ? r->feed : NULL;
 }
 
 void replication_begin_stream(struct replication *r)

@@ -268,6 +268,20 @@ def old_master_that_wrote_on_gets_a_full_copy():
 
 
 @own
+def old_master_that_wrote_in_the_transaction_of_replicaof_gets_a_full_copy():
+    with group(2) as (master, replica):
+        fill(master, count=300)
+        check_same(master, replica)
+        replica.follow(None)
+        with master.raw() as raw:
+            raw.calls([["MULTI"], ["SET", "lost", "write"],
+                       ["REPLICAOF", "127.0.0.1", replica.port], ["EXEC"]])
+        await_linked(master)
+        check_same(replica, master)
+        equal((master.call("GET", "lost"), master.syncs()), (b"$-1\r\n", (1, 0)))
+
+
+@own
 def pfcount_changes_nothing_on_a_replica():
     with group(2) as (master, replica):
         master.call("PFADD", "p", "a", "b")
