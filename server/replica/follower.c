@@ -16,11 +16,19 @@
 
 enum { WHY = 256, NAME_SHOWN = 32, UNITS_PER_LOOK = 16, LOG_USEC = 60 * 1000 * 1000 };
 
+/* What of the next unit is there and has been measured; it is not measured again when more comes.
+ */
+struct part {
+    size_t len; /* bytes; 0: nothing yet */
+    bool bracketed, multi;
+};
+
 struct follower {
     struct follower_wiring w;
     struct effect_reader reader; /* of our own kind of stream; its db is the selected one */
     struct request request;
     struct txn txn;
+    struct part part;
     bool ours;
     unsigned db; /* of another kind of stream */
     uint64_t failed;
@@ -48,6 +56,7 @@ void follower_begin(struct follower *follower, bool ours, unsigned db)
 {
     follower->ours = ours;
     follower->db = follower->reader.db = db;
+    follower->part = (struct part){ 0 };
 }
 
 unsigned follower_db(const struct follower *follower)
@@ -148,11 +157,6 @@ static bool run_command(struct follower *follower)
 
 /* ---- units ----------------------------------------------------------------------------------- */
 
-struct unit {
-    size_t len; /* bytes */
-    bool bracketed, multi;
-};
-
 enum measured { MEASURED, PARTIAL, MALFORMED };
 
 /* The next thing at `data`: a command, or an empty line (*empty). */
@@ -184,24 +188,38 @@ static bool is_exec(const char *data, size_t size)
     return size < 32 && bytes_is_word(text, "*1\r\n$4\r\nEXEC\r\n");
 }
 
-/* How long is the unit that begins here? A single "\n" of Redis keeps the link alive: a unit of its
- * own. */
-static enum measured measure_unit(const struct follower *follower, const char *data, size_t len,
-                                  size_t *whole)
+/* The first command of a unit, or an empty line. */
+static enum measured begin_part(struct follower *follower, const char *data, size_t len)
 {
-    size_t size, at = 0;
-    bool empty, bracketed, multi;
+    size_t size;
+    bool empty;
     enum measured result = measure(data, len, &size, &empty);
     if (result != MEASURED) return result;
-    bracketed = empty && size == 2 && follower->ours;
-    multi = !empty && is_multi(data, size);
-    for (at = size; bracketed || multi; at += size) {
-        result = measure(data + at, len - at, &size, &empty);
-        if (result != MEASURED) return result;
-        if (bracketed && empty) bracketed = false;
-        if (multi && is_exec(data + at, size)) multi = false;
+    follower->part = (struct part){ .len = size,
+                                    .bracketed = empty && size == 2 && follower->ours,
+                                    .multi = !empty && is_multi(data, size) };
+    return MEASURED;
+}
+
+/* How long is the unit that begins here? A single "\n" of Redis keeps the link alive: a unit of its
+ * own. */
+static enum measured measure_unit(struct follower *follower, const char *data, size_t len,
+                                  size_t *whole)
+{
+    struct part *part = &follower->part;
+    enum measured result = part->len > 0 ? MEASURED : begin_part(follower, data, len);
+    while (result == MEASURED && (part->bracketed || part->multi)) {
+        size_t size;
+        bool empty;
+        result = measure(data + part->len, len - part->len, &size, &empty);
+        if (result != MEASURED) break;
+        if (part->bracketed && empty) part->bracketed = false;
+        if (part->multi && is_exec(data + part->len, size)) part->multi = false;
+        part->len += size;
     }
-    *whole = at;
+    if (result != MEASURED) return result;
+    *whole = part->len;
+    *part = (struct part){ 0 };
     return MEASURED;
 }
 

@@ -109,6 +109,37 @@ START_TEST(unit_is_applied_when_its_last_byte_is_here_and_not_before)
 }
 END_TEST
 
+START_TEST(units_that_come_byte_by_byte_are_applied_once)
+{
+    struct bytes stream = stream_of("INCR a|MULTI|INCR b|INCR b|EXEC|-|-|INCR a|MULTI|INCR c|EXEC");
+    size_t begin = 0, applied = 0;
+    setup(false);
+    for (size_t len = 0; len <= stream.len; len++) {
+        size_t used;
+        enum followed result = apply(bytes_of(stream.data + begin, len - begin), &used);
+        ck_assert_int_eq(result, used == 0 && len > begin ? FOLLOW_PART : FOLLOWED);
+        begin += used;
+        applied += used > 0;
+    }
+    ck_assert_uint_eq(begin, stream.len);
+    ck_assert_uint_eq(applied, 6);
+    check_reply("MGET a b c", "*3\r\n$1\r\n2\r\n$1\r\n2\r\n$1\r\n1\r\n");
+    done();
+}
+END_TEST
+
+START_TEST(new_stream_begins_without_the_rest_of_the_old_one)
+{
+    size_t used;
+    setup(true);
+    ck_assert_int_eq(apply(stream_of("MULTI|SET a 1"), &used), FOLLOW_PART);
+    follower_begin(follower, true, 0);
+    check_applied("SET b 1");
+    check_reply("EXISTS a b", ":1\r\n");
+    done();
+}
+END_TEST
+
 START_TEST(units_that_stand_together_are_applied_together)
 {
     setup(true);
@@ -200,6 +231,8 @@ Suite *test_suite(void)
 {
     const TTest *const tests[] = {
         unit_is_applied_when_its_last_byte_is_here_and_not_before,
+        units_that_come_byte_by_byte_are_applied_once,
+        new_stream_begins_without_the_rest_of_the_old_one,
         units_that_stand_together_are_applied_together,
         question_of_the_master_is_passed_on,
         selected_database_lasts_over_units,
