@@ -50,6 +50,15 @@ void store_replace(struct store *store, struct store *other)
     store_free(other);
 }
 
+void store_discard(struct store *store, struct store *other)
+{
+    for (unsigned db = 0; db < other->database_count; db++) {
+        reclaim_keyspace(&store->reclaim, other->databases[db]);
+        keyspace_init(&other->databases[db], db);
+    }
+    store_free(other);
+}
+
 void store_listen(struct store *store, unsigned mask, const struct effect_listener *listener)
 {
     store->event_mask = mask;

@@ -67,6 +67,8 @@ void store_free(struct store *store);
 /* Replaces the store's data, policies and libraries by those of `other`, without any effect. Frees
  * `other`, and the old data in slices. Both must have the same number of databases. O(databases) */
 void store_replace(struct store *store, struct store *other);
+/* Frees `other`, its keys in slices with what else `store` reclaims. O(databases) */
+void store_discard(struct store *store, struct store *other);
 
 /* Sets the listener and its event mask (LISTEN_*; 0: no listener), replacing the previous one. */
 void store_listen(struct store *store, unsigned mask, const struct effect_listener *listener);

@@ -129,7 +129,7 @@ void replication_load(struct replication *r)
         take_over(r, store, db);
         return;
     }
-    store_free(store);
+    store_discard(dispatch->store, store);
     if (is_over(r)) return;
     char text[WHY + 64];
     snprintf(text, sizeof(text), "its full copy can't be loaded: %s. The data stay as they were",

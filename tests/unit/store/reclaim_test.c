@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "store/mem/mem.h"
 #include "tests/support/suite.h"
 #include "tests/support/world.h"
 
@@ -65,11 +66,37 @@ START_TEST(values_of_an_emptied_database_count_one_by_one)
 }
 END_TEST
 
+START_TEST(discarded_store_is_freed_in_slices)
+{
+    enum { KEYS = 100 };
+    struct world world, other;
+    world_init(&world);
+    size_t base = mem_used();
+    world_init(&other);
+    char name[16];
+    for (int i = 0; i < KEYS; i++) {
+        snprintf(name, sizeof(name), "k%d", i);
+        world_set(&other, name, "a value that is no part of its key", NEVER);
+    }
+    struct reclaim *reclaim = &world.store->reclaim;
+    store_discard(world.store, other.store);
+    ck_assert_uint_eq(reclaim->left, KEYS);
+    while (reclaim_run(reclaim, 7))
+        continue;
+    ck_assert_uint_eq(reclaim->freed, KEYS);
+    other.store = store_new(1);
+    world_drop(&other);
+    ck_assert_uint_eq(mem_used(), base);
+    world_drop(&world);
+}
+END_TEST
+
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
         small_values_are_freed_at_once_and_large_ones_in_slices,
         values_of_an_emptied_database_count_one_by_one,
+        discarded_store_is_freed_in_slices,
         NULL,
     };
     return suite_of("reclaim", tests);
