@@ -212,6 +212,7 @@ static bool parse_query(struct call *call, struct pending_query *query)
     bool ok = call->argc >= QUERY_ARGS_MIN && call->argc <= QUERY_ARGS_MAX;
     if (ok && arg_is(call, 3, "IDLE")) {
         if (!arg_int64(call, 4, &query->idle)) return false;
+        if (query->idle < 0) query->idle = 0;
         ok = call->argc >= QUERY_ARGS_IDLE;
         at += 2;
     }
