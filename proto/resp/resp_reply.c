@@ -57,7 +57,8 @@ static enum resp_reply_status take_line(struct walk *walk, struct resp_node *nod
 
 static enum resp_reply_status as_null(struct resp_node *node)
 {
-    *node = (struct resp_node){ .type = REPLY_NULL };
+    int64_t of = node->type == REPLY_ARRAY ? NULL_OF_ARRAY : 0;
+    *node = (struct resp_node){ .type = REPLY_NULL, .number = of };
     return REPLY_WHOLE;
 }
 

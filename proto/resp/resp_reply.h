@@ -24,6 +24,8 @@ enum resp_reply_type {
     REPLY_ATTRIBUTE,
 };
 
+enum { NULL_OF_ARRAY = 1 };
+
 /* One node of a reply, in the order on the wire; an aggregate's children follow it. An attribute
  * and its children precede the node they belong to, and do not count as children of others. The
  * text of a verbatim string begins with its format: "txt:". */
@@ -31,8 +33,10 @@ struct resp_node {
     enum resp_reply_type type;
     const char *text; /* status, error, bulk, double, verbatim, bignum: borrowed from the input */
     size_t len;
-    int64_t number; /* integer; bool 0/1; aggregates: number of children (map: twice the pairs) */
-    double real;    /* REPLY_DOUBLE */
+    /* Integer; bool 0/1; aggregates: number of children (map: twice the pairs); a null that is
+     * "*-1" in RESP2: NULL_OF_ARRAY. */
+    int64_t number;
+    double real; /* REPLY_DOUBLE */
 };
 
 enum resp_reply_status { REPLY_WHOLE, REPLY_PARTIAL, REPLY_MALFORMED };

@@ -267,7 +267,7 @@ void resp_null(struct resp_writer *w)
 void resp_null_array(struct resp_writer *w)
 {
     if (w->sink != NULL)
-        put_number(w, REPLY_NULL, 0);
+        put_number(w, REPLY_NULL, NULL_OF_ARRAY);
     else if (w->version < 3)
         append_line(w, '*', "-1", 2);
     else

@@ -61,9 +61,9 @@ END_TEST
 
 START_TEST(null_has_three_forms)
 {
-    only_node("$-1\r\n", REPLY_NULL);
-    only_node("*-1\r\n", REPLY_NULL);
-    only_node("_\r\n", REPLY_NULL);
+    ck_assert_int_eq(only_node("$-1\r\n", REPLY_NULL)->number, 0);
+    ck_assert_int_eq(only_node("*-1\r\n", REPLY_NULL)->number, NULL_OF_ARRAY);
+    ck_assert_int_eq(only_node("_\r\n", REPLY_NULL)->number, 0);
 }
 END_TEST
 

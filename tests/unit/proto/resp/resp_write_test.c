@@ -243,7 +243,7 @@ START_TEST(sink_gets_each_scalar_as_a_node)
     PUTS(2, resp_bulk_int64(&w, -12), REPLY_BULK, "-12", 0);
     PUTS(2, resp_bulk_long_double(&w, 1.5L), REPLY_BULK, "1.5", 0);
     PUTS(2, resp_null(&w), REPLY_NULL, "", 0);
-    PUTS(2, resp_null_array(&w), REPLY_NULL, "", 0);
+    PUTS(2, resp_null_array(&w), REPLY_NULL, "", NULL_OF_ARRAY);
 }
 END_TEST
 
