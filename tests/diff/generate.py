@@ -453,7 +453,7 @@ class Generator:
         if has_users:
             focus.append("users")
         self.focus = focus, others
-        scripted = self.scripts and rng.choice((0, 0, 0, 0.1, 0.3, 0.7))
+        scripted = rng.choice((0, 0, 0, 0.1, 0.3, 0.7)) if self.scripts else 0
         steps = [("a", call, ()) for call in self.load()] if scripted else []
         steps += self.prepare() if "stream" in focus else []
         if has_users:
