@@ -2,11 +2,16 @@
  * empty between two of them. */
 #include "server/module/canonical.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "proto/base/outbuf.h"
 #include "server/persist/format/effect_text.h"
 #include "server/persist/format/request.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
+
+enum { NAME_MAX_CHARS = 32 };
 
 static struct effect_writer writer;
 static struct outbuf text;
@@ -27,15 +32,22 @@ struct taker {
     RedisModuleIO *aof;
 };
 
+/* A name of ours with a dot is in the engine as it is, DEL is the engine's own, and the others have
+ * the prefix there. */
+static void engine_name(struct bytes name, char to[NAME_MAX_CHARS])
+{
+    bool has_prefix = memchr(name.data, '.', name.len) == NULL && !bytes_equal(name, LIT("DEL"));
+    int len = snprintf(to, NAME_MAX_CHARS, "%s%.*s", has_prefix ? CANONICAL_PREFIX : "",
+                       (int)name.len, name.data);
+    ensure(len < NAME_MAX_CHARS, "a command of %zu bytes", name.len);
+}
+
 static void pass_on(const struct taker *to, const struct request *request)
 {
     size_t count = (size_t)request->argc - 1;
     RedisModuleString **argv = mem_alloc((count + 1) * sizeof(RedisModuleString *));
-    char name[32];
-    struct bytes command = request->argv[0];
-    ensure(command.len < sizeof(name), "a command of %zu bytes", command.len);
-    memcpy(name, command.data, command.len);
-    name[command.len] = '\0';
+    char name[NAME_MAX_CHARS];
+    engine_name(request->argv[0], name);
     for (size_t i = 0; i < count; i++)
         argv[i] = redis.CreateString(NULL, request->argv[i + 1].data, request->argv[i + 1].len);
     if (to->ctx != NULL)

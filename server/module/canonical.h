@@ -6,6 +6,9 @@
 #include "server/module/redis_api.h"
 #include "store/effect.h"
 
+/* Before the names of commands that the engine has for types of its own. */
+#define CANONICAL_PREFIX "E."
+
 /* Collects an effect in database 0. */
 void canonical_put(const struct effect *effect);
 /* Writes what was collected. */

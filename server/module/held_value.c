@@ -6,13 +6,11 @@
 
 #include <stdatomic.h>
 
-#include "server/module/canonical.h"
+#include "server/module/held_file.h"
 #include "store/mem/mem.h"
 #include "store/walk.h"
 
-enum { ENCODING = 1 };
-
-static RedisModuleType *type;
+static RedisModuleType *types[TYPE_COUNT]; /* NULL: values of this type are the engine's own */
 static _Atomic(struct held_value *) released;
 static struct held_value *reclaimed; /* taken from `released`: being freed */
 
@@ -25,13 +23,16 @@ struct held_value *held_value_new(struct object object)
 
 struct held_value *held_value_of(RedisModuleKey *key)
 {
-    if (redis.KeyType(key) != KEYTYPE_MODULE || redis.ModuleTypeGetType(key) != type) return NULL;
-    return redis.ModuleTypeGetValue(key);
+    if (redis.KeyType(key) != KEYTYPE_MODULE) return NULL;
+    const RedisModuleType *type = redis.ModuleTypeGetType(key);
+    for (unsigned i = 0; i < TYPE_COUNT; i++)
+        if (type == types[i]) return redis.ModuleTypeGetValue(key);
+    return NULL;
 }
 
 void held_value_put(RedisModuleKey *key, struct held_value *value)
 {
-    redis.ModuleTypeSetValue(key, type, value);
+    redis.ModuleTypeSetValue(key, types[value->object.type], value);
 }
 
 /* ---- freeing --------------------------------------------------------------------------------- */
@@ -64,82 +65,42 @@ bool held_value_reclaim(size_t work)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-static void save_element(void *io, struct effect *effect)
-{
-    redis.SaveUnsigned(io, (uint64_t)effect->stage.at);
-    redis.SaveUnsigned(io, effect->stage.deliveries);
-    redis.SaveUnsigned(io, effect->stage.claimed);
-    redis.SaveStringBuffer(io, effect->a.data, effect->a.len);
-    redis.SaveStringBuffer(io, effect->b.data, effect->b.len);
-}
-
 static void save(RedisModuleIO *io, void *held)
 {
     const struct held_value *value = held;
-    redis.SaveUnsigned(io, object_count(&value->object));
-    walk_object(&value->object, save_element, io);
-}
-
-static bool is_good(const struct dehydrator *dehydrator, uint64_t at, uint64_t deliveries,
-                    uint64_t claimed, struct bytes id)
-{
-    return at <= (uint64_t)INSTANT_MAX && deliveries <= UINT32_MAX && claimed <= 1 &&
-           dehydrator_find(dehydrator, id) == NULL;
-}
-
-/* False: the file ended, or the element is damaged. */
-static bool load_element(RedisModuleIO *io, struct dehydrator *dehydrator)
-{
-    struct bytes id, payload;
-    uint64_t at = redis.LoadUnsigned(io), deliveries = redis.LoadUnsigned(io);
-    uint64_t claimed = redis.LoadUnsigned(io);
-    char *id_text = redis.LoadStringBuffer(io, &id.len);
-    char *payload_text = id_text != NULL ? redis.LoadStringBuffer(io, &payload.len) : NULL;
-    id.data = id_text;
-    payload.data = payload_text;
-    bool good = payload_text != NULL && !redis.IsIOError(io) &&
-                is_good(dehydrator, at, deliveries, claimed, id);
-    const struct stage stage = { .at = (msec)at,
-                                 .deliveries = (uint32_t)deliveries,
-                                 .claimed = claimed == 1 };
-    if (good) dehydrator_push(dehydrator, id, payload, &stage);
-    redis.Free(id_text);
-    redis.Free(payload_text);
-    return good;
-}
-
-static void *load(RedisModuleIO *io, int encoding)
-{
-    if (encoding != ENCODING) return NULL;
-    uint64_t count = redis.LoadUnsigned(io);
-    struct object object = object_new(TYPE_DEHYDRATOR);
-    bool good = count > 0 && !redis.IsIOError(io);
-    for (; good && count > 0; count--)
-        good = load_element(io, object.dehydrator);
-    if (good) return held_value_new(object);
-    object_free(&object);
-    return NULL;
-}
-
-struct rewrite {
-    RedisModuleIO *io;
-    struct bytes key;
-};
-
-static void rewrite_element(void *ctx, struct effect *effect)
-{
-    const struct rewrite *rewrite = ctx;
-    effect->key = rewrite->key;
-    canonical_put(effect);
-    canonical_emit(rewrite->io);
+    held_file_save(io, &value->object);
 }
 
 static void rewrite(RedisModuleIO *io, RedisModuleString *key, void *held)
 {
     const struct held_value *value = held;
-    struct rewrite to = { .io = io };
-    to.key.data = redis.StringPtrLen(key, &to.key.len);
-    walk_object(&value->object, rewrite_element, &to);
+    held_file_rewrite(io, key, &value->object);
+}
+
+static void *load(RedisModuleIO *io, int encoding, enum type type)
+{
+    struct object object;
+    return held_file_load(io, encoding, type, &object) ? held_value_new(object) : NULL;
+}
+
+static void *load_dehydrator(RedisModuleIO *io, int encoding)
+{
+    return load(io, encoding, TYPE_DEHYDRATOR);
+}
+
+static void *load_set(RedisModuleIO *io, int encoding)
+{
+    return load(io, encoding, TYPE_SET);
+}
+
+static void *load_hash(RedisModuleIO *io, int encoding)
+{
+    return load(io, encoding, TYPE_HASH);
+}
+
+static void *load_zset(RedisModuleIO *io, int encoding)
+{
+    return load(io, encoding, TYPE_ZSET);
 }
 
 /* ---- other callbacks ------------------------------------------------------------------------- */
@@ -154,6 +115,8 @@ static void digest_element(void *to, struct effect *effect)
 {
     redis.DigestAddStringBuffer(to, effect->a.data, effect->a.len);
     redis.DigestAddStringBuffer(to, effect->b.data, effect->b.len);
+    redis.DigestAddStringBuffer(to, (const char *)&effect->score, sizeof(effect->score));
+    redis.DigestAddLongLong(to, effect->at);
     redis.DigestAddLongLong(to, effect->stage.at);
     redis.DigestAddLongLong(to, effect->stage.deliveries);
     redis.DigestAddLongLong(to, effect->stage.claimed);
@@ -174,11 +137,23 @@ static void *copy(RedisModuleString *from, RedisModuleString *to, const void *he
     return held_value_new(walk_copy(&value->object));
 }
 
+/* Names have nine characters. The first is that of the ReDe module. */
+static const struct held_type {
+    enum type type;
+    const char *name;
+    void *(*load)(RedisModuleIO *io, int encoding);
+} held_types[] = {
+    { TYPE_DEHYDRATOR, "dehy-type", load_dehydrator },
+    { TYPE_SET, "timed-set", load_set },
+    { TYPE_HASH, "timedhash", load_hash },
+    { TYPE_ZSET, "timedzset", load_zset },
+};
+
 bool held_value_start(RedisModuleCtx *ctx)
 {
-    const struct api_type callbacks = {
+    bool good = true;
+    struct api_type callbacks = {
         .version = API_TYPE_VERSION,
-        .rdb_load = load,
         .rdb_save = save,
         .aof_rewrite = rewrite,
         .mem_usage = memory_of,
@@ -186,6 +161,11 @@ bool held_value_start(RedisModuleCtx *ctx)
         .free = release,
         .copy = copy,
     };
-    type = redis.CreateDataType(ctx, "dehy-type", ENCODING, &callbacks);
-    return type != NULL;
+    for (size_t i = 0; i < sizeof(held_types) / sizeof(held_types[0]); i++) {
+        const struct held_type *held = &held_types[i];
+        callbacks.rdb_load = held->load;
+        types[held->type] = redis.CreateDataType(ctx, held->name, HELD_FILE_ENCODING, &callbacks);
+        good = good && types[held->type] != NULL;
+    }
+    return good;
 }

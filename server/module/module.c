@@ -4,7 +4,7 @@
 
 #include "proto/base/alloc.h"
 #include "server/base/version.h"
-#include "server/module/dehydrators.h"
+#include "server/module/commands.h"
 #include "server/module/redis_api.h"
 #include "server/module/slices.h"
 #include "server/module/stats.h"
@@ -44,7 +44,7 @@ static bool start(RedisModuleCtx *ctx)
 {
     use_engine_memory();
     redis.SetModuleOptions(ctx, OPTION_HANDLE_IO_ERRORS | OPTION_NO_IMPLICIT_SIGNAL);
-    return seed_hash(ctx) && stats_start(ctx) && dehydrators_start(ctx) && slices_start(ctx);
+    return seed_hash(ctx) && stats_start(ctx) && commands_start(ctx) && slices_start(ctx);
 }
 
 int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)

@@ -20,6 +20,7 @@ typedef struct RedisModuleBlockedClient RedisModuleBlockedClient;
 typedef struct RedisModuleScanCursor RedisModuleScanCursor;
 typedef struct RedisModuleInfoCtx RedisModuleInfoCtx;
 typedef struct RedisModuleCallReply RedisModuleCallReply;
+typedef struct RedisModuleCommand RedisModuleCommand;
 
 /* ---- numbers of the interface ---- */
 
@@ -41,10 +42,14 @@ enum { /* GetContextFlags */
        CTX_REPLICATED = 1 << 12,
        CTX_LOADING = 1 << 13,
        CTX_DENY_BLOCKING = 1 << 21,
+       CTX_RESP3 = 1 << 22,
 };
 
 enum { /* classes of keyspace events */
        NOTIFY_GENERIC = 1 << 2,
+       NOTIFY_SET = 1 << 5,
+       NOTIFY_HASH = 1 << 6,
+       NOTIFY_ZSET = 1 << 7,
        NOTIFY_EXPIRED = 1 << 8,
        NOTIFY_EVICTED = 1 << 9,
        NOTIFY_LOADED = 1 << 12,
@@ -95,6 +100,56 @@ struct api_type {
 };
 enum { API_TYPE_VERSION = 3 };
 
+/* What SetCommandInfo takes, version 1. The flags of keys have the values of KEY_* in
+ * server/call/command.h. */
+struct api_key_spec {
+    const char *notes;
+    uint64_t flags; /* 0: behind the last spec */
+    enum { SEARCH_UNKNOWN = 1, SEARCH_INDEX, SEARCH_KEYWORD } search;
+    union {
+        struct {
+            int at;
+        } index;
+        struct {
+            const char *word;
+            int from;
+        } keyword;
+    } begin;
+    enum { FIND_UNKNOWN = 1, FIND_RANGE, FIND_COUNTED } find;
+    union {
+        struct {
+            int last, step, limit;
+        } range;
+        struct {
+            int number, first, step;
+        } counted;
+    } keys;
+};
+struct api_history {
+    const char *since, *changes;
+};
+struct api_argument {
+    const char *name;
+    int type, key_spec;
+    const char *token, *summary, *since;
+    int flags;
+    const char *deprecated_since;
+    struct api_argument *parts;
+};
+struct api_command_layout {
+    int version;
+    size_t history, key_spec, argument; /* sizes of the structs above */
+};
+struct api_command_info {
+    const struct api_command_layout *layout;
+    const char *summary, *complexity, *since;
+    struct api_history *history;
+    const char *tips;
+    int arity;
+    struct api_key_spec *key_specs;
+    struct api_argument *arguments;
+};
+
 /* ---- functions ---- */
 
 typedef int (*api_command)(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
@@ -122,12 +177,18 @@ typedef void (*api_free_data)(RedisModuleCtx *ctx, void *data);
     X(int, CreateCommand,                                                                          \
       (RedisModuleCtx * ctx, const char *name, api_command run, const char *flags, int first,      \
        int last, int step))                                                                        \
+    X(RedisModuleCommand *, GetCommand, (RedisModuleCtx * ctx, const char *name))                  \
+    X(int, SetCommandInfo, (RedisModuleCommand * command, const struct api_command_info *info))    \
+    X(int, IsKeysPositionRequest, (RedisModuleCtx * ctx))                                          \
+    X(void, KeyAtPosWithFlags, (RedisModuleCtx * ctx, int position, int flags))                    \
+    X(int, AvoidReplicaTraffic, (void))                                                            \
     X(int, GetSelectedDb, (RedisModuleCtx * ctx))                                                  \
     X(int, SelectDb, (RedisModuleCtx * ctx, int db))                                               \
     X(RedisModuleKey *, OpenKey, (RedisModuleCtx * ctx, RedisModuleString * name, int mode))       \
     X(void, CloseKey, (RedisModuleKey * key))                                                      \
     X(int, DeleteKey, (RedisModuleKey * key))                                                      \
     X(int, KeyType, (RedisModuleKey * key))                                                        \
+    X(int, SetExpire, (RedisModuleKey * key, long long msec))                                      \
     X(long long, GetAbsExpire, (RedisModuleKey * key))                                             \
     X(RedisModuleString *, CreateString, (RedisModuleCtx * ctx, const char *data, size_t len))     \
     X(void, FreeString, (RedisModuleCtx * ctx, RedisModuleString * text))                          \
@@ -155,6 +216,9 @@ typedef void (*api_free_data)(RedisModuleCtx *ctx, void *data);
     X(void, FreeCallReply, (RedisModuleCallReply * reply))                                         \
     X(int, ReplyWithLongLong, (RedisModuleCtx * ctx, long long value))                             \
     X(int, ReplyWithError, (RedisModuleCtx * ctx, const char *error))                              \
+    X(int, ReplyWithDouble, (RedisModuleCtx * ctx, double value))                                  \
+    X(int, ReplyWithLongDouble, (RedisModuleCtx * ctx, long double value))                         \
+    X(int, ReplyWithSet, (RedisModuleCtx * ctx, long count))                                       \
     X(int, ReplyWithNull, (RedisModuleCtx * ctx))                                                  \
     X(int, ReplyWithStringBuffer, (RedisModuleCtx * ctx, const char *data, size_t len))            \
     X(RedisModuleType *, CreateDataType,                                                           \
@@ -164,6 +228,8 @@ typedef void (*api_free_data)(RedisModuleCtx *ctx, void *data);
     X(int, ModuleTypeSetValue, (RedisModuleKey * key, RedisModuleType * type, void *value))        \
     X(void, SaveUnsigned, (RedisModuleIO * io, uint64_t value))                                    \
     X(uint64_t, LoadUnsigned, (RedisModuleIO * io))                                                \
+    X(void, SaveDouble, (RedisModuleIO * io, double value))                                        \
+    X(double, LoadDouble, (RedisModuleIO * io))                                                    \
     X(void, SaveStringBuffer, (RedisModuleIO * io, const char *data, size_t len))                  \
     X(char *, LoadStringBuffer, (RedisModuleIO * io, size_t * len))                                \
     X(int, IsIOError, (RedisModuleIO * io))                                                        \
@@ -178,6 +244,8 @@ typedef void (*api_free_data)(RedisModuleCtx *ctx, void *data);
     X(RedisModuleBlockedClient *, BlockClientOnKeys,                                               \
       (RedisModuleCtx * ctx, api_command reply, api_command timeout, api_free_data free_data,      \
        long long timeout_msec, RedisModuleString **keys, int count, void *data))                   \
+    X(void *, GetBlockedClientPrivateData, (RedisModuleCtx * ctx))                                 \
+    X(RedisModuleString *, GetBlockedClientReadyKey, (RedisModuleCtx * ctx))                       \
     X(int, ReplyWithSimpleString, (RedisModuleCtx * ctx, const char *text))                        \
     X(int, ReplyWithArray, (RedisModuleCtx * ctx, long count))                                     \
     X(int, ReplyWithNullArray, (RedisModuleCtx * ctx))                                             \

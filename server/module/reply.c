@@ -3,7 +3,9 @@
 
 #include <string.h>
 
+#include "proto/base/number.h"
 #include "proto/resp/resp_reply.h"
+#include "store/base/bytes.h"
 #include "store/mem/mem.h"
 
 /* The engine takes a text that ends in NUL. */
@@ -17,26 +19,38 @@ static void put_line(RedisModuleCtx *ctx, const struct resp_node *node,
     mem_free(text);
 }
 
+/* The engine prints doubles as our writer does, and coordinates as that prints those. */
+static void put_double(RedisModuleCtx *ctx, const struct resp_node *node)
+{
+    char text[NUMBER_DOUBLE_MAX_CHARS];
+    size_t len = number_print_double(text, node->real);
+    long double value;
+    if (bytes_equal(bytes_of(node->text, node->len), bytes_of(text, len)) ||
+        !number_parse_long_double(node->text, node->len, &value))
+        redis.ReplyWithDouble(ctx, node->real);
+    else
+        redis.ReplyWithLongDouble(ctx, value);
+}
+
 static void put_node(struct resp_sink *sink, const struct resp_node *node)
 {
     struct reply *reply = (struct reply *)sink;
     RedisModuleCtx *ctx = reply->ctx;
-    reply->nodes++;
     switch (node->type) {
     case REPLY_STATUS: put_line(ctx, node, redis.ReplyWithSimpleString); break;
     case REPLY_ERROR: put_line(ctx, node, redis.ReplyWithError); break;
     case REPLY_BOOL:
     case REPLY_INTEGER: redis.ReplyWithLongLong(ctx, node->number); break;
     case REPLY_NULL:
-        (reply->null_is_array ? redis.ReplyWithNullArray : redis.ReplyWithNull)(ctx);
+        (node->number == NULL_OF_ARRAY ? redis.ReplyWithNullArray : redis.ReplyWithNull)(ctx);
         break;
     case REPLY_MAP: redis.ReplyWithMap(ctx, (long)(node->number / 2)); break;
+    case REPLY_SET: redis.ReplyWithSet(ctx, (long)node->number); break;
+    case REPLY_DOUBLE: put_double(ctx, node); break;
     case REPLY_ARRAY:
-    case REPLY_SET:
     case REPLY_PUSH: redis.ReplyWithArray(ctx, (long)node->number); break;
     case REPLY_ATTRIBUTE: break;
     case REPLY_BULK:
-    case REPLY_DOUBLE:
     case REPLY_VERBATIM:
     case REPLY_BIGNUM: redis.ReplyWithStringBuffer(ctx, node->text, node->len); break;
     }
@@ -45,5 +59,6 @@ static void put_node(struct resp_sink *sink, const struct resp_node *node)
 struct resp_writer reply_begin(struct reply *reply, RedisModuleCtx *ctx)
 {
     *reply = (struct reply){ .sink = { put_node }, .ctx = ctx };
-    return (struct resp_writer){ .sink = &reply->sink, .version = 3 };
+    return (struct resp_writer){ .sink = &reply->sink,
+                                 .version = redis.GetContextFlags(ctx) & CTX_RESP3 ? 3 : 2 };
 }

@@ -8,11 +8,9 @@
 struct reply {
     struct resp_sink sink;
     RedisModuleCtx *ctx;
-    bool null_is_array; /* the command's null is that of an array in RESP2 */
-    size_t nodes;       /* given so far */
 };
 
-/* A writer whose replies go to this client. The engine makes RESP2 or RESP3 of them. */
+/* A writer whose replies go to this client, in its version of RESP. */
 struct resp_writer reply_begin(struct reply *reply, RedisModuleCtx *ctx);
 
 #endif

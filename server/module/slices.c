@@ -1,16 +1,17 @@
 /* slices: see slices.h. The engine calls back without data of ours, so the state is static. */
 #include "server/module/slices.h"
 
-#include "server/module/dehydrators.h"
+#include "server/module/due_values.h"
 #include "server/module/held_value.h"
+#include "server/module/lent_keys.h"
 #include "server/module/scan_keys.h"
 
 enum {
     READ_USEC = 250,     /* of a slice, for reading the deadlines of changed keys */
     SLICE_USEC = 500,    /* in all */
-    BATCH = 16,          /* steps between two looks at the clock */
+    BATCH = 16,          /* keys or members between two looks at the clock */
     SOON_MSEC = 1,       /* the shortest timer of the engine */
-    FLUSHED_NAMES = 256, /* and elements of dehydrators, freed between two looks at the clock */
+    FLUSHED_NAMES = 256, /* and elements of values, freed between two looks at the clock */
 };
 
 static struct {
@@ -81,14 +82,23 @@ static void read_queued(RedisModuleCtx *ctx, uint64_t end)
         }
 }
 
-/* Returns whether more keys are due. The engine's clock moves while keys are opened. */
+/* What is due first, a key or something in a value; returns about how much that was. */
+static size_t open_first(RedisModuleCtx *ctx, msec now)
+{
+    size_t done = 0;
+    if (!due_at_before(volatile_keys_next(&here.known), due_values_next()))
+        done = due_values_run(ctx, now);
+    if (done == 0) done = volatile_keys_open(&here.known, ctx, now);
+    return done > 0 ? done : due_values_run(ctx, now);
+}
+
+/* Returns whether more is due. The engine's clock moves while keys are opened. */
 static bool open_due(RedisModuleCtx *ctx, uint64_t end)
 {
     do {
         msec now = redis.Milliseconds();
-        for (int i = 0; i < BATCH; i++)
-            if (!dehydrators_announce(ctx, now) && !volatile_keys_open(&here.known, ctx, now))
-                return false;
+        for (size_t i = 0, done; i < BATCH; i += done)
+            if ((done = open_first(ctx, now)) == 0) return false;
     } while (is_before(end));
     return true;
 }
@@ -104,8 +114,8 @@ static bool reclaim_some(uint64_t end)
 {
     while (is_before(end))
         if (!due_keys_reclaim(&here.known.keys, FLUSHED_NAMES) &&
-            !due_keys_reclaim(dehydrators_due(), FLUSHED_NAMES) &&
-            !held_value_reclaim(FLUSHED_NAMES))
+            !due_keys_reclaim(due_values_keys(), FLUSHED_NAMES) &&
+            !held_value_reclaim(FLUSHED_NAMES) && !lent_keys_reclaim(FLUSHED_NAMES))
             return false;
     return true;
 }
@@ -125,15 +135,15 @@ static void run_slice(RedisModuleCtx *ctx, bool opens)
 static bool has_other_work(void)
 {
     return here.known.keys.queued > 0 || here.scan.db >= 0 || here.known.keys.flushed != NULL ||
-           held_value_released();
+           due_values_keys()->flushed != NULL || held_value_released() || lent_keys_dropped();
 }
 
 /* When something is due next. */
 static struct due_at next_work(void)
 {
     struct due_at key = volatile_keys_next(&here.known);
-    struct due_at element = due_keys_next(dehydrators_due());
-    return due_at_before(element, key) ? element : key;
+    struct due_at inside = due_values_next();
+    return due_at_before(inside, key) ? inside : key;
 }
 
 static void on_loop(RedisModuleCtx *ctx, struct api_event event, uint64_t what, void *data)
@@ -167,7 +177,7 @@ static void on_flush(RedisModuleCtx *ctx, struct api_event event, uint64_t what,
     const struct api_flush *flush = data;
     if (what != FLUSHDB_STARTS) return;
     due_keys_flush(&here.known.keys, flush->db);
-    due_keys_flush(dehydrators_due(), flush->db);
+    due_keys_flush(due_values_keys(), flush->db);
 }
 
 static void on_swap(RedisModuleCtx *ctx, struct api_event event, uint64_t what, void *data)
@@ -177,7 +187,7 @@ static void on_swap(RedisModuleCtx *ctx, struct api_event event, uint64_t what, 
     (void)what;
     const struct api_swap *swap = data;
     due_keys_swap(&here.known.keys, (unsigned)swap->first, (unsigned)swap->second);
-    due_keys_swap(dehydrators_due(), (unsigned)swap->first, (unsigned)swap->second);
+    due_keys_swap(due_values_keys(), (unsigned)swap->first, (unsigned)swap->second);
 }
 
 /* Each loaded key has an event, so nothing is left to scan. But a replica may load its master's
@@ -203,7 +213,7 @@ static bool subscribe(RedisModuleCtx *ctx, uint64_t id, api_on_event on_event)
 bool slices_start(RedisModuleCtx *ctx)
 {
     volatile_keys_init(&here.known);
-    here.known.on_open = dehydrators_note;
+    here.known.on_open = due_values_note;
     scan_keys_init(&here.scan);
     bool subscribed =
         redis.SubscribeToKeyspaceEvents(ctx, VOLATILE_EVENTS, on_key) == API_OK &&

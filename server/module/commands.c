@@ -1,0 +1,215 @@
+/* commands: see commands.h. A call that finds nothing and blocks is a blocked client of the engine,
+ * which runs it again when one of its keys is ready. */
+#include "server/module/commands.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "server/cmd/cmd.h"
+#include "server/module/canonical.h"
+#include "server/module/command_info.h"
+#include "server/module/due_values.h"
+#include "server/module/held_value.h"
+#include "server/module/lent_keys.h"
+#include "server/module/replay.h"
+#include "server/module/reply.h"
+#include "store/mem/mem.h"
+
+static const struct command_group *const dehydrator_groups[] = {
+    &dehydrator_commands,
+    &dehydrator_due_commands,
+    &dehydrator_look_commands,
+};
+
+static const struct command_group *const collection_groups[] = {
+    &set_commands,           &set_algebra_commands,
+    &set_random_commands,    &set_ex_commands,
+    &hash_commands,          &hash_random_commands,
+    &hash_ex_commands,       &zset_commands,
+    &zset_pop_commands,      &zset_time_commands,
+    &zset_range_commands,    &zset_algebra_commands,
+    &zset_random_commands,   &member_expire_commands,
+    &other_servers_commands, &collection_scan_commands,
+    &geo_commands,           &geo_search_commands,
+};
+
+/* BZTSMOVE pushes to a list, and lists are the engine's own; the keys of the other two can't be
+ * told by their position alone. */
+static const char *const left_out[] = { "BZTSMOVE", "GEORADIUS", "GEORADIUSBYMEMBER" };
+
+static struct commands *commands;
+
+static struct bytes *arguments(RedisModuleString **argv, int argc)
+{
+    struct bytes *args = mem_alloc((size_t)argc * sizeof(*args));
+    for (int i = 0; i < argc; i++)
+        args[i].data = redis.StringPtrLen(argv[i], &args[i].len);
+    return args;
+}
+
+/* ---- calls ----------------------------------------------------------------------------------- */
+
+/* Runs a call on the lent keys. A read removes nothing that has expired: it may run on a replica.
+ */
+static void run_call(struct call *call)
+{
+    struct txn txn;
+    txn_begin(&txn, lent_keys_store(), redis.Milliseconds(), FROM_CLIENT);
+    txn.no_expiry = txn.no_purge = !(call->command.row->flags & WRITE);
+    txn_call(&txn, 0);
+    call->txn = &txn;
+    call->command.row->run(call);
+    if (call->failed) txn_call_failed(&txn);
+    txn_commit(&txn);
+}
+
+static void give_back(struct lent_keys *lent)
+{
+    lent_keys_take_back(lent);
+    if (lent->writes) due_values_note_lent(lent);
+    lent_keys_close(lent);
+}
+
+static void open_keys(struct lent_keys *lent, const struct call *call, RedisModuleString **argv)
+{
+    int *positions = mem_alloc((size_t)call->argc * sizeof(*positions));
+    int count = command_keys(call->command.row, call->argc, call->argv, positions);
+    for (int i = 0; i < count; i++)
+        lent_keys_open(lent, argv[positions[i]]);
+    mem_free(positions);
+}
+
+/* ---- blocked clients ------------------------------------------------------------------------- */
+
+struct wait {
+    enum type type;
+    bool is_array; /* the reply when the timeout ends is an empty array */
+};
+
+static void free_wait(RedisModuleCtx *ctx, void *wait)
+{
+    (void)ctx;
+    mem_free(wait);
+}
+
+/* An error of the engine's interface means that the client stays blocked. */
+static int serve_blocked(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    struct lent_keys lent;
+    struct reply reply;
+    const struct wait *wait = redis.GetBlockedClientPrivateData(ctx);
+    RedisModuleString *name = redis.GetBlockedClientReadyKey(ctx);
+    struct bytes *args = arguments(argv, argc), ready = { 0 };
+    struct block_request block = { 0 };
+    struct resp_writer out = reply_begin(&reply, ctx);
+    struct call call = { .argc = argc, .argv = args, .out = &out, .block = &block };
+    call.command = commands_find(commands, args[0]);
+    ready.data = redis.StringPtrLen(name, &ready.len);
+    call.ready = &ready;
+    lent_keys_begin(&lent, ctx, true);
+    lent_keys_open(&lent, name);
+    const struct held_value *held = lent.keys[0].held;
+    bool runs = held != NULL && held->object.type == wait->type;
+    if (runs) run_call(&call);
+    give_back(&lent);
+    if (block.again != 0 && block.again != NEVER) due_values_wake(ctx, name, block.again);
+    mem_free(args);
+    return !runs || block.count > 0 ? API_ERR : API_OK;
+}
+
+static int end_blocked(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    (void)argv;
+    (void)argc;
+    const struct wait *wait = redis.GetBlockedClientPrivateData(ctx);
+    return wait->is_array ? redis.ReplyWithArray(ctx, 0) : redis.ReplyWithNullArray(ctx);
+}
+
+/* The engine waits for at least 1 ms; 0 means for ever. */
+static void block(RedisModuleCtx *ctx, RedisModuleString **argv, const struct block_request *block)
+{
+    msec timeout = 0;
+    if (block->until != NEVER) {
+        timeout = block->until - redis.Milliseconds();
+        if (timeout < 1) timeout = 1;
+    }
+    struct wait *wait = mem_alloc(sizeof(*wait));
+    *wait = (struct wait){ block->type, block->is_array };
+    if (block->again != 0 && block->again != NEVER)
+        due_values_wake(ctx, argv[block->first], block->again);
+    redis.BlockClientOnKeys(ctx, serve_blocked, end_blocked, free_wait, timeout,
+                            &argv[block->first], block->count, wait);
+}
+
+/* ---- commands -------------------------------------------------------------------------------- */
+
+static void run_of_client(RedisModuleCtx *ctx, RedisModuleString **argv, struct call *call)
+{
+    struct lent_keys lent;
+    struct reply reply;
+    struct block_request request = { 0 };
+    bool may_block = !(redis.GetContextFlags(ctx) & (CTX_LUA | CTX_MULTI | CTX_DENY_BLOCKING));
+    struct resp_writer out = reply_begin(&reply, ctx);
+    call->out = &out;
+    call->block = may_block ? &request : NULL;
+    lent_keys_begin(&lent, ctx, call->command.row->flags & WRITE);
+    open_keys(&lent, call, argv);
+    run_call(call);
+    give_back(&lent);
+    if (request.count > 0) block(ctx, argv, &request);
+}
+
+static int run(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    struct bytes *args = arguments(argv, argc);
+    struct call call = { .argc = argc, .argv = args };
+    call.command = commands_find(commands, args[0]);
+    if (redis.IsKeysPositionRequest(ctx))
+        command_info_tell_keys(ctx, call.command.row, argc, args);
+    else if ((call.command.row->flags & WRITE) && replay_is_due(ctx))
+        replay_run(ctx, argv, argc);
+    else
+        run_of_client(ctx, argv, &call);
+    mem_free(args);
+    return API_OK;
+}
+
+static bool is_left_out(const char *name)
+{
+    for (size_t i = 0; i < sizeof(left_out) / sizeof(left_out[0]); i++)
+        if (strcmp(name, left_out[i]) == 0) return true;
+    return false;
+}
+
+/* The rows of our table are copies, which have the names that the engine knows. They stay for
+ * good. */
+static bool add_group(RedisModuleCtx *ctx, const struct command_group *group, const char *prefix)
+{
+    struct command *rows = mem_alloc(group->count * sizeof(*rows));
+    struct command_group added = { .rows = rows };
+    for (size_t i = 0; i < group->count; i++) {
+        const struct command *row = &group->rows[i];
+        if (is_left_out(row->name)) continue;
+        size_t size = strlen(prefix) + strlen(row->name) + 1;
+        char *name = mem_alloc(size);
+        snprintf(name, size, "%s%s", prefix, row->name);
+        rows[added.count] = *row;
+        rows[added.count].name = name;
+        if (!command_info_register(ctx, &rows[added.count++], run)) return false;
+    }
+    commands_add(commands, &added, NULL);
+    return true;
+}
+
+bool commands_start(RedisModuleCtx *ctx)
+{
+    due_values_init();
+    lent_keys_init();
+    commands = commands_new();
+    bool good = held_value_start(ctx) && replay_start(ctx);
+    for (size_t i = 0; i < sizeof(dehydrator_groups) / sizeof(dehydrator_groups[0]); i++)
+        good = good && add_group(ctx, dehydrator_groups[i], "");
+    for (size_t i = 0; i < sizeof(collection_groups) / sizeof(collection_groups[0]); i++)
+        good = good && add_group(ctx, collection_groups[i], CANONICAL_PREFIX);
+    return good;
+}

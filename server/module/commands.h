@@ -1,0 +1,13 @@
+/* commands: our commands in the engine: those of dehydrators, and those of sets, hashes and sorted
+ * sets under the prefix "E.". Depends on lent_keys and due_values. */
+#ifndef SERVER_MODULE_COMMANDS_H
+#define SERVER_MODULE_COMMANDS_H
+
+#include <stdbool.h>
+
+#include "server/module/redis_api.h"
+
+/* Registers the types and the commands. False: the engine refused. */
+bool commands_start(RedisModuleCtx *ctx);
+
+#endif

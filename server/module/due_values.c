@@ -1,0 +1,103 @@
+/* due_values: see due_values.h. */
+#include "server/module/due_values.h"
+
+#include "server/module/held_value.h"
+#include "store/sweep/expiry.h"
+
+enum {
+    AT_ONCE = 64,   /* members of one key; fewer only if they are due at different instants */
+    HOLD_MSEC = 20, /* between two looks while nothing may be replicated */
+};
+
+static struct due_keys due;
+static msec held_until;
+
+void due_values_init(void)
+{
+    due_keys_init(&due);
+}
+
+struct due_keys *due_values_keys(void)
+{
+    return &due;
+}
+
+static struct bytes bytes_in(const RedisModuleString *text)
+{
+    struct bytes bytes;
+    bytes.data = redis.StringPtrLen(text, &bytes.len);
+    return bytes;
+}
+
+/* ---- notes ----------------------------------------------------------------------------------- */
+
+static void note(unsigned db, struct bytes name, struct due_at next)
+{
+    struct due_key *key = due_keys_find(&due, db, name);
+    if (due_at_is_never(next)) {
+        if (key != NULL) due_keys_forget(&due, db, key);
+        return;
+    }
+    if (key == NULL) key = due_keys_add(&due, db, name);
+    if (key != NULL) due_keys_set(&due, db, key, next);
+}
+
+void due_values_note(unsigned db, struct bytes name, RedisModuleKey *key)
+{
+    const struct held_value *held = held_value_of(key);
+    if (held != NULL) note(db, name, object_next_due(&held->object));
+}
+
+void due_values_note_lent(const struct lent_keys *lent)
+{
+    unsigned db = (unsigned)redis.GetSelectedDb(lent->ctx);
+    for (unsigned i = 0; i < lent->count; i++)
+        if (!lent->keys[i].foreign || lent->keys[i].replaced)
+            note(db, bytes_in(lent->keys[i].name), lent->keys[i].next);
+}
+
+void due_values_wake(RedisModuleCtx *ctx, RedisModuleString *name, msec at)
+{
+    unsigned db = (unsigned)redis.GetSelectedDb(ctx);
+    struct due_key *key = due_keys_add(&due, db, bytes_in(name));
+    struct due_at wake = { at };
+    if (key != NULL && due_at_before(wake, due_keys_at(&due, db, key)))
+        due_keys_set(&due, db, key, wake);
+}
+
+/* ---- what is due ----------------------------------------------------------------------------- */
+
+/* While clients are paused, as before a failover, replicas must get nothing more. */
+static bool is_held(msec now)
+{
+    if (now < held_until) return true;
+    if (!redis.AvoidReplicaTraffic()) return false;
+    held_until = now + HOLD_MSEC;
+    return true;
+}
+
+size_t due_values_run(RedisModuleCtx *ctx, msec now)
+{
+    unsigned db;
+    struct lent_keys lent;
+    const struct due_key *key = due_keys_first(&due, now, &db);
+    if (key == NULL || is_held(now)) return 0;
+    RedisModuleString *name = redis.CreateString(ctx, key->name, key->len);
+    redis.SelectDb(ctx, (int)db);
+    lent_keys_begin(&lent, ctx, true);
+    lent_keys_open(&lent, name);
+    size_t done = expiry_run(lent_keys_store(), now, AT_ONCE);
+    lent_keys_take_back(&lent);
+    note(db, bytes_in(name), lent.keys[0].next);
+    lent.keys[0].told = true; /* a client may wait for this instant, whatever is in the value */
+    lent_keys_close(&lent);
+    redis.FreeString(ctx, name);
+    return done + 1;
+}
+
+struct due_at due_values_next(void)
+{
+    struct due_at next = due_keys_next(&due);
+    if (!due_at_is_never(next) && next.at < held_until) next.at = held_until;
+    return next;
+}
