@@ -62,8 +62,9 @@ void serve_ready(struct dispatch *dispatch)
         commit_hooks_arm(dispatch->hooks);
         txn_begin(&txn, dispatch->store, clock_now(dispatch->clock), FROM_CLIENT);
         txn_call(&txn, try.db);
-        /* On a replica only reads are blocked. */
-        txn.no_expiry = txn.no_purge = dispatch->role.replica;
+        /* As when a command runs for the first time. Writes may wait on a writable replica. */
+        bool reads = try.call->command.row->flags & READONLY;
+        txn.no_expiry = txn.no_purge = dispatch->role.replica && reads;
         bool answered = is_worth_a_run(dispatch, &txn, &try) && is_answered(dispatch, &txn, &try);
         txn_commit(&txn);
         if (answered) serve_answered(try.session);

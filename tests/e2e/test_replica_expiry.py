@@ -3,7 +3,7 @@
 removals have not come; after a promotion everything that is overdue expires, with events."""
 import random
 
-from daemon import NOON, Raw, equal, main, own, wait_for
+from daemon import NOON, Raw, encode, equal, main, own, wait_for
 from followers import await_linked, is_linked
 from replicas import check_same, group, step_all
 EVERY = 10  # milliseconds between two deadlines
@@ -143,6 +143,26 @@ def everything_overdue_expires_with_events_after_a_promotion():
         assert keys >= {b"k1", b"l1", b"sx1", b"hx1", b"zx1"}, keys
         assert wait_for(lambda: replica.call("DBSIZE") == b":12\r\n"), replica.call("DBSIZE")
         equal(replica.call("EXISTS", "s1", "h1", "z1"), b":0\r\n")
+
+
+@own
+def blocked_writes_of_a_writable_replica_see_no_hidden_data():
+    with group(2) as (master, replica):
+        master.ok("POLICY", "SET", "s", "MAXDELIVERIES", 1, "TO", "dead")
+        master.ok("POLICY", "SET", "dead", "RETAIN", 100)
+        master.call("XADD", "dead", "*", "old", "entry")
+        check_same(master, replica)
+        replica.ok("CONFIG", "SET", "replica-read-only", "no")
+        replica.call("XADD", "s", "*", "f", "v")
+        replica.ok("XGROUP", "CREATE", "s", "g", 0)
+        replica.call("XREADGROUP", "GROUP", "g", "ann", "STREAMS", "s", ">")
+        with replica.raw() as raw:
+            raw.send(encode("XREADGROUP", "GROUP", "g", "bob", "BLOCK", 0, "CLAIM", 50,
+                            "STREAMS", "s", ">"))
+            assert wait_for(lambda: replica.info("clients")["blocked_clients"] == "1")
+            replica.step(300)  # the entry of "s" can be claimed, that of "dead" has expired
+            assert wait_for(lambda: b"origin" in replica.call("XRANGE", "dead", "-", "+"))
+            assert b"old" not in replica.call("XRANGE", "dead", "-", "+")
 
 
 @own
