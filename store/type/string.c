@@ -103,7 +103,7 @@ static bool text_unshare(struct object *object, size_t len)
 bool string_overwrite(struct object *object, size_t offset, struct bytes data)
 {
     size_t len = object_text(object).len, end = offset + data.len;
-    if (len >= BLOB_BIG && data.len > 0 && blob_is_shared(object->string)) {
+    if (len >= BLOB_BIG && (data.len > 0 || end > len) && blob_is_shared(object->string)) {
         if (!text_unshare(object, end > len ? end : len)) return false;
     } else if (end > len) {
         if (!text_extend(object, end)) return false;

@@ -180,6 +180,9 @@ START_TEST(shared_text_is_copied_before_it_changes)
     struct object third = string_new(blob_view(blob));
     ck_assert(!string_overwrite(&third, 0, LIT("z")));
     ck_assert_ptr_eq(third.string, blob);
+    ck_assert(string_overwrite(&third, LEN + 2, LIT("")));
+    ck_assert_ptr_ne(third.string, blob);
+    ck_assert_mem_eq(object_text(&third).data + LEN - 1, "x\0", 3);
     string_set(&third, blob_view(blob));
     ck_assert_ptr_eq(third.string, blob);
     string_set(&third, LIT("a text that is not short"));
