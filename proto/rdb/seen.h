@@ -1,7 +1,9 @@
 /* seen: finds duplicate members of a value. Stores 128-bit fingerprints (SipHash-1-3 with a random
  * key, so that collisions cannot be prepared), not the members. Among a billion members, two
  * different ones are taken for the same with a probability of about 2^-68. A zeroed table is empty.
- */
+ *
+ * Extendible hashing (Fagin, Nievergelt, Pippenger and Strong 1979): a part that is half full is
+ * split in two, so that no call does much work, however many members there are. */
 #ifndef PROTO_RDB_SEEN_H
 #define PROTO_RDB_SEEN_H
 
@@ -11,13 +13,11 @@
 
 #include "proto/rdb/bytes.h"
 
-struct rdb_print {
-    uint64_t low, high; /* low is 0 in a free slot */
-};
+struct rdb_seen_part;
 
 struct rdb_seen {
-    struct rdb_print *slots;
-    size_t count, size; /* size: 0 or a power of two, at least twice the count */
+    struct rdb_seen_part **parts; /* 2^depth; several may be the same part */
+    uint32_t depth;
     uint64_t key[2];
     bool keyed;
 };
