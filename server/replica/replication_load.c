@@ -11,6 +11,7 @@
 
 enum {
     LOAD_USEC = 500,    /* between two turns while a copy is being loaded */
+    COPY_PIECE = 8192,  /* bytes: their small members take less than that to load */
     RETRY_SECONDS = 10, /* after a copy that could not be loaded */
 };
 
@@ -39,6 +40,7 @@ static bool is_over(const struct replication *r)
 static ssize_t read_copy(void *ctx, void *to, size_t size)
 {
     struct replication *r = ctx;
+    if (size > COPY_PIECE) size = COPY_PIECE;
     for (;;) {
         if (is_over(r)) return -1;
         size_t got = link_copy_read(r->link, to, size);
