@@ -1,18 +1,24 @@
 """replication: what one replica costs its master, a full copy of many keys, and a failover.
 
-The replica runs on the tools' core, so that the master keeps its own. With two cores it takes time from
-the load there: the master's CPU time per operation is the exact price, throughput the visible one.
+The price is measured with a replica that drops what it gets, in turns with the master alone: a real one on
+the same machine takes more from the load and the caches than the master spends on it. The master's CPU
+time for each operation is the exact price; throughput also depends on what else the machine does.
 """
+import multiprocessing
 import os
+import random
 import shutil
 import sys
 import time
 from statistics import median
 
-from servers import OPTIONS, ROOT, Failed, Measured, on_core
+from servers import OPTIONS, ROOT, Failed, Link, Measured, encode, on_core
+from sink import Sink
 from stalls import Pinger
 
 MIX, PIPELINE = "set", 16
+PAIRS = 3  # of runs, for each round
+WRITES, BATCH = 2000, 20  # a second during a full copy, and in one pipeline
 SECONDS = 600  # that a full copy may take
 FAST = ["--repl-diskless-sync-delay", "0"]
 DISKLESS = ["--repl-diskless-sync", "yes"]
@@ -58,41 +64,87 @@ def in_step(master, replica):
         int(replica.info("slave_repl_offset")) >= int(master.info("master_repl_offset"))
 
 
-def rounds(bench, settings, server, span):
-    found = [bench.load(server, "-n", settings.keys, "-c", settings.connections, "-P", PIPELINE,
-                        "-t", span, "-w", settings.warm_up, MIX)
-             for _ in range(settings.rounds)]
-    return {"ops": median(one["rps"] for one in found),
-            "cpu_ns": median(one["cpu_ns"] for one in found),
-            "p999_us": median(one["p999_us"] for one in found)}
+def run_once(bench, settings, server):
+    return bench.load(server, "-n", settings.keys, "-c", settings.connections, "-P", PIPELINE,
+                      "-t", settings.seconds, "-w", settings.warm_up, MIX)
+
+
+def end_stream(master):
+    """Without replicas: from now on the master makes no stream either."""
+    master.call("CONFIG", "SET", "repl-backlog-ttl", "1")
+    wait_until(lambda: master.info("repl_backlog_active") == "0", "the end of the stream")
 
 
 def measure_price(bench, settings, name):
-    """SET alone, and with one replica that follows."""
-    command = command_of(settings, name)
-    with bench.server(name, command) as master:
+    """Pairs of SET alone, and with a replica."""
+    found = {"alone": [], "followed": []}
+    with bench.server(name, command_of(settings, name)) as master:
         bench.load(master, "-n", settings.keys, MIX, "fill")
-        found = {"alone": rounds(bench, settings, master, settings.seconds)}
-        with Replica(name, command, bench, master) as replica:
-            wait_until(lambda: in_step(master, replica), "the first copy")
-            found["followed"] = rounds(bench, settings, master, settings.seconds)
-            found["copies"] = int(master.info("sync_full"))
-    return found
+        for _ in range(PAIRS * settings.rounds):
+            found["alone"].append(run_once(bench, settings, master))
+            with Sink(bench, master):
+                found["followed"].append(run_once(bench, settings, master))
+                if b"state=online" not in master.call("INFO", "replication"):
+                    raise Failed(f"replication: {name} has lost its replica")
+            end_stream(master)
+    pairs = list(zip(found["alone"], found["followed"]))
+    return {**{how: {key: median(run[key] for run in runs) for key in ("rps", "cpu_ns")}
+               for how, runs in found.items()},
+            "pairs": len(pairs),
+            "rps_lost": 1 - median(with_one["rps"] / alone["rps"] for alone, with_one in pairs),
+            "cpu_more": median(with_one["cpu_ns"] / alone["cpu_ns"] for alone, with_one in pairs) - 1}
+
+
+def write_on(port, core, keys, pipe):
+    """Writes at a steady pace until the pipe has data; sends back how many there were in a second."""
+    os.sched_setaffinity(0, {core})
+    link, begin, written = Link(("127.0.0.1", port)), time.monotonic(), 0
+    while not pipe.poll():
+        words = [encode("SET", f"key:{random.randrange(keys):012}", "rewritten") for _ in range(BATCH)]
+        link.socket.sendall(b"".join(words))
+        for _ in words:
+            link.reply()
+        written += BATCH
+        time.sleep(max(0, begin + written / WRITES - time.monotonic()))
+    pipe.send(written / (time.monotonic() - begin))
+
+
+class Writer:
+    """WRITES writes a second during `with`; `pace` has what came of it."""
+
+    def __init__(self, bench, server, keys):
+        self.pipe, theirs = multiprocessing.Pipe()
+        self.process = multiprocessing.Process(target=write_on, daemon=True,
+                                               args=(server.port, bench.load_core, keys, theirs))
+        self.pace = None
+
+    def __enter__(self):
+        self.process.start()
+        return self
+
+    def __exit__(self, failed, *_):
+        try:
+            if failed is None:
+                self.pipe.send(None)
+                self.pace = self.pipe.recv()
+        finally:
+            self.process.kill()
+            self.process.join()
 
 
 def measure_copy(bench, settings, name):
-    """A full copy: how long until the replica is up, and other clients meanwhile."""
-    command = command_of(settings, name)
+    """A full copy under writes: how long until the replica is in step, and other clients meanwhile."""
+    command, keys = command_of(settings, name), settings.snapshot_keys
     with bench.server(name, command) as master:
-        bench.load(master, "-n", settings.snapshot_keys, MIX, "fill")
-        with Pinger(bench, master) as pinger:
+        bench.load(master, "-n", keys, MIX, "fill")
+        with Writer(bench, master, keys) as writer, Pinger(bench, master) as pinger:
             begin = time.monotonic()
             with Replica(name, command, bench, master) as replica:
                 wait_until(lambda: is_up(replica), "a full copy")
                 spent = time.monotonic() - begin
                 wait_until(lambda: replica.call("DBSIZE") == master.call("DBSIZE"), "the keys")
         copied = master.info("replica_copy_cow_size") or master.info("rdb_last_cow_size")
-        return {**pinger.figures, "total_s": spent, "keys": settings.snapshot_keys,
+        return {**pinger.figures, "total_s": spent, "keys": keys, "pace": writer.pace,
                 "copied": int(copied)}
 
 
@@ -115,6 +167,14 @@ def accepts(server):
         return False
 
 
+def takes_writes(node):
+    """Sentinel closes all connections of a server that gets another role."""
+    try:
+        return node.raw().call("SET", "k", "v") == b"+OK\r\n"
+    except ConnectionError:
+        return False
+
+
 def measure_sentinels():
     """kill -9 of the master: until three sentinels have made another one and it takes writes. Only
     ours: tests/e2e/sentinels.py starts it. None without redis-sentinel."""
@@ -127,16 +187,8 @@ def measure_sentinels():
         begin = time.monotonic()
         old.kill()
         others = group.nodes[1:]
-        wait_until(lambda: any(node.raw().call("SET", "k", "v") == b"+OK\r\n" for node in others),
-                   "a failover by sentinels")
+        wait_until(lambda: any(takes_writes(node) for node in others), "a failover by sentinels")
         return {"total_s": time.monotonic() - begin, "down_s": sentinels.DOWN_MSEC / 1000}
-
-
-def lost(row, figure):
-    """The share of the master's work that the replica takes."""
-    if figure == "ops":
-        return 1 - row["followed"]["ops"] / row["alone"]["ops"]
-    return row["followed"]["cpu_ns"] / row["alone"]["cpu_ns"] - 1
 
 
 def measure(bench, settings, say):
@@ -145,14 +197,14 @@ def measure(bench, settings, say):
     result = {"price": {}, "copy": {}, "handover": {}}
     for name in names:
         result["price"][name] = its = measure_price(bench, settings, name)
-        say(f"replication: SET, pipeline {PIPELINE}, {name}: {its['alone']['ops'] / 1e3:.0f} k/s alone, "
-            f"{its['followed']['ops'] / 1e3:.0f} k/s with a replica: {100 * lost(its, 'ops'):.1f}% less; "
-            f"{its['alone']['cpu_ns']:.0f} and {its['followed']['cpu_ns']:.0f} ns of CPU each: "
-            f"{100 * lost(its, 'cpu_ns'):.1f}% more; full copies: {its['copies']}")
+        say(f"replication: SET, pipeline {PIPELINE}, {name}, {its['pairs']} pairs: "
+            f"{its['alone']['cpu_ns']:.0f} ns of CPU alone, {its['followed']['cpu_ns']:.0f} with a replica: "
+            f"{100 * its['cpu_more']:.1f}% more; {its['alone']['rps'] / 1e3:.0f} and "
+            f"{its['followed']['rps'] / 1e3:.0f} k/s: {100 * its['rps_lost']:.1f}% less")
     for name in names:
         result["copy"][name] = its = measure_copy(bench, settings, name)
-        say(f"replication: full copy of {its['keys']} keys, {name}: {its['total_s']:.2f} s, "
-            f"{its['copied'] / 2**20:.1f} MiB copied, other clients' p99.9 {its['p999_ms']:.2f} ms, "
+        say(f"replication: full copy of {its['keys']} keys at {its['pace']:.0f} writes/s, {name}: "
+            f"{its['total_s']:.2f} s, {its['copied'] / 2**20:.1f} MiB copied, other clients' p99.9 {its['p999_ms']:.2f} ms, "
             f"longest {its['ping_ms']:.2f} ms")
     for name in names:
         found = [measure_handover(bench, settings, name) for _ in range(settings.rounds)]

@@ -225,13 +225,12 @@ def streams_tables(results, names):
 def replication_table(results, names):
     """The price of a replica, a full copy, a failover."""
     price, copy = results["price"], results["copy"]
-    rows = [["SET, pipeline 16, alone", *(f"{count(price[name]['alone']['ops'])}/s" for name in names)],
-            ["with a replica", *(f"{count(price[name]['followed']['ops'])}/s" for name in names)],
-            ["throughput lost", *(f"{100 * replication.lost(price[name], 'ops'):.1f}%"
-                                  for name in names)],
-            ["CPU of the master more", *(f"{100 * replication.lost(price[name], 'cpu_ns'):.1f}%"
-                                         for name in names)],
-            [f"full copy of {copy[names[0]]['keys']:,} keys",
+    rows = [["SET, pipeline 16: CPU of the master each, alone",
+             *(f"{price[name]['alone']['cpu_ns']:.0f} ns" for name in names)],
+            ["with a replica", *(f"{price[name]['followed']['cpu_ns']:.0f} ns" for name in names)],
+            ["CPU more", *(f"{100 * price[name]['cpu_more']:.1f}%" for name in names)],
+            ["throughput less", *(f"{100 * price[name]['rps_lost']:.1f}%" for name in names)],
+            [f"full copy of {copy[names[0]]['keys']:,} keys at {replication.WRITES:,} writes/s",
              *(f"{copy[name]['total_s']:.1f} s" for name in names)],
             ["memory copied", *(f"{copy[name]['copied'] / 2**20:.1f} MiB" for name in names)],
             ["other clients' p99.9 meanwhile", *(msec(copy[name]["p999_ms"]) for name in names)],
@@ -242,6 +241,16 @@ def replication_table(results, names):
         rows.append([f"kill -9, with sentinels that wait {its['down_s']:.1f} s",
                      f"{its['total_s']:.1f} s", *["-"] * (len(names) - 1)])
     return table(["", *names], rows)
+
+
+def migration_table(its):
+    return table(["", "expired"], [
+        [f"{its['keys']:,} keys, {its['pace']:,.0f} writes/s: in step after", f"{its['copy_s']:.1f} s"],
+        ["other clients' p99.9 meanwhile", msec(its["p999_ms"])],
+        ["their longest wait", msec(its["ping_ms"])],
+        ["CPU during one PING", msec(its["work_ms"])],
+        ["FAILOVER on the Redis takes", msec(its["handed_ms"])],
+        ["writes lost", "none"]])
 
 
 # ---- durability -------------------------------------------------------------------------------
@@ -347,6 +356,8 @@ def sections(results, names):
         found["streams"] = streams_tables(results["streams"], names)
     if results.get("replication"):
         found["replication"] = replication_table(results["replication"], names)
+    if results.get("migration"):
+        found["migration"] = migration_table(results["migration"])
     if results.get("durability"):
         its = results["durability"]
         found.update(price=its["price_shape"] + "\n\n" + price_table(its["price"], names),
