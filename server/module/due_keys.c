@@ -7,8 +7,6 @@
 #include "store/base/siphash.h"
 #include "store/mem/mem.h"
 
-enum { QUEUE_MIN = 64, QUEUE_KEPT = 4096 /* an empty queue with more room is freed */ };
-
 static struct bytes name_of(const void *key)
 {
     return due_key_name(key);
@@ -16,9 +14,9 @@ static struct bytes name_of(const void *key)
 
 static const struct dict_type names = { .key = name_of };
 
-static void database_init(struct due_database *database)
+static void database_init(struct due_keys *keys, struct due_database *database)
 {
-    *database = (struct due_database){ 0 };
+    *database = (struct due_database){ .id = ++keys->last_id };
     dict_init(&database->dict, &names);
     agenda_init(&database->agenda);
 }
@@ -28,7 +26,7 @@ static struct due_database *database_at(struct due_keys *keys, unsigned db)
     if (db >= keys->count) {
         keys->all = mem_realloc(keys->all, (db + 1) * sizeof(*keys->all));
         while (keys->count <= db)
-            database_init(&keys->all[keys->count++]);
+            database_init(keys, &keys->all[keys->count++]);
     }
     return &keys->all[db];
 }
@@ -67,7 +65,7 @@ struct due_key *due_keys_add(struct due_keys *keys, unsigned db, struct bytes na
     if (key != NULL) return key;
     if (name.len > DUE_NAME_MAX) return NULL;
     key = mem_alloc(sizeof(*key) + name.len);
-    *key = (struct due_key){ .len = (uint32_t)name.len & DUE_NAME_MAX };
+    *key = (struct due_key){ .len = (uint32_t)name.len };
     deadline_init(&key->deadline);
     memcpy(key->name, name.data, name.len);
     keys->name_bytes += mem_size(key);
@@ -85,59 +83,35 @@ void due_keys_forget(struct due_keys *keys, unsigned db, struct due_key *key)
     struct due_database *database = &keys->all[db];
     agenda_cancel(&database->agenda, &key->deadline);
     dict_remove(&database->dict, due_key_name(key));
-    if (key->queued)
-        key->removed = 1;
-    else
-        free_key(keys, key);
+    free_key(keys, key);
 }
 
-/* ---- the queue ------------------------------------------------------------------------------- */
+/* ---- looking ahead --------------------------------------------------------------------------- */
 
-void due_keys_queue(struct due_keys *keys, unsigned db, struct due_key *key)
+/* The dict's functions need a table. */
+static const struct due_database *table_of(const struct due_keys *keys, const struct due_hint *hint)
 {
-    struct due_database *database = &keys->all[db];
-    if (key->queued) return;
-    if (database->queue_end == database->queue_cap) {
-        size_t cap = database->queue_cap == 0 ? QUEUE_MIN : 2 * database->queue_cap;
-        database->queue = mem_realloc(database->queue, cap * sizeof(struct due_key *));
-        database->queue_cap = cap;
-    }
-    database->queue[database->queue_end++] = key;
-    key->queued = 1;
-    keys->queued++;
+    if (hint->db >= keys->count || dict_count(&keys->all[hint->db].dict) == 0) return NULL;
+    return &keys->all[hint->db];
 }
 
-static void empty_queue(struct due_database *database)
+void due_hint_table(const struct due_keys *keys, struct due_hint *hint)
 {
-    database->queue_first = database->queue_end = 0;
-    if (database->queue_cap <= QUEUE_KEPT) return;
-    mem_free(database->queue);
-    database->queue = NULL;
-    database->queue_cap = 0;
+    const struct due_database *database = table_of(keys, hint);
+    hint->maybe = NULL;
+    hint->hash = database != NULL ? dict_hint_bucket(&database->dict, hint->name)
+                                  : siphash(hint->name.data, hint->name.len);
 }
 
-/* NULL: the database has none. */
-static struct due_key *dequeue_from(struct due_keys *keys, struct due_database *database)
+void due_hint_key(const struct due_keys *keys, struct due_hint *hint)
 {
-    while (database->queue_first < database->queue_end) {
-        struct due_key *key = database->queue[database->queue_first++];
-        if (database->queue_first == database->queue_end) empty_queue(database);
-        keys->queued--;
-        key->queued = 0;
-        if (!key->removed) return key;
-        free_key(keys, key);
-    }
-    return NULL;
+    const struct due_database *database = table_of(keys, hint);
+    if (database != NULL) hint->maybe = dict_hint_element(&database->dict, hint->hash);
 }
 
-struct due_key *due_keys_dequeue(struct due_keys *keys, unsigned *db)
+void due_hint_instant(const struct due_keys *keys, const struct due_hint *hint)
 {
-    if (keys->queued == 0) return NULL;
-    for (*db = 0; *db < keys->count; ++*db) {
-        struct due_key *key = dequeue_from(keys, &keys->all[*db]);
-        if (key != NULL) return key;
-    }
-    return NULL;
+    if (hint->maybe != NULL) agenda_hint(&keys->all[hint->db].agenda, &hint->maybe->deadline);
 }
 
 /* ---- instants -------------------------------------------------------------------------------- */
@@ -182,30 +156,21 @@ struct due_key *due_keys_first(const struct due_keys *keys, msec now, unsigned *
 
 static void flush_one(struct due_keys *keys, struct due_database *database)
 {
-    if (dict_count(&database->dict) == 0 && database->queue == NULL) return;
+    if (dict_count(&database->dict) == 0) {
+        database->id = ++keys->last_id;
+        return;
+    }
     struct due_database *flushed = mem_alloc(sizeof(*flushed));
     *flushed = *database;
     flushed->next = keys->flushed;
     keys->flushed = flushed;
-    keys->queued -= database->queue_end - database->queue_first;
-    database_init(database);
+    database_init(keys, database);
 }
 
 void due_keys_flush(struct due_keys *keys, int db)
 {
     for (unsigned i = 0; i < keys->count; i++)
         if (db < 0 || i == (unsigned)db) flush_one(keys, &keys->all[i]);
-}
-
-/* Entries in the queue that were removed are in no table. */
-static bool reclaim_queue(struct due_keys *keys, struct due_database *flushed, size_t *work)
-{
-    for (; flushed->queue_first<flushed->queue_end && * work> 0; --*work) {
-        struct due_key *key = flushed->queue[flushed->queue_first++];
-        key->queued = 0;
-        if (key->removed) free_key(keys, key);
-    }
-    return flushed->queue_first == flushed->queue_end;
 }
 
 static bool reclaim_names(struct due_keys *keys, struct due_database *flushed, size_t *work)
@@ -219,12 +184,10 @@ bool due_keys_reclaim(struct due_keys *keys, size_t work)
 {
     while (keys->flushed != NULL && work > 0) {
         struct due_database *flushed = keys->flushed;
-        if (!reclaim_queue(keys, flushed, &work) || !reclaim_names(keys, flushed, &work) ||
-            !agenda_drop_some(&flushed->agenda, &work))
+        if (!reclaim_names(keys, flushed, &work) || !agenda_drop_some(&flushed->agenda, &work))
             break;
         keys->flushed = flushed->next;
         dict_drop(&flushed->dict);
-        mem_free(flushed->queue);
         mem_free(flushed);
     }
     return keys->flushed != NULL;
@@ -236,6 +199,18 @@ void due_keys_swap(struct due_keys *keys, unsigned a, unsigned b)
     struct due_database kept = keys->all[a];
     keys->all[a] = keys->all[b];
     keys->all[b] = kept;
+}
+
+uint32_t due_keys_database(struct due_keys *keys, unsigned db)
+{
+    return database_at(keys, db)->id;
+}
+
+bool due_keys_has_database(const struct due_keys *keys, uint32_t id, unsigned *db)
+{
+    for (*db = 0; *db < keys->count; ++*db)
+        if (keys->all[*db].id == id) return true;
+    return false;
 }
 
 /* ---- figures --------------------------------------------------------------------------------- */
@@ -250,8 +225,7 @@ size_t due_keys_count(const struct due_keys *keys)
 
 static size_t database_bytes(const struct due_database *database)
 {
-    return dict_bytes(&database->dict) + agenda_bytes(&database->agenda) +
-           mem_size(database->queue);
+    return dict_bytes(&database->dict) + agenda_bytes(&database->agenda);
 }
 
 size_t due_keys_bytes(const struct due_keys *keys)
@@ -267,7 +241,6 @@ size_t due_keys_bytes(const struct due_keys *keys)
 
 void due_keys_check(const struct due_keys *keys)
 {
-    size_t queued = 0;
     for (unsigned db = 0; db < keys->count; db++) {
         const struct due_database *database = &keys->all[db];
         dict_check(&database->dict);
@@ -275,8 +248,5 @@ void due_keys_check(const struct due_keys *keys)
         ensure(agenda_count(&database->agenda) <= dict_count(&database->dict),
                "%u instants of %zu names", agenda_count(&database->agenda),
                dict_count(&database->dict));
-        for (size_t i = database->queue_first; i < database->queue_end; i++, queued++)
-            ensure(database->queue[i]->queued, "entry %zu of database %u is not queued", i, db);
     }
-    ensure(queued == keys->queued, "%zu of %zu names are queued", queued, keys->queued);
 }

@@ -1,9 +1,8 @@
 /* due_keys: names of keys of the engine, each with the instant at which somebody has to look at it.
  * Depends on store/struct and store/mem; knows neither the engine nor clocks.
  *
- * A name is queued when its instant has to be read from the engine, and then set or forgotten. It
- * is in one agenda of its database; an entry that no longer fits the engine's key costs one look.
- * Memory: about 40 bytes and the name. */
+ * A name is in one agenda of its database; an entry that no longer fits the engine's key costs one
+ * look. Memory: about 40 bytes and the name. */
 #ifndef SERVER_MODULE_DUE_KEYS_H
 #define SERVER_MODULE_DUE_KEYS_H
 
@@ -20,9 +19,7 @@ enum { DUE_NAME_MAX = (1 << 30) - 1 };
 
 struct due_key {
     struct deadline deadline; /* idle: its instant is not known yet */
-    uint32_t len : 30;
-    uint32_t queued : 1;
-    uint32_t removed : 1; /* forgotten while queued: it is freed when it leaves the queue */
+    uint32_t len;
     char name[];
 };
 
@@ -34,15 +31,14 @@ static inline struct bytes due_key_name(const struct due_key *key)
 struct due_database {
     struct dict dict;
     struct agenda agenda;
-    struct due_key **queue; /* [queue_first, queue_end) */
-    size_t queue_first, queue_end, queue_cap;
+    uint32_t id;               /* a new one after each flush; SWAPDB takes it along */
     struct due_database *next; /* of those that are to be freed */
 };
 
 struct due_keys {
     struct due_database *all;
-    unsigned count;               /* of databases */
-    size_t queued;                /* in all databases */
+    unsigned count; /* of databases */
+    uint32_t last_id;
     size_t name_bytes;            /* in blocks of names */
     struct due_database *flushed; /* to be freed in slices */
 };
@@ -54,11 +50,6 @@ void due_keys_drop(struct due_keys *keys);
 struct due_key *due_keys_find(const struct due_keys *keys, unsigned db, struct bytes name);
 /* Returns the name's entry, added if need be. NULL: the name is longer than DUE_NAME_MAX. O(1) */
 struct due_key *due_keys_add(struct due_keys *keys, unsigned db, struct bytes name);
-/* Queues the entry, unless it is queued. O(1) */
-void due_keys_queue(struct due_keys *keys, unsigned db, struct due_key *key);
-/* Takes the first queued entry of some database. NULL: there is none. Its instant is still the one
- * that it had. O(databases) */
-struct due_key *due_keys_dequeue(struct due_keys *keys, unsigned *db);
 /* Sets its instant. O(log n) */
 void due_keys_set(struct due_keys *keys, unsigned db, struct due_key *key, struct due_at due);
 void due_keys_forget(struct due_keys *keys, unsigned db, struct due_key *key); /* O(log n) */
@@ -68,6 +59,24 @@ struct due_at due_keys_at(const struct due_keys *keys, unsigned db, const struct
 /* The entry that is due first, if it is due by now; or NULL. O(databases) */
 struct due_key *due_keys_first(const struct due_keys *keys, msec now, unsigned *db);
 struct due_at due_keys_next(const struct due_keys *keys); /* the earliest. O(databases) */
+
+/* The identity of a database's data, which a flush ends and a swap moves. O(1) */
+uint32_t due_keys_database(struct due_keys *keys, unsigned db);
+/* Which database has it now; false: it was flushed. O(databases) */
+bool due_keys_has_database(const struct due_keys *keys, uint32_t id, unsigned *db);
+
+/* Looking ahead for many names at a time: the steps, in this order, prefetch what a later
+ * due_keys_find or due_keys_set of the name needs, and none of them waits for memory if the one
+ * before was long enough ago. O(1) */
+struct due_hint {
+    unsigned db;
+    struct bytes name;
+    uint64_t hash; /* siphash() of the name */
+    const struct due_key *maybe;
+};
+void due_hint_table(const struct due_keys *keys, struct due_hint *hint);
+void due_hint_key(const struct due_keys *keys, struct due_hint *hint);
+void due_hint_instant(const struct due_keys *keys, const struct due_hint *hint);
 
 /* Forgets all names of a database, or of all (db < 0); frees them in slices. O(databases) */
 void due_keys_flush(struct due_keys *keys, int db);

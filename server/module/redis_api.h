@@ -21,6 +21,8 @@ typedef struct RedisModuleScanCursor RedisModuleScanCursor;
 typedef struct RedisModuleInfoCtx RedisModuleInfoCtx;
 typedef struct RedisModuleCallReply RedisModuleCallReply;
 typedef struct RedisModuleCommand RedisModuleCommand;
+typedef struct RedisModuleCommandFilter RedisModuleCommandFilter;
+typedef struct RedisModuleCommandFilterCtx RedisModuleCommandFilterCtx;
 
 /* ---- numbers of the interface ---- */
 
@@ -29,6 +31,7 @@ enum { KEY_READ = 1 << 0, KEY_WRITE = 1 << 1, KEY_NOTOUCH = 1 << 16 }; /* OpenKe
 enum { KEYTYPE_EMPTY = 0, KEYTYPE_MODULE = 6 };
 enum { NO_EXPIRE = -1 };
 enum { REPLY_IS_INTEGER = 2 }; /* CallReplyType */
+enum { FILTER_NOT_OWN = 1 };   /* RegisterCommandFilter: not those that this module calls */
 
 enum { /* SetModuleOptions */
        OPTION_HANDLE_IO_ERRORS = 1 << 0,
@@ -162,6 +165,7 @@ typedef void (*api_on_scan)(RedisModuleCtx *ctx, RedisModuleString *name, RedisM
                             void *data);
 typedef void (*api_on_info)(RedisModuleInfoCtx *ctx, int for_crash_report);
 typedef void (*api_free_data)(RedisModuleCtx *ctx, void *data);
+typedef void (*api_on_command)(RedisModuleCommandFilterCtx *command);
 
 /* X(result, name, arguments): without these the module does not load. */
 #define API_NEEDED(X)                                                                              \
@@ -246,6 +250,10 @@ typedef void (*api_free_data)(RedisModuleCtx *ctx, void *data);
        long long timeout_msec, RedisModuleString **keys, int count, void *data))                   \
     X(void *, GetBlockedClientPrivateData, (RedisModuleCtx * ctx))                                 \
     X(RedisModuleString *, GetBlockedClientReadyKey, (RedisModuleCtx * ctx))                       \
+    X(RedisModuleCommandFilter *, RegisterCommandFilter,                                           \
+      (RedisModuleCtx * ctx, api_on_command on_command, int flags))                                \
+    X(int, CommandFilterArgsCount, (RedisModuleCommandFilterCtx * command))                        \
+    X(RedisModuleString *, CommandFilterArgGet, (RedisModuleCommandFilterCtx * command, int i))    \
     X(int, ReplyWithSimpleString, (RedisModuleCtx * ctx, const char *text))                        \
     X(int, ReplyWithArray, (RedisModuleCtx * ctx, long count))                                     \
     X(int, ReplyWithNullArray, (RedisModuleCtx * ctx))                                             \

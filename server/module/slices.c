@@ -1,6 +1,7 @@
 /* slices: see slices.h. The engine calls back without data of ours, so the state is static. */
 #include "server/module/slices.h"
 
+#include "server/module/command_ttl.h"
 #include "server/module/due_values.h"
 #include "server/module/held_value.h"
 #include "server/module/lent_keys.h"
@@ -77,9 +78,8 @@ static bool is_before(uint64_t end)
 
 static void read_queued(RedisModuleCtx *ctx, uint64_t end)
 {
-    while (here.known.keys.queued > 0 && is_before(end))
-        for (int i = 0; i < BATCH && volatile_keys_read(&here.known, ctx); i++) {
-        }
+    while (here.known.changes.count > 0 && is_before(end))
+        volatile_keys_read(&here.known, ctx);
 }
 
 /* What is due first, a key or something in a value; returns about how much that was. */
@@ -129,12 +129,12 @@ static void run_slice(RedisModuleCtx *ctx, bool opens)
     more = scan_some(ctx, end) || more;
     more = reclaim_some(end) || more;
     redis.SelectDb(ctx, db);
-    if (more || here.known.keys.queued > 0) wake(ctx, redis.Milliseconds());
+    if (more || here.known.changes.count > 0) wake(ctx, redis.Milliseconds());
 }
 
 static bool has_other_work(void)
 {
-    return here.known.keys.queued > 0 || here.scan.db >= 0 || here.known.keys.flushed != NULL ||
+    return here.known.changes.count > 0 || here.scan.db >= 0 || here.known.keys.flushed != NULL ||
            due_values_keys()->flushed != NULL || held_value_released() || lent_keys_dropped();
 }
 
@@ -151,6 +151,7 @@ static void on_loop(RedisModuleCtx *ctx, struct api_event event, uint64_t what, 
     (void)event;
     (void)data;
     if (what != EVENTLOOP_BEFORE_SLEEP) return;
+    command_ttl_new_turn();
     msec now = redis.Milliseconds();
     struct due_at next = next_work();
     bool due = due_at_come(next, now), works = has_other_work();
@@ -197,6 +198,7 @@ static void on_loading(RedisModuleCtx *ctx, struct api_event event, uint64_t wha
     (void)ctx;
     (void)event;
     (void)data;
+    here.known.loading = what != LOADING_ENDED && what != LOADING_FAILED;
     if (what == LOADING_REPL_STARTS) here.rescan = true;
     if (what == LOADING_RDB_STARTS || what == LOADING_AOF_STARTS) here.scan.db = -1;
     if ((what != LOADING_ENDED && what != LOADING_FAILED) || !here.rescan) return;
@@ -216,6 +218,7 @@ bool slices_start(RedisModuleCtx *ctx)
     here.known.on_open = due_values_note;
     scan_keys_init(&here.scan);
     bool subscribed =
+        command_ttl_start(ctx) &&
         redis.SubscribeToKeyspaceEvents(ctx, VOLATILE_EVENTS, on_key) == API_OK &&
         subscribe(ctx, EVENT_ID_FLUSHDB, on_flush) && subscribe(ctx, EVENT_ID_SWAPDB, on_swap) &&
         subscribe(ctx, EVENT_ID_LOADING, on_loading) && subscribe(ctx, EVENT_ID_EVENTLOOP, on_loop);

@@ -18,7 +18,7 @@ static void take_figures(struct figure figures[FIGURES])
     struct due_at next = due_keys_next(&known->keys);
     const struct lag *lag = &known->lag;
     const struct figure taken[FIGURES] = {
-        { "keys", (long long)due_keys_count(&known->keys) },
+        { "keys", (long long)(due_keys_count(&known->keys) + known->changes.count) },
         { "next-due", due_at_is_never(next) ? NEVER_DUE : due_at_deadline(next) },
         { "expired", (long long)known->expired },
         { "lag-p50", lag_percentile(lag, 50) },
@@ -26,8 +26,8 @@ static void take_figures(struct figure figures[FIGURES])
         { "lag-p99.9", lag_percentile(lag, 99.9) },
         { "lag-max", lag->max },
         { "stale-nodes", (long long)known->stale },
-        { "queued", (long long)known->keys.queued },
-        { "bytes", (long long)due_keys_bytes(&known->keys) },
+        { "queued", (long long)known->changes.count },
+        { "bytes", (long long)(due_keys_bytes(&known->keys) + key_changes_bytes(&known->changes)) },
     };
     memcpy(figures, taken, sizeof(taken));
 }

@@ -3,12 +3,19 @@
 
 #include <string.h>
 
-enum { HOLD_MSEC = 20 }; /* between two looks while the engine hides what has expired */
+#include "server/module/command_ttl.h"
+#include "store/base/siphash.h"
+
+enum {
+    HOLD_MSEC = 20, /* between two looks while the engine hides what has expired */
+    AT_ONCE = 16,   /* names whose memory is prefetched together */
+};
 
 void volatile_keys_init(struct volatile_keys *known)
 {
     *known = (struct volatile_keys){ 0 };
     due_keys_init(&known->keys);
+    key_changes_init(&known->changes);
 }
 
 static struct bytes bytes_in(const RedisModuleString *text)
@@ -44,10 +51,18 @@ static enum meaning meaning_of(const char *event)
     return MEANS_NOTHING;
 }
 
-static void queue_name(struct volatile_keys *known, unsigned db, struct bytes name)
+static void queue_name(struct volatile_keys *known, unsigned db, enum key_change_kind kind, msec at,
+                       struct bytes name)
 {
-    struct due_key *key = due_keys_add(&known->keys, db, name);
-    if (key != NULL) due_keys_queue(&known->keys, db, key);
+    uint32_t database = due_keys_database(&known->keys, db);
+    key_changes_put(&known->changes, database, kind, at, name);
+}
+
+static void queue_volatile(struct volatile_keys *known, unsigned db, const RedisModuleString *name)
+{
+    msec at = 0;
+    bool is_known = !known->loading && command_ttl_deadline(name, &at);
+    queue_name(known, db, is_known ? KEY_HAS_DEADLINE : KEY_MAY_BE_VOLATILE, at, bytes_in(name));
 }
 
 static void forget_name(struct volatile_keys *known, unsigned db, struct bytes name)
@@ -61,8 +76,7 @@ static void count_expired(struct volatile_keys *known, unsigned db, struct bytes
     struct due_key *key = due_keys_find(&known->keys, db, name);
     if (key == NULL) return;
     struct due_at due = due_keys_at(&known->keys, db, key);
-    if (!due_at_is_never(due) && !key->queued)
-        lag_add(&known->lag, redis.Milliseconds() - due_at_deadline(due), 1);
+    if (!due_at_is_never(due)) lag_add(&known->lag, redis.Milliseconds() - due_at_deadline(due), 1);
     known->expired++;
     forget(known, db, key);
 }
@@ -94,9 +108,9 @@ void volatile_keys_event(struct volatile_keys *known, RedisModuleCtx *ctx, int c
     } else {
         enum meaning meaning = meaning_of(event);
         if (meaning == MEANS_MAYBE_VOLATILE)
-            queue_name(known, db, bytes_in(name));
+            queue_volatile(known, db, name);
         else if (meaning == MEANS_GONE)
-            forget_name(known, db, bytes_in(name));
+            queue_name(known, db, KEY_IS_GONE, 0, bytes_in(name));
     }
 }
 
@@ -146,18 +160,14 @@ static void set_deadline(struct volatile_keys *known, unsigned db, struct due_ke
         due_keys_set(&known->keys, db, key, due);
 }
 
-bool volatile_keys_read(struct volatile_keys *known, RedisModuleCtx *ctx)
+static void read_deadline(struct volatile_keys *known, RedisModuleCtx *ctx, unsigned db,
+                          struct bytes name)
 {
-    unsigned db;
     msec at;
-    struct due_key *key = due_keys_dequeue(&known->keys, &db);
-    if (key == NULL) return false;
-    if (redis.SelectDb(ctx, (int)db) != API_OK) {
-        forget(known, db, key);
-        return true;
-    }
+    if (redis.SelectDb(ctx, (int)db) != API_OK) return;
+    struct due_key *key = due_keys_add(&known->keys, db, name);
     known->open = key;
-    switch (look(known, ctx, due_key_name(key), &at)) {
+    switch (look(known, ctx, name, &at)) {
     case FOUND_FORGOTTEN: break;
     case FOUND_PERSISTENT: forget(known, db, key); break;
     case FOUND_VOLATILE: set_deadline(known, db, key, at); break;
@@ -166,7 +176,43 @@ bool volatile_keys_read(struct volatile_keys *known, RedisModuleCtx *ctx)
         due_keys_set(&known->keys, db, key, (struct due_at){ redis.Milliseconds() });
         break;
     }
-    return true;
+}
+
+static void apply(struct volatile_keys *known, RedisModuleCtx *ctx, unsigned db,
+                  const struct key_change *change)
+{
+    struct bytes name = key_change_name(change);
+    switch ((enum key_change_kind)change->kind) {
+    case KEY_MAY_BE_VOLATILE: read_deadline(known, ctx, db, name); break;
+    case KEY_HAS_DEADLINE:
+        set_deadline(known, db, due_keys_add(&known->keys, db, name), change->at);
+        break;
+    case KEY_IS_GONE: forget_name(known, db, name); break;
+    }
+}
+
+bool volatile_keys_read(struct volatile_keys *known, RedisModuleCtx *ctx)
+{
+    const struct key_change *changes[AT_ONCE];
+    struct due_hint hints[AT_ONCE];
+    bool wanted[AT_ONCE];
+    unsigned count = key_changes_look(&known->changes, changes, AT_ONCE);
+    for (unsigned i = 0; i < count; i++) {
+        hints[i].name = key_change_name(changes[i]);
+        wanted[i] = due_keys_has_database(&known->keys, changes[i]->database, &hints[i].db);
+        due_hint_table(&known->keys, &hints[i]);
+    }
+    for (unsigned i = 0; i < count; i++)
+        due_hint_key(&known->keys, &hints[i]);
+    for (unsigned i = 0; i < count; i++)
+        due_hint_instant(&known->keys, &hints[i]);
+    for (unsigned i = 0; i < count; i++) {
+        siphash_remember(hints[i].name.data, hints[i].name.len, hints[i].hash);
+        if (wanted[i]) apply(known, ctx, hints[i].db, changes[i]);
+    }
+    siphash_forget();
+    key_changes_take(&known->changes, count);
+    return count > 0;
 }
 
 /* Is the key in the database, though the engine hides it? MEMORY USAGE does not ask for its

@@ -1,9 +1,11 @@
-/* volatile_keys: makes the engine expire its keys on time. Depends on due_keys and on the engine.
+/* volatile_keys: makes the engine expire its keys on time. Depends on due_keys, key_changes,
+ * command_ttl and on the engine.
  *
- * Keyspace events name the keys whose deadline may have changed. Such a key is queued, and between
- * two commands its deadline is read from the engine: not during the event, where opening a key that
- * has expired would remove it amid a command. When the deadline has passed, a master opens the key,
- * by which the engine itself expires it: its event, its DEL for replicas and the AOF.
+ * Keyspace events name the keys whose deadline may have changed. Such a name is queued, with its
+ * deadline if the arguments of the command say it. Otherwise the deadline is read from the engine
+ * between two commands: not during the event, where opening a key that has expired would remove it
+ * amid a command. When the deadline has passed, a master opens the key, by which the engine itself
+ * expires it: its event, its DEL for replicas and the AOF.
  *
  * An overwritten key, and one whose deadline has moved away, keeps its entry, which costs one look.
  * Keys of a module's RM_SetExpire, which has no event, are left to the engine's own expiry. */
@@ -13,11 +15,14 @@
 #include <stdbool.h>
 
 #include "server/module/due_keys.h"
+#include "server/module/key_changes.h"
 #include "server/module/redis_api.h"
 #include "store/lag.h"
 
 struct volatile_keys {
     struct due_keys keys;
+    struct key_changes changes; /* not yet in `keys` */
+    bool loading;               /* a file is loaded: commands are not shown to command_ttl */
     const struct due_key *open; /* the entry of the key being opened; NULL once it is forgotten */
     msec held_until;            /* no key is opened before: the engine hides expired ones */
     uint64_t expired;           /* keys that expired and were known */
@@ -37,7 +42,7 @@ void volatile_keys_event(struct volatile_keys *known, RedisModuleCtx *ctx, int c
 void volatile_keys_note(struct volatile_keys *known, RedisModuleCtx *ctx, RedisModuleString *name,
                         RedisModuleKey *key);
 
-/* Reads the deadline of one queued key; false: none is queued. */
+/* Brings some queued names into `keys`; false: none is queued. */
 bool volatile_keys_read(struct volatile_keys *known, RedisModuleCtx *ctx);
 /* Opens the key that is due first, on a master; false: none is due. */
 bool volatile_keys_open(struct volatile_keys *known, RedisModuleCtx *ctx, msec now);

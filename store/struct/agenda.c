@@ -374,6 +374,11 @@ msec agenda_at(const struct agenda *ag, const struct deadline *d)
     return at_of(armed_number(ag, d));
 }
 
+void agenda_hint(const struct agenda *ag, const struct deadline *d)
+{
+    if (d->slot < ag->count) __builtin_prefetch(slot_at(ag, d->slot));
+}
+
 bool agenda_has(const struct agenda *ag, const struct deadline *d)
 {
     return d->slot < ag->count && deadline_in(number_at(ag, d->slot)) == d;

@@ -76,6 +76,8 @@ struct deadline *agenda_first(const struct agenda *ag); /* or NULL. O(1) */
 struct deadline *agenda_nth(const struct agenda *ag, uint32_t i);
 msec agenda_nth_at(const struct agenda *ag, uint32_t i);           /* the instant of slot i. O(1) */
 msec agenda_at(const struct agenda *ag, const struct deadline *d); /* d must be armed. O(1) */
+/* Prefetches what agenda_at of d reads; d may be idle. O(1) */
+void agenda_hint(const struct agenda *ag, const struct deadline *d);
 /* Is d armed in this agenda? d may be idle, or armed in another one. O(1) */
 bool agenda_has(const struct agenda *ag, const struct deadline *d);
 

@@ -123,10 +123,12 @@ def keys_that_were_there_before_the_module_expire():
 def keys_expire_after_a_restart_from_a_snapshot_or_the_aof():
     for options, aof in ((("--save", "3600 1"), False), (("--appendonly", "yes", *SYNCED), True)):
         with engine(*options) as (server, client):
-            for i in range(200):
-                client.set(f"k{i}", "v", px=2000)
-                client.set(f"n{i}", "v")
-            client.set("late", "v", ex=LATE)
+            with client.pipeline(transaction=False) as calls:  # with one sync, not 400
+                for i in range(200):
+                    calls.set(f"k{i}", "v", px=2000)
+                    calls.set(f"n{i}", "v")
+                calls.set("late", "v", ex=LATE)
+                calls.execute()
             if not aof:
                 client.save()
             server.kill()

@@ -1,8 +1,9 @@
-/* due_keys: names, their instants and the queue, against plain arrays. */
+/* due_keys: names and their instants, against plain arrays. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "server/module/due_keys.h"
+#include "store/base/siphash.h"
 #include "store/mem/mem.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
@@ -32,7 +33,6 @@ START_TEST(without_names_nothing_is_due_and_no_memory_is_used)
     due_keys_init(&keys);
     ck_assert(due_at_is_never(due_keys_next(&keys)));
     ck_assert_ptr_null(due_keys_first(&keys, INT64_MAX, &db));
-    ck_assert_ptr_null(due_keys_dequeue(&keys, &db));
     ck_assert_ptr_null(due_keys_find(&keys, 7, LIT("k")));
     ck_assert_uint_eq(due_keys_bytes(&keys), 0);
     due_keys_drop(&keys);
@@ -58,20 +58,21 @@ START_TEST(the_earliest_name_of_all_databases_is_first)
 }
 END_TEST
 
-START_TEST(a_name_that_is_forgotten_while_queued_is_not_dequeued)
+START_TEST(a_flush_ends_a_database_and_a_swap_moves_it)
 {
     struct due_keys keys;
     unsigned db;
     due_keys_init(&keys);
-    for (unsigned i = 0; i < 3; i++)
-        due_keys_queue(&keys, 0, due_keys_add(&keys, 0, name_at(i)));
-    due_keys_queue(&keys, 0, due_keys_find(&keys, 0, name_at(0))); /* it is in it */
-    due_keys_forget(&keys, 0, due_keys_find(&keys, 0, name_at(1)));
-    due_keys_queue(&keys, 0, due_keys_add(&keys, 0, name_at(1))); /* a new one of this name */
-    ck_assert_ptr_eq(due_keys_dequeue(&keys, &db), due_keys_find(&keys, 0, name_at(0)));
-    ck_assert_ptr_eq(due_keys_dequeue(&keys, &db), due_keys_find(&keys, 0, name_at(2)));
-    ck_assert_ptr_eq(due_keys_dequeue(&keys, &db), due_keys_find(&keys, 0, name_at(1)));
-    ck_assert_ptr_null(due_keys_dequeue(&keys, &db));
+    uint32_t zero = due_keys_database(&keys, 0), two = due_keys_database(&keys, 2);
+    due_keys_swap(&keys, 0, 2);
+    ck_assert(due_keys_has_database(&keys, zero, &db));
+    ck_assert_uint_eq(db, 2);
+    put(&keys, 0, 1, 5);
+    due_keys_flush(&keys, -1); /* one with a name, one without */
+    ck_assert(!due_keys_has_database(&keys, zero, &db));
+    ck_assert(!due_keys_has_database(&keys, two, &db));
+    ck_assert(due_keys_has_database(&keys, due_keys_database(&keys, 2), &db));
+    ck_assert_uint_eq(db, 2);
     due_keys_drop(&keys);
     ck_assert_uint_eq(mem_used(), 0);
 }
@@ -82,18 +83,17 @@ START_TEST(a_flushed_database_is_freed_in_slices)
     struct due_keys keys;
     due_keys_init(&keys);
     for (unsigned i = 0; i < 1000; i++)
-        due_keys_queue(&keys, 1, put(&keys, 1, i, 5));
+        put(&keys, 1, i, 5);
     for (unsigned i = 0; i < 100; i++)
         due_keys_forget(&keys, 1, due_keys_find(&keys, 1, name_at(i)));
     put(&keys, 0, 1, 9);
     due_keys_flush(&keys, 1);
     ck_assert_uint_eq(due_keys_count(&keys), 1);
-    ck_assert_uint_eq(keys.queued, 0);
     ck_assert_int_eq(due_keys_next(&keys).at, 9);
     unsigned slices = 1;
     while (due_keys_reclaim(&keys, 100))
         slices++;
-    ck_assert_uint_gt(slices, 10);
+    ck_assert_uint_gt(slices, 8);
     due_keys_check(&keys);
     due_keys_drop(&keys);
     ck_assert_uint_eq(mem_used(), 0);
@@ -118,14 +118,14 @@ END_TEST
 /* ---- random steps ---------------------------------------------------------------------------- */
 
 struct model {
-    bool known[DATABASES][NAMES], queued[DATABASES][NAMES];
+    bool known[DATABASES][NAMES];
     msec at[DATABASES][NAMES]; /* NEVER: not set */
 };
 
 static void forget_all(struct model *model, unsigned db)
 {
     for (unsigned i = 0; i < NAMES; i++)
-        model->known[db][i] = model->queued[db][i] = false;
+        model->known[db][i] = false;
 }
 
 static void swap_databases(struct model *model, unsigned a, unsigned b)
@@ -133,8 +133,6 @@ static void swap_databases(struct model *model, unsigned a, unsigned b)
     struct model kept = *model;
     memcpy(model->known[a], kept.known[b], sizeof(kept.known[b]));
     memcpy(model->known[b], kept.known[a], sizeof(kept.known[a]));
-    memcpy(model->queued[a], kept.queued[b], sizeof(kept.queued[b]));
-    memcpy(model->queued[b], kept.queued[a], sizeof(kept.queued[a]));
     memcpy(model->at[a], kept.at[b], sizeof(kept.at[b]));
     memcpy(model->at[b], kept.at[a], sizeof(kept.at[a]));
 }
@@ -144,13 +142,9 @@ static void add_one(struct due_keys *keys, struct model *model, unsigned db, uns
     struct due_key *key = due_keys_add(keys, db, name_at(i));
     if (!model->known[db][i]) model->at[db][i] = NEVER;
     model->known[db][i] = true;
-    if (rng_below(&rng, 2) == 0) {
-        due_keys_queue(keys, db, key);
-        model->queued[db][i] = true;
-    } else {
-        model->at[db][i] = (msec)rng_below(&rng, 1000);
-        due_keys_set(keys, db, key, (struct due_at){ model->at[db][i] });
-    }
+    if (rng_below(&rng, 2) == 0) return;
+    model->at[db][i] = (msec)rng_below(&rng, 1000);
+    due_keys_set(keys, db, key, (struct due_at){ model->at[db][i] });
 }
 
 static void forget_one(struct due_keys *keys, struct model *model, unsigned db, unsigned i)
@@ -158,23 +152,17 @@ static void forget_one(struct due_keys *keys, struct model *model, unsigned db, 
     struct due_key *key = due_keys_find(keys, db, name_at(i));
     ck_assert(model->known[db][i] == (key != NULL));
     if (key != NULL) due_keys_forget(keys, db, key);
-    model->known[db][i] = model->queued[db][i] = false;
+    model->known[db][i] = false;
 }
 
-static void dequeue_one(struct due_keys *keys, struct model *model)
+/* Looking ahead changes nothing, and finds the entry of the name or of another one. */
+static void look_ahead(const struct due_keys *keys, unsigned db, unsigned i)
 {
-    unsigned db, i = 0;
-    struct due_key *key = due_keys_dequeue(keys, &db);
-    if (key == NULL) {
-        for (db = 0; db < DATABASES; db++)
-            for (i = 0; i < NAMES; i++)
-                ck_assert(!model->queued[db][i]);
-        return;
-    }
-    while (!bytes_equal(due_key_name(key), name_at(i)))
-        i++;
-    ck_assert(model->queued[db][i]);
-    model->queued[db][i] = false;
+    struct due_hint hint = { .db = db, .name = name_at(i) };
+    due_hint_table(keys, &hint);
+    ck_assert_uint_eq(hint.hash, siphash(hint.name.data, hint.name.len));
+    due_hint_key(keys, &hint);
+    due_hint_instant(keys, &hint);
 }
 
 static void random_step(struct due_keys *keys, struct model *model)
@@ -195,7 +183,7 @@ static void random_step(struct due_keys *keys, struct model *model)
         if (rng_below(&rng, 3) == 0)
             forget_one(keys, model, db, i);
         else if (rng_below(&rng, 3) == 0)
-            dequeue_one(keys, model);
+            look_ahead(keys, db, i);
         else
             add_one(keys, model, db, i);
     }
@@ -230,7 +218,7 @@ Suite *test_suite(void)
 {
     const TTest *const tests[] = { without_names_nothing_is_due_and_no_memory_is_used,
                                    the_earliest_name_of_all_databases_is_first,
-                                   a_name_that_is_forgotten_while_queued_is_not_dequeued,
+                                   a_flush_ends_a_database_and_a_swap_moves_it,
                                    a_flushed_database_is_freed_in_slices,
                                    a_name_costs_about_40_bytes_besides_itself,
                                    random_steps_agree_with_a_model,

@@ -1,0 +1,122 @@
+/* command_ttl: see command_ttl.h. */
+#include "server/module/command_ttl.h"
+
+#include "proto/base/number.h"
+#include "store/base/bytes.h"
+
+enum {
+    KEY_ARGUMENT = 1,
+    ARGUMENTS_MIN = 3,
+    CLOCK_USES = 16, /* deadlines from one look at the clock */
+};
+
+enum unit { UNIT_MSEC, UNIT_SECONDS };
+
+/* Where a command has its TTL or deadline: as argument `first`, or behind an option from there on.
+ */
+struct form {
+    struct bytes name;
+    int first;
+    bool has_options, is_instant;
+    enum unit unit;
+};
+
+static const struct form commands[] = {
+    { .name = LIT("set"), 3, .has_options = true },
+    { .name = LIT("setex"), 2, .unit = UNIT_SECONDS },
+    { .name = LIT("psetex"), 2 },
+    { .name = LIT("getex"), 2, .has_options = true },
+    { .name = LIT("expire"), 2, .unit = UNIT_SECONDS },
+    { .name = LIT("pexpire"), 2 },
+    { .name = LIT("expireat"), 2, .is_instant = true, .unit = UNIT_SECONDS },
+    { .name = LIT("pexpireat"), 2, .is_instant = true },
+};
+
+static const struct form options[] = {
+    { .name = LIT("ex"), .unit = UNIT_SECONDS },
+    { .name = LIT("px") },
+    { .name = LIT("exat"), .is_instant = true, .unit = UNIT_SECONDS },
+    { .name = LIT("pxat"), .is_instant = true },
+};
+
+/* Of the command that runs: its key, or NULL, and the TTL or instant. */
+static struct {
+    const RedisModuleString *key;
+    msec number;
+    bool is_instant;
+} shown;
+
+static struct {
+    msec now;
+    unsigned uses; /* left */
+} watch;
+
+static struct bytes argument(RedisModuleCommandFilterCtx *command, int i)
+{
+    struct bytes text;
+    text.data = redis.StringPtrLen(redis.CommandFilterArgGet(command, i), &text.len);
+    return text;
+}
+
+#define FIND(forms, word) find_form(forms, sizeof(forms) / sizeof((forms)[0]), word)
+
+static const struct form *find_form(const struct form *forms, size_t count, struct bytes word)
+{
+    for (size_t i = 0; i < count; i++)
+        if (forms[i].name.len == word.len &&
+            strncasecmp(forms[i].name.data, word.data, word.len) == 0)
+            return &forms[i];
+    return NULL;
+}
+
+static bool read_number(RedisModuleCommandFilterCtx *command, int i, enum unit unit, msec *number)
+{
+    struct bytes text = argument(command, i);
+    return number_parse_int64(text.data, text.len, number) &&
+           (unit != UNIT_SECONDS || instant_from_seconds(*number, number));
+}
+
+static void on_command(RedisModuleCommandFilterCtx *command)
+{
+    shown.key = NULL;
+    int argc = redis.CommandFilterArgsCount(command);
+    if (argc < ARGUMENTS_MIN) return;
+    const struct form *form = FIND(commands, argument(command, 0));
+    if (form == NULL) return;
+    int at = form->first;
+    if (form->has_options) {
+        for (form = NULL; form == NULL && at < argc; at++)
+            form = FIND(options, argument(command, at));
+        if (form == NULL) return;
+    }
+    if (at >= argc || !read_number(command, at, form->unit, &shown.number)) return;
+    shown.is_instant = form->is_instant;
+    shown.key = redis.CommandFilterArgGet(command, KEY_ARGUMENT);
+}
+
+bool command_ttl_start(RedisModuleCtx *ctx)
+{
+    return redis.RegisterCommandFilter(ctx, on_command, FILTER_NOT_OWN) != NULL;
+}
+
+void command_ttl_new_turn(void)
+{
+    watch.uses = 0;
+}
+
+static msec recent_time(void)
+{
+    if (watch.uses == 0) {
+        watch.now = redis.Milliseconds();
+        watch.uses = CLOCK_USES;
+    }
+    watch.uses--;
+    return watch.now;
+}
+
+bool command_ttl_deadline(const RedisModuleString *key, msec *at)
+{
+    if (shown.key != key) return false;
+    *at = shown.number;
+    return (shown.is_instant || instant_after(recent_time(), shown.number, at)) && instant_ok(*at);
+}
