@@ -48,6 +48,10 @@ static const struct mix mixes[] = {
       .recipe = "SETEX " STRING " {s4} {v}",
       .fill = "SETEX " STRING " {s4} {v}",
       .shrink = "DEL " STRING },
+    { .name = "set-ex",
+      .recipe = "SET " STRING " {v} EX 3600",
+      .fill = "SET " STRING " {v} EX 3600",
+      .shrink = "DEL " STRING },
     /* Keys expire after a second, so that with -q as many keys expire as are set. */
     { .name = "short-lived",
       .recipe = "SET " STRING " {v} PX 1000",
