@@ -9,6 +9,7 @@
 #include "conf/conf.h"
 #include "server/admin/admin.h"
 #include "server/base/clock.h"
+#include "server/base/page_thread.h"
 #include "server/daemon/reload.h"
 #include "server/daemon/supervisor.h"
 #include "server/observe/observe.h"
@@ -29,6 +30,7 @@ struct parts {
     struct expired_log_watch expired_logs;
     struct dispatch dispatch;
     struct observer observer;
+    struct page_thread *page_thread; /* NULL: it could not start */
     struct loop *loop;
     struct store *store;
     struct pubsub *pubsub;

@@ -289,6 +289,7 @@ bool wiring_make(struct parts *parts)
 {
     clock_init(&parts->clock);
     supervisor_init(&parts->supervisor, &parts->conf);
+    parts->page_thread = page_thread_new();
     make_data_side(parts);
     if (!make_event_side(parts)) return false;
     if (!make_run_id(parts->run_id, sizeof(parts->run_id)))
@@ -332,4 +333,5 @@ void wiring_free(struct parts *parts)
     tracking_free(parts->tracking);
     pubsub_free(parts->pubsub);
     store_free(parts->store);
+    page_thread_free(parts->page_thread);
 }

@@ -59,6 +59,9 @@ static struct {
     bool tried;
     struct table steps, rows, slabs;
     uint32_t entered; /* number of steps */
+    uint32_t planned; /* entered, or mapped for the next one; >= entered */
+    void (*announce)(void *ctx, void *memory, size_t size);
+    void *announce_ctx;
     uint32_t trimmed; /* the step trimmed last */
     struct rings places;
     size_t taken, backed; /* slabs */
@@ -144,19 +147,43 @@ static void find_range(void)
     slab_range.rows = all.rows.at;
 }
 
+/* Maps the step behind those that are planned. */
+static bool plan_step(void)
+{
+    uint32_t number = all.planned;
+    if (!tables_reach(number + 1)) return false;
+    /* Only advice: without huge pages the system uses small ones. */
+    if (number >= PLAIN_STEPS)
+        madvise(all.slabs.at + (size_t)number * STEP_BYTES, STEP_BYTES, MADV_HUGEPAGE);
+    all.planned++;
+    return true;
+}
+
+/* Small pages are not worth it. */
+static void announce_next(void)
+{
+    if (all.announce == NULL || all.entered <= PLAIN_STEPS) return;
+    if (all.planned == all.entered && plan_step())
+        all.announce(all.announce_ctx, all.slabs.at + (size_t)all.entered * STEP_BYTES, STEP_BYTES);
+}
+
 static bool enter_step(void)
 {
     uint32_t number = all.entered;
     if (!all.tried) find_range();
-    if (!tables_reach(number + 1)) return false;
+    if (number == all.planned && !plan_step()) return false;
     slab_range.size = (size_t)(number + 1) * STEP_BYTES;
-    /* Only advice: without huge pages the system uses small ones. */
-    if (number >= PLAIN_STEPS)
-        madvise(all.slabs.at + (size_t)number * STEP_BYTES, STEP_BYTES, MADV_HUGEPAGE);
     step_at(number)->place = CLEAN;
     ring_append(&all.places, CLEAN, all.steps.at, number);
     all.entered++;
+    announce_next();
     return true;
+}
+
+void slabs_on_next(void (*announce)(void *ctx, void *memory, size_t size), void *ctx)
+{
+    all.announce = announce;
+    all.announce_ctx = ctx;
 }
 
 /* --- places --- */
@@ -393,6 +420,8 @@ void slabs_check(void)
     }
     ensure(taken == all.taken && backed == all.backed, "%zu slabs taken, %zu with memory", taken,
            backed);
+    ensure(all.entered <= all.planned && all.planned <= all.entered + 1, "%u steps, %u planned",
+           all.entered, all.planned);
     ensure(partial == all.partial && room == all.room, "%zu free slabs in %zu steps", room,
            partial);
     ensure(spare == all.spare && small == all.small && leaving == all.leaving,

@@ -392,6 +392,45 @@ START_TEST(only_used_memory_is_mapped)
 }
 END_TEST
 
+static struct {
+    unsigned char *memory;
+    size_t size;
+    unsigned times;
+} announced;
+
+static void note_next(void *ctx, void *memory, size_t size)
+{
+    ck_assert_ptr_eq(ctx, &announced);
+    announced.memory = memory;
+    announced.size = size;
+    announced.times++;
+}
+
+START_TEST(the_next_step_is_announced_when_one_begins_to_be_used)
+{
+    enum { BLOCKS = 12 * STEP_SLABS * (SLAB_BYTES / POOL_TABLE) };
+    struct block *blocks = blocks_new(BLOCKS);
+    size_t range = 0, steps = 0;
+    announced.times = 0;
+    slabs_on_next(note_next, &announced);
+    for (size_t i = 0; i < BLOCKS; i++) {
+        blocks[i] = block_new(POOL_TABLE / POOL_WORD);
+        if (announced.times == 0 || slab_range.size == range) continue;
+        range = slab_range.size;
+        steps++;
+        ck_assert_uint_eq(announced.times, steps);
+        ck_assert_uint_eq(announced.size, STEP_SLABS * SLAB_BYTES);
+        ck_assert_uint_eq((uintptr_t)announced.memory, slab_range.base + range);
+        ck_assert_uint_eq(announced.memory[0]++, 0);
+        announced.memory[0] = 0;
+    }
+    ck_assert_uint_ge(steps, 5);
+    slabs_on_next(NULL, NULL);
+    pool_check();
+    ck_nothing_is_left(blocks, BLOCKS);
+}
+END_TEST
+
 /* Somebody else's memory lies right behind the first step. */
 START_TEST(range_ends_at_foreign_mapping)
 {
@@ -441,6 +480,7 @@ Suite *test_suite(void)
         freed_memory_returns_without_trim,
         pool_is_empty_without_addresses,
         only_used_memory_is_mapped,
+        the_next_step_is_announced_when_one_begins_to_be_used,
         range_ends_at_foreign_mapping,
         NULL,
     };

@@ -1,0 +1,99 @@
+/* page_thread: see page_thread.h. An eventfd wakes the thread. There is no lock, because a forked
+ * child, which has no such thread, would wait for it forever. */
+#include "server/base/page_thread.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "store/mem/mem.h"
+#include "store/mem/slabs.h"
+
+enum { NICE = 10 }; /* the main thread comes first on a core that both share */
+
+struct page_thread {
+    pthread_t thread;
+    int event;
+    _Atomic(unsigned char *) next; /* NULL: nothing to do */
+    atomic_bool stop;
+};
+
+static void wake(struct page_thread *thread)
+{
+    uint64_t one = 1;
+    ssize_t ignored = write(thread->event, &one, sizeof(one)); /* full: it is awake */
+    (void)ignored;
+}
+
+/* A huge page comes as a whole. Or-ing nothing is a write, and changes nothing that another thread
+ * writes meanwhile. */
+static void touch(unsigned char *page)
+{
+    __atomic_fetch_or(page, 0, __ATOMIC_RELAXED);
+}
+
+static void *run(void *ctx)
+{
+    struct page_thread *thread = ctx;
+    uint64_t count;
+    setpriority(PRIO_PROCESS, 0, NICE); /* of this thread, in Linux */
+    while (!atomic_load(&thread->stop)) {
+        ssize_t got = read(thread->event, &count, sizeof(count));
+        if (got < 0 && errno != EINTR) break;
+        unsigned char *page = atomic_exchange(&thread->next, NULL);
+        if (page != NULL) touch(page);
+    }
+    return NULL;
+}
+
+static void announce(void *ctx, void *memory, size_t size)
+{
+    struct page_thread *thread = ctx;
+    (void)size;
+    atomic_store(&thread->next, memory);
+    wake(thread);
+}
+
+static int start(struct page_thread *thread)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(&thread->thread, NULL, run, thread);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error;
+}
+
+struct page_thread *page_thread_new(void)
+{
+    int event = eventfd(0, EFD_CLOEXEC);
+    if (event < 0) return NULL;
+    struct page_thread *thread = mem_zalloc(sizeof(*thread));
+    thread->event = event;
+    int error = start(thread);
+    if (error == 0) {
+        slabs_on_next(announce, thread);
+        return thread;
+    }
+    close(event);
+    mem_free(thread);
+    errno = error;
+    return NULL;
+}
+
+void page_thread_free(struct page_thread *thread)
+{
+    if (thread == NULL) return;
+    slabs_on_next(NULL, NULL);
+    atomic_store(&thread->stop, true);
+    wake(thread);
+    pthread_join(thread->thread, NULL);
+    close(thread->event);
+    mem_free(thread);
+}
