@@ -49,6 +49,7 @@ struct replicas {
     struct replica_list list;
     struct full_copy *copy;
     int64_t pinged_usec, left_usec; /* left_usec: when the last one left; 0: never */
+    size_t lag; /* bytes of the backlog that are kept only because a replica needs them */
     struct replicas_report report;
 };
 
@@ -413,7 +414,16 @@ void replicas_turn(struct replicas *all)
     }
     tend_copy(all);
     uint64_t keep = end > size ? end - size : 0;
-    backlog_trim(backlog, least < keep ? least : keep);
+    all->lag = least < keep ? (size_t)(keep - least) : 0;
+    backlog_trim(backlog, keep - all->lag);
+}
+
+/* As in Redis. An eviction is part of the stream, so if these bytes counted, evicting would make
+ * more of them. */
+size_t replicas_lag_bytes(const struct replicas *all)
+{
+    const struct backlog *copy = full_copy_bytes(all->copy);
+    return all->lag + (size_t)(backlog_end(copy) - backlog_begin(copy));
 }
 
 static const struct bytes ping[] = { LIT("PING") };

@@ -70,6 +70,9 @@ void replica_sync_old(struct replica *replica);
 /* Call at the end of each turn, before output is sent: begins full copies, passes on the stream,
  * closes replicas that lag too far, and forgets what nobody needs. */
 void replicas_turn(struct replicas *replicas);
+/* Memory that is needed only because replicas are slow: what they lag behind more than
+ * repl-backlog-size, and copies on their way. */
+size_t replicas_lag_bytes(const struct replicas *replicas);
 /* About once a second: timeouts; and PING, unless the stream has to stay as it is. */
 void replicas_second(struct replicas *replicas, bool silent);
 /* Closes all that have asked for the stream: it has ended. */

@@ -227,6 +227,13 @@ static bool apply_stream(struct replication *r)
     return more;
 }
 
+static void leave_lag_uncounted(struct replication *r)
+{
+    size_t lag = replicas_lag_bytes(r->replicas), *sum = &r->w.dispatch->uncounted;
+    *sum = *sum - r->uncounted + lag;
+    r->uncounted = lag;
+}
+
 bool replication_turn(struct replication *r)
 {
     static const struct bytes get_ack[] = { LIT("REPLCONF"), LIT("GETACK"), LIT("*") };
@@ -235,7 +242,10 @@ bool replication_turn(struct replication *r)
     if (r->asks && !r->follows && r->active) feed_command(r->feed, get_ack, 3);
     r->asks = false;
     failover_turn(r->failover);
-    if (r->active) replicas_turn(r->replicas);
+    if (r->active) {
+        replicas_turn(r->replicas);
+        leave_lag_uncounted(r);
+    }
     if (waits_any(r->waits)) waits_turn(r->waits);
     replication_update_role(r);
     return more;

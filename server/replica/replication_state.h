@@ -27,6 +27,7 @@ struct replication {
     uint64_t link_id;   /* of the last connection to the master */
     int64_t link_usec;  /* when it was begun */
     uint64_t full_copies;
+    size_t uncounted; /* the share of dispatch.uncounted */
     /* What is synced: all bytes before `synced`; those before `marked` when the journal is synced
      * up to `mark`. */
     uint64_t synced, marked, mark;

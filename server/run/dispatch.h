@@ -43,7 +43,8 @@ struct dispatch {
     struct persist *persist; /* NULL: nothing is persisted */
     bool loading;            /* the data set is not complete yet */
     enum busy busy;
-    /* Bytes of memory of unauthenticated connections. No key is evicted because of them. */
+    /* Bytes of memory of unauthenticated connections, and of what replicas lag behind. No key is
+     * evicted because of them. */
     size_t uncounted;
     bool script_lacks_memory; /* it was above maxmemory when the script began */
     bool evicting; /* memory use may exceed maxmemory: dispatch_evict runs in the background */

@@ -109,6 +109,23 @@ def soft_limit_closes_a_replica_after_its_seconds():
         assert wait_for(lambda: closed(master) == 1, 15)
 
 
+@own
+def slow_replica_takes_no_memory_from_the_data():
+    with Member("--maxmemory", "30mb", "--maxmemory-policy", "noeviction",
+                "--repl-backlog-size", "1mb") as master, FakeReplica(master) as raw:
+        _, start = raw.copy()
+        raw.acknowledge(start)
+        for _ in range(60):
+            master.ok("SET", "k", b"x" * MIB)
+        memory = master.info("memory")
+        assert int(memory["mem_replication_backlog"]) > 30 * MIB, memory
+        uncounted = int(memory["mem_not_counted_for_evict"])
+        assert 0 <= int(memory["mem_replication_backlog"]) - MIB - uncounted < MIB // 4, memory
+        raw.close()
+        assert wait_for(lambda: master.info("memory")["mem_not_counted_for_evict"] == "0"), \
+            master.info("memory")
+
+
 NONSENSE = (
     ("PSYNC", "x", "y"), ("PSYNC",), ("PSYNC", "?"), ("PSYNC", ID, "99999999999999999999"),
     ("PSYNC", ID, 1 << 62), ("PSYNC", ID, -(1 << 62)), ("PSYNC", "", 0), ("PSYNC", b"\0" * 40, 5),
