@@ -88,7 +88,7 @@ static const struct figure rows[] = {
     GAUGE(last_save, "snapshot_last_timestamp_seconds",
           "Unix time of the last snapshot, or of the start."),
     GAUGE(changes, "snapshot_unsaved_changes", "Changes since the last snapshot."),
-    COUNTER(forks, "forks", "Child processes that wrote files."),
+    COUNTER(forks, "forks", "Child processes that wrote files or made copies for replicas."),
     GAUGE(fork, "last_fork_seconds", "How long the last fork stopped the server."),
     GAUGE(memory_scripts, "memory_scripts_bytes", "Memory of scripts and functions."),
     GAUGE(scripts, "scripts", "Cached scripts."),

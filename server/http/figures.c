@@ -90,8 +90,6 @@ static void read_snapshots(struct figures *figures, const struct persist_report 
     figures->saves_failed = (double)report->saves_failed;
     figures->last_save = (double)report->last_save_sec;
     figures->changes = (double)report->changes_since_save;
-    figures->forks = (double)report->forks;
-    figures->fork = of_usec(report->last_fork_usec);
 }
 
 static void read_expiry(struct figures *figures, const struct store *store, msec now)
@@ -171,6 +169,16 @@ static void read_replication(struct figures *figures, const struct server_contex
     figures->refused_syncs = (double)stats->refused_partial_syncs;
 }
 
+static void read_forks(struct figures *figures, const struct server_context *context,
+                       const struct persist_report *persist)
+{
+    struct forks forks = { persist->forks, persist->last_fork_usec };
+    if (context->replication != NULL)
+        forks = replicas_forks(replication_replicas(context->replication), persist);
+    figures->forks = (double)forks.count;
+    figures->fork = of_usec(forks.last_usec);
+}
+
 void figures_read(struct figures *figures, const struct server_context *context,
                   const struct figures_http *http)
 {
@@ -188,4 +196,5 @@ void figures_read(struct figures *figures, const struct server_context *context,
     read_snapshots(figures, &persist);
     read_scripts(figures, context->scripting);
     read_replication(figures, context);
+    read_forks(figures, context, &persist);
 }

@@ -122,6 +122,7 @@ struct persist_report {
     size_t copied_now, copied_peak; /* the same by the child that runs, and the most it had; 0 */
     int64_t copied_age_sec;         /* since copied_now was measured */
     int64_t last_fork_usec;         /* how long it blocked the loop */
+    int64_t forked_usec;            /* when; monotonic, 0: never */
     uint64_t forks, keys_loaded;
     uint64_t saves_begun, rewrites_begun;                    /* since the start */
     uint64_t saves, saves_failed, rewrites, rewrites_failed; /* since the start */

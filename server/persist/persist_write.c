@@ -127,6 +127,7 @@ static int begin_task(struct persist *persist, enum persist_task task, const cha
                    store_count(persist->w.store), persist->task_began_usec);
     persist->changes_at_task = persist->w.store->changes;
     persist->report.last_fork_usec = persist->task_began_usec - began;
+    persist->report.forked_usec = persist->task_began_usec;
     persist->report.forks++;
     if (task == TASK_SAVE)
         persist->report.saves_begun++;

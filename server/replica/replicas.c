@@ -286,6 +286,13 @@ static void close_replica(struct replica *replica)
     clients_kill(replica->all->w.clients, replica->session, NULL);
 }
 
+static void note_fork(struct replicas *all)
+{
+    all->report.copies_begun++;
+    all->report.last_fork_usec = full_copy_report(all->copy).fork_usec;
+    all->report.forked_usec = clock_mono_usec();
+}
+
 static void begin_copy(struct replicas *all, enum full_copy_form form)
 {
     struct replica *replica;
@@ -300,8 +307,7 @@ static void begin_copy(struct replicas *all, enum full_copy_form form)
         else
             close_replica(replica);
     }
-    all->report.copies_begun += error == 0;
-    all->report.last_fork_usec = full_copy_report(all->copy).fork_usec;
+    if (error == 0) note_fork(all);
 }
 
 /* All who get the copy; *least: the first byte of it that one of them still needs. */
@@ -477,7 +483,6 @@ struct replicas *replicas_new(const struct replicas_wiring *wiring)
 {
     struct replicas *all = mem_zalloc(sizeof(*all));
     all->w = *wiring;
-    all->report.last_fork_usec = -1;
     TAILQ_INIT(&all->list);
     all->copy = full_copy_new(wiring->loop, wiring->store, on_progress, all);
     if (all->copy != NULL) return all;
@@ -567,4 +572,13 @@ struct replicas_report replicas_report(const struct replicas *all)
     report.copied_memory = (size_t)copy.copied_memory;
     report.bytes = backlog_bytes(full_copy_bytes(all->copy));
     return report;
+}
+
+struct forks replicas_forks(const struct replicas *all, const struct persist_report *persist)
+{
+    const struct replicas_report *own = &all->report;
+    bool own_is_last = own->forked_usec > persist->forked_usec;
+    return (struct forks){ .count = own->copies_begun + persist->forks,
+                           .last_usec =
+                               own_is_last ? own->last_fork_usec : persist->last_fork_usec };
 }

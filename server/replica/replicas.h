@@ -19,6 +19,7 @@
 #include "server/call/session.h"
 #include "server/net/client.h"
 #include "server/observe/stats.h"
+#include "server/persist/persist.h"
 #include "server/replica/history.h"
 #include "server/replica/stream/feed.h"
 #include "store/store.h"
@@ -104,9 +105,17 @@ struct replicas_report {
     bool copying;
     uint64_t copy_bytes, copy_keys;
     size_t copied_memory;   /* by the last child */
-    int64_t last_fork_usec; /* -1: none */
+    int64_t last_fork_usec; /* how long it blocked the loop */
+    int64_t forked_usec;    /* when; monotonic, 0: never */
     size_t bytes;           /* memory of copies on their way */
 };
 struct replicas_report replicas_report(const struct replicas *replicas);
+
+/* Of all children, those that write files and those that make full copies. */
+struct forks {
+    uint64_t count;
+    int64_t last_usec; /* how long the last one blocked the loop */
+};
+struct forks replicas_forks(const struct replicas *replicas, const struct persist_report *persist);
 
 #endif

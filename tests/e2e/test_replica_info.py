@@ -64,6 +64,8 @@ def counters_and_memory_follow_the_stream():
         equal(master.redis().execute_command("WAIT", 1, 5000), 1)
         stats = info(master, "stats")
         equal((stats["sync_full"], stats["sync_partial_ok"], stats["sync_partial_err"]), (1, 0, 0))
+        equal(stats["total_forks"], 1)
+        assert stats["latest_fork_usec"] > 0, stats
         assert stats["total_net_repl_output_bytes"] > 1000, stats
         assert stats["total_net_output_bytes"] > stats["total_net_repl_output_bytes"], stats
         assert info(replica, "stats")["total_net_repl_input_bytes"] > 1000
@@ -118,6 +120,8 @@ def the_metrics_port_shows_both_ends():
         equal([ours["expired_" + name] for name in
                ("replica", "connected_replicas", "replica_syncs_full_total", "master_link_up")],
               [0, 1, 1, 0])
+        equal(ours["expired_forks_total"], 1)
+        assert ours["expired_last_fork_seconds"] > 0, ours
         equal(metrics(ports[1])["expired_replica"], 1)
         equal(metrics(ports[1])["expired_master_link_up"], 1)
         assert ours["expired_replication_sent_bytes_total"] > 0

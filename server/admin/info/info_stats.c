@@ -60,10 +60,12 @@ static void write_expiry(struct report *report)
     REPORT_ROWS(report, rows);
 }
 
-static uint64_t forks_for_replicas(const struct server_context *context)
+static struct forks forks_of(const struct report *report)
 {
-    if (context->replication == NULL) return 0;
-    return replicas_report(replication_replicas(context->replication)).copies_begun;
+    const struct persist_report *persist = &report->persist;
+    const struct replication *replication = report->context->replication;
+    if (replication == NULL) return (struct forks){ persist->forks, persist->last_fork_usec };
+    return replicas_forks(replication_replicas(replication), persist);
 }
 
 static uint64_t failed_commands(const struct server_context *context)
@@ -79,12 +81,13 @@ static void write_background(struct report *report)
     const struct defrag *defrag = context->defrag != NULL ? context->defrag : &none;
     const struct spell *defragging = &context->stats->defragging;
     int64_t now = report->mono_usec;
+    struct forks forks = forks_of(report);
     const struct info_row rows[] = {
         COUNT("pubsub_channels", pubsub_channel_count(context->pubsub)),
         COUNT("pubsub_patterns", pubsub_pattern_count(context->pubsub)),
         COUNT("pubsubshard_channels", pubsub_shard_count(context->pubsub)),
-        NUMBER("latest_fork_usec", report->persist.last_fork_usec),
-        COUNT("total_forks", report->persist.forks + forks_for_replicas(context)),
+        NUMBER("latest_fork_usec", forks.last_usec),
+        COUNT("total_forks", forks.count),
         NEVER_ANY("migrate_cached_sockets"),
         NEVER_ANY("slave_expires_tracked_keys"), /* a replica deletes nothing by itself */
         COUNT("active_defrag_hits", defrag->relocation.moved),
