@@ -206,7 +206,7 @@ bool commands_start(RedisModuleCtx *ctx)
     due_values_init();
     lent_keys_init();
     commands = commands_new();
-    bool good = held_value_start(ctx) && replay_start(ctx);
+    bool good = held_value_start(ctx, due_values_unlinked) && replay_start(ctx);
     for (size_t i = 0; i < sizeof(dehydrator_groups) / sizeof(dehydrator_groups[0]); i++)
         good = good && add_group(ctx, dehydrator_groups[i], "");
     for (size_t i = 0; i < sizeof(collection_groups) / sizeof(collection_groups[0]); i++)

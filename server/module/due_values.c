@@ -56,6 +56,13 @@ void due_values_note_lent(const struct lent_keys *lent)
             note(db, bytes_in(lent->keys[i].name), lent->keys[i].next);
 }
 
+void due_values_unlinked(RedisModuleKeyOptCtx *ctx, const void *value)
+{
+    (void)value;
+    unsigned db = (unsigned)redis.GetDbIdFromOptCtx(ctx);
+    note(db, bytes_in(redis.GetKeyNameFromOptCtx(ctx)), DUE_AT_NEVER);
+}
+
 void due_values_wake(RedisModuleCtx *ctx, RedisModuleString *name, msec at)
 {
     unsigned db = (unsigned)redis.GetSelectedDb(ctx);

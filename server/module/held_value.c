@@ -63,6 +63,14 @@ bool held_value_reclaim(size_t work)
     return held_value_released();
 }
 
+/* A value waits on the list whatever its size, so the engine need not free it in a thread. */
+static size_t effort(RedisModuleString *key, const void *value)
+{
+    (void)key;
+    (void)value;
+    return 1;
+}
+
 /* ---- files ----------------------------------------------------------------------------------- */
 
 static void save(RedisModuleIO *io, void *held)
@@ -149,7 +157,7 @@ static const struct held_type {
     { TYPE_ZSET, "timedzset", load_zset },
 };
 
-bool held_value_start(RedisModuleCtx *ctx)
+bool held_value_start(RedisModuleCtx *ctx, held_value_on_unlink on_unlink)
 {
     bool good = true;
     struct api_type callbacks = {
@@ -160,6 +168,8 @@ bool held_value_start(RedisModuleCtx *ctx)
         .digest = digest,
         .free = release,
         .copy = copy,
+        .free_effort = effort,
+        .unlink2 = on_unlink,
     };
     for (size_t i = 0; i < sizeof(held_types) / sizeof(held_types[0]); i++) {
         const struct held_type *held = &held_types[i];

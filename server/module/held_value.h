@@ -11,8 +11,10 @@ struct held_value {
     struct held_value *next; /* of those that are to be freed */
 };
 
+/* A key, which the context names, leaves the database with this value, or is renamed. */
+typedef void (*held_value_on_unlink)(RedisModuleKeyOptCtx *ctx, const void *value);
 /* Registers the types. False: the engine refused. */
-bool held_value_start(RedisModuleCtx *ctx);
+bool held_value_start(RedisModuleCtx *ctx, held_value_on_unlink on_unlink);
 
 struct held_value *held_value_new(struct object object);
 /* The value of an open key; NULL: it has none of our types. */

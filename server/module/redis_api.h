@@ -84,7 +84,9 @@ struct api_swap { /* data of EVENT_ID_SWAPDB */
     int32_t first, second;
 };
 
-/* The callbacks of a type, up to those of version 3: those that are NULL do nothing. */
+typedef struct RedisModuleKeyOptCtx RedisModuleKeyOptCtx;
+
+/* The callbacks of a type, up to those of version 4: those that are NULL do nothing. */
 struct api_type {
     uint64_t version;
     void *(*rdb_load)(RedisModuleIO *io, int encoding);
@@ -100,8 +102,12 @@ struct api_type {
     void (*unlink)(RedisModuleString *key, const void *value);
     void *(*copy)(RedisModuleString *from, RedisModuleString *to, const void *value);
     int (*defrag)(void *ctx, RedisModuleString *key, void **value);
+    size_t (*mem_usage2)(RedisModuleKeyOptCtx *ctx, const void *value, size_t samples);
+    size_t (*free_effort2)(RedisModuleKeyOptCtx *ctx, const void *value);
+    void (*unlink2)(RedisModuleKeyOptCtx *ctx, const void *value);
+    void *(*copy2)(RedisModuleKeyOptCtx *ctx, const void *value);
 };
-enum { API_TYPE_VERSION = 3 };
+enum { API_TYPE_VERSION = 4 };
 
 /* What SetCommandInfo takes, version 1. The flags of keys have the values of KEY_* in
  * server/call/command.h. */
@@ -227,6 +233,8 @@ typedef void (*api_on_command)(RedisModuleCommandFilterCtx *command);
     X(int, ReplyWithStringBuffer, (RedisModuleCtx * ctx, const char *data, size_t len))            \
     X(RedisModuleType *, CreateDataType,                                                           \
       (RedisModuleCtx * ctx, const char *name, int encoding, const struct api_type *type))         \
+    X(const RedisModuleString *, GetKeyNameFromOptCtx, (RedisModuleKeyOptCtx * ctx))               \
+    X(int, GetDbIdFromOptCtx, (RedisModuleKeyOptCtx * ctx))                                        \
     X(RedisModuleType *, ModuleTypeGetType, (RedisModuleKey * key))                                \
     X(void *, ModuleTypeGetValue, (RedisModuleKey * key))                                          \
     X(int, ModuleTypeSetValue, (RedisModuleKey * key, RedisModuleType * type, void *value))        \

@@ -3,9 +3,10 @@
 
 #include <string.h>
 
+#include "server/module/due_values.h"
 #include "server/module/slices.h"
 
-enum { FIGURES = 10, NEVER_DUE = -1 };
+enum { FIGURES = 11, NEVER_DUE = -1 };
 
 struct figure {
     const char *name; /* in EXPIRED.STATS; INFO has "_" for "-" */
@@ -27,7 +28,9 @@ static void take_figures(struct figure figures[FIGURES])
         { "lag-max", lag->max },
         { "stale-nodes", (long long)known->stale },
         { "queued", (long long)known->changes.count },
-        { "bytes", (long long)(due_keys_bytes(&known->keys) + key_changes_bytes(&known->changes)) },
+        { "values", (long long)due_keys_count(due_values_keys()) },
+        { "bytes", (long long)(due_keys_bytes(&known->keys) + key_changes_bytes(&known->changes) +
+                               due_keys_bytes(due_values_keys())) },
     };
     memcpy(figures, taken, sizeof(taken));
 }

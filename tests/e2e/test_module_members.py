@@ -102,6 +102,29 @@ def members_expire_by_themselves_with_their_events():
 
 
 @test
+def a_key_that_goes_takes_its_deadlines_along():
+    with engine() as (server, client):
+        run = client.execute_command
+        for name in ("deleted", "unlinked", "overwritten", "renamed", "persisted", "expired", "moved"):
+            run("E.SADDEX", name, "EX", 1000, "MEMBERS", 1, "m")
+        equal(server.stats()["values"], 7)
+        client.delete("deleted")
+        client.unlink("unlinked")
+        client.set("overwritten", "v")
+        client.rename("renamed", "elsewhere")
+        run("E.SPERSIST", "persisted", "MEMBERS", 1, "m")
+        client.pexpire("expired", 1)
+        client.move("moved", 1)
+        wait_for(lambda: server.stats()["values"] == 2)
+        equal(server.stats()["values"], 2, "elsewhere, and in database 1")
+        client.flushall()
+        equal(server.stats()["values"], 0)
+        run("E.SADDEX", "again", "PX", SOON, "MEMBERS", 1, "m")
+        wait_for(lambda: not client.exists("again"))
+        equal((client.exists("again"), server.stats()["values"]), (0, 0))
+
+
+@test
 def a_burst_of_members_expires_on_time_and_all_of_it():
     with engine() as (_, client):
         now = client.time()
