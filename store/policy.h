@@ -12,6 +12,7 @@
 
 #include "store/base/bytes.h"
 #include "store/base/instant.h"
+#include "store/base/random.h"
 #include "store/policy_targets.h"
 
 enum policy_refresh { REFRESH_NEVER, REFRESH_WRITE, REFRESH_ACCESS };
@@ -63,6 +64,21 @@ bool policy_name_ok(struct bytes name);
 bool policy_equal(const struct policy *a, const struct policy *b);
 /* Must existing keys be changed when `policy` replaces `old` (NULL: there was none)? */
 bool policy_changes_keys(const struct policy *policy, const struct policy *old);
+/* now + span, more or less by the policy's jitter; always in the future. */
+msec policy_spread(const struct policy *policy, msec span, msec now, struct random *random);
+/* What happened to a key whose policy is applied. */
+struct policy_use {
+    msec now, at;    /* its deadline, or NEVER */
+    bool created;    /* or replaced */
+    bool expiry_set; /* by the command itself: TTL does not apply */
+    bool refreshed;  /* by a use for which REFRESH sets the TTL anew */
+};
+/* The deadline by TTL: now + TTL for a new key without one; one that it has comes from the command,
+ * or from the key it was copied or renamed from. With REFRESH, now + TTL if that is later. */
+msec policy_ttl_deadline(const struct policy *policy, const struct policy_use *use,
+                         struct random *random);
+/* The deadline, or the latest one that MAXTTL allows. */
+msec policy_limit(const struct policy *policy, msec at, msec now);
 /* Adds a copy of the policy, or replaces the one of the same name, which must satisfy
  * policy_name_ok. A pending policy goes to the end of the list. O(length of the names) */
 void policies_set(struct policies *policies, struct bytes name, const struct policy *policy);

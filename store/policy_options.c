@@ -29,6 +29,43 @@ bool policy_changes_keys(const struct policy *policy, const struct policy *old)
            (policy->retain > 0 && policy->retain != old->retain);
 }
 
+/* ---- deadlines ------------------------------------------------------------------------------- */
+
+static msec after(msec now, msec span)
+{
+    msec at;
+    return instant_after(now, span, &at) ? at : INSTANT_MAX;
+}
+
+msec policy_spread(const struct policy *policy, msec span, msec now, struct random *random)
+{
+    unsigned percent = policy->jitter;
+    uint64_t reach = (uint64_t)(span / 100 * percent + span % 100 * percent / 100);
+    if (reach == 0) return after(now, span);
+    uint64_t lot = random_next(random) % (2 * reach + 1);
+    msec least = after(now, span - (msec)reach), at;
+    if (__builtin_add_overflow(least, (msec)lot, &at) || at > INSTANT_MAX) return INSTANT_MAX;
+    return !instant_past(at, now) || at == INSTANT_MAX ? at : instant_next(now);
+}
+
+msec policy_ttl_deadline(const struct policy *policy, const struct policy_use *use,
+                         struct random *random)
+{
+    if (policy->ttl == 0 || use->expiry_set) return use->at;
+    if (use->created ? use->at != NEVER : use->at == NEVER || !use->refreshed) return use->at;
+    msec anew = policy_spread(policy, policy->ttl, use->now, random);
+    return use->created || anew > use->at ? anew : use->at;
+}
+
+msec policy_limit(const struct policy *policy, msec at, msec now)
+{
+    if (policy->max_ttl == 0) return at;
+    msec latest = after(now, policy->max_ttl);
+    return at > latest ? latest : at;
+}
+
+/* ---- counts ---------------------------------------------------------------------------------- */
+
 void policies_count(struct policies *policies, const struct policy *policy, bool adds)
 {
     size_t change = adds ? 1 : SIZE_MAX;

@@ -87,27 +87,10 @@ const struct policy *txn_policy_of(struct txn *txn, const struct entry *entry)
 
 /* ---- deadlines ------------------------------------------------------------------------------ */
 
-static msec after(msec now, msec span)
-{
-    msec at;
-    return instant_after(now, span, &at) ? at : INSTANT_MAX;
-}
-
-/* now + span, ± the policy's jitter; always in the future. */
-static msec spread_deadline(struct txn *txn, msec span, unsigned percent)
-{
-    uint64_t reach = (uint64_t)(span / 100 * percent + span % 100 * percent / 100);
-    if (reach == 0) return after(txn->now, span);
-    uint64_t lot = random_next(&txn->store->random) % (2 * reach + 1);
-    msec least = after(txn->now, span - (msec)reach), at;
-    if (__builtin_add_overflow(least, (msec)lot, &at) || at > INSTANT_MAX) return INSTANT_MAX;
-    return !instant_past(at, txn->now) || at == INSTANT_MAX ? at : instant_next(txn->now);
-}
-
 msec txn_policy_member_at(struct txn *txn, const struct policy *policy)
 {
     if (policy == NULL || policy->member_ttl == 0) return NEVER;
-    return spread_deadline(txn, policy->member_ttl, policy->jitter);
+    return policy_spread(policy, policy->member_ttl, txn->now, &txn->store->random);
 }
 
 static bool has_policies(const struct txn *txn)
@@ -318,25 +301,15 @@ static bool is_refreshed(const struct policy_note *note)
     return note->policy->refresh == REFRESH_ACCESS;
 }
 
-/* now + TTL for a new key without a deadline; one that it has comes from the command, or from the
- * key it was copied or renamed from. With REFRESH, now + TTL if that is later. Unchanged if the
- * command itself set the deadline. */
+/* Unchanged if the command itself set the deadline. */
 static msec ttl_deadline(struct txn *txn, const struct policy_note *note)
 {
-    const struct policy *policy = note->policy;
-    msec at = entry_expires_at(note->ks, note->entry);
-    if (policy->ttl == 0 || (note->causes & CAUSE(EXPIRY_SET))) return at;
-    bool created = note->causes & CAUSE(CREATED);
-    if (created ? at != NEVER : at == NEVER || !is_refreshed(note)) return at;
-    msec anew = spread_deadline(txn, policy->ttl, policy->jitter);
-    return created || anew > at ? anew : at;
-}
-
-static msec limit_deadline(const struct txn *txn, const struct policy *policy, msec at)
-{
-    if (policy->max_ttl == 0) return at;
-    msec latest = after(txn->now, policy->max_ttl);
-    return at > latest ? latest : at;
+    const struct policy_use use = { .now = txn->now,
+                                    .at = entry_expires_at(note->ks, note->entry),
+                                    .created = note->causes & CAUSE(CREATED),
+                                    .expiry_set = note->causes & CAUSE(EXPIRY_SET),
+                                    .refreshed = is_refreshed(note) };
+    return policy_ttl_deadline(note->policy, &use, &txn->store->random);
 }
 
 /* A read changes the deadline only by REFRESH. */
@@ -344,14 +317,15 @@ static msec deadline_of(struct txn *txn, const struct policy_note *note)
 {
     msec at = ttl_deadline(txn, note);
     if (note->causes == CAUSE(READ) && at == entry_expires_at(note->ks, note->entry)) return at;
-    return limit_deadline(txn, note->policy, at);
+    return policy_limit(note->policy, at, txn->now);
 }
 
 void txn_policy_limit(struct txn *txn, struct entry *entry, const struct policy *policy)
 {
-    msec old = entry_expires_at(txn->ks, entry), at = old;
-    if (at == NEVER && policy->ttl > 0) at = spread_deadline(txn, policy->ttl, policy->jitter);
-    at = limit_deadline(txn, policy, at);
+    msec old = entry_expires_at(txn->ks, entry), at;
+    const struct policy_use use = { .now = txn->now, .at = old, .created = true };
+    at = policy_ttl_deadline(policy, &use, &txn->store->random);
+    at = policy_limit(policy, at, txn->now);
     if (at != old) txn_key_expire(txn, entry, at);
 }
 
