@@ -68,11 +68,17 @@ static void put_lower(char to[NAME_ROOM], const char *name)
         to[i] = name[i] >= 'A' && name[i] <= 'Z' ? (char)(name[i] - 'A' + 'a') : name[i];
 }
 
+static const char *kind_of(const struct command *row)
+{
+    if (row->flags & ADMIN) return "admin";
+    return row->flags & WRITE ? "write" : "readonly";
+}
+
 bool command_info_register(RedisModuleCtx *ctx, const struct command *row, api_command run)
 {
     char flags[96], name[NAME_ROOM];
     struct key_range keys = row->keys;
-    snprintf(flags, sizeof(flags), "%s%s%s%s%s", row->flags & WRITE ? "write" : "readonly",
+    snprintf(flags, sizeof(flags), "%s%s%s%s%s", kind_of(row),
              row->flags & GROWS ? " deny-oom" : "", row->flags & FAST ? " fast" : "",
              row->flags & NOSCRIPT ? " deny-script" : "",
              row->flags & MOVABLE_KEYS ? " getkeys-api" : "");

@@ -101,6 +101,7 @@ bool command_ttl_start(RedisModuleCtx *ctx)
 
 void command_ttl_new_turn(void)
 {
+    shown.key = NULL; /* calls of the module are not shown, and may reuse its memory */
     watch.uses = 0;
 }
 

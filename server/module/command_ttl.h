@@ -16,7 +16,8 @@
 /* False: the engine refused. */
 bool command_ttl_start(RedisModuleCtx *ctx);
 
-/* The engine may have slept: reads the clock again when it is needed next. */
+/* No command runs, and the engine may have slept: forgets the last command, and reads the clock
+ * again when it is needed next. */
 void command_ttl_new_turn(void);
 
 /* In the event "expire" of this key: the deadline. False: unknown, as in EXEC, which runs commands

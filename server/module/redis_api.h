@@ -28,7 +28,7 @@ typedef struct RedisModuleCommandFilterCtx RedisModuleCommandFilterCtx;
 
 enum { API_OK = 0, API_ERR = 1, API_VERSION = 1 };
 enum { KEY_READ = 1 << 0, KEY_WRITE = 1 << 1, KEY_NOTOUCH = 1 << 16 }; /* OpenKey */
-enum { KEYTYPE_EMPTY = 0, KEYTYPE_MODULE = 6 };
+enum { KEYTYPE_EMPTY = 0, KEYTYPE_LIST = 2, KEYTYPE_MODULE = 6 };
 enum { NO_EXPIRE = -1 };
 enum { REPLY_IS_INTEGER = 2 }; /* CallReplyType */
 enum { FILTER_NOT_OWN = 1 };   /* RegisterCommandFilter: not those that this module calls */
@@ -50,13 +50,17 @@ enum { /* GetContextFlags */
 
 enum { /* classes of keyspace events */
        NOTIFY_GENERIC = 1 << 2,
+       NOTIFY_STRING = 1 << 3,
+       NOTIFY_LIST = 1 << 4,
        NOTIFY_SET = 1 << 5,
        NOTIFY_HASH = 1 << 6,
        NOTIFY_ZSET = 1 << 7,
        NOTIFY_EXPIRED = 1 << 8,
        NOTIFY_EVICTED = 1 << 9,
+       NOTIFY_STREAM = 1 << 10,
        NOTIFY_LOADED = 1 << 12,
        NOTIFY_MODULE = 1 << 13,
+       NOTIFY_NEW = 1 << 14,
 };
 
 /* Server events, each with the version of its data. */
@@ -170,6 +174,10 @@ typedef void (*api_on_timer)(RedisModuleCtx *ctx, void *data);
 typedef void (*api_on_scan)(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleKey *key,
                             void *data);
 typedef void (*api_on_info)(RedisModuleInfoCtx *ctx, int for_crash_report);
+typedef RedisModuleString *(*api_get_config)(const char *name, void *data);
+typedef int (*api_set_config)(const char *name, RedisModuleString *value, void *data,
+                              RedisModuleString **error);
+typedef int (*api_apply_config)(RedisModuleCtx *ctx, void *data, RedisModuleString **error);
 typedef void (*api_free_data)(RedisModuleCtx *ctx, void *data);
 typedef void (*api_on_command)(RedisModuleCommandFilterCtx *command);
 
@@ -189,6 +197,11 @@ typedef void (*api_on_command)(RedisModuleCommandFilterCtx *command);
        int last, int step))                                                                        \
     X(RedisModuleCommand *, GetCommand, (RedisModuleCtx * ctx, const char *name))                  \
     X(int, SetCommandInfo, (RedisModuleCommand * command, const struct api_command_info *info))    \
+    X(int, RegisterStringConfig,                                                                   \
+      (RedisModuleCtx * ctx, const char *name, const char *value, unsigned flags,                  \
+       api_get_config get, api_set_config set, api_apply_config apply, void *data))                \
+    X(int, LoadConfigs, (RedisModuleCtx * ctx))                                                    \
+    X(size_t, ValueLength, (RedisModuleKey * key))                                                 \
     X(int, IsKeysPositionRequest, (RedisModuleCtx * ctx))                                          \
     X(void, KeyAtPosWithFlags, (RedisModuleCtx * ctx, int position, int flags))                    \
     X(int, AvoidReplicaTraffic, (void))                                                            \

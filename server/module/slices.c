@@ -4,7 +4,9 @@
 #include "server/module/command_ttl.h"
 #include "server/module/due_values.h"
 #include "server/module/held_value.h"
+#include "server/module/key_policies.h"
 #include "server/module/lent_keys.h"
+#include "server/module/node_policies.h"
 #include "server/module/scan_keys.h"
 
 enum {
@@ -18,8 +20,9 @@ enum {
 static struct {
     struct volatile_keys known;
     struct scan_keys scan;
-    bool rescan; /* a load that runs may replace keys without events */
-    bool woken;  /* the loop will turn without waiting */
+    bool rescan;                         /* a load that runs may replace keys without events */
+    bool policies_heard, scans_policies; /* a new policy applies to the keys of the scan */
+    bool woken;                          /* the loop will turn without waiting */
     bool timer_runs;
     uint64_t timer;
     msec timer_at;
@@ -82,6 +85,15 @@ static void read_queued(RedisModuleCtx *ctx, uint64_t end)
         volatile_keys_read(&here.known, ctx);
 }
 
+static void apply_policies(RedisModuleCtx *ctx, uint64_t end)
+{
+    while (is_before(end)) {
+        msec now = redis.Milliseconds();
+        for (int i = 0; i < BATCH; i++)
+            if (!key_policies_apply(ctx, now)) return;
+    }
+}
+
 /* What is due first, a key or something in a value; returns about how much that was. */
 static size_t open_first(RedisModuleCtx *ctx, msec now)
 {
@@ -105,8 +117,8 @@ static bool open_due(RedisModuleCtx *ctx, uint64_t end)
 
 static bool scan_some(RedisModuleCtx *ctx, uint64_t end)
 {
-    while (is_before(end))
-        if (!scan_keys_step(&here.scan, ctx, &here.known)) return false;
+    while (here.scan.db >= 0 && is_before(end))
+        if (!scan_keys_step(&here.scan, ctx, &here.known)) here.scans_policies = false;
     return here.scan.db >= 0;
 }
 
@@ -124,12 +136,15 @@ static void run_slice(RedisModuleCtx *ctx, bool opens)
 {
     uint64_t began = redis.MonotonicMicroseconds(), end = began + SLICE_USEC;
     int db = redis.GetSelectedDb(ctx);
+    if (opens) apply_policies(ctx, began + READ_USEC);
     read_queued(ctx, began + READ_USEC);
     bool more = opens && open_due(ctx, end);
     more = scan_some(ctx, end) || more;
     more = reclaim_some(end) || more;
     redis.SelectDb(ctx, db);
-    if (more || here.known.changes.count > 0) wake(ctx, redis.Milliseconds());
+    msec now = redis.Milliseconds();
+    more = more || (opens && due_at_come(key_policies_next(), now));
+    if (more || here.known.changes.count > 0) wake(ctx, now);
 }
 
 static bool has_other_work(void)
@@ -138,12 +153,16 @@ static bool has_other_work(void)
            due_values_keys()->flushed != NULL || held_value_released() || lent_keys_dropped();
 }
 
+static struct due_at earlier(struct due_at a, struct due_at b)
+{
+    return due_at_before(b, a) ? b : a;
+}
+
 /* When something is due next. */
 static struct due_at next_work(void)
 {
-    struct due_at key = volatile_keys_next(&here.known);
-    struct due_at inside = due_values_next();
-    return due_at_before(inside, key) ? inside : key;
+    return earlier(earlier(volatile_keys_next(&here.known), due_values_next()),
+                   key_policies_next());
 }
 
 static void on_loop(RedisModuleCtx *ctx, struct api_event event, uint64_t what, void *data)
@@ -206,6 +225,31 @@ static void on_loading(RedisModuleCtx *ctx, struct api_event event, uint64_t wha
     scan_keys_begin(&here.scan);
 }
 
+/* Only with policies: every write has such an event. */
+static int on_write(RedisModuleCtx *ctx, int class, const char *event, RedisModuleString *name)
+{
+    (void)class;
+    key_policies_event(ctx, event, name);
+    return API_OK;
+}
+
+/* Each key of the scan, or opened for another look. */
+static void on_open(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleKey *key)
+{
+    struct bytes text;
+    text.data = redis.StringPtrLen(name, &text.len);
+    due_values_note((unsigned)redis.GetSelectedDb(ctx), text, key);
+    if (here.scans_policies && here.scan.db >= 0) key_policies_existing(ctx, name);
+}
+
+static void on_policies(RedisModuleCtx *ctx)
+{
+    if (node_policies()->count == 0) return;
+    if (!here.policies_heard) redis.SubscribeToKeyspaceEvents(ctx, POLICY_EVENTS, on_write);
+    here.policies_heard = here.scans_policies = true;
+    scan_keys_begin(&here.scan);
+}
+
 static bool subscribe(RedisModuleCtx *ctx, uint64_t id, api_on_event on_event)
 {
     const struct api_event event = { .id = id, .data_version = 1 };
@@ -215,7 +259,7 @@ static bool subscribe(RedisModuleCtx *ctx, uint64_t id, api_on_event on_event)
 bool slices_start(RedisModuleCtx *ctx)
 {
     volatile_keys_init(&here.known);
-    here.known.on_open = due_values_note;
+    here.known.on_open = on_open;
     scan_keys_init(&here.scan);
     bool subscribed =
         command_ttl_start(ctx) &&
@@ -224,5 +268,5 @@ bool slices_start(RedisModuleCtx *ctx)
         subscribe(ctx, EVENT_ID_LOADING, on_loading) && subscribe(ctx, EVENT_ID_EVENTLOOP, on_loop);
     if (!subscribed) redis.Log(ctx, "warning", "this engine has no events that say what changes");
     scan_keys_begin(&here.scan);
-    return subscribed;
+    return subscribed && node_policies_start(ctx, on_policies);
 }

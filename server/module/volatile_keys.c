@@ -119,7 +119,7 @@ void volatile_keys_note(struct volatile_keys *known, RedisModuleCtx *ctx, RedisM
 {
     msec at = redis.GetAbsExpire(opened);
     unsigned db = database_of(ctx);
-    if (known->on_open != NULL) known->on_open(db, bytes_in(name), opened);
+    if (known->on_open != NULL) known->on_open(ctx, name, opened);
     if (at == NO_EXPIRE) return;
     struct due_key *key = due_keys_add(&known->keys, db, bytes_in(name));
     if (key != NULL) due_keys_set(&known->keys, db, key, due_at_expiry(at));
@@ -141,7 +141,7 @@ static enum found look(struct volatile_keys *known, RedisModuleCtx *ctx, struct 
     if (known->open != NULL && redis.KeyType(key) == KEYTYPE_EMPTY) {
         found = FOUND_NO_KEY;
     } else if (known->open != NULL) {
-        if (known->on_open != NULL) known->on_open(database_of(ctx), bytes_in(text), key);
+        if (known->on_open != NULL) known->on_open(ctx, text, key);
         *at = redis.GetAbsExpire(key);
         found = *at == NO_EXPIRE ? FOUND_PERSISTENT : FOUND_VOLATILE;
     }

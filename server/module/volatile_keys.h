@@ -28,8 +28,8 @@ struct volatile_keys {
     uint64_t expired;           /* keys that expired and were known */
     uint64_t stale;             /* looks at a key that was gone or had another deadline */
     struct lag lag;
-    /* Told of each key that is opened, with its value; may be NULL. */
-    void (*on_open)(unsigned db, struct bytes name, RedisModuleKey *key);
+    /* Told of each key that is opened; may be NULL. */
+    void (*on_open)(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleKey *key);
 };
 
 void volatile_keys_init(struct volatile_keys *known);

@@ -95,7 +95,7 @@ ROOMS = (
      "conf proto/base server/acl server/admin server/admin/client server/base server/call server/net"
      " server/observe server/persist server/react server/replica server/replica/stream server/run server/script server/tls store/*"),
     ("server/module", "expired.so: the store inside Redis and Valkey",
-     "proto/base proto/resp server/base server/call server/cmd server/persist/format store/*"),
+     "proto/base proto/resp server/base server/call server/cmd server/cmd/key server/persist/format store/*"),
     ("server/daemon", "the parts made and connected: turns, signals, starting and stopping",
      "conf proto/base proto/resp server/acl server/base server/call server/cmd/* server/observe server/persist"
      " server/react server/replica server/run server/net server/http server/script server/tls server/admin/*"

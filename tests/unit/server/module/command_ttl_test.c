@@ -137,6 +137,16 @@ START_TEST(a_deadline_is_that_of_the_last_command_and_its_key_only)
 }
 END_TEST
 
+START_TEST(a_call_between_two_commands_has_no_deadline_of_the_last_one)
+{
+    msec at;
+    setup();
+    show("SET k v EX 10");
+    command_ttl_new_turn();
+    ck_assert(!command_ttl_deadline(&command.words[1], &at));
+}
+END_TEST
+
 START_TEST(a_deadline_is_never_late_and_exact_in_a_new_turn)
 {
     setup();
@@ -150,8 +160,11 @@ END_TEST
 
 Suite *test_suite(void)
 {
-    const TTest *const tests[] = { commands_with_a_ttl_say_the_deadline, other_commands_say_none,
+    const TTest *const tests[] = { commands_with_a_ttl_say_the_deadline,
+                                   other_commands_say_none,
                                    a_deadline_is_that_of_the_last_command_and_its_key_only,
-                                   a_deadline_is_never_late_and_exact_in_a_new_turn, NULL };
+                                   a_call_between_two_commands_has_no_deadline_of_the_last_one,
+                                   a_deadline_is_never_late_and_exact_in_a_new_turn,
+                                   NULL };
     return suite_of("command_ttl", tests);
 }

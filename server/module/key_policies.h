@@ -1,0 +1,29 @@
+/* key_policies: applies the policies of this node to the engine's keys: TTL, MAXTTL, JITTER,
+ * REFRESH WRITE, and MAXLEN of lists. Depends on node_policies and the engine.
+ *
+ * Keyspace events name the keys that were written. Their policy is applied between two commands, on
+ * a master, by PEXPIREAT and LTRIM, which replicas and the append-only file get. */
+#ifndef SERVER_MODULE_KEY_POLICIES_H
+#define SERVER_MODULE_KEY_POLICIES_H
+
+#include <stdbool.h>
+
+#include "server/module/redis_api.h"
+#include "store/base/bytes.h"
+#include "store/base/instant.h"
+
+/* A keyspace event of a class in POLICY_EVENTS. */
+enum {
+    POLICY_EVENTS = NOTIFY_GENERIC | NOTIFY_STRING | NOTIFY_LIST | NOTIFY_SET | NOTIFY_HASH |
+                    NOTIFY_ZSET | NOTIFY_STREAM | NOTIFY_MODULE | NOTIFY_NEW,
+};
+void key_policies_event(RedisModuleCtx *ctx, const char *event, RedisModuleString *name);
+/* A key that existed when its policy was set; the engine has it open. */
+void key_policies_existing(RedisModuleCtx *ctx, RedisModuleString *name);
+
+/* When a policy is to be applied next. */
+struct due_at key_policies_next(void);
+/* Applies one, on a master; false: none is to be applied now. */
+bool key_policies_apply(RedisModuleCtx *ctx, msec now);
+
+#endif

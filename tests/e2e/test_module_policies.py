@@ -1,0 +1,208 @@
+#!/usr/bin/python3 -B
+"""Policies of expired.so in Debian's redis-server: deadlines and lengths of the engine's keys. The time is
+real, so deadlines are far from now, or short with generous bounds."""
+import contextlib
+import os
+
+import redis
+
+from daemon import equal, main, test, wait_for
+from module import SYNCED, Engine
+
+HOUR = 3_600_000  # ms
+SLACK = 60_000    # ms: no test takes so long
+
+
+@contextlib.contextmanager
+def engine(*options, **how):
+    with Engine(*options, **how) as server, server.redis() as client:
+        yield server, client
+
+
+class Configured(Engine):
+    """With a configuration file, which the command line begins with."""
+
+    def __init__(self, path, *options):
+        super().__init__(*options)
+        self.file = path
+
+    def arguments(self):
+        binary, *options = super().arguments()
+        return [binary, self.file, *options]
+
+
+def policy(client, *words):
+    return client.execute_command("EXPIRED.POLICY", *words)
+
+
+def error_of(client, *words):
+    try:
+        client.execute_command(*words)
+    except redis.ResponseError as error:
+        return str(error)
+    raise AssertionError(f"{words}: no error")
+
+
+def is_about(ttl, wanted):
+    return wanted - SLACK < ttl <= wanted
+
+
+def ttl_becomes(client, key, wanted):
+    """A policy is applied after the command that wrote the key."""
+    assert wait_for(lambda: is_about(client.pttl(key), wanted)), (key, client.pttl(key))
+
+
+@test
+def a_new_key_gets_the_ttl_of_its_policy():
+    with engine() as (_, client):
+        policy(client, "SET", "s:*", "TTL", "1h")
+        policy(client, "SET", "s:special", "TTL", "2h", "JITTER", 50)
+        client.set("s:set", "v")
+        client.incr("s:incr")
+        client.hset("s:hash", "f", "v")
+        client.xadd("s:stream", {"f": "v"})
+        client.execute_command("E.SADD", "s:members", "m")
+        client.mset({"s:m1": "v", "s:m2": "v"})
+        client.eval("redis.call('SET', KEYS[1], 'v')", 1, "s:script")
+        client.set("other", "v")
+        client.rename("other", "s:renamed")
+        for key in ("set", "incr", "hash", "stream", "members", "m1", "m2", "script", "renamed"):
+            ttl_becomes(client, "s:" + key, HOUR)
+        client.set("s:special", "v")
+        assert wait_for(lambda: HOUR - SLACK < client.pttl("s:special") <= 3 * HOUR)
+        client.set("s:own", "v", ex=100)
+        client.set("s:kept", "v")
+        ttl_becomes(client, "s:kept", HOUR)
+        client.persist("s:kept")
+        client.append("s:kept", "w")
+        client.set("t:none", "v")
+        policy(client, "DEL", "s:*")
+        client.set("s:late", "v")
+        equal((client.ttl("s:own"), client.ttl("s:kept"), client.ttl("t:none"), client.ttl("s:late")),
+              (100, -1, -1, -1))
+
+
+@test
+def no_deadline_is_later_than_maxttl_and_writes_refresh():
+    with engine() as (_, client):
+        policy(client, "SET", "m:*", "MAXTTL", "1h")
+        policy(client, "SET", "r:*", "TTL", "1h", "REFRESH", "WRITE")
+        client.set("m:new", "v")
+        client.set("m:late", "v", ex=90_000)
+        client.set("m:soon", "v", px=1_000_000)
+        client.set("m:persisted", "v")
+        client.persist("m:persisted")
+        for key in ("m:new", "m:late", "m:persisted"):
+            ttl_becomes(client, key, HOUR)
+        ttl_becomes(client, "m:soon", 1_000_000)
+        client.rpush("r:list", "a")
+        ttl_becomes(client, "r:list", HOUR)
+        client.pexpire("r:list", 1_000_000)
+        ttl_becomes(client, "r:list", 1_000_000)
+        client.rpop("r:list", 0)
+        client.rpush("r:list", "b")
+        ttl_becomes(client, "r:list", HOUR)
+
+
+@test
+def a_list_keeps_what_was_pushed_last():
+    with engine() as (_, client):
+        policy(client, "SET", "l:*", "MAXLEN", 3)
+        client.rpush("l:tail", *"abcdef")
+        assert wait_for(lambda: client.lrange("l:tail", 0, -1) == [b"d", b"e", b"f"])
+        client.lpush("l:tail", "x", "y")
+        assert wait_for(lambda: client.lrange("l:tail", 0, -1) == [b"y", b"x", b"d"])
+        client.sadd("l:set", *range(10))
+        equal(client.scard("l:set"), 10)
+
+
+@test
+def keys_that_exist_are_adapted_when_a_policy_is_set():
+    with engine() as (_, client):
+        for i in range(2000):
+            client.set(f"k:{i}", "v")
+        client.set("k:late", "v", ex=90_000)
+        policy(client, "SET", "k:*", "MAXTTL", "1h")
+        def late():
+            return sum(not is_about(client.pttl(f"k:{i}"), HOUR) for i in [*range(2000), "late"])
+        assert wait_for(lambda: late() == 0), late()
+        client.config_set("expired.policies", "t:* TTL 5s")
+        client.persist("k:1")
+        equal(client.ttl("k:1"), -1)
+
+
+@test
+def the_option_has_the_policies_and_config_rewrite_keeps_them():
+    with engine() as (server, client):
+        path = os.path.join(server.dir, "engine.conf")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write('expired.policies "s:* TTL 1h; l:* MAXLEN 3;"\n')
+        with Configured(path) as configured, configured.redis() as two:
+            equal(two.config_get("expired.policies"),
+                  {"expired.policies": "l:* MAXLEN 3; s:* TTL 3600000"})
+            two.set("s:1", "v")
+            ttl_becomes(two, "s:1", HOUR)
+            policy(two, "SET", "s:*", "TTL", "2h")
+            two.config_rewrite()
+        with open(path, encoding="utf-8") as file:
+            assert 'expired.policies "l:* MAXLEN 3; s:* TTL 7200000"' in file.read()
+        assert "not a duration" in error_of(client, "CONFIG", "SET", "expired.policies", "a:* TTL x")
+        client.config_set("expired.policies", "s:* TTL 5s")
+        client.config_set("expired.policies", "")
+        equal(policy(client, "LIST"), [])
+
+
+@test
+def what_the_module_can_not_do_is_refused():
+    with engine() as (_, client):
+        for option in (("MEMBERTTL", "1h"), ("TTL", "1h", "REFRESH", "ACCESS"), ("RETAIN", "1h"),
+                       ("MAXLEN", 3, "KEEP", "LOW"), ("MAXDELIVERIES", 3, "TO", "dead")):
+            assert "the module has no" in error_of(client, "EXPIRED.POLICY", "SET", "x:*", *option)
+        assert "takes no policy name" in error_of(client, "EXPIRED.POLICY", "SET", "a b", "TTL", 5)
+        assert "unknown subcommand 'x'" in error_of(client, "EXPIRED.POLICY", "x")
+        assert "wrong number" in error_of(client, "EXPIRED.POLICY", "GET")
+        assert "needs one of" in error_of(client, "EXPIRED.POLICY", "SET", "x")
+        equal(policy(client, "LIST"), [])
+        equal(policy(client, "GET", "x"), None)
+
+
+@test
+def a_replica_has_the_masters_deadlines_and_its_policies():
+    with engine("--repl-diskless-sync-delay", "0", tcp=True) as (master, one), \
+            engine("--appendonly", "yes", *SYNCED, tcp=True) as (replica, two):
+        two.replicaof("127.0.0.1", master.port)
+        assert wait_for(lambda: two.info("replication")["master_link_status"] == "up", 30)
+        policy(one, "SET", "s:*", "TTL", "1h", "JITTER", 50, "MAXLEN", 2)
+        one.set("s:1", "v")
+        one.rpush("s:list", *"abc")
+        wait_for(lambda: one.pexpiretime("s:list") > 0 and one.llen("s:list") == 2)
+        equal(wait_for(lambda: two.pexpiretime("s:1") == one.pexpiretime("s:1")), True)
+        equal(wait_for(lambda: two.pexpiretime("s:list") == one.pexpiretime("s:list")), True)
+        equal(two.lrange("s:list", 0, -1), [b"b", b"c"])
+        equal(policy(two, "LIST"), policy(one, "LIST"))
+        wanted = two.pexpiretime("s:1")
+        master.kill()
+        two.replicaof("NO", "ONE")
+        two.set("s:2", "v")
+        assert wait_for(lambda: two.pttl("s:2") > 0)
+        wait_for(lambda: not {two.info("persistence")[f"aof_rewrite_{word}"]
+                              for word in ("in_progress", "scheduled")} & {1})
+        replica.kill()
+        replica.start()
+        with replica.redis() as again:
+            equal((again.pexpiretime("s:1"), again.llen("s:list")), (wanted, 2))
+            equal(policy(again, "LIST"), [], "files have no policies")
+
+
+@test
+def nothing_is_applied_during_a_pause():
+    with engine() as (_, client):
+        client.set("s:1", "v")
+        client.execute_command("CLIENT", "PAUSE", 600, "WRITE")
+        policy(client, "SET", "s:*", "TTL", "1h")
+        wait_for(lambda: client.pttl("s:1") != -1, 0.2)
+        equal(client.pttl("s:1"), -1)
+        ttl_becomes(client, "s:1", HOUR)
+
+
+main()
