@@ -4,10 +4,11 @@ removals have not come; after a promotion everything that is overdue expires, wi
 import random
 
 from daemon import NOON, Raw, encode, equal, main, own, wait_for
-from followers import await_linked, is_linked
+from followers import await_caught_up, await_linked, is_linked
 from replicas import check_same, group, step_all
 EVERY = 10  # milliseconds between two deadlines
 LAST = 60
+HOUR = 3_600_000
 
 
 def fill(master, rng):
@@ -112,12 +113,39 @@ def replica_with_a_clock_an_hour_ahead_shows_nothing_that_is_overdue_and_removes
         check_same(master, replica)
         wanted = view(master)
         digest = master.digest()
-        step_all(replica, msec=3_600_000)
+        step_all(replica, msec=HOUR)
         equal(replica.call("EXISTS", "k1", "l1", "s1", "h1", "z1"), b":0\r\n")
         equal(replica.call("KEYS", "k*"), b"*0\r\n")
-        step_all(replica, msec=-3_600_000)
+        step_all(replica, msec=-HOUR)
         check_view(replica, wanted, "with the clock set back")
         equal(replica.digest(), digest)
+
+
+@own
+def clocks_an_hour_apart_lose_nothing_in_the_stream_and_in_copies():
+    with group(3) as (master, ahead, behind):
+        fill(master, random.Random(8))
+        check_same(master, ahead, behind)
+        step_all(ahead, msec=HOUR)
+        step_all(behind, msec=-HOUR)
+        master.ok("SET", "later", "v", "PX", 1000)
+        await_caught_up(master, ahead, behind)
+        equal((ahead.call("EXISTS", "later"), behind.call("PTTL", "later")),
+              (b":0\r\n", b":%d\r\n" % (HOUR + 1000)))
+        for replica in (ahead, behind):
+            replica.again()  # gets a full copy
+            replica.follow(master)
+        await_linked(ahead, behind)
+        step_all(master, msec=LAST // 2)
+        equal(master.call("EXISTS", "later", "forever1"), b":2\r\n")
+        await_caught_up(master, ahead, behind)
+        equal(behind.call("DBSIZE"), master.call("DBSIZE"))
+        step_all(ahead, msec=LAST // 2 - HOUR)
+        step_all(behind, msec=LAST // 2 + HOUR)
+        check_same(master, ahead, behind)
+        wanted = view(master)
+        check_view(ahead, wanted, "the clock that was ahead")
+        check_view(behind, wanted, "the clock that was behind")
 
 
 @own
