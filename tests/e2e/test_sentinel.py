@@ -8,7 +8,7 @@ import redis
 from redis.sentinel import Sentinel as Sentinels
 
 from daemon import Daemon, beside_redis, equal, main, oracle, own, wait_for
-from sentinels import NAME, Group, Node, Sentinel
+from sentinels import DOWN_MSEC, NAME, Group, Node, Sentinel
 
 HELLO = "__sentinel__:hello"
 
@@ -118,6 +118,29 @@ def a_replica_with_priority_0_is_not_promoted():
         master.kill()
         assert group.wait_for_other_master(master.port) is other
         group.wait_for_replicas(other)
+
+
+@own
+def replicas_that_answer_masterdown_are_alive_and_can_be_promoted():
+    def serve_no_stale_data(nodes):
+        for node in nodes[1:]:
+            node.redis().config_set("replica-serve-stale-data", "no")
+            node.redis().config_set("replica-priority", 0)
+    with Group(replicas=2, sentinels=1, prepare=serve_no_stale_data) as group:
+        master, *replicas = group.nodes
+        (sentinel,) = group.sentinels
+        master.kill()
+        assert wait_for(lambda: {one["master-link-status"] for one in sentinel.replicas()} == {"err"},
+                        20)
+        assert wait_for(lambda: int(sentinel.master().get("s-down-time", 0)) > 3 * DOWN_MSEC, 20)
+        for node in replicas:
+            with node.raw() as raw:
+                equal(raw.call("PING")[:12], b"-MASTERDOWN ")
+        equal([(one["flags"], int(one["last-ok-ping-reply"]) < 3 * DOWN_MSEC)
+               for one in sentinel.replicas()], [("slave", True)] * 2)
+        replicas[1].redis().config_set("replica-priority", 100)
+        assert group.wait_for_other_master(master.port) is replicas[1]
+        assert wait_for(lambda: replicas[0].is_synced(), 20)
 
 
 # As doc/replication.md has it.
