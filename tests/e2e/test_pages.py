@@ -1,11 +1,13 @@
 #!/usr/bin/python3 -B
-"""Documentation: every link has a target, and doc/README.md lists every page of doc/."""
+"""Documentation: every link has a target, doc/README.md lists every page of doc/, and
+doc/operations.md explains every warning of the log."""
 import glob
 import os
 import re
 
 from daemon import ROOT, equal, main, test
 
+WARNING = re.compile(r'log_line\([^"()]*LOG_WARNING,\s*((?:"(?:[^"\\]|\\.)*"|\s|PRI\w+)+)')
 MAP = os.path.join(ROOT, "doc", "README.md")
 FENCE = re.compile(r"^```.*?^```$", re.M | re.S)
 
@@ -50,6 +52,33 @@ def the_map_lists_every_page():
         known |= {page for page, _ in links(file)}
     lost = [os.path.relpath(page, ROOT) for page in pages() if page not in known | {MAP}]
     equal(lost, [])
+
+
+def warnings():
+    """[(file, text)] of the sources; a text has X for each value. Left out: texts made elsewhere."""
+    found = []
+    for file in glob.glob(os.path.join(ROOT, "server", "**", "*.c"), recursive=True):
+        with open(file, encoding="utf-8") as source:
+            calls = WARNING.findall(source.read())
+        for call in calls:
+            text = re.sub(r'"\s*(?:PRI\w+)?\s*"', "", call.strip()[1:-1])
+            text = re.sub(r"%[-.*0-9]*(?:ll|z)?[a-z]?", "X", text)
+            if re.search("[a-z]", text):
+                found.append((os.path.relpath(file, ROOT), text))
+    return found
+
+
+@test
+def the_table_of_warnings_has_all_of_them():
+    with open(os.path.join(ROOT, "doc", "operations.md"), encoding="utf-8") as page:
+        table = page.read().partition("### What each warning means")[2].partition("\n## ")[0]
+    shown = [text for cell in re.findall(r"^\| (`.*?`.*?) \|", table, re.M)
+             for text in re.findall(r"`([^`]+)`", cell)]
+    patterns = [".*".join(re.escape(part) for part in text.split("...")) for text in shown]
+    found = warnings()
+    assert len(found) > 40, found
+    equal([f"{file}: {text}" for file, text in found
+           if not any(re.search(pattern, text) for pattern in patterns)], [])
 
 
 main()
