@@ -97,9 +97,9 @@ static const struct usage usage = {
     .summary = "data store that speaks the Redis protocol and ends data on time",
     .manual = 8,
     .forms = forms,
-    .about = "Keeps strings, lists, sets, hashes, sorted sets and dehydrators in memory and in a "
-             "journal on disk, and serves clients in the Redis protocol. Keys and members are "
-             "removed within a few milliseconds of their deadlines.",
+    .about = "Keeps strings, lists, sets, hashes, sorted sets, streams and dehydrators in memory "
+             "and in a journal on disk, and serves clients in the Redis protocol. Keys and members "
+             "are removed within a few milliseconds of their deadlines.",
     .options = own_options,
     .sections = sections,
     .wrong = 1,

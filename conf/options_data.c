@@ -281,7 +281,8 @@ static const struct conf_option options[] = {
       .offset = AT(import_skip_unsupported),
       .preset = "no",
       .section = "persistence",
-      .help = "Skip streams and data of modules during an import. no: refuse to import them." },
+      .help = "Leave out data of modules during an import, and in the copy of a master. no: refuse "
+              "them." },
 };
 
 const struct conf_table conf_data = { options, sizeof(options) / sizeof(options[0]) };
