@@ -160,9 +160,10 @@ run:
 
 # One build at a time in this folder, so that two runs at once may share it.
 LOCKED = mkdir -p $(B) && flock $(B)/.lock
-TEST_ENV = JOBS=$(JOBS) PYTHONDONTWRITEBYTECODE=1 EXPIRED=$(abspath $(B)/expired) BUILD=$(abspath $(B))
+TEST_ENV = JOBS=$(JOBS) PYTHONDONTWRITEBYTECODE=1 EXPIRED=$(abspath $(B)/expired) BUILD=$(abspath $(B)) \
+    $(if $(SANITIZE),$(CHECKED_MODULE_ENV))
 
-tests-built: $(B)/expired $(UNIT) $(TOOLS) $(FAULT) $(if $(E2E),module-built) $(if $(filter %.mjs,$(E2E)),tests/e2e/node_modules/.made) ; @:
+tests-built: $(B)/expired $(UNIT) $(TOOLS) $(FAULT) $(if $(E2E),module-built $(if $(SANITIZE),module-checked)) $(if $(filter %.mjs,$(E2E)),tests/e2e/node_modules/.made) ; @:
 tests/e2e/node_modules/.made: tests/e2e/package.json tests/e2e/package-lock.json
 	cd tests/e2e && npm ci --no-audit --no-fund --loglevel=error
 	@touch $@

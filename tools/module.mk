@@ -2,10 +2,16 @@
 #
 #   make module     builds build/expired.so
 
-# Position-independent; only the function that the engine looks for is visible. Without sanitizers, which
-# the engine does not have.
+# Position-independent; only the function that the engine looks for is visible. Without sanitizers, whose
+# libraries the engine does not load.
 MODULE_B = build/module
-MODULE_VARIANT = B=$(MODULE_B) MALLOC=libc LTO= SANITIZE= CFLAGS="$(CFLAGS) -fPIC -fvisibility=hidden"
+MODULE_HOW = MALLOC=libc LTO= CFLAGS="$(CFLAGS) -fPIC -fvisibility=hidden"
+MODULE_VARIANT = B=$(MODULE_B) SANITIZE= $(MODULE_HOW)
+
+# For `make asan`: with sanitizers, for an engine that is started with their library (LD_PRELOAD). The
+# engine's allocator is then theirs, so they watch the module's memory.
+CHECKED_MODULE = $(B)/module/expired.so
+CHECKED_MODULE_ENV = MODULE=$(abspath $(CHECKED_MODULE)) MODULE_PRELOAD=$(shell $(CC) -print-file-name=libasan.so)
 MODULE_LIB = $(B)/libmodule.a
 
 $(MODULE_LIB): $(call obj,$(filter server/call/% server/cmd/% server/persist/format/%,$(SERVER_SRC)))
@@ -14,9 +20,11 @@ $(B)/expired.so: $(call obj,$(MODULE_SRC)) $(MODULE_LIB) $(PROTO) $(STORE)
 	$(call say,LD )$(CC) $(BASE) $(CFLAGS) $(LDFLAGS) -shared -Wl,-z,defs -o $@ \
 	    $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group -lm
 
-.PHONY: module module-built
+.PHONY: module module-built module-checked
 module:
 	@$(LOCKED) $(MAKE) --no-print-directory module-built
 module-built:
 	@$(VARIANT) $(MODULE_VARIANT) $(MODULE_B)/expired.so
 	@cmp -s $(MODULE_B)/expired.so build/expired.so || { rm -f build/expired.so && cp $(MODULE_B)/expired.so build/; }
+module-checked:
+	@$(VARIANT) B=$(B)/module $(MODULE_HOW) $(CHECKED_MODULE)

@@ -21,6 +21,7 @@ OPTIONS = ("--cluster-enabled", "yes", "--cluster-node-timeout", str(NODE_MSEC),
            "--repl-diskless-sync-delay", "0")
 
 logging.getLogger("redis.cluster").disabled = True  # it logs each MOVED as an exception
+ClusterNode.redis_connection = None  # where copying one fails, its __del__ would complain
 
 
 class Node(Engine):

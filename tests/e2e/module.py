@@ -3,9 +3,18 @@ import os
 
 from daemon import ROOT, Daemon, oracle, wait_for
 
-MODULE = os.path.join(ROOT, "build", "expired.so")
+MODULE = os.environ.get("MODULE") or os.path.join(ROOT, "build", "expired.so")
+PRELOAD = os.environ.get("MODULE_PRELOAD")  # the library that a module with sanitizers needs
 # While the engine syncs its file in the background it may hold back writes that a kill -9 loses.
 SYNCED = ("--appendfsync", "always")
+
+
+def engine_environment():
+    """None: this process's. Leaks of the engine are not looked for, and it tries sizes that are too large."""
+    if not PRELOAD:
+        return None
+    options = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0:allocator_may_return_null=1"
+    return dict(os.environ, LD_PRELOAD=PRELOAD, ASAN_OPTIONS=options)
 
 
 class Engine(Daemon):
@@ -13,7 +22,8 @@ class Engine(Daemon):
 
     def __init__(self, *options, module=True, **how):
         load = ["--loadmodule", MODULE] if module else []
-        super().__init__("--enable-module-command", "yes", *options, *load, binary=oracle(), **how)
+        super().__init__("--enable-module-command", "yes", *options, *load, binary=oracle(), env=engine_environment(),
+                         **how)
 
     def start(self):
         assert os.access(MODULE, os.R_OK), f"there is no {MODULE}: run make module"
@@ -21,6 +31,11 @@ class Engine(Daemon):
         with self.raw() as raw:
             assert wait_for(lambda: raw.call("PING") == b"+PONG\r\n"), "it is still loading"
             assert raw.call("DEBUG", "SET-ACTIVE-EXPIRE", "0") == b"+OK\r\n"
+
+    def __exit__(self, kind, value, trace):
+        if kind is not None and "Sanitizer" in self.log():
+            print(self.log())
+        super().__exit__(kind, value, trace)
 
     def stats(self):
         with self.redis() as client:

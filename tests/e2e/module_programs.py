@@ -16,7 +16,7 @@ from case import text_of
 from difference import Difference
 from generate import Generator
 from lockstep import Pair
-from module import MODULE
+from module import MODULE, engine_environment
 from shrink import Shrinker
 
 # What table.py lacks, because Redis 7.0 does. "members", "fields" and "pairs" begin with their number.
@@ -127,6 +127,13 @@ class Prefixed(servers.Connection):
 
 class Engine(servers.Oracle):
     """redis-server with the module, which expires keys and members in slices of the loop's turns."""
+
+    def __init__(self):
+        super().__init__()
+        checked = engine_environment()
+        if checked:  # the sanitizers' library is the first one
+            self.env = {**checked, **self.env, "LD_PRELOAD": checked["LD_PRELOAD"] + ":" + self.env["LD_PRELOAD"],
+                        "ASAN_OPTIONS": checked["ASAN_OPTIONS"]}
 
     def arguments(self):
         return [*super().arguments(), "--loadmodule", MODULE]
