@@ -184,6 +184,7 @@ bench:
 	@tools/deps build bench
 	@$(LOCKED) $(VARIANT) $(B)/expired tools
 	@$(LOCKED) $(VARIANT) B=$(B)/plain CPPFLAGS="$(CPPFLAGS) -DNO_POOL" $(B)/plain/expired
+	@$(LOCKED) $(VARIANT) module-built
 	@$(TEST_ENV) tools/bench/run $(BENCH) $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(QUICK),--quick) \
 	    $(if $(BENCH)$(QUICK),,--write) $(BENCH_ARGS)
 

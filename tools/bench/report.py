@@ -7,6 +7,7 @@ import re
 
 import allocator
 import durability
+import module
 import replication
 import throughput
 
@@ -253,6 +254,23 @@ def migration_table(its):
         ["writes lost", "none"]])
 
 
+def module_table(results, _names):
+    """What the module costs an engine, and does in it."""
+    memory, burst = results["memory"], results["burst"]
+    rows = [[f"CPU that the module adds to {what}, pipeline {module.PIPELINE}",
+             f"{100 * results['price'][mix]['more']:+.1f}% of {results['price'][mix]['cpu_ns']:.0f} ns", ""]
+            for mix, what in (("set-ex", "SET EX, one TTL"), ("setex", "SETEX, random TTLs"),
+                              ("get", "GET"))]
+    rows.append(["memory for a deadline, besides the key's name", f"{memory['counted']:.1f} bytes", ""])
+    for figure, what in (("ping_p999_ms", "other clients' p99.9"), ("gone_ms", "all gone after")):
+        rows.append([f"{what}, all keys at one instant", msec(burst["module"][figure]),
+                     f"{msec(burst['redis'][figure])}, {msec(burst['expired'][figure])}"])
+    for mix, rates in results["dehydrators"].items():
+        rows.append([f"{mix}, pipeline {module.PIPELINE}", f"{count(rates['module'])}/s",
+                     f"{count(rates['expired'])}/s: ratio {rates['module'] / rates['expired']:.2f}"])
+    return table(["", "redis-server with the module", "redis-server, expired"], rows)
+
+
 # ---- durability -------------------------------------------------------------------------------
 
 def price_table(results, names):
@@ -358,6 +376,8 @@ def sections(results, names):
         found["replication"] = replication_table(results["replication"], names)
     if results.get("migration"):
         found["migration"] = migration_table(results["migration"])
+    if results.get("module"):
+        found["module"] = module_table(results["module"], names)
     if results.get("durability"):
         its = results["durability"]
         found.update(price=its["price_shape"] + "\n\n" + price_table(its["price"], names),

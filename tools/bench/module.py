@@ -1,0 +1,110 @@
+"""module: expired.so in a redis-server, beside the same redis-server without it and the daemon.
+
+The price of deadlines is the CPU time of SET with a TTL, in pairs of runs one after the other, with one TTL
+for all keys and with random ones; GET shows what other commands pay. Then the memory of a key's deadline,
+a million keys at one instant, and dehydrators.
+"""
+import contextlib
+import os
+from statistics import median
+
+from servers import ROOT, Failed
+
+MODULE = os.path.join(ROOT, "build", "expired.so")
+PIPELINE = 16
+PAIRS = 3  # of runs, for each round
+KEY_BYTES = 16  # of the mixes' keys
+PRICED = ("set-ex", "setex", "get")
+DEHYDRATOR_MIXES = ("rede-push", "rede-cycle")
+PUSHES = 200_000  # in a run: they add data
+
+
+def sides(bench, settings):
+    """{name: server}: the plain engine, the engine with the module, the daemon."""
+    engine = settings.servers["redis"]
+    return {"redis": bench.server("redis", engine),
+            "module": bench.server("module", [*engine, "--loadmodule", MODULE]),
+            "expired": bench.server("expired", settings.servers["expired"])}
+
+
+@contextlib.contextmanager
+def started(bench, settings, *names):
+    with contextlib.ExitStack() as stack:
+        yield [stack.enter_context(sides(bench, settings)[name]) for name in names]
+
+
+def run_once(bench, settings, server, mix, *span):
+    return bench.load(server, "-n", settings.keys, "-c", settings.connections, "-P", PIPELINE,
+                      "-d", settings.value_size, *span, mix)
+
+
+def stats(server):
+    flat = server.call("EXPIRED.STATS")
+    return dict(zip(flat[::2], flat[1::2]))
+
+
+def measure_price(bench, settings, mix):
+    """(share of CPU time that the module adds, nanoseconds without it)"""
+    runs = []
+    with started(bench, settings, "redis", "module") as both:
+        for server in both:
+            bench.load(server, "-n", settings.keys, "-d", settings.value_size, mix, "fill")
+        for _ in range(PAIRS * settings.rounds):
+            runs.append([run_once(bench, settings, server, mix, "-t", settings.seconds, "-w",
+                                  settings.warm_up)["cpu_ns"] for server in both])
+    return {"more": median(after / before for before, after in runs) - 1,
+            "cpu_ns": median(before for before, _ in runs), "pairs": len(runs)}
+
+
+def measure_memory(bench, settings):
+    """Bytes for each key with a deadline besides its name: as the module counts them, and as the engine's
+    used_memory grows more."""
+    used = []
+    with started(bench, settings, "redis", "module") as both:
+        for server in both:
+            before = int(server.info("used_memory"))
+            bench.load(server, "-n", settings.keys, "-d", settings.value_size, "set-ex", "fill")
+            keys = server.call("DBSIZE")
+            used.append((int(server.info("used_memory")) - before) / keys)
+        own = stats(both[1])
+    return {"counted": own[b"bytes"] / own[b"keys"] - KEY_BYTES, "grown": used[1] - used[0] - KEY_BYTES}
+
+
+def measure_burst(bench, settings, name):
+    with started(bench, settings, name) as (server,):
+        return bench.tool(server, "expiry", "-n", settings.dying, "-d", 0, "-w", settings.lead_msec)
+
+
+def measure_dehydrators(bench, settings, mix):
+    """Rounds of the mix's commands a second, of the module and of the daemon, in turns."""
+    span = ["-t", settings.seconds, "-w", settings.warm_up]
+    if mix == "rede-push":
+        span = ["-r", int(PUSHES * min(1, settings.seconds))]
+    found = {"module": [], "expired": []}
+    with started(bench, settings, *found) as both:
+        after = {server.name: bench.load(server, "-n", settings.keys, mix, "fill")["next"]
+                 for server in both}
+        for _ in range(settings.rounds):
+            for server in both:
+                run = run_once(bench, settings, server, mix, "-F", after[server.name], *span)
+                after[server.name] = run["next"]
+                found[server.name].append(run["rps"] / run["commands"])
+    return {name: median(rates) for name, rates in found.items()}
+
+
+def measure(bench, settings, say):
+    if "redis" not in settings.servers or not os.access(MODULE, os.R_OK):
+        raise Failed(f"the part module needs redis-server and {MODULE}: make module")
+    result = {"price": {mix: measure_price(bench, settings, mix) for mix in PRICED}}
+    for mix, its in result["price"].items():
+        say(f"module: {mix}, pipeline {PIPELINE}: {100 * its['more']:+.1f}% CPU")
+    result["memory"] = measure_memory(bench, settings)
+    say(f"module: {result['memory']['counted']:.1f} bytes and the name for each deadline")
+    result["burst"] = {name: measure_burst(bench, settings, name) for name in ("redis", "module", "expired")}
+    for name, its in result["burst"].items():
+        say(f"module: {settings.dying} keys at one instant, {name}: PINGs' p99.9 {its['ping_p999_ms']} ms")
+    result["dehydrators"] = {mix: measure_dehydrators(bench, settings, mix)
+                             for mix in DEHYDRATOR_MIXES}
+    for mix, rates in result["dehydrators"].items():
+        say(f"module: {mix}: {rates['module'] / rates['expired']:.2f} of the daemon")
+    return result
