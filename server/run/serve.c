@@ -127,12 +127,20 @@ static bool wake_first(struct dispatch *dispatch, msec now)
     return blocked_wake(blocked, now);
 }
 
+/* Data that expire in the millisecond of a timeout come first: a client may wait for their entry in
+ * a log. Earlier timeouts never wait for a burst. */
+static msec timed_out_until(struct dispatch *dispatch, msec now)
+{
+    bool expires = !dispatch->role.replica && pause_now(&dispatch->pause, now) == PAUSE_NONE;
+    return expires && store_next_due(dispatch->store) <= now ? instant_last_expired(now) : now;
+}
+
 size_t serve_due(struct dispatch *dispatch, size_t most)
 {
-    msec now = clock_now(dispatch->clock);
+    msec now = clock_now(dispatch->clock), until = timed_out_until(dispatch, now);
     size_t count = 0;
     for (; count < most; count++) {
-        struct session *late = blocked_first_timed_out(dispatch->blocked, now);
+        struct session *late = blocked_first_timed_out(dispatch->blocked, until);
         if (wake_first(dispatch, now)) {
             serve_ready(dispatch);
         } else if (late != NULL) {

@@ -2,7 +2,7 @@
 """POLICY SET ... EXPIRED TO: what expires is in the log, whoever removes it, with its value."""
 import re
 
-from daemon import Daemon, equal, main, own, wait_for
+from daemon import Daemon, encode, equal, main, own, wait_for
 from policies import Policies
 
 
@@ -116,6 +116,20 @@ def waiting_readers_wake_when_a_key_expires():
         equal(waiting.call("REDE.BPOLL", "deh", 20), b"*1\r\n$5\r\nvalue\r\n")
         client.set("t:1", "value", px=50)
         assert b"t:1" in waiting.call("XREAD", "BLOCK", 20000, "STREAMS", "log", "0-0")
+
+
+@own
+def reader_whose_wait_ends_in_the_millisecond_of_an_entry_gets_it():
+    with Policies() as po:
+        po.rule("s:*", "EXPIRED", "TO", "log")
+        for _ in range(5):
+            po.run("SET", "s:1", "v", "PX", 10)  # it is there for all of the tenth millisecond
+            with po.daemon.raw() as reader:
+                reader.send(encode("XREAD", "BLOCK", 11, "STREAMS", "log", "$"))
+                assert wait_for(lambda: po.client.info("clients")["blocked_clients"] == 1)
+                po.step(11)
+                assert b"s:1" in reader.reply()
+            po.run("DEL", "log")
 
 
 @own
