@@ -106,11 +106,11 @@ static bool covers_position(const struct key_spec *spec, int argc, const struct 
     return position >= first && position <= last;
 }
 
-/* Keys that no other spec covers belong to KEYS_ANYWHERE. */
-static unsigned flags_at(const struct key_spec *specs, int count, int argc,
-                         const struct bytes *argv, int position)
+/* Keys that no other spec covers belong to KEYS_ANYWHERE, or have the row's usual flags. */
+static unsigned flags_at(const struct command *row, const struct key_spec *specs, int count,
+                         int argc, const struct bytes *argv, int position)
 {
-    unsigned anywhere = 0;
+    unsigned anywhere = usual_flags(row);
     for (int i = 0; i < count; i++) {
         if (specs[i].find == KEYS_ANYWHERE)
             anywhere = specs[i].flags;
@@ -126,7 +126,7 @@ void command_key_flags(const struct command *row, int argc, const struct bytes *
     struct key_spec specs[KEY_SPECS_MAX];
     int spec_count = command_specs(row, specs);
     for (int i = 0; i < count; i++) {
-        flags[i] = flags_at(specs, spec_count, argc, argv, positions[i]);
+        flags[i] = flags_at(row, specs, spec_count, argc, argv, positions[i]);
         if (flags[i] & KEY_VARIABLE) flags[i] = row->vary_keys(argc, argv);
     }
 }

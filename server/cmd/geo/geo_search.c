@@ -276,6 +276,28 @@ static void cmd_geosearchstore(struct call *call)
     run_geo_search(call, SEARCH_STORE, false);
 }
 
+/* Finds argument 1 and each destination. `options` is the first argument that may be one.
+ * DIFFERS: Redis finds the first STORE and the first STOREDIST. (doc/differs.md) */
+static int find_destinations(int options, int argc, const struct bytes *argv, int *positions)
+{
+    const struct call call = { .argc = argc, .argv = argv };
+    int count = 0;
+    positions[count++] = 1;
+    for (int i = options; i + 1 < argc; i++)
+        if (arg_is(&call, i, "STORE") || arg_is(&call, i, "STOREDIST")) positions[count++] = ++i;
+    return count;
+}
+
+static int find_radius_keys(int argc, const struct bytes *argv, int *positions)
+{
+    return find_destinations(6, argc, argv, positions);
+}
+
+static int find_member_radius_keys(int argc, const struct bytes *argv, int *positions)
+{
+    return find_destinations(5, argc, argv, positions);
+}
+
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 #define COST                                                                                       \
@@ -296,6 +318,7 @@ static const struct command rows[] = {
       .arity = -6,
       .flags = WRITE | GROWS | MOVABLE_KEYS,
       .keys = KEY_FIRST,
+      .find_keys = find_radius_keys,
       .specs = { KEY_AT(1, KEY_RO | KEY_ACCESS), KEY_BEHIND("STORE", 6, KEY_OW | KEY_UPDATE),
                  KEY_BEHIND("STOREDIST", 6, KEY_OW | KEY_UPDATE) },
       .group = "geo",
@@ -335,6 +358,7 @@ static const struct command rows[] = {
       .arity = -5,
       .flags = WRITE | GROWS | MOVABLE_KEYS,
       .keys = KEY_FIRST,
+      .find_keys = find_member_radius_keys,
       .specs = { KEY_AT(1, KEY_RO | KEY_ACCESS), KEY_BEHIND("STORE", 5, KEY_OW | KEY_UPDATE),
                  KEY_BEHIND("STOREDIST", 5, KEY_OW | KEY_UPDATE) },
       .group = "geo",

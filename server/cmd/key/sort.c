@@ -382,7 +382,8 @@ static void cmd_sort_ro(struct call *call)
     sort_call(call, false);
 }
 
-/* Finds argument 1 and the destination of the last STORE. */
+/* Finds argument 1 and the destination of the last STORE.
+ * DIFFERS: Redis goes on at the destination, which may be the word "get". (doc/differs.md) */
 static int find_sort_keys(int argc, const struct bytes *argv, int *positions)
 {
     const struct call call = { .argc = argc, .argv = argv };
@@ -393,7 +394,7 @@ static int find_sort_keys(int argc, const struct bytes *argv, int *positions)
         else if (arg_is(&call, i, "GET") || arg_is(&call, i, "BY"))
             i++;
         else if (arg_is(&call, i, "STORE") && i + 1 < argc)
-            store = i + 1;
+            store = ++i;
     }
     positions[0] = 1;
     if (store == 0) return 1;

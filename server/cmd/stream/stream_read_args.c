@@ -104,12 +104,38 @@ bool parse_read_id(struct call *call, const struct read_args *args, int i,
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
-/* As Redis' key specification: behind the first word STREAMS from argument `from` on. */
+/* The number of arguments of an option, with its word; 0: it is none. */
+static int option_length(struct bytes word)
+{
+    static const struct {
+        const char *word;
+        int length;
+    } options[] = {
+        { "BLOCK", 2 }, { "COUNT", 2 }, { "CLAIM", 2 }, { "GROUP", 3 }, { "NOACK", 1 },
+    };
+    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+        if (bytes_is_word(word, options[i].word)) return options[i].length;
+    return 0;
+}
+
+/* The argument STREAMS that the command finds; groups and consumers may have this name, too. In a
+ * call that the command refuses, as Redis' key specification: the first one from `from` on.
+ * DIFFERS: Redis takes that one in any call. (doc/differs.md) */
+static int find_streams_word(int from, int argc, const struct bytes *argv)
+{
+    int at = 1, length = 1;
+    for (; at < argc && length > 0; at += length) {
+        if (bytes_is_word(argv[at], "STREAMS")) return at;
+        length = option_length(argv[at]);
+    }
+    for (at = from; at < argc && !bytes_is_word(argv[at], "STREAMS");)
+        at++;
+    return at;
+}
+
 static int find_stream_keys(int from, int argc, const struct bytes *argv, int *positions)
 {
-    int at = from;
-    while (at < argc && !bytes_is_word(argv[at], "STREAMS"))
-        at++;
+    int at = find_streams_word(from, argc, argv);
     int count = (argc - at - 1) / 2;
     if (at >= argc || count < 1) return -1;
     for (int i = 0; i < count; i++)

@@ -117,6 +117,25 @@ START_TEST(sort_follows_patterns_only_with_all_keys)
 }
 END_TEST
 
+START_TEST(rights_are_asked_about_the_keys_that_a_call_uses)
+{
+    begin("~l ~streams ~a ~get ~store +@all");
+    answers(ADMIN_CALLER, "xgroup create secret g 0 mkstream", "+OK\r\n");
+    answers(ADMIN_CALLER, "geoadd l 1 1 m", ":1\r\n");
+    answers(ANNA, "xreadgroup count 1 group g streams streams secret >", "-" KEY_TEXT);
+    answers(ANNA, "xreadgroup noack count 1 group streams a streams secret >", "-" KEY_TEXT);
+    answers(ANNA, "georadius l 1 1 9 m store a store secret2", "-" KEY_TEXT);
+    answers(ANNA, "georadiusbymember l m 9 m storedist store store secret2", "-" KEY_TEXT);
+    answers(ANNA, "sort l by nosort store get store secret2", "-" KEY_TEXT);
+    answers(ADMIN_CALLER, "exists secret2", ":0\r\n");
+    answers(ANNA, "georadius l 1 1 9 m store a", ":1\r\n");
+    answers(ADMIN_CALLER, "acl setuser anna resetkeys %R~l %W~a", "+OK\r\n");
+    answers(ANNA, "georadius l 1 1 9 m store b store a", "-" KEY_TEXT);
+    answers(ANNA, "georadius l 1 1 9 m store a store a", ":1\r\n");
+    end();
+}
+END_TEST
+
 START_TEST(a_session_of_a_deleted_user_is_nobody)
 {
     begin("~* +@all");
@@ -157,6 +176,7 @@ Suite *test_suite(void)
         exec_asks_about_each_command_again,
         a_blocked_client_is_asked_about_again,
         sort_follows_patterns_only_with_all_keys,
+        rights_are_asked_about_the_keys_that_a_call_uses,
         a_session_of_a_deleted_user_is_nobody,
         refusals_are_logged_with_their_object,
         NULL,
