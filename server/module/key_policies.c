@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "server/call/slot.h"
 #include "server/module/node_policies.h"
 #include "store/mem/mem.h"
 
@@ -16,11 +17,15 @@ enum cause {
     WRITTEN = 1 << 1,
     EXPIRY_SET = 1 << 2, /* by the command itself */
     PUSHED_HEAD = 1 << 3,
-    PUSHED_TAIL = 1 << 4,
+    PUSHED_TAIL = 1 << 4, /* or has grown otherwise */
+    EXPIRED = 1 << 5,     /* it is gone, and to be logged */
 };
+
+enum { GREW = CREATED | PUSHED_HEAD | PUSHED_TAIL };
 
 struct written_key {
     unsigned db, causes;
+    msec at; /* EXPIRED: its deadline */
     size_t len;
     char name[];
 };
@@ -30,6 +35,7 @@ static struct {
     size_t first, end, cap;
     bool applies; /* events of what a policy does are not heard */
     msec held_until;
+    uint64_t log_errors;
     struct random random; /* all zero: its pool is empty */
 } here;
 
@@ -57,6 +63,9 @@ static unsigned causes_of(const char *event)
         { "lpush", WRITTEN | PUSHED_HEAD },
         { "rpush", WRITTEN | PUSHED_TAIL },
         { "linsert", WRITTEN | PUSHED_TAIL },
+        { "xadd", WRITTEN | PUSHED_TAIL },
+        { "zadd", WRITTEN | PUSHED_TAIL },
+        { "zincr", WRITTEN | PUSHED_TAIL },
         { "expire", EXPIRY_SET },
         { "persist", EXPIRY_SET },
         { "del", 0 },
@@ -74,38 +83,50 @@ static bool heeds(const struct policy *policy, unsigned causes)
 {
     if (policy->max_ttl > 0) return true;
     if (policy->ttl > 0 && ((causes & CREATED) || policy->refresh != REFRESH_NEVER)) return true;
-    return policy->max_len > 0 && (causes & (CREATED | PUSHED_HEAD | PUSHED_TAIL));
+    return policy->max_len > 0 && (causes & GREW);
 }
 
 static bool is_last(unsigned db, struct bytes name)
 {
     if (here.first == here.end) return false;
     const struct written_key *last = here.keys[here.end - 1];
-    return last->db == db && bytes_equal(bytes_of(last->name, last->len), name);
+    return last->db == db && !(last->causes & EXPIRED) &&
+           bytes_equal(bytes_of(last->name, last->len), name);
 }
 
 static void make_room(void)
 {
-    if (here.first == here.end) here.first = here.end = 0;
     if (here.end < here.cap) return;
-    here.cap = here.cap == 0 ? WRITES_MIN : 2 * here.cap;
-    here.keys = mem_realloc(here.keys, here.cap * sizeof(struct written_key *));
+    size_t left = here.end - here.first;
+    if (left > here.cap / 2 || here.cap == 0) {
+        here.cap = here.cap == 0 ? WRITES_MIN : 2 * here.cap;
+        here.keys = mem_realloc(here.keys, here.cap * sizeof(struct written_key *));
+    }
+    if (left > 0) memmove(here.keys, here.keys + here.first, left * sizeof(struct written_key *));
+    here.first = 0;
+    here.end = left;
+}
+
+static struct written_key *put(unsigned db, struct bytes name, unsigned causes)
+{
+    make_room();
+    struct written_key *key = mem_alloc(sizeof(*key) + name.len);
+    *key = (struct written_key){ .db = db, .causes = causes, .len = name.len };
+    if (name.len > 0) memcpy(key->name, name.data, name.len);
+    here.keys[here.end++] = key;
+    return key;
 }
 
 /* One command has several events, such as "new", "set" and "expire". */
 static void note(unsigned db, struct bytes name, unsigned causes)
 {
-    if (is_last(db, name)) {
-        struct written_key *last = here.keys[here.end - 1];
-        if (causes & CREATED) last->causes &= ~(unsigned)EXPIRY_SET; /* it is another key now */
-        last->causes |= causes;
+    if (!is_last(db, name)) {
+        put(db, name, causes);
         return;
     }
-    make_room();
-    struct written_key *key = mem_alloc(sizeof(*key) + name.len);
-    *key = (struct written_key){ .db = db, .causes = causes, .len = name.len };
-    memcpy(key->name, name.data, name.len);
-    here.keys[here.end++] = key;
+    struct written_key *last = here.keys[here.end - 1];
+    if (causes & CREATED) last->causes &= ~(unsigned)EXPIRY_SET; /* it is another key now */
+    last->causes |= causes;
 }
 
 static void note_name(RedisModuleCtx *ctx, const RedisModuleString *text, unsigned causes)
@@ -135,6 +156,15 @@ void key_policies_existing(RedisModuleCtx *ctx, RedisModuleString *name)
     if (node_policies()->count > 0 && is_master(ctx)) note_name(ctx, name, CREATED);
 }
 
+void key_policies_expired(RedisModuleCtx *ctx, struct bytes name, msec at)
+{
+    if (node_policies()->logs == 0 || !is_master(ctx)) return;
+    const struct policy *policy = policies_of(node_policies(), name, NULL);
+    if (policy == NULL || policy->expired_to.len == 0) return;
+    if (policies_target(node_policies(), name)) return;
+    put((unsigned)redis.GetSelectedDb(ctx), name, EXPIRED)->at = at;
+}
+
 /* ---- applying -------------------------------------------------------------------------------- */
 
 static msec deadline_of(const struct policy *policy, unsigned causes, msec at, msec now)
@@ -147,19 +177,78 @@ static msec deadline_of(const struct policy *policy, unsigned causes, msec at, m
     return policy_limit(policy, policy_ttl_deadline(policy, &use, &here.random), now);
 }
 
-static void free_reply(RedisModuleCallReply *reply)
+/* False: the engine refused. */
+static bool is_done(RedisModuleCallReply *reply)
 {
+    bool done = reply != NULL && redis.CallReplyType(reply) != REPLY_IS_ERROR;
     if (reply != NULL) redis.FreeCallReply(reply);
+    return done;
 }
 
-/* A list keeps the elements that were pushed last. */
-static void cut(RedisModuleCtx *ctx, struct bytes name, const struct policy *policy,
+/* A list keeps the elements that were pushed last, a stream its last entries, a sorted set the
+ * highest scores or the lowest. */
+static void cut(RedisModuleCtx *ctx, struct bytes name, int type, const struct policy *policy,
                 unsigned causes)
 {
-    long long most = (long long)policy->max_len;
-    bool head = causes & PUSHED_HEAD;
-    free_reply(redis.Call(ctx, "LTRIM", "!bll", name.data, name.len, head ? 0LL : -most,
-                          head ? most - 1 : -1LL));
+    long long most = (long long)policy->max_len, from = 0, to = -1;
+    if (type == KEYTYPE_LIST) {
+        if (causes & PUSHED_HEAD)
+            to = most - 1;
+        else
+            from = -most;
+        is_done(redis.Call(ctx, "LTRIM", "!bll", name.data, name.len, from, to));
+    } else if (type == KEYTYPE_STREAM) {
+        is_done(redis.Call(ctx, "XTRIM", "!bcl", name.data, name.len, "MAXLEN", most));
+    } else if (type == KEYTYPE_ZSET) {
+        if (policy->keep_low)
+            from = most;
+        else
+            to = -most - 1;
+        is_done(redis.Call(ctx, "ZREMRANGEBYRANK", "!bll", name.data, name.len, from, to));
+    }
+}
+
+/* In a cluster the target must be in the slot of the key, so that it moves along with it. */
+static bool may_log(RedisModuleCtx *ctx, struct bytes name, struct bytes target)
+{
+    return !(redis.GetContextFlags(ctx) & CTX_CLUSTER) || slot_of(name) == slot_of(target);
+}
+
+static void log_expired(RedisModuleCtx *ctx, const struct written_key *gone,
+                        const struct policy *policy)
+{
+    struct bytes name = bytes_of(gone->name, gone->len), target = policy->expired_to;
+    if (may_log(ctx, name, target) &&
+        is_done(redis.Call(ctx, "XADD", "!bccbcl", target.data, target.len, "*", "key", name.data,
+                           name.len, "at", (long long)gone->at)))
+        note(gone->db, target, WRITTEN | PUSHED_TAIL);
+    else
+        here.log_errors++;
+}
+
+uint64_t key_policies_log_errors(void)
+{
+    return here.log_errors;
+}
+
+static void follow(RedisModuleCtx *ctx, const struct written_key *written,
+                   const struct policy *policy, msec now)
+{
+    struct bytes name = bytes_of(written->name, written->len);
+    RedisModuleString *text = redis.CreateString(ctx, name.data, name.len);
+    RedisModuleKey *key = redis.OpenKey(ctx, text, KEY_WRITE | KEY_NOTOUCH);
+    int type = redis.KeyType(key);
+    bool is_long =
+        policy->max_len > 0 && (written->causes & GREW) && redis.ValueLength(key) > policy->max_len;
+    msec expire = type != KEYTYPE_EMPTY ? redis.GetAbsExpire(key) : NO_EXPIRE;
+    redis.CloseKey(key);
+    redis.FreeString(ctx, text);
+    if (type == KEYTYPE_EMPTY) return;
+    msec at = expire == NO_EXPIRE ? NEVER : expire;
+    msec next = deadline_of(policy, written->causes, at, now);
+    if (is_long) cut(ctx, name, type, policy, written->causes);
+    if (next != at)
+        is_done(redis.Call(ctx, "PEXPIREAT", "!bl", name.data, name.len, (long long)next));
 }
 
 static void apply(RedisModuleCtx *ctx, const struct written_key *written, msec now)
@@ -167,21 +256,10 @@ static void apply(RedisModuleCtx *ctx, const struct written_key *written, msec n
     struct bytes name = bytes_of(written->name, written->len);
     const struct policy *policy = policies_of(node_policies(), name, NULL);
     if (policy == NULL || redis.SelectDb(ctx, (int)written->db) != API_OK) return;
-    RedisModuleString *text = redis.CreateString(ctx, name.data, name.len);
-    RedisModuleKey *key = redis.OpenKey(ctx, text, KEY_WRITE | KEY_NOTOUCH);
-    bool exists = redis.KeyType(key) != KEYTYPE_EMPTY;
-    bool is_long = redis.KeyType(key) == KEYTYPE_LIST && policy->max_len > 0 &&
-                   (written->causes & (CREATED | PUSHED_HEAD | PUSHED_TAIL)) &&
-                   redis.ValueLength(key) > policy->max_len;
-    msec expire = exists ? redis.GetAbsExpire(key) : NO_EXPIRE;
-    redis.CloseKey(key);
-    redis.FreeString(ctx, text);
-    if (!exists) return;
-    msec at = expire == NO_EXPIRE ? NEVER : expire;
-    msec next = deadline_of(policy, written->causes, at, now);
-    if (is_long) cut(ctx, name, policy, written->causes);
-    if (next != at)
-        free_reply(redis.Call(ctx, "PEXPIREAT", "!bl", name.data, name.len, (long long)next));
+    if (!(written->causes & EXPIRED))
+        follow(ctx, written, policy, now);
+    else if (policy->expired_to.len > 0)
+        log_expired(ctx, written, policy);
 }
 
 struct due_at key_policies_next(void)

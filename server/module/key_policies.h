@@ -1,8 +1,9 @@
 /* key_policies: applies the policies of this node to the engine's keys: TTL, MAXTTL, JITTER,
- * REFRESH WRITE, and MAXLEN of lists. Depends on node_policies and the engine.
+ * REFRESH WRITE, MAXLEN, and EXPIRED TO a stream. Depends on node_policies and the engine.
  *
- * Keyspace events name the keys that were written. Their policy is applied between two commands, on
- * a master, by PEXPIREAT and LTRIM, which replicas and the append-only file get. */
+ * Keyspace events name the keys that were written or have expired. Their policy is applied between
+ * two commands, on a master, by commands of the engine, which replicas and the append-only file
+ * get. */
 #ifndef SERVER_MODULE_KEY_POLICIES_H
 #define SERVER_MODULE_KEY_POLICIES_H
 
@@ -21,9 +22,14 @@ void key_policies_event(RedisModuleCtx *ctx, const char *event, RedisModuleStrin
 /* A key that existed when its policy was set; the engine has it open. */
 void key_policies_existing(RedisModuleCtx *ctx, RedisModuleString *name);
 
+/* The key has expired, with this deadline. */
+void key_policies_expired(RedisModuleCtx *ctx, struct bytes name, msec at);
+
 /* When a policy is to be applied next. */
 struct due_at key_policies_next(void);
 /* Applies one, on a master; false: none is to be applied now. */
 bool key_policies_apply(RedisModuleCtx *ctx, msec now);
+/* Keys whose expiry could not be logged. */
+uint64_t key_policies_log_errors(void);
 
 #endif

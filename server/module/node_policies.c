@@ -34,10 +34,9 @@ static const char *option_left_out(const struct policy *policy)
 {
     if (policy->refresh == REFRESH_ACCESS) return "REFRESH ACCESS";
     if (policy->member_ttl > 0) return "MEMBERTTL";
-    if (policy->keep_low) return "KEEP LOW";
     if (policy->retain > 0) return "RETAIN";
     if (policy->max_deliveries > 0) return "MAXDELIVERIES";
-    return policy->expired_to.len > 0 ? "EXPIRED" : NULL;
+    return policy->log_value ? "EXPIRED with VALUE" : NULL;
 }
 
 /* Can the name stand in the option's list? */
@@ -55,10 +54,11 @@ static bool read_policy(const struct bytes *words, size_t count, struct policy *
     const char *option = option_left_out(policy);
     if (option != NULL)
         snprintf(fault->text, sizeof(fault->text), "ERR the module has no %s", option);
-    else if (!is_plain(words[0]))
+    bool plain = is_plain(words[0]) && is_plain(policy->expired_to);
+    if (option == NULL && !plain)
         snprintf(fault->text, sizeof(fault->text),
-                 "ERR the module takes no policy name with spaces, control bytes or ';'");
-    return option == NULL && is_plain(words[0]);
+                 "ERR the module takes no name with spaces, control bytes or ';'");
+    return option == NULL && plain;
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */

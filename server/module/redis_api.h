@@ -28,10 +28,16 @@ typedef struct RedisModuleCommandFilterCtx RedisModuleCommandFilterCtx;
 
 enum { API_OK = 0, API_ERR = 1, API_VERSION = 1 };
 enum { KEY_READ = 1 << 0, KEY_WRITE = 1 << 1, KEY_NOTOUCH = 1 << 16 }; /* OpenKey */
-enum { KEYTYPE_EMPTY = 0, KEYTYPE_LIST = 2, KEYTYPE_MODULE = 6 };
+enum {
+    KEYTYPE_EMPTY = 0,
+    KEYTYPE_LIST = 2,
+    KEYTYPE_ZSET = 5,
+    KEYTYPE_MODULE = 6,
+    KEYTYPE_STREAM = 7
+};
 enum { NO_EXPIRE = -1 };
-enum { REPLY_IS_INTEGER = 2 }; /* CallReplyType */
-enum { FILTER_NOT_OWN = 1 };   /* RegisterCommandFilter: not those that this module calls */
+enum { REPLY_IS_ERROR = 1, REPLY_IS_INTEGER = 2 }; /* CallReplyType */
+enum { FILTER_NOT_OWN = 1 }; /* RegisterCommandFilter: not those that this module calls */
 
 enum { /* SetModuleOptions */
        OPTION_HANDLE_IO_ERRORS = 1 << 0,
@@ -42,6 +48,7 @@ enum { /* GetContextFlags */
        CTX_LUA = 1 << 0,
        CTX_MULTI = 1 << 1,
        CTX_MASTER = 1 << 2,
+       CTX_CLUSTER = 1 << 5,
        CTX_REPLICATED = 1 << 12,
        CTX_LOADING = 1 << 13,
        CTX_DENY_BLOCKING = 1 << 21,

@@ -139,6 +139,7 @@ static void run_slice(RedisModuleCtx *ctx, bool opens)
     if (opens) apply_policies(ctx, began + READ_USEC);
     read_queued(ctx, began + READ_USEC);
     bool more = opens && open_due(ctx, end);
+    if (opens) apply_policies(ctx, end);
     more = scan_some(ctx, end) || more;
     more = reclaim_some(end) || more;
     redis.SelectDb(ctx, db);
@@ -260,6 +261,7 @@ bool slices_start(RedisModuleCtx *ctx)
 {
     volatile_keys_init(&here.known);
     here.known.on_open = on_open;
+    here.known.on_expired = key_policies_expired;
     scan_keys_init(&here.scan);
     bool subscribed =
         command_ttl_start(ctx) &&

@@ -71,12 +71,16 @@ static void forget_name(struct volatile_keys *known, unsigned db, struct bytes n
     if (key != NULL) forget(known, db, key);
 }
 
-static void count_expired(struct volatile_keys *known, unsigned db, struct bytes name)
+static void count_expired(struct volatile_keys *known, RedisModuleCtx *ctx, struct bytes name)
 {
+    unsigned db = database_of(ctx);
     struct due_key *key = due_keys_find(&known->keys, db, name);
+    struct due_at due = key != NULL ? due_keys_at(&known->keys, db, key) : DUE_AT_NEVER;
+    msec now = redis.Milliseconds(), at = due_at_is_never(due) ? now : due_at_deadline(due);
+    /* The entry may have an older deadline than the key. */
+    if (known->on_expired != NULL) known->on_expired(ctx, name, at < now ? at : now);
     if (key == NULL) return;
-    struct due_at due = due_keys_at(&known->keys, db, key);
-    if (!due_at_is_never(due)) lag_add(&known->lag, redis.Milliseconds() - due_at_deadline(due), 1);
+    if (!due_at_is_never(due)) lag_add(&known->lag, now - at, 1);
     known->expired++;
     forget(known, db, key);
 }
@@ -102,7 +106,7 @@ void volatile_keys_event(struct volatile_keys *known, RedisModuleCtx *ctx, int c
     if (class & NOTIFY_LOADED) {
         note_loaded(known, ctx, name);
     } else if (class & NOTIFY_EXPIRED) {
-        count_expired(known, db, bytes_in(name));
+        count_expired(known, ctx, bytes_in(name));
     } else if (class & NOTIFY_EVICTED) {
         forget_name(known, db, bytes_in(name));
     } else {

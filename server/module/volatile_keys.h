@@ -30,6 +30,8 @@ struct volatile_keys {
     struct lag lag;
     /* Told of each key that is opened; may be NULL. */
     void (*on_open)(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleKey *key);
+    /* Told of each key that has expired, with its deadline; may be NULL. */
+    void (*on_expired)(RedisModuleCtx *ctx, struct bytes name, msec at);
 };
 
 void volatile_keys_init(struct volatile_keys *known);

@@ -117,6 +117,79 @@ def a_list_keeps_what_was_pushed_last():
 
 
 @test
+def streams_and_sorted_sets_are_cut_too():
+    with engine() as (_, client):
+        policy(client, "SET", "c:*", "MAXLEN", 2)
+        policy(client, "SET", "low:*", "MAXLEN", 2, "KEEP", "LOW")
+        for i in range(5):
+            client.xadd("c:stream", {"i": i})
+        for key in ("c:zset", "low:zset"):
+            client.zadd(key, {name: score for score, name in enumerate("abcd")})
+            client.zincrby(key, 1, "e")
+        assert wait_for(lambda: client.xlen("c:stream") == 2)
+        equal([fields for _, fields in client.xrange("c:stream")], [{b"i": b"3"}, {b"i": b"4"}])
+        assert wait_for(lambda: client.zcard("c:zset") == client.zcard("low:zset") == 2)
+        equal(client.zrange("c:zset", 0, -1), [b"c", b"d"])
+        equal(client.zrange("low:zset", 0, -1), [b"a", b"b"])
+
+
+def log_of(client, key, count):
+    wait_for(lambda: client.exists(key) and client.xlen(key) >= count)
+    return [(fields[b"key"], int(fields[b"at"])) for _, fields in client.xrange(key)]
+
+
+@test
+def what_expires_is_logged_with_its_deadline():
+    with engine("--repl-diskless-sync-delay", "0", tcp=True) as (master, one), \
+            engine(tcp=True) as (_, two):
+        two.replicaof("127.0.0.1", master.port)
+        assert wait_for(lambda: two.info("replication")["master_link_status"] == "up", 30)
+        policy(one, "SET", "s:*", "EXPIRED", "TO", "s:log")
+        policy(one, "SET", "s:log", "MAXLEN", 150)
+        now = one.time()[0] * 1000
+        with one.pipeline(transaction=False) as calls:
+            for i in range(200):
+                calls.set(f"s:{i}", "v", pxat=now + 2000 + i)
+            calls.set("s:deleted", "v", pxat=now + 2000)
+            calls.delete("s:deleted")
+            calls.set("other", "v", pxat=now + 2000)
+            calls.execute()
+        wait_for(lambda: one.dbsize() == 1)
+        assert wait_for(lambda: one.xlen("s:log") == 150 and one.xrange("s:log")[-1][1][b"key"] == b"s:199")
+        equal(log_of(one, "s:log", 150), [(b"s:%d" % i, now + 2000 + i) for i in range(50, 200)])
+        one.execute_command("E.SADD", "s:members", "m")
+        one.pexpire("s:members", 1)
+        assert wait_for(lambda: log_of(one, "s:log", 150)[-1][0] == b"s:members")
+        assert wait_for(lambda: log_of(two, "s:log", 150) == log_of(one, "s:log", 150))
+        one.pexpire("s:log", 1)
+        wait_for(lambda: one.dbsize() == 0)
+        equal((one.dbsize(), master.stats()["log-errors"]), (0, 0), "a log is not logged")
+
+
+@test
+def in_a_cluster_a_log_must_be_in_the_slot_of_the_key():
+    with engine("--cluster-enabled", "yes", tcp=True) as (server, client):
+        client.execute_command("CLUSTER", "ADDSLOTSRANGE", 0, 16383)
+        assert wait_for(lambda: b"cluster_state:ok" in client.execute_command("CLUSTER", "INFO"))
+        policy(client, "SET", "{a}*", "EXPIRED", "TO", "{a}log")
+        policy(client, "SET", "{b}*", "EXPIRED", "TO", "{a}log")
+        client.set("{a}1", "v", px=1)
+        client.set("{b}1", "v", px=1)
+        equal([key for key, _ in log_of(client, "{a}log", 1)], [b"{a}1"])
+        assert wait_for(lambda: server.stats()["log-errors"] == 1)
+
+
+@test
+def a_log_that_can_not_be_written_is_counted():
+    with engine() as (server, client):
+        policy(client, "SET", "s:*", "EXPIRED", "TO", "log")
+        client.set("log", "a string")
+        client.set("s:1", "v", px=1)
+        assert wait_for(lambda: server.stats()["log-errors"] == 1)
+        equal((client.get("log"), client.dbsize()), (b"a string", 1))
+
+
+@test
 def keys_that_exist_are_adapted_when_a_policy_is_set():
     with engine() as (_, client):
         for i in range(2000):
@@ -156,9 +229,9 @@ def the_option_has_the_policies_and_config_rewrite_keeps_them():
 def what_the_module_can_not_do_is_refused():
     with engine() as (_, client):
         for option in (("MEMBERTTL", "1h"), ("TTL", "1h", "REFRESH", "ACCESS"), ("RETAIN", "1h"),
-                       ("MAXLEN", 3, "KEEP", "LOW"), ("MAXDELIVERIES", 3, "TO", "dead")):
+                       ("EXPIRED", "TO", "log", "VALUE"), ("MAXDELIVERIES", 3, "TO", "dead")):
             assert "the module has no" in error_of(client, "EXPIRED.POLICY", "SET", "x:*", *option)
-        assert "takes no policy name" in error_of(client, "EXPIRED.POLICY", "SET", "a b", "TTL", 5)
+        assert "takes no name" in error_of(client, "EXPIRED.POLICY", "SET", "a b", "TTL", 5)
         assert "unknown subcommand 'x'" in error_of(client, "EXPIRED.POLICY", "x")
         assert "wrong number" in error_of(client, "EXPIRED.POLICY", "GET")
         assert "needs one of" in error_of(client, "EXPIRED.POLICY", "SET", "x")
