@@ -103,6 +103,7 @@ void command_ttl_new_turn(void)
 {
     shown.key = NULL; /* calls of the module are not shown, and may reuse its memory */
     watch.uses = 0;
+    shown.key = NULL; /* its memory may become the name of another key */
 }
 
 static msec recent_time(void)
@@ -118,6 +119,7 @@ static msec recent_time(void)
 bool command_ttl_deadline(const RedisModuleString *key, msec *at)
 {
     if (shown.key != key) return false;
+    shown.key = NULL;
     *at = shown.number;
     return (shown.is_instant || instant_after(recent_time(), shown.number, at)) && instant_ok(*at);
 }
