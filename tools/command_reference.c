@@ -84,7 +84,8 @@ static const struct page {
     { "scripting.md", "Scripts and functions", "scripting", NULL, NULL },
     { "connection.md", "Connections", "connection", NULL, NULL },
     { "cluster.md", "Cluster", "cluster", NULL,
-      "For clients that want a cluster: see [clients of a cluster](../cluster.md). Without "
+      "For clients that want a cluster: see [one daemon for clients of a cluster](../cluster.md). "
+      "Without "
       "`cluster-enabled emulated` these commands fail as on a Redis whose cluster support is "
       "off." },
     { "server.md", "Server", "server", NULL, NULL },

@@ -2,6 +2,7 @@
 """tools/try-cluster: the cluster that it starts serves the module's commands, and ends with it."""
 import os
 import random
+import re
 import signal
 import socket
 import subprocess
@@ -63,6 +64,19 @@ def a_command_runs_beside_masters_and_replicas():
         equal(script.returncode, 7, out)
         assert out.startswith("OK\npayload\n") and "cluster_known_nodes:6" in out, out
         check_ended(first, 6, where)
+
+
+@test
+def the_program_of_the_documentation_runs_in_it():
+    with open(os.path.join(ROOT, "doc", "cluster.md"), encoding="utf-8") as page:
+        program = next(part for part in re.findall(r"```python\n(.*?)```", page.read(), re.S)
+                       if "REDE.BPOLL" in part)
+    first = free_ports(3)
+    program = program.replace("port=7000", f"port={first}").replace(", 5000,", ", 100,")
+    with tempfile.TemporaryDirectory() as where:
+        with start(where, "--port", first, "/usr/bin/python3", "-c", program) as script:
+            out, _ = script.communicate(timeout=SECONDS)
+        equal((script.returncode, out), (0, "[b'payload']\n"))
 
 
 @test
