@@ -1,7 +1,8 @@
 /* journal: see journal.h. A buffer of records, the current segment and a thread that syncs it.
  *
  * A big record is summed and written in slices, by one flush after the other. Records that follow
- * it wait for their checksums and for the write, and are complete all the same.
+ * it wait for their checksums and for the write, and are complete all the same. Records that had to
+ * wait for a base are written in slices, too, each with what has come since the last one.
  *
  * Invariants: position == `written` + the bytes of complete records in `waiting`, except while a
  * base is needed: then the base, or `waiting` from `restart_from` on, has the rest. synced <=
@@ -48,6 +49,7 @@ struct journal {
     int fd; /* -1: no file */
     uint64_t length;
     size_t part; /* bytes of `waiting` that are written, of records that are not as a whole */
+    size_t late; /* complete bytes that the last flush left */
     bool uncut;
     bool retiring; /* the previous segment is being synced: do not write to this one yet */
 
@@ -114,7 +116,7 @@ static void empty_buffer(struct journal *journal)
     outbuf_consume(&journal->waiting, journal->whole_len);
     journal->whole = (struct outbuf_mark){ 0 }; /* the text of an incomplete record may follow */
     journal->whole_len = 0;
-    journal->part = 0;
+    journal->part = journal->late = 0;
     journal->unsummed.first = journal->unsummed.count = 0;
 }
 
@@ -416,11 +418,20 @@ static int64_t next_call_due(const struct journal *journal, int64_t now)
     return -1;
 }
 
+/* Fresh bytes are always written, or a fast writer would be ahead forever. */
+static size_t flush_limit(const struct journal *journal)
+{
+    if (has_unsummed(journal)) return SLICE;
+    if (journal->late == 0) return NO_LIMIT;
+    return SLICE + (journal->whole_len - journal->part - journal->late);
+}
+
 int64_t journal_flush(struct journal *journal, int64_t now)
 {
-    if (may_write(journal, now)) write_some(journal, now, is_sliced(journal) ? SLICE : NO_LIMIT);
+    if (may_write(journal, now)) write_some(journal, now, flush_limit(journal));
     /* Drop records that are not needed: the next base will hold their changes. */
     if (journal->state == JOURNAL_NEEDS_BASE && !journal->restarting) empty_buffer(journal);
+    journal->late = journal->whole_len - journal->part;
     if (sync_due(journal, now)) order_sync(journal, now);
     return next_call_due(journal, now);
 }

@@ -95,6 +95,49 @@ START_TEST(a_failing_slice_of_a_big_record_repeats_the_record)
 }
 END_TEST
 
+enum { RECORD = 100 * 1000 };
+
+static void add_records(struct journal *journal, unsigned count)
+{
+    static char text[RECORD + 1];
+    memset(text, 'x', RECORD);
+    memcpy(text + RECORD - 1, "\n", 2);
+    while (count-- > 0)
+        add_record(journal, text);
+}
+
+/* Also while a writer is as fast as a slice. */
+START_TEST(records_that_waited_for_a_base_are_written_in_slices)
+{
+    enum { WAITED = 200, FRESH = 11, SLICE = 1 << 20, LINE = 64 };
+    struct journal *journal = begin_journal(JOURNAL_SYNC_NEVER);
+    unsigned flushes = 0, records = WAITED;
+    size_t size = 0;
+    journal_need_base(journal);
+    journal_restart_begin(journal);
+    add_records(journal, WAITED);
+    journal_flush(journal, 0);
+    ck_assert_int_eq(journal_restart_end(journal, new_segment("next")), 0);
+    do {
+        ck_assert_uint_lt(++flushes, 30);
+        add_records(journal, FRESH);
+        records += FRESH;
+        ck_assert_int_ge(journal_flush(journal, 0), -1);
+        ck_assert_uint_le(disk_world_size("next") - size, SLICE + FRESH * (RECORD + LINE));
+        size = disk_world_size("next");
+    } while (journal_written(journal) < journal_position(journal));
+    ck_assert_uint_ge(flushes, 15);
+    struct segment_text segment = segment_text_read("next");
+    ck_assert(!segment.torn);
+    ck_assert_uint_eq(segment.records, records);
+    free(segment.text);
+    add_records(journal, 3 * FRESH);
+    journal_flush(journal, 0); /* nothing was late: all of it at once */
+    ck_assert_uint_eq(journal_written(journal), journal_position(journal));
+    end_journal(journal);
+}
+END_TEST
+
 START_TEST(a_big_record_is_dropped_when_a_base_replaces_it)
 {
     enum { BIG = 3 << 20 };
@@ -378,6 +421,7 @@ Suite *test_suite(void)
     const TTest *const tests[] = {
         a_failing_write_loses_nothing_and_repeats_nothing,
         a_failing_slice_of_a_big_record_repeats_the_record,
+        records_that_waited_for_a_base_are_written_in_slices,
         a_big_record_is_dropped_when_a_base_replaces_it,
         a_failing_write_is_tried_again_after_100_ms_and_not_before,
         a_file_that_cannot_be_cut_back_is_cut_before_the_next_write,
