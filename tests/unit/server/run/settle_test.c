@@ -155,6 +155,25 @@ START_TEST(settling_finishes_when_no_session_waits_any_more)
 }
 END_TEST
 
+START_TEST(a_master_that_becomes_a_replica_removes_nothing_more)
+{
+    begin();
+    fill_set("s");
+    die();
+    delays(0, "SCARD s");
+    settle_slice(world.dispatch.settle, 100);
+    const struct entry *entry = keyspace_find(&world.world.store->databases[0], LIT("s"));
+    size_t left = object_count(&entry->object);
+    ck_assert_uint_gt(left, 1000);
+    world.dispatch.role.replica = true;
+    run_slices();
+    ck_assert_uint_eq(object_count(&entry->object), left);
+    ck_assert(!is_delayed(0));
+    answers(0, "SCARD s", ":1\r\n");
+    end();
+}
+END_TEST
+
 START_TEST(a_deleted_key_delays_no_session)
 {
     begin();
@@ -372,6 +391,7 @@ Suite *test_suite(void)
         a_request_is_delayed_until_its_key_is_settled,
         sessions_are_woken_in_the_order_of_their_arrival,
         settling_finishes_when_no_session_waits_any_more,
+        a_master_that_becomes_a_replica_removes_nothing_more,
         a_deleted_key_delays_no_session,
         a_transaction_is_delayed_as_a_whole,
         a_transaction_that_will_not_run_is_not_delayed,
