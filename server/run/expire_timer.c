@@ -203,9 +203,8 @@ msec expire_timer_next(const struct expire_timer *timer)
     const struct pause *pause = &timer->dispatch->pause;
     const struct blocked *blocked = timer->dispatch->blocked;
     const struct store *store = timer->dispatch->store;
-    if (timer->dispatch->role.replica)
-        return earlier(blocked_next_wake(blocked), blocked_next_timeout(blocked));
-    msec change = earlier(store_next_due(store), blocked_next_wake(blocked));
+    msec change = blocked_next_wake(blocked);
+    if (!timer->dispatch->role.replica) change = earlier(change, store_next_due(store));
     /* Without a pause, leftover work starts the next turn anyway. */
     if (pause_is_on(pause) && policy_walk_pending(store)) change = 0;
     if (pause->failover) change = NEVER; /* its end starts a turn */

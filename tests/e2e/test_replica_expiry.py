@@ -194,6 +194,25 @@ def blocked_writes_of_a_writable_replica_see_no_hidden_data():
 
 
 @own
+def paused_replica_waits_for_the_end_of_the_pause_without_spinning():
+    with group(2) as (_, replica):
+        replica.clock("REAL")
+        replica.ok("CONFIG", "SET", "replica-read-only", "no")
+        replica.call("XADD", "s", "*", "f", "v")
+        replica.ok("XGROUP", "CREATE", "s", "g", 0)
+        replica.call("XREADGROUP", "GROUP", "g", "ann", "STREAMS", "s", ">")
+        with replica.raw() as raw:
+            raw.send(encode("XREADGROUP", "GROUP", "g", "bob", "BLOCK", 0, "CLAIM", 300,
+                            "STREAMS", "s", ">"))
+            assert wait_for(lambda: replica.info("clients")["blocked_clients"] == "1")
+            replica.ok("CLIENT", "PAUSE", 1500, "WRITE")
+            before = replica.cpu_seconds()
+            spins = wait_for(lambda: replica.cpu_seconds() - before > 0.1, 1)
+            assert spins is False, "it spins"
+            assert b"$1\r\nv\r\n" in raw.reply()  # after the pause
+
+
+@own
 def master_that_becomes_a_replica_stops_removing():
     with group(2) as (master, other):
         master.ok("SET", "k", "v", "PX", 10)
