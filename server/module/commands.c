@@ -70,13 +70,29 @@ static void give_back(struct lent_keys *lent)
     lent_keys_close(lent);
 }
 
-static void open_keys(struct lent_keys *lent, const struct call *call, RedisModuleString **argv)
+static void open_all(struct lent_keys *lent, RedisModuleCtx *ctx, const struct call *call,
+                     RedisModuleString **argv)
 {
     int *positions = mem_alloc((size_t)call->argc * sizeof(*positions));
     int count = command_keys(call->command.row, call->argc, call->argv, positions);
+    lent_keys_begin(lent, ctx, call->command.row->flags & WRITE);
     for (int i = 0; i < count; i++)
         lent_keys_open(lent, argv[positions[i]]);
     mem_free(positions);
+}
+
+/* On a master a read, too, removes what has expired, but not from keys that are open for reading.
+ */
+static void open_keys(struct lent_keys *lent, RedisModuleCtx *ctx, const struct call *call,
+                      RedisModuleString **argv)
+{
+    msec now = redis.Milliseconds();
+    open_all(lent, ctx, call, argv);
+    if (lent->writes || !lent_keys_overdue(lent, now)) return;
+    lent_keys_take_back(lent);
+    due_values_settle(ctx, lent, now);
+    lent_keys_close(lent);
+    open_all(lent, ctx, call, argv);
 }
 
 /* ---- blocked clients ------------------------------------------------------------------------- */
@@ -152,8 +168,7 @@ static void run_of_client(RedisModuleCtx *ctx, RedisModuleString **argv, struct 
     struct resp_writer out = reply_begin(&reply, ctx);
     call->out = &out;
     call->block = may_block ? &request : NULL;
-    lent_keys_begin(&lent, ctx, call->command.row->flags & WRITE);
-    open_keys(&lent, call, argv);
+    open_keys(&lent, ctx, call, argv);
     run_call(call);
     give_back(&lent);
     if (request.count > 0) block(ctx, argv, &request);

@@ -83,23 +83,38 @@ static bool is_held(msec now)
     return true;
 }
 
+/* Removes at most so many members that have expired, and announces elements. */
+static size_t settle(RedisModuleCtx *ctx, RedisModuleString *name, msec now, size_t most)
+{
+    struct lent_keys lent;
+    lent_keys_begin(&lent, ctx, true);
+    lent_keys_open(&lent, name);
+    size_t done = expiry_run(lent_keys_store(), now, most);
+    lent_keys_take_back(&lent);
+    due_values_note_lent(&lent);
+    lent.keys[0].told = true; /* a client may wait for this instant, whatever is in the value */
+    lent_keys_close(&lent);
+    return done;
+}
+
 size_t due_values_run(RedisModuleCtx *ctx, msec now)
 {
     unsigned db;
-    struct lent_keys lent;
     const struct due_key *key = due_keys_first(&due, now, &db);
     if (key == NULL || is_held(now)) return 0;
     RedisModuleString *name = redis.CreateString(ctx, key->name, key->len);
     redis.SelectDb(ctx, (int)db);
-    lent_keys_begin(&lent, ctx, true);
-    lent_keys_open(&lent, name);
-    size_t done = expiry_run(lent_keys_store(), now, AT_ONCE);
-    lent_keys_take_back(&lent);
-    note(db, bytes_in(name), lent.keys[0].next);
-    lent.keys[0].told = true; /* a client may wait for this instant, whatever is in the value */
-    lent_keys_close(&lent);
+    size_t done = settle(ctx, name, now, AT_ONCE);
     redis.FreeString(ctx, name);
     return done + 1;
+}
+
+void due_values_settle(RedisModuleCtx *ctx, const struct lent_keys *lent, msec now)
+{
+    int flags = redis.GetContextFlags(ctx);
+    if (!(flags & CTX_MASTER) || (flags & CTX_LOADING) || is_held(now)) return;
+    for (unsigned i = 0; i < lent->count; i++)
+        if (due_at_come(lent->keys[i].next, now)) settle(ctx, lent->keys[i].name, now, SIZE_MAX);
 }
 
 struct due_at due_values_next(void)

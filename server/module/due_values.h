@@ -25,6 +25,9 @@ void due_values_wake(RedisModuleCtx *ctx, RedisModuleString *name, msec at);
 /* On a master: removes expired members of the key that is due first, announces its elements, and
  * serves clients. Returns about how many members; 0: none is due. */
 size_t due_values_run(RedisModuleCtx *ctx, msec now);
+/* Removes what has expired from keys that were taken back, and announces elements; only on a
+ * master. */
+void due_values_settle(RedisModuleCtx *ctx, const struct lent_keys *lent, msec now);
 /* When due_values_run has work next. */
 struct due_at due_values_next(void);
 

@@ -94,6 +94,13 @@ void lent_keys_begin(struct lent_keys *lent, RedisModuleCtx *ctx, bool writes)
     current = lent;
 }
 
+bool lent_keys_overdue(const struct lent_keys *lent, msec now)
+{
+    for (unsigned i = 0; i < lent->count; i++)
+        if (due_at_come(lent->keys[i].next, now)) return true;
+    return false;
+}
+
 struct store *lent_keys_store(void)
 {
     return store;
@@ -123,6 +130,7 @@ void lent_keys_open(struct lent_keys *lent, RedisModuleString *name)
     if (key.foreign) guest_lend(store, text, object_new(TYPE_LIST));
     if (key.held != NULL) {
         key.type = key.held->object.type;
+        key.next = object_next_due(&key.held->object);
         guest_lend(store, text, key.held->object);
     }
     *add_key(lent) = key;
@@ -156,6 +164,7 @@ static void give_back(struct lent_key *key)
 {
     struct object object;
     bool is_there = guest_take(store, name_of(key), &object);
+    key->next = DUE_AT_NEVER;
     if (key->foreign && !key->replaced) {
         if (is_there) object_free(&object);
     } else if (is_there) {

@@ -53,6 +53,8 @@ struct lent_keys {
 void lent_keys_begin(struct lent_keys *lent, RedisModuleCtx *ctx, bool writes);
 /* Opens the key and lends its value, unless the store has it already. */
 void lent_keys_open(struct lent_keys *lent, RedisModuleString *name);
+/* Is something due in one of the values, so that a transaction would remove or announce it? */
+bool lent_keys_overdue(const struct lent_keys *lent, msec now);
 struct store *lent_keys_store(void);
 /* Gives the values back and replicates the effects. */
 void lent_keys_take_back(struct lent_keys *lent);

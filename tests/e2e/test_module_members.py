@@ -125,6 +125,24 @@ def a_key_that_goes_takes_its_deadlines_along():
 
 
 @test
+def a_read_on_a_master_removes_what_the_slices_have_not_yet():
+    with engine() as (_, client):
+        run = client.execute_command
+        run("E.ZADDEX", "z", "PX", SOON, *(word for i in range(2000) for word in (i, i)))
+        run("E.ZADDEX", "gone", "PX", SOON, 1, "m")
+        run("E.ZADD", "z", 1, "kept")
+        run("E.ZADD", "wanted", 1, "kept")
+        with client.pipeline(transaction=False) as calls:  # one turn of the loop
+            calls.execute_command("DEBUG", "SLEEP", 2 * SOON / 1000)
+            calls.execute_command("E.ZCARD", "z")
+            calls.execute_command("DEBUG", "DIGEST-VALUE", "z", "wanted")
+            calls.execute_command("E.ZUNION", 2, "z", "gone")
+            calls.exists("gone")
+            _, count, digests, union, exists = calls.execute()
+        equal((count, len(set(digests)), union, exists), (1, 1, [b"kept"], 0))
+
+
+@test
 def a_burst_of_members_expires_on_time_and_all_of_it():
     with engine() as (_, client):
         now = client.time()
