@@ -15,3 +15,18 @@ bool guest_take(struct store *store, struct bytes key, struct object *object)
     *object = keyspace_remove(ks, entry);
     return true;
 }
+
+static void use_policy(void *policies, struct bytes name, const struct policy *policy)
+{
+    const struct policy inside = { .member_ttl = policy->member_ttl,
+                                   .jitter = policy->jitter,
+                                   .max_len = policy->max_len,
+                                   .keep_low = policy->keep_low };
+    policies_set(policies, name, &inside);
+}
+
+void guest_use_policies(struct store *store, const struct policies *policies)
+{
+    policies_drop(&store->policies);
+    policies_each(policies, use_policy, &store->policies);
+}

@@ -16,4 +16,8 @@ void guest_lend(struct store *store, struct bytes key, struct object object);
 /* Takes the value back, as the transaction has left it. False: there is none. */
 bool guest_take(struct store *store, struct bytes key, struct object *object);
 
+/* Replaces the store's policies by these, with the rules for what is inside values only: MEMBERTTL,
+ * MAXLEN. Deadlines of keys are their owner's. O(policies) */
+void guest_use_policies(struct store *store, const struct policies *policies);
+
 #endif

@@ -85,6 +85,11 @@ void lent_keys_init(void)
     store_listen(store, LISTEN_CHANGES | LISTEN_EVENTS, &listener);
 }
 
+void lent_keys_use_policies(const struct policies *policies)
+{
+    guest_use_policies(store, policies);
+}
+
 /* ---- lending --------------------------------------------------------------------------------- */
 
 void lent_keys_begin(struct lent_keys *lent, RedisModuleCtx *ctx, bool writes)

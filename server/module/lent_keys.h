@@ -21,6 +21,9 @@
 
 void lent_keys_init(void);
 
+/* Transactions apply MEMBERTTL, and MAXLEN of sorted sets, of these policies from now on. */
+void lent_keys_use_policies(const struct policies *policies);
+
 struct lent_key {
     RedisModuleString *name;
     RedisModuleKey *key;     /* open while the store has its value */

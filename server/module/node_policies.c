@@ -33,7 +33,6 @@ const struct policies *node_policies(void)
 static const char *option_left_out(const struct policy *policy)
 {
     if (policy->refresh == REFRESH_ACCESS) return "REFRESH ACCESS";
-    if (policy->member_ttl > 0) return "MEMBERTTL";
     if (policy->retain > 0) return "RETAIN";
     if (policy->max_deliveries > 0) return "MAXDELIVERIES";
     return policy->log_value ? "EXPIRED with VALUE" : NULL;

@@ -245,6 +245,7 @@ static void on_open(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleKey
 
 static void on_policies(RedisModuleCtx *ctx)
 {
+    lent_keys_use_policies(node_policies());
     if (node_policies()->count == 0) return;
     if (!here.policies_heard) redis.SubscribeToKeyspaceEvents(ctx, POLICY_EVENTS, on_write);
     here.policies_heard = here.scans_policies = true;

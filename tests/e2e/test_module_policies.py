@@ -6,7 +6,7 @@ import os
 
 import redis
 
-from daemon import equal, main, test, wait_for
+from daemon import equal, free_port, main, test, wait_for
 from module import SYNCED, Engine
 
 HOUR = 3_600_000  # ms
@@ -80,6 +80,27 @@ def a_new_key_gets_the_ttl_of_its_policy():
         client.set("s:late", "v")
         equal((client.ttl("s:own"), client.ttl("s:kept"), client.ttl("t:none"), client.ttl("s:late")),
               (100, -1, -1, -1))
+
+
+@test
+def members_of_the_modules_types_get_the_ttl_of_members():
+    with engine() as (_, client):
+        run = client.execute_command
+        policy(client, "SET", "m:*", "MEMBERTTL", "1h", "MAXLEN", 3)
+        run("E.SADD", "m:set", "a", "b")
+        run("E.HSET", "m:hash", "f", "v")
+        run("E.ZADD", "m:zset", 1, "a", 2, "b", 3, "c", 4, "d")
+        run("E.SUNIONSTORE", "m:stored", "m:set")
+        for name, words in (("E.SPTTL", ("m:set", "MEMBERS", 1, "a")),
+                            ("E.SPTTL", ("m:stored", "MEMBERS", 1, "b")),
+                            ("E.HPTTL", ("m:hash", "FIELDS", 1, "f")),
+                            ("E.ZPTTL", ("m:zset", "MEMBERS", 1, "d"))):
+            assert is_about(run(name, *words)[0], HOUR), (name, words)
+        equal(run("E.ZRANGE", "m:zset", 0, -1), [b"b", b"c", b"d"])
+        equal(client.ttl("m:set"), -1)
+        policy(client, "DEL", "m:*")
+        run("E.SADD", "m:set", "late")
+        equal(run("E.STTL", "m:set", "MEMBERS", 1, "late"), [-1])
 
 
 @test
@@ -168,7 +189,7 @@ def what_expires_is_logged_with_its_deadline():
 
 @test
 def in_a_cluster_a_log_must_be_in_the_slot_of_the_key():
-    with engine("--cluster-enabled", "yes", tcp=True) as (server, client):
+    with engine("--cluster-enabled", "yes", "--cluster-port", str(free_port()), tcp=True) as (server, client):
         client.execute_command("CLUSTER", "ADDSLOTSRANGE", 0, 16383)
         assert wait_for(lambda: b"cluster_state:ok" in client.execute_command("CLUSTER", "INFO"))
         policy(client, "SET", "{a}*", "EXPIRED", "TO", "{a}log")
@@ -228,7 +249,7 @@ def the_option_has_the_policies_and_config_rewrite_keeps_them():
 @test
 def what_the_module_can_not_do_is_refused():
     with engine() as (_, client):
-        for option in (("MEMBERTTL", "1h"), ("TTL", "1h", "REFRESH", "ACCESS"), ("RETAIN", "1h"),
+        for option in (("TTL", "1h", "REFRESH", "ACCESS"), ("RETAIN", "1h"),
                        ("EXPIRED", "TO", "log", "VALUE"), ("MAXDELIVERIES", 3, "TO", "dead")):
             assert "the module has no" in error_of(client, "EXPIRED.POLICY", "SET", "x:*", *option)
         assert "takes no name" in error_of(client, "EXPIRED.POLICY", "SET", "a b", "TTL", 5)

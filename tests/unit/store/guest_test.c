@@ -65,10 +65,37 @@ START_TEST(what_falls_due_in_a_lent_value_is_announced_once)
 }
 END_TEST
 
+START_TEST(policies_of_guests_are_about_members_and_not_about_keys)
+{
+    struct store *store = store_new(1);
+    struct policies policies = { 0 };
+    struct txn txn;
+    struct object object;
+    msec at;
+    policies_set(&policies, LIT("k*"), &(struct policy){ .ttl = 50, .member_ttl = 20 });
+    guest_use_policies(store, &policies);
+    txn_begin(&txn, store, 1, FROM_CLIENT);
+    struct entry *entry = txn_create(&txn, LIT("k"), TYPE_SET);
+    txn_set_add(&txn, entry, LIT("m"), LIFE(ADD));
+    txn_commit(&txn);
+    ck_assert_int_eq(store_next_due(store), 22);
+    ck_assert(guest_take(store, LIT("k"), &object));
+    ck_assert(object_member_deadline(&object, LIT("m"), &at));
+    ck_assert_int_eq(at, 21);
+    object_free(&object);
+    policies_drop(&policies);
+    guest_use_policies(store, &policies);
+    ck_assert_uint_eq(store->policies.count, 0);
+    store_free(store);
+    ck_assert_uint_eq(mem_used(), 0);
+}
+END_TEST
+
 Suite *test_suite(void)
 {
     const TTest *const tests[] = { a_value_comes_back_as_the_transaction_left_it,
                                    a_value_that_was_removed_does_not_come_back,
+                                   policies_of_guests_are_about_members_and_not_about_keys,
                                    what_falls_due_in_a_lent_value_is_announced_once, NULL };
     return suite_of("guest", tests);
 }
