@@ -3,6 +3,7 @@
 
 #include "server/module/command_ttl.h"
 #include "server/module/due_values.h"
+#include "server/module/engine_search.h"
 #include "server/module/held_value.h"
 #include "server/module/key_policies.h"
 #include "server/module/lent_keys.h"
@@ -11,7 +12,7 @@
 
 enum {
     READ_USEC = 250,     /* of a slice, for reading the deadlines of changed keys */
-    SLICE_USEC = 500,    /* in all */
+    OPEN_USEC = 200,     /* for everything else */
     BATCH = 16,          /* keys or members between two looks at the clock */
     SOON_MSEC = 1,       /* the shortest timer of the engine */
     FLUSHED_NAMES = 256, /* and elements of values, freed between two looks at the clock */
@@ -134,11 +135,13 @@ static bool reclaim_some(uint64_t end)
 
 static void run_slice(RedisModuleCtx *ctx, bool opens)
 {
-    uint64_t began = redis.MonotonicMicroseconds(), end = began + SLICE_USEC;
+    uint64_t began = redis.MonotonicMicroseconds();
     int db = redis.GetSelectedDb(ctx);
     if (opens) apply_policies(ctx, began + READ_USEC);
     read_queued(ctx, began + READ_USEC);
+    uint64_t end = redis.MonotonicMicroseconds() + OPEN_USEC;
     bool more = opens && open_due(ctx, end);
+    engine_search_hold(ctx, more);
     if (opens) apply_policies(ctx, end);
     more = scan_some(ctx, end) || more;
     more = reclaim_some(end) || more;
@@ -178,6 +181,7 @@ static void on_loop(RedisModuleCtx *ctx, struct api_event event, uint64_t what, 
     bool waits = due_at_is_never(next) || (here.timer_runs && here.timer_at <= next.at);
     if (!due && !works && waits) return;
     bool opens = is_master(ctx);
+    if (!opens) engine_search_hold(ctx, false);
     if (works || (due && opens)) run_slice(ctx, opens);
     next = next_work();
     if (opens && !due_at_is_never(next) && !here.woken) set_timer(ctx, redis.Milliseconds(), next);

@@ -170,6 +170,8 @@ def a_burst_of_keys_expires_in_slices_that_others_hardly_feel():
         figures = server.stats()
         equal((figures["keys"], figures["expired"]), (0, count))
         assert figures["lag-max"] < 5000, figures
+        switched = client.info("commandstats")["cmdstat_debug"]["calls"]
+        assert switched > 0 and switched % 2 == 0, "the engine's own search is held, and runs again"
 
 
 @test
