@@ -21,6 +21,7 @@
 #include "server/daemon/lifecycle.h"
 #include "server/daemon/parts.h"
 #include "server/daemon/wiring.h"
+#include "server/tls/tls.h"
 #include "store/base/siphash.h"
 #include "store/mem/mem.h"
 
@@ -152,6 +153,7 @@ int main(int argc, char **argv)
 {
     static const struct proto_allocator allocator = { mem_realloc, mem_try_realloc, mem_free };
     proto_use_allocator(&allocator);
+    tls_count_memory();
     setlocale(LC_COLLATE, ""); /* for SORT ALPHA; numbers stay as in C */
     if (argc >= 2 && is_word(argv[1], "-h", "--help")) {
         usage_write_help(command_line_usage(), stdout);

@@ -157,7 +157,6 @@ static bool make_tls(struct parts *parts)
 {
     if (!tls_is_wanted(&parts->conf)) return true;
     char why[TLS_WHY_SIZE];
-    tls_count_memory();
     parts->tls = tls_new(&parts->conf, why, sizeof(why));
     if (parts->tls == NULL) return lifecycle_fail(parts, "%s", why);
     tls_remind(parts->tls, clock_wall_usec(&parts->clock) / 1000000);

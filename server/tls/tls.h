@@ -15,7 +15,7 @@ struct tls;
 enum { TLS_WHY_SIZE = 2048 }; /* bytes that hold the reasons of any number of wrong options */
 
 /* Makes OpenSSL take its memory from mem.h, so that it counts in used_memory. Call it before
- * anything uses OpenSSL; later it has no effect. */
+ * anything uses OpenSSL, as hashing a password does; later it has no effect. */
 void tls_count_memory(void);
 
 /* Does an option ask for TLS: tls-port, metrics-tls, tls-replication? */

@@ -631,14 +631,13 @@ def unfinished_handshakes_do_not_evict_data():
             connection.close()
 
 
-@own
-def the_memory_of_tls_is_counted_and_given_back():
-    with TlsDaemon() as daemon, daemon.raw() as raw:
-        with daemon.tls():
+def check_memory(daemon, connect):
+    with daemon.raw() as raw:
+        with connect():
             pass  # what OpenSSL allocates once
         wait_for(lambda: field_of(raw, "connected_clients") == b"1")
         used = int(field_of(raw, "used_memory"))
-        crowd = [daemon.tls() for _ in range(50)]
+        crowd = [connect() for _ in range(50)]
         for connection in crowd:
             connection.call("PING")
         grown = int(field_of(raw, "used_memory")) - used
@@ -648,6 +647,28 @@ def the_memory_of_tls_is_counted_and_given_back():
         wait_for(lambda: field_of(raw, "connected_clients") == b"1")
         left = int(field_of(raw, "used_memory")) - used
         assert left < 50 * 5_000, left
+
+
+@own
+def the_memory_of_tls_is_counted_and_given_back():
+    with TlsDaemon() as daemon:
+        check_memory(daemon, daemon.tls)
+
+
+@own
+def the_memory_of_tls_is_counted_if_passwords_were_hashed_before():
+    with TlsDaemon("--user", "anna", "on", ">secret") as daemon:
+        check_memory(daemon, daemon.tls)
+
+
+@own
+def the_memory_of_tls_is_counted_if_it_begins_later():
+    later = TlsDaemon()
+    words = [word.removeprefix("--") for word in later.tls_arguments()]
+    with Daemon() as daemon:
+        with daemon.raw() as raw:
+            equal(raw.call("CONFIG", "SET", *words), b"+OK\r\n")
+        check_memory(daemon, later.tls)
 
 
 @own
