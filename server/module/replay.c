@@ -11,6 +11,8 @@
 static const char *const only_replayed[] = { "x.rede.push", "x.rede.pushat", "x.rede.move",
                                              "x.rede.pull" };
 
+static struct effect_reader reader; /* its table of names is made once */
+
 bool replay_is_due(RedisModuleCtx *ctx)
 {
     return redis.GetContextFlags(ctx) & (CTX_REPLICATED | CTX_LOADING);
@@ -30,13 +32,11 @@ static struct bytes without_prefix(struct bytes name)
 
 static bool apply_call(RedisModuleString **argv, int argc)
 {
-    struct effect_reader reader;
     struct txn txn;
     struct bytes *args = mem_alloc((size_t)argc * sizeof(*args));
     for (int i = 0; i < argc; i++)
         args[i].data = redis.StringPtrLen(argv[i], &args[i].len);
     args[0] = without_prefix(args[0]);
-    effect_reader_init(&reader);
     txn_begin(&txn, lent_keys_store(), redis.Milliseconds(), FROM_MASTER);
     bool good = effect_text_read(argc, args, &reader, apply_visited, &txn);
     txn_commit(&txn);
@@ -67,6 +67,7 @@ static int run_replayed(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 
 bool replay_start(RedisModuleCtx *ctx)
 {
+    effect_reader_init(&reader);
     for (size_t i = 0; i < sizeof(only_replayed) / sizeof(only_replayed[0]); i++)
         if (redis.CreateCommand(ctx, only_replayed[i], run_replayed, "write", 1, 1, 1) != API_OK)
             return false;
