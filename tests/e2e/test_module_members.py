@@ -319,6 +319,32 @@ def nothing_expires_and_nobody_is_served_during_a_pause():
 
 
 @test
+def scripts_and_transactions_use_them_and_replicas_get_that():
+    with engine("--repl-diskless-sync-delay", "0", tcp=True) as (master, one), \
+            engine(tcp=True) as (_, two):
+        follow(two, master)
+        script = """
+            redis.call('E.SADDEX', KEYS[1], 'EX', 1000, 'MEMBERS', 2, 'a', 'b')
+            redis.setresp(3)
+            local members = redis.call('E.SMEMBERS', KEYS[1]).set
+            local none = redis.call('E.BZMPOP', 0, 1, KEYS[2], 'MIN')
+            return {members['a'], none == nil, redis.pcall('E.SADD', KEYS[1])['err'] ~= nil,
+                    redis.call('E.SCARD', KEYS[1])}"""
+        equal(one.eval(script, 2, "s", "none"), [1, 1, 1, 2])
+        equal(one.eval("return redis.call('E.SPOP', KEYS[1], 5)", 1, "none"), [])
+        with one.pipeline() as calls:
+            calls.execute_command("E.SMOVE", "s", "other", "a")
+            calls.execute_command("E.SADDEX", "other", "EX", "x", "MEMBERS", 1, "b")
+            calls.execute_command("E.SCARD", "other")
+            equal([str(reply)[:12] for reply in calls.execute(raise_on_error=False)],
+                  ["1", "value is not", "1"])
+        assert in_sync(one, two)
+        for key in ("s", "other"):
+            equal(two.execute_command("DEBUG", "DIGEST-VALUE", key),
+                  one.execute_command("DEBUG", "DIGEST-VALUE", key), key)
+
+
+@test
 def the_engine_knows_the_keys_of_each_command():
     with engine() as (server, client), server.raw() as raw:
         def keys(*words):
