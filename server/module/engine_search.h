@@ -1,8 +1,8 @@
 /* engine_search: holds the engine's own search for expired keys while the module removes many.
  * Depends on the engine.
  *
- * Ten times a second the engine looks for expired keys. While it finds many it goes on for 25 ms, in
- * which no client is served. During a burst the module finds all of them in shorter slices. */
+ * Ten times a second the engine looks for expired keys. While it finds many it goes on for 25 ms,
+ * in which no client is served. During a burst the module finds all of them in shorter slices. */
 #ifndef SERVER_MODULE_ENGINE_SEARCH_H
 #define SERVER_MODULE_ENGINE_SEARCH_H
 
