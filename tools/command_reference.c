@@ -64,15 +64,17 @@ static const struct page {
       "they are due, by deadline and then by order of arrival. A ttl of 0 or less is due at once. "
       "[Dehydrators](../dehydrators.md) explains them." },
     { "streams.md", "Streams", "stream", NULL,
-      "A stream holds entries with names and values, in the order of their IDs: a Unix time in "
-      "milliseconds and a sequence number. A group remembers up to which entry it has read, and "
-      "which entries its consumers have not acknowledged. A stream without entries keeps its key. "
-      "With the policy RETAIN an entry ends by itself ([Policies](../policies.md)). XREADGROUP "
-      "with "
-      "CLAIM returns idle entries in the order of their IDs, before new ones, each with the "
-      "milliseconds since its last delivery (-1: it was released by XNACK) and the number of "
-      "deliveries so far. An entry released with a DELAY cannot be claimed before; XNACK "
-      "without DELAY makes it due at once." },
+      "A stream holds entries in the order of their IDs. An entry has fields with values; its ID "
+      "is a "
+      "Unix time in milliseconds and a sequence number. A group remembers up to which entry it has "
+      "read, and which entries its consumers have not acknowledged. A stream without entries keeps "
+      "its key. The policy RETAIN removes entries after a time ([Policies](../policies.md)). "
+      "XREADGROUP with CLAIM returns pending entries that were idle for long enough, in the order "
+      "of "
+      "their IDs, then new ones. Each has two more numbers: the milliseconds since its last "
+      "delivery "
+      "(0: it is new, -1: XNACK has released it), and how often it was delivered before. An entry "
+      "that XNACK has released can be claimed at once, or after its DELAY." },
     { "policies.md", "Policies", "generic", "POLICY",
       "Rules of expiry by prefix of the key. [Policies](../policies.md) explains the options." },
     { "expiry.md", "Looking ahead", "server", "EXPIRY",
