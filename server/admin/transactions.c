@@ -32,12 +32,13 @@ static void cmd_discard(struct call *call)
     reply_ok(call);
 }
 
-/* Looking up a watched key that has expired since WATCH removes it, which marks the session. */
-static void remove_if_expired(void *ctx, unsigned db, struct bytes key)
+/* Has the key expired since WATCH? A look at it also removes its expired members, but on a replica,
+ * which marks the session. */
+static void look_if_expired(void *ctx, unsigned db, struct bytes key, bool existed)
 {
-    struct txn *txn = ctx;
-    txn_call(txn, db);
-    txn_peek(txn, key);
+    struct call *call = ctx;
+    txn_call(call->txn, db);
+    if (txn_peek(call->txn, key) == NULL && existed) call->session->watch_touched = true;
 }
 
 static void cmd_exec(struct call *call)
@@ -48,7 +49,7 @@ static void cmd_exec(struct call *call)
         fail(call, ERR_EXEC_ALONE);
         return;
     }
-    watch_each(session, remove_if_expired, call->txn);
+    watch_each(session, look_if_expired, call);
     if (multi_broken(session)) {
         fail(call, ERR_EXECABORT);
         end_transaction(dispatch, session);

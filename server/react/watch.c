@@ -226,10 +226,10 @@ void watch_effect(struct watch *watch, const struct effect *effect)
 }
 
 void watch_each(const struct session *session,
-                void (*visit)(void *ctx, unsigned db, struct bytes key), void *ctx)
+                void (*visit)(void *ctx, unsigned db, struct bytes key, bool existed), void *ctx)
 {
     if (session->watching == NULL) return;
     const struct watcher *watcher;
     STAILQ_FOREACH(watcher, &session->watching->watchers, of_session)
-    visit(ctx, watcher->watched->db, watched_key(watcher->watched));
+    visit(ctx, watcher->watched->db, watched_key(watcher->watched), watcher->existed);
 }

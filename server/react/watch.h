@@ -28,7 +28,8 @@ struct watch_totals {
 };
 struct watch_totals watch_totals(const struct watch *watch);
 void watch_effect(struct watch *watch, const struct effect *effect);
+/* Visits the session's keys; `existed`: as watch_add was told. */
 void watch_each(const struct session *session,
-                void (*visit)(void *ctx, unsigned db, struct bytes key), void *ctx);
+                void (*visit)(void *ctx, unsigned db, struct bytes key, bool existed), void *ctx);
 
 #endif

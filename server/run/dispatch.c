@@ -353,15 +353,22 @@ static bool lacks_room(struct dispatch *dispatch, const struct call *call)
     return !has_room_twice(bytes) || ((flags & COPIES) && any_key(dispatch, call, key_has_no_room));
 }
 
+/* On a replica only commands that write remove what has expired, not even WATCH does. */
+static void set_expiry(struct dispatch *dispatch, const struct call *call)
+{
+    unsigned flags = call->command.row->flags;
+    struct txn *txn = call->txn;
+    txn->no_purge = dispatch->role.replica && !(flags & WRITE);
+    txn->no_expiry = txn->no_purge || (pause_is_on(&dispatch->pause) && (flags & READONLY) &&
+                                       dispatch_keeps_data(dispatch, txn->now));
+}
+
 /* commit_hooks_arm must have been called. */
 static void run_call(struct dispatch *dispatch, struct call *call)
 {
     call->txn->caller = call->session;
     call->txn->no_touch = call->session->no_touch;
-    call->txn->no_expiry = (pause_is_on(&dispatch->pause) || dispatch->role.replica) &&
-                           (call->command.row->flags & READONLY) &&
-                           dispatch_keeps_data(dispatch, call->txn->now);
-    call->txn->no_purge = call->txn->no_expiry && dispatch->role.replica;
+    set_expiry(dispatch, call);
     dispatch->stats->commands++;
     struct observer *observer = dispatch->observer;
     int64_t began = observer != NULL ? observe_begin(observer) : 0;

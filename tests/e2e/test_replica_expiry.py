@@ -194,6 +194,29 @@ def blocked_writes_of_a_writable_replica_see_no_hidden_data():
 
 
 @own
+def watched_keys_of_a_replica_expire_for_exec_and_are_not_removed():
+    with group(2) as (master, replica):
+        master.ok("SET", "k", "v", "PX", 100)
+        master.call("SADD", "s", "stays", "goes")
+        master.call("SPEXPIRE", "s", 100, "MEMBERS", 1, "goes")
+        check_same(master, replica)
+        digest = replica.digest()
+        replica.ok("WATCH", "k", "s")
+        step_all(replica, msec=1000)
+        replica.ok("MULTI")
+        replica.call("GET", "k")
+        equal(replica.call("EXEC"), b"*-1\r\n")
+        replica.ok("WATCH", "k", "s")  # they are gone already
+        replica.ok("MULTI")
+        replica.call("GET", "k")
+        replica.call("SCARD", "s")
+        equal(replica.call("EXEC"), b"*2\r\n$-1\r\n:1\r\n")
+        step_all(replica, msec=-1000)
+        equal(replica.digest(), digest)
+        check_same(master, replica)
+
+
+@own
 def paused_replica_waits_for_the_end_of_the_pause_without_spinning():
     with group(2) as (_, replica):
         replica.clock("REAL")

@@ -129,11 +129,11 @@ START_TEST(forgetting_clears_the_mark_and_the_watched_keys)
 }
 END_TEST
 
-static void append_key(void *ctx, unsigned db, struct bytes key)
+static void append_key(void *ctx, unsigned db, struct bytes key, bool existed)
 {
     char *text = ctx;
     size_t len = strlen(text);
-    snprintf(text + len, 64 - len, "%u:%.*s ", db, (int)key.len, key.data);
+    snprintf(text + len, 64 - len, "%u:%.*s%s ", db, (int)key.len, key.data, existed ? "" : "?");
 }
 
 START_TEST(watched_keys_are_listed_once_in_the_order_they_were_named)
@@ -141,11 +141,11 @@ START_TEST(watched_keys_are_listed_once_in_the_order_they_were_named)
     char text[64] = "";
     watch_add(watch, bert, 0, LIT("b"), true);
     watch_add(watch, anna, 0, LIT("b"), true);
-    watch_add(watch, anna, 3, LIT("a"), true);
+    watch_add(watch, anna, 3, LIT("a"), false);
     watch_add(watch, anna, 0, LIT("b"), true);
     watch_add(watch, anna, 0, LIT(""), true);
     watch_each(anna, append_key, text);
-    ck_assert_str_eq(text, "0:b 3:a 0: ");
+    ck_assert_str_eq(text, "0:b 3:a? 0: ");
 }
 END_TEST
 
