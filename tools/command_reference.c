@@ -64,17 +64,15 @@ static const struct page {
       "they are due, by deadline and then by order of arrival. A ttl of 0 or less is due at once. "
       "[Dehydrators](../dehydrators.md) explains them." },
     { "streams.md", "Streams", "stream", NULL,
-      "A stream holds entries in the order of their IDs. An entry has fields with values; its ID "
-      "is a "
-      "Unix time in milliseconds and a sequence number. A group remembers up to which entry it has "
-      "read, and which entries its consumers have not acknowledged. A stream without entries keeps "
-      "its key. The policy RETAIN removes entries after a time ([Policies](../policies.md)). "
-      "XREADGROUP with CLAIM returns pending entries that were idle for long enough, in the order "
-      "of "
-      "their IDs, then new ones. Each has two more numbers: the milliseconds since its last "
-      "delivery "
-      "(0: it is new, -1: XNACK has released it), and how often it was delivered before. An entry "
-      "that XNACK has released can be claimed at once, or after its DELAY." },
+      "A stream holds entries in the order of their IDs. An entry has fields with values; its "
+      "ID is a Unix time in milliseconds and a sequence number. A group remembers up to which "
+      "entry it has read, and which entries its consumers have not acknowledged. A stream "
+      "without entries keeps its key. The policy RETAIN removes entries after a time "
+      "([Policies](../policies.md)). XREADGROUP with CLAIM returns pending entries that were "
+      "idle for long enough, in the order of their IDs, then new ones. Each has two more "
+      "numbers: the milliseconds since its last delivery (-1: XNACK has released it), and how "
+      "often it was delivered before; both are 0 if it is new. An entry that XNACK has released "
+      "can be claimed at once, or after its DELAY." },
     { "policies.md", "Policies", "generic", "POLICY",
       "Rules of expiry by prefix of the key. [Policies](../policies.md) explains the options." },
     { "expiry.md", "Looking ahead", "server", "EXPIRY",
