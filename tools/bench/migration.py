@@ -176,6 +176,6 @@ def measure(bench, settings, say):
     its = measure_move(bench, settings, redis)
     say(f"migration: {its['keys']} keys at {its['pace']:.0f} writes/s: in step after {its['copy_s']:.1f} s, "
         f"handed over in {its['handed_ms']:.0f} ms; no write lost; PING of the daemon: p99.9 "
-        f"{its['p999_ms']:.2f} ms, longest {its['ping_ms']:.1f} ms, of which the daemon worked "
-        f"{its['work_ms']:.2f} ms")
+        f"{its['p999_ms']:.2f} ms, longest {its['ping_ms']:.1f} ms, {its['own_ms']:.1f} ms without "
+        "the time that the daemon waited for its core")
     return its

@@ -249,7 +249,7 @@ def migration_table(its):
         [f"{its['keys']:,} keys, {its['pace']:,.0f} writes/s: in step after", f"{its['copy_s']:.1f} s"],
         ["other clients' p99.9 meanwhile", msec(its["p999_ms"])],
         ["their longest wait", msec(its["ping_ms"])],
-        ["CPU during one PING", msec(its["work_ms"])],
+        ["... without the time that the daemon waited for its core", msec(its["own_ms"])],
         ["FAILOVER on the Redis takes", msec(its["handed_ms"])],
         ["writes lost", "none"]])
 

@@ -31,23 +31,32 @@ NAMES = {
 
 # ---- the other client ------------------------------------------------------------------------------
 
+def seconds_without_core(pid):
+    """How long the server's main thread was ready to run while others had its core."""
+    with open(f"/proc/{pid}/task/{pid}/schedstat", encoding="ascii") as file:
+        return int(file.read().split()[1]) / 1e9
+
+
 def ping(port, pid, core, pipe):
     """Sends PINGs one after the other until the pipe has data; sends back the longest, the most CPU
-    time of the server during one, and the 99.9th percentile, in seconds."""
+    time of the server during one, the 99.9th percentile, and the longest without the time that the
+    server waited for its core, in seconds."""
     os.sched_setaffinity(0, {core})
     with contextlib.suppress(PermissionError):  # else this process may wait for its core
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
     link = Link(("127.0.0.1", port))
     pipe.send(None)
-    spans, work = [], 0.0
+    spans, work, own = [], 0.0, 0.0
     while not (spans and pipe.poll()):
+        waited = seconds_without_core(pid)
         begin, before = time.monotonic(), cpu_seconds(pid)
         link.call("PING")
         spans.append(time.monotonic() - begin)
         work = max(work, cpu_seconds(pid) - before)
+        own = max(own, spans[-1] - (seconds_without_core(pid) - waited))
         time.sleep(0.0002)
     spans.sort()
-    pipe.send((spans[-1], work, spans[len(spans) * 999 // 1000]))
+    pipe.send((spans[-1], work, spans[len(spans) * 999 // 1000], own))
 
 
 class Pinger:
@@ -69,9 +78,9 @@ class Pinger:
         try:
             if failed is None:
                 self.pipe.send(None)
-                longest, work, p999 = self.pipe.recv()
+                longest, work, p999, own = self.pipe.recv()
                 self.figures = {"ping_ms": 1000 * longest, "work_ms": 1000 * work,
-                                "p999_ms": 1000 * p999}
+                                "p999_ms": 1000 * p999, "own_ms": 1000 * own}
         finally:
             self.process.kill()
             self.process.join()
