@@ -139,8 +139,8 @@ static bool merge_all(struct call *call, uint8_t *registers, bool *any_dense)
     return true;
 }
 
-/* Caches a new count in the string, a change without a keyspace event. */
-/* Keeps the count in the value; a replica's client may not. */
+/* Keeps a new count in the string, a change without a keyspace event. A replica's client may not.
+ */
 static void keep_count(struct call *call, struct entry *entry, uint64_t count)
 {
     char printed[HLL_COUNT_BYTES];
