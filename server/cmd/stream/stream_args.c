@@ -173,15 +173,6 @@ struct stream_consumer *consumer_or_new(struct call *call, const struct group_pl
     return consumer;
 }
 
-struct stream_id stream_first_alive(const struct call *call, const struct stream *stream)
-{
-    struct stream_id id = STREAM_ID_MIN;
-    msec span = stream_retention(stream);
-    if (span > 0 && call->txn->no_expiry && call->txn->now > span)
-        id.ms = (uint64_t)(call->txn->now - span);
-    return id;
-}
-
 /* ---- replies --------------------------------------------------------------------------------- */
 
 size_t stream_id_print(char *to, struct stream_id id)

@@ -53,10 +53,6 @@ bool need_group(struct call *call, struct group_place *place);
 struct stream_consumer *consumer_or_new(struct call *call, const struct group_place *place,
                                         struct bytes name);
 
-/* Entries of streams that expired are hidden while clients are paused: the first ID that is
- * alive. */
-struct stream_id stream_first_alive(const struct call *call, const struct stream *stream);
-
 /* ---- replies ---- */
 
 enum { STREAM_ID_CHARS = 41 };

@@ -6,13 +6,7 @@ static void cmd_xlen(struct call *call)
 {
     struct entry *entry;
     if (!read_typed(call, 1, TYPE_STREAM, &entry)) return;
-    if (entry == NULL) {
-        resp_integer(call->out, 0);
-        return;
-    }
-    const struct stream *stream = entry->object.stream;
-    size_t hidden = stream_rank(stream, stream_first_alive(call, stream));
-    resp_integer(call->out, (int64_t)(stream_count(stream) - hidden));
+    resp_integer(call->out, entry != NULL ? (int64_t)stream_count(entry->object.stream) : 0);
 }
 
 /* [COUNT count] from argument 4 on; a negative count is 0. */
@@ -40,13 +34,11 @@ static size_t count_range(const struct stream *stream, const struct id_range *ra
     return (uint64_t)limit < count ? (size_t)limit : count;
 }
 
-static void reply_range(struct call *call, const struct stream *stream, struct id_range *range,
-                        int64_t limit, bool back)
+static void reply_range(struct call *call, const struct stream *stream,
+                        const struct id_range *range, int64_t limit, bool back)
 {
     struct stream_walk walk;
     struct stream_entry entry;
-    struct stream_id alive = stream_first_alive(call, stream);
-    if (stream_id_before(range->from, alive)) range->from = alive;
     size_t left = count_range(stream, range, limit);
     resp_array(call->out, left);
     if (left == 0) return;

@@ -102,10 +102,9 @@ static void reply_name(struct call *call, const struct source_stream *stream)
 static void reply_after(struct call *call, const struct source_stream *stream, size_t limit)
 {
     const struct stream *entries = stream->entry->object.stream;
-    struct stream_id after = stream->after, alive = stream_first_alive(call, entries);
+    struct stream_id after = stream->after;
     struct stream_walk walk;
     struct stream_entry entry;
-    if (stream_id_before(after, alive) && stream_id_down(&alive)) after = alive;
     size_t left = count_after(entries, after, limit);
     reply_name(call, stream);
     resp_array(call->out, left);
