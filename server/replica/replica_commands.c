@@ -377,8 +377,8 @@ static const struct command rows[] = {
       .group = "generic",
       .since = "7.2.0",
       .replies =
-          REPLIES("[integer integer]: is the own journal synced up to the client's writes (0 or "
-                  "1), and the number of replicas whose journals are"),
+          REPLIES("[integer integer]: 1 if the journal here has the client's writes on disk, else "
+                  "0; and the number of replicas whose journals have them"),
       .errors = ERRORS(ERR_OUT_OF_RANGE, ERR_NOT_POSITIVE, ERR_TIMEOUT, ERR_TIMEOUT_NEGATIVE,
                        ERR_WAITAOF_ON_REPLICA, ERR_WAITAOF_LOCAL),
       .complexity = "O(N) where N is the number of replicas.",
