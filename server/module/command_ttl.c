@@ -44,6 +44,7 @@ static struct {
     const RedisModuleString *key;
     msec number;
     bool is_instant;
+    bool any_key; /* a call of the module, which the engine does not show */
 } shown;
 
 static struct {
@@ -99,6 +100,17 @@ bool command_ttl_start(RedisModuleCtx *ctx)
     return redis.RegisterCommandFilter(ctx, on_command, FILTER_NOT_OWN) != NULL;
 }
 
+void command_ttl_begin_own(msec at)
+{
+    shown.any_key = shown.is_instant = true;
+    shown.number = at;
+}
+
+void command_ttl_end_own(void)
+{
+    shown.any_key = false;
+}
+
 void command_ttl_new_turn(void)
 {
     shown.key = NULL; /* calls of the module are not shown, and may reuse its memory */
@@ -118,7 +130,7 @@ static msec recent_time(void)
 
 bool command_ttl_deadline(const RedisModuleString *key, msec *at)
 {
-    if (shown.key != key) return false;
+    if (shown.key != key && !shown.any_key) return false;
     shown.key = NULL;
     *at = shown.number;
     return (shown.is_instant || instant_after(recent_time(), shown.number, at)) && instant_ok(*at);

@@ -20,6 +20,10 @@ bool command_ttl_start(RedisModuleCtx *ctx);
  * again when it is needed next. */
 void command_ttl_new_turn(void);
 
+/* The module itself gives one key this deadline, between two commands. */
+void command_ttl_begin_own(msec at);
+void command_ttl_end_own(void);
+
 /* In the event "expire" of this key: the deadline. False: unknown, as in EXEC, which runs commands
  * that were shown before. While a file is loaded commands are not shown: do not ask then. */
 bool command_ttl_deadline(const RedisModuleString *key, msec *at);

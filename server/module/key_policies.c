@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "server/call/slot.h"
+#include "server/module/command_ttl.h"
 #include "server/module/node_policies.h"
 #include "store/mem/mem.h"
 
@@ -247,8 +248,10 @@ static void follow(RedisModuleCtx *ctx, const struct written_key *written,
     msec at = expire == NO_EXPIRE ? NEVER : expire;
     msec next = deadline_of(policy, written->causes, at, now);
     if (is_long) cut(ctx, name, type, policy, written->causes);
-    if (next != at)
-        is_done(redis.Call(ctx, "PEXPIREAT", "!bl", name.data, name.len, (long long)next));
+    if (next == at) return;
+    command_ttl_begin_own(next);
+    is_done(redis.Call(ctx, "PEXPIREAT", "!bl", name.data, name.len, (long long)next));
+    command_ttl_end_own();
 }
 
 static void apply(RedisModuleCtx *ctx, const struct written_key *written, msec now)
@@ -260,6 +263,11 @@ static void apply(RedisModuleCtx *ctx, const struct written_key *written, msec n
         follow(ctx, written, policy, now);
     else if (policy->expired_to.len > 0)
         log_expired(ctx, written, policy);
+}
+
+size_t key_policies_waiting(void)
+{
+    return here.end - here.first;
 }
 
 struct due_at key_policies_next(void)

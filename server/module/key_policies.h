@@ -8,6 +8,7 @@
 #define SERVER_MODULE_KEY_POLICIES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "server/module/redis_api.h"
 #include "store/base/bytes.h"
@@ -25,6 +26,7 @@ void key_policies_existing(RedisModuleCtx *ctx, RedisModuleString *name);
 /* The key has expired, with this deadline. */
 void key_policies_expired(RedisModuleCtx *ctx, struct bytes name, msec at);
 
+size_t key_policies_waiting(void); /* keys whose policy is to be applied */
 /* When a policy is to be applied next. */
 struct due_at key_policies_next(void);
 /* Applies one, on a master; false: none is to be applied now. */

@@ -11,11 +11,13 @@
 #include "server/module/scan_keys.h"
 
 enum {
-    READ_USEC = 250,     /* of a slice, for reading the deadlines of changed keys */
-    OPEN_USEC = 200,     /* for everything else */
-    BATCH = 16,          /* keys or members between two looks at the clock */
-    SOON_MSEC = 1,       /* the shortest timer of the engine */
-    FLUSHED_NAMES = 256, /* and elements of values, freed between two looks at the clock */
+    READ_USEC = 250,         /* of a slice, for reading the deadlines of changed keys */
+    POLICIES_USEC = 100,     /* for policies of keys that were written */
+    OPEN_USEC = 200,         /* for everything else */
+    BATCH = 16,              /* keys or members between two looks at the clock */
+    POLICIES_WAITING = 1024, /* keys; more are not left for the next slice */
+    SOON_MSEC = 1,           /* the shortest timer of the engine */
+    FLUSHED_NAMES = 256,     /* and elements of values, freed between two looks at the clock */
 };
 
 static struct {
@@ -86,9 +88,10 @@ static void read_queued(RedisModuleCtx *ctx, uint64_t end)
         volatile_keys_read(&here.known, ctx);
 }
 
+/* Clients that write faster than policies are applied have to wait. */
 static void apply_policies(RedisModuleCtx *ctx, uint64_t end)
 {
-    while (is_before(end)) {
+    while (is_before(end) || key_policies_waiting() > POLICIES_WAITING) {
         msec now = redis.Milliseconds();
         for (int i = 0; i < BATCH; i++)
             if (!key_policies_apply(ctx, now)) return;
@@ -135,10 +138,9 @@ static bool reclaim_some(uint64_t end)
 
 static void run_slice(RedisModuleCtx *ctx, bool opens)
 {
-    uint64_t began = redis.MonotonicMicroseconds();
     int db = redis.GetSelectedDb(ctx);
-    if (opens) apply_policies(ctx, began + READ_USEC);
-    read_queued(ctx, began + READ_USEC);
+    if (opens) apply_policies(ctx, redis.MonotonicMicroseconds() + POLICIES_USEC);
+    read_queued(ctx, redis.MonotonicMicroseconds() + READ_USEC);
     uint64_t end = redis.MonotonicMicroseconds() + OPEN_USEC;
     bool more = opens && open_due(ctx, end);
     engine_search_hold(ctx, more);

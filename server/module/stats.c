@@ -7,7 +7,7 @@
 #include "server/module/key_policies.h"
 #include "server/module/slices.h"
 
-enum { FIGURES = 12, NEVER_DUE = -1 };
+enum { FIGURES = 13, NEVER_DUE = -1 };
 
 struct figure {
     const char *name; /* in EXPIRED.STATS; INFO has "_" for "-" */
@@ -29,6 +29,7 @@ static void take_figures(struct figure figures[FIGURES])
         { "lag-max", lag->max },
         { "stale-nodes", (long long)known->stale },
         { "queued", (long long)known->changes.count },
+        { "policies-waiting", (long long)key_policies_waiting() },
         { "values", (long long)due_keys_count(due_values_keys()) },
         { "log-errors", (long long)key_policies_log_errors() },
         { "bytes", (long long)(due_keys_bytes(&known->keys) + key_changes_bytes(&known->changes) +

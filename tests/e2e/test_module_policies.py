@@ -126,6 +126,20 @@ def no_deadline_is_later_than_maxttl_and_writes_refresh():
 
 
 @test
+def clients_can_not_write_faster_than_policies_are_applied():
+    with engine() as (server, client), server.raw() as writer:
+        policy(client, "SET", "s:*", "TTL", "1h")
+        most = 0
+        for first in range(0, 60_000, 20_000):
+            writer.calls([["SET", f"s:{i}", "v"] for i in range(first, first + 20_000)])
+            client.ping()  # a turn of the loop later
+            most = max(most, server.stats()["policies-waiting"])
+        assert most < 3000, most
+        assert wait_for(lambda: server.stats()["policies-waiting"] == 0)
+        equal(sum(is_about(client.pttl(f"s:{i}"), HOUR) for i in range(0, 60_000, 100)), 600)
+
+
+@test
 def a_list_keeps_what_was_pushed_last():
     with engine() as (_, client):
         policy(client, "SET", "l:*", "MAXLEN", 3)

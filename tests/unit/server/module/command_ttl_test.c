@@ -139,15 +139,25 @@ START_TEST(a_deadline_is_that_of_the_last_command_and_its_key_only)
     show("SET k v EX 10");
     command_ttl_new_turn();
     ck_assert(!command_ttl_deadline(&command.words[1], &at));
+    command_ttl_begin_own(77);
+    ck_assert(command_ttl_deadline(&command.words[1], &at));
+    ck_assert_int_eq(at, 77);
+    command_ttl_end_own();
+    ck_assert(!command_ttl_deadline(&command.words[1], &at));
 }
 END_TEST
 
-START_TEST(a_call_between_two_commands_has_no_deadline_of_the_last_one)
+START_TEST(a_call_between_two_commands_has_its_own_deadline_or_none)
 {
     msec at;
     setup();
     show("SET k v EX 10");
     command_ttl_new_turn();
+    ck_assert(!command_ttl_deadline(&command.words[1], &at));
+    command_ttl_begin_own(77);
+    ck_assert(command_ttl_deadline(&command.words[1], &at));
+    ck_assert_int_eq(at, 77);
+    command_ttl_end_own();
     ck_assert(!command_ttl_deadline(&command.words[1], &at));
 }
 END_TEST
@@ -168,7 +178,7 @@ Suite *test_suite(void)
     const TTest *const tests[] = { commands_with_a_ttl_say_the_deadline,
                                    other_commands_say_none,
                                    a_deadline_is_that_of_the_last_command_and_its_key_only,
-                                   a_call_between_two_commands_has_no_deadline_of_the_last_one,
+                                   a_call_between_two_commands_has_its_own_deadline_or_none,
                                    a_deadline_is_never_late_and_exact_in_a_new_turn,
                                    NULL };
     return suite_of("command_ttl", tests);
