@@ -24,7 +24,7 @@ static const struct conf_option options[] = {
       .section = "cluster",
       .help = "emulated: clients for Redis Cluster work; this server is the only node and owns all "
               "slots.\n"
-              "emulated-strict: as there, the keys of a command must be in one slot. \"yes\" of "
+              "emulated-strict: also, the keys of a command must be in one slot. \"yes\" of "
               "Redis is refused." },
     { .name = "cluster-announce-ip",
       .type = CONF_TEXT,

@@ -90,7 +90,7 @@ static const struct conf_option options[] = {
         .type = CONF_INT, .offset = AT(min_replicas_to_write), .max = INT_MAX, .preset = "0",
         .live = true, .section = "replication"),
     WITH_ALIAS("min-replicas-max-lag", "min-slaves-max-lag",
-               "A replica counts for min-replicas-to-write if it was heard of in the last so many "
+               "A replica counts for min-replicas-to-write if it has reported in the last so many "
                "seconds.",
                .type = CONF_INT, .offset = AT(min_replicas_max_lag), .max = INT_MAX, .preset = "10",
                .live = true, .section = "replication"),
