@@ -3,8 +3,11 @@
 #include "conf/conf.h"
 
 #include <stdint.h>
+#include <string.h>
 
 #define AT(member) offsetof(struct conf, member)
+
+enum { HOSTNAME_LIMIT = 256 };
 
 static const struct conf_choice modes[] = { { "no", CONF_CLUSTER_NO },
                                             { "emulated", CONF_CLUSTER_EMULATED },
@@ -14,6 +17,16 @@ static const struct conf_choice endpoints[] = { { "ip", CONF_ENDPOINT_IP },
                                                 { "hostname", CONF_ENDPOINT_HOSTNAME },
                                                 { "unknown-endpoint", CONF_ENDPOINT_UNKNOWN },
                                                 { NULL, 0 } };
+
+/* The text of CLUSTER NODES has no quotes around it. */
+static const char *check_hostname(const char *value)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyz"
+                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.";
+    if (strlen(value) >= HOSTNAME_LIMIT) return "Hostnames must be less than 256 characters";
+    if (value[strspn(value, allowed)] == '\0') return NULL;
+    return "Hostnames may only contain alphanumeric characters, hyphens or dots";
+}
 
 static const struct conf_option options[] = {
     { .name = "cluster-enabled",
@@ -38,6 +51,7 @@ static const struct conf_option options[] = {
       .type = CONF_TEXT,
       .offset = AT(cluster_announce_hostname),
       .preset = "",
+      .check = check_hostname,
       .live = true,
       .section = "cluster",
       .help = "The name of the node for clients." },

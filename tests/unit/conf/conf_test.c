@@ -333,6 +333,24 @@ START_TEST(replicaof_needs_a_host_and_a_port)
 }
 END_TEST
 
+START_TEST(announced_hostname_can_be_a_word_of_cluster_nodes)
+{
+    const char *wrong = "Hostnames may only contain alphanumeric characters, hyphens or dots";
+    char name[257];
+    conf_init(&conf);
+    SET("cluster-announce-hostname", "a.B-9", "ok");
+    SET("cluster-announce-hostname", "a b", wrong);
+    SET("cluster-announce-hostname", "a\n", wrong);
+    SET("cluster-announce-hostname", "a:1", wrong);
+    memset(name, 'a', sizeof(name) - 1);
+    name[256] = '\0';
+    SET("cluster-announce-hostname", name, "Hostnames must be less than 256 characters");
+    SET("cluster-announce-hostname", name + 1, "ok");
+    SET("cluster-announce-hostname", "", "ok");
+    conf_drop(&conf);
+}
+END_TEST
+
 START_TEST(random_values_are_refused_or_round_trip)
 {
     static const char letters[] = "0179-+ aAgGkKmMbBeEx.$\"'\\ynos";
@@ -381,6 +399,7 @@ Suite *test_suite(void)
         persistence_file_names_may_not_be_paths,
         bind_is_normalized_and_bounded,
         replicaof_needs_a_host_and_a_port,
+        announced_hostname_can_be_a_word_of_cluster_nodes,
         random_values_are_refused_or_round_trip,
         NULL,
     };
