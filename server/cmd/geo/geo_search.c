@@ -276,15 +276,19 @@ static void cmd_geosearchstore(struct call *call)
     run_geo_search(call, SEARCH_STORE, false);
 }
 
-/* Finds argument 1 and each destination. `options` is the first argument that may be one.
- * DIFFERS: Redis finds the first STORE and the first STOREDIST. (doc/differs.md) */
+/* Finds argument 1 and each destination, those of STORE first, as Redis. `options` is the first
+ * argument that may be one. DIFFERS: Redis finds the first one of each only. (doc/differs.md) */
 static int find_destinations(int options, int argc, const struct bytes *argv, int *positions)
 {
+    static const char *const words[] = { "STORE", "STOREDIST" };
     const struct call call = { .argc = argc, .argv = argv };
     int count = 0;
     positions[count++] = 1;
-    for (int i = options; i + 1 < argc; i++)
-        if (arg_is(&call, i, "STORE") || arg_is(&call, i, "STOREDIST")) positions[count++] = ++i;
+    for (unsigned word = 0; word < 2; word++)
+        for (int i = options; i + 1 < argc; i++) {
+            if (!arg_is(&call, i, words[0]) && !arg_is(&call, i, words[1])) continue;
+            if (arg_is(&call, i++, words[word])) positions[count++] = i;
+        }
     return count;
 }
 

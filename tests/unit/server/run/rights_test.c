@@ -132,6 +132,8 @@ START_TEST(rights_are_asked_about_the_keys_that_a_call_uses)
     answers(ADMIN_CALLER, "acl setuser anna resetkeys %R~l %W~a", "+OK\r\n");
     answers(ANNA, "georadius l 1 1 9 m store b store a", "-" KEY_TEXT);
     answers(ANNA, "georadius l 1 1 9 m store a store a", ":1\r\n");
+    answers(ADMIN_CALLER, "command getkeys georadius l 1 1 9 m storedist b store a",
+            "*3\r\n$1\r\nl\r\n$1\r\na\r\n$1\r\nb\r\n");
     end();
 }
 END_TEST
