@@ -27,6 +27,7 @@ struct key_queue {
     unsigned db;
     bool ready;
     bool for_claims; /* ready, but only for readers of streams with CLAIM */
+    bool wakes_all;  /* `wake` is not only for these */
     size_t key_len;
     char key[];
 };
@@ -400,7 +401,9 @@ void blocked_effect(struct blocked *blocked, const struct effect *effect)
 void blocked_wake_at(struct blocked *blocked, unsigned db, struct bytes key, msec at)
 {
     struct key_queue *queue = find_queue(blocked, db, key);
-    if (queue != NULL) wake_at(blocked, queue, at);
+    if (queue == NULL) return;
+    queue->wakes_all = true;
+    wake_at(blocked, queue, at);
 }
 
 msec blocked_next_wake(const struct blocked *blocked)
@@ -412,7 +415,9 @@ bool blocked_wake(struct blocked *blocked, msec now)
 {
     char *wake = (char *)agenda_pop_due(&blocked->wakes, now);
     if (wake == NULL) return false;
-    make_ready(blocked, (struct key_queue *)(wake - offsetof(struct key_queue, wake)), true);
+    struct key_queue *queue = (struct key_queue *)(wake - offsetof(struct key_queue, wake));
+    make_ready(blocked, queue, !queue->wakes_all);
+    queue->wakes_all = false;
     return true;
 }
 

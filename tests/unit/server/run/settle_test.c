@@ -320,6 +320,23 @@ START_TEST(a_blocked_client_whose_other_key_is_slow_is_postponed)
 }
 END_TEST
 
+START_TEST(a_blocked_reader_of_streams_is_served_after_it_was_postponed)
+{
+    begin();
+    server_world_send(&world, 0, "XREAD BLOCK 0 STREAMS x s $ $");
+    fill_set("s");
+    die();
+    answers(FILLER, "XADD x 1-1 f v", "$3\r\n1-1\r\n");
+    ck_assert_uint_eq(server_world_heard(&world, 0).len, 0);
+    run_slices();
+    serve_due(&world.dispatch, 64);
+    ck_assert_str_eq(
+        server_world_heard(&world, 0).data,
+        "*1\r\n*2\r\n$1\r\nx\r\n*1\r\n*2\r\n$3\r\n1-1\r\n*2\r\n$1\r\nf\r\n$1\r\nv\r\n");
+    end();
+}
+END_TEST
+
 START_TEST(counting_keys_is_delayed_while_many_keys_are_expired)
 {
     char line[64];
@@ -401,6 +418,7 @@ Suite *test_suite(void)
         a_read_during_a_pause_is_delayed_and_answered_in_it,
         a_blocked_client_is_served_when_the_key_is_settled,
         a_blocked_client_whose_other_key_is_slow_is_postponed,
+        a_blocked_reader_of_streams_is_served_after_it_was_postponed,
         counting_keys_is_delayed_while_many_keys_are_expired,
         counting_keys_is_not_delayed_while_expiry_is_paused,
         an_add_to_a_far_too_long_sorted_set_comes_after_the_cut,
