@@ -181,6 +181,7 @@ static void on_loop(RedisModuleCtx *ctx, struct api_event event, uint64_t what, 
     struct due_at next = next_work();
     bool due = due_at_come(next, now), works = has_other_work();
     bool waits = due_at_is_never(next) || (here.timer_runs && here.timer_at <= next.at);
+    if (!due) engine_search_hold(ctx, false);
     if (!due && !works && waits) return;
     bool opens = is_master(ctx);
     if (!opens) engine_search_hold(ctx, false);
