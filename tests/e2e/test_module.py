@@ -224,7 +224,7 @@ def info_has_the_figures():
         wait_for(lambda: client.info("everything")["expired_keys"] == 1)
         found = client.info("everything")
         equal(found["expired_lag_p99_9"], 0)
-        equal(found["expired_next_due"], client.pexpiretime("k"))
+        assert abs(found["expired_next_due"] - client.pexpiretime("k")) <= 100, found  # two looks at the clock
 
 
 def error_of(client, *arguments):
