@@ -170,8 +170,12 @@ def a_sentinel_moves_clients_from_redis():
         assert wait_for(lambda: ours.is_synced() and ours.redis().get("k") == b"v", 20)
         with Sentinel(theirs.port, quorum=1) as sentinel:
             assert wait_for(lambda: sentinel.master()["num-slaves"] == 1, 15)
-            assert wait_for(lambda: "slave" == sentinel.replicas()[0]["flags"], 15)
-            assert sentinel.redis().execute_command("SENTINEL", "FAILOVER", NAME)
+            def fails_over():  # refused until it has seen a PING and INFO of the replica
+                try:
+                    return sentinel.redis().execute_command("SENTINEL", "FAILOVER", NAME)
+                except redis.ResponseError:
+                    return False
+            assert wait_for(fails_over, 15, 0.05), sentinel.replicas()
             assert wait_for(lambda: sentinel.master()["port"] == ours.port, 15, 0.05)
         equal(ours.info()["role"], "master")
         equal(ours.redis().set("k", "w"), True)
