@@ -5,6 +5,8 @@ import time
 
 from crash import (EIO, EVER, LOADING, NOON, READ, Kept, calls, encode, equal, run, start_slowly,
                    test, wait_for)
+from daemon import free_port
+from sentinels import DOWN_MSEC, Sentinel
 
 OK = b"+OK\r\n"
 MANY = 20_000
@@ -34,6 +36,26 @@ def clients_get_LOADING_while_the_daemon_loads():
         equal(info["loading"], "0")
         equal("loading_total_bytes" in info, False)
         equal(daemon.call("DBSIZE"), b":80\r\n")
+
+
+@test
+def a_sentinel_takes_a_daemon_that_loads_for_alive():
+    port = free_port()
+    with Kept("--port", str(port), fsync="no", fault=True) as daemon:
+        with daemon.raw() as raw:
+            for number in range(80):
+                raw.call("SET", f"k{number}", b"x" * 100_000)
+        with Sentinel(port, quorum=1) as sentinel:
+            assert wait_for(lambda: sentinel.master()["flags"] == "master")
+            daemon.kill()
+            start_slowly(daemon, late=400_000)
+            # For longer than the sentinel would wait for a daemon that does not answer.
+            assert wait_for(lambda: int(daemon.info("server")["uptime_in_seconds"]) >= 3)
+            assert wait_for(lambda: sentinel.master()["flags"] == "master" and
+                            int(sentinel.master()["last-ok-ping-reply"]) < DOWN_MSEC)
+            equal(daemon.call("PING"), LOADING)
+        daemon.plan.heal()
+        daemon.await_loaded()
 
 
 @test
