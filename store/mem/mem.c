@@ -86,6 +86,50 @@ static void *count_in(void *p, size_t size)
     return p;
 }
 
+/* --- recent blocks of a foreign allocator --- */
+
+/* Most small blocks live for one command, so the few that were freed last are kept, by their usable
+ * size. Sizes that are no multiple of FOREIGN_STEP go back at once. */
+enum { FOREIGN_STEP = 16, FOREIGN_RECENT_MAX = SMALL != 0 ? 2048 : 0, FOREIGN_FEW = 7 };
+
+static struct {
+    size_t count;
+    void *blocks[FOREIGN_FEW];
+} foreign_recent[FOREIGN_RECENT_MAX / FOREIGN_STEP + 1];
+
+/* The usable size that jemalloc has for blocks of so many bytes: four sizes between two powers of
+ * two. With another allocator, whose sizes differ, fewer blocks are used again. */
+static size_t foreign_size(size_t size)
+{
+    if (size <= 8 * FOREIGN_STEP) return (size + FOREIGN_STEP - 1) & ~(size_t)(FOREIGN_STEP - 1);
+    size_t step = (size_t)1 << (61 - __builtin_clzll(size - 1));
+    return (size + step - 1) & ~(step - 1);
+}
+
+static bool foreign_keep(void *p, size_t size)
+{
+    if (size > FOREIGN_RECENT_MAX || size % FOREIGN_STEP != 0) return false;
+    size_t class = size / FOREIGN_STEP;
+    if (foreign_recent[class].count == FOREIGN_FEW) return false;
+    foreign_recent[class].blocks[foreign_recent[class].count++] = p;
+    return true;
+}
+
+/* NULL: none of this size was freed lately. */
+static void *foreign_reuse(size_t size)
+{
+    size_t usable = foreign_size(size), class = usable / FOREIGN_STEP;
+    if (size == 0 || usable > FOREIGN_RECENT_MAX || foreign_recent[class].count == 0) return NULL;
+    return count_in(foreign_recent[class].blocks[--foreign_recent[class].count], usable);
+}
+
+static void foreign_drop_recent(void)
+{
+    for (size_t class = 0; class <= FOREIGN_RECENT_MAX / FOREIGN_STEP; class ++)
+        while (foreign_recent[class].count > 0)
+            foreign.release(foreign_recent[class].blocks[--foreign_recent[class].count]);
+}
+
 /* --- blocks outside the pool --- */
 
 static void *large_resize(void *old, size_t size)
@@ -105,11 +149,12 @@ static void *large_resize(void *old, size_t size)
 __attribute__((noinline)) static void large_free(void *p)
 {
     if (p == NULL) return;
-    used -= block_size(p);
-    if (foreign.release != NULL)
-        foreign.release(p);
-    else
+    size_t size = block_size(p);
+    used -= size;
+    if (foreign.release == NULL)
         free(p);
+    else if (!foreign_keep(p, size))
+        foreign.release(p);
 }
 
 /* --- blocks --- */
@@ -132,7 +177,7 @@ static void *pooled_new(size_t size)
 /* NULL: no memory. */
 static void *block_new(size_t size)
 {
-    void *p = pooled_new(size);
+    void *p = foreign.resize != NULL ? foreign_reuse(size) : pooled_new(size);
     return p != NULL ? p : large_resize(NULL, size);
 }
 
@@ -334,6 +379,7 @@ void mem_reset_peak(void)
 void mem_use(const struct mem_hooks *hooks)
 {
     ensure(used == 0, "%zu bytes are already allocated", used);
+    foreign_drop_recent();
     foreign = hooks != NULL ? *hooks : (struct mem_hooks){ 0 };
     small = hooks != NULL ? 0 : SMALL;
 }

@@ -78,7 +78,8 @@ void mem_purge_aside(void);
 void mem_describe(void (*write)(void *ctx, const char *text), void *ctx);
 const char *mem_allocator_name(void); /* "jemalloc-5.3.0", "libc", "foreign" */
 
-/* Uses another allocator, or with NULL our own. Call it while nothing is allocated. */
+/* Uses another allocator, or with NULL our own. Call it while nothing is allocated. A few freed
+ * blocks of each size up to 2 KiB are kept, to be used again: mem_used does not count them. */
 struct mem_hooks {
     void *(*resize)(void *old, size_t size); /* as realloc */
     void (*release)(void *p);

@@ -180,10 +180,11 @@ static size_t foreign_blocks;
 static void *foreign_resize(void *old, size_t size)
 {
     if (size > 1000) return NULL;
-    size_t *block = realloc(old == NULL ? NULL : (size_t *)old - 2, size + 16);
+    size_t usable = size > 128 && size < 160 ? 160 : size;
+    size_t *block = realloc(old == NULL ? NULL : (size_t *)old - 2, usable + 16);
     if (block == NULL) return NULL;
     foreign_blocks += old == NULL;
-    *block = size;
+    *block = usable;
     return block + 2;
 }
 
@@ -214,8 +215,50 @@ START_TEST(foreign_allocator_can_be_used)
     ck_assert_ptr_null(mem_try_realloc(a, 1001));
     mem_free(a);
     mem_free(b);
-    ck_assert_uint_eq(foreign_blocks, 0);
+    ck_assert_uint_eq(mem_used(), 0);
     mem_use(NULL);
+    ck_assert_uint_eq(foreign_blocks, 0);
+}
+END_TEST
+
+/* With a sanitizer, no block is used again. */
+START_TEST(few_freed_blocks_of_a_foreign_allocator_are_kept)
+{
+    enum { MANY = 20, FEW = 7 };
+    void *blocks[MANY];
+    mem_use(&foreign);
+    for (size_t round = 0; round < 3; round++) {
+        for (size_t i = 0; i < MANY; i++) {
+            blocks[i] = mem_alloc(145 + i % 16); /* jemalloc gives 160 bytes */
+            memset(blocks[i], (int)i, 145);
+        }
+        for (size_t i = 0; i < MANY; i++)
+            ck_assert_int_eq(*(char *)blocks[i], (int)i);
+        ck_assert_uint_eq(foreign_blocks, MANY);
+        for (size_t i = 0; i < MANY; i++)
+            mem_free(blocks[i]);
+        ck_assert_uint_eq(mem_used(), 0);
+        ck_assert_uint_le(foreign_blocks, FEW);
+    }
+    mem_use(NULL);
+    ck_assert_uint_eq(foreign_blocks, 0);
+}
+END_TEST
+
+START_TEST(block_used_again_is_large_enough)
+{
+    mem_use(&foreign);
+    for (size_t freed = 1; freed <= 900; freed++) {
+        mem_free(mem_alloc(freed));
+        for (size_t size = 1; size <= 900; size += 1 + size / 16) {
+            void *p = mem_alloc(size);
+            ck_assert_uint_ge(mem_size(p), size);
+            mem_free(p);
+        }
+    }
+    ck_assert_uint_eq(mem_used(), 0);
+    mem_use(NULL);
+    ck_assert_uint_eq(foreign_blocks, 0);
 }
 END_TEST
 
@@ -354,6 +397,8 @@ Suite *test_suite(void)
         fault_injection_fails_only_the_nth_try,
         fault_injection_can_be_turned_off,
         foreign_allocator_can_be_used,
+        few_freed_blocks_of_a_foreign_allocator_are_kept,
+        block_used_again_is_large_enough,
         handler_is_called_when_memory_ends,
         reserve_is_released_and_restored,
         the_allocator_has_a_name,
