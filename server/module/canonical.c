@@ -1,8 +1,7 @@
 /* canonical: see canonical.h. The engine runs one command at a time, so one writer is enough; it is
- * empty between two of them. */
+ * empty between two of them. Its memory is used again. */
 #include "server/module/canonical.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "proto/base/outbuf.h"
@@ -15,6 +14,9 @@ enum { NAME_MAX_CHARS = 32 };
 
 static struct effect_writer writer;
 static struct outbuf text;
+static struct request request; /* read back from `text` */
+static RedisModuleString **strings;
+static size_t strings_cap;
 
 void canonical_put(const struct effect *effect)
 {
@@ -37,46 +39,64 @@ struct taker {
 static void engine_name(struct bytes name, char to[NAME_MAX_CHARS])
 {
     bool has_prefix = memchr(name.data, '.', name.len) == NULL && !bytes_equal(name, LIT("DEL"));
-    int len = snprintf(to, NAME_MAX_CHARS, "%s%.*s", has_prefix ? CANONICAL_PREFIX : "",
-                       (int)name.len, name.data);
-    ensure(len < NAME_MAX_CHARS, "a command of %zu bytes", name.len);
+    size_t prefix = has_prefix ? sizeof(CANONICAL_PREFIX) - 1 : 0;
+    ensure(prefix + name.len < NAME_MAX_CHARS, "a command of %zu bytes", name.len);
+    memcpy(to, CANONICAL_PREFIX, prefix);
+    memcpy(to + prefix, name.data, name.len);
+    to[prefix + name.len] = '\0';
 }
 
-static void pass_on(const struct taker *to, const struct request *request)
+static RedisModuleString **strings_for(size_t count)
 {
-    size_t count = (size_t)request->argc - 1;
-    RedisModuleString **argv = mem_alloc((count + 1) * sizeof(RedisModuleString *));
+    if (count > strings_cap) {
+        strings_cap = count;
+        strings = mem_realloc(strings, count * sizeof(RedisModuleString *));
+    }
+    return strings;
+}
+
+static void pass_on(const struct taker *to)
+{
+    size_t count = (size_t)request.argc - 1;
+    RedisModuleString **argv = strings_for(count);
     char name[NAME_MAX_CHARS];
-    engine_name(request->argv[0], name);
+    engine_name(request.argv[0], name);
     for (size_t i = 0; i < count; i++)
-        argv[i] = redis.CreateString(NULL, request->argv[i + 1].data, request->argv[i + 1].len);
+        argv[i] = redis.CreateString(NULL, request.argv[i + 1].data, request.argv[i + 1].len);
     if (to->ctx != NULL)
         redis.Replicate(to->ctx, name, "v", argv, count);
     else
         redis.EmitAOF(to->aof, name, "v", argv, count);
     for (size_t i = 0; i < count; i++)
         redis.FreeString(NULL, argv[i]);
-    mem_free(argv);
+}
+
+/* The commands of `len` bytes, which are whole. */
+static void pass_each(const struct taker *to, const char *bytes, size_t len)
+{
+    for (size_t at = 0, size; at < len; at += size) {
+        enum request_status status = request_read(&request, bytes + at, len - at, &size);
+        ensure(status == REQUEST_WHOLE, "status %d at %zu of %zu", status, at, len);
+        pass_on(to);
+    }
 }
 
 static void pass_all(const struct taker *to)
 {
-    struct request request;
+    struct iovec piece;
     if (writer.out == NULL) return;
     effect_writer_end(&writer);
-    size_t len = text.len, size;
-    if (len == 0) return;
-    char *bytes = mem_alloc(len);
-    outbuf_copy(&text, bytes);
-    outbuf_drop(&text);
-    request_init(&request);
-    for (size_t at = 0; at < len; at += size) {
-        enum request_status status = request_read(&request, bytes + at, len - at, &size);
-        ensure(status == REQUEST_WHOLE, "status %d at %zu of %zu", status, at, len);
-        pass_on(to, &request);
+    if (text.len == 0) return;
+    outbuf_peek(&text, &piece, 1);
+    if (piece.iov_len == text.len) {
+        pass_each(to, piece.iov_base, text.len);
+    } else {
+        char *bytes = mem_alloc(text.len);
+        outbuf_copy(&text, bytes);
+        pass_each(to, bytes, text.len);
+        mem_free(bytes);
     }
-    request_drop(&request);
-    mem_free(bytes);
+    outbuf_drop(&text);
 }
 
 void canonical_replicate(RedisModuleCtx *ctx)
