@@ -1,4 +1,5 @@
 """module: Debian's redis-server with expired.so in it, for the tests of the module."""
+import contextlib
 import os
 
 from daemon import ROOT, Daemon, oracle, wait_for
@@ -46,3 +47,14 @@ def stats_of(client):
     """EXPIRED.STATS as a dict."""
     flat = client.execute_command("EXPIRED.STATS")
     return {flat[i].decode(): flat[i + 1] for i in range(0, len(flat), 2)}
+
+
+@contextlib.contextmanager
+def engine(*options, **how):
+    """An engine and a client."""
+    with Engine(*options, **how) as server, server.redis() as client:
+        yield server, client
+
+
+def policy(client, *words):
+    return client.execute_command("EXPIRED.POLICY", *words)

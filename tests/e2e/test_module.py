@@ -1,22 +1,14 @@
 #!/usr/bin/python3 -B
 """expired.so in Debian's redis-server: every key of the engine expires on time. The time is the
 engine's and real, so deadlines are short and bounds generous."""
-import contextlib
 
 import redis
 
 from daemon import equal, main, test, wait_for
-from module import MODULE, SYNCED, Engine, stats_of
+from module import MODULE, SYNCED, engine, stats_of
 
 SOON = 150      # ms: time enough for the commands before it
 LATE = 10_000   # seconds: no test lives so long
-
-
-@contextlib.contextmanager
-def engine(*options, **how):
-    """An engine and a client."""
-    with Engine(*options, **how) as server, server.redis() as client:
-        yield server, client
 
 
 def events(client, *classes):

@@ -6,7 +6,7 @@ import contextlib
 import redis
 
 from daemon import Daemon, encode, equal, main, test, wait_for
-from module import SYNCED, Engine
+from module import SYNCED, Engine, engine
 
 SOON = 150                   # ms
 PAST, FAR = 1000, 4 * 10**12  # instants, in Unix ms
@@ -79,12 +79,6 @@ REDE.PULL d f
 EXISTS d
 REDE.LEN d
 """.strip().split("\n")
-
-
-@contextlib.contextmanager
-def engine(*options, **how):
-    with Engine(*options, **how) as server, server.redis() as client:
-        yield server, client
 
 
 def fill(client, key="d"):

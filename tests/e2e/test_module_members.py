@@ -10,18 +10,12 @@ import secrets
 import redis
 
 from daemon import encode, equal, main, test, wait_for
-from module import SYNCED, Engine
+from module import SYNCED, engine
 from resp import value_of
 
 SOON = 300                    # ms: time enough for the commands before it
 FAR = 4 * 10**12              # an instant, in Unix ms
 KEYS = ("s", "h", "z", "many")
-
-
-@contextlib.contextmanager
-def engine(*options, **how):
-    with Engine(*options, **how) as server, server.redis() as client:
-        yield server, client
 
 
 def fill(client):

@@ -1,22 +1,15 @@
 #!/usr/bin/python3 -B
 """Policies of expired.so in Debian's redis-server: deadlines and lengths of the engine's keys. The time is
 real, so deadlines are far from now, or short with generous bounds."""
-import contextlib
 import os
 
 import redis
 
 from daemon import equal, free_port, main, test, wait_for
-from module import SYNCED, Engine
+from module import SYNCED, Engine, engine, policy
 
 HOUR = 3_600_000  # ms
 SLACK = 60_000    # ms: no test takes so long
-
-
-@contextlib.contextmanager
-def engine(*options, **how):
-    with Engine(*options, **how) as server, server.redis() as client:
-        yield server, client
 
 
 class Configured(Engine):
@@ -29,10 +22,6 @@ class Configured(Engine):
     def arguments(self):
         binary, *options = super().arguments()
         return [binary, self.file, *options]
-
-
-def policy(client, *words):
-    return client.execute_command("EXPIRED.POLICY", *words)
 
 
 def error_of(client, *words):
