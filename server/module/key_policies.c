@@ -6,6 +6,7 @@
 #include "server/call/slot.h"
 #include "server/module/command_ttl.h"
 #include "server/module/node_policies.h"
+#include "server/module/read_ahead.h"
 #include "store/mem/mem.h"
 
 enum {
@@ -26,7 +27,8 @@ enum { GREW = CREATED | PUSHED_HEAD | PUSHED_TAIL };
 
 struct written_key {
     unsigned db, causes;
-    msec at; /* EXPIRED: its deadline */
+    msec at;                 /* EXPIRED: its deadline */
+    struct last_value *last; /* EXPIRED: its value, if the policy wants it and it is known */
     size_t len;
     char name[];
 };
@@ -36,7 +38,7 @@ static struct {
     size_t first, end, cap;
     bool applies; /* events of what a policy does are not heard */
     msec held_until;
-    uint64_t log_errors;
+    uint64_t log_errors, values_left_out;
     struct random random; /* all zero: its pool is empty */
 } here;
 
@@ -163,7 +165,10 @@ void key_policies_expired(RedisModuleCtx *ctx, struct bytes name, msec at)
     const struct policy *policy = policies_of(node_policies(), name, NULL);
     if (policy == NULL || policy->expired_to.len == 0) return;
     if (policies_target(node_policies(), name)) return;
-    put((unsigned)redis.GetSelectedDb(ctx), name, EXPIRED)->at = at;
+    unsigned db = (unsigned)redis.GetSelectedDb(ctx);
+    struct written_key *gone = put(db, name, EXPIRED);
+    gone->last = policy->log_value ? read_ahead_take(db, name) : NULL;
+    gone->at = gone->last != NULL ? gone->last->at : at;
 }
 
 /* ---- applying -------------------------------------------------------------------------------- */
@@ -215,21 +220,42 @@ static bool may_log(RedisModuleCtx *ctx, struct bytes name, struct bytes target)
     return !(redis.GetContextFlags(ctx) & CTX_CLUSTER) || slot_of(name) == slot_of(target);
 }
 
+static bool add_entry(RedisModuleCtx *ctx, const struct written_key *gone, struct bytes target)
+{
+    size_t count = gone->last != NULL ? gone->last->parts : 0, position = 0;
+    RedisModuleString **parts = mem_alloc((count + 1) * sizeof(RedisModuleString *));
+    for (size_t i = 0; i < count; i++) {
+        struct bytes part = last_value_next(gone->last, &position);
+        parts[i] = redis.CreateString(ctx, part.data, part.len);
+    }
+    bool done = is_done(redis.Call(ctx, "XADD", "!bccbclv", target.data, target.len, "*", "key",
+                                   gone->name, gone->len, "at", (long long)gone->at, parts, count));
+    for (size_t i = 0; i < count; i++)
+        redis.FreeString(ctx, parts[i]);
+    mem_free(parts);
+    return done;
+}
+
 static void log_expired(RedisModuleCtx *ctx, const struct written_key *gone,
                         const struct policy *policy)
 {
     struct bytes name = bytes_of(gone->name, gone->len), target = policy->expired_to;
-    if (may_log(ctx, name, target) &&
-        is_done(redis.Call(ctx, "XADD", "!bccbcl", target.data, target.len, "*", "key", name.data,
-                           name.len, "at", (long long)gone->at)))
-        note(gone->db, target, WRITTEN | PUSHED_TAIL);
-    else
+    if (!may_log(ctx, name, target) || !add_entry(ctx, gone, target)) {
         here.log_errors++;
+        return;
+    }
+    here.values_left_out += policy->log_value && (gone->last == NULL || gone->last->left_out);
+    note(gone->db, target, WRITTEN | PUSHED_TAIL);
 }
 
 uint64_t key_policies_log_errors(void)
 {
     return here.log_errors;
+}
+
+uint64_t key_policies_values_left_out(void)
+{
+    return here.values_left_out;
 }
 
 static void follow(RedisModuleCtx *ctx, const struct written_key *written,
@@ -287,6 +313,7 @@ bool key_policies_apply(RedisModuleCtx *ctx, msec now)
     here.applies = true;
     apply(ctx, written, now);
     here.applies = false;
+    read_ahead_free(written->last);
     mem_free(written);
     return true;
 }

@@ -1,5 +1,6 @@
 /* key_policies: applies the policies of this node to the engine's keys: TTL, MAXTTL, JITTER,
- * REFRESH WRITE, MAXLEN, and EXPIRED TO a stream. Depends on node_policies and the engine.
+ * REFRESH WRITE, MAXLEN, and EXPIRED TO a stream. Depends on node_policies, read_ahead
+ * and the engine.
  *
  * Keyspace events name the keys that were written or have expired. Their policy is applied between
  * two commands, on a master, by commands of the engine, which replicas and the append-only file
@@ -33,5 +34,7 @@ struct due_at key_policies_next(void);
 bool key_policies_apply(RedisModuleCtx *ctx, msec now);
 /* Keys whose expiry could not be logged. */
 uint64_t key_policies_log_errors(void);
+/* Entries that were to have a value, and have none for lack of memory or time. */
+uint64_t key_policies_values_left_out(void);
 
 #endif

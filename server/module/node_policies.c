@@ -34,8 +34,7 @@ static const char *option_left_out(const struct policy *policy)
 {
     if (policy->refresh == REFRESH_ACCESS) return "REFRESH ACCESS";
     if (policy->retain > 0) return "RETAIN";
-    if (policy->max_deliveries > 0) return "MAXDELIVERIES";
-    return policy->log_value ? "EXPIRED with VALUE" : NULL;
+    return policy->max_deliveries > 0 ? "MAXDELIVERIES" : NULL;
 }
 
 /* Can the name stand in the option's list? */

@@ -30,13 +30,16 @@ enum { API_OK = 0, API_ERR = 1, API_VERSION = 1 };
 enum { KEY_READ = 1 << 0, KEY_WRITE = 1 << 1, KEY_NOTOUCH = 1 << 16 }; /* OpenKey */
 enum {
     KEYTYPE_EMPTY = 0,
+    KEYTYPE_STRING = 1,
     KEYTYPE_LIST = 2,
+    KEYTYPE_HASH = 3,
+    KEYTYPE_SET = 4,
     KEYTYPE_ZSET = 5,
     KEYTYPE_MODULE = 6,
     KEYTYPE_STREAM = 7
 };
 enum { NO_EXPIRE = -1 };
-enum { REPLY_IS_ERROR = 1, REPLY_IS_INTEGER = 2 }; /* CallReplyType */
+enum { REPLY_IS_STRING = 0, REPLY_IS_ERROR = 1, REPLY_IS_INTEGER = 2 }; /* CallReplyType */
 enum { FILTER_NOT_OWN = 1 }; /* RegisterCommandFilter: not those that this module calls */
 
 enum { /* SetModuleOptions */
@@ -180,6 +183,8 @@ typedef void (*api_on_event)(RedisModuleCtx *ctx, struct api_event event, uint64
 typedef void (*api_on_timer)(RedisModuleCtx *ctx, void *data);
 typedef void (*api_on_scan)(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleKey *key,
                             void *data);
+typedef void (*api_on_field)(RedisModuleKey *key, RedisModuleString *field,
+                             RedisModuleString *value, void *data);
 typedef void (*api_on_info)(RedisModuleInfoCtx *ctx, int for_crash_report);
 typedef RedisModuleString *(*api_get_config)(const char *name, void *data);
 typedef int (*api_set_config)(const char *name, RedisModuleString *value, void *data,
@@ -236,6 +241,9 @@ typedef void (*api_on_command)(RedisModuleCommandFilterCtx *command);
     X(void, ScanCursorRestart, (RedisModuleScanCursor * cursor))                                   \
     X(int, Scan,                                                                                   \
       (RedisModuleCtx * ctx, RedisModuleScanCursor * cursor, api_on_scan on_key, void *data))      \
+    X(int, ScanKey,                                                                                \
+      (RedisModuleKey * key, RedisModuleScanCursor * cursor, api_on_field on_field, void *data))   \
+    X(char *, StringDMA, (RedisModuleKey * key, size_t * len, int mode))                           \
     X(int, RegisterInfoFunc, (RedisModuleCtx * ctx, api_on_info on_info))                          \
     X(int, InfoAddSection, (RedisModuleInfoCtx * ctx, const char *name))                           \
     X(int, InfoAddFieldLongLong, (RedisModuleInfoCtx * ctx, const char *field, long long value))   \
@@ -243,6 +251,8 @@ typedef void (*api_on_command)(RedisModuleCommandFilterCtx *command);
     X(RedisModuleCallReply *, Call,                                                                \
       (RedisModuleCtx * ctx, const char *command, const char *format, ...))                        \
     X(int, CallReplyType, (RedisModuleCallReply * reply))                                          \
+    X(long long, CallReplyInteger, (RedisModuleCallReply * reply))                                 \
+    X(const char *, CallReplyStringPtr, (RedisModuleCallReply * reply, size_t * len))              \
     X(void, FreeCallReply, (RedisModuleCallReply * reply))                                         \
     X(int, ReplyWithLongLong, (RedisModuleCtx * ctx, long long value))                             \
     X(int, ReplyWithError, (RedisModuleCtx * ctx, const char *error))                              \

@@ -8,10 +8,12 @@
 #include "server/module/key_policies.h"
 #include "server/module/lent_keys.h"
 #include "server/module/node_policies.h"
+#include "server/module/read_ahead.h"
 #include "server/module/scan_keys.h"
 
 enum {
-    READ_USEC = 250,         /* of a slice, for reading the deadlines of changed keys */
+    READ_USEC = 250,         /* of a slice, for reading the deadlines of changed keys, and values */
+    VALUES_USEC = 50,        /* at least, for values of keys that are about to expire */
     POLICIES_USEC = 100,     /* for policies of keys that were written */
     OPEN_USEC = 200,         /* for everything else */
     BATCH = 16,              /* keys or members between two looks at the clock */
@@ -88,6 +90,13 @@ static void read_queued(RedisModuleCtx *ctx, uint64_t end)
         volatile_keys_read(&here.known, ctx);
 }
 
+static void read_values(RedisModuleCtx *ctx, uint64_t end)
+{
+    uint64_t least = redis.MonotonicMicroseconds() + VALUES_USEC;
+    while (is_before(end > least ? end : least))
+        if (!read_ahead_run(ctx, redis.Milliseconds())) return;
+}
+
 /* Clients that write faster than policies are applied have to wait. */
 static void apply_policies(RedisModuleCtx *ctx, uint64_t end)
 {
@@ -131,32 +140,10 @@ static bool reclaim_some(uint64_t end)
     while (is_before(end))
         if (!due_keys_reclaim(&here.known.keys, FLUSHED_NAMES) &&
             !due_keys_reclaim(due_values_keys(), FLUSHED_NAMES) &&
-            !held_value_reclaim(FLUSHED_NAMES) && !lent_keys_reclaim(FLUSHED_NAMES))
+            !held_value_reclaim(FLUSHED_NAMES) && !lent_keys_reclaim(FLUSHED_NAMES) &&
+            !read_ahead_reclaim(FLUSHED_NAMES))
             return false;
     return true;
-}
-
-static void run_slice(RedisModuleCtx *ctx, bool opens)
-{
-    int db = redis.GetSelectedDb(ctx);
-    if (opens) apply_policies(ctx, redis.MonotonicMicroseconds() + POLICIES_USEC);
-    read_queued(ctx, redis.MonotonicMicroseconds() + READ_USEC);
-    uint64_t end = redis.MonotonicMicroseconds() + OPEN_USEC;
-    bool more = opens && open_due(ctx, end);
-    engine_search_hold(ctx, more);
-    if (opens) apply_policies(ctx, end);
-    more = scan_some(ctx, end) || more;
-    more = reclaim_some(end) || more;
-    redis.SelectDb(ctx, db);
-    msec now = redis.Milliseconds();
-    more = more || (opens && due_at_come(key_policies_next(), now));
-    if (more || here.known.changes.count > 0) wake(ctx, now);
-}
-
-static bool has_other_work(void)
-{
-    return here.known.changes.count > 0 || here.scan.db >= 0 || here.known.keys.flushed != NULL ||
-           due_values_keys()->flushed != NULL || held_value_released() || lent_keys_dropped();
 }
 
 static struct due_at earlier(struct due_at a, struct due_at b)
@@ -164,11 +151,42 @@ static struct due_at earlier(struct due_at a, struct due_at b)
     return due_at_before(b, a) ? b : a;
 }
 
+/* When policies have work next. */
+static struct due_at next_of_policies(void)
+{
+    return earlier(key_policies_next(), read_ahead_next());
+}
+
+static void run_slice(RedisModuleCtx *ctx, bool opens)
+{
+    int db = redis.GetSelectedDb(ctx);
+    if (opens) apply_policies(ctx, redis.MonotonicMicroseconds() + POLICIES_USEC);
+    uint64_t end = redis.MonotonicMicroseconds() + READ_USEC;
+    read_queued(ctx, end);
+    if (opens) read_values(ctx, end);
+    end = redis.MonotonicMicroseconds() + OPEN_USEC;
+    bool more = opens && open_due(ctx, end);
+    engine_search_hold(ctx, more);
+    if (opens) apply_policies(ctx, end);
+    more = scan_some(ctx, end) || more;
+    more = reclaim_some(end) || more;
+    redis.SelectDb(ctx, db);
+    msec now = redis.Milliseconds();
+    more = more || (opens && due_at_come(next_of_policies(), now));
+    if (more || here.known.changes.count > 0) wake(ctx, now);
+}
+
+static bool has_other_work(void)
+{
+    return here.known.changes.count > 0 || here.scan.db >= 0 || here.known.keys.flushed != NULL ||
+           due_values_keys()->flushed != NULL || held_value_released() || lent_keys_dropped() ||
+           read_ahead_flushed();
+}
+
 /* When something is due next. */
 static struct due_at next_work(void)
 {
-    return earlier(earlier(volatile_keys_next(&here.known), due_values_next()),
-                   key_policies_next());
+    return earlier(earlier(volatile_keys_next(&here.known), due_values_next()), next_of_policies());
 }
 
 static void on_loop(RedisModuleCtx *ctx, struct api_event event, uint64_t what, void *data)
@@ -206,6 +224,7 @@ static void on_flush(RedisModuleCtx *ctx, struct api_event event, uint64_t what,
     if (what != FLUSHDB_STARTS) return;
     due_keys_flush(&here.known.keys, flush->db);
     due_keys_flush(due_values_keys(), flush->db);
+    read_ahead_flush(flush->db);
 }
 
 static void on_swap(RedisModuleCtx *ctx, struct api_event event, uint64_t what, void *data)
@@ -216,6 +235,7 @@ static void on_swap(RedisModuleCtx *ctx, struct api_event event, uint64_t what, 
     const struct api_swap *swap = data;
     due_keys_swap(&here.known.keys, (unsigned)swap->first, (unsigned)swap->second);
     due_keys_swap(due_values_keys(), (unsigned)swap->first, (unsigned)swap->second);
+    read_ahead_swap((unsigned)swap->first, (unsigned)swap->second);
 }
 
 /* Each loaded key has an event, so nothing is left to scan. But a replica may load its master's
@@ -230,13 +250,17 @@ static void on_loading(RedisModuleCtx *ctx, struct api_event event, uint64_t wha
     if (what == LOADING_RDB_STARTS || what == LOADING_AOF_STARTS) here.scan.db = -1;
     if ((what != LOADING_ENDED && what != LOADING_FAILED) || !here.rescan) return;
     here.rescan = false;
+    read_ahead_flush(-1);
     scan_keys_begin(&here.scan);
 }
 
 /* Only with policies: every write has such an event. */
 static int on_write(RedisModuleCtx *ctx, int class, const char *event, RedisModuleString *name)
 {
+    struct bytes text;
     (void)class;
+    text.data = redis.StringPtrLen(name, &text.len);
+    read_ahead_written((unsigned)redis.GetSelectedDb(ctx), text);
     key_policies_event(ctx, event, name);
     return API_OK;
 }
@@ -270,6 +294,8 @@ bool slices_start(RedisModuleCtx *ctx)
     volatile_keys_init(&here.known);
     here.known.on_open = on_open;
     here.known.on_expired = key_policies_expired;
+    here.known.on_deadline = read_ahead_deadline;
+    read_ahead_init();
     scan_keys_init(&here.scan);
     bool subscribed =
         command_ttl_start(ctx) &&

@@ -5,9 +5,10 @@
 
 #include "server/module/due_values.h"
 #include "server/module/key_policies.h"
+#include "server/module/read_ahead.h"
 #include "server/module/slices.h"
 
-enum { FIGURES = 13, NEVER_DUE = -1 };
+enum { FIGURES = 14, NEVER_DUE = -1 };
 
 struct figure {
     const char *name; /* in EXPIRED.STATS; INFO has "_" for "-" */
@@ -32,8 +33,9 @@ static void take_figures(struct figure figures[FIGURES])
         { "policies-waiting", (long long)key_policies_waiting() },
         { "values", (long long)due_keys_count(due_values_keys()) },
         { "log-errors", (long long)key_policies_log_errors() },
+        { "values-left-out", (long long)key_policies_values_left_out() },
         { "bytes", (long long)(due_keys_bytes(&known->keys) + key_changes_bytes(&known->changes) +
-                               due_keys_bytes(due_values_keys())) },
+                               due_keys_bytes(due_values_keys()) + read_ahead_bytes()) },
     };
     memcpy(figures, taken, sizeof(taken));
 }

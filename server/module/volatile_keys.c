@@ -30,9 +30,15 @@ static unsigned database_of(RedisModuleCtx *ctx)
     return (unsigned)redis.GetSelectedDb(ctx);
 }
 
+static void say_deadline(const struct volatile_keys *known, unsigned db, struct bytes name, msec at)
+{
+    if (known->on_deadline != NULL) known->on_deadline(db, name, at);
+}
+
 static void forget(struct volatile_keys *known, unsigned db, struct due_key *key)
 {
     if (known->open == key) known->open = NULL;
+    say_deadline(known, db, due_key_name(key), NEVER);
     due_keys_forget(&known->keys, db, key);
 }
 
@@ -126,7 +132,9 @@ void volatile_keys_note(struct volatile_keys *known, RedisModuleCtx *ctx, RedisM
     if (known->on_open != NULL) known->on_open(ctx, name, opened);
     if (at == NO_EXPIRE) return;
     struct due_key *key = due_keys_add(&known->keys, db, bytes_in(name));
-    if (key != NULL) due_keys_set(&known->keys, db, key, due_at_expiry(at));
+    if (key == NULL) return;
+    due_keys_set(&known->keys, db, key, due_at_expiry(at));
+    say_deadline(known, db, due_key_name(key), at);
 }
 
 /* ---- looks ----------------------------------------------------------------------------------- */
@@ -162,6 +170,7 @@ static void set_deadline(struct volatile_keys *known, unsigned db, struct due_ke
     struct due_at due = due_at_expiry(at);
     if (due_at_before(due, due_keys_at(&known->keys, db, key)))
         due_keys_set(&known->keys, db, key, due);
+    say_deadline(known, db, due_key_name(key), at);
 }
 
 static void read_deadline(struct volatile_keys *known, RedisModuleCtx *ctx, unsigned db,

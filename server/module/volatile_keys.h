@@ -32,6 +32,8 @@ struct volatile_keys {
     void (*on_open)(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleKey *key);
     /* Told of each key that has expired, with its deadline; may be NULL. */
     void (*on_expired)(RedisModuleCtx *ctx, struct bytes name, msec at);
+    /* Told of each deadline that a key gets, and NEVER when a key is forgotten; may be NULL. */
+    void (*on_deadline)(unsigned db, struct bytes name, msec at);
 };
 
 void volatile_keys_init(struct volatile_keys *known);

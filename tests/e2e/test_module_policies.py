@@ -253,7 +253,7 @@ def the_option_has_the_policies_and_config_rewrite_keeps_them():
 def what_the_module_can_not_do_is_refused():
     with engine() as (_, client):
         for option in (("TTL", "1h", "REFRESH", "ACCESS"), ("RETAIN", "1h"),
-                       ("EXPIRED", "TO", "log", "VALUE"), ("MAXDELIVERIES", 3, "TO", "dead")):
+                       ("MAXDELIVERIES", 3, "TO", "dead")):
             assert "the module has no" in error_of(client, "EXPIRED.POLICY", "SET", "x:*", *option)
         assert "takes no name" in error_of(client, "EXPIRED.POLICY", "SET", "a b", "TTL", 5)
         assert "unknown subcommand 'x'" in error_of(client, "EXPIRED.POLICY", "x")
