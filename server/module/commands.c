@@ -43,7 +43,7 @@ static struct bytes *arguments(RedisModuleString **argv, int argc)
 {
     struct bytes *args = mem_alloc((size_t)argc * sizeof(*args));
     for (int i = 0; i < argc; i++)
-        args[i].data = redis.StringPtrLen(argv[i], &args[i].len);
+        args[i] = api_bytes(argv[i]);
     return args;
 }
 
@@ -120,7 +120,7 @@ static int serve_blocked(RedisModuleCtx *ctx, RedisModuleString **argv, int argc
     struct resp_writer out = reply_begin(&reply, ctx);
     struct call call = { .argc = argc, .argv = args, .out = &out, .block = &block };
     call.command = commands_find(commands, args[0]);
-    ready.data = redis.StringPtrLen(name, &ready.len);
+    ready = api_bytes(name);
     call.ready = &ready;
     lent_keys_begin(&lent, ctx, true);
     lent_keys_open(&lent, name);

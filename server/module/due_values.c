@@ -22,13 +22,6 @@ struct due_keys *due_values_keys(void)
     return &due;
 }
 
-static struct bytes bytes_in(const RedisModuleString *text)
-{
-    struct bytes bytes;
-    bytes.data = redis.StringPtrLen(text, &bytes.len);
-    return bytes;
-}
-
 /* ---- notes ----------------------------------------------------------------------------------- */
 
 static void note(unsigned db, struct bytes name, struct due_at next)
@@ -53,20 +46,20 @@ void due_values_note_lent(const struct lent_keys *lent)
     unsigned db = (unsigned)redis.GetSelectedDb(lent->ctx);
     for (unsigned i = 0; i < lent->count; i++)
         if (!lent->keys[i].foreign || lent->keys[i].replaced)
-            note(db, bytes_in(lent->keys[i].name), lent->keys[i].next);
+            note(db, api_bytes(lent->keys[i].name), lent->keys[i].next);
 }
 
 void due_values_unlinked(RedisModuleKeyOptCtx *ctx, const void *value)
 {
     (void)value;
     unsigned db = (unsigned)redis.GetDbIdFromOptCtx(ctx);
-    note(db, bytes_in(redis.GetKeyNameFromOptCtx(ctx)), DUE_AT_NEVER);
+    note(db, api_bytes(redis.GetKeyNameFromOptCtx(ctx)), DUE_AT_NEVER);
 }
 
 void due_values_wake(RedisModuleCtx *ctx, RedisModuleString *name, msec at)
 {
     unsigned db = (unsigned)redis.GetSelectedDb(ctx);
-    struct due_key *key = due_keys_add(&due, db, bytes_in(name));
+    struct due_key *key = due_keys_add(&due, db, api_bytes(name));
     struct due_at wake = { at };
     if (key != NULL && due_at_before(wake, due_keys_at(&due, db, key)))
         due_keys_set(&due, db, key, wake);

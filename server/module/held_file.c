@@ -60,7 +60,7 @@ static void rewrite_element(void *ctx, struct effect *effect)
 void held_file_rewrite(RedisModuleIO *io, RedisModuleString *key, const struct object *object)
 {
     struct rewrite to = { .io = io };
-    to.key.data = redis.StringPtrLen(key, &to.key.len);
+    to.key = api_bytes(key);
     walk_object(object, rewrite_element, &to);
     canonical_emit(io);
 }

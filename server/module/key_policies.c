@@ -134,8 +134,7 @@ static void note(unsigned db, struct bytes name, unsigned causes)
 
 static void note_name(RedisModuleCtx *ctx, const RedisModuleString *text, unsigned causes)
 {
-    struct bytes name;
-    name.data = redis.StringPtrLen(text, &name.len);
+    struct bytes name = api_bytes(text);
     unsigned db = (unsigned)redis.GetSelectedDb(ctx);
     const struct policy *policy = policies_of(node_policies(), name, NULL);
     if (policy != NULL && (heeds(policy, causes) || is_last(db, name))) note(db, name, causes);

@@ -10,13 +10,6 @@
 static struct store *store;
 static struct lent_keys *current; /* whose values the store has */
 
-static struct bytes name_of(const struct lent_key *key)
-{
-    struct bytes name;
-    name.data = redis.StringPtrLen(key->name, &name.len);
-    return name;
-}
-
 /* ---- effects and events ---------------------------------------------------------------------- */
 
 /* Most effects are about the same key as the one before. */
@@ -24,7 +17,7 @@ static unsigned key_of(struct lent_keys *lent, struct bytes name)
 {
     for (unsigned i = lent->last; i < lent->count + lent->last; i++) {
         unsigned index = i < lent->count ? i : i - lent->count;
-        if (!bytes_equal(name_of(&lent->keys[index]), name)) continue;
+        if (!bytes_equal(api_bytes(lent->keys[index].name), name)) continue;
         lent->last = index;
         return index;
     }
@@ -127,7 +120,7 @@ static struct lent_key *add_key(struct lent_keys *lent)
 void lent_keys_open(struct lent_keys *lent, RedisModuleString *name)
 {
     struct lent_key key = { .name = name, .next = DUE_AT_NEVER };
-    struct bytes text = name_of(&key);
+    struct bytes text = api_bytes(key.name);
     if (keyspace_find(store_database(store, 0), text) != NULL) return;
     key.key = redis.OpenKey(lent->ctx, name, lent->writes ? KEY_WRITE : KEY_READ);
     key.held = held_value_of(key.key);
@@ -168,7 +161,7 @@ static void put_value(struct lent_key *key, struct object object)
 static void give_back(struct lent_key *key)
 {
     struct object object;
-    bool is_there = guest_take(store, name_of(key), &object);
+    bool is_there = guest_take(store, api_bytes(key->name), &object);
     key->next = DUE_AT_NEVER;
     if (key->foreign && !key->replaced) {
         if (is_there) object_free(&object);

@@ -106,7 +106,7 @@ static int run_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     struct resp_writer out = reply_begin(&reply, ctx);
     struct bytes *args = mem_alloc((size_t)argc * sizeof(*args));
     for (int i = 0; i < argc; i++)
-        args[i].data = redis.StringPtrLen(argv[i], &args[i].len);
+        args[i] = api_bytes(argv[i]);
     struct call call = { .argc = argc, .argv = args, .out = &out };
     call.command = commands_match(commands, argc, args);
     check_and_run(ctx, argv, &call);
@@ -217,9 +217,8 @@ static int set_option(const char *name, RedisModuleString *value, void *data,
     (void)name;
     (void)data;
     struct txn txn;
-    struct bytes text;
+    struct bytes text = api_bytes(value);
     struct policy_fault fault;
-    text.data = redis.StringPtrLen(value, &text.len);
     if (!read_list(text, NULL, &fault)) {
         *error = redis.CreateString(NULL, fault.text, strlen(fault.text));
         return API_ERR;

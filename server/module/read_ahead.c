@@ -24,13 +24,6 @@ void read_ahead_init(void)
     last_values_init(&here.values);
 }
 
-static struct bytes bytes_in(const RedisModuleString *text)
-{
-    struct bytes bytes;
-    bytes.data = redis.StringPtrLen(text, &bytes.len);
-    return bytes;
-}
-
 /* ---- notes ----------------------------------------------------------------------------------- */
 
 /* The policy that logs the key's value, or NULL. */
@@ -169,7 +162,7 @@ static void copy_field(RedisModuleKey *key, RedisModuleString *field, RedisModul
 {
     static const struct bytes prefix = { "field:", 6 };
     struct fields *fields = data;
-    struct bytes name = bytes_in(field), text = bytes_in(value);
+    struct bytes name = api_bytes(field), text = api_bytes(value);
     (void)key;
     fields->len += name.len + text.len;
     fields->no_room = fields->no_room || !has_room(name.len + text.len);
@@ -238,7 +231,7 @@ static void copy_closed(RedisModuleCtx *ctx, RedisModuleString *name, const stru
 /* Each use of a key that has expired removes it, and the event of that forgets it here. */
 static void look_at(RedisModuleCtx *ctx, unsigned db, RedisModuleString *text, msec now)
 {
-    struct bytes name = bytes_in(text);
+    struct bytes name = api_bytes(text);
     const struct policy *policy = policy_of(name);
     struct due_at next = DUE_AT_NEVER;
     RedisModuleKey *key = redis.OpenKey(ctx, text, KEY_WRITE | KEY_NOTOUCH);

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "store/base/bytes.h"
+
 typedef struct RedisModuleCtx RedisModuleCtx;
 typedef struct RedisModuleKey RedisModuleKey;
 typedef struct RedisModuleString RedisModuleString;
@@ -310,6 +312,14 @@ struct redis_api {
 
 /* The engine's functions, from api_load on. An optional one may be NULL. */
 extern struct redis_api redis;
+
+/* Valid while the string is not changed or freed. */
+static inline struct bytes api_bytes(const RedisModuleString *text)
+{
+    struct bytes bytes;
+    bytes.data = redis.StringPtrLen(text, &bytes.len);
+    return bytes;
+}
 
 /* Fetches the functions and gives the module its name. False: the engine lacks a needed one, or
  * has a module of this name; the log says which. */

@@ -35,7 +35,7 @@ static bool apply_call(RedisModuleString **argv, int argc)
     struct txn txn;
     struct bytes *args = mem_alloc((size_t)argc * sizeof(*args));
     for (int i = 0; i < argc; i++)
-        args[i].data = redis.StringPtrLen(argv[i], &args[i].len);
+        args[i] = api_bytes(argv[i]);
     args[0] = without_prefix(args[0]);
     txn_begin(&txn, lent_keys_store(), redis.Milliseconds(), FROM_MASTER);
     bool good = effect_text_read(argc, args, &reader, apply_visited, &txn);

@@ -257,10 +257,8 @@ static void on_loading(RedisModuleCtx *ctx, struct api_event event, uint64_t wha
 /* Only with policies: every write has such an event. */
 static int on_write(RedisModuleCtx *ctx, int class, const char *event, RedisModuleString *name)
 {
-    struct bytes text;
     (void)class;
-    text.data = redis.StringPtrLen(name, &text.len);
-    read_ahead_written((unsigned)redis.GetSelectedDb(ctx), text);
+    read_ahead_written((unsigned)redis.GetSelectedDb(ctx), api_bytes(name));
     key_policies_event(ctx, event, name);
     return API_OK;
 }
@@ -268,9 +266,7 @@ static int on_write(RedisModuleCtx *ctx, int class, const char *event, RedisModu
 /* Each key of the scan, or opened for another look. */
 static void on_open(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleKey *key)
 {
-    struct bytes text;
-    text.data = redis.StringPtrLen(name, &text.len);
-    due_values_note((unsigned)redis.GetSelectedDb(ctx), text, key);
+    due_values_note((unsigned)redis.GetSelectedDb(ctx), api_bytes(name), key);
     if (here.scans_policies && here.scan.db >= 0) key_policies_existing(ctx, name);
 }
 

@@ -18,13 +18,6 @@ void volatile_keys_init(struct volatile_keys *known)
     key_changes_init(&known->changes);
 }
 
-static struct bytes bytes_in(const RedisModuleString *text)
-{
-    size_t len;
-    const char *data = redis.StringPtrLen(text, &len);
-    return bytes_of(data, len);
-}
-
 static unsigned database_of(RedisModuleCtx *ctx)
 {
     return (unsigned)redis.GetSelectedDb(ctx);
@@ -68,7 +61,7 @@ static void queue_volatile(struct volatile_keys *known, unsigned db, const Redis
 {
     msec at = 0;
     bool is_known = !known->loading && command_ttl_deadline(name, &at);
-    queue_name(known, db, is_known ? KEY_HAS_DEADLINE : KEY_MAY_BE_VOLATILE, at, bytes_in(name));
+    queue_name(known, db, is_known ? KEY_HAS_DEADLINE : KEY_MAY_BE_VOLATILE, at, api_bytes(name));
 }
 
 static void forget_name(struct volatile_keys *known, unsigned db, struct bytes name)
@@ -97,7 +90,7 @@ static void count_expired(struct volatile_keys *known, RedisModuleCtx *ctx, stru
 static void note_loaded(struct volatile_keys *known, RedisModuleCtx *ctx,
                         const RedisModuleString *name)
 {
-    struct bytes text = bytes_in(name);
+    struct bytes text = api_bytes(name);
     RedisModuleString *copy = redis.CreateString(ctx, text.data, text.len);
     RedisModuleKey *key = redis.OpenKey(ctx, copy, KEY_WRITE | KEY_NOTOUCH);
     volatile_keys_note(known, ctx, copy, key);
@@ -112,15 +105,15 @@ void volatile_keys_event(struct volatile_keys *known, RedisModuleCtx *ctx, int c
     if (class & NOTIFY_LOADED) {
         note_loaded(known, ctx, name);
     } else if (class & NOTIFY_EXPIRED) {
-        count_expired(known, ctx, bytes_in(name));
+        count_expired(known, ctx, api_bytes(name));
     } else if (class & NOTIFY_EVICTED) {
-        forget_name(known, db, bytes_in(name));
+        forget_name(known, db, api_bytes(name));
     } else {
         enum meaning meaning = meaning_of(event);
         if (meaning == MEANS_MAYBE_VOLATILE)
             queue_volatile(known, db, name);
         else if (meaning == MEANS_GONE)
-            queue_name(known, db, KEY_IS_GONE, 0, bytes_in(name));
+            queue_name(known, db, KEY_IS_GONE, 0, api_bytes(name));
     }
 }
 
@@ -131,7 +124,7 @@ void volatile_keys_note(struct volatile_keys *known, RedisModuleCtx *ctx, RedisM
     unsigned db = database_of(ctx);
     if (known->on_open != NULL) known->on_open(ctx, name, opened);
     if (at == NO_EXPIRE) return;
-    struct due_key *key = due_keys_add(&known->keys, db, bytes_in(name));
+    struct due_key *key = due_keys_add(&known->keys, db, api_bytes(name));
     if (key == NULL) return;
     due_keys_set(&known->keys, db, key, due_at_expiry(at));
     say_deadline(known, db, due_key_name(key), at);
