@@ -54,9 +54,7 @@ static struct {
 
 static struct bytes argument(RedisModuleCommandFilterCtx *command, int i)
 {
-    struct bytes text;
-    text.data = redis.StringPtrLen(redis.CommandFilterArgGet(command, i), &text.len);
-    return text;
+    return api_bytes(redis.CommandFilterArgGet(command, i));
 }
 
 #define FIND(forms, word) find_form(forms, sizeof(forms) / sizeof((forms)[0]), word)
@@ -113,9 +111,8 @@ void command_ttl_end_own(void)
 
 void command_ttl_new_turn(void)
 {
-    shown.key = NULL; /* calls of the module are not shown, and may reuse its memory */
+    shown.key = NULL; /* its memory may become another name: calls of the module are not shown */
     watch.uses = 0;
-    shown.key = NULL; /* its memory may become the name of another key */
 }
 
 static msec recent_time(void)

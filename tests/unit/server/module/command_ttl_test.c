@@ -136,14 +136,6 @@ START_TEST(a_deadline_is_that_of_the_last_command_and_its_key_only)
     show("SET k v EX 10");
     show("EXEC");
     ck_assert(!command_ttl_deadline(&command.words[1], &at));
-    show("SET k v EX 10");
-    command_ttl_new_turn();
-    ck_assert(!command_ttl_deadline(&command.words[1], &at));
-    command_ttl_begin_own(77);
-    ck_assert(command_ttl_deadline(&command.words[1], &at));
-    ck_assert_int_eq(at, 77);
-    command_ttl_end_own();
-    ck_assert(!command_ttl_deadline(&command.words[1], &at));
 }
 END_TEST
 
