@@ -2,6 +2,7 @@
 """Deadlines on replicas: at each instant a replica shows what its master shows, also when the master's
 removals have not come; after a promotion everything that is overdue expires, with events."""
 import random
+from contextlib import contextmanager
 
 from daemon import NOON, Raw, encode, equal, main, own, wait_for
 from followers import await_caught_up, await_linked, is_linked
@@ -173,6 +174,20 @@ def everything_overdue_expires_with_events_after_a_promotion():
         equal(replica.call("EXISTS", "s1", "h1", "z1"), b":0\r\n")
 
 
+@contextmanager
+def reader_of_idle_entries(replica, idle):
+    """On a replica that takes writes: waits until a pending entry of "s" has been idle for so long."""
+    replica.ok("CONFIG", "SET", "replica-read-only", "no")
+    replica.call("XADD", "s", "*", "f", "v")
+    replica.ok("XGROUP", "CREATE", "s", "g", 0)
+    replica.call("XREADGROUP", "GROUP", "g", "ann", "STREAMS", "s", ">")
+    with replica.raw() as raw:
+        raw.send(encode("XREADGROUP", "GROUP", "g", "bob", "BLOCK", 0, "CLAIM", idle,
+                        "STREAMS", "s", ">"))
+        assert wait_for(lambda: replica.info("clients")["blocked_clients"] == "1")
+        yield raw
+
+
 @own
 def blocked_writes_of_a_writable_replica_see_no_hidden_data():
     with group(2) as (master, replica):
@@ -180,14 +195,7 @@ def blocked_writes_of_a_writable_replica_see_no_hidden_data():
         master.ok("POLICY", "SET", "dead", "RETAIN", 100)
         master.call("XADD", "dead", "*", "old", "entry")
         check_same(master, replica)
-        replica.ok("CONFIG", "SET", "replica-read-only", "no")
-        replica.call("XADD", "s", "*", "f", "v")
-        replica.ok("XGROUP", "CREATE", "s", "g", 0)
-        replica.call("XREADGROUP", "GROUP", "g", "ann", "STREAMS", "s", ">")
-        with replica.raw() as raw:
-            raw.send(encode("XREADGROUP", "GROUP", "g", "bob", "BLOCK", 0, "CLAIM", 50,
-                            "STREAMS", "s", ">"))
-            assert wait_for(lambda: replica.info("clients")["blocked_clients"] == "1")
+        with reader_of_idle_entries(replica, 50):
             replica.step(300)  # the entry of "s" can be claimed, that of "dead" has expired
             assert wait_for(lambda: b"origin" in replica.call("XRANGE", "dead", "-", "+"))
             assert b"old" not in replica.call("XRANGE", "dead", "-", "+")
@@ -220,14 +228,7 @@ def watched_keys_of_a_replica_expire_for_exec_and_are_not_removed():
 def paused_replica_waits_for_the_end_of_the_pause_without_spinning():
     with group(2) as (_, replica):
         replica.clock("REAL")
-        replica.ok("CONFIG", "SET", "replica-read-only", "no")
-        replica.call("XADD", "s", "*", "f", "v")
-        replica.ok("XGROUP", "CREATE", "s", "g", 0)
-        replica.call("XREADGROUP", "GROUP", "g", "ann", "STREAMS", "s", ">")
-        with replica.raw() as raw:
-            raw.send(encode("XREADGROUP", "GROUP", "g", "bob", "BLOCK", 0, "CLAIM", 300,
-                            "STREAMS", "s", ">"))
-            assert wait_for(lambda: replica.info("clients")["blocked_clients"] == "1")
+        with reader_of_idle_entries(replica, 300) as raw:
             replica.ok("CLIENT", "PAUSE", 1500, "WRITE")
             before = replica.cpu_seconds()
             spins = wait_for(lambda: replica.cpu_seconds() - before > 0.1, 1)
