@@ -2,7 +2,7 @@
 import contextlib
 import os
 
-from daemon import ROOT, Daemon, oracle, wait_for
+from daemon import ROOT, Daemon, equal, oracle, wait_for
 
 MODULE = os.environ.get("MODULE") or os.path.join(ROOT, "build", "expired.so")
 PRELOAD = os.environ.get("MODULE_PRELOAD")  # the library that a module with sanitizers needs
@@ -54,6 +54,16 @@ def engine(*options, **how):
     """An engine and a client."""
     with Engine(*options, **how) as server, server.redis() as client:
         yield server, client
+
+
+def check_restart(server, content):
+    """After kill -9 and a start `content`, a function of a client, is the same."""
+    with server.redis() as client:
+        before = content(client)
+    server.kill()
+    server.start()
+    with server.redis() as client:
+        equal(content(client), before)
 
 
 def policy(client, *words):

@@ -6,7 +6,7 @@ import contextlib
 import redis
 
 from daemon import Daemon, encode, equal, main, test, wait_for
-from module import SYNCED, Engine, engine
+from module import SYNCED, Engine, check_restart, engine
 
 SOON = 150                   # ms
 PAST, FAR = 1000, 4 * 10**12  # instants, in Unix ms
@@ -253,11 +253,7 @@ def a_replica_has_the_same_and_takes_over():
         with replica.raw() as waiting:
             waiting.send(encode("REDE.BPOLL", "d", "0"))
             equal(waiting.reply(), b"*1\r\n$4\r\nsoon\r\n")
-        wanted = content(two)
-        replica.kill()
-        replica.start()
-        with replica.redis() as again:
-            equal(content(again), wanted)
+        check_restart(replica, content)
 
 
 @test

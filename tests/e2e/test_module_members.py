@@ -10,7 +10,7 @@ import secrets
 import redis
 
 from daemon import encode, equal, main, test, wait_for
-from module import SYNCED, engine
+from module import SYNCED, check_restart, engine
 from resp import value_of
 
 SOON = 300                    # ms: time enough for the commands before it
@@ -228,11 +228,7 @@ def a_replica_has_the_same_hides_expired_members_and_takes_over():
         two.replicaof("NO", "ONE")
         assert wait_for(lambda: two.execute_command("DEBUG", "DIGEST-VALUE", "soon") != hidden)
         equal(two.execute_command("E.SMEMBERS", "soon"), [b"kept"])
-        wanted = content(two)
-        replica.kill()
-        replica.start()
-        with replica.redis() as again:
-            equal(content(again), wanted)
+        check_restart(replica, content)
 
 
 @test
