@@ -70,6 +70,7 @@ void clock_step(struct clock *clock, msec by)
 {
     msec to;
     if (!instant_after(clock_tick(clock), by, &to)) to = INSTANT_MAX;
+    clock->finish = true;
     clock_hold(clock, to > INSTANT_MIN ? to : INSTANT_MIN);
 }
 

@@ -11,6 +11,7 @@
 struct clock {
     msec now;                   /* wall time of this turn */
     bool stepped;               /* held by DEBUG CLOCK */
+    bool finish;                /* the background has to do all that a step has made due */
     void (*on_step)(void *ctx); /* called after hold, step and release */
     /* Called when the system clock was set by this many milliseconds, to move spans that are stored
      * by their end. Small corrections are added up and reported together. */
@@ -34,8 +35,10 @@ static inline msec clock_now(const struct clock *clock)
     return clock->now;
 }
 void clock_hold(struct clock *clock, msec at); /* stops the clock at this instant */
-void clock_step(struct clock *clock, msec by); /* stops the clock, and moves it by this span */
-void clock_release(struct clock *clock);       /* returns to real time */
+/* Stops the clock and moves it by this span. What becomes due is done before the next turn, so what
+ * a test finds does not depend on the machine's speed. */
+void clock_step(struct clock *clock, msec by);
+void clock_release(struct clock *clock); /* returns to real time */
 
 int64_t clock_wall_usec(const struct clock *clock); /* for TIME; also held */
 int64_t clock_mono_usec(void);

@@ -4,7 +4,8 @@
  * and 500 us. So a client that sends one request after the other waits 100 us for each, while under
  * a load of many requests per turn the background gets half of the time. When turns are long, 500
  * us can be too small a part of them to keep up: for each half second in which every turn left work
- * undone, the budget may grow by the time that everything else took.
+ * undone, the budget may grow by the time that everything else took. DEBUG CLOCK STEP gives the
+ * next turn all the time that it needs.
  *
  * Slices run in turn, in batches of about 20 us. Each slice's batch size is adapted to its measured
  * speed. */
@@ -65,6 +66,7 @@ void background_add(struct background *background, const struct background_work 
 
 static int64_t budget(const struct background *background, int64_t now)
 {
+    if (background->clock->finish) return INT64_MAX - now;
     if (!background->left) return LEAST_USEC;
     int64_t others = now - background->ended; /* the loop has not slept meanwhile */
     int64_t factor = (now - background->since) / BEHIND_USEC;
@@ -115,6 +117,7 @@ bool background_turn(struct background *background)
     int64_t now = clock_quick_usec(background->clock);
     background->worked = false;
     bool left = work_until(background, now, now + budget(background, now));
+    background->clock->finish = false;
     if (left && !background->left) background->since = now;
     background->left = left;
     if (!background->worked) return false;

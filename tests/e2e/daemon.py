@@ -73,9 +73,11 @@ class Daemon(Server):
         return int(reply[1:])
 
     def hold(self, at=NOON):
-        return self.clock("HOLD", at)
+        self.clock("HOLD", at)
+        return self.step(0)
 
     def step(self, msec):
+        """What becomes due is done before the next command is read."""
         return self.clock("STEP", msec)
 
 

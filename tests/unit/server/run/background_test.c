@@ -67,6 +67,22 @@ START_TEST(without_work_a_turn_does_nothing)
 }
 END_TEST
 
+START_TEST(a_turn_after_a_step_of_the_clock_leaves_nothing)
+{
+    begin();
+    jobs[0] = (struct job){ .left = 200, .unit_usec = 20 };
+    jobs[1] = (struct job){ .left = 200, .waits_for = &jobs[0].left };
+    clock_step(&wall, 1);
+    ck_assert(background_turn(background));
+    ck_assert(!background_is_left(background));
+    ck_assert_uint_eq(jobs[0].left + jobs[1].left, 0);
+    jobs[0].left = 1000;
+    ck_assert(background_turn(background));
+    ck_assert_msg(background_is_left(background), "only the first turn may take so long");
+    end();
+}
+END_TEST
+
 START_TEST(a_little_work_is_done_in_one_turn)
 {
     begin();
@@ -132,6 +148,7 @@ Suite *test_suite(void)
 {
     const TTest *const tests[] = {
         without_work_a_turn_does_nothing,
+        a_turn_after_a_step_of_the_clock_leaves_nothing,
         a_little_work_is_done_in_one_turn,
         all_slices_share_one_short_budget,
         slow_work_is_done_in_small_batches,
