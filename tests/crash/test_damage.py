@@ -27,6 +27,7 @@ class Recorded:
         with daemon.raw() as raw:
             for _ in range(60):
                 raw.call(*program.command())
+            raw.call("DEBUG", "CLOCK", "STEP", 0)
             assert daemon.rewrite(), daemon.log()
             self.name = daemon.segment()
             self.base = self.name.replace(".2.incr.aof", ".2.base.exp")
@@ -47,6 +48,7 @@ class Recorded:
         shutil.copytree(daemon.data, self.pristine)
 
     def note(self, raw):
+        raw.call("DEBUG", "CLOCK", "STEP", 0)
         end = os.path.getsize(self.name)
         if not self.ends or end > self.ends[-1]:
             self.ends.append(end)

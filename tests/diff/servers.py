@@ -99,7 +99,9 @@ class Daemon(Peer):
         assert reply == b":%d\r\n" % at, reply
 
     def sweep(self):
-        """Nothing to do: the daemon removes what has expired when its clock moves."""
+        """A step of the clock ends with all that is due."""
+        reply = self.connection("control").call(b"DEBUG", b"CLOCK", b"STEP", b"0")
+        assert reply.startswith(b":"), reply
 
 
 class Oracle(Peer):

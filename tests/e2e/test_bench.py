@@ -46,16 +46,17 @@ def bare(*options):
 
 @test
 def every_mix_fills_and_runs_without_an_error():
+    # The kernel adds up the time of a busy process at its ticks, every four milliseconds.
     with Daemon() as daemon:
         for mix in mixes():
             if IS_REDIS and mix in ONLY_HERE:
                 continue
             with daemon.raw() as raw:
                 raw.call("FLUSHALL")
-            status, found, said = load(daemon.path, "-n", 500, "-c", 3, "-P", 7, "-r", 700,
+            status, found, said = load(daemon.path, "-n", 500, "-c", 3, "-P", 7, "-r", 10000,
                                        "-i", daemon.process.pid, mix, "fill", "run")
             equal((status, said), (0, ""), mix)
-            assert found[1]["requests"] >= 700 and found[1]["cpu_ns"] > 0, found
+            assert found[1]["requests"] >= 10000 and found[1]["cpu_ns"] > 0, found
             assert 0 < found[1]["p50_us"] <= found[1]["p99_us"] <= found[1]["max_us"], found
 
 
