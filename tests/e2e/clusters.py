@@ -110,16 +110,21 @@ class Cluster:
     def await_ready(self):
         assert wait_for(self.is_ready, SECONDS, 0.05), self.logs()
 
+    def replication(self, role):
+        """INFO replication of each node with this role."""
+        for node in self.running():
+            with node.redis() as client:
+                its = client.info("replication")
+            if its["role"] == role:
+                yield its
+
     def await_copied(self):
-        """Each replica has all that its master has written."""
-        def offsets():
-            for node in self.running():
-                with node.redis() as client:
-                    its = client.info("replication")
-                if its["role"] == "slave":
-                    its["master_repl_offset"] = its["slave_repl_offset"]
-                yield its["master_replid"], its["master_repl_offset"]
-        assert wait_for(lambda: len(set(offsets())) == self.MASTERS, SECONDS, 0.05), list(offsets())
+        """Each replica has all that its master had written when this began."""
+        written = {its["master_replid"]: its["master_repl_offset"] for its in self.replication("master")}
+        def is_copied():
+            return all(its["slave_repl_offset"] >= written[its["master_replid"]]
+                       for its in self.replication("slave"))
+        assert wait_for(is_copied, SECONDS, 0.05), (written, list(self.replication("slave")))
 
     def fail_over(self, node):
         """Kills a master and returns when its replica has taken over."""
