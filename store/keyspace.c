@@ -59,12 +59,15 @@ static bool is_volatile(const struct keyspace *ks, const struct entry *entry)
     return entry_expires_at(ks, entry) != NEVER;
 }
 
-/* The next instant at which the entry is due, if its own deadline is `expires_at`. */
-static struct due_at next_due_of(const struct entry *entry, msec expires_at)
+static struct due_at due_inside(const struct entry *entry)
+{
+    return entry->object.has_expiry ? object_next_due(&entry->object) : DUE_AT_NEVER;
+}
+
+/* The next instant at which an entry is due, if its own deadline is `expires_at`. */
+static struct due_at next_due_of(struct due_at inside, msec expires_at)
 {
     struct due_at own = due_at_expiry(expires_at);
-    if (!entry->object.has_expiry) return own;
-    struct due_at inside = object_next_due(&entry->object);
     return due_at_before(inside, own) ? inside : own;
 }
 
@@ -95,10 +98,11 @@ static struct due_at earliest_due(const struct keyspace *ks)
 }
 
 /* Moves the node, which is in `from` if armed, to the agenda and the instant where it belongs. */
-static void arm(struct keyspace *ks, struct entry *entry, struct agenda *from, msec expires_at)
+static void arm(struct keyspace *ks, struct entry *entry, struct agenda *from, msec expires_at,
+                struct due_at inside)
 {
     struct deadline *node = &entry->deadline;
-    struct due_at next_due = next_due_of(entry, expires_at);
+    struct due_at next_due = next_due_of(inside, expires_at);
     struct agenda *to = &ks->agendas[kind_of(expires_at, next_due)];
     bool is_never = due_at_is_never(next_due);
     if (to != from || is_never) agenda_cancel(from, node);
@@ -213,7 +217,7 @@ struct entry *keyspace_replace(struct keyspace *ks, struct entry *entry, struct 
         entry = entry_change_type(ks, entry, agenda, object);
     entry->object = object;
     put_own_deadline(entry, at);
-    arm(ks, entry, agenda, at);
+    arm(ks, entry, agenda, at, due_inside(entry));
     return entry;
 }
 
@@ -222,13 +226,14 @@ void keyspace_set_deadline(struct keyspace *ks, struct entry *entry, msec at)
     ensure(instant_ok(at) || at == NEVER, "deadline %lld out of range", (long long)at);
     struct agenda *agenda = agenda_of(ks, entry);
     put_own_deadline(entry, at);
-    arm(ks, entry, agenda, at);
+    arm(ks, entry, agenda, at, due_inside(entry));
 }
 
 void keyspace_rearm(struct keyspace *ks, struct entry *entry)
 {
-    entry->object.has_expiry = !due_at_is_never(object_next_due(&entry->object));
-    arm(ks, entry, agenda_of(ks, entry), entry_expires_at(ks, entry));
+    struct due_at inside = object_next_due(&entry->object);
+    entry->object.has_expiry = !due_at_is_never(inside);
+    arm(ks, entry, agenda_of(ks, entry), entry_expires_at(ks, entry), inside);
 }
 
 /* ---- expired and due keys -------------------------------------------------------------------- */
@@ -477,7 +482,7 @@ static void check_deadline(const struct keyspace *ks, const struct entry *entry)
            "'%.*s' has expiry: %d, next due at %lld", (int)key.len, key.data,
            entry->object.has_expiry, (long long)inside.at);
     msec at = entry_expires_at(ks, entry);
-    struct due_at next_due = next_due_of(entry, at);
+    struct due_at next_due = next_due_of(inside, at);
     ensure(instant_ok(at) || at == NEVER, "'%.*s' ends at %lld", (int)key.len, key.data,
            (long long)at);
     ensure(deadline_armed(&entry->deadline) == !due_at_is_never(next_due), "'%.*s' is due at %lld",
