@@ -1,17 +1,35 @@
 /* guest: see guest.h. A value from a file has never been in a keyspace, so it is armed here. */
 #include "store/guest.h"
 
-void guest_lend(struct store *store, struct bytes key, struct object object)
+void guest_prepare(struct store *store, struct deadline *never)
 {
-    struct keyspace *ks = &store->databases[0];
-    keyspace_rearm(ks, keyspace_add(ks, key, object));
+    const msec in_a_thousand_years = (msec)1 << 45; /* agendas hold it without a block of its own */
+    deadline_init(never);
+    agenda_add(&store->databases[0].agendas[KEY_INNER_ONLY], never, in_a_thousand_years);
 }
 
-bool guest_take(struct store *store, struct bytes key, struct object *object)
+/* A guest has no deadline of its own. */
+static struct due_at due_inside(const struct keyspace *ks, const struct entry *entry)
+{
+    if (!deadline_armed(&entry->deadline)) return DUE_AT_NEVER;
+    return due_at_instant(agenda_at(&ks->agendas[KEY_INNER_ONLY], &entry->deadline));
+}
+
+struct due_at guest_lend(struct store *store, struct bytes key, struct object object)
+{
+    struct keyspace *ks = &store->databases[0];
+    object.has_expiry = false;
+    struct entry *entry = keyspace_add(ks, key, object);
+    if (type_may_have_expiry(object.type)) keyspace_rearm(ks, entry);
+    return due_inside(ks, entry);
+}
+
+bool guest_take(struct store *store, struct bytes key, struct object *object, struct due_at *next)
 {
     struct keyspace *ks = &store->databases[0];
     struct entry *entry = keyspace_find(ks, key);
     if (entry == NULL) return false;
+    *next = due_inside(ks, entry);
     *object = keyspace_remove(ks, entry);
     return true;
 }

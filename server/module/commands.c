@@ -37,24 +37,36 @@ static const struct command_group *const collection_groups[] = {
  * told by their position alone. */
 static const char *const left_out[] = { "BZTSMOVE", "GEORADIUS", "GEORADIUSBYMEMBER" };
 
+enum { FEW = 16 };
+
 static struct commands *commands;
 
-static struct bytes *arguments(RedisModuleString **argv, int argc)
+/* Of one call: few are on the stack. */
+struct arguments {
+    struct bytes *all;
+    struct bytes few[FEW];
+};
+
+static void arguments_begin(struct arguments *args, RedisModuleString **argv, int argc)
 {
-    struct bytes *args = mem_alloc((size_t)argc * sizeof(*args));
+    args->all = argc <= FEW ? args->few : mem_alloc((size_t)argc * sizeof(*args->all));
     for (int i = 0; i < argc; i++)
-        args[i] = api_bytes(argv[i]);
-    return args;
+        args->all[i] = api_bytes(argv[i]);
+}
+
+static void arguments_end(struct arguments *args)
+{
+    if (args->all != args->few) mem_free(args->all);
 }
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
 /* Runs a call on the lent keys. A read removes nothing that has expired: it may run on a replica.
  */
-static void run_call(struct call *call)
+static void run_call(struct call *call, msec now)
 {
     struct txn txn;
-    txn_begin(&txn, lent_keys_store(), redis.Milliseconds(), FROM_CLIENT);
+    txn_begin(&txn, lent_keys_store(), now, FROM_CLIENT);
     txn.no_expiry = txn.no_purge = !(call->command.row->flags & WRITE);
     txn_call(&txn, 0);
     call->txn = &txn;
@@ -73,20 +85,20 @@ static void give_back(struct lent_keys *lent)
 static void open_all(struct lent_keys *lent, RedisModuleCtx *ctx, const struct call *call,
                      RedisModuleString **argv)
 {
-    int *positions = mem_alloc((size_t)call->argc * sizeof(*positions));
+    int few[FEW];
+    int *positions = call->argc <= FEW ? few : mem_alloc((size_t)call->argc * sizeof(*positions));
     int count = command_keys(call->command.row, call->argc, call->argv, positions);
     lent_keys_begin(lent, ctx, call->command.row->flags & WRITE);
     for (int i = 0; i < count; i++)
         lent_keys_open(lent, argv[positions[i]]);
-    mem_free(positions);
+    if (positions != few) mem_free(positions);
 }
 
 /* On a master a read, too, removes what has expired, but not from keys that are open for reading.
  */
 static void open_keys(struct lent_keys *lent, RedisModuleCtx *ctx, const struct call *call,
-                      RedisModuleString **argv)
+                      RedisModuleString **argv, msec now)
 {
-    msec now = redis.Milliseconds();
     open_all(lent, ctx, call, argv);
     if (lent->writes || !lent_keys_overdue(lent, now)) return;
     lent_keys_take_back(lent);
@@ -115,21 +127,23 @@ static int serve_blocked(RedisModuleCtx *ctx, RedisModuleString **argv, int argc
     struct reply reply;
     const struct wait *wait = redis.GetBlockedClientPrivateData(ctx);
     RedisModuleString *name = redis.GetBlockedClientReadyKey(ctx);
-    struct bytes *args = arguments(argv, argc), ready = { 0 };
+    struct arguments args;
+    arguments_begin(&args, argv, argc);
+    struct bytes ready = api_bytes(name);
     struct block_request block = { 0 };
-    struct resp_writer out = reply_begin(&reply, ctx);
-    struct call call = { .argc = argc, .argv = args, .out = &out, .block = &block };
-    call.command = commands_find(commands, args[0]);
-    ready = api_bytes(name);
-    call.ready = &ready;
+    struct resp_writer out = reply_begin(&reply, ctx, redis.GetContextFlags(ctx));
+    struct call call = {
+        .argc = argc, .argv = args.all, .out = &out, .block = &block, .ready = &ready
+    };
+    call.command = commands_find(commands, args.all[0]);
     lent_keys_begin(&lent, ctx, true);
     lent_keys_open(&lent, name);
     const struct held_value *held = lent.keys[0].held;
     bool runs = held != NULL && held->object.type == wait->type;
-    if (runs) run_call(&call);
+    if (runs) run_call(&call, redis.Milliseconds());
     give_back(&lent);
     if (block.again != 0 && block.again != NEVER) due_values_wake(ctx, name, block.again);
-    mem_free(args);
+    arguments_end(&args);
     return !runs || block.count > 0 ? API_ERR : API_OK;
 }
 
@@ -159,33 +173,37 @@ static void block(RedisModuleCtx *ctx, RedisModuleString **argv, const struct bl
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
-static void run_of_client(RedisModuleCtx *ctx, RedisModuleString **argv, struct call *call)
+static void run_of_client(RedisModuleCtx *ctx, int flags, RedisModuleString **argv,
+                          struct call *call)
 {
     struct lent_keys lent;
     struct reply reply;
     struct block_request request = { 0 };
-    bool may_block = !(redis.GetContextFlags(ctx) & (CTX_LUA | CTX_MULTI | CTX_DENY_BLOCKING));
-    struct resp_writer out = reply_begin(&reply, ctx);
+    msec now = redis.Milliseconds();
+    bool may_block = !(flags & (CTX_LUA | CTX_MULTI | CTX_DENY_BLOCKING));
+    struct resp_writer out = reply_begin(&reply, ctx, flags);
     call->out = &out;
     call->block = may_block ? &request : NULL;
-    open_keys(&lent, ctx, call, argv);
-    run_call(call);
+    open_keys(&lent, ctx, call, argv, now);
+    run_call(call, now);
     give_back(&lent);
     if (request.count > 0) block(ctx, argv, &request);
 }
 
 static int run(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
-    struct bytes *args = arguments(argv, argc);
-    struct call call = { .argc = argc, .argv = args };
-    call.command = commands_find(commands, args[0]);
+    struct arguments args;
+    arguments_begin(&args, argv, argc);
+    int flags = redis.GetContextFlags(ctx);
+    struct call call = { .argc = argc, .argv = args.all };
+    call.command = commands_find(commands, args.all[0]);
     if (redis.IsKeysPositionRequest(ctx))
-        command_info_tell_keys(ctx, call.command.row, argc, args);
-    else if ((call.command.row->flags & WRITE) && replay_is_due(ctx))
+        command_info_tell_keys(ctx, call.command.row, argc, args.all);
+    else if ((call.command.row->flags & WRITE) && replay_is_due(flags))
         replay_run(ctx, argv, argc);
     else
-        run_of_client(ctx, argv, &call);
-    mem_free(args);
+        run_of_client(ctx, flags, argv, &call);
+    arguments_end(&args);
     return API_OK;
 }
 

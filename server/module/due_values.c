@@ -41,12 +41,18 @@ void due_values_note(unsigned db, struct bytes name, RedisModuleKey *key)
     if (held != NULL) note(db, name, object_next_due(&held->object));
 }
 
+/* The engine tells of a replaced value, and its note is gone then. */
+static bool is_news(const struct lent_key *key)
+{
+    if (key->replaced) return true;
+    return !key->foreign && (key->held == NULL || !due_at_equal(key->next, key->next_before));
+}
+
 void due_values_note_lent(const struct lent_keys *lent)
 {
     unsigned db = (unsigned)redis.GetSelectedDb(lent->ctx);
     for (unsigned i = 0; i < lent->count; i++)
-        if (!lent->keys[i].foreign || lent->keys[i].replaced)
-            note(db, api_bytes(lent->keys[i].name), lent->keys[i].next);
+        if (is_news(&lent->keys[i])) note(db, api_bytes(lent->keys[i].name), lent->keys[i].next);
 }
 
 void due_values_unlinked(RedisModuleKeyOptCtx *ctx, const void *value)
@@ -84,7 +90,7 @@ static size_t settle(RedisModuleCtx *ctx, RedisModuleString *name, msec now, siz
     lent_keys_open(&lent, name);
     size_t done = expiry_run(lent_keys_store(), now, most);
     lent_keys_take_back(&lent);
-    due_values_note_lent(&lent);
+    note((unsigned)redis.GetSelectedDb(ctx), api_bytes(name), lent.keys[0].next);
     lent.keys[0].told = true; /* a client may wait for this instant, whatever is in the value */
     lent_keys_close(&lent);
     return done;

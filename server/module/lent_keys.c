@@ -8,6 +8,7 @@
 #include "store/mem/mem.h"
 
 static struct store *store;
+static struct deadline never;
 static struct lent_keys *current; /* whose values the store has */
 
 /* ---- effects and events ---------------------------------------------------------------------- */
@@ -40,8 +41,10 @@ static int class_of(enum event event)
 static void add_event(struct lent_keys *lent, unsigned key, enum event event)
 {
     if (lent->event_count == lent->event_cap) {
-        lent->event_cap = lent->event_cap == 0 ? LENT_FEW : 2 * lent->event_cap;
-        lent->events = mem_realloc(lent->events, lent->event_cap * sizeof(*lent->events));
+        struct lent_event *old = lent->events == lent->few_events ? NULL : lent->events;
+        lent->event_cap *= 2;
+        lent->events = mem_realloc(old, lent->event_cap * sizeof(*lent->events));
+        if (old == NULL) memcpy(lent->events, lent->few_events, sizeof(lent->few_events));
     }
     lent->events[lent->event_count++] = (struct lent_event){ key, event };
 }
@@ -75,6 +78,7 @@ void lent_keys_init(void)
 {
     const struct effect_listener listener = { on_effect, on_commit, &current };
     store = store_new(1);
+    guest_prepare(store, &never);
     store_listen(store, LISTEN_CHANGES | LISTEN_EVENTS, &listener);
 }
 
@@ -87,8 +91,10 @@ void lent_keys_use_policies(const struct policies *policies)
 
 void lent_keys_begin(struct lent_keys *lent, RedisModuleCtx *ctx, bool writes)
 {
-    *lent = (struct lent_keys){ .ctx = ctx, .writes = writes, .cap = LENT_FEW };
+    *lent =
+        (struct lent_keys){ .ctx = ctx, .writes = writes, .cap = LENT_FEW, .event_cap = LENT_FEW };
     lent->keys = lent->few;
+    lent->events = lent->few_events;
     current = lent;
 }
 
@@ -119,17 +125,16 @@ static struct lent_key *add_key(struct lent_keys *lent)
  * comes to that. */
 void lent_keys_open(struct lent_keys *lent, RedisModuleString *name)
 {
-    struct lent_key key = { .name = name, .next = DUE_AT_NEVER };
+    struct lent_key key = { .name = name, .next = DUE_AT_NEVER, .next_before = DUE_AT_NEVER };
     struct bytes text = api_bytes(key.name);
-    if (keyspace_find(store_database(store, 0), text) != NULL) return;
+    if (lent->count > 0 && keyspace_find(store_database(store, 0), text) != NULL) return;
     key.key = redis.OpenKey(lent->ctx, name, lent->writes ? KEY_WRITE : KEY_READ);
     key.held = held_value_of(key.key);
     key.foreign = key.held == NULL && redis.KeyType(key.key) != KEYTYPE_EMPTY;
     if (key.foreign) guest_lend(store, text, object_new(TYPE_LIST));
     if (key.held != NULL) {
         key.type = key.held->object.type;
-        key.next = object_next_due(&key.held->object);
-        guest_lend(store, text, key.held->object);
+        key.next = key.next_before = guest_lend(store, text, key.held->object);
     }
     *add_key(lent) = key;
 }
@@ -146,7 +151,6 @@ static void drop_value(struct lent_key *key)
 /* A replaced value loses its deadline, as the engine's own do. */
 static void put_value(struct lent_key *key, struct object object)
 {
-    key->next = object_next_due(&object);
     if (key->held == NULL || key->type != object.type) {
         if (key->held != NULL || key->foreign) drop_value(key);
         held_value_put(key->key, held_value_new(object));
@@ -161,8 +165,8 @@ static void put_value(struct lent_key *key, struct object object)
 static void give_back(struct lent_key *key)
 {
     struct object object;
-    bool is_there = guest_take(store, api_bytes(key->name), &object);
     key->next = DUE_AT_NEVER;
+    bool is_there = guest_take(store, api_bytes(key->name), &object, &key->next);
     if (key->foreign && !key->replaced) {
         if (is_there) object_free(&object);
     } else if (is_there) {
@@ -194,7 +198,7 @@ void lent_keys_close(struct lent_keys *lent)
     for (unsigned i = 0; i < lent->count; i++)
         if (lent->keys[i].changed || lent->keys[i].told)
             redis.SignalKeyAsReady(lent->ctx, lent->keys[i].name);
-    mem_free(lent->events);
+    if (lent->events != lent->few_events) mem_free(lent->events);
     if (lent->keys != lent->few) mem_free(lent->keys);
 }
 

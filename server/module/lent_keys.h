@@ -32,7 +32,8 @@ struct lent_key {
     bool foreign;            /* the engine's value is of a type of its own, or another module's */
     bool replaced;           /* the transaction has dropped the old value */
     bool changed, told;      /* there was an effect; an event */
-    struct due_at next;      /* when something inside falls due next */
+    /* When something inside falls due next; before the transaction. */
+    struct due_at next, next_before;
 };
 
 struct lent_event {
@@ -51,6 +52,7 @@ struct lent_keys {
     struct lent_event *events; /* to be notified when the keys are as they will stay */
     unsigned event_count, event_cap;
     struct lent_key few[LENT_FEW];
+    struct lent_event few_events[LENT_FEW];
 };
 
 void lent_keys_begin(struct lent_keys *lent, RedisModuleCtx *ctx, bool writes);

@@ -103,7 +103,7 @@ static void check_and_run(RedisModuleCtx *ctx, RedisModuleString **argv, struct 
 static int run_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
     struct reply reply;
-    struct resp_writer out = reply_begin(&reply, ctx);
+    struct resp_writer out = reply_begin(&reply, ctx, redis.GetContextFlags(ctx));
     struct bytes *args = mem_alloc((size_t)argc * sizeof(*args));
     for (int i = 0; i < argc; i++)
         args[i] = api_bytes(argv[i]);

@@ -13,9 +13,9 @@ static const char *const only_replayed[] = { "x.rede.push", "x.rede.pushat", "x.
 
 static struct effect_reader reader; /* its table of names is made once */
 
-bool replay_is_due(RedisModuleCtx *ctx)
+bool replay_is_due(int flags)
 {
-    return redis.GetContextFlags(ctx) & (CTX_REPLICATED | CTX_LOADING);
+    return flags & (CTX_REPLICATED | CTX_LOADING);
 }
 
 static bool apply_visited(void *txn, const struct effect *effect)
@@ -61,7 +61,7 @@ int replay_run(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 
 static int run_replayed(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
-    if (replay_is_due(ctx) && argc > 1) return replay_run(ctx, argv, argc);
+    if (replay_is_due(redis.GetContextFlags(ctx)) && argc > 1) return replay_run(ctx, argv, argc);
     return redis.ReplyWithError(ctx, "ERR only a master or a file may use this command");
 }
 

@@ -7,8 +7,8 @@
 
 #include "server/module/redis_api.h"
 
-/* Does this call come from a master or a file? */
-bool replay_is_due(RedisModuleCtx *ctx);
+/* Does a call whose context has these flags come from a master or a file? */
+bool replay_is_due(int flags);
 /* Applies the call's effects and replies. */
 int replay_run(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 

@@ -8,15 +8,17 @@
 #include "store/base/bytes.h"
 #include "store/mem/mem.h"
 
+enum { LINE_FEW = 64 }; /* bytes that are on the stack */
+
 /* The engine takes a text that ends in NUL. */
 static void put_line(RedisModuleCtx *ctx, const struct resp_node *node,
                      int (*put)(RedisModuleCtx *ctx, const char *text))
 {
-    char *text = mem_alloc(node->len + 1);
+    char few[LINE_FEW], *text = node->len < LINE_FEW ? few : mem_alloc(node->len + 1);
     memcpy(text, node->text, node->len);
     text[node->len] = '\0';
     put(ctx, text);
-    mem_free(text);
+    if (text != few) mem_free(text);
 }
 
 /* The engine prints doubles as our writer does, and coordinates as that prints those. */
@@ -56,9 +58,8 @@ static void put_node(struct resp_sink *sink, const struct resp_node *node)
     }
 }
 
-struct resp_writer reply_begin(struct reply *reply, RedisModuleCtx *ctx)
+struct resp_writer reply_begin(struct reply *reply, RedisModuleCtx *ctx, int flags)
 {
     *reply = (struct reply){ .sink = { put_node }, .ctx = ctx };
-    return (struct resp_writer){ .sink = &reply->sink,
-                                 .version = redis.GetContextFlags(ctx) & CTX_RESP3 ? 3 : 2 };
+    return (struct resp_writer){ .sink = &reply->sink, .version = flags & CTX_RESP3 ? 3 : 2 };
 }

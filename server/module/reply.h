@@ -10,7 +10,7 @@ struct reply {
     RedisModuleCtx *ctx;
 };
 
-/* A writer whose replies go to this client, in its version of RESP. */
-struct resp_writer reply_begin(struct reply *reply, RedisModuleCtx *ctx);
+/* A writer whose replies go to this client, in its version of RESP; `flags` are the context's. */
+struct resp_writer reply_begin(struct reply *reply, RedisModuleCtx *ctx, int flags);
 
 #endif
