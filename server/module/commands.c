@@ -13,6 +13,7 @@
 #include "server/module/lent_keys.h"
 #include "server/module/replay.h"
 #include "server/module/reply.h"
+#include "server/module/stream_readers.h"
 #include "store/mem/mem.h"
 
 static const struct command_group *const dehydrator_groups[] = {
@@ -89,6 +90,7 @@ static void open_all(struct lent_keys *lent, RedisModuleCtx *ctx, const struct c
     int *positions = call->argc <= FEW ? few : mem_alloc((size_t)call->argc * sizeof(*positions));
     int count = command_keys(call->command.row, call->argc, call->argv, positions);
     lent_keys_begin(lent, ctx, call->command.row->flags & WRITE);
+    lent->unread = !stream_readers_exist(ctx);
     for (int i = 0; i < count; i++)
         lent_keys_open(lent, argv[positions[i]]);
     if (positions != few) mem_free(positions);
@@ -238,6 +240,7 @@ bool commands_start(RedisModuleCtx *ctx)
 {
     due_values_init();
     lent_keys_init();
+    stream_readers_start(ctx);
     commands = commands_new();
     bool good = held_value_start(ctx, due_values_unlinked) && replay_start(ctx);
     for (size_t i = 0; i < sizeof(dehydrator_groups) / sizeof(dehydrator_groups[0]); i++)

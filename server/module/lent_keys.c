@@ -60,7 +60,7 @@ static void on_effect(void *ctx, const struct txn *txn, const struct effect *eff
     if (effect->kind != EFFECT_NONE) {
         key->changed = true;
         if (effect->kind == EFFECT_DROP) key->replaced = true;
-        if (!lent->replays) canonical_put(effect);
+        if (!lent->replays && !lent->unread) canonical_put(effect);
     }
     if (told) {
         key->told = true;
@@ -176,6 +176,16 @@ static void give_back(struct lent_key *key)
     }
 }
 
+/* Saving by itself goes by the engine's count of changes. If there is a reader after all, it gets
+ * the client's command. */
+static void count_change(const struct lent_keys *lent)
+{
+    bool changed = false;
+    for (unsigned i = 0; i < lent->count; i++)
+        changed |= lent->keys[i].changed;
+    if (changed) redis.ReplicateVerbatim(lent->ctx);
+}
+
 void lent_keys_take_back(struct lent_keys *lent)
 {
     for (unsigned i = 0; i < lent->count; i++) {
@@ -183,7 +193,10 @@ void lent_keys_take_back(struct lent_keys *lent)
         redis.CloseKey(lent->keys[i].key);
     }
     ensure(store_count(store) == 0, "%zu keys were written that were not lent", store_count(store));
-    canonical_replicate(lent->ctx);
+    if (lent->unread)
+        count_change(lent);
+    else
+        canonical_replicate(lent->ctx);
 }
 
 void lent_keys_close(struct lent_keys *lent)

@@ -46,6 +46,7 @@ enum { LENT_FEW = 4 };
 struct lent_keys {
     RedisModuleCtx *ctx;
     bool writes;
+    bool unread;  /* a client's command whose effects nobody reads as commands */
     bool replays; /* the effects come from a master or a file: replicas get them from there */
     struct lent_key *keys;
     unsigned count, cap, last; /* last: of the last effect */

@@ -21,6 +21,7 @@ typedef struct RedisModuleDigest RedisModuleDigest;
 typedef struct RedisModuleBlockedClient RedisModuleBlockedClient;
 typedef struct RedisModuleScanCursor RedisModuleScanCursor;
 typedef struct RedisModuleInfoCtx RedisModuleInfoCtx;
+typedef struct RedisModuleServerInfoData RedisModuleServerInfoData;
 typedef struct RedisModuleCallReply RedisModuleCallReply;
 typedef struct RedisModuleCommand RedisModuleCommand;
 typedef struct RedisModuleCommandFilter RedisModuleCommandFilter;
@@ -79,7 +80,14 @@ enum { /* classes of keyspace events */
 struct api_event {
     uint64_t id, data_version;
 };
-enum { EVENT_ID_FLUSHDB = 2, EVENT_ID_LOADING = 3, EVENT_ID_SWAPDB = 11, EVENT_ID_EVENTLOOP = 15 };
+enum {
+    EVENT_ID_ROLE_CHANGED = 0,
+    EVENT_ID_FLUSHDB = 2,
+    EVENT_ID_LOADING = 3,
+    EVENT_ID_SWAPDB = 11,
+    EVENT_ID_FORK_CHILD = 13,
+    EVENT_ID_EVENTLOOP = 15,
+};
 enum { FLUSHDB_STARTS = 0 };
 enum {
     LOADING_RDB_STARTS = 0,
@@ -88,6 +96,7 @@ enum {
     LOADING_ENDED = 3,
     LOADING_FAILED = 4,
 };
+enum { FORK_CHILD_BORN = 0 };
 enum { EVENTLOOP_BEFORE_SLEEP = 0 };
 
 struct api_flush { /* data of EVENT_ID_FLUSHDB */
@@ -246,6 +255,10 @@ typedef void (*api_on_command)(RedisModuleCommandFilterCtx *command);
     X(int, ScanKey,                                                                                \
       (RedisModuleKey * key, RedisModuleScanCursor * cursor, api_on_field on_field, void *data))   \
     X(char *, StringDMA, (RedisModuleKey * key, size_t * len, int mode))                           \
+    X(RedisModuleServerInfoData *, GetServerInfo, (RedisModuleCtx * ctx, const char *section))     \
+    X(unsigned long long, ServerInfoGetFieldUnsigned,                                              \
+      (RedisModuleServerInfoData * info, const char *field, int *error))                           \
+    X(void, FreeServerInfo, (RedisModuleCtx * ctx, RedisModuleServerInfoData * info))              \
     X(int, RegisterInfoFunc, (RedisModuleCtx * ctx, api_on_info on_info))                          \
     X(int, InfoAddSection, (RedisModuleInfoCtx * ctx, const char *name))                           \
     X(int, InfoAddFieldLongLong, (RedisModuleInfoCtx * ctx, const char *field, long long value))   \
