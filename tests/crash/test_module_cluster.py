@@ -139,7 +139,8 @@ class Listener(threading.Thread):
     def __init__(self, node, heard):
         super().__init__(daemon=True)
         self.id, self.heard, self.ready = node.id, heard, threading.Event()
-        self.client = node.redis()
+        # Without a timeout: a replica has nothing to say for long.
+        self.client = redis.Redis(unix_socket_path=node.path)
         self.client.config_set("notify-keyspace-events", "Exd")
         self.start()
         assert self.ready.wait(20)
