@@ -32,7 +32,7 @@ CFLAGS ?= -O2 -g
 B ?= build$(if $(filter libc,$(MALLOC)),/libc)
 VARIANT = $(MAKE) --no-print-directory -j$(JOBS)
 
-# The daemon alone is optimized as a whole, where gcc builds it without sanitizers.
+# The daemon and the module are optimized as a whole, where gcc builds them without sanitizers.
 LTO ?= $(if $(SANITIZE)$(filter-out cc gcc,$(CC)),,-flto=auto -ffat-lto-objects)
 
 WARNINGS = -Wall -Wextra -Wshadow -Wconversion $(WERROR)

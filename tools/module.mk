@@ -5,7 +5,7 @@
 # Position-independent; only the function that the engine looks for is visible. Without sanitizers, whose
 # libraries the engine does not load.
 MODULE_B = build/module
-MODULE_HOW = MALLOC=libc LTO= CFLAGS="$(CFLAGS) -fPIC -fvisibility=hidden"
+MODULE_HOW = MALLOC=libc CFLAGS="$(CFLAGS) -fPIC -fvisibility=hidden"
 MODULE_VARIANT = B=$(MODULE_B) SANITIZE= $(MODULE_HOW)
 
 # For `make asan`: with sanitizers, for an engine that is started with their library (LD_PRELOAD). The
