@@ -137,7 +137,7 @@ static int serve_blocked(RedisModuleCtx *ctx, RedisModuleString **argv, int argc
     struct call call = {
         .argc = argc, .argv = args.all, .out = &out, .block = &block, .ready = &ready
     };
-    call.command = commands_find(commands, args.all[0]);
+    call.command = commands_find(commands, api_bytes(argv[0]));
     lent_keys_begin(&lent, ctx, true);
     lent_keys_open(&lent, name);
     const struct held_value *held = lent.keys[0].held;
@@ -198,7 +198,7 @@ static int run(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     arguments_begin(&args, argv, argc);
     int flags = redis.GetContextFlags(ctx);
     struct call call = { .argc = argc, .argv = args.all };
-    call.command = commands_find(commands, args.all[0]);
+    call.command = commands_find(commands, api_bytes(argv[0]));
     if (redis.IsKeysPositionRequest(ctx))
         command_info_tell_keys(ctx, call.command.row, argc, args.all);
     else if ((call.command.row->flags & WRITE) && replay_is_due(flags))
