@@ -58,8 +58,8 @@ def write_log(source):
     with source.redis() as server:
         fill(server, seed=5)
         server.bgrewriteaof()
-        assert wait_for(lambda: server.info()["aof_rewrite_in_progress"] == 0 and
-                        server.info()["aof_rewrite_scheduled"] == 0)
+        assert wait_for(lambda: server.info()["aof_rewrite_scheduled"] == 0 and
+                        server.info()["aof_rewrite_in_progress"] == 0)
         server.flushall()
         fill_log(server)
         server.rename("scores", "scores:renamed")
@@ -127,8 +127,8 @@ def streams_in_a_log_become_ours(source, directory, preamble):
     with source.redis() as server, source.redis(db=1) as other:
         fill_streams(server)
         server.bgrewriteaof()
-        assert wait_for(lambda: server.info()["aof_rewrite_in_progress"] == 0 and
-                        server.info()["aof_rewrite_scheduled"] == 0)
+        assert wait_for(lambda: server.info()["aof_rewrite_scheduled"] == 0 and
+                        server.info()["aof_rewrite_in_progress"] == 0)
         fill_streams(other, seed=2)
     base_of(source, preamble)
     source.stop()

@@ -113,8 +113,8 @@ def an_append_only_file_that_is_turned_on_while_clients_write_has_every_change()
                     client.bgsave()
                 client.config_set("appendonly", "yes")
                 writer.some()
-                assert wait_for(lambda: not client.info("persistence")["aof_rewrite_in_progress"] and
-                                not client.info("persistence")["aof_rewrite_scheduled"], 30)
+                assert wait_for(lambda: not client.info("persistence")["aof_rewrite_scheduled"] and
+                                not client.info("persistence")["aof_rewrite_in_progress"], 30)
             before = digest(client)
             server.kill()
             server.options += ("--appendonly", "yes")

@@ -152,8 +152,8 @@ def data_of_the_full_copy_are_in_the_journal_of_a_replica():
     with group(2, "--appendonly", "yes", "--appendfsync", "always") as (master, replica):
         fill(master, count=1000)
         check_same(master, replica)
-        assert wait_for(lambda: replica.info("persistence")["aof_rewrite_in_progress"] == "0"
-                        and replica.info("persistence")["aof_rewrite_scheduled"] == "0")
+        assert wait_for(lambda: replica.info("persistence")["aof_rewrite_scheduled"] == "0"
+                        and replica.info("persistence")["aof_rewrite_in_progress"] == "0")
         replica.again()  # a master now, as its options say
         equal(replica.digest(), master.digest())
 
