@@ -9,9 +9,9 @@
 #include "store/base/instant.h"
 
 struct clock {
-    msec now;                   /* wall time of this turn */
-    bool stepped;               /* held by DEBUG CLOCK */
-    bool finish;                /* the background has to do all that a step has made due */
+    msec now;     /* wall time of this turn */
+    bool stepped; /* held by DEBUG CLOCK */
+    bool finish;  /* set by a step: the background does all that is due, and clears it */
     void (*on_step)(void *ctx); /* called after hold, step and release */
     /* Called when the system clock was set by this many milliseconds, to move spans that are stored
      * by their end. Small corrections are added up and reported together. */

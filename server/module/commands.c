@@ -90,7 +90,7 @@ static void open_all(struct lent_keys *lent, RedisModuleCtx *ctx, const struct c
     int *positions = call->argc <= FEW ? few : mem_alloc((size_t)call->argc * sizeof(*positions));
     int count = command_keys(call->command.row, call->argc, call->argv, positions);
     lent_keys_begin(lent, ctx, call->command.row->flags & WRITE);
-    lent->unread = !stream_readers_exist(ctx);
+    lent->verbatim = !stream_readers_exist(ctx);
     for (int i = 0; i < count; i++)
         lent_keys_open(lent, argv[positions[i]]);
     if (positions != few) mem_free(positions);

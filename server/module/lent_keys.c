@@ -38,14 +38,19 @@ static int class_of(enum event event)
     }
 }
 
+/* Makes room for twice as many items of `size` bytes; the first LENT_FEW are in `few`. */
+static void *grow(void *items, const void *few, unsigned *cap, size_t size)
+{
+    *cap *= 2;
+    if (items != few) return mem_realloc(items, *cap * size);
+    return memcpy(mem_alloc(*cap * size), few, LENT_FEW * size);
+}
+
 static void add_event(struct lent_keys *lent, unsigned key, enum event event)
 {
-    if (lent->event_count == lent->event_cap) {
-        struct lent_event *old = lent->events == lent->few_events ? NULL : lent->events;
-        lent->event_cap *= 2;
-        lent->events = mem_realloc(old, lent->event_cap * sizeof(*lent->events));
-        if (old == NULL) memcpy(lent->events, lent->few_events, sizeof(lent->few_events));
-    }
+    if (lent->event_count == lent->event_cap)
+        lent->events =
+            grow(lent->events, lent->few_events, &lent->event_cap, sizeof(*lent->events));
     lent->events[lent->event_count++] = (struct lent_event){ key, event };
 }
 
@@ -60,7 +65,7 @@ static void on_effect(void *ctx, const struct txn *txn, const struct effect *eff
     if (effect->kind != EFFECT_NONE) {
         key->changed = true;
         if (effect->kind == EFFECT_DROP) key->replaced = true;
-        if (!lent->replays && !lent->unread) canonical_put(effect);
+        if (!lent->verbatim) canonical_put(effect);
     }
     if (told) {
         key->told = true;
@@ -112,12 +117,8 @@ struct store *lent_keys_store(void)
 
 static struct lent_key *add_key(struct lent_keys *lent)
 {
-    if (lent->count == lent->cap) {
-        struct lent_key *old = lent->keys == lent->few ? NULL : lent->keys;
-        lent->cap *= 2;
-        lent->keys = mem_realloc(old, lent->cap * sizeof(*lent->keys));
-        if (old == NULL) memcpy(lent->keys, lent->few, sizeof(lent->few));
-    }
+    if (lent->count == lent->cap)
+        lent->keys = grow(lent->keys, lent->few, &lent->cap, sizeof(*lent->keys));
     return &lent->keys[lent->count++];
 }
 
@@ -176,9 +177,8 @@ static void give_back(struct lent_key *key)
     }
 }
 
-/* Saving by itself goes by the engine's count of changes. If there is a reader after all, it gets
- * the client's command. */
-static void count_change(const struct lent_keys *lent)
+/* Also if nobody reads: the engine counts the change, and saves by itself after so many. */
+static void pass_command_on(const struct lent_keys *lent)
 {
     bool changed = false;
     for (unsigned i = 0; i < lent->count; i++)
@@ -193,8 +193,8 @@ void lent_keys_take_back(struct lent_keys *lent)
         redis.CloseKey(lent->keys[i].key);
     }
     ensure(store_count(store) == 0, "%zu keys were written that were not lent", store_count(store));
-    if (lent->unread)
-        count_change(lent);
+    if (lent->verbatim)
+        pass_command_on(lent);
     else
         canonical_replicate(lent->ctx);
 }

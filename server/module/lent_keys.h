@@ -46,8 +46,9 @@ enum { LENT_FEW = 4 };
 struct lent_keys {
     RedisModuleCtx *ctx;
     bool writes;
-    bool unread;  /* a client's command whose effects nobody reads as commands */
-    bool replays; /* the effects come from a master or a file: replicas get them from there */
+    /* Replicas and files get the command itself, not its effects: it came from a master or a file,
+     * or nobody reads. */
+    bool verbatim;
     struct lent_key *keys;
     unsigned count, cap, last; /* last: of the last effect */
     struct lent_event *events; /* to be notified when the keys are as they will stay */

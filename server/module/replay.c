@@ -48,14 +48,13 @@ int replay_run(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
     struct lent_keys lent;
     lent_keys_begin(&lent, ctx, true);
-    lent.replays = true;
+    lent.verbatim = true;
     lent_keys_open(&lent, argv[1]);
     bool good = !lent.keys[0].foreign && apply_call(argv, argc);
     lent_keys_take_back(&lent);
     due_values_note_lent(&lent);
     lent_keys_close(&lent);
     if (!good) return redis.ReplyWithError(ctx, "ERR the effect does not fit the data");
-    redis.ReplicateVerbatim(ctx);
     return redis.ReplyWithSimpleString(ctx, "OK");
 }
 

@@ -9,8 +9,8 @@ static bool is_any(RedisModuleCtx *ctx, const char *section, const char *const f
     RedisModuleServerInfoData *info = redis.GetServerInfo(ctx, section);
     for (size_t i = 0; fields[i] != NULL; i++) {
         int error = API_ERR;
-        any =
-            redis.ServerInfoGetFieldUnsigned(info, fields[i], &error) > 0 || error != API_OK || any;
+        unsigned long long value = redis.ServerInfoGetFieldUnsigned(info, fields[i], &error);
+        any = any || value > 0 || error != API_OK;
     }
     redis.FreeServerInfo(ctx, info);
     return any;
