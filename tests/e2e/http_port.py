@@ -1,10 +1,21 @@
 """http_port: a daemon with a metrics port, and requests to it as bytes. Depends on daemon."""
 import base64
+import os
+import re
 import socket
 import ssl
 
 import prometheus
-from daemon import Daemon, free_port
+from daemon import ROOT, Daemon, free_port
+
+PAGE = os.path.join(ROOT, "doc", "metrics.md")
+
+
+def rows_of_page():
+    """[(name, type, " †" if it exists while loading, labels, meaning)]"""
+    with open(PAGE, encoding="utf-8") as file:
+        return re.findall(r"^\| `(expired_\w+)` \| (\w+)( †)? \| ([^|]*)\| ([^|]*) \|$", file.read(),
+                          re.M)
 
 
 class Reply:

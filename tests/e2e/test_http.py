@@ -1,16 +1,14 @@
 #!/usr/bin/python3 -B
 """The metrics port: the text for Prometheus, and its figures beside those of INFO, EXPIRY and REDE."""
-import json
 import re
 import shutil
 import subprocess
 
 import prometheus
 from daemon import Daemon, Skipped, equal, free_port, main, own, wait_for
-from http_port import Port
+from http_port import Port, rows_of_page
 from prometheus import value_of, values_by
 
-PAGE = __file__.rsplit("/", 3)[0] + "/doc/metrics.md"
 # Metrics with one sample, and the field of INFO that has the same value.
 SAME = {
     "expired_clients": "connected_clients", "expired_clients_limit": "maxclients",
@@ -37,13 +35,6 @@ SAME = {
     "expired_functions": "number_of_functions", "expired_function_libraries": "number_of_libraries",
     "expired_pubsub_channels": "pubsub_channels", "expired_pubsub_patterns": "pubsub_patterns",
 }
-
-
-def rows_of_page():
-    """[(name, type, " †" if it exists while loading, labels, meaning)]"""
-    with open(PAGE, encoding="utf-8") as file:
-        return re.findall(r"^\| `(expired_\w+)` \| (\w+)( †)? \| ([^|]*)\| ([^|]*) \|$", file.read(),
-                          re.M)
 
 
 def some_of_everything(client):
@@ -259,29 +250,6 @@ def dehydrators_are_limited_by_number_and_name():
 
 
 # ---- times at which little can be shown ----
-
-@own
-def port_answers_while_data_are_loading():
-    with Port("--appendonly", "yes") as daemon:
-        for part in range(50):
-            daemon.redis().eval("for i = 1, 10000 do redis.call('SET', ARGV[1] .. i, 'value') end",
-                                0, f"k{part}:")
-        daemon.stop()
-        daemon.launch()
-
-        def answer():
-            try:
-                return daemon.metrics()
-            except OSError:
-                return None
-        first = wait_for(answer, 20)
-        equal(value_of(first, "expired_loading"), 1)
-        assert value_of(first, "expired_loading_size_bytes") > 0
-        equal(set(first), {name for name, _, marked, *_ in rows_of_page() if marked})
-        equal(json.loads(daemon.ask("/state.json").text())["loading"], True)
-        assert wait_for(lambda: daemon.value("expired_loading") == 0, 20)
-        equal(daemon.value("expired_keys", db="0"), 500_000)
-
 
 @own
 def port_answers_while_a_script_runs_long():

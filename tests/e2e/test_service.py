@@ -503,56 +503,6 @@ def sockets_for_another_process_are_not_taken():
             equal(process.wait(REPLY_SECONDS), 0)
 
 
-# --- progress ------------------------------------------------------------------------------------
-
-
-def persistence(raw):
-    lines = raw.call("INFO", "persistence").decode().split("\r\n")
-    return dict(line.split(":", 1) for line in lines if ":" in line)
-
-
-@test
-def info_shows_how_far_a_snapshot_is():
-    with Daemon() as daemon, daemon.raw() as raw:
-        for _ in range(4):
-            equal(raw.call("EVAL", "for i = 1, 200000 do redis.call('SET', ARGV[1] .. i, i) end "
-                           "return 1", "0", os.urandom(4).hex()), b":1\r\n")
-        idle = persistence(raw)
-        equal((idle["current_save_keys_total"], idle["current_fork_perc"]), ("0", "0.00"))
-        raw.call("BGSAVE")
-        found = wait_for(lambda: at if (at := persistence(raw))["rdb_bgsave_in_progress"] == "0" or
-                         int(at["current_save_keys_processed"]) > 0 else None)
-        equal(found["rdb_bgsave_in_progress"], "1", found)
-        equal(found["current_save_keys_total"], "800000")
-        share = int(found["current_save_keys_processed"]) / 800_000
-        assert 0 < float(found["current_fork_perc"]) < 100, found
-        assert abs(float(found["current_fork_perc"]) - 100 * share) < 0.01, found
-        assert wait_for(lambda: persistence(raw)["rdb_bgsave_in_progress"] == "0")
-        equal(persistence(raw)["current_save_keys_processed"], "0")
-
-
-@test
-def info_shows_how_far_loading_is():
-    with Daemon("--appendonly", "yes") as daemon:
-        with daemon.raw() as raw:
-            for _ in range(4):
-                raw.call("EVAL", "for i = 1, 200000 do redis.call('SET', ARGV[1] .. i, i) end", "0",
-                         os.urandom(4).hex())
-        daemon.stop()
-        daemon.launch()
-        assert listens(daemon.path)
-        with daemon.raw() as raw:
-            found = wait_for(lambda: at if "loading_start_time" in (at := persistence(raw)) else None)
-            assert found, daemon.log()
-            names = ["loading_start_time", "loading_total_bytes", "loading_loaded_bytes",
-                     "loading_loaded_perc", "loading_eta_seconds"]
-            start, total, done, percent, left = (float(found[name]) for name in names)
-            assert 0 <= done <= total and total > 10_000_000, found
-            assert abs(percent - 100 * done / total) < 0.01 and left >= 0 and start > 1.7e9, found
-            assert wait_for(lambda: persistence(raw)["loading"] == "0")
-            assert "loading_start_time" not in persistence(raw)
-
-
 # --- the log -------------------------------------------------------------------------------------
 
 

@@ -1,0 +1,79 @@
+#!/usr/bin/python3 -B
+"""What shows how far the loading of data or a snapshot is. Slow reads and writes give the time to look."""
+import json
+
+from crash import (CHILDREN, COME_LATE, EVER, WRITE, Kept, calls, equal, run, start_slowly, test,
+                   wait_for)
+from http_port import Port, rows_of_page
+from prometheus import value_of
+
+KEYS = 80
+
+
+class KeptPort(Port, Kept):
+    """With a metrics port."""
+
+
+def fill(daemon):
+    with daemon.raw() as raw:
+        raw.calls([("SET", f"k{number}", b"x" * 100_000) for number in range(KEYS)])
+
+
+@test
+def info_shows_how_far_loading_is():
+    with Kept(fsync="no", fault=True) as daemon:
+        fill(daemon)
+        daemon.kill()
+        start_slowly(daemon)
+        found = daemon.info()
+        start, total, done, percent, left = (float(found[f"loading_{name}"]) for name in (
+            "start_time", "total_bytes", "loaded_bytes", "loaded_perc", "eta_seconds"))
+        equal(found["loading"], "1")
+        assert 0 <= done <= total and 8_000_000 < total < 9_000_000, found
+        assert abs(percent - 100 * done / total) < 0.01 and left >= 0 and start > 1.7e9, found
+        assert wait_for(lambda: int(daemon.info()["loading_loaded_bytes"]) > done), daemon.log()
+        daemon.plan.heal()
+        daemon.await_loaded()
+        found = daemon.info()
+        equal(found["loading"], "0")
+        equal([name for name in found if name.startswith("loading_")], [])
+
+
+@test
+def info_shows_how_far_a_snapshot_is():
+    with Kept(fault=True, appendonly="no") as daemon:
+        fill(daemon)
+        idle = daemon.info()
+        equal((idle["current_save_keys_total"], idle["current_fork_perc"]), ("0", "0.00"))
+        daemon.plan.set(1, COME_LATE, calls(WRITE), last=EVER, late=60_000, whose=CHILDREN)
+        daemon.call("BGSAVE")
+        found = wait_for(lambda: at if int((at := daemon.info())["current_save_keys_processed"])
+                         else None)
+        assert found, daemon.log()
+        equal((found["rdb_bgsave_in_progress"], found["current_save_keys_total"]), ("1", str(KEYS)))
+        share = int(found["current_save_keys_processed"]) / KEYS
+        assert 0 < float(found["current_fork_perc"]) < 100, found
+        assert abs(float(found["current_fork_perc"]) - 100 * share) < 0.01, found
+        daemon.plan.heal()
+        daemon.await_quiet()
+        equal(daemon.info()["current_save_keys_processed"], "0")
+
+
+@test
+def metrics_port_answers_while_data_are_loading():
+    with KeptPort(fsync="no", fault=True) as daemon:
+        fill(daemon)
+        daemon.kill()
+        start_slowly(daemon)
+        shown = daemon.metrics()
+        equal(value_of(shown, "expired_loading"), 1)
+        assert value_of(shown, "expired_loading_size_bytes") > 8_000_000
+        equal(set(shown), {name for name, _, marked, *_ in rows_of_page() if marked})
+        equal(json.loads(daemon.ask("/state.json").text())["loading"], True)
+        daemon.plan.heal()
+        daemon.await_loaded()
+        equal(daemon.value("expired_loading"), 0)
+        equal(daemon.value("expired_keys", db="0"), KEYS)
+
+
+run()
