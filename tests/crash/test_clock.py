@@ -102,8 +102,8 @@ class Keys:
         before = self.daemon.now()
         self.raw.send(b"".join(encode("EXISTS", key) for key in keys))
         there = {key for key in keys if self.raw.reply() == b":1\r\n"}
-        self.note()
         self.listener.hear()
+        self.note()
         for key in keys:
             at = self.deadlines[key]
             if key not in there or key in self.listener.heard:

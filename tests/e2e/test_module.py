@@ -7,7 +7,7 @@ import redis
 from daemon import equal, main, test, wait_for
 from module import MODULE, SYNCED, engine, stats_of
 
-SOON = 150      # ms: time enough for the commands before it
+SOON = 500      # ms: time enough for the commands before it
 LATE = 10_000   # seconds: no test lives so long
 
 

@@ -8,7 +8,7 @@ import redis
 from daemon import Daemon, encode, equal, main, test, wait_for
 from module import SYNCED, Engine, check_restart, engine
 
-SOON = 150                   # ms
+SOON = 300                   # ms
 PAST, FAR = 1000, 4 * 10**12  # instants, in Unix ms
 
 # Each command is run by the module and by the daemon.

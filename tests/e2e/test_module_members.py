@@ -13,7 +13,7 @@ from daemon import encode, equal, main, test, wait_for
 from module import SYNCED, check_restart, engine
 from resp import value_of
 
-SOON = 300                    # ms: time enough for the commands before it
+SOON = 500                    # ms: time enough for the commands before it
 FAR = 4 * 10**12              # an instant, in Unix ms
 KEYS = ("s", "h", "z", "many")
 

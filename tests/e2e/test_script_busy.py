@@ -361,7 +361,7 @@ def a_watched_key_that_the_script_changes_fails_exec():
 @own
 def messages_of_the_script_come_when_it_has_ended():
     script = ("redis.call('set', 'a', 1) redis.call('publish', 'c', 'm') redis.call('set', 'b', 1)"
-              + for_seconds(0.3) + "return redis.call('publish', 'c', 'n')")
+              + for_seconds(1) + "return redis.call('publish', 'c', 'n')")
     with Daemon(*THRESHOLD, "--notify-keyspace-events", "EA") as daemon:
         caller, other, hears = daemon.raw(), daemon.raw(), daemon.raw()
         equal(len(hears.calls([("SUBSCRIBE", "c", "__keyevent@0__:set")])), 1)
@@ -382,8 +382,8 @@ def deadlines_pass_and_their_events_follow():
         caller, other, hears = daemon.raw(), daemon.raw(), daemon.raw()
         hears.call("SUBSCRIBE", "__keyevent@0__:expired")
         for i in range(50):
-            other.call("SET", f"k{i}", 1, "PX", 60 + i)
-        until = time.monotonic() + 0.15
+            other.call("SET", f"k{i}", 1, "PX", 500 + i)
+        until = time.monotonic() + 0.6
         caller.send(encode("EVAL", FOREVER, 0))
         wait_for(lambda: other.call("PING") == BUSY)
         wait_for(lambda: other.call("PING") == BUSY and time.monotonic() > until)
