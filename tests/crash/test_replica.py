@@ -2,7 +2,6 @@
 """Masters and replicas under faults: links that are cut at random bytes, also in the copy, that deliver
 byte by byte and late; kill -9 of all. What was acknowledged by WAIT 1 survives a failover, and random
 programs of all types end with equal data on all sides."""
-import random
 import time
 from contextlib import ExitStack
 

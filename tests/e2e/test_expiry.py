@@ -175,8 +175,8 @@ def overdue_keys_are_never_listed_however_many_there_are():
             ex.run("SPEXPIRE", "set", 4, "MEMBERS", 1, "old")
             ex.run("SPEXPIRE", "set", 400, "MEMBERS", 1, "new")
             rest = [["set", NOON + 400, "member"]]
-            # In one turn, so that nothing has been removed before the question.
-            ex.raw.send(encode("DEBUG", "CLOCK", "STEP", 6) + encode("EXPIRY", "NEXT") +
+            # In one turn, so that nothing has been removed before the question, and then in slices.
+            ex.raw.send(encode("DEBUG", "CLOCK", "HOLD", NOON + 6) + encode("EXPIRY", "NEXT") +
                         encode("DBSIZE") + encode("INFO", "stats"))
             ex.raw.reply()
             equal(said(ex.raw.reply()), rest)
@@ -188,7 +188,7 @@ def overdue_keys_are_never_listed_however_many_there_are():
 def in_a_transaction_nobody_waits():
     with Expiry() as ex:
         ex.load(["SET", f"k{i}", "v", "PX", 5 if i % 2 else 5000] for i in range(30_000))
-        ex.raw.send(encode("DEBUG", "CLOCK", "STEP", 6) + encode("MULTI") +
+        ex.raw.send(encode("DEBUG", "CLOCK", "HOLD", NOON + 6) + encode("MULTI") +
                     encode("EXPIRY", "NEXT", 1) + encode("EXPIRY", "FORECAST") +
                     encode("DBSIZE") + encode("EXEC"))
         for _ in range(5):
