@@ -33,7 +33,7 @@ def a_sentinel_takes_a_daemon_that_loads_for_alive():
     port = free_port()
     with Kept("--port", str(port), fsync="no", fault=True) as daemon:
         with daemon.raw() as raw:
-            for number in range(80):
+            for number in range(240):
                 raw.call("SET", f"k{number}", b"x" * 100_000)
         with Sentinel(port, quorum=1) as sentinel:
             assert wait_for(lambda: sentinel.master()["flags"] == "master")

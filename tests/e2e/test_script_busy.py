@@ -381,8 +381,7 @@ def deadlines_pass_and_their_events_follow():
     with Daemon(*THRESHOLD, "--notify-keyspace-events", "Ex") as daemon:
         caller, other, hears = daemon.raw(), daemon.raw(), daemon.raw()
         hears.call("SUBSCRIBE", "__keyevent@0__:expired")
-        for i in range(50):
-            other.call("SET", f"k{i}", 1, "PX", 500 + i)
+        other.calls([("SET", f"k{i}", 1, "PX", 500 + i) for i in range(50)])
         until = time.monotonic() + 0.6
         caller.send(encode("EVAL", FOREVER, 0))
         wait_for(lambda: other.call("PING") == BUSY)
@@ -421,8 +420,8 @@ def a_blocked_client_is_served_after_the_script():
 def a_pause_that_ends_meanwhile_lets_no_write_run():
     with Daemon(*THRESHOLD) as daemon:
         caller, other, writes = (daemon.raw() for _ in range(3))
-        equal(other.call("CLIENT", "PAUSE", 100, "WRITE"), b"+OK\r\n")
-        until = time.monotonic() + 0.15
+        equal(other.call("CLIENT", "PAUSE", 500, "WRITE"), b"+OK\r\n")
+        until = time.monotonic() + 0.6
         writes.send(encode("SET", "a", 1) + encode("GET", "a"))
         wait_for(lambda: b"paused_clients:1" in other.call("INFO", "clients")
                  or not writes.has_more())
