@@ -28,6 +28,12 @@ static void on_child(void *ctx)
     persist_end_tasks(ctx);
 }
 
+static void on_files_done(void *ctx, unsigned what)
+{
+    (void)what;
+    persist_take_step(ctx);
+}
+
 static void on_retry_timer(void *ctx)
 {
     (void)ctx; /* the timer only has to start a turn */
@@ -36,10 +42,17 @@ static void on_retry_timer(void *ctx)
 struct persist *persist_new(const struct persist_wiring *wiring)
 {
     struct child *child = child_new();
-    if (child == NULL) return NULL;
+    struct file_job *files = child != NULL ? file_job_new() : NULL;
+    if (files == NULL) {
+        child_free(child);
+        return NULL;
+    }
     struct persist *persist = mem_zalloc(sizeof(*persist));
     persist->w = *wiring;
     persist->child = child;
+    persist->files = files;
+    persist->files_done = loop_io_new(wiring->loop, file_job_fd(files), on_files_done, persist);
+    loop_io_want(persist->files_done, LOOP_READ);
     persist->pending_segment = persist->folder = -1;
     persist->safe_at_end = UINT64_MAX;
     persist->again = loop_timer_new(wiring->loop, on_retry_timer, persist);
@@ -56,6 +69,8 @@ void persist_free(struct persist *persist)
     if (persist->journal != NULL) persist_close_journal(persist);
     persist_drop_rewrite(persist);
     child_free(persist->child);
+    loop_io_free(persist->files_done);
+    file_job_free(persist->files);
     loop_timer_free(persist->again);
     manifest_drop(&persist->manifest);
     if (persist->folder >= 0) disk_close(persist->folder);
@@ -271,7 +286,7 @@ static void look_at_child(struct persist *persist)
 void persist_second(struct persist *persist)
 {
     if (persist->report.loading) return;
-    if (persist->task != TASK_NONE) look_at_child(persist);
+    if (child_runs(persist->child)) look_at_child(persist);
     if (clock_mono_usec() < persist->retry_usec) return;
     if (save_is_due(persist)) persist->save_scheduled = true;
     if (persist->listens && persist->task == TASK_NONE && grew_enough(persist) &&
@@ -283,6 +298,7 @@ void persist_second(struct persist *persist)
 static bool find_earlier_files(struct persist *persist)
 {
     char why[MANIFEST_WHY_MAX];
+    persist_await_files(persist);
     if (persist->manifest.count > 0) return true;
     if (persist_find_journal(persist, why) != MANIFEST_BAD) return true;
     log_line(LOG_WARNING, "Can't start the journal: %s", why);
@@ -345,6 +361,7 @@ int persist_move(struct persist *persist, const char *folder)
                  "Another expired uses %s too: each overwrites the other's snapshot. Set another "
                  "dir",
                  folder);
+    persist_await_files(persist);
     manifest_drop(&persist->manifest);
     manifest_init(&persist->manifest, persist->w.conf->appenddirname,
                   persist->w.conf->appendfilename);
@@ -384,11 +401,11 @@ struct persist_report persist_report(struct persist *persist)
     int64_t now = clock_mono_usec();
     report.load = progress_report(&persist->load, now);
     report.save = progress_report(&persist->at_save, now);
-    if (persist->task != TASK_NONE) report_child(persist, &report, now);
+    if (child_runs(persist->child)) report_child(persist, &report, now);
     int64_t task_sec = (now - persist->task_began_usec) / 1000000;
     report.journal = persist->listens;
     report.saving = persist->task == TASK_SAVE;
-    report.rewriting = persist->task == TASK_REWRITE;
+    report.rewriting = persist->task == TASK_REWRITE || persist->step == STEP_SWEEP;
     report.rewrite_scheduled = persist->rewrite_scheduled || persist_waits_for_base(persist);
     report.current_save_sec = report.saving ? task_sec : -1;
     report.current_rewrite_sec = report.rewriting ? task_sec : -1;

@@ -1,14 +1,25 @@
-/* persist_state: struct persist. Only for persist.c (every turn), persist_write.c (bases and
- * snapshots), persist_find.c (finding files) and persist_start.c (loading). */
+/* persist_state: struct persist. Only for persist.c (every turn), persist_write.c (snapshots and
+ * the child), persist_rewrite.c (the journal's rewrite), persist_find.c (finding files) and
+ * persist_start.c (loading). */
 #ifndef SERVER_PERSIST_PERSIST_STATE_H
 #define SERVER_PERSIST_PERSIST_STATE_H
 
 #include "server/persist/child.h"
+#include "server/persist/file_job.h"
 #include "server/persist/journal.h"
 #include "server/persist/format/manifest.h"
 #include "server/persist/persist.h"
 
 enum persist_task { TASK_NONE, TASK_SAVE, TASK_REWRITE };
+
+/* What a rewrite changes in the journal's folder, before and behind its child. A thread does it. */
+enum persist_step {
+    STEP_NONE,
+    STEP_SEGMENT, /* a new segment is created and listed */
+    STEP_ROTATE,  /* it is there: the journal switches to it at the end of a turn */
+    STEP_BASE,    /* the base is listed */
+    STEP_SWEEP,   /* files of the old journal are removed; the task has ended */
+};
 
 struct persist {
     struct persist_wiring w;
@@ -25,6 +36,13 @@ struct persist {
     uint64_t safe_at_end;
 
     int folder; /* the working directory, locked for this daemon; -1: not locked */
+
+    /* While `files` runs, `manifest`, `segment_seq` and `pending_segment` are its own. */
+    struct file_job *files;
+    struct loop_io *files_done;
+    enum persist_step step;
+    bool step_ended;
+    int step_error;
 
     struct child *child;
     enum persist_task task;
@@ -79,18 +97,39 @@ bool persist_load_manifest(struct manifest *manifest, const char *path, enum man
 
 /* persist_write.c */
 struct snapshot_options persist_options(const struct persist *persist);
+/* Writes the store at once, without a child; `what` is for the log. 0 or an errno. */
+int persist_write_now(struct persist *persist, const char *what, const char *path,
+                      struct base_size *size);
+/* After FLUSHALL: with save points, writes a snapshot at once, as Redis does. */
+void persist_save_flushed(struct persist *persist);
+/* Forks a child that writes the store, and begins the task. 0 or an errno. */
+int persist_fork(struct persist *persist, enum persist_task task, const char *path);
+/* Logs the failure and schedules another attempt. `step` is what failed. */
+void persist_note_failure(struct persist *persist, enum persist_task task, const char *step,
+                          int error);
+void persist_end_tasks(struct persist *persist); /* handles the result of a child that has ended */
+/* Starts scheduled tasks, and the base that the journal needs. */
+void persist_begin_tasks(struct persist *persist);
+
+/* persist_rewrite.c */
+
 /* Starts a journal at once, with a base of the current store and an empty segment. 0 or an errno.
  */
 int persist_begin_journal(struct persist *persist);
-/* After FLUSHALL: with save points, writes a snapshot at once, as Redis does. */
-void persist_save_flushed(struct persist *persist);
 /* Creates the journal's folder and a segment, to see whether that is possible. 0 or an errno. */
 int persist_try_folder(struct persist *persist);
 /* True: the journal needs a base, and none is being written; it will be tried again. */
 bool persist_waits_for_base(const struct persist *persist);
-void persist_end_tasks(struct persist *persist); /* handles the result of a child that has ended */
-/* Starts scheduled tasks, and the base that the journal needs. */
-void persist_begin_tasks(struct persist *persist);
+/* Begins a rewrite if one is scheduled, or if the journal needs a base. False: none began. */
+bool persist_start_rewrite(struct persist *persist);
+/* The child has written the base, or failed. */
+void persist_end_base(struct persist *persist, const struct child_outcome *outcome);
+/* Call at the end of each turn: acts on what the thread has done. */
+void persist_go_on_rewriting(struct persist *persist);
+/* Takes the result of the thread, if it has ended; persist_go_on_rewriting acts on it. */
+void persist_take_step(struct persist *persist);
+/* Waits for the thread, after which the manifest may be used until the next turn. */
+void persist_await_files(struct persist *persist);
 /* Cancels a rewrite whose journal was closed. */
 void persist_drop_rewrite(struct persist *persist);
 

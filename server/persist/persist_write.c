@@ -1,5 +1,6 @@
-/* persist_write: writes bases and snapshots, at once or in a child process, and handles the
- * results: the manifest, the segments and the report. */
+/* persist_write: writes snapshots and bases, at once or in a child process, and handles the
+ * results.
+ */
 #include "server/persist/persist_state.h"
 
 #include <errno.h>
@@ -45,8 +46,8 @@ static void report_saving(void *ctx, uint64_t keys)
 }
 
 /* Writes the store at once, without a child. 0 or an errno. */
-static int write_now(struct persist *persist, const char *what, const char *path,
-                     struct base_size *size)
+int persist_write_now(struct persist *persist, const char *what, const char *path,
+                      struct base_size *size)
 {
     struct snapshot_options options = persist_options(persist);
     options.report = report_saving;
@@ -64,7 +65,7 @@ enum persist_outcome persist_save(struct persist *persist)
     if (persist->task == TASK_SAVE) return PERSIST_SAVING;
     if (persist->report.loading) return PERSIST_FAILED;
     persist->report.saves_begun++;
-    int error = write_now(persist, SAVING, persist->w.conf->dbfilename, &size);
+    int error = persist_write_now(persist, SAVING, persist->w.conf->dbfilename, &size);
     if (error == 0) {
         note_saved(persist, persist->w.store->changes);
         log_line(LOG_NOTICE, "Snapshot written: %" PRIu64 " keys, %" PRIu64 " bytes", size.keys,
@@ -114,7 +115,7 @@ static int write_base(void *ctx, int fd, void (*report)(void *ctx, uint64_t keys
     return base_write(task->store, task->path, &task->options, size);
 }
 
-static int begin_task(struct persist *persist, enum persist_task task, const char *path)
+int persist_fork(struct persist *persist, enum persist_task task, const char *path)
 {
     struct base_task base = { persist->w.store, path, persist_options(persist) };
     int64_t began = clock_mono_usec();
@@ -137,8 +138,8 @@ static int begin_task(struct persist *persist, enum persist_task task, const cha
 }
 
 /* Logs the failure and schedules another attempt. */
-static void note_failure(struct persist *persist, enum persist_task task, const char *step,
-                         int error)
+void persist_note_failure(struct persist *persist, enum persist_task task, const char *step,
+                          int error)
 {
     struct persist_report *report = &persist->report;
     *(task == TASK_SAVE ? &report->save_failed : &report->rewrite_failed) = true;
@@ -156,9 +157,9 @@ static void note_failure(struct persist *persist, enum persist_task task, const 
 static void begin_save(struct persist *persist)
 {
     persist->save_scheduled = false;
-    int error = begin_task(persist, TASK_SAVE, persist->w.conf->dbfilename);
+    int error = persist_fork(persist, TASK_SAVE, persist->w.conf->dbfilename);
     if (error != 0)
-        note_failure(persist, TASK_SAVE, "fork", error);
+        persist_note_failure(persist, TASK_SAVE, "fork", error);
     else
         log_line(LOG_NOTICE, "Writing a snapshot in the background");
 }
@@ -176,173 +177,12 @@ enum persist_outcome persist_begin_save(struct persist *persist, bool or_schedul
     return rewrites ? PERSIST_SCHEDULED : PERSIST_DONE;
 }
 
-/* ---- rewriting the journal ------------------------------------------------------------------- */
-
-/* Creates a segment, unless one is left from an earlier attempt. */
-static int make_segment(struct persist *persist)
-{
-    if (persist->pending_segment >= 0) return 0;
-    return manifest_make_segment(&persist->manifest, journal_create, &persist->segment_seq,
-                                 &persist->pending_segment);
-}
-
-int persist_try_folder(struct persist *persist)
-{
-    int error = manifest_make_folder(&persist->manifest);
-    return error != 0 ? error : make_segment(persist);
-}
-
-static void drop_segment(struct persist *persist)
-{
-    if (persist->pending_segment >= 0) disk_close(persist->pending_segment);
-    persist->pending_segment = -1;
-}
-
-/* Creates a segment, lists it in the manifest, and switches the journal to it. EBUSY: try again
- * later. Uses a segment that is already listed from an earlier attempt. */
-static int change_segment(struct persist *persist)
-{
-    /* Syncing the new files may take long; order a sync of the written records first. */
-    journal_sync_now(persist->journal, clock_mono_usec());
-    int error = make_segment(persist);
-    if (error == 0 && manifest_last_segment(&persist->manifest) < persist->segment_seq)
-        error = manifest_add_segment(&persist->manifest, persist->segment_seq);
-    else if (error == 0)
-        error = manifest_settle(&persist->manifest);
-    if (error != 0) return error;
-    uint64_t length = journal_report(persist->journal).segment_length;
-    error = journal_rotate(persist->journal, persist->pending_segment);
-    if (error != 0) return error;
-    persist->pending_segment = -1;
-    persist->segments_bytes += length;
-    effect_writer_restart(&persist->writer);
-    return 0;
-}
-
-/* Separates the changes that the base will hold from those that go to the segment. */
-static int switch_segment_for_base(struct persist *persist)
-{
-    if (journal_state(persist->journal) == JOURNAL_CANNOT_WRITE)
-        journal_give_up_segment(persist->journal);
-    persist->restarts = journal_state(persist->journal) == JOURNAL_NEEDS_BASE;
-    if (!persist->restarts) return change_segment(persist);
-    journal_restart_begin(persist->journal);
-    effect_writer_restart(&persist->writer);
-    return manifest_make_folder(&persist->manifest);
-}
-
-static void fail_rewrite(struct persist *persist, const char *step, int error)
-{
-    if (persist->restarts && persist->listens) {
-        journal_restart_cancel(persist->journal);
-        persist->base_error = error;
-    }
-    note_failure(persist, TASK_REWRITE, step, error);
-}
-
-static void begin_rewrite(struct persist *persist)
-{
-    char path[DISK_PATH_MAX];
-    int error = switch_segment_for_base(persist);
-    if (error == EBUSY) {
-        persist->rewrite_scheduled = true;
-        return;
-    }
-    persist->rewrite_scheduled = false;
-    const char *step = "new segment";
-    if (error == 0) {
-        step = "name of the base";
-        error = manifest_base_path(&persist->manifest, path, &persist->base_seq);
-    }
-    if (error == 0) {
-        step = "fork";
-        error = begin_task(persist, TASK_REWRITE, path);
-    }
-    if (error == 0)
-        log_line(LOG_NOTICE, "Rewriting the journal in the background");
-    else
-        fail_rewrite(persist, step, error);
-}
-
-/* Starts at the end of the turn: the command may be part of a transaction, which is one record. */
-enum persist_outcome persist_begin_rewrite(struct persist *persist)
-{
-    if (persist->task == TASK_REWRITE) return PERSIST_REWRITING;
-    persist->rewrite_scheduled = persist->listens;
-    return persist->task == TASK_SAVE || !persist->listens ? PERSIST_SCHEDULED : PERSIST_DONE;
-}
-
-static void note_rewritten(struct persist *persist, const struct base_size *size)
-{
-    persist->opened = true;
-    persist->base_error = 0;
-    persist->retry_delay = 0;
-    persist->segments_bytes = 0;
-    persist->report.base_bytes = size->bytes;
-    persist->report.rewrite_failed = false;
-    persist->report.rewrites++;
-    persist->report.rewrite_failures = 0;
-    log_line(LOG_NOTICE, "Journal rewritten: %" PRIu64 " keys, %" PRIu64 " bytes", size->keys,
-             size->bytes);
-    int error = manifest_sweep(&persist->manifest);
-    if (error != 0)
-        log_line(LOG_WARNING,
-                 "Can't remove files of the old journal: %s. The next rewrite tries again",
-                 strerror(error));
-}
-
-/* Lists the base, which is synced, in the manifest. */
-static int list_base(struct persist *persist)
-{
-    int error = persist->restarts ? make_segment(persist) : 0;
-    if (error == 0)
-        error = manifest_put_base(&persist->manifest, persist->base_seq, persist->segment_seq);
-    return error;
-}
-
-/* Switches the journal to its new segment, with all records kept since the base began. Does nothing
- * while the segment before is being synced; called again later. */
-static void restart_journal(struct persist *persist)
-{
-    if (journal_restart_end(persist->journal, persist->pending_segment) == EBUSY) return;
-    persist->pending_segment = -1;
-    persist->base_named = false;
-    note_rewritten(persist, &persist->base_size);
-}
-
-static void end_rewrite(struct persist *persist, const struct child_outcome *outcome)
-{
-    int error = outcome->error;
-    const char *step = "child process";
-    if (error == 0) {
-        step = "manifest";
-        error = list_base(persist);
-    }
-    if (error != 0) {
-        fail_rewrite(persist, step, error);
-    } else if (!persist->restarts) {
-        note_rewritten(persist, &outcome->size);
-    } else {
-        persist->base_named = true;
-        persist->base_size = outcome->size;
-        restart_journal(persist);
-    }
-}
-
-void persist_drop_rewrite(struct persist *persist)
-{
-    if (persist->task == TASK_REWRITE) {
-        child_cancel(persist->child);
-        persist->task_void = true;
-    }
-    drop_segment(persist);
-    persist->base_named = persist->rewrite_scheduled = false;
-}
+/* ---- tasks ----------------------------------------------------------------------------------- */
 
 static void end_save(struct persist *persist, const struct child_outcome *outcome)
 {
     if (outcome->error != 0) {
-        note_failure(persist, TASK_SAVE, persist->w.conf->dbfilename, outcome->error);
+        persist_note_failure(persist, TASK_SAVE, persist->w.conf->dbfilename, outcome->error);
         return;
     }
     note_saved(persist, persist->changes_at_task);
@@ -369,52 +209,13 @@ void persist_end_tasks(struct persist *persist)
         persist->report.rewrite_copied_bytes = outcome.copied;
         persist->rewritten_usec = clock_mono_usec();
         persist->rewrite_took_usec = persist->rewritten_usec - persist->task_began_usec;
-        end_rewrite(persist, &outcome);
+        persist_end_base(persist, &outcome);
     }
-}
-
-bool persist_waits_for_base(const struct persist *persist)
-{
-    return persist->listens && journal_state(persist->journal) == JOURNAL_NEEDS_BASE &&
-           persist->task != TASK_REWRITE && !persist->base_named;
-}
-
-static bool needs_base(const struct persist *persist)
-{
-    return persist_waits_for_base(persist) && clock_mono_usec() >= persist->retry_usec;
 }
 
 void persist_begin_tasks(struct persist *persist)
 {
-    if (persist->base_named) restart_journal(persist);
+    persist_go_on_rewriting(persist);
     if (persist->task != TASK_NONE || persist->base_named) return;
-    if (persist->rewrite_scheduled || needs_base(persist))
-        begin_rewrite(persist);
-    else if (persist->save_scheduled)
-        begin_save(persist);
-}
-
-int persist_begin_journal(struct persist *persist)
-{
-    char path[DISK_PATH_MAX];
-    struct base_size size = { 0 };
-    int error = manifest_make_folder(&persist->manifest);
-    if (error == 0) error = manifest_base_path(&persist->manifest, path, &persist->base_seq);
-    if (error == 0) error = write_now(persist, "Beginning the journal", path, &size);
-    int fd = -1;
-    if (error == 0)
-        error =
-            manifest_make_segment(&persist->manifest, journal_create, &persist->segment_seq, &fd);
-    bool blank = size.keys == 0 && persist->w.store->policies.count == 0 &&
-                 libraries_count(&persist->w.store->libraries) == 0;
-    if (error == 0)
-        error = (blank ? manifest_begin : manifest_put_base)(&persist->manifest, persist->base_seq,
-                                                             persist->segment_seq);
-    if (error == 0) error = journal_open(persist->journal, fd, NULL);
-    if (error != 0) {
-        if (fd >= 0) close(fd);
-        return error;
-    }
-    note_rewritten(persist, &size);
-    return 0;
+    if (!persist_start_rewrite(persist) && persist->save_scheduled) begin_save(persist);
 }

@@ -3,7 +3,8 @@
  *
  * Blocks of up to 1 KiB, and powers of two up to 32 KiB, come from the pool (pool.h), except in
  * builds with a sanitizer that watches malloc, or with -DNO_POOL. pool.h says what the pool gains.
- * Single-threaded: helper threads must not call it. */
+ * Single-threaded: helper threads must not call it. What they use, such as the journal's manifest,
+ * has malloc's own memory. */
 #ifndef STORE_MEM_MEM_H
 #define STORE_MEM_MEM_H
 

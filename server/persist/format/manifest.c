@@ -16,7 +16,6 @@
 #include "server/persist/format/snapshot_file.h"
 #include "server/persist/format/record.h"
 #include "store/base/ensure.h"
-#include "store/mem/mem.h"
 
 void manifest_init(struct manifest *manifest, const char *dir, const char *prefix)
 {
@@ -27,8 +26,8 @@ void manifest_init(struct manifest *manifest, const char *dir, const char *prefi
 void manifest_drop(struct manifest *manifest)
 {
     manifest_drop_files(manifest);
-    mem_free(manifest->dir);
-    mem_free(manifest->prefix);
+    free(manifest->dir);
+    free(manifest->prefix);
     *manifest = (struct manifest){ 0 };
 }
 

@@ -17,19 +17,20 @@
 
 enum { SUM_DIGITS = 8 };
 
-/* ---- the list ---- */
+/* ---- the list: in malloc's memory, because mem is single-threaded ---- */
 
 char *manifest_copy_text(const char *text)
 {
-    size_t size = strlen(text) + 1;
-    return memcpy(mem_alloc(size), text, size);
+    char *copy = strdup(text);
+    if (copy == NULL) mem_exhausted(strlen(text) + 1);
+    return copy;
 }
 
 void manifest_drop_files(struct manifest *manifest)
 {
     for (size_t i = 0; i < manifest->count; i++)
-        mem_free(manifest->files[i].name);
-    mem_free(manifest->files);
+        free(manifest->files[i].name);
+    free(manifest->files);
     manifest->files = NULL;
     manifest->count = 0;
     manifest->blank = false;
@@ -39,7 +40,9 @@ void manifest_add_file(struct manifest *manifest, const char *name, uint64_t seq
                        enum manifest_type type)
 {
     size_t size = (manifest->count + 1) * sizeof(*manifest->files);
-    manifest->files = mem_realloc(manifest->files, size);
+    struct manifest_file *files = realloc(manifest->files, size);
+    if (files == NULL) mem_exhausted(size);
+    manifest->files = files;
     manifest->files[manifest->count++] =
         (struct manifest_file){ .name = manifest_copy_text(name), .seq = seq, .type = type };
 }

@@ -5,7 +5,7 @@
 
 #include "server/persist/format/manifest.h"
 
-char *manifest_copy_text(const char *text); /* freed with mem_free */
+char *manifest_copy_text(const char *text); /* freed with free */
 void manifest_add_file(struct manifest *manifest, const char *name, uint64_t seq,
                        enum manifest_type type);
 bool manifest_lists_file(const struct manifest *manifest, const char *name);
