@@ -162,7 +162,7 @@ static bool plan_step(void)
 /* Small pages are not worth it. */
 static void announce_next(void)
 {
-    if (all.announce == NULL || all.entered <= PLAIN_STEPS) return;
+    if (all.announce == NULL || all.entered < PLAIN_STEPS) return;
     if (all.planned == all.entered && plan_step())
         all.announce(all.announce_ctx, all.slabs.at + (size_t)all.entered * STEP_BYTES, STEP_BYTES);
 }

@@ -408,7 +408,10 @@ static void note_next(void *ctx, void *memory, size_t size)
 
 START_TEST(the_next_step_is_announced_when_one_begins_to_be_used)
 {
-    enum { BLOCKS = 12 * STEP_SLABS * (SLAB_BYTES / POOL_TABLE) };
+    enum {
+        BLOCKS = 12 * STEP_SLABS * (SLAB_BYTES / POOL_TABLE),
+        SMALL_PAGES = 4 * STEP_SLABS * SLAB_BYTES,
+    };
     struct block *blocks = blocks_new(BLOCKS);
     size_t range = 0, steps = 0;
     announced.times = 0;
@@ -417,7 +420,7 @@ START_TEST(the_next_step_is_announced_when_one_begins_to_be_used)
         blocks[i] = block_new(POOL_TABLE / POOL_WORD);
         if (announced.times == 0 || slab_range.size == range) continue;
         range = slab_range.size;
-        steps++;
+        if (steps++ == 0) ck_assert_uint_eq(range, SMALL_PAGES); /* the first huge one is next */
         ck_assert_uint_eq(announced.times, steps);
         ck_assert_uint_eq(announced.size, STEP_SLABS * SLAB_BYTES);
         ck_assert_uint_eq((uintptr_t)announced.memory, slab_range.base + range);
