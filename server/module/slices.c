@@ -12,14 +12,19 @@
 #include "server/module/scan_keys.h"
 
 enum {
-    READ_USEC = 250,         /* of a slice, for reading the deadlines of changed keys, and values */
-    VALUES_USEC = 50,        /* at least, for values of keys that are about to expire */
-    POLICIES_USEC = 100,     /* for policies of keys that were written */
-    OPEN_USEC = 200,         /* for everything else */
-    BATCH = 16,              /* keys or members between two looks at the clock */
-    POLICIES_WAITING = 1024, /* keys; more are not left for the next slice */
-    SOON_MSEC = 1,           /* the shortest timer of the engine */
-    FLUSHED_NAMES = 256,     /* and elements of values, freed between two looks at the clock */
+    /* When the parts of a slice end, in microseconds from its beginning. */
+    POLICIES_END = 100, /* policies of keys that were written */
+    READ_END = 250,     /* deadlines of changed keys, and values of keys that are about to expire */
+    SLICE_END = 500,    /* everything else */
+
+    VALUES_USEC = 50, /* for those values, at least */
+    BATCH = 16,       /* keys or members between two looks at the clock */
+    READS = 4,        /* batches of names between two */
+    /* More are not left for the next slice: clients that write faster have to wait. */
+    POLICIES_WAITING = 1024, /* keys */
+    NAMES_WAITING = 1 << 16,
+    SOON_MSEC = 1,       /* the shortest timer of the engine */
+    FLUSHED_NAMES = 256, /* and elements of values, freed between two looks at the clock */
 };
 
 static struct {
@@ -53,9 +58,10 @@ static void on_wake(void *data)
     here.woken = false;
 }
 
-static void set_timer(RedisModuleCtx *ctx, msec now, struct due_at due)
+static void set_timer(RedisModuleCtx *ctx, struct due_at due)
 {
     if (here.timer_runs && here.timer_at <= due.at) return;
+    msec now = redis.Milliseconds();
     if (here.timer_runs) redis.StopTimer(ctx, here.timer, NULL);
     here.timer = redis.CreateTimer(ctx, due.at > now ? due.at - now : SOON_MSEC, on_timer, NULL);
     here.timer_at = due.at;
@@ -63,13 +69,13 @@ static void set_timer(RedisModuleCtx *ctx, msec now, struct due_at due)
 }
 
 /* The loop turns again without waiting. */
-static void wake(RedisModuleCtx *ctx, msec now)
+static void wake(RedisModuleCtx *ctx)
 {
     if (here.woken) return;
     if (redis.EventLoopAddOneShot != NULL && redis.EventLoopAddOneShot(on_wake, NULL) == API_OK)
         here.woken = true;
     else
-        set_timer(ctx, now, (struct due_at){ now + SOON_MSEC });
+        set_timer(ctx, (struct due_at){ redis.Milliseconds() + SOON_MSEC });
 }
 
 /* ---- a slice --------------------------------------------------------------------------------- */
@@ -86,21 +92,24 @@ static bool is_before(uint64_t end)
 
 static void read_queued(RedisModuleCtx *ctx, uint64_t end)
 {
-    while (here.known.changes.count > 0 && is_before(end))
-        volatile_keys_read(&here.known, ctx);
+    while (here.known.changes.count > 0 &&
+           (here.known.changes.count > NAMES_WAITING || is_before(end)))
+        for (int i = 0; i < READS; i++)
+            if (!volatile_keys_read(&here.known, ctx)) return;
 }
 
 static void read_values(RedisModuleCtx *ctx, uint64_t end)
 {
+    if (due_at_is_never(read_ahead_next())) return;
     uint64_t least = redis.MonotonicMicroseconds() + VALUES_USEC;
     while (is_before(end > least ? end : least))
         if (!read_ahead_run(ctx, redis.Milliseconds())) return;
 }
 
-/* Clients that write faster than policies are applied have to wait. */
 static void apply_policies(RedisModuleCtx *ctx, uint64_t end)
 {
-    while (is_before(end) || key_policies_waiting() > POLICIES_WAITING) {
+    while (key_policies_waiting() > 0 &&
+           (key_policies_waiting() > POLICIES_WAITING || is_before(end))) {
         msec now = redis.Milliseconds();
         for (int i = 0; i < BATCH; i++)
             if (!key_policies_apply(ctx, now)) return;
@@ -137,12 +146,13 @@ static bool scan_some(RedisModuleCtx *ctx, uint64_t end)
 
 static bool reclaim_some(uint64_t end)
 {
-    while (is_before(end))
+    do
         if (!due_keys_reclaim(&here.known.keys, FLUSHED_NAMES) &&
             !due_keys_reclaim(due_values_keys(), FLUSHED_NAMES) &&
             !held_value_reclaim(FLUSHED_NAMES) && !lent_keys_reclaim(FLUSHED_NAMES) &&
             !read_ahead_reclaim(FLUSHED_NAMES))
             return false;
+    while (is_before(end));
     return true;
 }
 
@@ -157,23 +167,26 @@ static struct due_at next_of_policies(void)
     return earlier(key_policies_next(), read_ahead_next());
 }
 
+static bool policies_are_due(void)
+{
+    struct due_at next = next_of_policies();
+    return !due_at_is_never(next) && due_at_come(next, redis.Milliseconds());
+}
+
 static void run_slice(RedisModuleCtx *ctx, bool opens)
 {
     int db = redis.GetSelectedDb(ctx);
-    if (opens) apply_policies(ctx, redis.MonotonicMicroseconds() + POLICIES_USEC);
-    uint64_t end = redis.MonotonicMicroseconds() + READ_USEC;
-    read_queued(ctx, end);
-    if (opens) read_values(ctx, end);
-    end = redis.MonotonicMicroseconds() + OPEN_USEC;
+    uint64_t begin = redis.MonotonicMicroseconds(), end = begin + SLICE_END;
+    if (opens) apply_policies(ctx, begin + POLICIES_END);
+    read_queued(ctx, begin + READ_END);
+    if (opens) read_values(ctx, begin + READ_END);
     bool more = opens && open_due(ctx, end);
     engine_search_hold(ctx, more);
     if (opens) apply_policies(ctx, end);
     more = scan_some(ctx, end) || more;
     more = reclaim_some(end) || more;
     redis.SelectDb(ctx, db);
-    msec now = redis.Milliseconds();
-    more = more || (opens && due_at_come(next_of_policies(), now));
-    if (more || here.known.changes.count > 0) wake(ctx, now);
+    if (more || here.known.changes.count > 0 || (opens && policies_are_due())) wake(ctx);
 }
 
 static bool has_other_work(void)
@@ -205,7 +218,7 @@ static void on_loop(RedisModuleCtx *ctx, struct api_event event, uint64_t what, 
     if (!opens) engine_search_hold(ctx, false);
     if (works || (due && opens)) run_slice(ctx, opens);
     next = next_work();
-    if (opens && !due_at_is_never(next) && !here.woken) set_timer(ctx, redis.Milliseconds(), next);
+    if (opens && !due_at_is_never(next) && !here.woken) set_timer(ctx, next);
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */

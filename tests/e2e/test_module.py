@@ -152,6 +152,19 @@ def flushing_and_swapping_take_the_deadlines_along():
 
 
 @test
+def names_that_wait_to_be_read_are_bounded():
+    """However fast clients write: a turn leaves at most 65536 names for the next one."""
+    with engine() as (server, client):
+        script = "for i = 1, 300000 do redis.call('SET', 'k' .. i, 'v', 'EX', 1000) end"
+        with client.pipeline(transaction=False) as calls:
+            flat = calls.eval(script, 0).execute_command("EXPIRED.STATS").execute()[1]
+        equal(flat[flat.index(b"queued") + 1], 300_000)
+        assert server.stats()["queued"] <= 65_536, server.stats()
+        assert wait_for(lambda: server.stats()["queued"] == 0)
+        equal(server.stats()["keys"], 300_000)
+
+
+@test
 def a_burst_of_keys_expires_in_slices_that_others_hardly_feel():
     count = 100_000
     with engine() as (server, client):
