@@ -57,6 +57,19 @@ struct due_key *due_keys_find(const struct due_keys *keys, unsigned db, struct b
     return db < keys->count ? dict_find(&keys->all[db].dict, name) : NULL;
 }
 
+static struct due_key *key_new(struct bytes name)
+{
+    uint32_t len = (uint32_t)name.len;
+    size_t extra = len < DUE_LEN_LONG ? 0 : sizeof(len);
+    struct due_key *key = mem_alloc(offsetof(struct due_key, name) + extra + len);
+    deadline_init(&key->deadline);
+    key->by = UINT32_MAX;
+    key->len = (uint8_t)(extra == 0 ? len : DUE_LEN_LONG);
+    memcpy(key->name, &len, extra);
+    if (len > 0) memcpy(key->name + extra, name.data, len);
+    return key;
+}
+
 struct due_key *due_keys_add(struct due_keys *keys, unsigned db, struct bytes name)
 {
     struct due_database *database = database_at(keys, db);
@@ -64,18 +77,35 @@ struct due_key *due_keys_add(struct due_keys *keys, unsigned db, struct bytes na
     struct due_key *key = dict_find_hashed(&database->dict, name, hash);
     if (key != NULL) return key;
     if (name.len > DUE_NAME_MAX) return NULL;
-    key = mem_alloc(sizeof(*key) + name.len);
-    *key = (struct due_key){ .len = (uint32_t)name.len };
-    deadline_init(&key->deadline);
-    memcpy(key->name, name.data, name.len);
+    key = key_new(name);
     keys->name_bytes += mem_size(key);
     dict_add_hashed(&database->dict, key, hash);
     return key;
 }
 
+/* In units of 1024 ms, rounded down; they end in the year 2109. */
+static uint32_t coarse(msec at)
+{
+    return at < 0 ? 0 : at >> 10 < UINT32_MAX ? (uint32_t)(at >> 10) : UINT32_MAX;
+}
+
 void due_keys_set(struct due_keys *keys, unsigned db, struct due_key *key, struct due_at due)
 {
+    uint32_t floor = coarse(due.at);
+    key->by = floor < UINT32_MAX ? floor + 1 : UINT32_MAX;
     agenda_move(&keys->all[db].agenda, &key->deadline, due.at);
+}
+
+/* Sure without a look at the agenda, whose memory is another cache line. */
+static bool is_due_by(const struct due_key *key, struct due_at due)
+{
+    return key->by <= coarse(due.at) && key->by != UINT32_MAX;
+}
+
+void due_keys_advance(struct due_keys *keys, unsigned db, struct due_key *key, struct due_at due)
+{
+    if (is_due_by(key, due)) return;
+    if (due_at_before(due, due_keys_at(keys, db, key))) due_keys_set(keys, db, key, due);
 }
 
 void due_keys_forget(struct due_keys *keys, unsigned db, struct due_key *key)
@@ -109,9 +139,10 @@ void due_hint_key(const struct due_keys *keys, struct due_hint *hint)
     if (database != NULL) hint->maybe = dict_hint_element(&database->dict, hint->hash);
 }
 
-void due_hint_instant(const struct due_keys *keys, const struct due_hint *hint)
+void due_hint_instant(const struct due_keys *keys, const struct due_hint *hint, struct due_at due)
 {
-    if (hint->maybe != NULL) agenda_hint(&keys->all[hint->db].agenda, &hint->maybe->deadline);
+    if (hint->maybe != NULL && !is_due_by(hint->maybe, due))
+        agenda_hint(&keys->all[hint->db].agenda, &hint->maybe->deadline);
 }
 
 /* ---- instants -------------------------------------------------------------------------------- */

@@ -2,13 +2,14 @@
  * Depends on store/struct and store/mem; knows neither the engine nor clocks.
  *
  * A name is in one agenda of its database; an entry that no longer fits the engine's key costs one
- * look. Memory: about 40 bytes and the name. */
+ * look. Memory: about 43 bytes and the name. */
 #ifndef SERVER_MODULE_DUE_KEYS_H
 #define SERVER_MODULE_DUE_KEYS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "store/base/bytes.h"
 #include "store/base/instant.h"
@@ -19,13 +20,19 @@ enum { DUE_NAME_MAX = (1 << 30) - 1 };
 
 struct due_key {
     struct deadline deadline; /* idle: its instant is not known yet */
-    uint32_t len;
+    uint32_t by;              /* the instant in units of 1024 ms, rounded up; UINT32_MAX: unknown */
+    uint8_t len;              /* DUE_LEN_LONG: the length is before the name, in 4 bytes */
     char name[];
 };
 
+enum { DUE_LEN_LONG = UINT8_MAX };
+
 static inline struct bytes due_key_name(const struct due_key *key)
 {
-    return bytes_of(key->name, key->len);
+    uint32_t len;
+    if (key->len != DUE_LEN_LONG) return bytes_of(key->name, key->len);
+    memcpy(&len, key->name, sizeof(len));
+    return bytes_of(key->name + sizeof(len), len);
 }
 
 struct due_database {
@@ -52,6 +59,8 @@ struct due_key *due_keys_find(const struct due_keys *keys, unsigned db, struct b
 struct due_key *due_keys_add(struct due_keys *keys, unsigned db, struct bytes name);
 /* Sets its instant. O(log n) */
 void due_keys_set(struct due_keys *keys, unsigned db, struct due_key *key, struct due_at due);
+/* The same if the instant is not before `due` already. O(1) then */
+void due_keys_advance(struct due_keys *keys, unsigned db, struct due_key *key, struct due_at due);
 void due_keys_forget(struct due_keys *keys, unsigned db, struct due_key *key); /* O(log n) */
 
 /* The instant of an entry; DUE_AT_NEVER: not known. O(1) */
@@ -66,7 +75,7 @@ uint32_t due_keys_database(struct due_keys *keys, unsigned db);
 bool due_keys_has_database(const struct due_keys *keys, uint32_t id, unsigned *db);
 
 /* Looking ahead for many names at a time: the steps, in this order, prefetch what a later
- * due_keys_find or due_keys_set of the name needs, and none of them waits for memory if the one
+ * due_keys_find or due_keys_advance of the name needs, and none of them waits for memory if the one
  * before was long enough ago. O(1) */
 struct due_hint {
     unsigned db;
@@ -76,7 +85,7 @@ struct due_hint {
 };
 void due_hint_table(const struct due_keys *keys, struct due_hint *hint);
 void due_hint_key(const struct due_keys *keys, struct due_hint *hint);
-void due_hint_instant(const struct due_keys *keys, const struct due_hint *hint);
+void due_hint_instant(const struct due_keys *keys, const struct due_hint *hint, struct due_at due);
 
 /* Forgets all names of a database, or of all (db < 0); frees them in slices. O(databases) */
 void due_keys_flush(struct due_keys *keys, int db);

@@ -67,8 +67,7 @@ void due_values_wake(RedisModuleCtx *ctx, RedisModuleString *name, msec at)
     unsigned db = (unsigned)redis.GetSelectedDb(ctx);
     struct due_key *key = due_keys_add(&due, db, api_bytes(name));
     struct due_at wake = { at };
-    if (key != NULL && due_at_before(wake, due_keys_at(&due, db, key)))
-        due_keys_set(&due, db, key, wake);
+    if (key != NULL) due_keys_advance(&due, db, key, wake);
 }
 
 /* ---- what is due ----------------------------------------------------------------------------- */
@@ -101,7 +100,8 @@ size_t due_values_run(RedisModuleCtx *ctx, msec now)
     unsigned db;
     const struct due_key *key = due_keys_first(&due, now, &db);
     if (key == NULL || is_held(now)) return 0;
-    RedisModuleString *name = redis.CreateString(ctx, key->name, key->len);
+    struct bytes bytes = due_key_name(key);
+    RedisModuleString *name = redis.CreateString(ctx, bytes.data, bytes.len);
     redis.SelectDb(ctx, (int)db);
     size_t done = settle(ctx, name, now, AT_ONCE);
     redis.FreeString(ctx, name);

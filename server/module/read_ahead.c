@@ -45,8 +45,7 @@ static void forget(unsigned db, struct bytes name)
 static void read_at(unsigned db, struct bytes name, struct due_at due)
 {
     struct due_key *key = due_keys_add(&here.due, db, name);
-    if (key != NULL && due_at_before(due, due_keys_at(&here.due, db, key)))
-        due_keys_set(&here.due, db, key, due);
+    if (key != NULL) due_keys_advance(&here.due, db, key, due);
 }
 
 void read_ahead_deadline(unsigned db, struct bytes name, msec at)
@@ -262,7 +261,8 @@ bool read_ahead_run(RedisModuleCtx *ctx, msec now)
     unsigned db;
     struct due_key *key = due_keys_first(&here.due, now, &db);
     if (key == NULL) return false;
-    RedisModuleString *text = redis.CreateString(ctx, key->name, key->len);
+    struct bytes bytes = due_key_name(key);
+    RedisModuleString *text = redis.CreateString(ctx, bytes.data, bytes.len);
     if (redis.SelectDb(ctx, (int)db) != API_OK)
         due_keys_forget(&here.due, db, key);
     else

@@ -160,9 +160,7 @@ static enum found look(struct volatile_keys *known, RedisModuleCtx *ctx, struct 
  * move the node through the whole heap. At the old instant one look finds the new one. */
 static void set_deadline(struct volatile_keys *known, unsigned db, struct due_key *key, msec at)
 {
-    struct due_at due = due_at_expiry(at);
-    if (due_at_before(due, due_keys_at(&known->keys, db, key)))
-        due_keys_set(&known->keys, db, key, due);
+    due_keys_advance(&known->keys, db, key, due_at_expiry(at));
     say_deadline(known, db, due_key_name(key), at);
 }
 
@@ -211,7 +209,7 @@ bool volatile_keys_read(struct volatile_keys *known, RedisModuleCtx *ctx)
     for (unsigned i = 0; i < count; i++)
         due_hint_key(&known->keys, &hints[i]);
     for (unsigned i = 0; i < count; i++)
-        due_hint_instant(&known->keys, &hints[i]);
+        due_hint_instant(&known->keys, &hints[i], due_at_expiry(changes[i]->at));
     for (unsigned i = 0; i < count; i++) {
         siphash_remember(hints[i].name.data, hints[i].name.len, hints[i].hash);
         if (wanted[i]) apply(known, ctx, hints[i].db, changes[i]);

@@ -6,6 +6,7 @@ a million keys at one instant, and dehydrators.
 """
 import contextlib
 import os
+import time
 from statistics import median
 
 from servers import ROOT, Failed
@@ -66,7 +67,8 @@ def measure_memory(bench, settings):
             bench.load(server, "-n", settings.keys, "-d", settings.value_size, "set-ex", "fill")
             keys = server.call("DBSIZE")
             used.append((int(server.info("used_memory")) - before) / keys)
-        own = stats(both[1])
+        while (own := stats(both[1]))[b"queued"] > 0:
+            time.sleep(0.1)
     return {"counted": own[b"bytes"] / own[b"keys"] - KEY_BYTES, "grown": used[1] - used[0] - KEY_BYTES}
 
 

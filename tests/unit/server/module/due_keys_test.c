@@ -10,7 +10,9 @@
 
 static struct rng rng;
 
-enum { DATABASES = 3, NAMES = 40, STEPS = 20000 };
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+enum { DATABASES = 3, NAMES = 40, STEPS = 20000, INSTANTS = 10000 };
 
 static struct bytes name_at(unsigned i)
 {
@@ -100,7 +102,7 @@ START_TEST(a_flushed_database_is_freed_in_slices)
 }
 END_TEST
 
-START_TEST(a_name_costs_about_40_bytes_besides_itself)
+START_TEST(a_name_costs_about_43_bytes_besides_itself)
 {
     struct due_keys keys;
     enum { MANY = 100000 };
@@ -112,6 +114,45 @@ START_TEST(a_name_costs_about_40_bytes_besides_itself)
     }
     ck_assert_uint_le((due_keys_bytes(&keys) - names) / MANY, 44);
     due_keys_drop(&keys);
+}
+END_TEST
+
+START_TEST(names_have_any_length)
+{
+    static char text[70000];
+    static const size_t lengths[] = { 0, 1, 254, 255, 256, sizeof(text) };
+    struct due_keys keys;
+    unsigned db;
+    due_keys_init(&keys);
+    memset(text, 'n', sizeof(text));
+    for (size_t i = 0; i < COUNT(lengths); i++)
+        due_keys_set(&keys, 0, due_keys_add(&keys, 0, bytes_of(text, lengths[i])),
+                     (struct due_at){ (msec)i });
+    for (size_t i = 0; i < COUNT(lengths); i++) {
+        struct due_key *key = due_keys_first(&keys, 100, &db);
+        ck_assert_ptr_eq(key, due_keys_find(&keys, 0, bytes_of(text, lengths[i])));
+        ck_assert(bytes_equal(due_key_name(key), bytes_of(text, lengths[i])));
+        due_keys_forget(&keys, 0, key);
+    }
+    ck_assert_ptr_null(due_keys_first(&keys, 100, &db));
+    due_keys_drop(&keys);
+}
+END_TEST
+
+START_TEST(advance_never_makes_an_instant_later)
+{
+    /* Around a border of the coarse instants, and around the end of their range. */
+    static const msec starts[] = { 0, 5 * 1024, (msec)UINT32_MAX << 10 };
+    for (size_t i = 0; i < COUNT(starts); i++)
+        for (msec was = starts[i]; was < starts[i] + 2100; was += 50)
+            for (msec at = starts[i]; at < starts[i] + 2100; at += 50) {
+                struct due_keys keys;
+                due_keys_init(&keys);
+                struct due_key *key = put(&keys, 0, 1, was);
+                due_keys_advance(&keys, 0, key, (struct due_at){ at });
+                ck_assert_int_eq(due_keys_next(&keys).at, at < was ? at : was);
+                due_keys_drop(&keys);
+            }
 }
 END_TEST
 
@@ -143,8 +184,13 @@ static void add_one(struct due_keys *keys, struct model *model, unsigned db, uns
     if (!model->known[db][i]) model->at[db][i] = NEVER;
     model->known[db][i] = true;
     if (rng_below(&rng, 2) == 0) return;
-    model->at[db][i] = (msec)rng_below(&rng, 1000);
-    due_keys_set(keys, db, key, (struct due_at){ model->at[db][i] });
+    msec at = (msec)rng_below(&rng, INSTANTS);
+    bool advances = rng_below(&rng, 2) == 0;
+    if (advances)
+        due_keys_advance(keys, db, key, (struct due_at){ at });
+    else
+        due_keys_set(keys, db, key, (struct due_at){ at });
+    if (!advances || at < model->at[db][i]) model->at[db][i] = at;
 }
 
 static void forget_one(struct due_keys *keys, struct model *model, unsigned db, unsigned i)
@@ -162,7 +208,7 @@ static void look_ahead(const struct due_keys *keys, unsigned db, unsigned i)
     due_hint_table(keys, &hint);
     ck_assert_uint_eq(hint.hash, siphash(hint.name.data, hint.name.len));
     due_hint_key(keys, &hint);
-    due_hint_instant(keys, &hint);
+    due_hint_instant(keys, &hint, (struct due_at){ (msec)rng_below(&rng, INSTANTS) });
 }
 
 static void random_step(struct due_keys *keys, struct model *model)
@@ -220,7 +266,9 @@ Suite *test_suite(void)
                                    the_earliest_name_of_all_databases_is_first,
                                    a_flush_ends_a_database_and_a_swap_moves_it,
                                    a_flushed_database_is_freed_in_slices,
-                                   a_name_costs_about_40_bytes_besides_itself,
+                                   a_name_costs_about_43_bytes_besides_itself,
+                                   names_have_any_length,
+                                   advance_never_makes_an_instant_later,
                                    random_steps_agree_with_a_model,
                                    NULL };
     return suite_of("due_keys", tests);
