@@ -2,7 +2,8 @@
 
 Price: one server without and one with the journal, in turns A B A B, the same load. Nothing is
 rewritten meanwhile. Load: the time from the start of a process to its first answer. Snapshot: a
-BGSAVE while a few clients write as fast as they can; the child may use the other core.
+BGSAVE while a few clients write as fast as they can; the child may use the other core. Rewrite: the
+same with BGREWRITEAOF and large files, and a client that only sends PING.
 """
 import contextlib
 import os
@@ -11,6 +12,7 @@ import time
 from statistics import median
 
 import servers
+from stalls import Pinger
 
 MIXES = ("set", "zadd")
 PIPELINE = 16
@@ -23,6 +25,7 @@ LOADS = (("strings", "set", "snapshot"), ("strings with a TTL", "setex", "snapsh
 WRITERS = 4
 BEFORE_SECONDS = 1.0  # of load, before and behind a snapshot
 NAP = 0.001
+LARGE = 500  # bytes of a value, so that the files of a rewrite are large
 
 
 def with_options(settings, name, options):
@@ -156,31 +159,31 @@ def save(server):
     return time.monotonic() - begin
 
 
-def written_under(bench, settings, server, seconds):
-    return bench.load(server, "-n", settings.snapshot_keys, "-c", WRITERS, "-d",
-                      settings.value_size, "-t", seconds, "-w", settings.warm_up, "-P", 1, "-F", 0,
-                      "set")
+def written_under(bench, settings, server, seconds, *shape):
+    return bench.load(server, *shape, "-c", WRITERS, "-t", seconds, "-w", settings.warm_up, "-P", 1,
+                      "-F", 0, "set")
 
 
-def save_under_load(bench, settings, server, seconds):
-    """(load's figures, seconds of the snapshot). The snapshot begins a little after the load."""
+def under_load(bench, settings, server, work, seconds, *shape):
+    """(load's figures, seconds of the work). The work begins a little after the load."""
     took = []
 
     def later():
         time.sleep(settings.warm_up + settings.before_seconds / 2)
-        took.append(save(server))
+        took.append(work(server))
     thread = threading.Thread(target=later)
     thread.start()
     try:
-        return written_under(bench, settings, server, seconds + settings.before_seconds), took
+        return written_under(bench, settings, server, seconds + settings.before_seconds,
+                             *shape), took
     finally:
         thread.join()
 
 
 def snapshot_of(bench, settings, name):
+    shape = ["-n", settings.snapshot_keys, "-d", settings.value_size]
     with bench.server(name, settings.servers[name]) as server:
-        bench.load(server, "-n", settings.snapshot_keys, "-c", 8, "-d", settings.value_size,
-                   "set", "fill")
+        bench.load(server, *shape, "-c", 8, "set", "fill")
         os.sched_setaffinity(server.process.pid, {bench.server_core, bench.load_core})
         server.call("CONFIG", "SET", "rdbcompression", "no")
         save(server)
@@ -188,8 +191,8 @@ def snapshot_of(bench, settings, name):
         server.call("CONFIG", "SET", "rdbcompression", "yes")
         alone = save(server)
         packed, fork = file_bytes(server), int(server.info("latest_fork_usec"))
-        quiet = written_under(bench, settings, server, max(alone, settings.before_seconds))
-        figures, took = save_under_load(bench, settings, server, alone)
+        quiet = written_under(bench, settings, server, max(alone, settings.before_seconds), *shape)
+        figures, took = under_load(bench, settings, server, save, alone, *shape)
         return {"keys": settings.snapshot_keys, "used": int(server.info("used_memory")),
                 "plain": plain, "packed": packed, "alone_s": alone, "busy_s": took[0],
                 "fork_us": max(fork, int(server.info("latest_fork_usec"))),
@@ -210,9 +213,50 @@ def snapshots(bench, settings, names, say):
     return result
 
 
+# ---- rewrites ---------------------------------------------------------------------------------
+
+def rewrite(server):
+    """Seconds of a BGREWRITEAOF until the old files are gone."""
+    begin = time.monotonic()
+    server.call("BGREWRITEAOF")
+    while "1" in (server.info("aof_rewrite_in_progress"), server.info("aof_rewrite_scheduled")):
+        time.sleep(0.02)
+    if server.info("aof_last_bgrewrite_status") != "ok":
+        raise servers.Failed(f"{server.name}'s BGREWRITEAOF failed")
+    return time.monotonic() - begin
+
+
+def rewrite_of(bench, settings, name):
+    """Each value is in the base and in the journal before."""
+    shape = ["-n", settings.keys, "-d", LARGE]
+    with bench.server(name, with_options(settings, name, [*JOURNAL, "everysec"])) as server:
+        server.call("CONFIG", "SET", "rdbcompression", "no")
+        bench.load(server, *shape, "-c", 8, "set", "fill")
+        os.sched_setaffinity(server.process.pid, {bench.server_core, bench.load_core})
+        alone = rewrite(server)
+        bench.load(server, *shape, "-c", 8, "set", "fill")
+        before = file_bytes(server)
+        with Pinger(bench, server) as other:
+            figures, took = under_load(bench, settings, server, rewrite, alone, *shape)
+        return {"keys": settings.keys, "before": before, "busy_s": took[0],
+                **{key: figures[key] for key in ("rps", "p999_us", "max_us")}, **other.figures}
+
+
+def rewrites(bench, settings, names, say):
+    """{server: figures}"""
+    result = {}
+    for name in names:
+        its = result[name] = rewrite_of(bench, settings, name)
+        say(f"durability: rewrite of {its['before'] / 1e6:.0f} MB, {name}: {its['busy_s']:.1f} s, "
+            f"longest PING {its['ping_ms']:.1f} ms ({its['own_ms']:.1f} without the wait for a "
+            f"core), longest write {its['max_us'] / 1e3:.1f} ms")
+    return result
+
+
 def measure(bench, settings, say):
     names = [name for name in settings.servers if name != "bare"]
     shape = f"{settings.rounds} rounds of {settings.price_seconds:g} s at pipeline {PIPELINE}:"
     return {"price": price(bench, settings, names, say), "price_shape": shape,
             "starts": starts(bench, settings, names, say),
-            "snapshots": snapshots(bench, settings, names, say)}
+            "snapshots": snapshots(bench, settings, names, say),
+            "rewrites": rewrites(bench, settings, names, say)}

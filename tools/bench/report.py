@@ -330,6 +330,23 @@ def snapshots_table(results, names):
     ])
 
 
+def rewrites_table(results, names):
+    def row(what, cell):
+        return [what, *(cell(results[name]) for name in names)]
+    title = f"{results[names[0]]['keys']:,} values of {durability.LARGE} bytes, " \
+            f"{durability.WRITERS} writers"
+    return table([title, *names], [
+        row("files before", lambda its: f"{its['before'] / 1e6:.0f} MB"),
+        row("time of a rewrite", lambda its: f"{its['busy_s']:.1f} s"),
+        row("PINGs of another client: p99.9, longest",
+            lambda its: f"{its['p999_ms']:.1f} ms, {its['ping_ms']:.1f} ms"),
+        row("the longest, without the server's wait for a core",
+            lambda its: f"{its['own_ms']:.1f} ms"),
+        row("writes", lambda its: f"{count(its['rps'])}/s"),
+        row("their p99.9, longest", lambda its: f"{usec(its['p999_us'])}, {usec(its['max_us'])}"),
+    ])
+
+
 # ---- the page ---------------------------------------------------------------------------------
 
 def processor():
@@ -382,7 +399,8 @@ def sections(results, names):
         its = results["durability"]
         found.update(price=its["price_shape"] + "\n\n" + price_table(its["price"], names),
                      starts=starts_table(its["starts"], names),
-                     snapshots=snapshots_table(its["snapshots"], names))
+                     snapshots=snapshots_table(its["snapshots"], names),
+                     rewrites=rewrites_table(its["rewrites"], names))
     return found
 
 
