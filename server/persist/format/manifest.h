@@ -14,7 +14,8 @@
  * change although an errno is returned. A crash may then leave either set, so nothing is deleted
  * until manifest_settle has repeated that sync.
  *
- * Any thread may use a manifest, one at a time: its memory is malloc's, and it waits for the medium.
+ * Any thread may use a manifest, one at a time: its memory is malloc's, and it waits for the
+ * medium.
  *
  * A rewrite calls manifest_make_segment, manifest_add_segment, journal_rotate; writes the base to
  * manifest_base_path; then calls manifest_put_base with that segment, and manifest_sweep.
