@@ -59,7 +59,7 @@ struct due_key *due_keys_find(const struct due_keys *keys, unsigned db, struct b
 struct due_key *due_keys_add(struct due_keys *keys, unsigned db, struct bytes name);
 /* Sets its instant. O(log n) */
 void due_keys_set(struct due_keys *keys, unsigned db, struct due_key *key, struct due_at due);
-/* The same if the instant is not before `due` already. O(1) then */
+/* The same, but never makes the instant later. O(1) if nothing changes */
 void due_keys_advance(struct due_keys *keys, unsigned db, struct due_key *key, struct due_at due);
 void due_keys_forget(struct due_keys *keys, unsigned db, struct due_key *key); /* O(log n) */
 

@@ -353,6 +353,7 @@ int persist_move(struct persist *persist, const char *folder)
 {
     bool writes = persist->task != TASK_NONE || persist->save_scheduled;
     if (persist->listens || persist->report.loading || writes) return EBUSY;
+    persist_await_files(persist); /* its paths begin at the folder that is left */
     if (chdir(folder) != 0) return errno;
     if (persist->folder >= 0) disk_close(persist->folder);
     persist->folder = -1;
@@ -361,7 +362,6 @@ int persist_move(struct persist *persist, const char *folder)
                  "Another expired uses %s too: each overwrites the other's snapshot. Set another "
                  "dir",
                  folder);
-    persist_await_files(persist);
     manifest_drop(&persist->manifest);
     manifest_init(&persist->manifest, persist->w.conf->appenddirname,
                   persist->w.conf->appendfilename);

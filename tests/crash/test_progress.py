@@ -1,5 +1,6 @@
 #!/usr/bin/python3 -B
 """What shows how far the loading of data or a snapshot is. Slow reads and writes give the time to look."""
+import contextlib
 import json
 
 from crash import (CHILDREN, COME_LATE, EVER, WRITE, Kept, calls, equal, run, start_slowly, test,
@@ -19,12 +20,19 @@ def fill(daemon):
         raw.calls([("SET", f"k{number}", b"x" * 100_000) for number in range(KEYS)])
 
 
-@test
-def info_shows_how_far_loading_is():
-    with Kept(fsync="no", fault=True) as daemon:
+@contextlib.contextmanager
+def loading(kind):
+    """A daemon that loads until the plan is healed."""
+    with kind(fsync="no", fault=True) as daemon:
         fill(daemon)
         daemon.kill()
         start_slowly(daemon)
+        yield daemon
+
+
+@test
+def info_shows_how_far_loading_is():
+    with loading(Kept) as daemon:
         found = daemon.info()
         start, total, done, percent, left = (float(found[f"loading_{name}"]) for name in (
             "start_time", "total_bytes", "loaded_bytes", "loaded_perc", "eta_seconds"))
@@ -61,10 +69,7 @@ def info_shows_how_far_a_snapshot_is():
 
 @test
 def metrics_port_answers_while_data_are_loading():
-    with KeptPort(fsync="no", fault=True) as daemon:
-        fill(daemon)
-        daemon.kill()
-        start_slowly(daemon)
+    with loading(KeptPort) as daemon:
         shown = daemon.metrics()
         equal(value_of(shown, "expired_loading"), 1)
         assert value_of(shown, "expired_loading_size_bytes") > 8_000_000

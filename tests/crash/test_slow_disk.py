@@ -3,6 +3,7 @@
 what is asked of the daemon in the middle of it is done."""
 import contextlib
 import os
+import shutil
 import time
 
 from crash import (COME_LATE, EVER, FIRST_PROCESS, REMOVE, SYNC, Kept, calls, equal, run, test,
@@ -15,7 +16,7 @@ STEPS = 9  # syncs and removals of a rewrite, besides those of its child
 
 @contextlib.contextmanager
 def kept():
-    with Kept(fsync="no", fault=True) as daemon, daemon.raw() as raw:
+    with Kept("--enable-protected-configs", "yes", fsync="no", fault=True) as daemon, daemon.raw() as raw:
         raw.calls([("SET", f"k{i}", i) for i in range(1000)])
         yield daemon, raw
 
@@ -77,6 +78,21 @@ def journal_is_turned_off_and_on_amid_each_call():
             daemon.await_quiet()
             equal(len(daemon.files()), 3, daemon.files())
             check_restart(daemon)
+
+
+@test
+def files_of_the_folder_moved_to_stay():
+    for number in range(4, STEPS + 1):
+        with amid(number) as (daemon, raw):
+            other = os.path.join(daemon.dir, "other")
+            shutil.copytree(daemon.journal_dir, other + "/appendonlydir")
+            with open(other + "/appendonlydir/appendonly.aof.77.incr.aof", "wb") as file:
+                file.write(b"#EXPIRED-JOURNAL 1\r\n")
+            there = sorted(os.listdir(other + "/appendonlydir"))
+            equal(raw.call("CONFIG", "SET", "appendonly", "no"), OK)
+            equal(raw.call("CONFIG", "SET", "dir", other), OK)
+            daemon.stop()  # which waits for the thread
+            equal(sorted(os.listdir(other + "/appendonlydir")), there, number)
 
 
 @test
