@@ -3,6 +3,7 @@ import os
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import tempfile
 from contextlib import contextmanager
@@ -74,7 +75,7 @@ class Raw:
             while data := self.socket.recv(1 << 18):
                 self.pending += data
             self.closed = True
-        except BlockingIOError:
+        except (BlockingIOError, ssl.SSLWantReadError):
             pass
         except OSError:
             self.closed = True
