@@ -31,10 +31,20 @@ static struct due_database *database_at(struct due_keys *keys, unsigned db)
     return &keys->all[db];
 }
 
+/* The bytes before the name that have its length, if it is long. */
+static size_t len_bytes(uint32_t len)
+{
+    return len < DUE_LEN_LONG ? 0 : sizeof(len);
+}
+
+static size_t key_bytes(size_t len)
+{
+    return offsetof(struct due_key, name) + len_bytes((uint32_t)len) + len;
+}
+
 static void free_key(struct due_keys *keys, struct due_key *key)
 {
-    keys->name_bytes -= mem_size(key);
-    mem_free(key);
+    name_pages_free(&keys->names, key, key_bytes(due_key_name(key).len));
 }
 
 void due_keys_init(struct due_keys *keys)
@@ -57,11 +67,11 @@ struct due_key *due_keys_find(const struct due_keys *keys, unsigned db, struct b
     return db < keys->count ? dict_find(&keys->all[db].dict, name) : NULL;
 }
 
-static struct due_key *key_new(struct bytes name)
+static struct due_key *key_new(struct due_keys *keys, struct bytes name)
 {
     uint32_t len = (uint32_t)name.len;
-    size_t extra = len < DUE_LEN_LONG ? 0 : sizeof(len);
-    struct due_key *key = mem_alloc(offsetof(struct due_key, name) + extra + len);
+    size_t extra = len_bytes(len);
+    struct due_key *key = name_pages_alloc(&keys->names, key_bytes(len));
     deadline_init(&key->deadline);
     key->by = UINT32_MAX;
     key->len = (uint8_t)(extra == 0 ? len : DUE_LEN_LONG);
@@ -77,8 +87,7 @@ struct due_key *due_keys_add(struct due_keys *keys, unsigned db, struct bytes na
     struct due_key *key = dict_find_hashed(&database->dict, name, hash);
     if (key != NULL) return key;
     if (name.len > DUE_NAME_MAX) return NULL;
-    key = key_new(name);
-    keys->name_bytes += mem_size(key);
+    key = key_new(keys, name);
     dict_add_hashed(&database->dict, key, hash);
     return key;
 }
@@ -261,7 +270,7 @@ static size_t database_bytes(const struct due_database *database)
 
 size_t due_keys_bytes(const struct due_keys *keys)
 {
-    size_t bytes = keys->name_bytes + mem_size(keys->all);
+    size_t bytes = keys->names.bytes + mem_size(keys->all);
     for (unsigned db = 0; db < keys->count; db++)
         bytes += database_bytes(&keys->all[db]);
     for (const struct due_database *flushed = keys->flushed; flushed != NULL;
