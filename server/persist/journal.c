@@ -27,6 +27,9 @@ enum {
     PIECES = 256, /* of at most 64 KiB each, so that one system call usually writes all of a turn */
     HEADER_LENGTH = sizeof(RECORD_FIRST_LINE) - 1,
     SLICE = 1 << 20, /* bytes that one flush sums and writes, if there are many */
+    /* Blocks are allocated ahead for as many bytes as the segment has, within these limits. */
+    ROOM_LEAST = 1 << 20,
+    ROOM_MOST = 32 << 20,
 };
 
 #define NO_LIMIT SIZE_MAX
@@ -48,8 +51,9 @@ struct journal {
 
     int fd; /* -1: no file */
     uint64_t length;
-    size_t part; /* bytes of `waiting` that are written, of records that are not as a whole */
-    size_t late; /* complete bytes that the last flush left */
+    uint64_t room; /* blocks were ordered up to here */
+    size_t part;   /* bytes of `waiting` that are written, of records that are not as a whole */
+    size_t late;   /* complete bytes that the last flush left */
     bool uncut;
     bool retiring; /* the previous segment is being synced: do not write to this one yet */
 
@@ -127,6 +131,7 @@ static void take_segment(struct journal *journal, int fd, const struct journal_e
     journal->sum = end->sum;
     journal->uncut = false;
     journal->part = 0;
+    journal->room = 0;
 }
 
 struct journal_end journal_begun(void)
@@ -271,6 +276,7 @@ static int cut_back(struct journal *journal)
 {
     journal->part = 0;
     if (!journal->uncut) return 0;
+    journal->room = 0;
     int error = disk_cut(journal->fd, journal->length);
     if (error == 0) journal->uncut = false;
     return error;
@@ -360,6 +366,17 @@ static int write_waiting(struct journal *journal, int64_t now)
     return write_some(journal, now, NO_LIMIT);
 }
 
+/* A write for which blocks have to be found waits while a sync finds blocks for others. */
+static void keep_room(struct journal *journal)
+{
+    uint64_t ahead = journal->length;
+    if (ahead < ROOM_LEAST) ahead = ROOM_LEAST;
+    if (ahead > ROOM_MOST) ahead = ROOM_MOST;
+    if (journal->room >= journal->length + ahead / 2) return;
+    journal->room = journal->length + ahead;
+    syncer_make_room(journal->syncer, journal->fd, journal->length, ahead);
+}
+
 static bool may_write(const struct journal *journal, int64_t now)
 {
     if (journal->retiring || journal->state == JOURNAL_NEEDS_BASE) return false;
@@ -428,7 +445,9 @@ static size_t flush_limit(const struct journal *journal)
 
 int64_t journal_flush(struct journal *journal, int64_t now)
 {
-    if (may_write(journal, now)) write_some(journal, now, flush_limit(journal));
+    if (journal->whole_len > 0 && may_write(journal, now) &&
+        write_some(journal, now, flush_limit(journal)) == 0)
+        keep_room(journal);
     /* Drop records that are not needed: the next base will hold their changes. */
     if (journal->state == JOURNAL_NEEDS_BASE && !journal->restarting) empty_buffer(journal);
     journal->late = journal->whole_len - journal->part;
@@ -522,6 +541,8 @@ int journal_close(struct journal *journal)
     int error = journal->error;
     if (journal->state != JOURNAL_NEEDS_BASE) {
         error = write_waiting(journal, journal->tried_at);
+        if (error == 0 && journal->room > journal->length)
+            disk_cut(journal->fd, journal->length); /* frees the rest */
         if (error == 0) error = disk_sync(journal->fd);
     }
     journal_free(journal);

@@ -1,4 +1,4 @@
-/* syncer: see syncer.h. One thread, one mutex, two orders and a report. Fields after `lock` are
+/* syncer: see syncer.h. One thread, one mutex, three orders and a report. Fields after `lock` are
  * accessed with the mutex held; the sync itself runs without it. */
 #include "server/persist/syncer.h"
 
@@ -19,12 +19,19 @@ struct order {
     uint64_t position;
 };
 
+struct room {
+    bool waits;
+    int fd;
+    uint64_t from, len;
+};
+
 struct syncer {
     pthread_t thread;
     int event;
     pthread_mutex_t lock;
     pthread_cond_t wake;
     struct order sync, retire;
+    struct room room;
     enum syncer_last last; /* of `retire` */
     bool retiring;         /* `retire` waits, is running, or its report was not taken yet */
     bool ignored;          /* ignore the result of the running sync */
@@ -67,6 +74,15 @@ static void run_sync(struct syncer *syncer)
     if (!syncer->ignored) report_sync(syncer, error, order.position);
 }
 
+static void run_make_room(struct syncer *syncer)
+{
+    struct room room = syncer->room;
+    syncer->room.waits = false;
+    pthread_mutex_unlock(&syncer->lock);
+    disk_make_room(room.fd, room.from, room.len);
+    pthread_mutex_lock(&syncer->lock);
+}
+
 static void run_retire(struct syncer *syncer)
 {
     struct order order = syncer->retire;
@@ -87,7 +103,10 @@ static void *syncer_main(void *ctx)
             run_retire(syncer);
         else if (syncer->stop)
             break;
-        else if (syncer->sync.waits)
+        else if (syncer->room.waits) {
+            run_make_room(syncer);
+            continue;
+        } else if (syncer->sync.waits)
             run_sync(syncer);
         else {
             pthread_cond_wait(&syncer->wake, &syncer->lock);
@@ -158,6 +177,14 @@ void syncer_ask(struct syncer *syncer, int fd, uint64_t position)
     pthread_mutex_unlock(&syncer->lock);
 }
 
+void syncer_make_room(struct syncer *syncer, int fd, uint64_t from, uint64_t len)
+{
+    pthread_mutex_lock(&syncer->lock);
+    syncer->room = (struct room){ .waits = true, .fd = fd, .from = from, .len = len };
+    pthread_cond_signal(&syncer->wake);
+    pthread_mutex_unlock(&syncer->lock);
+}
+
 bool syncer_retire(struct syncer *syncer, int fd, uint64_t position, enum syncer_last last)
 {
     pthread_mutex_lock(&syncer->lock);
@@ -166,7 +193,7 @@ bool syncer_retire(struct syncer *syncer, int fd, uint64_t position, enum syncer
         syncer->retiring = true;
         syncer->retire = (struct order){ .waits = true, .fd = fd, .position = position };
         syncer->last = last;
-        syncer->sync.waits = false; /* it was for the retired file */
+        syncer->sync.waits = syncer->room.waits = false; /* they were for the retired file */
         if (last == SYNCER_JUST_CLOSE) {
             syncer->ignored = true;
             syncer->report = (struct syncer_report){ 0 };

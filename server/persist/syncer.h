@@ -1,5 +1,5 @@
-/* syncer: a thread that syncs files, so that the loop never waits for the medium. Depends on disk.h
- * and pthreads. Positions are numbers of the caller.
+/* syncer: a thread that syncs files and allocates their blocks ahead, so that the loop never waits
+ * for the medium. Depends on disk.h and pthreads. Positions are numbers of the caller.
  *
  * The thread does one thing at a time. An order waits while it is busy, and a later order for the
  * same file replaces it, because a sync covers everything written before it begins. The thread does
@@ -23,6 +23,10 @@ int syncer_fd(const struct syncer *syncer); /* readable while there is a report 
 
 /* Orders a sync of everything that `fd` holds now, up to `position`. */
 void syncer_ask(struct syncer *syncer, int fd, uint64_t position);
+
+/* Orders blocks for the bytes from `from` on; nothing is reported, whether it works or not. Goes
+ * before a sync that is ordered. */
+void syncer_make_room(struct syncer *syncer, int fd, uint64_t from, uint64_t len);
 
 /* Gives up a file: the thread closes it and reports that once. With SYNCER_SYNC_AND_CLOSE it syncs
  * the file first; else results of its syncs are not reported any more. False, without any effect,

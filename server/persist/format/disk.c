@@ -4,13 +4,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "store/base/ensure.h"
+
+enum { ROOM_SHARE = 16 };
 
 /* Set by tests only, while no operation runs. */
 static disk_hook *test_hook;
@@ -180,6 +184,20 @@ int disk_cut(int fd, uint64_t length)
     int error = call_file_hook(DISK_CUT, fd);
     if (error != 0) return error;
     return ftruncate(fd, (off_t)length) < 0 ? errno : 0;
+}
+
+static bool has_plenty(int fd, uint64_t len)
+{
+    struct statvfs of;
+    return fstatvfs(fd, &of) == 0 && of.f_bavail / ROOM_SHARE >= len / of.f_frsize;
+}
+
+int disk_make_room(int fd, uint64_t from, uint64_t len)
+{
+    int error = call_hook(&(struct disk_step){ .call = DISK_MAKE_ROOM, .fd = fd, .len = len });
+    if (error != 0) return error;
+    if (!has_plenty(fd, len)) return ENOSPC;
+    return fallocate(fd, FALLOC_FL_KEEP_SIZE, (off_t)from, (off_t)len) < 0 ? errno : 0;
 }
 
 int disk_sync_parent(const char *path)

@@ -2,8 +2,8 @@
  *
  * Each call returns 0 or an errno, which the caller must check. Nothing else under server/persist/
  * writes, syncs, cuts, renames or removes files, so tests can make every such operation fail here.
- * It uses open, pwritev, fdatasync (for files), fsync (for directories), ftruncate, rename, unlink
- * and mkdir. May be called from any thread. */
+ * It uses open, pwritev, fdatasync (for files), fsync (for directories), ftruncate, fallocate,
+ * rename, unlink and mkdir. May be called from any thread. */
 #ifndef SERVER_PERSIST_FORMAT_DISK_H
 #define SERVER_PERSIST_FORMAT_DISK_H
 
@@ -32,7 +32,10 @@ int disk_read(int fd, void *to, size_t len, uint64_t at, size_t *got);
 int disk_sync(int fd);
 int disk_sync_dir(const char *path);
 int disk_sync_parent(const char *path); /* syncs the folder that contains the path */
-int disk_cut(int fd, uint64_t length);
+int disk_cut(int fd, uint64_t length);  /* frees blocks behind `length`, too */
+/* Allocates blocks for later writes; the length stays. ENOSPC also if the file system has less than
+ * 16 times as much free; EOPNOTSUPP: it can't. A caller may ignore the error. */
+int disk_make_room(int fd, uint64_t from, uint64_t len);
 
 /* Creates a file with these bytes and syncs it; removes it again after an error. Its name is not
  * synced. */
@@ -59,6 +62,7 @@ enum disk_call {
     DISK_SYNC,
     DISK_SYNC_DIR,
     DISK_CUT,
+    DISK_MAKE_ROOM,
     DISK_RENAME,
     DISK_REMOVE,
     DISK_MAKE_DIR,
@@ -68,7 +72,7 @@ struct disk_step {
     int fd;           /* or -1 */
     const char *path; /* or NULL */
     const char *from; /* of a rename; `path` is the new name */
-    size_t len;       /* of a write */
+    size_t len;       /* of a write, or of room */
 };
 typedef int disk_hook(void *ctx, struct disk_step *step);
 void disk_set_hook(disk_hook *hook, void *ctx);

@@ -3,6 +3,7 @@
 #include "tests/unit/server/persist/journal_world.h"
 
 #include <errno.h>
+#include <sys/stat.h>
 
 START_TEST(records_are_written_with_the_running_checksum)
 {
@@ -118,6 +119,92 @@ static int flush_all(struct journal *journal)
         calls++;
     return calls;
 }
+
+static size_t blocks_of(const char *name)
+{
+    struct stat file;
+    ck_assert_int_eq(stat(disk_world_path(name), &file), 0);
+    return (size_t)file.st_blocks * 512;
+}
+
+/* Adds a record of so many bytes, and waits until it is synced: after that room was made. */
+static void sync_record(struct journal *journal, size_t len)
+{
+    char *text = malloc(len + 1);
+    memset(text, 'x', len);
+    memcpy(text + len - 1, "\n", 2);
+    add_record(journal, text);
+    free(text);
+    journal_flush(journal, 0);
+    await_report(journal);
+}
+
+START_TEST(blocks_are_allocated_ahead_and_freed_at_the_end)
+{
+    enum { LEAST = 1 << 20, SMALL = 1000 };
+    struct journal *journal = begin_journal(JOURNAL_SYNC_ALWAYS);
+    ck_assert_uint_lt(blocks_of("segment"), LEAST);
+    sync_record(journal, SMALL);
+    ck_assert_uint_eq(disk_world_calls(DISK_MAKE_ROOM), 1);
+    ck_assert_uint_ge(blocks_of("segment"), LEAST);
+    ck_assert_uint_lt(disk_world_size("segment"), 2 * SMALL);
+    sync_record(journal, SMALL);
+    ck_assert_uint_eq(disk_world_calls(DISK_MAKE_ROOM), 1);
+    sync_record(journal, LEAST / 2);
+    ck_assert_uint_eq(disk_world_calls(DISK_MAKE_ROOM), 2);
+    size_t length = disk_world_size("segment");
+    ck_assert_uint_ge(blocks_of("segment"), length + LEAST / 2);
+    ck_assert_int_eq(journal_close(journal), 0);
+    ck_assert_uint_eq(disk_world_size("segment"), length);
+    ck_assert_uint_le(blocks_of("segment"), length + 64 * 1024);
+    disk_world_end();
+}
+END_TEST
+
+struct rooms {
+    unsigned count;
+    size_t last, largest;
+};
+
+static int refuse_room(void *ctx, struct disk_step *step)
+{
+    struct rooms *rooms = ctx;
+    if (step->call != DISK_MAKE_ROOM) return 0;
+    rooms->count++;
+    rooms->last = step->len;
+    if (step->len > rooms->largest) rooms->largest = step->len;
+    return EOPNOTSUPP;
+}
+
+START_TEST(room_ahead_grows_with_the_segment_up_to_a_limit)
+{
+    enum { RECORD = 900 * 1024, RECORDS = 60, MOST = 32 << 20 };
+    struct rooms rooms = { 0 };
+    struct journal *journal = begin_journal(JOURNAL_SYNC_ALWAYS);
+    disk_set_hook(refuse_room, &rooms);
+    for (int i = 0; i < RECORDS; i++)
+        sync_record(journal, RECORD);
+    ck_assert_uint_eq(rooms.last, MOST);
+    ck_assert_uint_eq(rooms.largest, MOST);
+    ck_assert_uint_le(rooms.count, 12); /* each is half of the length before, at least */
+    disk_set_hook(NULL, NULL);
+    end_journal(journal);
+}
+END_TEST
+
+START_TEST(a_journal_needs_no_room_ahead)
+{
+    struct journal *journal = begin_journal(JOURNAL_SYNC_ALWAYS);
+    disk_world_fail((struct disk_failure){
+        .nth = 1, .calls = 1u << DISK_MAKE_ROOM, .forever = true, .error = EOPNOTSUPP });
+    sync_record(journal, 1000);
+    ck_assert(disk_world_failed());
+    ck_assert_int_eq(journal_state(journal), JOURNAL_OK);
+    ck_assert_uint_eq(journal_synced(journal), journal_position(journal));
+    ck_assert_int_eq(journal_close(journal), 0);
+    disk_world_end();
+}
+END_TEST
 
 static char *big_text(size_t len)
 {
@@ -406,6 +493,9 @@ Suite *test_suite(void)
         an_incomplete_record_stays_until_it_is_complete,
         a_record_without_text_is_not_written,
         a_turn_is_written_at_its_end_with_one_call,
+        blocks_are_allocated_ahead_and_freed_at_the_end,
+        room_ahead_grows_with_the_segment_up_to_a_limit,
+        a_journal_needs_no_room_ahead,
         a_record_larger_than_any_chunk_is_written_in_slices,
         shared_bytes_are_released_when_their_record_is_written,
         close_writes_the_rest_of_a_big_record,

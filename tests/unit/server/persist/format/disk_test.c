@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "tests/support/disk_world.h"
@@ -113,6 +114,21 @@ START_TEST(more_pieces_than_one_system_call_takes_are_written)
 }
 END_TEST
 
+START_TEST(room_is_made_only_where_much_is_free)
+{
+    int fd = begin("file");
+    struct statvfs of;
+    ck_assert_int_eq(fstatvfs(fd, &of), 0);
+    uint64_t bytes = (uint64_t)of.f_bavail * of.f_frsize;
+    ck_assert_int_eq(disk_make_room(fd, 0, bytes / 8), ENOSPC);
+    ck_assert_int_eq(disk_make_room(fd, 100, 100 * 1024), 0);
+    ck_assert_uint_eq(disk_world_size("file"), 0);
+    ck_assert_int_eq(disk_write_bytes(fd, "abc", 3, 0), 0);
+    assert_holds("file", "abc");
+    end(fd);
+}
+END_TEST
+
 START_TEST(a_full_device_is_an_error)
 {
     int fd = begin("file"), full = open("/dev/full", O_RDWR | O_CLOEXEC);
@@ -206,6 +222,7 @@ Suite *test_suite(void)
         a_write_that_fails_says_how_much_of_it_was_written,
         a_write_goes_to_its_offset,
         more_pieces_than_one_system_call_takes_are_written,
+        room_is_made_only_where_much_is_free,
         a_full_device_is_an_error,
         a_file_at_its_limit_is_written_as_far_as_it_fits,
         a_file_that_was_not_completely_written_is_removed,
