@@ -16,12 +16,12 @@
 #include "store/mem/slabs.h"
 
 /* On a shared core the main thread comes first, but not by far: it may need the page soon. */
-enum { NICE = 5 };
+enum { NICE = 5, PAGE_BYTES = STEP_SLABS * SLAB_BYTES };
 
 struct page_thread {
     pthread_t thread;
     int event;
-    _Atomic(unsigned char *) next; /* NULL: nothing to do */
+    _Atomic(unsigned char *) from, until; /* what to touch: `until` is stored last */
     atomic_bool stop;
 };
 
@@ -39,16 +39,27 @@ static void touch(unsigned char *page)
     __atomic_fetch_or(page, 0, __ATOMIC_RELAXED);
 }
 
+/* Moves to the first page that is not touched yet; false: there is none. */
+static bool next_page(const struct page_thread *thread, unsigned char **at)
+{
+    unsigned char *until = atomic_load(&thread->until), *from = atomic_load(&thread->from);
+    if (*at < from) *at = from;
+    return *at < until;
+}
+
 static void *run(void *ctx)
 {
     struct page_thread *thread = ctx;
     uint64_t count;
+    unsigned char *at = NULL;
     setpriority(PRIO_PROCESS, 0, NICE); /* of this thread, in Linux */
     while (!atomic_load(&thread->stop)) {
         ssize_t got = read(thread->event, &count, sizeof(count));
         if (got < 0 && errno != EINTR) break;
-        unsigned char *page = atomic_exchange(&thread->next, NULL);
-        if (page != NULL) touch(page);
+        while (next_page(thread, &at) && !atomic_load(&thread->stop)) {
+            touch(at);
+            at += PAGE_BYTES;
+        }
     }
     return NULL;
 }
@@ -56,8 +67,8 @@ static void *run(void *ctx)
 static void announce(void *ctx, void *memory, size_t size)
 {
     struct page_thread *thread = ctx;
-    (void)size;
-    atomic_store(&thread->next, memory);
+    atomic_store(&thread->from, memory);
+    atomic_store(&thread->until, (unsigned char *)memory + size);
     wake(thread);
 }
 

@@ -2,8 +2,9 @@
  *
  * No address space is reserved, because it may be limited or count as memory: under RLIMIT_AS,
  * strict overcommit, qemu-user and valgrind. The range begins where a large part of the address
- * space is free, and each step is mapped right after the one before. The range ends at the first
- * address that another mapping uses.
+ * space is free, and further steps are mapped right after those before, up to half as many at once:
+ * mapping waits while another thread touches a page. The range ends at the first address that
+ * another mapping uses.
  *
  * Invariants: a step is in the ring of its place; a taken slab has memory; `partial` counts the
  * steps in the rings 1 to 31, and `room` the free slabs in them. */
@@ -22,7 +23,11 @@ enum {
     CLEAN,             /* without memory */
     VACATED,           /* being emptied: some slabs are taken, no more may be */
     PLAIN_STEPS = 4,   /* the first steps use small pages */
-    SPARE_SHIFT = 5,   /* one in 2^SPARE_SHIFT steps may be free and keep its memory */
+    PLANNED_MOST = 64, /* steps that are mapped at once */
+    /* Steps that are announced: one in so many of those in use, and at most ... */
+    AHEAD_SHARE = 8,
+    AHEAD_MOST = 4,
+    SPARE_SHIFT = 5, /* one in 2^SPARE_SHIFT steps may be free and keep its memory */
     /* Give back single slabs, which splits huge pages, if slabs with memory outnumber taken ones by
      * this factor. */
     IDLE_FACTOR = 4,
@@ -59,7 +64,7 @@ static struct {
     bool tried;
     struct table steps, rows, slabs;
     uint32_t entered; /* number of steps */
-    uint32_t planned; /* entered, or mapped for the next one; >= entered */
+    uint32_t planned; /* number of steps that are mapped; >= entered */
     void (*announce)(void *ctx, void *memory, size_t size);
     void *announce_ctx;
     uint32_t trimmed; /* the step trimmed last */
@@ -93,7 +98,8 @@ static size_t round_up(size_t n, size_t unit)
     return (n + unit - 1) / unit * unit;
 }
 
-static bool table_reach(struct table *table, size_t wanted)
+/* If it can't, and `ends`, the range ends before the other mapping. */
+static bool table_reach(struct table *table, size_t wanted, bool ends)
 {
     if (wanted <= table->ready) return true;
     size_t until = round_up(wanted, TABLE_PAGE), more = until - table->ready;
@@ -107,15 +113,15 @@ static bool table_reach(struct table *table, size_t wanted)
     }
     bool taken = at != MAP_FAILED || errno == EEXIST;
     if (at != MAP_FAILED) munmap(at, more); /* a system that takes the address as a mere hint */
-    if (taken) table->size = table->ready;
+    if (taken && ends) table->size = table->ready;
     return false;
 }
 
-static bool tables_reach(uint32_t steps)
+static bool tables_reach(uint32_t steps, bool ends)
 {
-    return table_reach(&all.steps, (size_t)steps * RING_ROW) &&
-           table_reach(&all.rows, (size_t)steps * STEP_SLABS * RING_ROW) &&
-           table_reach(&all.slabs, (size_t)steps * STEP_BYTES);
+    return table_reach(&all.steps, (size_t)steps * RING_ROW, ends) &&
+           table_reach(&all.rows, (size_t)steps * STEP_SLABS * RING_ROW, ends) &&
+           table_reach(&all.slabs, (size_t)steps * STEP_BYTES, ends);
 }
 
 /* Two tables, then the slabs, aligned so that a step can be one huge page. */
@@ -140,38 +146,47 @@ static void find_range(void)
     for (; part >= PART_SMALLEST; part /= 2) {
         size_t size = part / 2 < RANGE_LARGEST ? part / 2 : RANGE_LARGEST;
         plan_range(part + random % (part / 4) / STEP_BYTES * STEP_BYTES, size);
-        if (tables_reach(1)) break;
+        if (tables_reach(1, true)) break;
     }
     all.tried = true;
     slab_range.base = (uintptr_t)all.slabs.at;
     slab_range.rows = all.rows.at;
 }
 
-/* Maps the step behind those that are planned. */
-static bool plan_step(void)
+/* Maps at least `least` steps behind those that are planned; more, if there is room for them. */
+static bool plan_steps(uint32_t least)
 {
-    uint32_t number = all.planned;
-    if (!tables_reach(number + 1)) return false;
+    uint32_t from = all.planned, more = from / 2;
+    if (more > PLANNED_MOST) more = PLANNED_MOST;
+    if (more <= least || !tables_reach(from + more, false)) more = least;
+    if (!tables_reach(from + more, true)) return false;
+    all.planned += more;
+    if (from < PLAIN_STEPS) from = PLAIN_STEPS;
     /* Only advice: without huge pages the system uses small ones. */
-    if (number >= PLAIN_STEPS)
-        madvise(all.slabs.at + (size_t)number * STEP_BYTES, STEP_BYTES, MADV_HUGEPAGE);
-    all.planned++;
+    if (from < all.planned)
+        madvise(all.slabs.at + (size_t)from * STEP_BYTES, (size_t)(all.planned - from) * STEP_BYTES,
+                MADV_HUGEPAGE);
     return true;
 }
 
 /* Small pages are not worth it. */
 static void announce_next(void)
 {
+    uint32_t ahead = all.entered / AHEAD_SHARE;
     if (all.announce == NULL || all.entered < PLAIN_STEPS) return;
-    if (all.planned == all.entered && plan_step())
-        all.announce(all.announce_ctx, all.slabs.at + (size_t)all.entered * STEP_BYTES, STEP_BYTES);
+    if (ahead < 1) ahead = 1;
+    if (ahead > AHEAD_MOST) ahead = AHEAD_MOST;
+    uint32_t until = all.entered + ahead;
+    if (until > all.planned && !plan_steps(until - all.planned)) return;
+    all.announce(all.announce_ctx, all.slabs.at + (size_t)all.entered * STEP_BYTES,
+                 (size_t)ahead * STEP_BYTES);
 }
 
 static bool enter_step(void)
 {
     uint32_t number = all.entered;
     if (!all.tried) find_range();
-    if (number == all.planned && !plan_step()) return false;
+    if (number == all.planned && !plan_steps(1)) return false;
     slab_range.size = (size_t)(number + 1) * STEP_BYTES;
     step_at(number)->place = CLEAN;
     ring_append(&all.places, CLEAN, all.steps.at, number);
@@ -420,8 +435,8 @@ void slabs_check(void)
     }
     ensure(taken == all.taken && backed == all.backed, "%zu slabs taken, %zu with memory", taken,
            backed);
-    ensure(all.entered <= all.planned && all.planned <= all.entered + 1, "%u steps, %u planned",
-           all.entered, all.planned);
+    ensure(all.entered <= all.planned && all.planned <= all.entered + AHEAD_MOST + PLANNED_MOST,
+           "%u steps, %u planned", all.entered, all.planned);
     ensure(partial == all.partial && room == all.room, "%zu free slabs in %zu steps", room,
            partial);
     ensure(spare == all.spare && small == all.small && leaving == all.leaving,

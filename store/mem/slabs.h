@@ -35,9 +35,9 @@ uint32_t slabs_take(void); /* SLAB_NONE: no memory or no addresses left */
 void slabs_give(uint32_t slab);
 
 /* The first use of a huge page takes 0.2 ms, and several where a hypervisor has to find memory for
- * it. `announce` gets the memory of the step that will be used next, when the one before it begins
- * to be used, so that another thread can touch it ahead. That must not change its bytes. It is
- * called in forked children too. NULL: nobody. */
+ * it. `announce` gets the memory of the steps that will be used next, one to four, whenever a step
+ * begins to be used, so that another thread can touch them ahead. That must not change their bytes.
+ * It is called in forked children too. NULL: nobody. */
 void slabs_on_next(void (*announce)(void *ctx, void *memory, size_t size), void *ctx);
 
 /* --- emptying steps --- */
