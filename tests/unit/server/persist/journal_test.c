@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 
 START_TEST(records_are_written_with_the_running_checksum)
 {
@@ -127,6 +128,14 @@ static size_t blocks_of(const char *name)
     return (size_t)file.st_blocks * 512;
 }
 
+/* Else no room is made. */
+static bool much_is_free(void)
+{
+    struct statvfs of;
+    ck_assert_int_eq(statvfs(disk_world_dir(), &of), 0);
+    return of.f_bavail >= (64 << 20) / of.f_frsize;
+}
+
 /* Adds a record of so many bytes, and waits until it is synced: after that room was made. */
 static void sync_record(struct journal *journal, size_t len)
 {
@@ -146,14 +155,14 @@ START_TEST(blocks_are_allocated_ahead_and_freed_at_the_end)
     ck_assert_uint_lt(blocks_of("segment"), LEAST);
     sync_record(journal, SMALL);
     ck_assert_uint_eq(disk_world_calls(DISK_MAKE_ROOM), 1);
-    ck_assert_uint_ge(blocks_of("segment"), LEAST);
+    if (much_is_free()) ck_assert_uint_ge(blocks_of("segment"), LEAST);
     ck_assert_uint_lt(disk_world_size("segment"), 2 * SMALL);
     sync_record(journal, SMALL);
     ck_assert_uint_eq(disk_world_calls(DISK_MAKE_ROOM), 1);
     sync_record(journal, LEAST / 2);
     ck_assert_uint_eq(disk_world_calls(DISK_MAKE_ROOM), 2);
     size_t length = disk_world_size("segment");
-    ck_assert_uint_ge(blocks_of("segment"), length + LEAST / 2);
+    if (much_is_free()) ck_assert_uint_ge(blocks_of("segment"), length + LEAST / 2);
     ck_assert_int_eq(journal_close(journal), 0);
     ck_assert_uint_eq(disk_world_size("segment"), length);
     ck_assert_uint_le(blocks_of("segment"), length + 64 * 1024);
@@ -178,7 +187,7 @@ static int refuse_room(void *ctx, struct disk_step *step)
 
 START_TEST(room_ahead_grows_with_the_segment_up_to_a_limit)
 {
-    enum { RECORD = 900 * 1024, RECORDS = 60, MOST = 32 << 20 };
+    enum { RECORD = 900 * 1024, RECORDS = 54, MOST = 32 << 20 };
     struct rooms rooms = { 0 };
     struct journal *journal = begin_journal(JOURNAL_SYNC_ALWAYS);
     disk_set_hook(refuse_room, &rooms);
