@@ -369,12 +369,12 @@ static int write_waiting(struct journal *journal, int64_t now)
 /* A write for which blocks have to be found waits while a sync finds blocks for others. */
 static void keep_room(struct journal *journal)
 {
-    uint64_t ahead = journal->length;
+    uint64_t end = journal->length + journal->part, ahead = end;
     if (ahead < ROOM_LEAST) ahead = ROOM_LEAST;
     if (ahead > ROOM_MOST) ahead = ROOM_MOST;
-    if (journal->room >= journal->length + ahead / 2) return;
-    journal->room = journal->length + ahead;
-    syncer_make_room(journal->syncer, journal->fd, journal->length, ahead);
+    if (journal->room >= end + ahead / 2) return;
+    journal->room = end + ahead;
+    syncer_make_room(journal->syncer, journal->fd, end, ahead);
 }
 
 static bool may_write(const struct journal *journal, int64_t now)
@@ -541,10 +541,9 @@ int journal_close(struct journal *journal)
     int error = journal->error;
     if (journal->state != JOURNAL_NEEDS_BASE) {
         error = write_waiting(journal, journal->tried_at);
-        if (error == 0 && journal->room > journal->length)
-            disk_cut(journal->fd, journal->length); /* frees the rest */
         if (error == 0) error = disk_sync(journal->fd);
     }
+    if (journal->fd >= 0) disk_free_room(journal->fd);
     journal_free(journal);
     return error;
 }

@@ -21,8 +21,8 @@
  *
  * ext4 lets a write wait for a sync if both have to find blocks for the same file: up to 70 ms
  * while large files are removed. So the thread that syncs allocates blocks ahead of the segment's
- * end: as many as it has, at least 1 MiB and at most 32 MiB. journal_close frees what was not used,
- * and journal_open what a crash left. */
+ * end: as many as it has, at least 1 MiB and at most 32 MiB. What was not used is freed when a
+ * segment is closed, and by journal_open after a crash. */
 #ifndef SERVER_PERSIST_JOURNAL_H
 #define SERVER_PERSIST_JOURNAL_H
 

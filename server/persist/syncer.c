@@ -89,6 +89,7 @@ static void run_retire(struct syncer *syncer)
     syncer->retire.waits = false;
     if (syncer->last == SYNCER_SYNC_AND_CLOSE && syncer->report.error == 0)
         report_sync(syncer, sync_unlocked(syncer, order.fd), order.position);
+    disk_free_room(order.fd);
     disk_close(order.fd);
     syncer->report.retired = true;
 }

@@ -189,15 +189,23 @@ int disk_cut(int fd, uint64_t length)
 static bool has_plenty(int fd, uint64_t len)
 {
     struct statvfs of;
-    return fstatvfs(fd, &of) == 0 && of.f_bavail / ROOM_SHARE >= len / of.f_frsize;
+    return fstatvfs(fd, &of) == 0 && (uint64_t)of.f_bavail / ROOM_SHARE * of.f_frsize >= len;
 }
 
 int disk_make_room(int fd, uint64_t from, uint64_t len)
 {
-    int error = call_hook(&(struct disk_step){ .call = DISK_MAKE_ROOM, .fd = fd, .len = len });
+    int error = call_hook(&(struct disk_step){ .call = DISK_ROOM, .fd = fd, .len = len });
     if (error != 0) return error;
     if (!has_plenty(fd, len)) return ENOSPC;
     return fallocate(fd, FALLOC_FL_KEEP_SIZE, (off_t)from, (off_t)len) < 0 ? errno : 0;
+}
+
+int disk_free_room(int fd)
+{
+    struct stat file;
+    int error = call_file_hook(DISK_ROOM, fd);
+    if (error != 0) return error;
+    return fstat(fd, &file) < 0 || ftruncate(fd, file.st_size) < 0 ? errno : 0;
 }
 
 int disk_sync_parent(const char *path)

@@ -32,10 +32,11 @@ int disk_read(int fd, void *to, size_t len, uint64_t at, size_t *got);
 int disk_sync(int fd);
 int disk_sync_dir(const char *path);
 int disk_sync_parent(const char *path); /* syncs the folder that contains the path */
-int disk_cut(int fd, uint64_t length);  /* frees blocks behind `length`, too */
+int disk_cut(int fd, uint64_t length);
 /* Allocates blocks for later writes; the length stays. ENOSPC also if the file system has less than
  * 16 times as much free; EOPNOTSUPP: it can't. A caller may ignore the error. */
 int disk_make_room(int fd, uint64_t from, uint64_t len);
+int disk_free_room(int fd); /* frees blocks behind the file's end; the error may be ignored, too */
 
 /* Creates a file with these bytes and syncs it; removes it again after an error. Its name is not
  * synced. */
@@ -62,7 +63,7 @@ enum disk_call {
     DISK_SYNC,
     DISK_SYNC_DIR,
     DISK_CUT,
-    DISK_MAKE_ROOM,
+    DISK_ROOM, /* is made or freed */
     DISK_RENAME,
     DISK_REMOVE,
     DISK_MAKE_DIR,
