@@ -1,10 +1,10 @@
 /* slabs: see slabs.h.
  *
- * No address space is reserved, because it may be limited or count as memory: under RLIMIT_AS,
+ * Little address space is reserved, because it may be limited or count as memory: under RLIMIT_AS,
  * strict overcommit, qemu-user and valgrind. The range begins where a large part of the address
- * space is free, and further steps are mapped right after those before, up to half as many at once:
- * mapping waits while another thread touches a page. The range ends at the first address that
- * another mapping uses.
+ * space is free, and further steps are mapped right after those before, up to half as many at once,
+ * at most 32 MiB: mapping waits while another thread touches a page. The range ends at the first
+ * address that another mapping uses.
  *
  * Invariants: a step is in the ring of its place; a taken slab has memory; `partial` counts the
  * steps in the rings 1 to 31, and `room` the free slabs in them. */
@@ -23,7 +23,7 @@ enum {
     CLEAN,             /* without memory */
     VACATED,           /* being emptied: some slabs are taken, no more may be */
     PLAIN_STEPS = 4,   /* the first steps use small pages */
-    PLANNED_MOST = 64, /* steps that are mapped at once */
+    PLANNED_MOST = 16, /* steps that are mapped at once */
     /* Steps that are announced: one in so many of those in use, and at most ... */
     AHEAD_SHARE = 8,
     AHEAD_MOST = 4,
@@ -153,12 +153,12 @@ static void find_range(void)
     slab_range.rows = all.rows.at;
 }
 
-/* Maps at least `least` steps behind those that are planned; more, if there is room for them. */
-static bool plan_steps(uint32_t least)
+/* Maps steps behind those that are planned: several, if there is room for them. */
+static bool plan_steps(void)
 {
     uint32_t from = all.planned, more = from / 2;
     if (more > PLANNED_MOST) more = PLANNED_MOST;
-    if (more <= least || !tables_reach(from + more, false)) more = least;
+    if (more <= 1 || !tables_reach(from + more, false)) more = 1;
     if (!tables_reach(from + more, true)) return false;
     all.planned += more;
     if (from < PLAIN_STEPS) from = PLAIN_STEPS;
@@ -177,16 +177,19 @@ static void announce_next(void)
     if (ahead < 1) ahead = 1;
     if (ahead > AHEAD_MOST) ahead = AHEAD_MOST;
     uint32_t until = all.entered + ahead;
-    if (until > all.planned && !plan_steps(until - all.planned)) return;
+    while (until > all.planned && plan_steps())
+        ;
+    if (until > all.planned) until = all.planned;
+    if (until == all.entered) return;
     all.announce(all.announce_ctx, all.slabs.at + (size_t)all.entered * STEP_BYTES,
-                 (size_t)ahead * STEP_BYTES);
+                 (size_t)(until - all.entered) * STEP_BYTES);
 }
 
 static bool enter_step(void)
 {
     uint32_t number = all.entered;
     if (!all.tried) find_range();
-    if (number == all.planned && !plan_steps(1)) return false;
+    if (number == all.planned && !plan_steps()) return false;
     slab_range.size = (size_t)(number + 1) * STEP_BYTES;
     step_at(number)->place = CLEAN;
     ring_append(&all.places, CLEAN, all.steps.at, number);
