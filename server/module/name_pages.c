@@ -1,6 +1,7 @@
 /* name_pages: see name_pages.h. Invariant: a page is in the list of its size while it has room. */
 #include "server/module/name_pages.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -17,12 +18,9 @@ struct name_page {
     uint16_t untouched; /* offset behind the blocks that were ever used */
 };
 
-enum { FIRST_BLOCK = (sizeof(struct name_page) + 7) / 8 * 8 };
-
 static size_t rounded(size_t size)
 {
-    size_t least = size > 0 ? size : 1;
-    return (least + NAME_BLOCK_ALIGN - 1) / NAME_BLOCK_ALIGN * NAME_BLOCK_ALIGN;
+    return (size + NAME_BLOCK_ALIGN - 1) / NAME_BLOCK_ALIGN * NAME_BLOCK_ALIGN;
 }
 
 static struct name_page **list_of(struct name_pages *pages, size_t block)
@@ -60,7 +58,7 @@ static struct name_page *page_new(struct name_pages *pages)
         start = mem_alloc(2 * PAGE_BYTES);
     }
     struct name_page *page = page_of((char *)start + PAGE_BYTES - 1);
-    *page = (struct name_page){ .start = start, .untouched = FIRST_BLOCK };
+    *page = (struct name_page){ .start = start, .untouched = sizeof(*page) };
     pages->bytes += mem_size(start);
     return page;
 }

@@ -24,7 +24,8 @@ struct name_pages {
     size_t bytes;                                              /* of pages and larger blocks */
 };
 
-void *name_pages_alloc(struct name_pages *pages, size_t size); /* aligned to 4 bytes. O(1) */
+/* `size` is not 0; the block is aligned to 4 bytes. O(1) */
+void *name_pages_alloc(struct name_pages *pages, size_t size);
 /* `size` as it was asked for. O(1) */
 void name_pages_free(struct name_pages *pages, void *block, size_t size);
 

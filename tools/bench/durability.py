@@ -180,7 +180,7 @@ def under_load(bench, settings, server, work, seconds, *shape):
         thread.join()
 
 
-def snapshot_of(bench, settings, name):
+def snapshot_of(bench, settings, name, say):
     shape = ["-n", settings.snapshot_keys, "-d", settings.value_size]
     with bench.server(name, settings.servers[name]) as server:
         bench.load(server, *shape, "-c", 8, "set", "fill")
@@ -193,24 +193,17 @@ def snapshot_of(bench, settings, name):
         packed, fork = file_bytes(server), int(server.info("latest_fork_usec"))
         quiet = written_under(bench, settings, server, max(alone, settings.before_seconds), *shape)
         figures, took = under_load(bench, settings, server, save, alone, *shape)
-        return {"keys": settings.snapshot_keys, "used": int(server.info("used_memory")),
-                "plain": plain, "packed": packed, "alone_s": alone, "busy_s": took[0],
-                "fork_us": max(fork, int(server.info("latest_fork_usec"))),
-                "copied": int(server.info("rdb_last_cow_size")),
-                **{f"quiet_{key}": quiet[key] for key in ("rps", "p999_us", "max_us")},
-                **{f"during_{key}": figures[key] for key in ("rps", "p999_us", "max_us")}}
-
-
-def snapshots(bench, settings, names, say):
-    """{server: figures}"""
-    result = {}
-    for name in names:
-        its = result[name] = snapshot_of(bench, settings, name)
+        its = {"keys": settings.snapshot_keys, "used": int(server.info("used_memory")),
+               "plain": plain, "packed": packed, "alone_s": alone, "busy_s": took[0],
+               "fork_us": max(fork, int(server.info("latest_fork_usec"))),
+               "copied": int(server.info("rdb_last_cow_size")),
+               **{f"quiet_{key}": quiet[key] for key in ("rps", "p999_us", "max_us")},
+               **{f"during_{key}": figures[key] for key in ("rps", "p999_us", "max_us")}}
         say(f"durability: snapshot of {its['keys']} keys, {name}: fork {its['fork_us']} us, "
             f"{its['copied'] / 1e6:.1f} MB copied, others' p99.9 {its['during_p999_us']:.0f} us "
             f"({its['quiet_p999_us']:.0f} without), longest {its['during_max_us'] / 1e3:.1f} ms, "
             f"{its['packed'] / 1e6:.1f} MB, {its['plain'] / 1e6:.1f} without compression")
-    return result
+        return its
 
 
 # ---- rewrites ---------------------------------------------------------------------------------
@@ -226,7 +219,7 @@ def rewrite(server):
     return time.monotonic() - begin
 
 
-def rewrite_of(bench, settings, name):
+def rewrite_of(bench, settings, name, say):
     """Each value is in the base and in the journal before."""
     shape = ["-n", settings.keys, "-d", LARGE]
     with bench.server(name, with_options(settings, name, [*JOURNAL, "everysec"])) as server:
@@ -238,19 +231,12 @@ def rewrite_of(bench, settings, name):
         before = file_bytes(server)
         with Pinger(bench, server) as other:
             figures, took = under_load(bench, settings, server, rewrite, alone, *shape)
-        return {"keys": settings.keys, "before": before, "busy_s": took[0],
-                **{key: figures[key] for key in ("rps", "p999_us", "max_us")}, **other.figures}
-
-
-def rewrites(bench, settings, names, say):
-    """{server: figures}"""
-    result = {}
-    for name in names:
-        its = result[name] = rewrite_of(bench, settings, name)
+        its = {"keys": settings.keys, "before": before, "busy_s": took[0],
+               **{key: figures[key] for key in ("rps", "p999_us", "max_us")}, **other.figures}
         say(f"durability: rewrite of {its['before'] / 1e6:.0f} MB, {name}: {its['busy_s']:.1f} s, "
             f"longest PING {its['ping_ms']:.1f} ms ({its['own_ms']:.1f} without the wait for a "
             f"core), longest write {its['max_us'] / 1e3:.1f} ms")
-    return result
+        return its
 
 
 def measure(bench, settings, say):
@@ -258,5 +244,5 @@ def measure(bench, settings, say):
     shape = f"{settings.rounds} rounds of {settings.price_seconds:g} s at pipeline {PIPELINE}:"
     return {"price": price(bench, settings, names, say), "price_shape": shape,
             "starts": starts(bench, settings, names, say),
-            "snapshots": snapshots(bench, settings, names, say),
-            "rewrites": rewrites(bench, settings, names, say)}
+            "snapshots": {name: snapshot_of(bench, settings, name, say) for name in names},
+            "rewrites": {name: rewrite_of(bench, settings, name, say) for name in names}}

@@ -1,11 +1,11 @@
 /* due_keys: names and their instants, against plain arrays. */
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "server/module/due_keys.h"
 #include "store/base/siphash.h"
 #include "store/mem/mem.h"
+#include "tests/support/aligned_memory.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 
@@ -103,24 +103,12 @@ START_TEST(a_flushed_database_is_freed_in_slices)
 }
 END_TEST
 
-/* As jemalloc: blocks of 4 KiB are aligned. */
-static void *aligned_resize(void *old, size_t size)
-{
-    return old == NULL && size == 4096 ? aligned_alloc(size, size) : realloc(old, size);
-}
-
-static size_t aligned_size(const void *p)
-{
-    return malloc_usable_size((void *)(uintptr_t)p);
-}
-
 START_TEST(a_name_costs_about_39_bytes_besides_itself)
 {
     struct due_keys keys;
     enum { MANY = 100000 };
-    static const struct mem_hooks hooks = { aligned_resize, free, aligned_size };
     size_t names = 0;
-    mem_use(&hooks);
+    mem_use(&aligned_memory);
     due_keys_init(&keys);
     for (unsigned i = 0; i < MANY; i++) {
         names += name_at(i).len;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "store/mem/mem.h"
+#include "tests/support/aligned_memory.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 
@@ -19,7 +20,7 @@ struct block {
 
 static void take(struct name_pages *pages, struct block *block, struct rng *rng)
 {
-    block->size = rng_below(rng, SIZES);
+    block->size = 1 + rng_below(rng, SIZES);
     if (rng_chance(rng, 70)) block->size = 20 + rng_below(rng, 8);
     block->letter = (int)rng_below(rng, 256);
     block->bytes = name_pages_alloc(pages, block->size);
@@ -94,25 +95,11 @@ START_TEST(the_allocator_need_not_align_pages)
 }
 END_TEST
 
-/* One whose blocks are aligned, as jemalloc's of 4 KiB. */
-static void *aligned_resize(void *old, size_t size)
-{
-    ck_assert_ptr_null(old);
-    return aligned_alloc(4096, (size + 4095) / 4096 * 4096);
-}
-
-static size_t aligned_size(const void *p)
-{
-    (void)p;
-    return 4096;
-}
-
 START_TEST(a_block_takes_its_size_rounded_up_to_4_bytes)
 {
-    static const struct mem_hooks hooks = { aligned_resize, free, aligned_size };
     enum { MANY = 10000 };
     static void *blocks[MANY];
-    mem_use(&hooks);
+    mem_use(&aligned_memory);
     for (size_t size = 1; size <= 64; size++) {
         struct name_pages pages = { .bytes = 0 };
         for (unsigned i = 0; i < MANY; i++)
