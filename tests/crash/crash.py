@@ -282,8 +282,18 @@ class Kept(Daemon):
 LOADING = b"-LOADING Redis is loading the dataset in memory\r\n"
 
 
+LARGE_KEYS = 400
+
+
+def fill_large(daemon):
+    """40 MB: enough that start_slowly takes some seconds."""
+    with daemon.raw() as raw:
+        raw.calls([("SET", f"k{number}", b"x" * 100_000) for number in range(LARGE_KEYS)])
+
+
 def start_slowly(daemon, late=60_000):
-    """Delays each read from a file by `late` microseconds, so that a test can run while data are loaded."""
+    """Delays each read of up to 1 MiB by `late` microseconds, so that a test can run while data are
+    loaded; it heals the plan to end that."""
     daemon.plan.set(1, COME_LATE, calls(READ), last=EVER, late=late)
     Daemon.start(daemon)
 

@@ -70,7 +70,6 @@ class Crowd:
         del self.clients[number]
         self.poll.unregister(number)
         client.raw.close()
-        self.last_end = msec()
 
     def close(self):
         for client in list(self.clients.values()):
@@ -82,6 +81,11 @@ class Crowd:
             self.leave(client)
         for _ in range(count):
             self.join()
+
+    def await_ends(self):
+        """Waits until the daemon has read the ends of all connections that were closed."""
+        self.daemon.call("PING")  # on a connection that it accepts after them
+        self.last_end = msec()
 
     def hear(self, seconds):
         """Handles replies for `seconds`."""
@@ -210,6 +214,7 @@ def go_on(kind, kills):
                 if any(at < time.monotonic() for at in kill_at):
                     kill_at = [at for at in kill_at if at >= time.monotonic()]
                     crowd.kill_daemon()
+            crowd.await_ends()
             while daemon.call("EXISTS", KEY) == b":1\r\n":
                 assert time.monotonic() < limit, daemon.call("REDE.INFO", KEY)
                 crowd.hear(0.05)

@@ -1,8 +1,8 @@
 #!/usr/bin/python3 -B
 """The journal is turned on and off by CONFIG SET while the daemon runs."""
 from crash import (CHILDREN, COME_LATE, EIO, EVER, LOADING, MAKE_DIR, NOON, OPEN, RENAME, SYNC,
-                   WRITE, Kept, await_rewritten, calls, encode, equal, run, start_slowly, test,
-                   wait_for)
+                   WRITE, Kept, await_rewritten, calls, encode, equal, fill_large, run,
+                   start_slowly, test, wait_for)
 
 OK = b"+OK\r\n"
 
@@ -183,9 +183,7 @@ def journal_whose_first_base_fails_may_be_turned_off():
 @test
 def appendonly_cannot_be_changed_while_data_are_loading():
     with Kept(fsync="no", fault=True) as daemon:
-        with daemon.raw() as raw:
-            for number in range(80):
-                raw.call("SET", f"k{number}", b"x" * 100_000)
+        fill_large(daemon)
         daemon.kill()
         start_slowly(daemon)
         with daemon.raw() as raw:

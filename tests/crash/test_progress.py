@@ -3,28 +3,21 @@
 import contextlib
 import json
 
-from crash import (CHILDREN, COME_LATE, EVER, WRITE, Kept, calls, equal, run, start_slowly, test,
-                   wait_for)
+from crash import (CHILDREN, COME_LATE, EVER, LARGE_KEYS, WRITE, Kept, calls, equal, fill_large, run,
+                   start_slowly, test, wait_for)
 from http_port import Port, rows_of_page
 from prometheus import value_of
-
-KEYS = 80
 
 
 class KeptPort(Port, Kept):
     """With a metrics port."""
 
 
-def fill(daemon):
-    with daemon.raw() as raw:
-        raw.calls([("SET", f"k{number}", b"x" * 100_000) for number in range(KEYS)])
-
-
 @contextlib.contextmanager
 def loading(kind):
     """A daemon that loads until the plan is healed."""
     with kind(fsync="no", fault=True) as daemon:
-        fill(daemon)
+        fill_large(daemon)
         daemon.kill()
         start_slowly(daemon)
         yield daemon
@@ -37,7 +30,7 @@ def info_shows_how_far_loading_is():
         start, total, done, percent, left = (float(found[f"loading_{name}"]) for name in (
             "start_time", "total_bytes", "loaded_bytes", "loaded_perc", "eta_seconds"))
         equal(found["loading"], "1")
-        assert 0 <= done <= total and 8_000_000 < total < 9_000_000, found
+        assert 0 <= done <= total and 40_000_000 < total < 41_000_000, found
         assert abs(percent - 100 * done / total) < 0.01 and left >= 0 and start > 1.7e9, found
         assert wait_for(lambda: int(daemon.info()["loading_loaded_bytes"]) > done), daemon.log()
         daemon.plan.heal()
@@ -50,7 +43,7 @@ def info_shows_how_far_loading_is():
 @test
 def info_shows_how_far_a_snapshot_is():
     with Kept(fault=True, appendonly="no") as daemon:
-        fill(daemon)
+        fill_large(daemon)
         idle = daemon.info()
         equal((idle["current_save_keys_total"], idle["current_fork_perc"]), ("0", "0.00"))
         daemon.plan.set(1, COME_LATE, calls(WRITE), last=EVER, late=60_000, whose=CHILDREN)
@@ -58,8 +51,8 @@ def info_shows_how_far_a_snapshot_is():
         found = wait_for(lambda: at if int((at := daemon.info())["current_save_keys_processed"])
                          else None)
         assert found, daemon.log()
-        equal((found["rdb_bgsave_in_progress"], found["current_save_keys_total"]), ("1", str(KEYS)))
-        share = int(found["current_save_keys_processed"]) / KEYS
+        equal((found["rdb_bgsave_in_progress"], found["current_save_keys_total"]), ("1", str(LARGE_KEYS)))
+        share = int(found["current_save_keys_processed"]) / LARGE_KEYS
         assert 0 < float(found["current_fork_perc"]) < 100, found
         assert abs(float(found["current_fork_perc"]) - 100 * share) < 0.01, found
         daemon.plan.heal()
@@ -72,13 +65,13 @@ def metrics_port_answers_while_data_are_loading():
     with loading(KeptPort) as daemon:
         shown = daemon.metrics()
         equal(value_of(shown, "expired_loading"), 1)
-        assert value_of(shown, "expired_loading_size_bytes") > 8_000_000
+        assert value_of(shown, "expired_loading_size_bytes") > 40_000_000
         equal(set(shown), {name for name, _, marked, *_ in rows_of_page() if marked})
         equal(json.loads(daemon.ask("/state.json").text())["loading"], True)
         daemon.plan.heal()
         daemon.await_loaded()
         equal(daemon.value("expired_loading"), 0)
-        equal(daemon.value("expired_keys", db="0"), KEYS)
+        equal(daemon.value("expired_keys", db="0"), LARGE_KEYS)
 
 
 run()

@@ -3,8 +3,8 @@
 import os
 import time
 
-from crash import (EIO, EVER, LOADING, NOON, READ, Kept, calls, encode, equal, run, start_slowly,
-                   test, wait_for)
+from crash import (EIO, EVER, LARGE_KEYS, LOADING, NOON, READ, Kept, calls, encode, equal, fill_large,
+                   run, start_slowly, test, wait_for)
 from daemon import free_port
 from sentinels import DOWN_MSEC, Sentinel
 
@@ -15,9 +15,7 @@ MANY = 20_000
 @test
 def clients_get_LOADING_while_the_daemon_loads():
     with Kept(fsync="no", fault=True) as daemon:
-        with daemon.raw() as raw:
-            for number in range(80):
-                raw.call("SET", f"k{number}", b"x" * 100_000)
+        fill_large(daemon)
         daemon.kill()
         start_slowly(daemon)
         with daemon.raw() as raw:
@@ -25,16 +23,14 @@ def clients_get_LOADING_while_the_daemon_loads():
                 equal(raw.call(*words), LOADING, words)
         daemon.plan.heal()
         daemon.await_loaded()
-        equal(daemon.call("DBSIZE"), b":80\r\n")
+        equal(daemon.call("DBSIZE"), b":%d\r\n" % LARGE_KEYS)
 
 
 @test
 def a_sentinel_takes_a_daemon_that_loads_for_alive():
     port = free_port()
     with Kept("--port", str(port), fsync="no", fault=True) as daemon:
-        with daemon.raw() as raw:
-            for number in range(240):
-                raw.call("SET", f"k{number}", b"x" * 100_000)
+        fill_large(daemon)
         with Sentinel(port, quorum=1) as sentinel:
             assert wait_for(lambda: sentinel.master()["flags"] == "master")
             daemon.kill()
@@ -52,10 +48,8 @@ def a_sentinel_takes_a_daemon_that_loads_for_alive():
 def daemon_stopped_while_loading_leaves_its_files_alone():
     for way in ("signal", "command"):
         with Kept("--save", "3600 1", fsync="no", fault=True) as daemon:
-            with daemon.raw() as raw:
-                for number in range(80):
-                    raw.call("SET", f"k{number}", b"x" * 100_000)
-                raw.call("SAVE")
+            fill_large(daemon)
+            daemon.call("SAVE")
             daemon.kill()
             before = {name: os.path.getsize(os.path.join(daemon.data, name))
                       for name in daemon.files()}
@@ -72,7 +66,7 @@ def daemon_stopped_while_loading_leaves_its_files_alone():
             equal({name: os.path.getsize(os.path.join(daemon.data, name))
                    for name in daemon.files()}, before, way)
             daemon.start()
-            equal(daemon.call("DBSIZE"), b":80\r\n")
+            equal(daemon.call("DBSIZE"), b":%d\r\n" % LARGE_KEYS)
 
 
 @test
@@ -107,16 +101,16 @@ def overdue_keys_expire_after_loading_with_events_and_records():
 @test
 def keys_overdue_at_the_start_expire_in_the_first_turns():
     with Kept("--notify-keyspace-events", "Ex", fsync="no", fault=True) as daemon:
-        at = int(time.time() * 1000) + 1500
+        at = int(time.time() * 1000) + 2500
         with daemon.raw() as raw:
-            raw.send(b"".join(encode("SET", f"k{number}", b"x" * 150, "PXAT", at)
+            raw.send(b"".join(encode("SET", f"k{number}", b"x" * 1500, "PXAT", at)
                               for number in range(MANY)))
             raw.send(encode("SADDEX", "set", "PXAT", at, "MEMBERS", 1, "m"))
             for _ in range(MANY + 1):
                 raw.reply()
         daemon.kill()
         assert wait_for(lambda: time.time() * 1000 > at)
-        start_slowly(daemon, late=20_000)
+        start_slowly(daemon)
         with daemon.raw() as raw:
             raw.call("SUBSCRIBE", "__keyevent@0__:expired")
             daemon.plan.heal()

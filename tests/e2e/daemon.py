@@ -62,6 +62,13 @@ class Daemon(Server):
     def raw(self, tcp=False):
         return Raw(("127.0.0.1", self.port) if tcp else self.path)
 
+    def raws(self, count):
+        """Connections that are accepted, so that what they send is read in the order of sending."""
+        found = [self.raw() for _ in range(count)]
+        for raw in found:
+            raw.call("PING")
+        return found
+
     def redis(self, **options):
         return redis.Redis(unix_socket_path=self.path, socket_timeout=REPLY_SECONDS, **options)
 

@@ -469,7 +469,7 @@ def lists_and_counts_tell_who_waits():
 @own
 def five_hundred_are_served_in_the_order_in_which_they_came():
     with Daemon() as daemon, daemon.raw() as pusher:
-        crowd = [daemon.raw() for _ in range(500)]
+        crowd = daemon.raws(500)
         random.Random(5).shuffle(crowd)
         for number, client in enumerate(crowd):
             client.send(encode("BLPOP", f"other{number % 7}", "k", "0"))

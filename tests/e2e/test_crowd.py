@@ -17,6 +17,7 @@ class Client(Raw):
     def __init__(self, daemon, claims):
         super().__init__(daemon.path)
         self.claims = claims
+        self.call("PING")  # so that it is accepted before the next command of another
         self.ask()
 
     def ask(self):

@@ -15,7 +15,7 @@ class Paused:
         self.daemon = Daemon()
         self.daemon.__enter__()
         self.daemon.hold()
-        self.raws = [self.daemon.raw() for _ in range(3)]
+        self.raws = self.daemon.raws(3)
         return self, *self.raws
 
     def __exit__(self, *exception):

@@ -184,7 +184,7 @@ def maxclients_holds_while_busy():
 def a_crowd_comes_and_goes_while_busy():
     with Busy() as world:
         count = 100
-        raws = [world.daemon.raw() for _ in range(count)]
+        raws = world.daemon.raws(count)
         for raw in raws:
             raw.send(encode("SET", "k", "v" * 3000) * 50 + encode("MULTI") + encode("EXEC"))
         for raw in raws[::3]:
@@ -420,8 +420,8 @@ def a_blocked_client_is_served_after_the_script():
 def a_pause_that_ends_meanwhile_lets_no_write_run():
     with Daemon(*THRESHOLD) as daemon:
         caller, other, writes = (daemon.raw() for _ in range(3))
-        equal(other.call("CLIENT", "PAUSE", 500, "WRITE"), b"+OK\r\n")
-        until = time.monotonic() + 0.6
+        equal(other.call("CLIENT", "PAUSE", 1000, "WRITE"), b"+OK\r\n")
+        until = time.monotonic() + 1.1
         writes.send(encode("SET", "a", 1) + encode("GET", "a"))
         wait_for(lambda: b"paused_clients:1" in other.call("INFO", "clients")
                  or not writes.has_more())

@@ -43,6 +43,8 @@ class Crowd:
     def connect(self):
         self.keeper = Raw(self.daemon.path)
         self.clients = {name: Raw(self.daemon.path, timeout=5) for name in CLIENTS}
+        for client in self.clients.values():
+            client.call("PING")  # so that it is accepted before the first step
 
     def close(self):
         for client in (*self.clients.values(), self.keeper):

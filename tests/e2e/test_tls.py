@@ -592,13 +592,13 @@ def client_hello():
 def unfinished_handshakes_cost_little_and_end():
     with TlsDaemon() as daemon, daemon.tls() as raw:
         silent = [daemon.plain_to_tls() for _ in range(100)]
-        wait_for(lambda: field_of(raw, "connected_clients") == b"101")
+        assert wait_for(lambda: field_of(raw, "connected_clients") == b"101")
         used = int(field_of(raw, "used_memory"))
         hello = client_hello()
         begun = [daemon.plain_to_tls() for _ in range(100)]
         for number, connection in enumerate(begun):
             connection.sendall(hello[:-1] if number % 2 else hello)
-        equal(wait_for(lambda: field_of(raw, "connected_clients")), b"201")
+        assert wait_for(lambda: field_of(raw, "connected_clients") == b"201")
         equal(raw.call("PING"), b"+PONG\r\n")
         each = (int(field_of(raw, "used_memory")) - used) / 100
         assert each < 128 * 1024, f"{each} bytes for an unfinished handshake"

@@ -24,7 +24,7 @@ class Waiting:
         self.daemon.__enter__()
         self.daemon.hold()
         self.writer = self.daemon.raw()
-        self.waiters = [self.daemon.raw() for _ in range(self.count)]
+        self.waiters = self.daemon.raws(self.count)
         return self
 
     def __exit__(self, *exception):
