@@ -17,9 +17,10 @@ enum {
     READ_END = 250,     /* deadlines of changed keys, and values of keys that are about to expire */
     SLICE_END = 500,    /* everything else */
 
-    VALUES_USEC = 50, /* for those values, at least */
-    BATCH = 16,       /* keys or members between two looks at the clock */
-    READS = 4,        /* batches of names between two */
+    REPLIES_USEC = 250, /* a turn that takes longer after a slice has a slice again */
+    VALUES_USEC = 50,   /* for those values, at least */
+    BATCH = 16,         /* keys or members between two looks at the clock */
+    READS = 4,          /* batches of names between two */
     /* More are not left for the next slice: clients that write faster have to wait. */
     POLICIES_WAITING = 1024, /* keys */
     NAMES_WAITING = 1 << 16,
@@ -33,6 +34,8 @@ static struct {
     bool rescan;                         /* a load that runs may replace keys without events */
     bool policies_heard, scans_policies; /* a new policy applies to the keys of the scan */
     bool woken;                          /* the loop will turn without waiting */
+    uint64_t left_work; /* the last turn had a slice that ended then, with more to do */
+    bool cron_ran;      /* in this turn */
     bool timer_runs;
     uint64_t timer;
     msec timer_at;
@@ -173,6 +176,17 @@ static bool policies_are_due(void)
     return !due_at_is_never(next) && due_at_come(next, redis.Milliseconds());
 }
 
+/* The engine writes replies only after its event, so whoever asked during a slice would wait for a
+ * second one. So the turn that follows a slice has none, if it is short; nor has a turn with the
+ * engine's own periodic work, which takes up to some milliseconds while tables shrink. */
+static bool leaves_turn_to_replies(void)
+{
+    bool leaves =
+        (here.cron_ran || is_before(here.left_work + REPLIES_USEC)) && !policies_are_due();
+    here.left_work = 0;
+    return leaves;
+}
+
 static void run_slice(RedisModuleCtx *ctx, bool opens)
 {
     int db = redis.GetSelectedDb(ctx);
@@ -186,7 +200,9 @@ static void run_slice(RedisModuleCtx *ctx, bool opens)
     more = scan_some(ctx, end) || more;
     more = reclaim_some(end) || more;
     redis.SelectDb(ctx, db);
-    if (more || here.known.changes.count > 0 || (opens && policies_are_due())) wake(ctx);
+    if (!more && here.known.changes.count == 0 && !(opens && policies_are_due())) return;
+    here.left_work = redis.MonotonicMicroseconds();
+    wake(ctx);
 }
 
 static bool has_other_work(void)
@@ -206,7 +222,10 @@ static void on_loop(RedisModuleCtx *ctx, struct api_event event, uint64_t what, 
 {
     (void)event;
     (void)data;
-    if (what != EVENTLOOP_BEFORE_SLEEP) return;
+    if (what != EVENTLOOP_BEFORE_SLEEP) {
+        here.cron_ran = false;
+        return;
+    }
     command_ttl_new_turn();
     msec now = redis.Milliseconds();
     struct due_at next = next_work();
@@ -214,9 +233,12 @@ static void on_loop(RedisModuleCtx *ctx, struct api_event event, uint64_t what, 
     bool waits = due_at_is_never(next) || (here.timer_runs && here.timer_at <= next.at);
     if (!due) engine_search_hold(ctx, false);
     if (!due && !works && waits) return;
-    bool opens = is_master(ctx);
+    bool opens = is_master(ctx), runs = works || (due && opens);
     if (!opens) engine_search_hold(ctx, false);
-    if (works || (due && opens)) run_slice(ctx, opens);
+    if (runs && leaves_turn_to_replies())
+        wake(ctx);
+    else if (runs)
+        run_slice(ctx, opens);
     next = next_work();
     if (opens && !due_at_is_never(next) && !here.woken) set_timer(ctx, next);
 }
@@ -292,6 +314,15 @@ static void on_policies(RedisModuleCtx *ctx)
     scan_keys_begin(&here.scan);
 }
 
+static void on_cron(RedisModuleCtx *ctx, struct api_event event, uint64_t what, void *data)
+{
+    (void)ctx;
+    (void)event;
+    (void)what;
+    (void)data;
+    here.cron_ran = true;
+}
+
 static bool subscribe(RedisModuleCtx *ctx, uint64_t id, api_on_event on_event)
 {
     const struct api_event event = { .id = id, .data_version = 1 };
@@ -310,7 +341,8 @@ bool slices_start(RedisModuleCtx *ctx)
         command_ttl_start(ctx) &&
         redis.SubscribeToKeyspaceEvents(ctx, VOLATILE_EVENTS, on_key) == API_OK &&
         subscribe(ctx, EVENT_ID_FLUSHDB, on_flush) && subscribe(ctx, EVENT_ID_SWAPDB, on_swap) &&
-        subscribe(ctx, EVENT_ID_LOADING, on_loading) && subscribe(ctx, EVENT_ID_EVENTLOOP, on_loop);
+        subscribe(ctx, EVENT_ID_LOADING, on_loading) &&
+        subscribe(ctx, EVENT_ID_EVENTLOOP, on_loop) && subscribe(ctx, EVENT_ID_CRON_LOOP, on_cron);
     if (!subscribed) redis.Log(ctx, "warning", "this engine has no events that say what changes");
     scan_keys_begin(&here.scan);
     return subscribed && node_policies_start(ctx, on_policies);

@@ -262,7 +262,8 @@ def module_table(results, _names):
             for mix, what in (("set-ex", "SET EX, one TTL"), ("setex", "SETEX, random TTLs"),
                               ("get", "GET"))]
     rows.append(["memory for a deadline, besides the key's name", f"{memory['counted']:.1f} bytes", ""])
-    for figure, what in (("ping_p999_ms", "other clients' p99.9"), ("gone_ms", "all gone after")):
+    for figure, what in (("ping_p50_ms", "other clients' median"), ("ping_p999_ms", "other clients' p99.9"),
+                         ("gone_ms", "all gone after")):
         rows.append([f"{what}, all keys at one instant", msec(burst["module"][figure]),
                      f"{msec(burst['redis'][figure])}, {msec(burst['expired'][figure])}"])
     for mix, rates in results["dehydrators"].items():
