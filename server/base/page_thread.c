@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,6 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "server/base/thread.h"
 #include "store/mem/mem.h"
 #include "store/mem/slabs.h"
 
@@ -72,23 +72,13 @@ static void announce(void *ctx, void *memory, size_t size)
     wake(thread);
 }
 
-static int start(struct page_thread *thread)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&thread->thread, NULL, run, thread);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return error;
-}
-
 struct page_thread *page_thread_new(void)
 {
     int event = eventfd(0, EFD_CLOEXEC);
     if (event < 0) return NULL;
     struct page_thread *thread = mem_zalloc(sizeof(*thread));
     thread->event = event;
-    int error = start(thread);
+    int error = thread_start(&thread->thread, run, thread);
     if (error == 0) {
         slabs_on_next(announce, thread);
         return thread;

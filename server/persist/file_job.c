@@ -4,12 +4,12 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "server/base/thread.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 
@@ -58,14 +58,10 @@ int file_job_fd(const struct file_job *job)
 
 void file_job_begin(struct file_job *job, int (*run)(void *ctx), void *ctx)
 {
-    sigset_t all, before;
     ensure(job->run == NULL, "another function runs");
     job->run = run;
     job->ctx = ctx;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    job->has_thread = pthread_create(&job->thread, NULL, job_main, job) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    job->has_thread = thread_start(&job->thread, job_main, job) == 0;
     if (!job->has_thread) job_main(job);
 }
 

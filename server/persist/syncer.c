@@ -4,11 +4,11 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "server/base/thread.h"
 #include "server/persist/format/disk.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
@@ -119,16 +119,6 @@ static void *syncer_main(void *ctx)
     return NULL;
 }
 
-static int start_thread(struct syncer *syncer)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&syncer->thread, NULL, syncer_main, syncer);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return error;
-}
-
 struct syncer *syncer_new(void)
 {
     int event = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -137,7 +127,7 @@ struct syncer *syncer_new(void)
     syncer->event = event;
     pthread_mutex_init(&syncer->lock, NULL);
     pthread_cond_init(&syncer->wake, NULL);
-    int error = start_thread(syncer);
+    int error = thread_start(&syncer->thread, syncer_main, syncer);
     if (error == 0) return syncer;
     close(event);
     mem_free(syncer);
