@@ -178,13 +178,13 @@ static bool policies_are_due(void)
 
 /* The engine writes replies only after its event, so whoever asked during a slice would wait for a
  * second one. So the turn that follows a slice has none, if it is short; nor has a turn with the
- * engine's own periodic work, which takes up to some milliseconds while tables shrink. */
+ * engine's own periodic work, which takes up to some milliseconds while tables shrink. Policies
+ * need each turn: read_ahead copies a value in the turn that sets a short TTL. */
 static bool leaves_turn_to_replies(void)
 {
-    bool leaves =
-        (here.cron_ran || is_before(here.left_work + REPLIES_USEC)) && !policies_are_due();
+    bool leaves = here.cron_ran || is_before(here.left_work + REPLIES_USEC);
     here.left_work = 0;
-    return leaves;
+    return leaves && !here.policies_heard;
 }
 
 static void run_slice(RedisModuleCtx *ctx, bool opens)

@@ -16,7 +16,7 @@ PIPELINE = 16
 PAIRS = 3  # of runs, for each round
 KEY_BYTES = 16  # of the mixes' keys
 PRICED = ("set-ex", "setex", "get")
-BURST_FIGURES = ("ping_p50_ms", "ping_p999_ms", "gone_ms")
+BURST_FIGURES = ("ping_p50_ms", "ping_p999_ms", "quiet_ping_p999_ms", "gone_ms")
 DEHYDRATOR_MIXES = ("rede-push", "rede-cycle")
 PUSHES = 200_000  # in a run: they add data
 
