@@ -17,7 +17,7 @@ enum {
     READ_END = 250,     /* deadlines of changed keys, and values of keys that are about to expire */
     SLICE_END = 500,    /* everything else */
 
-    REPLIES_USEC = 250, /* a turn that takes longer after a slice has a slice again */
+    REPLIES_USEC = 250, /* after a slice: so soon ends a turn that has none */
     VALUES_USEC = 50,   /* for those values, at least */
     BATCH = 16,         /* keys or members between two looks at the clock */
     READS = 4,          /* batches of names between two */
@@ -34,8 +34,9 @@ static struct {
     bool rescan;                         /* a load that runs may replace keys without events */
     bool policies_heard, scans_policies; /* a new policy applies to the keys of the scan */
     bool woken;                          /* the loop will turn without waiting */
-    uint64_t left_work; /* the last turn had a slice that ended then, with more to do */
-    bool cron_ran;      /* in this turn */
+    uint64_t left_work;                  /* when the last slice that left work ended */
+    bool left_turn;                      /* the last turn with work had no slice */
+    bool cron_ran;                       /* in this turn */
     bool timer_runs;
     uint64_t timer;
     msec timer_at;
@@ -52,7 +53,7 @@ static void on_timer(RedisModuleCtx *ctx, void *data)
 {
     (void)ctx;
     (void)data;
-    here.timer_runs = false; /* the slice follows before the loop sleeps */
+    here.timer_runs = false; /* the slice follows in this turn or the next */
 }
 
 static void on_wake(void *data)
@@ -176,15 +177,18 @@ static bool policies_are_due(void)
     return !due_at_is_never(next) && due_at_come(next, redis.Milliseconds());
 }
 
-/* The engine writes replies only after its event, so whoever asked during a slice would wait for a
- * second one. So the turn that follows a slice has none, if it is short; nor has a turn with the
- * engine's own periodic work, which takes up to some milliseconds while tables shrink. Policies
- * need each turn: read_ahead copies a value in the turn that sets a short TTL. */
+/* The engine writes replies after the event in which slices run, so a client that asks during a
+ * slice would wait for the next slice too. So a short turn after a slice has none, nor has a turn
+ * in which the engine's cron ran, which may take milliseconds. But no two turns leave theirs.
+ * Policies need every turn: they are applied right after the write, and values are copied before
+ * they end. */
 static bool leaves_turn_to_replies(void)
 {
-    bool leaves = here.cron_ran || is_before(here.left_work + REPLIES_USEC);
-    here.left_work = 0;
-    return leaves && !here.policies_heard;
+    bool leaves = !here.left_turn && node_policies()->count == 0 &&
+                  here.known.changes.count <= NAMES_WAITING &&
+                  (here.cron_ran || is_before(here.left_work + REPLIES_USEC));
+    here.left_turn = leaves;
+    return leaves;
 }
 
 static void run_slice(RedisModuleCtx *ctx, bool opens)

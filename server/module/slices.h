@@ -1,6 +1,6 @@
 /* slices: the module's work between two commands of the engine: a slice of at most half a
- * millisecond each time the engine's loop is about to sleep, and one timer for the next deadline.
- * Depends on volatile_keys and scan_keys. */
+ * millisecond when the engine's loop is about to sleep, in this turn or the next, and one timer for
+ * the next deadline. Depends on volatile_keys and scan_keys. */
 #ifndef SERVER_MODULE_SLICES_H
 #define SERVER_MODULE_SLICES_H
 
