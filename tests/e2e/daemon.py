@@ -63,11 +63,19 @@ class Daemon(Server):
         return Raw(("127.0.0.1", self.port) if tcp else self.path)
 
     def raws(self, count):
-        """Connections that are accepted, so that what they send is read in the order of sending."""
+        """Connections that are accepted, which one that has just been made may not be."""
         found = [self.raw() for _ in range(count)]
         for raw in found:
             raw.call("PING")
         return found
+
+    def together(self, inputs):
+        """The daemon finds all inputs, a list of (connection, bytes), in one turn, in this order."""
+        for raw, _ in reversed(inputs):
+            raw.call("PING")  # it is accepted; the kernel may still list the last one, at the front
+        with self.stopped():
+            for raw, data in inputs:
+                raw.send(data)
 
     def redis(self, **options):
         return redis.Redis(unix_socket_path=self.path, socket_timeout=REPLY_SECONDS, **options)

@@ -96,15 +96,16 @@ def others_are_served_and_a_delayed_pipeline_keeps_its_order():
 def a_delayed_client_can_be_killed_but_is_not_blocked():
     with Burst() as (daemon, raw), daemon.raw() as killer, daemon.raw() as victim:
         fill_set(raw, "s", 1_000_000, NOON + 1000)
-        killer.call("PING")
         number = victim.call("CLIENT", "ID")[1:-2]
-        raw.call("PING")  # the last one may be at the front of the kernel's list
-        with daemon.stopped():  # all in one turn
-            raw.send(encode("DEBUG", "CLOCK", "HOLD", LATER))
-            victim.send(encode("SCARD", "s") + encode("PING"))
-            killer.send(encode("CLIENT", "UNBLOCK", number) + encode("CLIENT", "KILL", "ID", number))
-        equal(killer.replies(2), [b":0\r\n", b":1\r\n"])
-        equal(victim.rest(), b"", "it was delayed")
+        daemon.together([
+            (raw, encode("DEBUG", "CLOCK", "HOLD", LATER)),
+            (victim, encode("SCARD", "s")),
+            (killer, encode("INFO", "clients") + encode("CLIENT", "UNBLOCK", number)
+             + encode("CLIENT", "KILL", "ID", number))])
+        shown, *answers = killer.replies(3)
+        assert b"blocked_clients:1\r\n" in shown, shown  # delayed clients count
+        equal(answers, [b":0\r\n", b":1\r\n"])
+        equal(victim.rest(), b"")
         raw.reply()
         equal(raw.call("SCARD", "s"), b":1\r\n")
         equal(info(raw, "connected_clients"), 2)
