@@ -17,7 +17,7 @@ enum {
     READ_END = 250,     /* deadlines of changed keys, and values of keys that are about to expire */
     SLICE_END = 500,    /* everything else */
 
-    REPLIES_USEC = 250, /* after a slice: so soon ends a turn that has none */
+    REPLIES_USEC = 250, /* a turn that ends so soon after a slice has none */
     VALUES_USEC = 50,   /* for those values, at least */
     BATCH = 16,         /* keys or members between two looks at the clock */
     READS = 4,          /* batches of names between two */
@@ -177,11 +177,11 @@ static bool policies_are_due(void)
     return !due_at_is_never(next) && due_at_come(next, redis.Milliseconds());
 }
 
-/* The engine writes replies after the event in which slices run, so a client that asks during a
- * slice would wait for the next slice too. So a short turn after a slice has none, nor has a turn
- * in which the engine's cron ran, which may take milliseconds. But no two turns leave theirs.
- * Policies need every turn: they are applied right after the write, and values are copied before
- * they end. */
+/* The engine writes replies after the event in which slices run. So a client that asks during a
+ * slice would wait for the next slice too, if the short turn after a slice had one. A turn in which
+ * the engine's cron ran has none either, for the cron may take milliseconds. But no two turns in a
+ * row go without. Policies need every turn: they are applied right after a write, and a value is
+ * copied before its key expires. */
 static bool leaves_turn_to_replies(void)
 {
     bool leaves = !here.left_turn && node_policies()->count == 0 &&

@@ -9,7 +9,6 @@ import os
 import random
 import re
 import shlex
-import signal
 
 from daemon import BINARY, Daemon, Raw, Skipped, encode, equal, main, oracle, own, stepped, test
 
@@ -512,11 +511,9 @@ def a_request_in_pieces_behind_a_wait_is_one_request():
 @own
 def what_follows_a_wait_that_ends_in_the_same_turn_is_run():
     with Daemon() as daemon, Crowd(daemon, "ap") as crowd:
-        pid = daemon.process.pid
-        os.kill(pid, signal.SIGSTOP)
-        crowd.clients["a"].say(encode("BLPOP", "k", "0") + encode("ECHO", "after"))
-        crowd.clients["p"].say(encode("RPUSH", "k", "x"))
-        os.kill(pid, signal.SIGCONT)
+        daemon.together([
+            (crowd.clients["a"], encode("BLPOP", "k", "0") + encode("ECHO", "after")),
+            (crowd.clients["p"], encode("RPUSH", "k", "x"))])
         crowd.settle()
         equal(crowd.heard()["a"], b"*2\r\n$1\r\nk\r\n$1\r\nx\r\n$5\r\nafter\r\n")
 
@@ -529,11 +526,11 @@ def a_block_that_ends_in_the_same_turn_delays_no_pipeline():
                 with Crowd(daemon, "ap") as crowd:
                     waits = crowd.clients["a"]
                     crowd.do("p", [["DEL", "k"]])
-                    with daemon.stopped():
-                        waits.say(encode("PING") * before + encode("BLPOP", "k", "0") +
-                                  encode("ECHO", "z") * 40)
-                        crowd.clients["p"].say(encode("LPUSH", "k", "v") if how == "served" else
-                                               encode("CLIENT", "UNBLOCK", str(waits.id)))
+                    daemon.together([
+                        (waits, encode("PING") * before + encode("BLPOP", "k", "0") +
+                         encode("ECHO", "z") * 40),
+                        (crowd.clients["p"], encode("LPUSH", "k", "v") if how == "served" else
+                         encode("CLIENT", "UNBLOCK", str(waits.id)))])
                     crowd.settle()
                     got = crowd.heard()["a"]
                     equal(got.count(b"+PONG"), before, f"{before} {how}")

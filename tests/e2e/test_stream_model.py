@@ -8,7 +8,7 @@ The generator looks at the model for entries that exist and times at which somet
 import os
 import random
 
-from daemon import NOON, Daemon, Raw, encode, equal, main, own, plain, read_reply, wait_for
+from daemon import NOON, Daemon, encode, equal, main, own, plain, read_reply, wait_for
 from stream_model import DEAD, GROUP, LOG, Model, Policy, text
 
 PROGRAMS = int(os.environ.get("PROGRAMS", "120"))
@@ -41,10 +41,8 @@ class Crowd:
             self.model.stream(key)
 
     def connect(self):
-        self.keeper = Raw(self.daemon.path)
-        self.clients = {name: Raw(self.daemon.path, timeout=5) for name in CLIENTS}
-        for client in self.clients.values():
-            client.call("PING")  # so that it is accepted before the first step
+        self.keeper = self.daemon.raw()
+        self.clients = dict(zip(CLIENTS, self.daemon.raws(len(CLIENTS))))
 
     def close(self):
         for client in (*self.clients.values(), self.keeper):
