@@ -2,6 +2,7 @@
 #include "server/replica/failover.h"
 
 #include <inttypes.h>
+#include <netdb.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -64,6 +65,7 @@ struct search {
     int64_t port;
     uint64_t end; /* of the stream */
     enum failover_target found;
+    bool has_port; /* some replica has this port */
     bool has_all;
     struct failover_goal *named; /* gets the address of one that has the whole stream */
 };
@@ -72,6 +74,7 @@ static void look_at(void *ctx, const struct replica_info *info)
 {
     struct search *search = ctx;
     bool online = strcmp(info->state, "online") == 0, has_all = info->applied == search->end;
+    if (info->port == search->port) search->has_port = true;
     if (search->found == TARGET_ONLINE) return;
     if (search->host == NULL
             ? !(online && has_all)
@@ -90,11 +93,32 @@ static void search_replica(const struct failover *failover, struct search *searc
     replicas_each(failover->w.replicas, look_at, search);
 }
 
-enum failover_target failover_target(const struct failover *failover, const char *host,
-                                     int64_t port)
+static enum failover_target search_by_name(const struct failover *failover,
+                                           struct failover_goal *goal)
 {
-    struct search search = { .host = host, .port = port };
+    struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM }, *list = NULL;
+    struct search search = { .port = goal->port };
+    if (getaddrinfo(goal->host, NULL, &hints, &list) != 0) return TARGET_UNKNOWN;
+    for (struct addrinfo *at = list; at != NULL && search.found == TARGET_UNKNOWN;
+         at = at->ai_next) {
+        char address[NI_MAXHOST];
+        if (getnameinfo(at->ai_addr, at->ai_addrlen, address, sizeof(address), NULL, 0,
+                        NI_NUMERICHOST) != 0)
+            continue;
+        search.host = address;
+        search_replica(failover, &search);
+        if (search.found != TARGET_UNKNOWN)
+            snprintf(goal->host, sizeof(goal->host), "%.*s", (int)sizeof(goal->host) - 1, address);
+    }
+    freeaddrinfo(list);
+    return search.found;
+}
+
+enum failover_target failover_target(const struct failover *failover, struct failover_goal *goal)
+{
+    struct search search = { .host = goal->host, .port = goal->port };
     search_replica(failover, &search);
+    if (search.found == TARGET_UNKNOWN && search.has_port) return search_by_name(failover, goal);
     return search.found;
 }
 

@@ -56,13 +56,13 @@ static bool parse(struct call *call, struct failover_goal *goal)
 }
 
 /* False: `why` not. */
-static bool may_begin(struct call *call, const struct failover_goal *goal, enum error *why)
+static bool may_begin(struct call *call, struct failover_goal *goal, enum error *why)
 {
     struct replication *replication = call->context;
     const struct failover *failover = replication_failover(replication);
     enum failover_target target = TARGET_ONLINE;
     bool has_host = goal->host[0] != '\0';
-    if (has_host) target = failover_target(failover, goal->host, goal->port);
+    if (has_host) target = failover_target(failover, goal);
     if (failover_state(failover) != FAILOVER_NONE)
         *why = ERR_FAILOVER_BUSY;
     else if (replication_report(replication).follows)

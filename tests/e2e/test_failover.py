@@ -80,6 +80,15 @@ def refusals_are_those_of_redis():
 
 
 @own
+def failover_takes_a_host_name():
+    with pair() as (master, replica):
+        equal(call(master, "FAILOVER", "TO", "localhost", 1),
+              b"ERR FAILOVER target HOST and PORT is not a replica.")
+        equal(call(master, "FAILOVER", "TO", "localhost", replica.port), b"OK")
+        check_swapped(master, replica)
+
+
+@own
 def a_failover_swaps_the_roles_without_a_full_copy():
     with pair() as (master, replica):
         call(master, "SET", "before", "x")
