@@ -15,8 +15,8 @@ from daemon import NOON, ROOT, Daemon, die_with_parent, equal, main, own, wait_f
 
 GUIDE = os.path.join(ROOT, "doc/guide")
 E2E = os.path.join(ROOT, "tests/e2e")
-PAGES = ("queues", "retry-queues", "rate-limits", "sessions", "recency-and-caches", "timers",
-         "expiry-log")
+PAGES = ("queues", "retry-queues", "rate-limits", "sessions", "recency-and-caches", "stale-cache",
+         "timers", "expiry-log")
 PROGRAM_SECONDS = 60
 # Read from stdin, a module finds its packages from the working directory on.
 RUN = {"python": [sys.executable, "-B", "-"], "js": ["node", "--input-type=module", "-"]}
