@@ -115,6 +115,7 @@ static bool allows_channel(const struct acl_selector *selector, struct bytes nam
 static int refused_channel(const struct acl_selector *selector, const struct question *question)
 {
     unsigned acl = question->command.row->acl;
+    if (!command_fits_arity(question->command.row, question->argc)) return 0;
     bool is_pattern = acl & ACL_PATTERN_ALL;
     if (!(acl & (ACL_CHANNEL_FIRST | ACL_CHANNEL_ALL | ACL_PATTERN_ALL))) return 0;
     int end = acl & ACL_CHANNEL_FIRST ? 2 : question->argc;

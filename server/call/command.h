@@ -255,7 +255,7 @@ void commands_each_stats(struct commands *commands,
 /* "get", "config|get", as in errors, COMMAND and ACL; returns its length, < size. */
 size_t command_full_name(struct command_ref ref, char *to, size_t size);
 /* Stores the positions of the keys in a call (room for argc); returns their number, or -1 if the
- * arguments are invalid. */
+ * arguments are invalid, or not as many as the row's arity says. */
 int command_keys(const struct command *row, int argc, const struct bytes *argv, int *positions);
 /* KEY_* for each of the keys that command_keys found. */
 void command_key_flags(const struct command *row, int argc, const struct bytes *argv,

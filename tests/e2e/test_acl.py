@@ -41,6 +41,31 @@ def a_user_has_the_rights_of_its_rules():
             equal(anna.acl_whoami(), "anna")
 
 
+@own
+def pfmerge_without_sources_needs_the_right_to_its_destination():
+    with Daemon() as daemon, daemon.redis(decode_responses=True) as admin:
+        rule(admin, "on", ">" + SECRET, "~anna:*", "+@all")
+        with login(daemon) as anna:
+            refused(anna.execute_command, "PFMERGE", "bert:1")
+            anna.execute_command("PFMERGE", "anna:1")
+        equal(admin.keys(), ["anna:1"])
+
+
+@own
+def a_script_may_ask_for_calls_that_lack_arguments():
+    with Daemon() as daemon, daemon.redis(decode_responses=True) as admin:
+        with daemon.raw() as raw:
+            names = raw.call("COMMAND", "LIST").decode().split("\r\n")[2::2]
+        rule(admin, "on", ">" + SECRET, "~anna:*", "+@all")
+        with login(daemon) as anna:
+            for name in names:
+                words = name.split("|")
+                for argc in range(6):  # long arguments of the call before stay in the room
+                    call = ", ".join(["ARGV[1]", "ARGV[2]"][:len(words)] + ["'1'"] * argc)
+                    anna.eval("redis.pcall('get', string.rep('x', 1000), 'y', 'z', 'a') "
+                              f"pcall(redis.acl_check_cmd, {call})", 0, *words)
+
+
 @test
 def exec_asks_again():
     with Daemon() as daemon, daemon.redis(decode_responses=True) as admin:

@@ -6,12 +6,12 @@ import random
 import secrets
 import sys
 
-from daemon import Daemon, ROOT, beside_redis, equal, main, oracle
+from daemon import Daemon, ROOT, beside_redis, equal, main, oracle, own
 
 sys.path.insert(0, os.path.join(ROOT, "tests", "diff"))
 
 import table  # noqa: E402
-from generate import CHANNELS, NOON, Generator  # noqa: E402
+from generate import ALL_KEYS, CHANNELS, NOON, Generator  # noqa: E402
 
 USERS = [b"anna", b"bert", b"default2"]
 CATEGORIES = ("keyspace read write set sortedset list hash string bitmap hyperloglog geo pubsub admin fast slow "
@@ -91,6 +91,8 @@ def try_calls(sides, admins, generator, rng, user):
         call = generator.command(row)[0]
         if any(b"\0" in word for word in call):
             continue  # Redis cuts the name in DRYRUN's reply there
+        if call[0] == b"PFMERGE" and len(call) == 2:
+            continue  # doc/differs.md: Redis lets anybody create the key
         reply = both(admins, "ACL", "DRYRUN", user, *call)
         if reply.startswith((b"+OK", b"-")):
             continue
@@ -123,6 +125,58 @@ def run(seed):
                 side.close()
         for admin in admins:
             admin.close()
+
+
+SHORT = b"?1"  # the keys that the user below may use
+OTHERS = [key for key in ALL_KEYS if len(key) != 2 or key[1:] != b"1"]
+
+
+OF_THE_CONNECTION = {b"MULTI", b"QUIT", b"RESET", b"AUTH", b"HELLO", b"SUBSCRIBE", b"PSUBSCRIBE",
+                     b"SSUBSCRIBE", b"SELECT", b"CLIENT", b"WATCH", b"DEBUG"}
+
+
+def values(admin):
+    return admin.calls([(name, key) for key in OTHERS for name in ("DUMP", "PTTL")])
+
+
+def change_own_keys_only(seed):
+    rng = random.Random(seed)
+    generator = Generator(table.rows(), seed)
+    generator.now, generator.deadlines, generator.same_score = NOON, [], False
+    generator.focus = list(generator.groups)[:2], list(generator.groups)[2:4]
+    changed = 0
+    with Daemon() as daemon, daemon.raw() as admin, daemon.raw() as free, daemon.raw() as user:
+        daemon.hold(NOON)
+        admin.call("ACL", "SETUSER", "anna", "on", "nopass", "+@all", "-@dangerous", "-@blocking",
+                   b"~" + SHORT, "&*")
+        equal(user.call("AUTH", "anna", "x"), b"+OK\r\n")
+        admin.call("ACL", "SETUSER", "bert", "on", "nopass", "+@all", "-@dangerous", "-@blocking",
+                   "~*", "&*")
+        equal(free.call("AUTH", "bert", "x"), b"+OK\r\n")
+        several = [row for row in generator.rows if str(row.grammar).count("key") > 1]
+        for _ in range(STEPS):
+            call = generator.command(rng.choice(rng.choice((several, generator.rows))))[0]
+            if call[0].upper() in OF_THE_CONNECTION:
+                continue
+            if rng.random() < 0.5:
+                free.call(*call)
+                continue
+            call = call[:rng.choice((len(call), rng.randint(1, len(call))))]
+            before = values(admin)
+            reply = user.call(*call)
+            equal(values(admin), before, (call, reply))
+            changed += not reply.startswith(b"-")
+    assert changed > STEPS // 20, changed
+
+
+@own
+def a_user_changes_no_key_outside_its_patterns():
+    seed = int(os.environ.get("TEST_SEED") or secrets.randbits(32))
+    try:
+        change_own_keys_only(seed)
+    except BaseException:
+        print(f"TEST_SEED={seed}")
+        raise
 
 
 @beside_redis

@@ -27,9 +27,18 @@ static unsigned by_last(int argc, const struct bytes *argv)
     return bytes_equal(argv[argc - 1], LIT("GET")) ? KEY_RW | KEY_ACCESS : KEY_OW | KEY_UPDATE;
 }
 
-/* The keys of a call and their flags: "1:RO+ 3:OW+"; "none" if the arguments are invalid. */
-static const char *keys_of(const struct command *row, const char *line)
+/* A row that names no arity takes any number of arguments. */
+static struct command any_arity(const struct command *row)
 {
+    struct command copy = *row;
+    if (copy.arity == 0) copy.arity = -1;
+    return copy;
+}
+
+/* The keys of a call and their flags: "1:RO+ 3:OW+"; "none" if the arguments are invalid. */
+static const char *keys_of(const struct command *given, const char *line)
+{
+    const struct command with_arity = any_arity(given), *row = &with_arity;
     static const char *const names[] = { "RO",     "RW",     "OW",     "RM", "access",
                                          "update", "insert", "delete", "not" };
     static char shown[256];
@@ -83,6 +92,22 @@ START_TEST(a_range_of_keys_is_one_spec_made_from_the_flags)
 }
 END_TEST
 
+START_TEST(an_empty_second_range_keeps_the_first_key)
+{
+    const struct command merge = {
+        .name = "PFMERGE",
+        .run = nothing,
+        .flags = WRITE,
+        .arity = -2,
+        .keys = { 1, -1, 1 },
+        .specs = { KEY_AT(1, KEY_RW | KEY_INSERT), KEYS_FROM(2, KEY_RO | KEY_ACCESS) },
+    };
+    ck_assert_str_eq(keys_of(&merge, "PFMERGE to"), "1:RW:insert");
+    ck_assert_str_eq(keys_of(&merge, "PFMERGE to from"), "1:RW:insert 2:RO:access");
+    ck_assert_str_eq(keys_of(&merge, "PFMERGE"), "none");
+}
+END_TEST
+
 START_TEST(a_command_without_keys_has_none)
 {
     const struct command ping = { .name = "PING", .run = nothing };
@@ -105,7 +130,7 @@ START_TEST(several_specs_are_distinguished)
                                    .specs = { KEY_AT(1, KEY_OW | KEY_UPDATE),
                                               KEYS_FROM(2, KEY_RO | KEY_ACCESS) } };
     ck_assert_str_eq(keys_of(&store, "SINTERSTORE d a b"), "1:OW:update 2:RO:access 3:RO:access");
-    ck_assert_str_eq(keys_of(&store, "SINTERSTORE d"), "none");
+    ck_assert_str_eq(keys_of(&store, "SINTERSTORE d"), "1:OW:update");
 }
 END_TEST
 
@@ -182,7 +207,7 @@ START_TEST(positions_are_arguments_whatever_the_specs_and_the_call)
     struct rng rng;
     rng_init(&rng, test_seed());
     for (int program = 0; program < PROGRAMS; program++) {
-        struct command row = { .name = "X", .run = nothing };
+        struct command row = { .name = "X", .run = nothing, .arity = -1 };
         struct bytes argv[ARGS_MAX];
         int positions[KEY_SPECS_MAX * ARGS_MAX], argc = (int)rng_between(&rng, 1, ARGS_MAX);
         unsigned flags[KEY_SPECS_MAX * ARGS_MAX];
@@ -205,6 +230,7 @@ Suite *test_suite(void)
 {
     const TTest *const tests[] = {
         a_range_of_keys_is_one_spec_made_from_the_flags,
+        an_empty_second_range_keeps_the_first_key,
         a_command_without_keys_has_none,
         several_specs_are_distinguished,
         counted_keys_follow_their_number,
