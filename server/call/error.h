@@ -288,6 +288,7 @@
     E(ERR_FAILOVER_MASTER, "ERR PSYNC FAILOVER can't be sent to a master.")                        \
     E(ERR_FAILOVER_ID, "ERR PSYNC FAILOVER replid must match my replid.")                          \
     E(ERR_REPLCONF_FILTER, "ERR Unsupported rdb-filter-only option: %.*s")                         \
+    E(ERR_REPLCONF_ADDRESS, "ERR REPLCONF ip-address is not an address or a host name")            \
     E(ERR_REPLCONF, "ERR Unrecognized REPLCONF option: %.*s")                                      \
     E(ERR_REPLICAOF_REPLICA, "ERR Command is not valid when client is a replica.")                 \
     E(ERR_MASTER_PORT, "ERR Invalid master port")                                                  \

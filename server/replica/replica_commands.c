@@ -119,7 +119,10 @@ static void cmd_replconf(struct call *call)
             if (!arg_int64(call, i + 1, &number)) return;
             replica_set_port(replica, number);
         } else if (arg_is(call, i, "ip-address")) {
-            replica_set_address(replica, call->argv[i + 1]);
+            if (!replica_set_address(replica, call->argv[i + 1])) {
+                fail(call, ERR_REPLCONF_ADDRESS);
+                return;
+            }
         } else if (arg_is(call, i, "capa")) {
             ours |= take_ability(call, replica, i + 1);
         } else if (arg_is(call, i, "rdb-only")) {

@@ -146,11 +146,15 @@ void replica_set_port(struct replica *replica, int64_t port)
     replica->port = port;
 }
 
-void replica_set_address(struct replica *replica, struct bytes address)
+bool replica_set_address(struct replica *replica, struct bytes address)
 {
-    size_t len = address.len < ADDRESS_MAX - 1 ? address.len : ADDRESS_MAX - 1;
-    memcpy(replica->address, address.data, len);
-    replica->address[len] = '\0';
+    if (address.len == 0 || address.len >= ADDRESS_MAX) return false;
+    for (size_t i = 0; i < address.len; i++)
+        if (address.data[i] <= ' ' || address.data[i] >= 0x7f || address.data[i] == ',')
+            return false;
+    memcpy(replica->address, address.data, address.len);
+    replica->address[address.len] = '\0';
+    return true;
 }
 
 void replica_add_ability(struct replica *replica, enum replica_can can)

@@ -51,7 +51,8 @@ struct replica *replicas_of(struct replicas *replicas, struct session *session);
 
 enum replica_can { REPLICA_TAKES_MARK = 1, REPLICA_GOES_ON = 2, REPLICA_IS_OURS = 4 };
 void replica_set_port(struct replica *replica, int64_t port);
-void replica_set_address(struct replica *replica, struct bytes address);
+/* False: it is empty, too long, or has a byte that no address and no host name has. */
+bool replica_set_address(struct replica *replica, struct bytes address);
 void replica_add_ability(struct replica *replica, enum replica_can can);
 /* Only the copy is wanted, not the stream (redis-cli --rdb). */
 void replica_set_copy_only(struct replica *replica, bool on);
