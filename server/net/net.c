@@ -357,13 +357,15 @@ static bool listen_unix(struct net *net, const struct reason *why)
     memcpy(address.sun_path, path, size);
     remove_stale(&address);
     const char *step;
+    /* With umask and not by chmod, for nobody may connect in between. */
+    mode_t perm = (mode_t)net->conf->unixsocketperm, usual = umask(0);
+    umask(perm != 0 ? ~perm & 0777 : usual);
     int fd = listen_at((struct sockaddr *)&address, sizeof(address), net->conf->tcp_backlog, &step);
+    umask(usual);
     if (fd < 0)
         return fail_open(why, "Failed opening Unix socket: %s: %s: %s", path, step,
                          strerror(errno));
     add_listener(net, fd, PORT_UNIX, path)->removes = true;
-    if (net->conf->unixsocketperm != 0 && chmod(path, (mode_t)net->conf->unixsocketperm) != 0)
-        return fail_open(why, "Failed opening Unix socket: %s: chmod: %s", path, strerror(errno));
     return true;
 }
 

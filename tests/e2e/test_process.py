@@ -7,6 +7,7 @@ import signal
 import socket
 import stat
 import subprocess
+import threading
 import time
 
 from daemon import (BINARY, IS_REDIS, Daemon, Skipped, die_with_parent, equal, folder, free_port,
@@ -185,6 +186,27 @@ def the_unix_socket_has_the_mode_that_was_asked_for():
     for mode in (0o700, 0o770, 0o777):
         with Daemon("--unixsocketperm", oct(mode)[2:]) as daemon:
             equal(oct(stat.S_IMODE(os.stat(daemon.path).st_mode)), oct(mode))
+
+
+@own
+def the_unix_socket_is_never_more_open_than_that():
+    seen, ends = set(), threading.Event()
+    with Daemon("--unixsocketperm", "700") as daemon:
+        def look():
+            while not ends.is_set():
+                with contextlib.suppress(FileNotFoundError):
+                    seen.add(oct(stat.S_IMODE(os.stat(daemon.path).st_mode)))
+        daemon.stop()
+        usual = os.umask(0)
+        watcher = threading.Thread(target=look)
+        watcher.start()
+        for _ in range(5):
+            daemon.start()
+            daemon.stop()
+        ends.set()
+        watcher.join()
+        os.umask(usual)
+    equal(seen, {oct(0o700)})
 
 
 @test
