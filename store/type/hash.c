@@ -569,15 +569,8 @@ static void hash_table_check(const struct hash_table *table)
 
 void hash_check(const struct hash *hash)
 {
-    struct hash_iter iter;
-    struct bytes field, value;
     if (hash->is_large)
         hash_table_check(hash->table);
     else
         packed_check(&hash->packed);
-    hash_iter_begin(&iter, hash);
-    while (hash_iter_next(&iter, &field, &value))
-        ensure(hash->hashtable || fields_fit_listpack(hash, field.len, value.len),
-               "listpack of %zu with a field of %zu and a value of %zu bytes", hash_count(hash),
-               field.len, value.len);
 }

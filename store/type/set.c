@@ -477,7 +477,6 @@ void set_check(const struct set *set)
         set_table_check(set->table);
     else
         packed_check(&set->packed);
-    ensure(set->hashtable || fits_intset(set), "intset of %zu members", set_count(set));
     struct set_iter iter;
     struct bytes member;
     set_iter_begin(&iter, set);

@@ -376,15 +376,8 @@ size_t zset_bytes(const struct zset *zset)
 
 void zset_check(const struct zset *zset)
 {
-    struct zset_iter iter;
-    struct bytes member;
-    double score;
     if (zset->is_large)
         zset_table_check(zset->table);
     else
         zset_packed_check(&zset->packed);
-    zset_iter_at(&iter, zset, 0);
-    while (zset_iter_next(&iter, &member, &score))
-        ensure(zset->skiplist || members_fit_listpack(zset, member.len),
-               "listpack of %zu with a member of %zu bytes", zset_count(zset), member.len);
 }

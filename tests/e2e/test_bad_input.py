@@ -579,4 +579,20 @@ def the_store_is_consistent_after_bad_input():
             equal(raw.call("DEBUG", "CHECK"), b"+OK\r\n")
 
 
+@own
+def debug_check_passes_after_encoding_limits_were_lowered():
+    with Daemon() as daemon, daemon.raw() as raw:
+        for i in range(20):
+            raw.call("HSET", "hash", i, i)
+            raw.call("ZADD", "zset", i, i)
+            raw.call("SADD", "set", i)
+            raw.call("RPUSH", "list", i)
+        for name in ("hash-max-listpack-entries", "zset-max-listpack-entries",
+                     "hash-max-listpack-value", "zset-max-listpack-value",
+                     "set-max-intset-entries", "list-max-listpack-size"):
+            equal(raw.call("CONFIG", "SET", name, 1), b"+OK\r\n")
+        equal(raw.call("DEBUG", "CHECK"), b"+OK\r\n")
+        equal(raw.call("OBJECT", "ENCODING", "hash"), b"$8\r\nlistpack\r\n")
+
+
 main()
