@@ -51,9 +51,9 @@ struct failover_goal {
     bool force; /* when the time has passed, hand over all the same */
 };
 enum failover_target { TARGET_UNKNOWN, TARGET_NOT_ONLINE, TARGET_ONLINE };
-/* Looks for the replica at goal->host and goal->port, and sets goal->host to the address under which
- * `replicas` has it. If no replica has this text as its address, but one has the port, the text is
- * resolved as a host name; that blocks as long as the resolver does. */
+/* Looks for the replica at goal->host and goal->port, and sets goal->host to the address under
+ * which `replicas` has it. If no replica has this text as its address, but one has the port, the
+ * text is resolved as a host name; that blocks as long as the resolver does. */
 enum failover_target failover_target(const struct failover *failover, struct failover_goal *goal);
 /* State FAILOVER_NONE only. */
 void failover_begin(struct failover *failover, const struct failover_goal *goal);

@@ -101,7 +101,7 @@ void arguments_hide(struct arguments *arguments)
     arguments->shown = false;
 }
 
-static void drop_both(struct arguments *arguments)
+void arguments_drop(struct arguments *arguments)
 {
     arguments_hide(arguments);
     drop_table(arguments->lua, &arguments->keys);
@@ -114,7 +114,7 @@ void arguments_show(struct arguments *arguments, const struct bytes *keys, int k
     lua_State *lua = arguments->lua;
     bool fits = key_count <= arguments->keys.room && argv_count <= arguments->argv.room;
     if (!fits || arguments->keys.ref == LUA_NOREF) {
-        drop_both(arguments);
+        arguments_drop(arguments);
         make_table(lua, &arguments->keys, key_count);
         make_table(lua, &arguments->argv, argv_count);
     }
@@ -127,5 +127,7 @@ void arguments_show(struct arguments *arguments, const struct bytes *keys, int k
 void arguments_end(struct arguments *arguments)
 {
     lua_State *lua = arguments->lua;
-    if (!can_stay(lua, &arguments->keys) || !can_stay(lua, &arguments->argv)) drop_both(arguments);
+    if (arguments->keys.ref == LUA_NOREF) return;
+    if (!can_stay(lua, &arguments->keys) || !can_stay(lua, &arguments->argv))
+        arguments_drop(arguments);
 }

@@ -30,6 +30,8 @@ void arguments_show(struct arguments *arguments, const struct bytes *keys, int k
                     const struct bytes *argv, int argv_count);
 /* A script has ended: drops the tables if it changed them, or if they hold much. */
 void arguments_end(struct arguments *arguments);
+/* Drops the tables, even if they were left half filled. */
+void arguments_drop(struct arguments *arguments);
 /* Removes KEYS and ARGV from the globals, before a function runs. */
 void arguments_hide(struct arguments *arguments);
 

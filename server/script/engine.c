@@ -44,7 +44,7 @@ static void *allocate_block(void *ctx, void *old, size_t old_size, size_t size)
         block = NULL;
     else
         block = old == NULL ? mem_try_alloc(size) : mem_try_realloc(old, size);
-    if (block == NULL && engine->holds) block = take_beyond_limit(engine, old, size);
+    if (block == NULL && !engine->may_fail) block = take_beyond_limit(engine, old, size);
     if (block != NULL) engine->used += size - old_size;
     return block;
 }
@@ -54,6 +54,23 @@ static struct engine *engine_of(lua_State *lua)
     void *engine;
     lua_getallocf(lua, &engine);
     return engine;
+}
+
+bool engine_call(struct engine *engine, int args, int results, int on_error)
+{
+    bool before = engine->may_fail;
+    engine->may_fail = true;
+    bool good = lua_pcall(engine->lua, args, results, on_error) == 0;
+    engine->may_fail = before;
+    return good;
+}
+
+bool engine_let_fail(lua_State *lua, bool on)
+{
+    struct engine *engine = engine_of(lua);
+    bool before = engine->may_fail;
+    engine->may_fail = on;
+    return before;
 }
 
 static const char *stack_place(void)

@@ -15,9 +15,10 @@ struct engine {
     lua_State *lua;
     size_t used;  /* bytes of all Lua blocks */
     size_t limit; /* no more while a script runs; SIZE_MAX: no limit */
-    /* Replies are being made from within a command, which an error must not interrupt: allocations
-     * succeed beyond the limit, and `exceeded` is set. */
-    bool holds;
+    /* Lua runs inside a protected call, so an allocation may fail. Elsewhere, and while a command
+     * of a script makes its reply, an error would leave C without a way back: allocations succeed
+     * beyond the limit then, and `exceeded` is set. */
+    bool may_fail;
     bool exceeded;
     size_t live;            /* bytes in use after the last complete collection */
     const char *stack_base; /* where C's stack was when the script began */
@@ -35,6 +36,11 @@ enum { ENGINE_HOOK_STEPS = 10000 };
 
 struct engine *engine_new(void);
 void engine_free(struct engine *engine);
+
+/* lua_pcall, inside which allocations may fail. True: no error. */
+bool engine_call(struct engine *engine, int args, int results, int on_error);
+/* The same for calls that Lua itself protects. Returns what it was, to be set again. */
+bool engine_let_fail(lua_State *lua, bool on);
 
 /* Raises an error once the script has used too much of C's stack. The hook calls it, and functions
  * in C that need much of it and call Lua. */

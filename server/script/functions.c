@@ -156,7 +156,7 @@ static bool run_loading(struct functions *functions)
     functions->load_until = clock_mono_usec() + LOAD_USEC;
     set_world(lua, &loading_key);
     engine_limit(engine, (size_t)functions->conf->script_memory_limit);
-    bool good = lua_pcall(lua, 0, 0, 0) == 0;
+    bool good = engine_call(engine, 0, 0, 0);
     engine_unlimit(engine);
     set_world(lua, &running_key);
     engine_resume(engine);

@@ -6,6 +6,7 @@
 #include "proto/resp/resp_reply.h"
 #include "server/script/lua_number.h"
 #include "store/base/ensure.h"
+#include "store/mem/mem.h"
 
 /* ---- replies as values ---- */
 
@@ -13,6 +14,7 @@ enum {
     FIELDS_MAX = 1 << 26,     /* of one table: LuaJIT refuses larger ones with an error */
     TABLE_HINT_MAX = 1 << 16, /* places reserved before the elements have come */
     FORMAT_CHARS = 3,
+    ROOM_FROM = 1 << 16, /* bytes of a text; smaller ones come from mem's reserve, if need be */
 };
 
 static void push_field(lua_State *lua, const char *field, const char *text, size_t len)
@@ -106,6 +108,7 @@ static void close_table(struct lua_reply *reply)
 static bool fits(const struct lua_reply *reply, const struct resp_node *node)
 {
     if (reply->engine->exceeded || node->len > (size_t)INT32_MAX / 2) return false;
+    if (node->len > ROOM_FROM && !mem_has_room(node->len)) return false;
     return reply->depth == 0 || reply->open[reply->depth - 1].index < FIELDS_MAX;
 }
 
@@ -143,13 +146,13 @@ struct resp_writer lua_reply_begin(struct lua_reply *reply, struct engine *engin
     reply->lua = lua;
     reply->version = version;
     reply->depth = 0;
-    engine->holds = true;
+    engine->may_fail = false;
     return (struct resp_writer){ .sink = &reply->sink, .version = version };
 }
 
 void lua_reply_end(struct lua_reply *reply)
 {
-    reply->engine->holds = false;
+    reply->engine->may_fail = true;
 }
 
 void lua_push_error(lua_State *lua, const char *text)

@@ -239,7 +239,10 @@ static bool load_source(lua_State *lua, struct bytes text, const struct returns 
                         const char *chunk_name)
 {
     struct source source = { .text = { .text = text, .returns = returns } };
-    return lua_loadx(lua, read_source, &source, chunk_name, "t") == 0;
+    bool before = engine_let_fail(lua, true);
+    bool loaded = lua_loadx(lua, read_source, &source, chunk_name, "t") == 0;
+    engine_let_fail(lua, before);
+    return loaded;
 }
 
 bool sandbox_compile(lua_State *lua, struct bytes text, const char *chunk_name, bool first_only)

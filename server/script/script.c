@@ -89,11 +89,19 @@ static void reply_error(struct call *call, lua_State *lua, const char *name)
 
 /* ---- one run ---- */
 
+struct passing {
+    struct scripting *scripting;
+    const struct call *call;
+    const struct script_run *run;
+};
+
 /* Sets the globals of a script, or pushes the arguments of a function: how many. */
-static int pass_arguments(struct scripting *scripting, const struct call *call,
-                          const struct script_run *run)
+static int pass_arguments(lua_State *lua)
 {
-    lua_State *lua = scripting->engine->lua;
+    const struct passing *passing = lua_touserdata(lua, 1);
+    struct scripting *scripting = passing->scripting;
+    const struct call *call = passing->call;
+    const struct script_run *run = passing->run;
     const struct bytes *keys = call->argv + run->keys_at, *argv = keys + run->keys;
     int argv_count = call->argc - run->keys_at - run->keys;
     if (run->with_globals) {
@@ -106,6 +114,21 @@ static int pass_arguments(struct scripting *scripting, const struct call *call,
     return 2;
 }
 
+/* Passes the arguments within a protected call, for they may need more memory than there is. False:
+ * the error is pushed. */
+static bool try_arguments(struct scripting *scripting, const struct call *call,
+                          const struct script_run *run)
+{
+    lua_State *lua = scripting->engine->lua;
+    struct passing passing = { scripting, call, run };
+    lua_rawgeti(lua, LUA_REGISTRYINDEX, scripting->on_arguments);
+    lua_pushlightuserdata(lua, &passing);
+    if (engine_call(scripting->engine, 1, LUA_MULTRET, 0)) return true;
+    arguments_drop(&scripting->arguments);
+    lua_pushliteral(lua, "not enough memory: the arguments pass script-memory-limit");
+    return false;
+}
+
 /* Leaves what the function returns at the top of the stack, or the error. */
 static bool call_protected(struct scripting *scripting, const struct call *call,
                            const struct script_run *run)
@@ -114,12 +137,10 @@ static bool call_protected(struct scripting *scripting, const struct call *call,
     lua_State *lua = engine->lua;
     lua_rawgeti(lua, LUA_REGISTRYINDEX, scripting->on_error);
     lua_rawgeti(lua, LUA_REGISTRYINDEX, run->function);
+    int function = lua_gettop(lua);
     engine_limit(engine, (size_t)scripting->conf->script_memory_limit);
-    engine->holds = true;
-    int count = pass_arguments(scripting, call, run);
-    engine->holds = false;
-    bool fits = !engine->exceeded, good = fits && lua_pcall(lua, count, 1, 1) == 0;
-    if (!fits) lua_pushliteral(lua, "not enough memory: the arguments pass script-memory-limit");
+    bool good = try_arguments(scripting, call, run) &&
+                engine_call(engine, lua_gettop(lua) - function, 1, 1);
     engine_unlimit(engine);
     if (scripting->stopping) engine_resume(engine);
     busy_end(scripting);
@@ -139,8 +160,7 @@ static void reply_value(struct scripting *scripting, struct call *call)
 
 void script_run(struct scripting *scripting, struct call *call, const struct script_run *run)
 {
-    struct engine *engine = scripting->engine;
-    lua_State *lua = engine->lua;
+    lua_State *lua = scripting->engine->lua;
     unsigned db = call->session->db;
     if (!host_begin(&scripting->host, call, run->flags, run->read_only)) return;
     scripting->name = run->name;
@@ -150,14 +170,12 @@ void script_run(struct scripting *scripting, struct call *call, const struct scr
     scripting->began_usec = host_usec(&scripting->host);
     bool good = call_protected(scripting, call, run);
     call->session->db = db;
-    engine->holds = true;
     if (good)
         reply_value(scripting, call);
     else
         reply_error(call, lua, run->name);
     lua_settop(lua, 0);
     if (run->with_globals) arguments_end(&scripting->arguments);
-    engine->holds = false;
     scripting->name = NULL;
     host_end(&scripting->host);
 }
@@ -211,6 +229,8 @@ static void make_world(struct scripting *scripting)
     arguments_init(&scripting->arguments, lua, luaL_ref(lua, LUA_REGISTRYINDEX));
     lua_pushcfunction(lua, describe_error);
     scripting->on_error = luaL_ref(lua, LUA_REGISTRYINDEX);
+    lua_pushcfunction(lua, pass_arguments);
+    scripting->on_arguments = luaL_ref(lua, LUA_REGISTRYINDEX);
 }
 
 struct scripting *scripting_new(struct dispatch *dispatch)

@@ -26,6 +26,7 @@ struct scripting {
     const struct conf *conf;
     struct arguments arguments;
     int on_error;            /* Lua's reference to the function that describes an error */
+    int on_arguments;        /* to the one that passes the arguments */
     const char *name;        /* of what runs: a SHA-1, or a function's name; NULL: nothing runs */
     int64_t began_usec;      /* monotonic */
     int64_t turned_usec;     /* monotonic: when others were served last */

@@ -1,6 +1,8 @@
 #!/usr/bin/python3 -B
 """Scripts that attack the server: one test for each published hole of Redis' Lua that applies, and
 scripts that recurse or return without end. After each the daemon goes on, and has its memory back."""
+import secrets
+
 from daemon import Daemon, encode, equal, main, own
 
 LIMIT = 16 * 1024 * 1024
@@ -175,6 +177,19 @@ def recursion_ends_with_an_error():
            "local function f() return xpcall(f, f) end return f()",
            "local t t = setmetatable({}, {__tostring = function() return tostring({t}) end}) "
            "return tostring(t)")
+
+
+@own
+def arguments_beyond_the_limit_are_an_error():
+    with Daemon(*OPTIONS) as daemon, daemon.raw() as raw:
+        raw.call("FUNCTION", "LOAD", "#!lua name=lib\nredis.register_function('f', function() return 1 end)")
+        for call in (("EVAL", "return 1", 20), ("EVAL", "return 1", 0), ("FCALL", "f", 10), ("FCALL", "f", 20)):
+            for _ in range(3):  # new texts, for Lua keeps one copy of equal ones
+                reply = raw.call(*call, *(secrets.token_bytes(64) * (1 << 14) for _ in range(20)))
+                assert b"not enough memory: the arguments" in reply, reply
+                equal(raw.call("EVAL", "return {#KEYS, KEYS[1], ARGV[1], ARGV[2]}", 1, "k", "a"),
+                      b"*3\r\n:1\r\n$1\r\nk\r\n$1\r\na\r\n")
+                equal(raw.call("FCALL", "f", 0), b":1\r\n")
 
 
 @own
