@@ -11,10 +11,11 @@ MANDIR ?= $(PREFIX)/share/man
 COMPLETIONDIR ?= $(PREFIX)/share/bash-completion/completions
 UNITDIR ?= $(PREFIX)/lib/systemd/system
 CONFDIR = $(SYSCONFDIR)/expired
+SCRIPTDIR = $(PREFIX)/lib/expired
 
 PROGRAMS := expired $(INSTALLED_TOOLS)
 PAGES := expired.8 expired.conf.5 $(addsuffix .1,$(INSTALLED_TOOLS))
-UNITS := $(notdir $(wildcard tools/systemd/*.service tools/systemd/*.socket))
+UNITS := $(notdir $(wildcard $(addprefix tools/systemd/*.,service socket timer)))
 SYSTEMD := $(addprefix $(UNITDIR)/,$(UNITS)) \
     $(if $(wildcard tools/systemd/expired.sysusers),$(PREFIX)/lib/sysusers.d/expired.conf) \
     $(if $(wildcard tools/systemd/expired.tmpfiles),$(PREFIX)/lib/tmpfiles.d/expired.conf)
@@ -44,6 +45,7 @@ install: $(INSTALLED)
 	install -D -m 755 -t $(DESTDIR)$(BINDIR) $(filter-out %/.made,$^)
 	$(foreach p,$(PAGES),install -D -m 644 -t $(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $p)) $(MANUAL)/$p &&) :
 	install -D -m 644 -t $(DESTDIR)$(COMPLETIONDIR) $(addprefix $(MANUAL)/completions/,$(PROGRAMS))
+	install -D -m 755 -t $(DESTDIR)$(SCRIPTDIR) tools/backup
 	install -D -m 644 -t $(DESTDIR)$(CONFDIR) expired.conf.example
 	@test -e $(DESTDIR)$(CONFDIR)/expired.conf || \
 	    install -m 640 expired.conf.example $(DESTDIR)$(CONFDIR)/expired.conf
@@ -53,6 +55,7 @@ uninstall:
 	rm -f $(addprefix $(DESTDIR)$(BINDIR)/,$(PROGRAMS))
 	rm -f $(foreach p,$(PAGES),$(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $p))/$p)
 	rm -f $(addprefix $(DESTDIR)$(COMPLETIONDIR)/,$(PROGRAMS)) $(addprefix $(DESTDIR),$(SYSTEMD))
+	rm -rf $(DESTDIR)$(SCRIPTDIR)
 	@dir=$(DESTDIR)$(CONFDIR); [ -d $$dir ] || exit 0; \
 	if cmp -s $$dir/expired.conf $$dir/expired.conf.example; then rm -f $$dir/expired.conf; \
 	elif [ -e $$dir/expired.conf ]; then echo "Kept $(CONFDIR)/expired.conf, which was changed"; fi; \
