@@ -55,7 +55,8 @@ size_t acl_user_flags(const struct acl_user *user, const char *words[3]);
 /* In the order in which they count: if each selector refuses a call, the greatest is replied. */
 enum acl_verdict { ACL_ALLOWED, ACL_NO_COMMAND, ACL_NO_KEY, ACL_NO_CHANNEL };
 
-/* May the user make this call? If not, *at is the argument that is refused. */
+/* May the user make this call? If not, *at is the argument that is refused. A call whose number of
+ * arguments does not fit the command never runs, so that only the right to the command counts. */
 enum acl_verdict acl_user_check(const struct acl_user *user, struct command_ref command, int argc,
                                 const struct bytes *argv, int *at);
 /* Does a selector that allows the call also allow to read each key? For SORT's BY and GET. */

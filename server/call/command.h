@@ -170,7 +170,8 @@ struct command {
     unsigned acl;
     struct key_range keys;
     /* For MOVABLE_KEYS: stores the argument positions of the keys in `positions` (room for argc)
-     * and returns their number, or -1 if the arguments are invalid. */
+     * and returns their number, or -1 if the arguments are invalid. argc fits the arity: callers
+     * use command_keys, which checks it. */
     int (*find_keys)(int argc, const struct bytes *argv, int *positions);
     /* Without `keys`: the argument that usually is a key, for prefetching it; 0: none. */
     int likely_key;

@@ -66,18 +66,19 @@ static const char *keys_of(const struct command *given, const char *line)
 START_TEST(a_range_of_keys_is_one_spec_made_from_the_flags)
 {
     const struct command get = {
-        .name = "GET", .run = nothing, .flags = READONLY, .keys = { 1, 1, 1 }
+        .name = "GET", .run = nothing, .arity = -1, .flags = READONLY, .keys = { 1, 1, 1 }
     };
     const struct command set = {
-        .name = "SET", .run = nothing, .flags = WRITE, .keys = { 1, 1, 1 }
+        .name = "SET", .run = nothing, .arity = -1, .flags = WRITE, .keys = { 1, 1, 1 }
     };
     const struct command del = { .name = "DEL",
                                  .run = nothing,
+                                 .arity = -1,
                                  .flags = WRITE,
                                  .keys = { 1, -1, 1 },
                                  .key_flags = KEY_RM | KEY_DELETE };
     const struct command mset = {
-        .name = "MSET", .run = nothing, .flags = WRITE, .keys = { 1, -1, 2 }
+        .name = "MSET", .run = nothing, .arity = -1, .flags = WRITE, .keys = { 1, -1, 2 }
     };
     ck_assert_str_eq(keys_of(&get, "GET k"), "1:RO:access");
     ck_assert_str_eq(keys_of(&set, "SET k v"), "1:RW:update");
@@ -110,9 +111,9 @@ END_TEST
 
 START_TEST(a_command_without_keys_has_none)
 {
-    const struct command ping = { .name = "PING", .run = nothing };
+    const struct command ping = { .name = "PING", .run = nothing, .arity = -1 };
     const struct command publish = {
-        .name = "SPUBLISH", .run = nothing, .keys = { 1, 1, 1 }, .key_flags = KEY_NOT
+        .name = "SPUBLISH", .run = nothing, .arity = -1, .keys = { 1, 1, 1 }, .key_flags = KEY_NOT
     };
     struct key_spec specs[KEY_SPECS_MAX];
     ck_assert_int_eq(command_specs(&ping, specs), 0);
@@ -127,6 +128,7 @@ START_TEST(several_specs_are_distinguished)
 {
     const struct command store = { .name = "SINTERSTORE",
                                    .run = nothing,
+                                   .arity = -1,
                                    .specs = { KEY_AT(1, KEY_OW | KEY_UPDATE),
                                               KEYS_FROM(2, KEY_RO | KEY_ACCESS) } };
     ck_assert_str_eq(keys_of(&store, "SINTERSTORE d a b"), "1:OW:update 2:RO:access 3:RO:access");
@@ -138,6 +140,7 @@ START_TEST(counted_keys_follow_their_number)
 {
     const struct command store = { .name = "ZUNIONSTORE",
                                    .run = nothing,
+                                   .arity = -1,
                                    .specs = { KEY_AT(1, KEY_OW), KEYS_COUNTED_AT(2, KEY_RO) } };
     ck_assert_str_eq(keys_of(&store, "ZUNIONSTORE d 2 a b WEIGHTS 1 2"), "1:OW 3:RO 4:RO");
     static const char *const senseless[] = { "ZUNIONSTORE d 3 a b", "ZUNIONSTORE d 0 a",
@@ -152,6 +155,7 @@ START_TEST(a_key_may_follow_a_word)
 {
     const struct command radius = { .name = "GEORADIUS",
                                     .run = nothing,
+                                    .arity = -1,
                                     .specs = { KEY_AT(1, KEY_RO), KEY_BEHIND("STORE", 3, KEY_OW),
                                                KEY_BEHIND("LAST", -2, KEY_RW) } };
     ck_assert_str_eq(keys_of(&radius, "GEORADIUS k x m"), "1:RO");
@@ -166,6 +170,7 @@ START_TEST(keys_that_no_other_spec_covers_may_be_anywhere)
 {
     const struct command sort = { .name = "SORT",
                                   .run = nothing,
+                                  .arity = -1,
                                   .find_keys = last_is_key,
                                   .specs = { KEY_AT(1, KEY_RO), KEY_ANYWHERE(KEY_RO | KEY_ACCESS),
                                              KEY_ANYWHERE(KEY_OW) } };
@@ -178,6 +183,7 @@ START_TEST(a_call_may_decide_what_it_does)
 {
     const struct command set = { .name = "SET",
                                  .run = nothing,
+                                 .arity = -1,
                                  .keys = { 1, 1, 1 },
                                  .key_flags = KEY_RW | KEY_VARIABLE,
                                  .vary_keys = by_last };
