@@ -94,6 +94,18 @@ static bool take_arguments(struct lib_redis *lib, lua_State *lua, int count)
     return false;
 }
 
+/* unpack may return as many values as LuaJIT's stack has places for one function. Then the arguments
+ * move into a table, which keeps their texts. */
+static void make_places(lua_State *lua, int count)
+{
+    if (lua_checkstack(lua, PUSH_PLACES)) return;
+    lua_createtable(lua, count, 0);
+    lua_insert(lua, 1);
+    for (int i = count; i > 0; i--)
+        lua_rawseti(lua, 1, i);
+    luaL_checkstack(lua, PUSH_PLACES, "too many arguments");
+}
+
 /* Pushes an error and returns false, or pushes the reply. */
 static bool run_command(lua_State *lua)
 {
@@ -104,7 +116,7 @@ static bool run_command(lua_State *lua)
         return false;
     }
     if (!take_arguments(lib, lua, count)) return false;
-    luaL_checkstack(lua, PUSH_PLACES, "too many arguments");
+    make_places(lua, count);
     struct lua_reply reply;
     struct resp_writer out = lua_reply_begin(&reply, lib->engine, lua, lib->version);
     bool good = host_call(lib->host, count, (const struct bytes *)(void *)lib->room, &out);
