@@ -2,6 +2,7 @@
 #include "server/script/engine.h"
 
 #include <stdint.h>
+#include <sys/resource.h>
 
 #include <luajit-2.1/lauxlib.h>
 #include <luajit-2.1/luajit.h>
@@ -13,6 +14,7 @@ enum {
     GARBAGE_MIN = 1 << 20, /* bytes; less is left to Lua's own collector */
     PAUSE_PERCENT = 400,   /* that one begins at so much of what was live; engine_collect earlier */
     STEP_KIB = 16,         /* about 20 us of collection */
+    STACK_PART = 4,        /* scripts get a quarter of a small stack */
 };
 
 static void *take_beyond_limit(struct engine *engine, void *old, size_t size)
@@ -80,8 +82,8 @@ static const char *stack_place(void)
 
 void engine_check_stack(lua_State *lua)
 {
-    const char *base = engine_of(lua)->stack_base;
-    if (base != NULL && base - stack_place() > ENGINE_STACK_MAX)
+    const struct engine *engine = engine_of(lua);
+    if (engine->stack_base != NULL && engine->stack_base - stack_place() > engine->stack_max)
         luaL_error(lua, "C stack overflow");
 }
 
@@ -90,7 +92,14 @@ static void after_steps(lua_State *lua, lua_Debug *where)
     (void)where;
     struct engine *engine = engine_of(lua);
     if (engine->on_steps != NULL) engine->on_steps(engine->ctx, lua);
-    engine_check_stack(lua);
+}
+
+static ptrdiff_t stack_max(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur / STACK_PART >= ENGINE_STACK_MAX)
+        return ENGINE_STACK_MAX;
+    return (ptrdiff_t)(limit.rlim_cur / STACK_PART);
 }
 
 /* Nothing of ours calls Lua unprotected where it may fail. */
@@ -105,6 +114,7 @@ struct engine *engine_new(void)
 {
     struct engine *engine = mem_zalloc(sizeof(*engine));
     engine->limit = SIZE_MAX;
+    engine->stack_max = stack_max();
     engine->lua = lua_newstate(allocate_block, engine);
     ensure(engine->lua != NULL, "no Lua state");
     lua_atpanic(engine->lua, die_of_error);

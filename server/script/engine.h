@@ -22,13 +22,14 @@ struct engine {
     bool exceeded;
     size_t live;            /* bytes in use after the last complete collection */
     const char *stack_base; /* where C's stack was when the script began */
+    ptrdiff_t stack_max;    /* bytes of it for the script */
     /* Called after each ENGINE_HOOK_STEPS instructions; may raise a Lua error. */
     void (*on_steps)(void *ctx, lua_State *lua);
     void *ctx;
 };
 
 /* LuaJIT bounds the calls of one coroutine, but coroutines within coroutines would use up C's
- * stack, whose usual limit is 8 MiB. Between two calls of the hook it may grow by about 1 MiB. */
+ * stack. A script gets this much of it, or a quarter of a smaller limit (ulimit -s). */
 enum { ENGINE_STACK_MAX = 2 << 20 };
 
 /* About 50 us, but much longer if each step calls a slow function, such as string.rep. */
@@ -42,8 +43,8 @@ bool engine_call(struct engine *engine, int args, int results, int on_error);
 /* The same for calls that Lua itself protects. Returns what it was, to be set again. */
 bool engine_let_fail(lua_State *lua, bool on);
 
-/* Raises an error once the script has used too much of C's stack. The hook calls it, and functions
- * in C that need much of it and call Lua. */
+/* Raises an error once the script has used too much of C's stack. Each function in C that calls Lua
+ * calls it first, so that no error handler, callback or coroutine gets around it. */
 void engine_check_stack(lua_State *lua);
 
 /* While a script runs, Lua may allocate so many bytes more; an allocation beyond fails with Lua's

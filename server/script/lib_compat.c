@@ -9,6 +9,7 @@
 
 #include <luajit-2.1/lauxlib.h>
 
+#include "server/script/engine.h"
 #include "server/script/lib_format.h"
 
 static int assert_true(lua_State *lua)
@@ -21,6 +22,7 @@ static int assert_true(lua_State *lua)
 /* An error of redis.call is a table; scripts get its text, as before Redis 7. */
 static int pcall_text(lua_State *lua)
 {
+    engine_check_stack(lua);
     luaL_checkany(lua, 1);
     bool good = lua_pcall(lua, lua_gettop(lua) - 1, LUA_MULTRET, 0) == 0;
     if (!good && lua_istable(lua, -1)) {

@@ -86,9 +86,10 @@ void sandbox_guard(lua_State *lua)
 /* ---- functions that know guards ---- */
 
 /* The C function in the first upvalue does the work; most can run in this frame, so that their
- * errors name the function and the script's line. */
+ * errors name the function and the script's line. Some call Lua, so C's stack is checked. */
 static int call_original(lua_State *lua)
 {
+    engine_check_stack(lua);
     lua_CFunction original = lua_tocfunction(lua, lua_upvalueindex(1));
     if (original != NULL) return original(lua);
     int count = lua_gettop(lua);
@@ -96,13 +97,6 @@ static int call_original(lua_State *lua)
     lua_insert(lua, 1);
     lua_call(lua, count, LUA_MULTRET);
     return lua_gettop(lua);
-}
-
-/* For functions that have a buffer of 8 KiB on C's stack while they call Lua. */
-static int call_with_buffer(lua_State *lua)
-{
-    engine_check_stack(lua);
-    return call_original(lua);
 }
 
 /* For functions that change their first argument. */
@@ -214,6 +208,58 @@ static int xpcall_plain(lua_State *lua)
     lua_settop(lua, 2);
     if (lua_isfunction(lua, 2)) lua_pushcclosure(lua, handle_unless_hurried, 1);
     return call_original(lua);
+}
+
+/* ---- coroutines ---- */
+
+static int resume_checked(lua_State *lua)
+{
+    luaL_argcheck(lua, lua_isthread(lua, 1), 1, "coroutine expected");
+    return call_original(lua);
+}
+
+/* What coroutine.wrap returns. Upvalues: Lua's coroutine.resume, and the coroutine. */
+static int resume_wrapped(lua_State *lua)
+{
+    engine_check_stack(lua);
+    int count = lua_gettop(lua);
+    luaL_checkstack(lua, 2, "too many arguments");
+    lua_pushvalue(lua, lua_upvalueindex(1));
+    lua_insert(lua, 1);
+    lua_pushvalue(lua, lua_upvalueindex(2));
+    lua_insert(lua, 2);
+    lua_call(lua, count + 1, LUA_MULTRET);
+    if (lua_toboolean(lua, 1)) return lua_gettop(lua) - 1;
+    if (lua_isstring(lua, -1)) {
+        luaL_where(lua, 1);
+        lua_insert(lua, -2);
+        lua_concat(lua, 2);
+    }
+    return lua_error(lua);
+}
+
+/* Upvalues: Lua's coroutine.resume and coroutine.create. */
+static int wrap_function(lua_State *lua)
+{
+    luaL_checktype(lua, 1, LUA_TFUNCTION);
+    lua_settop(lua, 1);
+    lua_pushvalue(lua, lua_upvalueindex(1));
+    lua_pushvalue(lua, lua_upvalueindex(2));
+    lua_pushvalue(lua, 1);
+    lua_call(lua, 1, 1);
+    lua_pushcclosure(lua, resume_wrapped, 2);
+    return 1;
+}
+
+/* Lua bounds the depth of calls in one coroutine, but not that of coroutines within coroutines. The
+ * hook alone can't: the error that it raises ends the innermost coroutine only. */
+static void wrap_coroutines(lua_State *lua)
+{
+    lua_getfield(lua, -1, "resume");
+    lua_getfield(lua, -2, "create");
+    lua_pushcclosure(lua, wrap_function, 2);
+    lua_setfield(lua, -2, "wrap");
+    wrap_field(lua, "resume", resume_checked);
 }
 
 /* ---- compiling ---- */
@@ -366,8 +412,10 @@ static void adapt_libraries(lua_State *lua)
     lua_getfield(lua, -1, "table");
     wrap_table_functions(lua);
     lua_getfield(lua, -2, "string");
-    wrap_field(lua, "gsub", call_with_buffer);
-    lua_pop(lua, 3);
+    wrap_field(lua, "gsub", call_original);
+    lua_getfield(lua, -3, "coroutine");
+    wrap_coroutines(lua);
+    lua_pop(lua, 4);
 }
 
 static void open_lua_libraries(lua_State *lua)

@@ -1,9 +1,11 @@
 #!/usr/bin/python3 -B
 """Scripts that attack the server: one test for each published hole of Redis' Lua that applies, and
 scripts that recurse or return without end. After each the daemon goes on, and has its memory back."""
+import resource
 import secrets
 
 from daemon import Daemon, encode, equal, main, own
+from process import wait_for
 
 LIMIT = 16 * 1024 * 1024
 OPTIONS = ("--script-memory-limit", str(LIMIT), "--busy-reply-threshold", "50")
@@ -177,6 +179,51 @@ def recursion_ends_with_an_error():
            "local function f() return xpcall(f, f) end return f()",
            "local t t = setmetatable({}, {__tostring = function() return tostring({t}) end}) "
            "return tostring(t)")
+
+
+HANDLERS = ("local function f() xpcall(error, function() "
+            "coroutine.resume(coroutine.create(f)) coroutine.resume(coroutine.create(f)) end) end f()")
+# Each fails at the bottom and begins again one level above, so that it does not end by itself.
+TREES = [
+    "local function f() coroutine.resume(coroutine.create(f)) coroutine.resume(coroutine.create(f)) end f()",
+    "local function f() pcall(coroutine.wrap(f)) pcall(coroutine.wrap(f)) end f()",
+    HANDLERS,
+    "local function f() coroutine.resume(coroutine.create(function() xpcall(f, f) xpcall(f, f) end)) end "
+    "f() f()",
+    "local function f() pcall(coroutine.wrap(function() string.gsub('aa', 'a', f) end)) f() end f()",
+    "local function f() pcall(coroutine.wrap(function() pcall(table.sort, {1, 2}, f) f() end)) end f()",
+    "local function f() pcall(coroutine.wrap(function() pcall(table.foreach, {1}, f) f() end)) end f()",
+    "local function f() coroutine.resume(coroutine.create(function() load(f) load(f) end)) end f()",
+    "local t t = setmetatable({}, {__index = function(_, k) pcall(coroutine.wrap(function() "
+    "pcall(error, t) pcall(error, t) end)) end}) pcall(error, t)",
+]
+SMALL_STACK = 512 * 1024
+
+
+def run_trees(raw, other):
+    for script in TREES:
+        raw.send(encode("EVAL_RO", script, 0))
+        wait_for(lambda: raw.has_more() or other.call("PING").startswith(b"-BUSY"))
+        other.call("SCRIPT", "KILL")
+        assert raw.reply()[:1] in b"-$", script
+        equal(other.call("SCRIPT", "KILL"), b"-NOTBUSY No scripts in execution right now.\r\n")
+
+
+@own
+def recursion_over_coroutines_does_not_end_the_server():
+    with Daemon(*OPTIONS) as daemon:
+        run_trees(daemon.raw(), daemon.raw())
+
+
+@own
+def recursion_does_not_end_a_server_with_a_small_stack():
+    usual = resource.getrlimit(resource.RLIMIT_STACK)
+    resource.setrlimit(resource.RLIMIT_STACK, (SMALL_STACK, usual[1]))
+    try:
+        with Daemon(*OPTIONS) as daemon:
+            run_trees(daemon.raw(), daemon.raw())
+    finally:
+        resource.setrlimit(resource.RLIMIT_STACK, usual)
 
 
 @own
