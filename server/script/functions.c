@@ -160,6 +160,7 @@ static bool run_loading(struct functions *functions)
     engine_unlimit(engine);
     set_world(lua, &running_key);
     engine_resume(engine);
+    sandbox_reset(lua);
     engine->on_steps = on_steps;
     engine->ctx = ctx;
     return good;

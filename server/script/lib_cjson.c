@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "server/script/json_bounds.h"
+#include "server/script/registry.h"
 #include "store/mem/mem.h"
 
 int luaopen_cjson(lua_State *L); /* Debian's header does not include Lua's */
@@ -164,7 +165,68 @@ static int cjson_new(lua_State *L)
     return 1;
 }
 
+/* ---- settings of the module that all scripts share ---- */
+
+/* In the registry: was a setting changed, the shared module, and one that is never changed. */
+static const char changed_key, shared_key, default_key;
+
+static const char *const settings[] = {
+    "encode_sparse_array",     "encode_max_depth",       "decode_max_depth",
+    "encode_number_precision", "encode_invalid_numbers", "decode_invalid_numbers",
+    "encode_keep_buffer",
+};
+enum { SETTINGS = sizeof(settings) / sizeof(settings[0]) };
+
+static void note_change(lua_State *L, bool changed)
+{
+    lua_pushboolean(L, changed);
+    registry_set(L, &changed_key);
+}
+
+/* Upvalues: that of the function that sets, and the function. It runs in this frame, so that its
+ * errors have its name and the script's line. */
+static int change_setting(lua_State *L)
+{
+    if (lua_gettop(L) > 0) note_change(L, true);
+    return lua_tocfunction(L, lua_upvalueindex(2))(L);
+}
+
+/* Wraps a function of the module on top. */
+static void watch_setting(lua_State *L, const char *name)
+{
+    lua_getfield(L, -1, name);
+    lua_getupvalue(L, -1, 1);
+    lua_insert(L, -2);
+    lua_pushcclosure(L, change_setting, 2);
+    lua_setfield(L, -2, name);
+}
+
+void lib_cjson_reset(lua_State *L)
+{
+    int top = lua_gettop(L);
+    registry_push(L, &changed_key);
+    if (lua_toboolean(L, -1)) {
+        registry_push(L, &shared_key);
+        registry_push(L, &default_key);
+        for (size_t i = 0; i < SETTINGS; i++) {
+            lua_getfield(L, top + 2, settings[i]);
+            lua_getfield(L, top + 3, settings[i]);
+            lua_call(L, 0, LUA_MULTRET);
+            lua_call(L, lua_gettop(L) - top - 4, 0);
+        }
+        note_change(L, false);
+    }
+    lua_settop(L, top);
+}
+
 void script_open_cjson(lua_State *L)
 {
+    push_module(L, 0);
+    registry_set(L, &default_key);
     push_module(L, SMALL_NEED);
+    for (size_t i = 0; i < SETTINGS; i++)
+        watch_setting(L, settings[i]);
+    lua_pushvalue(L, -1);
+    registry_set(L, &shared_key);
+    note_change(L, false);
 }

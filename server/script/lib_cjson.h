@@ -7,5 +7,8 @@
 
 /* Pushes the library's table. */
 void script_open_cjson(lua_State *L);
+/* Gives its settings their first values again, if a script changed one. Modules that scripts make
+ * with cjson.new keep theirs: nobody else sees them. */
+void lib_cjson_reset(lua_State *L);
 
 #endif

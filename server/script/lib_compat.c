@@ -11,6 +11,7 @@
 
 #include "server/script/engine.h"
 #include "server/script/lib_format.h"
+#include "server/script/registry.h"
 
 static int assert_true(lua_State *lua)
 {
@@ -63,7 +64,11 @@ static int fail_obsolete(lua_State *lua)
 
 struct random {
     unsigned short state[3];
+    bool seeded; /* by a script, so that others could foresee the numbers */
 };
+
+/* In the registry: the struct. */
+static const char random_key;
 
 enum { SEED_LOW = 0x330e, RANDOM_MAX = INT32_MAX };
 
@@ -94,15 +99,33 @@ static int random_number(lua_State *lua)
 
 static int random_seed(lua_State *lua)
 {
-    set_seed(lua_touserdata(lua, lua_upvalueindex(1)), luaL_checkint(lua, 1));
+    struct random *random = lua_touserdata(lua, lua_upvalueindex(1));
+    set_seed(random, luaL_checkint(lua, 1));
+    random->seeded = true;
     return 0;
+}
+
+static void set_random_seed(struct random *random)
+{
+    getentropy(random->state, sizeof(random->state));
+    random->seeded = false;
+}
+
+void lib_compat_reset(lua_State *lua)
+{
+    registry_push(lua, &random_key);
+    struct random *random = lua_touserdata(lua, -1);
+    if (random->seeded) set_random_seed(random);
+    lua_pop(lua, 1);
 }
 
 /* For the library table at the top. */
 static void add_random(lua_State *lua)
 {
     struct random *random = lua_newuserdata(lua, sizeof(*random));
-    getentropy(random->state, sizeof(random->state));
+    set_random_seed(random);
+    lua_pushvalue(lua, -1);
+    registry_set(lua, &random_key);
     lua_pushvalue(lua, -1);
     lua_pushcclosure(lua, random_number, 1);
     lua_setfield(lua, -3, "random");

@@ -7,5 +7,7 @@
 
 /* Replaces them in the state's own libraries, which must be open. */
 void lib_compat_adapt(lua_State *lua);
+/* Makes math.random unpredictable again, if a script called math.randomseed. */
+void lib_compat_reset(lua_State *lua);
 
 #endif

@@ -241,7 +241,7 @@ static int resume_wrapped(lua_State *lua)
 /* Upvalues: Lua's coroutine.resume and coroutine.create. */
 static int wrap_function(lua_State *lua)
 {
-    luaL_checktype(lua, 1, LUA_TFUNCTION);
+    luaL_argcheck(lua, lua_isfunction(lua, 1), 1, "Lua function expected");
     lua_settop(lua, 1);
     lua_pushvalue(lua, lua_upvalueindex(1));
     lua_pushvalue(lua, lua_upvalueindex(2));
@@ -504,4 +504,10 @@ void sandbox_open(lua_State *lua)
     lua_pushvalue(lua, -1);
     registry_set(lua, &globals_key);
     lua_replace(lua, LUA_GLOBALSINDEX);
+}
+
+void sandbox_reset(lua_State *lua)
+{
+    lib_cjson_reset(lua);
+    lib_compat_reset(lua);
 }

@@ -16,6 +16,9 @@
 /* Makes the world in a new state: the globals of scripts and of chunks that they load. The real
  * table of the globals is then at the top of the stack: add fields to it, or keep a reference. */
 void sandbox_open(lua_State *lua);
+/* Call after each script, function or load of a library: settings of cjson and the seed of
+ * math.random hold for that long. */
+void sandbox_reset(lua_State *lua);
 /* Replaces the table at the top of the stack by a guard for it. */
 void sandbox_guard(lua_State *lua);
 bool sandbox_is_guard(lua_State *lua, int index);

@@ -175,6 +175,7 @@ void script_run(struct scripting *scripting, struct call *call, const struct scr
     else
         reply_error(call, lua, run->name);
     lua_settop(lua, 0);
+    sandbox_reset(lua);
     if (run->with_globals) arguments_end(&scripting->arguments);
     scripting->name = NULL;
     host_end(&scripting->host);

@@ -3,6 +3,7 @@
 scripts that recurse or return without end. After each the daemon goes on, and has its memory back."""
 import resource
 import secrets
+from random import Random
 
 from daemon import Daemon, encode, equal, main, own
 from process import wait_for
@@ -224,6 +225,64 @@ def recursion_does_not_end_a_server_with_a_small_stack():
             run_trees(daemon.raw(), daemon.raw())
     finally:
         resource.setrlimit(resource.RLIMIT_STACK, usual)
+
+
+# ---- state that a script leaves
+
+CHANGES = ["encode_number_precision({})", "encode_max_depth({})", "decode_max_depth({})",
+           "encode_sparse_array(true, 0, {})", "encode_sparse_array(false, {}, 1)",
+           "encode_invalid_numbers('null')", "encode_invalid_numbers(true)",
+           "decode_invalid_numbers(false)", "encode_keep_buffer(false)"]
+SHOW = """local out = {}
+local function try(...) local ok, text = pcall(...) out[#out + 1] = tostring(text) end
+for _, v in ipairs({1234567, 1 / 3, {[12] = 1}, {{{{1}}}}, 0 / 0, {1, nil, 3}}) do try(cjson.encode, v) end
+try(function() return cjson.decode('[[[[0x1f]]]]')[1][1][1][1] end)
+try(function() return tostring(cjson.decode('nan')) end)
+for _, name in ipairs({'encode_number_precision', 'encode_max_depth', 'decode_max_depth', 'encode_keep_buffer',
+    'encode_sparse_array', 'encode_invalid_numbers', 'decode_invalid_numbers'}) do
+    for _, value in ipairs({cjson[name]()}) do out[#out + 1] = tostring(value) end
+end
+return out"""
+
+
+def change(raw, random, number):
+    """Runs a script, function or load that changes random settings, and may fail."""
+    lines = [f"cjson.{random.choice(CHANGES).format(random.randrange(1, 15))}"
+             for _ in range(random.randrange(1, 5))]
+    body = " ".join(lines + ["cjson.encode({1.5})", random.choice(["", "error('x')", "nosuch()"])])
+    function = f"redis.register_function('f{number}', function() {body} end)"
+    how = random.choice(["script", "function"])
+    if how == "script":
+        raw.call("EVAL", body, 0)
+    else:
+        raw.call("FUNCTION", "LOAD", "REPLACE", f"#!lua name=l{number}\n{function}")
+        raw.call("FCALL", f"f{number}", 0)
+
+
+@own
+def settings_hold_for_one_script_or_function():
+    random = Random(7)
+    with Daemon() as daemon, daemon.raw() as raw:
+        fresh = raw.call("EVAL", SHOW, 0)
+        for number in range(60):
+            change(raw, random, number)
+            equal(raw.call("EVAL", SHOW, 0), fresh, number)
+
+
+@own
+def a_seed_holds_for_one_script():
+    numbers = "return {math.random(1e9), math.random(1e9)}"
+    with Daemon() as daemon, daemon.raw() as raw:
+        seeded = [raw.call("EVAL", "math.randomseed(7)" + numbers, 0) for _ in range(2)]
+        equal(seeded[0], seeded[1])
+        after = set()
+        for _ in range(2):
+            raw.call("EVAL", "math.randomseed(7)", 0)
+            after.add(raw.call("EVAL", numbers, 0))
+        equal(len(after | {seeded[0]}), 3)
+
+
+# ---- long arguments and replies
 
 
 @own
