@@ -14,8 +14,11 @@ enum {
     GARBAGE_MIN = 1 << 20, /* bytes; less is left to Lua's own collector */
     PAUSE_PERCENT = 400,   /* that one begins at so much of what was live; engine_collect earlier */
     STEP_KIB = 16,         /* about 20 us of collection */
-    STACK_PART = 4,        /* scripts get a quarter of a small stack */
+    LARGE_BLOCK = 1 << 16,
+    STACK_PART = 4, /* scripts get a quarter of a small stack */
 };
+
+static void hook_often(struct engine *engine);
 
 static void *take_beyond_limit(struct engine *engine, void *old, size_t size)
 {
@@ -48,6 +51,7 @@ static void *allocate_block(void *ctx, void *old, size_t old_size, size_t size)
         block = old == NULL ? mem_try_alloc(size) : mem_try_realloc(old, size);
     if (block == NULL && !engine->may_fail) block = take_beyond_limit(engine, old, size);
     if (block != NULL) engine->used += size - old_size;
+    if (size >= LARGE_BLOCK && !engine->holds_large) hook_often(engine);
     return block;
 }
 
@@ -94,6 +98,24 @@ static void after_steps(lua_State *lua, lua_Debug *where)
     if (engine->on_steps != NULL) engine->on_steps(engine->ctx, lua);
 }
 
+void engine_spend(lua_State *lua, unsigned steps)
+{
+    void *ctx;
+    if (lua_getallocf(lua, &ctx) != allocate_block) return;
+    struct engine *engine = ctx;
+    engine->spent += steps;
+    if (engine->spent < ENGINE_HOOK_STEPS) return;
+    engine->spent = 0;
+    if (engine->on_steps != NULL) engine->on_steps(engine->ctx, lua);
+}
+
+/* May be called while Lua runs: it looks for a changed hook at each instruction. */
+static void hook_often(struct engine *engine)
+{
+    engine->holds_large = true;
+    if (engine->lua != NULL && !engine_hurries(engine->lua)) engine_resume(engine);
+}
+
 static ptrdiff_t stack_max(void)
 {
     struct rlimit limit;
@@ -134,6 +156,10 @@ void engine_free(struct engine *engine)
 void engine_limit(struct engine *engine, size_t bytes)
 {
     engine->exceeded = false;
+    if (engine->holds_large) {
+        engine->holds_large = false;
+        engine_resume(engine);
+    }
     engine->stack_base = stack_place();
     engine->limit = bytes == 0 || bytes > SIZE_MAX - engine->used ? SIZE_MAX : engine->used + bytes;
 }
@@ -150,7 +176,8 @@ void engine_hurry(struct engine *engine)
 
 void engine_resume(struct engine *engine)
 {
-    lua_sethook(engine->lua, after_steps, LUA_MASKCOUNT, ENGINE_HOOK_STEPS);
+    int steps = engine->holds_large ? ENGINE_HOOK_LARGE : ENGINE_HOOK_STEPS;
+    lua_sethook(engine->lua, after_steps, LUA_MASKCOUNT, steps);
 }
 
 bool engine_hurries(lua_State *lua)

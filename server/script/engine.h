@@ -23,6 +23,8 @@ struct engine {
     size_t live;            /* bytes in use after the last complete collection */
     const char *stack_base; /* where C's stack was when the script began */
     ptrdiff_t stack_max;    /* bytes of it for the script */
+    unsigned spent;         /* steps of functions in C since on_steps was called for them */
+    bool holds_large;       /* the script that runs has allocated a large block */
     /* Called after each ENGINE_HOOK_STEPS instructions; may raise a Lua error. */
     void (*on_steps)(void *ctx, lua_State *lua);
     void *ctx;
@@ -32,8 +34,10 @@ struct engine {
  * stack. A script gets this much of it, or a quarter of a smaller limit (ulimit -s). */
 enum { ENGINE_STACK_MAX = 2 << 20 };
 
-/* About 50 us, but much longer if each step calls a slow function, such as string.rep. */
-enum { ENGINE_HOOK_STEPS = 10000 };
+/* About 50 us, but much longer if each instruction takes long. Most functions and operators need
+ * time in proportion to their operands, so the hook is called more often once there are large ones.
+ * The others call engine_spend. */
+enum { ENGINE_HOOK_STEPS = 10000, ENGINE_HOOK_LARGE = 100 };
 
 struct engine *engine_new(void);
 void engine_free(struct engine *engine);
@@ -46,6 +50,10 @@ bool engine_let_fail(lua_State *lua, bool on);
 /* Raises an error once the script has used too much of C's stack. Each function in C that calls Lua
  * calls it first, so that no error handler, callback or coroutine gets around it. */
 void engine_check_stack(lua_State *lua);
+
+/* A function in C has done about as much work as that many instructions: looks at the time if that
+ * is due, and may raise a Lua error. No effect in a state without an engine. */
+void engine_spend(lua_State *lua, unsigned steps);
 
 /* While a script runs, Lua may allocate so many bytes more; an allocation beyond fails with Lua's
  * error "not enough memory". 0: no limit. C's stack is measured from here. */

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "server/script/engine.h"
 #include "server/script/json_bounds.h"
 #include "server/script/registry.h"
 #include "store/mem/mem.h"
@@ -19,6 +20,7 @@ int luaopen_cjson(lua_State *L); /* Debian's header does not include Lua's */
 enum {
     SMALL_NEED = 256 * 1024, /* the buffer of such a call is kept */
     ROOM_FROM = 1024 * 1024, /* smaller needs are not looked for: mem's reserve is larger */
+    BYTES_PER_STEP = 4,      /* of a text; a step takes about 5 ns */
     SLOTS_PER_LEVEL = 3,     /* of Lua's stack */
     RESERVED_LEVELS = 2600,  /* a function may have 8000 slots */
 };
@@ -84,6 +86,7 @@ static int cjson_encode(lua_State *L)
                                                .sparse_array = lua_upvalueindex(SPARSE_ARRAY) };
     luaL_argcheck(L, lua_gettop(L) == 1, 1, "expected 1 argument");
     size_t need = json_bound_encoded(L, &limits);
+    engine_spend(L, (unsigned)(need / BYTES_PER_STEP));
     require_room(L, 2 * need); /* the buffer doubles its size */
     luaL_checkstack(L, 3 * LUA_MINSTACK, "too many nested calls");
     lua_pushvalue(L, lua_upvalueindex(ENCODE));
@@ -102,6 +105,7 @@ static int cjson_decode(lua_State *L)
     luaL_argcheck(L, lua_gettop(L) == 1, 1, "expected 1 argument");
     const char *text = luaL_checklstring(L, 1, &len);
     if (len > JSON_MAX_BYTES) raise_no_memory(L);
+    engine_spend(L, (unsigned)(len / BYTES_PER_STEP));
     struct json_decoded need = json_bound_decoded(text, len);
     require_room(L, len);
     /* So that the stack does not grow while lua-cjson runs; what is too deep is its error. */

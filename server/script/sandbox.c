@@ -8,9 +8,12 @@
 #include "server/script/lib_cjson.h"
 #include "server/script/lib_cmsgpack.h"
 #include "server/script/lib_compat.h"
+#include "server/script/lib_pattern.h"
 #include "server/script/lib_struct.h"
 #include "server/script/registry.h"
 #include "server/script/returns.h"
+
+enum { SORTED_AT_ONCE = 1000, COMPARE_STEPS = 10 };
 
 /* Keys in the registry. */
 static const char guards_key, globals_key;
@@ -113,6 +116,35 @@ static int read_guarded(lua_State *lua)
     return call_original(lua);
 }
 
+/* Upvalue: the order that the script gave; nil: the usual one. */
+static int compare_counted(lua_State *lua)
+{
+    engine_spend(lua, COMPARE_STEPS);
+    if (lua_isnil(lua, lua_upvalueindex(1))) {
+        lua_pushboolean(lua, lua_lessthan(lua, 1, 2));
+        return 1;
+    }
+    lua_settop(lua, 2);
+    lua_pushvalue(lua, lua_upvalueindex(1));
+    lua_insert(lua, 1);
+    lua_call(lua, 2, 1);
+    return 1;
+}
+
+/* Lua's sort can't be stopped unless it calls something, so with many elements it calls an order
+ * that looks at the time. */
+static int sort_bounded(lua_State *lua)
+{
+    size_t count = lua_istable(lua, 1) ? lua_objlen(lua, 1) : 0;
+    if (count <= SORTED_AT_ONCE) {
+        engine_spend(lua, (unsigned)count * COMPARE_STEPS);
+    } else if (lua_isnoneornil(lua, 2) || lua_isfunction(lua, 2)) {
+        lua_settop(lua, 2);
+        lua_pushcclosure(lua, compare_counted, 1);
+    }
+    return change_unguarded(lua);
+}
+
 /* Upvalues: Lua's next, and next for guards. A loop over a guard must not get the real table. */
 static int pairs_of(lua_State *lua)
 {
@@ -186,12 +218,13 @@ static void wrap_basics(lua_State *lua)
 
 static void wrap_table_functions(lua_State *lua)
 {
-    static const char *const changing[] = { "insert", "remove", "sort" };
+    static const char *const changing[] = { "insert", "remove" };
     static const char *const reading[] = { "foreach", "foreachi", "concat", "getn", "maxn" };
     for (size_t i = 0; i < sizeof(changing) / sizeof(changing[0]); i++)
         wrap_field(lua, changing[i], change_unguarded);
     for (size_t i = 0; i < sizeof(reading) / sizeof(reading[0]); i++)
         wrap_field(lua, reading[i], read_guarded);
+    wrap_field(lua, "sort", sort_bounded);
 }
 
 /* An error that stops the script is raised in the hook. Lua calls no hook before the error leaves
@@ -412,7 +445,7 @@ static void adapt_libraries(lua_State *lua)
     lua_getfield(lua, -1, "table");
     wrap_table_functions(lua);
     lua_getfield(lua, -2, "string");
-    wrap_field(lua, "gsub", call_original);
+    lib_pattern_open(lua);
     lua_getfield(lua, -3, "coroutine");
     wrap_coroutines(lua);
     lua_pop(lua, 4);

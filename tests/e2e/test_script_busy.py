@@ -213,6 +213,20 @@ LOOPS = [
     "function(a, b) while true do end end) end",
     "local t = setmetatable({}, {__index = function() while true do end end}) return t.x",
     "local function again() return pcall(again) and again() end while true do again() end",
+    "return string.find(string.rep('a', 500), string.rep('a*', 20) .. 'b')",
+    "return string.match(string.rep('a', 500), string.rep('.-', 20) .. 'b')",
+    "for _ in string.gmatch(string.rep('a', 500), string.rep('a?', 150) .. 'b') do end",
+    "return string.gsub(string.rep('a', 500), string.rep('[^b]+', 20) .. 'b', '')",
+    "local t = {} for i = 1, 4000 do t[i] = i * 7919 % 4001 end while true do table.sort(t) end",
+    "local t = {} for i = 1, 3e6 do t[i] = i * 7919 % 3000017 end while true do table.sort(t) end",
+    "local t = {} for i = 1, 2e6 do t[i] = i end while true do table.insert(t, 1, 1) table.remove(t) end",
+    "local s = string.rep('1', 3e7) while true do tonumber(s) end",
+    "local s = string.rep('x', 3e7) while true do local t = s .. 'y' end",
+    "while true do string.rep('x', 3e7) end",
+    "local t = {} for i = 1, 3000 do t[i] = i end t = {t, t, t, t, error} while true do "
+    "pcall(cjson.encode, t) end",
+    "local s = string.rep('[', 60000) while true do pcall(cjson.decode, s) end",
+    "local s = string.rep('x', 3e7) while true do redis.sha1hex(s) end",
 ]
 
 

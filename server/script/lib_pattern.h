@@ -1,0 +1,11 @@
+/* lib_pattern: string.find, match, gmatch and gsub of Lua 5.1, which can be stopped. Depends on
+ * lua_pattern. */
+#ifndef SERVER_SCRIPT_LIB_PATTERN_H
+#define SERVER_SCRIPT_LIB_PATTERN_H
+
+#include <luajit-2.1/lua.h>
+
+/* Sets the functions in the library table at the top of the stack. */
+void lib_pattern_open(lua_State *lua);
+
+#endif

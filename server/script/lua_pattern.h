@@ -1,0 +1,42 @@
+/* lua_pattern: matches the patterns of Lua 5.1 and counts its steps, because a short pattern with
+ * several repeats may need longer than anybody can wait. Depends on engine, which looks at the
+ * clock and may raise an error meanwhile. */
+#ifndef SERVER_SCRIPT_LUA_PATTERN_H
+#define SERVER_SCRIPT_LUA_PATTERN_H
+
+#include <luajit-2.1/lua.h>
+
+#include "store/base/bytes.h"
+
+enum { LUA_PATTERN_CAPTURES = 32 };
+
+struct lua_capture {
+    const char *begin;
+    ptrdiff_t len; /* or a CAPTURE_ below zero */
+};
+enum { CAPTURE_OPEN = -1, CAPTURE_POSITION = -2 };
+
+/* Borrows subject and pattern, which both end with a zero byte; the first one in a pattern ends
+ * it. */
+struct lua_pattern {
+    lua_State *lua;
+    struct bytes subject;
+    const char *pattern;
+    unsigned steps; /* that the engine has not counted */
+    int depth;
+    int level; /* of captures */
+    struct lua_capture captures[LUA_PATTERN_CAPTURES];
+};
+
+/* Matches at this place of the subject only: the end of the match, or NULL. Raises an error if the
+ * pattern is malformed. */
+const char *lua_pattern_match(struct lua_pattern *run, const char *at);
+/* Call after the last match: the engine counts the rest of the steps. */
+void lua_pattern_end(struct lua_pattern *run);
+
+/* Pushes capture `index`; of a pattern without captures, 0 is the match. */
+void lua_pattern_push(const struct lua_pattern *run, int index, const char *begin, const char *end);
+/* Pushes all captures and returns how many; the match if there are none and `begin` is not NULL. */
+int lua_pattern_push_all(const struct lua_pattern *run, const char *begin, const char *end);
+
+#endif
