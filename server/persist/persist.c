@@ -113,7 +113,7 @@ int persist_close_journal(struct persist *persist)
     uint64_t safe = persist_safe_position(persist);
     persist->before += journal_position(persist->journal);
     int error = journal_close(persist->journal);
-    persist->safe_at_end = error != 0 ? safe : UINT64_MAX;
+    persist->safe_at_end = error != 0 || !persist->opened ? safe : UINT64_MAX;
     persist->journal = NULL;
     persist->synced = NULL;
     persist->listens = persist->opened = false;
@@ -142,11 +142,12 @@ uint64_t persist_position(const struct persist *persist)
     return persist->listens ? persist->before + journal_position(persist->journal) : 0;
 }
 
-/* While the first base is being written, no reply has to wait for the journal. */
+/* A journal can't be loaded without its base: under `always` replies wait for the base too. */
 uint64_t persist_safe_position(const struct persist *persist)
 {
     if (persist == NULL) return UINT64_MAX;
-    if (!persist->listens || !persist->opened) return persist->safe_at_end;
+    bool always = persist->w.conf->appendfsync == CONF_FSYNC_ALWAYS;
+    if (!persist->listens || (!persist->opened && !always)) return persist->safe_at_end;
     return persist->before + journal_safe_position(persist->journal);
 }
 
@@ -171,10 +172,10 @@ void persist_replaced(struct persist *persist)
     persist->retry_usec = 0;
 }
 
-uint64_t persist_synced_position(const struct persist *persist)
+bool persist_has_synced(const struct persist *persist, uint64_t position)
 {
-    if (persist == NULL || !persist->listens) return 0;
-    return persist->before + journal_synced(persist->journal);
+    if (persist == NULL || !persist->listens || !persist->opened) return false;
+    return persist->before + journal_synced(persist->journal) >= position;
 }
 
 /* ---- turns ----------------------------------------------------------------------------------- */

@@ -523,12 +523,20 @@ size_t replicas_good(const struct replicas *all, int64_t seconds)
     return count;
 }
 
+/* A write from before the stream has offset 0: it is in the copy, whose base a replica has on disk
+ * when it reports any synced byte. */
+static bool has_synced(const struct replica *replica, uint64_t offset)
+{
+    return replica->synced > 0 && replica->synced >= offset;
+}
+
 size_t replicas_that_have(const struct replicas *all, uint64_t offset, bool synced)
 {
     const struct replica *replica;
     size_t count = 0;
     TAILQ_FOREACH(replica, &all->list, in_order)
-    count += replica->state == ONLINE && (synced ? replica->synced : replica->applied) >= offset;
+    count += replica->state == ONLINE &&
+             (synced ? has_synced(replica, offset) : replica->applied >= offset);
     return count;
 }
 

@@ -174,17 +174,17 @@ static void ask_link(void *ctx)
     r->asks = true;
 }
 
-/* Bytes that the journal has synced, for WAITAOF of the master. */
+/* Bytes that base and journal have synced, for WAITAOF of the master. */
 static uint64_t synced_offset(struct replication *r)
 {
     struct persist *persist = r->w.dispatch->persist;
     uint64_t end = backlog_end(r->backlog);
     if (persist == NULL || !persist_listens(persist)) return 0;
-    if (r->marked > r->synced && persist_synced_position(persist) >= r->mark) r->synced = r->marked;
+    if (r->marked > r->synced && persist_has_synced(persist, r->mark)) r->synced = r->marked;
     if (r->marked <= r->synced) {
         r->marked = end;
         r->mark = persist_position(persist);
-        if (persist_synced_position(persist) >= r->mark) r->synced = r->marked;
+        if (persist_has_synced(persist, r->mark)) r->synced = r->marked;
     }
     return r->synced > 0 ? r->synced - 1 : 0;
 }

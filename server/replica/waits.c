@@ -44,11 +44,9 @@ void waits_free(struct waits *waits)
 
 struct waited waits_look(const struct waits *waits, const struct wait_for *what)
 {
-    bool synced = waits->persist != NULL && persist_listens(waits->persist) &&
-                  persist_synced_position(waits->persist) >= what->position;
     return (struct waited){
         .replicas = replicas_that_have(waits->replicas, what->offset, what->synced),
-        .local = synced,
+        .local = persist_has_synced(waits->persist, what->position),
     };
 }
 

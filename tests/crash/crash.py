@@ -28,7 +28,7 @@ KILLED = -signal.SIGKILL
 
 WRITE, SYNC, RENAME, CUT, OPEN, REMOVE, MAKE_DIR, READ = range(8)
 CALL_NAMES = ("write", "sync", "rename", "cut", "open", "remove", "mkdir", "read")
-DIE_BEFORE, DIE_BEHIND, SHORT, COME_LATE = -1, -2, -3, -4
+DIE_BEFORE, DIE_BEHIND, SHORT, COME_LATE, HOLD = -1, -2, -3, -4, -5
 EVER = 1 << 60
 FIRST_PROCESS, EVERYONE, CHILDREN = 0, 1, 2
 PAGE = 4096

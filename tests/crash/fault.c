@@ -9,7 +9,7 @@
  *     1  the first of these calls to act on, from 1; 0: none
  *     2  the last one
  *     3  the action: an errno; -1 kill before the call, -2 kill after it; -3 write one half, and
- *        fail with ENOSPC for the rest; -4 delay
+ *        fail with ENOSPC for the rest; -4 delay; -5 wait until 1 is 0
  *     4  which calls, as a sum of 1 << enum call
  *     5  the delay in microseconds
  *     6  number of calls acted on; counted here
@@ -43,7 +43,7 @@
 
 enum call { WRITE, SYNC, RENAME, CUT, OPEN, REMOVE, MAKE_DIR, READ };
 enum { COUNT, FIRST, LAST, WHAT, CALLS, LATE, ACTED, WHOSE, NUMBERS };
-enum { DIE_BEFORE = -1, DIE_BEHIND = -2, SHORT = -3, COME_LATE = -4 };
+enum { DIE_BEFORE = -1, DIE_BEHIND = -2, SHORT = -3, COME_LATE = -4, HOLD = -5 };
 
 #define REAL(name) ((__typeof__(&name))(uintptr_t)dlsym(RTLD_NEXT, #name))
 
@@ -115,6 +115,8 @@ static int64_t act(enum call call)
     int64_t what = plan[WHAT];
     if (what == DIE_BEFORE) die();
     if (what == COME_LATE) poll(NULL, 0, (int)(plan[LATE] / 1000));
+    while (what == HOLD && plan[FIRST] != 0)
+        poll(NULL, 0, 1);
     return what;
 }
 
