@@ -48,7 +48,7 @@ struct replicas {
     struct replicas_wiring w;
     struct replica_list list;
     struct full_copy *copy;
-    int64_t pinged_usec, left_usec; /* left_usec: when the last one left; 0: never */
+    int64_t pinged_usec, left_usec; /* left_usec: when the last one left or all were closed; 0: never */
     size_t lag; /* bytes of the backlog that are kept only because a replica needs them */
     struct replicas_report report;
 };
@@ -474,6 +474,7 @@ void replicas_second(struct replicas *all, bool silent)
 void replicas_close_all(struct replicas *all, const char *why)
 {
     struct replica *replica;
+    all->left_usec = clock_mono_usec(); /* they have repl-backlog-ttl from here on to come back */
     if (replicas_count(all) == 0) return;
     log_line(LOG_NOTICE, "Closing the connections of all replicas: %s", why);
     TAILQ_FOREACH(replica, &all->list, in_order)

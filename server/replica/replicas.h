@@ -77,7 +77,8 @@ void replicas_turn(struct replicas *replicas);
 size_t replicas_lag_bytes(const struct replicas *replicas);
 /* About once a second: timeouts; and PING, unless the stream has to stay as it is. */
 void replicas_second(struct replicas *replicas, bool silent);
-/* Closes all that have asked for the stream: it has ended. */
+/* Closes all that have asked for the stream: it has ended, or goes on under another id. They may come
+ * later than this call, so replicas_gone_sec counts from here, even if none is closed. */
 void replicas_close_all(struct replicas *replicas, const char *why);
 
 size_t replicas_count(const struct replicas *replicas); /* that have asked for the stream */
@@ -85,7 +86,8 @@ size_t replicas_count(const struct replicas *replicas); /* that have asked for t
 size_t replicas_good(const struct replicas *replicas, int64_t seconds);
 /* Those that have applied (or synced to their disk) all bytes before `offset`. */
 size_t replicas_that_have(const struct replicas *replicas, uint64_t offset, bool synced);
-/* Seconds since the last one left; -1: there are some, or there never were. */
+/* Seconds since the last one left, or since replicas_close_all; -1: there are some, or neither
+ * happened. */
 int64_t replicas_gone_sec(const struct replicas *replicas);
 
 /* For INFO and ROLE. */

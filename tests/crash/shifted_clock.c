@@ -1,11 +1,12 @@
 /* shifted_clock: a library to preload that adds an offset to the wall clock. A test changes the
  * offset at any time, as if the clock was set.
  *
- * CLOCK_SHIFT names a file of two 64-bit numbers: nanoseconds that are added to CLOCK_REALTIME, and
- * how often this offset has changed. An absolute time of a timerfd of that clock is converted when
+ * CLOCK_SHIFT names a file of three 64-bit numbers: nanoseconds that are added to CLOCK_REALTIME,
+ * how often this offset has changed, and nanoseconds that are added to CLOCK_MONOTONIC, which change
+ * no timer. An absolute time of a timerfd of that clock is converted when
  * it is armed. Timers with TFD_TIMER_CANCEL_ON_SET are notified of changes: a thread looks at the
  * count every millisecond and makes each timer readable, and the next read fails once with
- * ECANCELED, as the kernel's does. The monotonic clock is unchanged. */
+ * ECANCELED, as the kernel's does. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SHIFT, CHANGES, NUMBERS, TIMERS = 4 };
+enum { SHIFT, CHANGES, PASSED, NUMBERS, TIMERS = 4 };
 #define SECOND 1000000000
 
 #define REAL(name) ((__typeof__(&name))(uintptr_t)dlsym(RTLD_NEXT, #name))
@@ -72,6 +73,7 @@ int clock_gettime(clockid_t id, struct timespec *now)
 {
     if (syscall(SYS_clock_gettime, id, now) != 0) return -1;
     if (is_wall(id)) *now = moved(*now, page[SHIFT]);
+    if (page != NULL && id == CLOCK_MONOTONIC) *now = moved(*now, page[PASSED]);
     return 0;
 }
 

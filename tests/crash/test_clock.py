@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 """Changes of the machine's clock while the daemon runs: nothing expires before its deadline by the
 daemon's clock, overdue data expires without a request, and timeouts of blocked clients keep their
-length.
+length. Also spans that are too long to wait for.
 
 shifted_clock.c shifts the clock that the daemon reads, and wakes its timers as the kernel does.
 """
@@ -13,6 +13,7 @@ import time
 
 from crash import (FAULT, Budget, Daemon, encode, equal, preload, read_reply, run, seeded, test,
                    wait_for)
+from followers import await_caught_up, call, follow
 
 SHIM = os.path.join(os.path.dirname(FAULT), "shifted_clock.so")
 HOUR = 3_600_000
@@ -23,16 +24,16 @@ LATE = 1500  # milliseconds, because other processes use this machine too
 class Shifted(Daemon):
     """A daemon whose clock is the machine's plus `shift` milliseconds."""
 
-    def __init__(self, *options):
-        super().__init__(*options)
+    def __init__(self, *options, **how):
+        super().__init__(*options, **how)
         self.shift = 0
 
     def start(self):
         path = os.path.join(self.dir, "shift")
         with open(path, "wb") as file:
-            file.write(bytes(16))
+            file.write(bytes(24))
         with open(path, "r+b") as file:
-            self.page = mmap.mmap(file.fileno(), 16)
+            self.page = mmap.mmap(file.fileno(), 24)
         self.env = preload(SHIM, CLOCK_SHIFT=path)
         self.changes = 0
         super().start()
@@ -45,6 +46,10 @@ class Shifted(Daemon):
         self.changes += 1
         struct.pack_into("q", self.page, 0, self.shift * 1_000_000)
         struct.pack_into("q", self.page, 8, self.changes)
+
+    def let_pass(self, msec):
+        """Spans inside the daemon are longer by this much; its timers and deadlines are not."""
+        struct.pack_into("q", self.page, 16, msec * 1_000_000)
 
 
 def pass_time(msec):
@@ -233,6 +238,37 @@ def clients_are_served_while_the_clock_is_set_often():
             equal(raw.call("SET", f"k{number}", "v", "PX", 5000), OK)
             equal(raw.call("EXISTS", f"k{number}"), b":1\r\n")
         equal(raw.call("DEBUG", "CHECK"), OK)
+
+
+def stat(daemon, section, name):
+    with daemon.raw() as raw:
+        for line in raw.call("INFO", section).split(b"\r\n"):
+            if line.startswith(name.encode() + b":"):
+                return int(line.split(b":")[1])
+    raise AssertionError(f"no {name}")
+
+
+@test
+def promotion_restarts_repl_backlog_ttl():
+    quick = ("--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1000000000")
+    with Daemon(*quick, tcp=True) as master, Daemon(*quick, tcp=True) as other, \
+            Shifted(*quick, "--repl-timeout", "1000000", tcp=True) as replica:
+        follow(replica, master)
+        follow(other, master)
+        equal(call(master, "SET", "k", "v"), b"OK")
+        await_caught_up(master, replica, other)
+        with replica.raw() as raw:
+            equal(raw.call("REPLCONF", "rdb-only", 1), OK)  # as redis-cli --rdb does
+            number = raw.call("CLIENT", "ID")[1:-2]
+        with replica.raw() as raw:
+            assert wait_for(lambda: raw.call("CLIENT", "LIST", "ID", number) == b"$0\r\n\r\n")
+        replica.let_pass(2 * HOUR)
+        equal(call(replica, "REPLICAOF", "NO", "ONE"), b"OK")
+        since = stat(replica, "server", "uptime_in_seconds")
+        assert wait_for(lambda: stat(replica, "server", "uptime_in_seconds") >= since + 3)
+        follow(other, replica)
+        equal((stat(replica, "stats", "sync_partial_ok"), stat(replica, "stats", "sync_full")), (1, 0),
+              replica.log())
 
 
 run()
