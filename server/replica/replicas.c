@@ -50,6 +50,9 @@ struct replicas {
     struct full_copy *copy;
     int64_t pinged_usec, left_usec; /* left_usec: when the last one left or all were closed; 0: never */
     size_t lag; /* bytes of the backlog that are kept only because a replica needs them */
+    uint64_t turned_at; /* the backlog's end at the end of the last turn */
+    /* The bytes of the last turn that alone made more of them than the hard limit. */
+    uint64_t burst_from, burst_end;
     struct replicas_report report;
 };
 
@@ -369,15 +372,40 @@ static void on_progress(void *ctx)
 
 /* ---- at work --------------------------------------------------------------------------------- */
 
-/* As in Redis, the backlog may be kept for a replica whatever its limit. */
+/* As in Redis, the backlog may be kept for a replica whatever its limit. 0: no limit. */
+static uint64_t hard_limit(const struct conf *conf)
+{
+    uint64_t hard = (uint64_t)conf->output_limits[CONF_LIMIT_REPLICA].hard;
+    uint64_t size = (uint64_t)conf->repl_backlog_size;
+    return hard > 0 && hard < size ? size : hard;
+}
+
+/* The effects of one command can exceed the limit, where Redis sends the command itself (BITOP). A
+ * full copy would not be smaller, so a replica may have one such burst ahead. */
+static void note_burst(struct replicas *all, uint64_t end)
+{
+    uint64_t hard = hard_limit(all->w.conf);
+    if (hard > 0 && end > all->turned_at && end - all->turned_at > hard) {
+        all->burst_from = all->turned_at;
+        all->burst_end = end;
+    }
+    all->turned_at = end;
+}
+
+/* Bytes of the burst that this replica has not been sent. */
+static uint64_t burst_left(const struct replica *replica)
+{
+    const struct replicas *all = replica->all;
+    uint64_t from = replica->sent > all->burst_from ? replica->sent : all->burst_from;
+    return all->burst_end > from ? all->burst_end - from : 0;
+}
+
 static bool lags_too_far(struct replica *replica, uint64_t lag)
 {
     const struct conf *conf = replica->all->w.conf;
     const struct conf_output_limit *limit = &conf->output_limits[CONF_LIMIT_REPLICA];
-    uint64_t hard = (uint64_t)limit->hard, soft = (uint64_t)limit->soft;
-    if (hard > 0 && hard < (uint64_t)conf->repl_backlog_size)
-        hard = (uint64_t)conf->repl_backlog_size;
-    if (hard > 0 && lag > hard) return true;
+    uint64_t hard = hard_limit(conf), soft = (uint64_t)limit->soft;
+    if (hard > 0 && lag > hard + burst_left(replica)) return true;
     if (soft == 0 || lag <= soft) {
         replica->over_soft_usec = 0;
         return false;
@@ -416,6 +444,7 @@ void replicas_turn(struct replicas *all)
     struct backlog *backlog = all->w.backlog;
     uint64_t least = backlog_end(backlog), end = least,
              size = (uint64_t)all->w.conf->repl_backlog_size;
+    note_burst(all, end);
     if (!TAILQ_EMPTY(&all->list)) {
         for (unsigned form = 0; form < COPY_FORMS && full_copy_state(all->copy) == COPY_IDLE;
              form++)

@@ -59,6 +59,38 @@ def replica_that_never_reads_is_closed_at_the_hard_limit():
         assert wait_for(lambda: memory(master) < before + 3 * MIB), (before, memory(master))
 
 
+LIMITS = ("--client-output-buffer-limit", "replica 2mb 0 0", "--repl-backlog-size", "1mb")
+LONG = 16 * MIB  # more than the sockets of one machine hold
+
+
+@own
+def one_effect_above_the_hard_limit_closes_no_replica():
+    with group(2, *LIMITS, linked=False) as (master, replica):
+        master.call("SETBIT", "long", 8 * LONG - 1, 1)
+        replica.follow(master)
+        await_linked(replica)
+        for _ in range(3):
+            with replica.stopped():
+                equal(master.call("BITOP", "NOT", "not", "long"), b":%d\r\n" % LONG)
+                for _ in range(10):
+                    master.ok("SET", "k", "x")
+            check_same(master, replica)
+        equal((closed(master), replica.syncs()), (0, (1, 0)))
+
+
+@own
+def second_effect_above_the_hard_limit_closes_a_replica_that_has_not_read_the_first():
+    with group(2, *LIMITS, linked=False) as (master, replica):
+        master.call("SETBIT", "long", 8 * LONG - 1, 1)
+        replica.follow(master)
+        await_linked(replica)
+        with replica.stopped():
+            for _ in range(2):
+                equal(master.call("BITOP", "NOT", "not", "long"), b":%d\r\n" % LONG)
+            assert wait_for(lambda: closed(master) == 1), master.log()
+        check_same(master, replica)
+
+
 @own
 def replica_that_takes_nothing_of_its_copy_is_closed():
     with Member("--repl-timeout", "1") as master, FakeReplica(master) as raw:
