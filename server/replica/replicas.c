@@ -553,6 +553,12 @@ size_t replicas_good(const struct replicas *all, int64_t seconds)
     return count;
 }
 
+/* A client of SYNC may have thrown its copy away, as redis-cli --replica does. */
+static bool has_applied(const struct replica *replica, uint64_t offset)
+{
+    return replica->is_old ? offset == 0 : replica->applied >= offset;
+}
+
 /* A write from before the stream has offset 0: it is in the copy, whose base a replica has on disk
  * when it reports any synced byte. */
 static bool has_synced(const struct replica *replica, uint64_t offset)
@@ -566,7 +572,7 @@ size_t replicas_that_have(const struct replicas *all, uint64_t offset, bool sync
     size_t count = 0;
     TAILQ_FOREACH(replica, &all->list, in_order)
     count += replica->state == ONLINE &&
-             (synced ? has_synced(replica, offset) : replica->applied >= offset);
+             (synced ? has_synced : has_applied)(replica, offset);
     return count;
 }
 

@@ -2,8 +2,8 @@
 """WAIT and WAITAOF; transactions are never seen half on a replica."""
 import time
 
-from daemon import ORACLE, Daemon, Raw, beside_redis, encode, equal, fork, kill_child, main, own, \
-    wait_for
+from daemon import ORACLE, Daemon, Raw, beside_redis, encode, equal, fork, kill_child, main, oracle, \
+    own, wait_for
 from followers import await_caught_up, is_linked
 from replicas import check_same, group
 MIB = 1 << 20
@@ -63,6 +63,22 @@ def wait_is_refused_as_in_redis():
                       ("WAIT", 1, "x"), ("WAIT", 1, -1), ("WAIT", 1 << 70, 1),
                       ("REPLICAOF", "127.0.0.1", 1), ("WAIT", 0, 0)):
             equal(ours.call(*words), redis.call(*words), words)
+
+
+@beside_redis
+def wait_does_not_count_clients_of_sync():
+    heard = []
+    for how in ({}, {"binary": oracle()}):
+        with Daemon("--repl-diskless-sync-delay", "0", tcp=True, **how) as server, \
+                server.raw() as raw, server.raw() as first, server.raw() as second:
+            for number, client in enumerate((first, second), 1):
+                client.send(b"SYNC\r\n")
+                assert wait_for(lambda n=number: raw.call("INFO", "replication").count(
+                    b"state=online") == n, 10), server.log()
+                heard.append(raw.call("WAIT", 1, 20))
+                equal(raw.call("SET", "k", "v"), b"+OK\r\n")
+    equal(heard[:2], heard[2:])
+    equal(heard[1], b":0\r\n")
 
 
 @own
