@@ -78,8 +78,8 @@ uint64_t persist_safe_position(const struct persist *persist);
  * written, and begins again with a base of the new data. Until that is complete, a start loads the
  * old ones. */
 void persist_replaced(struct persist *persist);
-/* Are base and journal synced up to this position? False without a journal, and until the base that
- * the journal needs at its begin is there. */
+/* Are base and journal synced up to this position? False without a journal, and while the first
+ * base of new data is being written. */
 bool persist_has_synced(const struct persist *persist, uint64_t position);
 
 /* ---- on demand ---- */

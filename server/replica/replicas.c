@@ -48,8 +48,9 @@ struct replicas {
     struct replicas_wiring w;
     struct replica_list list;
     struct full_copy *copy;
-    int64_t pinged_usec, left_usec; /* left_usec: when the last one left or all were closed; 0: never */
-    size_t lag; /* bytes of the backlog that are kept only because a replica needs them */
+    int64_t pinged_usec;
+    int64_t left_usec;  /* when the last one left, or all were closed; 0: never */
+    size_t lag;         /* bytes of the backlog that are kept only because a replica needs them */
     uint64_t turned_at; /* the backlog's end at the end of the last turn */
     /* The bytes of the last turn that alone made more of them than the hard limit. */
     uint64_t burst_from, burst_end;
@@ -571,8 +572,7 @@ size_t replicas_that_have(const struct replicas *all, uint64_t offset, bool sync
     const struct replica *replica;
     size_t count = 0;
     TAILQ_FOREACH(replica, &all->list, in_order)
-    count += replica->state == ONLINE &&
-             (synced ? has_synced : has_applied)(replica, offset);
+    count += replica->state == ONLINE && (synced ? has_synced : has_applied)(replica, offset);
     return count;
 }
 

@@ -77,8 +77,8 @@ void replicas_turn(struct replicas *replicas);
 size_t replicas_lag_bytes(const struct replicas *replicas);
 /* About once a second: timeouts; and PING, unless the stream has to stay as it is. */
 void replicas_second(struct replicas *replicas, bool silent);
-/* Closes all that have asked for the stream: it has ended, or goes on under another id. They may come
- * later than this call, so replicas_gone_sec counts from here, even if none is closed. */
+/* Closes all that have asked for the stream: it has ended, or goes on under another id. They may
+ * come later than this call, so replicas_gone_sec counts from here, even if none is closed. */
 void replicas_close_all(struct replicas *replicas, const char *why);
 
 size_t replicas_count(const struct replicas *replicas); /* that have asked for the stream */

@@ -2,11 +2,11 @@
  * offset at any time, as if the clock was set.
  *
  * CLOCK_SHIFT names a file of three 64-bit numbers: nanoseconds that are added to CLOCK_REALTIME,
- * how often this offset has changed, and nanoseconds that are added to CLOCK_MONOTONIC, which change
- * no timer. An absolute time of a timerfd of that clock is converted when
- * it is armed. Timers with TFD_TIMER_CANCEL_ON_SET are notified of changes: a thread looks at the
- * count every millisecond and makes each timer readable, and the next read fails once with
- * ECANCELED, as the kernel's does. */
+ * how often this offset has changed, and nanoseconds that are added to CLOCK_MONOTONIC, which
+ * change no timer. An absolute time of a timerfd of that clock is converted when it is armed.
+ * Timers with TFD_TIMER_CANCEL_ON_SET are notified of changes: a thread looks at the count every
+ * millisecond and makes each timer readable, and the next read fails once with ECANCELED, as the
+ * kernel's does. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
