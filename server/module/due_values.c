@@ -2,6 +2,7 @@
 #include "server/module/due_values.h"
 
 #include "server/module/held_value.h"
+#include "server/module/node_role.h"
 #include "store/sweep/expiry.h"
 
 enum {
@@ -110,8 +111,7 @@ size_t due_values_run(RedisModuleCtx *ctx, msec now)
 
 void due_values_settle(RedisModuleCtx *ctx, const struct lent_keys *lent, msec now)
 {
-    int flags = redis.GetContextFlags(ctx);
-    if (!(flags & CTX_MASTER) || (flags & CTX_LOADING) || is_held(now)) return;
+    if (node_role(ctx) != NODE_MASTER || is_held(now)) return;
     for (unsigned i = 0; i < lent->count; i++)
         if (due_at_come(lent->keys[i].next, now)) settle(ctx, lent->keys[i].name, now, SIZE_MAX);
 }

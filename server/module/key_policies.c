@@ -6,6 +6,7 @@
 #include "server/call/slot.h"
 #include "server/module/command_ttl.h"
 #include "server/module/node_policies.h"
+#include "server/module/node_role.h"
 #include "server/module/read_ahead.h"
 #include "store/mem/mem.h"
 
@@ -140,27 +141,21 @@ static void note_name(RedisModuleCtx *ctx, const RedisModuleString *text, unsign
     if (policy != NULL && (heeds(policy, causes) || is_last(db, name))) note(db, name, causes);
 }
 
-static bool is_master(RedisModuleCtx *ctx)
-{
-    int flags = redis.GetContextFlags(ctx);
-    return (flags & CTX_MASTER) && !(flags & CTX_LOADING);
-}
-
 void key_policies_event(RedisModuleCtx *ctx, const char *event, RedisModuleString *name)
 {
-    if (node_policies()->count == 0 || here.applies || !is_master(ctx)) return;
+    if (node_policies()->count == 0 || here.applies || node_role(ctx) != NODE_MASTER) return;
     unsigned causes = causes_of(event);
     if (causes != 0) note_name(ctx, name, causes);
 }
 
 void key_policies_existing(RedisModuleCtx *ctx, RedisModuleString *name)
 {
-    if (node_policies()->count > 0 && is_master(ctx)) note_name(ctx, name, CREATED);
+    if (node_policies()->count > 0 && node_role(ctx) == NODE_MASTER) note_name(ctx, name, CREATED);
 }
 
 void key_policies_expired(RedisModuleCtx *ctx, struct bytes name, msec at)
 {
-    if (node_policies()->logs == 0 || !is_master(ctx)) return;
+    if (node_policies()->logs == 0 || node_role(ctx) != NODE_MASTER) return;
     const struct policy *policy = policies_of(node_policies(), name, NULL);
     if (policy == NULL || policy->expired_to.len == 0) return;
     if (policies_target(node_policies(), name)) return;

@@ -61,6 +61,8 @@ enum { /* GetContextFlags */
        CTX_RESP3 = 1 << 22,
 };
 
+enum { CLUSTER_ID_LEN = 40, CLUSTER_REPLICA = 1 << 2 }; /* GetClusterNodeInfo */
+
 enum { /* classes of keyspace events */
        NOTIFY_GENERIC = 1 << 2,
        NOTIFY_STRING = 1 << 3,
@@ -216,6 +218,9 @@ typedef void (*api_on_command)(RedisModuleCommandFilterCtx *command);
     X(size_t, MallocSize, (void *p))                                                               \
     X(long long, Milliseconds, (void))                                                             \
     X(int, GetContextFlags, (RedisModuleCtx * ctx))                                                \
+    X(const char *, GetMyClusterID, (void))                                                        \
+    X(int, GetClusterNodeInfo,                                                                     \
+      (RedisModuleCtx * ctx, const char *id, char *address, char *master, int *port, int *flags))  \
     X(int, CreateCommand,                                                                          \
       (RedisModuleCtx * ctx, const char *name, api_command run, const char *flags, int first,      \
        int last, int step))                                                                        \

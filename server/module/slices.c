@@ -8,6 +8,7 @@
 #include "server/module/key_policies.h"
 #include "server/module/lent_keys.h"
 #include "server/module/node_policies.h"
+#include "server/module/node_role.h"
 #include "server/module/read_ahead.h"
 #include "server/module/scan_keys.h"
 
@@ -83,11 +84,6 @@ static void wake(RedisModuleCtx *ctx)
 }
 
 /* ---- a slice --------------------------------------------------------------------------------- */
-
-static bool is_master(RedisModuleCtx *ctx)
-{
-    return redis.GetContextFlags(ctx) & CTX_MASTER;
-}
 
 static bool is_before(uint64_t end)
 {
@@ -237,7 +233,8 @@ static void on_loop(RedisModuleCtx *ctx, struct api_event event, uint64_t what, 
     bool waits = due_at_is_never(next) || (here.timer_runs && here.timer_at <= next.at);
     if (!due) engine_search_hold(ctx, false);
     if (!due && !works && waits) return;
-    bool opens = is_master(ctx), runs = works || (due && opens);
+    enum node_role role = node_role(ctx);
+    bool opens = role == NODE_MASTER, runs = role != NODE_WAITING && (works || (due && opens));
     if (!opens) engine_search_hold(ctx, false);
     if (runs && leaves_turn_to_replies())
         wake(ctx);

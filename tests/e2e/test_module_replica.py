@@ -3,6 +3,9 @@
 then on. The time is real, so deadlines are short and bounds generous."""
 import contextlib
 
+import redis
+
+from clusters import SECONDS, Node
 from daemon import equal, main, test, wait_for
 from module import Engine
 
@@ -81,6 +84,76 @@ def keys_of_a_full_sync_are_known_to_the_replica():
             two.replicaof("NO", "ONE")
             wait_for(lambda: two.dbsize() == 300)
             equal(two.dbsize(), 300, load)
+
+
+@contextlib.contextmanager
+def cluster_pair():
+    """A master with all slots of a cluster and its replica, in sync, and a client of the master."""
+    with Node() as master, Node() as replica, master.redis() as one, replica.redis() as two:
+        one.execute_command("CLUSTER", "ADDSLOTSRANGE", 0, 16383)
+        two.execute_command("CLUSTER", "MEET", "127.0.0.1", master.port, master.bus)
+        def is_replica():
+            try:
+                return two.execute_command("CLUSTER", "REPLICATE", master.id)
+            except redis.ResponseError:  # it does not know the master yet
+                return False
+        assert wait_for(is_replica, SECONDS), replica.log()
+        assert wait_for(lambda: link_is_up(two) and one.cluster("INFO")["cluster_state"] == "ok", SECONDS), \
+            master.log()
+        yield master, replica, one
+
+
+def link_is_up(client):
+    return client.info("replication").get("master_link_status") == "up"
+
+
+def now(client):
+    seconds, usec = client.time()
+    return 1000 * seconds + usec // 1000
+
+
+@test
+def a_restarted_replica_of_a_cluster_keeps_overdue_keys():
+    with cluster_pair() as (_, replica, one):
+        at = now(one) + 20 * SOON
+        names = [f"k{i}" for i in range(500)]
+        call_each(one, "SET", names, "v", "PXAT", at)
+        with replica.redis() as two:
+            in_sync(one, two)
+            two.save()
+        replica.kill()
+        call_each(one, "PERSIST", names)
+        equal(one.dbsize(), 500)
+        assert wait_for(lambda: now(one) > at, SECONDS)
+        replica.start()
+        with replica.redis() as two:
+            assert wait_for(lambda: link_is_up(two), SECONDS), replica.log()
+            in_sync(one, two)
+            equal(one.info("stats")["sync_partial_ok"], 1, "the file was of use")
+            equal(two.dbsize(), 500)
+            equal(two.info("stats")["expired_keys"], 0)
+
+
+@test
+def a_restarted_master_of_a_cluster_expires_overdue_keys():
+    with cluster_pair() as (master, _, one):
+        at = now(one) + 10 * SOON
+        call_each(one, "SET", [f"k{i}" for i in range(500)], "v", "PXAT", at)
+        one.set("kept", "v")
+        one.save()
+        master.kill()
+        master.start()
+        with master.redis() as again:
+            assert wait_for(lambda: again.dbsize() == 1, SECONDS), again.dbsize()
+
+
+def call_each(client, command, names, *words):
+    """Sends all at once."""
+    with client.pipeline(transaction=False) as calls:
+        for name in names:
+            calls.execute_command(command, name, *words)
+        calls.execute()
+
 
 
 main()
