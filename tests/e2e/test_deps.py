@@ -5,7 +5,7 @@ import re
 import shutil
 import subprocess
 
-from daemon import ROOT, equal, folder, main, own
+from daemon import ROOT, Skipped, equal, folder, main, own
 
 PROGRAMS = ("sh", "make", "mkdir", "touch", "rm")
 
@@ -54,6 +54,33 @@ def every_group_of_packages_is_defined():
     text = read("tools", "deps")
     groups = re.search(r"case \$group in\n\s+([a-z |]+)\)", text).group(1).split(" | ")
     equal([name for name in groups if f"\ngroup_{name}() {{" not in text], [])
+
+
+PROVIDES = {"debhelper": "debhelper-compat (= 13)"}
+
+
+def installed(package):
+    """A package's paragraph in dpkg's status."""
+    return (f"Package: {package}\nStatus: install ok installed\nVersion: 999\n"
+            "Architecture: all\nMulti-Arch: allowed\n"
+            f"Provides: {PROVIDES.get(package, package + '-virtual')}\n\n")
+
+
+@own
+def make_deb_installs_what_the_package_builds_with():
+    if shutil.which("dpkg-checkbuilddeps") is None:
+        raise Skipped("no dpkg-checkbuilddeps")
+    groups = "".join(re.search(rf"\ngroup_{name}\(\) \{{\n(.*?)\n\}}", read("tools", "deps"), re.S)
+                     .group(1) for name in ("libraries", "build", "deb"))
+    packages = set(re.findall(r"\bneed (\S+)", groups))
+    with folder() as where:
+        with open(os.path.join(where, "status"), "w", encoding="utf-8") as file:
+            file.writelines(installed(package) for package in sorted(packages))
+        done = subprocess.run(
+            ["dpkg-checkbuilddeps", f"--admindir={where}", "-P", "nocheck",
+             os.path.join(ROOT, "tools", "debian", "control")],
+            capture_output=True, text=True, timeout=60, check=False)
+    equal((done.returncode, done.stderr), (0, ""))
 
 
 main()
