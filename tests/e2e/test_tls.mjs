@@ -47,7 +47,7 @@ async function withDaemon(run, ...options) {
 
 for (const RESP of [2, 3]) {
     test(`node-redis works over TLS, RESP${RESP}`, () => withDaemon(async (port, tls) => {
-        const client = createClient({ socket: { host: 'localhost', port, tls: true, ...tls }, RESP });
+        const client = createClient({ socket: { host: '127.0.0.1', port, tls: true, ...tls }, RESP });
         const errors = [];
         client.on('error', (error) => errors.push(error));
         await client.connect();
@@ -68,7 +68,7 @@ for (const RESP of [2, 3]) {
 }
 
 test('ioredis works over TLS', () => withDaemon(async (port, tls) => {
-    const client = new Redis({ host: 'localhost', port, tls });
+    const client = new Redis({ host: '127.0.0.1', port, tls });
     await client.set('k', 'x'.repeat(1_000_000));
     assert.equal((await client.get('k')).length, 1_000_000);
     const replies = await client.pipeline(Array.from({ length: 10_000 }, () => ['incr', 'n'])).exec();
@@ -83,7 +83,7 @@ test('ioredis works over TLS', () => withDaemon(async (port, tls) => {
 
 test('a client without a certificate is refused or not, as asked', async () => {
     const ask = async (port, tls) => {
-        const client = new Redis({ host: 'localhost', port, tls: { ca: tls.ca }, lazyConnect: true,
+        const client = new Redis({ host: '127.0.0.1', port, tls: { ca: tls.ca }, lazyConnect: true,
             retryStrategy: null, maxRetriesPerRequest: 0 });
         client.on('error', () => {});
         try {

@@ -122,7 +122,7 @@ class TlsDaemon(Daemon):
         files = certificates()
         given = {"ssl_ca_certs": files["ca.crt"], "ssl_certfile": files["client.crt"],
                  "ssl_keyfile": files["client.key"], **options}
-        return redis.Redis(host="localhost", port=self.tls_port, ssl=True,
+        return redis.Redis(host="127.0.0.1", port=self.tls_port, ssl=True,
                            socket_timeout=REPLY_SECONDS, **given)
 
     def plain_to_tls(self):
