@@ -49,6 +49,7 @@ class Key:
 class Waiter:
     def __init__(self, client, db, words, until):
         self.client, self.db, self.words, self.until = client, db, words, until
+        self.kind = "dehydrator" if words[0].startswith("REDE") else "zset"
 
 
 class Model:
@@ -58,6 +59,7 @@ class Model:
         self.now, self.arrivals = NOON, 0
         self.dbs = [{}, {}]
         self.waiting, self.heard = [], {}
+        self.ready, self.wakes, self.armings = [], {}, 0  # keys: in order; (instant, arming) by key
         self.events, self.notified, self.allowed, self.demanded = {}, set(), set(), set()
 
     # -- what the programs do --
@@ -87,9 +89,9 @@ class Model:
                     self.tell(number, name, "expired")
                     del db[name]
         self.note_due()
-        self.serve()
+        self.wake()
         for waiter in [w for w in self.waiting if w.until and w.until <= now]:
-            self.waiting.remove(waiter)
+            self.stop(waiter)
             self.say(waiter.client, nothing_came(waiter.words))
 
     def begin(self):
@@ -127,23 +129,70 @@ class Model:
         timeout = words[{"REDE.BPOLL": 2, "BZTSPOP": 3, "BZTSMOVE": 4}.get(words[0], -1)]
         until = self.now + math.ceil(float(timeout) * 1000) if float(timeout) else None
         self.waiting.append(Waiter(client, db, words, until))
+        self.arm(db, words[1])
         return WAITS
 
+    # -- serving: key by key, in the order in which keys became ready; the clients of a key in the
+    # order of arrival --
+
+    def stop(self, waiter):
+        self.waiting.remove(waiter)
+        where = waiter.db, waiter.words[1]
+        if all((w.db, w.words[1]) != where for w in self.waiting):
+            self.wakes.pop(where, None)
+            self.ready = [other for other in self.ready if other != where]
+
+    def make_ready(self, db, name, kind=None):
+        """kind: there is no effect unless some client waits for it."""
+        is_wanted = any((w.db, w.words[1]) == (db, name) for w in self.waiting)
+        if is_wanted and (db, name) not in self.ready and (
+                kind is None or any(w.kind == kind for w in self.waiting)):
+            self.ready.append((db, name))
+
+    def arm(self, db, name):
+        """Makes the key ready when its next element falls due, or earlier."""
+        key = self.dbs[db].get(name)
+        if key is None or not key.value:
+            return
+        at = (min(e.at for e in key.value.values()) if key.kind == "dehydrator"
+              else math.ceil(min(key.value.values()) * 1000))
+        if (db, name) not in self.wakes or self.wakes[db, name][0] > at:
+            self.armings += 1
+            self.wakes[db, name] = at, self.armings
+
+    def wake(self):
+        self.serve()
+        while due := [where for where, (at, _) in self.wakes.items() if at <= self.now]:
+            first = min(due, key=self.wakes.get)
+            del self.wakes[first]
+            self.make_ready(*first)
+            self.serve()
+
     def serve(self):
-        """Serves clients in the order of arrival."""
-        for waiter in list(self.waiting):
-            key = self.dbs[waiter.db].get(waiter.words[1])
-            wanted = "dehydrator" if waiter.words[0].startswith("REDE") else "zset"
-            if key is None or key.kind != wanted:
-                continue
-            try:
-                reply = self.run(waiter.db, waiter.words)
-            except Refused as refused:
-                reply = refused
-            if reply is not WAITS:
-                self.waiting.remove(waiter)
-                self.say(waiter.client, reply)
+        while self.ready:
+            where = self.ready.pop(0)
+            for waiter in [w for w in self.waiting if (w.db, w.words[1]) == where]:
+                self.serve_one(waiter)
         self.note_due()
+
+    def serve_one(self, waiter):
+        key = self.dbs[waiter.db].get(waiter.words[1])
+        if key is None or key.kind != waiter.kind:
+            return
+        try:
+            reply = self.run(waiter.db, waiter.words)
+        except Refused as refused:
+            reply = refused
+        if reply is WAITS:
+            self.arm(waiter.db, waiter.words[1])
+        else:
+            self.stop(waiter)
+            self.say(waiter.client, reply)
+
+    def has_unordered_waiters(self):
+        """May the outcome of SWAPDB depend on which of two keys is served first?"""
+        waited_for = {w.words[1] for w in self.waiting}
+        return any(w.words[0] == "BZTSMOVE" and w.words[2] in waited_for for w in self.waiting)
 
     def instants(self):
         """All instants at which something happens without a command."""
@@ -227,6 +276,7 @@ class Model:
         for at, payload, ident in triples:
             key.value[ident] = self.place(Element(payload), at)
             self.tell(db, name, "rede.push")
+        self.make_ready(db, name, "dehydrator")
 
     def rede_push(self, db, name, ttl, payload, ident):
         self.push(db, name, [(self.instant(ttl), payload, ident)])
@@ -246,6 +296,7 @@ class Model:
         key = self.find_or_new(db, name)
         element = self.place(Element(payload), at)
         self.tell(db, name, "rede.push")
+        self.make_ready(db, name, "dehydrator")
         made = Made()
         key.value[made] = element
         return made
@@ -283,6 +334,7 @@ class Model:
                 element.claimed = element.claimed and event == "rede.reschedule"
                 self.place(element, at)
                 self.tell(db, name, event)
+                self.make_ready(db, name, "dehydrator")
                 moved += 1
         return moved
 
@@ -329,6 +381,7 @@ class Model:
             element.deliveries += 1
             claims.append([ident, element.payload, element.deliveries])
             self.tell(db, name, "rede.claim")
+            self.make_ready(db, name, "dehydrator")
         return claims or (WAITS if "BLOCK" in options else [])
 
     # -- reading --
@@ -362,6 +415,8 @@ class Model:
     def zadd(self, db, name, score, member):
         key = self.find_or_new(db, name, "zset")
         is_new = member not in key.value
+        if key.value.get(member) != score:
+            self.make_ready(db, name, "zset")
         key.value[member] = score
         return int(is_new)
 
@@ -427,6 +482,7 @@ class Model:
         if name not in self.dbs[db] or (to in self.dbs[db] and not replace):
             return 0
         self.dbs[db][to] = self.dbs[db][name].copy()
+        self.make_ready(db, to)
         return 1
 
     def rename(self, db, name, to):
@@ -434,6 +490,7 @@ class Model:
             raise Refused(b"ERR no such key")
         self.forget_new()
         self.dbs[db][to] = self.dbs[db].pop(name)
+        self.make_ready(db, to)
         return Status(b"OK")
 
     def move(self, db, name):
@@ -443,16 +500,19 @@ class Model:
             return 0
         self.forget_new()
         self.dbs[to][name] = self.dbs[db].pop(name)
+        self.make_ready(to, name)
         return 1
 
     def swapdb(self, _db, _first, _second):
         self.forget_new()
         self.dbs.reverse()
+        for waiter in self.waiting:
+            self.make_ready(waiter.db, waiter.words[1])
         return Status(b"OK")
 
     def unblock(self, _db, client, how):
         for waiter in [w for w in self.waiting if w.client == client]:
-            self.waiting.remove(waiter)
+            self.stop(waiter)
             self.say(client, nothing_came(waiter.words) if how == "TIMEOUT" else Refused(b"UNBLOCKED client "))
             return 1
         return 0
