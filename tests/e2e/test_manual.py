@@ -183,4 +183,13 @@ def completion_offers_every_option_of_the_tools():
             equal(complete(where, program, "dat"), [])
 
 
+@own
+def tools_page_names_every_option_of_the_tools():
+    with open(os.path.join(ROOT, "doc", "tools.md"), encoding="utf-8") as file:
+        page = file.read()
+    for program in ("expired-check", "expired-export"):
+        options = options_of(program)[0] - {"--help", "--version"}
+        equal(sorted(one for one in options if f"| `{one}` |" not in page), [], program)
+
+
 main()
