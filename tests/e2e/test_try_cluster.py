@@ -59,10 +59,13 @@ def a_command_runs_beside_masters_and_replicas():
         with start(where, "--port", first, "--replicas", 1, "sh", "-c",
                    f"redis-cli -c -p {first} REDE.PUSH d 100000 payload id && "
                    f"redis-cli -c -p {first + 1} REDE.LOOK d id && "
-                   f"redis-cli -p {first} CLUSTER INFO && exit 7") as script:
+                   f"redis-cli -p {first} CLUSTER INFO && "
+                   f"for p in 3 4 5; do redis-cli -p $(({first} + p)) INFO replication; done && "
+                   "exit 7") as script:
             out, _ = script.communicate(timeout=SECONDS)
         equal(script.returncode, 7, out)
         assert out.startswith("OK\npayload\n") and "cluster_known_nodes:6" in out, out
+        equal(out.count("master_link_status:up"), 3, out)
         check_ended(first, 6, where)
 
 
