@@ -94,8 +94,8 @@ static bool take_arguments(struct lib_redis *lib, lua_State *lua, int count)
     return false;
 }
 
-/* unpack may return as many values as LuaJIT's stack has places for one function. Then the arguments
- * move into a table, which keeps their texts. */
+/* unpack may return as many values as LuaJIT's stack has places for one function. Then the
+ * arguments move into a table, which keeps their texts. */
 static void make_places(lua_State *lua, int count)
 {
     if (lua_checkstack(lua, PUSH_PLACES)) return;
