@@ -28,7 +28,7 @@ struct source {
     struct faults *faults;
 };
 
-static void load_path(struct conf *conf, const char *path, int depth, struct faults *faults);
+static bool load_path(struct conf *conf, const char *path, int depth, struct faults *faults);
 
 /* ---- faults ---- */
 
@@ -180,6 +180,13 @@ static bool set_words(struct conf *conf, const struct conf_words *words, bool in
 
 /* ---- files ---- */
 
+static void fail_unread(const struct source *source, const char *path)
+{
+    char why[256];
+    snprintf(why, sizeof(why), "%.140s: %.100s", path, strerror(errno));
+    fail_at(source, "include", why);
+}
+
 /* A pattern that matches no file is no error; a missing file without a pattern is one. */
 static void include(struct conf *conf, const struct conf_words *words, const struct source *source)
 {
@@ -202,7 +209,8 @@ static void include(struct conf *conf, const struct conf_words *words, const str
         return;
     }
     for (size_t i = 0; i < found.gl_pathc; i++)
-        load_path(conf, found.gl_pathv[i], source->depth + 1, source->faults);
+        if (!load_path(conf, found.gl_pathv[i], source->depth + 1, source->faults))
+            fail_unread(source, found.gl_pathv[i]);
     globfree(&found);
 }
 
@@ -243,22 +251,22 @@ bool conf_load_text(struct conf *conf, const char *text, size_t len, const char 
     return end_faults(&faults);
 }
 
-static void load_path(struct conf *conf, const char *path, int depth, struct faults *faults)
+/* False: the file can't be read; errno says why. */
+static bool load_path(struct conf *conf, const char *path, int depth, struct faults *faults)
 {
     size_t len;
     char *text = conf_read_file(path, &len);
-    if (text == NULL) {
-        add_fault(faults, "%.400s: %.100s", path, strerror(errno));
-        return;
-    }
+    if (text == NULL) return false;
     load_lines(conf, text, len, &(struct source){ .name = path, .depth = depth, .faults = faults });
     free(text);
+    return true;
 }
 
 static void load_file(struct conf *conf, const char *path, struct faults *faults)
 {
     size_t before = faults->count;
-    load_path(conf, path, 0, faults);
+    if (!load_path(conf, path, 0, faults))
+        add_fault(faults, "%.400s: %.100s", path, strerror(errno));
     if (faults->count > before) return;
     /* Absolute, because CONFIG REWRITE runs after the daemon has changed its directory. */
     char *absolute = realpath(path, NULL);
@@ -336,12 +344,29 @@ static void load_option(struct conf *conf, char *const **at, char *const *end,
     conf_words_drop(&words);
 }
 
+static bool is_given(const struct conf *conf, const char *name)
+{
+    return conf_is_marked(&conf->given, conf_find(name));
+}
+
+/* A redis.conf that says `appendonly no` and nothing of `save`, such as Debian's, means Redis' own
+ * save points: without a journal they are all that keeps data. */
+static void set_save_points_of_redis(struct conf *conf, struct faults *faults)
+{
+    const char *why;
+    if (conf->appendonly || !is_given(conf, "appendonly") || is_given(conf, "save")) return;
+    if (!conf_set(conf, conf_find("save"), "3600 1 300 100 60 10000", &why))
+        add_fault(faults, "save: %.100s", why);
+}
+
 bool conf_load_args(struct conf *conf, int argc, char *const *argv, struct conf_error *error)
 {
     struct faults faults = begin_faults(error);
     char *const *at = argv + 1, *const *end = argv + argc;
-    if (at < end && **at != '-') load_file(conf, *at++, &faults);
-    if (at < end && strcmp(end[-1], "-") == 0) {
+    bool has_file = at < end && **at != '-', has_stdin;
+    if (has_file) load_file(conf, *at++, &faults);
+    has_stdin = at < end && strcmp(end[-1], "-") == 0;
+    if (has_stdin) {
         end--;
         load_stdin(conf, &faults);
     }
@@ -351,5 +376,6 @@ bool conf_load_args(struct conf *conf, int argc, char *const *argv, struct conf_
         at++;
     while (at < end)
         load_option(conf, &at, end, &faults);
+    if (has_file || has_stdin) set_save_points_of_redis(conf, &faults);
     return end_faults(&faults);
 }

@@ -242,7 +242,9 @@ static const struct conf_option options[] = {
       .tidy = conf_tidy_spaces,
       .section = "persistence",
       .help = "<seconds> <changes> ...: save a snapshot when the last one is so many seconds old\n"
-              "and there were at least so many changes since. \"\": only by SAVE and BGSAVE." },
+              "and there were at least this many changes since. \"\": only by SAVE and BGSAVE.\n"
+              "A configuration file that sets appendonly no, and has no save, means Redis' own\n"
+              "points: 3600 1 300 100 60 10000." },
     { .name = "dbfilename",
       .type = CONF_TEXT,
       .offset = AT(dbfilename),

@@ -89,6 +89,14 @@ static void report_accepted(const struct conf *conf)
     free(names);
 }
 
+static void report_unkept(const struct conf *conf)
+{
+    if (conf->appendonly || conf->save[0] != '\0') return;
+    log_line(LOG_WARNING,
+             "Data are kept in memory only, and are lost at a stop: appendonly is no, and "
+             "save is empty. Set one of them to keep data");
+}
+
 static bool enter_process(struct parts *parts)
 {
     const struct conf *conf = &parts->conf;
@@ -109,6 +117,7 @@ static bool enter_process(struct parts *parts)
              conf->file[0] == '\0' ? "no configuration file" : "configured by ", conf->file);
     lifecycle_fit_maxclients(&parts->conf);
     report_accepted(conf);
+    report_unkept(conf);
     return true;
 }
 

@@ -193,6 +193,7 @@ void figures_read(struct figures *figures, const struct server_context *context,
     read_sessions(figures, context);
     read_expiry(figures, context->store, clock_now(context->clock));
     read_journal(figures, &persist);
+    figures->keeps = figures->journal != 0 || context->conf->save[0] != '\0';
     read_snapshots(figures, &persist);
     read_scripts(figures, context->scripting);
     read_replication(figures, context);

@@ -81,6 +81,7 @@ static void write_journal(struct state *state, const struct figures *figures)
     json_open(json, "journal", '{');
     json_bool(json, "on", figures->journal != 0);
     json_bool(json, "failing", figures->journal_failing != 0);
+    json_bool(json, "keeps", figures->keeps != 0);
     json_real(json, "bytes", figures->journal_bytes);
     json_real(json, "syncSeconds", figures->journal_sync);
     json_close(json, '}');

@@ -425,8 +425,9 @@ static void log_loaded(const struct loading *loading)
     persist->changes_saved = persist->w.store->changes;
     persist->flush_seen = persist->w.store->flushed_at;
     if (persist->load.total == 0) return;
-    log_line(LOG_NOTICE, "Loaded %" PRIu64 " keys from %" PRIu64 " bytes in %.3f s", keys,
-             loading->before, (double)(clock_mono_usec() - loading->began_usec) / 1e6);
+    log_line(LOG_NOTICE, "Loaded %" PRIu64 " key%s from %" PRIu64 " bytes in %.3f s", keys,
+             keys == 1 ? "" : "s", loading->before,
+             (double)(clock_mono_usec() - loading->began_usec) / 1e6);
 }
 
 bool persist_start(struct persist *persist, char *why, size_t size)

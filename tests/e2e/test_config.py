@@ -319,5 +319,73 @@ def data_of_renamed_commands_are_replayed():
             equal(call(daemon, "g", "k"), b"$1\r\nv\r\n")
 
 
+class FromFile(Server):
+    """A daemon with the options of a file."""
+
+    def __init__(self, text, *options):
+        self.text, self.options = text, options
+
+    def arguments(self):
+        file = os.path.join(self.dir, "file.conf")
+        if not os.path.exists(file):
+            write(file, self.text)
+        return [BINARY, file, "--port", "0", "--unixsocket", self.path, "--dir", self.dir,
+                *self.options]
+
+
+POINTS = "3600 1 300 100 60 10000"
+IN_MEMORY = "Data are kept in memory only"
+
+
+@own
+def a_file_without_journal_and_save_keeps_data_as_redis_does():
+    with FromFile("appendonly no\nmaxclients 100\n") as daemon:
+        equal(options_of(daemon)["save"], POINTS)
+        equal(call(daemon, "SET", "key", "value"), b"+OK\r\n")
+        daemon.stop()
+        daemon.start()
+        equal(call(daemon, "GET", "key"), b"$5\r\nvalue\r\n")
+        assert IN_MEMORY not in daemon.log() and "Loaded 1 key from" in daemon.log(), daemon.log()
+        equal(call(daemon, "CONFIG", "REWRITE"), b"+OK\r\n")
+        daemon.stop()
+        daemon.start()
+        equal(options_of(daemon)["save"], POINTS)
+        equal(call(daemon, "CONFIG", "SET", "save", ""), b"+OK\r\n")
+        equal(call(daemon, "CONFIG", "REWRITE"), b"+OK\r\n")
+        daemon.stop()
+        daemon.start()
+        equal(options_of(daemon)["save"], "")
+        assert IN_MEMORY in daemon.log(), daemon.log()
+
+
+@own
+def other_files_have_the_save_points_that_they_say():
+    for text, options, wanted in (
+            ("appendonly yes\n", (), ""), ("maxclients 100\n", (), ""), ('appendonly no\nsave ""\n', (), ""),
+            ('save ""\nappendonly no\n', (), ""), ("appendonly no\nsave 60 5\n", (), "60 5"),
+            ("appendonly no\n", ("--save", "7", "1"), "7 1"), ("appendonly no\n", ("--save", ""), ""),
+            ("maxclients 100\n", ("--appendonly", "no"), POINTS)):
+        with FromFile(text, *options) as daemon:
+            equal(options_of(daemon)["save"], wanted, (text, options))
+
+
+@own
+def a_server_that_keeps_nothing_says_so():
+    for options, wanted in ((("--appendonly", "yes"), False), (("--appendonly", "no"), True),
+                            (("--appendonly", "no", "--save", "60", "1"), False)):
+        with Daemon(*options) as daemon:
+            equal(IN_MEMORY in daemon.log(), wanted, options)
+
+
+@own
+def a_missing_include_names_the_line_that_asks_for_it():
+    with folder() as where:
+        path = write(os.path.join(where, "a.conf"), f"maxclients 100\ninclude {where}/none.conf\n")
+        done = subprocess.run([BINARY, "--check-config", path], capture_output=True, text=True, timeout=20,
+                              check=False)
+        equal(done.returncode, 1)
+        assert f"{path}:2: include: {where}/none.conf: No such file or directory" in done.stderr, done.stderr
+
+
 if __name__ == "__main__":
     main()

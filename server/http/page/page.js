@@ -224,7 +224,7 @@ function showReplication({ replication: { follows, linkUp, replicas, online, lag
 }
 
 function showJournal({ journal }) {
-  if (!journal.on) show("journal", "off");
+  if (!journal.on) show("journal", journal.keeps ? "off" : "off, a stop loses all data");
   else if (journal.failing) show("journal", "can't be written");
   else show("journal", `${bytes(journal.bytes)}, last sync ${span(journal.syncSeconds * 1000)}`);
 }
