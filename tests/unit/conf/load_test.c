@@ -184,7 +184,7 @@ START_TEST(a_missing_file_is_named_with_the_reason)
     ck_assert(!conf_load_file(&conf, "/tmp", &error));
     ck_assert_str_eq(error.text, "/tmp: Is a directory");
     ck_assert_str_eq(load("include /nonexistent/y.conf"),
-                     "/nonexistent/y.conf: No such file or directory");
+                     "t.conf:1: include: /nonexistent/y.conf: No such file or directory");
     ck_assert_str_eq(conf.file, "");
     conf_drop(&conf);
 }
