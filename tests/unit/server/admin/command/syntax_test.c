@@ -343,8 +343,6 @@ static void check_keys(struct command_ref ref, const struct program_call *call)
     static const char *const keyless[] = { "pubsub", "cluster", NULL };
     if (is_one_of(ref.row->group, keyless)) return;
     int found = command_keys(ref.row, call->argc, call->argv, positions);
-    /* As Redis answers where a second sort of keys is optional and absent: PFMERGE a. */
-    if (found == -1 && ref.row->specs[1].flags != 0 && count == 1) return;
     ck_assert_msg(found == count, "%d keys in '%s', not %d", found, program_text(call), count);
     ck_assert_mem_eq(positions, expected, (size_t)count * sizeof(positions[0]));
 }
