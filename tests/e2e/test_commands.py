@@ -88,6 +88,8 @@ def has_other_keys(name, tail):
     tail = [word.upper() for word in tail]
     if name in ("georadius", "georadiusbymember"):
         return sum(word in ("STORE", "STOREDIST") for word in tail) > 1
+    if name == "pfmerge":
+        return len(tail) == 1
     return name == "sort" and any(one == "STORE" and two in ("GET", "BY", "LIMIT", "STORE")
                                   for one, two in zip(tail, tail[1:]))
 
