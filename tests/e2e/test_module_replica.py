@@ -115,7 +115,7 @@ def now(client):
 @test
 def a_restarted_replica_of_a_cluster_keeps_overdue_keys():
     with cluster_pair() as (_, replica, one):
-        at = now(one) + 20 * SOON
+        at = now(one) + 60 * SOON
         names = [f"k{i}" for i in range(500)]
         call_each(one, "SET", names, "v", "PXAT", at)
         with replica.redis() as two:
