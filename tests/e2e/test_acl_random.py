@@ -169,24 +169,23 @@ def change_own_keys_only(seed):
     assert changed > STEPS // 20, changed
 
 
-@own
-def a_user_changes_no_key_outside_its_patterns():
+def with_seed(check):
     seed = int(os.environ.get("TEST_SEED") or secrets.randbits(32))
     try:
-        change_own_keys_only(seed)
+        check(seed)
     except BaseException:
         print(f"TEST_SEED={seed}")
         raise
+
+
+@own
+def a_user_changes_no_key_outside_its_patterns():
+    with_seed(change_own_keys_only)
 
 
 @beside_redis
 def random_users_have_the_same_rights():
-    seed = int(os.environ.get("TEST_SEED") or secrets.randbits(32))
-    try:
-        run(seed)
-    except BaseException:
-        print(f"TEST_SEED={seed}")
-        raise
+    with_seed(run)
 
 
 main()

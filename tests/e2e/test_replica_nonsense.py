@@ -2,6 +2,7 @@
 """Replicas that are slow, never read, lie, or ask for nonsense: the master's memory is bounded, and it
 goes on."""
 import random
+from contextlib import contextmanager
 
 from daemon import Raw, encode, equal, main, own, wait_for
 from followers import await_linked, is_linked, offset, role
@@ -63,12 +64,19 @@ LIMITS = ("--client-output-buffer-limit", "replica 2mb 0 0", "--repl-backlog-siz
 LONG = 16 * MIB  # more than the sockets of one machine hold
 
 
-@own
-def one_effect_above_the_hard_limit_closes_no_replica():
+@contextmanager
+def pair_with_long_value():
+    """A master whose `long` is above the hard limit, and its replica."""
     with group(2, *LIMITS, linked=False) as (master, replica):
         master.call("SETBIT", "long", 8 * LONG - 1, 1)
         replica.follow(master)
         await_linked(replica)
+        yield master, replica
+
+
+@own
+def one_effect_above_the_hard_limit_closes_no_replica():
+    with pair_with_long_value() as (master, replica):
         for _ in range(3):
             with replica.stopped():
                 equal(master.call("BITOP", "NOT", "not", "long"), b":%d\r\n" % LONG)
@@ -80,10 +88,7 @@ def one_effect_above_the_hard_limit_closes_no_replica():
 
 @own
 def second_effect_above_the_hard_limit_closes_a_replica_that_has_not_read_the_first():
-    with group(2, *LIMITS, linked=False) as (master, replica):
-        master.call("SETBIT", "long", 8 * LONG - 1, 1)
-        replica.follow(master)
-        await_linked(replica)
+    with pair_with_long_value() as (master, replica):
         with replica.stopped():
             for _ in range(2):
                 equal(master.call("BITOP", "NOT", "not", "long"), b":%d\r\n" % LONG)
