@@ -395,7 +395,7 @@
       "ERR invalid policy name '%.*s': must be a key, or a prefix that ends with '*', of 1 to %d " \
       "bytes")                                                                                     \
     E(ERR_POLICY_EMPTY, "ERR a policy needs one of TTL, MAXTTL, MEMBERTTL, MAXLEN, RETAIN, "       \
-                        "MAXDELIVERIES and EXPIRED")                                               \
+                        "MAXDELIVERIES and EXPIRED. POLICY DEL removes it")                        \
     E(ERR_POLICY_OPTION, "ERR unknown option '%.*s'")                                              \
     E(ERR_POLICY_TWICE, "ERR duplicate option %s")                                                 \
     E(ERR_POLICY_NO_VALUE, "ERR %s needs a value")                                                 \

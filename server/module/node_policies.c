@@ -45,10 +45,10 @@ static bool is_plain(struct bytes name)
     return true;
 }
 
-static bool read_policy(const struct bytes *words, size_t count, struct policy *policy,
-                        struct policy_fault *fault)
+static bool read_policy(const struct bytes *words, size_t count, const struct policies *policies,
+                        struct policy *policy, struct policy_fault *fault)
 {
-    if (!policy_args_read(words, count, policy, fault)) return false;
+    if (!policy_args_read(words, count, policies, policy, fault)) return false;
     const char *option = option_left_out(policy);
     if (option != NULL)
         snprintf(fault->text, sizeof(fault->text), "ERR the module has no %s", option);
@@ -67,7 +67,23 @@ static void begin(struct txn *txn)
     txn_call(txn, 0);
 }
 
-/* Replicas get it, because they may be masters later; files have the option. */
+/* Replicas get it, because they may be masters later; files have the option. A replica may have
+ * other options of this policy, for it gets none when it connects: so it gets the whole policy. */
+static void replicate(RedisModuleCtx *ctx, RedisModuleString *name)
+{
+    const struct policy *policy = policies_get(&store->policies, api_bytes(name));
+    redis.Replicate(ctx, "expired.policy", "Acs", "DEL", name);
+    if (policy == NULL) return;
+    struct policy_words words;
+    policy_words_write(&words, policy);
+    RedisModuleString *strings[POLICY_WORDS_MAX];
+    for (size_t i = 0; i < words.count; i++)
+        strings[i] = redis.CreateString(ctx, words.words[i].data, words.words[i].len);
+    redis.Replicate(ctx, "expired.policy", "Acsv", "SET", name, strings, words.count);
+    for (size_t i = 0; i < words.count; i++)
+        redis.FreeString(ctx, strings[i]);
+}
+
 static void run_row(RedisModuleCtx *ctx, RedisModuleString **argv, struct call *call)
 {
     struct txn txn;
@@ -76,7 +92,7 @@ static void run_row(RedisModuleCtx *ctx, RedisModuleString **argv, struct call *
     call->command.row->run(call);
     txn_commit(&txn);
     if (txn.changes == 0) return;
-    redis.Replicate(ctx, "expired.policy", "Av", argv + 1, (size_t)call->argc - 1);
+    replicate(ctx, argv[2]);
     changed(ctx);
 }
 
@@ -93,7 +109,7 @@ static void check_and_run(RedisModuleCtx *ctx, RedisModuleString **argv, struct 
     } else if (!command_fits_arity(call->command.row, call->argc)) {
         fail_named(call, ERR_ARITY);
     } else if (strcmp(call->command.row->name, "SET") == 0 &&
-               !read_policy(call->argv + 2, words, &policy, &fault)) {
+               !read_policy(call->argv + 2, words, &store->policies, &policy, &fault)) {
         failf(call, ERR_WORDED, fault.text);
     } else {
         run_row(ctx, argv, call);
@@ -198,17 +214,21 @@ static void drop_all(struct txn *txn)
     }
 }
 
-/* txn NULL: only checks. False: the fault says what is wrong. */
-static bool read_list(struct bytes text, struct txn *txn, struct policy_fault *fault)
+static bool read_list(struct bytes text, struct policies *policies, struct policy_fault *fault)
 {
     struct bytes words[WORDS_MAX];
     struct policy policy;
     size_t count;
     while ((count = take_words(&text, words)) > 0) {
-        if (!read_policy(words, count, &policy, fault)) return false;
-        if (txn != NULL) txn_policy_set(txn, words[0], &policy);
+        if (!read_policy(words, count, policies, &policy, fault)) return false;
+        policies_set(policies, words[0], &policy);
     }
     return true;
+}
+
+static void set_policy(void *ctx, struct bytes name, const struct policy *policy)
+{
+    txn_policy_set(ctx, name, policy);
 }
 
 static int set_option(const char *name, RedisModuleString *value, void *data,
@@ -217,17 +237,19 @@ static int set_option(const char *name, RedisModuleString *value, void *data,
     (void)name;
     (void)data;
     struct txn txn;
-    struct bytes text = api_bytes(value);
+    struct policies policies = { 0 };
     struct policy_fault fault;
-    if (!read_list(text, NULL, &fault)) {
+    bool good = read_list(api_bytes(value), &policies, &fault);
+    if (good) {
+        begin(&txn);
+        drop_all(&txn);
+        policies_each(&policies, set_policy, &txn);
+        txn_commit(&txn);
+    } else {
         *error = redis.CreateString(NULL, fault.text, strlen(fault.text));
-        return API_ERR;
     }
-    begin(&txn);
-    drop_all(&txn);
-    read_list(text, &txn, &fault);
-    txn_commit(&txn);
-    return API_OK;
+    policies_drop(&policies);
+    return good ? API_OK : API_ERR;
 }
 
 static int apply_option(RedisModuleCtx *ctx, void *data, RedisModuleString **error)

@@ -32,12 +32,15 @@ class Policy:
     def __init__(self, retain=None, maxlen=None, deliveries=None):
         self.retain, self.maxlen, self.deliveries = retain, maxlen, deliveries
 
+    def is_empty(self):
+        return {self.retain, self.maxlen, self.deliveries} == {None}
+
     def words(self):
+        """Every option, so that the policy has no other ones."""
         found = []
         for word, value in (("RETAIN", self.retain), ("MAXLEN", self.maxlen),
                             ("MAXDELIVERIES", self.deliveries)):
-            if value is not None:
-                found += [word, value]
+            found += [word, "NONE" if value is None else value]
         return found + (["TO", DEAD] if self.deliveries is not None else [])
 
 

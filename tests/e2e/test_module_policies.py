@@ -244,7 +244,11 @@ def the_option_has_the_policies_and_config_rewrite_keeps_them():
         with open(path, encoding="utf-8") as file:
             assert 'expired.policies "l:* MAXLEN 3; s:* TTL 7200000"' in file.read()
         assert "not a duration" in error_of(client, "CONFIG", "SET", "expired.policies", "a:* TTL x")
-        client.config_set("expired.policies", "s:* TTL 5s")
+        client.config_set("expired.policies", "s:* TTL 5s; s:* MAXLEN 2")
+        equal(policy(client, "LIST"), [b"s:*", [b"TTL", 5000, b"MAXLEN", 2]])
+        assert "TTL is longer" in error_of(client, "CONFIG", "SET", "expired.policies",
+                                           "s:* TTL 5s; s:* MAXTTL 2s")
+        equal(policy(client, "LIST"), [b"s:*", [b"TTL", 5000, b"MAXLEN", 2]])
         client.config_set("expired.policies", "")
         equal(policy(client, "LIST"), [])
 
@@ -277,6 +281,11 @@ def a_replica_has_the_masters_deadlines_and_its_policies():
         equal(wait_for(lambda: two.pexpiretime("s:list") == one.pexpiretime("s:list")), True)
         equal(two.lrange("s:list", 0, -1), [b"b", b"c"])
         equal(policy(two, "LIST"), policy(one, "LIST"))
+        policy(two, "SET", "s:*", "MEMBERTTL", 5)  # as a replica that connected later would differ
+        policy(one, "SET", "s:*", "MAXTTL", "2h", "JITTER", "NONE")
+        whole = [b"TTL", 3600000, b"MAXTTL", 7200000, b"MAXLEN", 2]
+        equal(policy(one, "GET", "s:*"), whole)
+        assert wait_for(lambda: policy(two, "GET", "s:*") == whole)
         wanted = two.pexpiretime("s:1")
         master.kill()
         two.replicaof("NO", "ONE")

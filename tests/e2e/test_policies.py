@@ -6,7 +6,7 @@ import tempfile
 
 import redis
 
-from daemon import BINARY, Daemon, equal, main, own
+from daemon import BINARY, Daemon, equal, main, own, wait_for
 from policies import WEEK, Policies, Refused
 
 SPAN_MAX = 2**62 - 1
@@ -25,12 +25,59 @@ def a_policy_is_set_shown_and_removed():
             b"rv:*": {b"TTL": WEEK, b"REFRESH": b"WRITE", b"MAXLEN": 30},
             b"z": {b"TTL": 5, b"MAXTTL": 6, b"JITTER": 10, b"MAXLEN": 3, b"KEEP": b"LOW"}})
         equal(list(po.run("POLICY", "LIST")), [b"activities", b"rv:*", b"z"], "in order")
-        po.rule("rv:*", "MAXLEN", 5)
-        equal(po.run("POLICY", "GET", "rv:*"), {b"MAXLEN": 5}, "replaced as a whole")
         equal(po.run("POLICY", "DEL", "rv:*"), 1)
         equal(po.run("POLICY", "DEL", "rv:*"), 0)
         equal(po.run("POLICY", "OF", "rv:1"), None)
         equal(len(po.run("POLICY", "LIST")), 2)
+
+
+@own
+def options_that_are_not_named_stay():
+    with Policies() as po:
+        po.rule("s:*", "TTL", 500, "REFRESH", "ACCESS")
+        po.rule("s:*", "EXPIRED", "TO", "ended", "VALUE", "MAX", 9)
+        po.rule("s:*", "MAXDELIVERIES", 3, "TO", "dead", "JITTER", 5)
+        whole = {b"TTL": 500, b"JITTER": 5, b"REFRESH": b"ACCESS", b"MAXDELIVERIES": 3,
+                 b"MAXDELIVERIES TO": b"dead", b"EXPIRED TO": b"ended", b"EXPIRED VALUE MAX": 9}
+        equal(po.run("POLICY", "GET", "s:*"), whole)
+        po.rule("s:*", "REFRESH", "NONE")
+        del whole[b"REFRESH"]
+        equal(po.run("POLICY", "GET", "s:*"), whole)
+        po.rule("s:*", "expired", "to", "log", "MAXDELIVERIES", "none")
+        equal(po.run("POLICY", "GET", "s:*"), {b"TTL": 500, b"JITTER": 5, b"EXPIRED TO": b"log"})
+        po.rule("s:*", "TTL", 900, "JITTER", "NONE", "EXPIRED", "NONE")
+        equal(po.run("POLICY", "GET", "s:*"), {b"TTL": 900})
+
+
+@own
+def what_would_be_left_is_checked_as_a_whole():
+    empty = (b"-ERR a policy needs one of TTL, MAXTTL, MEMBERTTL, MAXLEN, RETAIN, MAXDELIVERIES "
+             b"and EXPIRED. POLICY DEL removes it\r\n")
+    with Policies() as po:
+        po.rule("k", "TTL", 500, "REFRESH", "WRITE")
+        for words, wanted in ((["TTL", "NONE"], b"-ERR REFRESH requires TTL\r\n"),
+                              (["MAXTTL", 499], b"-ERR TTL is longer than MAXTTL\r\n"),
+                              (["TTL", "NONE", "TTL", 5], b"-ERR duplicate option TTL\r\n"),
+                              (["TTL", "NONE", "REFRESH", "NONE"], empty)):
+            po.says(wanted, "POLICY", "SET", "k", *words)
+            equal(po.run("POLICY", "GET", "k"), {b"TTL": 500, b"REFRESH": b"WRITE"}, words)
+        po.says(empty, "POLICY", "SET", "new", "TTL", "NONE")
+        equal(po.run("POLICY", "GET", "new"), None)
+
+
+@own
+def a_changed_policy_is_the_same_after_a_restart_and_on_a_replica():
+    with Daemon("--appendonly", "yes", tcp=True) as daemon, Daemon() as replica:
+        with daemon.redis() as client, replica.redis() as copy:
+            client.execute_command("POLICY", "SET", "s:*", "TTL", "5s", "REFRESH", "WRITE")
+            copy.replicaof("127.0.0.1", daemon.port)
+            client.execute_command("POLICY", "SET", "s:*", "MAXLEN", 7, "REFRESH", "NONE")
+            wanted = client.execute_command("POLICY", "LIST")
+            assert wait_for(lambda: copy.execute_command("POLICY", "LIST") == wanted)
+        daemon.kill()
+        daemon.start()
+        with daemon.redis() as client:
+            equal(client.execute_command("POLICY", "LIST"), wanted)
 
 
 @own
@@ -122,7 +169,8 @@ def bad_words_are_named_and_nothing_changes():
         (("",), f"invalid policy name '': {name}"),
         (("a*b", "TTL", 5), f"invalid policy name 'a*b': {name}"),
         (("**", "TTL", 5), f"invalid policy name '**': {name}"),
-        (("k",), "a policy needs one of TTL, MAXTTL, MEMBERTTL, MAXLEN, RETAIN, MAXDELIVERIES and EXPIRED"),
+        (("k",), "a policy needs one of TTL, MAXTTL, MEMBERTTL, MAXLEN, RETAIN, MAXDELIVERIES and EXPIRED. "
+         "POLICY DEL removes it"),
         (("k", "TTL"), "TTL needs a value"),
         (("k", "TTL", 5, "KEEP"), "KEEP needs a value"),
         (("k", "TTL", 5, "KEEPS", "HIGH"), "unknown option 'KEEPS'"),
@@ -164,10 +212,9 @@ def bad_words_are_named_and_nothing_changes():
         cases.append((("k", "MAXLEN", value),
                       f"MAXLEN: '{value}' is not an integer from 1 to 9223372036854775807"))
     with Policies() as po:
-        po.rule("k", "MAXLEN", 7)
         for words, wanted in cases:
             po.says(b"-ERR " + wanted.encode() + b"\r\n", "POLICY", "SET", *words)
-        equal(po.run("POLICY", "LIST"), {b"k": {b"MAXLEN": 7}})
+        equal(po.run("POLICY", "LIST"), {})
         po.says(b"-ERR unknown option 'a  b'\r\n", "POLICY", "SET", "k", "a\r\nb", "1")
         po.says(b"-ERR wrong number of arguments for 'policy|set' command\r\n", "POLICY", "SET")
         po.says(b"-ERR wrong number of arguments for 'policy|of' command\r\n", "POLICY", "OF")
@@ -182,8 +229,8 @@ def durations_take_records():
     with Policies() as po:
         for unit, msec in units.items():
             for option in ("TTL", "MAXTTL", "MEMBERTTL"):
-                po.rule("k", option, f"7{unit}")
-                equal(po.run("POLICY", "GET", "k"), {option.encode(): 7 * msec}, unit)
+                po.rule(option, option, f"7{unit}")
+                equal(po.run("POLICY", "GET", option), {option.encode(): 7 * msec}, unit)
         most = SPAN_MAX // 86_400_000
         po.rule("k", "TTL", f"{most}d")
         equal(po.run("POLICY", "GET", "k"), {b"TTL": most * 86_400_000})

@@ -200,7 +200,7 @@ class Author:
         first = next(iter(self.model.streams[key].entries), (self.model.now, 0))
         if found.retain is not None and first[0] + found.retain < self.model.now:
             found.maxlen = None  # either may remove an entry first, and only RETAIN what is pending
-        return ["policy_set", key, found] if found.words() else ["policy_del", key]
+        return ["policy_del", key] if found.is_empty() else ["policy_set", key, found]
 
     def key_that_expires(self):
         rng = self.rng

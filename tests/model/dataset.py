@@ -71,6 +71,17 @@ class Policy:
         self.ttl, self.max_ttl, self.refresh = ttl, max_ttl, refresh
         self.member_ttl, self.max_len, self.keep_low = member_ttl, max_len, keep_low
 
+    def options(self):
+        """The words of POLICY SET for what is not at its default."""
+        figures = ((b"TTL", self.ttl), (b"MAXTTL", self.max_ttl), (b"MEMBERTTL", self.member_ttl),
+                   (b"MAXLEN", self.max_len))
+        words = {option: b"%d" % figure for option, figure in figures if figure}
+        if self.refresh != "NEVER":
+            words[b"REFRESH"] = self.refresh.encode()
+        if self.keep_low:
+            words[b"KEEP"] = b"LOW"
+        return words
+
     def changes_keys(self, old):
         """Does it change existing keys when it replaces the policy `old`?"""
         return any(new and new != before for new, before in (

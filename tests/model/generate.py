@@ -206,6 +206,9 @@ class Generator:
             words += [b"MAXLEN", b"%d" % self.some(1, 3, 10, 100)]
             if self.chance(0.5):
                 words += [b"KEEP", self.some(b"HIGH", b"LOW")]
+        for option in (b"TTL", b"MAXTTL", b"REFRESH", b"MEMBERTTL", b"MAXLEN", b"KEEP"):
+            if option not in words and self.chance(0.15):
+                words += [option, b"NONE"]
         self.call(b"POLICY", b"SET", name, words)
 
     # --- writing commands ---

@@ -360,7 +360,17 @@ def _(data, a, __):
     if word == b"DEL":
         return int(data.policies.pop(a[2], None) is not None)
     assert word == b"SET"
-    options = dict(zip(a[3::2], a[4::2]))
+    old = data.policies.get(a[2])
+    options = {} if old is None else old.options()
+    options.update(zip(a[3::2], a[4::2]))
+    options = {option: value for option, value in options.items() if value != b"NONE"}
+    if b"REFRESH" in options and b"TTL" not in options:
+        raise Refused(b"ERR REFRESH requires TTL")
+    if b"KEEP" in options and b"MAXLEN" not in options:
+        raise Refused(b"ERR KEEP requires MAXLEN")
+    if not options:
+        raise Refused(b"ERR a policy needs one of TTL, MAXTTL, MEMBERTTL, MAXLEN, RETAIN, MAXDELIVERIES "
+                      b"and EXPIRED. POLICY DEL removes it")
     figure = lambda option: int(options.get(option, b"0"))
     data.set_policy(a[2], ds.Policy(
         figure(b"TTL"), figure(b"MAXTTL"), options.get(b"REFRESH", b"NEVER").decode(),

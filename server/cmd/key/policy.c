@@ -29,7 +29,8 @@ static void cmd_policy_set(struct call *call)
 {
     struct policy policy;
     struct policy_fault fault;
-    if (!policy_args_read(call->argv + 2, (size_t)call->argc - 2, &policy, &fault)) {
+    const struct policies *policies = &call->txn->store->policies;
+    if (!policy_args_read(call->argv + 2, (size_t)call->argc - 2, policies, &policy, &fault)) {
         failf(call, ERR_WORDED, fault.text);
         return;
     }
@@ -131,10 +132,11 @@ static void cmd_policy_help(struct call *call)
     static const char *const lines[] = {
         "POLICY <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
         "SET <prefix*|name> <option> <value> [<option> <value> ...]",
-        "    Sets the policy for the keys of this prefix, or for this key. It replaces a policy",
-        "    of the same name. An exact name takes precedence over prefixes, a longer prefix over",
-        "    a shorter one. Existing keys are adapted in the background. A duration is a number",
-        "    of milliseconds, or a number with ms, s, m, h or d. Options are:",
+        "    Sets options of the policy for the keys of this prefix, or for this key. Options that",
+        "    are not named stay; <option> NONE removes one. An exact name takes precedence over",
+        "    prefixes, a longer prefix over a shorter one. Existing keys are adapted in the",
+        "    background. A duration is a number of milliseconds, or a number with ms, s, m, h or",
+        "    d. Options are:",
         "    TTL <duration>",
         "        The TTL of keys that are created without a deadline.",
         "    MAXTTL <duration>",
@@ -189,10 +191,12 @@ static const struct command subcommands[] = {
       .syntax = "name [TTL duration] [MAXTTL duration] [JITTER percent] "
                 "[REFRESH <NEVER | WRITE | ACCESS>] [MEMBERTTL duration] "
                 "[MAXLEN count] [KEEP <HIGH | LOW>] [RETAIN duration] "
-                "[MAXDELIVERIES count TO dead-key] [EXPIRED TO log-key [VALUE [MAX bytes]]]",
+                "[MAXDELIVERIES count TO dead-key] [EXPIRED TO log-key [VALUE [MAX bytes]]] "
+                "[option NONE]",
       .summary =
-          "Sets the policy of expiration and length for the keys with a prefix, or for one "
-          "key. Durations: 5000, 5000ms, 5s, 5m, 5h, 5d. MEMBERTTL applies to sets, sorted "
+          "Sets options of the policy of expiration and length for the keys with a prefix, or for "
+          "one key. Options that are not named stay; option NONE removes one. Durations: 5000, "
+          "5000ms, 5s, 5m, 5h, 5d. MEMBERTTL applies to sets, sorted "
           "sets and hashes, MAXLEN to sorted sets, lists and streams, RETAIN and MAXDELIVERIES "
           "to streams. EXPIRED logs what expires." },
     { .name = "GET",

@@ -65,10 +65,11 @@ static const struct unit spans[] = {
     { "d", 24 * 60 * 60 * 1000 },
 };
 
+/* The options that the policy has, and those that the words change. */
 struct reading {
     const struct bytes *next, *end; /* the words left */
     int64_t values[OPTION_COUNT];
-    bool given[OPTION_COUNT];
+    bool has[OPTION_COUNT], named[OPTION_COUNT];
     struct bytes dead_to, expired_to;
     bool log_value;
     int64_t value_max;
@@ -180,8 +181,23 @@ static bool take_log_options(struct reading *reading)
     return set_fault(reading->fault, ERR_POLICY_SIZE, shown(word), word.data);
 }
 
+/* NONE removes an option, with the words that belong to it. */
+static void drop_option(struct reading *reading, enum option option)
+{
+    reading->has[option] = false;
+    reading->values[option] = 0;
+    if (option == OPTION_MAXDELIVERIES) reading->dead_to = bytes_of(NULL, 0);
+    if (option != OPTION_EXPIRED) return;
+    reading->expired_to = bytes_of(NULL, 0);
+    reading->log_value = false;
+    reading->value_max = 0;
+}
+
 static bool take_option(struct reading *reading, enum option option)
 {
+    drop_option(reading, option);
+    if (take_word(reading, "NONE")) return true;
+    reading->has[option] = true;
     if (option == OPTION_EXPIRED) return take_log_options(reading);
     if (reading->next == reading->end)
         return set_fault(reading->fault, ERR_POLICY_NO_VALUE, options[option].name);
@@ -196,10 +212,10 @@ static bool read_policy_options(struct reading *reading)
         enum option option;
         if (!find_option(word, &option))
             return set_fault(reading->fault, ERR_POLICY_OPTION, shown(word), word.data);
-        if (reading->given[option])
+        if (reading->named[option])
             return set_fault(reading->fault, ERR_POLICY_TWICE, options[option].name);
         if (!take_option(reading, option)) return false;
-        reading->given[option] = true;
+        reading->named[option] = true;
     }
     return true;
 }
@@ -212,43 +228,75 @@ static bool is_own_target(const struct reading *reading, struct bytes name)
 
 static bool is_consistent(const struct reading *reading)
 {
-    const bool *given = reading->given;
+    const bool *has = reading->has;
     const int64_t *values = reading->values;
-    if (given[OPTION_REFRESH] && !given[OPTION_TTL])
+    if (has[OPTION_REFRESH] && !has[OPTION_TTL])
         return set_fault(reading->fault, ERR_POLICY_ALONE, "REFRESH", "TTL");
-    if (given[OPTION_JITTER] && !given[OPTION_TTL] && !given[OPTION_MEMBERTTL])
+    if (has[OPTION_JITTER] && !has[OPTION_TTL] && !has[OPTION_MEMBERTTL])
         return set_fault(reading->fault, ERR_POLICY_ALONE, "JITTER", "TTL or MEMBERTTL");
-    if (given[OPTION_KEEP] && !given[OPTION_MAXLEN])
+    if (has[OPTION_KEEP] && !has[OPTION_MAXLEN])
         return set_fault(reading->fault, ERR_POLICY_ALONE, "KEEP", "MAXLEN");
-    if (given[OPTION_MAXTTL] && values[OPTION_TTL] > values[OPTION_MAXTTL])
+    if (has[OPTION_MAXTTL] && values[OPTION_TTL] > values[OPTION_MAXTTL])
         return set_fault(reading->fault, ERR_POLICY_TTL_MAXTTL);
-    return true;
+    for (enum option option = 0; option < OPTION_COUNT; option++)
+        if (has[option]) return true;
+    return set_fault(reading->fault, ERR_POLICY_EMPTY);
 }
 
-bool policy_args_read(const struct bytes *words, size_t count, struct policy *policy,
-                      struct policy_fault *fault)
+static void begin_with(struct reading *reading, const struct policy *policy)
+{
+    int64_t values[OPTION_COUNT] = {
+        [OPTION_TTL] = policy->ttl,
+        [OPTION_MAXTTL] = policy->max_ttl,
+        [OPTION_JITTER] = policy->jitter,
+        [OPTION_REFRESH] = policy->refresh,
+        [OPTION_MEMBERTTL] = policy->member_ttl,
+        [OPTION_MAXLEN] = (int64_t)policy->max_len,
+        [OPTION_KEEP] = policy->keep_low,
+        [OPTION_RETAIN] = policy->retain,
+        [OPTION_MAXDELIVERIES] = (int64_t)policy->max_deliveries,
+    };
+    memcpy(reading->values, values, sizeof(values));
+    for (enum option option = 0; option < OPTION_COUNT; option++)
+        reading->has[option] = values[option] != 0;
+    reading->has[OPTION_EXPIRED] = policy->expired_to.len > 0;
+    reading->dead_to = policy->dead_to;
+    reading->expired_to = policy->expired_to;
+    reading->log_value = policy->log_value;
+    reading->value_max = (int64_t)policy->value_max;
+}
+
+static struct policy policy_of_reading(const struct reading *reading)
+{
+    return (struct policy){
+        .ttl = reading->values[OPTION_TTL],
+        .max_ttl = reading->values[OPTION_MAXTTL],
+        .member_ttl = reading->values[OPTION_MEMBERTTL],
+        .retain = reading->values[OPTION_RETAIN],
+        .max_len = (uint64_t)reading->values[OPTION_MAXLEN],
+        .max_deliveries = (uint64_t)reading->values[OPTION_MAXDELIVERIES],
+        .dead_to = reading->dead_to,
+        .expired_to = reading->expired_to,
+        .log_value = reading->log_value,
+        .value_max = (uint64_t)reading->value_max,
+        .refresh = (enum policy_refresh)reading->values[OPTION_REFRESH],
+        .jitter = (unsigned)reading->values[OPTION_JITTER],
+        .keep_low = reading->values[OPTION_KEEP] != 0,
+    };
+}
+
+bool policy_args_read(const struct bytes *words, size_t count, const struct policies *policies,
+                      struct policy *policy, struct policy_fault *fault)
 {
     if (!policy_name_ok(words[0]))
         return set_fault(fault, ERR_POLICY_NAME, shown(words[0]), words[0].data, POLICY_NAME_MAX);
     if (count == 1) return set_fault(fault, ERR_POLICY_EMPTY);
     struct reading reading = { .next = words + 1, .end = words + count, .fault = fault };
+    const struct policy *old = policies_get(policies, words[0]);
+    if (old != NULL) begin_with(&reading, old);
     if (!read_policy_options(&reading) || !is_consistent(&reading)) return false;
     if (is_own_target(&reading, words[0])) return set_fault(fault, ERR_POLICY_OWN_TARGET);
-    *policy = (struct policy){
-        .ttl = reading.values[OPTION_TTL],
-        .max_ttl = reading.values[OPTION_MAXTTL],
-        .member_ttl = reading.values[OPTION_MEMBERTTL],
-        .retain = reading.values[OPTION_RETAIN],
-        .max_len = (uint64_t)reading.values[OPTION_MAXLEN],
-        .max_deliveries = (uint64_t)reading.values[OPTION_MAXDELIVERIES],
-        .dead_to = reading.dead_to,
-        .expired_to = reading.expired_to,
-        .log_value = reading.log_value,
-        .value_max = (uint64_t)reading.value_max,
-        .refresh = (enum policy_refresh)reading.values[OPTION_REFRESH],
-        .jitter = (unsigned)reading.values[OPTION_JITTER],
-        .keep_low = reading.values[OPTION_KEEP] != 0,
-    };
+    *policy = policy_of_reading(&reading);
     return true;
 }
 
@@ -257,10 +305,11 @@ bool policy_args_read(const struct bytes *words, size_t count, struct policy *po
 static bool read_words(char *const *words, size_t count, struct policy *policy,
                        struct policy_fault *fault)
 {
+    static const struct policies none = { 0 };
     struct bytes *views = mem_alloc(count * sizeof(*views));
     for (size_t i = 0; i < count; i++)
         views[i] = bytes_of(words[i], strlen(words[i]));
-    bool good = policy_args_read(views, count, policy, fault);
+    bool good = policy_args_read(views, count, &none, policy, fault);
     mem_free(views);
     return good;
 }

@@ -14,9 +14,11 @@ struct policy_fault {
     char text[512]; /* as an error reply: "ERR policy option TTL: ..." */
 };
 
-/* Parses the words; words[0] is the name. False: the fault says which word is wrong, and why. */
-bool policy_args_read(const struct bytes *words, size_t count, struct policy *policy,
-                      struct policy_fault *fault);
+/* Parses the words; words[0] is the name. Options that they do not name are those of the policy of
+ * this name in `policies`, if there is one; the keys' names are borrowed from it and from the
+ * words. False: the fault says which word is wrong, and why. */
+bool policy_args_read(const struct bytes *words, size_t count, const struct policies *policies,
+                      struct policy *policy, struct policy_fault *fault);
 
 /* For the configuration: returns the error in these words, in a static buffer, or NULL. */
 const char *policy_words_fault(char *const *words, size_t count);
