@@ -61,9 +61,9 @@ static bool read_policy(const struct bytes *words, size_t count, const struct po
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-static void begin(struct txn *txn)
+static void begin(struct txn *txn, struct store *on)
 {
-    txn_begin(txn, store, redis.Milliseconds(), FROM_CLIENT);
+    txn_begin(txn, on, redis.Milliseconds(), FROM_CLIENT);
     txn_call(txn, 0);
 }
 
@@ -87,7 +87,7 @@ static void replicate(RedisModuleCtx *ctx, RedisModuleString *name)
 static void run_row(RedisModuleCtx *ctx, RedisModuleString **argv, struct call *call)
 {
     struct txn txn;
-    begin(&txn);
+    begin(&txn, store);
     call->txn = &txn;
     call->command.row->run(call);
     txn_commit(&txn);
@@ -207,28 +207,29 @@ static void drop_name(void *ctx, struct bytes name, const struct policy *policy)
 
 static void drop_all(struct txn *txn)
 {
-    while (store->policies.count > 0) {
+    while (txn->store->policies.count > 0) {
         struct bytes name = { 0 };
-        policies_each(&store->policies, drop_name, &name);
+        policies_each(&txn->store->policies, drop_name, &name);
         txn_policy_drop(txn, name);
     }
 }
 
-static bool read_list(struct bytes text, struct policies *policies, struct policy_fault *fault)
+/* Sets the policies of the list, whose lines of one name are one policy. */
+static bool set_list(struct store *to, struct bytes text, struct policy_fault *fault)
 {
     struct bytes words[WORDS_MAX];
     struct policy policy;
+    struct txn txn;
     size_t count;
-    while ((count = take_words(&text, words)) > 0) {
-        if (!read_policy(words, count, policies, &policy, fault)) return false;
-        policies_set(policies, words[0], &policy);
+    bool good = true;
+    begin(&txn, to);
+    drop_all(&txn);
+    while (good && (count = take_words(&text, words)) > 0) {
+        good = read_policy(words, count, &to->policies, &policy, fault);
+        if (good) txn_policy_set(&txn, words[0], &policy);
     }
-    return true;
-}
-
-static void set_policy(void *ctx, struct bytes name, const struct policy *policy)
-{
-    txn_policy_set(ctx, name, policy);
+    txn_commit(&txn);
+    return good;
 }
 
 static int set_option(const char *name, RedisModuleString *value, void *data,
@@ -236,19 +237,14 @@ static int set_option(const char *name, RedisModuleString *value, void *data,
 {
     (void)name;
     (void)data;
-    struct txn txn;
-    struct policies policies = { 0 };
     struct policy_fault fault;
-    bool good = read_list(api_bytes(value), &policies, &fault);
-    if (good) {
-        begin(&txn);
-        drop_all(&txn);
-        policies_each(&policies, set_policy, &txn);
-        txn_commit(&txn);
-    } else {
+    struct store *trial = store_new(1);
+    bool good = set_list(trial, api_bytes(value), &fault);
+    store_free(trial);
+    if (good)
+        set_list(store, api_bytes(value), &fault);
+    else
         *error = redis.CreateString(NULL, fault.text, strlen(fault.text));
-    }
-    policies_drop(&policies);
     return good ? API_OK : API_ERR;
 }
 

@@ -76,6 +76,21 @@ def retain_follows_the_policies_and_survives_a_restart():
             equal((client.xlen("j:1"), client.xlen("j:2")), (0, 1))
 
 
+@own
+def xautoclaim_looks_at_a_limited_number_of_entries():
+    with Policies() as po:
+        po.run("XGROUP", "CREATE", "s", "g", "0", "MKSTREAM")
+        for number in range(1, 10_501):
+            po.run("XADD", "s", f"{number}-1", "f", number)
+        po.run("XREADGROUP", "GROUP", "g", "a", "COUNT", 10_500, "STREAMS", "s", ">")
+        cursor, rounds = b"0-0", []
+        while not rounds or cursor != b"0-0":
+            cursor, ids, _ = po.run("XAUTOCLAIM", "s", "g", "b", 0, cursor, "COUNT", 10**6, "JUSTID")
+            rounds.append(len(ids))
+        equal(rounds, [10_000, 500])
+        equal(po.run("XPENDING", "s", "g")[3], [[b"b", b"10500"]])
+
+
 def deliver(po, times, **more):
     for _ in range(times):
         po.run("XCLAIM", "jobs:1", "g", "c", 0, more.get("id", "1-1"))

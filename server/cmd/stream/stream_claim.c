@@ -153,7 +153,7 @@ static void cmd_xclaim(struct call *call)
 
 /* ---- XAUTOCLAIM ------------------------------------------------------------------------------ */
 
-enum { AUTO_COUNT = 100, LOOKS_PER_COUNT = 10 };
+enum { AUTO_COUNT = 100, LOOKS_PER_COUNT = 10, LOOKS_MAX = 10000 };
 #define AUTO_COUNT_MAX (INT64_MAX / 16)
 
 struct auto_claim {
@@ -206,12 +206,14 @@ static int auto_claim_one(struct call *call, struct auto_claim *all, struct pend
     return 1;
 }
 
-/* Looks at ten times as many entries as it may claim, as in Redis. Returns the ID to go on with. */
+/* Looks at ten times as many entries as it may claim, as in Redis, but at no more than others can
+ * wait for. Returns the ID to go on with. */
 static struct stream_id auto_claim_all(struct call *call, struct auto_claim *all)
 {
     struct pending_filter filter = { .from = all->from, .to = STREAM_ID_MAX };
     struct pending pending;
     int64_t looks = all->count * LOOKS_PER_COUNT, left = all->count;
+    if (looks > LOOKS_MAX) looks = LOOKS_MAX;
     for (; pending_next(all->claim.place.group, &filter, &pending); looks--) {
         if (looks == 0 || left == 0) return pending.id;
         left -= auto_claim_one(call, all, &pending);
@@ -275,7 +277,9 @@ static const struct command rows[] = {
                          "the end; the claimed entries, or their IDs; IDs whose entries are gone"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOGROUP, ERR_STREAM_ID, ERR_CLAIM_MIN_IDLE,
                        ERR_INTERVAL_START, ERR_XAUTOCLAIM_COUNT),
-      .complexity = "O(M*log(N)) where N is the number of pending entries and M the count.",
+      .complexity =
+          "O(M*log(N)) where N is the number of pending entries and M the number of those "
+          "it looks at: ten times the count, and at most 10,000.",
       .syntax = "key group consumer min-idle-time start [COUNT count] [JUSTID]",
       .summary = "Gives pending entries that were idle for long enough to a consumer, from an ID "
                  "on." },
