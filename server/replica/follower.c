@@ -29,8 +29,8 @@ struct follower {
     struct request request;
     struct txn txn;
     struct part part;
-    bool ours;
-    unsigned db; /* of another kind of stream */
+    uint64_t commands; /* bytes to come before the effects begin, or FOLLOW_COMMANDS */
+    unsigned db;       /* that commands have selected */
     uint64_t failed;
     int64_t logged_usec; /* when a failed command was last logged */
     char why[WHY];
@@ -52,21 +52,28 @@ void follower_free(struct follower *follower)
     mem_free(follower);
 }
 
-void follower_begin(struct follower *follower, bool ours, unsigned db)
+void follower_begin(struct follower *follower, uint64_t commands, unsigned db)
 {
-    follower->ours = ours;
+    follower->commands = commands;
     follower->db = follower->reader.db = db;
     follower->part = (struct part){ 0 };
 }
 
-unsigned follower_db(const struct follower *follower)
+static bool reads_effects(const struct follower *follower)
 {
-    return follower->ours ? follower->reader.db : follower->db;
+    return follower->commands == 0;
 }
 
-bool follower_is_ours(const struct follower *follower)
+unsigned follower_db(const struct follower *follower)
 {
-    return follower->ours;
+    return reads_effects(follower) ? follower->reader.db : follower->db;
+}
+
+static void count_commands(struct follower *follower, size_t applied)
+{
+    if (follower->commands == FOLLOW_COMMANDS) return;
+    follower->commands -= applied < follower->commands ? applied : follower->commands;
+    if (reads_effects(follower)) follower->reader.db = follower->db;
 }
 
 const char *follower_error(const struct follower *follower)
@@ -143,10 +150,11 @@ static bool run_command(struct follower *follower)
     struct dispatch *dispatch = follower->w.dispatch;
     if (is_command(request, "MULTI") || is_command(request, "EXEC")) return true;
     if (is_about_the_link(follower)) return true;
-    if (follower->ours &&
+    bool ours = reads_effects(follower);
+    if (ours &&
         effect_text_read(request->argc, request->argv, &follower->reader, apply_one, follower))
         return true;
-    if (follower->ours && !bytes_is_word(request->argv[0], "PUBLISH") &&
+    if (ours && !bytes_is_word(request->argv[0], "PUBLISH") &&
         !bytes_is_word(request->argv[0], "SPUBLISH"))
         return fail_command(follower, "does not fit the data");
     commit_hooks_arm(dispatch->hooks); /* events so far come before a message */
@@ -196,7 +204,7 @@ static enum measured begin_part(struct follower *follower, const char *data, siz
     enum measured result = measure(data, len, &size, &empty);
     if (result != MEASURED) return result;
     follower->part = (struct part){ .len = size,
-                                    .bracketed = empty && size == 2 && follower->ours,
+                                    .bracketed = empty && size == 2 && reads_effects(follower),
                                     .multi = !empty && is_multi(data, size) };
     return MEASURED;
 }
@@ -280,6 +288,7 @@ enum followed follower_apply(struct follower *follower, const char *data, size_t
         }
         if (!apply_unit(follower, data + *used, size)) return FOLLOW_BROKEN;
         *used += size;
+        if (!reads_effects(follower)) count_commands(follower, size);
         if (units % UNITS_PER_LOOK == 0 && clock_mono_usec() - began >= usec) break;
     }
     return FOLLOWED;

@@ -3,8 +3,9 @@
  *
  * The stream of a server like this one consists of effects (feed.h). That of Redis or Valkey
  * consists of any commands that change data: they run as a client's would, but nothing expires on
- * access and no policy applies. Transactions (MULTI, or between empty lines) are applied when they
- * are complete. */
+ * access and no policy applies. A server like this one that follows Redis passes commands on, and
+ * effects from where it was promoted. Transactions (MULTI, or between empty lines) are applied when
+ * they are complete. */
 #ifndef SERVER_REPLICA_FOLLOWER_H
 #define SERVER_REPLICA_FOLLOWER_H
 
@@ -26,10 +27,11 @@ struct follower_wiring {
 struct follower *follower_new(const struct follower_wiring *wiring);
 void follower_free(struct follower *follower);
 
-/* A stream begins: by a server like this one or not, with this database selected. */
-void follower_begin(struct follower *follower, bool ours, unsigned db);
+#define FOLLOW_COMMANDS UINT64_MAX
+/* A stream begins, with this database selected. Its first `commands` bytes are whole commands of
+ * another server, or all (FOLLOW_COMMANDS); the rest are effects. */
+void follower_begin(struct follower *follower, uint64_t commands, unsigned db);
 unsigned follower_db(const struct follower *follower); /* the selected database */
-bool follower_is_ours(const struct follower *follower);
 
 enum followed {
     FOLLOWED,      /* *used bytes were applied: as many whole units as there were time for */

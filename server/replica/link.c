@@ -60,9 +60,9 @@ void link_close(struct link *link, const char *why)
     link->down_usec = clock_mono_usec();
 }
 
-bool link_master_is_ours(const struct link *link)
+uint64_t link_effects_from(const struct link *link)
 {
-    return link->is_ours;
+    return link->effects_from;
 }
 
 void link_fail(struct link *link, const char *format, ...)

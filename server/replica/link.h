@@ -59,8 +59,10 @@ link_down_usec(const struct link *link); /* since it went down; -1: it is up, or
 /* The socket, or -1, and its own address in `local`. */
 int link_socket(const struct link *link, char *local, size_t size);
 
-/* Is the master a server like this one? Known from the handshake on. */
-bool link_master_is_ours(const struct link *link);
+#define LINK_NO_EFFECTS UINT64_MAX
+/* From this offset on the master's stream consists of effects (follower.h); LINK_NO_EFFECTS: it
+ * has commands, of Redis or Valkey. Known from the handshake on. */
+uint64_t link_effects_from(const struct link *link);
 
 /* ---- a full copy ---- */
 

@@ -154,6 +154,19 @@ static void answer_copy_head(struct link *link, const char *line)
     log_line(LOG_NOTICE, "Master %s: a full copy begins", link->name);
 }
 
+/* A server like this one says "OK expired", or "OK expired <offset>" when effects begin there.
+ * Redis says OK to any word, and so does a server like this one that passes on Redis' stream. */
+static void answer_ours(struct link *link, const char *line)
+{
+    static const char ours[] = "+OK expired";
+    link->effects_from = LINK_NO_EFFECTS;
+    if (begins_with(line, ours)) {
+        link->effects_from = 0;
+        (void)sscanf(line + strlen(ours), " %" SCNu64, &link->effects_from);
+    }
+    next_step(link);
+}
+
 void link_answer(struct link *link, const char *line)
 {
     switch (link->step) {
@@ -166,10 +179,7 @@ void link_answer(struct link *link, const char *line)
         else
             next_step(link);
         break;
-    case STEP_OURS:
-        link->is_ours = strcmp(line, "+OK expired") == 0; /* Redis says OK to any word */
-        next_step(link);
-        break;
+    case STEP_OURS: answer_ours(link, line); break;
     default: next_step(link); break; /* masters may not know what we are and can */
     }
 }

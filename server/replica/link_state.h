@@ -25,11 +25,12 @@ struct link {
     bool connected, asks_failover;
     struct tls_connection *tls; /* NULL: plain */
     bool shakes_hands;          /* of TLS */
-    bool wants_more, is_ours;
+    bool wants_more;
     bool has_asked; /* to go on from a position */
     int fd;
     struct loop_io *io;
     char name[NAME_MAX_LEN]; /* "host:port", for the log */
+    uint64_t effects_from;
     int64_t heard_usec, down_usec;
     struct link_copy copy;
     bool has_mark;

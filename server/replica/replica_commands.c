@@ -1,6 +1,8 @@
 /* replica_commands: see replica_commands.h. */
 #include "server/replica/replica_commands.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "proto/base/number.h"
@@ -24,7 +26,9 @@ static bool may_sync(struct call *call)
         fail(call, ERR_SYNC_FAILOVER);
         return false;
     }
-    if (report.follows && report.link != LINK_STREAM) {
+    bool was_told =
+        replica == NULL || replica_knows_effects(replica, replication_effects_from(call->context));
+    if (!was_told || (report.follows && report.link != LINK_STREAM)) {
         fail(call, ERR_NO_MASTER_LINK);
         return false;
     }
@@ -99,6 +103,23 @@ static bool take_ability(struct call *call, struct replica *replica, int i)
     return true;
 }
 
+/* Tells a replica like this one how to read the stream (link_handshake.c). */
+static void reply_ours(struct call *call, struct replica *replica)
+{
+    const struct replication *replication = call->context;
+    uint64_t from = replication_effects_from(replication);
+    char text[48];
+    replica_told_effects(replica, from);
+    if (from == LINK_NO_EFFECTS) {
+        reply_ok(call);
+    } else if (from <= backlog_begin(replication_backlog(replication))) {
+        resp_status(call->out, "OK expired");
+    } else {
+        snprintf(text, sizeof(text), "OK expired %" PRIu64, from);
+        resp_status(call->out, text);
+    }
+}
+
 static void cmd_replconf(struct call *call)
 {
     struct replication *replication = call->context;
@@ -139,7 +160,10 @@ static void cmd_replconf(struct call *call)
             return;
         }
     }
-    resp_status(call->out, ours ? "OK expired" : "OK");
+    if (ours)
+        reply_ours(call, replicas_of(replication_replicas(replication), call->session));
+    else
+        reply_ok(call);
 }
 
 /* ---- operators ------------------------------------------------------------------------------- */
@@ -319,7 +343,9 @@ static const struct command rows[] = {
       .flags = ADMIN | NOSCRIPT | LOADING | STALE | ALLOW_BUSY | WHILE_PAUSED,
       .group = "server",
       .since = "3.0.0",
-      .replies = REPLIES("OK: it is noted", "simple 'OK expired': to the ability expired"),
+      .replies = REPLIES("OK: it is noted",
+                         "simple 'OK expired': to the ability expired. An offset behind it: from "
+                         "there on the stream consists of effects, and before of commands"),
       .errors = ERRORS(ERR_SYNTAX, ERR_NOT_INTEGER, ERR_REPLCONF, ERR_REPLCONF_FILTER),
       .complexity = "O(1)",
       .syntax = "option value [option value ...]",

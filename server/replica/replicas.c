@@ -34,6 +34,7 @@ struct replica {
     bool closes;   /* at the end of the turn */
     bool has_copy; /* it said so before the end of the child was seen here */
     bool is_old;   /* SYNC: it gets an RDB and no line before it, and acknowledges nothing */
+    uint64_t effects_from; /* as it was told */
     int64_t port;
     char address[ADDRESS_MAX]; /* announced; "": that of the connection */
     uint64_t copied;           /* bytes of the copy sent */
@@ -164,6 +165,16 @@ bool replica_set_address(struct replica *replica, struct bytes address)
 void replica_add_ability(struct replica *replica, enum replica_can can)
 {
     replica->abilities |= can;
+}
+
+void replica_told_effects(struct replica *replica, uint64_t from)
+{
+    replica->effects_from = from;
+}
+
+bool replica_knows_effects(const struct replica *replica, uint64_t from)
+{
+    return !(replica->abilities & REPLICA_IS_OURS) || replica->effects_from == from;
 }
 
 void replica_set_copy_only(struct replica *replica, bool on)

@@ -54,6 +54,9 @@ void replica_set_port(struct replica *replica, int64_t port);
 /* False: it is empty, too long, or has a byte that no address and no host name has. */
 bool replica_set_address(struct replica *replica, struct bytes address);
 void replica_add_ability(struct replica *replica, enum replica_can can);
+/* A replica like this server was told where effects begin. Was it told this? Others need not be. */
+void replica_told_effects(struct replica *replica, uint64_t from);
+bool replica_knows_effects(const struct replica *replica, uint64_t from);
 /* Only the copy is wanted, not the stream (redis-cli --rdb). */
 void replica_set_copy_only(struct replica *replica, bool on);
 /* Of the data, only the functions (redis-cli --functions-rdb). */

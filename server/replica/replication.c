@@ -105,6 +105,7 @@ bool replication_promote(struct replication *r)
     else
         history_begin(&r->history);
     r->active = r->has_position = true;
+    if (r->effects_from > backlog_end(r->backlog)) r->effects_from = backlog_end(r->backlog);
     feed_restart(r->feed);
     replicas_close_all(r->replicas, "this server is a master now");
     log_line(LOG_NOTICE, "This server is a master now, with the stream %s from offset %" PRIu64,
@@ -129,11 +130,18 @@ static bool position(void *ctx, const char **id, uint64_t *offset)
     return true;
 }
 
+void replication_stream_begins(struct replication *r, uint64_t offset, unsigned db)
+{
+    uint64_t from = link_effects_from(r->link), commands = from > offset ? from - offset : 0;
+    r->effects_from = from;
+    follower_begin(r->follower, from == LINK_NO_EFFECTS ? FOLLOW_COMMANDS : commands, db);
+}
+
 static void goes_on(void *ctx, const char *id)
 {
     struct replication *r = ctx;
     r->active = true;
-    follower_begin(r->follower, link_master_is_ours(r->link), follower_db(r->follower));
+    replication_stream_begins(r, backlog_end(r->backlog), follower_db(r->follower));
     replication_update_role(r);
     if (id == NULL || strcmp(id, r->history.id) == 0) return;
     /* The master has a new id: so have we, and our replicas have to know. */
@@ -396,6 +404,11 @@ bool replication_has_journal(const struct replication *r)
 uint64_t replication_offset(const struct replication *r)
 {
     return backlog_end(r->backlog) - 1;
+}
+
+uint64_t replication_effects_from(const struct replication *r)
+{
+    return r->effects_from;
 }
 
 struct replication_report replication_report(const struct replication *r)

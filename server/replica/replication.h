@@ -61,6 +61,8 @@ const struct history *replication_history(const struct replication *replication)
 const struct backlog *replication_backlog(const struct replication *replication);
 /* The offset of the last byte of the stream, as Redis counts. */
 uint64_t replication_offset(const struct replication *replication);
+/* Effects are in the stream from this offset on; LINK_NO_EFFECTS: it has a Redis' commands. */
+uint64_t replication_effects_from(const struct replication *replication);
 /* A replica asks for the stream (PSYNC, SYNC): from now on there is one. */
 void replication_begin_stream(struct replication *replication);
 struct failover *replication_failover(const struct replication *replication);

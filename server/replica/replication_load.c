@@ -102,7 +102,7 @@ static void take_over(struct replication *r, struct store *store, unsigned db)
     r->active = r->has_position = true;
     r->synced = r->marked = 0;
     r->full_copies++;
-    follower_begin(r->follower, link_master_is_ours(r->link), db);
+    replication_stream_begins(r, copy.offset, db);
     link_copy_done(r->link);
     replication_update_role(r);
     replication_acknowledge(r);

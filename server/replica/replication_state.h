@@ -17,7 +17,8 @@ struct replication {
     struct follower *follower;
     struct waits *waits;
     struct failover *failover;
-    bool active; /* the backlog has the stream up to now */
+    uint64_t effects_from; /* what is before it in the stream came from Redis as commands */
+    bool active;           /* the backlog has the stream up to now */
     bool follows;
     bool has_position; /* the data are those of `history` at the backlog's end */
     bool loading, asks;
@@ -38,6 +39,8 @@ struct replication {
 
 /* Tells dispatch and the hooks what the state means for them. */
 void replication_update_role(struct replication *r);
+/* The link's stream goes on at this offset, with this database selected. */
+void replication_stream_begins(struct replication *r, uint64_t offset, unsigned db);
 /* Tells the master how far its stream has been applied. */
 void replication_acknowledge(struct replication *r);
 

@@ -7,6 +7,7 @@ N is how many programs; SEED chooses them."""
 import os
 import secrets
 import sys
+import threading
 
 from daemon import NOON, ORACLE, ROOT, Daemon, Raw, beside_redis, equal, free_port, main, wait_for
 from followers import is_linked
@@ -98,6 +99,67 @@ def approximate_trim_of_a_stock_master_is_followed():
             assert not raw.call(*words).startswith(b"-")
         await_same_offset(raw, follower.conn)
         equal(follower.call("XRANGE", "x", "-", "+"), raw.call("XRANGE", "x", "-", "+"))
+
+
+class Writers:
+    """Threads that change counters, fields and deadlines of a redis-server until they are stopped."""
+
+    def __init__(self, server):
+        self.server, self.goes_on = server, True
+        self.threads = [threading.Thread(target=self.write, args=(number,)) for number in range(2)]
+
+    def write(self, number):
+        with self.server.raw() as raw:
+            while self.goes_on:
+                raw.call("INCR", f"n:{number}")
+                raw.call("HINCRBY", "h", f"f:{number}", 1)
+                raw.call("SET", f"k:{number}", "v", "PX", 1)
+                raw.call("EVAL", "redis.call('SADD', 's', ARGV[1]) redis.call('SPOP', 's')", 0, number)
+
+    def __enter__(self):
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.goes_on = False
+        for thread in self.threads:
+            thread.join()
+
+
+def await_same_data(one, other):
+    await_same_offset(one.conn, other.conn)
+    equal(one.call("DEBUG", "DIGEST"), other.call("DEBUG", "DIGEST"))
+
+
+@beside_redis
+def a_chain_behind_a_stock_master_stays_in_step():
+    with Daemon("--repl-diskless-sync-delay", "0", binary=ORACLE, tcp=True) as head, \
+            head.raw() as raw, Member() as middle, Member() as last:
+        middle.follow(head)
+        assert wait_for(lambda: is_linked(middle))
+        with Writers(head):
+            last.follow(middle)
+            assert wait_for(lambda: is_linked(last))
+            begin = role_offset(raw)
+            assert wait_for(lambda: role_offset(raw) > begin + 100_000, 60)
+        await_same_offset(raw, middle.conn)
+        await_same_data(middle, last)
+        equal(last.syncs(), (1, 0))
+        equal(middle.info("stats")["sync_full"], "1")
+
+        with last.stopped():  # it is behind when the middle one is promoted
+            with Writers(head):
+                begin = role_offset(raw)
+                assert wait_for(lambda: role_offset(raw) > begin + 10_000, 60)
+            await_same_offset(raw, middle.conn)
+            middle.follow(None)
+            equal(middle.call("SADDEX", "s", 100_000, "m"), b":1\r\n")
+            middle.call("INCR", "n:0")
+        assert wait_for(lambda: is_linked(last) and role_offset(last.conn) > 0)
+        await_same_data(middle, last)
+        equal(last.syncs(), (1, 1))
+        equal(middle.info("stats")["sync_full"], "1")
 
 
 def makes_consumers(program):

@@ -25,7 +25,7 @@ static void setup(bool ours)
     server_world_init(&world, SERVER_WORLD_PLAIN);
     world.dispatch.role.replica = true;
     follower = follower_new(&(struct follower_wiring){ .dispatch = &world.dispatch, .ask = ask });
-    follower_begin(follower, ours, 0);
+    follower_begin(follower, ours ? 0 : FOLLOW_COMMANDS, 0);
     asked = 0;
 }
 
@@ -128,12 +128,35 @@ START_TEST(units_that_come_byte_by_byte_are_applied_once)
 }
 END_TEST
 
+/* A master that followed Redis was promoted: its effects begin where the commands end. */
+START_TEST(effects_begin_behind_the_commands_of_another_server)
+{
+    struct bytes commands = stream_of("SELECT 1|INCR n|MULTI|INCR n|INCR n|EXEC");
+    size_t len = commands.len, used;
+    setup(false);
+    follower_begin(follower, len, 0);
+    char both[8192];
+    memcpy(both, commands.data, len);
+    struct bytes effects = stream_of("SET k v|-|SADD s m|SPEXPIREAT s 2000000 MEMBERS 1 m|-");
+    memcpy(both + len, effects.data, effects.len);
+    ck_assert_int_eq(apply(bytes_of(both, len + effects.len), &used), FOLLOWED);
+    ck_assert_uint_eq(used, len + effects.len);
+    ck_assert_uint_eq(follower_db(follower), 1);
+    check_applied("SELECT 0");
+    check_reply("MGET n k", "*2\r\n$-1\r\n$-1\r\n");
+    ck_assert_int_eq(apply(stream_of("INCR n"), &used), FOLLOW_BROKEN);
+    check_reply("SELECT 1", "+OK\r\n");
+    check_reply("MGET n k", "*2\r\n$1\r\n3\r\n$1\r\nv\r\n");
+    done();
+}
+END_TEST
+
 START_TEST(new_stream_begins_without_the_rest_of_the_old_one)
 {
     size_t used;
     setup(true);
     ck_assert_int_eq(apply(stream_of("MULTI|SET a 1"), &used), FOLLOW_PART);
-    follower_begin(follower, true, 0);
+    follower_begin(follower, 0, 0);
     check_applied("SET b 1");
     check_reply("EXISTS a b", ":1\r\n");
     done();
@@ -232,6 +255,7 @@ Suite *test_suite(void)
     const TTest *const tests[] = {
         unit_is_applied_when_its_last_byte_is_here_and_not_before,
         units_that_come_byte_by_byte_are_applied_once,
+        effects_begin_behind_the_commands_of_another_server,
         new_stream_begins_without_the_rest_of_the_old_one,
         units_that_stand_together_are_applied_together,
         question_of_the_master_is_passed_on,
