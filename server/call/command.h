@@ -46,6 +46,7 @@ enum {
     COPIES = 1 << 30,           /* needs memory to copy the values at its keys */
     KEEPS_CACHING = 1 << 27,    /* does not end the effect of CLIENT CACHING */
     OTHER_DATABASES = 1 << 23,  /* names another database, or selects one */
+    NAMES_MEMBERS = 1 << 20,    /* reads no member that its arguments do not name */
     RUNS_SCRIPT = 1 << 21,      /* the script's commands need to know if memory is left */
     COUNTS_KEYS = 1 << 22,      /* delayed while very many expired keys are left: see counts_keys */
 };

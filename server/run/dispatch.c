@@ -361,6 +361,7 @@ static void set_expiry(struct dispatch *dispatch, const struct call *call)
     txn->no_purge = dispatch->role.replica && !(flags & WRITE);
     txn->no_expiry = txn->no_purge || (pause_is_on(&dispatch->pause) && (flags & READONLY) &&
                                        dispatch_keeps_data(dispatch, txn->now));
+    if (flags & NAMES_MEMBERS) txn_names_members(txn, call->argv + 1, (size_t)call->argc - 1);
 }
 
 /* commit_hooks_arm must have been called. */

@@ -57,6 +57,13 @@ void txn_call(struct txn *txn, unsigned db)
     end_call(txn);
     ensure(db < txn->store->database_count, "database %u of %u", db, txn->store->database_count);
     txn->ks = &txn->store->databases[db];
+    txn->named = NULL;
+}
+
+void txn_names_members(struct txn *txn, const struct bytes *members, size_t count)
+{
+    txn->named = members;
+    txn->named_count = count;
 }
 
 void txn_commit(struct txn *txn)

@@ -52,8 +52,11 @@ struct txn {
     bool no_touch;   /* reads do not change the access time (CLIENT NO-TOUCH) */
     /* Expired keys are hidden, not removed (CLIENT PAUSE, replicas); for reads only. */
     bool no_expiry;
-    bool no_purge;    /* with no_expiry: expired members, too, are hidden, not removed (replicas) */
-    uint64_t changes; /* effects so far that changed data */
+    bool no_purge; /* with no_expiry: expired members, too, are hidden, not removed (replicas) */
+    /* The call depends on no other members than these; only they are hidden. NULL: on any. */
+    const struct bytes *named;
+    size_t named_count;
+    uint64_t changes;                   /* effects so far that changed data */
     struct entry *recorded_entry;       /* the last key in this call with a recorded event, */
     uint64_t recorded[TXN_EVENT_WORDS]; /* and its events so far: one bit for each */
     struct entry *emptied[TXN_EMPTIED_MAX];
@@ -75,6 +78,9 @@ static inline bool txn_replays(const struct txn *txn)
 void txn_begin(struct txn *txn, struct store *store, msec now, enum origin origin);
 /* Ends the previous call and begins the next one, in this database. */
 void txn_call(struct txn *txn, unsigned db);
+/* The call that has begun looks at no other members of any key than these, which are borrowed until
+ * it ends. So a look-up where expired members are hidden costs those that it names. */
+void txn_names_members(struct txn *txn, const struct bytes *members, size_t count);
 /* The call failed: policies do not count the keys that it only read as used. */
 void txn_call_failed(struct txn *txn);
 void txn_commit(struct txn *txn);

@@ -20,6 +20,13 @@ static struct effect effect_of(const struct object *object, struct bytes member,
     return effect;
 }
 
+static void move(struct txn_aside *aside, struct object *object, struct bytes member, msec at)
+{
+    struct effect effect = effect_of(object, member, at);
+    walk_put(&aside->members, &effect);
+    object_member_remove(object, member);
+}
+
 void txn_aside_take(struct txn *txn, struct entry *entry)
 {
     struct object *object = &entry->object;
@@ -36,11 +43,12 @@ void txn_aside_take(struct txn *txn, struct entry *entry)
     aside->members = object_new(object->type);
     struct bytes member;
     msec at;
-    while (object_member_first(object, &member, &at) && instant_expired(at, txn->now)) {
-        struct effect effect = effect_of(object, member, at);
-        walk_put(&aside->members, &effect);
-        object_member_remove(object, member);
-    }
+    for (size_t i = 0; txn->named != NULL && i < txn->named_count; i++)
+        if (object_member_deadline(object, txn->named[i], &at) && instant_expired(at, txn->now))
+            move(aside, object, txn->named[i], at);
+    while (txn->named == NULL && object_member_first(object, &member, &at) &&
+           instant_expired(at, txn->now))
+        move(aside, object, member, at);
 }
 
 static void put_back(void *ctx, struct effect *effect)

@@ -3,7 +3,8 @@
  *
  * The members are moved to an object of the transaction and put back when the call ends, so that
  * commands never see them. A stream hides its expired entries itself. O(log n) for each expired
- * member, in each call: few are there, because the master removes them at their deadline. */
+ * member, in each call, or for each that the call names (txn_names_members): a master that is away
+ * removes none, so many may be there. */
 #ifndef STORE_TXN_TXN_ASIDE_H
 #define STORE_TXN_TXN_ASIDE_H
 

@@ -29,7 +29,7 @@ static struct entry *settle_inside(struct txn *txn, struct entry *entry)
         return entry;
     }
     if (txn->no_expiry && object_all_expired(&entry->object, txn->now)) return NULL;
-    if (txn->no_purge) {
+    if (txn->no_purge || (txn->no_expiry && txn->named != NULL)) {
         txn_aside_take(txn, entry);
         return entry;
     }

@@ -157,7 +157,7 @@ COMMANDS(z)
     }
 #define TTL_ROW(NAME, function, how, unit, reply, OF)                                              \
     {                                                                                              \
-        .name = NAME, .run = function, .arity = -5, .flags = READONLY | FAST,                      \
+        .name = NAME, .run = function, .arity = -5, .flags = READONLY | NAMES_MEMBERS | FAST,      \
         .syntax = "key " OF##_BLOCK, .summary = "Returns the " how " of " OF##_WHAT " " unit ".",  \
         OF##_ROW, .keys = KEY_FIRST, .complexity = "O(M) where M is the number of members given.", \
         .replies = REPLIES("[integer ...]: for each " reply                                        \

@@ -158,7 +158,7 @@ static const struct command rows[] = {
     { .name = "FIELDTTL",
       .run = cmd_fieldttl,
       .arity = 3,
-      .flags = READONLY | FAST,
+      .flags = READONLY | FAST | NAMES_MEMBERS,
       ROW_COMMON,
       .origin = "Dragonfly",
       .replies = REPLIES("integer: the seconds left; -1 without a deadline, -2 if there is no such "

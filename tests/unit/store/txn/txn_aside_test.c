@@ -101,6 +101,33 @@ START_TEST(expired_members_are_hidden_and_come_back)
 }
 END_TEST
 
+START_TEST(a_call_that_names_members_hides_no_others)
+{
+    setup();
+    world.now = 1000000 + MEMBERS * STEP; /* all with a deadline have expired */
+    for (enum type type = TYPE_SET; type <= TYPE_ZSET; type++) {
+        struct txn *txn = begin_read();
+        char key[16], names[3][16] = { "member-001", "member-002", "member-003" };
+        struct bytes named[] = { text(names[0]), text(names[1]), text(names[2]), text(names[0]) };
+        snprintf(key, sizeof(key), "large-%u", type);
+        txn_names_members(txn, named, 4);
+        struct entry *entry = txn_find(txn, text(key));
+        ck_assert_ptr_eq(txn_find(txn, text(key)), entry);
+        msec at;
+        ck_assert(!object_member_deadline(&entry->object, named[0], &at));
+        ck_assert(object_member_deadline(&entry->object, named[1], &at));
+        ck_assert(!object_member_deadline(&entry->object, named[2], &at));
+        ck_assert_uint_eq(object_count(&entry->object), MEMBERS - 2);
+        txn_call(txn, 0);
+        ck_assert_uint_eq(object_count(&entry->object), MEMBERS);
+        expect_alive(txn, type, "large", MEMBERS);
+        world_commit(&world);
+    }
+    ck_assert_uint_eq(world.effect_count, 0);
+    world_drop(&world);
+}
+END_TEST
+
 static void append(struct txn *txn, struct entry *entry, uint64_t time)
 {
     const struct bytes parts[] = { LIT("name"), LIT("value") };
@@ -184,6 +211,7 @@ Suite *test_suite(void)
 {
     const TTest *const tests[] = {
         expired_members_are_hidden_and_come_back,
+        a_call_that_names_members_hides_no_others,
         expired_entries_of_a_stream_are_hidden,
         a_key_whose_members_all_expired_is_hidden,
         NULL,
