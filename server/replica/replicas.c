@@ -11,7 +11,7 @@
 #include "server/replica/full_copy.h"
 #include "store/mem/mem.h"
 
-enum { ADDRESS_MAX = 256, USEC = 1000 * 1000 };
+enum { ADDRESS_MAX = 256, USEC = 1000 * 1000, COPY_A_TURN = 1 << 20 };
 
 enum state {
     HANDSHAKE, /* it has not asked for the stream yet */
@@ -49,6 +49,11 @@ struct replicas {
     struct replicas_wiring w;
     struct replica_list list;
     struct full_copy *copy;
+    /* Bytes of the copy that may still be sent in this turn. While copies_wait, they are sent on
+     * when the timer fires, which is in the next turn. */
+    size_t copy_room;
+    bool copies_wait;
+    struct loop_timer *next_turn;
     int64_t pinged_usec;
     int64_t left_usec;  /* when the last one left, or all were closed; 0: never */
     size_t lag;         /* bytes of the backlog that are kept only because a replica needs them */
@@ -74,12 +79,32 @@ static int view_chunks(const struct backlog *backlog, uint64_t offset, struct io
     return count;
 }
 
+/* A thousand replicas that copy at once take turns, so that clients need not wait for them. */
+static int peek_copy(const struct replica *replica, struct iovec *chunks, int max)
+{
+    struct replicas *all = replica->all;
+    int count = view_chunks(full_copy_bytes(all->copy), replica->copied, chunks, max);
+    if (count == 0 || all->copy_room > 0) return count;
+    if (!all->copies_wait) loop_timer_set(all->next_turn, 0);
+    all->copies_wait = true;
+    return 0;
+}
+
+static void send_copies_on(void *ctx)
+{
+    struct replicas *all = ctx;
+    struct replica *replica;
+    all->copies_wait = false;
+    all->copy_room = COPY_A_TURN;
+    TAILQ_FOREACH(replica, &all->list, in_order)
+    if (replica->state == COPYING) clients_source_ready(replica->session);
+}
+
 static int peek_source(void *ctx, struct iovec *chunks, int max)
 {
     struct replica *replica = ctx;
     const struct replicas *all = replica->all;
-    if (replica->state == COPYING)
-        return view_chunks(full_copy_bytes(all->copy), replica->copied, chunks, max);
+    if (replica->state == COPYING) return peek_copy(replica, chunks, max);
     if (replica->state == ONLINE) return view_chunks(all->w.backlog, replica->sent, chunks, max);
     return 0;
 }
@@ -113,6 +138,8 @@ static void note_sent(void *ctx, size_t len)
         return;
     }
     replica->copied += len;
+    size_t *room = &replica->all->copy_room;
+    *room -= len < *room ? len : *room;
     bool whole = full_copy_state(copy) == COPY_WHOLE &&
                  replica->copied == backlog_end(full_copy_bytes(copy));
     if (whole) end_copying(replica);
@@ -457,6 +484,7 @@ void replicas_turn(struct replicas *all)
     uint64_t least = backlog_end(backlog), end = least,
              size = (uint64_t)all->w.conf->repl_backlog_size;
     note_burst(all, end);
+    if (!all->copies_wait) all->copy_room = COPY_A_TURN;
     if (!TAILQ_EMPTY(&all->list)) {
         for (unsigned form = 0; form < COPY_FORMS && full_copy_state(all->copy) == COPY_IDLE;
              form++)
@@ -531,14 +559,18 @@ struct replicas *replicas_new(const struct replicas_wiring *wiring)
     all->w = *wiring;
     TAILQ_INIT(&all->list);
     all->copy = full_copy_new(wiring->loop, wiring->store, on_progress, all);
-    if (all->copy != NULL) return all;
-    mem_free(all);
+    all->next_turn = loop_timer_new(wiring->loop, send_copies_on, all);
+    if (all->copy != NULL && all->next_turn != NULL) return all;
+    int error = errno;
+    replicas_free(all);
+    errno = error;
     return NULL;
 }
 
 void replicas_free(struct replicas *all)
 {
     if (all == NULL) return;
+    loop_timer_free(all->next_turn);
     full_copy_free(all->copy);
     mem_free(all);
 }

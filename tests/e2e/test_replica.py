@@ -1,7 +1,11 @@
 #!/usr/bin/python3 -B
 """Replicas of a master: full and partial synchronization, what flows, chains, promotion."""
+import os
 import random
+import selectors
+import socket
 import sys
+from contextlib import ExitStack
 
 from daemon import ORACLE, ROOT, Daemon, beside_redis, equal, main, own, wait_for
 from followers import await_linked, is_linked, offset
@@ -41,6 +45,39 @@ def dehydrators(server, key):
 
 
 # --- synchronization -----------------------------------------------------------------------------
+
+
+COPY_A_TURN = 4 << 20  # a megabyte at each of two places in a turn, and a write that exceeds it
+
+
+def sent_and_turns(raw):
+    text = raw.call("INFO", "stats").decode().split("\r\n")
+    stats = dict(line.split(":", 1) for line in text if ":" in line)
+    return int(stats["total_net_repl_output_bytes"]), int(stats["eventloop_cycles"])
+
+
+@own
+def copies_to_many_replicas_take_turns():
+    """Clients need not wait until each of them has been sent what its socket takes."""
+    count, data = 300, os.urandom(1 << 18)
+    with Daemon("--repl-diskless-sync-delay", "0", tcp=True) as master, master.raw() as raw:
+        for number in range(2):
+            equal(raw.call("SET", f"k{number}", data), b"+OK\r\n")
+        with ExitStack() as stack:
+            peers = [stack.enter_context(socket.create_connection(("127.0.0.1", master.port)))
+                     for _ in range(count)]
+            for peer in peers:
+                peer.sendall(b"PSYNC ? -1\r\n")
+            whole, seen = count * 2 * len(data), [sent_and_turns(raw)]
+            selector = stack.enter_context(selectors.DefaultSelector())
+            for peer in peers:
+                selector.register(peer, selectors.EVENT_READ)
+            while seen[-1][0] < whole:
+                for key, _ in selector.select(10):
+                    assert key.fileobj.recv(1 << 20), "closed"
+                seen.append(sent_and_turns(raw))
+            for before, after in zip(seen, seen[1:]):
+                assert after[0] - before[0] <= COPY_A_TURN * (after[1] - before[1] + 1), (before, after)
 
 
 @own
