@@ -30,7 +30,9 @@ CFLAGS ?= -O2 -g
 
 # A variant lives in its own folder: object files, libraries, the daemon, tests and tools.
 B ?= build$(if $(filter libc,$(MALLOC)),/libc)
-VARIANT = $(MAKE) --no-print-directory -j$(JOBS)
+# A make inside another shares the jobserver of a `make -j`. Recipes name $(MAKE) themselves, because
+# make looks for that word before it lets a command use the jobserver.
+PARALLEL = --no-print-directory $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(JOBS))
 
 # The daemon and the module are optimized as a whole, where gcc builds them without sanitizers.
 LTO ?= $(if $(SANITIZE)$(filter-out cc gcc,$(CC)),,-flto=auto -ffat-lto-objects)
@@ -153,7 +155,7 @@ tools: $(TOOLS)
 
 run:
 	@tools/deps build && { tools/deps run || :; } # without redis-cli it serves all the same
-	@$(VARIANT) expired
+	@$(MAKE) $(PARALLEL) expired
 	@mkdir -p data && exec ./expired --dir data $(RUN_ARGS)
 
 # ---- testing ----
@@ -169,7 +171,7 @@ tests/e2e/node_modules/.made: tests/e2e/package.json tests/e2e/package-lock.json
 	@touch $@
 
 test-here:
-	@$(LOCKED) $(VARIANT) tests-built
+	@$(LOCKED) $(MAKE) $(PARALLEL) tests-built
 	@$(TEST_ENV) tests/run $(or $(TESTS),$(UNIT) $(E2E))
 
 # The second make sees what tools/deps has installed.
@@ -182,9 +184,9 @@ include tests/long.mk
 # The second build, whose blocks all come from malloc, is for the part allocator.
 bench:
 	@tools/deps build bench
-	@$(LOCKED) $(VARIANT) $(B)/expired tools
-	@$(LOCKED) $(VARIANT) B=$(B)/plain CPPFLAGS="$(CPPFLAGS) -DNO_POOL" $(B)/plain/expired
-	@$(LOCKED) $(VARIANT) module-built
+	@$(LOCKED) $(MAKE) $(PARALLEL) $(B)/expired tools
+	@$(LOCKED) $(MAKE) $(PARALLEL) B=$(B)/plain CPPFLAGS="$(CPPFLAGS) -DNO_POOL" $(B)/plain/expired
+	@$(LOCKED) $(MAKE) $(PARALLEL) module-built
 	@$(TEST_ENV) tools/bench/run $(BENCH) $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(QUICK),--quick) \
 	    $(if $(BENCH)$(QUICK),,--write) $(BENCH_ARGS)
 
@@ -195,7 +197,7 @@ unit:
 # Leaks are looked for where the kernel lets LeakSanitizer trace its own process.
 asan:
 	@tools/deps build test
-	@$(LOCKED) $(VARIANT) $(ASAN) $(ASAN_B)/tools/conf_example
+	@$(LOCKED) $(MAKE) $(PARALLEL) $(ASAN) $(ASAN_B)/tools/conf_example
 	@leaks=$$(tests/leaks $(ASAN_B)/tools/conf_example); \
 	ASAN_OPTIONS=halt_on_error=1:strict_string_checks=1:detect_leaks=$$leaks \
 	UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 TEST_TIMEOUT=$${TEST_TIMEOUT:-900} \
@@ -213,7 +215,7 @@ coverage:
 fuzz-built: $(FUZZERS) ; @:
 fuzz:
 	@tools/deps build fuzz
-	@$(VARIANT) B=build/fuzz CC=clang MALLOC=libc CFLAGS="-O1 -g" fuzz-built \
+	@$(MAKE) $(PARALLEL) B=build/fuzz CC=clang MALLOC=libc CFLAGS="-O1 -g" fuzz-built \
 	    SANITIZE="-fsanitize=fuzzer-no-link,$(SANITIZERS) -fno-sanitize-recover=all"
 	@tests/fuzz/run build/fuzz $(FUZZ_SECONDS)
 
@@ -222,16 +224,16 @@ fuzz:
 objects: $(call obj,$(ALL_SRC)) ; @:
 lint:
 	@tools/deps build test lint tidy
-	@$(VARIANT) -s B=build/lint/gcc CC=gcc LTO= WERROR=-Werror objects \
+	@$(MAKE) $(PARALLEL) -s B=build/lint/gcc CC=gcc LTO= WERROR=-Werror objects \
 	    $(addprefix build/lint/gcc/tools/,conf_example command_reference)
-	@$(VARIANT) -s B=build/lint/clang CC=clang WERROR=-Werror objects
+	@$(MAKE) $(PARALLEL) -s B=build/lint/clang CC=clang WERROR=-Werror objects
 	clang-format --dry-run -Werror $(ALL_C)
 	/usr/bin/python3 tools/lint/tree.py
 	build/lint/gcc/tools/conf_example | diff -u expired.conf.example -
 	rm -rf build/lint/commands && mkdir -p build/lint/commands
 	build/lint/gcc/tools/command_reference build/lint/commands
 	diff -ru doc/commands build/lint/commands # make reference writes them
-	@$(VARIANT) all
+	@$(MAKE) $(PARALLEL) all
 	tools/lint/install
 	@tools/lint/tidy.py $(filter-out tests/%,$(ALL_SRC))
 

@@ -8,17 +8,17 @@
 
 diff:
 	@tools/deps build test
-	@$(LOCKED) $(VARIANT) $(B)/expired
+	@$(LOCKED) $(MAKE) $(PARALLEL) $(B)/expired
 	@$(TEST_ENV) tests/diff/run $(foreach s,N SEED FIRST JOBS CASES,$(if $($(s)),$(s)=$($(s))))
 
 crash:
 	@tools/deps build test
-	@$(LOCKED) $(VARIANT) $(B)/expired $(FAULT)
+	@$(LOCKED) $(MAKE) $(PARALLEL) $(B)/expired $(FAULT)
 	@$(TEST_ENV) tests/crash/run $(CRASH_SECONDS) $(SEED)
 
 soak:
 	@tools/deps build test bench
-	@$(LOCKED) $(VARIANT) $(B)/expired
+	@$(LOCKED) $(MAKE) $(PARALLEL) $(B)/expired
 	@$(TEST_ENV) tests/soak/run MINUTES=$(or $(MINUTES),30) PLOT=doc/soak.svg $(if $(SEED),SEED=$(SEED))
 
 mutants:

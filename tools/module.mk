@@ -24,7 +24,7 @@ $(B)/expired.so: $(call obj,$(MODULE_SRC)) $(MODULE_LIB) $(PROTO) $(STORE)
 module:
 	@$(LOCKED) $(MAKE) --no-print-directory module-built
 module-built:
-	@$(VARIANT) $(MODULE_VARIANT) $(MODULE_B)/expired.so
+	@$(MAKE) $(PARALLEL) $(MODULE_VARIANT) $(MODULE_B)/expired.so
 	@cmp -s $(MODULE_B)/expired.so build/expired.so || { rm -f build/expired.so && cp $(MODULE_B)/expired.so build/; }
 module-checked:
-	@$(VARIANT) B=$(B)/module $(MODULE_HOW) $(CHECKED_MODULE)
+	@$(MAKE) $(PARALLEL) B=$(B)/module $(MODULE_HOW) $(CHECKED_MODULE)
