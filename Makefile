@@ -2,9 +2,9 @@
 # only to build a variant, or after tools/deps has installed packages. tests/long.mk has the tests that
 # `make test` does not run, or not for so long.
 #
-#   make            builds ./expired             make test     runs all tests
-#   make run        serves 127.0.0.1:6379        make asan     the same under ASan and UBSan
-#   make unit       runs the unit tests          make fuzz     runs each fuzzer for FUZZ_SECONDS
+#   make            builds ./expired             make test     runs the core of the tests
+#   make run        serves 127.0.0.1:6379        make test-all runs all tests
+#   make unit       runs the unit tests          make asan     the same under ASan and UBSan
 #   make lint       all checks of the sources    make format   formats the sources
 #   make install    PREFIX, DESTDIR, SYSCONFDIR  make uninstall  removes what install has installed
 #   make deb        Debian packages (tools/install.mk)  make tools    builds build/tools/
@@ -12,7 +12,7 @@
 #   make clean      removes build/               make diff     N random programs against redis-server
 #   make example    writes expired.conf.example  make reference  writes doc/commands/
 #   make crash      crashes and failing disks    make service-test  the units, booted, as root
-#   make soak       a mixed load for MINUTES, and doc/soak.svg
+#   make soak       a mixed load for MINUTES     make fuzz     runs each fuzzer for FUZZ_SECONDS
 #   make tidy       clang-tidy                   make coverage lines and branches by folder
 #   make mutants    N faults, SEED               make compile_commands.json   for editors
 #   make bench      measures, and writes doc/performance.md and doc/durability.md. Prints a part of it
@@ -65,8 +65,10 @@ FUZZ_SRC := $(wildcard tests/fuzz/*_fuzz.c)
 LIB_SRC := $(call sources,proto conf store)
 OTHER_SRC := $(UNIT_SRC) $(wildcard tests/*/*.c tools/*/*.c)
 ALL_SRC := $(sort $(LIB_SRC) $(SERVER_SRC) $(MODULE_SRC) $(TOOL_SRC) $(TOOL_LIB_SRC) $(OTHER_SRC))
-ALL_C := $(ALL_SRC) $(filter-out build/%,$(wildcard */*.h */*/*.h */*/*/*.h */*/*/*/*.h */*/*/*/*/*.h))
+HEADERS := $(sort $(foreach d,proto conf store server tools tests tests/unit tests/unit/server,\
+    $(wildcard $d/*.h $d/*/*.h $d/*/*/*.h)))
 E2E := $(sort $(wildcard tests/e2e/test_* tests/crash/test_*))
+NOT_CORE := $(sort $(wildcard $(shell grep -v '^\#' tests/not_core)))
 
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 PROTO = $(B)/libproto.a
@@ -83,7 +85,7 @@ unit_of = $(filter $(B)/tests/unit/$(1)/%,$(UNIT))
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all expired installed tools run unit test asan fuzz lint format clean example reference
+.PHONY: all expired installed tools run unit test test-all asan fuzz lint format clean example reference
 .PHONY: objects tests-built fuzz-built test-here bench tidy coverage compile_commands.json
 
 all: expired installed
@@ -165,18 +167,23 @@ LOCKED = mkdir -p $(B) && flock $(B)/.lock
 TEST_ENV = JOBS=$(JOBS) PYTHONDONTWRITEBYTECODE=1 EXPIRED=$(abspath $(B)/expired) BUILD=$(abspath $(B)) \
     $(if $(SANITIZE),$(CHECKED_MODULE_ENV))
 
-tests-built: $(B)/expired $(UNIT) $(TOOLS) $(FAULT) $(if $(E2E),module-built $(if $(SANITIZE),module-checked)) $(if $(filter %.mjs,$(E2E)),tests/e2e/node_modules/.made) ; @:
+NOT_CORE_NEEDS = module-built $(if $(SANITIZE),module-checked) tests/e2e/node_modules/.made
+tests-built: $(B)/expired $(UNIT) $(TOOLS) $(FAULT) $(if $(filter $(NOT_CORE),$(E2E)),$(NOT_CORE_NEEDS)) ; @:
 tests/e2e/node_modules/.made: tests/e2e/package.json tests/e2e/package-lock.json
 	cd tests/e2e && npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
 test-here:
 	@$(LOCKED) $(MAKE) $(PARALLEL) tests-built
-	@$(TEST_ENV) tests/run $(or $(TESTS),$(UNIT) $(E2E))
+	@$(TEST_ENV) LEFT_OUT="$(LEFT_OUT)" tests/run $(or $(TESTS),$(UNIT) $(E2E))
 
-# The second make sees what tools/deps has installed.
+# The second make sees what tools/deps has installed. The core has fewer random programs.
 test:
 	@tools/deps build test
+	@DIFF_N=$(or $(DIFF_N),500) MODEL_N=$(or $(MODEL_N),150) $(MAKE) \
+	    --no-print-directory test-here E2E="$(filter-out $(NOT_CORE),$(E2E))" LEFT_OUT="$(NOT_CORE)"
+test-all:
+	@tools/deps build test_all
 	@$(MAKE) --no-print-directory test-here
 
 include tests/long.mk
@@ -196,7 +203,7 @@ unit:
 
 # Leaks are looked for where the kernel lets LeakSanitizer trace its own process.
 asan:
-	@tools/deps build test
+	@tools/deps build test_all
 	@$(LOCKED) $(MAKE) $(PARALLEL) $(ASAN) $(ASAN_B)/tools/conf_example
 	@leaks=$$(tests/leaks $(ASAN_B)/tools/conf_example); \
 	ASAN_OPTIONS=halt_on_error=1:strict_string_checks=1:detect_leaks=$$leaks \
@@ -223,11 +230,11 @@ fuzz:
 
 objects: $(call obj,$(ALL_SRC)) ; @:
 lint:
-	@tools/deps build test lint tidy
+	@tools/deps build unit lint tidy
 	@$(MAKE) $(PARALLEL) -s B=build/lint/gcc CC=gcc LTO= WERROR=-Werror objects \
 	    $(addprefix build/lint/gcc/tools/,conf_example command_reference)
 	@$(MAKE) $(PARALLEL) -s B=build/lint/clang CC=clang WERROR=-Werror objects
-	clang-format --dry-run -Werror $(ALL_C)
+	clang-format --dry-run -Werror $(ALL_SRC) $(HEADERS)
 	/usr/bin/python3 tools/lint/tree.py
 	build/lint/gcc/tools/conf_example | diff -u expired.conf.example -
 	rm -rf build/lint/commands && mkdir -p build/lint/commands
@@ -245,7 +252,7 @@ compile_commands.json:
 	tools/compile_commands "$(CC) $(filter-out $(LTO),$(BASE)) $(WARNINGS) $(CPPFLAGS) $(CFLAGS)" $(ALL_SRC) > $@
 
 format:
-	clang-format -i $(ALL_C)
+	clang-format -i $(ALL_SRC) $(HEADERS)
 
 example: $(B)/tools/conf_example
 	$< > expired.conf.example

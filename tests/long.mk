@@ -1,4 +1,4 @@
-# long: tests that `make test` does not run, or not for so long. The Makefile includes it.
+# long: tests that `make test-all` does not run, or not for so long. The Makefile includes it.
 #
 #   make diff          N random programs against redis-server: SEED, FIRST, JOBS, CASES
 #   make crash         crashes and failing disks, for CRASH_SECONDS, SEED
@@ -22,7 +22,7 @@ soak:
 	@$(TEST_ENV) tests/soak/run MINUTES=$(or $(MINUTES),30) PLOT=doc/soak.svg $(if $(SEED),SEED=$(SEED))
 
 mutants:
-	@tools/deps build test
+	@tools/deps build unit
 	@tools/mutants $(if $(N),--count $(N)) $(if $(SEED),--seed $(SEED)) $(if $(PATHS),--in $(PATHS))
 
 service-test: expired

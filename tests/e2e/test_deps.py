@@ -52,7 +52,7 @@ def packages_and_container_build_with_the_same_libraries():
 @own
 def every_group_of_packages_is_defined():
     text = read("tools", "deps")
-    groups = re.search(r"case \$group in\n\s+([a-z |]+)\)", text).group(1).split(" | ")
+    groups = re.search(r"case \$group in\n\s+([a-z_ |]+)\)", text).group(1).split(" | ")
     equal([name for name in groups if f"\ngroup_{name}() {{" not in text], [])
 
 

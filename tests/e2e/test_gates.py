@@ -1,5 +1,5 @@
 #!/usr/bin/python3 -B
-"""Causes that must make `make test` fail: crashes, hangs, a missing oracle or library, files without
+"""Causes that must make a run of the tests fail: crashes, hangs, a missing oracle or library, files without
 tests."""
 import ast
 import glob
@@ -46,6 +46,13 @@ def skipped_tests_are_counted():
     skips = "echo 0 passed, 0 failed, 3 skipped"
     equal(last_line(GOOD, skips), (0, "2 passed, 0 failed, 3 skipped"))
     equal(last_line(skips), (1, "0 passed, 0 failed, 3 skipped"))
+
+
+@test
+def programs_left_out_are_named_before_the_sum():
+    status, output = run_of(GOOD, LEFT_OUT="tests/e2e/test_a.py tests/crash/test_b.py")
+    equal((status, output.split("\n")[-3:]),
+          (0, ["2 more by make test-all: test_a.py test_b.py", "2 passed, 0 failed", ""]))
 
 
 @test

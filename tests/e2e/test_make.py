@@ -1,6 +1,8 @@
 #!/usr/bin/python3 -B
 """The Makefile's own logic, without building anything: make -n."""
+import glob
 import os
+import re
 import shutil
 import subprocess
 
@@ -20,7 +22,8 @@ def make_n(where, *words):
 def submakes_share_the_jobs_of_make_j():
     for target in ("run", "test-here", "module"):
         with folder() as where:
-            said, warnings = make_n(where, "-j2", target, f"MODULE_B={where}/module")
+            said, warnings = make_n(where, "-j2", target, f"MODULE_B={where}/module",
+                         "-W", "tests/e2e/package.json")
         equal(warnings, "", target)
         assert "-c store/mem/mem.c" in said, f"{target}: no submake has been run\n{said}"
 
@@ -31,6 +34,45 @@ def submakes_use_all_cores_unless_make_is_given_jobs():
         with folder() as where:
             said, _ = make_n(where, "run", "JOBS=3", *jobs)
         equal("--no-print-directory -j3 expired" in said, wanted, jobs)
+
+
+def left_out():
+    """The patterns of tests/not_core."""
+    with open(os.path.join(ROOT, "tests", "not_core"), encoding="utf-8") as file:
+        return [line.strip() for line in file if line.strip() and line[0] != "#"]
+
+
+@own
+def what_the_core_leaves_out_exists():
+    equal([one for one in left_out() if not glob.glob(os.path.join(ROOT, one))], [])
+
+
+def programs(said):
+    """The end-to-end programs that tests/run gets."""
+    (words,) = re.findall(r" tests/run (.*)", said)
+    return {word for word in words.split() if word.startswith(("tests/e2e/", "tests/crash/"))}
+
+
+@own
+def the_core_and_what_it_leaves_out_are_all_tests():
+    outside = {os.path.relpath(path, ROOT) for one in left_out() for path in glob.glob(os.path.join(ROOT, one))}
+    with folder() as where:
+        core, _ = make_n(where, "test", "TESTS=")
+        everything, _ = make_n(where, "test-all", "TESTS=")
+    equal(programs(core) & outside, set())
+    equal(programs(core) | outside, programs(everything))
+    (named,) = re.findall(r'LEFT_OUT="([^"]+)" tests/run', core)
+    equal(set(named.split()), outside)
+
+
+@own
+def the_core_needs_neither_npm_nor_the_module():
+    with folder() as where:
+        module = f"{where}/module"
+        core, _ = make_n(where, "test", "TESTS=", f"MODULE_B={module}")
+        everything, _ = make_n(where, "test-all", "TESTS=", f"MODULE_B={module}")
+    assert "npm ci" not in core
+    equal((module in core, f"{module}/expired.so" in everything), (False, True))
 
 
 main()
