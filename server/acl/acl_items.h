@@ -1,10 +1,12 @@
-/* acl_items: a short list of texts, each with a number: patterns of keys and channels, passwords,
+/* acl_items: a list of texts, each with a number: patterns of keys and channels, passwords,
  * rules. In the order in which they were added. */
 #ifndef SERVER_ACL_ACL_ITEMS_H
 #define SERVER_ACL_ACL_ITEMS_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "store/mem/blob.h"
 
@@ -16,12 +18,18 @@ struct acl_item {
 struct acl_items {
     struct acl_item *at;
     size_t count;
+    /* private */
+    size_t cap;
+    uint32_t *slots; /* the index of a long list: positions + 1; 0: free */
+    size_t slot_count;
 };
 
+#define ACL_ANY_TAG UINT_MAX
+
 void acl_items_add(struct acl_items *items, unsigned tag, struct bytes text);
-/* The item with this tag and text; NULL: none. Valid until the list changes. O(n) */
+/* The item with this tag and text; NULL: none. Valid until the list changes. O(1) */
 struct acl_item *acl_items_find(const struct acl_items *items, unsigned tag, struct bytes text);
-void acl_items_remove(struct acl_items *items, size_t index);
+void acl_items_remove(struct acl_items *items, size_t index); /* O(n) */
 void acl_items_remove_tag(struct acl_items *items, unsigned tag);
 void acl_items_clear(struct acl_items *items);
 struct acl_items acl_items_copy(const struct acl_items *items);

@@ -88,13 +88,11 @@ static struct bytes without(struct bytes text, size_t len)
 /* A pattern that is there already gets the further rights. */
 static void add_keys(struct acl_selector *selector, unsigned access, struct bytes pattern)
 {
-    for (size_t i = 0; i < selector->keys.count; i++) {
-        struct acl_item *item = &selector->keys.at[i];
-        if (!bytes_equal(blob_view(item->text), pattern)) continue;
+    struct acl_item *item = acl_items_find(&selector->keys, ACL_ANY_TAG, pattern);
+    if (item != NULL)
         item->tag |= access;
-        return;
-    }
-    acl_items_add(&selector->keys, access, pattern);
+    else
+        acl_items_add(&selector->keys, access, pattern);
 }
 
 /* "~pattern", "%R~pattern", "%W~pattern" or "%RW~pattern". As in Redis, the pattern after % may be
