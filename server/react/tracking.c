@@ -4,6 +4,7 @@
 #include "server/react/tracking.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "server/react/tracking_state.h"
@@ -127,11 +128,13 @@ static struct bytes prefix_text(const struct prefix *prefix)
     return bytes_of(prefix->text, prefix->len);
 }
 
-static struct prefix *find_prefix(struct tracking *tracking, struct bytes text)
+/* `before`: a prefix that sorts before the text, or NULL. */
+static struct prefix *find_prefix(struct tracking *tracking, struct bytes text,
+                                  struct prefix *before)
 {
-    struct prefix *prefix, *before = NULL;
-    TAILQ_FOREACH(prefix, &tracking->prefixes, next)
-    {
+    struct prefix *prefix = before != NULL ? TAILQ_NEXT(before, next) : NULL;
+    if (before == NULL) prefix = TAILQ_FIRST(&tracking->prefixes);
+    for (; prefix != NULL; prefix = TAILQ_NEXT(prefix, next)) {
         int order = bytes_compare(prefix_text(prefix), text);
         if (order == 0) return prefix;
         if (order > 0) break;
@@ -149,25 +152,42 @@ static struct prefix *find_prefix(struct tracking *tracking, struct bytes text)
     return prefix;
 }
 
-void tracking_add_prefix(struct tracking *tracking, struct session *session, struct bytes text)
+/* `before`: a membership that sorts before the text, or NULL. Returns that of the text. */
+static struct membership *add_membership(struct tracking *tracking, struct tracker *tracker,
+                                         struct bytes text, struct membership *before)
 {
-    struct tracker *tracker = session->tracker;
-    struct membership *other, *before = NULL;
-    TAILQ_FOREACH(other, &tracker->memberships, of_tracker)
-    {
+    struct membership *other = before != NULL ? TAILQ_NEXT(before, of_tracker) : NULL;
+    if (before == NULL) other = TAILQ_FIRST(&tracker->memberships);
+    for (; other != NULL; other = TAILQ_NEXT(other, of_tracker)) {
         int order = bytes_compare(prefix_text(other->prefix), text);
-        if (order == 0) return;
+        if (order == 0) return other;
         if (order > 0) break;
         before = other;
     }
     struct membership *membership = mem_alloc(sizeof(*membership));
     membership->tracker = tracker;
-    membership->prefix = find_prefix(tracking, text);
+    membership->prefix = find_prefix(tracking, text, before != NULL ? before->prefix : NULL);
     LIST_INSERT_HEAD(&membership->prefix->memberships, membership, of_prefix);
     if (before != NULL)
         TAILQ_INSERT_AFTER(&tracker->memberships, before, membership, of_tracker);
     else
         TAILQ_INSERT_HEAD(&tracker->memberships, membership, of_tracker);
+    return membership;
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+    return bytes_compare(*(const struct bytes *)a, *(const struct bytes *)b);
+}
+
+void tracking_add_prefixes(struct tracking *tracking, struct session *session, struct bytes *texts,
+                           size_t count)
+{
+    struct membership *before = NULL;
+    if (count > 1) qsort(texts, count, sizeof(*texts), by_bytes);
+    for (size_t i = 0; i < count; i++)
+        if (i == 0 || by_bytes(&texts[i - 1], &texts[i]) != 0)
+            before = add_membership(tracking, session->tracker, texts[i], before);
 }
 
 static void leave_prefix(struct tracking *tracking, struct membership *membership)

@@ -32,9 +32,11 @@ struct tracking_mode {
 /* Turns tracking on, or changes the mode. Keys that the session has read stay remembered. */
 void tracking_on(struct tracking *tracking, struct session *session,
                  const struct tracking_mode *mode);
-/* Adds a prefix to a session in broadcast mode; "" matches all keys. */
-void tracking_add_prefix(struct tracking *tracking, struct session *session, struct bytes prefix);
-/* Finds a prefix of the session that overlaps with this one: *other is borrowed. */
+/* Adds prefixes to a session in broadcast mode; "" matches all keys. Sorts them. O(n log n + m) for
+ * n prefixes and m that are there */
+void tracking_add_prefixes(struct tracking *tracking, struct session *session,
+                           struct bytes *prefixes, size_t count);
+/* Finds a prefix of the session that overlaps with this one: *other is borrowed. O(m) */
 bool tracking_overlaps(const struct session *session, struct bytes prefix, struct bytes *other);
 void tracking_off(struct tracking *tracking,
                   struct session *session); /* does nothing if it is off */

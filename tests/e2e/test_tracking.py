@@ -7,6 +7,7 @@ programs in lock-step with redis-server 7.0.15; SEED chooses them.
 import os
 import random
 import re
+import time
 
 from daemon import BINARY, Daemon, encode, equal, main, oracle, own, read_reply, stepped
 from daemon import test
@@ -62,6 +63,66 @@ class Caller:
 
     def hears(self, *messages):
         equal(self.heard(), b"".join(messages))
+
+
+def overlap(prefix, which, other):
+    return (b"-ERR Prefix '" + prefix + b"' overlaps with " + which + b" prefix '" + other +
+            b"'. Prefixes for a single client must not overlap.\r\n")
+
+
+def wanted_overlap(held, given):
+    """The error of the first given prefix that overlaps, as Redis looks for it; or OK."""
+    for place, one in enumerate(given):
+        for other in sorted(held):
+            if one.startswith(other) or other.startswith(one):
+                return overlap(one, b"an existing", other)
+        for other in given[place + 1:]:
+            if one.startswith(other) or other.startswith(one):
+                return overlap(one, b"another provided", other)
+    return b"+OK\r\n"
+
+
+@own
+def the_first_overlap_is_named():
+    seed = os.environ.get("TEST_SEED") or random.getrandbits(32)
+    print(f"TEST_SEED={seed}", flush=True)
+    rng = random.Random(int(seed))
+    with Daemon() as daemon, daemon.raw() as raw:
+        raw.call("HELLO", "3")
+        for _ in range(150):
+            held = set()
+            for _ in range(rng.randrange(1, 8)):
+                given = ["".join(rng.choice("ab\xff") for _ in range(rng.choice((1, 3, 6, 9)))).encode("latin-1")
+                         for _ in range(rng.randrange(1, 4))]
+                wanted = wanted_overlap(held, given)
+                words = [word for prefix in given for word in ("PREFIX", prefix)]
+                equal(raw.call("CLIENT", "TRACKING", "ON", "BCAST", *words), wanted, (held, given))
+                if wanted.startswith(b"+"):
+                    held |= set(given)
+                shown = raw.call("CLIENT", "TRACKINGINFO")
+                assert shown.count(b"$") >= len(held), shown
+            raw.call("CLIENT", "TRACKING", "OFF")
+
+
+@own
+def many_prefixes_and_patterns_take_no_long_turn():
+    """They took 30 seconds when each was compared with all others."""
+    with Daemon() as daemon, daemon.raw() as raw:
+        names = [f"{number * 7919 % 1_000_003:07d}" for number in range(60_000)]
+        began = time.monotonic()
+        words = [word for name in names for word in ("PREFIX", name)]
+        equal(raw.call("CLIENT", "TRACKING", "ON", "BCAST", *words), b"+OK\r\n")
+        equal(raw.call("CLIENT", "TRACKING", "ON", "BCAST", "PREFIX", names[-1] + "x"),
+              overlap(names[-1].encode() + b"x", b"an existing", names[-1].encode()))
+        equal(raw.call("CLIENT", "TRACKING", "OFF"), b"+OK\r\n")
+        for mark in "~&":
+            patterns = ["resetchannels", *(mark + name for name in names)]
+            equal(raw.call("ACL", "SETUSER", "anna", *patterns), b"+OK\r\n")
+            equal(raw.call("ACL", "SETUSER", "anna", *patterns[1:]), b"+OK\r\n")
+        assert time.monotonic() - began < 10
+        shown = raw.call("ACL", "LIST")
+        assert all(shown.count(mark + name.encode()) == 1 for mark in (b"~", b"&")
+                   for name in names[::5000]), len(shown)
 
 
 @test

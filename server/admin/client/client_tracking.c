@@ -3,6 +3,8 @@
 #include "server/admin/client/client_tracking.h"
 
 #include <limits.h>
+#include <stdint.h>
+#include <stdlib.h>
 
 #include "server/admin/admin.h"
 #include "server/call/args.h"
@@ -13,8 +15,8 @@
 
 struct options {
     struct tracking_mode mode;
-    int *prefixes; /* arguments */
-    int prefix_count;
+    struct bytes *prefixes;
+    size_t prefix_count;
 };
 
 static bool parse_redirect(struct call *call, int i, struct options *options)
@@ -40,7 +42,7 @@ static bool parse_tracking_options(struct call *call, struct options *options)
         if (arg_is(call, i, "REDIRECT") && more) {
             if (!parse_redirect(call, ++i, options)) return false;
         } else if (arg_is(call, i, "PREFIX") && more) {
-            options->prefixes[options->prefix_count++] = ++i;
+            options->prefixes[options->prefix_count++] = call->argv[++i];
         } else if (arg_is(call, i, "BCAST")) {
             mode->broadcast = true;
         } else if (arg_is(call, i, "OPTIN")) {
@@ -95,21 +97,75 @@ static bool prefixes_overlap(struct bytes a, struct bytes b)
     return bytes_equal(bytes_of(a.data, len), bytes_of(b.data, len));
 }
 
+/* A prefix of the call, by its place in it, or one that the session has. */
+struct candidate {
+    struct bytes text;
+    size_t place;
+};
+
+#define HELD SIZE_MAX
+
+struct candidates {
+    struct candidate *at;
+    size_t count;
+};
+
+static int by_text(const void *a, const void *b)
+{
+    const struct candidate *one = a, *other = b;
+    return bytes_compare(one->text, other->text);
+}
+
+static void count_prefix(void *ctx, struct bytes prefix)
+{
+    (void)prefix;
+    ++*(size_t *)ctx;
+}
+
+static void add_held(void *ctx, struct bytes prefix)
+{
+    struct candidates *all = ctx;
+    all->at[all->count++] = (struct candidate){ prefix, HELD };
+}
+
+/* In the order of bytes, what begins with a text follows it at once, so each prefix is compared
+ * with one other. Returns the place of the first one that overlaps with any, or HELD. */
+static size_t find_overlapping(const struct session *session, const struct options *options)
+{
+    struct candidates all = { 0 };
+    size_t count = options->prefix_count, first = HELD;
+    tracking_each_prefix(session, count_prefix, &count);
+    all.at = mem_alloc(count * sizeof(*all.at));
+    for (size_t i = 0; i < options->prefix_count; i++)
+        all.at[all.count++] = (struct candidate){ options->prefixes[i], i };
+    tracking_each_prefix(session, add_held, &all);
+    qsort(all.at, all.count, sizeof(*all.at), by_text);
+    for (size_t i = 1, root = 0; i < all.count; i++) {
+        if (!prefixes_overlap(all.at[root].text, all.at[i].text)) {
+            root = i;
+            continue;
+        }
+        if (all.at[root].place < first) first = all.at[root].place;
+        if (all.at[i].place < first) first = all.at[i].place;
+    }
+    mem_free(all.at);
+    return first;
+}
+
 /* DIFFERS: if Redis finds an overlap after the first prefix, it replies the error, but turns
  * tracking on. (doc/differs.md) */
 static bool prefixes_fit(struct call *call, const struct options *options)
 {
-    for (int i = 0; i < options->prefix_count; i++) {
-        struct bytes prefix = call->argv[options->prefixes[i]], other;
-        if (tracking_overlaps(call->session, prefix, &other))
-            return fail_overlap(call, prefix, "an existing", other);
-        for (int j = i + 1; j < options->prefix_count; j++) {
-            other = call->argv[options->prefixes[j]];
-            if (prefixes_overlap(prefix, other))
-                return fail_overlap(call, prefix, "another provided", other);
-        }
-    }
-    return true;
+    if (options->prefix_count == 0) return true;
+    size_t i = find_overlapping(call->session, options);
+    if (i == HELD) return true;
+    struct bytes prefix = options->prefixes[i], other;
+    if (tracking_overlaps(call->session, prefix, &other))
+        return fail_overlap(call, prefix, "an existing", other);
+    do
+        other = options->prefixes[++i];
+    while (!prefixes_overlap(prefix, other));
+    return fail_overlap(call, prefix, "another provided", other);
 }
 
 /* DIFFERS: Redis lets everyone hear the names of all keys. (doc/differs.md) */
@@ -118,27 +174,27 @@ static bool may_hear_keys(struct call *call, const struct options *options)
     const struct acl_user *user = call->session->user;
     if (user == NULL || user->unrestricted || !options->mode.broadcast) return true;
     bool may = options->prefix_count > 0 || acl_user_reads_prefix(user, LIT(""));
-    for (int i = 0; i < options->prefix_count; i++)
-        may &= acl_user_reads_prefix(user, call->argv[options->prefixes[i]]);
+    for (size_t i = 0; may && i < options->prefix_count; i++)
+        may = acl_user_reads_prefix(user, options->prefixes[i]);
     if (!may) fail(call, ERR_NOPERM_KEY);
     return may;
 }
 
-static bool switch_on(struct call *call, const struct options *options)
+static bool switch_on(struct call *call, struct options *options)
 {
     const struct connection_context *context = call->context;
     struct session *session = call->session;
     if (!mode_fits(call, options) || !prefixes_fit(call, options)) return false;
     if (!may_hear_keys(call, options)) return false;
     tracking_on(context->tracking, session, &options->mode);
+    struct bytes all_keys = LIT("");
     if (options->mode.broadcast && options->prefix_count == 0)
-        tracking_add_prefix(context->tracking, session, LIT(""));
-    for (int i = 0; i < options->prefix_count; i++)
-        tracking_add_prefix(context->tracking, session, call->argv[options->prefixes[i]]);
+        tracking_add_prefixes(context->tracking, session, &all_keys, 1);
+    tracking_add_prefixes(context->tracking, session, options->prefixes, options->prefix_count);
     return true;
 }
 
-static bool switch_tracking(struct call *call, const struct options *options)
+static bool switch_tracking(struct call *call, struct options *options)
 {
     const struct connection_context *context = call->context;
     if (arg_is(call, 2, "ON")) return switch_on(call, options);
@@ -208,12 +264,6 @@ static size_t tracking_flags(const struct session *session, const char **flags)
     if (now.mode.no_loop) flags[count++] = "noloop";
     if (now.broken) flags[count++] = "broken_redirect";
     return count;
-}
-
-static void count_prefix(void *ctx, struct bytes prefix)
-{
-    (void)prefix;
-    (*(size_t *)ctx)++;
 }
 
 static void reply_prefix(void *ctx, struct bytes prefix)

@@ -129,9 +129,8 @@ END_TEST
 START_TEST(prefix_messages_are_sent_at_the_end_of_a_turn_in_order)
 {
     track(anna, (struct tracking_mode){ .broadcast = true });
-    tracking_add_prefix(tracking, anna, LIT("b"));
-    tracking_add_prefix(tracking, anna, LIT("a"));
-    tracking_add_prefix(tracking, anna, LIT("a"));
+    tracking_add_prefixes(tracking, anna, (struct bytes[]){ LIT("b"), LIT("a"), LIT("a") }, 3);
+    tracking_add_prefixes(tracking, anna, (struct bytes[]){ LIT("a") }, 1);
     set(bert, LIT("b"));
     set(bert, LIT("a2"));
     set(bert, LIT("a1"));
@@ -151,7 +150,7 @@ END_TEST
 START_TEST(an_expiry_is_not_a_sessions_own_change)
 {
     track(anna, (struct tracking_mode){ .broadcast = true, .no_loop = true });
-    tracking_add_prefix(tracking, anna, LIT(""));
+    tracking_add_prefixes(tracking, anna, (struct bytes[]){ LIT("") }, 1);
     change(anna, (struct effect){ .kind = EFFECT_DROP, .event = EVENT_EXPIRED, .key = LIT("k") });
     set(anna, LIT("own"));
     tracking_turn(tracking);
@@ -163,7 +162,7 @@ START_TEST(prefixes_overlap_when_one_begins_the_other)
 {
     struct bytes other;
     track(anna, (struct tracking_mode){ .broadcast = true });
-    tracking_add_prefix(tracking, anna, LIT("ab"));
+    tracking_add_prefixes(tracking, anna, (struct bytes[]){ LIT("ab") }, 1);
     ck_assert(tracking_overlaps(anna, LIT("a"), &other));
     ck_assert(bytes_equal(other, LIT("ab")));
     ck_assert(tracking_overlaps(anna, LIT("abc"), &other));
@@ -352,7 +351,8 @@ static void random_mode(struct rng *rng, size_t i)
     model_turn();
     size_t prefix = rng_below(rng, PREFIXES);
     char letter = (char)('a' + prefix);
-    tracking_add_prefix(tracking, &callers[i].session, bytes_of(&letter, 1));
+    struct bytes text = bytes_of(&letter, 1);
+    tracking_add_prefixes(tracking, &callers[i].session, &text, 1);
     model.wants[i][prefix] = true;
 }
 
