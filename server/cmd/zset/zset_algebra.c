@@ -213,10 +213,13 @@ static void unite_zsets(const struct algebra *a, struct zset *result)
 /* Aggregates the member's scores in all sources. False: a source does not have it. */
 static bool score_in_all(const struct algebra *a, struct bytes member, double *score)
 {
-    *score = nan_to_0(a->sources[0].weight * *score);
+    const struct object *walked = a->sources[0].object;
+    double own = *score;
+    *score = nan_to_0(a->sources[0].weight * own);
     for (size_t i = 1; i < a->count; i++) {
-        double other;
-        if (!find_score(&a->sources[i], member, &other)) return false;
+        double other = own;
+        bool is_walked = a->sources[i].object == walked; /* a key that is given again */
+        if (!is_walked && !find_score(&a->sources[i], member, &other)) return false;
         *score = aggregate_scores(a->aggregate, *score, other * a->sources[i].weight);
     }
     return true;
