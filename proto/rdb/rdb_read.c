@@ -8,8 +8,8 @@
 #include "proto/rdb/reader.h"
 
 enum {
-    MAGIC = 5,
     HEAD = 9,
+    MAGIC = 5,
     CHECKSUM = 8,
     FIRST_WITH_CHECKSUM = 5, /* RDB version */
 };
@@ -210,6 +210,11 @@ static bool read_head(struct rdb_reader *reader)
 {
     const unsigned char *head = rdb_source_take(reader->source, HEAD);
     if (head == NULL && reader->source->state != RDB_SOURCE_ENDED) return rdb_no_bytes(reader);
+    if (head != NULL && memcmp(head, "VALKEY", MAGIC + 1) == 0)
+        return rdb_fail(reader, RDB_FOREIGN,
+                        "the format of Valkey 9, %.*s, is not known. With aof-use-rdb-preamble no, "
+                        "Valkey's BGREWRITEAOF writes a file that is",
+                        HEAD, (const char *)head);
     if (head == NULL || memcmp(head, "REDIS", MAGIC) != 0)
         return rdb_fail(reader, RDB_FOREIGN, "this is no RDB file of Redis");
     for (int i = MAGIC; i < HEAD; i++) {
@@ -218,7 +223,8 @@ static bool read_head(struct rdb_reader *reader)
         reader->file_version = 10 * reader->file_version + (head[i] - '0');
     }
     if (reader->file_version >= 1 && reader->file_version <= RDB_MAX_VERSION) return true;
-    return rdb_fail(reader, RDB_FOREIGN, "RDB version %d is not known (1 to %d are)",
+    return rdb_fail(reader, RDB_FOREIGN,
+                    "RDB version %d is not known (1 to %d are): a newer server wrote it",
                     reader->file_version, RDB_MAX_VERSION);
 }
 

@@ -16,6 +16,7 @@
 
 #include "server/base/clock.h"
 #include "server/base/log.h"
+#include "server/persist/format/file_kind.h"
 #include "server/tls/connection.h"
 #include "server/observe/stats.h"
 #include "store/base/bytes.h"
@@ -182,7 +183,10 @@ static void receive(struct link *link)
         return;
     }
     if (got <= 0) {
-        link_fail(link, "connection lost: %s", got == 0 ? "closed by the master" : fault_of(link));
+        bool copies = link->state == LINK_COPY || link->step == STEP_COPY_HEAD;
+        link_fail(link, "connection lost: %s%s", got == 0 ? "closed by the master" : fault_of(link),
+                  copies && got == 0 ? " before the end of its full copy. Its log has the reason"
+                                     : "");
         return;
     }
     link->heard_usec = clock_mono_usec();
@@ -344,10 +348,10 @@ const struct link_copy *link_copy(const struct link *link)
 
 bool link_copy_begins(struct link *link)
 {
-    static const char rdb[] = "REDIS";
-    if (link->state != LINK_COPY || link->len < sizeof(rdb) - 1) return false;
+    enum { MAGIC = 6 };
+    if (link->state != LINK_COPY || link->len < MAGIC) return false;
     if (link->copy_read == 0)
-        link->copy.is_rdb = memcmp(link->data + link->start, rdb, sizeof(rdb) - 1) == 0;
+        link->copy.is_rdb = file_kind_of_head(link->data + link->start, MAGIC) == FILE_REDIS_RDB;
     return true;
 }
 

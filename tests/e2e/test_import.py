@@ -117,6 +117,7 @@ def files_that_redis_did_not_write_are_refused():
     with folder() as directory:
         path = os.path.join(directory, "file")
         for text, wanted in (("REDIS9999", "RDB version 9999 is not known"),
+                             ("VALKEY080", "the format of Valkey 9, VALKEY080, is not known"),
                              ("SET k v\n", "is not a data file of expired or Redis"),
                              ("*1\r\n$4\r\nPINGPING", "at byte 12: malformed command"),
                              ("*1\r\n$4\r\nPING\r\n",

@@ -115,6 +115,11 @@ def damaged_copies_are_refused(ours):
         offers(replica, ours, rng.randbytes(1000))
         offers(replica, ours, b"REDIS" + rng.randbytes(1000))
         offers(replica, ours, b"REDIS9999" + rng.randbytes(1000))
+        offers(replica, ours, b"REDIS0080" + rng.randbytes(1000), said="80 is not known (1 to ")
+        offers(replica, ours, b"VALKEY080" + rng.randbytes(1000),
+               said="the format of Valkey 9, VALKEY080, is not known. With aof-use-rdb-preamble no, ")
+        offers(replica, ours, whole[:30], tail=b"", close=True,
+               said="closed by the master before the end of its full copy")
         if not ours:
             offers(replica, ours, whole + b"xxx", head=b"$%d\r\n" % (len(whole) + 3), tail=b"")
             offers(replica, ours, whole[:-9], head=b"$%d\r\n" % (len(whole) - 9), tail=b"")

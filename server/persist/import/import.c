@@ -14,9 +14,7 @@
 #include "server/persist/import/import_state.h"
 #include "server/persist/import/rdb_object.h"
 
-enum { PROGRESS_STEP = 1024 * 1024, KEYS_PER_PAUSE = 16 };
-
-#define RDB_MAGIC "REDIS"
+enum { PROGRESS_STEP = 1024 * 1024, KEYS_PER_PAUSE = 16, IMPORT_HEAD = 6 };
 
 /* An RDB being read. */
 struct reading {
@@ -253,15 +251,9 @@ static bool import_rdb_of_file(struct import *import, int fd, uint64_t *end)
 
 /* ---- a file ---------------------------------------------------------------------------------- */
 
-static bool is_rdb(const char *head, size_t len)
-{
-    size_t magic = strlen(RDB_MAGIC);
-    return len >= magic && memcmp(head, RDB_MAGIC, magic) == 0;
-}
-
 static bool import_open(struct import *import, int fd)
 {
-    char head[sizeof(RDB_MAGIC)];
+    char head[IMPORT_HEAD];
     struct stat status;
     size_t got = 0;
     uint64_t end = 0;
@@ -271,7 +263,7 @@ static bool import_open(struct import *import, int fd)
     enum file_kind kind = file_kind_of_head(head, got);
     if (kind != FILE_REDIS_RDB && kind != FILE_REDIS_AOF)
         return import_fail(import, "at byte 0: not an RDB or AOF of Redis");
-    if (is_rdb(head, got) && !import_rdb_of_file(import, fd, &end)) return false;
+    if (kind == FILE_REDIS_RDB && !import_rdb_of_file(import, fd, &end)) return false;
     return import_aof(import, fd, end, (uint64_t)status.st_size);
 }
 
