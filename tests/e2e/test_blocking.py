@@ -518,23 +518,31 @@ def what_follows_a_wait_that_ends_in_the_same_turn_is_run():
         equal(crowd.heard()["a"], b"*2\r\n$1\r\nk\r\n$1\r\nx\r\n$5\r\nafter\r\n")
 
 
+def end_block_in_its_turn(daemon, before, how):
+    """What a client hears that blocks behind so many PINGs. None: the block was not there in time, for
+    the kernel does not always list inputs in the order in which they came."""
+    with Crowd(daemon, "ap") as crowd:
+        waits = crowd.clients["a"]
+        crowd.do("p", [["DEL", "k"]])
+        crowd.clients["p"].heard()
+        daemon.together([
+            (waits, encode("PING") * before + encode("BLPOP", "k", "0") + encode("ECHO", "z") * 40),
+            (crowd.clients["p"], encode("LPUSH", "k", "v") if how == "served" else
+             encode("CLIENT", "UNBLOCK", str(waits.id)))])
+        crowd.settle()
+        heard = crowd.heard()
+        return None if heard["p"].endswith(b":0\r\n") else heard["a"]
+
+
 @own
 def a_block_that_ends_in_the_same_turn_delays_no_pipeline():
     with Daemon() as daemon:
         for before in [*range(28, 34), 63]:
             for how in ("served", "unblocked"):
-                with Crowd(daemon, "ap") as crowd:
-                    waits = crowd.clients["a"]
-                    crowd.do("p", [["DEL", "k"]])
-                    daemon.together([
-                        (waits, encode("PING") * before + encode("BLPOP", "k", "0") +
-                         encode("ECHO", "z") * 40),
-                        (crowd.clients["p"], encode("LPUSH", "k", "v") if how == "served" else
-                         encode("CLIENT", "UNBLOCK", str(waits.id)))])
-                    crowd.settle()
-                    got = crowd.heard()["a"]
-                    equal(got.count(b"+PONG"), before, f"{before} {how}")
-                    equal(got.count(b"$1\r\nz"), 40, f"{before} {how}")
+                tries = (end_block_in_its_turn(daemon, before, how) for _ in range(20))
+                got = next(heard for heard in tries if heard is not None)
+                equal(got.count(b"+PONG"), before, f"{before} {how}")
+                equal(got.count(b"$1\r\nz"), 40, f"{before} {how}")
 
 
 # --- running -------------------------------------------------------------------------------------
