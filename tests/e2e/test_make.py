@@ -20,7 +20,7 @@ def make_n(where, *words):
 
 @own
 def submakes_share_the_jobs_of_make_j():
-    for target in ("run", "test-here", "module"):
+    for target in ("test-here", "module"):
         with folder() as where:
             said, warnings = make_n(where, "-j2", target, f"MODULE_B={where}/module",
                          "-W", "tests/e2e/package.json")
@@ -30,7 +30,7 @@ def submakes_share_the_jobs_of_make_j():
 
 @own
 def submakes_use_all_cores_unless_make_is_given_jobs():
-    for jobs, wanted in (((), True), (("-j1",), False), (("-j",), False)):
+    for jobs, wanted in (((), True), (("-j1",), False)):
         with folder() as where:
             said, _ = make_n(where, "run", "JOBS=3", *jobs)
         equal("--no-print-directory -j3 expired" in said, wanted, jobs)
@@ -57,20 +57,13 @@ def programs(said):
 def the_core_and_what_it_leaves_out_are_all_tests():
     outside = {os.path.relpath(path, ROOT) for one in left_out() for path in glob.glob(os.path.join(ROOT, one))}
     with folder() as where:
-        core, _ = make_n(where, "test", "TESTS=")
-        everything, _ = make_n(where, "test-all", "TESTS=")
+        module = f"{where}/module"
+        core, _ = make_n(where, "test", "TESTS=", f"MODULE_B={module}")
+        everything, _ = make_n(where, "test-all", "TESTS=", f"MODULE_B={module}")
     equal(programs(core) & outside, set())
     equal(programs(core) | outside, programs(everything))
     (named,) = re.findall(r'LEFT_OUT="([^"]+)" tests/run', core)
     equal(set(named.split()), outside)
-
-
-@own
-def the_core_needs_neither_npm_nor_the_module():
-    with folder() as where:
-        module = f"{where}/module"
-        core, _ = make_n(where, "test", "TESTS=", f"MODULE_B={module}")
-        everything, _ = make_n(where, "test-all", "TESTS=", f"MODULE_B={module}")
     assert "npm ci" not in core
     equal((module in core, f"{module}/expired.so" in everything), (False, True))
 
