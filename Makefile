@@ -1,6 +1,5 @@
-# expired: one Makefile for the whole tree, with tools/install.mk for what is installed. It calls itself
-# only to build a variant, or after tools/deps has installed packages. tests/long.mk has the tests that
-# `make test` does not run, or not for so long.
+# expired: one Makefile for the whole tree, with tools/install.mk for what is installed and tests/long.mk for
+# longer tests. It calls itself only to build a variant, or after tools/deps has installed packages.
 #
 #   make            builds ./expired             make test     runs the core of the tests
 #   make run        serves 127.0.0.1:6379        make test-all runs all tests
@@ -177,11 +176,12 @@ test-here:
 	@$(LOCKED) $(MAKE) $(PARALLEL) tests-built
 	@$(TEST_ENV) LEFT_OUT="$(LEFT_OUT)" tests/run $(or $(TESTS),$(UNIT) $(E2E))
 
+CORE = $(filter-out $(NOT_CORE) $(patsubst %.c,$(B)/%,$(NOT_CORE)),$(UNIT) $(E2E))
 # The second make sees what tools/deps has installed. The core has fewer random programs.
 test:
 	@tools/deps build test
-	@DIFF_N=$(or $(DIFF_N),500) MODEL_N=$(or $(MODEL_N),150) $(MAKE) \
-	    --no-print-directory test-here E2E="$(filter-out $(NOT_CORE),$(E2E))" LEFT_OUT="$(NOT_CORE)"
+	@DIFF_N=$(or $(DIFF_N),300) MODEL_N=$(or $(MODEL_N),80) $(MAKE) --no-print-directory test-here \
+	    E2E="$(filter-out $(NOT_CORE),$(E2E))" TESTS="$(or $(TESTS),$(CORE))" LEFT_OUT="$(NOT_CORE)"
 test-all:
 	@tools/deps build test_all
 	@$(MAKE) --no-print-directory test-here
