@@ -62,7 +62,7 @@ static bool allows_command(const struct acl_selector *selector, const struct que
     int first = ref.parent != NULL ? 2 : 1;
     if (first >= question->argc) return false;
     for (size_t i = 0; i < selector->first_args.count; i++) {
-        const struct acl_item *item = &selector->first_args.at[i];
+        const struct acl_item *item = selector->first_args.at[i];
         struct bytes text = blob_view(item->text), arg = question->argv[first];
         if (item->tag == ref.stats->id && text.len == arg.len &&
             strncasecmp(text.data, arg.data, text.len) == 0)
@@ -82,7 +82,7 @@ static unsigned access_of(unsigned flags)
 static bool allows_key(const struct acl_selector *selector, struct bytes key, unsigned access)
 {
     for (size_t i = 0; i < selector->keys.count; i++) {
-        const struct acl_item *item = &selector->keys.at[i];
+        const struct acl_item *item = selector->keys.at[i];
         if ((item->tag & access) == access && bytes_match(blob_view(item->text), key)) return true;
     }
     return false;
@@ -106,7 +106,7 @@ static bool allows_channel(const struct acl_selector *selector, struct bytes nam
 {
     if (selector->all_channels) return true;
     for (size_t i = 0; i < selector->channels.count; i++) {
-        struct bytes rule = blob_view(selector->channels.at[i].text);
+        struct bytes rule = blob_view(selector->channels.at[i]->text);
         if (is_pattern ? bytes_equal(rule, name) : bytes_match(rule, name)) return true;
     }
     return false;
@@ -161,13 +161,13 @@ static bool reads_prefix(const struct acl_selector *selector, struct bytes prefi
 {
     if (selector->all_keys) return true;
     for (size_t i = 0; i < selector->keys.count; i++) {
-        struct bytes rule = blob_view(selector->keys.at[i].text);
+        struct bytes rule = blob_view(selector->keys.at[i]->text);
         size_t plain = 0;
         while (plain < rule.len && memchr("*?[\\", rule.data[plain], 4) == NULL)
             plain++;
         bool covers = plain + 1 == rule.len && rule.data[plain] == '*' && plain <= prefix.len &&
                       memcmp(rule.data, prefix.data, plain) == 0;
-        if ((selector->keys.at[i].tag & ACL_READ) && (covers || bytes_equal(rule, LIT("*"))))
+        if ((selector->keys.at[i]->tag & ACL_READ) && (covers || bytes_equal(rule, LIT("*"))))
             return true;
     }
     return false;
@@ -222,7 +222,7 @@ bool acl_user_lost_channels(const struct acl_user *user, const struct acl_user *
     for (size_t i = 0; i < before->selector_count; i++) {
         const struct acl_items *channels = &before->selectors[i].channels;
         for (size_t j = 0; j < channels->count; j++)
-            if (!has_channel_rule(user, blob_view(channels->at[j].text))) return true;
+            if (!has_channel_rule(user, blob_view(channels->at[j]->text))) return true;
     }
     return false;
 }

@@ -32,7 +32,7 @@ static bool is_needed(const struct acl_selector *selector, size_t rules_before, 
     struct bytes parent = bytes_of(rule.data + 1, bar == NULL ? 0 : (size_t)(bar - rule.data) - 1);
     bool is_allowed = selector->from_all;
     for (size_t i = 0; i < rules_before; i++) {
-        struct bytes old = blob_view(selector->rules.at[i].text);
+        struct bytes old = blob_view(selector->rules.at[i]->text);
         if (old.data[1] == '@') return true;
         if (bytes_equal(bytes_of(old.data + 1, old.len - 1), parent))
             is_allowed = old.data[0] == '+';
@@ -44,7 +44,7 @@ static bool is_needed(const struct acl_selector *selector, size_t rules_before, 
 static void drop_needless(struct acl_selector *selector)
 {
     for (size_t i = 0; i < selector->rules.count;) {
-        if (is_needed(selector, i, blob_view(selector->rules.at[i].text)))
+        if (is_needed(selector, i, blob_view(selector->rules.at[i]->text)))
             i++;
         else
             acl_items_remove(&selector->rules, i);
@@ -60,7 +60,7 @@ static void keep_rule(struct acl_selector *selector, struct bytes word)
         text[i] = to_lower(word.data[i]);
     struct bytes name = bytes_of(text + 1, word.len - 1);
     for (size_t i = selector->rules.count; i-- > 0;) {
-        struct bytes old = blob_view(selector->rules.at[i].text);
+        struct bytes old = blob_view(selector->rules.at[i]->text);
         if (is_covered(bytes_of(old.data + 1, old.len - 1), name))
             acl_items_remove(&selector->rules, i);
     }

@@ -6,9 +6,9 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "store/mem/blob.h"
+#include "store/struct/dict.h"
 
 struct acl_item {
     unsigned tag; /* what the owner of the list says */
@@ -16,20 +16,21 @@ struct acl_item {
 };
 
 struct acl_items {
-    struct acl_item *at;
+    struct acl_item **at; /* owned */
     size_t count;
     /* private */
     size_t cap;
-    uint32_t *slots; /* the index of a long list: positions + 1; 0: free */
-    size_t slot_count;
+    bool is_indexed;   /* a long list: */
+    struct dict index; /* the first item of each text */
 };
 
 #define ACL_ANY_TAG UINT_MAX
 
 void acl_items_add(struct acl_items *items, unsigned tag, struct bytes text);
-/* The item with this tag and text; NULL: none. Valid until the list changes. O(1) */
+/* The item with this tag and text; NULL: none. Valid until it is removed. O(1);
+ * O(n) for a text that other items have, too */
 struct acl_item *acl_items_find(const struct acl_items *items, unsigned tag, struct bytes text);
-void acl_items_remove(struct acl_items *items, size_t index); /* O(n) */
+void acl_items_remove(struct acl_items *items, size_t i); /* O(n) */
 void acl_items_remove_tag(struct acl_items *items, unsigned tag);
 void acl_items_clear(struct acl_items *items);
 struct acl_items acl_items_copy(const struct acl_items *items);

@@ -175,7 +175,7 @@ void acl_selector_describe_keys(const struct acl_selector *selector, struct outb
     bool begun = false;
     if (selector->all_keys) append_word(to, &begun, "~*", NULL);
     for (size_t i = 0; i < selector->keys.count; i++) {
-        const struct acl_item *item = &selector->keys.at[i];
+        const struct acl_item *item = selector->keys.at[i];
         /* DIFFERS: Redis shows "%RW~*" as "~*", which refuses patterns behind it when it is read
          * again. (doc/differs.md) */
         bool is_all = item->tag == ACL_READ_WRITE && bytes_equal(blob_view(item->text), LIT("*"));
@@ -192,7 +192,7 @@ void acl_selector_describe_channels(const struct acl_selector *selector, bool re
     else if (resets)
         append_word(to, &begun, "resetchannels", NULL);
     for (size_t i = 0; i < selector->channels.count; i++)
-        append_word(to, &begun, "&", selector->channels.at[i].text);
+        append_word(to, &begun, "&", selector->channels.at[i]->text);
 }
 
 void acl_selector_describe_commands(const struct acl_selector *selector, struct outbuf *to)
@@ -200,7 +200,7 @@ void acl_selector_describe_commands(const struct acl_selector *selector, struct 
     bool begun = false;
     append_word(to, &begun, selector->from_all ? "+@all" : "-@all", NULL);
     for (size_t i = 0; i < selector->rules.count; i++)
-        append_word(to, &begun, "", selector->rules.at[i].text);
+        append_word(to, &begun, "", selector->rules.at[i]->text);
 }
 
 void acl_selector_describe(const struct acl_selector *selector, struct outbuf *to)

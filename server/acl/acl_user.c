@@ -107,7 +107,7 @@ bool acl_user_admits(const struct acl_user *user, struct bytes password)
     bool same = false;
     hash_password(password, hex);
     for (size_t i = 0; i < user->hashes.count; i++)
-        same |= CRYPTO_memcmp(user->hashes.at[i].text->data, hex, sizeof(hex)) == 0;
+        same |= CRYPTO_memcmp(user->hashes.at[i]->text->data, hex, sizeof(hex)) == 0;
     return user->on && (user->nopass || same);
 }
 
@@ -127,10 +127,12 @@ static void add_hash(struct acl_user *user, struct bytes hash)
 
 static enum acl_fault remove_hash(struct acl_user *user, struct bytes hash)
 {
-    const struct acl_item *item = acl_items_find(&user->hashes, 0, hash);
-    if (item == NULL) return ACL_NO_SUCH_PASSWORD;
-    acl_items_remove(&user->hashes, (size_t)(item - user->hashes.at));
-    return ACL_NO_FAULT;
+    for (size_t i = 0; i < user->hashes.count; i++) {
+        if (!bytes_equal(blob_view(user->hashes.at[i]->text), hash)) continue;
+        acl_items_remove(&user->hashes, i);
+        return ACL_NO_FAULT;
+    }
+    return ACL_NO_SUCH_PASSWORD;
 }
 
 /* ">password", "<password", "#hash" or "!hash". */
@@ -274,7 +276,7 @@ void acl_user_describe(const struct acl_user *user, struct outbuf *to)
     }
     for (size_t i = 0; i < user->hashes.count; i++) {
         append(to, " #", 2);
-        append(to, user->hashes.at[i].text->data, ACL_HASH_LEN);
+        append(to, user->hashes.at[i]->text->data, ACL_HASH_LEN);
     }
     for (size_t i = 0; i < user->selector_count; i++) {
         append(to, i == 0 ? " " : " (", i == 0 ? 1 : 2);

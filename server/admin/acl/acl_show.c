@@ -59,7 +59,7 @@ void acl_show_user(struct call *call)
     resp_bulk_text(call->out, "passwords");
     resp_array(call->out, user->hashes.count);
     for (size_t i = 0; i < user->hashes.count; i++)
-        reply_bytes(call, blob_view(user->hashes.at[i].text));
+        reply_bytes(call, blob_view(user->hashes.at[i]->text));
     reply_selector(call, &user->selectors[0]);
     resp_bulk_text(call->out, "selectors");
     resp_array(call->out, user->selector_count - 1);
