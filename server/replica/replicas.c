@@ -5,69 +5,16 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/queue.h>
 
 #include "server/base/log.h"
-#include "server/replica/full_copy.h"
+#include "server/replica/replicas_state.h"
 #include "store/mem/mem.h"
 
-enum { ADDRESS_MAX = 256, USEC = 1000 * 1000, COPY_A_TURN = 1 << 20 };
-
-enum state {
-    HANDSHAKE, /* it has not asked for the stream yet */
-    WAITING,   /* for a child */
-    COPYING,   /* gets the copy */
-    COPIED,    /* got it: its first acknowledgement begins the stream */
-    ONLINE,
-};
-
-TAILQ_HEAD(replica_list, replica);
-
-struct replica {
-    TAILQ_ENTRY(replica) in_order;
-    struct replicas *all;
-    struct session *session;
-    struct client_source source;
-    enum state state;
-    unsigned abilities; /* enum replica_can */
-    bool copy_only, functions_only;
-    bool closes;   /* at the end of the turn */
-    bool has_copy; /* it said so before the end of the child was seen here */
-    bool is_old;   /* SYNC: it gets an RDB and no line before it, and acknowledges nothing */
-    uint64_t effects_from; /* as it was told */
-    int64_t port;
-    char address[ADDRESS_MAX]; /* announced; "": that of the connection */
-    uint64_t copied;           /* bytes of the copy sent */
-    uint64_t sent;             /* offset of the next byte of the stream; from COPYING on */
-    uint64_t applied, synced;  /* all bytes before these offsets, as it said */
-    int64_t heard_usec;        /* monotonic */
-    int64_t since_usec;        /* when it began to wait */
-    int64_t over_soft_usec;    /* when its lag began to exceed the soft limit; 0: it does not */
-};
-
-struct replicas {
-    struct replicas_wiring w;
-    struct replica_list list;
-    struct full_copy *copy;
-    /* Bytes of the copy that may still be sent in this turn. While copies_wait, they are sent on
-     * when the timer fires, which is in the next turn. */
-    size_t copy_room;
-    bool copies_wait;
-    struct loop_timer *next_turn;
-    int64_t pinged_usec;
-    int64_t left_usec;  /* when the last one left, or all were closed; 0: never */
-    size_t lag;         /* bytes of the backlog that are kept only because a replica needs them */
-    uint64_t turned_at; /* the backlog's end at the end of the last turn */
-    /* The bytes of the last turn that alone made more of them than the hard limit. */
-    uint64_t burst_from, burst_end;
-    struct replicas_report report;
-};
+enum { USEC = 1000 * 1000 };
 
 /* ---- what the connection sends --------------------------------------------------------------- */
 
-/* Chunks of a backlog from this offset on. */
-static int view_chunks(const struct backlog *backlog, uint64_t offset, struct iovec *chunks,
-                       int max)
+int replicas_view(const struct backlog *backlog, uint64_t offset, struct iovec *chunks, int max)
 {
     int count = 0;
     struct bytes view;
@@ -79,37 +26,16 @@ static int view_chunks(const struct backlog *backlog, uint64_t offset, struct io
     return count;
 }
 
-/* A thousand replicas that copy at once take turns, so that clients need not wait for them. */
-static int peek_copy(const struct replica *replica, struct iovec *chunks, int max)
-{
-    struct replicas *all = replica->all;
-    int count = view_chunks(full_copy_bytes(all->copy), replica->copied, chunks, max);
-    if (count == 0 || all->copy_room > 0) return count;
-    if (!all->copies_wait) loop_timer_set(all->next_turn, 0);
-    all->copies_wait = true;
-    return 0;
-}
-
-static void send_copies_on(void *ctx)
-{
-    struct replicas *all = ctx;
-    struct replica *replica;
-    all->copies_wait = false;
-    all->copy_room = COPY_A_TURN;
-    TAILQ_FOREACH(replica, &all->list, in_order)
-    if (replica->state == COPYING) clients_source_ready(replica->session);
-}
-
 static int peek_source(void *ctx, struct iovec *chunks, int max)
 {
     struct replica *replica = ctx;
     const struct replicas *all = replica->all;
-    if (replica->state == COPYING) return peek_copy(replica, chunks, max);
-    if (replica->state == ONLINE) return view_chunks(all->w.backlog, replica->sent, chunks, max);
+    if (replica->state == COPYING) return replica_copies_peek(replica, chunks, max);
+    if (replica->state == ONLINE) return replicas_view(all->w.backlog, replica->sent, chunks, max);
     return 0;
 }
 
-static void go_online(struct replica *replica)
+void replicas_go_online(struct replica *replica)
 {
     replica->state = ONLINE;
     log_line(LOG_NOTICE, "Replica %s: in step with the stream from offset %" PRIu64 " on",
@@ -117,32 +43,14 @@ static void go_online(struct replica *replica)
     clients_source_ready(replica->session);
 }
 
-/* After a copy of known length the stream may follow at once; else the replica could not tell where
- * the copy ends. */
-static void end_copying(struct replica *replica)
-{
-    replica->heard_usec = clock_mono_usec();
-    replica->state = COPIED;
-    if (replica->copy_only) return;
-    if (replica->is_old || replica->has_copy ||
-        full_copy_form(replica->all->copy) == COPY_RDB_SIZED)
-        go_online(replica);
-}
-
 static void note_sent(void *ctx, size_t len)
 {
     struct replica *replica = ctx;
-    struct full_copy *copy = replica->all->copy;
     if (replica->state == ONLINE) {
         replica->sent += len;
         return;
     }
-    replica->copied += len;
-    size_t *room = &replica->all->copy_room;
-    *room -= len < *room ? len : *room;
-    bool whole = full_copy_state(copy) == COPY_WHOLE &&
-                 replica->copied == backlog_end(full_copy_bytes(copy));
-    if (whole) end_copying(replica);
+    replica_copies_sent(replica, len);
 }
 
 static void forget(void *ctx)
@@ -224,7 +132,7 @@ void replica_acknowledge(struct replica *replica, uint64_t applied, uint64_t syn
     uint64_t end = backlog_end(replica->all->w.backlog);
     replica->heard_usec = clock_mono_usec();
     if (replica->state == COPYING) replica->has_copy = true;
-    if (replica->state == COPIED && !replica->copy_only) go_online(replica);
+    if (replica->state == COPIED && !replica->copy_only) replicas_go_online(replica);
     if (applied > replica->applied && applied <= end) replica->applied = applied;
     if (synced > replica->synced && synced <= end) replica->synced = synced;
 }
@@ -249,7 +157,7 @@ static void go_on_from(struct replica *replica, uint64_t offset)
     replica->sent = replica->applied = offset;
     log_line(LOG_NOTICE, "Replica %s: goes on from offset %" PRIu64 ", %" PRIu64 " bytes behind",
              replica->session->peer, offset, backlog_end(all->w.backlog) - offset);
-    go_online(replica);
+    replicas_go_online(replica);
 }
 
 static void wait_for_copy(struct replica *replica)
@@ -284,129 +192,10 @@ void replica_sync_old(struct replica *replica)
     wait_for_copy(replica);
 }
 
-/* ---- full copies ----------------------------------------------------------------------------- */
-
-static enum full_copy_form form_for(const struct replica *replica)
-{
-    bool marked = replica->abilities & REPLICA_TAKES_MARK;
-    if (replica->functions_only) return marked ? COPY_FUNCTIONS : COPY_FUNCTIONS_SIZED;
-    if (!marked) return COPY_RDB_SIZED;
-    return replica->abilities & REPLICA_IS_OURS ? COPY_OWN : COPY_RDB;
-}
-
-/* Those who wait for a child share it with others who come within the delay. */
-static bool copy_is_due(const struct replicas *all, enum full_copy_form form)
-{
-    const struct conf *conf = all->w.conf;
-    int64_t first = INT64_MAX, waiting = 0;
-    const struct replica *replica;
-    TAILQ_FOREACH(replica, &all->list, in_order)
-    {
-        if (replica->state != WAITING || form_for(replica) != form) continue;
-        waiting++;
-        if (replica->since_usec < first) first = replica->since_usec;
-    }
-    int64_t most = conf->repl_diskless_sync_max_replicas;
-    if (waiting == 0 || (most > 0 && waiting >= most)) return waiting > 0;
-    return clock_mono_usec() - first >= conf->repl_diskless_sync_delay * USEC;
-}
-
-static void begin_copying(struct replica *replica)
-{
-    struct replicas *all = replica->all;
-    char line[HISTORY_ID + 48];
-    uint64_t offset = backlog_end(all->w.backlog);
-    /* Redis counts the last byte, not the next one. */
-    snprintf(line, sizeof(line), "FULLRESYNC %s %" PRIu64, all->w.history->id, offset - 1);
-    if (!replica->is_old) resp_status(&replica->session->out, line);
-    replica->state = COPYING;
-    replica->copied = 0;
-    replica->has_copy = false;
-    replica->sent = replica->applied = offset;
-    clients_source_ready(replica->session);
-}
-
-static void close_replica(struct replica *replica)
+void replicas_close(struct replica *replica)
 {
     replica->closes = true;
     clients_kill(replica->all->w.clients, replica->session, NULL);
-}
-
-static void note_fork(struct replicas *all)
-{
-    all->report.copies_begun++;
-    all->report.last_fork_usec = full_copy_report(all->copy).fork_usec;
-    all->report.forked_usec = clock_mono_usec();
-}
-
-static void begin_copy(struct replicas *all, enum full_copy_form form)
-{
-    struct replica *replica;
-    int error = full_copy_begin(all->copy, form, all->w.stream_db(all->w.ctx));
-    if (error != 0)
-        log_line(LOG_WARNING, "Can't begin a full copy for replicas: %s", strerror(error));
-    TAILQ_FOREACH(replica, &all->list, in_order)
-    {
-        if (replica->state != WAITING || form_for(replica) != form) continue;
-        if (error == 0)
-            begin_copying(replica);
-        else
-            close_replica(replica);
-    }
-    if (error == 0) note_fork(all);
-}
-
-/* All who get the copy; *least: the first byte of it that one of them still needs. */
-static size_t count_copying(const struct replicas *all, uint64_t *least)
-{
-    const struct replica *replica;
-    size_t count = 0;
-    *least = backlog_end(full_copy_bytes(all->copy));
-    TAILQ_FOREACH(replica, &all->list, in_order)
-    {
-        if (replica->state != COPYING) continue;
-        count++;
-        if (replica->copied < *least) *least = replica->copied;
-    }
-    return count;
-}
-
-static void fail_copy(struct replicas *all)
-{
-    struct replica *replica;
-    all->report.copies_failed++;
-    log_line(LOG_WARNING,
-             "The child that makes the full copy failed: its replicas have to ask again");
-    TAILQ_FOREACH(replica, &all->list, in_order)
-    if (replica->state == COPYING) close_replica(replica);
-    full_copy_rest(all->copy);
-}
-
-static void tend_copy(struct replicas *all)
-{
-    uint64_t least;
-    enum full_copy_state state = full_copy_state(all->copy);
-    size_t readers = count_copying(all, &least);
-    if (state == COPY_FAILED)
-        fail_copy(all);
-    else if (state == COPY_RUNS && readers == 0)
-        full_copy_cancel(all->copy);
-    else if (state == COPY_WHOLE && readers == 0)
-        full_copy_rest(all->copy);
-    else if (state != COPY_IDLE)
-        full_copy_taken(all->copy, least);
-}
-
-static void on_progress(void *ctx)
-{
-    struct replicas *all = ctx;
-    struct replica *replica;
-    TAILQ_FOREACH(replica, &all->list, in_order)
-    {
-        if (replica->state != COPYING) continue;
-        note_sent(replica, 0); /* the copy may be whole now */
-        clients_source_ready(replica->session);
-    }
 }
 
 /* ---- at work --------------------------------------------------------------------------------- */
@@ -470,7 +259,7 @@ static uint64_t pass_on(struct replicas *all)
                      " bytes behind, more than client-output-buffer-limit replica allows",
                      replica->session->peer, end - replica->sent);
             all->report.closed_for_lag++;
-            close_replica(replica);
+            replicas_close(replica);
         } else if (replica->state == ONLINE) {
             clients_source_ready(replica->session);
         }
@@ -484,14 +273,11 @@ void replicas_turn(struct replicas *all)
     uint64_t least = backlog_end(backlog), end = least,
              size = (uint64_t)all->w.conf->repl_backlog_size;
     note_burst(all, end);
-    if (!all->copies_wait) all->copy_room = COPY_A_TURN;
     if (!TAILQ_EMPTY(&all->list)) {
-        for (unsigned form = 0; form < COPY_FORMS && full_copy_state(all->copy) == COPY_IDLE;
-             form++)
-            if (copy_is_due(all, form)) begin_copy(all, form);
+        replica_copies_begin(all);
         least = pass_on(all);
     }
-    tend_copy(all);
+    replica_copies_tend(all);
     uint64_t keep = end > size ? end - size : 0;
     all->lag = least < keep ? (size_t)(keep - least) : 0;
     backlog_trim(backlog, keep - all->lag);
@@ -526,7 +312,7 @@ static void check_silence(struct replica *replica, int64_t now)
     log_line(LOG_WARNING, "Replica %s closed: %s for longer than repl-timeout",
              replica->session->peer,
              replica->state == COPYING ? "it has taken nothing of its full copy" : "silent");
-    close_replica(replica);
+    replicas_close(replica);
 }
 
 void replicas_second(struct replicas *all, bool silent)
@@ -547,7 +333,7 @@ void replicas_close_all(struct replicas *all, const char *why)
     if (replicas_count(all) == 0) return;
     log_line(LOG_NOTICE, "Closing the connections of all replicas: %s", why);
     TAILQ_FOREACH(replica, &all->list, in_order)
-    if (replica->state != HANDSHAKE) close_replica(replica);
+    if (replica->state != HANDSHAKE) replicas_close(replica);
     full_copy_cancel(all->copy);
 }
 
@@ -558,9 +344,7 @@ struct replicas *replicas_new(const struct replicas_wiring *wiring)
     struct replicas *all = mem_zalloc(sizeof(*all));
     all->w = *wiring;
     TAILQ_INIT(&all->list);
-    all->copy = full_copy_new(wiring->loop, wiring->store, on_progress, all);
-    all->next_turn = loop_timer_new(wiring->loop, send_copies_on, all);
-    if (all->copy != NULL && all->next_turn != NULL) return all;
+    if (replica_copies_make(all)) return all;
     int error = errno;
     replicas_free(all);
     errno = error;
@@ -570,8 +354,7 @@ struct replicas *replicas_new(const struct replicas_wiring *wiring)
 void replicas_free(struct replicas *all)
 {
     if (all == NULL) return;
-    loop_timer_free(all->next_turn);
-    full_copy_free(all->copy);
+    replica_copies_free(all);
     mem_free(all);
 }
 
