@@ -8,8 +8,8 @@
 #include "proto/rdb/reader.h"
 
 enum {
-    HEAD = 9,
     MAGIC = 5,
+    HEAD = 9,
     CHECKSUM = 8,
     FIRST_WITH_CHECKSUM = 5, /* RDB version */
 };
@@ -208,9 +208,10 @@ static bool read_code(struct rdb_reader *reader, unsigned code)
 
 static bool read_head(struct rdb_reader *reader)
 {
+    static const char valkey[] = "VALKEY";
     const unsigned char *head = rdb_source_take(reader->source, HEAD);
     if (head == NULL && reader->source->state != RDB_SOURCE_ENDED) return rdb_no_bytes(reader);
-    if (head != NULL && memcmp(head, "VALKEY", MAGIC + 1) == 0)
+    if (head != NULL && memcmp(head, valkey, sizeof(valkey) - 1) == 0)
         return rdb_fail(reader, RDB_FOREIGN,
                         "the format of Valkey 9, %.*s, is not known. With aof-use-rdb-preamble no, "
                         "Valkey's BGREWRITEAOF writes a file that is",

@@ -348,10 +348,10 @@ const struct link_copy *link_copy(const struct link *link)
 
 bool link_copy_begins(struct link *link)
 {
-    enum { MAGIC = 6 };
-    if (link->state != LINK_COPY || link->len < MAGIC) return false;
+    const char *head = link->data + link->start;
+    if (link->state != LINK_COPY || link->len < FILE_RDB_HEAD) return false;
     if (link->copy_read == 0)
-        link->copy.is_rdb = file_kind_of_head(link->data + link->start, MAGIC) == FILE_REDIS_RDB;
+        link->copy.is_rdb = file_kind_of_head(head, FILE_RDB_HEAD) == FILE_REDIS_RDB;
     return true;
 }
 

@@ -106,7 +106,7 @@ def the_first_overlap_is_named():
 
 @own
 def many_prefixes_and_patterns_take_no_long_turn():
-    """They took 30 seconds when each was compared with all others."""
+    """Comparing each with all others takes 30 seconds."""
     with Daemon() as daemon, daemon.raw() as raw:
         names = [f"{number * 7919 % 1_000_003:07d}" for number in range(60_000)]
         began = time.monotonic()

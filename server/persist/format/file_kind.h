@@ -25,7 +25,7 @@ enum file_kind {
 enum file_kind file_kind(const char *path);
 /* The same for a file that begins with these bytes; if `len` is FILE_HEAD, the file may continue.
  */
-enum { FILE_HEAD = 32 };
+enum { FILE_HEAD = 32, FILE_RDB_HEAD = 6 }; /* the latter tell an RDB from all others */
 enum file_kind file_kind_of_head(const char *head, size_t len);
 /* For messages: "an RDB file of Redis". */
 const char *file_kind_text(enum file_kind kind);

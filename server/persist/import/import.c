@@ -14,7 +14,7 @@
 #include "server/persist/import/import_state.h"
 #include "server/persist/import/rdb_object.h"
 
-enum { PROGRESS_STEP = 1024 * 1024, KEYS_PER_PAUSE = 16, IMPORT_HEAD = 6 };
+enum { PROGRESS_STEP = 1024 * 1024, KEYS_PER_PAUSE = 16 };
 
 /* An RDB being read. */
 struct reading {
@@ -253,7 +253,7 @@ static bool import_rdb_of_file(struct import *import, int fd, uint64_t *end)
 
 static bool import_open(struct import *import, int fd)
 {
-    char head[IMPORT_HEAD];
+    char head[FILE_HEAD];
     struct stat status;
     size_t got = 0;
     uint64_t end = 0;
