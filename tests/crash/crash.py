@@ -1,7 +1,7 @@
 """crash: a daemon with a journal that a test kills, or whose system calls fail. Depends on e2e/daemon
 and on fault.c, the library that makes calls fail.
 
-SEED chooses the random programs; CRASH_SECONDS is how long a test repeats with new ones.
+TEST_SEED chooses the random programs; CRASH_SECONDS is how long a test repeats with new ones.
 """
 import errno
 import mmap
@@ -18,12 +18,12 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 
 # pylint: disable=wrong-import-position,unused-import
 from daemon import (BINARY, NOON, ROOT, Daemon, Raw, Skipped, die_with_parent, encode, equal, fork,
-                    kill_child, main, own, read_reply, test, wait_for)
+                    kill_child, main, own, random_seed, read_reply, test, wait_for)
 
 FAULT = os.path.join(os.environ.get("BUILD") or os.path.join(ROOT, "build"), "tests", "crash",
                      "fault.so")
 SECONDS = float(os.environ.get("CRASH_SECONDS") or 0)
-SEED = int(os.environ.get("SEED") or random.SystemRandom().randrange(1 << 32))
+SEED = random_seed()
 KILLED = -signal.SIGKILL
 
 WRITE, SYNC, RENAME, CUT, OPEN, REMOVE, MAKE_DIR, READ = range(8)
@@ -323,5 +323,4 @@ def seeded(*what):
 
 
 def run(seconds=None):
-    print(f"SEED={SEED}", flush=True)
     main(seconds or max(60, int(2 * SECONDS) + 60))

@@ -158,11 +158,24 @@ def without_scan_misses(theirs, ours):
     return kept if ours != theirs else theirs
 
 
+TOP_ITEM = (b"-ERR The ID specified in XADD is equal or smaller than the target stream top item\r\n",
+            b"-ERR Elements are too large to be stored\r\n")
+
+
+def last_sequence_number(words, ours, theirs):
+    """The errors of XADD ms-*, by themselves or in the reply of EXEC."""
+    def first_of(data):
+        return data.replace(TOP_ITEM[1], TOP_ITEM[0])
+    return words[0] in (b"XADD", b"EXEC") and first_of(theirs) == ours
+
+
 # (the first cell of its line in doc/differs.md, are these replies the same)
 ON_PURPOSE = [
     ("a score of -0", minus_zero),
     ("OBJECT REFCOUNT", refcount),
     ("`XINFO STREAM`: `radix-tree-keys`, `radix-tree-nodes`", radix_tree),
+    ("XADD with `ms-*` when the last entry has the highest sequence number of ms",
+     last_sequence_number),
     ("ZSCAN of whole scores from 1e17 on in small sorted sets", zscan_whole),
 ]
 

@@ -18,7 +18,7 @@ from process import (  # noqa: E402,F401
     check_killed, die_with_parent, folder, fork, free_port, kill_child, wait_for)
 from resp import encode, plain, read_reply  # noqa: E402,F401
 from server import REPLY_SECONDS, Raw, Server  # noqa: E402,F401
-from testing import equal, main, test  # noqa: E402,F401
+from testing import equal, main, random_seed, test  # noqa: E402,F401
 # pylint: enable=wrong-import-position,unused-import
 
 BINARY = os.path.abspath(os.environ.get("EXPIRED") or os.path.join(ROOT, "expired"))

@@ -3,10 +3,9 @@
 lock-step with redis-server 7.0.15. The calls are those of tests/diff."""
 import os
 import random
-import secrets
 import sys
 
-from daemon import Daemon, ROOT, beside_redis, equal, main, oracle, own
+from daemon import Daemon, ROOT, beside_redis, equal, main, oracle, own, random_seed
 
 sys.path.insert(0, os.path.join(ROOT, "tests", "diff"))
 
@@ -169,23 +168,14 @@ def change_own_keys_only(seed):
     assert changed > STEPS // 20, changed
 
 
-def with_seed(check):
-    seed = int(os.environ.get("TEST_SEED") or secrets.randbits(32))
-    try:
-        check(seed)
-    except BaseException:
-        print(f"TEST_SEED={seed}")
-        raise
-
-
 @own
 def a_user_changes_no_key_outside_its_patterns():
-    with_seed(change_own_keys_only)
+    change_own_keys_only(random_seed())
 
 
 @beside_redis
 def random_users_have_the_same_rights():
-    with_seed(run)
+    run(random_seed())
 
 
 main()

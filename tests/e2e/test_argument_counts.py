@@ -2,14 +2,12 @@
 """Calls with any number of arguments, through every door by which a call comes in or is looked at:
 directly, in MULTI, from scripts and functions, redis.acl_check_cmd, COMMAND GETKEYS, ACL DRYRUN.
 None may end the daemon, and a number that does not fit the command is an error at each door."""
-import os
 import random
-import time
 
-from daemon import Daemon, equal, main, own
+from daemon import Daemon, equal, main, own, random_seed
 from resp import plain, value_of
 
-SEED = int(os.environ.get("TEST_SEED") or time.time())
+SEED = random_seed()
 CALLS = 1500
 WORDS = ["a", "b", "0", "1", "2", "9", "-1", "", "STORE", "KEYS", "STREAMS", "GET", "BY", "LIMIT",
          "GROUP", "ID", "NOSUCH", "x" * 2000]

@@ -4,7 +4,7 @@ they are sent: cut anywhere, delayed, queued, changed while a reply with them is
 import os
 import random
 
-from daemon import Daemon, encode, equal, main, oracle, own, test, wait_for
+from daemon import Daemon, encode, equal, main, oracle, own, random_seed, test, wait_for
 
 MB = 1 << 20
 
@@ -28,9 +28,7 @@ def send_cut(raw, data, rng, most):
 
 @test
 def big_arguments_arrive_whole_however_they_are_cut():
-    seed = int(os.environ.get("TEST_SEED", random.randrange(1 << 30)))
-    print(f"TEST_SEED={seed}")
-    rng = random.Random(seed)
+    rng = random.Random(random_seed())
     with Daemon("--appendonly", "yes", "--appendfsync", "no") as daemon, daemon.raw() as raw:
         for _ in range(6):
             first, second = noise(rng.randrange(2 * MB, 4 * MB)), noise(rng.randrange(MB, 3 * MB))

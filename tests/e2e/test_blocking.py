@@ -10,7 +10,8 @@ import random
 import re
 import shlex
 
-from daemon import BINARY, Daemon, Raw, Skipped, encode, equal, main, oracle, own, stepped, test
+from daemon import (BINARY, Daemon, Raw, Skipped, encode, equal, main, oracle, own, random_seed,
+                    stepped, test)
 
 PROGRAMS = int(os.environ.get("PROGRAMS", "60"))
 STEPS = 50
@@ -339,7 +340,7 @@ def run_program(servers, seed):
         return
     program, found = shrunk(servers, program, found)
     lines = [f"{name}: " + "; ".join(" ".join(line) for line in lines) for name, lines in program]
-    raise AssertionError("\n".join([f"SEED={seed}", *lines, found]))
+    raise AssertionError("\n".join([f"TEST_SEED={seed}", *lines, found]))
 
 
 def add_programs(servers):
@@ -350,7 +351,7 @@ def add_programs(servers):
 
     @test
     def programs_of_a_fresh_seed():  # pylint: disable=unused-variable
-        first = int(os.environ.get("SEED") or random.SystemRandom().randrange(1 << 32))
+        first = random_seed()
         for seed in range(first, first + PROGRAMS - PROGRAMS // 2):
             run_program(servers, seed)
 

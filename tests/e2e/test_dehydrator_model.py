@@ -11,11 +11,11 @@ import os
 import random
 import re
 
-from daemon import Daemon, Raw, encode, equal, main, own, read_reply
+from daemon import Daemon, Raw, encode, equal, main, own, random_seed, read_reply
 from dehydrator_model import NO_ARRAY, NOON, WAITS, Model, Refused, Scores, Status
 
 PROGRAMS = int(os.environ.get("PROGRAMS", "200"))
-SEED = os.environ.get("TEST_SEED") or str(random.SystemRandom().getrandbits(32))
+SEED = str(random_seed())
 STEPS = 100
 TOLD = {"del", "expired", *("rede." + what for what in (
     "push", "pull", "poll", "ack", "claim", "nack", "reschedule"))}
@@ -413,7 +413,6 @@ def play(daemon, seed):
 
 @own
 def random_programs_do_what_the_model_does():
-    print(f"TEST_SEED={SEED}", flush=True)
     with Daemon("--notify-keyspace-events", "KEA") as daemon:
         for number in range(PROGRAMS):
             play(daemon, f"{SEED}-{number}")

@@ -2,14 +2,13 @@
 """Sets, hashes and sorted sets of expired.so in lock-step with the daemon: the same random programs, with
 clocks that the test sets, give equal replies, events and data. MODULE_N is how many of each seed."""
 import os
-import secrets
 
 import module_programs
 import servers
-from daemon import main, test
+from daemon import main, random_seed, test
 
 COUNT = int(os.environ.get("MODULE_N", "250"))
-SEEDS = ["members", os.environ.get("SEED") or secrets.token_hex(4)]
+SEEDS = ["members", str(random_seed())]
 
 
 @test
@@ -19,7 +18,7 @@ def programs_give_what_the_daemon_gives():
     pair.start()
     try:
         for seed in SEEDS:
-            print(f"SEED={seed} N={COUNT}", flush=True)
+            print(f"seed {seed}, {COUNT} programs", flush=True)
             module_programs.run(pair, seed, COUNT)
     finally:
         pair.stop()

@@ -3,13 +3,11 @@
 time, with their events, also on replicas and after a restart. Replies are in test_module_lockstep.
 The time is real, so deadlines are far from now, or short with generous bounds."""
 import contextlib
-import os
 import random
-import secrets
 
 import redis
 
-from daemon import encode, equal, main, test, wait_for
+from daemon import encode, equal, main, random_seed, test, wait_for
 from module import SYNCED, check_restart, engine
 from resp import value_of
 
@@ -377,9 +375,7 @@ def a_value_of_another_type_is_an_error_and_stays():
 
 @test
 def a_damaged_payload_is_refused_or_whole():
-    seed = os.environ.get("SEED") or secrets.token_hex(4)
-    print(f"SEED={seed}", flush=True)
-    rng = random.Random(seed)
+    rng = random.Random(random_seed())
     with engine() as (_, client):
         fill(client)
         counts = {"s": ("E.SCARD", 4), "h": ("E.HLEN", 3), "z": ("E.ZCARD", 4), "many": ("E.SCARD", 3000)}

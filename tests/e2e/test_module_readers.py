@@ -2,15 +2,13 @@
 """Replicas and the append-only file of an engine with expired.so begin while clients write: they get every
 change. Before, the module writes no changes as commands. The time is real, so deadlines are far from now."""
 import contextlib
-import os
 import random
 import threading
 
-from daemon import equal, main, test, wait_for
+from daemon import equal, main, random_seed, test, wait_for
 from module import SYNCED, Engine, engine
 
-SEED = int(os.environ.get("SEED", random.randrange(1 << 32)))
-SEEDS = random.Random(SEED)  # of the writers
+SEEDS = random.Random(random_seed())  # of the writers
 DISKLESS = ("--repl-diskless-sync-delay", "0")
 ON_DISK = ("--repl-diskless-sync", "no")
 LINES = 200  # written before and after each event
@@ -78,7 +76,7 @@ def digest(client):
 
 
 def check_same(one, two):
-    assert wait_for(lambda: digest(one) == digest(two), 10), f"SEED={SEED}"
+    assert wait_for(lambda: digest(one) == digest(two), 10)
 
 
 @test
@@ -120,7 +118,7 @@ def an_append_only_file_that_is_turned_on_while_clients_write_has_every_change()
             server.options += ("--appendonly", "yes")
             server.start()
             with server.redis() as again:
-                equal(digest(again), before, f"SEED={SEED}, with a snapshot: {snapshot}")
+                equal(digest(again), before, f"with a snapshot: {snapshot}")
 
 
 @test

@@ -4,7 +4,7 @@ goes on."""
 import random
 from contextlib import contextmanager
 
-from daemon import Raw, encode, equal, main, own, wait_for
+from daemon import Raw, encode, equal, main, own, random_seed, wait_for
 from followers import await_linked, is_linked, offset, role
 from peers import ID, FakeReplica
 from replicas import Member, check_same, group
@@ -182,9 +182,7 @@ NONSENSE = (
 
 @own
 def nonsense_of_replicas_changes_nothing_for_others():
-    seed = random.SystemRandom().randrange(1 << 32)
-    print(f"TEST_SEED={seed}", flush=True)
-    rng = random.Random(seed)
+    rng = random.Random(random_seed())
     with group(2) as (master, replica):
         master.ok("SET", "k", "v")
         for _ in range(150):

@@ -3,13 +3,13 @@
 run on the daemon and on redis-server, a redis-server that follows the daemon has the digest of the
 redis-server, and a daemon that follows the redis-server has the digest of the daemon.
 
-N is how many programs; SEED chooses them."""
+N is how many programs; TEST_SEED chooses them."""
 import os
-import secrets
 import sys
 import threading
 
-from daemon import NOON, ORACLE, ROOT, Daemon, Raw, beside_redis, equal, free_port, main, wait_for
+from daemon import (NOON, ORACLE, ROOT, Daemon, Raw, beside_redis, equal, free_port, main,
+                    random_seed, wait_for)
 from followers import is_linked
 from replicas import OPTIONS, Member
 sys.path.insert(0, ROOT + "/tests/diff")
@@ -23,7 +23,7 @@ from lockstep import Pair  # noqa: E402
 # pylint: enable=wrong-import-position,import-error
 
 N = int(os.environ.get("N") or 60)
-SEED = os.environ.get("SEED") or secrets.token_hex(4)
+SEED = random_seed()
 
 
 class Listening:
@@ -64,7 +64,7 @@ def digest(raw):
 
 @beside_redis
 def digests_of_followers_are_equal_after_random_programs():
-    print(f"SEED={SEED} N={N}", flush=True)
+    print(f"{N} programs", flush=True)
     servers.make_shim()
     rows = table.rows()
     pair = Pair(rows)
@@ -182,7 +182,7 @@ def run_programs(pair, rows, theirs_of_ours, ours_of_theirs):
         await_same_offset(our_master, stock)
         await_same_offset(their_master, follower.conn)
         follower.hold(pair.now)
-        shown = f"SEED={SEED}, program {index}:\n{case.text_of(program)}"
+        shown = f"TEST_SEED={SEED}, program {index}:\n{case.text_of(program)}"
         equal(follower.call("DEBUG", "CHECK"), b"+OK\r\n", shown)
         if our_master.call("DBSIZE") != their_master.call("DBSIZE"):
             continue  # they differ on purpose (doc/differs.md)

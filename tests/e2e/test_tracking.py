@@ -2,14 +2,14 @@
 """Client-side caching: which commands invalidate, which clients get the message, and its form.
 
 Most tests also run on redis-server; those with a stepped clock do not. The last test runs random
-programs in lock-step with redis-server 7.0.15; SEED chooses them.
+programs in lock-step with redis-server 7.0.15; TEST_SEED chooses them.
 """
-import os
 import random
 import re
 import time
 
-from daemon import BINARY, Daemon, encode, equal, main, oracle, own, read_reply, stepped
+from daemon import (BINARY, Daemon, encode, equal, main, oracle, own, random_seed, read_reply,
+                    stepped)
 from daemon import test
 
 CHANNEL = b"__redis__:invalidate"
@@ -84,9 +84,7 @@ def wanted_overlap(held, given):
 
 @own
 def the_first_overlap_is_named():
-    seed = os.environ.get("TEST_SEED") or random.getrandbits(32)
-    print(f"TEST_SEED={seed}", flush=True)
-    rng = random.Random(int(seed))
+    rng = random.Random(random_seed())
     with Daemon() as daemon, daemon.raw() as raw:
         raw.call("HELLO", "3")
         for _ in range(150):
@@ -538,7 +536,7 @@ class Server:
 @own
 def random_programs_tell_the_same_as_in_redis():
     binary = oracle()
-    seed = int(os.environ.get("SEED") or random.randrange(1 << 32))
+    seed = random_seed()
     rng = random.Random(seed)
     with Daemon(binary=BINARY) as daemon, Daemon(binary=binary) as reference:
         for _ in range(60):  # ids of one digit would be mistaken for other numbers
@@ -553,7 +551,7 @@ def random_programs_tell_the_same_as_in_redis():
                 who, words = random_call(rng)
                 lines.append(f"{who} {' '.join(words)}")
                 got, wanted = ours.run(who, words), theirs.run(who, words)
-                assert got == wanted, (f"SEED={seed}, program {program}:\n" +
+                assert got == wanted, (f"TEST_SEED={seed}, program {program}:\n" +
                                        "\n".join(lines[-15:]) + f"\nredis {wanted}\nhere  {got}")
             ours.close()
             theirs.close()

@@ -11,10 +11,10 @@ import signal
 import time
 
 from daemon import (Daemon, Raw, check_killed, encode, equal, fork, kill_child, main, own, plain,
-                    read_reply)
+                    random_seed, read_reply)
 
 ELEMENTS = int(os.environ.get("WORKER_N", "3000"))
-SEED = os.environ.get("TEST_SEED") or str(random.SystemRandom().getrandbits(32))
+SEED = str(random_seed())
 WORKERS = 6
 SPREAD_MSEC = 3000  # deadlines lie between now and then
 LEASE_MSEC = 120
@@ -207,7 +207,6 @@ class Story:
 
 @own
 def killed_workers_lose_nothing_and_get_nothing_early():
-    print(f"TEST_SEED={SEED}", flush=True)
     with Daemon("--notify-keyspace-events", "Ed") as daemon:
         path = os.path.join(daemon.dir, "seen")
         log = os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)

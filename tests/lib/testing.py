@@ -3,6 +3,7 @@
 The program's arguments choose tests by parts of their names; TIMES=1 prints how long each took.
 """
 import os
+import random
 import signal
 import sys
 import time
@@ -11,12 +12,22 @@ import traceback
 from oracle import Skipped, closing_line
 
 _tests = []
+_seed = None
 
 
 def test(function):
     """Marks a function as a test; it fails by raising."""
     _tests.append(function)
     return function
+
+
+def random_seed():
+    """A number for random tests: TEST_SEED, else of this process's own. It is printed."""
+    global _seed
+    if _seed is None:
+        _seed = int(os.environ.get("TEST_SEED") or random.SystemRandom().getrandbits(32))
+        print(f"TEST_SEED={_seed}", flush=True)
+    return _seed
 
 
 def equal(got, wanted, what=""):
