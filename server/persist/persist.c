@@ -34,9 +34,9 @@ static void on_files_done(void *ctx, unsigned what)
     persist_take_step(ctx);
 }
 
-static void on_retry_timer(void *ctx)
+static void on_timer(void *ctx)
 {
-    (void)ctx; /* the timer only has to start a turn */
+    (void)ctx; /* a timer only has to start a turn */
 }
 
 struct persist *persist_new(const struct persist_wiring *wiring)
@@ -55,7 +55,8 @@ struct persist *persist_new(const struct persist_wiring *wiring)
     loop_io_want(persist->files_done, LOOP_READ);
     persist->pending_segment = persist->folder = -1;
     persist->safe_at_end = UINT64_MAX;
-    persist->again = loop_timer_new(wiring->loop, on_retry_timer, persist);
+    persist->flush_again = loop_timer_new(wiring->loop, on_timer, persist);
+    persist->task_again = loop_timer_new(wiring->loop, on_timer, persist);
     loop_on_signal(wiring->loop, SIGCHLD, on_child, persist);
     manifest_init(&persist->manifest, wiring->conf->appenddirname, wiring->conf->appendfilename);
     persist->report.last_save_sec = clock_now(wiring->clock) / MSEC_PER_SEC;
@@ -71,7 +72,8 @@ void persist_free(struct persist *persist)
     child_free(persist->child);
     loop_io_free(persist->files_done);
     file_job_free(persist->files);
-    loop_timer_free(persist->again);
+    loop_timer_free(persist->flush_again);
+    loop_timer_free(persist->task_again);
     manifest_drop(&persist->manifest);
     if (persist->folder >= 0) disk_close(persist->folder);
     mem_free(persist);
@@ -169,7 +171,6 @@ void persist_replaced(struct persist *persist)
     effect_writer_restart(&persist->writer);
     persist->opened = false; /* writes are accepted meanwhile, as while the first base is written */
     persist->base_error = 0;
-    persist->retry_usec = 0;
 }
 
 bool persist_has_synced(const struct persist *persist, uint64_t position)
@@ -224,7 +225,7 @@ static void update_journal_report(struct persist *persist)
 static void flush_journal(struct persist *persist)
 {
     int64_t again = journal_flush(persist->journal, clock_mono_usec());
-    if (again >= 0) loop_timer_set(persist->again, again);
+    if (again >= 0) loop_timer_set(persist->flush_again, again);
 }
 
 void persist_turn_inside(struct persist *persist)
@@ -232,16 +233,26 @@ void persist_turn_inside(struct persist *persist)
     if (persist->listens && !persist->report.loading) flush_journal(persist);
 }
 
+/* For a base, if the journal can't be written. After FLUSHALL a base needs no space, and with it the
+ * old files go. */
+static void give_up_segment(struct persist *persist)
+{
+    if (journal_state(persist->journal) != JOURNAL_CANNOT_WRITE) return;
+    journal_give_up_segment(persist->journal);
+    persist->retry.rewrite = false;
+}
+
 void persist_turn(void *ctx)
 {
     struct persist *persist = ctx;
     if (persist->report.loading) return;
+    bool flushed = persist->w.store->flushed_at != persist->flush_seen;
     if (persist->listens) {
         flush_journal(persist);
-        if (journal_report(persist->journal).waiting > WAITING_MAX)
-            journal_give_up_segment(persist->journal);
+        if (flushed || journal_report(persist->journal).waiting > WAITING_MAX)
+            give_up_segment(persist);
     }
-    if (persist->w.store->flushed_at != persist->flush_seen) persist_save_flushed(persist);
+    if (flushed) persist_save_flushed(persist);
     persist_begin_tasks(persist);
     if (persist->listens)
         update_write_error(persist); /* after starting tasks, whose errors count */
@@ -288,7 +299,7 @@ void persist_second(struct persist *persist)
 {
     if (persist->report.loading) return;
     if (child_runs(persist->child)) look_at_child(persist);
-    if (clock_mono_usec() < persist->retry_usec) return;
+    if (persist->retry.save || persist->retry.rewrite) return;
     if (save_is_due(persist)) persist->save_scheduled = true;
     if (persist->listens && persist->task == TASK_NONE && grew_enough(persist) &&
         !rewrote_recently(persist))

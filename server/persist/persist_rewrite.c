@@ -83,7 +83,7 @@ static void note_rewritten(struct persist *persist, const struct base_size *size
 {
     persist->opened = true;
     persist->base_error = 0;
-    persist->retry_delay = 0;
+    persist->retry.delay = 0;
     persist->segments_bytes = 0;
     persist->report.base_bytes = size->bytes;
     persist->report.rewrite_failed = false;
@@ -212,14 +212,9 @@ bool persist_waits_for_base(const struct persist *persist)
            persist->task != TASK_REWRITE && !persist->base_named;
 }
 
-static bool needs_base(const struct persist *persist)
-{
-    return persist_waits_for_base(persist) && clock_mono_usec() >= persist->retry_usec;
-}
-
 static void begin_rewrite(struct persist *persist)
 {
-    persist->rewrite_scheduled = false;
+    persist->rewrite_scheduled = persist->retry.rewrite = false;
     persist->task = TASK_REWRITE;
     persist->task_began_usec = clock_mono_usec();
     if (journal_state(persist->journal) == JOURNAL_CANNOT_WRITE)
@@ -242,7 +237,8 @@ static void begin_rewrite(struct persist *persist)
 
 bool persist_start_rewrite(struct persist *persist)
 {
-    bool wanted = persist->rewrite_scheduled || needs_base(persist);
+    bool wanted = persist->rewrite_scheduled ||
+                  (persist_waits_for_base(persist) && !persist->retry.rewrite);
     if (!wanted || persist->step != STEP_NONE) return false;
     begin_rewrite(persist);
     return true;
@@ -302,5 +298,5 @@ void persist_drop_rewrite(struct persist *persist)
         persist->step_ended = false;
     }
     drop_segment(persist);
-    persist->base_named = persist->rewrite_scheduled = false;
+    persist->base_named = persist->rewrite_scheduled = persist->retry.rewrite = false;
 }

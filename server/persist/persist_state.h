@@ -21,13 +21,23 @@ enum persist_step {
     STEP_SWEEP,   /* files of the old journal are removed; the task has ended */
 };
 
+/* Which tasks have failed and will begin again, both at one time. After an error for want of space
+ * they begin earlier, when there is more of it. */
+struct persist_retry {
+    bool save, rewrite;
+    int64_t at_usec, delay; /* monotonic; the delay doubles after each failure */
+    bool full;
+    int64_t look_usec;  /* when to look at the free space again */
+    uint64_t free_then; /* free bytes after the failure */
+};
+
 struct persist {
     struct persist_wiring w;
     struct journal *journal;
     struct manifest manifest;
     struct effect_writer writer;
     struct loop_io *synced;
-    struct loop_timer *again;
+    struct loop_timer *flush_again, *task_again;
     bool listens; /* effects go to the journal */
     bool opened;  /* the journal has had a file since appendonly was turned on */
 
@@ -57,9 +67,8 @@ struct persist {
     uint64_t changes_at_task;
     bool save_scheduled, rewrite_scheduled;
     int64_t rewritten_usec, rewrite_took_usec; /* end and duration of the last rewrite */
-    int base_error;     /* of the last attempt at a base that the journal needs; 0: none */
-    int64_t retry_usec; /* a failed task is not tried again before this time */
-    int64_t retry_delay;
+    int base_error; /* of the last attempt at a base that the journal needs; 0: none */
+    struct persist_retry retry;
 
     uint64_t changes_saved;  /* store->changes as of the last snapshot */
     uint64_t flush_seen;     /* store->flushed_at as of the last turn */

@@ -32,7 +32,8 @@ static void note_saved(struct persist *persist, uint64_t changes)
 {
     persist->report.save_failed = false;
     persist->report.saves++;
-    persist->retry_delay = 0;
+    persist->retry.save = false;
+    persist->retry.delay = 0;
     persist->report.last_save_sec = clock_now(persist->w.clock) / 1000;
     persist->changes_saved = changes;
 }
@@ -137,7 +138,15 @@ int persist_fork(struct persist *persist, enum persist_task task, const char *pa
     return 0;
 }
 
-/* Logs the failure and schedules another attempt. */
+/* ---- failures -------------------------------------------------------------------------------- */
+
+static uint64_t free_bytes(void)
+{
+    uint64_t bytes = 0;
+    (void)disk_free_bytes(".", &bytes); /* an error is as no space: the delay decides */
+    return bytes;
+}
+
 void persist_note_failure(struct persist *persist, enum persist_task task, const char *step,
                           int error)
 {
@@ -145,18 +154,54 @@ void persist_note_failure(struct persist *persist, enum persist_task task, const
     *(task == TASK_SAVE ? &report->save_failed : &report->rewrite_failed) = true;
     ++*(task == TASK_SAVE ? &report->saves_failed : &report->rewrites_failed);
     report->rewrite_failures += task == TASK_REWRITE;
-    int64_t delay = persist->retry_delay > 0 ? 2 * persist->retry_delay : RETRY_USEC;
-    persist->retry_delay = delay < RETRY_MOST_USEC ? delay : RETRY_MOST_USEC;
-    persist->retry_usec = clock_mono_usec() + persist->retry_delay;
-    loop_timer_set(persist->again, persist->retry_delay);
-    log_line(LOG_WARNING, "%s failed (%s): %s. Trying again in %.1f s%s",
+    struct persist_retry *retry = &persist->retry;
+    int64_t now = clock_mono_usec();
+    int64_t delay = retry->delay > 0 ? 2 * retry->delay : RETRY_USEC;
+    *(task == TASK_SAVE ? &retry->save : &retry->rewrite) = true;
+    retry->delay = delay < RETRY_MOST_USEC ? delay : RETRY_MOST_USEC;
+    retry->at_usec = now + retry->delay;
+    retry->full = error == ENOSPC;
+    retry->look_usec = now + RETRY_USEC;
+    retry->free_then = free_bytes();
+    loop_timer_set(persist->task_again, retry->full ? RETRY_USEC : retry->delay);
+    log_line(LOG_WARNING, "%s failed (%s): %s. Trying again %sin %.1f s%s",
              task == TASK_SAVE ? SAVING : REWRITING, step, file_error_text(error),
-             (double)persist->retry_delay / USEC_PER_SEC, file_error_advice(error));
+             retry->full ? "when there is more space, or " : "",
+             (double)retry->delay / USEC_PER_SEC, file_error_advice(error));
+}
+
+/* Other programs change the free space a little all the time, and a large base costs much, so that
+ * an eighth more is asked for. */
+static bool has_more_space(const struct persist_retry *retry)
+{
+    uint64_t now = free_bytes();
+    return now > retry->free_then && now - retry->free_then > retry->free_then / 8;
+}
+
+static bool retry_is_due(struct persist *persist)
+{
+    struct persist_retry *retry = &persist->retry;
+    int64_t now = clock_mono_usec();
+    if (now >= retry->at_usec) return true;
+    if (!retry->full || now < retry->look_usec) return false;
+    if (has_more_space(retry)) return true;
+    retry->look_usec = now + RETRY_USEC;
+    loop_timer_set(persist->task_again, RETRY_USEC);
+    return false;
+}
+
+static void retry_tasks(struct persist *persist)
+{
+    struct persist_retry *retry = &persist->retry;
+    if ((!retry->save && !retry->rewrite) || !retry_is_due(persist)) return;
+    persist->save_scheduled |= retry->save;
+    persist->rewrite_scheduled |= retry->rewrite && persist->listens;
+    retry->save = retry->rewrite = false;
 }
 
 static void begin_save(struct persist *persist)
 {
-    persist->save_scheduled = false;
+    persist->save_scheduled = persist->retry.save = false;
     int error = persist_fork(persist, TASK_SAVE, persist->w.conf->dbfilename);
     if (error != 0)
         persist_note_failure(persist, TASK_SAVE, "fork", error);
@@ -217,5 +262,6 @@ void persist_begin_tasks(struct persist *persist)
 {
     persist_go_on_rewriting(persist);
     if (persist->task != TASK_NONE || persist->base_named) return;
+    retry_tasks(persist);
     if (!persist_start_rewrite(persist) && persist->save_scheduled) begin_save(persist);
 }

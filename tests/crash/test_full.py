@@ -7,7 +7,8 @@ import resource
 import select
 import subprocess
 
-from crash import Budget, Kept, Skipped, encode, equal, run, seeded, test, wait_for
+from crash import (EIO, OPEN, Budget, Kept, Skipped, calls, encode, equal, run, seeded, test,
+                   wait_for)
 
 OK = b"+OK\r\n"
 LIMIT = 1 << 19  # bytes
@@ -191,6 +192,37 @@ def client_that_leaves_on_a_full_disk_does_not_keep_the_loop_busy():
         turns = int(daemon.info("stats")["eventloop_cycles"]) - before
         daemon.disk.heal()
         assert turns < 200, f"{turns} turns"
+
+
+@test
+def writes_come_back_with_the_space_however_often_a_rewrite_has_failed():
+    with OnDisk(SmallDisk, fsync="everysec") as daemon:
+        raw, _, _ = fill(daemon, seeded("rewrite"), {})
+        with contextlib.closing(raw):
+            daemon.call("BGREWRITEAOF")
+            assert wait_for(lambda: "or in 3.2 s" in daemon.log(), 20), daemon.log()
+            daemon.disk.heal()
+            assert wait_for(lambda: daemon.call("SET", "other", "x") == OK, 2), daemon.log()
+
+
+@test
+def flushall_ends_on_a_full_disk_and_frees_it():
+    with OnDisk(SmallDisk, fsync="everysec") as daemon, daemon.raw() as raw:
+        raw.calls([("SET", f"k{number}", bytes(50_000)) for number in range(12)])
+        replies = raw.calls([("MULTI",), ("SET", "big", bytes(1 << 20)), ("FLUSHALL",), ("EXEC",)])
+        equal(replies[-1], b"*2\r\n" + 2 * OK)
+        equal(raw.call("SET", "k", bytes(400_000)), OK)
+        daemon.again()
+        equal(daemon.call("DBSIZE"), b":1\r\n")
+
+
+@test
+def a_rewrite_that_failed_begins_again():
+    with Kept(fault=True) as daemon:
+        daemon.plan.set(1, EIO, calls(OPEN))
+        daemon.call("BGREWRITEAOF")
+        assert wait_for(lambda: daemon.info()["aof_rewrites"] == "1"), daemon.log()
+        assert "Rewriting the journal failed" in daemon.log()
 
 
 run()

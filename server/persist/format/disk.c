@@ -186,6 +186,14 @@ int disk_cut(int fd, uint64_t length)
     return ftruncate(fd, (off_t)length) < 0 ? errno : 0;
 }
 
+int disk_free_bytes(const char *path, uint64_t *bytes)
+{
+    struct statvfs of;
+    if (statvfs(path, &of) < 0) return errno;
+    *bytes = (uint64_t)of.f_bavail * of.f_frsize;
+    return 0;
+}
+
 static bool has_plenty(int fd, uint64_t len)
 {
     struct statvfs of;

@@ -38,6 +38,11 @@ int disk_cut(int fd, uint64_t length);
 int disk_make_room(int fd, uint64_t from, uint64_t len);
 int disk_free_room(int fd); /* frees blocks behind the file's end; the error may be ignored, too */
 
+/* Stores how many bytes the process can still write where the path is. */
+int disk_free_bytes(const char *path, uint64_t *bytes);
+
+int disk_free_bytes(const char *path, uint64_t *bytes); /* free space of its file system */
+
 /* Creates a file with these bytes and syncs it; removes it again after an error. Its name is not
  * synced. */
 int disk_write_file(const char *path, const void *data, size_t len);
