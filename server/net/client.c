@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "server/base/log.h"
+#include "server/net/handshakes.h"
 #include "server/persist/persist.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
@@ -64,6 +65,7 @@ struct clients *clients_new(const struct clients_wiring *wiring)
     agenda_init(&all->soft_ends);
     all->penalty_timer = loop_timer_new(wiring->loop, clients_end_penalties, all);
     agenda_init(&all->penalty_ends);
+    all->handshakes = handshakes_new(wiring->loop, clients_shake_hands, all);
     all->scratch = mem_alloc(CLIENT_SCRATCH);
     window_init(&all->window);
     return all;
@@ -89,6 +91,7 @@ void clients_free(struct clients *all)
     loop_timer_free(all->penalty_timer);
     agenda_drop(&all->soft_ends);
     agenda_drop(&all->penalty_ends);
+    handshakes_free(all->handshakes);
     mem_free(all->scratch);
     window_drop(&all->window);
     mem_free(all);
@@ -223,6 +226,7 @@ void client_free(struct client *client)
     if (client->listed_to_read) TAILQ_REMOVE(&all->to_read, client, to_read);
     if (client->listed_to_read_on) TAILQ_REMOVE(&all->to_read_on, client, to_read_on);
     if (client->arrival.waits) TAILQ_REMOVE(&all->arrived, client, arrived);
+    handshakes_end(all->handshakes, client);
     client_end_pause(client);
     client_forget_memory(client);
     if (client->source != NULL) client->source->gone(client->source->ctx);
@@ -310,7 +314,6 @@ static void write_listed(struct clients *all, uint64_t safe)
 void clients_turn(void *ctx)
 {
     struct clients *all = ctx;
-    all->shaken_usec = 0;
     if (all->aside == NULL) clients_look_at_pause(all);
     if (!TAILQ_EMPTY(&all->to_write)) all->turn_usec = clock_mono_usec();
     uint64_t safe = persist_safe_position(all->w.persist);

@@ -28,7 +28,8 @@ enum {
 
 bool client_may_read(const struct client *client)
 {
-    return !client->doomed && !client->stalled && !client->session.close_after_reply;
+    return !client->doomed && !client->stalled && !client->listed_to_shake &&
+           !client->session.close_after_reply;
 }
 
 /* A blocked client is read from, so that its end of file is noticed; its requests run later. */

@@ -82,11 +82,13 @@ extern const struct transport transport_plain, transport_tls;
 struct client {
     struct session session; /* first, so that a session's address is its client's */
     struct clients *all;
-    TAILQ_ENTRY(client) by_age, to_write, to_run, to_read, to_read_on, arrived, paused, same_class;
+    TAILQ_ENTRY(client)
+    by_age, to_write, to_run, to_read, to_read_on, arrived, paused, same_class, to_shake;
     struct loop_io *io;
     int fd;
     const struct transport *via;
-    struct tls_connection *tls; /* NULL: plain, or nothing has come */
+    struct tls_connection *tls;  /* NULL: plain, or nothing has come */
+    struct handshake_lane *lane; /* NULL until it has sent something, and after the handshake */
     char *peer, *local;
     int64_t born_usec, active_usec; /* monotonic */
     int64_t over_soft_usec;   /* when its output began to exceed the soft limit; 0: it does not */
@@ -111,6 +113,8 @@ struct client {
     bool listed_to_read;    /* the turn's buffer was full: it is read when that has run */
     bool listed_to_read_on; /* its transport has input that the socket does not announce */
     bool shaking;           /* its TLS handshake has not ended; nothing is known of the client */
+    bool in_handshake;      /* ... and has begun */
+    bool listed_to_shake;   /* it waits in its lane, and is not watched */
     bool read_blocked;      /* TLS has to send something before it can read */
     bool write_blocked;     /* the socket accepted only a part of the replies */
     bool stalled;           /* too many unread replies: reading stops until some are sent */
@@ -141,9 +145,9 @@ struct clients {
     char *scratch;
     size_t scratch_used;
     struct window window;
+    struct handshakes *handshakes;
     struct aside *aside;    /* NULL: no request lets others be served */
     uint64_t request;       /* number of the request that runs */
-    int64_t shaken_usec;    /* time that TLS handshakes took in this turn */
     int64_t refusals_usec;  /* monotonic; until then refused TLS handshakes are not logged */
     size_t refusals_unsaid; /* refusals since the last such line */
     int64_t turn_usec; /* monotonic; read at the beginning of the turn and after slow requests */
@@ -213,7 +217,9 @@ bool clients_read_more(struct clients *clients);
 /* client_tls.c */
 /* Closes a client whose first bytes are a TLS handshake, on a port without TLS: true. */
 bool client_refuse_tls(struct client *client, const char *data, size_t len);
-/* Closes a client whose TLS handshake takes too long. */
+/* Goes on with handshakes, for a limited time. */
+void clients_shake_hands(void *clients);
+/* Closes a client in its TLS handshake that has gone, or takes too long. */
 void client_check_handshake(struct client *client, int64_t now_usec);
 
 /* client_run.c */

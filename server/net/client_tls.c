@@ -2,22 +2,29 @@
  * bytes through server/tls/. Depends on connection.h; client_io.c calls it through struct
  * transport.
  *
- * A handshake costs a signature, so each turn has a limited time for them, and the others wait in
- * their sockets. A connection that has sent nothing owns no memory of OpenSSL. */
+ * A handshake costs a signature, so each turn has a limited time for them, and the others wait, in
+ * the order of handshakes.h. A connection that has not sent its first record owns no memory of
+ * OpenSSL. */
 #include "server/net/client_state.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include "server/base/log.h"
+#include "server/net/handshakes.h"
 #include "server/tls/connection.h"
 
 enum {
+    RECORD_HEAD = 5,        /* bytes: a type, a version and the length of the rest */
+    RECORD_MOST = 1 << 14,  /* bytes of the rest, of a record that is not encrypted */
     SHAKES_USEC = 500,      /* time for handshakes in one turn */
-    SHAKE_SECONDS = 10,     /* a handshake that takes longer is given up */
+    SHAKE_SECONDS = 10,     /* a handshake that takes longer is given up ... */
+    LANE_SECONDS = 30,      /* ... and one that has waited longer in its lane */
     LOG_USEC = 1000 * 1000, /* refused connections are logged at most this often */
     NAME_SIZE = 256,
 };
@@ -51,19 +58,6 @@ bool client_refuse_tls(struct client *client, const char *data, size_t len)
         return false;
     refuse(client, "it speaks TLS, but this port does not. TLS needs tls-port");
     return true;
-}
-
-/* Has a byte come, and may it begin a handshake? */
-static bool begins_tls(struct client *client)
-{
-    unsigned char first;
-    ssize_t got = recv(client->fd, &first, 1, MSG_PEEK);
-    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return false;
-    if (got <= 0)
-        client_doom(client);
-    else if (first != TLS_FIRST_BYTE)
-        refuse(client, "it does not speak TLS, which tls-port needs (redis-cli --tls)");
-    return !client->doomed;
 }
 
 /* ---- users ----------------------------------------------------------------------------------- */
@@ -111,15 +105,67 @@ static void welcome(struct client *client)
     client->all->w.stats->rejected_connections++;
 }
 
-static void shake_step(struct client *client)
+/* The peer can't answer any more. */
+static bool has_gone(const struct client *client)
+{
+    struct pollfd look = { .fd = client->fd, .events = POLLRDHUP };
+    return poll(&look, 1, 0) > 0;
+}
+
+/* Input that waits in the socket means that the server is late, not the client. */
+static bool has_input(const struct client *client)
+{
+    struct pollfd look = { .fd = client->fd, .events = POLLIN };
+    return poll(&look, 1, 0) > 0;
+}
+
+/* The socket is readable when it has at least this many bytes. Without that a part of a first
+ * message would start a turn after the other. */
+static void announce_from(const struct client *client, int bytes)
+{
+    (void)setsockopt(client->fd, SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof(bytes));
+}
+
+/* Has the first record come as a whole? Whoever sends less gets no memory of OpenSSL. */
+static bool has_first_record(struct client *client)
+{
+    unsigned char head[RECORD_HEAD];
+    int waits = 0;
+    ssize_t got = recv(client->fd, head, sizeof(head), MSG_PEEK);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+    if (got <= 0) {
+        client_doom(client);
+        return false;
+    }
+    int record = got < RECORD_HEAD ? RECORD_HEAD : RECORD_HEAD + (head[3] << 8 | head[4]);
+    if (head[0] != TLS_FIRST_BYTE || record > RECORD_HEAD + RECORD_MOST) {
+        refuse(client, "it does not speak TLS, which tls-port needs (redis-cli --tls)");
+        return false;
+    }
+    bool whole = ioctl(client->fd, FIONREAD, &waits) == 0 && waits >= record;
+    announce_from(client, whole ? 1 : record);
+    return whole && got == RECORD_HEAD;
+}
+
+static void begin_handshake(struct client *client)
 {
     struct clients *all = client->all;
-    int64_t began = clock_mono_usec();
-    enum tls_progress progress = tls_shake_hands(client->tls);
-    all->shaken_usec += clock_mono_usec() - began;
+    if (!has_first_record(client)) return;
+    client->tls = tls_open(all->w.tls, client->fd);
+    if (client->tls == NULL)
+        refuse(client, "out of memory for TLS");
+    else
+        handshakes_begin(all->handshakes, client);
+}
+
+static void shake_step(struct client *client)
+{
     char why[256];
-    switch (progress) {
-    case TLS_DONE: welcome(client); break;
+    switch (tls_shake_hands(client->tls)) {
+    case TLS_DONE:
+        handshakes_end(client->all->handshakes, client);
+        welcome(client);
+        break;
     case TLS_CLOSED: refuse(client, "it ended the TLS handshake"); break;
     case TLS_FAILED:
         snprintf(why, sizeof(why), "TLS handshake failed: %s", tls_fault(client->tls));
@@ -130,31 +176,41 @@ static void shake_step(struct client *client)
     client_count_memory(client);
 }
 
-/* Goes on with the handshake if this turn has time left; true when it is complete. */
-static bool shake_hands(struct client *client)
+/* A client that has sent its requests with the end of its handshake may have closed by now. */
+static void shake_hands(struct client *client)
 {
-    struct clients *all = client->all;
-    if (client->doomed || all->shaken_usec >= SHAKES_USEC) return false;
-    if (client->tls == NULL) {
-        if (!begins_tls(client)) return false;
-        client->tls = tls_open(all->w.tls, client->fd);
-        if (client->tls == NULL) refuse(client, "out of memory for TLS");
-    }
+    if (client->tls == NULL && has_gone(client)) refuse(client, "it ended the TLS handshake");
+    if (client->tls == NULL && !client->doomed) begin_handshake(client);
     if (client->tls != NULL) shake_step(client);
-    return !client->shaking && client_may_read(client);
+    if (client->doomed) return;
+    client_list_to_write(client); /* the end of this turn says what it waits for on its socket */
+    if (!client->shaking)
+        client_ready(client, LOOP_READ);
+    else
+        client->read_blocked = client->tls != NULL && tls_wants_write(client->tls);
 }
 
-/* Input that waits in the socket means that the server is late, not the client. */
-static bool has_input(const struct client *client)
+void clients_shake_hands(void *ctx)
 {
-    char byte;
-    return recv(client->fd, &byte, 1, MSG_PEEK) > 0;
+    struct clients *all = ctx;
+    int64_t end = clock_mono_usec() + SHAKES_USEC;
+    struct client *client;
+    while (clock_mono_usec() < end && (client = handshakes_next(all->handshakes)) != NULL)
+        if (!client->doomed) shake_hands(client);
 }
 
 void client_check_handshake(struct client *client, int64_t now)
 {
-    if (!client->shaking || now - client->born_usec < (int64_t)SHAKE_SECONDS * 1000000) return;
-    if (!has_input(client)) refuse(client, "its TLS handshake took too long");
+    if (!client->shaking) return;
+    bool waits = client->listed_to_shake;
+    int64_t most = waits ? LANE_SECONDS : SHAKE_SECONDS;
+    bool late = now - client->born_usec >= most * 1000000;
+    if (waits && has_gone(client))
+        refuse(client, "it ended the TLS handshake");
+    else if (late && waits)
+        refuse(client, "too many of its address are in a TLS handshake");
+    else if (late && !has_input(client))
+        refuse(client, "its TLS handshake took too long");
 }
 
 /* ---- bytes ----------------------------------------------------------------------------------- */
@@ -174,16 +230,26 @@ static void note_blocked(struct client *client)
     client_list_to_write(client);
 }
 
+static void wait_in_lane(struct client *client)
+{
+    handshakes_wait(client->all->handshakes, client);
+    client->read_blocked = false;
+    client_list_to_write(client);
+}
+
 static ssize_t read_tls(struct client *client, void *to, size_t size)
 {
     ssize_t got = -1;
-    bool ready = !client->shaking || shake_hands(client);
-    if (ready) got = tls_read(client->tls, to, size);
-    if (ready && got < 0 && errno != EAGAIN) {
-        log_broken(client);
-        client_doom(client);
+    if (client->shaking) {
+        wait_in_lane(client);
+    } else {
+        got = tls_read(client->tls, to, size);
+        if (got < 0 && errno != EAGAIN) {
+            log_broken(client);
+            client_doom(client);
+        }
+        note_blocked(client);
     }
-    note_blocked(client);
     errno = EAGAIN; /* what is wrong has been said */
     return got;
 }

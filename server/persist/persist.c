@@ -233,8 +233,8 @@ void persist_turn_inside(struct persist *persist)
     if (persist->listens && !persist->report.loading) flush_journal(persist);
 }
 
-/* For a base, if the journal can't be written. After FLUSHALL a base needs no space, and with it the
- * old files go. */
+/* For a base, if the journal can't be written. After FLUSHALL a base needs no space, and with it
+ * the old files go. */
 static void give_up_segment(struct persist *persist)
 {
     if (journal_state(persist->journal) != JOURNAL_CANNOT_WRITE) return;

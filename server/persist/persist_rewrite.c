@@ -237,8 +237,8 @@ static void begin_rewrite(struct persist *persist)
 
 bool persist_start_rewrite(struct persist *persist)
 {
-    bool wanted = persist->rewrite_scheduled ||
-                  (persist_waits_for_base(persist) && !persist->retry.rewrite);
+    bool wanted =
+        persist->rewrite_scheduled || (persist_waits_for_base(persist) && !persist->retry.rewrite);
     if (!wanted || persist->step != STEP_NONE) return false;
     begin_rewrite(persist);
     return true;

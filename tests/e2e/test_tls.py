@@ -610,6 +610,60 @@ def unfinished_handshakes_cost_little_and_end():
             connection.close()
 
 
+def begun_from(daemon, address, count):
+    """Connections from this address that have sent the beginning of a handshake."""
+    hello, begun = client_hello(), []
+    for _ in range(count):
+        begun.append(socket.create_connection(("127.0.0.1", daemon.tls_port), REPLY_SECONDS,
+                                              (address, 0)))
+        begun[-1].sendall(hello)
+    return begun
+
+
+def answered(connections):
+    return len(select.select(connections, [], [], 0)[0])
+
+
+def shakes_hands(daemon, address):
+    with contextlib.closing(socket.create_connection(("127.0.0.1", daemon.tls_port), 1,
+                                                     (address, 0))) as connection:
+        with contextlib.suppress(TimeoutError):
+            context().wrap_socket(connection, server_hostname="localhost").close()
+            return True
+    return False
+
+
+@own
+def an_address_with_many_unfinished_handshakes_keeps_no_other_out():
+    with TlsDaemon() as daemon, daemon.raw() as raw:
+        begun = begun_from(daemon, "127.0.0.1", 80)
+        assert wait_for(lambda: answered(begun) == 64), answered(begun)
+        # One of these addresses may share the lane of the first one.
+        assert any(shakes_hands(daemon, f"127.0.0.{last}") for last in range(2, 6))
+        equal(answered(begun), 64)
+        first = select.select(begun, [], [], 0)[0]
+        others = [connection for connection in begun if connection not in first]
+        for connection in first:
+            connection.close()
+        assert wait_for(lambda: answered(others) == 16), answered(others)
+        for connection in others:
+            connection.close()
+        assert wait_for(lambda: field_of(raw, "connected_clients") == b"1")
+
+
+@own
+def connections_that_wait_for_a_handshake_are_not_looked_at_in_each_turn():
+    with TlsDaemon() as daemon, daemon.raw() as raw:
+        begun = begun_from(daemon, "127.0.0.1", 400)
+        assert wait_for(lambda: answered(begun) == 64), answered(begun)
+        for _ in range(100):
+            equal(raw.call("PING"), b"+PONG\r\n")
+        reads = int(field_of(raw, "total_reads_processed"))
+        assert reads < 5 * len(begun) + 1000, f"{reads} reads"
+        for connection in begun:
+            connection.close()
+
+
 @own
 def unfinished_handshakes_do_not_evict_data():
     with TlsDaemon() as daemon, daemon.tls() as raw:
