@@ -1,7 +1,7 @@
 /* stream_delivery: see stream_delivery.h. */
 #include "server/cmd/stream/stream_delivery.h"
 
-#include "server/cmd/stream/stream_progress.h"
+#include "store/type/stream_progress.h"
 #include "store/txn/dead_letter.h"
 #include "store/txn/txn_stream.h"
 

@@ -1,7 +1,7 @@
 /* stream_progress: how many entries a group has read, and how many are left, computed as in Redis
  * 7.0. Both are unknown where entries between were deleted. */
-#ifndef SERVER_CMD_STREAM_STREAM_PROGRESS_H
-#define SERVER_CMD_STREAM_STREAM_PROGRESS_H
+#ifndef STORE_TYPE_STREAM_PROGRESS_H
+#define STORE_TYPE_STREAM_PROGRESS_H
 
 #include "store/type/stream.h"
 #include "store/type/stream_group.h"
