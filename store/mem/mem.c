@@ -327,6 +327,11 @@ void mem_fail_try(uint64_t nth)
     tries_to_failure = nth;
 }
 
+uint64_t mem_fail_left(void)
+{
+    return tries_to_failure;
+}
+
 size_t mem_size(const void *p)
 {
     return p == NULL ? 0 : block_size(p);

@@ -93,5 +93,6 @@ void mem_on_exhausted(void (*handler)(size_t wanted, bool ends));
 
 /* Fault injection: the n-th mem_try_* call from now on fails (1: the next one); 0: off. */
 void mem_fail_try(uint64_t nth);
+uint64_t mem_fail_left(void); /* n, less the calls so far; 0: it has failed */
 
 #endif
