@@ -353,7 +353,8 @@ static const struct conf_option options[] = {
       .live = true,
       .section = "metrics",
       .help =
-          "Dehydrators to report one by one: a pattern for their keys, as for KEYS. \"\": none." },
+          "Dehydrators to report one by one, and on the page streams with groups: a pattern for "
+          "their keys, as for KEYS. \"\": none." },
     { .name = "metrics-dehydrators-max",
       .type = CONF_INT,
       .offset = AT(metrics_dehydrators_max),
@@ -361,7 +362,7 @@ static const struct conf_option options[] = {
       .preset = "100",
       .live = true,
       .section = "metrics",
-      .help = "Report at most so many of them: the first ones by name." },
+      .help = "Report at most this many of each: the first ones by name." },
 };
 
 const struct conf_table conf_network = { options, sizeof(options) / sizeof(options[0]) };

@@ -48,6 +48,22 @@ uint64_t lag_below(const struct lag *lag, msec span)
     return below;
 }
 
+struct lag lag_since(const struct lag *lag, const struct lag *before)
+{
+    struct lag since = *lag;
+    if (lag->total < before->total) return since;
+    unsigned last = 0;
+    for (unsigned bucket = 0; bucket < LAG_BUCKETS; bucket++) {
+        since.counts[bucket] -= before->counts[bucket];
+        if (since.counts[bucket] > 0) last = bucket;
+    }
+    since.total -= before->total;
+    since.sum -= before->sum;
+    msec most = since.total > 0 ? bucket_begin(last + 1) - 1 : 0;
+    since.max = most < lag->max ? most : lag->max;
+    return since;
+}
+
 /* `percent` of `total`, rounded up; at least 1. The factor cancels the rounding error of the
  * product: 99.9% of 1000 is 999. */
 static uint64_t part_of(uint64_t total, double percent)

@@ -24,6 +24,10 @@ void lag_add(struct lag *lag, msec late, uint64_t count); /* late < 0 counts as 
  * none. O(LAG_BUCKETS) */
 msec lag_percentile(const struct lag *lag, double percent);
 
+/* The spans that were added after `before`, an earlier copy; all of them if the counts began anew
+ * meanwhile. Their max is that of their last bucket. */
+struct lag lag_since(const struct lag *lag, const struct lag *before);
+
 /* The smallest span in the bucket of this span. */
 msec lag_floor(msec span);
 /* The number of spans below `span`, which must come from lag_floor. O(LAG_BUCKETS) */

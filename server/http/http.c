@@ -13,13 +13,17 @@
 #include "server/http/visitors.h"
 #include "store/mem/mem.h"
 
-enum { ALL_METHODS = 0x1FF }; /* libevent's; site.c refuses those that it does not serve */
+enum {
+    ALL_METHODS = 0x1FF, /* libevent's; site.c refuses those that it does not serve */
+    SECOND_USEC = 1000 * 1000,
+};
 
 struct http {
     struct evhttp *server;
     struct site site;
     struct visitors *visitors;
     struct delayed *delayed;
+    struct loop_timer *second;
 };
 
 /* ---- requests -------------------------------------------------------------------------------- */
@@ -100,6 +104,14 @@ static void on_request(struct evhttp_request *request, void *ctx)
 /* ---- the server -------------------------------------------------------------------------------
  */
 
+static void on_second(void *ctx)
+{
+    struct http *http = ctx;
+    const struct server_context *context = http->site.context;
+    history_note(http->site.history, context->stats, context->store);
+    loop_timer_set(http->second, SECOND_USEC);
+}
+
 static bool open_server(struct http *http, struct loop *loop, char *why, size_t why_size)
 {
     const struct conf *conf = http->site.context->conf;
@@ -123,9 +135,11 @@ struct http *http_open(struct loop *loop, const struct server_context *context, 
     struct http *http = mem_zalloc(sizeof(*http));
     http->visitors = visitors_new(loop, tls);
     http->delayed = delayed_new(loop);
-    http->site =
-        (struct site){ .context = context,
-                       .survey = survey_new(context->store, context->conf, context->clock) };
+    http->site = (struct site){ .context = context,
+                                .survey = survey_new(context->store, context->conf, context->clock),
+                                .history = history_new() };
+    http->second = loop_timer_new(loop, on_second, http);
+    on_second(http);
     if (open_server(http, loop, why, why_size)) return http;
     http_close(http);
     return NULL;
@@ -145,7 +159,9 @@ void http_close(struct http *http)
     delayed_free(http->delayed);
     if (http->server != NULL) evhttp_free(http->server);
     visitors_free(http->visitors);
+    loop_timer_free(http->second);
     survey_free(http->site.survey);
+    history_free(http->site.history);
     mem_free(http);
 }
 

@@ -108,18 +108,15 @@ static bool may_ask(struct site *site, const struct site_request *request, struc
 
 /* ---- what there is --------------------------------------------------------------------------- */
 
-/* A text whose numbers are those of now. While data are being loaded or a script runs, nothing may
+/* The numbers are to be those of now. While data are being loaded or a script runs, nothing may
  * count keys, and the clock stands still. */
-static void write_now(struct site *site, struct site_reply *reply,
-                      void (*write)(struct outbuf *out, const struct server_context *context,
-                                    const struct figures_http *http, const struct survey *survey))
+static void look_around(struct site *site)
 {
     const struct dispatch *dispatch = site->context->dispatch;
     if (!dispatch->loading && dispatch->busy == NOT_BUSY) {
         clock_tick(site->context->clock);
         survey_ask(site->survey);
     }
-    write(&reply->body, site->context, &site->counts, site->survey);
 }
 
 void site_answer(struct site *site, const struct site_request *request, struct site_reply *reply)
@@ -131,10 +128,12 @@ void site_answer(struct site *site, const struct site_request *request, struct s
     if (!may_ask(site, request, reply)) return;
     if (bytes_equal(request->path, LIT("/metrics"))) {
         reply->type = "text/plain; version=0.0.4; charset=utf-8";
-        write_now(site, reply, metrics_write);
+        look_around(site);
+        metrics_write(&reply->body, site->context, &site->counts, site->survey);
     } else if (bytes_equal(request->path, LIT("/state.json"))) {
         reply->type = "application/json";
-        write_now(site, reply, state_write);
+        look_around(site);
+        state_write(&reply->body, site->context, &site->counts, site->survey, site->history);
     } else if (page_file_find(request->path, &file)) {
         reply->type = file.type;
         outbuf_append(&reply->body, file.content.data, file.content.len);

@@ -6,11 +6,13 @@
 #include "proto/base/outbuf.h"
 #include "server/admin/admin.h"
 #include "server/http/figures.h"
+#include "server/http/history.h"
 #include "server/http/survey.h"
 
 struct site {
     const struct server_context *context;
     struct survey *survey;
+    struct history *history;
     struct figures_http counts;
 };
 

@@ -1,26 +1,32 @@
 /* state: see state.h. Instants are Unix time in milliseconds, sizes bytes, rates per second. */
 #include "server/http/state.h"
 
+#include <string.h>
+#include <unistd.h>
+
 #include "server/base/version.h"
 #include "server/http/json.h"
-#include "server/observe/observe.h"
-#include "store/mem/blob.h"
+#include "server/http/state_lists.h"
 #include "store/mem/mem.h"
 
-enum { SLOW_SHOWN = 20, SLOW_CHARS = 240, BACKLOG_SHOWN = 50 };
+enum { HOST_SIZE = 256 };
 
-struct state {
-    struct json json;
-    const struct server_context *context;
-    const struct survey *survey;
-    msec now;
-};
+/* Under which name and port clients find the server. */
+static void write_place(struct state *state)
+{
+    const struct conf *conf = state->context->conf;
+    char host[HOST_SIZE] = "";
+    if (gethostname(host, sizeof(host) - 1) != 0) host[0] = '\0';
+    json_text(&state->json, "host", bytes_of(host, strlen(host)));
+    json_integer(&state->json, "port", conf->port != 0 ? conf->port : conf->tls_port);
+}
 
 static void write_server(struct state *state, const struct figures *figures)
 {
     struct json *json = &state->json;
     json_text(json, "version", LIT(EXPIRED_VERSION));
     json_text(json, "run", bytes_of(state->context->run_id, strlen(state->context->run_id)));
+    write_place(state);
     json_integer(json, "now", state->now);
     json_real(json, "uptime", figures->uptime);
     json_bool(json, "loading", figures->loading != 0);
@@ -52,6 +58,36 @@ static void write_traffic(struct state *state, const struct figures *figures)
     json_close(json, '}');
 }
 
+static void write_lag(struct json *json, const char *name, const struct lag *lag)
+{
+    json_open(json, name, '{');
+    json_integer(json, "p50", lag_percentile(lag, 50));
+    json_integer(json, "p90", lag_percentile(lag, 90));
+    json_integer(json, "p99", lag_percentile(lag, 99));
+    json_integer(json, "p999", lag_percentile(lag, 99.9));
+    json_integer(json, "max", lag->max);
+    json_real(json, "count", (double)lag->total);
+    json_close(json, '}');
+}
+
+static void write_line(struct state *state, const char *name, const double *values)
+{
+    json_open(&state->json, name, '[');
+    for (size_t i = 0; i < history_length(state->history); i++)
+        json_integer(&state->json, NULL, (int64_t)values[history_place(state->history, i)]);
+    json_close(&state->json, ']');
+}
+
+/* One value for each of the last seconds. */
+static void write_history(struct state *state)
+{
+    json_open(&state->json, "history", '{');
+    write_line(state, "commands", state->history->commands);
+    write_line(state, "errors", state->history->errors);
+    write_line(state, "memory", state->history->memory);
+    json_close(&state->json, '}');
+}
+
 static void write_expiry(struct state *state, const struct figures *figures)
 {
     struct json *json = &state->json;
@@ -65,14 +101,10 @@ static void write_expiry(struct state *state, const struct figures *figures)
     json_real(json, "overdue", figures->overdue_keys + figures->overdue_members);
     json_real(json, "nextSeconds", figures->next_deadline); /* null: there is none */
     json_close(json, '}');
-    json_open(json, "lag", '{');
-    json_integer(json, "p50", lag_percentile(lag, 50));
-    json_integer(json, "p90", lag_percentile(lag, 90));
-    json_integer(json, "p99", lag_percentile(lag, 99));
-    json_integer(json, "p999", lag_percentile(lag, 99.9));
-    json_integer(json, "max", lag->max);
-    json_real(json, "count", (double)lag->total);
-    json_close(json, '}');
+    struct lag minute;
+    history_minute(state->history, lag, &minute);
+    write_lag(json, "lag", lag);
+    write_lag(json, "lagOfMinute", &minute);
 }
 
 static void write_journal(struct state *state, const struct figures *figures)
@@ -128,108 +160,32 @@ static void write_hour(struct state *state)
     mem_free(hour);
 }
 
-/* ---- dehydrators: those with the largest backlog --------------------------------------------- */
-
-struct backlog {
-    struct surveyed most[BACKLOG_SHOWN]; /* the most elements due first */
-    size_t count, total;
-};
-
-static void note_backlog(void *ctx, const struct surveyed *dehydrator)
-{
-    struct backlog *backlog = ctx;
-    backlog->total++;
-    size_t place = backlog->count;
-    while (place > 0 && backlog->most[place - 1].due < dehydrator->due)
-        place--;
-    if (place == BACKLOG_SHOWN) return;
-    if (backlog->count < BACKLOG_SHOWN) backlog->count++;
-    memmove(&backlog->most[place + 1], &backlog->most[place],
-            (backlog->count - 1 - place) * sizeof(backlog->most[0]));
-    backlog->most[place] = *dehydrator;
-}
-
-static void write_dehydrators(struct state *state)
-{
-    struct json *json = &state->json;
-    struct backlog backlog = { .count = 0 };
-    survey_dehydrators(state->survey, state->now, note_backlog, &backlog);
-    json_integer(json, "dehydratorCount", (int64_t)(backlog.total + survey_omitted(state->survey)));
-    json_open(json, "dehydrators", '[');
-    for (size_t i = 0; i < backlog.count; i++) {
-        const struct surveyed *one = &backlog.most[i];
-        json_open(json, NULL, '{');
-        json_integer(json, "db", one->db);
-        json_text(json, "key", one->key);
-        json_integer(json, "length", (int64_t)one->length);
-        json_integer(json, "due", (int64_t)one->due);
-        json_integer(json, "claimed", (int64_t)one->claimed);
-        json_integer(json, "redelivered", (int64_t)one->redelivered);
-        if (one->next == NEVER)
-            json_null(json, "next");
-        else
-            json_integer(json, "next", one->next);
-        json_close(json, '}');
-    }
-    json_close(json, ']');
-}
-
-/* ---- the slow log ---------------------------------------------------------------------------- */
-
-/* The arguments as SLOWLOG shows them, without secrets, cut to a line. */
-static void write_slow_arguments(struct state *state, const struct slow_call *slow)
-{
-    char line[SLOW_CHARS];
-    size_t len = 0;
-    for (int i = 0; i < slow->argc && len < sizeof(line); i++) {
-        struct bytes arg = blob_view(slow->argv[i]);
-        if (len > 0) line[len++] = ' ';
-        size_t fits = sizeof(line) - len;
-        if (fits > arg.len) fits = arg.len;
-        if (fits > 0) memcpy(line + len, arg.data, fits);
-        len += fits;
-    }
-    json_text(&state->json, "call", bytes_of(line, len));
-}
-
-static void write_slowlog(struct state *state)
-{
-    struct json *json = &state->json;
-    const struct slow_call *slow = slowlog_newest(state->context->observer->slowlog);
-    json_open(json, "slowlog", '[');
-    for (int shown = 0; slow != NULL && shown < SLOW_SHOWN; shown++, slow = slow->older) {
-        json_open(json, NULL, '{');
-        json_integer(json, "id", (int64_t)slow->id);
-        json_integer(json, "at", slow->at_sec * 1000);
-        json_integer(json, "usec", slow->usec);
-        json_integer(json, "blockedUsec", slow->blocked_usec);
-        write_slow_arguments(state, slow);
-        json_text(json, "peer", blob_view(slow->peer));
-        json_close(json, '}');
-    }
-    json_close(json, ']');
-}
-
 void state_write(struct outbuf *out, const struct server_context *context,
-                 const struct figures_http *http, const struct survey *survey)
+                 const struct figures_http *http, const struct survey *survey,
+                 const struct history *history)
 {
     struct state state = { .json = { .out = out },
                            .context = context,
                            .survey = survey,
+                           .history = history,
                            .now = clock_now(context->clock) };
     struct figures figures;
     figures_read(&figures, context, http);
     json_open(&state.json, NULL, '{');
     write_server(&state, &figures);
     write_traffic(&state, &figures);
+    write_history(&state);
     if (figures.loading == 0) {
         json_bool(&state.json, "busy", figures.busy != 0);
         write_expiry(&state, &figures);
         write_journal(&state, &figures);
         write_replication(&state, &figures);
         write_hour(&state);
-        write_dehydrators(&state);
-        write_slowlog(&state);
+        state_write_dehydrators(&state);
+        state_write_groups(&state);
+        state_write_commands(&state);
+        state_write_errors(&state);
+        state_write_slow_calls(&state);
     }
     json_close(&state.json, '}');
 }

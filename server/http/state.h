@@ -3,10 +3,12 @@
 #define SERVER_HTTP_STATE_H
 
 #include "server/http/figures.h"
+#include "server/http/history.h"
 #include "server/http/survey.h"
 
 /* Appends the text. O(databases + dehydrators reported) */
 void state_write(struct outbuf *out, const struct server_context *context,
-                 const struct figures_http *http, const struct survey *survey);
+                 const struct figures_http *http, const struct survey *survey,
+                 const struct history *history);
 
 #endif

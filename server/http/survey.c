@@ -4,6 +4,8 @@
 
 #include "server/http/surveyed_names.h"
 #include "store/mem/mem.h"
+#include "store/type/stream_group.h"
+#include "store/type/stream_progress.h"
 
 enum {
     STEPS = 256, /* keys and members in about 20 us */
@@ -13,8 +15,9 @@ enum {
 };
 
 struct pass {
-    struct outlook **outlooks; /* of each database; NULL: it has no keys */
-    struct surveyed_names names;
+    struct outlook **outlooks;     /* of each database; NULL: it has no keys */
+    struct surveyed_names names;   /* of dehydrators */
+    struct surveyed_names streams; /* that have groups */
     msec began;
 };
 
@@ -35,6 +38,7 @@ static void drop_pass(struct survey *survey, struct pass *pass)
         outlook_free(pass->outlooks[db]);
     mem_free(pass->outlooks);
     surveyed_names_drop(&pass->names);
+    surveyed_names_drop(&pass->streams);
     *pass = (struct pass){ 0 };
 }
 
@@ -61,8 +65,12 @@ void survey_free(struct survey *survey)
 static void note_entry(void *ctx, const struct entry *entry)
 {
     struct survey *survey = ctx;
-    if (entry->object.type != TYPE_DEHYDRATOR) return;
-    surveyed_names_note(&survey->running.names, survey->db, entry_key(entry));
+    struct pass *pass = &survey->running;
+    if (entry->object.type == TYPE_DEHYDRATOR)
+        surveyed_names_note(&pass->names, survey->db, entry_key(entry));
+    else if (entry->object.type == TYPE_STREAM &&
+             stream_groups_count(stream_groups(entry->object.stream)) > 0)
+        surveyed_names_note(&pass->streams, survey->db, entry_key(entry));
 }
 
 static void begin_pass(struct survey *survey)
@@ -70,6 +78,8 @@ static void begin_pass(struct survey *survey)
     struct pass *pass = &survey->running;
     pass->outlooks = mem_zalloc(survey->store->database_count * sizeof(struct outlook *));
     surveyed_names_init(&pass->names, survey->conf->metrics_dehydrators,
+                        (size_t)survey->conf->metrics_dehydrators_max);
+    surveyed_names_init(&pass->streams, survey->conf->metrics_dehydrators,
                         (size_t)survey->conf->metrics_dehydrators_max);
     pass->began = clock_now(survey->clock);
     survey->db = 0;
@@ -171,20 +181,29 @@ void survey_hour(const struct survey *survey, struct outlook_hour *hour)
             add_hour(hour, outlook_hour(survey->result.outlooks[db]));
 }
 
-static bool look_up(const struct survey *survey, const struct surveyed_name *name, msec now,
-                    struct surveyed *found)
+/* The key's value, if it still has one of this type. */
+static const struct object *look_up(const struct survey *survey, const struct surveyed_name *name,
+                                    enum type type, msec now)
 {
     const struct keyspace *ks = store_database(survey->store, name->db);
     const struct entry *entry = keyspace_find(ks, blob_view(name->key));
-    if (entry == NULL || entry->object.type != TYPE_DEHYDRATOR) return false;
-    if (entry_expired(ks, entry, now)) return false;
-    const struct dehydrator *dehydrator = entry->object.dehydrator;
+    if (entry == NULL || entry->object.type != type || entry_expired(ks, entry, now)) return NULL;
+    return &entry->object;
+}
+
+static bool look_at_dehydrator(const struct survey *survey, const struct surveyed_name *name,
+                               msec now, struct surveyed *found)
+{
+    const struct object *object = look_up(survey, name, TYPE_DEHYDRATOR, now);
+    if (object == NULL) return false;
+    const struct dehydrator *dehydrator = object->dehydrator;
     *found = (struct surveyed){ .db = name->db,
                                 .key = blob_view(name->key),
                                 .length = dehydrator_count(dehydrator),
                                 .due = dehydrator_count_due(dehydrator, now),
                                 .claimed = dehydrator_count_claimed(dehydrator, now),
                                 .redelivered = dehydrator_count_redelivered(dehydrator),
+                                .pushed = dehydrator_count_pushed(dehydrator),
                                 .next = dehydrator_next(dehydrator) };
     return true;
 }
@@ -195,7 +214,26 @@ void survey_dehydrators(const struct survey *survey, msec now,
     struct surveyed found;
     const struct surveyed_names *names = &survey->result.names;
     for (size_t i = 0; i < names->count; i++)
-        if (look_up(survey, &names->at[i], now, &found)) visit(ctx, &found);
+        if (look_at_dehydrator(survey, &names->at[i], now, &found)) visit(ctx, &found);
+}
+
+void survey_groups(const struct survey *survey, msec now,
+                   void (*visit)(void *ctx, const struct surveyed_group *group), void *ctx)
+{
+    const struct surveyed_names *names = &survey->result.streams;
+    for (size_t i = 0; i < names->count; i++) {
+        const struct object *object = look_up(survey, &names->at[i], TYPE_STREAM, now);
+        if (object == NULL) continue;
+        const struct stream_groups *groups = stream_groups(object->stream);
+        const struct stream_group *group = NULL;
+        while ((group = group_next(groups, group)) != NULL)
+            visit(ctx, &(struct surveyed_group){ .db = names->at[i].db,
+                                                 .key = blob_view(names->at[i].key),
+                                                 .name = group_name(group),
+                                                 .consumers = group_count_consumers(group),
+                                                 .pending = group_count_pending(group),
+                                                 .lag = stream_lag(object->stream, group) });
+    }
 }
 
 size_t survey_omitted(const struct survey *survey)

@@ -1,6 +1,6 @@
-/* survey: the forecast of each database and the names of the dehydrators to report, for the metrics
- * port. Both need a look at every key, which background work takes in slices, as for EXPIRY
- * FORECAST. Depends on the store and the clock, not on HTTP.
+/* survey: the forecast of each database and the names of the dehydrators and streams to report, for
+ * the metrics port. Both need a look at every key, which background work takes in slices, as for
+ * EXPIRY FORECAST. Depends on the store and the clock, not on HTTP.
  *
  * A survey begins when somebody asks and the last one is old enough: a second, and twenty times the
  * time that it worked, so that it takes at most a twentieth of the server's time however many keys
@@ -44,14 +44,27 @@ void survey_hour(const struct survey *survey, struct outlook_hour *hour);
 struct surveyed {
     unsigned db;
     struct bytes key; /* UTF-8; borrowed from the survey */
-    uint64_t length, due, claimed, redelivered;
+    uint64_t length, due, claimed, redelivered, pushed;
     msec next; /* the earliest deadline; NEVER: it is empty */
 };
 /* Visits those that exist, in the order of their names. */
 void survey_dehydrators(const struct survey *survey, msec now,
                         void (*visit)(void *ctx, const struct surveyed *dehydrator), void *ctx);
-/* How many fit the pattern and are left out: beyond the maximum, with a name of more than
- * SURVEY_NAME_MAX bytes, or with one that is not UTF-8. */
+
+/* A consumer group as it is now. */
+struct surveyed_group {
+    unsigned db;
+    struct bytes key, name; /* borrowed; the key is UTF-8 */
+    uint64_t consumers, pending;
+    int64_t lag; /* entries not delivered yet; STREAM_LAG_UNKNOWN */
+};
+/* Visits the groups of the streams that were found: those that fit the pattern for dehydrators, as
+ * many at most. */
+void survey_groups(const struct survey *survey, msec now,
+                   void (*visit)(void *ctx, const struct surveyed_group *group), void *ctx);
+
+/* How many dehydrators fit the pattern and are left out: beyond the maximum, with a name of more
+ * than SURVEY_NAME_MAX bytes, or with one that is not UTF-8. */
 size_t survey_omitted(const struct survey *survey);
 enum { SURVEY_NAME_MAX = 400 };
 

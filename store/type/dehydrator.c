@@ -35,6 +35,7 @@ struct dehydrator {
     struct timeline leases;   /* of claimed elements, including ended leases */
     msec announced;           /* everything due by this instant has been announced */
     size_t redelivered;       /* elements that were claimed more than once */
+    uint64_t pushed;          /* elements ever added */
 };
 
 /* ---- one element ----------------------------------------------------------------------------- */
@@ -226,6 +227,11 @@ size_t dehydrator_count_redelivered(const struct dehydrator *dehydrator)
     return dehydrator->redelivered;
 }
 
+uint64_t dehydrator_count_pushed(const struct dehydrator *dehydrator)
+{
+    return dehydrator->pushed;
+}
+
 size_t dehydrator_count_deadlines(const struct dehydrator *dehydrator)
 {
     size_t different = 0, total = dehydrator_count(dehydrator);
@@ -271,6 +277,7 @@ static void unannounce(struct dehydrator *dehydrator, msec at)
 void dehydrator_push(struct dehydrator *dehydrator, struct bytes id, struct bytes payload,
                      const struct stage *stage)
 {
+    dehydrator->pushed++;
     struct element *element = element_new(dehydrator, id, payload, stage);
     dict_add(&dehydrator->elements, element);
     timeline_add(&dehydrator->timeline, &element->deadline, stage->at);

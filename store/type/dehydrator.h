@@ -32,6 +32,8 @@ size_t dehydrator_count_due(const struct dehydrator *dehydrator, msec now);
 size_t dehydrator_count_claimed(const struct dehydrator *dehydrator, msec now);
 /* Elements that were claimed more than once. O(1) */
 size_t dehydrator_count_redelivered(const struct dehydrator *dehydrator);
+/* Elements ever added, since it was made or loaded. O(1) */
+uint64_t dehydrator_count_pushed(const struct dehydrator *dehydrator);
 /* Distinct deadlines: exact up to 1000, beyond that an estimate from the first ones. */
 size_t dehydrator_count_deadlines(const struct dehydrator *dehydrator);
 /* The earliest deadline; NEVER if empty. O(1) */

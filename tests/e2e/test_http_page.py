@@ -5,6 +5,7 @@ PAGE_SHOTS=doc writes the screenshots that doc/metrics.md shows.
 """
 import os
 import random
+import socket
 
 import redis
 
@@ -12,6 +13,19 @@ from daemon import Daemon, equal, fork, free_port, kill_child, main, own, wait_f
 
 from browser import Browser  # daemon has added its folder
 
+# Text in the first column of the histogram's pixels: a label is cut off.
+CUT_LABEL = """
+    const canvas = document.getElementById("hour");
+    const { data } = canvas.getContext("2d").getImageData(0, 0, 1, canvas.height);
+    return data.some((part) => part > 0);
+"""
+# How many of the first figures are in each line.
+FIGURES = """
+    const lines = {};
+    for (const node of document.querySelectorAll("dl.row > div"))
+        lines[node.offsetTop] = (lines[node.offsetTop] || 0) + 1;
+    return Object.values(lines);
+"""
 SIZES = {"phone": (360, 740), "wall": (1920, 1080)}
 STATE = "return document.documentElement.dataset.state"
 # Elements that stick out of the window to the right.
@@ -69,6 +83,14 @@ def fill(daemon):
         for i in range(length):
             batch.execute_command("REDE.PUSH", name, 0 if i % 3 else 600_000, "payload", f"id{i}")
     batch.execute_command("REDE.CLAIM", "webhooks", 60000, "COUNT", 8)
+    for i in range(1200):
+        batch.xadd("orders", {"id": i})
+    for group in ("billing", "shipping", "search"):
+        batch.xgroup_create("orders", group, 0)
+    batch.xreadgroup("billing", "one", {"orders": ">"}, count=900)
+    batch.xreadgroup("search", "one", {"orders": ">"}, count=1200)
+    for i in range(40):
+        batch.execute_command("REDE.PUSH", f"tenant:{i}", 0, "payload", "id")
     batch.execute()
     client.config_set("slowlog-log-slower-than", 0)
     client.execute_command("ZADD", "board", *[word for i in range(300) for word in (i, f"name{i}")])
@@ -80,6 +102,11 @@ def fill(daemon):
 
 def text_of(browser, name):
     return browser.run("return document.getElementById(arguments[0]).textContent", name)
+
+
+def words_of(browser, table):
+    return browser.run("return [...document.getElementById(arguments[0]).querySelectorAll('td')]"
+                       ".map((cell) => cell.firstChild.textContent)", table)
 
 
 def keep_shot(browser, device, scheme):
@@ -100,7 +127,10 @@ def load(daemon):
         for _ in range(chance.randrange(20, 200)):
             batch.set(f"cart:{chance.randrange(900)}", "x", px=chance.randrange(1000, 500_000))
             batch.get(f"session:{chance.randrange(7000)}")
-        batch.execute()
+        batch.rpush("session:1", "x")
+        batch.execute_command("REDE.PUSH", "webhooks", 0, "payload", chance.randrange(9000))
+        batch.execute_command("REDE.POLL", "webhooks", "COUNT", 1)
+        batch.execute(raise_on_error=False)
 
 
 def come_live(browser, url):
@@ -113,11 +143,17 @@ def check_look(browser, daemon, device, scheme):
     browser.look(width, height, scheme)
     come_live(browser, daemon.url)
     assert wait_for(lambda: text_of(browser, "in-hour") not in ("–", "0"), 10), "no forecast"
+    assert wait_for(lambda: words_of(browser, "commands")[1] != "–", 10), "no rates"
     equal(browser.run(TOO_WIDE), [], f"{device}: sticks out")
     contrast, text = browser.run(CONTRAST)
     assert contrast >= 4.5, f"{device} {scheme}: contrast {contrast:.2f} of {text!r}"
-    assert wait_for(lambda: browser.run("return lines.rate.length") >= 5, 20), "the lines stand still"
+    assert wait_for(lambda: browser.run("return state.history.memory.length") >= 5, 20), "the lines stand still"
     equal(browser.run("return [innerWidth, innerHeight]"), [width, height])
+    assert not browser.run(CUT_LABEL), f"{device}: a label of the histogram is cut off"
+    figures = browser.run(FIGURES)
+    assert len(set(figures)) == 1, f"{device}: {figures} figures in a line"
+    content = browser.run("return document.documentElement.scrollHeight")
+    assert device != "wall" or content <= height, f"{content} pixels high"
     keep_shot(browser, device, scheme)
     equal(browser.messages(), [], f"{device} {scheme}: console")
 
@@ -150,15 +186,43 @@ def page_shows_the_figures_of_the_server():
         for i in range(30):
             raw.call("SET", f"k{i}", "v", "EX", 1800)
         raw.call("REDE.PUSH", "<b>q</b>", 0, "payload", "id")
+        raw.call("XGROUP", "CREATE", "stream", "<i>group</i>", 0, "MKSTREAM")
+        for number in range(3):
+            raw.call("XADD", "stream", "*", "n", number)
+        raw.call("XREADGROUP", "GROUP", "<i>group</i>", "one", "COUNT", 1, "STREAMS", "stream", ">")
+        raw.call("SET", "gone", "v", "PX", 1)
+        for _ in range(3):
+            raw.call("LPUSH", "stream", "wrong type")
         raw.call("CONFIG", "SET", "slowlog-log-slower-than", "0")
         raw.call("AUTH", "nobody", "hidden-word")
         raw.call("SET", "<i>slow</i>", "v")
         assert wait_for(lambda: text_of(browser, "in-hour") == "30", 10), text_of(browser, "in-hour")
-        assert wait_for(lambda: text_of(browser, "dehydrators") == "<b>q</b>1001", 10)
+        assert wait_for(lambda: words_of(browser, "dehydrators")[:1] == ["<b>q</b>"], 10)
+        due, oldest, *others = words_of(browser, "dehydrators")[1:]
+        equal([due, *others[:3]], ["1", "0", "0", "1"])
+        assert oldest.endswith("s"), oldest
         assert wait_for(lambda: "SET <i>slow</i> v" in text_of(browser, "slow"), 10)
+        equal(words_of(browser, "groups"), ["stream", "<i>group</i>", "1", "1", "2"])
+        assert "WRONGTYPE3" in text_of(browser, "errors"), text_of(browser, "errors")
+        assert "set" in words_of(browser, "commands"), words_of(browser, "commands")
+        equal(text_of(browser, "place"), f"{socket.gethostname()}:{daemon.port}, master")
+        equal(text_of(browser, "expired-minute"), "1")
+        for _ in range(5):
+            raw.call("GET", "k1")
+        assert wait_for(lambda: "5" in words_of(browser, "slow"), 10), "not grouped"
         assert ": 30" in bars(browser), bars(browser)
         assert "hidden-word" not in browser.run("return document.documentElement.outerHTML")
         equal(browser.messages(), [], "console")
+
+
+@own
+def lines_are_kept_by_the_server():
+    with with_port() as daemon, Browser() as browser:
+        browser.look(*SIZES["wall"], "light")
+        come_live(browser, daemon.url)
+        assert wait_for(lambda: browser.run("return state.history.commands.length") >= 3, 10)
+        come_live(browser, daemon.url)
+        assert browser.run("return state.history.commands.length") >= 3, "forgotten"
 
 
 @own

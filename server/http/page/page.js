@@ -1,17 +1,19 @@
 // Fetches /state.json every second and draws it. Times are those of the server's clock.
 "use strict";
 
+const GAP = 6;             // pixels between a label and its line
 const EVERY = 1000;        // milliseconds between two fetches
 const HIDDEN_EVERY = 10000; // while nobody looks at the page
 const PATIENCE = 5000;     // a fetch is given up after so long
-const KEPT = 300;          // values of a line, of which this many fill its width:
-const LEAST = 60;
-const HOUR = 3600 * 1000;
+const KEPT = 300;          // values of a line, one a second
+const ROWS = 6;            // of a table
+const MINUTE = 60 * 1000;
+const HOUR = 60 * MINUTE;
 
 const root = document.documentElement;
 const byId = (id) => document.getElementById(id);
-const lines = { rate: [], used: [] };
 let state = null;     // the last answer
+let before = null;    // the one before it, of the same run
 let ahead = 0;        // the server's clock minus the browser's
 let lostAt = null;    // since when there is no answer
 let restarted = null; // when another run of the server was seen first
@@ -79,14 +81,14 @@ function nowAtServer() {
   return Date.now() + ahead;
 }
 
-/** Bars of the coming hour: [{at, keys, members}], each `width` ms wide, on whole multiples of it. */
-function barsOf(hour, width) {
+/** Bars of the coming hour: [{at, keys, members}], one for each minute of the clock. */
+function barsOf(hour) {
   const bars = new Map();
   const from = nowAtServer();
   for (let i = 0; i < hour.keys.length; i++) {
     const at = hour.begin + i * hour.span;
     if (at + hour.span <= from || at >= from + HOUR) continue;
-    const start = at - (at % width);
+    const start = at - (at % MINUTE);
     const bar = bars.get(start) || { at: start, keys: 0, members: 0 };
     bar.keys += hour.keys[i];
     bar.members += hour.members[i];
@@ -95,10 +97,13 @@ function barsOf(hour, width) {
   return [...bars.values()];
 }
 
+function ticksOf(top) {
+  return [0, 0.5, 1].map((part) => part * top).filter((value) => value % 1 === 0);
+}
+
 function drawAxes(draw, area, top) {
   draw.fillStyle = color("--quiet");
   draw.strokeStyle = color("--grid");
-  draw.font = getComputedStyle(document.body).font;
   draw.textBaseline = "middle";
   draw.textAlign = "right";
   for (const part of [0, 0.5, 1]) {
@@ -107,7 +112,7 @@ function drawAxes(draw, area, top) {
     draw.moveTo(area.left, y + 0.5);
     draw.lineTo(area.right, y + 0.5);
     draw.stroke();
-    if (top * part % 1 === 0) draw.fillText(count(top * part), area.left - 6, y);
+    if (ticksOf(top).includes(top * part)) draw.fillText(count(top * part), area.left - GAP, y);
   }
   draw.textBaseline = "top";
   const step = area.right - area.left < 500 ? 20 : 10;
@@ -118,13 +123,13 @@ function drawAxes(draw, area, top) {
   }
 }
 
-function drawBars(draw, area, bars, width, top) {
+function drawBars(draw, area, bars, top) {
   const from = nowAtServer();
   const perMsec = (area.right - area.left) / HOUR;
   const perCount = (area.bottom - area.top) / top;
   for (const bar of bars) {
     const left = Math.max(area.left, area.left + (bar.at - from) * perMsec);
-    const right = Math.min(area.right, area.left + (bar.at + width - from) * perMsec - 1);
+    const right = Math.min(area.right, area.left + (bar.at + MINUTE - from) * perMsec - 1);
     if (right <= left) continue;
     // What exists is seen, however little it is beside the rest.
     const keys = bar.keys && Math.max(2, bar.keys * perCount);
@@ -140,40 +145,60 @@ function drawHour() {
   const canvas = byId("hour");
   const { draw, width, height } = begin(canvas);
   const font = parseFloat(getComputedStyle(document.body).fontSize);
-  const area = { left: font * 3.6, right: width - 2, top: font, bottom: height - font * 1.8 };
-  const each = width > 1400 ? 10000 : width > 700 ? 20000 : 60000;
-  const bars = state && state.hour ? barsOf(state.hour, each) : [];
+  const bars = state && state.hour ? barsOf(state.hour) : [];
   const most = Math.max(1, ...bars.map((bar) => bar.keys + bar.members));
   const top = roundUp(most);
+  draw.font = getComputedStyle(document.body).font;
+  const label = Math.max(...ticksOf(top).map((value) => draw.measureText(count(value)).width));
+  const area = { left: label + 2 * GAP, right: width - 2, top: font, bottom: height - font * 1.8 };
   drawAxes(draw, area, top);
-  drawBars(draw, area, bars, each, top);
+  drawBars(draw, area, bars, top);
   const peak = bars.find((bar) => bar.keys + bar.members === most);
   canvas.setAttribute("aria-label", peak
-    ? `Histogram by ${span(each)}; most expire at ${clock(peak.at)}: ${whole.format(most)}`
+    ? `Histogram by minute; most expire at ${clock(peak.at)}: ${whole.format(most)}`
     : "Nothing expires in the coming hour");
 }
 
+/** The last five minutes, with the highest value above and the time below. */
 function drawLine(id, values, text) {
   const canvas = byId(id);
   const { draw, width, height } = begin(canvas);
-  const most = Math.max(1, ...values);
-  const step = width / (Math.max(LEAST, values.length) - 1);
+  const font = parseFloat(getComputedStyle(document.body).fontSize) * 0.8;
+  const most = Math.max(...values, 0);
+  const [top, bottom] = [font * 1.3, height - font * 1.4];
+  const step = width / (KEPT - 1);
+  draw.strokeStyle = color("--grid");
+  for (const y of [top, bottom]) {
+    draw.beginPath();
+    draw.moveTo(0, y + 0.5);
+    draw.lineTo(width, y + 0.5);
+    draw.stroke();
+  }
   draw.strokeStyle = color("--keys");
   draw.lineWidth = 1.5;
   draw.beginPath();
   values.forEach((value, i) => {
     const x = width - (values.length - 1 - i) * step;
-    draw.lineTo(x, height - 2 - (value / most) * (height - 4));
+    draw.lineTo(x, bottom - (most > 0 ? value / most : 0) * (bottom - top));
   });
   draw.stroke();
+  draw.fillStyle = color("--quiet");
+  draw.font = `${font}px ${getComputedStyle(document.body).fontFamily}`;
+  draw.textBaseline = "top";
+  draw.fillText(`${text(most)} at most`, 0, 0);
+  draw.fillText("5 min ago", 0, bottom + 3);
+  draw.textAlign = "right";
+  draw.fillText("now", width, bottom + 3);
   canvas.setAttribute("aria-label", values.length
-    ? `The last ${span(values.length * EVERY)}: at most ${text(Math.max(...values))}` : "No data yet");
+    ? `The last ${span(values.length * EVERY)}: at most ${text(most)}` : "No data yet");
 }
 
 function drawAll() {
+  const { commands, errors, memory } = state ? state.history : { commands: [], errors: [], memory: [] };
   drawHour();
-  drawLine("rate-line", lines.rate, (value) => `${count(value)} per second`);
-  drawLine("used-line", lines.used, bytes);
+  drawLine("rate-line", commands, (value) => `${count(value)} per second`);
+  drawLine("error-line", errors, (value) => `${count(value)} per second`);
+  drawLine("used-line", memory, bytes);
 }
 
 // ---- figures ----
@@ -188,14 +213,20 @@ function dueWithin(hour, msec) {
   return sum;
 }
 
-function showExpiry({ hour, expiry, lag, now }) {
-  for (const [id, msec] of [["in-minute", 60000], ["in-ten", 600000], ["in-hour", HOUR]])
+function showLag(lag, end) {
+  for (const id of ["p50", "p90", "p99", "p999", "max"])
+    show(id + end, lag.count > 0 ? span(lag[id]) : "–");
+}
+
+function showExpiry({ hour, expiry, lag, lagOfMinute, now }) {
+  for (const [id, msec] of [["in-minute", MINUTE], ["in-ten", 10 * MINUTE], ["in-hour", HOUR]])
     show(id, hour ? count(dueWithin(hour, msec)) : "–");
   show("next", expiry.nextSeconds === null ? "none" : span(expiry.nextSeconds * 1000));
   const age = hour ? now - hour.counted : 0;
   show("hour-note", !hour ? "counting" : age > 5000 ? `counted ${span(age)} ago` : "");
-  for (const id of ["p50", "p90", "p99", "p999", "max"])
-    show(id, lag.count > 0 ? span(lag[id]) : "–");
+  showLag(lag, "");
+  showLag(lagOfMinute, "-minute");
+  show("expired-minute", count(lagOfMinute.count));
   show("expired", count(expiry.expiredKeys + expiry.expiredMembers));
   show("overdue", count(expiry.overdue));
   show("keys", `${count(expiry.keys)}, ${count(expiry.withDeadline)} with a deadline`);
@@ -212,15 +243,41 @@ function showTraffic({ traffic, memory }) {
   show("used", bytes(memory.used));
   show("limit", memory.limit > 0
     ? `${bytes(memory.limit)}, ${Math.round((100 * memory.used) / memory.limit)}% used` : "none");
-  lines.rate.push(traffic.commandsPerSecond);
-  lines.used.push(memory.used);
-  for (const values of Object.values(lines)) values.splice(0, values.length - KEPT);
 }
 
-function showReplication({ replication: { follows, linkUp, replicas, online, lagBytes } }) {
-  const role = !follows ? "master" : linkUp ? "replica" : "replica, link down";
+/** How much a counter has grown a second since the answer before; null: unknown. */
+function perSecond(counterOf) {
+  const last = before && counterOf(before);
+  if (last === null || last === undefined || state.now <= before.now) return null;
+  return Math.max(0, ((counterOf(state) - last) * 1000) / (state.now - before.now));
+}
+
+function rate(value) {
+  return value === null ? "–" : value < 10 && value % 1 ? value.toFixed(1) : count(value);
+}
+
+function showErrors({ errors, history }) {
+  show("error-rate", count(history.errors.at(-1) || 0));
+  byId("errors").replaceChildren(...errors.slice(0, ROWS - 2).map((one) => {
+    const row = document.createElement("div");
+    for (const [kind, text] of [["dt", one.code], ["dd", count(one.count)]]) {
+      const node = document.createElement(kind);
+      node.textContent = text;
+      row.append(node);
+    }
+    return row;
+  }));
+  show("errors-note", errors.length === 0 ? "None."
+    : errors.length > ROWS - 2 ? `And ${errors.length - ROWS + 2} other codes.` : "");
+}
+
+function roleOf({ replication: { follows, linkUp } }) {
+  return !follows ? "master" : linkUp ? "replica" : "replica, link down";
+}
+
+function showReplication({ replication: { replicas, online, lagBytes } }) {
   const behind = online > 0 ? `, ${bytes(lagBytes)} behind` : "";
-  show("replication", replicas > 0 ? `${role}, ${online} of ${replicas} in step${behind}` : role);
+  show("replication", replicas > 0 ? `${online} of ${replicas} in step${behind}` : "no replicas");
 }
 
 function showJournal({ journal }) {
@@ -236,33 +293,83 @@ function cell(row, text, name) {
   return made;
 }
 
-function showDehydrators({ dehydrators, dehydratorCount }) {
-  const backlog = dehydrators.filter((one) => one.due > 0);
-  byId("dehydrators").replaceChildren(...backlog.map((one) => {
+/** Fills the table with the first rows; `write` gets a row and its entry. */
+function fillTable(id, entries, write) {
+  byId(id).replaceChildren(...entries.slice(0, ROWS).map((one) => {
     const row = document.createElement("tr");
-    cell(row, one.db > 0 ? `${one.key} (db ${one.db})` : one.key);
-    for (const value of [one.due, one.claimed, one.redelivered, one.length])
-      cell(row, count(value), "number");
+    write(row, one);
     return row;
   }));
-  show("dehydrators-note", dehydratorCount === 0 ? "There are no dehydrators."
-    : backlog.length === 0 ? `None of ${count(dehydratorCount)} has elements that are due.`
-      : dehydratorCount > backlog.length ? `${count(backlog.length)} of ${count(dehydratorCount)}.` : "");
 }
 
-function showSlow({ slowlog }) {
-  byId("slow").replaceChildren(...slowlog.map((one) => {
-    const row = document.createElement("tr");
-    cell(row, clock(one.at), "time");
-    cell(row, span(one.usec / 1000), "number");
+function nameOf({ key, db }) {
+  return db > 0 ? `${key} (db ${db})` : key;
+}
+
+function shownOf(all) {
+  return all > ROWS ? `${ROWS} of ${count(all)}.` : "";
+}
+
+function showDehydrators({ dehydrators, dehydratorCount, now }) {
+  const backlog = dehydrators.filter((one) => one.due > 0);
+  const sameIn = (answer, one) =>
+    answer.dehydrators && answer.dehydrators.find((it) => it.key === one.key && it.db === one.db);
+  fillTable("dehydrators", backlog, (row, one) => {
+    const counter = (of) => (answer) => {
+      const found = sameIn(answer, one);
+      return found ? of(found) : null;
+    };
+    cell(row, nameOf(one));
+    cell(row, count(one.due), "number");
+    cell(row, span(Math.max(0, now - one.next)), "number");
+    for (const value of [one.claimed, one.redelivered, one.length])
+      cell(row, count(value), "number");
+    cell(row, rate(perSecond(counter((it) => it.pushed))), "number");
+    cell(row, rate(perSecond(counter((it) => it.pushed - it.length))), "number");
+  });
+  show("dehydrators-note", dehydratorCount === 0 ? "There are no dehydrators."
+    : backlog.length === 0 ? `None of ${count(dehydratorCount)} has elements that are due.`
+      : shownOf(backlog.length));
+}
+
+function showGroups({ groups, groupCount }) {
+  fillTable("groups", groups, (row, one) => {
+    cell(row, nameOf(one));
+    cell(row, one.name);
+    cell(row, count(one.consumers), "number");
+    cell(row, count(one.pending), "number");
+    cell(row, one.lag === null ? "unknown" : count(one.lag), "number");
+  });
+  show("groups-note", groupCount === 0 ? "There are no groups." : shownOf(groupCount));
+}
+
+function showCommands({ commands }) {
+  const all = commands.reduce((sum, one) => sum + one.usec, 0);
+  const callsOf = (name) => (answer) => {
+    const found = answer.commands && answer.commands.find((it) => it.name === name);
+    return found ? found.calls : null;
+  };
+  fillTable("commands", commands, (row, one) => {
+    cell(row, one.name);
+    cell(row, rate(perSecond(callsOf(one.name))), "number");
+    cell(row, span(one.usec / one.calls / 1000), "number");
+    cell(row, all > 0 ? `${((100 * one.usec) / all).toFixed(1)}%` : "–", "number");
+  });
+  show("commands-note", commands.length === 0 ? "None." : shownOf(commands.length));
+}
+
+function showSlow({ slow }) {
+  fillTable("slow", slow, (row, one) => {
     const call = cell(row, one.call, "call");
     const peer = document.createElement("small");
     peer.textContent = one.blockedUsec > 0
       ? `${one.peer}, and waited ${span(one.blockedUsec / 1000)} for data` : one.peer;
     call.append(peer);
-    return row;
-  }));
-  show("slow-note", slowlog.length === 0 ? "None." : "");
+    cell(row, span(one.usec / 1000), "number");
+    cell(row, count(one.calls), "number");
+    cell(row, clock(one.at), "time");
+  });
+  show("slow-note", slow.length === 0 ? "None." : shownOf(slow.length));
 }
 
 // ---- the connection ----
@@ -273,7 +380,10 @@ function setState(name, text) {
 }
 
 function showState() {
+  const place = `${state.host}:${state.port}`;
   show("version", state.version);
+  show("place", state.loading ? place : `${place}, ${roleOf(state)}`);
+  document.title = `${place} \u2013 expired`;
   if (state.loading) {
     const part = state.loadBytes > 0 ? Math.floor((100 * state.loadedBytes) / state.loadBytes) : 0;
     setState("loading", `Loading data: ${part}%, about ${span(state.loadSeconds * 1000)} left`);
@@ -284,6 +394,9 @@ function showState() {
   showJournal(state);
   showReplication(state);
   showDehydrators(state);
+  showGroups(state);
+  showCommands(state);
+  showErrors(state);
   showSlow(state);
   if (state.busy) setState("busy", "A script runs long: clients are answered BUSY");
   else setState("live", restarted ? `Up ${span(state.uptime * 1000)}, restarted at ${clock(restarted)}`
@@ -299,6 +412,7 @@ async function ask() {
     if (!answer.ok) throw new Error(`status ${answer.status}`);
     const fresh = await answer.json();
     if (state && state.run !== fresh.run) restarted = fresh.now;
+    before = state && state.run === fresh.run ? state : null;
     state = fresh;
     ahead = fresh.now - Date.now();
     lostAt = null;

@@ -127,13 +127,39 @@ START_TEST(lag_below_counts_spans_under_bucket_floor)
 }
 END_TEST
 
+START_TEST(spans_since_a_copy_are_those_added_later)
+{
+    struct lag lag = { 0 };
+    lag_add(&lag, 5000, 2);
+    struct lag before = lag;
+    struct lag none = lag_since(&lag, &before);
+    ck_assert_uint_eq(none.total, 0);
+    ck_assert_int_eq(none.max, 0);
+    lag_add(&lag, 3, 4);
+    lag_add(&lag, 40, 1);
+    struct lag since = lag_since(&lag, &before);
+    ck_assert_uint_eq(since.total, 5);
+    ck_assert_uint_eq(since.sum, 52);
+    ck_assert_int_eq(since.max, 40);
+    ck_assert_int_eq(lag_percentile(&since, 50), 3);
+    struct lag reset = { 0 };
+    lag_add(&reset, 7, 1);
+    ck_assert_int_eq(lag_since(&reset, &before).max, 7);
+}
+END_TEST
+
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        percentiles_are_zero_without_spans,          single_span_is_every_percentile,
-        spans_out_of_range_use_first_or_last_bucket, spans_below_64_ms_are_exact,
-        percentile_is_smallest_sufficient_span,      percentiles_exceed_exact_by_at_most_one_32nd,
-        lag_below_counts_spans_under_bucket_floor,   NULL,
+        percentiles_are_zero_without_spans,
+        single_span_is_every_percentile,
+        spans_out_of_range_use_first_or_last_bucket,
+        spans_below_64_ms_are_exact,
+        percentile_is_smallest_sufficient_span,
+        percentiles_exceed_exact_by_at_most_one_32nd,
+        lag_below_counts_spans_under_bucket_floor,
+        spans_since_a_copy_are_those_added_later,
+        NULL,
     };
     return suite_of("lag", tests);
 }

@@ -14,12 +14,14 @@ static void begin(void)
 {
     server_world_init(&world, SERVER_WORLD_PLAIN);
     site = (struct site){ .context = &world.admin.server,
-                          .survey = survey_new(world.world.store, &world.conf, &world.clock) };
+                          .survey = survey_new(world.world.store, &world.conf, &world.clock),
+                          .history = history_new() };
 }
 
 static void end(void)
 {
     survey_free(site.survey);
+    history_free(site.history);
     server_world_drop(&world);
 }
 
@@ -234,6 +236,72 @@ START_TEST(survey_of_many_keys_goes_on_in_the_background)
 }
 END_TEST
 
+START_TEST(history_has_the_last_five_minutes)
+{
+    struct stats stats = { 0 };
+    begin();
+    struct history *history = site.history;
+    for (int second = 0; second < HISTORY_SECONDS + 7; second++) {
+        stats.commands_per_sec = second;
+        stats.errors += (uint64_t)second % 3;
+        history_note(history, &stats, world.world.store);
+    }
+    ck_assert_uint_eq(history_length(history), HISTORY_SECONDS);
+    for (size_t i = 0; i < HISTORY_SECONDS; i++) {
+        size_t place = history_place(history, i);
+        ck_assert_double_eq(history->commands[place], (double)i + 7);
+        ck_assert_double_eq(history->errors[place], (double)((i + 7) % 3));
+    }
+    stats.errors = 0; /* CONFIG RESETSTAT */
+    history_note(history, &stats, world.world.store);
+    ck_assert_double_eq(history->errors[history_place(history, HISTORY_SECONDS - 1)], 0);
+    end();
+}
+END_TEST
+
+START_TEST(history_of_lateness_is_that_of_the_last_minute)
+{
+    struct stats stats = { 0 };
+    struct lag minute;
+    begin();
+    struct lag *lag = &world.world.store->stats.lag;
+    history_minute(site.history, lag, &minute);
+    ck_assert_uint_eq(minute.total, 0);
+    for (int second = 0; second < 200; second++) {
+        history_note(site.history, &stats, world.world.store);
+        lag_add(lag, second == 100 ? 5000 : 1, 1);
+        history_minute(site.history, lag, &minute);
+        ck_assert_uint_le(minute.total, 61);
+        ck_assert_uint_ge(minute.total, second < 50 ? (uint64_t)second : 50);
+        ck_assert_int_eq(minute.max > 1, second >= 100 && minute.total > (uint64_t)second - 100);
+    }
+    end();
+}
+END_TEST
+
+START_TEST(state_lists_groups_commands_and_slow_calls)
+{
+    const char *why;
+    begin();
+    ck_assert(conf_set(&world.conf, conf_find("slowlog-log-slower-than"), "0", &why));
+    server_world_send(&world, 0, "XGROUP CREATE s g 0 MKSTREAM");
+    server_world_send(&world, 0, "XADD s 1-1 a b");
+    server_world_send(&world, 0, "REDE.PUSH q 0 payload id");
+    for (int i = 0; i < 3; i++)
+        server_world_send(&world, 0, i == 0 ? "get a" : "GET bb");
+    ck_assert_int_eq(get("/state.json"), 200);
+    ck_assert_ptr_nonnull(strstr(body, "\"groups\":[{\"db\":0,\"key\":\"s\",\"name\":\"g\","
+                                       "\"consumers\":0,\"pending\":0,\"lag\":1}]"));
+    ck_assert_ptr_nonnull(strstr(body, "\"pushed\":1"));
+    ck_assert_ptr_nonnull(strstr(body, "\"name\":\"xgroup|create\",\"calls\":1"));
+    const char *slow = strstr(body, "\"slow\":[");
+    ck_assert_ptr_nonnull(slow);
+    ck_assert(strstr(slow, "\"name\":\"GET\",\"calls\":3") != NULL ||
+              strstr(slow, "\"name\":\"get\",\"calls\":3") != NULL);
+    end();
+}
+END_TEST
+
 Suite *test_suite(void)
 {
     const TTest *const tests[] = { files_and_texts_have_their_paths,
@@ -245,6 +313,9 @@ Suite *test_suite(void)
                                    names_are_the_first_that_fit,
                                    survey_of_few_keys_is_ready_at_once,
                                    survey_of_many_keys_goes_on_in_the_background,
+                                   history_has_the_last_five_minutes,
+                                   history_of_lateness_is_that_of_the_last_minute,
+                                   state_lists_groups_commands_and_slow_calls,
                                    NULL };
     return suite_of("site", tests);
 }

@@ -1,0 +1,54 @@
+/* history: see history.h. */
+#include "server/http/history.h"
+
+#include "store/mem/mem.h"
+
+struct history *history_new(void)
+{
+    return mem_zalloc(sizeof(struct history));
+}
+
+void history_free(struct history *history)
+{
+    mem_free(history);
+}
+
+static size_t place_of(uint64_t second)
+{
+    return second % HISTORY_SECONDS;
+}
+
+static struct lag *lag_of(struct history *history, uint64_t second)
+{
+    return &history->lags[second / HISTORY_LAG_SECONDS % HISTORY_LAGS];
+}
+
+void history_note(struct history *history, const struct stats *stats, const struct store *store)
+{
+    uint64_t second = history->count++;
+    size_t at = place_of(second);
+    bool reset = stats->errors < history->errors_seen || second == 0;
+    history->commands[at] = stats->commands_per_sec;
+    history->errors[at] = reset ? 0 : (double)(stats->errors - history->errors_seen);
+    history->memory[at] = (double)mem_used();
+    history->errors_seen = stats->errors;
+    if (second % HISTORY_LAG_SECONDS == 0) *lag_of(history, second) = store->stats.lag;
+}
+
+size_t history_length(const struct history *history)
+{
+    return history->count < HISTORY_SECONDS ? (size_t)history->count : HISTORY_SECONDS;
+}
+
+size_t history_place(const struct history *history, size_t index)
+{
+    return place_of(history->count - history_length(history) + index);
+}
+
+void history_minute(const struct history *history, const struct lag *now, struct lag *minute)
+{
+    static const struct lag none;
+    uint64_t kept = (history->count + HISTORY_LAG_SECONDS - 1) / HISTORY_LAG_SECONDS;
+    uint64_t oldest = kept < HISTORY_LAGS ? 0 : kept % HISTORY_LAGS;
+    *minute = lag_since(now, kept > 0 ? &history->lags[oldest] : &none);
+}

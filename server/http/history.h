@@ -1,0 +1,41 @@
+/* history: the last five minutes of a few rates, for the page's lines, and how late expiry was in
+ * the last minute. Kept by the server, so that a page that was just opened has them. Depends on the
+ * counters of the store and the server; the caller has the timer. */
+#ifndef SERVER_HTTP_HISTORY_H
+#define SERVER_HTTP_HISTORY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "server/observe/stats.h"
+#include "store/lag.h"
+#include "store/store.h"
+
+enum {
+    HISTORY_SECONDS = 300,
+    HISTORY_LAG_SECONDS = 10, /* a count of lateness is kept every ... */
+    HISTORY_LAGS = 6,         /* ... and as many of them make a minute */
+};
+
+/* Second number `count - 1` is the last; a ring. */
+struct history {
+    double commands[HISTORY_SECONDS]; /* per second */
+    double errors[HISTORY_SECONDS];   /* per second */
+    double memory[HISTORY_SECONDS];   /* bytes */
+    uint64_t count;                   /* seconds ever noted */
+    uint64_t errors_seen;
+    struct lag lags[HISTORY_LAGS]; /* as of the last multiples of HISTORY_LAG_SECONDS; a ring */
+};
+
+struct history *history_new(void);
+void history_free(struct history *history);
+/* Call once a second. O(LAG_BUCKETS) */
+void history_note(struct history *history, const struct stats *stats, const struct store *store);
+
+/* How many values each array has, and where value `index` is, the oldest being 0. */
+size_t history_length(const struct history *history);
+size_t history_place(const struct history *history, size_t index);
+/* The lateness of the last 50 to 60 seconds, or of all the time since the first call. */
+void history_minute(const struct history *history, const struct lag *now, struct lag *minute);
+
+#endif
