@@ -183,7 +183,7 @@ struct dehydrator *dehydrator_new(void)
     dehydrator->bytes = mem_size(dehydrator);
     timeline_init(&dehydrator->leases);
     dehydrator->announced = INT64_MIN;
-    dehydrator->redelivered = 0;
+    dehydrator->redelivered = dehydrator->pushed = 0;
     return dehydrator;
 }
 
