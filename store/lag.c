@@ -51,9 +51,9 @@ uint64_t lag_below(const struct lag *lag, msec span)
 struct lag lag_since(const struct lag *lag, const struct lag *before)
 {
     struct lag since = *lag;
-    if (lag->total < before->total) return since;
     unsigned last = 0;
     for (unsigned bucket = 0; bucket < LAG_BUCKETS; bucket++) {
+        if (lag->counts[bucket] < before->counts[bucket]) return *lag;
         since.counts[bucket] -= before->counts[bucket];
         if (since.counts[bucket] > 0) last = bucket;
     }

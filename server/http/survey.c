@@ -221,12 +221,13 @@ void survey_groups(const struct survey *survey, msec now,
                    void (*visit)(void *ctx, const struct surveyed_group *group), void *ctx)
 {
     const struct surveyed_names *names = &survey->result.streams;
+    size_t left = SURVEY_GROUPS_MAX;
     for (size_t i = 0; i < names->count; i++) {
         const struct object *object = look_up(survey, &names->at[i], TYPE_STREAM, now);
         if (object == NULL) continue;
         const struct stream_groups *groups = stream_groups(object->stream);
         const struct stream_group *group = NULL;
-        while ((group = group_next(groups, group)) != NULL)
+        for (; left > 0 && (group = group_next(groups, group)) != NULL; left--)
             visit(ctx, &(struct surveyed_group){ .db = names->at[i].db,
                                                  .key = blob_view(names->at[i].key),
                                                  .name = group_name(group),

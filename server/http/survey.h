@@ -58,8 +58,9 @@ struct surveyed_group {
     uint64_t consumers, pending;
     int64_t lag; /* entries not delivered yet; STREAM_LAG_UNKNOWN */
 };
-/* Visits the groups of the streams that were found: those that fit the pattern for dehydrators, as
- * many at most. */
+/* Visits the groups of streams whose keys fit metrics-dehydrators, of at most
+ * metrics-dehydrators-max streams; at most SURVEY_GROUPS_MAX groups. */
+enum { SURVEY_GROUPS_MAX = 1000 };
 void survey_groups(const struct survey *survey, msec now,
                    void (*visit)(void *ctx, const struct surveyed_group *group), void *ctx);
 

@@ -1,9 +1,9 @@
 /* stream_delivery: see stream_delivery.h. */
 #include "server/cmd/stream/stream_delivery.h"
 
-#include "store/type/stream_progress.h"
 #include "store/txn/dead_letter.h"
 #include "store/txn/txn_stream.h"
+#include "store/type/stream_progress.h"
 
 /* Pending entries that one command removes instead of delivering them. COUNT does not bound these,
  * and other clients wait. */

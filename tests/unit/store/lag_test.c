@@ -145,6 +145,8 @@ START_TEST(spans_since_a_copy_are_those_added_later)
     struct lag reset = { 0 };
     lag_add(&reset, 7, 1);
     ck_assert_int_eq(lag_since(&reset, &before).max, 7);
+    lag_add(&reset, 7, 5); /* more than before, and others */
+    ck_assert_uint_eq(lag_since(&reset, &before).total, 6);
 }
 END_TEST
 

@@ -302,6 +302,30 @@ START_TEST(state_lists_groups_commands_and_slow_calls)
 }
 END_TEST
 
+static void count_group(void *ctx, const struct surveyed_group *group)
+{
+    ck_assert_uint_eq(group->pending, 0);
+    ++*(int *)ctx;
+}
+
+START_TEST(survey_looks_at_a_bounded_number_of_groups)
+{
+    char line[64];
+    int visited = 0;
+    begin();
+    for (int i = 0; i < SURVEY_GROUPS_MAX + 5; i++) {
+        snprintf(line, sizeof(line), "XGROUP CREATE s%d g%d 0 MKSTREAM", i % 2, i);
+        server_world_send(&world, 0, line);
+    }
+    survey_ask(site.survey);
+    while (survey_run(site.survey, 1))
+        continue;
+    survey_groups(site.survey, clock_now(&world.clock), count_group, &visited);
+    ck_assert_int_eq(visited, SURVEY_GROUPS_MAX);
+    end();
+}
+END_TEST
+
 Suite *test_suite(void)
 {
     const TTest *const tests[] = { files_and_texts_have_their_paths,
@@ -316,6 +340,7 @@ Suite *test_suite(void)
                                    history_has_the_last_five_minutes,
                                    history_of_lateness_is_that_of_the_last_minute,
                                    state_lists_groups_commands_and_slow_calls,
+                                   survey_looks_at_a_bounded_number_of_groups,
                                    NULL };
     return suite_of("site", tests);
 }
