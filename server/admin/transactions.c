@@ -3,7 +3,7 @@
 #include "server/admin/admin.h"
 #include "server/call/call.h"
 #include "server/call/error.h"
-#include "server/run/multi.h"
+#include "server/engine/multi.h"
 
 static void cmd_multi(struct call *call)
 {

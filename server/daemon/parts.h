@@ -15,8 +15,8 @@
 #include "server/observe/observe.h"
 #include "server/observe/stats.h"
 #include "server/react/commit_hooks.h"
-#include "server/run/dispatch.h"
-#include "server/run/expired_log_watch.h"
+#include "server/engine/dispatch.h"
+#include "server/engine/expired_log_watch.h"
 
 enum { RUN_ID_LEN = 40 };
 

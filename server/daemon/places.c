@@ -14,7 +14,7 @@
 #include "server/net/client.h"
 #include "server/net/net.h"
 #include "server/persist/persist.h"
-#include "server/run/background.h"
+#include "server/engine/background.h"
 #include "server/tls/tls.h"
 
 static const char *const of_clients[] = { "bind", "port", "tls-port", NULL };

@@ -17,9 +17,9 @@
 #include "server/persist/persist.h"
 #include "server/react/tracking.h"
 #include "server/replica/replication.h"
-#include "server/run/background.h"
-#include "server/run/defrag_timer.h"
-#include "server/run/expire_timer.h"
+#include "server/engine/background.h"
+#include "server/engine/defrag_timer.h"
+#include "server/engine/expire_timer.h"
 #include "server/tls/tls.h"
 #include "store/mem/mem.h"
 

@@ -11,7 +11,7 @@
 
 #include "server/admin/admin.h"
 #include "server/base/loop.h"
-#include "server/run/background.h"
+#include "server/engine/background.h"
 
 struct http;
 struct tls;

@@ -14,7 +14,7 @@
 #include "server/persist/persist.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
-#include "server/run/session_drop.h"
+#include "server/engine/session_drop.h"
 
 enum {
     CHECKED_PER_SECOND = 10000, /* connections that each clients_housekeeping visits */

@@ -13,7 +13,7 @@
 
 #include "conf/conf.h"
 #include "server/base/clock.h"
-#include "server/run/dispatch.h"
+#include "server/engine/dispatch.h"
 #include "server/base/loop.h"
 #include "server/react/pubsub.h"
 #include "server/call/session.h"

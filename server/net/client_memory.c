@@ -10,7 +10,7 @@
 #include "server/react/blocked.h"
 #include "server/react/pubsub.h"
 #include "server/react/watch.h"
-#include "server/run/multi.h"
+#include "server/engine/multi.h"
 #include "store/mem/mem.h"
 
 enum {

@@ -10,7 +10,7 @@
 
 #include "server/base/log.h"
 #include "server/net/lookahead.h"
-#include "server/run/multi.h"
+#include "server/engine/multi.h"
 #include "store/mem/blob.h"
 #include "store/mem/mem.h"
 

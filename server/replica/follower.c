@@ -9,8 +9,8 @@
 #include "server/base/log.h"
 #include "server/persist/format/effect_text.h"
 #include "server/persist/format/request.h"
-#include "server/run/replay_call.h"
-#include "server/run/serve.h"
+#include "server/engine/replay_call.h"
+#include "server/engine/serve.h"
 #include "store/mem/mem.h"
 #include "store/txn/apply.h"
 

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "server/run/dispatch.h"
+#include "server/engine/dispatch.h"
 
 struct follower;
 

@@ -8,7 +8,7 @@
 
 #include "server/base/log.h"
 #include "server/replica/replication_state.h"
-#include "server/run/serve.h"
+#include "server/engine/serve.h"
 #include "store/mem/mem.h"
 
 enum {

@@ -20,7 +20,7 @@
 #include "server/replica/link.h"
 #include "server/replica/replicas.h"
 #include "server/replica/waits.h"
-#include "server/run/dispatch.h"
+#include "server/engine/dispatch.h"
 
 struct replication;
 

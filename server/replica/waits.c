@@ -4,7 +4,7 @@
 #include <sys/queue.h>
 
 #include "server/base/clock.h"
-#include "server/run/serve.h"
+#include "server/engine/serve.h"
 #include "store/mem/mem.h"
 
 TAILQ_HEAD(wait_list, waiter);

@@ -2,8 +2,8 @@
 #include "server/script/host.h"
 
 #include "server/call/error.h"
-#include "server/run/rights.h"
-#include "server/run/role_gate.h"
+#include "server/engine/rights.h"
+#include "server/engine/role_gate.h"
 #include "store/base/ensure.h"
 
 /* May a script write that does not promise the contrary? */

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 #include "server/call/call.h"
-#include "server/run/dispatch.h"
+#include "server/engine/dispatch.h"
 
 /* What a script may do. */
 enum {

@@ -9,7 +9,7 @@
 #include "server/call/args.h"
 #include "server/call/error.h"
 #include "server/cmd/numkeys.h"
-#include "server/run/dispatch.h"
+#include "server/engine/dispatch.h"
 #include "server/script/lua_reply.h"
 #include "server/script/sandbox.h"
 #include "store/mem/mem.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "server/call/session.h"
-#include "server/run/session_drop.h"
+#include "server/engine/session_drop.h"
 
 struct caller {
     struct session session; /* first, because caller_wake casts its address */

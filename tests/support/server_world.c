@@ -10,11 +10,11 @@
 #include <string.h>
 
 #include "server/cmd/cmd.h"
-#include "server/run/serve.h"
+#include "server/engine/serve.h"
 #include "store/base/ensure.h"
 #include "store/sweep/expiry.h"
 #include "store/mem/mem.h"
-#include "server/run/session_drop.h"
+#include "server/engine/session_drop.h"
 
 enum { WORDS_MAX = 64, BATCH = 64 };
 

@@ -50,16 +50,16 @@ ROOMS = (
      "conf proto/base server/base server/persist/format server/persist/import store/*"),
     ("server/react", "reactions to a commit: WATCH, blocked clients, tracking, events",
      "conf proto/base proto/resp server/base server/call server/persist server/replica/stream store/*"),
-    ("server/run", "a request from the gates to its commit; background work of a turn",
+    ("server/engine", "a request from the gates to its commit; background work of a turn",
      "conf proto/resp server/acl server/base server/call server/observe server/persist"
      " server/react store/*"),
     ("server/tls", "encryption of connections, certificates", "conf server/base store/base store/mem"),
     ("server/net", "sockets, connections, reading ahead",
      "conf proto/base proto/resp server/acl server/base server/call server/observe"
-     " server/persist server/react server/run server/tls store/*"),
+     " server/persist server/react server/engine server/tls store/*"),
     ("server/replica", "masters and replicas: the role, full copies, the link, who waits for replicas",
      "conf proto/base proto/resp server/base server/call server/net server/observe server/persist"
-     " server/persist/format server/persist/import server/react server/replica/stream server/run server/tls store/*"),
+     " server/persist/format server/persist/import server/react server/replica/stream server/engine server/tls store/*"),
     ("server/cmd", "shared by data commands of several types",
      "proto/base proto/resp server/call store/*"),
     ("server/cmd/member", "deadlines of members", "proto/base proto/resp server/call server/cmd store/*"),
@@ -75,30 +75,30 @@ ROOMS = (
      "proto/base proto/resp server/call server/cmd store/*"),
     ("server/script", "scripts in Lua, functions",
      "conf proto/base proto/rdb proto/resp server/acl server/base server/call server/cmd server/observe"
-     " server/persist/format server/react server/run store/*"),
+     " server/persist/format server/react server/engine store/*"),
     ("server/admin", "CONFIG, INFO, DEBUG, MEMORY and other commands about the server",
      "conf proto/base proto/resp server/acl server/base server/call server/net server/observe"
-     " server/persist server/react server/replica server/replica/stream server/run server/script server/tls store/*"),
+     " server/persist server/react server/replica server/replica/stream server/engine server/script server/tls store/*"),
     ("server/admin/info", "INFO: its sections",
      "conf proto/base proto/resp server/admin server/base server/call server/net"
-     " server/observe server/persist server/react server/replica server/replica/stream server/run server/script server/tls store/*"),
+     " server/observe server/persist server/react server/replica server/replica/stream server/engine server/script server/tls store/*"),
     ("server/admin/acl", "ACL",
      "conf proto/base proto/resp server/acl server/admin server/base server/call server/net"
-     " server/observe server/persist server/react server/run store/*"),
+     " server/observe server/persist server/react server/engine store/*"),
     ("server/admin/client", "CLIENT, HELLO, AUTH",
      "conf proto/base proto/resp server/acl server/admin server/base server/call server/net"
-     " server/observe server/persist server/react server/replica server/replica/stream server/run store/*"),
+     " server/observe server/persist server/react server/replica server/replica/stream server/engine store/*"),
     ("server/admin/command", "COMMAND",
      "conf proto/base proto/resp server/admin server/base server/call server/net"
-     " server/observe server/persist server/react server/run store/*"),
+     " server/observe server/persist server/react server/engine store/*"),
     ("server/http", "the metrics port: HTTP, figures for Prometheus, a page to look at",
      "conf proto/base server/acl server/admin server/admin/client server/base server/call server/net"
-     " server/observe server/persist server/react server/replica server/replica/stream server/run server/script server/tls store/*"),
+     " server/observe server/persist server/react server/replica server/replica/stream server/engine server/script server/tls store/*"),
     ("server/module", "expired.so: the store inside Redis and Valkey",
      "proto/base proto/resp server/base server/call server/cmd server/cmd/key server/persist/format store/*"),
     ("server/daemon", "the parts made and connected: turns, signals, starting and stopping",
      "conf proto/base proto/resp server/acl server/base server/call server/cmd/* server/observe server/persist"
-     " server/react server/replica server/run server/net server/http server/script server/tls server/admin/*"
+     " server/react server/replica server/engine server/net server/http server/script server/tls server/admin/*"
      " store/*"),
 )
 

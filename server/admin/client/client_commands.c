@@ -7,7 +7,7 @@
 #include "server/admin/client/identity.h"
 #include "server/call/reply_text.h"
 #include "server/call/args.h"
-#include "server/run/serve.h"
+#include "server/engine/serve.h"
 #include "store/mem/blob.h"
 
 static void cmd_client_id(struct call *call)

@@ -79,7 +79,7 @@ static bool is_slow_in_pause(const char *key)
     return txn_settles_slowly(txn, at_key(key));
 }
 
-/* Settles in slices of `limit` members, as server/run/settle.c does. */
+/* Settles in slices of `limit` members, as server/engine/settle.c does. */
 static size_t settle(const char *key, size_t limit)
 {
     txn_begin(&world.txn, world.store, world.now, FROM_EXPIRY);

@@ -2,7 +2,7 @@
  * starts at 1000 s and is stepped by milliseconds. */
 #include "proto/base/number.h"
 #include "server/call/pause.h"
-#include "server/run/serve.h"
+#include "server/engine/serve.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 #include "tests/support/caller.h"

@@ -1,0 +1,133 @@
+/* background: see background.h.
+ *
+ * The budget of a turn is the time that everything else took since the last slice, between 100 us
+ * and 500 us. So a client that sends one request after the other waits 100 us for each, while under
+ * a load of many requests per turn the background gets half of the time. When turns are long, 500
+ * us can be too small a part of them to keep up: for each half second in which every turn left work
+ * undone, the budget may grow by the time that everything else took. DEBUG CLOCK STEP gives the
+ * next turn all the time that it needs.
+ *
+ * Slices run in turn, in batches of about 20 us. Each slice's batch size is adapted to its measured
+ * speed. */
+#include "server/engine/background.h"
+
+#include "store/base/ensure.h"
+#include "store/mem/mem.h"
+
+enum {
+    LEAST_USEC = 100,
+    MOST_USEC = 500,
+    BATCH_USEC = 20,
+    FIRST_AMOUNT = 8,
+    BEHIND_USEC = 500 * 1000,
+    BEHIND_MAX = 4, /* times the time of everything else */
+    WORKS_MAX = 16,
+};
+
+struct slice {
+    struct background_work work;
+    size_t amount; /* of the next batch */
+    int64_t used;  /* microseconds in this turn */
+};
+
+struct background {
+    struct clock *clock;
+    struct slice slices[WORKS_MAX];
+    unsigned count, next; /* `next`: the slice that runs first in the next turn */
+    bool worked;          /* in this turn */
+    bool left;            /* the last turn spent its budget */
+    int64_t ended;        /* when the last turn's slices ended */
+    int64_t since;        /* since when each turn has left work */
+};
+
+struct background *background_new(struct clock *clock)
+{
+    struct background *background = mem_zalloc(sizeof(*background));
+    background->clock = clock;
+    return background;
+}
+
+void background_free(struct background *background)
+{
+    mem_free(background);
+}
+
+static size_t first_amount(const struct background_work *work)
+{
+    return work->most < FIRST_AMOUNT ? work->most : FIRST_AMOUNT;
+}
+
+void background_add(struct background *background, const struct background_work *work)
+{
+    ensure(background->count < WORKS_MAX, "%u slices", background->count);
+    background->slices[background->count++] =
+        (struct slice){ .work = *work, .amount = first_amount(work) };
+}
+
+static int64_t budget(const struct background *background, int64_t now)
+{
+    if (background->clock->finish) return INT64_MAX - now;
+    if (!background->left) return LEAST_USEC;
+    int64_t others = now - background->ended; /* the loop has not slept meanwhile */
+    int64_t factor = (now - background->since) / BEHIND_USEC;
+    int64_t behind = others * (factor < BEHIND_MAX ? factor : BEHIND_MAX);
+    int64_t usec = others < LEAST_USEC ? LEAST_USEC : others > MOST_USEC ? MOST_USEC : others;
+    return behind > usec ? behind : usec;
+}
+
+static void adapt_amount(struct slice *slice, int64_t usec)
+{
+    slice->used += usec;
+    if (usec > BATCH_USEC && slice->amount > 1)
+        slice->amount /= 2;
+    else if (usec < BATCH_USEC / 2 && 2 * slice->amount <= slice->work.most)
+        slice->amount *= 2;
+}
+
+/* True: the budget is spent. False: no slice found work. */
+static bool work_until(struct background *background, int64_t now, int64_t end)
+{
+    unsigned idle = 0;
+    for (; idle < background->count;
+         background->next = (background->next + 1) % background->count) {
+        struct slice *slice = &background->slices[background->next];
+        idle++;
+        if (!slice->work.run(slice->work.ctx, slice->amount)) continue;
+        idle = 0;
+        background->worked = true;
+        int64_t at = clock_quick_usec(background->clock);
+        adapt_amount(slice, at - now);
+        now = at;
+        if (now >= end) return true;
+    }
+    return false;
+}
+
+static void end_slice(struct slice *slice, bool left)
+{
+    if (slice->used > 0 && slice->work.took != NULL) slice->work.took(slice->work.ctx, slice->used);
+    slice->used = 0;
+    /* After a pause there may be other work, so adapt the batch size again. */
+    if (!left) slice->amount = first_amount(&slice->work);
+}
+
+bool background_turn(struct background *background)
+{
+    clock_tick(background->clock);
+    int64_t now = clock_quick_usec(background->clock);
+    background->worked = false;
+    bool left = work_until(background, now, now + budget(background, now));
+    background->clock->finish = false;
+    if (left && !background->left) background->since = now;
+    background->left = left;
+    if (!background->worked) return false;
+    for (unsigned i = 0; i < background->count; i++)
+        end_slice(&background->slices[i], left);
+    background->ended = clock_quick_usec(background->clock);
+    return true;
+}
+
+bool background_is_left(const struct background *background)
+{
+    return background->left;
+}

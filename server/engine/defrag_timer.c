@@ -1,0 +1,134 @@
+/* defrag_timer: see defrag_timer.h. */
+#include "server/engine/defrag_timer.h"
+
+#include "server/persist/persist.h"
+#include "store/sweep/defrag.h"
+#include "store/mem/mem.h"
+#include "store/reclaim.h"
+
+enum {
+    SLICE_USEC = 100,      /* a slice of work ends after this time */
+    BATCH = 128,           /* blocks per call: about 20 us */
+    BUSY_REST = 19,        /* a rest after a slice lasts so many times the slice, */
+    IDLE_REST = 4,         /* or so many times if no client sent a command since the last slice */
+    WAIT_USEC = 20 * 1000, /* between checks whether other background work is done */
+};
+
+struct defrag_timer {
+    struct defrag defrag;
+    const struct clock *clock;
+    const struct dispatch *dispatch;
+    struct loop_timer *rest;
+    uint64_t commands; /* total at the end of the last slice */
+    int64_t used;      /* microseconds of this slice */
+    bool due;
+};
+
+static void on_rested(void *ctx)
+{
+    struct defrag_timer *timer = ctx;
+    timer->due = true;
+}
+
+struct defrag_timer *defrag_timer_new(struct loop *loop, const struct clock *clock,
+                                      const struct dispatch *dispatch)
+{
+    struct defrag_timer *timer = mem_zalloc(sizeof(*timer));
+    defrag_init(&timer->defrag, dispatch->store);
+    timer->clock = clock;
+    timer->dispatch = dispatch;
+    timer->rest = loop_timer_new(loop, on_rested, timer);
+    return timer;
+}
+
+void defrag_timer_free(struct defrag_timer *timer)
+{
+    if (timer == NULL) return;
+    defrag_drop(&timer->defrag);
+    loop_timer_free(timer->rest);
+    mem_free(timer);
+}
+
+const struct defrag *defrag_timer_state(const struct defrag_timer *timer)
+{
+    return &timer->defrag;
+}
+
+static void rest_for(struct defrag_timer *timer, int64_t usec)
+{
+    timer->due = false;
+    loop_timer_set(timer->rest, usec);
+}
+
+/* A run is noticed within a second of its beginning and at its end. */
+static void note_running(struct defrag_timer *timer, int64_t mono_usec)
+{
+    struct spell *spell = &timer->dispatch->stats->defragging;
+    if (timer->defrag.running)
+        spell_begin(spell, mono_usec);
+    else
+        spell_end(spell, mono_usec);
+}
+
+void defrag_timer_second(struct defrag_timer *timer)
+{
+    bool wanted = timer->dispatch->conf->activedefrag && !timer->dispatch->loading;
+    if (wanted && !timer->defrag.running && defrag_begin(&timer->defrag)) rest_for(timer, 0);
+    note_running(timer, clock_mono_usec());
+}
+
+/* While a child writes a snapshot, each page that is copied takes memory twice. */
+static bool child_writes(const struct dispatch *dispatch)
+{
+    if (dispatch->persist == NULL) return false;
+    struct persist_report report = persist_report(dispatch->persist);
+    return report.saving || report.rewriting;
+}
+
+static bool may_run(const struct defrag_timer *timer)
+{
+    const struct dispatch *dispatch = timer->dispatch;
+    return !dispatch->loading && !reclaim_pending(&dispatch->store->reclaim) &&
+           store_next_due(dispatch->store) > clock_now(timer->clock) && !child_writes(dispatch);
+}
+
+/* True: the slice may continue. */
+static bool is_wanted(struct defrag_timer *timer)
+{
+    if (!timer->due) return false;
+    if (timer->dispatch->conf->activedefrag && may_run(timer)) return true;
+    timer->due = false;
+    if (timer->dispatch->conf->activedefrag)
+        rest_for(timer, WAIT_USEC);
+    else
+        defrag_stop(&timer->defrag);
+    return false;
+}
+
+static bool defrag_slice(void *ctx, size_t amount)
+{
+    struct defrag_timer *timer = ctx;
+    if (!is_wanted(timer)) return false;
+    if (!defrag_run(&timer->defrag, amount)) timer->due = false;
+    return true;
+}
+
+static void defrag_took(void *ctx, int64_t usec)
+{
+    struct defrag_timer *timer = ctx;
+    timer->used += usec;
+    if (timer->due && timer->used < SLICE_USEC) return;
+    uint64_t commands = timer->dispatch->stats->commands;
+    bool idle = commands == timer->commands;
+    timer->commands = commands;
+    if (timer->defrag.running) rest_for(timer, timer->used * (idle ? IDLE_REST : BUSY_REST));
+    timer->used = 0;
+    note_running(timer, clock_quick_usec(timer->clock));
+}
+
+struct background_work defrag_timer_work(struct defrag_timer *timer)
+{
+    return (struct background_work){
+        .run = defrag_slice, .took = defrag_took, .ctx = timer, .most = BATCH
+    };
+}

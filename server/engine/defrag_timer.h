@@ -1,0 +1,24 @@
+/* defrag_timer: runs defragmentation in short slices of background work. The slices are far enough
+ * apart that clients keep nearly all of the time. None runs while other background work is left or
+ * a child process shares the memory. */
+#ifndef SERVER_ENGINE_DEFRAG_TIMER_H
+#define SERVER_ENGINE_DEFRAG_TIMER_H
+
+#include "server/engine/background.h"
+#include "server/base/clock.h"
+#include "server/engine/dispatch.h"
+#include "server/base/loop.h"
+
+struct defrag;
+struct defrag_timer;
+
+struct defrag_timer *defrag_timer_new(struct loop *loop, const struct clock *clock,
+                                      const struct dispatch *dispatch);
+void defrag_timer_free(struct defrag_timer *timer);
+/* Starts defragmentation if it would gain enough memory. Call it about once a second. */
+void defrag_timer_second(struct defrag_timer *timer);
+/* The work to add to the background. */
+struct background_work defrag_timer_work(struct defrag_timer *timer);
+const struct defrag *defrag_timer_state(const struct defrag_timer *timer);
+
+#endif

@@ -1,0 +1,96 @@
+/* dispatch: takes a request through the checks and runs its command in a transaction. Depends on
+ * command rows, sessions and the store; knows no sockets and no command. */
+#ifndef SERVER_ENGINE_DISPATCH_H
+#define SERVER_ENGINE_DISPATCH_H
+
+#include "conf/conf.h"
+#include "server/acl/acl.h"
+#include "server/base/clock.h"
+#include "server/call/command.h"
+#include "server/engine/multi.h"
+#include "server/observe/observe.h"
+#include "server/call/pause.h"
+#include "server/call/role.h"
+#include "server/call/session.h"
+#include "server/engine/settle.h"
+#include "server/react/commit_hooks.h"
+#include "server/observe/stats.h"
+#include "server/react/blocked.h"
+#include "server/react/watch.h"
+#include "store/store.h"
+
+struct call;
+
+/* A script runs for so long that other clients are served meanwhile: commands without ALLOW_BUSY
+ * are refused, the others run without a transaction of their own, and nothing works in the
+ * background. */
+enum busy { NOT_BUSY, BUSY_SCRIPT, BUSY_FUNCTION };
+
+struct dispatch {
+    struct commands *commands;
+    struct store *store;
+    const struct conf *conf;
+    const struct clock *clock;
+    struct commit_hooks *hooks;
+    struct watch *watch;
+    struct blocked *blocked;
+    struct stats *stats;
+    struct acl *acl;           /* NULL: every session may do everything */
+    struct settle *settle;     /* NULL: no request is delayed */
+    struct observer *observer; /* NULL: nothing is observed */
+    struct pause pause;
+    struct role role;
+    struct persist *persist; /* NULL: nothing is persisted */
+    bool loading;            /* the data set is not complete yet */
+    enum busy busy;
+    /* Bytes of memory of unauthenticated connections, and of what replicas lag behind. No key is
+     * evicted because of them. */
+    size_t uncounted;
+    bool script_lacks_memory; /* it was above maxmemory when the script began */
+    bool evicting; /* memory use may exceed maxmemory: dispatch_evict runs in the background */
+};
+
+/* Applies the options that concern the store. Call at the start and when one has changed. */
+void dispatch_configure(struct dispatch *dispatch);
+
+/* Must the session log in before it may do anything? */
+static inline bool dispatch_needs_auth(const struct dispatch *dispatch,
+                                       const struct session *session)
+{
+    return !session->authenticated && dispatch->acl != NULL && acl_wants_password(dispatch->acl);
+}
+
+/* Must the data stay as they are, but for changes that clients or the master make? During a pause,
+ * and on a replica. */
+static inline bool dispatch_keeps_data(struct dispatch *dispatch, msec now)
+{
+    return dispatch->role.replica || pause_now(&dispatch->pause, now) != PAUSE_NONE;
+}
+
+/* Replies the error of commands that are refused while busy. */
+void dispatch_fail_busy(const struct dispatch *dispatch, struct call *call);
+
+/* Runs one request of the session (argc >= 1; `command` is the row for argv) and appends its reply
+ * to session->out, unless the command blocks the session. Then serves the blocked clients whose
+ * keys became ready. argv is borrowed for the call.
+ *
+ * False: nothing has been done, and the caller must run the request again later: after
+ * session->wake if session->delayed is set, else after the pause. */
+bool dispatch_request(struct dispatch *dispatch, struct session *session,
+                      struct command_ref command, int argc, const struct bytes *argv);
+
+/* Why writes are refused while persistence fails; NULL: they are not. */
+const char *dispatch_write_refusal(const struct dispatch *dispatch);
+
+/* Call when a request of the session has its complete reply, at once or after blocking. */
+void dispatch_answered(struct session *session);
+
+/* While `evicting`, evicts up to `most` keys by maxmemory-policy until memory use is below
+ * maxmemory. False: there was nothing to do, no key may be evicted, or a pause forbids it. */
+bool dispatch_evict(struct dispatch *dispatch, size_t most);
+
+/* Runs a call of an EXEC or a script inside its open transaction, in its session's database, and
+ * counts it. */
+void dispatch_call(struct dispatch *dispatch, struct call *call);
+
+#endif

@@ -1,0 +1,272 @@
+/* expire_timer: see expire_timer.h. A timerfd and slices of background work.
+ *
+ * CLOCK_REALTIME with an absolute time never fires early, and TFD_TIMER_CANCEL_ON_SET wakes the
+ * loop when the system clock is set. While DEBUG CLOCK holds the clock, the timer is not armed;
+ * moving the clock starts a turn. */
+#include "server/engine/expire_timer.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "server/engine/dispatch.h"
+#include "server/base/log.h"
+#include "server/engine/serve.h"
+#include "server/engine/settle.h"
+#include "server/react/tracking.h"
+#include "store/base/ensure.h"
+#include "store/sweep/expiry.h"
+#include "store/mem/mem.h"
+#include "store/sweep/policy_walk.h"
+#include "store/reclaim.h"
+
+#define UNKNOWN INT64_MIN /* the timer has to be armed again */
+
+struct expire_timer {
+    struct clock *clock;
+    struct dispatch *dispatch;
+    struct loop_io *io;
+    struct loop_timer *at_once; /* starts a turn, while `fd` stays as it is */
+    msec armed;
+    int fd;
+};
+
+/* The timer fired, or (ECANCELED) the system clock was set. In both cases the end of this turn
+ * reads the clock, runs what is due and arms the timer again. */
+static void on_wake(void *ctx, unsigned what)
+{
+    (void)what;
+    struct expire_timer *timer = ctx;
+    uint64_t fired;
+    ssize_t got = read(timer->fd, &fired, sizeof(fired));
+    if (got < 0 && errno == EAGAIN) return;
+    timer->armed = UNKNOWN;
+}
+
+static void on_at_once(void *ctx)
+{
+    (void)ctx; /* the timer only has to start a turn */
+}
+
+static void on_step(void *ctx)
+{
+    struct expire_timer *timer = ctx;
+    timer->armed = UNKNOWN;
+}
+
+/* Deadlines of data are absolute, but timeouts of blocked clients and pauses are spans, so move
+ * these. */
+static void on_set(void *ctx, msec by)
+{
+    struct expire_timer *timer = ctx;
+    blocked_clock_set(timer->dispatch->blocked, by);
+    pause_clock_set(&timer->dispatch->pause, by);
+    timer->armed = UNKNOWN;
+    log_line(LOG_NOTICE, "The system clock was set by %+lld ms", (long long)by);
+}
+
+/* ---- background work ------------------------------------------------------------------------- */
+
+static bool rewind_slice(void *ctx, size_t amount)
+{
+    struct expire_timer *timer = ctx;
+    if (timer->dispatch->loading) return false;
+    return rewind_run(timer->dispatch->store, clock_now(timer->clock), (unsigned)amount);
+}
+
+static bool wait_slice(void *ctx, size_t amount)
+{
+    struct expire_timer *timer = ctx;
+    if (blocked_next_due(timer->dispatch->blocked) > clock_now(timer->clock)) return false;
+    return serve_due(timer->dispatch, amount) > 0;
+}
+
+/* Clients may wait for an entry that was added to the log of a policy (EXPIRED TO), or for a stream
+ * that is gone. */
+static void serve_woken(struct expire_timer *timer)
+{
+    struct dispatch *dispatch = timer->dispatch;
+    if (!blocked_pending(dispatch->blocked)) return;
+    if (pause_now(&dispatch->pause, clock_now(timer->clock)) == PAUSE_NONE) serve_ready(dispatch);
+}
+
+static bool expire_slice(void *ctx, size_t amount)
+{
+    struct expire_timer *timer = ctx;
+    msec now = clock_now(timer->clock);
+    struct store *store = timer->dispatch->store;
+    if (store_next_due(store) > now) return false;
+    if (timer->dispatch->loading) return false;
+    if (dispatch_keeps_data(timer->dispatch, now)) return false;
+    commit_hooks_arm(timer->dispatch->hooks);
+    bool worked = expiry_run(store, now, amount) > 0;
+    serve_woken(timer);
+    return worked;
+}
+
+static bool settling_slice(void *ctx, size_t amount)
+{
+    struct expire_timer *timer = ctx;
+    bool worked = settle_slice(timer->dispatch->settle, amount);
+    serve_woken(timer);
+    return worked;
+}
+
+static void expire_took(void *ctx, int64_t usec)
+{
+    struct expire_timer *timer = ctx;
+    struct stats *stats = timer->dispatch->stats;
+    stats->expiry_usec += (uint64_t)usec;
+    stats->expiry_cut += store_next_due(timer->dispatch->store) <= clock_now(timer->clock);
+    observe_expiry(timer->dispatch->observer, usec);
+}
+
+static void settling_took(void *ctx, int64_t usec)
+{
+    struct expire_timer *timer = ctx;
+    timer->dispatch->stats->expiry_usec += (uint64_t)usec;
+    observe_expiry(timer->dispatch->observer, usec);
+}
+
+static bool reclaim_slice(void *ctx, size_t amount)
+{
+    struct expire_timer *timer = ctx;
+    struct reclaim *reclaim = &timer->dispatch->store->reclaim;
+    if (!reclaim_pending(reclaim)) return false;
+    reclaim_run(reclaim, amount);
+    return true;
+}
+
+/* Expired keys come first. */
+static bool policy_slice(void *ctx, size_t amount)
+{
+    struct expire_timer *timer = ctx;
+    msec now = clock_now(timer->clock);
+    struct store *store = timer->dispatch->store;
+    if (!policy_walk_pending(store) || timer->dispatch->loading) return false;
+    if (dispatch_keeps_data(timer->dispatch, now)) return false;
+    if (store_next_due(store) <= now) return false;
+    commit_hooks_arm(timer->dispatch->hooks);
+    policy_walk_run(store, now, amount);
+    serve_woken(timer);
+    return true;
+}
+
+static bool evict_slice(void *ctx, size_t amount)
+{
+    struct expire_timer *timer = ctx;
+    bool worked = dispatch_evict(timer->dispatch, amount);
+    serve_woken(timer);
+    return worked;
+}
+
+static bool tracking_slice(void *ctx, size_t amount)
+{
+    struct expire_timer *timer = ctx;
+    struct dispatch *dispatch = timer->dispatch;
+    return tracking_trim(dispatch->hooks->tracking, (size_t)dispatch->conf->tracking_table_max_keys,
+                         amount);
+}
+
+static void add_slices(struct expire_timer *timer, struct background *background)
+{
+    const struct background_work slices[] = {
+        { .run = rewind_slice, .most = 64 },
+        { .run = wait_slice, .most = 64 },
+        { .run = expire_slice, .took = expire_took, .most = 64 },
+        { .run = settling_slice, .took = settling_took, .most = 64 },
+        { .run = reclaim_slice, .most = 256 },
+        { .run = policy_slice, .most = 64 },
+        { .run = evict_slice, .most = 64 },
+        { .run = tracking_slice, .most = 64 },
+    };
+    for (size_t i = 0; i < sizeof(slices) / sizeof(slices[0]); i++) {
+        struct background_work work = slices[i];
+        work.ctx = timer;
+        background_add(background, &work);
+    }
+}
+
+/* ---- waking ---------------------------------------------------------------------------------- */
+
+static msec earlier(msec a, msec b)
+{
+    return a < b ? a : b;
+}
+
+/* A pause delays changes of data, but not the timeouts of blocked clients. */
+msec expire_timer_next(const struct expire_timer *timer)
+{
+    if (timer->clock->stepped) return NEVER;
+    const struct pause *pause = &timer->dispatch->pause;
+    const struct blocked *blocked = timer->dispatch->blocked;
+    const struct store *store = timer->dispatch->store;
+    msec change = blocked_next_wake(blocked);
+    if (!timer->dispatch->role.replica) change = earlier(change, store_next_due(store));
+    /* Without a pause, leftover work starts the next turn anyway. */
+    if (pause_is_on(pause) && policy_walk_pending(store)) change = 0;
+    if (pause->failover) change = NEVER; /* its end starts a turn */
+    if (pause->kind != PAUSE_NONE && !instant_expired(pause->until, change))
+        change = due_at_expiry(pause->until).at;
+    return earlier(change, blocked_next_timeout(blocked));
+}
+
+void expire_timer_set(struct expire_timer *timer, msec due)
+{
+    if (due == AT_ONCE) {
+        loop_timer_set(timer->at_once, 0); /* cheaper than the timerfd and its interrupt */
+        return;
+    }
+    if (due == timer->armed) return;
+    struct itimerspec when = { 0 };
+    if (due != NEVER) {
+        /* A time of zero would disarm the timer; such an old deadline is due at once in any case.
+         */
+        msec at = due > 0 ? due : 1;
+        when.it_value.tv_sec = (time_t)(at / 1000);
+        when.it_value.tv_nsec = (long)(at % 1000) * 1000000;
+    }
+    int rc;
+    do {
+        rc = timerfd_settime(timer->fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &when, NULL);
+    } while (rc < 0 && errno == ECANCELED); /* the system clock was set meanwhile; reported once */
+    ensure(rc == 0, "timerfd for %lld: %s", (long long)due, strerror(errno));
+    timer->armed = due;
+}
+
+/* ---- creating and freeing -------------------------------------------------------------------- */
+
+struct expire_timer *expire_timer_new(struct loop *loop, struct clock *clock,
+                                      struct dispatch *dispatch, struct background *background)
+{
+    int fd = timerfd_create(CLOCK_REALTIME, TFD_NONBLOCK | TFD_CLOEXEC);
+    if (fd < 0) return NULL;
+    struct expire_timer *timer = mem_zalloc(sizeof(*timer));
+    timer->clock = clock;
+    timer->dispatch = dispatch;
+    timer->fd = fd;
+    timer->armed = UNKNOWN;
+    timer->io = loop_io_new(loop, fd, on_wake, timer);
+    loop_io_want(timer->io, LOOP_READ);
+    timer->at_once = loop_timer_new(loop, on_at_once, timer);
+    expire_timer_set(timer, AT_ONCE); /* the first turn works on what the store contains already */
+    clock->on_step = on_step;
+    clock->on_set = on_set;
+    clock->ctx = timer;
+    add_slices(timer, background);
+    return timer;
+}
+
+void expire_timer_free(struct expire_timer *timer)
+{
+    if (timer == NULL) return;
+    timer->clock->on_step = NULL;
+    timer->clock->on_set = NULL;
+    timer->clock->ctx = NULL;
+    loop_io_free(timer->io);
+    loop_timer_free(timer->at_once);
+    close(timer->fd);
+    mem_free(timer);
+}

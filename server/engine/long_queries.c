@@ -1,0 +1,81 @@
+/* long_queries: see long_queries.h. A queue of queries. */
+#include "server/engine/long_queries.h"
+
+#include <sys/queue.h>
+
+#include "server/engine/serve.h"
+#include "store/base/ensure.h"
+#include "store/mem/mem.h"
+
+struct asked {
+    TAILQ_ENTRY(asked) in_order;
+    struct long_queries *queries;
+    struct session *session;
+    const struct long_query_kind *kind;
+    void *question; /* owned */
+};
+
+struct long_queries {
+    TAILQ_HEAD(, asked) asked;
+    const struct clock *clock;
+    struct blocked *blocked;
+};
+
+struct long_queries *long_queries_new(const struct clock *clock, struct blocked *blocked)
+{
+    struct long_queries *queries = mem_zalloc(sizeof(*queries));
+    TAILQ_INIT(&queries->asked);
+    queries->clock = clock;
+    queries->blocked = blocked;
+    return queries;
+}
+
+void long_queries_free(struct long_queries *queries)
+{
+    if (queries == NULL) return;
+    ensure(TAILQ_EMPTY(&queries->asked), "session %llu waits",
+           (unsigned long long)TAILQ_FIRST(&queries->asked)->session->id);
+    mem_free(queries);
+}
+
+/* The session has its answer, or is gone. */
+static void forget_asked(void *ctx)
+{
+    struct asked *asked = ctx;
+    TAILQ_REMOVE(&asked->queries->asked, asked, in_order);
+    asked->kind->free(asked->question);
+    mem_free(asked);
+}
+
+void long_queries_ask(struct long_queries *queries, struct session *session,
+                      const struct long_query_kind *kind, void *question)
+{
+    struct asked *asked = mem_alloc(sizeof(*asked));
+    *asked = (struct asked){
+        .queries = queries, .session = session, .kind = kind, .question = question
+    };
+    TAILQ_INSERT_TAIL(&queries->asked, asked, in_order);
+    blocked_hold(queries->blocked, session, forget_asked, asked);
+}
+
+static void answer_asked(struct asked *asked)
+{
+    struct session *session = asked->session;
+    asked->kind->answer(asked->question, clock_now(asked->queries->clock), &session->out);
+    serve_answered(session);
+}
+
+bool long_queries_run(void *ctx, size_t amount)
+{
+    (void)amount;
+    struct long_queries *queries = ctx;
+    struct asked *asked;
+    TAILQ_FOREACH(asked, &queries->asked, in_order)
+    {
+        enum long_query_state state = asked->kind->work(asked->question, clock_now(queries->clock));
+        if (state == LONG_QUERY_IDLE) continue;
+        if (state == LONG_QUERY_DONE) answer_asked(asked);
+        return true;
+    }
+    return false;
+}

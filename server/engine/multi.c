@@ -1,0 +1,139 @@
+/* multi: a list of saved calls behind multi.h. */
+#include "server/engine/multi.h"
+
+#include <limits.h>
+
+#include "server/call/call.h"
+#include "server/call/error.h"
+#include "server/engine/dispatch.h"
+#include "server/engine/rights.h"
+#include "server/call/saved_call.h"
+#include "store/base/ensure.h"
+#include "store/mem/mem.h"
+
+STAILQ_HEAD(queue, saved_call);
+
+struct multi {
+    struct queue queue;
+    size_t count, bytes;
+    unsigned flags;  /* of all queued rows */
+    bool needs_data; /* a row without STALE is queued */
+    bool broken;
+};
+
+void multi_begin(struct session *session)
+{
+    ensure(session->multi == NULL, "session %llu begins a MULTI inside a MULTI",
+           (unsigned long long)session->id);
+    session->multi = mem_zalloc(sizeof(*session->multi));
+    STAILQ_INIT(&session->multi->queue);
+}
+
+void multi_drop(struct session *session)
+{
+    struct multi *multi = session->multi;
+    if (multi == NULL) return;
+    struct saved_call *queued;
+    while ((queued = STAILQ_FIRST(&multi->queue)) != NULL) {
+        STAILQ_REMOVE_HEAD(&multi->queue, next);
+        mem_free(queued);
+    }
+    mem_free(multi);
+    session->multi = NULL;
+}
+
+bool multi_queue(struct session *session, const struct call *call)
+{
+    struct multi *multi = session->multi;
+    if (multi->broken || session->watch_touched) return true;
+    struct saved_call *queued = saved_call_new(call);
+    if (queued == NULL) return false;
+    STAILQ_INSERT_TAIL(&multi->queue, queued, next);
+    multi->count++;
+    multi->bytes += mem_size(queued);
+    multi->flags |= call->command.row->flags;
+    multi->needs_data |= !(call->command.row->flags & STALE);
+    return true;
+}
+
+void multi_break(struct session *session)
+{
+    if (session->multi != NULL) session->multi->broken = true;
+}
+
+bool multi_broken(const struct session *session)
+{
+    return session->multi != NULL && session->multi->broken;
+}
+
+unsigned multi_flags(const struct session *session)
+{
+    return session->multi != NULL ? session->multi->flags : 0;
+}
+
+bool multi_needs_data(const struct session *session)
+{
+    return session->multi != NULL && session->multi->needs_data;
+}
+
+int multi_count(const struct session *session)
+{
+    if (session->multi == NULL) return -1;
+    return session->multi->count < INT_MAX ? (int)session->multi->count : INT_MAX;
+}
+
+size_t multi_bytes(const struct session *session)
+{
+    if (session->multi == NULL) return 0;
+    return session->multi->bytes + mem_size(session->multi);
+}
+
+void multi_each(struct session *session, void (*visit)(void *ctx, const struct call *call),
+                void *ctx)
+{
+    if (session->multi == NULL) return;
+    const struct saved_call *queued;
+    STAILQ_FOREACH(queued, &session->multi->queue, next)
+    {
+        struct call call = saved_call_again(queued, session);
+        visit(ctx, &call);
+    }
+}
+
+/* The user's rights may have changed since the command was queued. */
+static bool is_allowed_still(struct dispatch *dispatch, struct call *call)
+{
+    enum acl_verdict verdict = rights_check(dispatch, call, ACL_IN_MULTI);
+    if (verdict == ACL_ALLOWED) return true;
+    dispatch->stats->errors++;
+    failf(call, ERR_NOPERM_IN_EXEC,
+          verdict == ACL_NO_KEY       ? "no permission to touch the specified keys"
+          : verdict == ACL_NO_CHANNEL ? "no permission to access one of the channels used as "
+                                        "arguments"
+                                      : "no permission to execute the command or subcommand");
+    if (dispatch->observer != NULL) observe_refused(dispatch->observer, call);
+    return false;
+}
+
+/* DIFFERS: Redis 7.0 puts a message that the session publishes to itself into the middle of EXEC's
+ * array, which protocol parsers need not accept; here it follows the array, as in Redis 7.2.
+ * (doc/differs.md) */
+void multi_run(struct dispatch *dispatch, struct call *exec)
+{
+    struct session *session = exec->session;
+    struct multi *multi = session->multi;
+    struct outbuf pushes;
+    outbuf_init(&pushes);
+    session->pushes = &pushes;
+    resp_array(exec->out, multi->count);
+    const struct saved_call *queued;
+    STAILQ_FOREACH(queued, &multi->queue, next)
+    {
+        struct call call = saved_call_again(queued, session);
+        call.txn = exec->txn;
+        if (is_allowed_still(dispatch, &call)) dispatch_call(dispatch, &call);
+    }
+    session->pushes = NULL;
+    multi_drop(session);
+    outbuf_splice(session->out.out, &pushes);
+}

@@ -1,0 +1,34 @@
+/* multi: the queue of commands that a session sent since MULTI. Stores copies of the arguments;
+ * does not run or refuse commands. */
+#ifndef SERVER_ENGINE_MULTI_H
+#define SERVER_ENGINE_MULTI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "server/call/session.h"
+
+struct call;
+struct dispatch;
+
+void multi_begin(struct session *session); /* the session must have no queue */
+void multi_drop(struct session *session);  /* drops the queue; does nothing without one */
+/* Appends a copy of the call. False: no memory. After multi_break nothing is stored. */
+bool multi_queue(struct session *session, const struct call *call);
+/* Call when a command was refused, so that EXEC will fail; does nothing without a queue. */
+void multi_break(struct session *session);
+bool multi_broken(const struct session *session);
+/* The flags of all queued commands; 0 without a queue. */
+unsigned multi_flags(const struct session *session);
+/* Is a command queued that is refused while data are stale? */
+bool multi_needs_data(const struct session *session);
+int multi_count(const struct session *session);    /* -1 without a queue */
+size_t multi_bytes(const struct session *session); /* memory of the queue */
+/* Visits the queue in order; does nothing without one. */
+void multi_each(struct session *session, void (*visit)(void *ctx, const struct call *call),
+                void *ctx);
+/* Runs the queue inside the transaction of the EXEC call, replies one array, and drops the queue.
+ */
+void multi_run(struct dispatch *dispatch, struct call *exec);
+
+#endif

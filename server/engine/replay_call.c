@@ -1,0 +1,71 @@
+/* replay_call: see replay_call.h. */
+#include "server/engine/replay_call.h"
+
+#include "server/call/call.h"
+#include "store/txn/txn.h"
+
+/* Changes data (also PFCOUNT may), or (`with_messages`) sends a message. Nothing that subscribes:
+ * the session is gone after the call. */
+static bool may_run(const struct command *row, bool with_messages)
+{
+    const unsigned message = PUBSUB | MAY_REPLICATE;
+    const unsigned caching = READONLY | MAY_REPLICATE;
+    return (row->flags & WRITE) || (row->flags & caching) == caching ||
+           (with_messages && (row->flags & message) == message);
+}
+
+/* The row of a command that a file or a stream may have. */
+static struct command_ref find_row(struct dispatch *dispatch, int argc, const struct bytes *argv,
+                                   bool with_messages)
+{
+    struct command_ref command = commands_match(dispatch->commands, argc, argv);
+    /* A file of a server that has not renamed it. */
+    if (command.row == NULL) command = commands_match_original(dispatch->commands, argc, argv);
+    bool fits = command.row != NULL && command_fits_arity(command.row, argc) &&
+                (may_run(command.row, with_messages) || bytes_is_word(argv[0], "SELECT"));
+    if (!fits) command.row = NULL;
+    return command;
+}
+
+static bool run_row(struct command_ref command, struct txn *txn, unsigned *db, int argc,
+                    const struct bytes *argv)
+{
+    struct outbuf out;
+    struct session session;
+    outbuf_init(&out);
+    session_init(&session, &out);
+    session.authenticated = true;
+    session.db = *db;
+    session.out.mute = true;
+    struct call call = { .command = command,
+                         .argc = argc,
+                         .argv = argv,
+                         .txn = txn,
+                         .out = &session.out,
+                         .session = &session,
+                         .context = command.context };
+    txn_call(txn, *db);
+    command.row->run(&call);
+    *db = session.db;
+    outbuf_drop(&out);
+    return !call.failed;
+}
+
+bool replay_call(struct dispatch *dispatch, unsigned *db, int argc, const struct bytes *argv)
+{
+    struct txn txn;
+    if (bytes_is_word(argv[0], "MULTI") || bytes_is_word(argv[0], "EXEC")) return true;
+    struct command_ref command = find_row(dispatch, argc, argv, false);
+    if (command.row == NULL) return false;
+    txn_begin(&txn, dispatch->store, clock_now(dispatch->clock), FROM_REPLAY);
+    bool good = run_row(command, &txn, db, argc, argv);
+    txn_commit(&txn);
+    return good;
+}
+
+bool replay_call_in(struct dispatch *dispatch, struct txn *txn, unsigned *db, int argc,
+                    const struct bytes *argv)
+{
+    struct command_ref command = find_row(dispatch, argc, argv, true);
+    return command.row != NULL && run_row(command, txn, db, argc, argv);
+}

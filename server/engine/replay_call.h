@@ -1,0 +1,19 @@
+/* replay_call: runs a command of a Redis AOF, without a client, notifications or lazy expiry.
+ * Depends on commands and sessions; knows no files. */
+#ifndef SERVER_ENGINE_REPLAY_CALL_H
+#define SERVER_ENGINE_REPLAY_CALL_H
+
+#include <stdbool.h>
+
+#include "server/engine/dispatch.h"
+
+/* Runs the command in database *db, which a SELECT changes. MULTI and EXEC do nothing. False: the
+ * command is unknown, or it replied an error. */
+bool replay_call(struct dispatch *dispatch, unsigned *db, int argc, const struct bytes *argv);
+
+/* The same inside an open transaction, for the stream of a master, which may contain PUBLISH, too.
+ */
+bool replay_call_in(struct dispatch *dispatch, struct txn *txn, unsigned *db, int argc,
+                    const struct bytes *argv);
+
+#endif

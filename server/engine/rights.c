@@ -1,0 +1,65 @@
+/* rights: see rights.h. */
+#include "server/engine/rights.h"
+
+#include "server/call/error.h"
+
+enum { NAME_ROOM = 128 };
+
+enum error rights_error(enum acl_verdict verdict)
+{
+    switch (verdict) {
+    case ACL_NO_KEY: return ERR_NOPERM_KEY;
+    case ACL_NO_CHANNEL: return ERR_NOPERM_CHANNEL;
+    default: return ERR_NOPERM_COMMAND;
+    }
+}
+
+void rights_fail(struct call *call, enum acl_verdict verdict)
+{
+    fail_named(call, rights_error(verdict));
+}
+
+static void note_refusal(struct dispatch *dispatch, const struct call *call,
+                         struct acl_refusal *refusal, enum acl_verdict verdict, int at)
+{
+    char name[NAME_ROOM];
+    refusal->session = call->session;
+    refusal->user_name = blob_view(call->session->user->name);
+    refusal->now = clock_now(dispatch->clock);
+    switch (verdict) {
+    case ACL_NO_KEY:
+        refusal->reason = ACL_LOG_KEY;
+        dispatch->stats->denied_key++;
+        break;
+    case ACL_NO_CHANNEL:
+        refusal->reason = ACL_LOG_CHANNEL;
+        dispatch->stats->denied_channel++;
+        break;
+    default: refusal->reason = ACL_LOG_COMMAND; dispatch->stats->denied_command++;
+    }
+    size_t len = command_full_name(call->command, name, sizeof(name));
+    refusal->object = verdict == ACL_NO_COMMAND ? bytes_of(name, len) : call->argv[at];
+    acl_log_add(&dispatch->acl->log, refusal, (size_t)dispatch->conf->acllog_max_len);
+}
+
+static bool follows_patterns(const struct command *row)
+{
+    bool follows = false;
+    for (int i = 0; i < KEY_SPECS_MAX; i++)
+        follows |= row->specs[i].flags != 0 && row->specs[i].find == KEYS_ANYWHERE;
+    return follows;
+}
+
+enum acl_verdict rights_check(struct dispatch *dispatch, struct call *call, enum acl_where where)
+{
+    const struct acl_user *user = call->session->user;
+    struct acl_refusal refusal = { .where = where };
+    int at;
+    if (!rights_are_limited(call->session)) return ACL_ALLOWED;
+    enum acl_verdict verdict = acl_user_check(user, call->command, call->argc, call->argv, &at);
+    if (verdict != ACL_ALLOWED)
+        note_refusal(dispatch, call, &refusal, verdict, at);
+    else if (follows_patterns(call->command.row))
+        call->limits_keys = !acl_user_reads_all(user, call->command, call->argc, call->argv);
+    return verdict;
+}

@@ -1,0 +1,154 @@
+/* serve: see serve.h. */
+#include "server/engine/serve.h"
+
+#include "server/call/call.h"
+#include "server/engine/dispatch.h"
+#include "server/engine/rights.h"
+#include "server/call/error.h"
+#include "server/react/blocked.h"
+#include "store/txn/txn.h"
+
+void serve_answered(struct session *session)
+{
+    blocked_end(session);
+    dispatch_answered(session);
+    if (session->wake != NULL) session->wake(session);
+}
+
+/* ---- serving ready keys ---------------------------------------------------------------------- */
+
+/* Does the key hold the type that the client waits for, or must the client know that it does not?
+ */
+static bool is_worth_a_run(struct dispatch *dispatch, struct txn *txn,
+                           const struct blocked_try *try)
+{
+    const struct entry *entry = txn_find(txn, try->key);
+    if (entry == NULL) blocked_skip_missing(dispatch->blocked);
+    return try->or_gone || (entry != NULL && entry->object.type == try->type);
+}
+
+static bool is_answered(struct dispatch *dispatch, struct txn *txn, const struct blocked_try *try)
+{
+    struct block_request block = { 0 };
+    struct call call = saved_call_again(try->call, try->session);
+    call.txn = txn;
+    call.block = &block;
+    call.ready = &try->key;
+    txn->caller = try->session;
+    txn->no_touch = try->session->no_touch;
+    struct observer *observer = dispatch->observer;
+    int64_t began = observer != NULL ? observe_now(observer) : 0;
+    /* DIFFERS: Redis 7.0 serves it also if its user has lost the right. (doc/differs.md) */
+    enum acl_verdict verdict = rights_check(dispatch, &call, ACL_TOPLEVEL);
+    if (verdict == ACL_ALLOWED)
+        call.command.row->run(&call);
+    else
+        rights_fail(&call, verdict);
+    if (observer != NULL) observe_again(observer, &call, began, try->time);
+    if (call.failed) dispatch->stats->errors++;
+    if (block.count > 0) blocked_skip_command(dispatch->blocked, try, block.again);
+    return block.count == 0;
+}
+
+void serve_ready(struct dispatch *dispatch)
+{
+    struct blocked_try try;
+    while (blocked_next_try(dispatch->blocked, &try)) {
+        if (settle_postpones(dispatch, &try)) {
+            blocked_skip_key(dispatch->blocked);
+            continue;
+        }
+        struct txn txn;
+        commit_hooks_arm(dispatch->hooks);
+        txn_begin(&txn, dispatch->store, clock_now(dispatch->clock), FROM_CLIENT);
+        txn_call(&txn, try.db);
+        /* As when a command runs for the first time. Writes may wait on a writable replica. */
+        bool reads = try.call->command.row->flags & READONLY;
+        txn.no_expiry = txn.no_purge = dispatch->role.replica && reads;
+        bool answered = is_worth_a_run(dispatch, &txn, &try) && is_answered(dispatch, &txn, &try);
+        txn_commit(&txn);
+        if (answered) serve_answered(try.session);
+    }
+}
+
+/* ---- timeouts and CLIENT UNBLOCK ------------------------------------------------------------- */
+
+/* The reply to a client that times out. */
+static void reply_nothing(struct session *session)
+{
+    if (blocked_answers_late(session)) return;
+    if (blocked_wants_array(session))
+        resp_array(&session->out, 0);
+    else
+        resp_null_array(&session->out);
+}
+
+/* `error` NULL: as if its timeout had passed. */
+static void unblock(struct dispatch *dispatch, struct session *session, const enum error *error)
+{
+    struct call_time time = { 0 };
+    const struct saved_call *saved = blocked_call(session, &time);
+    struct call call = { .out = &session->out, .session = session };
+    if (saved != NULL) call = saved_call_again(saved, session);
+    if (error != NULL) {
+        fail(&call, *error);
+        dispatch->stats->errors++;
+    } else {
+        reply_nothing(session);
+    }
+    if (dispatch->observer != NULL) observe_ended(dispatch->observer, &call, &time);
+    serve_answered(session);
+}
+
+bool serve_unblock(struct dispatch *dispatch, struct session *session, bool with_error)
+{
+    static const enum error error = ERR_UNBLOCKED;
+    if (session->blocked == NULL) return false;
+    unblock(dispatch, session, with_error ? &error : NULL);
+    return true;
+}
+
+void serve_end_blocked(struct dispatch *dispatch, struct session *session)
+{
+    static const enum error error = ERR_UNBLOCKED_BY_ROLE;
+    if (session->blocked == NULL) return;
+    session->close_after_reply = true;
+    unblock(dispatch, session, &error);
+}
+
+/* ---- due by time ----------------------------------------------------------------------------- */
+
+/* Serves the first key that becomes ready by time, unless a client's timeout passes earlier. */
+static bool wake_first(struct dispatch *dispatch, msec now)
+{
+    struct blocked *blocked = dispatch->blocked;
+    if (pause_now(&dispatch->pause, now) != PAUSE_NONE) return false;
+    if (blocked_next_wake(blocked) > blocked_next_timeout(blocked)) return false;
+    return blocked_wake(blocked, now);
+}
+
+/* Data that expire in the millisecond of a timeout come first: a client may wait for their entry in
+ * a log. Earlier timeouts never wait for a burst. */
+static msec timed_out_until(struct dispatch *dispatch, msec now)
+{
+    bool expires = !dispatch->role.replica && pause_now(&dispatch->pause, now) == PAUSE_NONE;
+    return expires && store_next_due(dispatch->store) <= now ? instant_last_expired(now) : now;
+}
+
+size_t serve_due(struct dispatch *dispatch, size_t most)
+{
+    msec now = clock_now(dispatch->clock), until = timed_out_until(dispatch, now);
+    size_t count = 0;
+    for (; count < most; count++) {
+        struct session *late = blocked_first_timed_out(dispatch->blocked, until);
+        if (wake_first(dispatch, now)) {
+            serve_ready(dispatch);
+        } else if (late != NULL) {
+            reply_nothing(late);
+            serve_answered(late);
+        } else {
+            break;
+        }
+    }
+    return count;
+}

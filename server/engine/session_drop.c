@@ -1,0 +1,35 @@
+/* session_drop: see session_drop.h. */
+#include "server/engine/session_drop.h"
+
+#include "server/acl/acl.h"
+#include "server/engine/multi.h"
+#include "server/react/pubsub.h"
+#include "server/call/session.h"
+#include "server/engine/settle.h"
+#include "server/react/blocked.h"
+#include "server/react/watch.h"
+#include "store/mem/blob.h"
+
+void session_drop(struct session *session, struct watch *watch, struct pubsub *pubsub)
+{
+    blocked_end(session);
+    settle_forget(session);
+    multi_drop(session);
+    watch_forget(watch, session);
+    pubsub_forget(pubsub, session);
+    acl_end_session(session);
+    blob_free(session->name);
+    blob_free(session->lib_name);
+    blob_free(session->lib_version);
+    struct session old = *session;
+    session_init(session, old.out.out);
+    session->id = old.id;
+    session->wake = old.wake;
+    session->close_after_reply = old.close_after_reply;
+    session->last_command = old.last_command;
+    session->last_parent = old.last_parent;
+    if (old.reply_mode == REPLY_SKIPPING) {
+        session->reply_mode = REPLY_SKIPPING;
+        session->out.mute = old.out.mute;
+    }
+}

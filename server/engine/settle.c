@@ -1,0 +1,399 @@
+/* settle: see settle.h. A table of keys for each database, and a queue of all keys. */
+#include "server/engine/settle.h"
+
+#include <string.h>
+#include <sys/queue.h>
+
+#include "server/call/call.h"
+#include "server/engine/dispatch.h"
+#include "store/struct/dict.h"
+#include "store/base/ensure.h"
+#include "store/mem/mem.h"
+#include "store/txn/txn_settle.h"
+
+enum {
+    COUNT_AT_ONCE = 1000, /* expired keys that a call may count by itself */
+    FEW_ARGS = 32,
+};
+
+TAILQ_HEAD(delayed_queue, delayed);
+
+/* A session whose request is delayed. */
+struct delayed {
+    TAILQ_ENTRY(delayed) in_order;
+    struct delayed_queue *queue;
+    struct settle *settle;
+    struct session *session;
+};
+
+/* A ready key whose blocked clients are served when the settling key is done. */
+struct postponed {
+    STAILQ_ENTRY(postponed) next;
+    unsigned db;
+    size_t key_len;
+    char key[];
+};
+
+struct settling {
+    TAILQ_ENTRY(settling) in_order;
+    struct delayed_queue delayed;
+    STAILQ_HEAD(, postponed) postponed;
+    unsigned db;
+    size_t key_len;
+    char key[];
+};
+
+struct settle {
+    struct dispatch *dispatch;
+    struct dict *tables; /* by database, of struct settling */
+    TAILQ_HEAD(, settling) keys;
+    struct delayed_queue counting; /* until few expired keys are left */
+    struct delayed_queue ready;    /* no longer delayed; will be woken soon */
+    uint64_t looked_at;            /* keys and members that had expired at the last look */
+    size_t count;                  /* of delayed sessions */
+};
+
+static struct bytes settling_key(const void *element)
+{
+    const struct settling *settling = element;
+    return bytes_of(settling->key, settling->key_len);
+}
+
+static const struct dict_type settling_type = { .key = settling_key };
+
+struct settle *settle_new(struct dispatch *dispatch)
+{
+    struct settle *settle = mem_zalloc(sizeof(*settle));
+    unsigned count = dispatch->store->database_count;
+    settle->dispatch = dispatch;
+    settle->tables = mem_alloc(count * sizeof(*settle->tables));
+    for (unsigned db = 0; db < count; db++)
+        dict_init(&settle->tables[db], &settling_type);
+    TAILQ_INIT(&settle->keys);
+    TAILQ_INIT(&settle->counting);
+    TAILQ_INIT(&settle->ready);
+    return settle;
+}
+
+size_t settle_count(const struct settle *settle)
+{
+    return settle != NULL ? settle->count : 0;
+}
+
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+static struct settling *settling_add(struct settle *settle, unsigned db, struct bytes key)
+{
+    struct settling *settling = mem_alloc(sizeof(*settling) + key.len);
+    *settling = (struct settling){ .db = db, .key_len = key.len };
+    if (key.len > 0) memcpy(settling->key, key.data, key.len);
+    TAILQ_INIT(&settling->delayed);
+    STAILQ_INIT(&settling->postponed);
+    dict_add(&settle->tables[db], settling);
+    TAILQ_INSERT_TAIL(&settle->keys, settling, in_order);
+    return settling;
+}
+
+static void make_ready(struct settle *settle, struct delayed_queue *queue)
+{
+    struct delayed *delayed;
+    TAILQ_FOREACH(delayed, queue, in_order)
+    delayed->queue = &settle->ready;
+    TAILQ_CONCAT(&settle->ready, queue, in_order);
+}
+
+/* True: a session was woken. */
+static bool wake_some(struct settle *settle, size_t most)
+{
+    const struct delayed *delayed;
+    size_t count = 0;
+    for (; count < most && (delayed = TAILQ_FIRST(&settle->ready)) != NULL; count++) {
+        struct session *session = delayed->session;
+        settle_forget(session);
+        if (session->wake != NULL) session->wake(session);
+    }
+    return count > 0;
+}
+
+static void free_postponed(struct settling *settling)
+{
+    struct postponed *postponed;
+    while ((postponed = STAILQ_FIRST(&settling->postponed)) != NULL) {
+        STAILQ_REMOVE_HEAD(&settling->postponed, next);
+        mem_free(postponed);
+    }
+}
+
+/* The key has no expired members left: delayed sessions continue, and blocked clients are served,
+ * after a pause if there is one. */
+static void settling_end(struct settle *settle, struct settling *settling)
+{
+    const struct dispatch *dispatch = settle->dispatch;
+    TAILQ_REMOVE(&settle->keys, settling, in_order);
+    dict_remove(&settle->tables[settling->db], settling_key(settling));
+    make_ready(settle, &settling->delayed);
+    const struct postponed *postponed;
+    STAILQ_FOREACH(postponed, &settling->postponed, next)
+    blocked_wake_at(dispatch->blocked, postponed->db, bytes_of(postponed->key, postponed->key_len),
+                    clock_now(dispatch->clock));
+    free_postponed(settling);
+    mem_free(settling);
+}
+
+void settle_free(struct settle *settle)
+{
+    if (settle == NULL) return;
+    ensure(settle->count == 0, "%zu sessions are delayed", settle->count);
+    struct settling *settling;
+    while ((settling = TAILQ_FIRST(&settle->keys)) != NULL) {
+        TAILQ_REMOVE(&settle->keys, settling, in_order);
+        free_postponed(settling);
+        mem_free(settling);
+    }
+    for (unsigned db = 0; db < settle->dispatch->store->database_count; db++)
+        dict_drop(&settle->tables[db]);
+    mem_free(settle->tables);
+    mem_free(settle);
+}
+
+/* ---- finding keys that settle slowly --------------------------------------------------------- */
+
+struct look {
+    struct settle *settle;
+    struct txn txn;         /* never committed, used for look-ups only */
+    unsigned db;            /* of the calls */
+    bool all_databases;     /* the calls may use other databases, too */
+    bool counts;            /* a call counts all keys */
+    struct settling *found; /* the first key that has to be settled first */
+};
+
+static void look_begin(struct look *look, struct dispatch *dispatch, unsigned db)
+{
+    *look = (struct look){ .settle = dispatch->settle, .db = db };
+    msec now = clock_now(dispatch->clock);
+    txn_begin(&look->txn, dispatch->store, now, FROM_CLIENT);
+    look->txn.no_expiry = dispatch_keeps_data(dispatch, now);
+}
+
+/* Adds every key that settles slowly, so that EXEC is delayed once and not once for each key. */
+static void look_at_key(struct look *look, unsigned db, struct bytes key)
+{
+    struct settle *settle = look->settle;
+    struct settling *settling = NULL;
+    if (!TAILQ_EMPTY(&settle->keys)) settling = dict_find(&settle->tables[db], key);
+    if (settling == NULL) {
+        txn_call(&look->txn, db);
+        const struct entry *entry = keyspace_find(look->txn.ks, key);
+        if (entry == NULL || !txn_settles_slowly(&look->txn, entry)) return;
+        settling = settling_add(settle, db, key);
+    }
+    if (look->found == NULL) look->found = settling;
+}
+
+static void look_in_databases(struct look *look, struct bytes key)
+{
+    if (!look->all_databases) {
+        look_at_key(look, look->db, key);
+        return;
+    }
+    for (unsigned db = 0; db < look->txn.store->database_count; db++)
+        look_at_key(look, db, key);
+}
+
+static void look_at_call(void *ctx, const struct call *call)
+{
+    struct look *look = ctx;
+    const struct command *row = call->command.row;
+    int few[FEW_ARGS], *positions = few;
+    if (call->argc > FEW_ARGS) positions = mem_alloc((size_t)call->argc * sizeof(*positions));
+    int count = command_keys(row, call->argc, call->argv, positions);
+    for (int i = 0; i < count; i++)
+        look_in_databases(look, call->argv[positions[i]]);
+    if (positions != few) mem_free(positions);
+    if (row->flags & COUNTS_KEYS)
+        look->counts |= row->counts_keys == NULL || row->counts_keys(call);
+}
+
+/* Are there so many expired keys that counting them would take long? Always false while expiry is
+ * paused. */
+static bool counts_slowly(struct dispatch *dispatch)
+{
+    msec now = clock_now(dispatch->clock);
+    if (dispatch->loading || dispatch_keeps_data(dispatch, now)) return false;
+    return store_count_due(dispatch->store, now, COUNT_AT_ONCE) >= COUNT_AT_ONCE;
+}
+
+/* Most calls end here, because nothing is due. */
+static bool may_need_work(const struct dispatch *dispatch, unsigned db)
+{
+    const struct store *store = dispatch->store;
+    return store->policies.limits > 0 ||
+           due_at_come(keyspace_next_due(store_database(store, db)), clock_now(dispatch->clock));
+}
+
+/* ---- delaying -------------------------------------------------------------------------------- */
+
+static void delay_session(struct settle *settle, struct delayed_queue *queue,
+                          struct session *session)
+{
+    ensure(session->delayed == NULL, "session %llu is delayed already",
+           (unsigned long long)session->id);
+    struct delayed *delayed = mem_alloc(sizeof(*delayed));
+    *delayed = (struct delayed){ .queue = queue, .settle = settle, .session = session };
+    TAILQ_INSERT_TAIL(queue, delayed, in_order);
+    session->delayed = delayed;
+    settle->count++;
+}
+
+void settle_forget(struct session *session)
+{
+    struct delayed *delayed = session->delayed;
+    if (delayed == NULL) return;
+    TAILQ_REMOVE(delayed->queue, delayed, in_order);
+    delayed->settle->count--;
+    session->delayed = NULL;
+    mem_free(delayed);
+}
+
+static void look_at_queue(struct look *look, struct session *session)
+{
+    if (multi_broken(session) || session->watch_touched) return; /* none of its commands will run */
+    look->all_databases = multi_flags(session) & OTHER_DATABASES;
+    multi_each(session, look_at_call, look);
+}
+
+bool settle_delays(struct dispatch *dispatch, const struct call *call)
+{
+    enum { LOOK_ANYWAY = RUNS_QUEUE | OTHER_DATABASES | COUNTS_KEYS };
+    struct settle *settle = dispatch->settle;
+    struct session *session = call->session;
+    unsigned flags = call->command.row->flags;
+    if (settle == NULL || dispatch->loading) return false;
+    if (!(flags & LOOK_ANYWAY) && !may_need_work(dispatch, session->db)) return false;
+
+    struct look look;
+    look_begin(&look, dispatch, session->db);
+    /* A key overwritten in another database is deleted whole, without settling, unless events or
+     * logs want its members. */
+    bool names =
+        (dispatch->store->event_mask & LISTEN_MEMBERS) || dispatch->store->policies.logs > 0;
+    look.all_databases = (flags & OTHER_DATABASES) && names;
+    if (flags & RUNS_QUEUE)
+        look_at_queue(&look, session);
+    else
+        look_at_call(&look, call);
+    if (look.found != NULL)
+        delay_session(settle, &look.found->delayed, session);
+    else if (look.counts && counts_slowly(dispatch))
+        delay_session(settle, &settle->counting, session);
+    return session->delayed != NULL;
+}
+
+static void postpone_key(struct settling *settling, unsigned db, struct bytes key)
+{
+    struct postponed *postponed;
+    STAILQ_FOREACH(postponed, &settling->postponed, next)
+    if (postponed->db == db && bytes_equal(bytes_of(postponed->key, postponed->key_len), key))
+        return;
+    postponed = mem_alloc(sizeof(*postponed) + key.len);
+    *postponed = (struct postponed){ .db = db, .key_len = key.len };
+    if (key.len > 0) memcpy(postponed->key, key.data, key.len);
+    STAILQ_INSERT_TAIL(&settling->postponed, postponed, next);
+}
+
+bool settle_postpones(struct dispatch *dispatch, const struct blocked_try *try)
+{
+    if (dispatch->settle == NULL || !may_need_work(dispatch, try->db)) return false;
+    struct look look;
+    look_begin(&look, dispatch, try->db);
+    struct call call = saved_call_again(try->call, try->session);
+    look_at_call(&look, &call);
+    if (look.found != NULL) postpone_key(look.found, try->db, try->key);
+    return look.found != NULL;
+}
+
+/* ---- working --------------------------------------------------------------------------------- */
+
+/* True: the key is done. On a server that has become a replica it is as it is. */
+static bool work_on(struct settle *settle, const struct settling *settling, size_t amount)
+{
+    struct dispatch *dispatch = settle->dispatch;
+    struct txn txn;
+    if (dispatch->role.replica) return true;
+    commit_hooks_arm(dispatch->hooks);
+    txn_begin(&txn, dispatch->store, clock_now(dispatch->clock), FROM_EXPIRY);
+    txn_call(&txn, settling->db);
+    struct entry *entry = keyspace_find(txn.ks, settling_key(settling));
+    bool done = entry == NULL || txn_settle_some(&txn, &entry, amount) == 0;
+    txn_commit(&txn);
+    return done;
+}
+
+/* The keys take turns. */
+static void work_on_first(struct settle *settle, size_t amount)
+{
+    struct settling *first = TAILQ_FIRST(&settle->keys);
+    if (work_on(settle, first, amount)) {
+        settling_end(settle, first);
+    } else {
+        TAILQ_REMOVE(&settle->keys, first, in_order);
+        TAILQ_INSERT_TAIL(&settle->keys, first, in_order);
+    }
+}
+
+/* A look at what is due costs as much as expiring some keys does: one look for each COUNT_AT_ONCE
+ * keys that have expired is enough. */
+static bool still_counts_slowly(struct settle *settle)
+{
+    struct dispatch *dispatch = settle->dispatch;
+    uint64_t expired = dispatch->store->stats.expired_keys + dispatch->store->stats.expired_members;
+    msec now = clock_now(dispatch->clock);
+    if (expired < settle->looked_at + COUNT_AT_ONCE && store_next_due(dispatch->store) <= now &&
+        !dispatch_keeps_data(dispatch, now))
+        return true;
+    settle->looked_at = expired;
+    return counts_slowly(dispatch);
+}
+
+bool settle_slice(struct settle *settle, size_t amount)
+{
+    if (settle == NULL || settle->dispatch->loading) return false;
+    if (!TAILQ_EMPTY(&settle->counting) && !still_counts_slowly(settle))
+        make_ready(settle, &settle->counting);
+    bool worked = !TAILQ_EMPTY(&settle->keys);
+    if (worked) work_on_first(settle, amount);
+    return wake_some(settle, amount) || worked;
+}
+
+/* ---- checking -------------------------------------------------------------------------------- */
+
+static size_t check_queue(const struct settle *settle, const struct delayed_queue *queue)
+{
+    const struct delayed *delayed;
+    size_t count = 0;
+    TAILQ_FOREACH(delayed, queue, in_order)
+    {
+        ensure(delayed->queue == queue && delayed->settle == settle, "delayed in another queue");
+        ensure(delayed->session->delayed == delayed, "a delayed session does not know it");
+        count++;
+    }
+    return count;
+}
+
+void settle_check(const struct settle *settle)
+{
+    const struct settling *settling;
+    size_t count = check_queue(settle, &settle->counting), keys = 0;
+    count += check_queue(settle, &settle->ready);
+    TAILQ_FOREACH(settling, &settle->keys, in_order)
+    {
+        ensure(dict_find(&settle->tables[settling->db], settling_key(settling)) == settling,
+               "a key is in no table");
+        count += check_queue(settle, &settling->delayed);
+        keys++;
+    }
+    for (unsigned db = 0; db < settle->dispatch->store->database_count; db++)
+        keys -= dict_count(&settle->tables[db]);
+    ensure(keys == 0, "the queue and the tables differ by %zd keys", (ssize_t)keys);
+    ensure(count == settle->count, "%zu sessions are delayed, count %zu", count, settle->count);
+}
