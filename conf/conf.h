@@ -23,7 +23,7 @@ enum conf_shutdown { CONF_SHUTDOWN_DEFAULT, CONF_SHUTDOWN_SAVE, CONF_SHUTDOWN_NO
 enum { CONF_BIND_MAX = 16, CONF_LIMIT_NORMAL = 0, CONF_LIMIT_REPLICA = 1, CONF_LIMIT_PUBSUB = 2 };
 
 /* The letters of notify-keyspace-events, in the order in which CONFIG GET shows them; "A" means the
- * first CONF_EVENTS_OF_ALL of them. server/react/notify.c says what each one turns on. */
+ * first CONF_EVENTS_OF_ALL of them. server/engine/react/notify.c says what each one turns on. */
 #define CONF_EVENT_LETTERS "g$lshzxetdnKEmSTIV"
 enum { CONF_EVENTS_OF_ALL = 10 };
 

@@ -1,6 +1,6 @@
 /* pubsub: SUBSCRIBE, PSUBSCRIBE, SSUBSCRIBE, UNSUBSCRIBE and so on, PUBLISH, SPUBLISH and PUBSUB.
  * Depends on react/pubsub.h, and on the replication stream for messages. */
-#include "server/react/pubsub.h"
+#include "server/engine/react/pubsub.h"
 
 #include "server/admin/admin.h"
 #include "server/call/reply_text.h"

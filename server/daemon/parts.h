@@ -14,7 +14,7 @@
 #include "server/daemon/supervisor.h"
 #include "server/observe/observe.h"
 #include "server/observe/stats.h"
-#include "server/react/commit_hooks.h"
+#include "server/engine/react/commit_hooks.h"
 #include "server/engine/dispatch.h"
 #include "server/engine/expired_log_watch.h"
 

@@ -15,7 +15,7 @@
 #include "server/net/client.h"
 #include "server/net/net.h"
 #include "server/persist/persist.h"
-#include "server/react/tracking.h"
+#include "server/engine/react/tracking.h"
 #include "server/replica/replication.h"
 #include "server/engine/background.h"
 #include "server/engine/defrag_timer.h"

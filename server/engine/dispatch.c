@@ -8,7 +8,7 @@
 #include "server/call/call.h"
 #include "server/call/error.h"
 #include "server/base/log.h"
-#include "server/react/pubsub.h"
+#include "server/engine/react/pubsub.h"
 #include "server/engine/rights.h"
 #include "server/engine/role_gate.h"
 #include "server/engine/serve.h"

@@ -13,10 +13,10 @@
 #include "server/call/role.h"
 #include "server/call/session.h"
 #include "server/engine/settle.h"
-#include "server/react/commit_hooks.h"
+#include "server/engine/react/commit_hooks.h"
 #include "server/observe/stats.h"
-#include "server/react/blocked.h"
-#include "server/react/watch.h"
+#include "server/engine/react/blocked.h"
+#include "server/engine/react/watch.h"
 #include "store/store.h"
 
 struct call;

@@ -15,7 +15,7 @@
 #include "server/base/log.h"
 #include "server/engine/serve.h"
 #include "server/engine/settle.h"
-#include "server/react/tracking.h"
+#include "server/engine/react/tracking.h"
 #include "store/base/ensure.h"
 #include "store/sweep/expiry.h"
 #include "store/mem/mem.h"

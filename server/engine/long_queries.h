@@ -7,7 +7,7 @@
 #include "proto/resp/resp_write.h"
 #include "server/base/clock.h"
 #include "server/call/session.h"
-#include "server/react/blocked.h"
+#include "server/engine/react/blocked.h"
 
 enum long_query_state {
     LONG_QUERY_DONE, /* it can be answered */

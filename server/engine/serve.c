@@ -5,7 +5,7 @@
 #include "server/engine/dispatch.h"
 #include "server/engine/rights.h"
 #include "server/call/error.h"
-#include "server/react/blocked.h"
+#include "server/engine/react/blocked.h"
 #include "store/txn/txn.h"
 
 void serve_answered(struct session *session)

@@ -3,11 +3,11 @@
 
 #include "server/acl/acl.h"
 #include "server/engine/multi.h"
-#include "server/react/pubsub.h"
+#include "server/engine/react/pubsub.h"
 #include "server/call/session.h"
 #include "server/engine/settle.h"
-#include "server/react/blocked.h"
-#include "server/react/watch.h"
+#include "server/engine/react/blocked.h"
+#include "server/engine/react/watch.h"
 #include "store/mem/blob.h"
 
 void session_drop(struct session *session, struct watch *watch, struct pubsub *pubsub)

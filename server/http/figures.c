@@ -6,8 +6,8 @@
 
 #include "server/net/client.h"
 #include "server/persist/persist.h"
-#include "server/react/pubsub.h"
-#include "server/react/tracking.h"
+#include "server/engine/react/pubsub.h"
+#include "server/engine/react/tracking.h"
 #include "server/replica/replication.h"
 #include "server/script/script.h"
 #include "store/mem/mem.h"

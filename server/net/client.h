@@ -15,7 +15,7 @@
 #include "server/base/clock.h"
 #include "server/engine/dispatch.h"
 #include "server/base/loop.h"
-#include "server/react/pubsub.h"
+#include "server/engine/react/pubsub.h"
 #include "server/call/session.h"
 #include "server/observe/stats.h"
 #include "server/tls/tls.h"

@@ -7,9 +7,9 @@
 #include "server/net/client_state.h"
 
 #include "server/base/log.h"
-#include "server/react/blocked.h"
-#include "server/react/pubsub.h"
-#include "server/react/watch.h"
+#include "server/engine/react/blocked.h"
+#include "server/engine/react/pubsub.h"
+#include "server/engine/react/watch.h"
 #include "server/engine/multi.h"
 #include "store/mem/mem.h"
 

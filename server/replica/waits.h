@@ -8,7 +8,7 @@
 
 #include "server/base/loop.h"
 #include "server/call/session.h"
-#include "server/react/blocked.h"
+#include "server/engine/react/blocked.h"
 #include "server/replica/replicas.h"
 #include "server/persist/persist.h"
 

@@ -3,7 +3,7 @@
 #ifndef TESTS_SUPPORT_SCENE_H
 #define TESTS_SUPPORT_SCENE_H
 
-#include "server/react/blocked.h"
+#include "server/engine/react/blocked.h"
 #include "tests/support/lines.h"
 
 /* Caller `who` sends the line and gets the wanted reply. Line NULL: it has got that reply since.

@@ -48,18 +48,18 @@ ROOMS = (
      "proto/base proto/rdb server/persist/format store/*"),
     ("server/persist", "journal, snapshots, loading: when to write, and the processes that do",
      "conf proto/base server/base server/persist/format server/persist/import store/*"),
-    ("server/react", "reactions to a commit: WATCH, blocked clients, tracking, events",
+    ("server/engine/react", "reactions to a commit: WATCH, blocked clients, tracking, events",
      "conf proto/base proto/resp server/base server/call server/persist server/replica/stream store/*"),
     ("server/engine", "a request from the gates to its commit; background work of a turn",
      "conf proto/resp server/acl server/base server/call server/observe server/persist"
-     " server/react store/*"),
+     " server/engine/react store/*"),
     ("server/tls", "encryption of connections, certificates", "conf server/base store/base store/mem"),
     ("server/net", "sockets, connections, reading ahead",
      "conf proto/base proto/resp server/acl server/base server/call server/observe"
-     " server/persist server/react server/engine server/tls store/*"),
+     " server/persist server/engine/react server/engine server/tls store/*"),
     ("server/replica", "masters and replicas: the role, full copies, the link, who waits for replicas",
      "conf proto/base proto/resp server/base server/call server/net server/observe server/persist"
-     " server/persist/format server/persist/import server/react server/replica/stream server/engine server/tls store/*"),
+     " server/persist/format server/persist/import server/engine/react server/replica/stream server/engine server/tls store/*"),
     ("server/cmd", "shared by data commands of several types",
      "proto/base proto/resp server/call store/*"),
     ("server/cmd/member", "deadlines of members", "proto/base proto/resp server/call server/cmd store/*"),
@@ -75,30 +75,30 @@ ROOMS = (
      "proto/base proto/resp server/call server/cmd store/*"),
     ("server/script", "scripts in Lua, functions",
      "conf proto/base proto/rdb proto/resp server/acl server/base server/call server/cmd server/observe"
-     " server/persist/format server/react server/engine store/*"),
+     " server/persist/format server/engine/react server/engine store/*"),
     ("server/admin", "CONFIG, INFO, DEBUG, MEMORY and other commands about the server",
      "conf proto/base proto/resp server/acl server/base server/call server/net server/observe"
-     " server/persist server/react server/replica server/replica/stream server/engine server/script server/tls store/*"),
+     " server/persist server/engine/react server/replica server/replica/stream server/engine server/script server/tls store/*"),
     ("server/admin/info", "INFO: its sections",
      "conf proto/base proto/resp server/admin server/base server/call server/net"
-     " server/observe server/persist server/react server/replica server/replica/stream server/engine server/script server/tls store/*"),
+     " server/observe server/persist server/engine/react server/replica server/replica/stream server/engine server/script server/tls store/*"),
     ("server/admin/acl", "ACL",
      "conf proto/base proto/resp server/acl server/admin server/base server/call server/net"
-     " server/observe server/persist server/react server/engine store/*"),
+     " server/observe server/persist server/engine/react server/engine store/*"),
     ("server/admin/client", "CLIENT, HELLO, AUTH",
      "conf proto/base proto/resp server/acl server/admin server/base server/call server/net"
-     " server/observe server/persist server/react server/replica server/replica/stream server/engine store/*"),
+     " server/observe server/persist server/engine/react server/replica server/replica/stream server/engine store/*"),
     ("server/admin/command", "COMMAND",
      "conf proto/base proto/resp server/admin server/base server/call server/net"
-     " server/observe server/persist server/react server/engine store/*"),
+     " server/observe server/persist server/engine/react server/engine store/*"),
     ("server/http", "the metrics port: HTTP, figures for Prometheus, a page to look at",
      "conf proto/base server/acl server/admin server/admin/client server/base server/call server/net"
-     " server/observe server/persist server/react server/replica server/replica/stream server/engine server/script server/tls store/*"),
+     " server/observe server/persist server/engine/react server/replica server/replica/stream server/engine server/script server/tls store/*"),
     ("server/module", "expired.so: the store inside Redis and Valkey",
      "proto/base proto/resp server/base server/call server/cmd server/cmd/key server/persist/format store/*"),
     ("server/daemon", "the parts made and connected: turns, signals, starting and stopping",
      "conf proto/base proto/resp server/acl server/base server/call server/cmd/* server/observe server/persist"
-     " server/react server/replica server/engine server/net server/http server/script server/tls server/admin/*"
+     " server/engine/react server/replica server/engine server/net server/http server/script server/tls server/admin/*"
      " store/*"),
 )
 

@@ -8,7 +8,7 @@
 
 #include "server/admin/admin.h"
 #include "server/call/args.h"
-#include "server/react/tracking.h"
+#include "server/engine/react/tracking.h"
 #include "store/mem/mem.h"
 
 /* ---- TRACKING ------------------------------------------------------------------------------- */

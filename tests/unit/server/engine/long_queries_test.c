@@ -1,10 +1,10 @@
 /* Tests of long_queries: the order of work, answers, and queries that are cancelled. */
 #include "server/engine/long_queries.h"
 
-#include "server/react/pubsub.h"
+#include "server/engine/react/pubsub.h"
 #include "server/engine/dispatch.h"
 #include "server/engine/serve.h"
-#include "server/react/watch.h"
+#include "server/engine/react/watch.h"
 #include "tests/support/suite.h"
 #include "tests/support/caller.h"
 #include "server/engine/session_drop.h"

@@ -1,6 +1,6 @@
 /* Tests of serve with random programs: clients block, push, disconnect and time out, and each gets
  * the replies that a model predicts. */
-#include "tests/unit/server/react/blocked_world.h"
+#include "tests/unit/server/engine/react/blocked_world.h"
 
 #include <stdio.h>
 

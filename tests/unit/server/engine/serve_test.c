@@ -1,6 +1,6 @@
 /* Tests of serve: blocked clients get replies when a key becomes ready, at their timeout, and by
  * CLIENT UNBLOCK. */
-#include "tests/unit/server/react/blocked_world.h"
+#include "tests/unit/server/engine/react/blocked_world.h"
 
 #include <stdio.h>
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/react/tracking_state.h"
+#include "server/engine/react/tracking_state.h"
 #include "store/mem/mem.h"
 
 enum { KEPT_QUEUE = 64 * 1024 };

@@ -5,8 +5,8 @@
  * A session gets one message for each key that it has read; reading the key again makes it eligible
  * again. In broadcast mode reads are not remembered: sessions subscribe to prefixes and get all
  * changes of a turn together. Messages for a transaction's changes are sent after its commit. */
-#ifndef SERVER_REACT_TRACKING_H
-#define SERVER_REACT_TRACKING_H
+#ifndef SERVER_ENGINE_REACT_TRACKING_H
+#define SERVER_ENGINE_REACT_TRACKING_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,10 +1,10 @@
 /* Tests of client-side caching. */
-#include "server/react/tracking.h"
+#include "server/engine/react/tracking.h"
 
 #include <stdio.h>
 
-#include "server/react/pubsub.h"
-#include "server/react/watch.h"
+#include "server/engine/react/pubsub.h"
+#include "server/engine/react/watch.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 #include "tests/support/caller.h"

@@ -1,5 +1,5 @@
 /* notify: see notify.h. The event classes, and a queue of events with their members. */
-#include "server/react/notify.h"
+#include "server/engine/react/notify.h"
 
 #include <stdio.h>
 #include <string.h>

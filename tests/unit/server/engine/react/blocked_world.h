@@ -7,7 +7,7 @@
 
 #include "server/admin/admin.h"
 #include "server/cmd/cmd.h"
-#include "server/react/blocked.h"
+#include "server/engine/react/blocked.h"
 #include "server/engine/serve.h"
 #include "tests/support/caller.h"
 #include "tests/support/suite.h"

@@ -1,10 +1,10 @@
 /* Tests of keyspace notifications. */
-#include "server/react/notify.h"
+#include "server/engine/react/notify.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "server/react/watch.h"
+#include "server/engine/react/watch.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 #include "tests/support/caller.h"

@@ -1,15 +1,15 @@
 /* commit_hooks: passes a transaction's effects to the journal, the replication stream, watch,
  * blocked, tracking and notify, in this order. The only listener of the store. txn->caller is the
  * session that runs the call, or NULL: the server itself. */
-#ifndef SERVER_REACT_COMMIT_HOOKS_H
-#define SERVER_REACT_COMMIT_HOOKS_H
+#ifndef SERVER_ENGINE_REACT_COMMIT_HOOKS_H
+#define SERVER_ENGINE_REACT_COMMIT_HOOKS_H
 
-#include "server/react/notify.h"
+#include "server/engine/react/notify.h"
 #include "server/replica/stream/feed.h"
 #include "server/persist/persist.h"
-#include "server/react/tracking.h"
-#include "server/react/blocked.h"
-#include "server/react/watch.h"
+#include "server/engine/react/tracking.h"
+#include "server/engine/react/blocked.h"
+#include "server/engine/react/watch.h"
 #include "store/store.h"
 
 struct commit_hooks {

@@ -1,7 +1,7 @@
 /* pubsub: channels, patterns, shard channels and their subscribers. Depends on sessions, whose
  * output it appends to; knows no commands, keys or sockets. */
-#ifndef SERVER_REACT_PUBSUB_H
-#define SERVER_REACT_PUBSUB_H
+#ifndef SERVER_ENGINE_REACT_PUBSUB_H
+#define SERVER_ENGINE_REACT_PUBSUB_H
 
 #include <stdbool.h>
 #include <stddef.h>

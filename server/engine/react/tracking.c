@@ -1,13 +1,13 @@
 /* tracking: see tracking.h. Sessions with tracking on, and the keys that were read with the ids of
  * their readers. Ids of ended sessions stay in place, so ending a session costs nothing; they are
  * skipped when the key changes. */
-#include "server/react/tracking.h"
+#include "server/engine/react/tracking.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/react/tracking_state.h"
+#include "server/engine/react/tracking_state.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 

@@ -1,11 +1,11 @@
 /* tracking_state: shared by tracking.c (sessions and remembered keys) and tracking_notify.c
  * (messages) only. */
-#ifndef SERVER_REACT_TRACKING_STATE_H
-#define SERVER_REACT_TRACKING_STATE_H
+#ifndef SERVER_ENGINE_REACT_TRACKING_STATE_H
+#define SERVER_ENGINE_REACT_TRACKING_STATE_H
 
 #include <sys/queue.h>
 
-#include "server/react/tracking.h"
+#include "server/engine/react/tracking.h"
 #include "store/struct/dict.h"
 #include "store/base/random.h"
 

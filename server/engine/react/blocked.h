@@ -9,8 +9,8 @@
  * A key can also become ready at a time, when something in it falls due: the earliest time that its
  * clients asked for is kept for each key, and removed when it has come. That time may be too early,
  * if what was due has gone meanwhile, but never too late. */
-#ifndef SERVER_REACT_BLOCKED_H
-#define SERVER_REACT_BLOCKED_H
+#ifndef SERVER_ENGINE_REACT_BLOCKED_H
+#define SERVER_ENGINE_REACT_BLOCKED_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* pubsub: see pubsub.h. Topics by name, each with its subscriptions; each session has the same
  * subscriptions by name and in the order it made them. Invariants: a topic exists exactly while it
  * has subscribers; a session has a subscriber exactly while it has subscriptions. */
-#include "server/react/pubsub.h"
+#include "server/engine/react/pubsub.h"
 
 #include <sys/queue.h>
 

@@ -1,7 +1,7 @@
 /* watch: see watch.h. A table per database of the watched keys. Each key has a list of its
  * watchers, and each session a list of the same watchers in the order it made them. Invariant: a
  * key is in its table exactly while it is watched. */
-#include "server/react/watch.h"
+#include "server/engine/react/watch.h"
 
 #include <sys/queue.h>
 

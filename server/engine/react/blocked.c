@@ -3,7 +3,7 @@
  * place) for each of its keys, and one deadline in an agenda for all sessions. A second agenda
  * holds the keys that become ready at a time. Invariants: a key is in its table exactly while a
  * client waits for it, and in the ready queue exactly while `ready` is set. */
-#include "server/react/blocked.h"
+#include "server/engine/react/blocked.h"
 
 #include <stddef.h>
 #include <string.h>

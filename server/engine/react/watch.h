@@ -1,8 +1,8 @@
 /* watch: the keys that sessions watch (WATCH), for EXEC. A change marks every session that watches
  * the key. A change of an unwatched key costs one table look-up, and nothing while no key is
  * watched. */
-#ifndef SERVER_REACT_WATCH_H
-#define SERVER_REACT_WATCH_H
+#ifndef SERVER_ENGINE_REACT_WATCH_H
+#define SERVER_ENGINE_REACT_WATCH_H
 
 #include <stdbool.h>
 

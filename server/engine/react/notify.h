@@ -11,10 +11,10 @@
  * Messages are published when the call ends or the transaction commits. The members that one call
  * gives the same event are published together, in order, after the event's K and E. After 1000
  * members or 64 KiB, S, T and V continue in another message. */
-#ifndef SERVER_REACT_NOTIFY_H
-#define SERVER_REACT_NOTIFY_H
+#ifndef SERVER_ENGINE_REACT_NOTIFY_H
+#define SERVER_ENGINE_REACT_NOTIFY_H
 
-#include "server/react/pubsub.h"
+#include "server/engine/react/pubsub.h"
 #include "store/effect.h"
 
 struct notify;

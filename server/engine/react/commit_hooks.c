@@ -1,6 +1,6 @@
 /* commit_hooks: see commit_hooks.h. The hooks of watch, blocked, tracking and notify cannot fail
  * and run no command. */
-#include "server/react/commit_hooks.h"
+#include "server/engine/react/commit_hooks.h"
 
 #include "server/call/session.h"
 #include "store/txn/txn.h"

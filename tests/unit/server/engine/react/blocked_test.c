@@ -1,6 +1,6 @@
 /* Tests of blocked: the order in which clients are served, keys that become ready at an instant,
  * and timeouts. */
-#include "tests/unit/server/react/blocked_world.h"
+#include "tests/unit/server/engine/react/blocked_world.h"
 
 #include <stdio.h>
 

@@ -1,9 +1,9 @@
 /* Tests of watch. */
-#include "server/react/watch.h"
+#include "server/engine/react/watch.h"
 
 #include <stdio.h>
 
-#include "server/react/pubsub.h"
+#include "server/engine/react/pubsub.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 #include "tests/support/caller.h"
