@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "server/acl/acl.h"
+#include "server/engine/acl/acl.h"
 #include "server/daemon/wiring.h"
 #include "server/tls/tls.h"
 

@@ -9,7 +9,7 @@
 
 #include "conf/words.h"
 #include "proto/base/number.h"
-#include "server/acl/acl.h"
+#include "server/engine/acl/acl.h"
 #include "server/admin/client/client_list.h"
 #include "server/admin/renames.h"
 #include "server/base/loop.h"

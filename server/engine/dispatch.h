@@ -4,7 +4,7 @@
 #define SERVER_ENGINE_DISPATCH_H
 
 #include "conf/conf.h"
-#include "server/acl/acl.h"
+#include "server/engine/acl/acl.h"
 #include "server/base/clock.h"
 #include "server/call/command.h"
 #include "server/engine/multi.h"

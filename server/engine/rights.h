@@ -3,7 +3,7 @@
 #ifndef SERVER_ENGINE_RIGHTS_H
 #define SERVER_ENGINE_RIGHTS_H
 
-#include "server/acl/acl.h"
+#include "server/engine/acl/acl.h"
 #include "server/call/call.h"
 #include "server/call/error.h"
 #include "server/engine/dispatch.h"

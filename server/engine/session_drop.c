@@ -1,7 +1,7 @@
 /* session_drop: see session_drop.h. */
 #include "server/engine/session_drop.h"
 
-#include "server/acl/acl.h"
+#include "server/engine/acl/acl.h"
 #include "server/engine/multi.h"
 #include "server/engine/react/pubsub.h"
 #include "server/call/session.h"

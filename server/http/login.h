@@ -4,7 +4,7 @@
 #ifndef SERVER_HTTP_LOGIN_H
 #define SERVER_HTTP_LOGIN_H
 
-#include "server/acl/acl.h"
+#include "server/engine/acl/acl.h"
 #include "store/base/bytes.h"
 
 enum login {

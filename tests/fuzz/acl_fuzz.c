@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/acl/acl.h"
+#include "server/engine/acl/acl.h"
 #include "store/mem/mem.h"
 #include "tests/support/server_world.h"
 

@@ -2,7 +2,7 @@
  * when they run. */
 #include <stdlib.h>
 
-#include "server/acl/acl.h"
+#include "server/engine/acl/acl.h"
 #include "tests/support/server_world.h"
 #include "tests/support/suite.h"
 

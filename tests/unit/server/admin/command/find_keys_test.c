@@ -1,7 +1,7 @@
 /* Tests of finding the keys and channels of calls that nobody has checked yet: for every command,
  * any number of arguments, right or wrong. */
-#include "server/acl/acl.h"
-#include "server/acl/acl_user.h"
+#include "server/engine/acl/acl.h"
+#include "server/engine/acl/acl_user.h"
 #include "server/call/command.h"
 
 #include <stdlib.h>

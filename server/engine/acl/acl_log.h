@@ -1,7 +1,7 @@
 /* acl_log: the latest refusals, for ACL LOG. Refusals of the same kind within a minute are one
  * entry. Times are arguments. */
-#ifndef SERVER_ACL_ACL_LOG_H
-#define SERVER_ACL_ACL_LOG_H
+#ifndef SERVER_ENGINE_ACL_ACL_LOG_H
+#define SERVER_ENGINE_ACL_ACL_LOG_H
 
 #include <stddef.h>
 #include <sys/queue.h>

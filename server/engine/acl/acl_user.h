@@ -1,9 +1,9 @@
 /* acl_user: a user: name, passwords, flags and selectors. Passwords are kept as SHA-256 only, and
  * compared in constant time. Depends on acl_selector and libcrypto; knows no sessions. */
-#ifndef SERVER_ACL_ACL_USER_H
-#define SERVER_ACL_ACL_USER_H
+#ifndef SERVER_ENGINE_ACL_ACL_USER_H
+#define SERVER_ENGINE_ACL_ACL_USER_H
 
-#include "server/acl/acl_selector.h"
+#include "server/engine/acl/acl_selector.h"
 #include "server/call/call.h"
 
 enum { ACL_HASH_LEN = 64 }; /* SHA-256 in hexadecimal digits */

@@ -1,7 +1,7 @@
 /* acl_items: a list of texts, each with a number: patterns of keys and channels, passwords,
  * rules. In the order in which they were added. */
-#ifndef SERVER_ACL_ACL_ITEMS_H
-#define SERVER_ACL_ACL_ITEMS_H
+#ifndef SERVER_ENGINE_ACL_ACL_ITEMS_H
+#define SERVER_ENGINE_ACL_ACL_ITEMS_H
 
 #include <limits.h>
 #include <stdbool.h>

@@ -3,13 +3,13 @@
  *
  * Each word of ACL SETUSER that is about commands, keys or channels is applied here. Depends on the
  * command table; knows neither users nor sessions. */
-#ifndef SERVER_ACL_ACL_SELECTOR_H
-#define SERVER_ACL_ACL_SELECTOR_H
+#ifndef SERVER_ENGINE_ACL_ACL_SELECTOR_H
+#define SERVER_ENGINE_ACL_ACL_SELECTOR_H
 
 #include <stdint.h>
 
 #include "proto/base/outbuf.h"
-#include "server/acl/acl_items.h"
+#include "server/engine/acl/acl_items.h"
 #include "server/call/command.h"
 
 enum { ACL_IDS_MAX = 1024 }; /* ids of commands are below this */

@@ -1,5 +1,5 @@
 /* acl_selector: see acl_selector.h. Key and channel patterns; commands are in acl_commands.c. */
-#include "server/acl/acl_selector.h"
+#include "server/engine/acl/acl_selector.h"
 
 #include <ctype.h>
 

@@ -1,5 +1,5 @@
 /* acl_items: see acl_items.h. */
-#include "server/acl/acl_items.h"
+#include "server/engine/acl/acl_items.h"
 
 #include <string.h>
 

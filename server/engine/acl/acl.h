@@ -2,12 +2,12 @@
  * with it. Depends on acl_user, the options and sessions' `user`; knows no connections.
  *
  * A session holds its user, so a user that is deleted lives until its last session has another. */
-#ifndef SERVER_ACL_ACL_H
-#define SERVER_ACL_ACL_H
+#ifndef SERVER_ENGINE_ACL_ACL_H
+#define SERVER_ENGINE_ACL_ACL_H
 
 #include "conf/conf.h"
-#include "server/acl/acl_log.h"
-#include "server/acl/acl_user.h"
+#include "server/engine/acl/acl_log.h"
+#include "server/engine/acl/acl_user.h"
 #include "server/call/session.h"
 
 /* Sorted by name, each held once by the list. */

@@ -1,7 +1,7 @@
 /* acl: see acl.h. */
-#include "server/acl/acl.h"
+#include "server/engine/acl/acl.h"
 
-#include "server/acl/acl_users.h"
+#include "server/engine/acl/acl_users.h"
 
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"

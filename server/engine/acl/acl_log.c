@@ -1,5 +1,5 @@
 /* acl_log: see acl_log.h. */
-#include "server/acl/acl_log.h"
+#include "server/engine/acl/acl_log.h"
 
 #include "store/mem/mem.h"
 

@@ -8,7 +8,7 @@
 #include <openssl/crypto.h>
 
 #include "conf/words.h"
-#include "server/acl/acl_users.h"
+#include "server/engine/acl/acl_users.h"
 #include "server/base/log.h"
 #include "store/mem/mem.h"
 

@@ -3,7 +3,7 @@
  * Each rule changes the bits of the commands that it names; the last rule about a command decides.
  * The rules are kept in their order too, so that a list of users says what was meant, also about
  * commands that a later version adds to a category. */
-#include "server/acl/acl_selector.h"
+#include "server/engine/acl/acl_selector.h"
 
 #include "server/call/category.h"
 #include "store/base/ensure.h"

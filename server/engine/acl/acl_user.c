@@ -1,5 +1,5 @@
 /* acl_user: see acl_user.h. The checks are in acl_check.c. */
-#include "server/acl/acl_user.h"
+#include "server/engine/acl/acl_user.h"
 
 #include <ctype.h>
 #include <openssl/crypto.h>

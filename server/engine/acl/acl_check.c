@@ -1,6 +1,6 @@
 /* acl_check: may a user make a call? The checks of acl_user.h, in Redis' order: command, keys,
  * channels. */
-#include "server/acl/acl_user.h"
+#include "server/engine/acl/acl_user.h"
 
 #include "store/mem/mem.h"
 

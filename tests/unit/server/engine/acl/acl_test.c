@@ -1,7 +1,7 @@
 /* Tests of the ACL: words of rules, selectors, patterns, passwords, several users at once. */
 #include <stdlib.h>
 
-#include "server/acl/acl.h"
+#include "server/engine/acl/acl.h"
 #include "store/mem/mem.h"
 #include "tests/support/server_world.h"
 #include "tests/support/suite.h"
