@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "server/observe/stats.h"
+#include "server/engine/observe/stats.h"
 #include "store/lag.h"
 #include "store/store.h"
 

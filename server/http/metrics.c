@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "server/base/version.h"
-#include "server/observe/observe.h"
+#include "server/engine/observe/observe.h"
 #include "store/mem/mem.h"
 
 struct report {

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "server/observe/observe.h"
+#include "server/engine/observe/observe.h"
 #include "store/mem/blob.h"
 #include "store/type/stream_progress.h"
 

@@ -17,7 +17,7 @@
 #include "server/base/loop.h"
 #include "server/engine/react/pubsub.h"
 #include "server/call/session.h"
-#include "server/observe/stats.h"
+#include "server/engine/observe/stats.h"
 #include "server/tls/tls.h"
 
 struct clients; /* all connections */

@@ -18,7 +18,7 @@
 #include "server/base/log.h"
 #include "server/persist/format/file_kind.h"
 #include "server/tls/connection.h"
-#include "server/observe/stats.h"
+#include "server/engine/observe/stats.h"
 #include "store/base/bytes.h"
 #include "store/mem/mem.h"
 

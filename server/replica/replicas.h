@@ -18,7 +18,7 @@
 #include "server/base/loop.h"
 #include "server/call/session.h"
 #include "server/net/client.h"
-#include "server/observe/stats.h"
+#include "server/engine/observe/stats.h"
 #include "server/persist/persist.h"
 #include "server/replica/history.h"
 #include "server/replica/stream/feed.h"

@@ -38,7 +38,7 @@ ROOMS = (
      "proto/base proto/resp server/base store/*"),
     ("server/engine/acl", "users and their rights",
      "conf proto/base server/base server/call store/*"),
-    ("server/observe", "counts, times, slow log, latency, MONITOR",
+    ("server/engine/observe", "counts, times, slow log, latency, MONITOR",
      "conf proto/resp server/base server/call store/*"),
     ("server/persist/format", "journal records, snapshots, the manifest; tools link this",
      "conf proto/base proto/resp store/*"),
@@ -51,14 +51,14 @@ ROOMS = (
     ("server/engine/react", "reactions to a commit: WATCH, blocked clients, tracking, events",
      "conf proto/base proto/resp server/base server/call server/persist server/replica/stream store/*"),
     ("server/engine", "a request from the gates to its commit; background work of a turn",
-     "conf proto/resp server/engine/acl server/base server/call server/observe server/persist"
+     "conf proto/resp server/engine/acl server/base server/call server/engine/observe server/persist"
      " server/engine/react store/*"),
     ("server/tls", "encryption of connections, certificates", "conf server/base store/base store/mem"),
     ("server/net", "sockets, connections, reading ahead",
-     "conf proto/base proto/resp server/engine/acl server/base server/call server/observe"
+     "conf proto/base proto/resp server/engine/acl server/base server/call server/engine/observe"
      " server/persist server/engine/react server/engine server/tls store/*"),
     ("server/replica", "masters and replicas: the role, full copies, the link, who waits for replicas",
-     "conf proto/base proto/resp server/base server/call server/net server/observe server/persist"
+     "conf proto/base proto/resp server/base server/call server/net server/engine/observe server/persist"
      " server/persist/format server/persist/import server/engine/react server/replica/stream server/engine server/tls store/*"),
     ("server/cmd", "shared by data commands of several types",
      "proto/base proto/resp server/call store/*"),
@@ -74,30 +74,30 @@ ROOMS = (
     ("server/cmd/key", "keys of any type, SORT, DUMP, POLICY",
      "proto/base proto/resp server/call server/cmd store/*"),
     ("server/script", "scripts in Lua, functions",
-     "conf proto/base proto/rdb proto/resp server/engine/acl server/base server/call server/cmd server/observe"
+     "conf proto/base proto/rdb proto/resp server/engine/acl server/base server/call server/cmd server/engine/observe"
      " server/persist/format server/engine/react server/engine store/*"),
     ("server/admin", "CONFIG, INFO, DEBUG, MEMORY and other commands about the server",
-     "conf proto/base proto/resp server/engine/acl server/base server/call server/net server/observe"
+     "conf proto/base proto/resp server/engine/acl server/base server/call server/net server/engine/observe"
      " server/persist server/engine/react server/replica server/replica/stream server/engine server/script server/tls store/*"),
     ("server/admin/info", "INFO: its sections",
      "conf proto/base proto/resp server/admin server/base server/call server/net"
-     " server/observe server/persist server/engine/react server/replica server/replica/stream server/engine server/script server/tls store/*"),
+     " server/engine/observe server/persist server/engine/react server/replica server/replica/stream server/engine server/script server/tls store/*"),
     ("server/admin/acl", "ACL",
      "conf proto/base proto/resp server/engine/acl server/admin server/base server/call server/net"
-     " server/observe server/persist server/engine/react server/engine store/*"),
+     " server/engine/observe server/persist server/engine/react server/engine store/*"),
     ("server/admin/client", "CLIENT, HELLO, AUTH",
      "conf proto/base proto/resp server/engine/acl server/admin server/base server/call server/net"
-     " server/observe server/persist server/engine/react server/replica server/replica/stream server/engine store/*"),
+     " server/engine/observe server/persist server/engine/react server/replica server/replica/stream server/engine store/*"),
     ("server/admin/command", "COMMAND",
      "conf proto/base proto/resp server/admin server/base server/call server/net"
-     " server/observe server/persist server/engine/react server/engine store/*"),
+     " server/engine/observe server/persist server/engine/react server/engine store/*"),
     ("server/http", "the metrics port: HTTP, figures for Prometheus, a page to look at",
      "conf proto/base server/engine/acl server/admin server/admin/client server/base server/call server/net"
-     " server/observe server/persist server/engine/react server/replica server/replica/stream server/engine server/script server/tls store/*"),
+     " server/engine/observe server/persist server/engine/react server/replica server/replica/stream server/engine server/script server/tls store/*"),
     ("server/module", "expired.so: the store inside Redis and Valkey",
      "proto/base proto/resp server/base server/call server/cmd server/cmd/key server/persist/format store/*"),
     ("server/daemon", "the parts made and connected: turns, signals, starting and stopping",
-     "conf proto/base proto/resp server/engine/acl server/base server/call server/cmd/* server/observe server/persist"
+     "conf proto/base proto/resp server/engine/acl server/base server/call server/cmd/* server/engine/observe server/persist"
      " server/engine/react server/replica server/engine server/net server/http server/script server/tls server/admin/*"
      " store/*"),
 )

@@ -1,5 +1,5 @@
 /* observe: see observe.h. Passes each call on to the histogram, slowlog, latency and monitor. */
-#include "server/observe/observe.h"
+#include "server/engine/observe/observe.h"
 
 #include "server/call/session.h"
 #include "store/mem/mem.h"

@@ -1,6 +1,6 @@
 /* slowlog: a list of the last slow calls, newest first. The caller decides which calls are slow. */
-#ifndef SERVER_OBSERVE_SLOWLOG_H
-#define SERVER_OBSERVE_SLOWLOG_H
+#ifndef SERVER_ENGINE_OBSERVE_SLOWLOG_H
+#define SERVER_ENGINE_OBSERVE_SLOWLOG_H
 
 #include <stddef.h>
 #include <stdint.h>

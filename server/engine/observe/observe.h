@@ -1,7 +1,7 @@
 /* observe: statistics about calls: counts and times by command, errors by code, slow calls, and
  * MONITOR. Depends on calls and the clock; treats all commands alike. */
-#ifndef SERVER_OBSERVE_OBSERVE_H
-#define SERVER_OBSERVE_OBSERVE_H
+#ifndef SERVER_ENGINE_OBSERVE_OBSERVE_H
+#define SERVER_ENGINE_OBSERVE_OBSERVE_H
 
 #include <stdint.h>
 
@@ -9,10 +9,10 @@
 #include "server/call/call.h"
 #include "server/call/call_time.h"
 #include "server/base/clock.h"
-#include "server/observe/histogram.h"
-#include "server/observe/latency.h"
-#include "server/observe/monitor.h"
-#include "server/observe/slowlog.h"
+#include "server/engine/observe/histogram.h"
+#include "server/engine/observe/latency.h"
+#include "server/engine/observe/monitor.h"
+#include "server/engine/observe/slowlog.h"
 #include "store/struct/dict.h"
 
 struct error_count {

@@ -1,7 +1,7 @@
 /* histogram: counts spans with an error of at most one eighth. Log-linear buckets (after
  * HdrHistogram): exact below 16, then eight for each power of two. */
-#ifndef SERVER_OBSERVE_HISTOGRAM_H
-#define SERVER_OBSERVE_HISTOGRAM_H
+#ifndef SERVER_ENGINE_OBSERVE_HISTOGRAM_H
+#define SERVER_ENGINE_OBSERVE_HISTOGRAM_H
 
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 /* monitor: see monitor.h. A list of sessions. */
-#include "server/observe/monitor.h"
+#include "server/engine/observe/monitor.h"
 
 #include <ctype.h>
 #include <inttypes.h>

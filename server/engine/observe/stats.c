@@ -1,5 +1,5 @@
 /* stats: see stats.h. Computes rates, peaks and sums of time; others count. */
-#include "server/observe/stats.h"
+#include "server/engine/observe/stats.h"
 
 #include "store/mem/mem.h"
 

@@ -1,5 +1,5 @@
 /* histogram: see histogram.h. A bucket's number is computed from the highest bits of the value. */
-#include "server/observe/histogram.h"
+#include "server/engine/observe/histogram.h"
 
 enum { FIRST_OCTAVE = 4, STEP_BITS = 3 };
 

@@ -1,5 +1,5 @@
 /* latency: see latency.h. A ring of samples for each event. */
-#include "server/observe/latency.h"
+#include "server/engine/observe/latency.h"
 
 #include <string.h>
 

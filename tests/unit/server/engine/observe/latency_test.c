@@ -1,5 +1,5 @@
 /* Tests of latency: the samples of slow events. */
-#include "server/observe/latency.h"
+#include "server/engine/observe/latency.h"
 
 #include "tests/support/suite.h"
 

@@ -1,7 +1,7 @@
 /* latency: the last 160 slow events of each kind, for LATENCY: "command", "fast-command",
  * "expire-cycle" and "command-unblocking" (a blocked client's command runs again). */
-#ifndef SERVER_OBSERVE_LATENCY_H
-#define SERVER_OBSERVE_LATENCY_H
+#ifndef SERVER_ENGINE_OBSERVE_LATENCY_H
+#define SERVER_ENGINE_OBSERVE_LATENCY_H
 
 #include <stddef.h>
 #include <stdint.h>

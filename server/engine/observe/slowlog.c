@@ -1,5 +1,5 @@
 /* slowlog: see slowlog.h. A list from the newest call to the oldest. */
-#include "server/observe/slowlog.h"
+#include "server/engine/observe/slowlog.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* Tests of stats: rates, recent peaks, and sums of time. */
-#include "server/observe/stats.h"
+#include "server/engine/observe/stats.h"
 
 #include "store/mem/mem.h"
 #include "tests/support/suite.h"

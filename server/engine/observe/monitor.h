@@ -1,7 +1,7 @@
 /* monitor: sends every command to the sessions that called MONITOR. Depends on sessions. Without
  * such sessions it costs one test per command. */
-#ifndef SERVER_OBSERVE_MONITOR_H
-#define SERVER_OBSERVE_MONITOR_H
+#ifndef SERVER_ENGINE_OBSERVE_MONITOR_H
+#define SERVER_ENGINE_OBSERVE_MONITOR_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* stats: the counters of INFO that concern connections, turns and all commands together. The store
  * and observe.h have further ones. CONFIG RESETSTAT zeroes them. Those who count add to the fields
  * themselves. */
-#ifndef SERVER_OBSERVE_STATS_H
-#define SERVER_OBSERVE_STATS_H
+#ifndef SERVER_ENGINE_OBSERVE_STATS_H
+#define SERVER_ENGINE_OBSERVE_STATS_H
 
 #include <stddef.h>
 #include <stdint.h>
