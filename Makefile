@@ -108,7 +108,7 @@ $(B)/obj/server/http/page_files.o: LTO =
 $(B)/obj/server/http/page_files.o: $(wildcard server/http/page/*)
 
 $(foreach l,proto conf store,$(eval $(B)/lib$l.a: $(call obj,$(filter $l/%,$(LIB_SRC)))))
-$(PERSIST): $(call obj,$(filter server/persist/format/%,$(SERVER_SRC)))
+$(PERSIST): $(call obj,$(filter server/disk/format/%,$(SERVER_SRC)))
 $(SUPPORT): $(call obj,$(SUPPORT_SRC))
 $(TOOL_LIB): $(call obj,$(TOOL_LIB_SRC))
 $(PROTO) $(CONF) $(STORE) $(PERSIST) $(SUPPORT) $(TOOL_LIB):

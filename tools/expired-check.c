@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "server/base/version.h"
-#include "server/persist/format/record.h"
+#include "server/disk/format/record.h"
 #include "store/mem/mem.h"
 #include "tools/files/cut.h"
 #include "tools/files/judge.h"

@@ -7,7 +7,7 @@
 #include "server/admin/admin.h"
 #include "server/call/reply_text.h"
 #include "server/call/args.h"
-#include "server/persist/persist.h"
+#include "server/disk/persist.h"
 
 static bool is_allowed(const struct call *call)
 {

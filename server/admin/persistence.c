@@ -2,7 +2,7 @@
  */
 #include "server/admin/admin.h"
 #include "server/call/args.h"
-#include "server/persist/persist.h"
+#include "server/disk/persist.h"
 
 static void cmd_save(struct call *call)
 {

@@ -6,7 +6,7 @@
 #include "server/call/args.h"
 #include "server/call/reply_text.h"
 #include "server/base/log.h"
-#include "server/persist/persist.h"
+#include "server/disk/persist.h"
 
 static void cmd_time(struct call *call)
 {

@@ -14,7 +14,7 @@
 #include "server/daemon/parts.h"
 #include "server/daemon/status.h"
 #include "server/daemon/supervisor.h"
-#include "server/persist/persist.h"
+#include "server/disk/persist.h"
 #include "server/script/script.h"
 #include "store/store.h"
 

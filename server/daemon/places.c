@@ -13,7 +13,7 @@
 #include "server/http/http.h"
 #include "server/net/client.h"
 #include "server/net/net.h"
-#include "server/persist/persist.h"
+#include "server/disk/persist.h"
 #include "server/engine/background.h"
 #include "server/tls/tls.h"
 

@@ -8,7 +8,7 @@
 
 #include "server/daemon/parts.h"
 #include "server/net/client.h"
-#include "server/persist/persist.h"
+#include "server/disk/persist.h"
 #include "store/mem/mem.h"
 #include "store/store.h"
 

@@ -14,7 +14,7 @@
 #include "server/daemon/supervisor.h"
 #include "server/net/client.h"
 #include "server/net/net.h"
-#include "server/persist/persist.h"
+#include "server/disk/persist.h"
 #include "server/engine/react/tracking.h"
 #include "server/replica/replication.h"
 #include "server/engine/background.h"

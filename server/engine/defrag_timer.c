@@ -1,7 +1,7 @@
 /* defrag_timer: see defrag_timer.h. */
 #include "server/engine/defrag_timer.h"
 
-#include "server/persist/persist.h"
+#include "server/disk/persist.h"
 #include "store/sweep/defrag.h"
 #include "store/mem/mem.h"
 #include "store/reclaim.h"

@@ -5,7 +5,7 @@
 #include <sys/resource.h>
 
 #include "server/net/client.h"
-#include "server/persist/persist.h"
+#include "server/disk/persist.h"
 #include "server/engine/react/pubsub.h"
 #include "server/engine/react/tracking.h"
 #include "server/replica/replication.h"

@@ -11,7 +11,7 @@
 
 #include "server/base/log.h"
 #include "server/net/handshakes.h"
-#include "server/persist/persist.h"
+#include "server/disk/persist.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 #include "server/engine/session_drop.h"

@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "server/base/clock.h"
-#include "server/persist/child.h"
-#include "server/persist/format/copy.h"
-#include "server/persist/import/rdb_store.h"
+#include "server/disk/child.h"
+#include "server/disk/format/copy.h"
+#include "server/disk/import/rdb_store.h"
 #include "store/mem/mem.h"
 
 enum { READ = 64 * 1024 };

@@ -16,7 +16,7 @@
 
 #include "server/base/clock.h"
 #include "server/base/log.h"
-#include "server/persist/format/file_kind.h"
+#include "server/disk/format/file_kind.h"
 #include "server/tls/connection.h"
 #include "server/engine/observe/stats.h"
 #include "store/base/bytes.h"

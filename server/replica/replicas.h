@@ -19,7 +19,7 @@
 #include "server/call/session.h"
 #include "server/net/client.h"
 #include "server/engine/observe/stats.h"
-#include "server/persist/persist.h"
+#include "server/disk/persist.h"
 #include "server/replica/history.h"
 #include "server/replica/stream/feed.h"
 #include "store/store.h"

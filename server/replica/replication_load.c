@@ -4,8 +4,8 @@
 #include <stdio.h>
 
 #include "server/base/log.h"
-#include "server/persist/format/copy.h"
-#include "server/persist/import/import.h"
+#include "server/disk/format/copy.h"
+#include "server/disk/import/import.h"
 #include "server/replica/replication_state.h"
 #include "store/mem/mem.h"
 

@@ -10,7 +10,7 @@
 #include "server/call/session.h"
 #include "server/engine/react/blocked.h"
 #include "server/replica/replicas.h"
-#include "server/persist/persist.h"
+#include "server/disk/persist.h"
 
 struct waits;
 

@@ -1,4 +1,4 @@
-/* disk_world: see disk_world.h. A hook in server/persist/format/disk.c counts, checks,
+/* disk_world: see disk_world.h. A hook in server/disk/format/disk.c counts, checks,
  * fails and holds disk calls. */
 #include "tests/support/disk_world.h"
 

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "server/persist/format/disk.h"
+#include "server/disk/format/disk.h"
 
 /* Makes the n-th call of some kinds fail. */
 struct disk_failure {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/persist/format/crc32c.h"
+#include "server/disk/format/crc32c.h"
 #include "tests/support/disk_world.h"
 
 struct segment_text segment_text_of(const char *data, size_t len)

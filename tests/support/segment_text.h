@@ -1,12 +1,12 @@
 /* segment_text: the text of the complete records of a segment. Reads the format that
- * server/persist/journal.h describes. */
+ * server/disk/journal.h describes. */
 #ifndef TESTS_SUPPORT_SEGMENT_TEXT_H
 #define TESTS_SUPPORT_SEGMENT_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "server/persist/journal.h"
+#include "server/disk/journal.h"
 
 struct segment_text {
     char *text; /* of all complete records, without checksums; the test frees it */

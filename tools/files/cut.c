@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "server/persist/format/record.h"
+#include "server/disk/format/record.h"
 
 enum { PIECE = 256 * 1024 };
 

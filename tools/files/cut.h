@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "server/persist/format/disk.h"
+#include "server/disk/format/disk.h"
 
 struct cut {
     uint64_t bytes;           /* behind the cut */

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "server/persist/format/file_kind.h"
-#include "server/persist/format/manifest.h"
+#include "server/disk/format/file_kind.h"
+#include "server/disk/format/manifest.h"
 #include "store/mem/mem.h"
 
 #define MANIFEST_SUFFIX ".manifest"

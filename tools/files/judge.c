@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "server/persist/format/base.h"
-#include "server/persist/format/disk.h"
+#include "server/disk/format/base.h"
+#include "server/disk/format/disk.h"
 #include "store/mem/mem.h"
 
 static void set_verdict(struct judgement *found, enum verdict verdict, uint64_t bad,

@@ -3,8 +3,8 @@
 #ifndef TOOLS_FILES_JUDGE_H
 #define TOOLS_FILES_JUDGE_H
 
-#include "server/persist/format/replay.h"
-#include "server/persist/format/snapshot_file.h"
+#include "server/disk/format/replay.h"
+#include "server/disk/format/snapshot_file.h"
 #include "store/store.h"
 #include "tools/files/data_files.h"
 

@@ -40,26 +40,26 @@ ROOMS = (
      "conf proto/base server/base server/call store/*"),
     ("server/engine/observe", "counts, times, slow log, latency, MONITOR",
      "conf proto/resp server/base server/call store/*"),
-    ("server/persist/format", "journal records, snapshots, the manifest; tools link this",
+    ("server/disk/format", "journal records, snapshots, the manifest; tools link this",
      "conf proto/base proto/resp store/*"),
     ("server/replica/stream", "the replication stream: its text, and its last bytes",
-     "proto/base server/persist/format store/*"),
-    ("server/persist/import", "reads Redis' files as effects",
-     "proto/base proto/rdb server/persist/format store/*"),
-    ("server/persist", "journal, snapshots, loading: when to write, and the processes that do",
-     "conf proto/base server/base server/persist/format server/persist/import store/*"),
+     "proto/base server/disk/format store/*"),
+    ("server/disk/import", "reads Redis' files as effects",
+     "proto/base proto/rdb server/disk/format store/*"),
+    ("server/disk", "journal, snapshots, loading: when to write, and the processes that do",
+     "conf proto/base server/base server/disk/format server/disk/import store/*"),
     ("server/engine/react", "reactions to a commit: WATCH, blocked clients, tracking, events",
-     "conf proto/base proto/resp server/base server/call server/persist server/replica/stream store/*"),
+     "conf proto/base proto/resp server/base server/call server/disk server/replica/stream store/*"),
     ("server/engine", "a request from the gates to its commit; background work of a turn",
-     "conf proto/resp server/engine/acl server/base server/call server/engine/observe server/persist"
+     "conf proto/resp server/engine/acl server/base server/call server/engine/observe server/disk"
      " server/engine/react store/*"),
     ("server/tls", "encryption of connections, certificates", "conf server/base store/base store/mem"),
     ("server/net", "sockets, connections, reading ahead",
      "conf proto/base proto/resp server/engine/acl server/base server/call server/engine/observe"
-     " server/persist server/engine/react server/engine server/tls store/*"),
+     " server/disk server/engine/react server/engine server/tls store/*"),
     ("server/replica", "masters and replicas: the role, full copies, the link, who waits for replicas",
-     "conf proto/base proto/resp server/base server/call server/net server/engine/observe server/persist"
-     " server/persist/format server/persist/import server/engine/react server/replica/stream server/engine server/tls store/*"),
+     "conf proto/base proto/resp server/base server/call server/net server/engine/observe server/disk"
+     " server/disk/format server/disk/import server/engine/react server/replica/stream server/engine server/tls store/*"),
     ("server/cmd", "shared by data commands of several types",
      "proto/base proto/resp server/call store/*"),
     ("server/cmd/member", "deadlines of members", "proto/base proto/resp server/call server/cmd store/*"),
@@ -75,29 +75,29 @@ ROOMS = (
      "proto/base proto/resp server/call server/cmd store/*"),
     ("server/script", "scripts in Lua, functions",
      "conf proto/base proto/rdb proto/resp server/engine/acl server/base server/call server/cmd server/engine/observe"
-     " server/persist/format server/engine/react server/engine store/*"),
+     " server/disk/format server/engine/react server/engine store/*"),
     ("server/admin", "CONFIG, INFO, DEBUG, MEMORY and other commands about the server",
      "conf proto/base proto/resp server/engine/acl server/base server/call server/net server/engine/observe"
-     " server/persist server/engine/react server/replica server/replica/stream server/engine server/script server/tls store/*"),
+     " server/disk server/engine/react server/replica server/replica/stream server/engine server/script server/tls store/*"),
     ("server/admin/info", "INFO: its sections",
      "conf proto/base proto/resp server/admin server/base server/call server/net"
-     " server/engine/observe server/persist server/engine/react server/replica server/replica/stream server/engine server/script server/tls store/*"),
+     " server/engine/observe server/disk server/engine/react server/replica server/replica/stream server/engine server/script server/tls store/*"),
     ("server/admin/acl", "ACL",
      "conf proto/base proto/resp server/engine/acl server/admin server/base server/call server/net"
-     " server/engine/observe server/persist server/engine/react server/engine store/*"),
+     " server/engine/observe server/disk server/engine/react server/engine store/*"),
     ("server/admin/client", "CLIENT, HELLO, AUTH",
      "conf proto/base proto/resp server/engine/acl server/admin server/base server/call server/net"
-     " server/engine/observe server/persist server/engine/react server/replica server/replica/stream server/engine store/*"),
+     " server/engine/observe server/disk server/engine/react server/replica server/replica/stream server/engine store/*"),
     ("server/admin/command", "COMMAND",
      "conf proto/base proto/resp server/admin server/base server/call server/net"
-     " server/engine/observe server/persist server/engine/react server/engine store/*"),
+     " server/engine/observe server/disk server/engine/react server/engine store/*"),
     ("server/http", "the metrics port: HTTP, figures for Prometheus, a page to look at",
      "conf proto/base server/engine/acl server/admin server/admin/client server/base server/call server/net"
-     " server/engine/observe server/persist server/engine/react server/replica server/replica/stream server/engine server/script server/tls store/*"),
+     " server/engine/observe server/disk server/engine/react server/replica server/replica/stream server/engine server/script server/tls store/*"),
     ("server/module", "expired.so: the store inside Redis and Valkey",
-     "proto/base proto/resp server/base server/call server/cmd server/cmd/key server/persist/format store/*"),
+     "proto/base proto/resp server/base server/call server/cmd server/cmd/key server/disk/format store/*"),
     ("server/daemon", "the parts made and connected: turns, signals, starting and stopping",
-     "conf proto/base proto/resp server/engine/acl server/base server/call server/cmd/* server/engine/observe server/persist"
+     "conf proto/base proto/resp server/engine/acl server/base server/call server/cmd/* server/engine/observe server/disk"
      " server/engine/react server/replica server/engine server/net server/http server/script server/tls server/admin/*"
      " store/*"),
 )
@@ -107,8 +107,8 @@ EXCEPTIONS = (
     # main is the process that the daemon runs in.
     (r"server/main\.c", r"(server|proto|conf|store)/"),
     # DUMP and RESTORE carry a payload in Redis' format.
-    (r"server/cmd/key/dump\.c", r"server/persist/payload\.h"),
-    (r"server/persist/payload\.c", r"proto/rdb/"),
+    (r"server/cmd/key/dump\.c", r"server/disk/payload\.h"),
+    (r"server/disk/payload\.c", r"proto/rdb/"),
 )
 
 # Headers that only some files may include, whatever their layer.
@@ -121,7 +121,7 @@ OTHERS = (
     (r"tools/bench/deadlines\.c", r"store/"),
     (r"tools/command_reference\.c", r"server/|store/"),
     (r"tools/(files/|expired-)",
-     r"tools/files/|server/persist/format/|server/base/version\.h|proto/|conf/|store/"),
+     r"tools/files/|server/disk/format/|server/base/version\.h|proto/|conf/|store/"),
     (r"tools/manual", r"tools/manual/|tools/files/usages\.h|server/base/version\.h|conf/"),
     (r"tools/", r"tools/(?!files/)|proto/|conf/"),
 )

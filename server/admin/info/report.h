@@ -8,7 +8,7 @@
 
 #include "proto/base/outbuf.h"
 #include "server/admin/admin.h"
-#include "server/persist/persist.h"
+#include "server/disk/persist.h"
 
 struct report {
     const struct server_context *context;

@@ -1,7 +1,7 @@
-/* dump: DUMP and RESTORE. server/persist/payload has the format. */
+/* dump: DUMP and RESTORE. server/disk/payload has the format. */
 #include "server/call/args.h"
 #include "server/cmd/cmd.h"
-#include "server/persist/payload.h"
+#include "server/disk/payload.h"
 
 static void cmd_dump(struct call *call)
 {

@@ -6,7 +6,7 @@
 
 #include "server/engine/react/notify.h"
 #include "server/replica/stream/feed.h"
-#include "server/persist/persist.h"
+#include "server/disk/persist.h"
 #include "server/engine/react/tracking.h"
 #include "server/engine/react/blocked.h"
 #include "server/engine/react/watch.h"

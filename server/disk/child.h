@@ -1,0 +1,47 @@
+/* child: a forked process that writes the data, as they are at the fork, while the parent
+ * continues. Depends on the clock. What it writes, and where to, its owner says. */
+#ifndef SERVER_DISK_CHILD_H
+#define SERVER_DISK_CHILD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "server/disk/format/base.h"
+
+struct child;
+
+struct child *child_new(void);        /* NULL with errno */
+void child_free(struct child *child); /* kills a running child */
+
+struct child_work {
+    /* Runs in the child, which then ends. Calls report(report_ctx, keys) now and then. 0 or an
+     * errno. `fd` is the child's own number of the descriptor below. */
+    int (*run)(void *ctx, int fd, void (*report)(void *ctx, uint64_t keys), void *report_ctx,
+               struct base_size *size);
+    void *ctx;
+    int fd; /* the descriptor besides 0, 1 and 2 that the child keeps; -1: none */
+};
+/* Forks. 0 or an errno. O(N), N pages of the process */
+int child_begin(struct child *child, const struct child_work *work);
+bool child_runs(const struct child *child);
+/* Kills the child; child_ended then reports an error. */
+void child_cancel(struct child *child);
+/* Waits until the child has ended. */
+void child_await(struct child *child);
+
+struct child_progress {
+    uint64_t keys;                /* written so far */
+    uint64_t copied, copied_peak; /* bytes of memory no longer shared with the parent */
+    int64_t copied_usec;          /* monotonic: when that was measured; 0: not yet */
+};
+struct child_progress child_progress(const struct child *child); /* of the last child */
+
+struct child_outcome {
+    int error; /* 0: the file is written */
+    struct base_size size;
+    uint64_t copied; /* bytes of memory that the parent and the child no longer shared at its end */
+};
+/* Takes the result of a child that has ended. False: it still runs, or there is none. */
+bool child_ended(struct child *child, struct child_outcome *outcome);
+
+#endif

@@ -1,0 +1,88 @@
+/* file_job: see file_job.h. A thread for each function; joining it makes its writes visible. */
+#include "server/disk/file_job.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "server/base/thread.h"
+#include "store/base/ensure.h"
+#include "store/mem/mem.h"
+
+struct file_job {
+    int (*run)(void *ctx); /* NULL: none runs */
+    void *ctx;
+    int error;
+    int event; /* readable once `run` has ended */
+    bool has_thread;
+    pthread_t thread;
+};
+
+static void *job_main(void *of)
+{
+    struct file_job *job = of;
+    uint64_t one = 1;
+    job->error = job->run(job->ctx);
+    ssize_t put = write(job->event, &one, sizeof(one));
+    ensure(put == sizeof(one), "eventfd: %s", strerror(errno));
+    return NULL;
+}
+
+struct file_job *file_job_new(void)
+{
+    int event = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (event < 0) return NULL;
+    struct file_job *job = mem_zalloc(sizeof(*job));
+    job->event = event;
+    return job;
+}
+
+void file_job_free(struct file_job *job)
+{
+    int ignored;
+    if (job == NULL) return;
+    file_job_await(job);
+    file_job_ended(job, &ignored);
+    close(job->event);
+    mem_free(job);
+}
+
+int file_job_fd(const struct file_job *job)
+{
+    return job->event;
+}
+
+void file_job_begin(struct file_job *job, int (*run)(void *ctx), void *ctx)
+{
+    ensure(job->run == NULL, "another function runs");
+    job->run = run;
+    job->ctx = ctx;
+    job->has_thread = thread_start(&job->thread, job_main, job) == 0;
+    if (!job->has_thread) job_main(job);
+}
+
+bool file_job_runs(const struct file_job *job)
+{
+    return job->run != NULL;
+}
+
+bool file_job_ended(struct file_job *job, int *error)
+{
+    uint64_t times;
+    if (job->run == NULL || read(job->event, &times, sizeof(times)) < 0) return false;
+    if (job->has_thread) pthread_join(job->thread, NULL);
+    job->run = NULL;
+    *error = job->error;
+    return true;
+}
+
+void file_job_await(struct file_job *job)
+{
+    struct pollfd event = { .fd = job->event, .events = POLLIN };
+    while (job->run != NULL && poll(&event, 1, -1) != 1)
+        continue;
+}

@@ -1,0 +1,148 @@
+/* base: see base.h. A base is one stream of commands, compressed in blocks by snapshot_file. */
+#include "server/disk/format/base.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "server/disk/format/store_text.h"
+#include "store/mem/mem.h"
+
+enum { PROGRESS = 1 << 20 };
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+struct writing {
+    struct snapshot_writer *file;
+    const struct snapshot_options *options;
+    int error;
+};
+
+static bool append_piece(void *ctx, const char *data, size_t len)
+{
+    struct writing *writing = ctx;
+    writing->error = snapshot_append(writing->file, data, len);
+    return writing->error == 0;
+}
+
+static void report_keys(void *ctx, uint64_t keys)
+{
+    const struct snapshot_options *options = ((struct writing *)ctx)->options;
+    if (options->report != NULL) options->report(options->ctx, keys);
+}
+
+static uint64_t length_of(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 ? (uint64_t)status.st_size : 0;
+}
+
+int base_write(const struct store *store, const char *path, const struct snapshot_options *options,
+               struct base_size *size)
+{
+    struct writing writing = { .options = options };
+    struct snapshot_counts counts = { .records = 1 };
+    int error = snapshot_create(path, options, &writing.file);
+    if (error != 0) return error;
+    struct store_text_sink sink = { append_piece, report_keys, &writing };
+    if (store_text_write(store, &sink, &counts.keys)) {
+        error = snapshot_finish(writing.file, &counts);
+    } else {
+        error = writing.error;
+        snapshot_abort(writing.file);
+    }
+    *size = (struct base_size){ counts.keys, length_of(path) };
+    return error;
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+/* Bytes that were read but not applied yet: the beginning of a command. */
+struct carry {
+    char *data;
+    size_t len, cap;
+};
+
+static void carry_add(struct carry *carry, const char *data, size_t len)
+{
+    if (len == 0) return;
+    if (carry->len + len > carry->cap) {
+        carry->cap = 2 * (carry->len + len);
+        carry->data = mem_realloc(carry->data, carry->cap);
+    }
+    memcpy(carry->data + carry->len, data, len);
+    carry->len += len;
+}
+
+static bool fail_load_at(struct base_load *load, uint64_t offset, const char *reason)
+{
+    load->bad = offset;
+    snprintf(load->why, sizeof(load->why), "at byte %" PRIu64 ": %s", offset, reason);
+    return false;
+}
+
+static bool fail_load_reading(struct base_load *load, const struct snapshot_fault *fault)
+{
+    load->unreadable = fault->error != 0;
+    return fail_load_at(load, fault->offset, fault->reason);
+}
+
+static bool apply_carried(struct replay *replay, struct carry *carry, uint64_t offset,
+                          struct base_load *load)
+{
+    size_t consumed;
+    if (carry->data == NULL) return true; /* no bytes yet */
+    if (!replay_feed(replay, carry->data, carry->len, &consumed))
+        return fail_load_at(load, offset, replay->error);
+    carry->len -= consumed;
+    memmove(carry->data, carry->data + consumed, carry->len);
+    return true;
+}
+
+static void report_base_progress(const struct base_load *load, uint64_t done, uint64_t *reported)
+{
+    if (load->progress.report == NULL || done < *reported + PROGRESS) return;
+    *reported = done;
+    load->progress.report(load->progress.ctx, done);
+}
+
+static bool load_blocks(struct snapshot_reader *file, struct replay *replay, struct carry *carry,
+                        struct base_load *load)
+{
+    struct snapshot_fault fault;
+    const char *data;
+    size_t len;
+    uint64_t reported = 0;
+    for (;;) {
+        uint64_t offset = snapshot_offset(file);
+        enum snapshot_got got = snapshot_read(file, &data, &len, &fault);
+        if (got == SNAPSHOT_FAULT) return fail_load_reading(load, &fault);
+        if (got == SNAPSHOT_END) break;
+        carry_add(carry, data, len);
+        if (!apply_carried(replay, carry, offset, load)) return false;
+        report_base_progress(load, snapshot_offset(file), &reported);
+    }
+    return carry->len == 0 ||
+           fail_load_at(load, snapshot_offset(file), "the last command is incomplete");
+}
+
+bool base_load(struct store *store, const char *path, msec now, struct base_load *load)
+{
+    struct snapshot_fault fault;
+    struct snapshot_reader *file = snapshot_open(path, &fault);
+    if (file == NULL) return fail_load_reading(load, &fault);
+    load->size = (struct base_size){ snapshot_info(file)->keys, snapshot_info(file)->length };
+    struct replay *replay = mem_alloc(sizeof(*replay));
+    struct carry carry = { 0 };
+    replay_init(replay, store, now);
+    bool good = load_blocks(file, replay, &carry, load);
+    load->commands = replay->commands;
+    load->effects = replay->effects;
+    replay_drop(replay);
+    mem_free(replay);
+    mem_free(carry.data);
+    snapshot_close(file);
+    return good;
+}

@@ -1,0 +1,35 @@
+/* base: writes the contents of a store into a snapshot file, and reads them. Depends on the store's
+ * walk, the effects' text and snapshot_file. */
+#ifndef SERVER_DISK_FORMAT_BASE_H
+#define SERVER_DISK_FORMAT_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "server/disk/format/replay.h"
+#include "server/disk/format/snapshot_file.h"
+#include "store/store.h"
+
+struct base_size {
+    uint64_t keys, bytes;
+};
+
+/* Writes and syncs the file. 0, or an errno and the old file stays. O(n) */
+int base_write(const struct store *store, const char *path, const struct snapshot_options *options,
+               struct base_size *size);
+
+struct base_load {
+    struct replay_progress progress; /* in bytes of the file; report may be NULL */
+    struct base_size size;
+    uint64_t commands, effects; /* applied so far */
+    uint64_t bad;               /* the offset of the error in the file */
+    bool unreadable;            /* a system call failed; the file itself may be good */
+    char why[256];              /* the error, with the offset */
+};
+
+/* Loads a file into a store; NULL: only checks it. False: `why`; the store then has the data before
+ * the error. O(n) */
+bool base_load(struct store *store, const char *path, msec now, struct base_load *load);
+
+#endif

@@ -1,0 +1,37 @@
+/* block: the blocks of a snapshot file, which the copy for a replica consists of, too.
+ * snapshot_file.h defines their layout. Depends on LZ4. */
+#ifndef SERVER_DISK_FORMAT_BLOCK_H
+#define SERVER_DISK_FORMAT_BLOCK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { BLOCK_RAW = 256 * 1024, BLOCK_HEADER = 12 };
+
+struct block_packer {
+    bool plain;    /* no LZ4 */
+    uint32_t sum;  /* of the blocks so far */
+    size_t filled; /* bytes in raw */
+    char raw[BLOCK_RAW];
+    char block[BLOCK_HEADER + BLOCK_RAW];
+};
+
+/* Takes bytes until the block is full; returns how many it took. */
+size_t block_fill(struct block_packer *packer, const char *data, size_t len);
+/* Packs what was taken into packer->block, and begins the next one; returns the block's length.
+ * Without any bytes it is the last block, which ends the stream. */
+size_t block_pack(struct block_packer *packer);
+
+struct block_sizes {
+    uint32_t stored, raw, sum;
+};
+struct block_sizes block_sizes(const char header[BLOCK_HEADER]);
+/* Are the sizes possible? Those of the last block are 0 and 0. */
+bool block_sizes_ok(const struct block_sizes *sizes);
+/* Checks the sum of a block, header and stored bytes, and continues *sum. */
+bool block_sum_ok(const char *block, const struct block_sizes *sizes, uint32_t *sum);
+/* The raw bytes: the stored ones, or unpacked into `room`. NULL: not valid LZ4. */
+const char *block_unpack(const char *block, const struct block_sizes *sizes, char room[BLOCK_RAW]);
+
+#endif

@@ -1,0 +1,173 @@
+/* copy: see copy.h. */
+#include "server/disk/format/copy.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "server/disk/format/block.h"
+#include "server/disk/format/crc32c.h"
+#include "server/disk/format/little_endian.h"
+#include "server/disk/format/replay.h"
+#include "server/disk/format/store_text.h"
+#include "store/mem/mem.h"
+
+enum { VERSION = 1, HEADER = 20, PIECE = 8 * 1024 };
+
+#define MAGIC "EXPIRED-COPY"
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+struct writing {
+    const struct copy_sink *sink;
+    struct block_packer packer;
+};
+
+static bool write_block(struct writing *writing)
+{
+    size_t len = block_pack(&writing->packer);
+    return writing->sink->write(writing->sink->ctx, writing->packer.block, len);
+}
+
+static bool pack_piece(void *ctx, const char *data, size_t len)
+{
+    struct writing *writing = ctx;
+    while (len > 0) {
+        size_t taken = block_fill(&writing->packer, data, len);
+        data += taken;
+        len -= taken;
+        if (writing->packer.filled == BLOCK_RAW && !write_block(writing)) return false;
+    }
+    return true;
+}
+
+static void report_keys(void *ctx, uint64_t keys)
+{
+    const struct copy_sink *sink = ((struct writing *)ctx)->sink;
+    if (sink->report != NULL) sink->report(sink->ctx, keys);
+}
+
+static bool write_header(struct writing *writing, unsigned stream_db)
+{
+    char header[HEADER] = MAGIC;
+    put_u32(header + 12, VERSION);
+    put_u32(header + 16, stream_db);
+    writing->packer.sum = crc32c(0, header, sizeof(header));
+    return writing->sink->write(writing->sink->ctx, header, sizeof(header));
+}
+
+bool copy_write(const struct store *store, unsigned stream_db, const struct copy_sink *sink)
+{
+    struct writing *writing = mem_zalloc(sizeof(*writing));
+    struct store_text_sink text = { pack_piece, report_keys, writing };
+    uint64_t keys;
+    writing->sink = sink;
+    bool good = write_header(writing, stream_db) && store_text_write(store, &text, &keys) &&
+                (writing->packer.filled == 0 || write_block(writing)) && write_block(writing);
+    mem_free(writing);
+    return good;
+}
+
+/* ---- loading --------------------------------------------------------------------------------- */
+
+struct reading {
+    const struct copy_source *source;
+    struct replay replay;
+    uint64_t at; /* bytes read */
+    uint32_t sum;
+    char *carry; /* raw bytes that were not applied yet: the beginning of a command */
+    size_t carried, room;
+    char *why;
+    size_t why_size;
+    char block[BLOCK_HEADER + BLOCK_RAW], text[BLOCK_RAW];
+};
+
+static bool fail_at(struct reading *reading, const char *reason)
+{
+    snprintf(reading->why, reading->why_size, "byte %" PRIu64 " of the copy: %s", reading->at,
+             reason);
+    return false;
+}
+
+static bool read_all(struct reading *reading, char *to, size_t len)
+{
+    while (len > 0) {
+        ssize_t got = reading->source->read(reading->source->ctx, to, len);
+        if (got <= 0) return fail_at(reading, got == 0 ? "it ends too early" : "reading failed");
+        reading->at += (uint64_t)got;
+        to += got;
+        len -= (size_t)got;
+    }
+    return true;
+}
+
+static bool apply_text(struct reading *reading, const char *data, size_t len)
+{
+    size_t used;
+    if (reading->carried + len > reading->room) {
+        reading->room = 2 * (reading->carried + len);
+        reading->carry = mem_realloc(reading->carry, reading->room);
+    }
+    memcpy(reading->carry + reading->carried, data, len);
+    reading->carried += len;
+    if (!replay_feed(&reading->replay, reading->carry, reading->carried, &used))
+        return fail_at(reading, reading->replay.error);
+    reading->carried -= used;
+    memmove(reading->carry, reading->carry + used, reading->carried);
+    return true;
+}
+
+static bool apply_pieces(struct reading *reading, const char *data, size_t len)
+{
+    for (size_t at = 0, part; at < len; at += part) {
+        part = len - at < PIECE ? len - at : PIECE;
+        if (!apply_text(reading, data + at, part)) return false;
+        if (reading->source->between != NULL) reading->source->between(reading->source->ctx);
+    }
+    return true;
+}
+
+/* *last: it was the last block. */
+static bool load_block(struct reading *reading, bool *last)
+{
+    if (!read_all(reading, reading->block, BLOCK_HEADER)) return false;
+    struct block_sizes sizes = block_sizes(reading->block);
+    if (!block_sizes_ok(&sizes)) return fail_at(reading, "impossible block size");
+    if (!read_all(reading, reading->block + BLOCK_HEADER, sizes.stored)) return false;
+    if (!block_sum_ok(reading->block, &sizes, &reading->sum))
+        return fail_at(reading, "wrong checksum of the block");
+    *last = sizes.raw == 0;
+    if (*last) return reading->carried == 0 || fail_at(reading, "the last command is incomplete");
+    const char *raw = block_unpack(reading->block, &sizes, reading->text);
+    if (raw == NULL) return fail_at(reading, "block is not valid LZ4");
+    return apply_pieces(reading, raw, sizes.raw);
+}
+
+static bool load_header(struct reading *reading, unsigned *stream_db)
+{
+    char header[HEADER];
+    if (!read_all(reading, header, sizeof(header))) return false;
+    if (memcmp(header, MAGIC, sizeof(MAGIC) - 1) != 0)
+        return fail_at(reading, "not a copy of this server");
+    if (get_u32(header + 12) != VERSION) return fail_at(reading, "unknown version");
+    *stream_db = get_u32(header + 16);
+    reading->sum = crc32c(0, header, sizeof(header));
+    return true;
+}
+
+bool copy_load(struct store *store, const struct copy_source *source, msec now, unsigned *stream_db,
+               char *why, size_t size)
+{
+    struct reading *reading = mem_zalloc(sizeof(*reading));
+    reading->source = source;
+    reading->why = why;
+    reading->why_size = size;
+    replay_init(&reading->replay, store, now);
+    bool good = load_header(reading, stream_db), last = false;
+    while (good && !last)
+        good = load_block(reading, &last);
+    replay_drop(&reading->replay);
+    mem_free(reading->carry);
+    mem_free(reading);
+    return good;
+}

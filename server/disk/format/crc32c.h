@@ -1,0 +1,16 @@
+/* crc32c: CRC-32C (Castagnoli), the checksum of iSCSI (RFC 3720), ext4 and Btrfs, as a running sum.
+ * Its check value, for "123456789", is e3069283. */
+#ifndef SERVER_DISK_FORMAT_CRC32C_H
+#define SERVER_DISK_FORMAT_CRC32C_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Continues the checksum `sum` with these bytes; start with 0. Uses the processor's instruction if
+ * there is one. */
+uint32_t crc32c(uint32_t sum, const void *data, size_t len);
+
+/* The same with tables, on any processor. */
+uint32_t crc32c_by_table(uint32_t sum, const void *data, size_t len);
+
+#endif

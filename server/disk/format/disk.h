@@ -1,0 +1,86 @@
+/* disk: the few file operations that durability needs. Depends on system calls only.
+ *
+ * Each call returns 0 or an errno, which the caller must check. Nothing else under server/disk/
+ * writes, syncs, cuts, renames or removes files, so tests can make every such operation fail here.
+ * It uses open, pwritev, fdatasync (for files), fsync (for directories), ftruncate, fallocate,
+ * rename, unlink and mkdir. May be called from any thread. */
+#ifndef SERVER_DISK_FORMAT_DISK_H
+#define SERVER_DISK_FORMAT_DISK_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+enum { DISK_PATH_MAX = 4096 };
+
+/* Creates a file to read and write; replaces one of that name. */
+int disk_create(const char *path, int *fd);
+int disk_open(const char *path, int *fd); /* to read and write */
+int disk_open_to_read(const char *path, int *fd);
+
+/* Writes everything from offset `at` on, across interruptions and short writes. *written is the
+ * number of bytes written, also after an error. Modifies `iov`. */
+int disk_write(int fd, struct iovec *iov, int count, uint64_t at, size_t *written);
+int disk_write_bytes(int fd, const void *data, size_t len, uint64_t at);
+
+/* Reads up to `len` bytes at an offset; fewer only at the file's end. */
+int disk_read(int fd, void *to, size_t len, uint64_t at, size_t *got);
+
+/* Waits until the file's bytes and length are on the medium. After an error, do not rely on a
+ * second call: Linux may have marked the pages clean, so that it succeeds although bytes are lost.
+ */
+int disk_sync(int fd);
+int disk_sync_dir(const char *path);
+int disk_sync_parent(const char *path); /* syncs the folder that contains the path */
+int disk_cut(int fd, uint64_t length);
+/* Allocates blocks for later writes; the length stays. ENOSPC also if the file system has less than
+ * 16 times as much free; EOPNOTSUPP: it can't. A caller may ignore the error. */
+int disk_make_room(int fd, uint64_t from, uint64_t len);
+int disk_free_room(int fd); /* frees blocks behind the file's end; the error may be ignored, too */
+
+/* Stores how many bytes the process can still write where the path is. */
+int disk_free_bytes(const char *path, uint64_t *bytes);
+
+int disk_free_bytes(const char *path, uint64_t *bytes); /* free space of its file system */
+
+/* Creates a file with these bytes and syncs it; removes it again after an error. Its name is not
+ * synced. */
+int disk_write_file(const char *path, const void *data, size_t len);
+/* Renames at once for all processes; a crash before disk_sync_parent(to) may leave either file. */
+int disk_rename(const char *from, const char *to);
+
+/* Locks the folder until `fd` is closed. EWOULDBLOCK: another process has it. Uses flock(2), which
+ * needs no file and ends with the process. */
+int disk_lock_dir(const char *path, int *fd);
+
+int disk_remove(const char *path);   /* 0 also if it does not exist */
+int disk_make_dir(const char *path); /* 0 also if it exists */
+void disk_close(int fd);             /* ignores errors: important bytes were synced before */
+
+/* Stores dir/name; ENAMETOOLONG. */
+int disk_path(char path[DISK_PATH_MAX], const char *dir, const char *name);
+
+/* For tests: called before each system call. If it returns an errno, the call fails with that and
+ * is not made; it may lower a write's `len`. NULL: no hook. */
+enum disk_call {
+    DISK_OPEN,
+    DISK_WRITE,
+    DISK_SYNC,
+    DISK_SYNC_DIR,
+    DISK_CUT,
+    DISK_ROOM, /* is made or freed */
+    DISK_RENAME,
+    DISK_REMOVE,
+    DISK_MAKE_DIR,
+};
+struct disk_step {
+    enum disk_call call;
+    int fd;           /* or -1 */
+    const char *path; /* or NULL */
+    const char *from; /* of a rename; `path` is the new name */
+    size_t len;       /* of a write, or of room */
+};
+typedef int disk_hook(void *ctx, struct disk_step *step);
+void disk_set_hook(disk_hook *hook, void *ctx);
+
+#endif

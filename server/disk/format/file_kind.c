@@ -1,0 +1,139 @@
+/* file_kind: see file_kind.h. Compares the first bytes of the file with the magic of each format.
+ */
+#include "server/disk/format/file_kind.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "server/disk/format/manifest.h"
+#include "server/disk/format/snapshot_file.h"
+#include "server/disk/format/record.h"
+
+static bool head_begins_with(const char *head, size_t len, const char *text)
+{
+    size_t size = strlen(text);
+    return len >= size && memcmp(head, text, size) == 0;
+}
+
+/* Does the file end within the text? */
+static bool head_is_cut_off(const char *head, size_t len, const char *text)
+{
+    return len < strlen(text) && memcmp(head, text, len) == 0;
+}
+
+static bool is_all_zeros(const char *head, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (head[i] != '\0') return false;
+    return true;
+}
+
+/* Does it begin with a command, or with the one annotation that Redis writes? */
+static bool is_redis_aof(const char *head, size_t len)
+{
+    return (len >= 2 && head[0] == '*' && isdigit((unsigned char)head[1])) ||
+           head_begins_with(head, len, "#TS:");
+}
+
+enum file_kind file_kind_of_head(const char *head, size_t len)
+{
+    if (len == 0) return FILE_EMPTY;
+    if (head_begins_with(head, len, SNAPSHOT_MAGIC)) return FILE_SNAPSHOT;
+    if (head_begins_with(head, len, RECORD_FIRST_LINE)) return FILE_JOURNAL;
+    if (head_begins_with(head, len, MANIFEST_FIRST_LINE)) return FILE_MANIFEST;
+    if (head_is_cut_off(head, len, RECORD_FIRST_LINE)) return FILE_JOURNAL;
+    /* The header of a snapshot is written last. */
+    if (is_all_zeros(head, len) || head_is_cut_off(head, len, SNAPSHOT_MAGIC) ||
+        head_is_cut_off(head, len, MANIFEST_FIRST_LINE))
+        return FILE_UNFINISHED;
+    if (head_begins_with(head, len, "REDIS") || head_begins_with(head, len, "VALKEY"))
+        return FILE_REDIS_RDB;
+    if (is_redis_aof(head, len)) return FILE_REDIS_AOF;
+    return head_begins_with(head, len, "file ") ? FILE_LIST : FILE_UNKNOWN;
+}
+
+static enum file_kind kind_of_open(int fd)
+{
+    struct stat status;
+    char head[FILE_HEAD];
+    if (fstat(fd, &status) != 0) return FILE_UNREADABLE;
+    if (S_ISDIR(status.st_mode)) return FILE_FOLDER;
+    if (!S_ISREG(status.st_mode)) return FILE_UNKNOWN;
+    ssize_t got = pread(fd, head, sizeof(head), 0);
+    return got < 0 ? FILE_UNREADABLE : file_kind_of_head(head, (size_t)got);
+}
+
+enum file_kind file_kind(const char *path)
+{
+    struct stat status;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd >= 0) {
+        enum file_kind kind = kind_of_open(fd);
+        int error = errno;
+        close(fd);
+        errno = error;
+        return kind;
+    }
+    int error = errno;
+    bool is_missing = error == ENOENT && lstat(path, &status) != 0;
+    /* A socket can't be opened. */
+    bool is_other = error == ENXIO || error == ENODEV;
+    errno = error;
+    return is_missing ? FILE_MISSING : is_other ? FILE_UNKNOWN : FILE_UNREADABLE;
+}
+
+const char *file_kind_text(enum file_kind kind)
+{
+    switch (kind) {
+    case FILE_MISSING: return "missing";
+    case FILE_EMPTY: return "an empty file";
+    case FILE_UNFINISHED: return "an unfinished file";
+    case FILE_SNAPSHOT: return "a snapshot";
+    case FILE_JOURNAL: return "a journal";
+    case FILE_MANIFEST: return "a manifest";
+    case FILE_LIST: return "a manifest of Redis";
+    case FILE_REDIS_RDB: return "an RDB file of Redis";
+    case FILE_REDIS_AOF: return "an AOF of Redis";
+    case FILE_FOLDER: return "a directory";
+    case FILE_UNREADABLE: return "not readable";
+    default: return "a file of an unknown kind";
+    }
+}
+
+int file_check(const char *path, unsigned kinds)
+{
+    enum file_kind kind = file_kind(path);
+    if (kind == FILE_UNREADABLE) return errno;
+    return kind == FILE_MISSING || (kinds & FILE_SET(kind)) ? 0 : EEXIST;
+}
+
+const char *file_error_text(int error)
+{
+    return error == EEXIST ? "a file that this server did not write has that name and is not "
+                             "replaced. Move it away, or set another name"
+                           : strerror(error);
+}
+
+const char *file_error_advice(int error)
+{
+    switch (error) {
+    case EEXIST: return ""; /* the text says it */
+    case ENOSPC:
+    case EDQUOT: return ". Free space on the disk";
+    case EACCES:
+    case EPERM:
+    case EROFS: return ". Let the server's user write to dir (ReadWritePaths in a unit)";
+    case ENOENT: return ". Make dir again";
+    case EMFILE:
+    case ENFILE: return ". Raise the limit of open files, or lower maxclients";
+    case ENOMEM:
+    case EAGAIN: return ". Free memory, or set vm.overcommit_memory to 1: a child shares it";
+    case ECHILD: return ". The child process was ended from outside: see the kernel's log";
+    default: return ". Check the disk";
+    }
+}

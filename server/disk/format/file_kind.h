@@ -1,0 +1,45 @@
+/* file_kind: recognizes a file by its first bytes, and decides whether it may be replaced. All code
+ * under server/disk/ calls it before it replaces or removes a file, so that files of other
+ * programs are kept. */
+#ifndef SERVER_DISK_FORMAT_FILE_KIND_H
+#define SERVER_DISK_FORMAT_FILE_KIND_H
+
+#include <stddef.h>
+
+enum file_kind {
+    FILE_MISSING,
+    FILE_EMPTY,
+    FILE_UNFINISHED, /* ours: a crash came before its first bytes were written */
+    FILE_SNAPSHOT,
+    FILE_JOURNAL,  /* or the beginning of its first line */
+    FILE_MANIFEST, /* ours */
+    FILE_LIST,     /* a manifest without our first line: probably Redis' */
+    FILE_REDIS_RDB,
+    FILE_REDIS_AOF,
+    FILE_FOLDER,
+    FILE_UNKNOWN, /* or not a regular file */
+    FILE_UNREADABLE,
+};
+
+/* Follows symbolic links; a dangling link is unreadable. Sets errno for FILE_UNREADABLE. */
+enum file_kind file_kind(const char *path);
+/* The same for a file that begins with these bytes; if `len` is FILE_HEAD, the file may continue.
+ */
+enum { FILE_HEAD = 32, FILE_RDB_HEAD = 6 }; /* the latter tell an RDB from all others */
+enum file_kind file_kind_of_head(const char *head, size_t len);
+/* For messages: "an RDB file of Redis". */
+const char *file_kind_text(enum file_kind kind);
+
+#define FILE_SET(kind) (1U << (kind))
+/* The kinds that only this server creates. */
+#define FILE_SET_OURS                                                                              \
+    (FILE_SET(FILE_EMPTY) | FILE_SET(FILE_UNFINISHED) | FILE_SET(FILE_SNAPSHOT) |                  \
+     FILE_SET(FILE_JOURNAL) | FILE_SET(FILE_MANIFEST))
+/* 0: the file is missing, or of one of these kinds. Else EEXIST, or the errno of reading it. */
+int file_check(const char *path, unsigned kinds);
+/* Like strerror, but EEXIST names the problem: a file of another program is in the way. */
+const char *file_error_text(int error);
+/* What an operator can do about it, to stand at the end of a line: ". Free space", or "". */
+const char *file_error_advice(int error);
+
+#endif

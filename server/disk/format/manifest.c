@@ -1,0 +1,423 @@
+/* manifest: see manifest.h. Loads, changes and saves the list of files; manifest_text.c has the
+ * list itself and its text. */
+#include "server/disk/format/manifest.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "conf/words.h"
+#include "server/disk/format/file_kind.h"
+#include "server/disk/format/manifest_text.h"
+#include "server/disk/format/snapshot_file.h"
+#include "server/disk/format/record.h"
+#include "store/base/ensure.h"
+
+void manifest_init(struct manifest *manifest, const char *dir, const char *prefix)
+{
+    *manifest =
+        (struct manifest){ .dir = manifest_copy_text(dir), .prefix = manifest_copy_text(prefix) };
+}
+
+void manifest_drop(struct manifest *manifest)
+{
+    manifest_drop_files(manifest);
+    free(manifest->dir);
+    free(manifest->prefix);
+    *manifest = (struct manifest){ 0 };
+}
+
+/* ---- names ---- */
+
+#define BASE_END     ".base.exp"
+#define SEGMENT_END  ".incr.aof"
+#define MANIFEST_END ".manifest"
+#define FIRST_END    ".first" /* exists until the first start has written its manifest */
+#define TEMPORARY    "temp-"
+#define SEQ_MAX      UINT64_C(999999999999999999) /* the most digits that are read */
+
+int manifest_file_path(const struct manifest *manifest, const struct manifest_file *file,
+                       char path[DISK_PATH_MAX])
+{
+    return disk_path(path, manifest->dir, file->name);
+}
+
+static int make_name(const struct manifest *manifest, uint64_t seq, const char *end,
+                     char name[DISK_PATH_MAX])
+{
+    int len = snprintf(name, DISK_PATH_MAX, "%s.%" PRIu64 "%s", manifest->prefix, seq, end);
+    return len < DISK_PATH_MAX ? 0 : ENAMETOOLONG;
+}
+
+static int make_path(const struct manifest *manifest, uint64_t seq, const char *end,
+                     char path[DISK_PATH_MAX])
+{
+    char name[DISK_PATH_MAX];
+    int error = make_name(manifest, seq, end, name);
+    return error != 0 ? error : disk_path(path, manifest->dir, name);
+}
+
+/* History may be a base or a segment, so its numbers count for both. */
+static uint64_t next_seq(const struct manifest *manifest, enum manifest_type type)
+{
+    uint64_t last = 0;
+    for (size_t i = 0; i < manifest->count; i++) {
+        const struct manifest_file *file = &manifest->files[i];
+        bool counts = file->type == type || file->type == MANIFEST_HISTORY;
+        if (counts && file->seq > last) last = file->seq;
+    }
+    return last + 1;
+}
+
+int manifest_base_path(const struct manifest *manifest, char path[DISK_PATH_MAX], uint64_t *seq)
+{
+    char temporary[DISK_PATH_MAX];
+    int error;
+    *seq = next_seq(manifest, MANIFEST_BASE);
+    do {
+        error = make_path(manifest, *seq, BASE_END, path);
+        if (error == 0) error = snapshot_temporary(path, temporary);
+        if (error == 0) error = file_check(path, FILE_SET(FILE_SNAPSHOT));
+        if (error == 0) error = file_check(temporary, FILE_SET_OURS);
+    } while (error == EEXIST && ++*seq < SEQ_MAX);
+    return error;
+}
+
+int manifest_make_segment(const struct manifest *manifest, manifest_create *create, uint64_t *seq,
+                          int *fd)
+{
+    char path[DISK_PATH_MAX];
+    int error;
+    *seq = next_seq(manifest, MANIFEST_SEGMENT);
+    do {
+        error = make_path(manifest, *seq, SEGMENT_END, path);
+        if (error == 0) error = create(path, fd);
+    } while (error == EEXIST && ++*seq < SEQ_MAX);
+    return error;
+}
+
+/* Returns the text after the number in "PREFIX.N"; NULL if the name has another form. */
+static const char *end_of_name(const struct manifest *manifest, const char *name)
+{
+    size_t len = strlen(manifest->prefix);
+    if (strncmp(name, manifest->prefix, len) != 0 || name[len] != '.') return NULL;
+    const char *digits = name + len + 1;
+    size_t count = strspn(digits, "0123456789");
+    return count > 0 ? digits + count : NULL;
+}
+
+static bool is_own_end(const char *end)
+{
+    return strcmp(end, MANIFEST_END) == 0 || strcmp(end, FIRST_END) == 0;
+}
+
+static bool is_temporary(const struct manifest *manifest, const char *name)
+{
+    if (strncmp(name, TEMPORARY, sizeof(TEMPORARY) - 1) != 0) return false;
+    name += sizeof(TEMPORARY) - 1;
+    const char *end = end_of_name(manifest, name);
+    if (end != NULL) return strcmp(end, BASE_END) == 0;
+    size_t len = strlen(manifest->prefix);
+    return strncmp(name, manifest->prefix, len) == 0 && is_own_end(name + len);
+}
+
+/* ---- loading ---- */
+
+static enum file_kind kind_of_file(const struct manifest *manifest, const char *name)
+{
+    char path[DISK_PATH_MAX];
+    return disk_path(path, manifest->dir, name) == 0 ? file_kind(path) : FILE_UNREADABLE;
+}
+
+/* A manifest without our lines (of an earlier version, or edited) is ours if its base is, or
+ * without a base if one of its segments is. */
+static bool is_ours(const struct manifest *manifest, const char *text, size_t len)
+{
+    if (file_kind_of_head(text, len) == FILE_MANIFEST || manifest_has_sum(text, len)) return true;
+    const struct manifest_file *base = manifest_base(manifest);
+    if (base != NULL) return kind_of_file(manifest, base->name) == FILE_SNAPSHOT;
+    for (size_t i = 0; i < manifest->count; i++)
+        if (kind_of_file(manifest, manifest->files[i].name) == FILE_JOURNAL) return true;
+    return false;
+}
+
+/* Does the file hold data? A segment without records is left by a first start that ended early. */
+static bool holds_data(const struct manifest *manifest, const char *name)
+{
+    const char *end = end_of_name(manifest, name);
+    if (end == NULL) return false;
+    if (strncmp(end, ".base.", sizeof(".base.") - 1) == 0) return true;
+    char path[DISK_PATH_MAX];
+    struct stat what;
+    if (strcmp(end, SEGMENT_END) != 0 || disk_path(path, manifest->dir, name) != 0) return false;
+    return file_check(path, FILE_SET_OURS) != 0 ||
+           (stat(path, &what) == 0 && what.st_size > (off_t)(sizeof(RECORD_FIRST_LINE) - 1));
+}
+
+/* The path of the manifest, or of its temporary file. */
+static int own_path(const struct manifest *manifest, const char *before, char path[DISK_PATH_MAX])
+{
+    int len = snprintf(path, DISK_PATH_MAX, "%s/%s%s" MANIFEST_END, manifest->dir, before,
+                       manifest->prefix);
+    return len < DISK_PATH_MAX ? 0 : ENAMETOOLONG;
+}
+
+static int first_start_path(const struct manifest *manifest, char path[DISK_PATH_MAX])
+{
+    int len = snprintf(path, DISK_PATH_MAX, "%s/" TEMPORARY "%s" FIRST_END, manifest->dir,
+                       manifest->prefix);
+    return len < DISK_PATH_MAX ? 0 : ENAMETOOLONG;
+}
+
+static bool is_first_start(const struct manifest *manifest)
+{
+    char path[DISK_PATH_MAX];
+    return first_start_path(manifest, path) == 0 && file_kind(path) == FILE_EMPTY;
+}
+
+/* Files with data but without a manifest are an error: the user should know before new data are
+ * added. */
+static enum manifest_found check_without_manifest(const struct manifest *manifest,
+                                                  char why[MANIFEST_WHY_MAX])
+{
+    if (is_first_start(manifest)) return MANIFEST_NONE;
+    DIR *dir = opendir(manifest->dir);
+    if (dir == NULL && errno == ENOENT) return MANIFEST_NONE;
+    if (dir == NULL) {
+        snprintf(why, MANIFEST_WHY_MAX, "%s", strerror(errno));
+        return MANIFEST_BAD;
+    }
+    enum manifest_found found = MANIFEST_NONE;
+    for (struct dirent *entry; found == MANIFEST_NONE && (entry = readdir(dir)) != NULL;) {
+        if (!holds_data(manifest, entry->d_name)) continue;
+        snprintf(why, MANIFEST_WHY_MAX,
+                 "the manifest is missing, but '%s' exists. Restore the manifest, or move the "
+                 "file away",
+                 entry->d_name);
+        found = MANIFEST_BAD;
+    }
+    closedir(dir);
+    return found;
+}
+
+enum manifest_found manifest_load(struct manifest *manifest, char why[MANIFEST_WHY_MAX])
+{
+    char path[DISK_PATH_MAX];
+    int error = own_path(manifest, "", path);
+    size_t len;
+    char *text = error == 0 ? conf_read_file(path, &len) : NULL;
+    if (text == NULL && error == 0) error = errno;
+    if (error == ENOENT) return check_without_manifest(manifest, why);
+    if (error != 0) {
+        snprintf(why, MANIFEST_WHY_MAX, "%s", strerror(error));
+        return MANIFEST_BAD;
+    }
+    bool good = manifest_parse(manifest, text, len, why);
+    bool foreign = good && !is_ours(manifest, text, len);
+    free(text);
+    if (!good) manifest_drop_files(manifest);
+    /* The process that saved it may have ended before the folder was synced. */
+    manifest->unsynced = true;
+    return foreign ? MANIFEST_FOREIGN : good ? MANIFEST_LOADED : MANIFEST_BAD;
+}
+
+/* ---- changing ---- */
+
+/* 0: the file is missing, or ours. */
+static int check_own(const struct manifest *manifest, const char *path)
+{
+    struct manifest there;
+    char why[MANIFEST_WHY_MAX];
+    if (file_check(path, FILE_SET(FILE_MANIFEST)) == 0) return 0;
+    manifest_init(&there, manifest->dir, manifest->prefix);
+    enum manifest_found found = manifest_load(&there, why);
+    manifest_drop(&there);
+    return found == MANIFEST_LOADED ? 0 : EEXIST;
+}
+
+static int write_temporary(const struct manifest *manifest, const char *path)
+{
+    size_t len;
+    char *text = manifest_format(manifest, &len);
+    int error = disk_write_file(path, text, len);
+    free(text);
+    return error;
+}
+
+static int put_in_place(const struct manifest *next)
+{
+    char path[DISK_PATH_MAX], temporary[DISK_PATH_MAX];
+    int error = own_path(next, "", path);
+    if (error == 0) error = own_path(next, TEMPORARY, temporary);
+    if (error == 0) error = check_own(next, path);
+    if (error == 0) error = file_check(temporary, FILE_SET_OURS);
+    if (error == 0) error = write_temporary(next, temporary);
+    if (error == 0) error = disk_rename(temporary, path);
+    return error;
+}
+
+int manifest_make_folder(const struct manifest *manifest)
+{
+    char path[DISK_PATH_MAX];
+    int error = disk_make_dir(manifest->dir);
+    if (error != 0 || manifest->count > 0) return error;
+    error = first_start_path(manifest, path);
+    if (error == 0) error = file_check(path, FILE_SET(FILE_EMPTY));
+    if (error == 0) error = disk_write_file(path, "", 0);
+    if (error == 0) error = disk_sync_dir(manifest->dir);
+    return error;
+}
+
+int manifest_settle(struct manifest *manifest)
+{
+    if (!manifest->unsynced) return 0;
+    int error = disk_sync_dir(manifest->dir);
+    if (error == 0) manifest->unsynced = false;
+    return error;
+}
+
+/* Saves `next`. Then it is the current list; if that fails, the old list stays. Frees the other. */
+static int save_manifest(struct manifest *manifest, struct manifest *next)
+{
+    int error = put_in_place(next);
+    if (error != 0) {
+        manifest_drop_files(next);
+        return error;
+    }
+    manifest_drop_files(manifest);
+    *manifest = *next;
+    manifest->unsynced = true;
+    return manifest_settle(manifest);
+}
+
+static struct manifest without_files(const struct manifest *manifest)
+{
+    struct manifest next = *manifest;
+    next.files = NULL;
+    next.count = 0;
+    next.blank = false;
+    return next;
+}
+
+static int add_new(struct manifest *next, uint64_t seq, const char *end, enum manifest_type type)
+{
+    char name[DISK_PATH_MAX];
+    int error = make_name(next, seq, end, name);
+    if (error == 0) manifest_add_file(next, name, seq, type);
+    return error;
+}
+
+int manifest_add_segment(struct manifest *manifest, uint64_t segment)
+{
+    ensure(segment > manifest_last_segment(manifest), "%" PRIu64, segment);
+    struct manifest next = without_files(manifest);
+    for (size_t i = 0; i < manifest->count; i++)
+        manifest_add_file(&next, manifest->files[i].name, manifest->files[i].seq,
+                          manifest->files[i].type);
+    int error = add_new(&next, segment, SEGMENT_END, MANIFEST_SEGMENT);
+    if (error == 0) return save_manifest(manifest, &next);
+    manifest_drop_files(&next);
+    return error;
+}
+
+static int replace_base(struct manifest *manifest, uint64_t base, uint64_t segment, bool blank)
+{
+    struct manifest next = without_files(manifest);
+    next.blank = blank;
+    int error = add_new(&next, base, BASE_END, MANIFEST_BASE);
+    for (size_t i = 0; i < manifest->count; i++) {
+        const struct manifest_file *file = &manifest->files[i];
+        bool stays = file->type == MANIFEST_SEGMENT && file->seq >= segment;
+        manifest_add_file(&next, file->name, file->seq,
+                          stays ? MANIFEST_SEGMENT : MANIFEST_HISTORY);
+    }
+    if (error == 0 && manifest_last_segment(&next) == 0)
+        error = add_new(&next, segment, SEGMENT_END, MANIFEST_SEGMENT);
+    if (error == 0) return save_manifest(manifest, &next);
+    manifest_drop_files(&next);
+    return error;
+}
+
+int manifest_put_base(struct manifest *manifest, uint64_t base, uint64_t segment)
+{
+    return replace_base(manifest, base, segment, false);
+}
+
+int manifest_begin(struct manifest *manifest, uint64_t base, uint64_t segment)
+{
+    return replace_base(manifest, base, segment, true);
+}
+
+/* ---- deleting ---- */
+
+static int first_error(int error, int later)
+{
+    return error != 0 ? error : later;
+}
+
+static bool is_own_name(const struct manifest *manifest, const char *name)
+{
+    const char *end = end_of_name(manifest, name);
+    return is_temporary(manifest, name) ||
+           (end != NULL && (strcmp(end, BASE_END) == 0 || strcmp(end, SEGMENT_END) == 0));
+}
+
+/* Removes the file if it is ours; otherwise leaves it and returns 0. An empty file has no data to
+ * lose. */
+static int remove_file(const struct manifest *manifest, const char *name)
+{
+    char path[DISK_PATH_MAX];
+    unsigned kinds = is_own_name(manifest, name) ? FILE_SET_OURS
+                                                 : FILE_SET(FILE_SNAPSHOT) | FILE_SET(FILE_JOURNAL);
+    int error = disk_path(path, manifest->dir, name);
+    if (error == 0) error = file_check(path, kinds);
+    if (error == EEXIST) return 0;
+    return error != 0 ? error : disk_remove(path);
+}
+
+static bool is_leftover(const struct manifest *manifest, const char *name)
+{
+    return is_own_name(manifest, name) && !manifest_lists_file(manifest, name);
+}
+
+static int remove_leftovers(const struct manifest *manifest)
+{
+    DIR *dir = opendir(manifest->dir);
+    if (dir == NULL) return errno;
+    int error = 0;
+    for (struct dirent *entry; (entry = readdir(dir)) != NULL;)
+        if (is_leftover(manifest, entry->d_name))
+            error = first_error(error, remove_file(manifest, entry->d_name));
+    closedir(dir);
+    return error;
+}
+
+/* Deletes the files of history first, and then their lines, so that the manifest always lists the
+ * files that are left to delete. */
+static int remove_history(struct manifest *manifest)
+{
+    struct manifest next = without_files(manifest);
+    int error = 0;
+    for (size_t i = 0; i < manifest->count; i++) {
+        const struct manifest_file *file = &manifest->files[i];
+        int failed = file->type == MANIFEST_HISTORY ? remove_file(manifest, file->name) : 0;
+        error = first_error(error, failed);
+        if (file->type != MANIFEST_HISTORY || failed != 0)
+            manifest_add_file(&next, file->name, file->seq, file->type);
+    }
+    if (next.count < manifest->count) return first_error(error, save_manifest(manifest, &next));
+    manifest_drop_files(&next);
+    return error;
+}
+
+int manifest_sweep(struct manifest *manifest)
+{
+    int error = manifest_settle(manifest);
+    if (error != 0) return error;
+    error = remove_history(manifest);
+    return first_error(error, manifest->unsynced ? 0 : remove_leftovers(manifest));
+}

@@ -1,0 +1,98 @@
+/* manifest: the list of the files that hold the data: a base, and the journal segments that
+ * continue it. Depends on disk.h and file_kind.h.
+ *
+ * Layout, as in Redis 7: a line "file NAME seq N type T" for each file; T is b, the base (at most
+ * one); i, a segment, in order of growing N; or h, history: no longer needed, to be deleted. A name
+ * with unusual characters is quoted as in redis.conf. A line that begins with # is a comment; our
+ * manifests begin with MANIFEST_FIRST_LINE and end with "# crc32c xxxxxxxx", the checksum of the
+ * lines before it. Unknown pairs of words in a line are ignored, as in Redis, so that later
+ * versions can add pairs that earlier ones need not understand.
+ *
+ * Every change is written to a temporary file, synced and renamed, so that a crash leaves the old
+ * or the new set of files, both complete. The struct equals the manifest on disk: when a change
+ * fails, it stays as it was. Only if the last step failed, the sync of the folder, it has the
+ * change although an errno is returned. A crash may then leave either set, so nothing is deleted
+ * until manifest_settle has repeated that sync.
+ *
+ * Any thread may use a manifest, one at a time: its memory is malloc's, and it waits for the
+ * medium.
+ *
+ * A rewrite calls manifest_make_segment, manifest_add_segment, journal_rotate; writes the base to
+ * manifest_base_path; then calls manifest_put_base with that segment, and manifest_sweep.
+ *
+ * Only our own files are replaced or removed, judged by their contents (file_kind.h): if a file of
+ * another program has one of our names, a change fails with EEXIST, and a sweep leaves the file. */
+#ifndef SERVER_DISK_FORMAT_MANIFEST_H
+#define SERVER_DISK_FORMAT_MANIFEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "server/disk/format/disk.h"
+
+enum manifest_type { MANIFEST_BASE = 'b', MANIFEST_SEGMENT = 'i', MANIFEST_HISTORY = 'h' };
+
+#define MANIFEST_FIRST_LINE "# expired manifest 1\n"
+
+struct manifest_file {
+    char *name;
+    uint64_t seq;
+    enum manifest_type type;
+};
+
+struct manifest {
+    char *dir, *prefix;          /* appenddirname's path, appendfilename */
+    struct manifest_file *files; /* the base, history, segments in order */
+    size_t count;
+    bool unsynced; /* the folder's sync failed: after a crash the old manifest may be there */
+    bool blank;    /* written by manifest_begin and not changed since */
+};
+
+void manifest_init(struct manifest *manifest, const char *dir, const char *prefix);
+void manifest_drop(struct manifest *manifest);
+
+enum { MANIFEST_WHY_MAX = 512 };
+enum manifest_found {
+    MANIFEST_LOADED,
+    MANIFEST_FOREIGN, /* loaded, but neither the manifest nor its files are ours: only for reading
+                       */
+    MANIFEST_NONE,    /* no manifest, and no data files either: a first start */
+    MANIFEST_BAD,     /* `why` has the error and its place */
+};
+enum manifest_found manifest_load(struct manifest *manifest, char why[MANIFEST_WHY_MAX]);
+
+const struct manifest_file *manifest_base(const struct manifest *manifest); /* or NULL */
+uint64_t manifest_last_segment(const struct manifest *manifest);            /* its seq, or 0 */
+int manifest_file_path(const struct manifest *manifest, const struct manifest_file *file,
+                       char path[DISK_PATH_MAX]);
+
+/* The path of the next base, and its number. */
+int manifest_base_path(const struct manifest *manifest, char path[DISK_PATH_MAX], uint64_t *seq);
+/* Creates a segment with its header and syncs it: journal_create. */
+typedef int manifest_create(const char *path, int *fd);
+/* Creates the next segment, open and synced; the manifest does not list it yet. */
+int manifest_make_segment(const struct manifest *manifest, manifest_create *create, uint64_t *seq,
+                          int *fd);
+
+/* Creates the folder if it is missing. While there is no manifest, marks the files in it as left
+ * over from an unfinished first start, so that they are not taken for data. */
+int manifest_make_folder(const struct manifest *manifest);
+/* Repeats a sync of the folder that failed. Call before relying on a change. */
+int manifest_settle(struct manifest *manifest);
+
+/* Adds a segment at the end of the data. */
+int manifest_add_segment(struct manifest *manifest, uint64_t segment);
+/* Replaces the data by this base and the segments from `segment` on, which is added if it is new.
+ * All other files become history. */
+int manifest_put_base(struct manifest *manifest, uint64_t base, uint64_t segment);
+/* The same for a start that found no data; a comment in the manifest notes this. */
+int manifest_begin(struct manifest *manifest, uint64_t base, uint64_t segment);
+
+/* Deletes history and files left by a crash: temporary files, and bases and segments with our names
+ * that the manifest does not list. Never deletes files that are not ours. Do not call while a base
+ * is being written or a new segment is not yet added. 0, or the first errno; it continues after
+ * errors. */
+int manifest_sweep(struct manifest *manifest);
+
+#endif

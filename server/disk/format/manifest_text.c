@@ -1,0 +1,230 @@
+/* manifest_text: see manifest_text.h. */
+#include "server/disk/format/manifest_text.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "conf/words.h"
+#include "server/disk/format/crc32c.h"
+#include "store/mem/mem.h"
+
+#define SUM_MARK   "# crc32c "
+#define BLANK_LINE "# begun without data"
+
+enum { SUM_DIGITS = 8 };
+
+/* ---- the list: in malloc's memory, because mem is single-threaded ---- */
+
+char *manifest_copy_text(const char *text)
+{
+    char *copy = strdup(text);
+    if (copy == NULL) mem_exhausted(strlen(text) + 1);
+    return copy;
+}
+
+void manifest_drop_files(struct manifest *manifest)
+{
+    for (size_t i = 0; i < manifest->count; i++)
+        free(manifest->files[i].name);
+    free(manifest->files);
+    manifest->files = NULL;
+    manifest->count = 0;
+    manifest->blank = false;
+}
+
+void manifest_add_file(struct manifest *manifest, const char *name, uint64_t seq,
+                       enum manifest_type type)
+{
+    size_t size = (manifest->count + 1) * sizeof(*manifest->files);
+    struct manifest_file *files = realloc(manifest->files, size);
+    if (files == NULL) mem_exhausted(size);
+    manifest->files = files;
+    manifest->files[manifest->count++] =
+        (struct manifest_file){ .name = manifest_copy_text(name), .seq = seq, .type = type };
+}
+
+bool manifest_lists_file(const struct manifest *manifest, const char *name)
+{
+    for (size_t i = 0; i < manifest->count; i++)
+        if (strcmp(manifest->files[i].name, name) == 0) return true;
+    return false;
+}
+
+const struct manifest_file *manifest_base(const struct manifest *manifest)
+{
+    for (size_t i = 0; i < manifest->count; i++)
+        if (manifest->files[i].type == MANIFEST_BASE) return &manifest->files[i];
+    return NULL;
+}
+
+uint64_t manifest_last_segment(const struct manifest *manifest)
+{
+    uint64_t last = 0;
+    for (size_t i = 0; i < manifest->count; i++)
+        if (manifest->files[i].type == MANIFEST_SEGMENT) last = manifest->files[i].seq;
+    return last;
+}
+
+/* ---- parsing ---- */
+
+struct reading {
+    struct manifest *manifest;
+    size_t line;
+    char *why;
+};
+
+__attribute__((format(printf, 2, 3))) static bool fail_manifest(struct reading *reading,
+                                                                const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int len = 0;
+    if (reading->line > 0)
+        len = snprintf(reading->why, MANIFEST_WHY_MAX, "line %zu: ", reading->line);
+    vsnprintf(reading->why + len, (size_t)(MANIFEST_WHY_MAX - len), format, args);
+    va_end(args);
+    return false;
+}
+
+/* Is it a file name without a path? */
+static bool good_name(const char *name)
+{
+    return name[0] != '\0' && strchr(name, '/') == NULL && strcmp(name, ".") != 0 &&
+           strcmp(name, "..") != 0;
+}
+
+static bool parse_seq(const char *text, uint64_t *seq)
+{
+    size_t len = strspn(text, "0123456789");
+    if (len == 0 || len > strlen("999999999999999999") || text[len] != '\0') return false;
+    *seq = strtoull(text, NULL, 10);
+    return *seq > 0;
+}
+
+/* The fields of a line, before they are checked. */
+struct fields {
+    const char *name, *type;
+    uint64_t seq;
+};
+
+static bool parse_pair(struct reading *reading, struct fields *fields, const char *key,
+                       const char *value)
+{
+    if (strcasecmp(key, "file") == 0) {
+        if (!good_name(value)) return fail_manifest(reading, "'%s' is not a file name", value);
+        fields->name = value;
+    } else if (strcasecmp(key, "seq") == 0) {
+        if (!parse_seq(value, &fields->seq))
+            return fail_manifest(reading, "'%s' is not a number", value);
+    } else if (strcasecmp(key, "type") == 0) {
+        bool known = strlen(value) == 1 && strchr("bih", value[0]) != NULL;
+        if (!known) return fail_manifest(reading, "'%s' is not a file type", value);
+        fields->type = value;
+    }
+    return true;
+}
+
+static bool add_parsed_file(struct reading *reading, const struct fields *fields)
+{
+    struct manifest *manifest = reading->manifest;
+    if (fields->name == NULL || fields->seq == 0 || fields->type == NULL)
+        return fail_manifest(reading, "expected 'file NAME seq N type T'");
+    enum manifest_type type = (enum manifest_type)fields->type[0];
+    if (type == MANIFEST_BASE && manifest_base(manifest) != NULL)
+        return fail_manifest(reading, "second base file '%s'", fields->name);
+    if (type == MANIFEST_SEGMENT && fields->seq <= manifest_last_segment(manifest))
+        return fail_manifest(reading, "'%s' is out of order", fields->name);
+    if (manifest_lists_file(manifest, fields->name))
+        return fail_manifest(reading, "duplicate file '%s'", fields->name);
+    manifest_add_file(manifest, fields->name, fields->seq, type);
+    return true;
+}
+
+static bool parse_words(struct reading *reading, const struct conf_words *words)
+{
+    struct fields fields = { 0 };
+    if (words->count % 2 != 0) return fail_manifest(reading, "expected 'file NAME seq N type T'");
+    for (size_t i = 0; i < words->count; i += 2)
+        if (!parse_pair(reading, &fields, words->at[i], words->at[i + 1])) return false;
+    return add_parsed_file(reading, &fields);
+}
+
+static bool parse_line(struct reading *reading, const char *line, size_t len)
+{
+    if (len == strlen(BLANK_LINE) && memcmp(line, BLANK_LINE, len) == 0)
+        reading->manifest->blank = true;
+    if (len > 0 && line[0] == '#') return true;
+    struct conf_words words;
+    const char *why;
+    if (!conf_words_split(line, len, &words, &why)) return fail_manifest(reading, "%s", why);
+    bool good = parse_words(reading, &words);
+    conf_words_drop(&words);
+    return good;
+}
+
+bool manifest_has_sum(const char *text, size_t len)
+{
+    size_t line = strlen(SUM_MARK) + SUM_DIGITS + 1;
+    return len >= line && memcmp(text + len - line, SUM_MARK, strlen(SUM_MARK)) == 0;
+}
+
+/* Our manifests end with a line that has the checksum of the lines before it; Redis' do not. */
+static bool check_sum(struct reading *reading, const char *text, size_t len)
+{
+    size_t line = strlen(SUM_MARK) + SUM_DIGITS + 1;
+    char wanted[SUM_DIGITS + 1];
+    if (!manifest_has_sum(text, len)) return true;
+    snprintf(wanted, sizeof(wanted), "%08" PRIx32, crc32c(0, text, len - line));
+    return memcmp(text + len - SUM_DIGITS - 1, wanted, SUM_DIGITS) == 0 ||
+           fail_manifest(reading,
+                         "wrong checksum: the file is damaged. If it was edited by hand, remove "
+                         "its last line");
+}
+
+bool manifest_parse(struct manifest *manifest, const char *text, size_t len,
+                    char why[MANIFEST_WHY_MAX])
+{
+    struct reading state = { .manifest = manifest, .why = why }, *reading = &state;
+    if (!check_sum(reading, text, len)) return false;
+    const char *at = text, *line;
+    size_t line_len;
+    while (conf_next_line(&at, text + len, &line, &line_len)) {
+        reading->line++;
+        if (!parse_line(reading, line, line_len)) return false;
+    }
+    reading->line = 0;
+    if (manifest->count == 0) return fail_manifest(reading, "it lists no files");
+    return true;
+}
+
+/* ---- writing ---- */
+
+static void write_files(FILE *to, const struct manifest *manifest, enum manifest_type type)
+{
+    for (size_t i = 0; i < manifest->count; i++) {
+        const struct manifest_file *file = &manifest->files[i];
+        if (file->type != type) continue;
+        fputs("file ", to);
+        conf_word_write(to, file->name);
+        fprintf(to, " seq %" PRIu64 " type %c\n", file->seq, (char)type);
+    }
+}
+
+char *manifest_format(const struct manifest *manifest, size_t *len)
+{
+    char *text;
+    FILE *to = conf_memory_stream(&text, len);
+    fputs(MANIFEST_FIRST_LINE, to);
+    if (manifest->blank) fputs(BLANK_LINE "\n", to);
+    write_files(to, manifest, MANIFEST_BASE);
+    write_files(to, manifest, MANIFEST_HISTORY);
+    write_files(to, manifest, MANIFEST_SEGMENT);
+    fflush(to);
+    fprintf(to, SUM_MARK "%08" PRIx32 "\n", crc32c(0, text, *len));
+    fclose(to);
+    return text;
+}

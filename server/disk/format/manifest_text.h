@@ -1,0 +1,23 @@
+/* manifest_text: the list of files in a manifest, and its text in the layout of manifest.h. Knows
+ * no folder and reads no file; only manifest.c includes it. */
+#ifndef SERVER_DISK_FORMAT_MANIFEST_TEXT_H
+#define SERVER_DISK_FORMAT_MANIFEST_TEXT_H
+
+#include "server/disk/format/manifest.h"
+
+char *manifest_copy_text(const char *text); /* freed with free */
+void manifest_add_file(struct manifest *manifest, const char *name, uint64_t seq,
+                       enum manifest_type type);
+bool manifest_lists_file(const struct manifest *manifest, const char *name);
+void manifest_drop_files(struct manifest *manifest); /* empties the list */
+
+/* Adds the files of the text to an empty list. False: `why` has the error and its line, and the
+ * list has the files before it. */
+bool manifest_parse(struct manifest *manifest, const char *text, size_t len,
+                    char why[MANIFEST_WHY_MAX]);
+/* Does the text end with a checksum, as ours does? */
+bool manifest_has_sum(const char *text, size_t len);
+/* The text of the manifest, with its checksum; freed with free. */
+char *manifest_format(const struct manifest *manifest, size_t *len);
+
+#endif

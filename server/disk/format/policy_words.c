@@ -1,0 +1,180 @@
+/* policy_words: see policy_words.h. */
+#include "server/disk/format/policy_words.h"
+
+#include <string.h>
+
+#include "proto/base/number.h"
+#include "store/base/ensure.h"
+
+_Static_assert(NUMBER_INT64_MAX_CHARS <= 24, "a number has no room");
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+static void put_word(struct policy_words *to, struct bytes word)
+{
+    ensure(to->count < POLICY_WORDS_MAX, "more than %d words", POLICY_WORDS_MAX);
+    to->words[to->count++] = word;
+    to->bytes += word.len;
+}
+
+static void put_number(struct policy_words *to, uint64_t number)
+{
+    ensure(to->number_count < POLICY_NUMBERS_MAX, "more than %d numbers", POLICY_NUMBERS_MAX);
+    char *text = to->numbers[to->number_count++];
+    put_word(to, bytes_of(text, number_print_int64(text, (int64_t)number)));
+}
+
+/* A number of 0 is not written. */
+static void put_option(struct policy_words *to, struct bytes name, uint64_t number)
+{
+    if (number == 0) return;
+    put_word(to, name);
+    put_number(to, number);
+}
+
+static void put_choice(struct policy_words *to, struct bytes name, struct bytes word)
+{
+    if (word.len == 0) return;
+    put_word(to, name);
+    put_word(to, word);
+}
+
+static void put_stream_options(struct policy_words *to, const struct policy *policy)
+{
+    put_option(to, LIT("RETAIN"), (uint64_t)policy->retain);
+    put_option(to, LIT("MAXDELIVERIES"), policy->max_deliveries);
+    if (policy->max_deliveries > 0) put_choice(to, LIT("TO"), policy->dead_to);
+    if (policy->expired_to.len == 0) return;
+    put_word(to, LIT("EXPIRED"));
+    put_choice(to, LIT("TO"), policy->expired_to);
+    if (policy->log_value) put_word(to, LIT("VALUE"));
+    if (policy->log_value) put_option(to, LIT("MAX"), policy->value_max);
+}
+
+void policy_words_write(struct policy_words *to, const struct policy *policy)
+{
+    static const struct bytes refresh[] = {
+        [REFRESH_NEVER] = { NULL, 0 },
+        [REFRESH_WRITE] = { "WRITE", 5 },
+        [REFRESH_ACCESS] = { "ACCESS", 6 },
+    };
+    to->count = to->bytes = to->number_count = 0;
+    put_option(to, LIT("TTL"), (uint64_t)policy->ttl);
+    put_option(to, LIT("MAXTTL"), (uint64_t)policy->max_ttl);
+    put_option(to, LIT("JITTER"), policy->jitter);
+    put_choice(to, LIT("REFRESH"), refresh[policy->refresh]);
+    put_option(to, LIT("MEMBERTTL"), (uint64_t)policy->member_ttl);
+    put_option(to, LIT("MAXLEN"), policy->max_len);
+    if (policy->keep_low) put_choice(to, LIT("KEEP"), LIT("LOW"));
+    put_stream_options(to, policy);
+    put_option(to, LIT("PENDING"), policy->pending);
+}
+
+struct policy_words_size policy_words_size(const struct policy *policy)
+{
+    struct policy_words words;
+    policy_words_write(&words, policy);
+    return (struct policy_words_size){ words.count, words.bytes };
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+struct reading {
+    const struct bytes *next, *end;
+    struct policy *policy;
+};
+
+static bool take_word(struct reading *from, struct bytes *word)
+{
+    if (from->next == from->end) return false;
+    *word = *from->next++;
+    return true;
+}
+
+/* Takes the next word if it is this one. */
+static bool take_literal(struct reading *from, struct bytes literal)
+{
+    if (from->next == from->end || !bytes_equal(*from->next, literal)) return false;
+    from->next++;
+    return true;
+}
+
+static bool take_number(struct reading *from, int64_t most, int64_t *number)
+{
+    struct bytes word;
+    return take_word(from, &word) && number_parse_int64(word.data, word.len, number) &&
+           *number >= 1 && *number <= most;
+}
+
+static bool take_span(struct reading *from, msec *span)
+{
+    return take_number(from, POLICY_SPAN_MAX, span);
+}
+
+static bool take_count(struct reading *from, uint64_t *count)
+{
+    int64_t number;
+    if (!take_number(from, INT64_MAX, &number)) return false;
+    *count = (uint64_t)number;
+    return true;
+}
+
+static bool take_target(struct reading *from, struct bytes *target)
+{
+    return take_literal(from, LIT("TO")) && take_word(from, target) && target->len > 0 &&
+           target->len <= POLICY_NAME_MAX;
+}
+
+static bool take_log(struct reading *from)
+{
+    struct policy *policy = from->policy;
+    if (!take_target(from, &policy->expired_to)) return false;
+    policy->value_max = POLICY_VALUE_MAX;
+    policy->log_value = take_literal(from, LIT("VALUE"));
+    return !policy->log_value || !take_literal(from, LIT("MAX")) ||
+           take_count(from, &policy->value_max);
+}
+
+static bool take_refresh(struct reading *from)
+{
+    if (take_literal(from, LIT("WRITE"))) {
+        from->policy->refresh = REFRESH_WRITE;
+        return true;
+    }
+    from->policy->refresh = REFRESH_ACCESS;
+    return take_literal(from, LIT("ACCESS"));
+}
+
+static bool take_jitter(struct reading *from)
+{
+    int64_t number;
+    if (!take_number(from, 100, &number)) return false;
+    from->policy->jitter = (unsigned)number;
+    return true;
+}
+
+static bool take_option(struct reading *from)
+{
+    struct policy *policy = from->policy;
+    if (take_literal(from, LIT("TTL"))) return take_span(from, &policy->ttl);
+    if (take_literal(from, LIT("MAXTTL"))) return take_span(from, &policy->max_ttl);
+    if (take_literal(from, LIT("MEMBERTTL"))) return take_span(from, &policy->member_ttl);
+    if (take_literal(from, LIT("RETAIN"))) return take_span(from, &policy->retain);
+    if (take_literal(from, LIT("REFRESH"))) return take_refresh(from);
+    if (take_literal(from, LIT("JITTER"))) return take_jitter(from);
+    if (take_literal(from, LIT("MAXLEN"))) return take_count(from, &policy->max_len);
+    if (take_literal(from, LIT("EXPIRED"))) return take_log(from);
+    if (take_literal(from, LIT("KEEP"))) return policy->keep_low = take_literal(from, LIT("LOW"));
+    if (take_literal(from, LIT("PENDING"))) return policy->pending = take_literal(from, LIT("1"));
+    return take_literal(from, LIT("MAXDELIVERIES")) && take_count(from, &policy->max_deliveries) &&
+           take_target(from, &policy->dead_to);
+}
+
+bool policy_words_parse(const struct bytes *words, size_t count, struct policy *policy)
+{
+    *policy = (struct policy){ 0 };
+    struct reading from = { words, words + count, policy };
+    while (from.next < from.end)
+        if (!take_option(&from)) return false;
+    return true;
+}

@@ -1,0 +1,65 @@
+/* record: the layout of a journal segment, for its writer (journal.h) and reader (replay.h):
+ *
+ *     #EXPIRED-JOURNAL 1\r\n       the first line, with the version of the layout
+ *     *3\r\n$3\r\nSET\r\n...          commands of effect_text.h: the changes of one transaction
+ *     #e3069283\r\n                the end of the record: CRC-32C of every byte before this line
+ *     ...
+ *
+ * The checksum continues from the beginning of the file, so that a missing, repeated or misplaced
+ * record is detected. Other lines that begin with # are comments, which readers skip (but include
+ * in the checksum). Redis' loader takes all these lines for annotations.
+ *
+ * To change the layout: use a new number in the first line; readers refuse unknown numbers.
+ * effect_text.h defines the commands. */
+#ifndef SERVER_DISK_FORMAT_RECORD_H
+#define SERVER_DISK_FORMAT_RECORD_H
+
+#include <endian.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define RECORD_FIRST_LINE "#EXPIRED-JOURNAL 1\r\n"
+
+enum {
+    RECORD_SUM_DIGITS = 8,
+    RECORD_SUM_LINE = 1 + RECORD_SUM_DIGITS + 2, /* bytes */
+    RECORD_REMARK_MAX = 1024,                    /* bytes of any other # line */
+};
+
+/* Writes the line that ends a record: RECORD_SUM_LINE bytes. */
+static inline void record_print_sum(char *to, uint32_t sum)
+{
+    /* All digits at once: spread the nibbles over the bytes, the highest first. */
+    uint64_t digits = sum;
+    digits = (digits << 16 | digits) & 0x0000ffff0000ffff;
+    digits = (digits << 8 | digits) & 0x00ff00ff00ff00ff;
+    digits = (digits << 4 | digits) & 0x0f0f0f0f0f0f0f0f;
+    /* A nibble above 9 plus 6 sets bit 4 of its byte: these become letters. */
+    uint64_t letters = (digits + 0x0606060606060606) >> 4 & 0x0101010101010101;
+    digits += 0x3030303030303030 + letters * ('a' - '0' - 10);
+    /* Write two overlapping words, the first one last, so that the checksum, which reads eight
+     * bytes at once, finds it complete. */
+    uint64_t last = htobe64(digits << 16 | '\r' << 8 | '\n');
+    uint64_t first = htobe64((uint64_t)'#' << 56 | digits >> 8);
+    memcpy(to + RECORD_SUM_LINE - sizeof(last), &last, sizeof(last));
+    memcpy(to, &first, sizeof(first));
+}
+
+/* Parses such a line of RECORD_SUM_LINE bytes; false if it is something else. */
+static inline bool record_parse_sum(const char *line, uint32_t *sum)
+{
+    if (line[0] != '#' || line[1 + RECORD_SUM_DIGITS] != '\r' ||
+        line[2 + RECORD_SUM_DIGITS] != '\n')
+        return false;
+    *sum = 0;
+    for (int i = 1; i <= RECORD_SUM_DIGITS; i++) {
+        char c = line[i];
+        if (!(c >= '0' && c <= '9') && !(c >= 'a' && c <= 'f')) return false;
+        *sum = *sum << 4 | (uint32_t)(c <= '9' ? c - '0' : c - 'a' + 10);
+    }
+    return true;
+}
+
+#endif

@@ -1,0 +1,88 @@
+/* replay: applies commands to a store: a stream of them, or a journal file record by record.
+ * Depends on effect_text.h, record.h and the store's transactions. Reports where an error is; the
+ * caller decides what to do about it.
+ *
+ * Effects are applied FROM_REPLAY: without lazy expiry and without notifications. */
+#ifndef SERVER_DISK_FORMAT_REPLAY_H
+#define SERVER_DISK_FORMAT_REPLAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "server/disk/format/effect_text.h"
+#include "server/disk/format/request.h"
+#include "store/txn/txn.h"
+
+enum { REPLAY_ERROR_MAX = 192, REPLAY_AHEAD = 16 };
+
+/* Called with the number of bytes done, after each MiB or more. `inside` (or NULL) is called while
+ * a record is applied, when the data are in the middle of a transaction. */
+struct replay_progress {
+    void (*report)(void *ctx, uint64_t done);
+    void (*inside)(void *ctx, uint64_t done);
+    void *ctx;
+};
+
+struct replay {
+    uint64_t commands, effects;   /* applied so far */
+    char error[REPLAY_ERROR_MAX]; /* why the last one was not applied: printable */
+
+    /* private */
+    struct store *store;
+    struct txn txn;
+    msec now;
+    struct effect_reader reader;
+    struct request request;
+    const struct replay_progress *progress; /* of the record being applied; NULL: not told */
+    uint64_t record_at;                     /* where it begins in the file */
+};
+
+/* Prepares to apply commands to this store, which may have contents. NULL: commands are only
+ * checked. `now` becomes the access time of keys. */
+void replay_init(struct replay *replay, struct store *store, msec now);
+void replay_drop(struct replay *replay);
+/* Call at the beginning of each file: selects database 0. */
+void replay_restart(struct replay *replay);
+
+/* Applies the complete commands at the beginning of data: *consumed bytes. Pass the rest, the
+ * beginning of another command, again with the bytes after it. Skips lines that begin with #.
+ * False: the command at *consumed is malformed or does not fit the data; those before it were
+ * applied. */
+bool replay_feed(struct replay *replay, const char *data, size_t len, size_t *consumed);
+
+/* ---- a journal's file (record.h) ----
+ *
+ * A record is checked first and then applied as a whole. If reading ends before the end of the
+ * file, the file is one of:
+ *
+ * Torn: the bad record is the last one. A crash leaves such a record, whatever is wrong with it: it
+ * is cut off, has a wrong checksum, or has bytes that are not commands, because blocks never
+ * reached the disk. Cut the file at `good` and continue.
+ *
+ * Damaged: good records follow. They are recognized by two checksum lines anywhere after `good`, of
+ * which the second is right if the first is. Also a record with a right checksum that does not fit
+ * the data. */
+enum replay_end {
+    REPLAY_WHOLE,      /* the file ends after a record, or after its first line */
+    REPLAY_TORN,       /* also: the first line is incomplete (good is 0) */
+    REPLAY_DAMAGED,    /* no part of the bad record was applied, unless its checksum was right */
+    REPLAY_UNREADABLE, /* a system call failed: `reason` is its error text */
+};
+
+struct replay_file {
+    enum replay_end end;
+    uint64_t size;    /* of the file */
+    uint64_t good;    /* end of the last good record: all before it was applied */
+    uint32_t sum;     /* of all bytes before `good`; the next record continues it */
+    uint64_t records; /* good ones */
+    uint64_t bad;     /* where the error is: at a command, or at a checksum line */
+    char reason[REPLAY_ERROR_MAX];
+};
+
+/* Replays the regular file fd from its beginning. progress may be NULL. Allocates a buffer of 1
+ * MiB, or of twice the largest record. */
+void replay_records(struct replay *replay, int fd, const struct replay_progress *progress,
+                    struct replay_file *file);
+
+#endif

@@ -1,0 +1,351 @@
+/* replay_records: reads a journal file record by record, and decides whether a bad end is torn or
+ * damaged. Reads into one buffer, in which a record stays until its checksum is known. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "server/disk/format/crc32c.h"
+#include "server/disk/format/replay.h"
+#include "server/disk/format/record.h"
+#include "store/mem/mem.h"
+
+enum { BUFFER = 1024 * 1024, PROGRESS_STEP = 1024 * 1024, SUM_STEP = 64 * 1024 * 1024 };
+
+struct reading {
+    struct replay *replay;
+    struct replay_file *file;
+    const struct replay_progress *progress;
+    int fd;
+    char *buffer;
+    size_t cap;
+    size_t start, end; /* the bytes in the buffer, from the file's `good` on */
+    uint64_t reported;
+};
+
+/* ---- errors ---------------------------------------------------------------------------------- */
+
+/* Returns false, for the caller to return. */
+__attribute__((format(printf, 4, 5))) static bool
+stop_reading(struct reading *in, enum replay_end end, uint64_t bad, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    vsnprintf(in->file->reason, sizeof(in->file->reason), format, values);
+    va_end(values);
+    in->file->end = end;
+    in->file->bad = bad;
+    return false;
+}
+
+static bool stop_unreadable(struct reading *in, uint64_t at)
+{
+    return stop_reading(in, REPLAY_UNREADABLE, at, "%s", strerror(errno));
+}
+
+/* ---- bytes ----------------------------------------------------------------------------------- */
+
+/* Reads up to `len` bytes at `at`; 0 at the end of the file, -1 with errno. */
+static ssize_t read_at(const struct reading *in, char *to, size_t len, uint64_t at)
+{
+    ssize_t got;
+    do
+        got = pread(in->fd, to, len, (off_t)at);
+    while (got < 0 && errno == EINTR);
+    return got;
+}
+
+static void make_buffer_room(struct reading *in)
+{
+    if (in->start > 0) {
+        memmove(in->buffer, in->buffer + in->start, in->end - in->start);
+        in->end -= in->start;
+        in->start = 0;
+    }
+    if (in->end < in->cap) return;
+    in->cap = in->cap > 0 ? 2 * in->cap : BUFFER;
+    in->buffer = mem_realloc(in->buffer, in->cap);
+}
+
+static void report_segment_progress(struct reading *in)
+{
+    in->reported = in->file->good;
+    if (in->progress != NULL) in->progress->report(in->progress->ctx, in->reported);
+}
+
+enum fill { FILLED, AT_END, FAILED };
+
+/* Reads until `wanted` bytes follow the start. Never allocates for more bytes than the file has, so
+ * an absurd length costs no memory. */
+static enum fill fill_buffer(struct reading *in, uint64_t wanted)
+{
+    if (in->file->good + wanted > in->file->size) return AT_END;
+    while (in->end - in->start < wanted) {
+        make_buffer_room(in);
+        uint64_t at = in->file->good + (in->end - in->start);
+        size_t room = in->cap - in->end;
+        ssize_t got = read_at(in, in->buffer + in->end, room < BUFFER ? room : BUFFER, at);
+        if (got < 0) return FAILED;
+        if (got == 0) return AT_END;
+        in->end += (size_t)got;
+        if (in->end - in->start > BUFFER) report_segment_progress(in);
+    }
+    return FILLED;
+}
+
+/* ---- torn or damaged? ------------------------------------------------------------------------ */
+
+enum { CANDIDATES = 8, PAGE = 4096 };
+
+/* A search of the bytes after the last good record. Each checksum line is a candidate: if it ended
+ * a record, the checksum of the next record continues from it. Lines in values can look like one,
+ * so the last few candidates are kept. */
+struct search {
+    uint32_t sums[CANDIDATES]; /* continued from each candidate's checksum */
+    uint64_t ends[CANDIDATES]; /* the file's offset after each candidate's line */
+    unsigned count;            /* number of candidates so far */
+    uint64_t summed;           /* the file's offset up to which the sums go */
+    uint64_t found;            /* where a good record begins */
+};
+
+static void sum_bytes(struct search *search, const char *data, size_t len)
+{
+    unsigned kept = search->count < CANDIDATES ? search->count : CANDIDATES;
+    for (unsigned i = 0; i < kept; i++)
+        search->sums[i] = crc32c(search->sums[i], data, len);
+    search->summed += len;
+}
+
+/* Is the line with this checksum the end of a good record? */
+static bool ends_good_record(struct search *search, uint32_t sum)
+{
+    unsigned kept = search->count < CANDIDATES ? search->count : CANDIDATES;
+    for (unsigned i = 0; i < kept; i++) {
+        if (search->sums[i] != sum) continue;
+        search->found = search->ends[i];
+        return true;
+    }
+    unsigned next = search->count++ % CANDIDATES;
+    search->sums[next] = sum;
+    search->ends[next] = search->summed + RECORD_SUM_LINE;
+    return false;
+}
+
+/* Searches data, which follows the bytes summed so far, and adds everything to the sums that can't
+ * be the beginning of a line. */
+static bool search_bytes(struct search *search, const char *data, size_t len, size_t *done)
+{
+    *done = 0;
+    for (size_t at = 0; at + RECORD_SUM_LINE <= len; at++) {
+        const char *hash = memchr(data + at, '#', len - at);
+        if (hash == NULL) break;
+        at = (size_t)(hash - data);
+        uint32_t sum;
+        if (len - at < RECORD_SUM_LINE || !record_parse_sum(hash, &sum)) continue;
+        sum_bytes(search, data + *done, at - *done);
+        *done = at;
+        if (ends_good_record(search, sum)) return true;
+    }
+    size_t rest = len >= RECORD_SUM_LINE ? len - RECORD_SUM_LINE + 1 : 0;
+    if (rest > *done) {
+        sum_bytes(search, data + *done, rest - *done);
+        *done = rest;
+    }
+    return false;
+}
+
+static bool is_zero(const char *page)
+{
+    return page[0] == '\0' && memcmp(page, page + 1, PAGE - 1) == 0;
+}
+
+/* After a power failure a file may be longer than the bytes that reached the medium, in any order
+ * of its pages; missing pages read as zeros. So a page of zeros between the last good record and
+ * the next one shows that nothing from there on was synced, and that none of it was acknowledged as
+ * synced. Damage can only look like this in a record whose value contains such a page. */
+static bool has_hole(const struct reading *in, uint64_t until)
+{
+    char page[PAGE];
+    uint64_t at = (in->file->good + PAGE - 1) / PAGE * PAGE;
+    for (; at + PAGE <= until; at += PAGE)
+        if (read_at(in, page, PAGE, at) == PAGE && is_zero(page)) return true;
+    return false;
+}
+
+/* Searches the rest of the file for a good record: REPLAY_DAMAGED if there is one, and no page of
+ * zeros before it; else REPLAY_TORN. */
+static enum replay_end search_good_record(struct reading *in)
+{
+    struct search search = { .summed = in->file->good };
+    in->start = in->end = 0;
+    for (;;) {
+        make_buffer_room(in);
+        ssize_t got = read_at(in, in->buffer + in->end, in->cap - in->end,
+                              search.summed + (in->end - in->start));
+        if (got < 0) return REPLAY_UNREADABLE;
+        if (got == 0) return REPLAY_TORN;
+        in->end += (size_t)got;
+        size_t done;
+        if (search_bytes(&search, in->buffer, in->end, &done))
+            return has_hole(in, search.found) ? REPLAY_TORN : REPLAY_DAMAGED;
+        in->start += done;
+    }
+}
+
+/* Stops at the bad record after the good ones; `bad` is the place of the error. */
+__attribute__((format(printf, 3, 4))) static bool stop_bad(struct reading *in, uint64_t bad,
+                                                           const char *format, ...)
+{
+    char reason[REPLAY_ERROR_MAX];
+    va_list values;
+    va_start(values, format);
+    vsnprintf(reason, sizeof(reason), format, values);
+    va_end(values);
+    enum replay_end end = search_good_record(in);
+    if (end == REPLAY_UNREADABLE) return stop_unreadable(in, bad);
+    return stop_reading(in, end, bad, "%s", reason);
+}
+
+/* Stops because the file has ended, or can't be read. */
+static bool stop_short(struct reading *in, enum fill why)
+{
+    uint64_t at = in->file->good + (in->end - in->start);
+    if (why == FAILED) return stop_unreadable(in, at);
+    return stop_bad(in, in->file->good, "record has no end");
+}
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+/* The length of the line at `from`, including its line end, of at most RECORD_REMARK_MAX bytes; 0:
+ * reading has stopped. */
+static size_t measure_line(struct reading *in, size_t from)
+{
+    for (size_t looked = 0;;) {
+        const char *line = in->buffer + in->start + from;
+        size_t here = in->end - in->start - from;
+        const char *end = memchr(line + looked, '\n', here - looked);
+        size_t len = end != NULL ? (size_t)(end + 1 - line) : here;
+        if (len > RECORD_REMARK_MAX) break;
+        if (end != NULL) return len;
+        looked = here;
+        enum fill more = fill_buffer(in, from + here + 1);
+        if (more == FILLED) continue;
+        stop_short(in, more);
+        return 0;
+    }
+    stop_bad(in, in->file->good + from, "line is longer than %d bytes", RECORD_REMARK_MAX);
+    return 0;
+}
+
+/* Finds the end of the record at the start: the length of its commands, and the checksum in its
+ * line. */
+static bool find_end(struct reading *in, size_t *len, uint32_t *sum)
+{
+    for (*len = 0;;) {
+        size_t here = in->end - in->start - *len, size = here + 1;
+        const char *at = in->buffer + in->start + *len;
+        enum request_status status = REQUEST_PARTIAL;
+        if (here > 0 && *at == '#') {
+            size = measure_line(in, *len);
+            if (size == 0) return false;
+            at = in->buffer + in->start + *len;
+            if (size == RECORD_SUM_LINE && record_parse_sum(at, sum)) return true;
+            status = REQUEST_WHOLE;
+        } else if (here > 0) {
+            status = request_measure(at, here, &size);
+        }
+        if (status == REQUEST_MALFORMED)
+            return stop_bad(in, in->file->good + *len, "command is malformed");
+        if (status == REQUEST_WHOLE) {
+            *len += size;
+            continue;
+        }
+        enum fill more = fill_buffer(in, *len + size);
+        if (more != FILLED) return stop_short(in, more);
+    }
+}
+
+/* Accepts the first `len` bytes in the buffer as good. */
+static void accept_bytes(struct reading *in, size_t len, uint32_t sum)
+{
+    in->file->sum = sum;
+    in->file->good += len;
+    in->start += len;
+    if (in->file->good - in->reported >= PROGRESS_STEP) report_segment_progress(in);
+}
+
+static bool read_first_line(struct reading *in)
+{
+    const struct bytes line = LIT(RECORD_FIRST_LINE);
+    uint64_t size = in->file->size;
+    if (fill_buffer(in, size < line.len ? size : line.len) == FAILED) return stop_unreadable(in, 0);
+    size_t here = in->end < line.len ? in->end : line.len;
+    if (memcmp(in->buffer, line.data, here) != 0)
+        return stop_reading(in, REPLAY_DAMAGED, 0, "not a journal of version 1");
+    if (here < line.len) return stop_reading(in, REPLAY_TORN, 0, "first line is incomplete");
+    accept_bytes(in, line.len, crc32c(0, line.data, line.len));
+    return true;
+}
+
+/* Long ones in pieces, between which progress is reported. */
+static uint32_t sum_record(struct reading *in, const char *record, size_t len)
+{
+    uint32_t sum = in->file->sum;
+    for (size_t at = 0, piece; at < len; at += piece) {
+        piece = len - at < SUM_STEP ? len - at : SUM_STEP;
+        if (at > 0) report_segment_progress(in);
+        sum = crc32c(sum, record + at, piece);
+    }
+    return sum;
+}
+
+static bool feed_record(struct reading *in, const char *record, size_t len, size_t *applied)
+{
+    in->replay->progress = in->progress;
+    in->replay->record_at = in->file->good;
+    bool good = replay_feed(in->replay, record, len, applied);
+    in->replay->progress = NULL;
+    return good;
+}
+
+/* False: reading has stopped. */
+static bool replay_record(struct reading *in)
+{
+    size_t len, applied;
+    uint32_t written = 0;
+    if (in->file->good == in->file->size) return false;
+    if (!find_end(in, &len, &written)) return false;
+    const char *record = in->buffer + in->start;
+    uint32_t sum = sum_record(in, record, len);
+    if (sum != written)
+        return stop_bad(in, in->file->good + len,
+                        "checksum of the record is %08" PRIx32 ", but it says %08" PRIx32, sum,
+                        written);
+    if (!feed_record(in, record, len, &applied))
+        return stop_reading(in, REPLAY_DAMAGED, in->file->good + applied, "%s", in->replay->error);
+    accept_bytes(in, len + RECORD_SUM_LINE, crc32c(sum, record + len, RECORD_SUM_LINE));
+    in->file->records++;
+    return true;
+}
+
+void replay_records(struct replay *replay, int fd, const struct replay_progress *progress,
+                    struct replay_file *file)
+{
+    struct reading in = { .replay = replay, .file = file, .progress = progress, .fd = fd };
+    struct stat status;
+    *file = (struct replay_file){ .end = REPLAY_WHOLE };
+    if (fstat(fd, &status) != 0) {
+        stop_unreadable(&in, 0);
+        return;
+    }
+    file->size = (uint64_t)status.st_size;
+    make_buffer_room(&in);
+    replay_restart(replay);
+    if (read_first_line(&in))
+        while (replay_record(&in))
+            continue;
+    mem_free(in.buffer);
+}

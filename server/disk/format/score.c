@@ -1,0 +1,177 @@
+/* score: see score.h. Prints a number of at most 9 decimals with these, and others with 17 digits,
+ * which are always enough (Steele and White, 1990). Both use exact integer arithmetic.
+ * proto/base/number prints very large and very small numbers. */
+#include "server/disk/format/score.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "proto/base/number.h"
+
+enum {
+    SIGNIFICANT = 17,
+    FRACTION_BITS = 52,
+    PLACES_MAX = 22,       /* 10^22 times anything of SMALLEST has 17 digits */
+    PARSED_PLACES_MAX = 19 /* 10^19 fits 64 bits */
+};
+
+#define SMALLEST      1e-6
+#define EXACT_INTEGER 9007199254740992.0 /* 2^53: from here on there are no fractions */
+
+static const uint64_t powers_of_ten[] = {
+    1u,
+    10u,
+    100u,
+    1000u,
+    10000u,
+    100000u,
+    1000000u,
+    10000000u,
+    100000000u,
+    1000000000u,
+    10000000000u,
+    100000000000u,
+    1000000000000u,
+    10000000000000u,
+    100000000000000u,
+    1000000000000000u,
+    10000000000000000u,
+    100000000000000000u,
+    1000000000000000000u,
+    10000000000000000000u,
+};
+
+__extension__ typedef unsigned __int128 wide;
+
+/* digits * 10^-places; digits > 0. */
+static size_t print_fixed(char *to, uint64_t digits, unsigned places)
+{
+    while (places > 0 && digits % 10 == 0) {
+        digits /= 10;
+        places--;
+    }
+    char text[NUMBER_INT64_MAX_CHARS];
+    size_t count = number_print_uint64(text, digits), len = 0;
+    if (places == 0) {
+        memcpy(to, text, count);
+        return count;
+    }
+    if (count > places) {
+        len = count - places;
+        memcpy(to, text, len);
+        to[len] = '.';
+        memcpy(to + len + 1, text + len, places);
+        return count + 1;
+    }
+    memcpy(to, "0.", 2);
+    len = 2 + places - count;
+    memset(to + 2, '0', places - count);
+    memcpy(to + len, text, count);
+    return len + count;
+}
+
+/* value * 10^places, rounded. value is m * 2^e; 10 = 5 * 2. */
+static uint64_t scaled(double value, unsigned places)
+{
+    uint64_t bits, five = 1;
+    memcpy(&bits, &value, sizeof(bits));
+    int exponent = (int)(bits >> FRACTION_BITS) - 1023 - FRACTION_BITS;
+    uint64_t fraction = (bits & ((UINT64_C(1) << FRACTION_BITS) - 1)) | UINT64_C(1)
+                                                                            << FRACTION_BITS;
+    for (unsigned i = 0; i < places; i++)
+        five *= 5;
+    wide product = (wide)fraction * five;
+    int shift = -(exponent + (int)places);
+    return shift == 0 ? (uint64_t)product
+                      : (uint64_t)((product + ((wide)1 << (shift - 1))) >> shift);
+}
+
+/* value is not an integer, and at least SMALLEST. */
+static size_t print_all_digits(char *to, double value)
+{
+    unsigned places = 1;
+    double size = value;
+    while (size < 1e15 && places < PLACES_MAX) {
+        size *= 10;
+        places++;
+    }
+    uint64_t digits = scaled(value, places);
+    /* The loop's products were rounded, so it may have gone one step too far. */
+    if (digits >= powers_of_ten[SIGNIFICANT]) digits = scaled(value, --places);
+    return print_fixed(to, digits, places);
+}
+
+/* Prints a number of at most 9 decimals; false for others. A quotient of two exact numbers is
+ * rounded once, as by strtod (Clinger, 1990), so comparing with it is exact. */
+static bool print_few_decimals(char *to, double value, size_t *len)
+{
+    for (unsigned places = 3; places <= 9; places += 3) {
+        double power = (double)powers_of_ten[places], shifted = value * power;
+        if (shifted >= EXACT_INTEGER) return false;
+        uint64_t digits = (uint64_t)(shifted + 0.5);
+        if (digits == 0 || (double)digits / power != value) continue;
+        *len = print_fixed(to, digits, places);
+        return true;
+    }
+    return false;
+}
+
+size_t score_print(char *to, double score)
+{
+    double size = fabs(score);
+    if (!(size >= SMALLEST && size < EXACT_INTEGER)) return number_print_double(to, score);
+    int64_t whole = (int64_t)score;
+    if ((double)whole == score) return number_print_int64(to, whole);
+    size_t sign = score < 0, len;
+    *to = '-';
+    if (print_few_decimals(to + sign, size, &len)) return sign + len;
+    return sign + print_all_digits(to + sign, size);
+}
+
+/* digits / 10^places, rounded once to the nearest, ties to even. digits > 0. */
+static double quotient(uint64_t digits, unsigned places)
+{
+    int up = __builtin_clzll(digits) + 63;
+    wide dividend = (wide)digits << up, divisor = powers_of_ten[places];
+    wide exact = dividend / divisor;
+    bool rest = exact * divisor != dividend;
+    /* At least 63 bits, since the dividend has 127 and the divisor at most 64. */
+    uint64_t high = (uint64_t)(exact >> 64);
+    int bits = high != 0 ? 128 - __builtin_clzll(high) : 64 - __builtin_clzll((uint64_t)exact);
+    int drop = bits - (FRACTION_BITS + 1);
+    uint64_t kept = (uint64_t)(exact >> drop);
+    wide dropped = exact - ((wide)kept << drop), half = (wide)1 << (drop - 1);
+    if (dropped > half || (dropped == half && (rest || (kept & 1)))) kept++;
+    return ldexp((double)kept, drop - up);
+}
+
+/* Parses decimals in the form that score_print writes. False: another form. */
+static bool parse_decimals(const char *text, size_t len, double *score)
+{
+    size_t at = len > 0 && text[0] == '-', digits = 0, dot = len;
+    uint64_t sum = 0;
+    for (size_t i = at; i < len; i++) {
+        unsigned digit = (unsigned)(unsigned char)text[i] - '0';
+        if (digit <= 9) {
+            sum = sum * 10 + digit;
+            digits += sum > 0;
+        } else if (text[i] == '.' && dot == len && i > at) {
+            dot = i;
+        } else {
+            return false;
+        }
+        if (digits > SIGNIFICANT + 1) return false;
+    }
+    size_t places = dot < len ? len - dot - 1 : 0;
+    if (sum == 0 || places > PARSED_PLACES_MAX) return false;
+    double size = quotient(sum, (unsigned)places);
+    *score = at > 0 ? -size : size;
+    return true;
+}
+
+bool score_parse(const char *text, size_t len, double *score)
+{
+    if (len > 16 && parse_decimals(text, len, score)) return true;
+    return number_parse_double(text, len, score);
+}

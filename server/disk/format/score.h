@@ -1,0 +1,15 @@
+/* score: converts doubles to short text that reads back exactly, and parses it. Faster than libc
+ * for usual scores; any strtod can read the text. */
+#ifndef SERVER_DISK_FORMAT_SCORE_H
+#define SERVER_DISK_FORMAT_SCORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { SCORE_MAX_CHARS = 40 };
+
+/* No NUL; returns the length. Not for NaN. */
+size_t score_print(char *to, double score);
+bool score_parse(const char *text, size_t len, double *score); /* false: not a number, or NaN */
+
+#endif

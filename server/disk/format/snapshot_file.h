@@ -1,0 +1,105 @@
+/* snapshot_file: a file that holds a stream of bytes (for base.h: commands), with checksums.
+ * Depends on disk.h and LZ4.
+ *
+ * Layout, all numbers little-endian. The header:
+ *
+ *     at  0  16  "EXPIRED-SNAPSHOT"
+ *        16   4  version, 1
+ *        20   4  flags, 0
+ *        24   8  creation time, in milliseconds since 1970
+ *        32   8  length of the file
+ *        40   8  raw length: the bytes of the stream
+ *        48   8  keys
+ *        56   8  records, each of which a reader applies as one transaction
+ *        64   4  blocks, including the last one
+ *        68   4  CRC-32C of the bytes 0 to 67
+ *
+ * Then blocks: stored size, raw size, checksum, of 4 bytes each, and `stored` bytes. These are
+ * compressed by LZ4 if `stored` is less than `raw`, else they are the raw bytes; `raw` is at most
+ * 256 KiB. The checksum is the CRC-32C of the two sizes and the stored bytes, continued from the
+ * block before (0 for the first one), so that a missing, repeated or misplaced block is detected.
+ * The last block has the sizes 0 and 0 and ends the file.
+ *
+ * To change the layout: use a new version, and keep reading the old one. The first 20 bytes must
+ * not change. A reader refuses a file with an unknown version or flag.
+ *
+ * The writer uses a temporary file beside the target and writes the header last, so that an
+ * unfinished file never looks like a snapshot. */
+#ifndef SERVER_DISK_FORMAT_SNAPSHOT_FILE_H
+#define SERVER_DISK_FORMAT_SNAPSHOT_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "server/disk/format/block.h"
+#include "server/disk/format/disk.h"
+
+#define SNAPSHOT_MAGIC "EXPIRED-SNAPSHOT"
+
+enum {
+    SNAPSHOT_VERSION = 1,
+    SNAPSHOT_HEADER = 72,
+    SNAPSHOT_BLOCK_HEADER = BLOCK_HEADER,
+    SNAPSHOT_BLOCK = BLOCK_RAW,
+};
+
+struct snapshot_info {
+    int64_t created;
+    uint64_t length, raw, keys, records;
+    uint32_t blocks;
+};
+
+/* ---- writing: 0 or an errno ---- */
+
+struct snapshot_writer;
+
+struct snapshot_options {
+    int64_t created; /* milliseconds since 1970 */
+    bool plain;      /* no LZ4 */
+    /* For base_write: called after each 128 KiB or so, with the number of keys; NULL: not called.
+     */
+    void (*report)(void *ctx, uint64_t keys);
+    void *ctx;
+};
+struct snapshot_counts {
+    uint64_t keys, records;
+};
+
+/* The name of the writer's temporary file: "temp-NAME" beside the path. 0, or ENAMETOOLONG. */
+int snapshot_temporary(const char *path, char temporary[DISK_PATH_MAX]);
+/* Begins to write; replaces a temporary file left by a crash. EEXIST: the path or the temporary
+ * file is not ours. */
+int snapshot_create(const char *path, const struct snapshot_options *options,
+                    struct snapshot_writer **writer);
+int snapshot_append(struct snapshot_writer *writer, const void *data, size_t len);
+uint64_t snapshot_written(const struct snapshot_writer *writer); /* bytes written so far */
+/* Completes the file, syncs it and gives it its name. 0; or an errno, and the old file of that name
+ * stays (if only the sync of the folder failed, a crash may bring it back). Frees the writer. */
+int snapshot_finish(struct snapshot_writer *writer, const struct snapshot_counts *counts);
+/* Frees the writer and removes the temporary file. Does nothing for NULL. */
+void snapshot_abort(struct snapshot_writer *writer);
+
+/* ---- reading ---- */
+
+struct snapshot_reader;
+
+struct snapshot_fault {
+    uint64_t offset;
+    int error; /* errno of a system call; 0: the file is wrong */
+    char reason[160];
+};
+
+/* NULL: `fault` has the error. */
+struct snapshot_reader *snapshot_open(const char *path, struct snapshot_fault *fault);
+void snapshot_close(struct snapshot_reader *reader);
+const struct snapshot_info *snapshot_info(const struct snapshot_reader *reader);
+uint64_t snapshot_offset(const struct snapshot_reader *reader); /* for progress */
+
+enum snapshot_got { SNAPSHOT_BYTES, SNAPSHOT_END, SNAPSHOT_FAULT };
+/* The next bytes of the stream, borrowed until the next call. Only SNAPSHOT_END proves that the
+ * file is complete. */
+enum snapshot_got snapshot_read(struct snapshot_reader *reader, const char **data, size_t *len,
+                                struct snapshot_fault *fault);
+
+#endif

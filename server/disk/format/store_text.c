@@ -1,0 +1,65 @@
+/* store_text: see store_text.h. */
+#include "server/disk/format/store_text.h"
+
+#include "proto/base/outbuf.h"
+#include "server/disk/format/effect_text.h"
+#include "store/mem/mem.h"
+#include "store/walk_store.h"
+
+enum { DRAIN = 128 * 1024, DRAIN_CHUNKS = 64 };
+
+struct writing {
+    const struct store_text_sink *sink;
+    struct outbuf text;
+    struct effect_writer effects;
+    uint64_t keys;
+    bool refused;
+};
+
+static void give(struct writing *writing)
+{
+    struct iovec chunks[DRAIN_CHUNKS];
+    const struct store_text_sink *sink = writing->sink;
+    while (writing->text.len > 0) {
+        size_t len = 0;
+        int count = outbuf_peek(&writing->text, chunks, DRAIN_CHUNKS);
+        for (int i = 0; i < count; i++) {
+            if (!writing->refused)
+                writing->refused = !sink->take(sink->ctx, chunks[i].iov_base, chunks[i].iov_len);
+            len += chunks[i].iov_len;
+        }
+        outbuf_consume(&writing->text, len);
+    }
+}
+
+static void write_effect(void *ctx, const struct effect *effect)
+{
+    struct writing *writing = ctx;
+    effect_writer_put(&writing->effects, effect);
+    if (writing->text.len < DRAIN) return;
+    give(writing);
+    if (writing->sink->report != NULL) writing->sink->report(writing->sink->ctx, writing->keys);
+}
+
+static bool count_key(void *ctx)
+{
+    struct writing *writing = ctx;
+    writing->keys++;
+    return !writing->refused;
+}
+
+bool store_text_write(const struct store *store, const struct store_text_sink *sink, uint64_t *keys)
+{
+    struct writing *writing = mem_zalloc(sizeof(*writing)); /* too large for the stack */
+    writing->sink = sink;
+    outbuf_init(&writing->text);
+    effect_writer_init(&writing->effects, &writing->text);
+    walk_store(store, &(struct store_visitor){ write_effect, count_key, writing });
+    effect_writer_end(&writing->effects);
+    give(writing);
+    *keys = writing->keys;
+    bool good = !writing->refused;
+    outbuf_drop(&writing->text);
+    mem_free(writing);
+    return good;
+}

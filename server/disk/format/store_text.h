@@ -1,0 +1,21 @@
+/* store_text: the contents of a store as commands (effect_text.h), given away in pieces. */
+#ifndef SERVER_DISK_FORMAT_STORE_TEXT_H
+#define SERVER_DISK_FORMAT_STORE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/store.h"
+
+struct store_text_sink {
+    bool (*take)(void *ctx, const char *data, size_t len); /* false: no more is wanted */
+    void (*report)(void *ctx, uint64_t keys); /* after each 128 KiB or so; NULL: not called */
+    void *ctx;
+};
+
+/* Counts the keys. False: `take` refused a piece. O(n) */
+bool store_text_write(const struct store *store, const struct store_text_sink *sink,
+                      uint64_t *keys);
+
+#endif

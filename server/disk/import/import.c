@@ -1,0 +1,278 @@
+/* import: see import.h. Opens files and reads RDB; import_aof.c reads AOF. */
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "proto/base/number.h"
+#include "server/disk/format/disk.h"
+#include "server/disk/format/file_kind.h"
+#include "server/disk/format/library_header.h"
+#include "server/disk/import/import_state.h"
+#include "server/disk/import/rdb_object.h"
+
+enum { PROGRESS_STEP = 1024 * 1024, KEYS_PER_PAUSE = 16 };
+
+/* An RDB being read. */
+struct reading {
+    struct rdb_object value; /* first, because rdb_object's callbacks get its address */
+    struct import *import;
+    const struct rdb_source *source;
+    struct txn txn;
+    struct rdb_key key; /* the key of the value */
+};
+
+/* A file with an RDB. */
+struct rdb_on_disk {
+    struct import *import;
+    int fd, error;
+    uint64_t read, reported;
+};
+
+/* ---- errors and unsupported types ------------------------------------------------------------ */
+
+bool import_fail(struct import *import, const char *format, ...)
+{
+    if (import->why[0] != '\0') return false;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(import->why, sizeof(import->why), format, args);
+    va_end(args);
+    return false;
+}
+
+void import_show(char *to, size_t size, struct bytes text)
+{
+    static const char cut[] = "...";
+    size_t room = size - sizeof(cut), len = text.len < room ? text.len : room;
+    for (size_t i = 0; i < len; i++)
+        to[i] = isprint((unsigned char)text.data[i]) ? text.data[i] : '?';
+    memcpy(to + len, len < text.len ? cut : "", len < text.len ? sizeof(cut) : 1);
+}
+
+static struct import_kind *find_or_add_kind(struct import *import, const char *name)
+{
+    for (unsigned i = 0; i < import->kind_count; i++)
+        if (strcmp(import->kinds[i].name, name) == 0) return &import->kinds[i];
+    if (import->kind_count == IMPORT_KINDS) return &import->kinds[IMPORT_KINDS - 1];
+    struct import_kind *kind = &import->kinds[import->kind_count++];
+    bool is_last = import->kind_count == IMPORT_KINDS;
+    snprintf(kind->name, sizeof(kind->name), "%s", is_last ? "other" : name);
+    return kind;
+}
+
+bool import_pass_over(struct import *import, const char *kind, const char *which, struct bytes key,
+                      uint64_t at)
+{
+    char name[IMPORT_KIND_NAME], shown[IMPORT_KEY_SHOWN];
+    snprintf(name, sizeof(name), "%s%s%s", kind, *which != '\0' ? " " : "", which);
+    import_show(shown, sizeof(shown), key);
+    struct import_kind *counted = find_or_add_kind(import, name);
+    if (counted->keys++ == 0) memcpy(counted->first_key, shown, sizeof(shown));
+    return import->skip_unsupported ||
+           import_fail(import,
+                       "at byte %" PRIu64 ": '%s' is of the unsupported type %s. Use "
+                       "--import-skip-unsupported to import everything else",
+                       at, shown, name);
+}
+
+/* ---- an RDB's keys --------------------------------------------------------------------------- */
+
+static uint64_t offset_read(const struct reading *in)
+{
+    return rdb_source_offset(in->source);
+}
+
+static bool take_database(void *ctx, uint64_t number)
+{
+    struct reading *in = ctx;
+    return number < in->import->store->database_count ||
+           import_fail(in->import,
+                       "at byte %" PRIu64 ": database %" PRIu64
+                       " is out of range. Set a higher number of databases",
+                       offset_read(in), number);
+}
+
+/* Redis writes it for replicas only. */
+static bool take_aux(void *ctx, struct rdb_bytes name, struct rdb_bytes value)
+{
+    struct reading *in = ctx;
+    int64_t db;
+    if (bytes_equal(bytes_of_rdb(name), LIT("repl-stream-db")) &&
+        number_parse_int64(value.data, value.len, &db) && db >= 0 &&
+        (uint64_t)db < in->import->store->database_count)
+        in->import->stream_db = (unsigned)db;
+    return true;
+}
+
+static bool take_function(void *ctx, struct rdb_bytes code)
+{
+    struct reading *in = ctx;
+    struct import *import = in->import;
+    struct library_header header;
+    bool good = library_header_read(&header, bytes_of_rdb(code));
+    if (!good) {
+        import_fail(import, "at byte %" PRIu64 ": a library of functions can't be loaded: %s",
+                    offset_read(in), header.error);
+    } else if (libraries_find(&import->store->libraries, header.name) != NULL) {
+        good = import_fail(import, "at byte %" PRIu64 ": duplicate library '%.*s'", offset_read(in),
+                           (int)header.name.len, header.name.data);
+    } else {
+        txn_library_set(&in->txn, header.name, bytes_of_rdb(code));
+        import->libraries++;
+    }
+    library_header_drop(&header);
+    return good;
+}
+
+static bool take_module_aux(void *ctx, const char *module, int encoding_version)
+{
+    struct reading *in = ctx;
+    (void)encoding_version;
+    return import_pass_over(in->import, "data of module", module, bytes_of("", 0), offset_read(in));
+}
+
+static bool take_unsupported(void *ctx, const struct rdb_unsupported *what)
+{
+    struct reading *in = ctx;
+    return import_pass_over(in->import, what->type, what->module, bytes_of_rdb(what->key),
+                            offset_read(in));
+}
+
+static bool begin_key(void *ctx, const struct rdb_key *key)
+{
+    struct reading *in = ctx;
+    in->key = *key;
+    rdb_object_begin(&in->value, key->type);
+    return true;
+}
+
+static bool refuse_duplicate_key(struct reading *in)
+{
+    char shown[IMPORT_KEY_SHOWN];
+    rdb_object_drop(&in->value);
+    import_show(shown, sizeof(shown), bytes_of_rdb(in->key.name));
+    return import_fail(in->import, "at byte %" PRIu64 ": duplicate key '%s' in database %" PRIu64,
+                       offset_read(in), shown, in->key.database);
+}
+
+static bool end_key(void *ctx)
+{
+    struct reading *in = ctx;
+    struct bytes name = bytes_of_rdb(in->key.name);
+    txn_call(&in->txn, (unsigned)in->key.database);
+    if (txn_peek(&in->txn, name) != NULL) return refuse_duplicate_key(in);
+    struct object object = rdb_object_take(&in->value);
+    /* The ReDe module keeps empty dehydrators; here only a stream exists without elements. */
+    if (object_is_emptied(&object)) {
+        object_free(&object);
+        return true;
+    }
+    struct entry *entry =
+        txn_key_restore(&in->txn, name, object, rdb_object_instant(in->key.expire_at));
+    txn_key_accessed(&in->txn, entry, in->key.idle, in->key.freq);
+    struct import *import = in->import;
+    if (++import->keys % KEYS_PER_PAUSE == 0 && import->between != NULL)
+        import->between(import->ctx);
+    return true;
+}
+
+/* ---- an RDB's bytes -------------------------------------------------------------------------- */
+
+static ssize_t read_rdb_bytes(void *ctx, void *to, size_t size)
+{
+    struct rdb_on_disk *in = ctx;
+    size_t got;
+    in->error = disk_read(in->fd, to, size, in->read, &got);
+    if (in->error != 0) return -1;
+    in->read += got;
+    if (in->read - in->reported >= PROGRESS_STEP && in->import->progress.report != NULL) {
+        in->reported = in->read;
+        in->import->progress.report(in->import->progress.ctx, in->reported);
+    }
+    return (ssize_t)got;
+}
+
+static bool report_rdb_error(struct import *import, const struct rdb_error *error)
+{
+    return error->status == RDB_OK ||
+           import_fail(import, "at byte %" PRIu64 ": %s", error->offset, error->text);
+}
+
+/* Sets *end to the offset behind the RDB. */
+static enum rdb_status take_rdb(struct import *import, struct rdb_source *source, uint64_t *end)
+{
+    struct rdb_error error;
+    struct reading in = { .import = import, .source = source };
+    struct rdb_visitor visitor = { .ctx = &in,
+                                   .aux = take_aux,
+                                   .database = take_database,
+                                   .function = take_function,
+                                   .module_aux = take_module_aux,
+                                   .unsupported = take_unsupported,
+                                   .key_begin = begin_key,
+                                   .key_end = end_key };
+    rdb_object_listen(&visitor);
+    txn_begin(&in.txn, import->store, import->now, FROM_REPLAY);
+    rdb_read(source, &visitor, &error);
+    txn_commit(&in.txn);
+    rdb_object_drop(&in.value);
+    *end = rdb_source_offset(source);
+    rdb_source_drop(source);
+    if (error.status != RDB_UNREADABLE) report_rdb_error(import, &error);
+    return error.status;
+}
+
+bool import_rdb(struct import *import, import_read_fn *read, void *ctx)
+{
+    struct rdb_source source;
+    import->why[0] = '\0';
+    rdb_source_of_reader(&source, read, ctx);
+    enum rdb_status status = take_rdb(import, &source, &import->end);
+    if (status == RDB_UNREADABLE)
+        import_fail(import, "at byte %" PRIu64 ": reading failed", import->end);
+    return status == RDB_OK;
+}
+
+/* Sets *end to the offset where an AOF follows the RDB, if one does. */
+static bool import_rdb_of_file(struct import *import, int fd, uint64_t *end)
+{
+    struct rdb_source source;
+    struct rdb_on_disk file = { .import = import, .fd = fd };
+    rdb_source_of_reader(&source, read_rdb_bytes, &file);
+    enum rdb_status status = take_rdb(import, &source, end);
+    if (status == RDB_UNREADABLE)
+        import_fail(import, "at byte %" PRIu64 ": %s", *end, strerror(file.error));
+    return status == RDB_OK;
+}
+
+/* ---- a file ---------------------------------------------------------------------------------- */
+
+static bool import_open(struct import *import, int fd)
+{
+    char head[FILE_HEAD];
+    struct stat status;
+    size_t got = 0;
+    uint64_t end = 0;
+    int error = fstat(fd, &status) == 0 ? 0 : errno;
+    if (error == 0) error = disk_read(fd, head, sizeof(head), 0, &got);
+    if (error != 0) return import_fail(import, "can't read it: %s", strerror(error));
+    enum file_kind kind = file_kind_of_head(head, got);
+    if (kind != FILE_REDIS_RDB && kind != FILE_REDIS_AOF)
+        return import_fail(import, "at byte 0: not an RDB or AOF of Redis");
+    if (kind == FILE_REDIS_RDB && !import_rdb_of_file(import, fd, &end)) return false;
+    return import_aof(import, fd, end, (uint64_t)status.st_size);
+}
+
+bool import_file(struct import *import, const char *path)
+{
+    int fd, error = disk_open_to_read(path, &fd);
+    import->why[0] = '\0';
+    if (error != 0) return import_fail(import, "can't open it: %s", strerror(error));
+    bool good = import_open(import, fd);
+    disk_close(fd);
+    return good;
+}

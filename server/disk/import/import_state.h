@@ -1,0 +1,21 @@
+/* import_state: functions that import.c (files and RDB) and import_aof.c share. */
+#ifndef SERVER_DISK_IMPORT_IMPORT_STATE_H
+#define SERVER_DISK_IMPORT_IMPORT_STATE_H
+
+#include "server/disk/import/import.h"
+
+/* Returns false, for the caller to return. Only the first reason is kept. */
+__attribute__((format(printf, 2, 3))) bool import_fail(struct import *import, const char *format,
+                                                       ...);
+
+/* Counts a key of this type ("stream", or "module" and its name). False: the import must end. */
+bool import_pass_over(struct import *import, const char *kind, const char *which, struct bytes key,
+                      uint64_t at);
+
+/* Makes text printable, and shortens it to fit. */
+void import_show(char *to, size_t size, struct bytes text);
+
+/* Runs the commands of an AOF, from this byte on. */
+bool import_aof(struct import *import, int fd, uint64_t from, uint64_t size);
+
+#endif

@@ -1,0 +1,184 @@
+/* rdb_object: see rdb_object.h. Uses the store's types directly, without a transaction. */
+#include "server/disk/import/rdb_object.h"
+
+#include "server/disk/import/rdb_stream.h"
+#include "store/base/ensure.h"
+#include "store/type/string.h"
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+static const enum type types[] = {
+    [RDB_STRING] = TYPE_STRING, [RDB_LIST] = TYPE_LIST, [RDB_SET] = TYPE_SET,
+    [RDB_ZSET] = TYPE_ZSET,     [RDB_HASH] = TYPE_HASH, [RDB_DEHYDRATOR] = TYPE_DEHYDRATOR,
+    [RDB_STREAM] = TYPE_STREAM,
+};
+
+static struct rdb_bytes rdb_of_bytes(struct bytes text)
+{
+    return (struct rdb_bytes){ text.data, text.len };
+}
+
+msec rdb_object_instant(int64_t at)
+{
+    if (at == RDB_NEVER) return NEVER;
+    if (at > INSTANT_MAX) return INSTANT_MAX;
+    return at < INSTANT_MIN ? INSTANT_MIN : at;
+}
+
+void rdb_object_begin(struct rdb_object *value, enum rdb_type type)
+{
+    ensure(!value->begun, "a value of type %u within another", (unsigned)type);
+    bool is_string = type == RDB_STRING;
+    value->object = is_string ? string_new(bytes_of("", 0)) : object_new(types[type]);
+    value->begun = true;
+}
+
+static bool take_string(void *ctx, struct rdb_bytes text)
+{
+    struct rdb_object *value = ctx;
+    string_set(&value->object, bytes_of_rdb(text));
+    return true;
+}
+
+static bool take_element(void *ctx, struct rdb_bytes element)
+{
+    struct rdb_object *value = ctx;
+    list_push(value->object.list, LIST_TAIL, bytes_of_rdb(element));
+    return true;
+}
+
+static bool take_member(void *ctx, struct rdb_bytes member)
+{
+    struct rdb_object *value = ctx;
+    set_add(value->object.set, bytes_of_rdb(member), NEVER);
+    return true;
+}
+
+static bool take_field(void *ctx, struct rdb_bytes field, struct rdb_bytes text, int64_t at)
+{
+    struct rdb_object *value = ctx;
+    hash_set(value->object.hash, bytes_of_rdb(field), bytes_of_rdb(text), rdb_object_instant(at));
+    return true;
+}
+
+static bool take_zset_member(void *ctx, struct rdb_bytes member, double score)
+{
+    struct rdb_object *value = ctx;
+    /* DIFFERS: a score of -0 is stored as 0. (doc/differs.md) */
+    zset_add(value->object.zset, bytes_of_rdb(member), score == 0 ? 0 : score, NEVER);
+    return true;
+}
+
+_Static_assert(RDB_LATEST == INSTANT_MAX, "all times that proto/rdb/ accepts can be stored");
+
+static bool take_dehydrator_element(void *ctx, const struct rdb_element *element)
+{
+    struct rdb_object *value = ctx;
+    const struct stage stage = { .at = element->at };
+    dehydrator_push(value->object.dehydrator, bytes_of_rdb(element->id),
+                    bytes_of_rdb(element->payload), &stage);
+    return true;
+}
+
+static void take_failure(void *ctx)
+{
+    rdb_object_drop(ctx);
+}
+
+void rdb_object_listen(struct rdb_visitor *visitor)
+{
+    visitor->max_string = INT32_MAX;
+    visitor->string = take_string;
+    visitor->list_element = take_element;
+    visitor->set_member = take_member;
+    visitor->hash_field = take_field;
+    visitor->zset_member = take_zset_member;
+    visitor->dehydrator_element = take_dehydrator_element;
+    visitor->key_failed = take_failure;
+    rdb_stream_listen(visitor);
+}
+
+struct object rdb_object_take(struct rdb_object *value)
+{
+    ensure(value->begun, "no value to take");
+    struct object object = value->object;
+    object.has_expiry = !due_at_is_never(object_next_due(&object));
+    value->begun = false;
+    return object;
+}
+
+void rdb_object_drop(struct rdb_object *value)
+{
+    if (value->begun) object_free(&value->object);
+    value->begun = false;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+bool rdb_object_is_plain(const struct object *object)
+{
+    if (object->type == TYPE_STREAM) return rdb_stream_is_plain(object->stream);
+    return object->type != TYPE_DEHYDRATOR && object_count_expiring(object) == 0;
+}
+
+static void write_rdb_list(const struct object *object, struct rdb_writer *writer)
+{
+    struct list_iter iter;
+    struct bytes element;
+    list_iter_at(&iter, object->list, 0);
+    while (list_iter_next(&iter, &element))
+        rdb_writer_element(writer, rdb_of_bytes(element));
+}
+
+static void write_rdb_set(const struct object *object, struct rdb_writer *writer)
+{
+    struct set_iter iter;
+    struct bytes member;
+    set_iter_begin(&iter, object->set);
+    while (set_iter_next(&iter, &member))
+        rdb_writer_member(writer, rdb_of_bytes(member));
+}
+
+static void write_rdb_hash(const struct object *object, struct rdb_writer *writer)
+{
+    struct hash_iter iter;
+    struct bytes field, value;
+    hash_iter_begin(&iter, object->hash);
+    while (hash_iter_next(&iter, &field, &value))
+        rdb_writer_field(writer, rdb_of_bytes(field), rdb_of_bytes(value));
+}
+
+/* Writes the highest score first, as Redis does; it loads this order fastest. */
+static void write_rdb_zset(const struct object *object, struct rdb_writer *writer)
+{
+    struct zset_iter iter;
+    struct bytes member;
+    double score;
+    zset_iter_at(&iter, object->zset, zset_count(object->zset) - 1);
+    while (zset_iter_prev(&iter, &member, &score))
+        rdb_writer_scored(writer, rdb_of_bytes(member), score);
+}
+
+static enum rdb_type rdb_type_of(enum type type)
+{
+    unsigned name = 0;
+    while (types[name] != type)
+        name++;
+    return (enum rdb_type)name;
+}
+
+bool rdb_object_write(const struct object *object, struct rdb_writer *writer,
+                      struct rdb_bytes *payload)
+{
+    rdb_writer_begin(writer, rdb_type_of(object->type), object_count(object));
+    switch (object->type) {
+    case TYPE_STRING: rdb_writer_string(writer, rdb_of_bytes(object_text(object))); break;
+    case TYPE_LIST: write_rdb_list(object, writer); break;
+    case TYPE_SET: write_rdb_set(object, writer); break;
+    case TYPE_HASH: write_rdb_hash(object, writer); break;
+    case TYPE_ZSET: write_rdb_zset(object, writer); break;
+    case TYPE_STREAM: rdb_stream_write(object->stream, writer); break;
+    default: ensure(false, "type %u", (unsigned)object->type);
+    }
+    return rdb_writer_end(writer, payload);
+}

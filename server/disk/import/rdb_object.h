@@ -1,0 +1,46 @@
+/* rdb_object: builds an object of the store from the values that proto/rdb/ reads, and writes an
+ * object in Redis' format. Depends on the store's types. */
+#ifndef SERVER_DISK_IMPORT_RDB_OBJECT_H
+#define SERVER_DISK_IMPORT_RDB_OBJECT_H
+
+#include <stdbool.h>
+
+#include "proto/rdb/rdb_read.h"
+#include "proto/rdb/rdb_write.h"
+#include "store/type/object.h"
+
+static inline struct bytes bytes_of_rdb(struct rdb_bytes text)
+{
+    return bytes_of(text.data, text.len);
+}
+
+/* A value being read; it is in no keyspace yet. */
+struct rdb_object {
+    struct object object;
+    bool begun;                       /* the object exists, and must be taken or dropped */
+    struct stream_group *group;       /* of a stream: the last one */
+    struct stream_consumer *consumer; /* and its last consumer */
+};
+
+/* Sets the callbacks for the contents of a value, and key_failed, which drops it. Their ctx must be
+ * a struct rdb_object, or begin with one; the caller provides key_begin and key_end. Strings longer
+ * than a collection can hold, and entries with more fields than a command of the journal, are
+ * refused. */
+void rdb_object_listen(struct rdb_visitor *visitor);
+void rdb_object_begin(struct rdb_object *value, enum rdb_type type);
+/* Hands over the complete value, which may be an empty dehydrator. */
+struct object rdb_object_take(struct rdb_object *value);
+void rdb_object_drop(struct rdb_object *value);
+
+/* The deadline of a key in a file, which may be any number, limited to the range that can be
+ * stored. */
+msec rdb_object_instant(int64_t at);
+
+/* Can Redis hold the value? Not if members have deadlines, or if pending entries of a stream were
+ * released. The retention of a stream comes from a policy and does not count. */
+bool rdb_object_is_plain(const struct object *object);
+/* Writes a plain object as Redis 7.0 DUMPs it; borrowed from the writer. False: no memory. O(n) */
+bool rdb_object_write(const struct object *object, struct rdb_writer *writer,
+                      struct rdb_bytes *payload);
+
+#endif

@@ -1,0 +1,105 @@
+/* rdb_store: see rdb_store.h. Collects small pieces, so that each write is worth a system call. */
+#include "server/disk/import/rdb_store.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "proto/rdb/rdb_file.h"
+#include "server/disk/import/rdb_object.h"
+#include "store/mem/mem.h"
+
+enum { GATHER = 128 * 1024 };
+
+struct writing {
+    const struct store *store;
+    const struct copy_sink *sink;
+    struct rdb_file file;
+    struct rdb_writer writer;
+    uint64_t keys;
+    size_t gathered;
+    char pieces[GATHER];
+};
+
+static bool send_gathered(struct writing *writing)
+{
+    size_t len = writing->gathered;
+    writing->gathered = 0;
+    if (len == 0) return true;
+    if (writing->sink->report != NULL) writing->sink->report(writing->sink->ctx, writing->keys);
+    return writing->sink->write(writing->sink->ctx, writing->pieces, len);
+}
+
+static bool gather(void *ctx, const void *data, size_t len)
+{
+    struct writing *writing = ctx;
+    if (writing->gathered + len > GATHER && !send_gathered(writing)) return false;
+    if (len > GATHER) return writing->sink->write(writing->sink->ctx, data, len);
+    memcpy(writing->pieces + writing->gathered, data, len);
+    writing->gathered += len;
+    return true;
+}
+
+static struct rdb_bytes rdb_of(struct bytes text)
+{
+    return (struct rdb_bytes){ text.data, text.len };
+}
+
+static void write_library(void *ctx, const struct library *library)
+{
+    struct writing *writing = ctx;
+    rdb_file_function(&writing->file, rdb_of(library_code(library)));
+}
+
+static bool redis_holds(const struct entry *entry)
+{
+    return entry->object.type != TYPE_DEHYDRATOR;
+}
+
+static bool write_key(void *ctx, const struct keyspace *ks, const struct entry *entry)
+{
+    struct writing *writing = ctx;
+    struct rdb_bytes payload;
+    if (!redis_holds(entry)) return true;
+    if (!rdb_object_write(&entry->object, &writing->writer, &payload)) {
+        writing->file.failed = true;
+        return false;
+    }
+    rdb_file_key(&writing->file, rdb_of(entry_key(entry)), entry_expires_at(ks, entry), payload);
+    writing->keys++;
+    return !writing->file.failed;
+}
+
+static void write_database(struct writing *writing, const struct keyspace *ks)
+{
+    if (keyspace_count(ks) == 0 || writing->file.failed) return;
+    rdb_file_database(&writing->file, ks->db, keyspace_count(ks), keyspace_volatile(ks));
+    keyspace_each(ks, write_key, writing);
+}
+
+static void write_aux(struct writing *writing, const char *name, const char *value)
+{
+    rdb_file_aux(&writing->file, (struct rdb_bytes){ name, strlen(name) },
+                 (struct rdb_bytes){ value, strlen(value) });
+}
+
+bool rdb_store_write(const struct store *store, bool functions_only, unsigned stream_db,
+                     const struct copy_sink *sink)
+{
+    struct writing *writing = mem_zalloc(sizeof(*writing));
+    writing->store = store;
+    writing->sink = sink;
+    rdb_writer_init(&writing->writer, RDB_VERSION_7);
+    rdb_file_begin(&writing->file, gather, writing);
+    char number[16];
+    snprintf(number, sizeof(number), "%u", stream_db);
+    write_aux(writing, "redis-ver", "7.0.15");
+    write_aux(writing, "repl-stream-db", number);
+    libraries_each(&store->libraries, write_library, writing);
+    for (unsigned db = 0; db < store->database_count && !functions_only; db++)
+        write_database(writing, store_database(store, db));
+    bool good = rdb_file_end(&writing->file);
+    good = send_gathered(writing) && good;
+    rdb_writer_drop(&writing->writer);
+    mem_free(writing);
+    return good;
+}

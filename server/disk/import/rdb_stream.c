@@ -1,0 +1,175 @@
+/* rdb_stream: see rdb_stream.h. Uses the store's streams directly, without a transaction. */
+#include "server/disk/import/rdb_stream.h"
+
+#include "server/disk/format/request.h"
+#include "store/mem/mem.h"
+#include "store/type/stream_group.h"
+
+/* A command in the journal has room for a name, a key, an ID and these. */
+enum { MAX_FIELDS = (REQUEST_ARGS_MAX - 3) / 2, FIRST_PARTS = 16 };
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+static struct stream_id id_of_rdb(struct rdb_stream_id id)
+{
+    return (struct stream_id){ id.ms, id.seq };
+}
+
+static bool take_entry(void *ctx, const struct rdb_stream_entry *entry)
+{
+    struct rdb_object *value = ctx;
+    struct bytes few[FIRST_PARTS] = { { NULL, 0 } }, *parts = few;
+    if (entry->count > FIRST_PARTS) parts = mem_alloc(entry->count * sizeof(*parts));
+    for (size_t i = 0; i < entry->count; i++)
+        parts[i] = bytes_of_rdb(entry->parts[i]);
+    stream_append(value->object.stream, id_of_rdb(entry->id), parts, entry->count);
+    if (parts != few) mem_free(parts);
+    return true;
+}
+
+static bool take_marks(void *ctx, const struct rdb_stream_marks *marks)
+{
+    struct rdb_object *value = ctx;
+    const struct stream_marks ours = { .last = id_of_rdb(marks->last),
+                                       .max_deleted = id_of_rdb(marks->max_deleted),
+                                       .added = marks->added };
+    stream_set_marks(value->object.stream, &ours);
+    return true;
+}
+
+_Static_assert(RDB_READ_UNKNOWN == GROUP_READ_UNKNOWN, "numbers of entries read mean the same");
+
+static bool take_group(void *ctx, const struct rdb_group *group)
+{
+    struct rdb_object *value = ctx;
+    const struct group_position position = { id_of_rdb(group->last), group->read };
+    value->group = group_add(stream_groups(value->object.stream), bytes_of_rdb(group->name));
+    group_set_position(value->group, &position);
+    return true;
+}
+
+static bool take_consumer(void *ctx, const struct rdb_consumer *consumer)
+{
+    struct rdb_object *value = ctx;
+    msec seen = rdb_object_instant(consumer->seen_at);
+    value->consumer = consumer_add(value->group, bytes_of_rdb(consumer->name), seen);
+    if (consumer->active_at < 0) return true;
+    consumer_saw(value->consumer, rdb_object_instant(consumer->active_at), true);
+    consumer_saw(value->consumer, seen, false);
+    return true;
+}
+
+static bool take_pending(void *ctx, const struct rdb_pending *pending)
+{
+    struct rdb_object *value = ctx;
+    msec at = rdb_object_instant(pending->at);
+    const struct pending ours = {
+        .id = id_of_rdb(pending->id),
+        .consumer = value->consumer,
+        .at = at == NEVER ? INSTANT_MAX : at,
+        .deliveries = pending->deliveries > INT64_MAX ? INT64_MAX : pending->deliveries,
+    };
+    pending_put(value->group, &ours);
+    return true;
+}
+
+void rdb_stream_listen(struct rdb_visitor *visitor)
+{
+    visitor->max_fields = MAX_FIELDS;
+    visitor->stream_entry = take_entry;
+    visitor->stream_marks = take_marks;
+    visitor->stream_group = take_group;
+    visitor->stream_consumer = take_consumer;
+    visitor->stream_pending = take_pending;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+static struct rdb_stream_id rdb_of_id(struct stream_id id)
+{
+    return (struct rdb_stream_id){ id.ms, id.seq };
+}
+
+static struct rdb_bytes rdb_of_bytes(struct bytes text)
+{
+    return (struct rdb_bytes){ text.data, text.len };
+}
+
+bool rdb_stream_is_plain(const struct stream *stream)
+{
+    const struct stream_groups *groups = stream_groups(stream);
+    for (struct stream_group *group = NULL; (group = group_next(groups, group)) != NULL;)
+        if (group_count_released(group) > 0) return false;
+    return true;
+}
+
+static void write_entries(const struct stream *stream, struct rdb_writer *writer)
+{
+    struct stream_walk walk;
+    struct stream_entry entry;
+    size_t room = FIRST_PARTS;
+    struct rdb_bytes *parts = mem_alloc(room * sizeof(*parts));
+    stream_walk_up(&walk, stream, STREAM_ID_MIN);
+    while (stream_walk_next(&walk, &entry)) {
+        struct bytes name, value;
+        struct rdb_stream_entry theirs = { .id = rdb_of_id(entry.id), .count = 2 * entry.count };
+        if (theirs.count > room) {
+            room = 2 * theirs.count;
+            parts = mem_realloc(parts, room * sizeof(*parts));
+        }
+        theirs.parts = parts;
+        for (size_t i = 0; stream_entry_next(&entry, &name, &value); i += 2) {
+            parts[i] = rdb_of_bytes(name);
+            parts[i + 1] = rdb_of_bytes(value);
+        }
+        rdb_writer_entry(writer, &theirs);
+    }
+    mem_free(parts);
+}
+
+/* Only those of `consumer`, or all that have one if it is NULL: Redis has no place for the others.
+ */
+static void write_pending(const struct stream_group *group, const struct stream_consumer *consumer,
+                          struct rdb_writer *writer)
+{
+    struct pending_filter filter = { .to = STREAM_ID_MAX, .consumer = consumer };
+    struct pending pending;
+    for (bool more = true; more && pending_next(group, &filter, &pending);) {
+        const struct rdb_pending theirs = { rdb_of_id(pending.id), pending.at, pending.deliveries };
+        if (consumer != NULL)
+            rdb_writer_owned(writer, theirs.id);
+        else if (pending.consumer != NULL)
+            rdb_writer_pending(writer, &theirs);
+        filter.from = pending.id;
+        more = stream_id_up(&filter.from);
+    }
+}
+
+static void write_group(const struct stream_group *group, struct rdb_writer *writer)
+{
+    struct group_position position = group_position(group);
+    const struct rdb_group theirs = { rdb_of_bytes(group_name(group)), rdb_of_id(position.last),
+                                      position.read };
+    rdb_writer_group(writer, &theirs, group_count_pending(group) - group_count_released(group));
+    write_pending(group, NULL, writer);
+    rdb_writer_consumers(writer, group_count_consumers(group));
+    for (struct stream_consumer *consumer = NULL;
+         (consumer = consumer_next(group, consumer)) != NULL;) {
+        const struct rdb_consumer one = { .name = rdb_of_bytes(consumer_name(consumer)),
+                                          .seen_at = consumer_seen_at(consumer) };
+        rdb_writer_consumer(writer, &one, consumer_pending(consumer));
+        write_pending(group, consumer, writer);
+    }
+}
+
+void rdb_stream_write(const struct stream *stream, struct rdb_writer *writer)
+{
+    const struct stream_groups *groups = stream_groups(stream);
+    struct stream_marks marks = stream_marks(stream);
+    const struct rdb_stream_marks theirs = { rdb_of_id(marks.last), rdb_of_id(marks.max_deleted),
+                                             marks.added };
+    write_entries(stream, writer);
+    rdb_writer_marks(writer, &theirs, stream_groups_count(groups));
+    for (struct stream_group *group = NULL; (group = group_next(groups, group)) != NULL;)
+        write_group(group, writer);
+}

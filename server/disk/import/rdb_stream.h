@@ -1,0 +1,16 @@
+/* rdb_stream: builds a stream of the store from what proto/rdb/ reads, and writes one in Redis'
+ * format. The part of rdb_object that is about streams; use that. */
+#ifndef SERVER_DISK_IMPORT_RDB_STREAM_H
+#define SERVER_DISK_IMPORT_RDB_STREAM_H
+
+#include "server/disk/import/rdb_object.h"
+
+/* Sets the callbacks for streams. Their ctx must begin with a struct rdb_object. */
+void rdb_stream_listen(struct rdb_visitor *visitor);
+
+/* Redis has no pending entries that belong to nobody. O(groups) */
+bool rdb_stream_is_plain(const struct stream *stream);
+/* Gives the stream to a writer that has begun it. */
+void rdb_stream_write(const struct stream *stream, struct rdb_writer *writer);
+
+#endif

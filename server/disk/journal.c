@@ -1,0 +1,596 @@
+/* journal: see journal.h. A buffer of records, the current segment and a thread that syncs it.
+ *
+ * A big record is summed and written in slices, by one flush after the other. Records that follow
+ * it wait for their checksums and for the write, and are complete all the same. Records that had to
+ * wait for a base are written in slices, too, each with what has come since the last one.
+ *
+ * Invariants: position == `written` + the bytes of complete records in `waiting`, except while a
+ * base is needed: then the base, or `waiting` from `restart_from` on, has the rest. synced <=
+ * written. The file has bytes beyond `length` only while `uncut`: `part` bytes of `waiting`, or
+ * garbage. */
+#include "server/disk/journal.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "server/disk/format/crc32c.h"
+#include "server/disk/format/disk.h"
+#include "server/disk/format/file_kind.h"
+#include "server/disk/syncer.h"
+#include "server/disk/format/record.h"
+#include "store/base/ensure.h"
+#include "store/mem/mem.h"
+
+enum {
+    RETRY_USEC = 100 * 1000,
+    SYNC_USEC = 1000 * 1000,
+    PIECES = 256, /* of at most 64 KiB each, so that one system call usually writes all of a turn */
+    HEADER_LENGTH = sizeof(RECORD_FIRST_LINE) - 1,
+    SLICE = 1 << 20, /* bytes that one flush sums and writes, if there are many */
+    /* Blocks are allocated ahead for as many bytes as the segment has, within these limits. */
+    ROOM_LEAST = 1 << 20,
+    ROOM_MOST = 32 << 20,
+};
+
+#define NO_LIMIT SIZE_MAX
+
+/* Complete records that have no checksum yet. */
+struct unsummed {
+    size_t *texts; /* bytes of each record's text that are left to be summed */
+    size_t first, count, cap;
+    struct outbuf_mark from; /* after the last summed byte in `waiting` ... */
+    size_t summed;           /* ... and the number of bytes up to there */
+};
+
+struct journal {
+    struct outbuf waiting;
+    struct outbuf_mark whole; /* after the last complete record in `waiting` ... */
+    size_t whole_len;         /* ... and the number of bytes up to there */
+    uint32_t sum;             /* checksum of the file with everything in `waiting` but `unsummed` */
+    struct unsummed unsummed;
+
+    int fd; /* -1: no file */
+    uint64_t length;
+    uint64_t room; /* blocks were ordered up to here */
+    size_t part;   /* bytes of `waiting` that are written, of records that are not as a whole */
+    size_t late;   /* complete bytes that the last flush left */
+    bool uncut;
+    bool retiring; /* the previous segment is being synced: do not write to this one yet */
+
+    enum journal_sync_mode mode;
+    enum journal_state state;
+    int error;
+    bool restarting;
+    uint64_t restart_from; /* the base being written holds everything up to here */
+    uint64_t position, written, synced, asked; /* `asked`: a sync up to here was ordered */
+    int64_t asked_at, tried_at;
+    bool counted_late;
+    struct syncer *syncer;
+    struct journal_report counts;
+};
+
+static uint32_t header_sum(void)
+{
+    return crc32c(0, RECORD_FIRST_LINE, HEADER_LENGTH);
+}
+
+int journal_create(const char *path, int *fd)
+{
+    int made, error = file_check(path, FILE_SET_OURS);
+    if (error == 0) error = disk_create(path, &made);
+    if (error != 0) return error;
+    error = disk_write_bytes(made, RECORD_FIRST_LINE, HEADER_LENGTH, 0);
+    if (error == 0) error = disk_sync(made);
+    if (error == 0) {
+        *fd = made;
+        return 0;
+    }
+    disk_close(made);
+    disk_remove(path);
+    return error;
+}
+
+struct journal *journal_new(enum journal_sync_mode mode)
+{
+    struct syncer *syncer = syncer_new();
+    if (syncer == NULL) return NULL;
+    struct journal *journal = mem_zalloc(sizeof(*journal));
+    journal->syncer = syncer;
+    outbuf_init(&journal->waiting);
+    journal->mode = mode;
+    journal->state = JOURNAL_NEEDS_BASE;
+    journal->fd = -1;
+    journal->asked_at = -SYNC_USEC;
+    return journal;
+}
+
+void journal_free(struct journal *journal)
+{
+    if (journal == NULL) return;
+    syncer_free(journal->syncer);
+    if (journal->fd >= 0) disk_close(journal->fd);
+    outbuf_drop(&journal->waiting);
+    mem_free(journal->unsummed.texts);
+    mem_free(journal);
+}
+
+/* Removes all complete records from the buffer: they are written, or not needed. */
+static void empty_buffer(struct journal *journal)
+{
+    outbuf_consume(&journal->waiting, journal->whole_len);
+    journal->whole = (struct outbuf_mark){ 0 }; /* the text of an incomplete record may follow */
+    journal->whole_len = 0;
+    journal->part = journal->late = 0;
+    journal->unsummed.first = journal->unsummed.count = 0;
+}
+
+static void take_segment(struct journal *journal, int fd, const struct journal_end *end)
+{
+    journal->fd = fd;
+    journal->length = end->length;
+    journal->sum = end->sum;
+    journal->uncut = false;
+    journal->part = 0;
+    journal->room = 0;
+}
+
+struct journal_end journal_begun(void)
+{
+    return (struct journal_end){ .length = HEADER_LENGTH, .sum = header_sum() };
+}
+
+int journal_open(struct journal *journal, int fd, const struct journal_end *end)
+{
+    ensure(journal->fd < 0 && journal->whole_len == 0, "fd %d, %zu bytes wait", journal->fd,
+           journal->whole_len);
+    struct journal_end fresh = journal_begun();
+    if (end != NULL) {
+        int error = disk_cut(fd, end->length);
+        if (error != 0) return error;
+    }
+    take_segment(journal, fd, end != NULL ? end : &fresh);
+    journal->state = JOURNAL_OK;
+    return 0;
+}
+
+/* ---- records ---- */
+
+struct outbuf *journal_buffer(struct journal *journal)
+{
+    return &journal->waiting;
+}
+
+/* Writes the sum so far into the line, which then counts itself. */
+static void fill_sum_line(struct journal *journal, char *line)
+{
+    record_print_sum(line, journal->sum);
+    journal->sum = crc32c(journal->sum, line, RECORD_SUM_LINE);
+}
+
+static void sum_record(struct journal *journal, size_t left)
+{
+    struct iovec piece;
+    for (; left > 0 && outbuf_next(&journal->waiting, &journal->whole, &piece);
+         left -= piece.iov_len)
+        journal->sum = crc32c(journal->sum, piece.iov_base, piece.iov_len);
+    fill_sum_line(journal, outbuf_reserve(&journal->waiting, RECORD_SUM_LINE));
+}
+
+static bool has_unsummed(const struct journal *journal)
+{
+    return journal->unsummed.count > 0;
+}
+
+/* Is a big record being written? */
+static bool is_sliced(const struct journal *journal)
+{
+    return has_unsummed(journal) || journal->part > 0;
+}
+
+/* Reserves the line of the checksum, which sum_some fills in. */
+static void sum_later(struct journal *journal, size_t text)
+{
+    struct unsummed *unsummed = &journal->unsummed;
+    if (unsummed->count == 0) {
+        unsummed->first = 0;
+        unsummed->from = journal->whole;
+        unsummed->summed = journal->whole_len;
+    }
+    size_t used = unsummed->first + unsummed->count;
+    if (used == unsummed->cap) {
+        unsummed->cap = 2 * used + 16;
+        unsummed->texts = mem_realloc(unsummed->texts, unsummed->cap * sizeof(size_t));
+    }
+    unsummed->texts[used] = text;
+    unsummed->count++;
+    memset(outbuf_reserve(&journal->waiting, RECORD_SUM_LINE), 0, RECORD_SUM_LINE);
+}
+
+void journal_end_record(struct journal *journal)
+{
+    size_t text = journal->waiting.len - journal->whole_len;
+    if (text == 0) return;
+    if (text <= SLICE && !has_unsummed(journal))
+        sum_record(journal, text);
+    else
+        sum_later(journal, text);
+    outbuf_commit(&journal->waiting, RECORD_SUM_LINE);
+    journal->whole = outbuf_mark(&journal->waiting);
+    journal->position += journal->waiting.len - journal->whole_len;
+    journal->whole_len = journal->waiting.len;
+}
+
+/* The next bytes that are not summed, at most `most`, which are there. */
+static struct iovec next_unsummed(struct journal *journal, size_t most)
+{
+    struct unsummed *unsummed = &journal->unsummed;
+    struct iovec piece = { 0 };
+    bool found = outbuf_next(&journal->waiting, &unsummed->from, &piece);
+    ensure(found, "%zu bytes are missing after %zu", most, unsummed->summed);
+    if (piece.iov_len > most) {
+        unsummed->from.end -= piece.iov_len - most;
+        piece.iov_len = most;
+    }
+    unsummed->summed += piece.iov_len;
+    return piece;
+}
+
+/* Sums the first record up to some bytes, and returns how many that were. */
+static size_t sum_first(struct journal *journal, size_t most)
+{
+    struct unsummed *unsummed = &journal->unsummed;
+    size_t *left = &unsummed->texts[unsummed->first], done = 0;
+    while (*left > 0 && done < most) {
+        struct iovec piece = next_unsummed(journal, *left < most - done ? *left : most - done);
+        journal->sum = crc32c(journal->sum, piece.iov_base, piece.iov_len);
+        *left -= piece.iov_len;
+        done += piece.iov_len;
+    }
+    if (*left > 0) return done;
+    struct iovec line = next_unsummed(journal, RECORD_SUM_LINE);
+    ensure(line.iov_len == RECORD_SUM_LINE, "%zu bytes of a line", line.iov_len);
+    fill_sum_line(journal, line.iov_base);
+    unsummed->first++;
+    unsummed->count--;
+    return done + RECORD_SUM_LINE;
+}
+
+static void sum_some(struct journal *journal, size_t most)
+{
+    size_t done = 0;
+    while (has_unsummed(journal) && done < most)
+        done += sum_first(journal, most - done);
+}
+
+/* ---- writing ---- */
+
+static void need_base(struct journal *journal, int error)
+{
+    journal->state = JOURNAL_NEEDS_BASE;
+    journal->error = error;
+    journal->restarting = false;
+}
+
+/* Cuts the file back to its last complete record, so that new records follow it directly. */
+static int cut_back(struct journal *journal)
+{
+    journal->part = 0;
+    if (!journal->uncut) return 0;
+    journal->room = 0;
+    int error = disk_cut(journal->fd, journal->length);
+    if (error == 0) journal->uncut = false;
+    return error;
+}
+
+/* The next pieces, of at most `left` bytes. */
+static int next_pieces(const struct journal *journal, struct outbuf_mark *from, size_t *left,
+                       struct iovec *pieces)
+{
+    int count = 0;
+    while (*left > 0 && count < PIECES && outbuf_next(&journal->waiting, from, &pieces[count])) {
+        if (pieces[count].iov_len > *left) {
+            from->end -= pieces[count].iov_len - *left;
+            pieces[count].iov_len = *left;
+        }
+        *left -= pieces[count].iov_len;
+        count++;
+    }
+    return count;
+}
+
+/* Where the bytes that are to be written begin. */
+static struct outbuf_mark find_part(const struct journal *journal)
+{
+    struct outbuf_mark from = { 0 };
+    struct iovec pieces[PIECES];
+    size_t left = journal->part;
+    while (left > 0 && next_pieces(journal, &from, &left, pieces) > 0)
+        ;
+    return from;
+}
+
+/* Writes bytes of complete records, at most `left`. */
+static int write_pieces(struct journal *journal, size_t left)
+{
+    struct outbuf_mark from = find_part(journal);
+    for (;;) {
+        struct iovec pieces[PIECES];
+        int count = next_pieces(journal, &from, &left, pieces);
+        if (count == 0) return 0;
+        size_t written;
+        uint64_t at = journal->length + journal->part;
+        int error = disk_write(journal->fd, pieces, count, at, &written);
+        journal->part += written;
+        if (written > 0) journal->uncut = true;
+        if (error != 0) return error;
+    }
+}
+
+static void note_written(struct journal *journal)
+{
+    journal->uncut = false;
+    journal->length += journal->whole_len;
+    journal->written = journal->position;
+    empty_buffer(journal);
+    journal->counts.writes++;
+}
+
+/* Sums and writes at most `most` bytes. What a failed write left is cut off first. */
+static int write_buffer(struct journal *journal, size_t most)
+{
+    int error = journal->part == 0 ? cut_back(journal) : 0;
+    sum_some(journal, most);
+    size_t ready = has_unsummed(journal) ? journal->unsummed.summed : journal->whole_len;
+    size_t left = ready - journal->part;
+    if (error == 0) error = write_pieces(journal, left < most ? left : most);
+    if (error == 0) {
+        if (journal->part == journal->whole_len) note_written(journal);
+        return 0;
+    }
+    journal->counts.failed_writes++;
+    cut_back(journal); /* if this fails, the next write tries again */
+    return error;
+}
+
+static int write_some(struct journal *journal, int64_t now, size_t most)
+{
+    if (journal->whole_len == 0) return 0;
+    journal->error = write_buffer(journal, most);
+    journal->state = journal->error == 0 ? JOURNAL_OK : JOURNAL_CANNOT_WRITE;
+    journal->tried_at = now;
+    return journal->error;
+}
+
+static int write_waiting(struct journal *journal, int64_t now)
+{
+    return write_some(journal, now, NO_LIMIT);
+}
+
+/* A write for which blocks have to be found waits while a sync finds blocks for others. */
+static void keep_room(struct journal *journal)
+{
+    uint64_t end = journal->length + journal->part, ahead = end;
+    if (ahead < ROOM_LEAST) ahead = ROOM_LEAST;
+    if (ahead > ROOM_MOST) ahead = ROOM_MOST;
+    if (journal->room >= end + ahead / 2) return;
+    journal->room = end + ahead;
+    syncer_make_room(journal->syncer, journal->fd, end, ahead);
+}
+
+static bool may_write(const struct journal *journal, int64_t now)
+{
+    if (journal->retiring || journal->state == JOURNAL_NEEDS_BASE) return false;
+    return journal->state == JOURNAL_OK || now - journal->tried_at >= RETRY_USEC;
+}
+
+/* ---- syncing ---- */
+
+static void order_sync(struct journal *journal, int64_t now)
+{
+    journal->asked = journal->written;
+    journal->asked_at = now;
+    journal->counted_late = false;
+    syncer_ask(journal->syncer, journal->fd, journal->written);
+}
+
+static bool sync_running(const struct journal *journal)
+{
+    return journal->asked > journal->synced;
+}
+
+static bool sync_due(struct journal *journal, int64_t now)
+{
+    if (journal->written == journal->asked || journal->state == JOURNAL_NEEDS_BASE) return false;
+    if (journal->mode == JOURNAL_SYNC_ALWAYS) return true;
+    if (journal->mode == JOURNAL_SYNC_NEVER) return false;
+    if (now - journal->asked_at < SYNC_USEC) return false;
+    if (!sync_running(journal)) return true;
+    if (!journal->counted_late) journal->counts.late_syncs++;
+    journal->counted_late = true;
+    return false;
+}
+
+void journal_sync_now(struct journal *journal, int64_t now)
+{
+    if (journal->state != JOURNAL_OK || journal->mode == JOURNAL_SYNC_NEVER) return;
+    if (journal->written > journal->asked) order_sync(journal, now);
+}
+
+static int64_t wait_until(int64_t at, int64_t now)
+{
+    return at > now ? at - now : 0;
+}
+
+/* After how many microseconds journal_flush must be called again; -1: not needed. When a sync ends,
+ * the thread's report starts a turn, so that needs no timer. */
+static int64_t next_call_due(const struct journal *journal, int64_t now)
+{
+    if (journal->state == JOURNAL_NEEDS_BASE || journal->retiring) return -1;
+    if (journal->state == JOURNAL_CANNOT_WRITE)
+        return wait_until(journal->tried_at + RETRY_USEC, now);
+    if (journal->whole_len > 0) return 0;
+    if (journal->mode == JOURNAL_SYNC_EVERY_SECOND && journal->written > journal->asked &&
+        !sync_running(journal))
+        return wait_until(journal->asked_at + SYNC_USEC, now);
+    return -1;
+}
+
+/* Fresh bytes are always written, or a fast writer would be ahead forever. */
+static size_t flush_limit(const struct journal *journal)
+{
+    if (has_unsummed(journal)) return SLICE;
+    if (journal->late == 0) return NO_LIMIT;
+    return SLICE + (journal->whole_len - journal->part - journal->late);
+}
+
+int64_t journal_flush(struct journal *journal, int64_t now)
+{
+    if (journal->whole_len > 0 && may_write(journal, now) &&
+        write_some(journal, now, flush_limit(journal)) == 0)
+        keep_room(journal);
+    /* Drop records that are not needed: the next base will hold their changes. */
+    if (journal->state == JOURNAL_NEEDS_BASE && !journal->restarting) empty_buffer(journal);
+    journal->late = journal->whole_len - journal->part;
+    if (sync_due(journal, now)) order_sync(journal, now);
+    return next_call_due(journal, now);
+}
+
+int journal_sync_fd(const struct journal *journal)
+{
+    return syncer_fd(journal->syncer);
+}
+
+void journal_sync_done(struct journal *journal, int64_t now)
+{
+    struct syncer_report report = syncer_take(journal->syncer);
+    if (report.retired) journal->retiring = false;
+    /* Ignore syncs of a segment that has failed. */
+    if (journal->state == JOURNAL_NEEDS_BASE) return;
+    if (report.synced > journal->synced) {
+        journal->synced = report.synced;
+        journal->counts.syncs++;
+        journal->counts.last_sync_usec = now - journal->asked_at;
+    }
+    if (report.error == 0) return;
+    journal->counts.failed_syncs++;
+    need_base(journal, report.error);
+}
+
+/* ---- one segment after another ---- */
+
+int journal_rotate(struct journal *journal, int fd)
+{
+    if (journal->retiring || is_sliced(journal)) return EBUSY;
+    if (journal->state == JOURNAL_NEEDS_BASE) return journal->error != 0 ? journal->error : EINVAL;
+    int error = write_waiting(journal, journal->tried_at);
+    if (error != 0) return error;
+    bool unsynced = journal->synced < journal->written;
+    enum syncer_last last = unsynced ? SYNCER_SYNC_AND_CLOSE : SYNCER_JUST_CLOSE;
+    if (!syncer_retire(journal->syncer, journal->fd, journal->written, last)) return EBUSY;
+    journal->retiring = unsynced;
+    journal->asked = journal->written;
+    struct journal_end fresh = journal_begun();
+    take_segment(journal, fd, &fresh);
+    return 0;
+}
+
+void journal_restart_begin(struct journal *journal)
+{
+    ensure(journal->state == JOURNAL_NEEDS_BASE, "state %d", journal->state);
+    ensure(journal->waiting.len == journal->whole_len, "%zu of %zu bytes are whole records",
+           journal->whole_len, journal->waiting.len);
+    empty_buffer(journal);
+    journal->restarting = true;
+    journal->restart_from = journal->position;
+    journal->sum = header_sum();
+}
+
+void journal_restart_cancel(struct journal *journal)
+{
+    journal->restarting = false;
+}
+
+int journal_restart_end(struct journal *journal, int fd)
+{
+    ensure(journal->restarting, "state %d", journal->state);
+    if (journal->fd >= 0 && !syncer_retire(journal->syncer, journal->fd, 0, SYNCER_JUST_CLOSE))
+        return EBUSY;
+    struct journal_end fresh = { .length = HEADER_LENGTH, .sum = journal->sum };
+    take_segment(journal, fd, &fresh);
+    journal->written = journal->synced = journal->asked = journal->restart_from;
+    journal->restarting = false;
+    journal->state = JOURNAL_OK;
+    journal->error = 0;
+    return 0;
+}
+
+void journal_give_up_segment(struct journal *journal)
+{
+    if (journal->state == JOURNAL_CANNOT_WRITE) need_base(journal, journal->error);
+}
+
+void journal_need_base(struct journal *journal)
+{
+    need_base(journal, 0);
+}
+
+int journal_close(struct journal *journal)
+{
+    syncer_stop(journal->syncer);
+    journal_sync_done(journal, journal->asked_at);
+    int error = journal->error;
+    if (journal->state != JOURNAL_NEEDS_BASE) {
+        error = write_waiting(journal, journal->tried_at);
+        if (error == 0) error = disk_sync(journal->fd);
+    }
+    if (journal->fd >= 0) disk_free_room(journal->fd);
+    journal_free(journal);
+    return error;
+}
+
+/* ---- state ---- */
+
+uint64_t journal_position(const struct journal *journal)
+{
+    return journal->position;
+}
+
+uint64_t journal_written(const struct journal *journal)
+{
+    return journal->written;
+}
+
+uint64_t journal_synced(const struct journal *journal)
+{
+    return journal->synced;
+}
+
+uint64_t journal_safe_position(const struct journal *journal)
+{
+    return journal->mode == JOURNAL_SYNC_ALWAYS ? journal->synced : journal->written;
+}
+
+enum journal_state journal_state(const struct journal *journal)
+{
+    return journal->state;
+}
+
+int journal_error(const struct journal *journal)
+{
+    return journal->error;
+}
+
+void journal_set_sync_mode(struct journal *journal, enum journal_sync_mode mode)
+{
+    journal->mode = mode;
+}
+
+struct journal_report journal_report(const struct journal *journal)
+{
+    struct journal_report report = journal->counts;
+    report.segment_length = journal->length;
+    report.waiting = journal->whole_len;
+    report.unsynced = journal->written - journal->synced;
+    report.sync_running = sync_running(journal) || journal->retiring;
+    return report;
+}

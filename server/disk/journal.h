@@ -1,0 +1,132 @@
+/* journal: appends transactions, in order, to the last file of the journal, the current segment.
+ * Depends on disk.h and a syncer thread. record.h defines the layout of a segment. The caller
+ * passes the text of each record and the time.
+ *
+ * Positions count the bytes of complete records ever appended, across files. A session remembers
+ * the position after its last write, and holds its replies until journal_safe_position() reaches
+ * it.
+ *
+ * When a write fails, the file is cut back to its last complete record, the bytes stay in memory,
+ * and journal_flush tries again every 100 ms. When a sync fails, it is unknown which bytes since
+ * the last good sync are on the medium: the kernel may have marked the pages clean, so that a
+ * second sync succeeds although bytes were lost. Keeping all bytes in memory until they are synced
+ * would cost memory all the time for a rare case. So the journal is restarted from the data in
+ * memory: it needs a base with all data, and a new segment, and writes nothing until then. The old
+ * segment is left unchanged, since it may be complete.
+ *
+ * Bytes are written also while a sync runs. Redis delays such a write for up to two seconds,
+ * because some file systems make it wait. Here replies wait for the write, so a delay would make
+ * every writer wait for every sync (6 ms at 5 MB/s, 30 ms at 50 MB/s). Without the delay few writes
+ * take long (ext4: 99.9% end within 0.3 ms at 50 MB/s, with syncs or without).
+ *
+ * ext4 lets a write wait for a sync if both have to find blocks for the same file: up to 70 ms
+ * while large files are removed. So the thread that syncs allocates blocks ahead of the segment's
+ * end: as many as it has, at least 1 MiB and at most 32 MiB. What was not used is freed when a
+ * segment is closed, and by journal_open after a crash. */
+#ifndef SERVER_DISK_JOURNAL_H
+#define SERVER_DISK_JOURNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "proto/base/outbuf.h"
+#include "server/disk/format/record.h"
+
+struct journal;
+
+enum journal_sync_mode { JOURNAL_SYNC_NEVER, JOURNAL_SYNC_EVERY_SECOND, JOURNAL_SYNC_ALWAYS };
+enum journal_state {
+    JOURNAL_OK,
+    JOURNAL_CANNOT_WRITE, /* journal_flush tries again */
+    JOURNAL_NEEDS_BASE,   /* a sync failed, or there is no file yet: call journal_restart_begin */
+};
+
+/* The end of the last complete record of a segment, and the checksum of all bytes before it. */
+struct journal_end {
+    uint64_t length;
+    uint32_t sum;
+};
+
+/* Creates a segment with only its header and syncs it (not its name, which the manifest does).
+ * Replaces a file of ours with that name; EEXIST: the file is not ours. 0, or an errno and no new
+ * file. */
+int journal_create(const char *path, int *fd);
+struct journal_end journal_begun(void); /* the end of such a segment */
+
+/* A journal without a file. NULL with errno. */
+struct journal *journal_new(enum journal_sync_mode mode);
+void journal_free(struct journal *journal); /* without writing anything */
+
+/* Sets the first segment: continues at `end` and cuts off what follows; NULL: it was just created.
+ * Takes `fd`, unless it fails with an errno. */
+int journal_open(struct journal *journal, int fd, const struct journal_end *end);
+
+/* Writes and syncs everything, waits for it, and closes the file. 0, or the errno if some bytes are
+ * not on the medium. */
+int journal_close(struct journal *journal);
+
+/* Append the text of a record here; journal_end_record completes it, or does nothing without text.
+ */
+struct outbuf *journal_buffer(struct journal *journal);
+void journal_end_record(struct journal *journal);
+
+/* Call at the end of each turn: writes all complete records, and orders a sync if one is due. Of a
+ * record of more than 1 MiB, and of those that follow it, each call writes a part. `now` is
+ * monotonic, in microseconds. Returns after how many microseconds it has to be called even without
+ * a turn; -1: not needed. */
+int64_t journal_flush(struct journal *journal, int64_t now);
+/* Orders a sync of what is written, if none is ordered; for use before other slow disk operations.
+ */
+void journal_sync_now(struct journal *journal, int64_t now);
+
+/* A descriptor to watch; when it is readable, call journal_sync_done; `now` as for journal_flush.
+ */
+int journal_sync_fd(const struct journal *journal);
+void journal_sync_done(struct journal *journal, int64_t now);
+
+uint64_t journal_position(const struct journal *journal);
+uint64_t journal_written(const struct journal *journal);
+uint64_t journal_synced(const struct journal *journal);
+/* Changes up to here may be acknowledged: they are written, or, with JOURNAL_SYNC_ALWAYS, synced.
+ */
+uint64_t journal_safe_position(const struct journal *journal);
+
+enum journal_state journal_state(const struct journal *journal);
+int journal_error(const struct journal *journal); /* the last error; 0: none */
+void journal_set_sync_mode(struct journal *journal, enum journal_sync_mode mode);
+
+/* Directs records to a new segment, just created and listed in the manifest. First writes what is
+ * left to the old one, and has the thread sync it under any policy, because files with a gap
+ * between them would not load; nothing is written to the new one until then. 0, and `fd` is taken;
+ * EBUSY while an earlier segment is still being synced, or a big record is being written; else the
+ * errno of the write. */
+int journal_rotate(struct journal *journal, int fd);
+
+/* Leave JOURNAL_NEEDS_BASE. Call begin when the base is begun: it will hold all changes so far, so
+ * unwritten records are dropped; later ones are kept in memory for the new segment. May be called
+ * again after the base failed. Call end when the manifest lists the new base and this segment, just
+ * created: 0, and `fd` is taken; EBUSY: try again after the next journal_sync_done. */
+void journal_restart_begin(struct journal *journal);
+/* Call when the base has failed: the next flush drops the records that were kept. */
+void journal_restart_cancel(struct journal *journal);
+int journal_restart_end(struct journal *journal, int fd);
+/* The data will be replaced: enters JOURNAL_NEEDS_BASE from any state. */
+void journal_need_base(struct journal *journal);
+/* Changes JOURNAL_CANNOT_WRITE to JOURNAL_NEEDS_BASE: on a full disk a base may be smaller than the
+ * files it replaces. Does nothing in another state. */
+void journal_give_up_segment(struct journal *journal);
+
+/* For INFO. */
+struct journal_report {
+    uint64_t segment_length; /* of the current segment */
+    uint64_t waiting;        /* bytes not written */
+    uint64_t unsynced;       /* bytes written and not synced */
+    uint64_t late_syncs;     /* syncs that were due while the previous one still ran */
+    uint64_t writes, syncs, failed_writes, failed_syncs;
+    int64_t last_sync_usec; /* from the order of the last sync to its result */
+    bool sync_running;
+};
+struct journal_report journal_report(const struct journal *journal);
+
+#endif

@@ -1,0 +1,193 @@
+/* payload: see payload.h. Uses the RDB reader and writer, and the effects' text. */
+#include "server/disk/payload.h"
+
+#include "proto/base/outbuf.h"
+#include "server/disk/format/effect_text.h"
+#include "server/disk/format/request.h"
+#include "server/disk/import/rdb_object.h"
+#include "store/mem/mem.h"
+#include "store/walk.h"
+
+struct payload {
+    struct rdb_writer writer;
+    struct rdb_bytes bytes; /* owned by the writer */
+};
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+/* The retention of a stream comes from the policy of its key. */
+static void put_effect(void *ctx, struct effect *effect)
+{
+    if (effect->kind == EFFECT_STREAM_RETAIN) return;
+    effect->key = bytes_of("", 0);
+    effect_writer_put(ctx, effect);
+}
+
+/* Sets the body: RDB_OWN_TYPE and the commands. Returns its memory, to be freed. */
+static char *take_body(struct outbuf *text, struct rdb_bytes *body)
+{
+    char *data = mem_alloc(text->len + 1);
+    data[0] = (char)RDB_OWN_TYPE;
+    outbuf_copy(text, data + 1);
+    *body = (struct rdb_bytes){ data, text->len + 1 };
+    return data;
+}
+
+static bool write_own(struct payload *payload, const struct object *object)
+{
+    struct outbuf text;
+    struct rdb_bytes body;
+    struct effect_writer *effects = mem_alloc(sizeof(*effects));
+    outbuf_init(&text);
+    effect_writer_init(effects, &text);
+    effects->db = 0;
+    walk_object(object, put_effect, effects);
+    effect_writer_end(effects);
+    mem_free(effects);
+    char *data = take_body(&text, &body);
+    outbuf_drop(&text);
+    bool good = rdb_writer_seal(&payload->writer, body, &payload->bytes);
+    mem_free(data);
+    return good;
+}
+
+struct payload *payload_new(const struct object *object)
+{
+    struct payload *payload = mem_alloc(sizeof(*payload));
+    rdb_writer_init(&payload->writer, RDB_VERSION_7);
+    bool good = rdb_object_is_plain(object)
+                    ? rdb_object_write(object, &payload->writer, &payload->bytes)
+                    : write_own(payload, object);
+    if (good) return payload;
+    payload_free(payload);
+    return NULL;
+}
+
+void payload_free(struct payload *payload)
+{
+    rdb_writer_drop(&payload->writer);
+    mem_free(payload);
+}
+
+void payload_pass(const struct object *object, void (*take)(void *ctx, struct bytes payload),
+                  void *ctx)
+{
+    struct payload *payload = payload_new(object);
+    if (payload == NULL) return;
+    take(ctx, payload_bytes(payload));
+    payload_free(payload);
+}
+
+struct bytes payload_bytes(const struct payload *payload)
+{
+    return bytes_of(payload->bytes.data, payload->bytes.len);
+}
+
+/* ---- reading Redis' form --------------------------------------------------------------------- */
+
+static bool begin_value(void *ctx, const struct rdb_key *key)
+{
+    rdb_object_begin(ctx, key->type);
+    return true;
+}
+
+static bool read_redis(struct bytes payload, struct object *object)
+{
+    struct rdb_object value = { .begun = false };
+    struct rdb_visitor visitor = { .ctx = &value, .key_begin = begin_value };
+    struct rdb_error error;
+    rdb_object_listen(&visitor);
+    enum rdb_status status =
+        rdb_read_payload((struct rdb_bytes){ payload.data, payload.len }, &visitor, &error);
+    if (status == RDB_OK && value.begun) {
+        *object = rdb_object_take(&value);
+        return true;
+    }
+    rdb_object_drop(&value);
+    return false;
+}
+
+/* ---- reading our own form -------------------------------------------------------------------- */
+
+struct rebuilding {
+    struct object object;
+    bool begun;
+};
+
+static bool type_built_by(enum effect_kind kind, enum type *type)
+{
+    switch (kind) {
+    case EFFECT_SET_ADD: *type = TYPE_SET; return true;
+    case EFFECT_HASH_PUT: *type = TYPE_HASH; return true;
+    case EFFECT_ZSET_PUT: *type = TYPE_ZSET; return true;
+    case EFFECT_REDE_PUSH: *type = TYPE_DEHYDRATOR; return true;
+    case EFFECT_STREAM_RETAIN: return false;
+    default: *type = TYPE_STREAM; return effect_is_of_stream(kind);
+    }
+}
+
+static bool has_element(const struct object *object, struct bytes member)
+{
+    msec at;
+    if (object->type == TYPE_STREAM) return false; /* walk_put checks it */
+    if (object->type == TYPE_DEHYDRATOR) return dehydrator_find(object->dehydrator, member) != NULL;
+    return object_member_deadline(object, member, &at);
+}
+
+static bool rebuild_with_effect(void *ctx, const struct effect *effect)
+{
+    struct rebuilding *in = ctx;
+    enum type type;
+    if (!type_built_by(effect->kind, &type) || effect->key.len > 0) return false;
+    if (!in->begun) in->object = object_new(type);
+    in->begun = true;
+    if (in->object.type != type || has_element(&in->object, effect->a)) return false;
+    return walk_put(&in->object, effect);
+}
+
+static bool read_commands(struct rebuilding *in, const char *text, size_t len)
+{
+    struct effect_reader reader;
+    struct request request;
+    bool good = true;
+    effect_reader_init(&reader);
+    request_init(&request);
+    for (size_t at = 0, size; at < len && good; at += size)
+        good = request_read(&request, text + at, len - at, &size) == REQUEST_WHOLE &&
+               effect_text_read(request.argc, request.argv, &reader, rebuild_with_effect, in) &&
+               reader.db == 0;
+    request_drop(&request);
+    return good && in->begun;
+}
+
+static bool read_own(struct rdb_bytes body, struct object *object)
+{
+    struct rebuilding in = { .begun = false };
+    if (read_commands(&in, body.data + 1, body.len - 1)) {
+        in.object.has_expiry = !due_at_is_never(object_next_due(&in.object));
+        *object = in.object;
+        return true;
+    }
+    if (in.begun) object_free(&in.object);
+    return false;
+}
+
+/* ---- reading either form --------------------------------------------------------------------- */
+
+static bool is_intact(struct bytes payload, struct rdb_bytes *body)
+{
+    int version;
+    struct rdb_bytes whole = { payload.data, payload.len };
+    return rdb_payload_open(whole, body, &version) && version <= RDB_MAX_VERSION;
+}
+
+enum payload_status payload_read(struct bytes payload, struct object *object)
+{
+    struct rdb_bytes body;
+    bool is_own = payload.len > RDB_FOOTER && (unsigned char)payload.data[0] == RDB_OWN_TYPE;
+    bool good =
+        is_own ? is_intact(payload, &body) && read_own(body, object) : read_redis(payload, object);
+    if (good && !object_is_emptied(object)) return PAYLOAD_WHOLE;
+    if (good) object_free(object);
+    return is_intact(payload, &body) ? PAYLOAD_DAMAGED : PAYLOAD_FOREIGN;
+}

@@ -1,0 +1,41 @@
+/* payload: a value as a byte string, for DUMP and RESTORE. Depends on proto/rdb/ and the effects'
+ * text.
+ *
+ * A value that Redis can hold is in Redis' format (proto/rdb/rdb_write.h). A value with deadlines
+ * inside is in our own format, which RESTORE of a Redis server refuses with "Bad data format":
+ *
+ *     RDB_OWN_TYPE      one byte
+ *     commands          the effects that build the value (persist/format/effect_text.h), for the
+ *                       key "" in database 0
+ *     footer            RDB version and checksum, as in Redis' payloads
+ *
+ * To change it: use another first byte, RDB_OWN_TYPE + 1, and keep reading the old one. */
+#ifndef SERVER_DISK_PAYLOAD_H
+#define SERVER_DISK_PAYLOAD_H
+
+#include "store/base/bytes.h"
+#include "store/type/object.h"
+
+struct payload;
+
+/* The payload of a value that is not empty, or is a stream, owned by the caller. NULL: no memory.
+ * O(n) */
+struct payload *payload_new(const struct object *object);
+void payload_free(struct payload *payload);
+/* Passes on the payload of a value; does not call `take` without memory. O(n) */
+void payload_pass(const struct object *object, void (*take)(void *ctx, struct bytes payload),
+                  void *ctx);
+struct bytes payload_bytes(const struct payload *payload); /* borrowed */
+
+enum payload_status {
+    PAYLOAD_WHOLE,
+    PAYLOAD_FOREIGN, /* wrong version or checksum */
+    PAYLOAD_DAMAGED, /* version and checksum are right, but the value is malformed or of an unknown
+                        type */
+};
+
+/* Sets *object, owned by the caller and not empty (but a stream may be), if the result is
+ * PAYLOAD_WHOLE. O(n) */
+enum payload_status payload_read(struct bytes payload, struct object *object);
+
+#endif

@@ -1,0 +1,431 @@
+/* persist: see persist.h. The journal of each turn, the state that INFO shows, and turning the
+ * journal on and off. */
+#include "server/disk/persist_state.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "server/base/log.h"
+#include "server/disk/format/file_kind.h"
+#include "store/mem/mem.h"
+
+enum {
+    MSEC_PER_SEC = 1000,
+    REST_SHARE = 9, /* rewriting takes at most a tenth of the time */
+    /* The journal keeps at most this many bytes in memory while the disk can't be written to, when
+     * only expiry changes data. Beyond that it drops them and needs a base. */
+    WAITING_MAX = 32 << 20,
+};
+
+/* ---- creating and freeing -------------------------------------------------------------------- */
+
+static void on_child(void *ctx)
+{
+    persist_end_tasks(ctx);
+}
+
+static void on_files_done(void *ctx, unsigned what)
+{
+    (void)what;
+    persist_take_step(ctx);
+}
+
+static void on_timer(void *ctx)
+{
+    (void)ctx; /* a timer only has to start a turn */
+}
+
+struct persist *persist_new(const struct persist_wiring *wiring)
+{
+    struct child *child = child_new();
+    struct file_job *files = child != NULL ? file_job_new() : NULL;
+    if (files == NULL) {
+        child_free(child);
+        return NULL;
+    }
+    struct persist *persist = mem_zalloc(sizeof(*persist));
+    persist->w = *wiring;
+    persist->child = child;
+    persist->files = files;
+    persist->files_done = loop_io_new(wiring->loop, file_job_fd(files), on_files_done, persist);
+    loop_io_want(persist->files_done, LOOP_READ);
+    persist->pending_segment = persist->folder = -1;
+    persist->safe_at_end = UINT64_MAX;
+    persist->flush_again = loop_timer_new(wiring->loop, on_timer, persist);
+    persist->task_again = loop_timer_new(wiring->loop, on_timer, persist);
+    loop_on_signal(wiring->loop, SIGCHLD, on_child, persist);
+    manifest_init(&persist->manifest, wiring->conf->appenddirname, wiring->conf->appendfilename);
+    persist->report.last_save_sec = clock_now(wiring->clock) / MSEC_PER_SEC;
+    persist->report.save_sec = persist->report.rewrite_sec = -1;
+    return persist;
+}
+
+void persist_free(struct persist *persist)
+{
+    if (persist == NULL) return;
+    if (persist->journal != NULL) persist_close_journal(persist);
+    persist_drop_rewrite(persist);
+    child_free(persist->child);
+    loop_io_free(persist->files_done);
+    file_job_free(persist->files);
+    loop_timer_free(persist->flush_again);
+    loop_timer_free(persist->task_again);
+    manifest_drop(&persist->manifest);
+    if (persist->folder >= 0) disk_close(persist->folder);
+    mem_free(persist);
+}
+
+/* ---- the journal ----------------------------------------------------------------------------- */
+
+static enum journal_sync_mode sync_mode_of(const struct conf *conf)
+{
+    switch ((enum conf_fsync)conf->appendfsync) {
+    case CONF_FSYNC_NO: return JOURNAL_SYNC_NEVER;
+    case CONF_FSYNC_ALWAYS: return JOURNAL_SYNC_ALWAYS;
+    default: return JOURNAL_SYNC_EVERY_SECOND;
+    }
+}
+
+static void on_synced(void *ctx, unsigned what)
+{
+    (void)what;
+    const struct persist *persist = ctx;
+    journal_sync_done(persist->journal, clock_mono_usec());
+}
+
+int persist_new_journal(struct persist *persist)
+{
+    persist->journal = journal_new(sync_mode_of(persist->w.conf));
+    if (persist->journal == NULL) return errno;
+    effect_writer_init(&persist->writer, journal_buffer(persist->journal));
+    persist->synced =
+        loop_io_new(persist->w.loop, journal_sync_fd(persist->journal), on_synced, persist);
+    loop_io_want(persist->synced, LOOP_READ);
+    return 0;
+}
+
+int persist_close_journal(struct persist *persist)
+{
+    loop_io_free(persist->synced);
+    persist_drop_rewrite(persist);
+    uint64_t safe = persist_safe_position(persist);
+    persist->before += journal_position(persist->journal);
+    int error = journal_close(persist->journal);
+    persist->safe_at_end = error != 0 || !persist->opened ? safe : UINT64_MAX;
+    persist->journal = NULL;
+    persist->synced = NULL;
+    persist->listens = persist->opened = false;
+    persist->base_error = 0;
+    return error;
+}
+
+bool persist_listens(const struct persist *persist)
+{
+    return persist->listens;
+}
+
+void persist_effect(struct persist *persist, const struct effect *effect)
+{
+    effect_writer_put(&persist->writer, effect);
+}
+
+void persist_commit(struct persist *persist)
+{
+    effect_writer_end(&persist->writer);
+    journal_end_record(persist->journal);
+}
+
+uint64_t persist_position(const struct persist *persist)
+{
+    return persist->listens ? persist->before + journal_position(persist->journal) : 0;
+}
+
+/* A journal can't be loaded without its base: under `always` replies wait for the base too. */
+uint64_t persist_safe_position(const struct persist *persist)
+{
+    if (persist == NULL) return UINT64_MAX;
+    bool always = persist->w.conf->appendfsync == CONF_FSYNC_ALWAYS;
+    if (!persist->listens || (!persist->opened && !always)) return persist->safe_at_end;
+    return persist->before + journal_safe_position(persist->journal);
+}
+
+const char *persist_refusal(const struct persist *persist)
+{
+    if (persist->report.write_error != NULL) return persist->report.write_error;
+    const struct conf *conf = persist->w.conf;
+    if (persist->report.save_failed && conf->stop_writes_on_bgsave_error && conf->save[0] != '\0')
+        return "Writing the last snapshot failed, so commands that change data are refused until "
+               "one succeeds (stop-writes-on-bgsave-error). See the log for the reason.";
+    return NULL;
+}
+
+void persist_replaced(struct persist *persist)
+{
+    if (!persist->listens) return;
+    persist_drop_rewrite(persist);
+    journal_need_base(persist->journal);
+    effect_writer_restart(&persist->writer);
+    persist->opened = false; /* writes are accepted meanwhile, as while the first base is written */
+    persist->base_error = 0;
+}
+
+bool persist_has_synced(const struct persist *persist, uint64_t position)
+{
+    if (persist == NULL || !persist->listens || !persist->opened) return false;
+    return persist->before + journal_synced(persist->journal) >= position;
+}
+
+/* ---- turns ----------------------------------------------------------------------------------- */
+
+/* The errno that prevents changes from being stored; 0: they are stored, or the first base is still
+ * being written. */
+static int current_error(const struct persist *persist)
+{
+    if (!persist->opened) return persist->base_error;
+    if (journal_state(persist->journal) == JOURNAL_OK) return 0;
+    int error = journal_error(persist->journal);
+    return error != 0 ? error : EIO;
+}
+
+/* Sets the error text for clients, and logs the beginning and end of a failure. */
+static void update_write_error(struct persist *persist)
+{
+    static char text[160];
+    int error = current_error(persist);
+    bool had_error = persist->report.write_error != NULL;
+    if ((error != 0) == had_error) return;
+    persist->report.write_error = error != 0 ? text : NULL;
+    if (error == 0) {
+        log_line(LOG_NOTICE, "The journal can be written again: writes are accepted");
+        return;
+    }
+    const char *what = file_error_text(error);
+    snprintf(text, sizeof(text), "Errors writing to the AOF file: %s", what);
+    log_line(LOG_WARNING, "Can't write the journal: %s. Writes are refused until it succeeds%s",
+             what, file_error_advice(error));
+}
+
+static void update_journal_report(struct persist *persist)
+{
+    struct journal_report report = journal_report(persist->journal);
+    persist->report.journal_bytes =
+        persist->segments_bytes + report.segment_length + persist->report.base_bytes;
+    persist->report.journal_waiting = report.waiting;
+    persist->report.late_syncs = report.late_syncs;
+    persist->report.syncs = report.syncs;
+    persist->report.journal_failures = report.failed_writes + report.failed_syncs;
+    persist->report.last_sync_usec = report.last_sync_usec;
+    persist->report.sync_running = report.sync_running;
+}
+
+static void flush_journal(struct persist *persist)
+{
+    int64_t again = journal_flush(persist->journal, clock_mono_usec());
+    if (again >= 0) loop_timer_set(persist->flush_again, again);
+}
+
+void persist_turn_inside(struct persist *persist)
+{
+    if (persist->listens && !persist->report.loading) flush_journal(persist);
+}
+
+/* For a base, if the journal can't be written. After FLUSHALL a base needs no space, and with it
+ * the old files go. */
+static void give_up_segment(struct persist *persist)
+{
+    if (journal_state(persist->journal) != JOURNAL_CANNOT_WRITE) return;
+    journal_give_up_segment(persist->journal);
+    persist->retry.rewrite = false;
+}
+
+void persist_turn(void *ctx)
+{
+    struct persist *persist = ctx;
+    if (persist->report.loading) return;
+    bool flushed = persist->w.store->flushed_at != persist->flush_seen;
+    if (persist->listens) {
+        flush_journal(persist);
+        if (flushed || journal_report(persist->journal).waiting > WAITING_MAX)
+            give_up_segment(persist);
+    }
+    if (flushed) persist_save_flushed(persist);
+    persist_begin_tasks(persist);
+    if (persist->listens)
+        update_write_error(persist); /* after starting tasks, whose errors count */
+}
+
+/* Rewriting takes at most a tenth of the time, however fast the journal grows. */
+static bool rewrote_recently(const struct persist *persist)
+{
+    return clock_mono_usec() - persist->rewritten_usec < REST_SHARE * persist->rewrite_took_usec;
+}
+
+static bool grew_enough(const struct persist *persist)
+{
+    const struct conf *conf = persist->w.conf;
+    uint64_t base = persist->report.base_bytes > 0 ? persist->report.base_bytes : 1;
+    uint64_t now = persist->report.journal_bytes;
+    if (conf->rewrite_percentage == 0 || now < (uint64_t)conf->rewrite_min_size) return false;
+    return now > base && (now - base) * 100 / base >= (uint64_t)conf->rewrite_percentage;
+}
+
+/* Has a save point (a pair of `save`) been reached? */
+static bool save_is_due(const struct persist *persist)
+{
+    uint64_t changes = persist->w.store->changes - persist->changes_saved;
+    int64_t age = clock_now(persist->w.clock) / MSEC_PER_SEC - persist->report.last_save_sec;
+    const char *at = persist->w.conf->save;
+    int64_t seconds;
+    uint64_t least;
+    int used;
+    while (sscanf(at, "%" SCNd64 " %" SCNu64 "%n", &seconds, &least, &used) == 2) {
+        if (changes >= least && changes > 0 && age >= seconds) return true;
+        at += used;
+    }
+    return false;
+}
+
+static void look_at_child(struct persist *persist)
+{
+    persist->at_task.done = child_progress(persist->child).keys;
+    progress_log(&persist->at_task, clock_mono_usec());
+}
+
+void persist_second(struct persist *persist)
+{
+    if (persist->report.loading) return;
+    if (child_runs(persist->child)) look_at_child(persist);
+    if (persist->retry.save || persist->retry.rewrite) return;
+    if (save_is_due(persist)) persist->save_scheduled = true;
+    if (persist->listens && persist->task == TASK_NONE && grew_enough(persist) &&
+        !rewrote_recently(persist))
+        persist->rewrite_scheduled = true;
+}
+
+/* Finds the files of an earlier journal, so that new files get other names. */
+static bool find_earlier_files(struct persist *persist)
+{
+    char why[MANIFEST_WHY_MAX];
+    persist_await_files(persist);
+    if (persist->manifest.count > 0) return true;
+    if (persist_find_journal(persist, why) != MANIFEST_BAD) return true;
+    log_line(LOG_WARNING, "Can't start the journal: %s", why);
+    return false;
+}
+
+bool persist_own_folder(struct persist *persist)
+{
+    if (persist->folder >= 0) return true;
+    return disk_lock_dir(".", &persist->folder) != EWOULDBLOCK;
+}
+
+bool persist_configure(struct persist *persist)
+{
+    const struct conf *conf = persist->w.conf;
+    if (persist->report.loading) return true;
+    if (persist->journal != NULL) journal_set_sync_mode(persist->journal, sync_mode_of(conf));
+    if (conf->appendonly == persist->listens) return true;
+    if (!conf->appendonly) {
+        int error = persist_close_journal(persist);
+        if (error != 0)
+            log_line(LOG_WARNING,
+                     "Can't write the end of the journal before turning it off: %s. Its last "
+                     "changes may be missing on disk: keep them with SAVE%s",
+                     strerror(error), file_error_advice(error));
+        persist->report.write_error = NULL;
+        persist->safe_at_end = UINT64_MAX; /* after turning it off, replies do not wait for it */
+        return true;
+    }
+    if (!persist_own_folder(persist)) {
+        log_line(LOG_WARNING, "Can't start the journal: another expired uses %s. Set another dir",
+                 conf->dir);
+        return false;
+    }
+    if (!find_earlier_files(persist)) return false;
+    int error = persist_try_folder(persist);
+    if (error == 0) error = persist_new_journal(persist);
+    if (error != 0) {
+        log_line(LOG_WARNING, "Can't start the journal in %s/%s: %s%s", conf->dir,
+                 persist->manifest.dir, file_error_text(error), file_error_advice(error));
+        persist_drop_rewrite(persist);
+        return false;
+    }
+    persist->listens = true;
+    persist->rewrite_scheduled = true;
+    log_line(LOG_NOTICE, "Journal turned on: writing a base of the current data");
+    return true;
+}
+
+/* The journal of the folder before, if it was turned off, is not continued in the new one. */
+int persist_move(struct persist *persist, const char *folder)
+{
+    bool writes = persist->task != TASK_NONE || persist->save_scheduled;
+    if (persist->listens || persist->report.loading || writes) return EBUSY;
+    persist_await_files(persist); /* its paths begin at the folder that is left */
+    if (chdir(folder) != 0) return errno;
+    if (persist->folder >= 0) disk_close(persist->folder);
+    persist->folder = -1;
+    if (!persist_own_folder(persist))
+        log_line(LOG_WARNING,
+                 "Another expired uses %s too: each overwrites the other's snapshot. Set another "
+                 "dir",
+                 folder);
+    manifest_drop(&persist->manifest);
+    manifest_init(&persist->manifest, persist->w.conf->appenddirname,
+                  persist->w.conf->appendfilename);
+    persist->segments_bytes = persist->report.base_bytes = 0;
+    return 0;
+}
+
+bool persist_stop(struct persist *persist, char *why, size_t size)
+{
+    int error = 0;
+    if (persist->report.loading) return true;
+    if (persist->journal != NULL) error = persist_close_journal(persist);
+    if (error != 0)
+        snprintf(
+            why, size,
+            "Can't write the end of the journal: %s. Its last changes may be missing after the "
+            "next start%s",
+            strerror(error), file_error_advice(error));
+    return error == 0;
+}
+
+static void report_child(const struct persist *persist, struct persist_report *report, int64_t now)
+{
+    struct child_progress child = child_progress(persist->child);
+    struct progress at = persist->at_task;
+    at.done = child.keys;
+    report->task = progress_report(&at, now);
+    report->copied_now = child.copied;
+    report->copied_peak = child.copied_peak;
+    report->copied_age_sec = child.copied_usec > 0 ? (now - child.copied_usec) / 1000000 : 0;
+}
+
+struct persist_report persist_report(struct persist *persist)
+{
+    if (persist->listens && !persist->report.loading) update_journal_report(persist);
+    struct persist_report report = persist->report;
+    int64_t now = clock_mono_usec();
+    report.load = progress_report(&persist->load, now);
+    report.save = progress_report(&persist->at_save, now);
+    if (child_runs(persist->child)) report_child(persist, &report, now);
+    int64_t task_sec = (now - persist->task_began_usec) / 1000000;
+    report.journal = persist->listens;
+    report.saving = persist->task == TASK_SAVE;
+    report.rewriting = persist->task == TASK_REWRITE || persist->step == STEP_SWEEP;
+    report.rewrite_scheduled = persist->rewrite_scheduled || persist_waits_for_base(persist);
+    report.current_save_sec = report.saving ? task_sec : -1;
+    report.current_rewrite_sec = report.rewriting ? task_sec : -1;
+    if (persist->journal != NULL) report.buffer_bytes = journal_buffer(persist->journal)->bytes;
+    const struct store *store = persist->w.store;
+    /* After FLUSHALL a snapshot is written at the end of this turn. */
+    bool was_flushed = store->flushed_at != persist->flush_seen && persist->w.conf->save[0] != '\0';
+    uint64_t saved = was_flushed ? store->flushed_at : persist->changes_saved;
+    report.changes_since_save = store->changes - saved;
+    return report;
+}

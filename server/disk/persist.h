@@ -1,0 +1,136 @@
+/* persist: durability: the journal, bases and snapshots, and loading at the start. Depends on the
+ * store's effects, files and the loop.
+ *
+ * The effects of each transaction become a record of the journal. The records are written at the
+ * end of the turn, before the replies that acknowledge them are sent: a session remembers the
+ * position after its last change, and holds its replies until persist_safe_position() reaches it.
+ * While the disk is full or failing, commands that change data are refused and all others are
+ * served.
+ *
+ * A base is the whole store in a snapshot file, written by a forked child while the parent
+ * continues; the kernel copies the pages that the parent changes meanwhile. A rewrite of the
+ * journal starts a new segment, writes a base of the data before it, then deletes the older files
+ * (doc/durability.md). */
+#ifndef SERVER_DISK_PERSIST_H
+#define SERVER_DISK_PERSIST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "conf/conf.h"
+#include "server/base/clock.h"
+#include "server/base/loop.h"
+#include "server/disk/progress.h"
+#include "store/store.h"
+
+struct persist;
+
+struct persist_wiring {
+    struct loop *loop;
+    struct clock *clock;
+    const struct conf *conf;
+    struct store *store;
+    /* Called when a load begins and after each MiB or so of it, to serve connections. */
+    void (*progress)(void *ctx);
+    /* Called often while a snapshot is written without a child, which keeps the loop from turning;
+     * must not run a turn. NULL: nobody cares. */
+    void (*works)(void *ctx);
+    /* Runs a command of a Redis AOF, which may be any command. False: it failed. */
+    bool (*command)(void *ctx, unsigned *db, int argc, const struct bytes *argv);
+    void *ctx;
+};
+
+struct persist *persist_new(const struct persist_wiring *wiring); /* NULL with errno */
+void persist_free(struct persist *persist);
+
+/* Loads the data files, or imports, and opens the journal. False: `why` has the reason and advice.
+ */
+bool persist_start(struct persist *persist, char *why, size_t size);
+/* Writes and syncs the journal before the end. False: it failed, and `why` has the reason. */
+bool persist_stop(struct persist *persist, char *why, size_t size);
+
+/* ---- every turn ---- */
+
+bool persist_listens(const struct persist *persist); /* the journal is on */
+void persist_effect(struct persist *persist, const struct effect *effect);
+void persist_commit(struct persist *persist); /* completes the record of the transaction */
+/* Call at the end of each turn, after all changes and before replies are sent. */
+void persist_turn(void *persist);
+/* The same while a transaction is open, in a turn inside a request: writes the records of the
+ * transactions before it, and starts nothing. */
+void persist_turn_inside(struct persist *persist);
+void persist_second(struct persist *persist); /* about once a second: save points, growth */
+bool persist_configure(
+    struct persist *persist); /* options have changed; false: no journal begins */
+
+/* Changes to another folder, which becomes the process' working directory. 0, or an errno and no
+ * change: EBUSY with a journal, or while files are being loaded or written. */
+int persist_move(struct persist *persist, const char *folder);
+
+/* NULL: writes are accepted. Else the reason for refusing them, as an error text. */
+const char *persist_refusal(const struct persist *persist);
+/* The position after the last change: the journal is written or synced up to the safe position. */
+uint64_t persist_position(const struct persist *persist);
+uint64_t persist_safe_position(const struct persist *persist);
+
+/* The data were replaced by others (a full copy from a master): the journal drops what it has not
+ * written, and begins again with a base of the new data. Until that is complete, a start loads the
+ * old ones. */
+void persist_replaced(struct persist *persist);
+/* Are base and journal synced up to this position? False without a journal, and while the first
+ * base of new data is being written. */
+bool persist_has_synced(const struct persist *persist, uint64_t position);
+
+/* ---- on demand ---- */
+
+enum persist_outcome {
+    PERSIST_DONE,      /* or it starts in the background at the end of the turn */
+    PERSIST_SCHEDULED, /* will start as soon as possible */
+    PERSIST_SAVING,    /* not started: a snapshot is being written */
+    PERSIST_REWRITING, /* not started: the journal is being rewritten */
+    PERSIST_FAILED,
+    PERSIST_FOREIGN, /* not started: dbfilename is a file of another program */
+};
+enum persist_outcome persist_save(struct persist *persist); /* at once, blocking; O(n) */
+/* Like persist_save, but cancels a child that is writing a snapshot. Does nothing while data are
+ * being loaded. */
+enum persist_outcome persist_save_at_end(struct persist *persist);
+enum persist_outcome persist_begin_save(struct persist *persist, bool or_schedule);
+enum persist_outcome persist_begin_rewrite(struct persist *persist);
+/* For tests: saves (unless `as_is`), then replaces the store by what the files contain. */
+bool persist_reload(struct persist *persist, bool as_is, char *why, size_t size);
+
+/* ---- for INFO ---- */
+
+struct persist_report {
+    bool loading, journal, saving, rewriting, rewrite_scheduled;
+    struct progress_report load; /* in bytes; while loading */
+    int64_t start_sec;           /* unix time: when loading began */
+    bool saves_inline;           /* a snapshot is being written without a child, as `save` says */
+    struct progress_report save, task; /* in keys; task: of the child, while saving or rewriting */
+    int64_t last_save_sec;             /* unix time; without a snapshot, the time of the start */
+    bool save_failed, rewrite_failed;
+    const char *write_error; /* of the journal; NULL: none */
+    int64_t save_sec, rewrite_sec, current_save_sec, current_rewrite_sec; /* -1: none */
+    uint64_t changes_since_save;
+    uint64_t journal_bytes, base_bytes; /* of all files now; of the base */
+    uint64_t journal_waiting, late_syncs;
+    bool sync_running;
+    size_t buffer_bytes; /* memory of what waits to be written */
+    /* By the last child of each kind, because pages were changed meanwhile. */
+    size_t save_copied_bytes, rewrite_copied_bytes;
+    size_t copied_now, copied_peak; /* the same by the child that runs, and the most it had; 0 */
+    int64_t copied_age_sec;         /* since copied_now was measured */
+    int64_t last_fork_usec;         /* how long it blocked the loop */
+    int64_t forked_usec;            /* when; monotonic, 0: never */
+    uint64_t forks, keys_loaded;
+    uint64_t saves_begun, rewrites_begun;                    /* since the start */
+    uint64_t saves, saves_failed, rewrites, rewrites_failed; /* since the start */
+    uint64_t rewrite_failures;                               /* in a row */
+    uint64_t syncs, journal_failures;                        /* of writes and syncs */
+    int64_t last_sync_usec; /* how long the last sync of the journal took */
+};
+struct persist_report persist_report(struct persist *persist);
+
+#endif

@@ -1,0 +1,302 @@
+/* persist_rewrite: a new base and a new segment for the journal. A thread changes the folder, a
+ * child writes the base, and the journal switches at the end of a turn. */
+#include "server/disk/persist_state.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "server/base/log.h"
+
+/* ---- the folder: in a thread, but for a start and for CONFIG SET ----------------------------- */
+
+/* Creates a segment, unless one is left from an earlier attempt. */
+static int make_segment(struct persist *persist)
+{
+    if (persist->pending_segment >= 0) return 0;
+    return manifest_make_segment(&persist->manifest, journal_create, &persist->segment_seq,
+                                 &persist->pending_segment);
+}
+
+/* In the thread: creates a segment and lists it in the manifest, unless an earlier attempt did. */
+static int list_segment(void *ctx)
+{
+    struct persist *persist = ctx;
+    int error = make_segment(persist);
+    if (error != 0) return error;
+    if (manifest_last_segment(&persist->manifest) == persist->segment_seq)
+        return manifest_settle(&persist->manifest);
+    return manifest_add_segment(&persist->manifest, persist->segment_seq);
+}
+
+/* In the thread: lists the base, which is synced, in the manifest. */
+static int list_base(void *ctx)
+{
+    struct persist *persist = ctx;
+    int error = persist->restarts ? make_segment(persist) : 0;
+    if (error == 0)
+        error = manifest_put_base(&persist->manifest, persist->base_seq, persist->segment_seq);
+    return error;
+}
+
+/* In the thread. */
+static int sweep(void *ctx)
+{
+    struct persist *persist = ctx;
+    return manifest_sweep(&persist->manifest);
+}
+
+int persist_try_folder(struct persist *persist)
+{
+    persist_await_files(persist);
+    int error = manifest_make_folder(&persist->manifest);
+    return error != 0 ? error : make_segment(persist);
+}
+
+static void drop_segment(struct persist *persist)
+{
+    if (persist->pending_segment >= 0) disk_close(persist->pending_segment);
+    persist->pending_segment = -1;
+}
+
+static void begin_step(struct persist *persist, enum persist_step step, int (*run)(void *ctx))
+{
+    persist->step = step;
+    file_job_begin(persist->files, run, persist);
+}
+
+void persist_take_step(struct persist *persist)
+{
+    if (file_job_ended(persist->files, &persist->step_error)) persist->step_ended = true;
+}
+
+void persist_await_files(struct persist *persist)
+{
+    file_job_await(persist->files);
+    persist_take_step(persist);
+}
+
+/* ---- the base -------------------------------------------------------------------------------- */
+
+static void note_rewritten(struct persist *persist, const struct base_size *size)
+{
+    persist->opened = true;
+    persist->base_error = 0;
+    persist->retry.delay = 0;
+    persist->segments_bytes = 0;
+    persist->report.base_bytes = size->bytes;
+    persist->report.rewrite_failed = false;
+    persist->report.rewrites++;
+    persist->report.rewrite_failures = 0;
+    log_line(LOG_NOTICE, "Journal rewritten: %" PRIu64 " keys, %" PRIu64 " bytes", size->keys,
+             size->bytes);
+}
+
+int persist_begin_journal(struct persist *persist)
+{
+    char path[DISK_PATH_MAX];
+    struct base_size size = { 0 };
+    int error = manifest_make_folder(&persist->manifest);
+    if (error == 0) error = manifest_base_path(&persist->manifest, path, &persist->base_seq);
+    if (error == 0) error = persist_write_now(persist, "Beginning the journal", path, &size);
+    int fd = -1;
+    if (error == 0)
+        error =
+            manifest_make_segment(&persist->manifest, journal_create, &persist->segment_seq, &fd);
+    bool blank = size.keys == 0 && persist->w.store->policies.count == 0 &&
+                 libraries_count(&persist->w.store->libraries) == 0;
+    if (error == 0)
+        error = (blank ? manifest_begin : manifest_put_base)(&persist->manifest, persist->base_seq,
+                                                             persist->segment_seq);
+    if (error == 0) error = journal_open(persist->journal, fd, NULL);
+    if (error != 0) {
+        if (fd >= 0) close(fd);
+        return error;
+    }
+    note_rewritten(persist, &size);
+    return 0;
+}
+
+static void fail_rewrite(struct persist *persist, const char *what, int error)
+{
+    persist->task = TASK_NONE;
+    if (persist->restarts && persist->listens) {
+        journal_restart_cancel(persist->journal);
+        persist->base_error = error;
+    }
+    persist_note_failure(persist, TASK_REWRITE, what, error);
+}
+
+/* The base will hold all changes so far; later ones go to the new segment. */
+static void begin_base(struct persist *persist)
+{
+    char path[DISK_PATH_MAX];
+    const char *what = "name of the base";
+    int error = manifest_base_path(&persist->manifest, path, &persist->base_seq);
+    if (error == 0) {
+        what = "fork";
+        error = persist_fork(persist, TASK_REWRITE, path);
+    }
+    if (error == 0)
+        log_line(LOG_NOTICE, "Rewriting the journal in the background");
+    else
+        fail_rewrite(persist, what, error);
+}
+
+void persist_end_base(struct persist *persist, const struct child_outcome *outcome)
+{
+    if (outcome->error != 0) {
+        fail_rewrite(persist, "child process", outcome->error);
+        return;
+    }
+    persist->task = TASK_REWRITE;
+    persist->base_size = outcome->size;
+    begin_step(persist, STEP_BASE, list_base);
+}
+
+/* ---- the journal's next segment -------------------------------------------------------------- */
+
+/* Switches the journal to the new segment. EBUSY: try again later. */
+static int change_segment(struct persist *persist)
+{
+    uint64_t length = journal_report(persist->journal).segment_length;
+    int error = journal_rotate(persist->journal, persist->pending_segment);
+    if (error != 0) return error;
+    persist->pending_segment = -1;
+    persist->segments_bytes += length;
+    effect_writer_restart(&persist->writer);
+    return 0;
+}
+
+static void rotate(struct persist *persist)
+{
+    int error = change_segment(persist);
+    if (error == EBUSY) return;
+    persist->step = STEP_NONE;
+    if (error != 0)
+        fail_rewrite(persist, "new segment", error);
+    else
+        begin_base(persist);
+}
+
+static void end_rewrite(struct persist *persist)
+{
+    persist->base_named = false;
+    note_rewritten(persist, &persist->base_size);
+    begin_step(persist, STEP_SWEEP, sweep);
+}
+
+/* Switches the journal to its new segment, with all records kept since the base began. Does nothing
+ * while the segment before is being synced; called again later. */
+static void restart_journal(struct persist *persist)
+{
+    if (journal_restart_end(persist->journal, persist->pending_segment) == EBUSY) return;
+    persist->pending_segment = -1;
+    end_rewrite(persist);
+}
+
+/* ---- a rewrite ------------------------------------------------------------------------------- */
+
+/* Starts at the end of the turn: the command may be part of a transaction, which is one record. */
+enum persist_outcome persist_begin_rewrite(struct persist *persist)
+{
+    if (persist->task == TASK_REWRITE) return PERSIST_REWRITING;
+    persist->rewrite_scheduled = persist->listens;
+    return persist->task == TASK_SAVE || !persist->listens ? PERSIST_SCHEDULED : PERSIST_DONE;
+}
+
+bool persist_waits_for_base(const struct persist *persist)
+{
+    return persist->listens && journal_state(persist->journal) == JOURNAL_NEEDS_BASE &&
+           persist->task != TASK_REWRITE && !persist->base_named;
+}
+
+static void begin_rewrite(struct persist *persist)
+{
+    persist->rewrite_scheduled = persist->retry.rewrite = false;
+    persist->task = TASK_REWRITE;
+    persist->task_began_usec = clock_mono_usec();
+    if (journal_state(persist->journal) == JOURNAL_CANNOT_WRITE)
+        journal_give_up_segment(persist->journal);
+    persist->restarts = journal_state(persist->journal) == JOURNAL_NEEDS_BASE;
+    if (!persist->restarts) {
+        /* Syncing the new files may take long; order a sync of the written records first. */
+        journal_sync_now(persist->journal, clock_mono_usec());
+        begin_step(persist, STEP_SEGMENT, list_segment);
+        return;
+    }
+    journal_restart_begin(persist->journal);
+    effect_writer_restart(&persist->writer);
+    int error = manifest_make_folder(&persist->manifest);
+    if (error != 0)
+        fail_rewrite(persist, "folder", error);
+    else
+        begin_base(persist);
+}
+
+bool persist_start_rewrite(struct persist *persist)
+{
+    bool wanted =
+        persist->rewrite_scheduled || (persist_waits_for_base(persist) && !persist->retry.rewrite);
+    if (!wanted || persist->step != STEP_NONE) return false;
+    begin_rewrite(persist);
+    return true;
+}
+
+static void end_sweep(int error)
+{
+    if (error != 0)
+        log_line(LOG_WARNING,
+                 "Can't remove files of the old journal: %s. The next rewrite tries again",
+                 strerror(error));
+}
+
+static void end_list_base(struct persist *persist, int error)
+{
+    persist->task = TASK_NONE;
+    if (error != 0)
+        fail_rewrite(persist, "manifest", error);
+    else if (persist->restarts)
+        persist->base_named = true;
+    else
+        end_rewrite(persist);
+}
+
+static void end_step(struct persist *persist)
+{
+    enum persist_step step = persist->step;
+    if (!persist->step_ended) return;
+    persist->step_ended = false;
+    persist->step = STEP_NONE;
+    if (step == STEP_SWEEP)
+        end_sweep(persist->step_error);
+    else if (step == STEP_BASE)
+        end_list_base(persist, persist->step_error);
+    else if (persist->step_error != 0)
+        fail_rewrite(persist, "new segment", persist->step_error);
+    else
+        persist->step = STEP_ROTATE;
+}
+
+void persist_go_on_rewriting(struct persist *persist)
+{
+    end_step(persist);
+    if (persist->step == STEP_ROTATE) rotate(persist);
+    if (persist->base_named) restart_journal(persist);
+}
+
+void persist_drop_rewrite(struct persist *persist)
+{
+    if (persist->task == TASK_REWRITE && child_runs(persist->child)) {
+        child_cancel(persist->child);
+        persist->task_void = true;
+    } else if (persist->task == TASK_REWRITE) {
+        persist_await_files(persist);
+        persist->task = TASK_NONE;
+        persist->step = STEP_NONE;
+        persist->step_ended = false;
+    }
+    drop_segment(persist);
+    persist->base_named = persist->rewrite_scheduled = persist->retry.rewrite = false;
+}

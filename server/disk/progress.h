@@ -1,0 +1,28 @@
+/* progress: how far a long piece of work is, and how long it will still take if it goes on like
+ * this. For INFO, the log and the service manager. Depends on the log. */
+#ifndef SERVER_DISK_PROGRESS_H
+#define SERVER_DISK_PROGRESS_H
+
+#include <stdint.h>
+
+struct progress {
+    const char *what; /* as the log names it: "Loading" */
+    uint64_t done, total;
+    int64_t began_usec, logged_usec; /* monotonic */
+};
+
+/* `what` is borrowed. */
+void progress_begin(struct progress *progress, const char *what, uint64_t total, int64_t now_usec);
+
+struct progress_report {
+    const char *what;
+    uint64_t done, total;
+    double percent;   /* 0 to 100 */
+    int64_t left_sec; /* -1: not known yet */
+};
+struct progress_report progress_report(const struct progress *progress, int64_t now_usec);
+
+/* Logs how far it is, at most once in five seconds, the first time five seconds after it began. */
+void progress_log(struct progress *progress, int64_t now_usec);
+
+#endif

@@ -1,0 +1,211 @@
+/* syncer: see syncer.h. One thread, one mutex, three orders and a report. Fields after `lock` are
+ * accessed with the mutex held; the sync itself runs without it. */
+#include "server/disk/syncer.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "server/base/thread.h"
+#include "server/disk/format/disk.h"
+#include "store/base/ensure.h"
+#include "store/mem/mem.h"
+
+struct order {
+    bool waits;
+    int fd;
+    uint64_t position;
+};
+
+struct room {
+    bool waits;
+    int fd;
+    uint64_t from, len;
+};
+
+struct syncer {
+    pthread_t thread;
+    int event;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    struct order sync, retire;
+    struct room room;
+    enum syncer_last last; /* of `retire` */
+    bool retiring;         /* `retire` waits, is running, or its report was not taken yet */
+    bool ignored;          /* ignore the result of the running sync */
+    bool stop;
+    struct syncer_report report;
+};
+
+static void signal_report(const struct syncer *syncer)
+{
+    uint64_t one = 1;
+    ssize_t put = write(syncer->event, &one, sizeof(one));
+    ensure(put == sizeof(one) || errno == EAGAIN, "eventfd: %s", strerror(errno));
+}
+
+static void report_sync(struct syncer *syncer, int error, uint64_t position)
+{
+    if (error != 0)
+        syncer->report.error = error;
+    else if (syncer->report.error == 0)
+        syncer->report.synced = position;
+}
+
+/* Releases the mutex while syncing. */
+static int sync_unlocked(struct syncer *syncer, int fd)
+{
+    pthread_mutex_unlock(&syncer->lock);
+    int error = disk_sync(fd);
+    pthread_mutex_lock(&syncer->lock);
+    return error;
+}
+
+/* After an error a further sync may succeed although bytes were lost, so none is tried. */
+static void run_sync(struct syncer *syncer)
+{
+    struct order order = syncer->sync;
+    syncer->sync.waits = false;
+    if (syncer->report.error != 0) return;
+    syncer->ignored = false;
+    int error = sync_unlocked(syncer, order.fd);
+    if (!syncer->ignored) report_sync(syncer, error, order.position);
+}
+
+static void run_make_room(struct syncer *syncer)
+{
+    struct room room = syncer->room;
+    syncer->room.waits = false;
+    pthread_mutex_unlock(&syncer->lock);
+    disk_make_room(room.fd, room.from, room.len);
+    pthread_mutex_lock(&syncer->lock);
+}
+
+static void run_retire(struct syncer *syncer)
+{
+    struct order order = syncer->retire;
+    syncer->retire.waits = false;
+    if (syncer->last == SYNCER_SYNC_AND_CLOSE && syncer->report.error == 0)
+        report_sync(syncer, sync_unlocked(syncer, order.fd), order.position);
+    disk_free_room(order.fd);
+    disk_close(order.fd);
+    syncer->report.retired = true;
+}
+
+static void *syncer_main(void *ctx)
+{
+    struct syncer *syncer = ctx;
+    pthread_mutex_lock(&syncer->lock);
+    for (;;) {
+        /* Retire the old file before syncing the new one. */
+        if (syncer->retire.waits)
+            run_retire(syncer);
+        else if (syncer->stop)
+            break;
+        else if (syncer->room.waits) {
+            run_make_room(syncer);
+            continue;
+        } else if (syncer->sync.waits)
+            run_sync(syncer);
+        else {
+            pthread_cond_wait(&syncer->wake, &syncer->lock);
+            continue;
+        }
+        signal_report(syncer);
+    }
+    pthread_mutex_unlock(&syncer->lock);
+    return NULL;
+}
+
+struct syncer *syncer_new(void)
+{
+    int event = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (event < 0) return NULL;
+    struct syncer *syncer = mem_zalloc(sizeof(*syncer));
+    syncer->event = event;
+    pthread_mutex_init(&syncer->lock, NULL);
+    pthread_cond_init(&syncer->wake, NULL);
+    int error = thread_start(&syncer->thread, syncer_main, syncer);
+    if (error == 0) return syncer;
+    close(event);
+    mem_free(syncer);
+    errno = error;
+    return NULL;
+}
+
+void syncer_stop(struct syncer *syncer)
+{
+    if (syncer->stop) return; /* only this function sets it */
+    pthread_mutex_lock(&syncer->lock);
+    syncer->stop = true;
+    pthread_cond_signal(&syncer->wake);
+    pthread_mutex_unlock(&syncer->lock);
+    pthread_join(syncer->thread, NULL);
+}
+
+void syncer_free(struct syncer *syncer)
+{
+    if (syncer == NULL) return;
+    syncer_stop(syncer);
+    pthread_cond_destroy(&syncer->wake);
+    pthread_mutex_destroy(&syncer->lock);
+    close(syncer->event);
+    mem_free(syncer);
+}
+
+int syncer_fd(const struct syncer *syncer)
+{
+    return syncer->event;
+}
+
+void syncer_ask(struct syncer *syncer, int fd, uint64_t position)
+{
+    pthread_mutex_lock(&syncer->lock);
+    syncer->sync = (struct order){ .waits = true, .fd = fd, .position = position };
+    pthread_cond_signal(&syncer->wake);
+    pthread_mutex_unlock(&syncer->lock);
+}
+
+void syncer_make_room(struct syncer *syncer, int fd, uint64_t from, uint64_t len)
+{
+    pthread_mutex_lock(&syncer->lock);
+    syncer->room = (struct room){ .waits = true, .fd = fd, .from = from, .len = len };
+    pthread_cond_signal(&syncer->wake);
+    pthread_mutex_unlock(&syncer->lock);
+}
+
+bool syncer_retire(struct syncer *syncer, int fd, uint64_t position, enum syncer_last last)
+{
+    pthread_mutex_lock(&syncer->lock);
+    bool is_free = !syncer->retiring;
+    if (is_free) {
+        syncer->retiring = true;
+        syncer->retire = (struct order){ .waits = true, .fd = fd, .position = position };
+        syncer->last = last;
+        syncer->sync.waits = syncer->room.waits = false; /* they were for the retired file */
+        if (last == SYNCER_JUST_CLOSE) {
+            syncer->ignored = true;
+            syncer->report = (struct syncer_report){ 0 };
+        }
+        pthread_cond_signal(&syncer->wake);
+    }
+    pthread_mutex_unlock(&syncer->lock);
+    return is_free;
+}
+
+struct syncer_report syncer_take(struct syncer *syncer)
+{
+    uint64_t times;
+    ssize_t got = read(syncer->event, &times, sizeof(times));
+    ensure(got == sizeof(times) || errno == EAGAIN, "eventfd: %s", strerror(errno));
+    pthread_mutex_lock(&syncer->lock);
+    struct syncer_report report = syncer->report;
+    syncer->report = (struct syncer_report){ 0 };
+    if (report.retired) syncer->retiring = false;
+    /* After an error no further sync runs; the caller decides what to do. */
+    if (report.error != 0) syncer->sync.waits = false;
+    pthread_mutex_unlock(&syncer->lock);
+    return report;
+}

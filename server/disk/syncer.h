@@ -1,0 +1,44 @@
+/* syncer: a thread that syncs files and allocates their blocks ahead, so that the loop never waits
+ * for the medium. Depends on disk.h and pthreads. Positions are numbers of the caller.
+ *
+ * The thread does one thing at a time. An order waits while it is busy, and a later order for the
+ * same file replaces it, because a sync covers everything written before it begins. The thread does
+ * not allocate or free memory and takes no signals. Call all functions from one thread, the loop's.
+ */
+#ifndef SERVER_DISK_SYNCER_H
+#define SERVER_DISK_SYNCER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct syncer;
+
+struct syncer *syncer_new(void); /* NULL with errno */
+/* Ends the thread after the current sync and after retiring a file that is due; drops orders not
+ * begun. The last report can still be taken. */
+void syncer_stop(struct syncer *syncer);
+void syncer_free(struct syncer *syncer); /* stops the thread first if needed */
+
+int syncer_fd(const struct syncer *syncer); /* readable while there is a report to take */
+
+/* Orders a sync of everything that `fd` holds now, up to `position`. */
+void syncer_ask(struct syncer *syncer, int fd, uint64_t position);
+
+/* Orders blocks for the bytes from `from` on; nothing is reported, whether it works or not. Goes
+ * before a sync that is ordered. */
+void syncer_make_room(struct syncer *syncer, int fd, uint64_t from, uint64_t len);
+
+/* Gives up a file: the thread closes it and reports that once. With SYNCER_SYNC_AND_CLOSE it syncs
+ * the file first; else results of its syncs are not reported any more. False, without any effect,
+ * while an earlier file still waits to be retired. */
+enum syncer_last { SYNCER_JUST_CLOSE, SYNCER_SYNC_AND_CLOSE };
+bool syncer_retire(struct syncer *syncer, int fd, uint64_t position, enum syncer_last last);
+
+struct syncer_report {
+    uint64_t synced; /* everything up to here is synced; 0: nothing new */
+    bool retired;    /* the file that was retired is closed */
+    int error;       /* of a sync. No further sync is done until this was taken */
+};
+struct syncer_report syncer_take(struct syncer *syncer);
+
+#endif

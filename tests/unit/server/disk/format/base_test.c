@@ -1,0 +1,228 @@
+/* Tests of base: the data of random programs is restored from a snapshot, and from a snapshot in
+ * the middle of a program and the effects after it. Damage is reported. */
+#include "server/disk/format/base.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "store/base/ensure.h"
+#include "store/mem/mem.h"
+#include "tests/support/disk_world.h"
+#include "tests/support/program.h"
+#include "tests/support/server_world.h"
+#include "tests/support/suite.h"
+
+enum { DATABASES = 16 };
+
+static const struct snapshot_options plain = { .created = 1, .plain = true },
+                                     packed = { .created = 1 };
+
+struct run {
+    struct rng rng;
+    struct program_source source;
+    struct program_rows rows;
+    struct server_world world;
+    struct program_call call;
+};
+
+static unsigned draw(void *ctx, unsigned limit)
+{
+    return (unsigned)rng_below(ctx, limit);
+}
+
+static struct run *run_new(uint64_t seed)
+{
+    struct run *run = mem_zalloc(sizeof(*run));
+    rng_init(&run->rng, seed);
+    run->source = (struct program_source){ draw, &run->rng };
+    server_world_init(&run->world, SERVER_WORLD_KEEPS);
+    program_rows(&run->rows, run->world.dispatch.commands, program_is_data);
+    return run;
+}
+
+static void run_free(struct run *run)
+{
+    server_world_drop(&run->world);
+    mem_free(run);
+}
+
+static void step(struct run *run)
+{
+    static const char *const lines[] = {
+        "SELECT 0",
+        "SELECT 1",
+        "POLICY SET s* TTL 60 REFRESH WRITE JITTER 20 MEMBERTTL 30",
+        "POLICY SET list MAXLEN 5",
+        "POLICY DEL s*",
+        "SWAPDB 0 1",
+    };
+    enum { LINES = sizeof(lines) / sizeof(lines[0]) };
+    struct server_world *world = &run->world;
+    unsigned way = (unsigned)rng_below(&run->rng, 100);
+    if (way < 88) {
+        program_make(&run->call, run->rows.refs[rng_below(&run->rng, run->rows.count)],
+                     world->world.now, &run->source);
+        server_world_call(world, 0, run->call.argc, run->call.argv);
+    } else if (way < 96) {
+        msec to = world->world.now + rng_between(&run->rng, 0, 20);
+        (way < 92 ? server_world_step : server_world_hold)(world, to);
+    } else {
+        server_world_send(world, 0, lines[rng_below(&run->rng, LINES)]);
+    }
+}
+
+static void steps(struct run *run, unsigned count)
+{
+    while (count-- > 0)
+        step(run);
+}
+
+/* ---- files and back -------------------------------------------------------------------------- */
+
+static void write_base(const struct run *run, const struct snapshot_options *options)
+{
+    struct base_size size;
+    const char *path = disk_world_path("base");
+    ck_assert_int_eq(base_write(run->world.world.store, path, options, &size), 0);
+    ck_assert_uint_eq(size.bytes, disk_world_size("base"));
+}
+
+static struct store *load_base(void)
+{
+    struct store *store = store_new(DATABASES);
+    struct base_load load = { .progress = { 0 } };
+    bool good = base_load(store, disk_world_path("base"), 1, &load);
+    ck_assert_msg(good, "%s", load.why);
+    store_check(store);
+    return store;
+}
+
+/* Applies the effects from the n-th on, as a segment would. */
+static void replay_from(const struct run *run, size_t from, struct store *store)
+{
+    const struct world *world = &run->world.world;
+    struct outbuf out;
+    struct effect_writer writer;
+    outbuf_init(&out);
+    effect_writer_init(&writer, &out);
+    for (; from < world->effect_count; from++)
+        effect_writer_put(&writer, &world->effects[from].effect);
+    effect_writer_end(&writer);
+    size_t len = out.len, consumed;
+    char *text = mem_alloc(len + 1);
+    outbuf_copy(&out, text);
+    struct replay *replay = mem_alloc(sizeof(*replay));
+    replay_init(replay, store, 1);
+    ck_assert_msg(replay_feed(replay, text, len, &consumed), "%s", replay->error);
+    ck_assert_uint_eq(consumed, len);
+    replay_drop(replay);
+    mem_free(replay);
+    mem_free(text);
+    outbuf_drop(&out);
+    store_check(store);
+}
+
+/* With overdue data, and without. */
+static void assert_same(const struct run *run, const struct store *store)
+{
+    const msec instants[] = { INT64_MIN, run->world.world.now };
+    for (size_t i = 0; i < sizeof(instants) / sizeof(instants[0]); i++) {
+        struct digest live = store_digest(run->world.world.store, instants[i]);
+        struct digest other = store_digest(store, instants[i]);
+        ck_assert_msg(live.high == other.high && live.low == other.low, "at %lld",
+                      (long long)instants[i]);
+    }
+}
+
+START_TEST(data_of_random_programs_are_restored_from_a_base)
+{
+    disk_world_begin();
+    for (unsigned i = 0; i < 40; i++) {
+        struct run *run = run_new(test_seed() + i);
+        steps(run, 400);
+        write_base(run, i % 2 == 0 ? &plain : &packed);
+        struct store *store = load_base();
+        assert_same(run, store);
+        store_free(store);
+        run_free(run);
+    }
+    disk_world_end();
+}
+END_TEST
+
+START_TEST(a_base_and_the_segment_after_it_are_the_data)
+{
+    disk_world_begin();
+    for (unsigned i = 0; i < 40; i++) {
+        struct run *run = run_new(test_seed() + i);
+        steps(run, (unsigned)rng_below(&run->rng, 400));
+        size_t from = run->world.world.effect_count;
+        write_base(run, &packed);
+        steps(run, (unsigned)rng_below(&run->rng, 400));
+        struct store *store = load_base();
+        replay_from(run, from, store);
+        assert_same(run, store);
+        store_free(store);
+        run_free(run);
+    }
+    disk_world_end();
+}
+END_TEST
+
+START_TEST(base_with_a_flipped_bit_is_refused_with_its_offset)
+{
+    disk_world_begin();
+    struct run *run = run_new(test_seed());
+    steps(run, 300);
+    write_base(run, &packed);
+    size_t len;
+    char *text = disk_world_read("base", &len);
+    for (unsigned i = 0; i < 500; i++) {
+        size_t at = i < len && i < 100 ? i : rng_below(&run->rng, len);
+        char bit = (char)(1 << rng_below(&run->rng, 8));
+        text[at] = (char)(text[at] ^ bit);
+        disk_world_write("base", text, len);
+        text[at] = (char)(text[at] ^ bit);
+        struct store *store = store_new(DATABASES);
+        struct base_load load = { .progress = { 0 } };
+        ck_assert_msg(!base_load(store, disk_world_path("base"), 1, &load), "bit at %zu", at);
+        ck_assert_msg(strstr(load.why, "byte ") != NULL, "%s", load.why);
+        store_free(store);
+    }
+    mem_free(text);
+    run_free(run);
+    disk_world_end();
+}
+END_TEST
+
+START_TEST(failed_base_leaves_the_previous_one)
+{
+    disk_world_begin();
+    struct run *run = run_new(test_seed());
+    steps(run, 200);
+    write_base(run, &packed);
+    struct base_size size;
+    size_t len = disk_world_size("base");
+    for (unsigned nth = 1; nth <= 4; nth++) {
+        disk_world_fail((struct disk_failure){ .nth = nth, .forever = true });
+        ck_assert_int_ne(
+            base_write(run->world.world.store, disk_world_path("base"), &packed, &size), 0);
+        disk_world_heal();
+        ck_assert_uint_eq(disk_world_size("base"), len);
+        struct store *store = load_base();
+        assert_same(run, store);
+        store_free(store);
+    }
+    run_free(run);
+    disk_world_end();
+}
+END_TEST
+
+Suite *test_suite(void)
+{
+    const TTest *const tests[] = { data_of_random_programs_are_restored_from_a_base,
+                                   a_base_and_the_segment_after_it_are_the_data,
+                                   base_with_a_flipped_bit_is_refused_with_its_offset,
+                                   failed_base_leaves_the_previous_one, NULL };
+    return suite_of("base", tests);
+}

@@ -1,0 +1,172 @@
+/* Tests of copy: a store that random programs have made is the same after a copy, and damage is
+ * refused. The RDB for a stock Redis has what Redis can hold. */
+#include "server/disk/format/copy.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "server/disk/import/import.h"
+#include "server/disk/import/rdb_store.h"
+#include "store/mem/mem.h"
+#include "tests/support/program.h"
+#include "tests/support/rng.h"
+#include "tests/support/server_world.h"
+#include "tests/support/suite.h"
+
+enum { DATABASES = 16, PROGRAMS = 30, STEPS = 150 };
+
+/* A pipe in memory. */
+static struct {
+    char *data;
+    size_t len, cap, at, piece;
+} pipe_of;
+
+static bool pipe_write(void *ctx, const void *data, size_t len)
+{
+    (void)ctx;
+    if (pipe_of.len + len > pipe_of.cap) {
+        pipe_of.cap = 2 * (pipe_of.len + len);
+        pipe_of.data = mem_realloc(pipe_of.data, pipe_of.cap);
+    }
+    memcpy(pipe_of.data + pipe_of.len, data, len);
+    pipe_of.len += len;
+    return true;
+}
+
+static ssize_t pipe_read(void *ctx, void *to, size_t size)
+{
+    (void)ctx;
+    size_t left = pipe_of.len - pipe_of.at;
+    size_t len = left < size ? left : size;
+    if (len > pipe_of.piece) len = pipe_of.piece;
+    memcpy(to, pipe_of.data + pipe_of.at, len);
+    pipe_of.at += len;
+    return (ssize_t)len;
+}
+
+static const struct copy_sink sink = { .write = pipe_write };
+static const struct copy_source source = { .read = pipe_read };
+
+static unsigned draw(void *ctx, unsigned limit)
+{
+    return (unsigned)rng_below(ctx, limit);
+}
+
+static void fill_world(struct server_world *world, uint64_t seed)
+{
+    struct rng rng;
+    struct program_rows rows;
+    struct program_call *call = mem_alloc(sizeof(*call));
+    rng_init(&rng, seed);
+    struct program_source of = { draw, &rng };
+    server_world_init(world, 0);
+    program_rows(&rows, world->dispatch.commands, program_is_data);
+    for (int i = 0; i < STEPS; i++) {
+        program_make(call, rows.refs[rng_below(&rng, rows.count)], world->world.now, &of);
+        server_world_call(world, 0, call->argc, call->argv);
+    }
+    mem_free(call);
+}
+
+static void empty_pipe(size_t piece)
+{
+    pipe_of.len = pipe_of.at = 0;
+    pipe_of.piece = piece;
+}
+
+static void expect_equal(const struct store *a, const struct store *b, msec now)
+{
+    struct digest one = store_digest(a, now), other = store_digest(b, now);
+    ck_assert_uint_eq(one.high, other.high);
+    ck_assert_uint_eq(one.low, other.low);
+}
+
+START_TEST(a_copy_has_the_same_data)
+{
+    struct server_world world;
+    char why[256];
+    unsigned db;
+    uint64_t seed = test_seed();
+    for (uint64_t i = 0; i < PROGRAMS; i++) {
+        fill_world(&world, seed + i);
+        empty_pipe(1 + i * 37);
+        ck_assert(copy_write(world.world.store, 3, &sink));
+        struct store *store = store_new(DATABASES);
+        ck_assert_msg(copy_load(store, &source, 1, &db, why, sizeof(why)), "%s", why);
+        store_check(store);
+        ck_assert_uint_eq(db, 3);
+        ck_assert_uint_eq(pipe_of.at, pipe_of.len);
+        expect_equal(world.world.store, store, world.world.now);
+        store_free(store);
+        server_world_drop(&world);
+    }
+}
+END_TEST
+
+START_TEST(a_damaged_copy_is_refused)
+{
+    struct server_world world;
+    char why[256];
+    unsigned db;
+    fill_world(&world, 1);
+    empty_pipe(SIZE_MAX);
+    ck_assert(copy_write(world.world.store, 3, &sink));
+    size_t len = pipe_of.len;
+    for (size_t at = 0; at < len; at += 1 + len / 300) {
+        struct store *store = store_new(DATABASES);
+        pipe_of.at = 0;
+        pipe_of.data[at] ^= 0x10;
+        ck_assert_msg(!copy_load(store, &source, 1, &db, why, sizeof(why)), "a flip at byte %zu",
+                      at);
+        pipe_of.data[at] ^= 0x10;
+        store_free(store);
+        store = store_new(DATABASES);
+        pipe_of.at = 0;
+        pipe_of.len = at;
+        ck_assert_msg(!copy_load(store, &source, 1, &db, why, sizeof(why)), "cut at byte %zu", at);
+        pipe_of.len = len;
+        store_free(store);
+    }
+    server_world_drop(&world);
+}
+END_TEST
+
+START_TEST(an_rdb_has_what_redis_can_hold)
+{
+    struct server_world world;
+    server_world_init(&world, 0);
+    server_world_send(&world, 0, "SET s 1");
+    server_world_send(&world, 0, "SET t text PX 100000");
+    server_world_send(&world, 0, "RPUSH l a b c");
+    server_world_send(&world, 0, "SADDEX m PX 5000 MEMBERS 2 a b");
+    server_world_send(&world, 0, "REDE.PUSH d 5 x id");
+    server_world_send(&world, 0, "SELECT 3");
+    server_world_send(&world, 0, "ZADD z 1.5 a");
+    empty_pipe(7);
+    ck_assert(rdb_store_write(world.world.store, false, 3, &sink));
+    struct import *import = mem_zalloc(sizeof(*import));
+    import->store = store_new(DATABASES);
+    import->now = world.world.now;
+    ck_assert_msg(import_rdb(import, pipe_read, NULL), "%s", import->why);
+    ck_assert_uint_eq(import->keys, 5);
+    ck_assert_uint_eq(import->stream_db, 3);
+    server_world_send(&world, 0, "SELECT 0");
+    server_world_send(&world, 0, "DEL d");
+    server_world_send(&world, 0, "SPERSIST m MEMBERS 2 a b");
+    expect_equal(world.world.store, import->store, world.world.now);
+    store_free(import->store);
+    mem_free(import);
+    server_world_drop(&world);
+}
+END_TEST
+
+Suite *test_suite(void)
+{
+    const TTest *const tests[] = {
+        a_copy_has_the_same_data,
+        a_damaged_copy_is_refused,
+        an_rdb_has_what_redis_can_hold,
+        NULL,
+    };
+    return suite_of("copy", tests);
+}
