@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "server/admin/admin.h"
-#include "server/call/error.h"
+#include "server/cmd/call/error.h"
 #include "server/cmd/cmd.h"
 #include "server/replica/replica_commands.h"
 #include "server/script/script.h"

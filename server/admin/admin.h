@@ -6,7 +6,7 @@
 #include "conf/conf.h"
 #include "server/net/client.h"
 #include "server/base/clock.h"
-#include "server/call/command.h"
+#include "server/cmd/call/command.h"
 #include "server/engine/dispatch.h"
 #include "server/base/loop.h"
 #include "server/engine/react/notify.h"

@@ -4,9 +4,9 @@
 #include "server/admin/admin.h"
 #include "server/admin/cluster_keys.h"
 #include "server/admin/cluster_nodes.h"
-#include "server/call/args.h"
-#include "server/call/error.h"
-#include "server/call/reply_text.h"
+#include "server/cmd/call/args.h"
+#include "server/cmd/call/error.h"
+#include "server/cmd/call/reply_text.h"
 
 static bool is_off(struct call *call)
 {

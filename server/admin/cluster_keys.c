@@ -3,8 +3,8 @@
 #include "server/admin/cluster_keys.h"
 
 #include "server/admin/admin.h"
-#include "server/call/args.h"
-#include "server/call/slot.h"
+#include "server/cmd/call/args.h"
+#include "server/cmd/call/slot.h"
 #include "store/mem/mem.h"
 
 enum { STEPS_AT_ONCE = 2000, STEPS_AT_A_TIME = 64 };

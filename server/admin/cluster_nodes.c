@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "server/admin/admin.h"
-#include "server/call/slot.h"
+#include "server/cmd/call/slot.h"
 #include "server/replica/replication.h"
 
 enum { IP_MAX = 256, BUS_DISTANCE = 10000, TEXT_MAX = 1024 };

@@ -1,8 +1,8 @@
 /* expiry: EXPIRY: the next deadlines, how many are due when, and how late expiry was. Context:
  * struct long_queries, for queries that take longer than a turn; NULL: all are answered at once. */
 #include "server/admin/admin.h"
-#include "server/call/reply_text.h"
-#include "server/call/args.h"
+#include "server/cmd/call/reply_text.h"
+#include "server/cmd/call/args.h"
 #include "store/mem/mem.h"
 #include "store/sweep/outlook.h"
 

@@ -3,8 +3,8 @@
 #include <stdio.h>
 
 #include "server/admin/admin.h"
-#include "server/call/reply_text.h"
-#include "server/call/args.h"
+#include "server/cmd/call/reply_text.h"
+#include "server/cmd/call/args.h"
 #include "store/mem/mem.h"
 
 enum { COMMAND_NAME_MAX = 128 };

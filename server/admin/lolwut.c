@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 
-#include "server/call/reply_text.h"
-#include "server/call/args.h"
+#include "server/cmd/call/reply_text.h"
+#include "server/cmd/call/args.h"
 #include "server/base/version.h"
 
 enum { WIDTH = 48, LINE_MAX_CHARS = 128, LOOKED_AT_MAX = 100000 };

@@ -2,7 +2,7 @@
 #ifndef SERVER_ADMIN_LOLWUT_H
 #define SERVER_ADMIN_LOLWUT_H
 
-#include "server/call/call.h"
+#include "server/cmd/call/call.h"
 
 void cmd_lolwut(struct call *call);
 

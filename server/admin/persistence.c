@@ -1,7 +1,7 @@
 /* persistence: SAVE, BGSAVE, BGREWRITEAOF and LASTSAVE. Depends on persist.h, which does the work.
  */
 #include "server/admin/admin.h"
-#include "server/call/args.h"
+#include "server/cmd/call/args.h"
 #include "server/disk/persist.h"
 
 static void cmd_save(struct call *call)

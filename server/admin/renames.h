@@ -2,7 +2,7 @@
 #ifndef SERVER_ADMIN_RENAMES_H
 #define SERVER_ADMIN_RENAMES_H
 
-#include "server/call/command.h"
+#include "server/cmd/call/command.h"
 
 /* Applies the lines of conf.renames, in order, up to the first error: returns it, or NULL. */
 const char *renames_apply(struct commands *commands, const char *lines);

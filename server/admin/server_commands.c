@@ -3,8 +3,8 @@
 
 #include "server/admin/admin.h"
 #include "server/admin/lolwut.h"
-#include "server/call/args.h"
-#include "server/call/reply_text.h"
+#include "server/cmd/call/args.h"
+#include "server/cmd/call/reply_text.h"
 #include "server/base/log.h"
 #include "server/disk/persist.h"
 

@@ -1,8 +1,8 @@
 /* transactions: MULTI, EXEC, DISCARD, WATCH and UNWATCH. Depends on run/multi.h, which has the
  * queue, and react/watch.h. */
 #include "server/admin/admin.h"
-#include "server/call/call.h"
-#include "server/call/error.h"
+#include "server/cmd/call/call.h"
+#include "server/cmd/call/error.h"
 #include "server/engine/multi.h"
 
 static void cmd_multi(struct call *call)

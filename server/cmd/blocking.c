@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "proto/base/number.h"
-#include "server/call/args.h"
+#include "server/cmd/call/args.h"
 #include "server/cmd/numkeys.h"
 
 /* ---- timeouts -------------------------------------------------------------------------------- */

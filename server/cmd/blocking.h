@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "server/call/call.h"
+#include "server/cmd/call/call.h"
 
 /* Parses the timeout in seconds at argument i, fractions allowed, as the instant at which it ends.
  * 0 means NEVER. False: an error was replied. */

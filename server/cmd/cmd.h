@@ -3,7 +3,7 @@
 #ifndef SERVER_CMD_CMD_H
 #define SERVER_CMD_CMD_H
 
-#include "server/call/command.h"
+#include "server/cmd/call/command.h"
 
 /* DEL UNLINK EXISTS TYPE TOUCH RENAME RENAMENX. */
 extern const struct command_group key_commands;

@@ -1,5 +1,5 @@
 /* collection_scan: SSCAN, HSCAN and ZSCAN. */
-#include "server/call/args.h"
+#include "server/cmd/call/args.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/scan.h"
 

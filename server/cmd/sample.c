@@ -1,7 +1,7 @@
 /* sample: see sample.h. */
 #include "server/cmd/sample.h"
 
-#include "server/call/args.h"
+#include "server/cmd/call/args.h"
 #include "store/mem/mem.h"
 
 /* A sample of at least 1/3 of the elements is chosen in one walk over all of them. A smaller one is

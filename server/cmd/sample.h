@@ -2,7 +2,7 @@
 #ifndef SERVER_CMD_SAMPLE_H
 #define SERVER_CMD_SAMPLE_H
 
-#include "server/call/call.h"
+#include "server/cmd/call/call.h"
 
 /* Parses the count at argument i. False: an error was replied. */
 bool sample_read_count(struct call *call, int i, int64_t *count);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "proto/base/number.h"
-#include "server/call/args.h"
+#include "server/cmd/call/args.h"
 
 void scan_begin(struct scan *scan, struct call *call)
 {

@@ -3,7 +3,7 @@
 #ifndef SERVER_CMD_SCAN_H
 #define SERVER_CMD_SCAN_H
 
-#include "server/call/call.h"
+#include "server/cmd/call/call.h"
 
 struct scan {
     struct call *call;

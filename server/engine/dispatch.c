@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "server/call/call.h"
-#include "server/call/error.h"
+#include "server/cmd/call/call.h"
+#include "server/cmd/call/error.h"
 #include "server/base/log.h"
 #include "server/engine/react/pubsub.h"
 #include "server/engine/rights.h"

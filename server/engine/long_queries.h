@@ -6,7 +6,7 @@
 
 #include "proto/resp/resp_write.h"
 #include "server/base/clock.h"
-#include "server/call/session.h"
+#include "server/cmd/call/session.h"
 #include "server/engine/react/blocked.h"
 
 enum long_query_state {

@@ -3,11 +3,11 @@
 
 #include <limits.h>
 
-#include "server/call/call.h"
-#include "server/call/error.h"
+#include "server/cmd/call/call.h"
+#include "server/cmd/call/error.h"
 #include "server/engine/dispatch.h"
 #include "server/engine/rights.h"
-#include "server/call/saved_call.h"
+#include "server/cmd/call/saved_call.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 

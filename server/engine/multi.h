@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "server/call/session.h"
+#include "server/cmd/call/session.h"
 
 struct call;
 struct dispatch;

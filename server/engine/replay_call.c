@@ -1,7 +1,7 @@
 /* replay_call: see replay_call.h. */
 #include "server/engine/replay_call.h"
 
-#include "server/call/call.h"
+#include "server/cmd/call/call.h"
 #include "store/txn/txn.h"
 
 /* Changes data (also PFCOUNT may), or (`with_messages`) sends a message. Nothing that subscribes:

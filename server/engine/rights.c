@@ -1,7 +1,7 @@
 /* rights: see rights.h. */
 #include "server/engine/rights.h"
 
-#include "server/call/error.h"
+#include "server/cmd/call/error.h"
 
 enum { NAME_ROOM = 128 };
 

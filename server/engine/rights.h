@@ -4,8 +4,8 @@
 #define SERVER_ENGINE_RIGHTS_H
 
 #include "server/engine/acl/acl.h"
-#include "server/call/call.h"
-#include "server/call/error.h"
+#include "server/cmd/call/call.h"
+#include "server/cmd/call/error.h"
 #include "server/engine/dispatch.h"
 
 /* Is there anything that the session's user may not do? */

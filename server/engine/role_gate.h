@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "server/call/error.h"
+#include "server/cmd/call/error.h"
 #include "server/engine/dispatch.h"
 
 /* Are writes of clients refused? *why is the error. */

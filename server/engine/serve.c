@@ -1,10 +1,10 @@
 /* serve: see serve.h. */
 #include "server/engine/serve.h"
 
-#include "server/call/call.h"
+#include "server/cmd/call/call.h"
 #include "server/engine/dispatch.h"
 #include "server/engine/rights.h"
-#include "server/call/error.h"
+#include "server/cmd/call/error.h"
 #include "server/engine/react/blocked.h"
 #include "store/txn/txn.h"
 

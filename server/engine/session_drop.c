@@ -4,7 +4,7 @@
 #include "server/engine/acl/acl.h"
 #include "server/engine/multi.h"
 #include "server/engine/react/pubsub.h"
-#include "server/call/session.h"
+#include "server/cmd/call/session.h"
 #include "server/engine/settle.h"
 #include "server/engine/react/blocked.h"
 #include "server/engine/react/watch.h"

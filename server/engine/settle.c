@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/queue.h>
 
-#include "server/call/call.h"
+#include "server/cmd/call/call.h"
 #include "server/engine/dispatch.h"
 #include "store/struct/dict.h"
 #include "store/base/ensure.h"

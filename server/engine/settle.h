@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "server/call/session.h"
+#include "server/cmd/call/session.h"
 
 struct call;
 struct dispatch;

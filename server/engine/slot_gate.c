@@ -1,9 +1,9 @@
 /* slot_gate: see slot_gate.h. */
 #include "server/engine/slot_gate.h"
 
-#include "server/call/call.h"
-#include "server/call/error.h"
-#include "server/call/slot.h"
+#include "server/cmd/call/call.h"
+#include "server/cmd/call/error.h"
+#include "server/cmd/call/slot.h"
 
 struct look {
     int slot;

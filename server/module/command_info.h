@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "server/call/command.h"
+#include "server/cmd/call/command.h"
 #include "server/module/redis_api.h"
 
 /* False: the engine refused. */

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "server/call/slot.h"
+#include "server/cmd/call/slot.h"
 #include "server/module/command_ttl.h"
 #include "server/module/node_policies.h"
 #include "server/module/node_role.h"

@@ -16,7 +16,7 @@
 
 #include <stdbool.h>
 
-#include "server/call/call.h"
+#include "server/cmd/call/call.h"
 #include "server/module/redis_api.h"
 
 void lent_keys_init(void);

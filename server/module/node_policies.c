@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "proto/base/outbuf.h"
-#include "server/call/call.h"
-#include "server/call/error.h"
+#include "server/cmd/call/call.h"
+#include "server/cmd/call/error.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/key/policy_args.h"
 #include "server/module/command_info.h"

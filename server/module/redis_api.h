@@ -138,7 +138,7 @@ struct api_type {
 enum { API_TYPE_VERSION = 4 };
 
 /* What SetCommandInfo takes, version 1. The flags of keys have the values of KEY_* in
- * server/call/command.h. */
+ * server/cmd/call/command.h. */
 struct api_key_spec {
     const char *notes;
     uint64_t flags; /* 0: behind the last spec */

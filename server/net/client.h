@@ -16,7 +16,7 @@
 #include "server/engine/dispatch.h"
 #include "server/base/loop.h"
 #include "server/engine/react/pubsub.h"
-#include "server/call/session.h"
+#include "server/cmd/call/session.h"
 #include "server/engine/observe/stats.h"
 #include "server/tls/tls.h"
 

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "server/base/loop.h"
-#include "server/call/pause.h"
+#include "server/cmd/call/pause.h"
 #include "server/replica/replicas.h"
 #include "server/replica/stream/backlog.h"
 #include "store/base/bytes.h"

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "server/call/args.h"
-#include "server/call/call.h"
+#include "server/cmd/call/args.h"
+#include "server/cmd/call/call.h"
 #include "server/replica/replication.h"
 
 static void abort_failover(struct call *call)

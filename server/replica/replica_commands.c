@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "proto/base/number.h"
-#include "server/call/args.h"
-#include "server/call/call.h"
+#include "server/cmd/call/args.h"
+#include "server/cmd/call/call.h"
 #include "server/replica/failover_command.h"
 #include "server/replica/replication.h"
 #include "server/replica/waits.h"

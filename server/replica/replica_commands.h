@@ -3,7 +3,7 @@
 #ifndef SERVER_REPLICA_REPLICA_COMMANDS_H
 #define SERVER_REPLICA_REPLICA_COMMANDS_H
 
-#include "server/call/command.h"
+#include "server/cmd/call/command.h"
 
 /* Context: struct replication. */
 extern const struct command_group replica_commands;

@@ -16,7 +16,7 @@
 #include "conf/conf.h"
 #include "server/base/clock.h"
 #include "server/base/loop.h"
-#include "server/call/session.h"
+#include "server/cmd/call/session.h"
 #include "server/net/client.h"
 #include "server/engine/observe/stats.h"
 #include "server/disk/persist.h"

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "server/base/loop.h"
-#include "server/call/session.h"
+#include "server/cmd/call/session.h"
 #include "server/engine/react/blocked.h"
 #include "server/replica/replicas.h"
 #include "server/disk/persist.h"

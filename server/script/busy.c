@@ -3,7 +3,7 @@
 
 #include <luajit-2.1/lauxlib.h>
 
-#include "server/call/error.h"
+#include "server/cmd/call/error.h"
 #include "server/script/script.h"
 
 enum { REST_USEC = 4000, LIVES_USEC = 1000 * 1000, USEC_PER_MSEC = 1000 };

@@ -21,7 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "server/call/call.h"
+#include "server/cmd/call/call.h"
 
 struct scripting;
 struct lua_State;

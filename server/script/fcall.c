@@ -1,5 +1,5 @@
 /* fcall: FCALL and FCALL_RO. Context: struct scripting. */
-#include "server/call/error.h"
+#include "server/cmd/call/error.h"
 #include "server/script/script.h"
 
 static void run_function(struct call *call, bool read_only)

@@ -4,8 +4,8 @@
 
 #include "proto/rdb/rdb_write.h"
 #include "server/base/clock.h"
-#include "server/call/args.h"
-#include "server/call/reply_text.h"
+#include "server/cmd/call/args.h"
+#include "server/cmd/call/reply_text.h"
 #include "server/script/function_batch.h"
 #include "server/script/script.h"
 #include "server/script/shebang.h"

@@ -1,7 +1,7 @@
 /* host: see host.h. */
 #include "server/script/host.h"
 
-#include "server/call/error.h"
+#include "server/cmd/call/error.h"
 #include "server/engine/rights.h"
 #include "server/engine/role_gate.h"
 #include "store/base/ensure.h"

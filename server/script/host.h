@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "server/call/call.h"
+#include "server/cmd/call/call.h"
 #include "server/engine/dispatch.h"
 
 /* What a script may do. */

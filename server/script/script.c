@@ -6,8 +6,8 @@
 
 #include <luajit-2.1/lauxlib.h>
 
-#include "server/call/args.h"
-#include "server/call/error.h"
+#include "server/cmd/call/args.h"
+#include "server/cmd/call/error.h"
 #include "server/cmd/numkeys.h"
 #include "server/engine/dispatch.h"
 #include "server/script/lua_reply.h"

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "conf/conf.h"
-#include "server/call/command.h"
+#include "server/cmd/call/command.h"
 #include "server/script/arguments.h"
 #include "server/script/busy.h"
 #include "server/script/engine.h"

@@ -1,8 +1,8 @@
 /* script_commands: EVAL and its like, and SCRIPT. Context: struct scripting. */
 #include <string.h>
 
-#include "server/call/args.h"
-#include "server/call/reply_text.h"
+#include "server/cmd/call/args.h"
+#include "server/cmd/call/reply_text.h"
 #include "server/script/script.h"
 
 enum { WHY_MAX = 512 };

@@ -18,7 +18,7 @@ BUILD = os.environ.get("BUILD") or os.path.join(ROOT, "build")
 SEED = os.environ.get("SEED") or "reference"
 RANDOM_CALLS = 6000
 
-# --- forms: see server/call/command.h ------------------------------------------------------------
+# --- forms: see server/cmd/call/command.h ------------------------------------------------------------
 
 # Types on the wire, by protocol; null-array alone tells *-1 from $-1.
 SCALARS = {

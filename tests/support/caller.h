@@ -5,7 +5,7 @@
 #include <check.h>
 #include <string.h>
 
-#include "server/call/session.h"
+#include "server/cmd/call/session.h"
 #include "server/engine/session_drop.h"
 
 struct caller {

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "server/call/command.h"
+#include "server/cmd/call/command.h"
 #include "store/base/instant.h"
 
 enum { PROGRAM_ARGS_MAX = 128, PROGRAM_TEXT_MAX = 2048, PROGRAM_ROWS_MAX = 512 };

@@ -1,5 +1,5 @@
 /* reply_form: does a reply have the form that a row of the command table declares?
- * The notation is described in server/call/command.h, at `replies`. */
+ * The notation is described in server/cmd/call/command.h, at `replies`. */
 #ifndef TESTS_SUPPORT_REPLY_FORM_H
 #define TESTS_SUPPORT_REPLY_FORM_H
 

@@ -34,12 +34,12 @@ ROOMS = (
     ("store/sweep", "background work on the data: expiry, eviction, defragmentation",
      "store store/base store/mem store/struct store/type store/txn"),
     ("server/base", "loop, clock, log, process", "store/base store/mem"),
-    ("server/call", "the interface of commands: call, arguments, errors, rows, session",
+    ("server/cmd/call", "the interface of commands: call, arguments, errors, rows, session",
      "proto/base proto/resp server/base store/*"),
     ("server/engine/acl", "users and their rights",
-     "conf proto/base server/base server/call store/*"),
+     "conf proto/base server/base server/cmd/call store/*"),
     ("server/engine/observe", "counts, times, slow log, latency, MONITOR",
-     "conf proto/resp server/base server/call store/*"),
+     "conf proto/resp server/base server/cmd/call store/*"),
     ("server/disk/format", "journal records, snapshots, the manifest; tools link this",
      "conf proto/base proto/resp store/*"),
     ("server/replica/stream", "the replication stream: its text, and its last bytes",
@@ -49,55 +49,55 @@ ROOMS = (
     ("server/disk", "journal, snapshots, loading: when to write, and the processes that do",
      "conf proto/base server/base server/disk/format server/disk/import store/*"),
     ("server/engine/react", "reactions to a commit: WATCH, blocked clients, tracking, events",
-     "conf proto/base proto/resp server/base server/call server/disk server/replica/stream store/*"),
+     "conf proto/base proto/resp server/base server/cmd/call server/disk server/replica/stream store/*"),
     ("server/engine", "a request from the gates to its commit; background work of a turn",
-     "conf proto/resp server/engine/acl server/base server/call server/engine/observe server/disk"
+     "conf proto/resp server/engine/acl server/base server/cmd/call server/engine/observe server/disk"
      " server/engine/react store/*"),
     ("server/tls", "encryption of connections, certificates", "conf server/base store/base store/mem"),
     ("server/net", "sockets, connections, reading ahead",
-     "conf proto/base proto/resp server/engine/acl server/base server/call server/engine/observe"
+     "conf proto/base proto/resp server/engine/acl server/base server/cmd/call server/engine/observe"
      " server/disk server/engine/react server/engine server/tls store/*"),
     ("server/replica", "masters and replicas: the role, full copies, the link, who waits for replicas",
-     "conf proto/base proto/resp server/base server/call server/net server/engine/observe server/disk"
+     "conf proto/base proto/resp server/base server/cmd/call server/net server/engine/observe server/disk"
      " server/disk/format server/disk/import server/engine/react server/replica/stream server/engine server/tls store/*"),
     ("server/cmd", "shared by data commands of several types",
-     "proto/base proto/resp server/call store/*"),
-    ("server/cmd/member", "deadlines of members", "proto/base proto/resp server/call server/cmd store/*"),
-    ("server/cmd/string", "strings, bits, HyperLogLog", "proto/base proto/resp server/call server/cmd store/*"),
-    ("server/cmd/list", "lists", "proto/base proto/resp server/call server/cmd store/*"),
-    ("server/cmd/set", "sets", "proto/base proto/resp server/call server/cmd server/cmd/member store/*"),
-    ("server/cmd/hash", "hashes", "proto/base proto/resp server/call server/cmd server/cmd/member store/*"),
-    ("server/cmd/zset", "sorted sets", "proto/base proto/resp server/call server/cmd server/cmd/member store/*"),
-    ("server/cmd/geo", "geographic positions in sorted sets", "proto/base proto/resp server/call server/cmd store/*"),
-    ("server/cmd/dehydrator", "dehydrators", "proto/base proto/resp server/call server/cmd store/*"),
-    ("server/cmd/stream", "streams and their groups", "proto/base proto/resp server/call server/cmd store/*"),
+     "proto/base proto/resp server/cmd/call store/*"),
+    ("server/cmd/member", "deadlines of members", "proto/base proto/resp server/cmd/call server/cmd store/*"),
+    ("server/cmd/string", "strings, bits, HyperLogLog", "proto/base proto/resp server/cmd/call server/cmd store/*"),
+    ("server/cmd/list", "lists", "proto/base proto/resp server/cmd/call server/cmd store/*"),
+    ("server/cmd/set", "sets", "proto/base proto/resp server/cmd/call server/cmd server/cmd/member store/*"),
+    ("server/cmd/hash", "hashes", "proto/base proto/resp server/cmd/call server/cmd server/cmd/member store/*"),
+    ("server/cmd/zset", "sorted sets", "proto/base proto/resp server/cmd/call server/cmd server/cmd/member store/*"),
+    ("server/cmd/geo", "geographic positions in sorted sets", "proto/base proto/resp server/cmd/call server/cmd store/*"),
+    ("server/cmd/dehydrator", "dehydrators", "proto/base proto/resp server/cmd/call server/cmd store/*"),
+    ("server/cmd/stream", "streams and their groups", "proto/base proto/resp server/cmd/call server/cmd store/*"),
     ("server/cmd/key", "keys of any type, SORT, DUMP, POLICY",
-     "proto/base proto/resp server/call server/cmd store/*"),
+     "proto/base proto/resp server/cmd/call server/cmd store/*"),
     ("server/script", "scripts in Lua, functions",
-     "conf proto/base proto/rdb proto/resp server/engine/acl server/base server/call server/cmd server/engine/observe"
+     "conf proto/base proto/rdb proto/resp server/engine/acl server/base server/cmd/call server/cmd server/engine/observe"
      " server/disk/format server/engine/react server/engine store/*"),
     ("server/admin", "CONFIG, INFO, DEBUG, MEMORY and other commands about the server",
-     "conf proto/base proto/resp server/engine/acl server/base server/call server/net server/engine/observe"
+     "conf proto/base proto/resp server/engine/acl server/base server/cmd/call server/net server/engine/observe"
      " server/disk server/engine/react server/replica server/replica/stream server/engine server/script server/tls store/*"),
     ("server/admin/info", "INFO: its sections",
-     "conf proto/base proto/resp server/admin server/base server/call server/net"
+     "conf proto/base proto/resp server/admin server/base server/cmd/call server/net"
      " server/engine/observe server/disk server/engine/react server/replica server/replica/stream server/engine server/script server/tls store/*"),
     ("server/admin/acl", "ACL",
-     "conf proto/base proto/resp server/engine/acl server/admin server/base server/call server/net"
+     "conf proto/base proto/resp server/engine/acl server/admin server/base server/cmd/call server/net"
      " server/engine/observe server/disk server/engine/react server/engine store/*"),
     ("server/admin/client", "CLIENT, HELLO, AUTH",
-     "conf proto/base proto/resp server/engine/acl server/admin server/base server/call server/net"
+     "conf proto/base proto/resp server/engine/acl server/admin server/base server/cmd/call server/net"
      " server/engine/observe server/disk server/engine/react server/replica server/replica/stream server/engine store/*"),
     ("server/admin/command", "COMMAND",
-     "conf proto/base proto/resp server/admin server/base server/call server/net"
+     "conf proto/base proto/resp server/admin server/base server/cmd/call server/net"
      " server/engine/observe server/disk server/engine/react server/engine store/*"),
     ("server/http", "the metrics port: HTTP, figures for Prometheus, a page to look at",
-     "conf proto/base server/engine/acl server/admin server/admin/client server/base server/call server/net"
+     "conf proto/base server/engine/acl server/admin server/admin/client server/base server/cmd/call server/net"
      " server/engine/observe server/disk server/engine/react server/replica server/replica/stream server/engine server/script server/tls store/*"),
     ("server/module", "expired.so: the store inside Redis and Valkey",
-     "proto/base proto/resp server/base server/call server/cmd server/cmd/key server/disk/format store/*"),
+     "proto/base proto/resp server/base server/cmd/call server/cmd server/cmd/key server/disk/format store/*"),
     ("server/daemon", "the parts made and connected: turns, signals, starting and stopping",
-     "conf proto/base proto/resp server/engine/acl server/base server/call server/cmd/* server/engine/observe server/disk"
+     "conf proto/base proto/resp server/engine/acl server/base server/cmd/call server/cmd/* server/engine/observe server/disk"
      " server/engine/react server/replica server/engine server/net server/http server/script server/tls server/admin/*"
      " store/*"),
 )

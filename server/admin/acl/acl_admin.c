@@ -6,7 +6,7 @@
 #include "server/admin/acl/acl_show.h"
 #include "server/admin/admin.h"
 #include "server/base/log.h"
-#include "server/call/args.h"
+#include "server/cmd/call/args.h"
 #include "store/mem/mem.h"
 
 enum { GENPASS_BITS = 256, GENPASS_BITS_MAX = 4096, NAME_LIMIT = 128, TEXT_LIMIT = 512 };

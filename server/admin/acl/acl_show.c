@@ -2,9 +2,9 @@
 #include "server/admin/acl/acl_show.h"
 
 #include "server/admin/admin.h"
-#include "server/call/args.h"
-#include "server/call/category.h"
-#include "server/call/reply_text.h"
+#include "server/cmd/call/args.h"
+#include "server/cmd/call/category.h"
+#include "server/cmd/call/reply_text.h"
 #include "store/mem/mem.h"
 
 enum { LOG_COUNT = 10, NAME_ROOM = 128 };

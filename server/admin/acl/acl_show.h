@@ -2,7 +2,7 @@
 #ifndef SERVER_ADMIN_ACL_ACL_SHOW_H
 #define SERVER_ADMIN_ACL_ACL_SHOW_H
 
-#include "server/call/call.h"
+#include "server/cmd/call/call.h"
 
 void acl_show_user(struct call *call);       /* GETUSER */
 void acl_show_list(struct call *call);       /* LIST */

@@ -8,8 +8,8 @@
 
 #include "proto/base/number.h"
 #include "server/admin/admin.h"
-#include "server/call/reply_text.h"
-#include "server/call/args.h"
+#include "server/cmd/call/reply_text.h"
+#include "server/cmd/call/args.h"
 #include "server/replica/link_info.h"
 #include "store/mem/mem.h"
 #include "store/mem/blob.h"

@@ -2,8 +2,8 @@
 #include "server/admin/client/client_pause.h"
 
 #include "server/admin/admin.h"
-#include "server/call/args.h"
-#include "server/call/pause.h"
+#include "server/cmd/call/args.h"
+#include "server/cmd/call/pause.h"
 
 static bool parse_kind(struct call *call, enum pause_kind *kind)
 {

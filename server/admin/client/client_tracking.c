@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "server/admin/admin.h"
-#include "server/call/args.h"
+#include "server/cmd/call/args.h"
 #include "server/engine/react/tracking.h"
 #include "store/mem/mem.h"
 

@@ -5,8 +5,8 @@
 #include "proto/base/number.h"
 #include "server/admin/admin.h"
 #include "server/admin/client/identity.h"
-#include "server/call/args.h"
-#include "server/call/session.h"
+#include "server/cmd/call/args.h"
+#include "server/cmd/call/session.h"
 #include "server/base/version.h"
 
 /* RESP2 has no push: a subscriber's PONG looks like a message. */

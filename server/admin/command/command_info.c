@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "server/call/category.h"
+#include "server/cmd/call/category.h"
 
 enum { NAME_MAX_LEN = 64 };
 

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "server/call/call.h"
+#include "server/cmd/call/call.h"
 
 /* Replies the row as COMMAND INFO does, with the rows of its subcommands. */
 void command_info_reply(struct call *call, struct command_ref ref);

@@ -1,8 +1,8 @@
 /* info: INFO: its sections, which of them a call asks for, and its row. Fields that Redis has keep
  * Redis' names; most of those of this server alone are in the sections Expired and Expiry. */
 #include "server/admin/info/report.h"
-#include "server/call/args.h"
-#include "server/call/reply_text.h"
+#include "server/cmd/call/args.h"
+#include "server/cmd/call/reply_text.h"
 
 static const struct section {
     const char *name; /* upper case; matched in any case */

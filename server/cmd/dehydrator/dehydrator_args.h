@@ -3,7 +3,7 @@
 #ifndef SERVER_CMD_DEHYDRATOR_DEHYDRATOR_ARGS_H
 #define SERVER_CMD_DEHYDRATOR_DEHYDRATOR_ARGS_H
 
-#include "server/call/args.h"
+#include "server/cmd/call/args.h"
 #include "store/type/dehydrator.h"
 
 /* Parses the span of milliseconds at argument i as an instant. 0 and less mean now, because a

@@ -4,8 +4,8 @@
 #include <stdio.h>
 
 #include "proto/base/number.h"
-#include "server/call/args.h"
-#include "server/call/error.h"
+#include "server/cmd/call/args.h"
+#include "server/cmd/call/error.h"
 
 bool arg_place(struct call *call, int i, struct place *place)
 {

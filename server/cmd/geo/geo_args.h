@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "server/call/call.h"
+#include "server/cmd/call/call.h"
 #include "server/cmd/geo/geohash.h"
 
 /* Parses a longitude at i and a latitude at i + 1. */

@@ -1,13 +1,13 @@
 /* geo_search: GEOSEARCH, GEORADIUS and their forms, which reply or store the members within a
  * shape. geo_found finds and sorts them. */
-#include "server/call/args.h"
-#include "server/call/call.h"
+#include "server/cmd/call/args.h"
+#include "server/cmd/call/call.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/geo/geo_args.h"
 #include "server/cmd/geo/geo_found.h"
 #include "server/cmd/geo/geohash.h"
-#include "server/call/command.h"
-#include "server/call/error.h"
+#include "server/cmd/call/command.h"
+#include "server/cmd/call/error.h"
 #include "store/txn/txn.h"
 #include "store/type/zset.h"
 

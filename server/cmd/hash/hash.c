@@ -3,12 +3,12 @@
 #include <math.h>
 
 #include "proto/base/number.h"
-#include "server/call/args.h"
-#include "server/call/call.h"
+#include "server/cmd/call/args.h"
+#include "server/cmd/call/call.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/hash/hash_field.h"
-#include "server/call/command.h"
-#include "server/call/error.h"
+#include "server/cmd/call/command.h"
+#include "server/cmd/call/error.h"
 #include "store/type/hash.h"
 #include "store/txn/txn.h"
 

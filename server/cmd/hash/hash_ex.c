@@ -2,13 +2,13 @@
  *
  * HSETEX has two forms. Before the fields stand either FIELDS and their number, as in Redis 8.0, or
  * seconds, as in Dragonfly. */
-#include "server/call/args.h"
-#include "server/call/call.h"
+#include "server/cmd/call/args.h"
+#include "server/cmd/call/call.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/member/member_args.h"
 #include "server/cmd/hash/hash_field.h"
-#include "server/call/command.h"
-#include "server/call/error.h"
+#include "server/cmd/call/command.h"
+#include "server/cmd/call/error.h"
 #include "store/type/hash.h"
 #include "store/txn/txn.h"
 

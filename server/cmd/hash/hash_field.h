@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "server/call/args.h"
+#include "server/cmd/call/args.h"
 #include "store/type/hash.h"
 
 /* entry is a hash, or NULL: it has no fields. */

@@ -1,5 +1,5 @@
 /* hash_random: HRANDFIELD. */
-#include "server/call/args.h"
+#include "server/cmd/call/args.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/sample.h"
 

@@ -1,5 +1,5 @@
 /* dump: DUMP and RESTORE. server/disk/payload has the format. */
-#include "server/call/args.h"
+#include "server/cmd/call/args.h"
 #include "server/cmd/cmd.h"
 #include "server/disk/payload.h"
 

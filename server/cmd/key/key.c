@@ -1,5 +1,5 @@
 /* key: commands on keys of any type: deleting, counting, renaming. */
-#include "server/call/args.h"
+#include "server/cmd/call/args.h"
 #include "server/cmd/cmd.h"
 
 /* DEL and UNLINK: large values are always freed in slices. */

@@ -1,7 +1,7 @@
 /* key_copy: COPY, MOVE and SWAPDB. Keys and members keep their deadlines. */
 #include <limits.h>
 
-#include "server/call/args.h"
+#include "server/cmd/call/args.h"
 #include "server/cmd/cmd.h"
 
 static bool is_database(struct call *call, int64_t db)

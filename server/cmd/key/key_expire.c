@@ -1,6 +1,6 @@
 /* key_expire: commands that set, read and remove the deadlines of keys. TTL, PTTL and PERSIST also
  * take a member. */
-#include "server/call/args.h"
+#include "server/cmd/call/args.h"
 #include "server/cmd/cmd.h"
 
 struct conditions {

@@ -1,5 +1,5 @@
 /* key_scan: commands on whole databases: listing, counting and deleting all keys. */
-#include "server/call/args.h"
+#include "server/cmd/call/args.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/scan.h"
 

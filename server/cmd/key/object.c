@@ -1,6 +1,6 @@
 /* object: OBJECT, which inspects keys without counting a hit or an access. */
-#include "server/call/args.h"
-#include "server/call/reply_text.h"
+#include "server/cmd/call/args.h"
+#include "server/cmd/call/reply_text.h"
 #include "server/cmd/cmd.h"
 #include "store/access.h"
 

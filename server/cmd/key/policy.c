@@ -2,8 +2,8 @@
  * them and store/policy applies them. */
 #include <string.h>
 
-#include "server/call/args.h"
-#include "server/call/reply_text.h"
+#include "server/cmd/call/args.h"
+#include "server/cmd/call/reply_text.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/key/policy_args.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "proto/base/number.h"
-#include "server/call/error.h"
+#include "server/cmd/call/error.h"
 #include "store/mem/mem.h"
 #include "store/txn/txn.h"
 

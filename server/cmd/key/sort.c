@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "server/call/args.h"
+#include "server/cmd/call/args.h"
 #include "server/cmd/cmd.h"
 #include "store/mem/mem.h"
 

@@ -1,6 +1,6 @@
 /* list: commands that push elements, and that read, search and change lists. list_pop.c has the
  * commands that pop elements, list_move.c those that move them. */
-#include "server/call/args.h"
+#include "server/cmd/call/args.h"
 #include "server/cmd/cmd.h"
 
 static void push_arguments(struct call *call, struct entry *entry, enum list_end end)

@@ -1,6 +1,6 @@
 /* list_move: commands that move an element from an end of a list to an end of another or the same
  * list. BLMOVE and BRPOPLPUSH block until there is an element. */
-#include "server/call/args.h"
+#include "server/cmd/call/args.h"
 #include "server/cmd/blocking.h"
 #include "server/cmd/cmd.h"
 

@@ -3,7 +3,7 @@
 #ifndef SERVER_CMD_MEMBER_MEMBER_ARGS_H
 #define SERVER_CMD_MEMBER_MEMBER_ARGS_H
 
-#include "server/call/args.h"
+#include "server/cmd/call/args.h"
 
 /* The latest deadline of a member: 46 bits, as Redis. */
 #define MEMBER_DEADLINE_MAX (((msec)1 << 46) - 1)

@@ -1,7 +1,7 @@
 /* member_expire: commands that set, read and remove the deadlines of members of hashes, sets and
  * sorted sets. HEXPIRE and its family reply as in Redis 7.4. SEXPIRE and ZEXPIRE have MEMBERS
  * instead of FIELDS. */
-#include "server/call/args.h"
+#include "server/cmd/call/args.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/member/member_args.h"
 

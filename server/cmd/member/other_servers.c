@@ -1,7 +1,7 @@
 /* other_servers: commands of other servers that set and read deadlines of members: KeyDB's
  * EXPIREMEMBER, for sets, hashes and sorted sets, and Dragonfly's FIELDEXPIRE, for sets and hashes.
  */
-#include "server/call/args.h"
+#include "server/cmd/call/args.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/member/member_args.h"
 

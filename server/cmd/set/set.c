@@ -1,10 +1,10 @@
 /* set: commands that add, remove and read members of one set. set_algebra.c, set_random.c and
  * set_ex.c have the other commands of sets. */
-#include "server/call/args.h"
-#include "server/call/call.h"
+#include "server/cmd/call/args.h"
+#include "server/cmd/call/call.h"
 #include "server/cmd/cmd.h"
-#include "server/call/command.h"
-#include "server/call/error.h"
+#include "server/cmd/call/command.h"
+#include "server/cmd/call/error.h"
 #include "store/type/set.h"
 #include "store/txn/txn.h"
 

@@ -4,7 +4,7 @@
  * so they are copied only to be stored, or if look-ups would far outnumber the members. */
 #include <stdlib.h>
 
-#include "server/call/args.h"
+#include "server/cmd/call/args.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/numkeys.h"
 #include "store/mem/mem.h"

@@ -2,12 +2,12 @@
  *
  * It has two forms. Before the members stand either MEMBERS and their number, or seconds, as in
  * Dragonfly. */
-#include "server/call/args.h"
-#include "server/call/call.h"
+#include "server/cmd/call/args.h"
+#include "server/cmd/call/call.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/member/member_args.h"
-#include "server/call/command.h"
-#include "server/call/error.h"
+#include "server/cmd/call/command.h"
+#include "server/cmd/call/error.h"
 #include "store/txn/txn.h"
 
 struct saddex {

@@ -1,6 +1,6 @@
 /* set_random: SPOP and SRANDMEMBER. The recorded effects name the members that were removed, so
  * that a replay removes the same ones. */
-#include "server/call/args.h"
+#include "server/cmd/call/args.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/sample.h"
 

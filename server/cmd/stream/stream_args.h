@@ -3,7 +3,7 @@
 #ifndef SERVER_CMD_STREAM_STREAM_ARGS_H
 #define SERVER_CMD_STREAM_STREAM_ARGS_H
 
-#include "server/call/args.h"
+#include "server/cmd/call/args.h"
 #include "store/type/stream.h"
 #include "store/type/stream_group.h"
 

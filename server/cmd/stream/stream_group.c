@@ -1,5 +1,5 @@
 /* stream_group: XGROUP, which makes and removes the groups of a stream and their consumers. */
-#include "server/call/reply_text.h"
+#include "server/cmd/call/reply_text.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/stream/stream_args.h"
 #include "store/txn/txn_stream.h"

@@ -1,5 +1,5 @@
 /* stream_info: XINFO, which inspects streams, groups and consumers. */
-#include "server/call/reply_text.h"
+#include "server/cmd/call/reply_text.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/stream/stream_delivery.h"
 #include "store/type/stream_progress.h"

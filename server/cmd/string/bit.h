@@ -3,7 +3,7 @@
 #ifndef SERVER_CMD_STRING_BIT_H
 #define SERVER_CMD_STRING_BIT_H
 
-#include "server/call/call.h"
+#include "server/cmd/call/call.h"
 
 /* Parses the offset of a bit at argument i, below the maximum length of a string. If width > 0,
  * "#n" means n * width. False: an error was replied. */

@@ -1,7 +1,7 @@
 /* bitfield: BITFIELD and BITFIELD_RO: read and write integers of 1 to 64 bits at any bit offset of
  * a string. */
 #include "proto/base/number.h"
-#include "server/call/args.h"
+#include "server/cmd/call/args.h"
 #include "server/cmd/string/bit.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/string/string_range.h"

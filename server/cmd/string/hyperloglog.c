@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "server/call/args.h"
+#include "server/cmd/call/args.h"
 #include "server/cmd/cmd.h"
 #include "store/mem/mem.h"
 

@@ -5,7 +5,7 @@
  * where L(i, j) > L(i, j - 1). 64 cells are computed at once (Crochemore et al. 2001, in Hyyro's
  * form of 2004). The traceback goes up at a mismatch exactly where the bit is clear. Redis does the
  * same; this decides which of several longest subsequences is found. */
-#include "server/call/args.h"
+#include "server/cmd/call/args.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/string/string_range.h"
 #include "store/base/ensure.h"

@@ -1,6 +1,6 @@
 /* string: commands that set, read and append to strings. string_number.c has those on numbers,
  * string_range.c those on parts of a string. */
-#include "server/call/args.h"
+#include "server/cmd/call/args.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/string/string_range.h"
 

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "proto/base/number.h"
-#include "server/call/args.h"
+#include "server/cmd/call/args.h"
 #include "server/cmd/cmd.h"
 
 static void put_number(struct call *call, struct entry *entry, struct bytes text, enum event event)

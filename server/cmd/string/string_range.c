@@ -2,7 +2,7 @@
  * that address bits. */
 #include "server/cmd/string/string_range.h"
 
-#include "server/call/args.h"
+#include "server/cmd/call/args.h"
 #include "server/cmd/cmd.h"
 
 enum { DEFAULT_LIMIT = 512 << 20 };

@@ -2,7 +2,7 @@
 #ifndef SERVER_CMD_STRING_STRING_RANGE_H
 #define SERVER_CMD_STRING_STRING_RANGE_H
 
-#include "server/call/call.h"
+#include "server/cmd/call/call.h"
 
 /* The maximum length of a string: the context of the command's group, by default 512 MiB. */
 size_t string_limit(const struct call *call);

@@ -5,13 +5,13 @@
 #include <stdlib.h>
 
 #include "proto/base/number.h"
-#include "server/call/args.h"
-#include "server/call/call.h"
+#include "server/cmd/call/args.h"
+#include "server/cmd/call/call.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/zset/zset_source.h"
 #include "server/cmd/zset/zset_span.h"
-#include "server/call/command.h"
-#include "server/call/error.h"
+#include "server/cmd/call/command.h"
+#include "server/cmd/call/error.h"
 #include "store/struct/dict.h"
 #include "store/mem/mem.h"
 #include "store/txn/txn.h"

@@ -1,13 +1,13 @@
 /* zset_random: ZRANDMEMBER. */
 #include <stdlib.h>
 
-#include "server/call/args.h"
-#include "server/call/call.h"
+#include "server/cmd/call/args.h"
+#include "server/cmd/call/call.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/sample.h"
 #include "server/cmd/zset/zset_span.h"
-#include "server/call/command.h"
-#include "server/call/error.h"
+#include "server/cmd/call/command.h"
+#include "server/cmd/call/error.h"
 #include "store/mem/mem.h"
 #include "store/txn/txn.h"
 

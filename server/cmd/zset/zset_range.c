@@ -1,12 +1,12 @@
 /* zset_range: commands that read, count, remove, store or pop a range of a sorted set, by rank,
  * score or lexicographical order. */
-#include "server/call/args.h"
-#include "server/call/call.h"
+#include "server/cmd/call/args.h"
+#include "server/cmd/call/call.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/zset/zset_range_args.h"
 #include "server/cmd/zset/zset_span.h"
-#include "server/call/command.h"
-#include "server/call/error.h"
+#include "server/cmd/call/command.h"
+#include "server/cmd/call/error.h"
 #include "store/txn/txn.h"
 #include "store/type/zset.h"
 

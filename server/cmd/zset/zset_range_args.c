@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "proto/base/number.h"
-#include "server/call/args.h"
-#include "server/call/error.h"
+#include "server/cmd/call/args.h"
+#include "server/cmd/call/error.h"
 #include "store/mem/mem.h"
 
 /* ---- arguments ------------------------------------------------------------------------------- */

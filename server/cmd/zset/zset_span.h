@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "server/call/call.h"
+#include "server/cmd/call/call.h"
 #include "store/type/zset.h"
 
 /* The ranks [from, to). */

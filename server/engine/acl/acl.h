@@ -8,7 +8,7 @@
 #include "conf/conf.h"
 #include "server/engine/acl/acl_log.h"
 #include "server/engine/acl/acl_user.h"
-#include "server/call/session.h"
+#include "server/cmd/call/session.h"
 
 /* Sorted by name, each held once by the list. */
 struct acl_users {

@@ -5,7 +5,7 @@
  * commands that a later version adds to a category. */
 #include "server/engine/acl/acl_selector.h"
 
-#include "server/call/category.h"
+#include "server/cmd/call/category.h"
 #include "store/base/ensure.h"
 
 enum { RULE_MAX_LEN = 256 };

@@ -7,7 +7,7 @@
 #include <sys/queue.h>
 
 #include "proto/base/outbuf.h"
-#include "server/call/session.h"
+#include "server/cmd/call/session.h"
 #include "store/base/instant.h"
 #include "store/mem/blob.h"
 

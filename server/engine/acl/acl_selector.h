@@ -10,7 +10,7 @@
 
 #include "proto/base/outbuf.h"
 #include "server/engine/acl/acl_items.h"
-#include "server/call/command.h"
+#include "server/cmd/call/command.h"
 
 enum { ACL_IDS_MAX = 1024 }; /* ids of commands are below this */
 

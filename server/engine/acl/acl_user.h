@@ -4,7 +4,7 @@
 #define SERVER_ENGINE_ACL_ACL_USER_H
 
 #include "server/engine/acl/acl_selector.h"
-#include "server/call/call.h"
+#include "server/cmd/call/call.h"
 
 enum { ACL_HASH_LEN = 64 }; /* SHA-256 in hexadecimal digits */
 

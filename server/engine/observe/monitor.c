@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "server/call/session.h"
+#include "server/cmd/call/session.h"
 #include "store/mem/mem.h"
 
 struct monitor {

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "server/call/call.h"
+#include "server/cmd/call/call.h"
 #include "store/base/bytes.h"
 
 struct monitor;

@@ -1,7 +1,7 @@
 /* observe: see observe.h. Passes each call on to the histogram, slowlog, latency and monitor. */
 #include "server/engine/observe/observe.h"
 
-#include "server/call/session.h"
+#include "server/cmd/call/session.h"
 #include "store/mem/mem.h"
 #include "store/mem/blob.h"
 

@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 #include "conf/conf.h"
-#include "server/call/call.h"
-#include "server/call/call_time.h"
+#include "server/cmd/call/call.h"
+#include "server/cmd/call/call_time.h"
 #include "server/base/clock.h"
 #include "server/engine/observe/histogram.h"
 #include "server/engine/observe/latency.h"

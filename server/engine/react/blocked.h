@@ -15,10 +15,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "server/call/call.h"
-#include "server/call/call_time.h"
-#include "server/call/saved_call.h"
-#include "server/call/session.h"
+#include "server/cmd/call/call.h"
+#include "server/cmd/call/call_time.h"
+#include "server/cmd/call/saved_call.h"
+#include "server/cmd/call/session.h"
 #include "store/effect.h"
 
 struct blocked;

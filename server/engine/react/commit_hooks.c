@@ -2,7 +2,7 @@
  * and run no command. */
 #include "server/engine/react/commit_hooks.h"
 
-#include "server/call/session.h"
+#include "server/cmd/call/session.h"
 #include "store/txn/txn.h"
 
 static void take_effect(void *ctx, const struct txn *txn, const struct effect *effect)

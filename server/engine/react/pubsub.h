@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "server/call/session.h"
+#include "server/cmd/call/session.h"
 #include "store/base/bytes.h"
 
 struct pubsub;

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "server/call/session.h"
+#include "server/cmd/call/session.h"
 #include "store/effect.h"
 
 struct tracking;

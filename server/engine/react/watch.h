@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "server/call/session.h"
+#include "server/cmd/call/session.h"
 #include "store/effect.h"
 
 struct watch;

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 #include "server/admin/admin.h"
-#include "server/call/call.h"
-#include "server/call/error.h"
+#include "server/cmd/call/call.h"
+#include "server/cmd/call/error.h"
 #include "store/sweep/expiry.h"
 #include "store/mem/mem.h"
 #include "tests/support/suite.h"

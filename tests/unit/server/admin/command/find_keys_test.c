@@ -2,7 +2,7 @@
  * any number of arguments, right or wrong. */
 #include "server/engine/acl/acl.h"
 #include "server/engine/acl/acl_user.h"
-#include "server/call/command.h"
+#include "server/cmd/call/command.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "proto/resp/resp_reply.h"
-#include "server/call/error.h"
+#include "server/cmd/call/error.h"
 #include "store/base/ensure.h"
 #include "tests/support/program.h"
 #include "tests/support/reply_form.h"

@@ -1,7 +1,7 @@
 /* BZTSPOP and BZTSMOVE: which members they take, and when blocked clients get theirs. The clock
  * starts at 1000 s and is stepped by milliseconds. */
 #include "proto/base/number.h"
-#include "server/call/pause.h"
+#include "server/cmd/call/pause.h"
 #include "server/engine/serve.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"

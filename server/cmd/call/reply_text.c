@@ -1,5 +1,5 @@
 /* reply_text: see reply_text.h. Writes RESP. */
-#include "server/call/reply_text.h"
+#include "server/cmd/call/reply_text.h"
 
 #include "store/mem/mem.h"
 

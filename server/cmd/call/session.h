@@ -1,8 +1,8 @@
 /* session: the state of a client between its commands: plain fields, and opaque pointers that the
  * named modules own. Depends on no sockets: a connection embeds one, and a test makes one by hand.
  */
-#ifndef SERVER_CALL_SESSION_H
-#define SERVER_CALL_SESSION_H
+#ifndef SERVER_CMD_CALL_SESSION_H
+#define SERVER_CMD_CALL_SESSION_H
 
 #include <stdbool.h>
 #include <stdint.h>

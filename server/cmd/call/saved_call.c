@@ -1,9 +1,9 @@
 /* saved_call: see saved_call.h. One allocation: the array of arguments, then their bytes. */
-#include "server/call/saved_call.h"
+#include "server/cmd/call/saved_call.h"
 
 #include <string.h>
 
-#include "server/call/session.h"
+#include "server/cmd/call/session.h"
 #include "store/mem/mem.h"
 
 struct saved_call *saved_call_new(const struct call *call)

@@ -1,7 +1,7 @@
 /* command_keys: finds which arguments of a call are keys, and how it uses them, from its row. */
 #include <stdlib.h>
 
-#include "server/call/command.h"
+#include "server/cmd/call/command.h"
 #include "store/base/ensure.h"
 
 static unsigned usual_flags(const struct command *row)

@@ -1,5 +1,5 @@
 /* Tests of args and error: accepted arguments and their values, and the errors of others. */
-#include "server/call/args.h"
+#include "server/cmd/call/args.h"
 
 #include <stdarg.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* error: all error texts. failf fills in %s and %.*s. Where Redis 7.0 has the error, the text is
  * exactly Redis' text. */
-#ifndef SERVER_CALL_ERROR_H
-#define SERVER_CALL_ERROR_H
+#ifndef SERVER_CMD_CALL_ERROR_H
+#define SERVER_CMD_CALL_ERROR_H
 
 #include <stdbool.h>
 #include <stddef.h>

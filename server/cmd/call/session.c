@@ -1,5 +1,5 @@
 /* session: see session.h. */
-#include "server/call/session.h"
+#include "server/cmd/call/session.h"
 
 void session_init(struct session *session, struct outbuf *out)
 {

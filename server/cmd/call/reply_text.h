@@ -1,10 +1,10 @@
 /* reply_text: replies that are text for people: HELP, and verbatim strings. */
-#ifndef SERVER_CALL_REPLY_TEXT_H
-#define SERVER_CALL_REPLY_TEXT_H
+#ifndef SERVER_CMD_CALL_REPLY_TEXT_H
+#define SERVER_CMD_CALL_REPLY_TEXT_H
 
 #include <stddef.h>
 
-#include "server/call/call.h"
+#include "server/cmd/call/call.h"
 
 /* The reply of a HELP subcommand: these lines, and two about HELP itself. */
 void reply_help(struct call *call, const char *const *lines, size_t count);

@@ -1,11 +1,11 @@
 /* category: the ACL categories of commands ("read", "sortedset" ...), made from flags, group and
  * `acl` of the rows. COMMAND and the ACL use this one list. */
-#ifndef SERVER_CALL_CATEGORY_H
-#define SERVER_CALL_CATEGORY_H
+#ifndef SERVER_CMD_CALL_CATEGORY_H
+#define SERVER_CMD_CALL_CATEGORY_H
 
 #include <stdint.h>
 
-#include "server/call/command.h"
+#include "server/cmd/call/command.h"
 
 /* Categories have numbers from 0 to category_count() - 1, which is less than 32, in the order in
  * which COMMAND and ACL CAT list them. */

@@ -1,5 +1,5 @@
 /* slot: see slot.h. The slot is CRC-16/XMODEM of the key, modulo the number of slots. */
-#include "server/call/slot.h"
+#include "server/cmd/call/slot.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* role: what the gates have to know of replication. replica/ sets it; all false: a master alone. */
-#ifndef SERVER_CALL_ROLE_H
-#define SERVER_CALL_ROLE_H
+#ifndef SERVER_CMD_CALL_ROLE_H
+#define SERVER_CMD_CALL_ROLE_H
 
 #include <stdbool.h>
 

@@ -1,13 +1,13 @@
 /* args: parses the arguments of a call, and looks up keys by argument. A function that returns
  * false has replied the error, in Redis' words; the command then returns. */
-#ifndef SERVER_CALL_ARGS_H
-#define SERVER_CALL_ARGS_H
+#ifndef SERVER_CMD_CALL_ARGS_H
+#define SERVER_CMD_CALL_ARGS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "server/call/call.h"
-#include "server/call/error.h"
+#include "server/cmd/call/call.h"
+#include "server/cmd/call/error.h"
 #include "store/base/instant.h"
 
 /* Does argument i equal this word, ignoring case? False past the end. */

@@ -1,12 +1,12 @@
 /* call: one command being run: its arguments, transaction and reply. All that a data command sees
  * of the server. */
-#ifndef SERVER_CALL_CALL_H
-#define SERVER_CALL_CALL_H
+#ifndef SERVER_CMD_CALL_CALL_H
+#define SERVER_CMD_CALL_CALL_H
 
 #include <stdbool.h>
 
 #include "proto/resp/resp_write.h"
-#include "server/call/command.h"
+#include "server/cmd/call/command.h"
 #include "store/base/bytes.h"
 #include "store/mem/blob.h"
 #include "store/txn/txn.h"

@@ -4,8 +4,8 @@
  * A file of commands ends with its rows and exports them as one group. main adds the groups to the
  * table, each with its context: the part of the server besides the store that its commands may use.
  */
-#ifndef SERVER_CALL_COMMAND_H
-#define SERVER_CALL_COMMAND_H
+#ifndef SERVER_CMD_CALL_COMMAND_H
+#define SERVER_CMD_CALL_COMMAND_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -156,7 +156,7 @@ enum { KEY_SPECS_MAX = 3 };
     {                                                                                              \
         .first = 2, .last = 2, .step = 1                                                           \
     }
-/* Of enum error; needs server/call/error.h. */
+/* Of enum error; needs server/cmd/call/error.h. */
 #define ERRORS(...)                                                                                \
     (const uint16_t[])                                                                             \
     {                                                                                              \

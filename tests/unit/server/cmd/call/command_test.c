@@ -1,5 +1,5 @@
 /* Tests of the table of commands. */
-#include "server/call/command.h"
+#include "server/cmd/call/command.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* call_time: the time of a call that blocks, from its first run until it is answered. In
  * microseconds of the monotonic clock. */
-#ifndef SERVER_CALL_CALL_TIME_H
-#define SERVER_CALL_CALL_TIME_H
+#ifndef SERVER_CMD_CALL_CALL_TIME_H
+#define SERVER_CMD_CALL_CALL_TIME_H
 
 #include <stdint.h>
 

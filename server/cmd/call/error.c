@@ -1,12 +1,12 @@
 /* error: see error.h. A reply of an error is one line, formatted into a bounded buffer; resp_write
  * cleans what a client may have put into it. */
-#include "server/call/error.h"
+#include "server/cmd/call/error.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "server/call/call.h"
+#include "server/cmd/call/call.h"
 
 enum { LINE_MAX_CHARS = 2048, NAME_MAX_CHARS = 128 };
 

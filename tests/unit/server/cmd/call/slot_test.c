@@ -1,5 +1,5 @@
-/* Tests of server/call/slot. */
-#include "server/call/slot.h"
+/* Tests of server/cmd/call/slot. */
+#include "server/cmd/call/slot.h"
 
 #include "tests/support/suite.h"
 

@@ -1,5 +1,5 @@
 /* args: see args.h. */
-#include "server/call/args.h"
+#include "server/cmd/call/args.h"
 
 #include <limits.h>
 

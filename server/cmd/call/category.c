@@ -1,5 +1,5 @@
 /* category: see category.h. */
-#include "server/call/category.h"
+#include "server/cmd/call/category.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* command: see command.h. The table of rows. */
-#include "server/call/command.h"
+#include "server/cmd/call/command.h"
 
 #include <string.h>
 

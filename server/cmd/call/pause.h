@@ -1,6 +1,6 @@
 /* pause: which kind of request is delayed, and until when: by CLIENT PAUSE, and by FAILOVER. */
-#ifndef SERVER_CALL_PAUSE_H
-#define SERVER_CALL_PAUSE_H
+#ifndef SERVER_CMD_CALL_PAUSE_H
+#define SERVER_CMD_CALL_PAUSE_H
 
 #include <stdbool.h>
 

@@ -1,11 +1,11 @@
 /* slot: the slots of a Redis Cluster: which one a key belongs to, and whether a call's keys belong
  * to one. Depends on command rows. */
-#ifndef SERVER_CALL_SLOT_H
-#define SERVER_CALL_SLOT_H
+#ifndef SERVER_CMD_CALL_SLOT_H
+#define SERVER_CMD_CALL_SLOT_H
 
 #include <stdbool.h>
 
-#include "server/call/call.h"
+#include "server/cmd/call/call.h"
 
 enum { SLOTS = 16384, SLOT_NONE = -1 };
 

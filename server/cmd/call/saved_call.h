@@ -1,10 +1,10 @@
 /* saved_call: a copy of a call that outlives its request: queued by MULTI, or blocked. */
-#ifndef SERVER_CALL_SAVED_CALL_H
-#define SERVER_CALL_SAVED_CALL_H
+#ifndef SERVER_CMD_CALL_SAVED_CALL_H
+#define SERVER_CMD_CALL_SAVED_CALL_H
 
 #include <sys/queue.h>
 
-#include "server/call/call.h"
+#include "server/cmd/call/call.h"
 
 struct saved_call {
     STAILQ_ENTRY(saved_call) next; /* for its owner's list */

@@ -1,5 +1,5 @@
 /* Tests of the keys of a call and their flags. */
-#include "server/call/command.h"
+#include "server/cmd/call/command.h"
 
 #include <stdio.h>
 #include <string.h>
