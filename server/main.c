@@ -21,7 +21,7 @@
 #include "server/daemon/lifecycle.h"
 #include "server/daemon/parts.h"
 #include "server/daemon/wiring.h"
-#include "server/tls/tls.h"
+#include "server/net/tls/tls.h"
 #include "store/base/siphash.h"
 #include "store/mem/mem.h"
 

@@ -20,7 +20,7 @@
 #include "server/engine/react/watch.h"
 #include "store/sweep/defrag.h"
 #include "store/store.h"
-#include "server/tls/tls.h"
+#include "server/net/tls/tls.h"
 
 struct replication;
 

@@ -9,7 +9,7 @@
 
 #include "server/engine/acl/acl.h"
 #include "server/daemon/wiring.h"
-#include "server/tls/tls.h"
+#include "server/net/tls/tls.h"
 
 /* What does not fit is left out, as of other faults. */
 __attribute__((format(printf, 2, 3))) static bool add_fault(struct conf_error *error,

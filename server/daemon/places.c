@@ -15,7 +15,7 @@
 #include "server/net/net.h"
 #include "server/disk/persist.h"
 #include "server/engine/background.h"
-#include "server/tls/tls.h"
+#include "server/net/tls/tls.h"
 
 static const char *const of_clients[] = { "bind", "port", "tls-port", NULL };
 static const char *const of_metrics[] = { "metrics-bind", "metrics-port", NULL };

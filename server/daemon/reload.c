@@ -15,7 +15,7 @@
 #include "server/daemon/status.h"
 #include "server/daemon/supervisor.h"
 #include "server/daemon/wiring.h"
-#include "server/tls/tls.h"
+#include "server/net/tls/tls.h"
 #include "store/mem/mem.h"
 
 /* --- what was read --- */

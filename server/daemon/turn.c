@@ -20,7 +20,7 @@
 #include "server/engine/background.h"
 #include "server/engine/defrag_timer.h"
 #include "server/engine/expire_timer.h"
-#include "server/tls/tls.h"
+#include "server/net/tls/tls.h"
 #include "store/mem/mem.h"
 
 enum {

@@ -38,7 +38,7 @@
 #include "server/engine/replay_call.h"
 #include "server/engine/settle.h"
 #include "server/script/script.h"
-#include "server/tls/tls.h"
+#include "server/net/tls/tls.h"
 #include "store/mem/mem.h"
 #include "store/store.h"
 #include "store/txn/txn.h"

@@ -10,7 +10,7 @@
 #include <event2/event.h>
 
 #include "server/base/clock.h"
-#include "server/tls/tls.h"
+#include "server/net/tls/tls.h"
 #include "store/mem/mem.h"
 
 enum { USEC_PER_SEC = 1000 * 1000 };

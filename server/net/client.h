@@ -18,7 +18,7 @@
 #include "server/engine/react/pubsub.h"
 #include "server/cmd/call/session.h"
 #include "server/engine/observe/stats.h"
-#include "server/tls/tls.h"
+#include "server/net/tls/tls.h"
 
 struct clients; /* all connections */
 struct client;  /* one; embeds a session */

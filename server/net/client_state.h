@@ -11,7 +11,7 @@
 #include "proto/resp/resp_read.h"
 #include "server/net/client.h"
 #include "server/net/lookahead.h"
-#include "server/tls/connection.h"
+#include "server/net/tls/connection.h"
 #include "store/struct/agenda.h"
 
 TAILQ_HEAD(client_list, client);

@@ -1,5 +1,5 @@
 /* client_tls: connections of tls-port: which clients may shake hands, when, and as which user; then
- * bytes through server/tls/. Depends on connection.h; client_io.c calls it through struct
+ * bytes through server/net/tls/. Depends on connection.h; client_io.c calls it through struct
  * transport.
  *
  * A handshake costs a signature, so each turn has a limited time for them, and the others wait, in
@@ -17,7 +17,7 @@
 
 #include "server/base/log.h"
 #include "server/net/handshakes.h"
-#include "server/tls/connection.h"
+#include "server/net/tls/connection.h"
 
 enum {
     RECORD_HEAD = 5,        /* bytes: a type, a version and the length of the rest */

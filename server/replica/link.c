@@ -17,7 +17,7 @@
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/disk/format/file_kind.h"
-#include "server/tls/connection.h"
+#include "server/net/tls/connection.h"
 #include "server/engine/observe/stats.h"
 #include "store/base/bytes.h"
 #include "store/mem/mem.h"

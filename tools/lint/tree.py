@@ -53,13 +53,13 @@ ROOMS = (
     ("server/engine", "a request from the gates to its commit; background work of a turn",
      "conf proto/resp server/engine/acl server/base server/cmd/call server/engine/observe server/disk"
      " server/engine/react store/*"),
-    ("server/tls", "encryption of connections, certificates", "conf server/base store/base store/mem"),
+    ("server/net/tls", "encryption of connections, certificates", "conf server/base store/base store/mem"),
     ("server/net", "sockets, connections, reading ahead",
      "conf proto/base proto/resp server/engine/acl server/base server/cmd/call server/engine/observe"
-     " server/disk server/engine/react server/engine server/tls store/*"),
+     " server/disk server/engine/react server/engine server/net/tls store/*"),
     ("server/replica", "masters and replicas: the role, full copies, the link, who waits for replicas",
      "conf proto/base proto/resp server/base server/cmd/call server/net server/engine/observe server/disk"
-     " server/disk/format server/disk/import server/engine/react server/replica/stream server/engine server/tls store/*"),
+     " server/disk/format server/disk/import server/engine/react server/replica/stream server/engine server/net/tls store/*"),
     ("server/cmd", "shared by data commands of several types",
      "proto/base proto/resp server/cmd/call store/*"),
     ("server/cmd/member", "deadlines of members", "proto/base proto/resp server/cmd/call server/cmd store/*"),
@@ -78,10 +78,10 @@ ROOMS = (
      " server/disk/format server/engine/react server/engine store/*"),
     ("server/admin", "CONFIG, INFO, DEBUG, MEMORY and other commands about the server",
      "conf proto/base proto/resp server/engine/acl server/base server/cmd/call server/net server/engine/observe"
-     " server/disk server/engine/react server/replica server/replica/stream server/engine server/script server/tls store/*"),
+     " server/disk server/engine/react server/replica server/replica/stream server/engine server/script server/net/tls store/*"),
     ("server/admin/info", "INFO: its sections",
      "conf proto/base proto/resp server/admin server/base server/cmd/call server/net"
-     " server/engine/observe server/disk server/engine/react server/replica server/replica/stream server/engine server/script server/tls store/*"),
+     " server/engine/observe server/disk server/engine/react server/replica server/replica/stream server/engine server/script server/net/tls store/*"),
     ("server/admin/acl", "ACL",
      "conf proto/base proto/resp server/engine/acl server/admin server/base server/cmd/call server/net"
      " server/engine/observe server/disk server/engine/react server/engine store/*"),
@@ -93,12 +93,12 @@ ROOMS = (
      " server/engine/observe server/disk server/engine/react server/engine store/*"),
     ("server/http", "the metrics port: HTTP, figures for Prometheus, a page to look at",
      "conf proto/base server/engine/acl server/admin server/admin/client server/base server/cmd/call server/net"
-     " server/engine/observe server/disk server/engine/react server/replica server/replica/stream server/engine server/script server/tls store/*"),
+     " server/engine/observe server/disk server/engine/react server/replica server/replica/stream server/engine server/script server/net/tls store/*"),
     ("server/module", "expired.so: the store inside Redis and Valkey",
      "proto/base proto/resp server/base server/cmd/call server/cmd server/cmd/key server/disk/format store/*"),
     ("server/daemon", "the parts made and connected: turns, signals, starting and stopping",
      "conf proto/base proto/resp server/engine/acl server/base server/cmd/call server/cmd/* server/engine/observe server/disk"
-     " server/engine/react server/replica server/engine server/net server/http server/script server/tls server/admin/*"
+     " server/engine/react server/replica server/engine server/net server/http server/script server/net/tls server/admin/*"
      " store/*"),
 )
 

@@ -12,7 +12,7 @@
 
 #include "server/base/version.h"
 #include "server/replica/replication.h"
-#include "server/tls/tls.h"
+#include "server/net/tls/tls.h"
 
 enum { BUILD_ID_BYTES = 8, PATH_MAX_CHARS = 900, SECONDS_OF_DAY = 86400 };
 

@@ -1,9 +1,9 @@
 /* tls_state: the struct behind tls.h. Only for the files of this folder. */
-#ifndef SERVER_TLS_TLS_STATE_H
-#define SERVER_TLS_TLS_STATE_H
+#ifndef SERVER_NET_TLS_TLS_STATE_H
+#define SERVER_NET_TLS_TLS_STATE_H
 
-#include "server/tls/settings.h"
-#include "server/tls/tls.h"
+#include "server/net/tls/settings.h"
+#include "server/net/tls/tls.h"
 
 enum { TLS_RECORD = 16384 }; /* the most bytes of one record */
 

@@ -1,5 +1,5 @@
 /* tls: see tls.h. The life of the settings, OpenSSL's memory, and the certificate's end. */
-#include "server/tls/tls_state.h"
+#include "server/net/tls/tls_state.h"
 
 #include <inttypes.h>
 #include <openssl/crypto.h>

@@ -1,8 +1,8 @@
 /* tls: encryption of connections with OpenSSL: the certificates and limits of tls-port (struct
  * tls) and of connections to other servers, and one connection (connection.h). Depends on the tls-*
  * options; knows neither clients nor the loop. */
-#ifndef SERVER_TLS_TLS_H
-#define SERVER_TLS_TLS_H
+#ifndef SERVER_NET_TLS_TLS_H
+#define SERVER_NET_TLS_TLS_H
 
 #include <stdbool.h>
 #include <stddef.h>

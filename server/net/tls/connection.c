@@ -3,7 +3,7 @@
  * OpenSSL reads ahead of the record that is wanted, so the socket may be silent while bytes wait
  * here: `more` says so. Data is encrypted in records of 16 KiB; small chunks are joined first,
  * because each record costs a system call, a header and a checksum. */
-#include "server/tls/connection.h"
+#include "server/net/tls/connection.h"
 
 #include <errno.h>
 #include <openssl/err.h>
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "server/tls/tls_state.h"
+#include "server/net/tls/tls_state.h"
 #include "store/mem/mem.h"
 
 enum { WRITE_MOST = 256 * 1024 }; /* bytes that one call encrypts, in less than a millisecond */

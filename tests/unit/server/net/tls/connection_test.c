@@ -1,5 +1,5 @@
 /* Tests of connection: records in any pieces, ends, faults, names and memory. */
-#include "server/tls/connection.h"
+#include "server/net/tls/connection.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 /* settings: see settings.h. */
-#include "server/tls/settings.h"
+#include "server/net/tls/settings.h"
 
 #include <errno.h>
 #include <openssl/bio.h>

@@ -1,7 +1,7 @@
 /* settings: turns the tls-* options into OpenSSL's contexts. Reads certificates, keys
  * and parameters from their files. */
-#ifndef SERVER_TLS_SETTINGS_H
-#define SERVER_TLS_SETTINGS_H
+#ifndef SERVER_NET_TLS_SETTINGS_H
+#define SERVER_NET_TLS_SETTINGS_H
 
 #include <openssl/ssl.h>
 

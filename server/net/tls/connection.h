@@ -3,14 +3,14 @@
  *
  * Nothing here waits: a call does what it can, and says whether the socket has to be readable or
  * writable before it is called again. */
-#ifndef SERVER_TLS_CONNECTION_H
-#define SERVER_TLS_CONNECTION_H
+#ifndef SERVER_NET_TLS_CONNECTION_H
+#define SERVER_NET_TLS_CONNECTION_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/uio.h>
 
-#include "server/tls/tls.h"
+#include "server/net/tls/tls.h"
 
 struct tls_connection;
 
