@@ -65,7 +65,7 @@ LIB_SRC := $(call sources,proto conf store)
 OTHER_SRC := $(UNIT_SRC) $(wildcard tests/*/*.c tools/*/*.c)
 ALL_SRC := $(sort $(LIB_SRC) $(SERVER_SRC) $(MODULE_SRC) $(TOOL_SRC) $(TOOL_LIB_SRC) $(OTHER_SRC))
 HEADERS := $(sort $(foreach d,proto conf store server tools tests tests/unit tests/unit/server,\
-    $(wildcard $d/*.h $d/*/*.h $d/*/*/*.h)))
+    $(wildcard $d/*.h $d/*/*.h $d/*/*/*.h $d/*/*/*/*.h)))
 E2E := $(sort $(wildcard tests/e2e/test_* tests/crash/test_*))
 NOT_CORE := $(sort $(wildcard $(shell grep -v '^\#' tests/not_core)))
 

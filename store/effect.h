@@ -13,8 +13,8 @@
 
 #include "store/base/bytes.h"
 #include "store/type/dehydrator.h"
-#include "store/type/stream.h"
-#include "store/type/stream_group.h"
+#include "store/type/stream/stream.h"
+#include "store/type/stream/stream_group.h"
 #include "store/event.h"
 #include "store/base/instant.h"
 

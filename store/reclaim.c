@@ -2,7 +2,7 @@
 #include "store/reclaim.h"
 
 #include "store/mem/mem.h"
-#include "store/type/stream_group.h"
+#include "store/type/stream/stream_group.h"
 
 /* A value with fewer elements is freed at once, because queueing it would cost more. */
 enum { SMALL = 64 };

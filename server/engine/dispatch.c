@@ -16,7 +16,7 @@
 #include "store/base/ensure.h"
 #include "store/sweep/evict.h"
 #include "store/mem/mem.h"
-#include "store/type/encoding_limits.h"
+#include "store/base/encoding_limits.h"
 #include "store/txn/txn.h"
 
 enum {

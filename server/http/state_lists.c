@@ -6,7 +6,7 @@
 
 #include "server/engine/observe/observe.h"
 #include "store/mem/blob.h"
-#include "store/type/stream_progress.h"
+#include "store/type/stream/stream_progress.h"
 
 enum {
     MOST = 50,

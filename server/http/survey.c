@@ -4,8 +4,8 @@
 
 #include "server/http/surveyed_names.h"
 #include "store/mem/mem.h"
-#include "store/type/stream_group.h"
-#include "store/type/stream_progress.h"
+#include "store/type/stream/stream_group.h"
+#include "store/type/stream/stream_progress.h"
 
 enum {
     STEPS = 256, /* keys and members in about 20 us */

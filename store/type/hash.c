@@ -9,7 +9,7 @@
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 #include "store/struct/packed.h"
-#include "store/type/encoding_limits.h"
+#include "store/base/encoding_limits.h"
 
 #define FIELD_LEN_MAX ((UINT32_C(1) << 31) - 1)
 

@@ -9,7 +9,7 @@
 
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
-#include "store/type/encoding_limits.h"
+#include "store/base/encoding_limits.h"
 
 enum {
     DENSE = 0,

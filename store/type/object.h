@@ -15,7 +15,7 @@
 #include "store/type/list.h"
 #include "store/mem/relocate.h"
 #include "store/type/set.h"
-#include "store/type/stream.h"
+#include "store/type/stream/stream.h"
 #include "store/type/zset.h"
 
 enum type {

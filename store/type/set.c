@@ -10,7 +10,7 @@
 #include "store/mem/mem.h"
 #include "store/struct/packed.h"
 #include "store/type/canonical_integer.h"
-#include "store/type/encoding_limits.h"
+#include "store/base/encoding_limits.h"
 
 /* A member of a table. If it has_expiry, a struct deadline precedes the bytes; it stays, idle, when
  * the deadline is removed. */

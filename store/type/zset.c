@@ -9,7 +9,7 @@
 #include "store/mem/mem.h"
 #include "store/type/zset_packed.h"
 #include "store/type/zset_table.h"
-#include "store/type/encoding_limits.h"
+#include "store/base/encoding_limits.h"
 
 #define NOINLINE __attribute__((noinline))
 

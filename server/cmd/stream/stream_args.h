@@ -4,8 +4,8 @@
 #define SERVER_CMD_STREAM_STREAM_ARGS_H
 
 #include "server/cmd/call/args.h"
-#include "store/type/stream.h"
-#include "store/type/stream_group.h"
+#include "store/type/stream/stream.h"
+#include "store/type/stream/stream_group.h"
 
 /* ---- IDs ---- */
 

@@ -3,7 +3,7 @@
 
 #include "store/txn/dead_letter.h"
 #include "store/txn/txn_stream.h"
-#include "store/type/stream_progress.h"
+#include "store/type/stream/stream_progress.h"
 
 /* Pending entries that one command removes instead of delivering them. COUNT does not bound these,
  * and other clients wait. */

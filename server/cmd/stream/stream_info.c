@@ -2,7 +2,7 @@
 #include "server/cmd/call/reply_text.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/stream/stream_delivery.h"
-#include "store/type/stream_progress.h"
+#include "store/type/stream/stream_progress.h"
 
 /* ---- shared ---------------------------------------------------------------------------------- */
 

@@ -2,7 +2,7 @@
 #include "server/cmd/stream/stream_trim.h"
 
 #include "store/txn/txn_stream.h"
-#include "store/type/encoding_limits.h"
+#include "store/base/encoding_limits.h"
 
 enum { LIMIT_BLOCKS = 100, LIMIT_DEFAULT = 10000, LIMIT_MOST = 1000000 };
 

@@ -3,7 +3,7 @@
 
 #include "server/disk/format/request.h"
 #include "store/mem/mem.h"
-#include "store/type/stream_group.h"
+#include "store/type/stream/stream_group.h"
 
 /* A command in the journal has room for a name, a key, an ID and these. */
 enum { MAX_FIELDS = (REQUEST_ARGS_MAX - 3) / 2, FIRST_PARTS = 16 };

@@ -5,7 +5,7 @@
 #include "proto/rdb/rdb_write.h"
 #include "store/base/ensure.h"
 #include "store/txn/txn.h"
-#include "store/type/stream_group.h"
+#include "store/type/stream/stream_group.h"
 #include "store/walk.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"

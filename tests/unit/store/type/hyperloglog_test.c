@@ -1,5 +1,5 @@
 /* hyperloglog: registers, compared with a plain array, in both representations. */
-#include "store/type/encoding_limits.h"
+#include "store/base/encoding_limits.h"
 #include "store/type/hyperloglog.h"
 
 #include <stdio.h>

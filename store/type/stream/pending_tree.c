@@ -2,13 +2,13 @@
  * to date, then splits or merges nodes; neither changes what is below their parents.
  *
  * Of two neighbours below one parent the items always are too many for a half-full node. */
-#include "store/type/pending_tree.h"
+#include "store/type/stream/pending_tree.h"
 
 #include <string.h>
 
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
-#include "store/type/pending_inner.h"
+#include "store/type/stream/pending_inner.h"
 
 enum {
     /* More than a quarter of the children on average: enough for any tree that fits into memory. */

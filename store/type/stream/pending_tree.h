@@ -5,15 +5,15 @@
  * records, the earliest instants and the set of consumers below it, so that a search by consumer or
  * by time skips the others: O(log n) for each record found, as long as numbers of consumers do not
  * share bits. */
-#ifndef STORE_TYPE_PENDING_TREE_H
-#define STORE_TYPE_PENDING_TREE_H
+#ifndef STORE_TYPE_STREAM_PENDING_TREE_H
+#define STORE_TYPE_STREAM_PENDING_TREE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "store/mem/relocate.h"
-#include "store/type/pending_leaf.h"
+#include "store/type/stream/pending_leaf.h"
 
 struct pending_inner;
 

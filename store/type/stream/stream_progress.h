@@ -1,10 +1,10 @@
 /* stream_progress: how many entries a group has read, and how many are left, computed as in Redis
  * 7.0. Both are unknown where entries between were deleted. */
-#ifndef STORE_TYPE_STREAM_PROGRESS_H
-#define STORE_TYPE_STREAM_PROGRESS_H
+#ifndef STORE_TYPE_STREAM_STREAM_PROGRESS_H
+#define STORE_TYPE_STREAM_STREAM_PROGRESS_H
 
-#include "store/type/stream.h"
-#include "store/type/stream_group.h"
+#include "store/type/stream/stream.h"
+#include "store/type/stream/stream_group.h"
 
 /* Moves the position to the entry `id`, which is the next one that the group reads. O(1) */
 void stream_progress_to(const struct stream *stream, struct group_position *position,

@@ -1,11 +1,11 @@
 /* stream: chosen cases: limits of blocks, extreme IDs and sizes, marks, retention, memory. */
-#include "store/type/stream.h"
+#include "store/type/stream/stream.h"
 
 #include <stdio.h>
 
 #include "store/mem/mem.h"
-#include "store/type/encoding_limits.h"
-#include "store/type/stream_group.h"
+#include "store/base/encoding_limits.h"
+#include "store/type/stream/stream_group.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 

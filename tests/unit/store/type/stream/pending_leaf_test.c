@@ -1,5 +1,5 @@
 /* pending_leaf: the forms of records at their limits, positions, summaries, memory. */
-#include "store/type/pending_leaf.h"
+#include "store/type/stream/pending_leaf.h"
 
 #include "store/mem/mem.h"
 #include "tests/support/rng.h"

@@ -1,5 +1,5 @@
 /* pending_leaf: see pending_leaf.h. Packs and unpacks records, and keeps them in order. */
-#include "store/type/pending_leaf.h"
+#include "store/type/stream/pending_leaf.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* pending_tree_search: finding records of a pending_tree by ID, rank, consumer and time. */
-#include "store/type/pending_inner.h"
-#include "store/type/pending_tree.h"
+#include "store/type/stream/pending_inner.h"
+#include "store/type/stream/pending_tree.h"
 
 bool pending_tree_find(const struct pending_tree *tree, struct stream_id id,
                        struct pending_record *found)

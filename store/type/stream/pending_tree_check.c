@@ -4,8 +4,8 @@
 
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
-#include "store/type/pending_inner.h"
-#include "store/type/pending_tree.h"
+#include "store/type/stream/pending_inner.h"
+#include "store/type/stream/pending_tree.h"
 
 struct checking {
     const struct pending_tree *tree;

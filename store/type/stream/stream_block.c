@@ -1,5 +1,5 @@
 /* stream_block: see stream_block.h. */
-#include "store/type/stream_block.h"
+#include "store/type/stream/stream_block.h"
 
 #include <string.h>
 

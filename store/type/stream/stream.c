@@ -2,14 +2,14 @@
  *
  * The blocks are a chain. The last one grows; when an entry has no room in it, it is added to the
  * tree and never grows again. */
-#include "store/type/stream.h"
+#include "store/type/stream/stream.h"
 
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
-#include "store/type/encoding_limits.h"
-#include "store/type/stream_block.h"
-#include "store/type/stream_group.h"
-#include "store/type/stream_tree.h"
+#include "store/base/encoding_limits.h"
+#include "store/type/stream/stream_block.h"
+#include "store/type/stream/stream_group.h"
+#include "store/type/stream/stream_tree.h"
 
 enum {
     CAP_MIN = 64,          /* bytes of a small block, growing by doubling */

@@ -1,5 +1,5 @@
 /* encoding_limits: see encoding_limits.h. */
-#include "store/type/encoding_limits.h"
+#include "store/base/encoding_limits.h"
 
 struct encoding_limits encoding_limits = {
     .hash_fields = 512,

@@ -6,8 +6,8 @@
  * blocks are the leaves of a counted tree, so that finding an ID and a rank cost O(log n), and a
  * trim that and the blocks that it frees. Entries are only added at the end. A stream may be empty.
  */
-#ifndef STORE_TYPE_STREAM_H
-#define STORE_TYPE_STREAM_H
+#ifndef STORE_TYPE_STREAM_STREAM_H
+#define STORE_TYPE_STREAM_STREAM_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 #include "store/base/bytes.h"
 #include "store/base/instant.h"
 #include "store/mem/relocate.h"
-#include "store/type/stream_id.h"
+#include "store/type/stream/stream_id.h"
 
 struct stream;
 struct stream_block;

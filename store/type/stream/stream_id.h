@@ -1,6 +1,6 @@
 /* stream_id: the ID of a stream's entry: a time in milliseconds and a sequence number. */
-#ifndef STORE_TYPE_STREAM_ID_H
-#define STORE_TYPE_STREAM_ID_H
+#ifndef STORE_TYPE_STREAM_STREAM_ID_H
+#define STORE_TYPE_STREAM_STREAM_ID_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -5,15 +5,15 @@
  * to the leaf's base, 32 bytes, or 40 bytes if an entry was delivered 2^32 times or more. A full
  * leaf of small records fills a block of the pool. Leaves have room for few more records than they
  * hold, and free room on both sides, so that appending and removing at the front move nothing. */
-#ifndef STORE_TYPE_PENDING_LEAF_H
-#define STORE_TYPE_PENDING_LEAF_H
+#ifndef STORE_TYPE_STREAM_PENDING_LEAF_H
+#define STORE_TYPE_STREAM_PENDING_LEAF_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "store/base/instant.h"
-#include "store/type/stream_id.h"
+#include "store/type/stream/stream_id.h"
 
 struct pending_record {
     struct stream_id id;

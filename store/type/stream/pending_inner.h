@@ -1,10 +1,10 @@
 /* pending_inner: the inner nodes of a pending_tree, for pending_tree*.c only. */
-#ifndef STORE_TYPE_PENDING_INNER_H
-#define STORE_TYPE_PENDING_INNER_H
+#ifndef STORE_TYPE_STREAM_PENDING_INNER_H
+#define STORE_TYPE_STREAM_PENDING_INNER_H
 
 #include <stddef.h>
 
-#include "store/type/pending_leaf.h"
+#include "store/type/stream/pending_leaf.h"
 
 enum {
     PENDING_INNER_MAX = 18, /* a node takes 1016 bytes; the pool's limit is 1024 */

@@ -12,15 +12,15 @@
  * last. The first entry's difference means nothing: its ID is in the block.
  *
  * What is cut off at the beginning stays in memory until a block that grows needs the room. */
-#ifndef STORE_TYPE_STREAM_BLOCK_H
-#define STORE_TYPE_STREAM_BLOCK_H
+#ifndef STORE_TYPE_STREAM_STREAM_BLOCK_H
+#define STORE_TYPE_STREAM_STREAM_BLOCK_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "store/base/bytes.h"
-#include "store/type/stream.h"
+#include "store/type/stream/stream.h"
 
 struct stream_inner;
 

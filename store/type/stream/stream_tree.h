@@ -4,14 +4,14 @@
  * Blocks are added at the end only, and removed anywhere. An inner node holds, for each child, the
  * number of entries below it, and an ID: all entries of the children before it are before this ID,
  * and no entry below it is. Removals do not change these IDs. */
-#ifndef STORE_TYPE_STREAM_TREE_H
-#define STORE_TYPE_STREAM_TREE_H
+#ifndef STORE_TYPE_STREAM_STREAM_TREE_H
+#define STORE_TYPE_STREAM_STREAM_TREE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "store/mem/relocate.h"
-#include "store/type/stream_block.h"
+#include "store/type/stream/stream_block.h"
 
 enum { STREAM_INNER_MAX = 31 }; /* so that a node takes at most 1 KiB */
 

@@ -1,13 +1,13 @@
 /* stream_group: see stream_group.h. Groups and consumers are in trees by name (struct ranked with
  * equal scores). stream_group_pending.c has the pending entries, which name a consumer by its
  * number. */
-#include "store/type/stream_group.h"
+#include "store/type/stream/stream_group.h"
 
 #include <string.h>
 
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
-#include "store/type/stream_group_parts.h"
+#include "store/type/stream/stream_group_parts.h"
 
 /* ---- names ---- */
 

@@ -1,9 +1,9 @@
 /* stream: random programs, compared with a plain array of entries. */
-#include "store/type/stream.h"
+#include "store/type/stream/stream.h"
 
 #include "store/mem/mem.h"
-#include "store/type/encoding_limits.h"
-#include "store/type/stream_group.h"
+#include "store/base/encoding_limits.h"
+#include "store/type/stream/stream_group.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 

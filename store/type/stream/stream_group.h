@@ -4,8 +4,8 @@
  * A group's pending entries are one counted B+ tree by ID (pending_tree.h) with records of 16 to 40
  * bytes, nearly always 16. An inner node holds, for each child, the earliest instant and the set of
  * consumers below it, so that searches for a consumer or for old entries skip the rest. */
-#ifndef STORE_TYPE_STREAM_GROUP_H
-#define STORE_TYPE_STREAM_GROUP_H
+#ifndef STORE_TYPE_STREAM_STREAM_GROUP_H
+#define STORE_TYPE_STREAM_STREAM_GROUP_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 #include "store/base/bytes.h"
 #include "store/base/instant.h"
 #include "store/mem/relocate.h"
-#include "store/type/stream_id.h"
+#include "store/type/stream/stream_id.h"
 
 struct stream_groups; /* all groups of a stream */
 struct stream_group;

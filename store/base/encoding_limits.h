@@ -2,8 +2,8 @@
  * form. They name forms only, except for the sparse form of a HyperLogLog and the blocks of a
  * stream: how other values are kept in memory does not depend on them. As in Redis, a change
  * concerns values that grow afterwards. */
-#ifndef STORE_TYPE_ENCODING_LIMITS_H
-#define STORE_TYPE_ENCODING_LIMITS_H
+#ifndef STORE_BASE_ENCODING_LIMITS_H
+#define STORE_BASE_ENCODING_LIMITS_H
 
 #include <stddef.h>
 

@@ -1,12 +1,12 @@
 /* stream_group_parts: the structs behind stream_group.h, for stream_group*.c only.
  *
  * A block with a name begins with a struct of its own and ends with the member of a tree. */
-#ifndef STORE_TYPE_STREAM_GROUP_PARTS_H
-#define STORE_TYPE_STREAM_GROUP_PARTS_H
+#ifndef STORE_TYPE_STREAM_STREAM_GROUP_PARTS_H
+#define STORE_TYPE_STREAM_STREAM_GROUP_PARTS_H
 
 #include "store/struct/ranked.h"
-#include "store/type/pending_tree.h"
-#include "store/type/stream_group.h"
+#include "store/type/stream/pending_tree.h"
+#include "store/type/stream/stream_group.h"
 
 struct stream_groups {
     struct ranked by_name;

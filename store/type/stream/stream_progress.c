@@ -1,5 +1,5 @@
 /* stream_progress: see stream_progress.h. */
-#include "store/type/stream_progress.h"
+#include "store/type/stream/stream_progress.h"
 
 static bool is_zero(struct stream_id id)
 {

@@ -1,5 +1,5 @@
 /* stream_tree: see stream_tree.h. Nodes are merged late, as in timeline_tree.c. */
-#include "store/type/stream_tree.h"
+#include "store/type/stream/stream_tree.h"
 
 #include <string.h>
 

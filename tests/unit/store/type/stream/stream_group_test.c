@@ -1,6 +1,6 @@
 /* stream_group: random programs compared with plain arrays, searches with all filters, freeing in
  * slices, relocation, memory. */
-#include "store/type/stream_group.h"
+#include "store/type/stream/stream_group.h"
 
 #include <stdio.h>
 #include <stdlib.h>
