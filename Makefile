@@ -73,7 +73,7 @@ obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 PROTO = $(B)/libproto.a
 CONF = $(B)/libconf.a
 STORE = $(B)/libstore.a
-PERSIST = $(B)/libpersist.a
+DISK = $(B)/libdisk.a
 SUPPORT = $(B)/libsupport.a
 TOOL_LIB = $(B)/libtool.a
 SERVER = $(filter-out %/main.o,$(call obj,$(SERVER_SRC)))
@@ -108,10 +108,10 @@ $(B)/obj/server/http/page_files.o: LTO =
 $(B)/obj/server/http/page_files.o: $(wildcard server/http/page/*)
 
 $(foreach l,proto conf store,$(eval $(B)/lib$l.a: $(call obj,$(filter $l/%,$(LIB_SRC)))))
-$(PERSIST): $(call obj,$(filter server/disk/format/%,$(SERVER_SRC)))
+$(DISK): $(call obj,$(filter server/disk/effect/% server/disk/format/%,$(SERVER_SRC)))
 $(SUPPORT): $(call obj,$(SUPPORT_SRC))
 $(TOOL_LIB): $(call obj,$(TOOL_LIB_SRC))
-$(PROTO) $(CONF) $(STORE) $(PERSIST) $(SUPPORT) $(TOOL_LIB):
+$(PROTO) $(CONF) $(STORE) $(DISK) $(SUPPORT) $(TOOL_LIB):
 	$(call say,AR )rm -f $@ && $(AR) rcs $@ $^
 
 # A unit test sees the library it is about, and no other.
@@ -125,7 +125,7 @@ $(UNIT): $(B)/%: $(B)/obj/%.o $(SUPPORT)
 	    $(CHECK_LIBS) -lm
 
 $(B)/tools/bench/deadlines: $(STORE)
-$(addprefix $(B)/tools/,$(INSTALLED_TOOLS)): $(PERSIST) $(STORE)
+$(addprefix $(B)/tools/,$(INSTALLED_TOOLS)): $(DISK) $(STORE)
 $(B)/tools/command_reference: $(SERVER) $(STORE)
 $(B)/tools/command_reference: TOOL_LIBS = $(MALLOC_LIBS) $(SERVER_LIBS)
 $(addprefix $(B)/tools/,$(INSTALLED_TOOLS)): TOOL_LIBS = $(MALLOC_LIBS) -llz4

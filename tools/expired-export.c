@@ -13,8 +13,8 @@
 
 #include "proto/base/outbuf.h"
 #include "server/base/version.h"
-#include "server/disk/format/effect_text.h"
-#include "server/disk/format/request.h"
+#include "server/disk/effect/effect_text.h"
+#include "server/disk/effect/request.h"
 #include "store/sweep/expiry.h"
 #include "store/mem/mem.h"
 #include "store/walk_store.h"

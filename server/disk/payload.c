@@ -2,8 +2,8 @@
 #include "server/disk/payload.h"
 
 #include "proto/base/outbuf.h"
-#include "server/disk/format/effect_text.h"
-#include "server/disk/format/request.h"
+#include "server/disk/effect/effect_text.h"
+#include "server/disk/effect/request.h"
 #include "server/disk/import/rdb_object.h"
 #include "store/mem/mem.h"
 #include "store/walk.h"

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "proto/base/outbuf.h"
-#include "server/disk/format/effect_text.h"
-#include "server/disk/format/request.h"
+#include "server/disk/effect/effect_text.h"
+#include "server/disk/effect/request.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 

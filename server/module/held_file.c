@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "server/module/canonical.h"
-#include "server/disk/format/effect_text.h"
+#include "server/disk/effect/effect_text.h"
 #include "store/walk.h"
 
 /* ---- writing --------------------------------------------------------------------------------- */

@@ -12,7 +12,7 @@
 #include "server/cmd/key/policy_args.h"
 #include "server/module/command_info.h"
 #include "server/module/reply.h"
-#include "server/disk/format/policy_words.h"
+#include "server/disk/effect/policy_words.h"
 #include "store/mem/mem.h"
 
 enum { WORDS_MAX = 64, SHOWN_MAX = 128 };

@@ -4,7 +4,7 @@
 #include "server/module/canonical.h"
 #include "server/module/due_values.h"
 #include "server/module/lent_keys.h"
-#include "server/disk/format/effect_text.h"
+#include "server/disk/effect/effect_text.h"
 #include "store/mem/mem.h"
 #include "store/txn/apply.h"
 

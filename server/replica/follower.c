@@ -7,8 +7,8 @@
 
 #include "server/base/clock.h"
 #include "server/base/log.h"
-#include "server/disk/format/effect_text.h"
-#include "server/disk/format/request.h"
+#include "server/disk/effect/effect_text.h"
+#include "server/disk/effect/request.h"
 #include "server/engine/replay_call.h"
 #include "server/engine/serve.h"
 #include "store/mem/mem.h"

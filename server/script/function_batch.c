@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <strings.h>
 
-#include "server/disk/format/library_header.h"
+#include "server/disk/effect/library_header.h"
 
 void function_batch_init(struct function_batch *batch, struct functions *functions)
 {

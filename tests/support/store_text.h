@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/disk/format/effect_text.h"
-#include "server/disk/format/request.h"
+#include "server/disk/effect/effect_text.h"
+#include "server/disk/effect/request.h"
 #include "store/walk_store.h"
 
 enum { STORE_TEXT_LINES = 1024 };

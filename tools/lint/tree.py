@@ -42,14 +42,16 @@ ROOMS = (
      "conf proto/base server/base server/cmd/call store/*"),
     ("server/engine/observe", "counts, times, slow log, latency, MONITOR",
      "conf proto/resp server/base server/cmd/call store/*"),
+    ("server/disk/effect", "effects as canonical commands, and back; tools link this",
+     "proto/base proto/resp store/*"),
     ("server/disk/format", "journal records, snapshots, the manifest; tools link this",
-     "conf proto/base proto/resp store/*"),
+     "conf proto/base proto/resp server/disk/effect store/*"),
     ("server/replica/stream", "the replication stream: its text, and its last bytes",
-     "proto/base server/disk/format store/*"),
+     "proto/base server/disk/effect server/disk/format store/*"),
     ("server/disk/import", "reads Redis' files as effects",
-     "proto/base proto/rdb server/disk/format store/*"),
+     "proto/base proto/rdb server/disk/effect server/disk/format store/*"),
     ("server/disk", "journal, snapshots, loading: when to write, and the processes that do",
-     "conf proto/base server/base server/disk/format server/disk/import store/*"),
+     "conf proto/base server/base server/disk/effect server/disk/format server/disk/import store/*"),
     ("server/engine/react", "reactions to a commit: WATCH, blocked clients, tracking, events",
      "conf proto/base proto/resp server/base server/cmd/call server/disk server/replica/stream store/*"),
     ("server/engine", "a request from the gates to its commit; background work of a turn",
@@ -61,7 +63,7 @@ ROOMS = (
      " server/disk server/engine/react server/engine server/net/tls store/*"),
     ("server/replica", "masters and replicas: the role, full copies, the link, who waits for replicas",
      "conf proto/base proto/resp server/base server/cmd/call server/net server/engine/observe server/disk"
-     " server/disk/format server/disk/import server/engine/react server/replica/stream server/engine server/net/tls store/*"),
+     " server/disk/effect server/disk/format server/disk/import server/engine/react server/replica/stream server/engine server/net/tls store/*"),
     ("server/cmd", "shared by data commands of several types",
      "proto/base proto/resp server/cmd/call store/*"),
     ("server/cmd/member", "deadlines of members", "proto/base proto/resp server/cmd/call server/cmd store/*"),
@@ -77,7 +79,7 @@ ROOMS = (
      "proto/base proto/resp server/cmd/call server/cmd store/*"),
     ("server/script", "scripts in Lua, functions",
      "conf proto/base proto/rdb proto/resp server/engine/acl server/base server/cmd/call server/cmd server/engine/observe"
-     " server/disk/format server/engine/react server/engine store/*"),
+     " server/disk/effect server/disk/format server/engine/react server/engine store/*"),
     ("server/admin", "CONFIG, INFO, DEBUG, MEMORY and other commands about the server",
      "conf proto/base proto/resp server/engine/acl server/base server/cmd/call server/net server/engine/observe"
      " server/disk server/engine/react server/replica server/replica/stream server/engine server/script server/net/tls store/*"),
@@ -97,7 +99,7 @@ ROOMS = (
      "conf proto/base server/engine/acl server/admin server/admin/client server/base server/cmd/call server/net"
      " server/engine/observe server/disk server/engine/react server/replica server/replica/stream server/engine server/script server/net/tls store/*"),
     ("server/module", "expired.so: the store inside Redis and Valkey",
-     "proto/base proto/resp server/base server/cmd/call server/cmd server/cmd/key server/disk/format store/*"),
+     "proto/base proto/resp server/base server/cmd/call server/cmd server/cmd/key server/disk/effect server/disk/format store/*"),
     ("server/daemon", "the parts made and connected: turns, signals, starting and stopping",
      "conf proto/base proto/resp server/engine/acl server/base server/cmd/call server/cmd/* server/engine/observe server/disk"
      " server/engine/react server/replica server/engine server/net server/http server/script server/net/tls server/admin/*"
@@ -123,7 +125,7 @@ OTHERS = (
     (r"tools/bench/deadlines\.c", r"store/"),
     (r"tools/command_reference\.c", r"server/|store/"),
     (r"tools/(files/|expired-)",
-     r"tools/files/|server/disk/format/|server/base/version\.h|proto/|conf/|store/"),
+     r"tools/files/|server/disk/(effect|format)/|server/base/version\.h|proto/|conf/|store/"),
     (r"tools/manual", r"tools/manual/|tools/files/usages\.h|server/base/version\.h|conf/"),
     (r"tools/", r"tools/(?!files/)|proto/|conf/"),
 )

@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "server/disk/format/effect_text.h"
-#include "server/disk/format/request.h"
+#include "server/disk/effect/effect_text.h"
+#include "server/disk/effect/request.h"
 #include "store/txn/txn.h"
 
 enum { REPLAY_ERROR_MAX = 192, REPLAY_AHEAD = 16 };

@@ -2,7 +2,7 @@
 #include "server/disk/format/store_text.h"
 
 #include "proto/base/outbuf.h"
-#include "server/disk/format/effect_text.h"
+#include "server/disk/effect/effect_text.h"
 #include "store/mem/mem.h"
 #include "store/walk_store.h"
 

@@ -10,7 +10,7 @@
 #include "proto/base/number.h"
 #include "server/disk/format/disk.h"
 #include "server/disk/format/file_kind.h"
-#include "server/disk/format/library_header.h"
+#include "server/disk/effect/library_header.h"
 #include "server/disk/import/import_state.h"
 #include "server/disk/import/rdb_object.h"
 

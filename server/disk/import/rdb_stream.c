@@ -1,7 +1,7 @@
 /* rdb_stream: see rdb_stream.h. Uses the store's streams directly, without a transaction. */
 #include "server/disk/import/rdb_stream.h"
 
-#include "server/disk/format/request.h"
+#include "server/disk/effect/request.h"
 #include "store/mem/mem.h"
 #include "store/type/stream/stream_group.h"
 

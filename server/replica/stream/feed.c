@@ -7,7 +7,7 @@
 
 #include "proto/base/number.h"
 #include "proto/base/outbuf.h"
-#include "server/disk/format/effect_text.h"
+#include "server/disk/effect/effect_text.h"
 #include "store/mem/mem.h"
 
 #define EMPTY_LINE LIT("\r\n")

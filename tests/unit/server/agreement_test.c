@@ -6,7 +6,7 @@
 #include "conf/conf.h"
 #include "conf/words.h"
 #include "proto/resp/resp_read.h"
-#include "server/disk/format/request.h"
+#include "server/disk/effect/request.h"
 #include "store/event.h"
 #include "store/sweep/evict.h"
 #include "tests/support/rng.h"

@@ -1,5 +1,5 @@
 /* request: see request.h. One parser serves request_read and request_measure. */
-#include "server/disk/format/request.h"
+#include "server/disk/effect/request.h"
 
 #include "store/mem/mem.h"
 

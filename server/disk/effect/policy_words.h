@@ -1,7 +1,7 @@
 /* policy_words: the options of a policy as the words of POLICY SET, for effect_text. Only options
  * that differ from the defaults, in one order, with numbers in plain decimal. */
-#ifndef SERVER_DISK_FORMAT_POLICY_WORDS_H
-#define SERVER_DISK_FORMAT_POLICY_WORDS_H
+#ifndef SERVER_DISK_EFFECT_POLICY_WORDS_H
+#define SERVER_DISK_EFFECT_POLICY_WORDS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* policy_words: see policy_words.h. */
-#include "server/disk/format/policy_words.h"
+#include "server/disk/effect/policy_words.h"
 
 #include <string.h>
 

@@ -5,8 +5,8 @@
  * file these are damage, so this reader accepts one form only, that of our writers: a RESP array of
  * bulk strings. It keeps no state, and says where damage begins or how many bytes there must be.
  * tests/unit/server/agreement_test.c checks that both read its commands alike. */
-#ifndef SERVER_DISK_FORMAT_REQUEST_H
-#define SERVER_DISK_FORMAT_REQUEST_H
+#ifndef SERVER_DISK_EFFECT_REQUEST_H
+#define SERVER_DISK_EFFECT_REQUEST_H
 
 #include <stddef.h>
 

@@ -1,7 +1,7 @@
 /* effect_form: the table of the commands of effect_text.h and their operands. Only for
  * effect_text.c (writing) and effect_read.c (reading). */
-#ifndef SERVER_DISK_FORMAT_EFFECT_FORM_H
-#define SERVER_DISK_FORMAT_EFFECT_FORM_H
+#ifndef SERVER_DISK_EFFECT_EFFECT_FORM_H
+#define SERVER_DISK_EFFECT_EFFECT_FORM_H
 
 #include <stdbool.h>
 

@@ -1,8 +1,8 @@
 /* library_header: the first line of a library of functions, "#!lua name=mylib": the engine that
  * runs it and its name. Reads it as Redis 7.0 does, with the same errors. Depends on the quoting of
  * inline requests (proto/resp), not on any language. */
-#ifndef SERVER_DISK_FORMAT_LIBRARY_HEADER_H
-#define SERVER_DISK_FORMAT_LIBRARY_HEADER_H
+#ifndef SERVER_DISK_EFFECT_LIBRARY_HEADER_H
+#define SERVER_DISK_EFFECT_LIBRARY_HEADER_H
 
 #include <stdbool.h>
 #include <stddef.h>

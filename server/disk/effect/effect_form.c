@@ -1,5 +1,5 @@
 /* effect_form: see effect_form.h. One row for each command. */
-#include "server/disk/format/effect_form.h"
+#include "server/disk/effect/effect_form.h"
 
 #define MEMBERS LIT("MEMBERS")
 #define FIELDS  LIT("FIELDS")

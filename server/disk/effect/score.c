@@ -1,7 +1,7 @@
 /* score: see score.h. Prints a number of at most 9 decimals with these, and others with 17 digits,
  * which are always enough (Steele and White, 1990). Both use exact integer arithmetic.
  * proto/base/number prints very large and very small numbers. */
-#include "server/disk/format/score.h"
+#include "server/disk/effect/score.h"
 
 #include <math.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* library_header: see library_header.h. */
-#include "server/disk/format/library_header.h"
+#include "server/disk/effect/library_header.h"
 
 #include <strings.h>
 

@@ -1,11 +1,11 @@
 /* Tests of effect_text: the commands on disk, and that every effect is read back unchanged. */
-#include "server/disk/format/effect_text.h"
+#include "server/disk/effect/effect_text.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "server/disk/format/request.h"
+#include "server/disk/effect/request.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 #include "store/policy.h"

@@ -1,11 +1,11 @@
 /* effect_text: the writer of effect_text.h. Writes operands directly to their destination: the text
  * of the run, or bytes reserved in the output. Operands too large to reserve are appended piece by
  * piece, big blobs without copying them. */
-#include "server/disk/format/effect_text.h"
+#include "server/disk/effect/effect_text.h"
 
-#include "server/disk/format/effect_form.h"
-#include "server/disk/format/effect_pen.h"
-#include "server/disk/format/policy_words.h"
+#include "server/disk/effect/effect_form.h"
+#include "server/disk/effect/effect_pen.h"
+#include "server/disk/effect/policy_words.h"
 
 enum { RESERVE_MAX = 4096 }; /* the most that is reserved in an outbuf at once */
 

@@ -1,5 +1,5 @@
 /* Tests of score: printed numbers are read back exactly, by score_parse and by libc. */
-#include "server/disk/format/score.h"
+#include "server/disk/effect/score.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* score: converts doubles to short text that reads back exactly, and parses it. Faster than libc
  * for usual scores; any strtod can read the text. */
-#ifndef SERVER_DISK_FORMAT_SCORE_H
-#define SERVER_DISK_FORMAT_SCORE_H
+#ifndef SERVER_DISK_EFFECT_SCORE_H
+#define SERVER_DISK_EFFECT_SCORE_H
 
 #include <stdbool.h>
 #include <stddef.h>

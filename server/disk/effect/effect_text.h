@@ -75,8 +75,8 @@
  * To change the commands: add a row with a new name (effect_form.c), and keep the old row for
  * reading. Never change the meaning of a name. A reader refuses a file with an unknown name, so the
  * versions of the journal and the snapshot stay as they are. */
-#ifndef SERVER_DISK_FORMAT_EFFECT_TEXT_H
-#define SERVER_DISK_FORMAT_EFFECT_TEXT_H
+#ifndef SERVER_DISK_EFFECT_EFFECT_TEXT_H
+#define SERVER_DISK_EFFECT_EFFECT_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,11 +3,11 @@
 #include <string.h>
 
 #include "proto/base/number.h"
-#include "server/disk/format/effect_form.h"
-#include "server/disk/format/effect_text.h"
-#include "server/disk/format/library_header.h"
-#include "server/disk/format/policy_words.h"
-#include "server/disk/format/score.h"
+#include "server/disk/effect/effect_form.h"
+#include "server/disk/effect/effect_text.h"
+#include "server/disk/effect/library_header.h"
+#include "server/disk/effect/policy_words.h"
+#include "server/disk/effect/score.h"
 
 enum { CLAIM_ARGUMENTS = 6 }; /* of the operand C */
 enum { NAME_MIN = 3, SLOT_MASK = EFFECT_READER_SLOTS - 1 };

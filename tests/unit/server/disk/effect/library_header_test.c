@@ -1,5 +1,5 @@
 /* Tests of library_header: good first lines, and the words of redis-server 7.0.15 for others. */
-#include "server/disk/format/library_header.h"
+#include "server/disk/effect/library_header.h"
 
 #include <stdio.h>
 #include <string.h>

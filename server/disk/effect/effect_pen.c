@@ -1,7 +1,7 @@
 /* effect_pen: see effect_pen.h. */
-#include "server/disk/format/effect_pen.h"
+#include "server/disk/effect/effect_pen.h"
 
-#include "server/disk/format/policy_words.h"
+#include "server/disk/effect/policy_words.h"
 #include "store/mem/blob.h"
 
 /* ---- pieces ---------------------------------------------------------------------------------- */

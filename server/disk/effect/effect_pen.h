@@ -1,7 +1,7 @@
 /* effect_pen: writes the arguments of commands for effect_text.c: pieces of RESP, and the operands
  * of effect_form.h. */
-#ifndef SERVER_DISK_FORMAT_EFFECT_PEN_H
-#define SERVER_DISK_FORMAT_EFFECT_PEN_H
+#ifndef SERVER_DISK_EFFECT_EFFECT_PEN_H
+#define SERVER_DISK_EFFECT_EFFECT_PEN_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -9,7 +9,7 @@
 
 #include "proto/base/number.h"
 #include "proto/base/outbuf.h"
-#include "server/disk/format/score.h"
+#include "server/disk/effect/score.h"
 #include "store/effect.h"
 
 enum {
