@@ -12,7 +12,7 @@
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/script/lua_reply.h"
-#include "server/script/registry.h"
+#include "server/script/lua/registry.h"
 #include "server/script/sandbox.h"
 
 enum { LOAD_USEC = 500 * 1000 };

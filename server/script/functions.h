@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "conf/conf.h"
-#include "server/script/engine.h"
+#include "server/script/lua/engine.h"
 #include "server/script/function_register.h"
 #include "store/library.h"
 

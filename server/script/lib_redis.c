@@ -12,7 +12,7 @@
 #include "server/base/log.h"
 #include "server/base/version.h"
 #include "server/script/lua_reply.h"
-#include "server/script/sha1.h"
+#include "server/script/lua/sha1.h"
 #include "store/mem/mem.h"
 
 enum {

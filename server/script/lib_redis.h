@@ -3,7 +3,7 @@
 #ifndef SERVER_SCRIPT_LIB_REDIS_H
 #define SERVER_SCRIPT_LIB_REDIS_H
 
-#include "server/script/engine.h"
+#include "server/script/lua/engine.h"
 #include "server/script/host.h"
 
 struct lib_redis {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "proto/resp/resp_reply.h"
-#include "server/script/lua_number.h"
+#include "server/script/lua/lua_number.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 

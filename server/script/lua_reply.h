@@ -12,7 +12,7 @@
 #include <luajit-2.1/lua.h>
 
 #include "proto/resp/resp_write.h"
-#include "server/script/engine.h"
+#include "server/script/lua/engine.h"
 
 enum { LUA_REPLY_DEPTH = 32 }; /* no command nests its reply deeper */
 

@@ -4,13 +4,13 @@
 #include <luajit-2.1/lauxlib.h>
 #include <luajit-2.1/lualib.h>
 
-#include "server/script/engine.h"
-#include "server/script/lib_cjson.h"
-#include "server/script/lib_cmsgpack.h"
-#include "server/script/lib_compat.h"
-#include "server/script/lib_pattern.h"
-#include "server/script/lib_struct.h"
-#include "server/script/registry.h"
+#include "server/script/lua/engine.h"
+#include "server/script/lua/lib_cjson.h"
+#include "server/script/lua/lib_cmsgpack.h"
+#include "server/script/lua/lib_compat.h"
+#include "server/script/lua/lib_pattern.h"
+#include "server/script/lua/lib_struct.h"
+#include "server/script/lua/registry.h"
 #include "server/script/returns.h"
 
 enum { SORTED_AT_ONCE = 1000, COMPARE_STEPS = 10 };

@@ -11,7 +11,7 @@
 #include "server/cmd/call/command.h"
 #include "server/script/arguments.h"
 #include "server/script/busy.h"
-#include "server/script/engine.h"
+#include "server/script/lua/engine.h"
 #include "server/script/functions.h"
 #include "server/script/host.h"
 #include "server/script/lib_redis.h"

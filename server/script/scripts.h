@@ -9,7 +9,7 @@
 #include <sys/queue.h>
 
 #include "server/script/sandbox.h"
-#include "server/script/sha1.h"
+#include "server/script/lua/sha1.h"
 #include "store/base/bytes.h"
 #include "store/struct/dict.h"
 

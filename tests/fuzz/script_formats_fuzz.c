@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/script/lib_cjson.h"
-#include "server/script/lib_cmsgpack.h"
-#include "server/script/lib_struct.h"
+#include "server/script/lua/lib_cjson.h"
+#include "server/script/lua/lib_cmsgpack.h"
+#include "server/script/lua/lib_struct.h"
 
 enum { CHOICES = 2, MAX_BYTES = 4096, MEMORY_STEP = 512 };
 

@@ -7,7 +7,7 @@
 #include <luajit-2.1/lauxlib.h>
 
 #include "proto/resp/resp_reply.h"
-#include "server/script/engine.h"
+#include "server/script/lua/engine.h"
 #include "tests/support/server_world.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

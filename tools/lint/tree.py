@@ -77,9 +77,11 @@ ROOMS = (
     ("server/cmd/stream", "streams and their groups", "proto/base proto/resp server/cmd/call server/cmd store/*"),
     ("server/cmd/key", "keys of any type, SORT, DUMP, POLICY",
      "proto/base proto/resp server/cmd/call server/cmd store/*"),
+    ("server/script/lua", "the interpreter within its limits, and the libraries of scripts",
+     "proto/base server/base store/base store/mem"),
     ("server/script", "scripts in Lua, functions",
      "conf proto/base proto/rdb proto/resp server/engine/acl server/base server/cmd/call server/cmd server/engine/observe"
-     " server/disk/effect server/disk/format server/engine/react server/engine store/*"),
+     " server/disk/effect server/disk/format server/engine/react server/engine server/script/lua store/*"),
     ("server/admin", "CONFIG, INFO, DEBUG, MEMORY and other commands about the server",
      "conf proto/base proto/resp server/engine/acl server/base server/cmd/call server/net server/engine/observe"
      " server/disk server/engine/react server/replica server/replica/stream server/engine server/script server/net/tls store/*"),

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "server/script/engine.h"
+#include "server/script/lua/engine.h"
 #include "tests/support/suite.h"
 
 static struct engine *engine;

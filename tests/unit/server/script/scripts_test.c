@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "server/script/engine.h"
+#include "server/script/lua/engine.h"
 #include "server/script/host.h"
 #include "store/mem/mem.h"
 #include "tests/support/suite.h"

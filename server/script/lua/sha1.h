@@ -1,6 +1,6 @@
 /* sha1: the name of a script, by OpenSSL's SHA-1. */
-#ifndef SERVER_SCRIPT_SHA1_H
-#define SERVER_SCRIPT_SHA1_H
+#ifndef SERVER_SCRIPT_LUA_SHA1_H
+#define SERVER_SCRIPT_LUA_SHA1_H
 
 #include "store/base/bytes.h"
 

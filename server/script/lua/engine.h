@@ -3,8 +3,8 @@
  *
  * LuaJIT's compiler is off: in a compiled loop the hook would never be called, so that nothing
  * could stop it, and compiled code needs pages that are writable and executable. */
-#ifndef SERVER_SCRIPT_ENGINE_H
-#define SERVER_SCRIPT_ENGINE_H
+#ifndef SERVER_SCRIPT_LUA_ENGINE_H
+#define SERVER_SCRIPT_LUA_ENGINE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* json_bounds: see json_bounds.h. */
-#include "server/script/json_bounds.h"
+#include "server/script/lua/json_bounds.h"
 
 #include <limits.h>
 #include <luajit-2.1/lauxlib.h>

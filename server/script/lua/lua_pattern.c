@@ -1,13 +1,13 @@
 /* lua_pattern: see lua_pattern.h. A pattern is read anew at each place: an item, which is a byte, a
  * class or a set, and the repeat behind it. */
-#include "server/script/lua_pattern.h"
+#include "server/script/lua/lua_pattern.h"
 
 #include <ctype.h>
 #include <luajit-2.1/lauxlib.h>
 #include <stdbool.h>
 #include <string.h>
 
-#include "server/script/engine.h"
+#include "server/script/lua/engine.h"
 
 enum { DEPTH_MAX = 200, STEPS_AT_ONCE = 1000 };
 

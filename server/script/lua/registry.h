@@ -1,7 +1,7 @@
 /* registry: values in Lua's registry, which scripts can't reach. A key is the address of a static
  * variable. */
-#ifndef SERVER_SCRIPT_REGISTRY_H
-#define SERVER_SCRIPT_REGISTRY_H
+#ifndef SERVER_SCRIPT_LUA_REGISTRY_H
+#define SERVER_SCRIPT_LUA_REGISTRY_H
 
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 /* sha1: see sha1.h. */
-#include "server/script/sha1.h"
+#include "server/script/lua/sha1.h"
 
 #include <openssl/evp.h>
 

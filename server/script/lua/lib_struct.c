@@ -8,15 +8,15 @@
  *                  or, when unpacking, as the number before says
  *   x              one byte of padding
  * and of settings: > < byte order, !N alignment (8 without N), spaces. */
-#include "server/script/lib_struct.h"
+#include "server/script/lua/lib_struct.h"
 
 #include <limits.h>
 #include <luajit-2.1/lauxlib.h>
 #include <stdbool.h>
 #include <string.h>
 
-#include "server/script/lua_number.h"
-#include "server/script/lua_output.h"
+#include "server/script/lua/lua_number.h"
+#include "server/script/lua/lua_output.h"
 
 enum { MAX_INTEGER = 32, MAX_ALIGNMENT = 8 };
 

@@ -1,5 +1,5 @@
 /* lib_compat: see lib_compat.h. */
-#include "server/script/lib_compat.h"
+#include "server/script/lua/lib_compat.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -9,9 +9,9 @@
 
 #include <luajit-2.1/lauxlib.h>
 
-#include "server/script/engine.h"
-#include "server/script/lib_format.h"
-#include "server/script/registry.h"
+#include "server/script/lua/engine.h"
+#include "server/script/lua/lib_format.h"
+#include "server/script/lua/registry.h"
 
 static int assert_true(lua_State *lua)
 {

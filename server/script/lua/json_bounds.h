@@ -1,8 +1,8 @@
 /* json_bounds: how much memory lua-cjson will need, before it is called. Its buffers come from
  * malloc, with sizes of type int: it ends the process if there is no memory, and loses a buffer if
  * Lua raises an error in the meantime. */
-#ifndef SERVER_SCRIPT_JSON_BOUNDS_H
-#define SERVER_SCRIPT_JSON_BOUNDS_H
+#ifndef SERVER_SCRIPT_LUA_JSON_BOUNDS_H
+#define SERVER_SCRIPT_LUA_JSON_BOUNDS_H
 
 #include <luajit-2.1/lua.h>
 #include <stddef.h>

@@ -1,13 +1,13 @@
 /* lib_pattern: see lib_pattern.h. */
-#include "server/script/lib_pattern.h"
+#include "server/script/lua/lib_pattern.h"
 
 #include <ctype.h>
 #include <luajit-2.1/lauxlib.h>
 #include <stdbool.h>
 #include <string.h>
 
-#include "server/script/engine.h"
-#include "server/script/lua_pattern.h"
+#include "server/script/lua/engine.h"
+#include "server/script/lua/lua_pattern.h"
 
 enum { BYTES_PER_STEP = 32 }; /* of a search for a plain text */
 

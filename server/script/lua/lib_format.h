@@ -1,7 +1,7 @@
 /* lib_format: string.format as in Lua 5.1. LuaJIT's own one rounds 0.125 up to 0.13 and accepts
  * more than Lua's. */
-#ifndef SERVER_SCRIPT_LIB_FORMAT_H
-#define SERVER_SCRIPT_LIB_FORMAT_H
+#ifndef SERVER_SCRIPT_LUA_LIB_FORMAT_H
+#define SERVER_SCRIPT_LUA_LIB_FORMAT_H
 
 #include <luajit-2.1/lua.h>
 

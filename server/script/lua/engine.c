@@ -1,5 +1,5 @@
 /* engine: see engine.h. */
-#include "server/script/engine.h"
+#include "server/script/lua/engine.h"
 
 #include <stdint.h>
 #include <sys/resource.h>

@@ -1,4 +1,4 @@
-#include "server/script/lib_format.h"
+#include "server/script/lua/lib_format.h"
 
 #include <limits.h>
 #include <stdbool.h>

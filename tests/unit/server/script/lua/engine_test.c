@@ -1,5 +1,5 @@
 /* Tests of engine: the memory limit, the hook, the collection of garbage. */
-#include "server/script/engine.h"
+#include "server/script/lua/engine.h"
 
 #include <luajit-2.1/lauxlib.h>
 #include <luajit-2.1/lualib.h>

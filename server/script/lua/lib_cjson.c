@@ -4,15 +4,15 @@
  * lua-cjson allocates with malloc and exits if that fails, so room is looked for before. It always
  * keeps encode's buffer here, and so does not lose it to an error; a large one is freed after each
  * call. decode frees its buffer unless Lua raises an error, so Lua's memory is looked for too. */
-#include "server/script/lib_cjson.h"
+#include "server/script/lua/lib_cjson.h"
 
 #include <luajit-2.1/lauxlib.h>
 #include <stdbool.h>
 #include <string.h>
 
-#include "server/script/engine.h"
-#include "server/script/json_bounds.h"
-#include "server/script/registry.h"
+#include "server/script/lua/engine.h"
+#include "server/script/lua/json_bounds.h"
+#include "server/script/lua/registry.h"
 #include "store/mem/mem.h"
 
 int luaopen_cjson(lua_State *L); /* Debian's header does not include Lua's */

@@ -1,7 +1,7 @@
 /* lib_pattern: string.find, match, gmatch and gsub of Lua 5.1, which can be stopped. Depends on
  * lua_pattern. */
-#ifndef SERVER_SCRIPT_LIB_PATTERN_H
-#define SERVER_SCRIPT_LIB_PATTERN_H
+#ifndef SERVER_SCRIPT_LUA_LIB_PATTERN_H
+#define SERVER_SCRIPT_LUA_LIB_PATTERN_H
 
 #include <luajit-2.1/lua.h>
 

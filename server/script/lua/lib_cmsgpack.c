@@ -3,7 +3,7 @@
  * A table whose keys are 1 to n is an array, any other one a map. Tables deeper than MAX_NESTING
  * and values of types that MessagePack does not have become nil. There are no binary strings, no
  * extensions and no timestamps. */
-#include "server/script/lib_cmsgpack.h"
+#include "server/script/lua/lib_cmsgpack.h"
 
 #include <limits.h>
 #include <luajit-2.1/lauxlib.h>
@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "server/script/lua_number.h"
-#include "server/script/lua_output.h"
+#include "server/script/lua/lua_number.h"
+#include "server/script/lua/lua_output.h"
 
 enum { MAX_NESTING = 16, SLOTS_PER_LEVEL = 4 };
 

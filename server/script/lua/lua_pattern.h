@@ -1,8 +1,8 @@
 /* lua_pattern: matches the patterns of Lua 5.1 and counts its steps, because a short pattern with
  * several repeats may need longer than anybody can wait. Depends on engine, which looks at the
  * clock and may raise an error meanwhile. */
-#ifndef SERVER_SCRIPT_LUA_PATTERN_H
-#define SERVER_SCRIPT_LUA_PATTERN_H
+#ifndef SERVER_SCRIPT_LUA_LUA_PATTERN_H
+#define SERVER_SCRIPT_LUA_LUA_PATTERN_H
 
 #include <luajit-2.1/lua.h>
 

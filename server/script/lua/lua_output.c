@@ -1,5 +1,5 @@
 /* lua_output: see lua_output.h. */
-#include "server/script/lua_output.h"
+#include "server/script/lua/lua_output.h"
 
 #include <luajit-2.1/lauxlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* lua_output: bytes that grow, for a C function that builds a string for Lua. A large output lies
  * in a userdata, so that Lua's allocator counts it, and the collector frees it after an error. */
-#ifndef SERVER_SCRIPT_LUA_OUTPUT_H
-#define SERVER_SCRIPT_LUA_OUTPUT_H
+#ifndef SERVER_SCRIPT_LUA_LUA_OUTPUT_H
+#define SERVER_SCRIPT_LUA_LUA_OUTPUT_H
 
 #include <luajit-2.1/lua.h>
 #include <stddef.h>

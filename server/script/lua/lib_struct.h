@@ -1,7 +1,7 @@
 /* lib_struct: the library `struct` of scripts, which packs values into bytes as C would lay them
  * out: pack, unpack, size. */
-#ifndef SERVER_SCRIPT_LIB_STRUCT_H
-#define SERVER_SCRIPT_LIB_STRUCT_H
+#ifndef SERVER_SCRIPT_LUA_LIB_STRUCT_H
+#define SERVER_SCRIPT_LUA_LIB_STRUCT_H
 
 #include <luajit-2.1/lua.h>
 

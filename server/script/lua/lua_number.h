@@ -1,8 +1,8 @@
 /* lua_number: doubles as integers and integers as bytes, for replies and the format libraries. A
  * double outside of the range becomes what x86-64's instructions make of it, because Redis shows
  * that. */
-#ifndef SERVER_SCRIPT_LUA_NUMBER_H
-#define SERVER_SCRIPT_LUA_NUMBER_H
+#ifndef SERVER_SCRIPT_LUA_LUA_NUMBER_H
+#define SERVER_SCRIPT_LUA_LUA_NUMBER_H
 
 #include <stdbool.h>
 #include <stddef.h>

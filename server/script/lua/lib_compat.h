@@ -1,7 +1,7 @@
 /* lib_compat: functions of LuaJIT's libraries that differ from Lua 5.1 as Redis has it, and
  * math.random with the numbers of Redis. Depends on LuaJIT and lib_format. */
-#ifndef SERVER_SCRIPT_LIB_COMPAT_H
-#define SERVER_SCRIPT_LIB_COMPAT_H
+#ifndef SERVER_SCRIPT_LUA_LIB_COMPAT_H
+#define SERVER_SCRIPT_LUA_LIB_COMPAT_H
 
 #include <luajit-2.1/lua.h>
 

@@ -1,7 +1,7 @@
 /* lib_cjson: the library `cjson` of scripts: lua-cjson, made to fail as an error of the script
  * where it would end the process, overflow or lose memory. */
-#ifndef SERVER_SCRIPT_LIB_CJSON_H
-#define SERVER_SCRIPT_LIB_CJSON_H
+#ifndef SERVER_SCRIPT_LUA_LIB_CJSON_H
+#define SERVER_SCRIPT_LUA_LIB_CJSON_H
 
 #include <luajit-2.1/lua.h>
 
