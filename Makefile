@@ -53,7 +53,7 @@ say = $(if $(V),,@$(if $(findstring s,$(firstword -$(MAKEFLAGS))),,echo "  $(1) 
 # ---- what there is ----
 
 sources = $(foreach d,$(1),$(wildcard $d/*.c $d/*/*.c $d/*/*/*.c $d/*/*/*/*.c))
-MODULE_SRC := $(wildcard server/module/*.c)
+MODULE_SRC := $(call sources,server/module)
 SERVER_SRC := $(filter-out $(MODULE_SRC),$(call sources,server))
 UNIT_SRC := $(filter %_test.c,$(call sources,tests/unit))
 SUPPORT_SRC := $(wildcard tests/support/*.c)

@@ -6,14 +6,14 @@
 #include <string.h>
 
 #include "server/cmd/cmd.h"
-#include "server/module/canonical.h"
-#include "server/module/command_info.h"
-#include "server/module/due_values.h"
-#include "server/module/held_value.h"
-#include "server/module/lent_keys.h"
-#include "server/module/replay.h"
-#include "server/module/reply.h"
-#include "server/module/stream_readers.h"
+#include "server/module/values/canonical.h"
+#include "server/module/api/command_info.h"
+#include "server/module/values/due_values.h"
+#include "server/module/values/held_value.h"
+#include "server/module/values/lent_keys.h"
+#include "server/module/values/replay.h"
+#include "server/module/api/reply.h"
+#include "server/module/api/stream_readers.h"
 #include "store/mem/mem.h"
 
 static const struct command_group *const dehydrator_groups[] = {

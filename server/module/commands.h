@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "server/module/redis_api.h"
+#include "server/module/api/redis_api.h"
 
 /* Registers the types and the commands. False: the engine refused. */
 bool commands_start(RedisModuleCtx *ctx);

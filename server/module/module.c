@@ -5,7 +5,7 @@
 #include "proto/base/alloc.h"
 #include "server/base/version.h"
 #include "server/module/commands.h"
-#include "server/module/redis_api.h"
+#include "server/module/api/redis_api.h"
 #include "server/module/slices.h"
 #include "server/module/stats.h"
 #include "store/base/siphash.h"

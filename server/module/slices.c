@@ -1,16 +1,16 @@
 /* slices: see slices.h. The engine calls back without data of ours, so the state is static. */
 #include "server/module/slices.h"
 
-#include "server/module/command_ttl.h"
-#include "server/module/due_values.h"
-#include "server/module/engine_search.h"
-#include "server/module/held_value.h"
-#include "server/module/key_policies.h"
-#include "server/module/lent_keys.h"
-#include "server/module/node_policies.h"
-#include "server/module/node_role.h"
-#include "server/module/read_ahead.h"
-#include "server/module/scan_keys.h"
+#include "server/module/keys/command_ttl.h"
+#include "server/module/values/due_values.h"
+#include "server/module/keys/engine_search.h"
+#include "server/module/values/held_value.h"
+#include "server/module/policies/key_policies.h"
+#include "server/module/values/lent_keys.h"
+#include "server/module/policies/node_policies.h"
+#include "server/module/api/node_role.h"
+#include "server/module/policies/read_ahead.h"
+#include "server/module/keys/scan_keys.h"
 
 enum {
     /* When the parts of a slice end, in microseconds from its beginning. */

@@ -4,8 +4,8 @@
 #ifndef SERVER_MODULE_SLICES_H
 #define SERVER_MODULE_SLICES_H
 
-#include "server/module/redis_api.h"
-#include "server/module/volatile_keys.h"
+#include "server/module/api/redis_api.h"
+#include "server/module/keys/volatile_keys.h"
 
 /* Subscribes to events and begins to scan the keys that are there. False: the engine refused, and
  * the log says so. */

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "server/module/due_values.h"
-#include "server/module/key_policies.h"
-#include "server/module/read_ahead.h"
+#include "server/module/values/due_values.h"
+#include "server/module/policies/key_policies.h"
+#include "server/module/policies/read_ahead.h"
 #include "server/module/slices.h"
 
 enum { FIGURES = 14, NEVER_DUE = -1 };

@@ -2,7 +2,7 @@
 #ifndef SERVER_MODULE_STATS_H
 #define SERVER_MODULE_STATS_H
 
-#include "server/module/redis_api.h"
+#include "server/module/api/redis_api.h"
 
 /* Registers both. False: the engine refused. */
 bool stats_start(RedisModuleCtx *ctx);

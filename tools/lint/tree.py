@@ -100,8 +100,20 @@ ROOMS = (
     ("server/http", "the metrics port: HTTP, figures for Prometheus, a page to look at",
      "conf proto/base server/engine/acl server/admin server/admin/client server/base server/cmd/call server/net"
      " server/engine/observe server/disk server/engine/react server/replica server/replica/stream server/engine server/script server/net/tls store/*"),
+    ("server/module/api", "what the module sees of the engine that has loaded it",
+     "proto/base proto/resp server/base server/cmd/call store/*"),
+    ("server/module/keys", "deadlines of the engine's own keys",
+     "proto/base server/base server/module/api store/*"),
+    ("server/module/values", "our types as values of the engine",
+     "proto/base proto/resp server/base server/cmd/call server/disk/effect server/disk/format"
+     " server/module/api server/module/keys store/*"),
+    ("server/module/policies", "policies of a node, and its expiry logs",
+     "proto/base proto/resp server/base server/cmd server/cmd/call server/cmd/key server/disk/effect"
+     " server/module/api server/module/keys server/module/values store/*"),
     ("server/module", "expired.so: the store inside Redis and Valkey",
-     "proto/base proto/resp server/base server/cmd/call server/cmd server/cmd/key server/disk/effect server/disk/format store/*"),
+     "proto/base proto/resp server/base server/cmd server/cmd/call server/cmd/key server/disk/effect"
+     " server/disk/format server/module/api server/module/keys server/module/policies"
+     " server/module/values store/*"),
     ("server/daemon", "the parts made and connected: turns, signals, starting and stopping",
      "conf proto/base proto/resp server/engine/acl server/base server/cmd/call server/cmd/* server/engine/observe server/disk"
      " server/engine/react server/replica server/engine server/net server/http server/script server/net/tls server/admin/*"

@@ -1,0 +1,63 @@
+/* redis_api: see redis_api.h. */
+#include "server/module/api/redis_api.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct redis_api redis;
+
+/* The engine passes its lookup function as the first word of the context. */
+typedef int (*get_api)(const char *name, void *function);
+
+struct wanted {
+    const char *name;
+    size_t offset; /* in struct redis_api */
+    bool needed;
+};
+
+static const struct wanted wanted[] = {
+#define NEEDED(result, name, arguments)                                                            \
+    { "RedisModule_" #name, offsetof(struct redis_api, name), true },
+#define OPTIONAL(result, name, arguments)                                                          \
+    { "RedisModule_" #name, offsetof(struct redis_api, name), false },
+    API_NEEDED(NEEDED) API_OPTIONAL(OPTIONAL)
+#undef NEEDED
+#undef OPTIONAL
+};
+
+enum { WANTED = sizeof(wanted) / sizeof(wanted[0]) };
+
+/* Without the engine's log, which may be what is missing, the message goes to stderr: the engine's
+ * own output. */
+static void complain(RedisModuleCtx *ctx, const char *what, const char *name)
+{
+    if (redis.Log != NULL)
+        redis.Log(ctx, "warning", "expired: %s%s", what, name);
+    else
+        fprintf(stderr, "expired: %s%s\n", what, name);
+}
+
+bool api_load(RedisModuleCtx *ctx, const char *name, int version)
+{
+    get_api get;
+    const char *missing = NULL;
+    memcpy(&get, (const void *)ctx, sizeof(get));
+    for (size_t i = 0; i < WANTED; i++) {
+        char *place = (char *)&redis + wanted[i].offset;
+        if (get(wanted[i].name, place) != API_OK && wanted[i].needed) missing = wanted[i].name;
+    }
+    if (missing != NULL) {
+        complain(ctx, "this engine is too old, it lacks ", missing);
+        return false;
+    }
+    if (redis.IsModuleNameBusy(name)) {
+        complain(ctx, "there is already a module named ", name);
+        return false;
+    }
+    redis.SetModuleAttribs(ctx, name, version, API_VERSION);
+    for (size_t i = 0; i < WANTED; i++)
+        if (!wanted[i].needed && get(wanted[i].name, &(void *){ NULL }) != API_OK)
+            redis.Log(ctx, "notice", "this engine lacks %s: keys may expire some ms later",
+                      wanted[i].name);
+    return true;
+}

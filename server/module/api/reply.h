@@ -1,0 +1,16 @@
+/* reply: passes replies of commands to the engine. Depends on the writer's sink. */
+#ifndef SERVER_MODULE_API_REPLY_H
+#define SERVER_MODULE_API_REPLY_H
+
+#include "proto/resp/resp_write.h"
+#include "server/module/api/redis_api.h"
+
+struct reply {
+    struct resp_sink sink;
+    RedisModuleCtx *ctx;
+};
+
+/* A writer whose replies go to this client, in its version of RESP; `flags` are the context's. */
+struct resp_writer reply_begin(struct reply *reply, RedisModuleCtx *ctx, int flags);
+
+#endif

@@ -1,0 +1,141 @@
+/* command_ttl: see command_ttl.h. */
+#include "server/module/keys/command_ttl.h"
+
+#include "proto/base/number.h"
+#include "store/base/bytes.h"
+
+enum {
+    KEY_ARGUMENT = 1,
+    ARGUMENTS_MIN = 3,
+    CLOCK_USES = 16, /* deadlines from one look at the clock */
+};
+
+enum unit { UNIT_MSEC, UNIT_SECONDS };
+
+/* Where a command has its TTL or deadline: as argument `first`, or behind an option from there on.
+ */
+struct form {
+    struct bytes name;
+    int first;
+    bool has_options, is_instant;
+    enum unit unit;
+};
+
+static const struct form commands[] = {
+    { .name = LIT("set"), 3, .has_options = true },
+    { .name = LIT("setex"), 2, .unit = UNIT_SECONDS },
+    { .name = LIT("psetex"), 2 },
+    { .name = LIT("getex"), 2, .has_options = true },
+    { .name = LIT("expire"), 2, .unit = UNIT_SECONDS },
+    { .name = LIT("pexpire"), 2 },
+    { .name = LIT("expireat"), 2, .is_instant = true, .unit = UNIT_SECONDS },
+    { .name = LIT("pexpireat"), 2, .is_instant = true },
+};
+
+static const struct form options[] = {
+    { .name = LIT("ex"), .unit = UNIT_SECONDS },
+    { .name = LIT("px") },
+    { .name = LIT("exat"), .is_instant = true, .unit = UNIT_SECONDS },
+    { .name = LIT("pxat"), .is_instant = true },
+};
+
+/* Of the command that runs: its key, or NULL, and the TTL or instant. */
+static struct {
+    const RedisModuleString *key;
+    msec number;
+    bool is_instant;
+    bool any_key; /* a call of the module, which the engine does not show */
+} shown;
+
+static struct {
+    msec now;
+    unsigned uses; /* left */
+} watch;
+
+static struct bytes argument(RedisModuleCommandFilterCtx *command, int i)
+{
+    return api_bytes(redis.CommandFilterArgGet(command, i));
+}
+
+#define FIND(forms, word) find_form(forms, sizeof(forms) / sizeof((forms)[0]), word)
+
+/* Does the text have these letters, ignoring its case? strncasecmp costs more than the rest. */
+static bool has_letters(const char *text, struct bytes letters)
+{
+    for (size_t i = 0; i < letters.len; i++)
+        if ((text[i] | 0x20) != letters.data[i]) return false;
+    return true;
+}
+
+static const struct form *find_form(const struct form *forms, size_t count, struct bytes word)
+{
+    for (size_t i = 0; i < count; i++)
+        if (forms[i].name.len == word.len && has_letters(word.data, forms[i].name))
+            return &forms[i];
+    return NULL;
+}
+
+static bool read_number(RedisModuleCommandFilterCtx *command, int i, enum unit unit, msec *number)
+{
+    struct bytes text = argument(command, i);
+    return number_parse_int64(text.data, text.len, number) &&
+           (unit != UNIT_SECONDS || instant_from_seconds(*number, number));
+}
+
+static void on_command(RedisModuleCommandFilterCtx *command)
+{
+    shown.key = NULL;
+    int argc = redis.CommandFilterArgsCount(command);
+    if (argc < ARGUMENTS_MIN) return;
+    const struct form *form = FIND(commands, argument(command, 0));
+    if (form == NULL) return;
+    int at = form->first;
+    if (form->has_options) {
+        for (form = NULL; form == NULL && at < argc; at++)
+            form = FIND(options, argument(command, at));
+        if (form == NULL) return;
+    }
+    if (at >= argc || !read_number(command, at, form->unit, &shown.number)) return;
+    shown.is_instant = form->is_instant;
+    shown.key = redis.CommandFilterArgGet(command, KEY_ARGUMENT);
+}
+
+bool command_ttl_start(RedisModuleCtx *ctx)
+{
+    return redis.RegisterCommandFilter(ctx, on_command, FILTER_NOT_OWN) != NULL;
+}
+
+void command_ttl_begin_own(msec at)
+{
+    shown.any_key = shown.is_instant = true;
+    shown.number = at;
+}
+
+void command_ttl_end_own(void)
+{
+    shown.any_key = false;
+}
+
+void command_ttl_new_turn(void)
+{
+    shown.key = NULL; /* its memory may become another name: calls of the module are not shown */
+    watch.uses = 0;
+}
+
+static msec recent_time(void)
+{
+    if (watch.uses == 0) {
+        watch.now = redis.Milliseconds();
+        watch.uses = CLOCK_USES;
+    }
+    watch.uses--;
+    return watch.now;
+}
+
+bool command_ttl_deadline(const RedisModuleString *key, msec *at)
+{
+    if (shown.key != key && !shown.any_key) return false;
+    shown.key = NULL;
+    *at = shown.number;
+    return (shown.is_instant || instant_after(recent_time(), shown.number, at)) && instant_ok(*at);
+}

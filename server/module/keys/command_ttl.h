@@ -1,0 +1,31 @@
+/* command_ttl: the deadline that the running command gives its key, from the command's arguments.
+ * Depends on the engine.
+ *
+ * To read a deadline from the engine costs about as much as a third of SET EX. The engine shows
+ * each command before it runs, and the event "expire" follows while it runs. A deadline from here
+ * may differ from the engine's by the time between two looks at the clock; a look at the key at
+ * this deadline finds the engine's. */
+#ifndef SERVER_MODULE_KEYS_COMMAND_TTL_H
+#define SERVER_MODULE_KEYS_COMMAND_TTL_H
+
+#include <stdbool.h>
+
+#include "server/module/api/redis_api.h"
+#include "store/base/instant.h"
+
+/* False: the engine refused. */
+bool command_ttl_start(RedisModuleCtx *ctx);
+
+/* No command runs, and the engine may have slept: forgets the last command, and reads the clock
+ * again when it is needed next. */
+void command_ttl_new_turn(void);
+
+/* The module itself gives one key this deadline, between two commands. */
+void command_ttl_begin_own(msec at);
+void command_ttl_end_own(void);
+
+/* In the event "expire" of this key: the deadline. False: unknown, as in EXEC, which runs commands
+ * that were shown before. While a file is loaded commands are not shown: do not ask then. */
+bool command_ttl_deadline(const RedisModuleString *key, msec *at);
+
+#endif

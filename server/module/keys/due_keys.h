@@ -1,0 +1,101 @@
+/* due_keys: names of keys of the engine, each with the instant at which somebody has to look at it.
+ * Depends on store/struct and store/mem; knows neither the engine nor clocks.
+ *
+ * A name is in one agenda of its database; an entry that no longer fits the engine's key costs one
+ * look. Memory: about 39 bytes and the name. */
+#ifndef SERVER_MODULE_KEYS_DUE_KEYS_H
+#define SERVER_MODULE_KEYS_DUE_KEYS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "server/module/keys/name_pages.h"
+#include "store/base/bytes.h"
+#include "store/base/instant.h"
+#include "store/struct/agenda.h"
+#include "store/struct/dict.h"
+
+enum { DUE_NAME_MAX = (1 << 30) - 1 };
+
+struct due_key {
+    struct deadline deadline; /* idle: its instant is not known yet */
+    uint32_t by;              /* the instant in units of 1024 ms, rounded up; UINT32_MAX: unknown */
+    uint8_t len;              /* DUE_LEN_LONG: the length is before the name, in 4 bytes */
+    char name[];
+};
+
+enum { DUE_LEN_LONG = UINT8_MAX };
+
+static inline struct bytes due_key_name(const struct due_key *key)
+{
+    uint32_t len;
+    if (key->len != DUE_LEN_LONG) return bytes_of(key->name, key->len);
+    memcpy(&len, key->name, sizeof(len));
+    return bytes_of(key->name + sizeof(len), len);
+}
+
+struct due_database {
+    struct dict dict;
+    struct agenda agenda;
+    uint32_t id;               /* a new one after each flush; SWAPDB takes it along */
+    struct due_database *next; /* of those that are to be freed */
+};
+
+struct due_keys {
+    struct due_database *all;
+    unsigned count; /* of databases */
+    uint32_t last_id;
+    struct name_pages names;
+    struct due_database *flushed; /* to be freed in slices */
+};
+
+void due_keys_init(struct due_keys *keys);
+void due_keys_drop(struct due_keys *keys);
+
+/* NULL: the name is not known. O(1) */
+struct due_key *due_keys_find(const struct due_keys *keys, unsigned db, struct bytes name);
+/* Returns the name's entry, added if need be. NULL: the name is longer than DUE_NAME_MAX. O(1) */
+struct due_key *due_keys_add(struct due_keys *keys, unsigned db, struct bytes name);
+/* Sets its instant. O(log n) */
+void due_keys_set(struct due_keys *keys, unsigned db, struct due_key *key, struct due_at due);
+/* The same, but never makes the instant later. O(1) if nothing changes */
+void due_keys_advance(struct due_keys *keys, unsigned db, struct due_key *key, struct due_at due);
+void due_keys_forget(struct due_keys *keys, unsigned db, struct due_key *key); /* O(log n) */
+
+/* The instant of an entry; DUE_AT_NEVER: not known. O(1) */
+struct due_at due_keys_at(const struct due_keys *keys, unsigned db, const struct due_key *key);
+/* The entry that is due first, if it is due by now; or NULL. O(databases) */
+struct due_key *due_keys_first(const struct due_keys *keys, msec now, unsigned *db);
+struct due_at due_keys_next(const struct due_keys *keys); /* the earliest. O(databases) */
+
+/* The identity of a database's data, which a flush ends and a swap moves. O(1) */
+uint32_t due_keys_database(struct due_keys *keys, unsigned db);
+/* Which database has it now; false: it was flushed. O(databases) */
+bool due_keys_has_database(const struct due_keys *keys, uint32_t id, unsigned *db);
+
+/* Looking ahead for many names at a time: the steps, in this order, prefetch what a later
+ * due_keys_find or due_keys_advance of the name needs, and none of them waits for memory if the one
+ * before was long enough ago. O(1) */
+struct due_hint {
+    unsigned db;
+    struct bytes name;
+    uint64_t hash; /* siphash() of the name */
+    const struct due_key *maybe;
+};
+void due_hint_table(const struct due_keys *keys, struct due_hint *hint);
+void due_hint_key(const struct due_keys *keys, struct due_hint *hint);
+void due_hint_instant(const struct due_keys *keys, const struct due_hint *hint, struct due_at due);
+
+/* Forgets all names of a database, or of all (db < 0); frees them in slices. O(databases) */
+void due_keys_flush(struct due_keys *keys, int db);
+/* Frees up to `work` flushed names; true while more are left. */
+bool due_keys_reclaim(struct due_keys *keys, size_t work);
+void due_keys_swap(struct due_keys *keys, unsigned a, unsigned b); /* O(1) */
+
+size_t due_keys_count(const struct due_keys *keys);
+size_t due_keys_bytes(const struct due_keys *keys);
+void due_keys_check(const struct due_keys *keys); /* O(n) */
+
+#endif

@@ -1,0 +1,120 @@
+/* key_changes: see key_changes.h. Changes lie in blocks one behind the other, each aligned; the
+ * last block is kept when it is empty. */
+#include "server/module/keys/key_changes.h"
+
+#include <string.h>
+
+#include "store/base/ensure.h"
+#include "store/mem/mem.h"
+
+enum { BLOCK_BYTES = 2048 };
+
+struct change_block {
+    struct change_block *next;
+    size_t first, end, size; /* changes are at [first, end) of `size` bytes */
+    char bytes[];
+};
+
+static size_t bytes_of_change(size_t len)
+{
+    size_t align = _Alignof(struct key_change);
+    return (sizeof(struct key_change) + len + align - 1) / align * align;
+}
+
+void key_changes_init(struct key_changes *changes)
+{
+    *changes = (struct key_changes){ 0 };
+}
+
+void key_changes_drop(struct key_changes *changes)
+{
+    while (changes->first != NULL) {
+        struct change_block *next = changes->first->next;
+        mem_free(changes->first);
+        changes->first = next;
+    }
+    key_changes_init(changes);
+}
+
+static struct change_block *block_with_room(struct key_changes *changes, size_t needed)
+{
+    struct change_block *last = changes->last;
+    if (last != NULL && last->size - last->end >= needed) return last;
+    size_t size = BLOCK_BYTES - sizeof(struct change_block);
+    if (size < needed) size = needed;
+    struct change_block *block = mem_alloc(sizeof(*block) + size);
+    *block = (struct change_block){ .size = size };
+    if (last == NULL)
+        changes->first = block;
+    else
+        last->next = block;
+    changes->last = block;
+    return block;
+}
+
+void key_changes_put(struct key_changes *changes, uint32_t database, enum key_change_kind kind,
+                     msec at, struct bytes name)
+{
+    if (name.len > KEY_CHANGE_NAME_MAX) return;
+    size_t needed = bytes_of_change(name.len);
+    struct change_block *block = block_with_room(changes, needed);
+    struct key_change *put = (struct key_change *)(void *)(block->bytes + block->end);
+    put->at = at;
+    put->database = database;
+    put->kind = kind & 3;
+    put->len = (uint32_t)name.len & KEY_CHANGE_NAME_MAX;
+    if (name.len > 0) memcpy(put->name, name.data, name.len);
+    block->end += needed;
+    changes->count++;
+}
+
+static const struct key_change *change_at(const struct change_block *block, size_t at)
+{
+    return (const struct key_change *)(const void *)(block->bytes + at);
+}
+
+/* Only of the first block: the next look finds the others. */
+unsigned key_changes_look(const struct key_changes *changes, const struct key_change *found[],
+                          unsigned most)
+{
+    unsigned count = 0;
+    const struct change_block *block = changes->first;
+    if (changes->count == 0) return 0;
+    for (size_t at = block->first; at < block->end && count < most;) {
+        found[count] = change_at(block, at);
+        at += bytes_of_change(found[count++]->len);
+    }
+    return count;
+}
+
+/* An empty block makes room: for the next one, or, if it is the last, for new changes. */
+static void clear_first(struct key_changes *changes)
+{
+    struct change_block *block = changes->first;
+    if (block->next == NULL && block->size <= BLOCK_BYTES) {
+        block->first = block->end = 0;
+        return;
+    }
+    changes->first = block->next;
+    if (changes->first == NULL) changes->last = NULL;
+    mem_free(block);
+}
+
+void key_changes_take(struct key_changes *changes, unsigned count)
+{
+    for (; count > 0; count--, changes->count--) {
+        struct change_block *block = changes->first;
+        ensure(block != NULL && block->first < block->end, "%u more of %zu changes", count,
+               changes->count);
+        block->first += bytes_of_change(change_at(block, block->first)->len);
+        if (block->first == block->end) clear_first(changes);
+    }
+}
+
+size_t key_changes_bytes(const struct key_changes *changes)
+{
+    size_t bytes = 0;
+    for (const struct change_block *block = changes->first; block != NULL; block = block->next)
+        bytes += mem_size(block);
+    return bytes;
+}

@@ -1,0 +1,58 @@
+/* key_changes: a queue of what keyspace events have said of names, in their order. Depends on
+ * store/mem; knows neither the engine nor what becomes of the names.
+ *
+ * An event happens inside a command, so it only copies the name here: a few bytes in sequence. What
+ * needs tables, or the engine, is done between two commands, for many names at a time. */
+#ifndef SERVER_MODULE_KEYS_KEY_CHANGES_H
+#define SERVER_MODULE_KEYS_KEY_CHANGES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/base/bytes.h"
+#include "store/base/instant.h"
+
+enum key_change_kind {
+    KEY_MAY_BE_VOLATILE, /* its deadline has to be read from the engine */
+    KEY_HAS_DEADLINE,    /* at `at` */
+    KEY_IS_GONE,         /* or has no deadline any more */
+};
+
+enum { KEY_CHANGE_NAME_MAX = (1 << 30) - 1 };
+
+struct key_change {
+    msec at;
+    uint32_t database; /* due_keys_database() */
+    uint32_t kind : 2;
+    uint32_t len : 30;
+    char name[];
+};
+
+static inline struct bytes key_change_name(const struct key_change *change)
+{
+    return bytes_of(change->name, change->len);
+}
+
+struct change_block;
+
+struct key_changes {
+    struct change_block *first, *last;
+    size_t count;
+};
+
+void key_changes_init(struct key_changes *changes);
+void key_changes_drop(struct key_changes *changes);
+
+/* A name that is longer than KEY_CHANGE_NAME_MAX is left out. Amortized O(length) */
+void key_changes_put(struct key_changes *changes, uint32_t database, enum key_change_kind kind,
+                     msec at, struct bytes name);
+/* Up to `most` of the first changes; 0: there are none. They are valid until they are taken. */
+unsigned key_changes_look(const struct key_changes *changes, const struct key_change *found[],
+                          unsigned most);
+/* Removes so many that key_changes_look has found. */
+void key_changes_take(struct key_changes *changes, unsigned count);
+
+size_t key_changes_bytes(const struct key_changes *changes); /* O(blocks) */
+
+#endif

@@ -1,0 +1,32 @@
+/* name_pages: small blocks of equal size side by side in pages of 4 KiB. Depends on store/mem.
+ *
+ * The engine's allocator rounds 25 bytes up to 32, and 33 to 48; here a block takes its size
+ * rounded up to 4 bytes, and a page header of 32 bytes for about a hundred blocks. A page is
+ * aligned to its size, so that a block finds its page; an allocator that does not align 4 KiB
+ * (jemalloc does) is asked for twice as much. A page is freed with its last block, so the few
+ * survivors of many may keep it, as they keep a page of jemalloc. Larger blocks are the allocator's
+ * own. */
+#ifndef SERVER_MODULE_KEYS_NAME_PAGES_H
+#define SERVER_MODULE_KEYS_NAME_PAGES_H
+
+#include <stddef.h>
+
+enum {
+    NAME_BLOCK_ALIGN = 4,
+    NAME_BLOCK_MAX = 256, /* the largest block in a page */
+};
+
+struct name_page;
+
+/* Zeros at first. */
+struct name_pages {
+    struct name_page *open[NAME_BLOCK_MAX / NAME_BLOCK_ALIGN]; /* pages with room, by size */
+    size_t bytes;                                              /* of pages and larger blocks */
+};
+
+/* `size` is not 0; the block is aligned to 4 bytes. O(1) */
+void *name_pages_alloc(struct name_pages *pages, size_t size);
+/* `size` as it was asked for. O(1) */
+void name_pages_free(struct name_pages *pages, void *block, size_t size);
+
+#endif

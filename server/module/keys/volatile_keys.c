@@ -1,0 +1,279 @@
+/* volatile_keys: see volatile_keys.h. */
+#include "server/module/keys/volatile_keys.h"
+
+#include <string.h>
+
+#include "server/module/keys/command_ttl.h"
+#include "store/base/siphash.h"
+
+enum {
+    HOLD_MSEC = 20, /* between two looks while the engine hides what has expired */
+    AT_ONCE = 16,   /* names whose memory is prefetched together */
+};
+
+void volatile_keys_init(struct volatile_keys *known)
+{
+    *known = (struct volatile_keys){ 0 };
+    due_keys_init(&known->keys);
+    key_changes_init(&known->changes);
+}
+
+static unsigned database_of(RedisModuleCtx *ctx)
+{
+    return (unsigned)redis.GetSelectedDb(ctx);
+}
+
+static void say_deadline(const struct volatile_keys *known, unsigned db, struct bytes name, msec at)
+{
+    if (known->on_deadline != NULL) known->on_deadline(db, name, at);
+}
+
+static void forget(struct volatile_keys *known, unsigned db, struct due_key *key)
+{
+    if (known->open == key) known->open = NULL;
+    say_deadline(known, db, due_key_name(key), NEVER);
+    due_keys_forget(&known->keys, db, key);
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+enum meaning { MEANS_NOTHING, MEANS_GONE, MEANS_MAYBE_VOLATILE };
+
+static enum meaning meaning_of(const char *event)
+{
+    static const char *const gone[] = { "del", "persist", "rename_from", "move_from" };
+    static const char *const maybe[] = { "expire", "rename_to", "copy_to", "move_to", "restore" };
+    for (size_t i = 0; i < sizeof(maybe) / sizeof(maybe[0]); i++)
+        if (strcmp(event, maybe[i]) == 0) return MEANS_MAYBE_VOLATILE;
+    for (size_t i = 0; i < sizeof(gone) / sizeof(gone[0]); i++)
+        if (strcmp(event, gone[i]) == 0) return MEANS_GONE;
+    return MEANS_NOTHING;
+}
+
+static void queue_name(struct volatile_keys *known, unsigned db, enum key_change_kind kind, msec at,
+                       struct bytes name)
+{
+    uint32_t database = due_keys_database(&known->keys, db);
+    key_changes_put(&known->changes, database, kind, at, name);
+}
+
+static void queue_volatile(struct volatile_keys *known, unsigned db, const RedisModuleString *name)
+{
+    msec at = 0;
+    bool is_known = !known->loading && command_ttl_deadline(name, &at);
+    queue_name(known, db, is_known ? KEY_HAS_DEADLINE : KEY_MAY_BE_VOLATILE, at, api_bytes(name));
+}
+
+static void forget_name(struct volatile_keys *known, unsigned db, struct bytes name)
+{
+    struct due_key *key = due_keys_find(&known->keys, db, name);
+    if (key != NULL) forget(known, db, key);
+}
+
+static void count_expired(struct volatile_keys *known, RedisModuleCtx *ctx, struct bytes name)
+{
+    unsigned db = database_of(ctx);
+    struct due_key *key = due_keys_find(&known->keys, db, name);
+    struct due_at due = key != NULL ? due_keys_at(&known->keys, db, key) : DUE_AT_NEVER;
+    msec now = redis.Milliseconds(), at = due_at_is_never(due) ? now : due_at_deadline(due);
+    /* The entry may have an older deadline than the key. */
+    if (known->on_expired != NULL) known->on_expired(ctx, name, at < now ? at : now);
+    if (key == NULL) return;
+    if (!due_at_is_never(due)) lag_add(&known->lag, now - at, 1);
+    known->expired++;
+    forget(known, db, key);
+}
+
+/* A file that is being loaded has no expired keys to the engine, so the key can be opened here;
+ * most keys of a file may have no deadline, and need no entry. The engine's name is on its stack
+ * and can't be held by an open key, so it is copied. */
+static void note_loaded(struct volatile_keys *known, RedisModuleCtx *ctx,
+                        const RedisModuleString *name)
+{
+    struct bytes text = api_bytes(name);
+    RedisModuleString *copy = redis.CreateString(ctx, text.data, text.len);
+    RedisModuleKey *key = redis.OpenKey(ctx, copy, KEY_WRITE | KEY_NOTOUCH);
+    volatile_keys_note(known, ctx, copy, key);
+    redis.CloseKey(key);
+    redis.FreeString(ctx, copy);
+}
+
+void volatile_keys_event(struct volatile_keys *known, RedisModuleCtx *ctx, int class,
+                         const char *event, RedisModuleString *name)
+{
+    unsigned db = database_of(ctx);
+    if (class & NOTIFY_LOADED) {
+        note_loaded(known, ctx, name);
+    } else if (class & NOTIFY_EXPIRED) {
+        count_expired(known, ctx, api_bytes(name));
+    } else if (class & NOTIFY_EVICTED) {
+        forget_name(known, db, api_bytes(name));
+    } else {
+        enum meaning meaning = meaning_of(event);
+        if (meaning == MEANS_MAYBE_VOLATILE)
+            queue_volatile(known, db, name);
+        else if (meaning == MEANS_GONE)
+            queue_name(known, db, KEY_IS_GONE, 0, api_bytes(name));
+    }
+}
+
+void volatile_keys_note(struct volatile_keys *known, RedisModuleCtx *ctx, RedisModuleString *name,
+                        RedisModuleKey *opened)
+{
+    msec at = redis.GetAbsExpire(opened);
+    unsigned db = database_of(ctx);
+    if (known->on_open != NULL) known->on_open(ctx, name, opened);
+    if (at == NO_EXPIRE) return;
+    struct due_key *key = due_keys_add(&known->keys, db, api_bytes(name));
+    if (key == NULL) return;
+    due_keys_set(&known->keys, db, key, due_at_expiry(at));
+    say_deadline(known, db, due_key_name(key), at);
+}
+
+/* ---- looks ----------------------------------------------------------------------------------- */
+
+enum found { FOUND_FORGOTTEN, FOUND_NO_KEY, FOUND_PERSISTENT, FOUND_VOLATILE };
+
+/* Opens the key of an entry; *at is its deadline, if it is volatile. The engine removes it if it
+ * has expired, and the events of that forget the entry. For writing, because a look for reading
+ * would count as a hit or a miss of a client. */
+static enum found look(struct volatile_keys *known, RedisModuleCtx *ctx, struct bytes name,
+                       msec *at)
+{
+    RedisModuleString *text = redis.CreateString(ctx, name.data, name.len);
+    RedisModuleKey *key = redis.OpenKey(ctx, text, KEY_WRITE | KEY_NOTOUCH);
+    enum found found = FOUND_FORGOTTEN;
+    if (known->open != NULL && redis.KeyType(key) == KEYTYPE_EMPTY) {
+        found = FOUND_NO_KEY;
+    } else if (known->open != NULL) {
+        if (known->on_open != NULL) known->on_open(ctx, text, key);
+        *at = redis.GetAbsExpire(key);
+        found = *at == NO_EXPIRE ? FOUND_PERSISTENT : FOUND_VOLATILE;
+    }
+    redis.CloseKey(key);
+    redis.FreeString(ctx, text);
+    known->open = NULL;
+    return found;
+}
+
+/* A deadline that has moved away keeps its node: each write of a key that gets its TTL anew would
+ * move the node through the whole heap. At the old instant one look finds the new one. */
+static void set_deadline(struct volatile_keys *known, unsigned db, struct due_key *key, msec at)
+{
+    due_keys_advance(&known->keys, db, key, due_at_expiry(at));
+    say_deadline(known, db, due_key_name(key), at);
+}
+
+static void read_deadline(struct volatile_keys *known, RedisModuleCtx *ctx, unsigned db,
+                          struct bytes name)
+{
+    msec at;
+    if (redis.SelectDb(ctx, (int)db) != API_OK) return;
+    struct due_key *key = due_keys_add(&known->keys, db, name);
+    known->open = key;
+    switch (look(known, ctx, name, &at)) {
+    case FOUND_FORGOTTEN: break;
+    case FOUND_PERSISTENT: forget(known, db, key); break;
+    case FOUND_VOLATILE: set_deadline(known, db, key, at); break;
+    case FOUND_NO_KEY: /* gone; or hidden by a replica, or by CLIENT PAUSE: volatile_keys_open asks
+                        */
+        due_keys_set(&known->keys, db, key, (struct due_at){ redis.Milliseconds() });
+        break;
+    }
+}
+
+static void apply(struct volatile_keys *known, RedisModuleCtx *ctx, unsigned db,
+                  const struct key_change *change)
+{
+    struct bytes name = key_change_name(change);
+    switch ((enum key_change_kind)change->kind) {
+    case KEY_MAY_BE_VOLATILE: read_deadline(known, ctx, db, name); break;
+    case KEY_HAS_DEADLINE:
+        set_deadline(known, db, due_keys_add(&known->keys, db, name), change->at);
+        break;
+    case KEY_IS_GONE: forget_name(known, db, name); break;
+    }
+}
+
+bool volatile_keys_read(struct volatile_keys *known, RedisModuleCtx *ctx)
+{
+    const struct key_change *changes[AT_ONCE];
+    struct due_hint hints[AT_ONCE];
+    bool wanted[AT_ONCE];
+    unsigned count = key_changes_look(&known->changes, changes, AT_ONCE);
+    for (unsigned i = 0; i < count; i++) {
+        hints[i].name = key_change_name(changes[i]);
+        wanted[i] = due_keys_has_database(&known->keys, changes[i]->database, &hints[i].db);
+        due_hint_table(&known->keys, &hints[i]);
+    }
+    for (unsigned i = 0; i < count; i++)
+        due_hint_key(&known->keys, &hints[i]);
+    for (unsigned i = 0; i < count; i++)
+        due_hint_instant(&known->keys, &hints[i], due_at_expiry(changes[i]->at));
+    for (unsigned i = 0; i < count; i++) {
+        siphash_remember(hints[i].name.data, hints[i].name.len, hints[i].hash);
+        if (wanted[i]) apply(known, ctx, hints[i].db, changes[i]);
+    }
+    siphash_forget();
+    key_changes_take(&known->changes, count);
+    return count > 0;
+}
+
+/* Is the key in the database, though the engine hides it? MEMORY USAGE does not ask for its
+ * deadline. */
+static bool is_hidden(RedisModuleCtx *ctx, struct bytes name)
+{
+    RedisModuleCallReply *reply =
+        redis.Call(ctx, "MEMORY", "cbcc", "USAGE", name.data, name.len, "SAMPLES", "1");
+    if (reply == NULL) return false;
+    bool hidden = redis.CallReplyType(reply) == REPLY_IS_INTEGER;
+    redis.FreeCallReply(reply);
+    return hidden;
+}
+
+static void open_due(struct volatile_keys *known, RedisModuleCtx *ctx, unsigned db,
+                     struct due_key *key, msec now)
+{
+    msec at;
+    known->open = key;
+    switch (look(known, ctx, due_key_name(key), &at)) {
+    case FOUND_FORGOTTEN: return;
+    case FOUND_NO_KEY:
+        if (is_hidden(ctx, due_key_name(key))) {
+            known->held_until = now + HOLD_MSEC;
+            return;
+        }
+        break;
+    case FOUND_PERSISTENT: break;
+    case FOUND_VOLATILE: {
+        struct due_at due = due_at_expiry(at);
+        known->stale += !due_at_come(due, now);
+        /* The engine may keep a key that has expired, as after its clock was set back. */
+        if (due_at_come(due, now)) due.at = now + HOLD_MSEC;
+        due_keys_set(&known->keys, db, key, due);
+        return;
+    }
+    }
+    known->stale++;
+    forget(known, db, key);
+}
+
+bool volatile_keys_open(struct volatile_keys *known, RedisModuleCtx *ctx, msec now)
+{
+    unsigned db;
+    if (now < known->held_until) return false;
+    struct due_key *key = due_keys_first(&known->keys, now, &db);
+    if (key == NULL) return false;
+    if (redis.SelectDb(ctx, (int)db) != API_OK)
+        forget(known, db, key);
+    else
+        open_due(known, ctx, db, key, now);
+    return true;
+}
+
+struct due_at volatile_keys_next(const struct volatile_keys *known)
+{
+    struct due_at due = due_keys_next(&known->keys);
+    if (!due_at_is_never(due) && due.at < known->held_until) due.at = known->held_until;
+    return due;
+}

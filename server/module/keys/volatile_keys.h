@@ -1,0 +1,56 @@
+/* volatile_keys: makes the engine expire its keys on time. Depends on due_keys, key_changes,
+ * command_ttl and on the engine.
+ *
+ * Keyspace events name the keys whose deadline may have changed. Such a name is queued, with its
+ * deadline if the arguments of the command say it. Otherwise the deadline is read from the engine
+ * between two commands: not during the event, where opening a key that has expired would remove it
+ * amid a command. When the deadline has passed, a master opens the key, by which the engine itself
+ * expires it: its event, its DEL for replicas and the AOF.
+ *
+ * An overwritten key, and one whose deadline has moved away, keeps its entry, which costs one look.
+ * Keys of a module's RM_SetExpire, which has no event, are left to the engine's own expiry. */
+#ifndef SERVER_MODULE_KEYS_VOLATILE_KEYS_H
+#define SERVER_MODULE_KEYS_VOLATILE_KEYS_H
+
+#include <stdbool.h>
+
+#include "server/module/keys/due_keys.h"
+#include "server/module/keys/key_changes.h"
+#include "server/module/api/redis_api.h"
+#include "store/lag.h"
+
+struct volatile_keys {
+    struct due_keys keys;
+    struct key_changes changes; /* not yet in `keys` */
+    bool loading;               /* a file is loaded: commands are not shown to command_ttl */
+    const struct due_key *open; /* the entry of the key being opened; NULL once it is forgotten */
+    msec held_until;            /* no key is opened before: the engine hides expired ones */
+    uint64_t expired;           /* keys that expired and were known */
+    uint64_t stale;             /* looks at a key that was gone or had another deadline */
+    struct lag lag;
+    /* Told of each key that is opened; may be NULL. */
+    void (*on_open)(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleKey *key);
+    /* Told of each key that has expired, with its deadline; may be NULL. */
+    void (*on_expired)(RedisModuleCtx *ctx, struct bytes name, msec at);
+    /* Told of each deadline that a key gets, and NEVER when a key is forgotten; may be NULL. */
+    void (*on_deadline)(unsigned db, struct bytes name, msec at);
+};
+
+void volatile_keys_init(struct volatile_keys *known);
+
+/* A keyspace event of a class in VOLATILE_EVENTS. */
+enum { VOLATILE_EVENTS = NOTIFY_GENERIC | NOTIFY_EXPIRED | NOTIFY_EVICTED | NOTIFY_LOADED };
+void volatile_keys_event(struct volatile_keys *known, RedisModuleCtx *ctx, int class,
+                         const char *event, RedisModuleString *name);
+/* The engine has this key open, as in a scan. */
+void volatile_keys_note(struct volatile_keys *known, RedisModuleCtx *ctx, RedisModuleString *name,
+                        RedisModuleKey *key);
+
+/* Brings some queued names into `keys`; false: none is queued. */
+bool volatile_keys_read(struct volatile_keys *known, RedisModuleCtx *ctx);
+/* Opens the key that is due first, on a master; false: none is due. */
+bool volatile_keys_open(struct volatile_keys *known, RedisModuleCtx *ctx, msec now);
+/* When volatile_keys_open has work next. */
+struct due_at volatile_keys_next(const struct volatile_keys *known);
+
+#endif

@@ -1,0 +1,313 @@
+/* key_policies: see key_policies.h. */
+#include "server/module/policies/key_policies.h"
+
+#include <string.h>
+
+#include "server/cmd/call/slot.h"
+#include "server/module/keys/command_ttl.h"
+#include "server/module/policies/node_policies.h"
+#include "server/module/api/node_role.h"
+#include "server/module/policies/read_ahead.h"
+#include "store/mem/mem.h"
+
+enum {
+    HOLD_MSEC = 20, /* between two looks while nothing may be replicated */
+    WRITES_MIN = 64,
+};
+
+enum cause {
+    CREATED = 1 << 0, /* or replaced */
+    WRITTEN = 1 << 1,
+    EXPIRY_SET = 1 << 2, /* by the command itself */
+    PUSHED_HEAD = 1 << 3,
+    PUSHED_TAIL = 1 << 4, /* or has grown otherwise */
+    EXPIRED = 1 << 5,     /* it is gone, and to be logged */
+};
+
+enum { GREW = CREATED | PUSHED_HEAD | PUSHED_TAIL };
+
+struct written_key {
+    unsigned db, causes;
+    msec at;                 /* EXPIRED: its deadline */
+    struct last_value *last; /* EXPIRED: its value, if the policy wants it and it is known */
+    size_t len;
+    char name[];
+};
+
+static struct {
+    struct written_key **keys; /* [first, end) */
+    size_t first, end, cap;
+    bool applies; /* events of what a policy does are not heard */
+    msec held_until;
+    uint64_t log_errors, values_left_out;
+    struct random random; /* all zero: its pool is empty */
+} here;
+
+/* ---- noting ---------------------------------------------------------------------------------- */
+
+static bool ends_with(const char *event, const char *end)
+{
+    size_t len = strlen(event), end_len = strlen(end);
+    return len >= end_len && strcmp(event + len - end_len, end) == 0;
+}
+
+/* Bits of enum cause. */
+static unsigned causes_of(const char *event)
+{
+    static const struct {
+        const char *event;
+        unsigned causes;
+    } known[] = {
+        { "set", CREATED | WRITTEN },
+        { "new", CREATED | WRITTEN },
+        { "restore", CREATED | WRITTEN },
+        { "rename_to", CREATED | WRITTEN },
+        { "copy_to", CREATED | WRITTEN },
+        { "move_to", CREATED | WRITTEN },
+        { "lpush", WRITTEN | PUSHED_HEAD },
+        { "rpush", WRITTEN | PUSHED_TAIL },
+        { "linsert", WRITTEN | PUSHED_TAIL },
+        { "xadd", WRITTEN | PUSHED_TAIL },
+        { "zadd", WRITTEN | PUSHED_TAIL },
+        { "zincr", WRITTEN | PUSHED_TAIL },
+        { "expire", EXPIRY_SET },
+        { "persist", EXPIRY_SET },
+        { "del", 0 },
+        { "rename_from", 0 },
+        { "move_from", 0 },
+        { "rede.due", 0 },
+    };
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        if (strcmp(event, known[i].event) == 0) return known[i].causes;
+    if (ends_with(event, "expired")) return 0; /* members, which nobody wrote */
+    return ends_with(event, "store") ? CREATED | WRITTEN | PUSHED_TAIL : WRITTEN;
+}
+
+static bool heeds(const struct policy *policy, unsigned causes)
+{
+    if (policy->max_ttl > 0) return true;
+    if (policy->ttl > 0 && ((causes & CREATED) || policy->refresh != REFRESH_NEVER)) return true;
+    return policy->max_len > 0 && (causes & GREW);
+}
+
+static bool is_last(unsigned db, struct bytes name)
+{
+    if (here.first == here.end) return false;
+    const struct written_key *last = here.keys[here.end - 1];
+    return last->db == db && !(last->causes & EXPIRED) &&
+           bytes_equal(bytes_of(last->name, last->len), name);
+}
+
+static void make_room(void)
+{
+    if (here.end < here.cap) return;
+    size_t left = here.end - here.first;
+    if (left > here.cap / 2 || here.cap == 0) {
+        here.cap = here.cap == 0 ? WRITES_MIN : 2 * here.cap;
+        here.keys = mem_realloc(here.keys, here.cap * sizeof(struct written_key *));
+    }
+    if (left > 0) memmove(here.keys, here.keys + here.first, left * sizeof(struct written_key *));
+    here.first = 0;
+    here.end = left;
+}
+
+static struct written_key *put(unsigned db, struct bytes name, unsigned causes)
+{
+    make_room();
+    struct written_key *key = mem_alloc(sizeof(*key) + name.len);
+    *key = (struct written_key){ .db = db, .causes = causes, .len = name.len };
+    if (name.len > 0) memcpy(key->name, name.data, name.len);
+    here.keys[here.end++] = key;
+    return key;
+}
+
+/* One command has several events, such as "new", "set" and "expire". */
+static void note(unsigned db, struct bytes name, unsigned causes)
+{
+    if (!is_last(db, name)) {
+        put(db, name, causes);
+        return;
+    }
+    struct written_key *last = here.keys[here.end - 1];
+    if (causes & CREATED) last->causes &= ~(unsigned)EXPIRY_SET; /* it is another key now */
+    last->causes |= causes;
+}
+
+static void note_name(RedisModuleCtx *ctx, const RedisModuleString *text, unsigned causes)
+{
+    struct bytes name = api_bytes(text);
+    unsigned db = (unsigned)redis.GetSelectedDb(ctx);
+    const struct policy *policy = policies_of(node_policies(), name, NULL);
+    if (policy != NULL && (heeds(policy, causes) || is_last(db, name))) note(db, name, causes);
+}
+
+void key_policies_event(RedisModuleCtx *ctx, const char *event, RedisModuleString *name)
+{
+    if (node_policies()->count == 0 || here.applies || node_role(ctx) != NODE_MASTER) return;
+    unsigned causes = causes_of(event);
+    if (causes != 0) note_name(ctx, name, causes);
+}
+
+void key_policies_existing(RedisModuleCtx *ctx, RedisModuleString *name)
+{
+    if (node_policies()->count > 0 && node_role(ctx) == NODE_MASTER) note_name(ctx, name, CREATED);
+}
+
+void key_policies_expired(RedisModuleCtx *ctx, struct bytes name, msec at)
+{
+    if (node_policies()->logs == 0 || node_role(ctx) != NODE_MASTER) return;
+    const struct policy *policy = policies_of(node_policies(), name, NULL);
+    if (policy == NULL || policy->expired_to.len == 0) return;
+    if (policies_target(node_policies(), name)) return;
+    unsigned db = (unsigned)redis.GetSelectedDb(ctx);
+    struct written_key *gone = put(db, name, EXPIRED);
+    gone->last = policy->log_value ? read_ahead_take(db, name) : NULL;
+    gone->at = gone->last != NULL ? gone->last->at : at;
+}
+
+/* ---- applying -------------------------------------------------------------------------------- */
+
+static msec deadline_of(const struct policy *policy, unsigned causes, msec at, msec now)
+{
+    const struct policy_use use = { .now = now,
+                                    .at = at,
+                                    .created = causes & CREATED,
+                                    .expiry_set = causes & EXPIRY_SET,
+                                    .refreshed = policy->refresh == REFRESH_WRITE };
+    return policy_limit(policy, policy_ttl_deadline(policy, &use, &here.random), now);
+}
+
+/* False: the engine refused. */
+static bool is_done(RedisModuleCallReply *reply)
+{
+    bool done = reply != NULL && redis.CallReplyType(reply) != REPLY_IS_ERROR;
+    if (reply != NULL) redis.FreeCallReply(reply);
+    return done;
+}
+
+/* A list keeps the elements that were pushed last, a stream its last entries, a sorted set the
+ * highest scores or the lowest. */
+static void cut(RedisModuleCtx *ctx, struct bytes name, int type, const struct policy *policy,
+                unsigned causes)
+{
+    long long most = (long long)policy->max_len, from = 0, to = -1;
+    if (type == KEYTYPE_LIST) {
+        if (causes & PUSHED_HEAD)
+            to = most - 1;
+        else
+            from = -most;
+        is_done(redis.Call(ctx, "LTRIM", "!bll", name.data, name.len, from, to));
+    } else if (type == KEYTYPE_STREAM) {
+        is_done(redis.Call(ctx, "XTRIM", "!bcl", name.data, name.len, "MAXLEN", most));
+    } else if (type == KEYTYPE_ZSET) {
+        if (policy->keep_low)
+            from = most;
+        else
+            to = -most - 1;
+        is_done(redis.Call(ctx, "ZREMRANGEBYRANK", "!bll", name.data, name.len, from, to));
+    }
+}
+
+/* In a cluster the target must be in the slot of the key, so that it moves along with it. */
+static bool may_log(RedisModuleCtx *ctx, struct bytes name, struct bytes target)
+{
+    return !(redis.GetContextFlags(ctx) & CTX_CLUSTER) || slot_of(name) == slot_of(target);
+}
+
+static bool add_entry(RedisModuleCtx *ctx, const struct written_key *gone, struct bytes target)
+{
+    size_t count = gone->last != NULL ? gone->last->parts : 0, position = 0;
+    RedisModuleString **parts = mem_alloc((count + 1) * sizeof(RedisModuleString *));
+    for (size_t i = 0; i < count; i++) {
+        struct bytes part = last_value_next(gone->last, &position);
+        parts[i] = redis.CreateString(ctx, part.data, part.len);
+    }
+    bool done = is_done(redis.Call(ctx, "XADD", "!bccbclv", target.data, target.len, "*", "key",
+                                   gone->name, gone->len, "at", (long long)gone->at, parts, count));
+    for (size_t i = 0; i < count; i++)
+        redis.FreeString(ctx, parts[i]);
+    mem_free(parts);
+    return done;
+}
+
+static void log_expired(RedisModuleCtx *ctx, const struct written_key *gone,
+                        const struct policy *policy)
+{
+    struct bytes name = bytes_of(gone->name, gone->len), target = policy->expired_to;
+    if (!may_log(ctx, name, target) || !add_entry(ctx, gone, target)) {
+        here.log_errors++;
+        return;
+    }
+    here.values_left_out += policy->log_value && (gone->last == NULL || gone->last->left_out);
+    note(gone->db, target, WRITTEN | PUSHED_TAIL);
+}
+
+uint64_t key_policies_log_errors(void)
+{
+    return here.log_errors;
+}
+
+uint64_t key_policies_values_left_out(void)
+{
+    return here.values_left_out;
+}
+
+static void follow(RedisModuleCtx *ctx, const struct written_key *written,
+                   const struct policy *policy, msec now)
+{
+    struct bytes name = bytes_of(written->name, written->len);
+    RedisModuleString *text = redis.CreateString(ctx, name.data, name.len);
+    RedisModuleKey *key = redis.OpenKey(ctx, text, KEY_WRITE | KEY_NOTOUCH);
+    int type = redis.KeyType(key);
+    bool is_long =
+        policy->max_len > 0 && (written->causes & GREW) && redis.ValueLength(key) > policy->max_len;
+    msec expire = type != KEYTYPE_EMPTY ? redis.GetAbsExpire(key) : NO_EXPIRE;
+    redis.CloseKey(key);
+    redis.FreeString(ctx, text);
+    if (type == KEYTYPE_EMPTY) return;
+    msec at = expire == NO_EXPIRE ? NEVER : expire;
+    msec next = deadline_of(policy, written->causes, at, now);
+    if (is_long) cut(ctx, name, type, policy, written->causes);
+    if (next == at) return;
+    command_ttl_begin_own(next);
+    is_done(redis.Call(ctx, "PEXPIREAT", "!bl", name.data, name.len, (long long)next));
+    command_ttl_end_own();
+}
+
+static void apply(RedisModuleCtx *ctx, const struct written_key *written, msec now)
+{
+    struct bytes name = bytes_of(written->name, written->len);
+    const struct policy *policy = policies_of(node_policies(), name, NULL);
+    if (policy == NULL || redis.SelectDb(ctx, (int)written->db) != API_OK) return;
+    if (!(written->causes & EXPIRED))
+        follow(ctx, written, policy, now);
+    else if (policy->expired_to.len > 0)
+        log_expired(ctx, written, policy);
+}
+
+size_t key_policies_waiting(void)
+{
+    return here.end - here.first;
+}
+
+struct due_at key_policies_next(void)
+{
+    if (here.first == here.end) return DUE_AT_NEVER;
+    return (struct due_at){ here.held_until };
+}
+
+bool key_policies_apply(RedisModuleCtx *ctx, msec now)
+{
+    if (here.first == here.end || now < here.held_until) return false;
+    if (redis.AvoidReplicaTraffic()) {
+        here.held_until = now + HOLD_MSEC;
+        return false;
+    }
+    struct written_key *written = here.keys[here.first++];
+    here.applies = true;
+    apply(ctx, written, now);
+    here.applies = false;
+    read_ahead_free(written->last);
+    mem_free(written);
+    return true;
+}

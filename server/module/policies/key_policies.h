@@ -1,0 +1,40 @@
+/* key_policies: applies the policies of this node to the engine's keys: TTL, MAXTTL, JITTER,
+ * REFRESH WRITE, MAXLEN, and EXPIRED TO a stream. Depends on node_policies, read_ahead
+ * and the engine.
+ *
+ * Keyspace events name the keys that were written or have expired. Their policy is applied between
+ * two commands, on a master, by commands of the engine, which replicas and the append-only file
+ * get. */
+#ifndef SERVER_MODULE_POLICIES_KEY_POLICIES_H
+#define SERVER_MODULE_POLICIES_KEY_POLICIES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "server/module/api/redis_api.h"
+#include "store/base/bytes.h"
+#include "store/base/instant.h"
+
+/* A keyspace event of a class in POLICY_EVENTS. */
+enum {
+    POLICY_EVENTS = NOTIFY_GENERIC | NOTIFY_STRING | NOTIFY_LIST | NOTIFY_SET | NOTIFY_HASH |
+                    NOTIFY_ZSET | NOTIFY_STREAM | NOTIFY_MODULE | NOTIFY_NEW,
+};
+void key_policies_event(RedisModuleCtx *ctx, const char *event, RedisModuleString *name);
+/* A key that existed when its policy was set; the engine has it open. */
+void key_policies_existing(RedisModuleCtx *ctx, RedisModuleString *name);
+
+/* The key has expired, with this deadline. */
+void key_policies_expired(RedisModuleCtx *ctx, struct bytes name, msec at);
+
+size_t key_policies_waiting(void); /* keys whose policy is to be applied */
+/* When a policy is to be applied next. */
+struct due_at key_policies_next(void);
+/* Applies one, on a master; false: none is to be applied now. */
+bool key_policies_apply(RedisModuleCtx *ctx, msec now);
+/* Keys whose expiry could not be logged. */
+uint64_t key_policies_log_errors(void);
+/* Entries that were to have a value, and have none for lack of memory or time. */
+uint64_t key_policies_values_left_out(void);
+
+#endif

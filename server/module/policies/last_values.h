@@ -1,0 +1,69 @@
+/* last_values: copies of what keys had in them shortly before they expire, by database and name.
+ * Depends on store/struct and store/mem; knows neither the engine nor clocks.
+ *
+ * A copy is a list of parts: the fields of a log's entry, a name and a value each. */
+#ifndef SERVER_MODULE_POLICIES_LAST_VALUES_H
+#define SERVER_MODULE_POLICIES_LAST_VALUES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/base/bytes.h"
+#include "store/base/instant.h"
+#include "store/struct/dict.h"
+
+/* A copy that is being made. All zero: empty. */
+struct last_value_draft {
+    char *bytes;
+    size_t len, cap;
+    uint32_t parts;
+    bool left_out; /* the value is not among the parts, for lack of memory */
+};
+
+void last_value_add(struct last_value_draft *draft, struct bytes part);
+/* Adds one part, `begin` and `end`. */
+void last_value_add_joined(struct last_value_draft *draft, struct bytes begin, struct bytes end);
+void last_value_add_number(struct last_value_draft *draft, uint64_t number);
+/* Empties it; frees its memory if that is much. */
+void last_value_clear(struct last_value_draft *draft);
+
+struct last_value {
+    msec at; /* the key's deadline */
+    size_t name_len;
+    uint32_t parts;
+    bool left_out;
+    char bytes[]; /* the name, then each part behind its length */
+};
+
+/* Reads the part at *position, which is 0 at first, and moves on; at most `parts` times. */
+struct bytes last_value_next(const struct last_value *value, size_t *position);
+
+struct last_values {
+    struct dict *all; /* of databases */
+    unsigned count;
+    size_t bytes;         /* of the copies, with those that were taken and not freed yet */
+    struct dict *flushed; /* to be freed in slices */
+    size_t flushes;
+};
+
+void last_values_init(struct last_values *values);
+void last_values_drop(struct last_values *values);
+
+/* NULL: there is no copy of it. Borrowed until the next change. O(1) */
+const struct last_value *last_values_find(const struct last_values *values, unsigned db,
+                                          struct bytes name);
+/* Keeps the draft as the copy of a key, which must have none. O(length) */
+void last_values_put(struct last_values *values, unsigned db, struct bytes name, msec at,
+                     const struct last_value_draft *draft);
+/* Removes the copy of a key, or returns NULL. The caller frees it. O(1) */
+struct last_value *last_values_take(struct last_values *values, unsigned db, struct bytes name);
+void last_values_free(struct last_values *values, struct last_value *value); /* may be NULL */
+
+/* Forgets a database, or all (db < 0); frees the copies in slices. O(databases) */
+void last_values_flush(struct last_values *values, int db);
+/* Frees up to `work` flushed copies; true while more are left. */
+bool last_values_reclaim(struct last_values *values, size_t work);
+void last_values_swap(struct last_values *values, unsigned a, unsigned b); /* O(1) */
+
+#endif

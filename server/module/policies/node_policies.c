@@ -1,0 +1,269 @@
+/* node_policies: see node_policies.h. The policies are in a store without keys, in which the
+ * functions of POLICY run. */
+#include "server/module/policies/node_policies.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "proto/base/outbuf.h"
+#include "server/cmd/call/call.h"
+#include "server/cmd/call/error.h"
+#include "server/cmd/cmd.h"
+#include "server/cmd/key/policy_args.h"
+#include "server/module/api/command_info.h"
+#include "server/module/api/reply.h"
+#include "server/disk/effect/policy_words.h"
+#include "store/mem/mem.h"
+
+enum { WORDS_MAX = 64, SHOWN_MAX = 128 };
+
+static struct store *store;
+static struct commands *commands;
+static void (*changed)(RedisModuleCtx *ctx);
+static RedisModuleString *shown; /* the option's value, as the engine was given it last */
+
+const struct policies *node_policies(void)
+{
+    return &store->policies;
+}
+
+/* ---- what is refused ------------------------------------------------------------------------- */
+
+/* An option that the engine's interface does not allow; or NULL. */
+static const char *option_left_out(const struct policy *policy)
+{
+    if (policy->refresh == REFRESH_ACCESS) return "REFRESH ACCESS";
+    if (policy->retain > 0) return "RETAIN";
+    return policy->max_deliveries > 0 ? "MAXDELIVERIES" : NULL;
+}
+
+/* Can the name stand in the option's list? */
+static bool is_plain(struct bytes name)
+{
+    for (size_t i = 0; i < name.len; i++)
+        if ((unsigned char)name.data[i] <= ' ' || name.data[i] == ';') return false;
+    return true;
+}
+
+static bool read_policy(const struct bytes *words, size_t count, const struct policies *policies,
+                        struct policy *policy, struct policy_fault *fault)
+{
+    if (!policy_args_read(words, count, policies, policy, fault)) return false;
+    const char *option = option_left_out(policy);
+    if (option != NULL)
+        snprintf(fault->text, sizeof(fault->text), "ERR the module has no %s", option);
+    bool plain = is_plain(words[0]) && is_plain(policy->expired_to);
+    if (option == NULL && !plain)
+        snprintf(fault->text, sizeof(fault->text),
+                 "ERR the module takes no name with spaces, control bytes or ';'");
+    return option == NULL && plain;
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+static void begin(struct txn *txn, struct store *on)
+{
+    txn_begin(txn, on, redis.Milliseconds(), FROM_CLIENT);
+    txn_call(txn, 0);
+}
+
+/* Replicas get it, because they may be masters later; files have the option. A replica may have
+ * other options of this policy, for it gets none when it connects: so it gets the whole policy. */
+static void replicate(RedisModuleCtx *ctx, RedisModuleString *name)
+{
+    const struct policy *policy = policies_get(&store->policies, api_bytes(name));
+    redis.Replicate(ctx, "expired.policy", "Acs", "DEL", name);
+    if (policy == NULL) return;
+    struct policy_words words;
+    policy_words_write(&words, policy);
+    RedisModuleString *strings[POLICY_WORDS_MAX];
+    for (size_t i = 0; i < words.count; i++)
+        strings[i] = redis.CreateString(ctx, words.words[i].data, words.words[i].len);
+    redis.Replicate(ctx, "expired.policy", "Acsv", "SET", name, strings, words.count);
+    for (size_t i = 0; i < words.count; i++)
+        redis.FreeString(ctx, strings[i]);
+}
+
+static void run_row(RedisModuleCtx *ctx, RedisModuleString **argv, struct call *call)
+{
+    struct txn txn;
+    begin(&txn, store);
+    call->txn = &txn;
+    call->command.row->run(call);
+    txn_commit(&txn);
+    if (txn.changes == 0) return;
+    replicate(ctx, argv[2]);
+    changed(ctx);
+}
+
+static void check_and_run(RedisModuleCtx *ctx, RedisModuleString **argv, struct call *call)
+{
+    struct policy policy;
+    struct policy_fault fault;
+    size_t words = (size_t)call->argc - 2;
+    if (call->command.row == NULL) {
+        char name[SHOWN_MAX + 1];
+        int len = call->argv[1].len < SHOWN_MAX ? (int)call->argv[1].len : SHOWN_MAX;
+        snprintf(name, sizeof(name), "%.*s", len, call->argv[1].data);
+        failf(call, ERR_UNKNOWN_SUBCOMMAND, name, call->command.parent->name);
+    } else if (!command_fits_arity(call->command.row, call->argc)) {
+        fail_named(call, ERR_ARITY);
+    } else if (strcmp(call->command.row->name, "SET") == 0 &&
+               !read_policy(call->argv + 2, words, &store->policies, &policy, &fault)) {
+        failf(call, ERR_WORDED, fault.text);
+    } else {
+        run_row(ctx, argv, call);
+    }
+}
+
+static int run_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    struct reply reply;
+    struct resp_writer out = reply_begin(&reply, ctx, redis.GetContextFlags(ctx));
+    struct bytes *args = mem_alloc((size_t)argc * sizeof(*args));
+    for (int i = 0; i < argc; i++)
+        args[i] = api_bytes(argv[i]);
+    struct call call = { .argc = argc, .argv = args, .out = &out };
+    call.command = commands_match(commands, argc, args);
+    check_and_run(ctx, argv, &call);
+    mem_free(args);
+    return API_OK;
+}
+
+static bool register_command(RedisModuleCtx *ctx)
+{
+    static struct command row; /* the engine and the table keep it */
+    static const struct command_group group = { &row, 1 };
+    row = policy_commands.rows[0];
+    row.name = "EXPIRED.POLICY";
+    row.flags |= ADMIN;
+    commands = commands_new();
+    commands_add(commands, &group, NULL);
+    return command_info_register(ctx, &row, run_command);
+}
+
+/* ---- the option ------------------------------------------------------------------------------ */
+
+static void put_policy(void *ctx, struct bytes name, const struct policy *policy)
+{
+    struct outbuf *out = ctx;
+    struct policy_words words;
+    policy_words_write(&words, policy);
+    if (out->len > 0) outbuf_append(out, "; ", 2);
+    outbuf_append(out, name.data, name.len);
+    for (size_t i = 0; i < words.count; i++) {
+        outbuf_append(out, " ", 1);
+        outbuf_append(out, words.words[i].data, words.words[i].len);
+    }
+}
+
+static RedisModuleString *get_option(const char *name, void *data)
+{
+    (void)name;
+    (void)data;
+    struct outbuf out;
+    outbuf_init(&out);
+    policies_each(&store->policies, put_policy, &out);
+    size_t len = out.len;
+    char *text = mem_alloc(len + 1);
+    outbuf_copy(&out, text);
+    outbuf_drop(&out);
+    if (shown != NULL) redis.FreeString(NULL, shown);
+    shown = redis.CreateString(NULL, text, len);
+    mem_free(text);
+    return shown;
+}
+
+static bool is_space(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/* Takes the words of the next policy; count 0: the text ends. */
+static size_t take_words(struct bytes *text, struct bytes words[WORDS_MAX])
+{
+    const char *at = text->data, *end = at + text->len;
+    size_t count = 0;
+    while (at < end && (*at == ';' || is_space(*at)))
+        at++;
+    while (at < end && *at != ';' && count < WORDS_MAX) {
+        const char *word = at;
+        while (at < end && *at != ';' && !is_space(*at))
+            at++;
+        words[count++] = bytes_of(word, (size_t)(at - word));
+        while (at < end && is_space(*at))
+            at++;
+    }
+    *text = bytes_of(at, (size_t)(end - at));
+    return count;
+}
+
+static void drop_name(void *ctx, struct bytes name, const struct policy *policy)
+{
+    struct bytes *found = ctx;
+    (void)policy;
+    *found = name;
+}
+
+static void drop_all(struct txn *txn)
+{
+    while (txn->store->policies.count > 0) {
+        struct bytes name = { 0 };
+        policies_each(&txn->store->policies, drop_name, &name);
+        txn_policy_drop(txn, name);
+    }
+}
+
+/* Sets the policies of the list, whose lines of one name are one policy. */
+static bool set_list(struct store *to, struct bytes text, struct policy_fault *fault)
+{
+    struct bytes words[WORDS_MAX];
+    struct policy policy;
+    struct txn txn;
+    size_t count;
+    bool good = true;
+    begin(&txn, to);
+    drop_all(&txn);
+    while (good && (count = take_words(&text, words)) > 0) {
+        good = read_policy(words, count, &to->policies, &policy, fault);
+        if (good) txn_policy_set(&txn, words[0], &policy);
+    }
+    txn_commit(&txn);
+    return good;
+}
+
+static int set_option(const char *name, RedisModuleString *value, void *data,
+                      RedisModuleString **error)
+{
+    (void)name;
+    (void)data;
+    struct policy_fault fault;
+    struct store *trial = store_new(1);
+    bool good = set_list(trial, api_bytes(value), &fault);
+    store_free(trial);
+    if (good)
+        set_list(store, api_bytes(value), &fault);
+    else
+        *error = redis.CreateString(NULL, fault.text, strlen(fault.text));
+    return good ? API_OK : API_ERR;
+}
+
+static int apply_option(RedisModuleCtx *ctx, void *data, RedisModuleString **error)
+{
+    (void)data;
+    (void)error;
+    changed(ctx);
+    return API_OK;
+}
+
+bool node_policies_start(RedisModuleCtx *ctx, void (*on_change)(RedisModuleCtx *ctx))
+{
+    store = store_new(1);
+    changed = on_change;
+    bool good = register_command(ctx) &&
+                redis.RegisterStringConfig(ctx, "policies", "", 0, get_option, set_option,
+                                           apply_option, NULL) == API_OK &&
+                redis.LoadConfigs(ctx) == API_OK;
+    if (good) changed(ctx);
+    return good;
+}

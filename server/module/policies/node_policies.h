@@ -1,0 +1,19 @@
+/* node_policies: the policies of this node: EXPIRED.POLICY, and the engine's option
+ * expired.policies. Depends on store/policy and the rows of POLICY; key_policies applies them.
+ *
+ * The option is a list of policies, each as for EXPIRED.POLICY SET, with ';' between them. */
+#ifndef SERVER_MODULE_POLICIES_NODE_POLICIES_H
+#define SERVER_MODULE_POLICIES_NODE_POLICIES_H
+
+#include <stdbool.h>
+
+#include "server/module/api/redis_api.h"
+#include "store/policy.h"
+
+/* Registers command and option, and reads the option. `on_change` is called after the policies have
+ * changed. False: the engine refused. */
+bool node_policies_start(RedisModuleCtx *ctx, void (*on_change)(RedisModuleCtx *ctx));
+
+const struct policies *node_policies(void);
+
+#endif

@@ -1,0 +1,301 @@
+/* read_ahead: see read_ahead.h. */
+#include "server/module/policies/read_ahead.h"
+
+#include "server/module/keys/due_keys.h"
+#include "server/module/policies/node_policies.h"
+
+enum {
+    AHEAD_MSEC = 500,
+    BYTES_MAX = 64 << 20, /* of copies; a key beyond has its size only */
+    FIELDS_MAX = 262144,  /* the largest hash that is copied, as in the daemon */
+    PAYLOAD_SHARE = 16,   /* no payload is this many times smaller than its value */
+};
+
+static struct {
+    struct due_keys due; /* keys whose value is to be copied */
+    struct last_values values;
+    struct last_value_draft draft;
+    RedisModuleScanCursor *cursor;
+} here;
+
+void read_ahead_init(void)
+{
+    due_keys_init(&here.due);
+    last_values_init(&here.values);
+}
+
+/* ---- notes ----------------------------------------------------------------------------------- */
+
+/* The policy that logs the key's value, or NULL. */
+static const struct policy *policy_of(struct bytes name)
+{
+    if (node_policies()->logs == 0) return NULL;
+    const struct policy *policy = policies_of(node_policies(), name, NULL);
+    bool logs = policy != NULL && policy->log_value && policy->expired_to.len > 0;
+    return logs && !policies_target(node_policies(), name) ? policy : NULL;
+}
+
+static void forget(unsigned db, struct bytes name)
+{
+    struct due_key *key = due_keys_find(&here.due, db, name);
+    if (key != NULL) due_keys_forget(&here.due, db, key);
+}
+
+/* An instant that moves away stays, as in volatile_keys: a look then finds the new one. */
+static void read_at(unsigned db, struct bytes name, struct due_at due)
+{
+    struct due_key *key = due_keys_add(&here.due, db, name);
+    if (key != NULL) due_keys_advance(&here.due, db, key, due);
+}
+
+void read_ahead_deadline(unsigned db, struct bytes name, msec at)
+{
+    if (at == NEVER) {
+        forget(db, name);
+        read_ahead_free(read_ahead_take(db, name));
+    } else if (policy_of(name) != NULL && last_values_find(&here.values, db, name) == NULL) {
+        read_at(db, name, (struct due_at){ at - AHEAD_MSEC });
+    }
+}
+
+void read_ahead_written(unsigned db, struct bytes name)
+{
+    struct last_value *value = read_ahead_take(db, name);
+    if (value == NULL) return;
+    read_at(db, name, (struct due_at){ value->at - AHEAD_MSEC });
+    read_ahead_free(value);
+}
+
+struct last_value *read_ahead_take(unsigned db, struct bytes name)
+{
+    return last_values_take(&here.values, db, name);
+}
+
+void read_ahead_free(struct last_value *value)
+{
+    last_values_free(&here.values, value);
+}
+
+/* ---- parts ----------------------------------------------------------------------------------- */
+
+static void add(struct bytes name, struct bytes value)
+{
+    last_value_add(&here.draft, name);
+    last_value_add(&here.draft, value);
+}
+
+static void add_size(uint64_t size)
+{
+    last_value_add(&here.draft, LIT("size"));
+    last_value_add_number(&here.draft, size);
+}
+
+static bool has_room(size_t len)
+{
+    return here.values.bytes + here.draft.len + len <= BYTES_MAX;
+}
+
+/* Adds the string that a command replies for the key, unless it is longer than `most`. False: it
+ * is, or there is none. */
+static bool add_reply(RedisModuleCtx *ctx, const char *command, const char *part,
+                      RedisModuleString *name, size_t most)
+{
+    struct bytes text = { 0 };
+    RedisModuleCallReply *reply = redis.Call(ctx, command, "s", name);
+    if (reply == NULL) return false;
+    if (redis.CallReplyType(reply) == REPLY_IS_STRING)
+        text.data = redis.CallReplyStringPtr(reply, &text.len);
+    bool added = text.data != NULL && text.len <= most;
+    if (added) add(bytes_of(part, strlen(part)), text);
+    redis.FreeCallReply(reply);
+    return added;
+}
+
+static uint64_t memory_of(RedisModuleCtx *ctx, RedisModuleString *name)
+{
+    RedisModuleCallReply *reply = redis.Call(ctx, "MEMORY", "cs", "USAGE", name);
+    long long size = 0;
+    if (reply == NULL) return 0;
+    if (redis.CallReplyType(reply) == REPLY_IS_INTEGER) size = redis.CallReplyInteger(reply);
+    redis.FreeCallReply(reply);
+    return size > 0 ? (uint64_t)size : 0;
+}
+
+static const char *type_name_of(int type)
+{
+    switch (type) {
+    case KEYTYPE_STRING: return "string";
+    case KEYTYPE_LIST: return "list";
+    case KEYTYPE_HASH: return "hash";
+    case KEYTYPE_SET: return "set";
+    case KEYTYPE_ZSET: return "zset";
+    case KEYTYPE_STREAM: return "stream";
+    default: return NULL; /* a module's: TYPE knows it */
+    }
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+/* StringDMA may store the engine's value anew, decoded. That changes nothing that a client reads
+ * but OBJECT ENCODING and OBJECT IDLETIME, while GET would count a hit. */
+static void copy_string(RedisModuleKey *key, uint64_t most)
+{
+    struct bytes text = { .len = redis.ValueLength(key) };
+    here.draft.left_out = text.len <= most && !has_room(text.len);
+    if (text.len > most || here.draft.left_out) {
+        add_size(text.len);
+        return;
+    }
+    text.data = redis.StringDMA(key, &text.len, KEY_READ);
+    add(LIT("value"), text);
+}
+
+/* A hash that is being copied. */
+struct fields {
+    uint64_t len, most;
+    bool no_room;
+};
+
+static void copy_field(RedisModuleKey *key, RedisModuleString *field, RedisModuleString *value,
+                       void *data)
+{
+    static const struct bytes prefix = { "field:", 6 };
+    struct fields *fields = data;
+    struct bytes name = api_bytes(field), text = api_bytes(value);
+    (void)key;
+    fields->len += name.len + text.len;
+    fields->no_room = fields->no_room || !has_room(name.len + text.len);
+    if (fields->len > fields->most || fields->no_room) return;
+    last_value_add_joined(&here.draft, prefix, name);
+    last_value_add(&here.draft, text);
+}
+
+/* False: it is too long, or there is no room. */
+static bool copy_hash(RedisModuleKey *key, uint64_t most)
+{
+    struct last_value_draft before = here.draft;
+    struct fields fields = { .most = most };
+    if (redis.ValueLength(key) > FIELDS_MAX) return false;
+    if (here.cursor == NULL) here.cursor = redis.ScanCursorCreate();
+    redis.ScanCursorRestart(here.cursor);
+    while (redis.ScanKey(key, here.cursor, copy_field, &fields) && fields.len <= most)
+        ;
+    if (fields.len <= most && !fields.no_room) return true;
+    here.draft.len = before.len;
+    here.draft.parts = before.parts;
+    here.draft.left_out = fields.len <= most;
+    return false;
+}
+
+/* Of the other types; the key must not be open, as the command may find that it has expired. */
+static void copy_payload(RedisModuleCtx *ctx, RedisModuleString *name, uint64_t most)
+{
+    uint64_t size = memory_of(ctx, name);
+    bool fits = size / PAYLOAD_SHARE <= most, has = has_room(0);
+    size_t room = has ? BYTES_MAX - here.values.bytes - here.draft.len : 0;
+    if (fits && has && add_reply(ctx, "DUMP", "dump", name, most < room ? most : room)) return;
+    here.draft.left_out = fits && most >= room;
+    add_size(size);
+}
+
+/* What of the key is read while it is open. */
+struct look {
+    int type;
+    msec at;
+    bool is_copied;
+};
+
+static void copy_open(RedisModuleKey *key, struct look *look, uint64_t most)
+{
+    const char *type = type_name_of(look->type);
+    if (type != NULL) add(LIT("type"), bytes_of(type, strlen(type)));
+    if (look->type == KEYTYPE_STRING) copy_string(key, most);
+    look->is_copied =
+        look->type == KEYTYPE_STRING || (look->type == KEYTYPE_HASH && copy_hash(key, most));
+}
+
+static void copy_closed(RedisModuleCtx *ctx, RedisModuleString *name, const struct look *look,
+                        uint64_t most)
+{
+    if (look->type == KEYTYPE_HASH) {
+        add_size(memory_of(ctx, name));
+        return;
+    }
+    if (type_name_of(look->type) == NULL) add_reply(ctx, "TYPE", "type", name, SIZE_MAX);
+    copy_payload(ctx, name, most);
+}
+
+/* ---- looks ----------------------------------------------------------------------------------- */
+
+/* Each use of a key that has expired removes it, and the event of that forgets it here. */
+static void look_at(RedisModuleCtx *ctx, unsigned db, RedisModuleString *text, msec now)
+{
+    struct bytes name = api_bytes(text);
+    const struct policy *policy = policy_of(name);
+    struct due_at next = DUE_AT_NEVER;
+    RedisModuleKey *key = redis.OpenKey(ctx, text, KEY_WRITE | KEY_NOTOUCH);
+    struct look look = { .type = redis.KeyType(key), .at = NO_EXPIRE };
+    if (look.type != KEYTYPE_EMPTY && policy != NULL) look.at = redis.GetAbsExpire(key);
+    if (look.at != NO_EXPIRE) next.at = look.at - AHEAD_MSEC;
+    bool copies = due_at_come(next, now);
+    if (copies) copy_open(key, &look, policy->value_max);
+    redis.CloseKey(key);
+    if (copies && !look.is_copied) copy_closed(ctx, text, &look, policy->value_max);
+    if (due_keys_find(&here.due, db, name) != NULL) {
+        forget(db, name);
+        if (copies)
+            last_values_put(&here.values, db, name, look.at, &here.draft);
+        else if (!due_at_is_never(next))
+            read_at(db, name, next);
+    }
+    last_value_clear(&here.draft);
+}
+
+struct due_at read_ahead_next(void)
+{
+    return due_keys_next(&here.due);
+}
+
+bool read_ahead_run(RedisModuleCtx *ctx, msec now)
+{
+    unsigned db;
+    struct due_key *key = due_keys_first(&here.due, now, &db);
+    if (key == NULL) return false;
+    struct bytes bytes = due_key_name(key);
+    RedisModuleString *text = redis.CreateString(ctx, bytes.data, bytes.len);
+    if (redis.SelectDb(ctx, (int)db) != API_OK)
+        due_keys_forget(&here.due, db, key);
+    else
+        look_at(ctx, db, text, now);
+    redis.FreeString(ctx, text);
+    return true;
+}
+
+/* ---- whole databases ------------------------------------------------------------------------- */
+
+void read_ahead_flush(int db)
+{
+    due_keys_flush(&here.due, db);
+    last_values_flush(&here.values, db);
+}
+
+void read_ahead_swap(unsigned a, unsigned b)
+{
+    due_keys_swap(&here.due, a, b);
+    last_values_swap(&here.values, a, b);
+}
+
+bool read_ahead_flushed(void)
+{
+    return here.due.flushed != NULL || here.values.flushes > 0;
+}
+
+bool read_ahead_reclaim(size_t work)
+{
+    return due_keys_reclaim(&here.due, work) || last_values_reclaim(&here.values, work);
+}
+
+size_t read_ahead_bytes(void)
+{
+    return due_keys_bytes(&here.due) + here.values.bytes;
+}

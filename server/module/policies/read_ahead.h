@@ -1,0 +1,45 @@
+/* read_ahead: has the values of keys that are about to expire, for policies with EXPIRED TO and
+ * VALUE. Depends on due_keys, last_values, node_policies and the engine.
+ *
+ * An engine has no value left to read when it says that a key has expired. So the value is copied
+ * AHEAD_MSEC before the deadline, or in the turn in which the deadline was set, if that is later. A
+ * write drops the copy, and the value is copied again in the same turn. Writes and removals
+ * are heard on replicas too, so the copies stay true when roles change; only a master makes new
+ * ones.
+ *
+ * volatile_keys says the deadlines, and forgets no key without saying so: each copy and each
+ * instant here is of a key that it knows. */
+#ifndef SERVER_MODULE_POLICIES_READ_AHEAD_H
+#define SERVER_MODULE_POLICIES_READ_AHEAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "server/module/policies/last_values.h"
+#include "server/module/api/redis_api.h"
+
+void read_ahead_init(void);
+
+/* The key's deadline is `at`, or an earlier one is not known any more; NEVER: the key is gone, or
+ * has none. */
+void read_ahead_deadline(unsigned db, struct bytes name, msec at);
+/* The key was written, or removed without having expired. */
+void read_ahead_written(unsigned db, struct bytes name);
+/* The copy of a key that has expired, or NULL. The caller frees it. */
+struct last_value *read_ahead_take(unsigned db, struct bytes name);
+void read_ahead_free(struct last_value *value); /* may be NULL */
+
+/* When a value is to be copied next. */
+struct due_at read_ahead_next(void);
+/* Copies one, on a master; false: none is to be copied now. */
+bool read_ahead_run(RedisModuleCtx *ctx, msec now);
+
+void read_ahead_flush(int db); /* of all databases: db < 0 */
+void read_ahead_swap(unsigned a, unsigned b);
+bool read_ahead_flushed(void); /* has flushed memory to be freed */
+/* Frees up to so much of it; true while more is left. */
+bool read_ahead_reclaim(size_t work);
+
+size_t read_ahead_bytes(void); /* memory, the copies included */
+
+#endif

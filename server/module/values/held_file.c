@@ -1,0 +1,136 @@
+/* held_file: see held_file.h. An element is read into the effect that would add it, checked, and
+ * then put. */
+#include "server/module/values/held_file.h"
+
+#include <math.h>
+
+#include "server/module/values/canonical.h"
+#include "server/disk/effect/effect_text.h"
+#include "store/walk.h"
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+static void save_bytes(RedisModuleIO *io, struct bytes text)
+{
+    redis.SaveStringBuffer(io, text.data, text.len);
+}
+
+static void save_deadline(RedisModuleIO *io, msec at)
+{
+    redis.SaveUnsigned(io, at == NEVER ? 0 : (uint64_t)at + 1);
+}
+
+static void save_element(void *io, struct effect *effect)
+{
+    if (effect->kind == EFFECT_REDE_PUSH) {
+        redis.SaveUnsigned(io, (uint64_t)effect->stage.at);
+        redis.SaveUnsigned(io, effect->stage.deliveries);
+        redis.SaveUnsigned(io, effect->stage.claimed);
+    } else {
+        save_deadline(io, effect->at);
+    }
+    if (effect->kind == EFFECT_ZSET_PUT) redis.SaveDouble(io, effect->score);
+    save_bytes(io, effect->a);
+    if (effect->kind == EFFECT_REDE_PUSH || effect->kind == EFFECT_HASH_PUT)
+        save_bytes(io, effect->b);
+}
+
+void held_file_save(RedisModuleIO *io, const struct object *object)
+{
+    redis.SaveUnsigned(io, object_count(object));
+    walk_object(object, save_element, io);
+}
+
+struct rewrite {
+    RedisModuleIO *io;
+    struct bytes key;
+    size_t collected; /* elements that were not emitted yet */
+};
+
+static void rewrite_element(void *ctx, struct effect *effect)
+{
+    struct rewrite *rewrite = ctx;
+    effect->key = rewrite->key;
+    canonical_put(effect);
+    if (++rewrite->collected < EFFECT_RUN_MAX) return;
+    canonical_emit(rewrite->io);
+    rewrite->collected = 0;
+}
+
+void held_file_rewrite(RedisModuleIO *io, RedisModuleString *key, const struct object *object)
+{
+    struct rewrite to = { .io = io };
+    to.key = api_bytes(key);
+    walk_object(object, rewrite_element, &to);
+    canonical_emit(io);
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+static bool load_deadline(RedisModuleIO *io, struct effect *effect)
+{
+    uint64_t stored = redis.LoadUnsigned(io);
+    if (stored > (uint64_t)INSTANT_MAX + 1) return false;
+    effect->at = stored == 0 ? NEVER : (msec)(stored - 1);
+    return true;
+}
+
+static bool load_stage(RedisModuleIO *io, struct effect *effect)
+{
+    uint64_t at = redis.LoadUnsigned(io), deliveries = redis.LoadUnsigned(io);
+    uint64_t claimed = redis.LoadUnsigned(io);
+    effect->stage = (struct stage){ .at = (msec)at,
+                                    .deliveries = (uint32_t)deliveries,
+                                    .claimed = claimed == 1 };
+    return at <= (uint64_t)INSTANT_MAX && deliveries <= UINT32_MAX && claimed <= 1;
+}
+
+/* No score is -0: sorted sets do not tell it from 0. */
+static bool load_score(RedisModuleIO *io, struct effect *effect)
+{
+    effect->score = redis.LoadDouble(io) + 0.0;
+    return !isnan(effect->score);
+}
+
+static bool has_element(const struct object *object, struct bytes name)
+{
+    msec at;
+    if (object->type == TYPE_DEHYDRATOR) return dehydrator_find(object->dehydrator, name) != NULL;
+    return object_member_deadline(object, name, &at);
+}
+
+/* Bytes of the engine, to be freed with its function; NULL at the end of a damaged file. */
+static char *load_bytes(RedisModuleIO *io, struct bytes *text)
+{
+    char *data = redis.LoadStringBuffer(io, &text->len);
+    text->data = data;
+    return data;
+}
+
+static bool load_element(RedisModuleIO *io, struct object *object)
+{
+    struct effect effect = { 0 };
+    enum type type = object->type;
+    bool has_value = type == TYPE_DEHYDRATOR || type == TYPE_HASH;
+    bool good = type == TYPE_DEHYDRATOR ? load_stage(io, &effect) : load_deadline(io, &effect);
+    if (type == TYPE_ZSET && !load_score(io, &effect)) good = false;
+    char *name = good ? load_bytes(io, &effect.a) : NULL;
+    char *value = name != NULL && has_value ? load_bytes(io, &effect.b) : NULL;
+    good = name != NULL && (value != NULL || !has_value) && !redis.IsIOError(io) &&
+           !has_element(object, effect.a) && walk_put(object, &effect);
+    redis.Free(name);
+    redis.Free(value);
+    return good;
+}
+
+bool held_file_load(RedisModuleIO *io, int encoding, enum type type, struct object *object)
+{
+    if (encoding != HELD_FILE_ENCODING) return false;
+    uint64_t count = redis.LoadUnsigned(io);
+    bool good = count > 0 && !redis.IsIOError(io);
+    *object = object_new(type);
+    for (; good && count > 0; count--)
+        good = load_element(io, object);
+    if (!good) object_free(object);
+    return good;
+}

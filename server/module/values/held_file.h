@@ -1,0 +1,27 @@
+/* held_file: values of our types in the engine's RDB files, DUMP payloads and append-only file.
+ *
+ * In an RDB file, encoding 1: the number of elements, then the elements in the order of
+ * walk_object.
+ *
+ *     set            deadline, member
+ *     hash           deadline, field, value
+ *     sorted set     deadline, score (a double), member
+ *     dehydrator     instant, deliveries, 1 if it is claimed or else 0, id, payload
+ *
+ * A deadline is stored plus one, and 0 means none. To change it: raise the encoding and keep
+ * reading the old ones. */
+#ifndef SERVER_MODULE_VALUES_HELD_FILE_H
+#define SERVER_MODULE_VALUES_HELD_FILE_H
+
+#include "server/module/api/redis_api.h"
+#include "store/type/object.h"
+
+enum { HELD_FILE_ENCODING = 1 };
+
+void held_file_save(RedisModuleIO *io, const struct object *object);
+/* False: the file ended, or is damaged. */
+bool held_file_load(RedisModuleIO *io, int encoding, enum type type, struct object *object);
+/* Writes the commands that make the value. */
+void held_file_rewrite(RedisModuleIO *io, RedisModuleString *key, const struct object *object);
+
+#endif

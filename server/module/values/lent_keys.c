@@ -1,0 +1,228 @@
+/* lent_keys: see lent_keys.h. */
+#include "server/module/values/lent_keys.h"
+
+#include "server/module/values/canonical.h"
+#include "server/module/values/held_value.h"
+#include "store/base/ensure.h"
+#include "store/guest.h"
+#include "store/mem/mem.h"
+
+static struct store *store;
+static struct deadline never;
+static struct lent_keys *current; /* whose values the store has */
+
+/* ---- effects and events ---------------------------------------------------------------------- */
+
+/* Most effects are about the same key as the one before. */
+static unsigned key_of(struct lent_keys *lent, struct bytes name)
+{
+    for (unsigned i = lent->last; i < lent->count + lent->last; i++) {
+        unsigned index = i < lent->count ? i : i - lent->count;
+        if (!bytes_equal(api_bytes(lent->keys[index].name), name)) continue;
+        lent->last = index;
+        return index;
+    }
+    ensure(false, "an effect on a key that was not lent: %.*s", (int)name.len, name.data);
+    return 0;
+}
+
+static int class_of(enum event event)
+{
+    switch (event_class(event)) {
+    case 's': return NOTIFY_SET;
+    case 'h': return NOTIFY_HASH;
+    case 'z': return NOTIFY_ZSET;
+    case 'd': return NOTIFY_MODULE;
+    case 'g': return NOTIFY_GENERIC;
+    default: return 0; /* the engine notifies "new" and "keymiss" */
+    }
+}
+
+/* Makes room for twice as many items of `size` bytes; the first LENT_FEW are in `few`. */
+static void *grow(void *items, const void *few, unsigned *cap, size_t size)
+{
+    *cap *= 2;
+    if (items != few) return mem_realloc(items, *cap * size);
+    return memcpy(mem_alloc(*cap * size), few, LENT_FEW * size);
+}
+
+static void add_event(struct lent_keys *lent, unsigned key, enum event event)
+{
+    if (lent->event_count == lent->event_cap)
+        lent->events =
+            grow(lent->events, lent->few_events, &lent->event_cap, sizeof(*lent->events));
+    lent->events[lent->event_count++] = (struct lent_event){ key, event };
+}
+
+static void on_effect(void *ctx, const struct txn *txn, const struct effect *effect)
+{
+    (void)txn;
+    struct lent_keys *lent = *(struct lent_keys **)ctx;
+    bool told = class_of(effect->event) != 0 && !effect->again;
+    if (effect->kind == EFFECT_NONE && !told) return;
+    unsigned index = key_of(lent, effect->key);
+    struct lent_key *key = &lent->keys[index];
+    if (effect->kind != EFFECT_NONE) {
+        key->changed = true;
+        if (effect->kind == EFFECT_DROP) key->replaced = true;
+        if (!lent->verbatim) canonical_put(effect);
+    }
+    if (told) {
+        key->told = true;
+        add_event(lent, index, effect->event);
+    }
+}
+
+static void on_commit(void *ctx, const struct txn *txn)
+{
+    (void)ctx;
+    (void)txn;
+}
+
+void lent_keys_init(void)
+{
+    const struct effect_listener listener = { on_effect, on_commit, &current };
+    store = store_new(1);
+    guest_prepare(store, &never);
+    store_listen(store, LISTEN_CHANGES | LISTEN_EVENTS, &listener);
+}
+
+void lent_keys_use_policies(const struct policies *policies)
+{
+    guest_use_policies(store, policies);
+}
+
+/* ---- lending --------------------------------------------------------------------------------- */
+
+void lent_keys_begin(struct lent_keys *lent, RedisModuleCtx *ctx, bool writes)
+{
+    *lent =
+        (struct lent_keys){ .ctx = ctx, .writes = writes, .cap = LENT_FEW, .event_cap = LENT_FEW };
+    lent->keys = lent->few;
+    lent->events = lent->few_events;
+    current = lent;
+}
+
+bool lent_keys_overdue(const struct lent_keys *lent, msec now)
+{
+    for (unsigned i = 0; i < lent->count; i++)
+        if (due_at_come(lent->keys[i].next, now)) return true;
+    return false;
+}
+
+struct store *lent_keys_store(void)
+{
+    return store;
+}
+
+static struct lent_key *add_key(struct lent_keys *lent)
+{
+    if (lent->count == lent->cap)
+        lent->keys = grow(lent->keys, lent->few, &lent->cap, sizeof(*lent->keys));
+    return &lent->keys[lent->count++];
+}
+
+/* A value of another type is represented by an empty list: the command replies WRONGTYPE when it
+ * comes to that. */
+void lent_keys_open(struct lent_keys *lent, RedisModuleString *name)
+{
+    struct lent_key key = { .name = name, .next = DUE_AT_NEVER, .next_before = DUE_AT_NEVER };
+    struct bytes text = api_bytes(key.name);
+    if (lent->count > 0 && keyspace_find(store_database(store, 0), text) != NULL) return;
+    key.key = redis.OpenKey(lent->ctx, name, lent->writes ? KEY_WRITE : KEY_READ);
+    key.held = held_value_of(key.key);
+    key.foreign = key.held == NULL && redis.KeyType(key.key) != KEYTYPE_EMPTY;
+    if (key.foreign) guest_lend(store, text, object_new(TYPE_LIST));
+    if (key.held != NULL) {
+        key.type = key.held->object.type;
+        key.next = key.next_before = guest_lend(store, text, key.held->object);
+    }
+    *add_key(lent) = key;
+}
+
+/* ---- taking back ----------------------------------------------------------------------------- */
+
+/* The store has freed the old value: the engine gets an empty one to free. */
+static void drop_value(struct lent_key *key)
+{
+    if (key->held != NULL) key->held->object = object_new(key->type);
+    redis.DeleteKey(key->key);
+}
+
+/* A replaced value loses its deadline, as the engine's own do. */
+static void put_value(struct lent_key *key, struct object object)
+{
+    if (key->held == NULL || key->type != object.type) {
+        if (key->held != NULL || key->foreign) drop_value(key);
+        held_value_put(key->key, held_value_new(object));
+        return;
+    }
+    key->held->object = object;
+    if (key->replaced && redis.GetAbsExpire(key->key) != NO_EXPIRE)
+        redis.SetExpire(key->key, NO_EXPIRE);
+}
+
+/* What the transaction has left becomes the engine's value. */
+static void give_back(struct lent_key *key)
+{
+    struct object object;
+    key->next = DUE_AT_NEVER;
+    bool is_there = guest_take(store, api_bytes(key->name), &object, &key->next);
+    if (key->foreign && !key->replaced) {
+        if (is_there) object_free(&object);
+    } else if (is_there) {
+        put_value(key, object);
+    } else if (key->held != NULL || key->foreign) {
+        drop_value(key);
+    }
+}
+
+/* Also if nobody reads: the engine counts the change, and saves by itself after so many. */
+static void pass_command_on(const struct lent_keys *lent)
+{
+    bool changed = false;
+    for (unsigned i = 0; i < lent->count; i++)
+        changed |= lent->keys[i].changed;
+    if (changed) redis.ReplicateVerbatim(lent->ctx);
+}
+
+void lent_keys_take_back(struct lent_keys *lent)
+{
+    for (unsigned i = 0; i < lent->count; i++) {
+        give_back(&lent->keys[i]);
+        redis.CloseKey(lent->keys[i].key);
+    }
+    ensure(store_count(store) == 0, "%zu keys were written that were not lent", store_count(store));
+    if (lent->verbatim)
+        pass_command_on(lent);
+    else
+        canonical_replicate(lent->ctx);
+}
+
+void lent_keys_close(struct lent_keys *lent)
+{
+    for (unsigned i = 0; i < lent->count; i++)
+        if (lent->keys[i].changed) redis.SignalModifiedKey(lent->ctx, lent->keys[i].name);
+    for (unsigned i = 0; i < lent->event_count; i++) {
+        const struct lent_event *event = &lent->events[i];
+        redis.NotifyKeyspaceEvent(lent->ctx, class_of(event->event), event_name(event->event),
+                                  lent->keys[event->key].name);
+    }
+    for (unsigned i = 0; i < lent->count; i++)
+        if (lent->keys[i].changed || lent->keys[i].told)
+            redis.SignalKeyAsReady(lent->ctx, lent->keys[i].name);
+    if (lent->events != lent->few_events) mem_free(lent->events);
+    if (lent->keys != lent->few) mem_free(lent->keys);
+}
+
+/* ---- dropped values -------------------------------------------------------------------------- */
+
+bool lent_keys_reclaim(size_t work)
+{
+    return reclaim_run(&store->reclaim, work);
+}
+
+bool lent_keys_dropped(void)
+{
+    return reclaim_pending(&store->reclaim);
+}

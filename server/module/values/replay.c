@@ -1,0 +1,74 @@
+/* replay: see replay.h. Nothing expires on access meanwhile: the master, or the file, says when. */
+#include "server/module/values/replay.h"
+
+#include "server/module/values/canonical.h"
+#include "server/module/values/due_values.h"
+#include "server/module/values/lent_keys.h"
+#include "server/disk/effect/effect_text.h"
+#include "store/mem/mem.h"
+#include "store/txn/apply.h"
+
+static const char *const only_replayed[] = { "x.rede.push", "x.rede.pushat", "x.rede.move",
+                                             "x.rede.pull" };
+
+static struct effect_reader reader; /* its table of names is made once */
+
+bool replay_is_due(int flags)
+{
+    return flags & (CTX_REPLICATED | CTX_LOADING);
+}
+
+static bool apply_visited(void *txn, const struct effect *effect)
+{
+    return apply_effect(txn, effect);
+}
+
+static struct bytes without_prefix(struct bytes name)
+{
+    const struct bytes prefix = LIT(CANONICAL_PREFIX);
+    bool has = name.len > prefix.len && bytes_equal(bytes_of(name.data, prefix.len), prefix);
+    return has ? bytes_of(name.data + prefix.len, name.len - prefix.len) : name;
+}
+
+static bool apply_call(RedisModuleString **argv, int argc)
+{
+    struct txn txn;
+    struct bytes *args = mem_alloc((size_t)argc * sizeof(*args));
+    for (int i = 0; i < argc; i++)
+        args[i] = api_bytes(argv[i]);
+    args[0] = without_prefix(args[0]);
+    txn_begin(&txn, lent_keys_store(), redis.Milliseconds(), FROM_MASTER);
+    bool good = effect_text_read(argc, args, &reader, apply_visited, &txn);
+    txn_commit(&txn);
+    mem_free(args);
+    return good;
+}
+
+int replay_run(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    struct lent_keys lent;
+    lent_keys_begin(&lent, ctx, true);
+    lent.verbatim = true;
+    lent_keys_open(&lent, argv[1]);
+    bool good = !lent.keys[0].foreign && apply_call(argv, argc);
+    lent_keys_take_back(&lent);
+    due_values_note_lent(&lent);
+    lent_keys_close(&lent);
+    if (!good) return redis.ReplyWithError(ctx, "ERR the effect does not fit the data");
+    return redis.ReplyWithSimpleString(ctx, "OK");
+}
+
+static int run_replayed(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    if (replay_is_due(redis.GetContextFlags(ctx)) && argc > 1) return replay_run(ctx, argv, argc);
+    return redis.ReplyWithError(ctx, "ERR only a master or a file may use this command");
+}
+
+bool replay_start(RedisModuleCtx *ctx)
+{
+    effect_reader_init(&reader);
+    for (size_t i = 0; i < sizeof(only_replayed) / sizeof(only_replayed[0]); i++)
+        if (redis.CreateCommand(ctx, only_replayed[i], run_replayed, "write", 1, 1, 1) != API_OK)
+            return false;
+    return true;
+}

@@ -1,0 +1,18 @@
+/* replay: runs the effects that a master, or the append-only file, sends as commands. Depends on
+ * lent_keys, due_values and the journal's text of effects. */
+#ifndef SERVER_MODULE_VALUES_REPLAY_H
+#define SERVER_MODULE_VALUES_REPLAY_H
+
+#include <stdbool.h>
+
+#include "server/module/api/redis_api.h"
+
+/* Does a call whose context has these flags come from a master or a file? */
+bool replay_is_due(int flags);
+/* Applies the call's effects and replies. */
+int replay_run(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
+
+/* Registers the commands of effects that no client may send. False: the engine refused. */
+bool replay_start(RedisModuleCtx *ctx);
+
+#endif
