@@ -61,9 +61,10 @@ static const struct conf_option options[] = {
                .type = CONF_BOOL, .offset = AT(replica_serve_stale_data), .preset = "yes",
                .live = true, .section = "replication"),
     WITH_ALIAS("replica-ignore-maxmemory", "slave-ignore-maxmemory",
-               "Leave it to the master to evict keys and to refuse writes.", .type = CONF_BOOL,
-               .offset = AT(replica_ignore_maxmemory), .preset = "yes", .live = true,
-               .section = "replication"),
+               "Leave maxmemory to the master. no: a replica that accepts writes refuses them\n"
+               "beyond maxmemory. It evicts nothing in either case.",
+               .type = CONF_BOOL, .offset = AT(replica_ignore_maxmemory), .preset = "yes",
+               .live = true, .section = "replication"),
     WITH_ALIAS("replica-priority", "slave-priority",
                "Sentinel promotes the replica with the lowest number; 0: never this one.",
                .type = CONF_INT, .offset = AT(replica_priority), .max = INT_MAX, .preset = "100",

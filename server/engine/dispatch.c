@@ -168,12 +168,15 @@ static bool evict_keys(struct dispatch *dispatch, size_t most)
     return able;
 }
 
-/* Eviction that one call does not finish continues in the background. */
+/* Eviction that one call does not finish continues in the background. A replica evicts nothing: the
+ * effects that its master sends must find the master's data. Nor does a pause, which the call may
+ * have to wait for. */
 static bool out_of_memory(struct dispatch *dispatch)
 {
     if (mem_is_short()) return true; /* the system has no more */
     if (dispatch->role.replica && dispatch->conf->replica_ignore_maxmemory) return false;
     if (!is_over_limit(dispatch)) return false;
+    if (dispatch_keeps_data(dispatch, clock_now(dispatch->clock))) return dispatch->role.replica;
     dispatch->evicting = evict_keys(dispatch, EVICTIONS_PER_CALL);
     return !dispatch->evicting;
 }

@@ -50,6 +50,21 @@ def all_requests_wait_until_the_last_instant_has_passed():
 
 
 @stepped
+def nothing_is_evicted_for_a_write_that_waits():
+    with Paused() as (world, a, b, c):
+        a.calls([("SET", f"k{number}", "x" * 100_000) for number in range(100)])
+        a.call("CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
+        equal(a.call("CLIENT", "PAUSE", 100, "WRITE"), b"+OK\r\n")
+        equal(a.call("CONFIG", "SET", "maxmemory", "1mb"), b"+OK\r\n")
+        b.send(encode("SET", "k", "v"))
+        assert is_silent(world.daemon, b)
+        equal(c.call("EVAL_RO", "return redis.call('DBSIZE')", 0), b":100\r\n")
+        world.step(101)
+        equal(b.reply(), b"+OK\r\n")
+        assert a.call("DBSIZE") != b":101\r\n"
+
+
+@stepped
 def writes_wait_and_reads_do_not():
     with Paused() as (world, a, b, c):
         a.call("CLIENT", "PAUSE", 100, "WRITE")

@@ -8,7 +8,7 @@ import sys
 from contextlib import ExitStack
 
 from daemon import ORACLE, ROOT, Daemon, beside_redis, equal, main, own, wait_for
-from followers import await_linked, is_linked, offset
+from followers import await_caught_up, await_linked, is_linked, offset
 from replicas import Member, check_same, group, step_all
 
 sys.path.insert(0, ROOT + "/tests/crash")
@@ -343,6 +343,21 @@ def replica_refuses_writes_and_a_promoted_one_does_not():
         replica.follow(None)
         replica.ok("SET", "k", "w")
         equal(master.call("EXISTS", "k"), b":0\r\n")
+
+
+@own
+def replica_evicts_nothing_by_itself():
+    with group(2, "--maxmemory-policy", "allkeys-lru", "--replica-ignore-maxmemory", "no") as \
+            (master, replica):
+        master.conn.calls([("SET", f"k{number}", "x" * 100_000) for number in range(100)])
+        await_caught_up(master, replica)
+        replica.ok("CONFIG", "SET", "maxmemory", "1mb")
+        equal(replica.call("EVAL", "return redis.call('DBSIZE')", 0), b":100\r\n")
+        equal(replica.call("SET", "k", "v")[:4], b"-OOM")
+        replica.ok("CONFIG", "SET", "replica-read-only", "no")
+        equal(replica.call("SET", "k", "v")[:4], b"-OOM")
+        check_same(master, replica)
+        equal(replica.call("DBSIZE"), b":100\r\n")
 
 
 SCRIPTS = (
