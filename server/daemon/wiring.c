@@ -262,10 +262,11 @@ const char *wiring_users_fault(const char *lines)
 {
     static char why[512];
     struct conf conf;
-    struct acl_users users = { 0 };
+    struct acl_users users;
     struct outbuf faults;
     conf_init(&conf);
     outbuf_init(&faults);
+    acl_users_init(&users);
     struct commands *commands = wiring_commands();
     struct acl *acl = acl_new(commands, &conf);
     acl_read_options(acl, lines, &users, &faults);

@@ -34,6 +34,9 @@ class Rules:
             return sign + rng.choice(self.names)
         if chance < 0.55:
             return b"+" + rng.choice(self.names).split(b"|")[0] + b"|" + rng.choice((b"0", b"a", b"get", b"s1"))
+        if chance < 0.6:  # rules about one command
+            return rng.choice((b"+get|a", b"+get|s1", b"+get|0", b"+get", b"-get", b"+config|get", b"-config",
+                               b"+config"))
         if chance < 0.85:
             pattern = rng.choice(PATTERNS)
             marks = (b"~", b"%R~") if pattern == b"*" else (b"~", b"~", b"%R~", b"%W~", b"%RW~", b"%w~")
@@ -47,7 +50,7 @@ class Rules:
         rng, found = self.rng, []
         if rng.random() < 0.5:
             found.append(b"reset")
-        for _ in range(rng.choice((1, 2, 4, 6))):
+        for _ in range(rng.choice((1, 2, 4, 6, 40))):
             chance = rng.random()
             if chance < 0.1:
                 inner = [self.selector_word() for _ in range(rng.choice((0, 1, 3, 4)))]
@@ -131,7 +134,8 @@ OTHERS = [key for key in ALL_KEYS if len(key) != 2 or key[1:] != b"1"]
 
 
 OF_THE_CONNECTION = {b"MULTI", b"QUIT", b"RESET", b"AUTH", b"HELLO", b"SUBSCRIBE", b"PSUBSCRIBE",
-                     b"SSUBSCRIBE", b"SELECT", b"CLIENT", b"WATCH", b"DEBUG"}
+                     b"SSUBSCRIBE", b"UNSUBSCRIBE", b"PUNSUBSCRIBE", b"SUNSUBSCRIBE", b"SELECT", b"CLIENT",
+                     b"WATCH", b"DEBUG"}
 
 
 def values(admin):

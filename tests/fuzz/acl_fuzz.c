@@ -106,9 +106,10 @@ static void check_call(struct bytes line)
 
 static void check_file(struct bytes text)
 {
-    struct acl_users users = { 0 };
+    struct acl_users users;
     struct outbuf faults;
     outbuf_init(&faults);
+    acl_users_init(&users);
     acl_read_file(acl, text, "file", &users, &faults);
     acl_users_drop(&users);
     outbuf_drop(&faults);

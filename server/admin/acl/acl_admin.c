@@ -69,22 +69,17 @@ static void cmd_acl_setuser(struct call *call)
 static void cmd_acl_deluser(struct call *call)
 {
     struct acl_sessions sessions = { call->context, call->session };
-    struct acl *acl = users_of(call);
     int64_t deleted = 0;
-    for (int i = 2; i < call->argc; i++) {
-        if (bytes_equal(call->argv[i], LIT("default"))) {
-            fail(call, ERR_ACL_KEEP_DEFAULT);
-            return;
-        }
-        struct acl_user *user = acl_find(acl, call->argv[i]);
-        if (user == NULL) continue;
-        acl_user_hold(user);
-        acl_delete_user(acl, call->argv[i]);
-        acl_sessions_user_gone(&sessions, user);
-        acl_user_release(user);
-        deleted++;
+    bool stops = false;
+    for (int i = 2; i < call->argc && !stops; i++) {
+        stops = bytes_equal(call->argv[i], LIT("default"));
+        if (!stops) deleted += acl_delete_user(users_of(call), call->argv[i]);
     }
-    resp_integer(call->out, deleted);
+    acl_sessions_close_deleted(&sessions);
+    if (stops)
+        fail(call, ERR_ACL_KEEP_DEFAULT);
+    else
+        resp_integer(call->out, deleted);
 }
 
 /* ---- files ---------------------------------------------------------------------------------- */
@@ -96,12 +91,13 @@ static void cmd_acl_load(struct call *call)
     struct acl_sessions sessions = { call->context, call->session };
     struct outbuf why;
     outbuf_init(&why);
-    if (!acl_load(users_of(call), acl_sessions_user_gone, &sessions, &why)) {
+    if (!acl_load(users_of(call), &why)) {
         fail_with_text(call, &why);
         return;
     }
+    acl_sessions_close_deleted(&sessions);
     acl_sessions_check_channels(&sessions);
-    log_line(LOG_NOTICE, "ACL LOAD: there are %zu users now", users_of(call)->users.count);
+    log_line(LOG_NOTICE, "ACL LOAD: there are %zu users now", acl_count(users_of(call)));
     reply_ok(call);
 }
 

@@ -20,10 +20,10 @@ static void add_found(struct found *found, struct session *session)
     found->at[found->count++] = session;
 }
 
-static void visit_user(void *ctx, const struct client_info *info)
+static void visit_deleted(void *ctx, const struct client_info *info)
 {
-    struct found *found = ctx;
-    if (info->session->user == found->user) add_found(found, info->session);
+    const struct acl_user *user = info->session->user;
+    if (user != NULL && user->is_deleted) add_found(ctx, info->session);
 }
 
 struct hearing {
@@ -67,15 +67,15 @@ static void close_found(const struct acl_sessions *sessions, struct found *found
     mem_free(found->at);
 }
 
-void acl_sessions_user_gone(void *ctx, struct acl_user *user)
+void acl_sessions_close_deleted(const struct acl_sessions *sessions)
 {
-    const struct acl_sessions *sessions = ctx;
-    struct found found = { .user = user };
-    clients_each(sessions->context->clients, visit_user, &found);
-    /* A caller without a connection, as in tests. */
-    if (sessions->self->user == user && found.count == 0)
-        acl_log_out(sessions->context->dispatch->acl, sessions->self);
+    struct found found = { .count = 0 };
+    clients_each(sessions->context->clients, visit_deleted, &found);
     close_found(sessions, &found);
+    /* A caller without a connection, as in tests. */
+    const struct acl_user *user = sessions->self->user;
+    if (user != NULL && user->is_deleted)
+        acl_log_out(sessions->context->dispatch->acl, sessions->self);
 }
 
 void acl_sessions_user_changed(const struct acl_sessions *sessions, const struct acl_user *user,

@@ -10,8 +10,8 @@ struct acl_sessions {
     struct session *self; /* it gets its reply before it is closed */
 };
 
-/* Closes the connections of a user that is deleted. For acl_adopt. */
-void acl_sessions_user_gone(void *sessions, struct acl_user *user);
+/* Closes the connections of all users that are deleted. */
+void acl_sessions_close_deleted(const struct acl_sessions *sessions);
 /* One user got other rules, as ACL SETUSER does: closes those of its sessions that listen to what
  * it may not hear any more. Sessions that subscribed as another user are left alone while the rules
  * about channels are not fewer than `before`, as in Redis. */

@@ -58,8 +58,8 @@ void acl_show_user(struct call *call)
         resp_bulk_text(call->out, flags[i]);
     resp_bulk_text(call->out, "passwords");
     resp_array(call->out, user->hashes.count);
-    for (size_t i = 0; i < user->hashes.count; i++)
-        reply_bytes(call, blob_view(user->hashes.at[i]->text));
+    for (const struct acl_item *item = user->hashes.first; item != NULL; item = item->next)
+        reply_bytes(call, blob_view(item->text));
     reply_selector(call, &user->selectors[0]);
     resp_bulk_text(call->out, "selectors");
     resp_array(call->out, user->selector_count - 1);
@@ -71,22 +71,26 @@ void acl_show_user(struct call *call)
 
 void acl_show_list(struct call *call)
 {
-    const struct acl_users *users = &acl_of(call)->users;
-    resp_array(call->out, users->count);
-    for (size_t i = 0; i < users->count; i++) {
+    const struct acl *acl = acl_of(call);
+    struct acl_user **users = acl_sorted(acl);
+    resp_array(call->out, acl_count(acl));
+    for (size_t i = 0; i < acl_count(acl); i++) {
         struct outbuf line;
         outbuf_init(&line);
-        acl_user_describe(users->at[i], &line);
+        acl_user_describe(users[i], &line);
         reply_and_drop(call, &line);
     }
+    mem_free(users);
 }
 
 void acl_show_users(struct call *call)
 {
-    const struct acl_users *users = &acl_of(call)->users;
-    resp_array(call->out, users->count);
-    for (size_t i = 0; i < users->count; i++)
-        reply_bytes(call, blob_view(users->at[i]->name));
+    const struct acl *acl = acl_of(call);
+    struct acl_user **users = acl_sorted(acl);
+    resp_array(call->out, acl_count(acl));
+    for (size_t i = 0; i < acl_count(acl); i++)
+        reply_bytes(call, blob_view(users[i]->name));
+    mem_free(users);
 }
 
 void acl_show_caller(struct call *call)
@@ -101,7 +105,7 @@ static void append_name(struct resp_writer *out, struct command_ref ref, unsigne
                         size_t *count)
 {
     char name[NAME_ROOM];
-    if (!(category_bits(ref.row) >> category & 1)) return;
+    if (!category_has(category, ref.row)) return;
     size_t len = command_full_name(ref, name, sizeof(name));
     resp_bulk(out, name, len);
     ++*count;

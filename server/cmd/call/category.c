@@ -68,15 +68,19 @@ static unsigned acl_of(const struct command *row)
     return row->acl | (is_own && row->run != NULL ? ACL_EXPIRY : 0U);
 }
 
-uint32_t category_bits(const struct command *row)
+bool category_has(unsigned category, const struct command *row)
 {
     /* Scripts that only read are not in @read, as in Redis. */
-    unsigned flags = row->flags & ~(strcmp(row->group, "scripting") == 0 ? READONLY : 0U);
+    unsigned flags = row->flags;
+    if ((flags & READONLY) && strcmp(row->group, "scripting") == 0) flags &= ~(unsigned)READONLY;
+    return (flags & categories[category].flags) || (acl_of(row) & categories[category].acl) ||
+           is_in_group(row, categories[category].group);
+}
+
+uint32_t category_bits(const struct command *row)
+{
     uint32_t bits = 0;
-    for (unsigned i = 0; i < CATEGORIES; i++) {
-        bool fits = is_in_group(row, categories[i].group) || (flags & categories[i].flags) ||
-                    (acl_of(row) & categories[i].acl);
-        bits |= (uint32_t)fits << i;
-    }
+    for (unsigned i = 0; i < CATEGORIES; i++)
+        bits |= (uint32_t)category_has(i, row) << i;
     return bits;
 }

@@ -10,8 +10,9 @@
 /* Categories have numbers from 0 to category_count() - 1, which is less than 32, in the order in
  * which COMMAND and ACL CAT list them. */
 unsigned category_count(void);
-const char *category_name(unsigned category);      /* "read", without the @ */
-int category_find(struct bytes name);              /* ignores case; -1: there is none */
+const char *category_name(unsigned category); /* "read", without the @ */
+int category_find(struct bytes name);         /* ignores case; -1: there is none */
+bool category_has(unsigned category, const struct command *row);
 uint32_t category_bits(const struct command *row); /* a bit for each category that it is in */
 
 #endif

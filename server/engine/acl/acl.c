@@ -3,6 +3,8 @@
 
 #include "server/engine/acl/acl_users.h"
 
+#include <stdlib.h>
+
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 
@@ -12,55 +14,77 @@ struct acl_context acl_context(const struct acl *acl)
                                  .all_channels = acl->conf->acl_pubsub_default != 0 };
 }
 
-/* ---- the list of users ---------------------------------------------------------------------- */
+/* ---- the table of users --------------------------------------------------------------------- */
 
-/* The index of the user, or of the place where it would be. */
-static size_t place_of(const struct acl_users *users, struct bytes name, bool *found)
+static struct bytes name_of(const void *user)
 {
-    size_t low = 0, high = users->count;
-    *found = false;
-    while (low < high && !*found) {
-        size_t middle = low + (high - low) / 2;
-        int order = bytes_compare(name, blob_view(users->at[middle]->name));
-        *found = order == 0;
-        if (order > 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return *found ? high : low;
+    return blob_view(((const struct acl_user *)user)->name);
+}
+
+static const struct dict_type by_name = { .key = name_of };
+
+void acl_users_init(struct acl_users *users)
+{
+    dict_init(&users->by_name, &by_name);
 }
 
 struct acl_user *acl_users_find(const struct acl_users *users, struct bytes name)
 {
-    bool found;
-    size_t i = place_of(users, name, &found);
-    return found ? users->at[i] : NULL;
+    return dict_find(&users->by_name, name);
 }
 
 void acl_users_add(struct acl_users *users, struct acl_user *user)
 {
-    bool found;
-    size_t i = place_of(users, blob_view(user->name), &found);
-    ensure(!found, "two users %.*s", (int)user->name->len, user->name->data);
-    users->at = mem_realloc(users->at, (users->count + 1) * sizeof(*users->at));
-    memmove(users->at + i + 1, users->at + i, (users->count - i) * sizeof(*users->at));
-    users->at[i] = user;
-    users->count++;
+    dict_add(&users->by_name, user);
 }
 
-static void remove_at(struct acl_users *users, size_t i)
+struct user_list {
+    struct acl_user **at;
+    size_t count;
+};
+
+static void list_user(void *ctx, void *user)
 {
-    users->count--;
-    memmove(users->at + i, users->at + i + 1, (users->count - i) * sizeof(*users->at));
+    struct user_list *list = ctx;
+    list->at[list->count++] = user;
+}
+
+static struct user_list list_users(const struct acl_users *users)
+{
+    struct user_list list = { .at =
+                                  mem_alloc((dict_count(&users->by_name) + 1) * sizeof(*list.at)) };
+    uint64_t cursor = 0;
+    do
+        cursor = dict_scan(&users->by_name, cursor, list_user, &list);
+    while (cursor != 0);
+    return list;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return bytes_compare(name_of(*(struct acl_user *const *)a),
+                         name_of(*(struct acl_user *const *)b));
+}
+
+size_t acl_count(const struct acl *acl)
+{
+    return dict_count(&acl->users.by_name);
+}
+
+struct acl_user **acl_sorted(const struct acl *acl)
+{
+    struct user_list list = list_users(&acl->users);
+    qsort(list.at, list.count, sizeof(*list.at), compare_names);
+    return list.at;
 }
 
 void acl_users_drop(struct acl_users *users)
 {
-    for (size_t i = 0; i < users->count; i++)
-        acl_user_release(users->at[i]);
-    mem_free(users->at);
-    *users = (struct acl_users){ 0 };
+    struct user_list list = list_users(users);
+    dict_drop(&users->by_name);
+    for (size_t i = 0; i < list.count; i++)
+        acl_user_release(list.at[i]);
+    mem_free(list.at);
 }
 
 struct acl_user *acl_find(const struct acl *acl, struct bytes name)
@@ -74,6 +98,7 @@ struct acl *acl_new(const struct commands *commands, const struct conf *conf)
     acl->commands = commands;
     acl->conf = conf;
     acl_log_init(&acl->log);
+    acl_users_init(&acl->users);
     acl->main_user = acl_user_new(LIT("default"), true);
     acl_user_open(acl->main_user);
     acl_users_add(&acl->users, acl->main_user);
@@ -149,14 +174,19 @@ enum acl_fault acl_set_user(struct acl *acl, struct bytes name, const struct acl
     return ACL_NO_FAULT;
 }
 
+static void delete_user(struct acl_user *user)
+{
+    user->is_deleted = true;
+    acl_user_release(user);
+}
+
 bool acl_delete_user(struct acl *acl, struct bytes name)
 {
-    bool found;
-    size_t i = place_of(&acl->users, name, &found);
-    if (!found) return false;
-    ensure(acl->users.at[i] != acl->main_user, "the default user can't be deleted");
-    acl_user_release(acl->users.at[i]);
-    remove_at(&acl->users, i);
+    struct acl_user *user = acl_find(acl, name);
+    if (user == NULL) return false;
+    ensure(user != acl->main_user, "the default user can't be deleted");
+    dict_remove(&acl->users.by_name, name);
+    delete_user(user);
     return true;
 }
 
@@ -174,32 +204,31 @@ void acl_set_requirepass(struct acl *acl, const char *password)
 }
 
 /* Users of the same name keep their address, because sessions have it. */
-void acl_adopt(struct acl *acl, struct acl_users *users,
-               void (*gone)(void *ctx, struct acl_user *user), void *ctx)
+void acl_adopt(struct acl *acl, struct acl_users *users)
 {
-    struct acl_users old = acl->users;
-    bool is_missing = false;
-    if (acl_users_find(users, LIT("default")) == NULL) {
+    struct user_list old = list_users(&acl->users);
+    bool is_missing = acl_users_find(users, LIT("default")) == NULL;
+    if (is_missing) {
         struct acl_user *open = acl_user_new(LIT("default"), true);
         acl_user_open(open);
         acl_users_add(users, open);
-        is_missing = true;
     }
-    acl->users = *users;
-    *users = (struct acl_users){ 0 };
     for (size_t i = 0; i < old.count; i++) {
-        bool found;
-        size_t place = place_of(&acl->users, blob_view(old.at[i]->name), &found);
-        if (!found) {
-            if (gone != NULL) gone(ctx, old.at[i]);
-            acl_user_release(old.at[i]);
+        struct acl_user *same = dict_remove(&users->by_name, name_of(old.at[i]));
+        if (same == NULL) {
+            dict_remove(&acl->users.by_name, name_of(old.at[i]));
+            delete_user(old.at[i]);
             continue;
         }
-        acl_user_swap(old.at[i], acl->users.at[place]);
-        acl_user_release(acl->users.at[place]);
-        acl->users.at[place] = old.at[i];
+        acl_user_swap(old.at[i], same);
+        acl_user_release(same);
     }
     mem_free(old.at);
+    struct user_list added = list_users(users);
+    for (size_t i = 0; i < added.count; i++)
+        acl_users_add(&acl->users, added.at[i]);
+    mem_free(added.at);
+    dict_drop(&users->by_name);
     if (is_missing) acl_set_requirepass(acl, acl->conf->requirepass);
 }
 

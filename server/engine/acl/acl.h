@@ -10,10 +10,9 @@
 #include "server/engine/acl/acl_user.h"
 #include "server/cmd/call/session.h"
 
-/* Sorted by name, each held once by the list. */
+/* By name, each held once by the table. */
 struct acl_users {
-    struct acl_user **at;
-    size_t count;
+    struct dict by_name;
 };
 
 struct acl {
@@ -31,6 +30,9 @@ void acl_free(struct acl *acl); /* NULL is allowed */
 
 struct acl_user *acl_find(const struct acl *acl, struct bytes name); /* NULL: none */
 struct acl_context acl_context(const struct acl *acl);
+size_t acl_count(const struct acl *acl);
+/* All users in the order of their names. Borrowed; mem_free() the array. O(n log n) */
+struct acl_user **acl_sorted(const struct acl *acl);
 
 /* Words with each "( ... )" joined to one. */
 struct acl_words {
@@ -47,31 +49,30 @@ void acl_words_drop(struct acl_words *words);
 enum acl_fault acl_set_user(struct acl *acl, struct bytes name, const struct acl_words *words,
                             struct bytes *refused);
 /* False: there is no such user. The caller must give its sessions another user; until then they
- * hold it. Not for the default user. */
+ * hold it, and its `is_deleted` is true. Not for the default user. */
 bool acl_delete_user(struct acl *acl, struct bytes name);
 /* The new requirepass: the only password of the default user; "": it needs none. */
 void acl_set_requirepass(struct acl *acl, const char *password);
 
 /* ---- several users at once: files and options (acl_file.c) ---- */
 
-/* Adds users to an empty list: from the lines of an ACL file, or of `user` options. All faults are
- * appended to `faults`, each as a sentence; then the list must not be used. `name` is the file's.
+void acl_users_init(struct acl_users *users);
+void acl_users_drop(struct acl_users *users);
+/* Adds users to an empty table: from the lines of an ACL file, or of `user` options. All faults are
+ * appended to `faults`, each as a sentence; then the table must not be used. `name` is the file's.
  */
 void acl_read_file(const struct acl *acl, struct bytes text, const char *name,
                    struct acl_users *users, struct outbuf *faults);
 void acl_read_options(const struct acl *acl, const char *lines, struct acl_users *users,
                       struct outbuf *faults);
-/* Makes them the users, and empties the list. Sessions keep their users, whose rights change. If
- * default is missing, requirepass says what it is. `gone` gets each user that exists no more; NULL:
- * not told. */
-void acl_adopt(struct acl *acl, struct acl_users *users,
-               void (*gone)(void *ctx, struct acl_user *user), void *ctx);
-void acl_users_drop(struct acl_users *users);
+/* Makes them the users, and empties the table. Sessions keep their users, whose rights change. If
+ * default is missing, requirepass says what it is. Users that are not among them are deleted, as by
+ * acl_delete_user. */
+void acl_adopt(struct acl *acl, struct acl_users *users);
 /* At start: reads `aclfile` or `user`. False: `why` has all faults. */
 bool acl_start(struct acl *acl, struct outbuf *why);
 /* ACL LOAD and SAVE. False: `why` is the reply. */
-bool acl_load(struct acl *acl, void (*gone)(void *ctx, struct acl_user *user), void *ctx,
-              struct outbuf *why);
+bool acl_load(struct acl *acl, struct outbuf *why);
 bool acl_save(const struct acl *acl, struct outbuf *why);
 /* The users as lines of the option `user`, for CONFIG REWRITE; free() it. "" if requirepass says
  * all. */

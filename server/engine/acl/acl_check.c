@@ -59,16 +59,8 @@ static bool allows_command(const struct acl_selector *selector, const struct que
     if (selector->all_commands || (ref.row->flags & NO_AUTH)) return true;
     if (ref.stats == NULL) return false;
     if (acl_selector_has_id(selector, ref.stats->id)) return true;
-    int first = ref.parent != NULL ? 2 : 1;
-    if (first >= question->argc) return false;
-    for (size_t i = 0; i < selector->first_args.count; i++) {
-        const struct acl_item *item = selector->first_args.at[i];
-        struct bytes text = blob_view(item->text), arg = question->argv[first];
-        if (item->tag == ref.stats->id && text.len == arg.len &&
-            strncasecmp(text.data, arg.data, text.len) == 0)
-            return true;
-    }
-    return false;
+    if (ref.parent != NULL || question->argc < 2) return false;
+    return acl_rules_allow_first_arg(&selector->rules, ref.row, question->argv[1]);
 }
 
 /* A key that is only looked at, as by EXISTS, needs a pattern with any right. */
@@ -81,8 +73,7 @@ static unsigned access_of(unsigned flags)
 
 static bool allows_key(const struct acl_selector *selector, struct bytes key, unsigned access)
 {
-    for (size_t i = 0; i < selector->keys.count; i++) {
-        const struct acl_item *item = selector->keys.at[i];
+    for (const struct acl_item *item = selector->keys.first; item != NULL; item = item->next) {
         if ((item->tag & access) == access && bytes_match(blob_view(item->text), key)) return true;
     }
     return false;
@@ -105,8 +96,8 @@ static int refused_key(const struct acl_selector *selector, struct question *que
 static bool allows_channel(const struct acl_selector *selector, struct bytes name, bool is_pattern)
 {
     if (selector->all_channels) return true;
-    for (size_t i = 0; i < selector->channels.count; i++) {
-        struct bytes rule = blob_view(selector->channels.at[i]->text);
+    for (const struct acl_item *item = selector->channels.first; item != NULL; item = item->next) {
+        struct bytes rule = blob_view(item->text);
         if (is_pattern ? bytes_equal(rule, name) : bytes_match(rule, name)) return true;
     }
     return false;
@@ -160,15 +151,14 @@ enum acl_verdict acl_user_check(const struct acl_user *user, struct command_ref 
 static bool reads_prefix(const struct acl_selector *selector, struct bytes prefix)
 {
     if (selector->all_keys) return true;
-    for (size_t i = 0; i < selector->keys.count; i++) {
-        struct bytes rule = blob_view(selector->keys.at[i]->text);
+    for (const struct acl_item *item = selector->keys.first; item != NULL; item = item->next) {
+        struct bytes rule = blob_view(item->text);
         size_t plain = 0;
         while (plain < rule.len && memchr("*?[\\", rule.data[plain], 4) == NULL)
             plain++;
         bool covers = plain + 1 == rule.len && rule.data[plain] == '*' && plain <= prefix.len &&
                       memcmp(rule.data, prefix.data, plain) == 0;
-        if ((selector->keys.at[i]->tag & ACL_READ) && (covers || bytes_equal(rule, LIT("*"))))
-            return true;
+        if ((item->tag & ACL_READ) && (covers || bytes_equal(rule, LIT("*")))) return true;
     }
     return false;
 }
@@ -201,11 +191,17 @@ bool acl_user_hears(const struct acl_user *user, struct bytes channel, bool is_p
     return false;
 }
 
-static bool has_channel_rule(const struct acl_user *user, struct bytes pattern)
+/* The channel rules of all selectors, each once. */
+static struct acl_items channels_of(const struct acl_user *user)
 {
-    for (size_t i = 0; i < user->selector_count; i++)
-        if (acl_items_find(&user->selectors[i].channels, 0, pattern) != NULL) return true;
-    return false;
+    struct acl_items all = { 0 };
+    for (size_t i = 0; i < user->selector_count; i++) {
+        const struct acl_item *item = user->selectors[i].channels.first;
+        for (; item != NULL; item = item->next)
+            if (acl_items_find(&all, blob_view(item->text)) == NULL)
+                acl_items_add(&all, 0, blob_view(item->text));
+    }
+    return all;
 }
 
 static bool has_all_channels(const struct acl_user *user)
@@ -219,10 +215,11 @@ bool acl_user_lost_channels(const struct acl_user *user, const struct acl_user *
 {
     if (has_all_channels(user)) return false;
     if (has_all_channels(before)) return true;
-    for (size_t i = 0; i < before->selector_count; i++) {
-        const struct acl_items *channels = &before->selectors[i].channels;
-        for (size_t j = 0; j < channels->count; j++)
-            if (!has_channel_rule(user, blob_view(channels->at[j]->text))) return true;
-    }
-    return false;
+    struct acl_items left = channels_of(user), had = channels_of(before);
+    bool lost = false;
+    for (const struct acl_item *item = had.first; item != NULL && !lost; item = item->next)
+        lost = acl_items_find(&left, blob_view(item->text)) == NULL;
+    acl_items_clear(&left);
+    acl_items_clear(&had);
+    return lost;
 }

@@ -179,62 +179,61 @@ void acl_read_options(const struct acl *acl, const char *lines, struct acl_users
 
 /* ---- the file and the options --------------------------------------------------------------- */
 
-/* False: `why` has the faults. */
-static bool read_path(const struct acl *acl, struct acl_users *users, struct outbuf *why)
+/* `why` gets the faults. */
+static void read_path(const struct acl *acl, struct acl_users *users, struct outbuf *why)
 {
     const char *path = acl->conf->aclfile;
     size_t len;
     char *text = conf_read_file(path, &len);
     if (text == NULL) {
         say(why, "Error loading ACLs, opening file '%s': %s", path, strerror(errno));
-        return false;
+        return;
     }
     acl_read_file(acl, bytes_of(text, len), path, users, why);
     OPENSSL_cleanse(text, len);
     free(text);
-    if (why->len == 0) return true;
-    acl_users_drop(users);
-    return false;
 }
 
 bool acl_start(struct acl *acl, struct outbuf *why)
 {
-    struct acl_users users = { 0 };
-    if (acl->conf->aclfile[0] != '\0' && acl->conf->user[0] != '\0') {
+    struct acl_users users;
+    bool has_file = acl->conf->aclfile[0] != '\0';
+    if (has_file && acl->conf->user[0] != '\0') {
         say(why, "%s", BOTH);
         return false;
     }
-    if (acl->conf->aclfile[0] != '\0') {
-        if (!read_path(acl, &users, why)) return false;
-        acl_adopt(acl, &users, NULL, NULL);
-        return true;
-    }
-    acl_read_options(acl, acl->conf->user, &users, why);
+    acl_users_init(&users);
+    if (has_file)
+        read_path(acl, &users, why);
+    else
+        acl_read_options(acl, acl->conf->user, &users, why);
     if (why->len > 0) {
         acl_users_drop(&users);
         return false;
     }
     /* requirepass stands for a line about the default user, if there is none. */
-    if (acl_users_find(&users, LIT("default")) == NULL)
+    if (!has_file && acl_users_find(&users, LIT("default")) == NULL)
         acl_users_add(&users, acl_user_copy(acl->main_user));
-    acl_adopt(acl, &users, NULL, NULL);
+    acl_adopt(acl, &users);
     return true;
 }
 
-bool acl_load(struct acl *acl, void (*gone)(void *ctx, struct acl_user *user), void *ctx,
-              struct outbuf *why)
+bool acl_load(struct acl *acl, struct outbuf *why)
 {
-    struct acl_users users = { 0 };
+    struct acl_users users;
     if (acl->conf->aclfile[0] == '\0') {
         say(why, "%s", NO_FILE);
         return false;
     }
-    if (!read_path(acl, &users, why)) {
+    acl_users_init(&users);
+    read_path(acl, &users, why);
+    if (why->len > 0) {
+        acl_users_drop(&users);
         say(why, "WARNING: ACL errors detected, no change to the previously active ACL rules was "
                  "performed");
         return false;
     }
-    acl_adopt(acl, &users, gone, ctx);
+    acl_adopt(acl, &users);
     return true;
 }
 
@@ -256,10 +255,12 @@ bool acl_save(const struct acl *acl, struct outbuf *why)
         return false;
     }
     outbuf_init(&lines);
-    for (size_t i = 0; i < acl->users.count; i++) {
-        acl_user_describe(acl->users.at[i], &lines);
+    struct acl_user **users = acl_sorted(acl);
+    for (size_t i = 0; i < acl_count(acl); i++) {
+        acl_user_describe(users[i], &lines);
         outbuf_append(&lines, "\n", 1);
     }
+    mem_free(users);
     size_t len = lines.len;
     char *text = text_of(&lines);
     bool good = conf_replace_file(path, text, len);
@@ -296,8 +297,9 @@ char *acl_option_lines(const struct acl *acl)
     size_t len;
     FILE *to = conf_memory_stream(&text, &len);
     bool plain = is_plain_default(acl);
-    for (size_t i = 0; i < acl->users.count && acl->conf->aclfile[0] == '\0'; i++) {
-        const struct acl_user *user = acl->users.at[i];
+    struct acl_user **users = acl_sorted(acl);
+    for (size_t i = 0; i < acl_count(acl) && acl->conf->aclfile[0] == '\0'; i++) {
+        const struct acl_user *user = users[i];
         struct outbuf line;
         if (plain && user == acl->main_user) continue;
         outbuf_init(&line);
@@ -314,6 +316,7 @@ char *acl_option_lines(const struct acl *acl)
         acl_words_drop(&split);
         mem_free(words);
     }
+    mem_free(users);
     fclose(to);
     return text;
 }

@@ -1,38 +1,40 @@
 /* acl_items: a list of texts, each with a number: patterns of keys and channels, passwords,
- * rules. In the order in which they were added. */
+ * rules. In the order in which they were added; no two have the same text. The list can be copied
+ * by assignment, if only one of the two is used afterwards. */
 #ifndef SERVER_ENGINE_ACL_ACL_ITEMS_H
 #define SERVER_ENGINE_ACL_ACL_ITEMS_H
 
-#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/queue.h>
 
 #include "store/mem/blob.h"
 #include "store/struct/dict.h"
 
 struct acl_item {
-    unsigned tag; /* what the owner of the list says */
+    struct acl_item *prev, *next;
     struct blob *text;
+    unsigned tag; /* what the owner of the list says */
+    /* Of a rule about a part of a command (acl_rules.c): */
+    struct acl_parts *parts; /* NULL: not in such a list */
+    LIST_ENTRY(acl_item) part;
 };
 
+/* All zero: empty. */
 struct acl_items {
-    struct acl_item **at; /* owned */
+    struct acl_item *first, *last;
     size_t count;
     /* private */
-    size_t cap;
-    bool is_indexed;   /* a long list: */
-    struct dict index; /* the first item of each text */
+    bool is_indexed; /* a long list: */
+    struct dict index;
 };
 
-#define ACL_ANY_TAG UINT_MAX
-
-void acl_items_add(struct acl_items *items, unsigned tag, struct bytes text);
-/* The item with this tag and text; NULL: none. Valid until it is removed. O(1);
- * O(n) for a text that other items have, too */
-struct acl_item *acl_items_find(const struct acl_items *items, unsigned tag, struct bytes text);
-void acl_items_remove(struct acl_items *items, size_t i); /* O(n) */
-void acl_items_remove_tag(struct acl_items *items, unsigned tag);
+/* The text must be absent. O(1) */
+struct acl_item *acl_items_add(struct acl_items *items, unsigned tag, struct bytes text);
+struct acl_item *acl_items_find(const struct acl_items *items,
+                                struct bytes text);                    /* or NULL. O(1) */
+void acl_items_remove(struct acl_items *items, struct acl_item *item); /* frees it. O(1) */
 void acl_items_clear(struct acl_items *items);
-struct acl_items acl_items_copy(const struct acl_items *items);
+struct acl_items acl_items_copy(const struct acl_items *items); /* of texts and numbers */
 
 #endif

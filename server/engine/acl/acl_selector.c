@@ -44,19 +44,17 @@ void acl_selector_init(struct acl_selector *selector, bool all_channels)
 
 void acl_selector_drop(struct acl_selector *selector)
 {
-    acl_items_clear(&selector->first_args);
     acl_items_clear(&selector->keys);
     acl_items_clear(&selector->channels);
-    acl_items_clear(&selector->rules);
+    acl_rules_drop(&selector->rules);
 }
 
 struct acl_selector acl_selector_copy(const struct acl_selector *selector)
 {
     struct acl_selector copy = *selector;
-    copy.first_args = acl_items_copy(&selector->first_args);
     copy.keys = acl_items_copy(&selector->keys);
     copy.channels = acl_items_copy(&selector->channels);
-    copy.rules = acl_items_copy(&selector->rules);
+    copy.rules = acl_rules_copy(&selector->rules);
     return copy;
 }
 
@@ -88,7 +86,7 @@ static struct bytes without(struct bytes text, size_t len)
 /* A pattern that is there already gets the further rights. */
 static void add_keys(struct acl_selector *selector, unsigned access, struct bytes pattern)
 {
-    struct acl_item *item = acl_items_find(&selector->keys, ACL_ANY_TAG, pattern);
+    struct acl_item *item = acl_items_find(&selector->keys, pattern);
     if (item != NULL)
         item->tag |= access;
     else
@@ -122,7 +120,7 @@ static enum acl_fault take_channels(struct acl_selector *selector, struct bytes 
     struct bytes pattern = without(word, 1);
     if (selector->all_channels) return ACL_HAS_ALL_CHANNELS;
     if (acl_has_spaces(pattern)) return ACL_SYNTAX;
-    if (acl_items_find(&selector->channels, 0, pattern) == NULL)
+    if (acl_items_find(&selector->channels, pattern) == NULL)
         acl_items_add(&selector->channels, 0, pattern);
     return ACL_NO_FAULT;
 }
@@ -174,8 +172,7 @@ void acl_selector_describe_keys(const struct acl_selector *selector, struct outb
     static const char *const marks[] = { "", "%R~", "%W~", "~" };
     bool begun = false;
     if (selector->all_keys) append_word(to, &begun, "~*", NULL);
-    for (size_t i = 0; i < selector->keys.count; i++) {
-        const struct acl_item *item = selector->keys.at[i];
+    for (const struct acl_item *item = selector->keys.first; item != NULL; item = item->next) {
         /* DIFFERS: Redis shows "%RW~*" as "~*", which refuses patterns behind it when it is read
          * again. (doc/differs.md) */
         bool is_all = item->tag == ACL_READ_WRITE && bytes_equal(blob_view(item->text), LIT("*"));
@@ -191,16 +188,16 @@ void acl_selector_describe_channels(const struct acl_selector *selector, bool re
         append_word(to, &begun, "&*", NULL);
     else if (resets)
         append_word(to, &begun, "resetchannels", NULL);
-    for (size_t i = 0; i < selector->channels.count; i++)
-        append_word(to, &begun, "&", selector->channels.at[i]->text);
+    for (const struct acl_item *item = selector->channels.first; item != NULL; item = item->next)
+        append_word(to, &begun, "&", item->text);
 }
 
 void acl_selector_describe_commands(const struct acl_selector *selector, struct outbuf *to)
 {
     bool begun = false;
-    append_word(to, &begun, selector->from_all ? "+@all" : "-@all", NULL);
-    for (size_t i = 0; i < selector->rules.count; i++)
-        append_word(to, &begun, "", selector->rules.at[i]->text);
+    append_word(to, &begun, selector->rules.from_all ? "+@all" : "-@all", NULL);
+    for (const struct acl_item *rule = selector->rules.items.first; rule != NULL; rule = rule->next)
+        append_word(to, &begun, acl_rule_allows(rule) ? "+" : "-", rule->text);
 }
 
 void acl_selector_describe(const struct acl_selector *selector, struct outbuf *to)

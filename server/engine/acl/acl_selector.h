@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "proto/base/outbuf.h"
-#include "server/engine/acl/acl_items.h"
+#include "server/engine/acl/acl_rules.h"
 #include "server/cmd/call/command.h"
 
 enum { ACL_IDS_MAX = 1024 }; /* ids of commands are below this */
@@ -32,13 +32,11 @@ const char *acl_fault_text(enum acl_fault fault); /* in Redis' words */
 
 struct acl_selector {
     bool all_commands; /* nothing was taken away since +@all */
-    bool from_all;     /* the rules begin with +@all, so commands of later versions are allowed */
     bool all_keys, all_channels;
     uint64_t allowed[ACL_IDS_MAX / 64]; /* a bit for each command and subcommand, by id */
-    struct acl_items first_args;        /* tag: the id of the command that it is the first of */
-    struct acl_items keys;              /* tag: ACL_READ, ACL_WRITE; no two have the same text */
+    struct acl_rules rules;             /* what was said about commands */
+    struct acl_items keys;              /* tag: ACL_READ, ACL_WRITE */
     struct acl_items channels;
-    struct acl_items rules; /* of commands, as given: "+get", "-@write" */
 };
 
 /* The ids of all commands must be below ACL_IDS_MAX. */

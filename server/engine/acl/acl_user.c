@@ -21,14 +21,15 @@ struct acl_user *acl_user_new(struct bytes name, bool all_channels)
     return user;
 }
 
+static bool is_full(const struct acl_selector *selector)
+{
+    return selector->all_commands && selector->all_keys && selector->all_channels;
+}
+
+/* Only the first selector changes, so this does not look at the others again. */
 static void judge(struct acl_user *user)
 {
-    user->unrestricted = false;
-    for (size_t i = 0; i < user->selector_count; i++) {
-        const struct acl_selector *selector = &user->selectors[i];
-        user->unrestricted |=
-            selector->all_commands && selector->all_keys && selector->all_channels;
-    }
+    user->unrestricted = user->has_full_selector || is_full(&user->selectors[0]);
 }
 
 void acl_user_open(struct acl_user *user)
@@ -45,6 +46,16 @@ static void drop_selectors(struct acl_user *user, size_t left)
 {
     while (user->selector_count > left)
         acl_selector_drop(&user->selectors[--user->selector_count]);
+    user->has_full_selector = false;
+}
+
+/* As many as fit without growing: a power of two. */
+static size_t room_for(size_t count)
+{
+    size_t room = 1;
+    while (room < count)
+        room *= 2;
+    return room;
 }
 
 struct acl_user *acl_user_copy(const struct acl_user *user)
@@ -54,7 +65,7 @@ struct acl_user *acl_user_copy(const struct acl_user *user)
     copy->holders = 1;
     copy->name = blob_new(blob_view(user->name));
     copy->hashes = acl_items_copy(&user->hashes);
-    copy->selectors = mem_alloc(user->selector_count * sizeof(*copy->selectors));
+    copy->selectors = mem_alloc(room_for(user->selector_count) * sizeof(*copy->selectors));
     for (size_t i = 0; i < user->selector_count; i++)
         copy->selectors[i] = acl_selector_copy(&user->selectors[i]);
     return copy;
@@ -67,8 +78,10 @@ void acl_user_swap(struct acl_user *a, struct acl_user *b)
     *b = old;
     b->name = a->name;
     b->holders = a->holders;
+    b->is_deleted = a->is_deleted;
     a->name = old.name;
     a->holders = old.holders;
+    a->is_deleted = old.is_deleted;
 }
 
 struct acl_user *acl_user_hold(struct acl_user *user)
@@ -106,8 +119,8 @@ bool acl_user_admits(const struct acl_user *user, struct bytes password)
     char hex[ACL_HASH_LEN];
     bool same = false;
     hash_password(password, hex);
-    for (size_t i = 0; i < user->hashes.count; i++)
-        same |= CRYPTO_memcmp(user->hashes.at[i]->text->data, hex, sizeof(hex)) == 0;
+    for (const struct acl_item *item = user->hashes.first; item != NULL; item = item->next)
+        same |= CRYPTO_memcmp(item->text->data, hex, sizeof(hex)) == 0;
     return user->on && (user->nopass || same);
 }
 
@@ -121,18 +134,16 @@ static bool is_hash(struct bytes text)
 
 static void add_hash(struct acl_user *user, struct bytes hash)
 {
-    if (acl_items_find(&user->hashes, 0, hash) == NULL) acl_items_add(&user->hashes, 0, hash);
+    if (acl_items_find(&user->hashes, hash) == NULL) acl_items_add(&user->hashes, 0, hash);
     user->nopass = false;
 }
 
 static enum acl_fault remove_hash(struct acl_user *user, struct bytes hash)
 {
-    for (size_t i = 0; i < user->hashes.count; i++) {
-        if (!bytes_equal(blob_view(user->hashes.at[i]->text), hash)) continue;
-        acl_items_remove(&user->hashes, i);
-        return ACL_NO_FAULT;
-    }
-    return ACL_NO_SUCH_PASSWORD;
+    struct acl_item *item = acl_items_find(&user->hashes, hash);
+    if (item == NULL) return ACL_NO_SUCH_PASSWORD;
+    acl_items_remove(&user->hashes, item);
+    return ACL_NO_FAULT;
 }
 
 /* ">password", "<password", "#hash" or "!hash". */
@@ -185,9 +196,12 @@ static enum acl_fault add_selector(struct acl_user *user, const struct acl_conte
         acl_selector_drop(&selector);
         return fault;
     }
-    size_t count = ++user->selector_count;
-    user->selectors = mem_realloc(user->selectors, count * sizeof(*user->selectors));
-    user->selectors[count - 1] = selector;
+    size_t count = user->selector_count++;
+    if (room_for(count + 1) > room_for(count))
+        user->selectors =
+            mem_realloc(user->selectors, room_for(count + 1) * sizeof(*user->selectors));
+    user->selectors[count] = selector;
+    user->has_full_selector |= is_full(&selector);
     return ACL_NO_FAULT;
 }
 
@@ -274,9 +288,9 @@ void acl_user_describe(const struct acl_user *user, struct outbuf *to)
         append(to, " ", 1);
         append(to, flags[i], strlen(flags[i]));
     }
-    for (size_t i = 0; i < user->hashes.count; i++) {
+    for (const struct acl_item *item = user->hashes.first; item != NULL; item = item->next) {
         append(to, " #", 2);
-        append(to, user->hashes.at[i]->text->data, ACL_HASH_LEN);
+        append(to, item->text->data, ACL_HASH_LEN);
     }
     for (size_t i = 0; i < user->selector_count; i++) {
         append(to, i == 0 ? " " : " (", i == 0 ? 1 : 2);

@@ -15,12 +15,14 @@ struct acl_user {
     /* Some selector allows everything: no call needs a check. Read for each call. */
     bool unrestricted;
     bool on, nopass;
+    bool is_deleted; /* only sessions hold it */
     enum acl_payload payload;
     unsigned holders; /* the set of users, and the sessions that have this user */
     struct blob *name;
     struct acl_items hashes;        /* of passwords */
     struct acl_selector *selectors; /* the first one is changed by words outside of (...) */
     size_t selector_count;
+    bool has_full_selector; /* one behind the first allows everything */
 };
 
 /* A user that can do nothing: off, no password; held once. */
@@ -28,7 +30,7 @@ struct acl_user *acl_user_new(struct bytes name, bool all_channels);
 /* Makes it allow everything without a password, as the default user does at first. */
 void acl_user_open(struct acl_user *user);
 struct acl_user *acl_user_copy(const struct acl_user *user); /* held once */
-/* Exchanges everything but the name and the holders. */
+/* Exchanges everything but the name and who holds it. */
 void acl_user_swap(struct acl_user *a, struct acl_user *b);
 struct acl_user *acl_user_hold(struct acl_user *user);
 void acl_user_release(struct acl_user *user); /* the last one frees it; NULL is allowed */

@@ -1,0 +1,186 @@
+/* acl_rules: see acl_rules.h. */
+#include "server/engine/acl/acl_rules.h"
+
+#include "store/base/ensure.h"
+#include "store/mem/mem.h"
+
+/* Tags of rules. */
+enum {
+    ALLOWS = 1,
+    IS_CATEGORY = 2,
+    COUNTS = 4, /* allows a first argument, and no later rule has ended that */
+};
+
+/* The rules about parts of a command. Those that count come first, so that ending them does not
+ * look at the others. */
+struct acl_parts {
+    const struct command *command;
+    LIST_HEAD(, acl_item) rules;
+};
+
+bool acl_rule_allows(const struct acl_item *rule)
+{
+    return rule->tag & ALLOWS;
+}
+
+/* ---- parts of commands ---------------------------------------------------------------------- */
+
+static struct acl_parts *find_parts(const struct acl_rules *rules, const struct command *command)
+{
+    for (size_t i = 0; i < rules->part_count; i++)
+        if (rules->parts[i]->command == command) return rules->parts[i];
+    return NULL;
+}
+
+static void add_part(struct acl_rules *rules, const struct command *command, struct acl_item *rule)
+{
+    struct acl_parts *parts = find_parts(rules, command);
+    if (parts == NULL) {
+        parts = mem_alloc(sizeof(*parts));
+        parts->command = command;
+        LIST_INIT(&parts->rules);
+        rules->parts = mem_realloc(rules->parts, (rules->part_count + 1) * sizeof(parts));
+        rules->parts[rules->part_count++] = parts;
+    }
+    LIST_INSERT_HEAD(&parts->rules, rule, part);
+    rule->parts = parts;
+}
+
+/* ---- life ----------------------------------------------------------------------------------- */
+
+void acl_rules_reset(struct acl_rules *rules, bool from_all)
+{
+    acl_rules_drop(rules);
+    rules->from_all = from_all;
+}
+
+void acl_rules_drop(struct acl_rules *rules)
+{
+    acl_items_clear(&rules->items);
+    for (size_t i = 0; i < rules->part_count; i++)
+        mem_free(rules->parts[i]);
+    mem_free(rules->parts);
+    *rules = (struct acl_rules){ 0 };
+}
+
+/* Adding in the same order puts the rules that count first: they were added last. */
+struct acl_rules acl_rules_copy(const struct acl_rules *rules)
+{
+    struct acl_rules copy = { .from_all = rules->from_all };
+    for (const struct acl_item *rule = rules->items.first; rule != NULL; rule = rule->next) {
+        struct acl_item *added = acl_items_add(&copy.items, rule->tag, blob_view(rule->text));
+        if (rule == rules->first_category) copy.first_category = added;
+        if (rule->parts != NULL) add_part(&copy, rule->parts->command, added);
+    }
+    return copy;
+}
+
+/* ---- useless rules -------------------------------------------------------------------------- */
+
+/* Says a rule that is not behind one about a category what holds already: for all commands, or for
+ * its container? */
+static bool is_needless(const struct acl_rules *rules, const struct acl_item *rule)
+{
+    struct bytes name = blob_view(rule->text);
+    const char *bar = memchr(name.data, '|', name.len);
+    bool is_allowed = rules->from_all;
+    if (rule->tag & IS_CATEGORY) return false;
+    if (bar != NULL) {
+        struct bytes parent = bytes_of(name.data, (size_t)(bar - name.data));
+        const struct acl_item *above = acl_items_find(&rules->items, parent);
+        if (above != NULL) is_allowed = acl_rule_allows(above);
+    }
+    return acl_rule_allows(rule) == is_allowed;
+}
+
+static void remove_rule(struct acl_rules *rules, struct acl_item *rule)
+{
+    if (rule->parts != NULL) LIST_REMOVE(rule, part);
+    acl_items_remove(&rules->items, rule);
+}
+
+/* Removes a rule about a category. Rules behind it may have been needed only because of it. Each
+ * rule is looked at once at most: afterwards it has no category before it. */
+static void remove_category(struct acl_rules *rules, struct acl_item *category)
+{
+    struct acl_item *next = category->next;
+    bool was_first = category == rules->first_category;
+    remove_rule(rules, category);
+    if (!was_first) return;
+    while (next != NULL && !(next->tag & IS_CATEGORY)) {
+        struct acl_item *rule = next;
+        next = rule->next;
+        if (is_needless(rules, rule)) remove_rule(rules, rule);
+    }
+    rules->first_category = next;
+}
+
+/* Removes those that say something about the same. */
+static void remove_covered(struct acl_rules *rules, enum acl_rule_kind kind,
+                           const struct command *command, struct bytes name)
+{
+    struct acl_parts *parts = kind == ACL_RULE_COMMAND ? find_parts(rules, command) : NULL;
+    while (parts != NULL && !LIST_EMPTY(&parts->rules))
+        remove_rule(rules, LIST_FIRST(&parts->rules));
+    struct acl_item *same = acl_items_find(&rules->items, name);
+    if (same == NULL) return;
+    if (kind == ACL_RULE_CATEGORY)
+        remove_category(rules, same);
+    else
+        remove_rule(rules, same);
+}
+
+/* ---- rules ---------------------------------------------------------------------------------- */
+
+static char to_lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+static size_t copy_lower(char *to, struct bytes text)
+{
+    for (size_t i = 0; i < text.len; i++)
+        to[i] = to_lower(text.data[i]);
+    return text.len;
+}
+
+void acl_rules_add(struct acl_rules *rules, enum acl_rule_kind kind, const struct command *command,
+                   struct bytes word)
+{
+    char text[ACL_RULE_MAX_LEN];
+    ensure(word.len <= sizeof(text), "a rule of %zu bytes", word.len);
+    struct bytes name = { text, copy_lower(text, bytes_of(word.data + 1, word.len - 1)) };
+    unsigned tag = word.data[0] == '+' ? ALLOWS : 0;
+    if (kind == ACL_RULE_CATEGORY) tag |= IS_CATEGORY;
+    if (kind == ACL_RULE_FIRST_ARG) tag |= COUNTS;
+    remove_covered(rules, kind, command, name);
+    struct acl_item *rule = acl_items_add(&rules->items, tag, name);
+    if (kind == ACL_RULE_SUBCOMMAND || kind == ACL_RULE_FIRST_ARG) add_part(rules, command, rule);
+    if (rules->first_category != NULL) return;
+    if (kind == ACL_RULE_CATEGORY)
+        rules->first_category = rule;
+    else if (is_needless(rules, rule))
+        remove_rule(rules, rule);
+}
+
+bool acl_rules_allow_first_arg(const struct acl_rules *rules, const struct command *command,
+                               struct bytes arg)
+{
+    char text[ACL_RULE_MAX_LEN];
+    struct bytes name = bytes_of(command->name, strlen(command->name));
+    if (name.len + 1 + arg.len > sizeof(text)) return false;
+    size_t len = copy_lower(text, name);
+    text[len++] = '|';
+    len += copy_lower(text + len, arg);
+    const struct acl_item *rule = acl_items_find(&rules->items, bytes_of(text, len));
+    return rule != NULL && (rule->tag & COUNTS);
+}
+
+void acl_rules_end_first_args(struct acl_rules *rules, const struct command *command)
+{
+    const struct acl_parts *parts = find_parts(rules, command);
+    if (parts == NULL) return;
+    for (struct acl_item *rule = LIST_FIRST(&parts->rules); rule != NULL && (rule->tag & COUNTS);
+         rule = LIST_NEXT(rule, part))
+        rule->tag &= ~(unsigned)COUNTS;
+}

@@ -1,0 +1,49 @@
+/* acl_rules: the rules of a selector about commands, in their order: "+get", "-@write",
+ * "+select|0". A list of users shows them, so they say what was meant, also about commands that a
+ * later version adds to a category. Rules that a later one makes useless are removed.
+ *
+ * A client may send any number of rules with first arguments, so each step takes the same time
+ * however many rules there are. */
+#ifndef SERVER_ENGINE_ACL_ACL_RULES_H
+#define SERVER_ENGINE_ACL_ACL_RULES_H
+
+#include "server/engine/acl/acl_items.h"
+#include "server/cmd/call/command.h"
+
+enum { ACL_RULE_MAX_LEN = 256 };
+
+/* What a rule is about. */
+enum acl_rule_kind {
+    ACL_RULE_CATEGORY,
+    ACL_RULE_COMMAND,    /* and its subcommands */
+    ACL_RULE_SUBCOMMAND, /* of `command` */
+    ACL_RULE_FIRST_ARG,  /* of `command` */
+};
+
+/* All zero: no rules, and no command is allowed. */
+struct acl_rules {
+    bool from_all;          /* they begin with +@all, so commands of later versions are allowed */
+    struct acl_items items; /* their texts have no sign, and are in lower case */
+    /* private */
+    struct acl_item *first_category; /* NULL: none is about a category */
+    struct acl_parts **parts;        /* for each command: the rules about parts of it */
+    size_t part_count;
+};
+
+void acl_rules_reset(struct acl_rules *rules, bool from_all);
+void acl_rules_drop(struct acl_rules *rules);
+struct acl_rules acl_rules_copy(const struct acl_rules *rules);
+
+/* `command` is NULL for a category. The word has at most ACL_RULE_MAX_LEN bytes. */
+void acl_rules_add(struct acl_rules *rules, enum acl_rule_kind kind, const struct command *command,
+                   struct bytes word);
+/* Does a rule allow the command with this first argument? */
+bool acl_rules_allow_first_arg(const struct acl_rules *rules, const struct command *command,
+                               struct bytes arg);
+/* The command is allowed or forbidden whatever its first argument is: earlier rules about first
+ * arguments stay in the list, but no longer count. */
+void acl_rules_end_first_args(struct acl_rules *rules, const struct command *command);
+
+bool acl_rule_allows(const struct acl_item *rule); /* "+", not "-" */
+
+#endif
