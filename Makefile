@@ -73,6 +73,7 @@ obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 PROTO = $(B)/libproto.a
 CONF = $(B)/libconf.a
 STORE = $(B)/libstore.a
+BOTTOM = $(B)/libbottom.a
 DISK = $(B)/libdisk.a
 SUPPORT = $(B)/libsupport.a
 TOOL_LIB = $(B)/libtool.a
@@ -94,7 +95,7 @@ all: expired installed
 expired: $(B)/expired
 	@cmp -s $< $@ || { rm -f $@ && cp $< $@; }
 
-$(B)/expired: $(B)/obj/server/main.o $(SERVER) $(PROTO) $(CONF) $(STORE)
+$(B)/expired: $(B)/obj/server/main.o $(SERVER) $(PROTO) $(CONF) $(STORE) $(BOTTOM)
 	$(LINK) $(filter %.a,$^) $(DAEMON_LIBS)
 
 $(B)/obj/%.o: %.c | $(B)/.complete
@@ -107,29 +108,29 @@ $(B)/.complete: # names what is missing, before the compiler fails at it
 $(B)/obj/server/http/page_files.o: LTO =
 $(B)/obj/server/http/page_files.o: $(wildcard server/http/page/*)
 
-$(foreach l,proto conf store,$(eval $(B)/lib$l.a: $(call obj,$(filter $l/%,$(LIB_SRC)))))
+$(foreach l,proto conf store,$(eval $(B)/lib$l.a: $(call obj,$(filter-out store/base/% store/mem/%,$(filter $l/%,$(LIB_SRC))))))
+$(BOTTOM): $(call obj,$(filter store/base/% store/mem/%,$(LIB_SRC)))
 $(DISK): $(call obj,$(filter server/disk/effect/% server/disk/format/%,$(SERVER_SRC)))
 $(SUPPORT): $(call obj,$(SUPPORT_SRC))
 $(TOOL_LIB): $(call obj,$(TOOL_LIB_SRC))
-$(PROTO) $(CONF) $(STORE) $(DISK) $(SUPPORT) $(TOOL_LIB):
+$(BOTTOM) $(PROTO) $(CONF) $(STORE) $(DISK) $(SUPPORT) $(TOOL_LIB):
 	$(call say,AR )rm -f $@ && $(AR) rcs $@ $^
 
-# A unit test sees the library it is about, and no other.
+# A unit test sees the library it is about and the one at the bottom, and no other.
 $(foreach l,proto conf store,$(eval $(call unit_of,$l): $(B)/lib$l.a))
 $(call unit_of,server): $(SERVER) $(PROTO) $(CONF) $(STORE)
 $(call unit_of,server): UNIT_LIBS = $(SERVER_LIBS)
 $(call unit_of,server/module): $(call obj,$(MODULE_SRC))
-$(UNIT): $(B)/%: $(B)/obj/%.o $(SUPPORT)
+$(UNIT): $(B)/%: $(B)/obj/%.o $(SUPPORT) $(BOTTOM)
 	@mkdir -p $(@D)
-	$(LINK) $(SUPPORT) $(filter-out $(SUPPORT),$(filter %.a,$^)) $(MALLOC_LIBS) $(UNIT_LIBS) \
-	    $(CHECK_LIBS) -lm
+	$(LINK) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(MALLOC_LIBS) $(UNIT_LIBS) $(CHECK_LIBS) -lm
 
 $(B)/tools/bench/deadlines: $(STORE)
 $(addprefix $(B)/tools/,$(INSTALLED_TOOLS)): $(DISK) $(STORE)
 $(B)/tools/command_reference: $(SERVER) $(STORE)
 $(B)/tools/command_reference: TOOL_LIBS = $(MALLOC_LIBS) $(SERVER_LIBS)
 $(addprefix $(B)/tools/,$(INSTALLED_TOOLS)): TOOL_LIBS = $(MALLOC_LIBS) -llz4
-$(TOOLS): $(B)/%: $(B)/obj/%.o $(TOOL_LIB) $(PROTO) $(CONF)
+$(TOOLS): $(B)/%: $(B)/obj/%.o $(TOOL_LIB) $(PROTO) $(CONF) $(BOTTOM)
 	@mkdir -p $(@D)
 	$(LINK) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(TOOL_LIBS) -lm
 
@@ -148,7 +149,6 @@ FAULT = $(B)/tests/crash/fault.so $(B)/tests/crash/shifted_clock.so
 $(FAULT): $(B)/%.so: %.c
 	@mkdir -p $(@D)
 	$(call say,LD )$(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) -O2 -fPIC -pthread -shared -o $@ $<
-
 tools: $(TOOLS)
 -include $(patsubst %.o,%.d,$(call obj,$(ALL_SRC)))
 

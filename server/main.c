@@ -11,7 +11,6 @@
 
 #include "conf/command_line.h"
 #include "conf/conf.h"
-#include "proto/base/alloc.h"
 #include "server/base/log.h"
 #include "server/base/loop.h"
 #include "server/base/process.h"
@@ -160,8 +159,6 @@ static bool is_word(const char *arg, const char *brief, const char *full)
 
 int main(int argc, char **argv)
 {
-    static const struct proto_allocator allocator = { mem_realloc, mem_try_realloc, mem_free };
-    proto_use_allocator(&allocator);
     tls_count_memory();
     setlocale(LC_COLLATE, ""); /* for SORT ALPHA; numbers stay as in C */
     if (argc >= 2 && is_word(argv[1], "-h", "--help")) {

@@ -11,12 +11,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "proto/base/outbuf.h"
 #include "server/base/version.h"
 #include "server/disk/effect/effect_text.h"
 #include "server/disk/effect/request.h"
-#include "store/sweep/expiry.h"
 #include "store/mem/mem.h"
+#include "store/mem/outbuf.h"
+#include "store/sweep/expiry.h"
 #include "store/walk_store.h"
 #include "tools/files/judge.h"
 #include "tools/files/losses.h"

@@ -16,7 +16,7 @@ MODULE_LIB = $(B)/libmodule.a
 
 $(MODULE_LIB): $(call obj,$(filter server/cmd/call/% server/cmd/% server/disk/effect/% server/disk/format/%,$(SERVER_SRC)))
 	$(call say,AR )rm -f $@ && $(AR) rcs $@ $^
-$(B)/expired.so: $(call obj,$(MODULE_SRC)) $(MODULE_LIB) $(PROTO) $(STORE)
+$(B)/expired.so: $(call obj,$(MODULE_SRC)) $(MODULE_LIB) $(PROTO) $(STORE) $(BOTTOM)
 	$(call say,LD )$(CC) $(BASE) $(CFLAGS) $(LDFLAGS) -shared -Wl,-z,defs -o $@ \
 	    $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group -lm
 

@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "proto/base/alloc.h"
-#include "proto/base/number.h"
+#include "store/base/number.h"
+#include "store/mem/mem.h"
 
 enum {
     MAX_ARGS_ANON = 10,  /* Redis' limit on arguments before authentication */
@@ -29,8 +29,8 @@ void resp_reader_init(struct resp_reader *reader)
 
 void resp_reader_drop(struct resp_reader *reader)
 {
-    proto_release(reader->args);
-    proto_release(reader->unquoted);
+    mem_free(reader->args);
+    mem_free(reader->unquoted);
     resp_reader_init(reader);
 }
 
@@ -54,12 +54,12 @@ static void begin(struct resp_reader *reader)
 {
     reader->argc = 0;
     if (reader->args_unquoted) {
-        proto_release(reader->unquoted);
+        mem_free(reader->unquoted);
         reader->unquoted = NULL;
         reader->args_unquoted = false;
     }
     if (reader->args_cap > KEPT_ARGS) {
-        proto_release(reader->args);
+        mem_free(reader->args);
         reader->args = NULL;
         reader->args_cap = 0;
     }
@@ -75,7 +75,7 @@ static enum resp_status finish(struct resp_reader *reader, size_t consumed)
 
 static void resize_args(struct resp_reader *reader, int64_t cap)
 {
-    reader->args = proto_resize(reader->args, (size_t)cap * sizeof(*reader->args));
+    reader->args = mem_realloc(reader->args, (size_t)cap * sizeof(*reader->args));
     reader->args_cap = (int)cap;
 }
 
@@ -432,7 +432,7 @@ static bool split_word(struct splitter *split)
 /* The arguments' text is never longer than the line. */
 static bool split_with_quotes(struct resp_reader *reader, const char *line, size_t len)
 {
-    reader->unquoted = proto_resize(NULL, len);
+    reader->unquoted = mem_alloc(len);
     reader->args_unquoted = true;
     struct splitter split = { .line = line, .len = len, .to = reader->unquoted };
     for (;;) {

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "proto/base/alloc.h"
-#include "proto/base/number.h"
+#include "store/base/number.h"
+#include "store/mem/mem.h"
 
 enum { MAX_DEPTH = 128, FIRST_NODES = 16 };
 
@@ -26,7 +26,7 @@ void resp_reply_init(struct resp_reply *reply)
 
 void resp_reply_drop(struct resp_reply *reply)
 {
-    proto_release(reply->nodes);
+    mem_free(reply->nodes);
     resp_reply_init(reply);
 }
 
@@ -35,7 +35,7 @@ static void add_node(struct resp_reply *reply, const struct resp_node *node)
     if (reply == NULL) return;
     if (reply->count == reply->cap) {
         reply->cap = reply->cap == 0 ? FIRST_NODES : 2 * reply->cap;
-        reply->nodes = proto_resize(reply->nodes, reply->cap * sizeof(*reply->nodes));
+        reply->nodes = mem_realloc(reply->nodes, reply->cap * sizeof(*reply->nodes));
     }
     reply->nodes[reply->count++] = *node;
 }

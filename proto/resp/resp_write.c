@@ -4,9 +4,9 @@
 
 #include <string.h>
 
-#include "proto/base/alloc.h"
-#include "proto/base/number.h"
 #include "proto/resp/resp_reply.h"
+#include "store/base/number.h"
+#include "store/mem/mem.h"
 
 enum {
     HEADER_ROOM = 32, /* a type byte, an integer and two line ends */
@@ -289,11 +289,11 @@ void resp_big_number(struct resp_writer *w, const char *digits, size_t len)
 /* The text of a verbatim string begins with its format. */
 static void put_verbatim(struct resp_writer *w, const char *prefix, const char *text, size_t len)
 {
-    char *whole = proto_resize(NULL, FORMAT_CHARS + 1 + len);
+    char *whole = mem_alloc(FORMAT_CHARS + 1 + len);
     memcpy(whole, prefix, FORMAT_CHARS + 1);
     if (len > 0) memcpy(whole + FORMAT_CHARS + 1, text, len);
     put_text(w, REPLY_VERBATIM, whole, FORMAT_CHARS + 1 + len);
-    proto_release(whole);
+    mem_free(whole);
 }
 
 void resp_verbatim(struct resp_writer *w, const char *format, const char *text, size_t len)
@@ -396,7 +396,7 @@ struct resp_writer resp_aside(const struct resp_writer *w, struct outbuf *aside)
 static void put_replies(struct resp_writer *w, const struct outbuf *aside)
 {
     struct resp_reply reply;
-    char *text = proto_resize(NULL, aside->len + 1);
+    char *text = mem_alloc(aside->len + 1);
     outbuf_copy(aside, text);
     resp_reply_init(&reply);
     for (size_t at = 0; at < aside->len; at += reply.consumed) {
@@ -405,7 +405,7 @@ static void put_replies(struct resp_writer *w, const struct outbuf *aside)
             w->sink->put(w->sink, &reply.nodes[i]);
     }
     resp_reply_drop(&reply);
-    proto_release(text);
+    mem_free(text);
 }
 
 void resp_splice(struct resp_writer *w, struct outbuf *aside)

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "proto/base/outbuf.h"
+#include "store/mem/outbuf.h"
 
 struct resp_node;
 

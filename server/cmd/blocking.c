@@ -3,9 +3,9 @@
 
 #include <math.h>
 
-#include "proto/base/number.h"
 #include "server/cmd/call/args.h"
 #include "server/cmd/numkeys.h"
+#include "store/base/number.h"
 
 /* ---- timeouts -------------------------------------------------------------------------------- */
 

@@ -4,8 +4,8 @@
 #include <limits.h>
 #include <string.h>
 
-#include "proto/base/number.h"
 #include "server/cmd/call/args.h"
+#include "store/base/number.h"
 
 void scan_begin(struct scan *scan, struct call *call)
 {

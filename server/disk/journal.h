@@ -30,8 +30,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "proto/base/outbuf.h"
 #include "server/disk/format/record.h"
+#include "store/mem/outbuf.h"
 
 struct journal;
 

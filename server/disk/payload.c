@@ -1,11 +1,11 @@
 /* payload: see payload.h. Uses the RDB reader and writer, and the effects' text. */
 #include "server/disk/payload.h"
 
-#include "proto/base/outbuf.h"
 #include "server/disk/effect/effect_text.h"
 #include "server/disk/effect/request.h"
 #include "server/disk/import/rdb_object.h"
 #include "store/mem/mem.h"
+#include "store/mem/outbuf.h"
 #include "store/walk.h"
 
 struct payload {

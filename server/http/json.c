@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "proto/base/number.h"
 #include "server/http/prom.h"
 #include "server/http/utf8.h"
+#include "store/base/number.h"
 
 static void put(struct json *json, const char *text, size_t len)
 {

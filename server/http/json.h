@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "proto/base/outbuf.h"
 #include "store/base/bytes.h"
+#include "store/mem/outbuf.h"
 
 struct json {
     struct outbuf *out;

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "proto/base/number.h"
 #include "store/base/ensure.h"
+#include "store/base/number.h"
 
 /* Beyond it a double does not hold every integer. */
 #define WHOLE_MAX 9007199254740992.0

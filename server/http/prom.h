@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "proto/base/outbuf.h"
 #include "store/base/bytes.h"
+#include "store/mem/outbuf.h"
 
 enum prom_type { PROM_GAUGE, PROM_COUNTER, PROM_HISTOGRAM };
 const char *prom_type_name(enum prom_type type);

@@ -3,11 +3,11 @@
 #ifndef SERVER_HTTP_SITE_H
 #define SERVER_HTTP_SITE_H
 
-#include "proto/base/outbuf.h"
 #include "server/admin/admin.h"
 #include "server/http/figures.h"
 #include "server/http/history.h"
 #include "server/http/survey.h"
+#include "store/mem/outbuf.h"
 
 struct site {
     const struct server_context *context;

@@ -2,10 +2,9 @@
  * modules that have types. */
 #include <sys/random.h>
 
-#include "proto/base/alloc.h"
 #include "server/base/version.h"
-#include "server/module/commands.h"
 #include "server/module/api/redis_api.h"
+#include "server/module/commands.h"
 #include "server/module/slices.h"
 #include "server/module/stats.h"
 #include "store/base/siphash.h"
@@ -23,10 +22,8 @@ static size_t engine_size(const void *p)
 /* Memory is the engine's, so that maxmemory and INFO count it. */
 static void use_engine_memory(void)
 {
-    static const struct proto_allocator allocator = { mem_realloc, mem_try_realloc, mem_free };
     const struct mem_hooks hooks = { redis.Realloc, redis.Free, engine_size };
     mem_use(&hooks);
-    proto_use_allocator(&allocator);
 }
 
 static bool seed_hash(RedisModuleCtx *ctx)

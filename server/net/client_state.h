@@ -7,11 +7,11 @@
 
 #include <sys/queue.h>
 
-#include "proto/base/outbuf.h"
 #include "proto/resp/resp_read.h"
 #include "server/net/client.h"
 #include "server/net/lookahead.h"
 #include "server/net/tls/connection.h"
+#include "store/mem/outbuf.h"
 #include "store/struct/agenda.h"
 
 TAILQ_HEAD(client_list, client);

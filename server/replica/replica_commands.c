@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "proto/base/number.h"
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/call.h"
 #include "server/replica/failover_command.h"
 #include "server/replica/replication.h"
 #include "server/replica/waits.h"
+#include "store/base/number.h"
 
 enum { HOST_LEN_MAX = 255 };
 

@@ -8,11 +8,11 @@
 
 #include <luajit-2.1/lauxlib.h>
 
-#include "proto/base/number.h"
 #include "server/base/log.h"
 #include "server/base/version.h"
-#include "server/script/lua_reply.h"
 #include "server/script/lua/sha1.h"
+#include "server/script/lua_reply.h"
+#include "store/base/number.h"
 #include "store/mem/mem.h"
 
 enum {

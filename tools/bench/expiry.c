@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-#include "proto/base/number.h"
+#include "store/base/number.h"
 #include "tools/lib/link.h"
 #include "tools/lib/samples.h"
 #include "tools/lib/server.h"

@@ -15,7 +15,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-#include "proto/base/number.h"
+#include "store/base/number.h"
 #include "tools/lib/link.h"
 #include "tools/lib/samples.h"
 #include "tools/lib/server.h"

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "proto/base/number.h"
+#include "store/base/number.h"
 
 enum { READ_SIZE = 1 << 16, COMMAND_MAX = 4096, REPLY_WAIT_MSEC = 60000 };
 

@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "proto/base/outbuf.h"
 #include "proto/resp/resp_reply.h"
+#include "store/mem/outbuf.h"
 
 struct link_target {
     const char *host, *port; /* TCP; host is a name or an address */

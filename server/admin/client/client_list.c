@@ -6,13 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "proto/base/number.h"
 #include "server/admin/admin.h"
-#include "server/cmd/call/reply_text.h"
 #include "server/cmd/call/args.h"
+#include "server/cmd/call/reply_text.h"
 #include "server/replica/link_info.h"
-#include "store/mem/mem.h"
+#include "store/base/number.h"
 #include "store/mem/blob.h"
+#include "store/mem/mem.h"
 
 static struct clients *all_clients(struct call *call)
 {

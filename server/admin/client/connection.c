@@ -2,12 +2,12 @@
  * CLIENT, which also concerns other connections, is in client_commands.c. */
 #include <stdlib.h>
 
-#include "proto/base/number.h"
 #include "server/admin/admin.h"
 #include "server/admin/client/identity.h"
+#include "server/base/version.h"
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/session.h"
-#include "server/base/version.h"
+#include "store/base/number.h"
 
 /* RESP2 has no push: a subscriber's PONG looks like a message. */
 static void cmd_ping(struct call *call)

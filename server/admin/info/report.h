@@ -6,9 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "proto/base/outbuf.h"
 #include "server/admin/admin.h"
 #include "server/disk/persist.h"
+#include "store/mem/outbuf.h"
 
 struct report {
     const struct server_context *context;

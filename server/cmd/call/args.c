@@ -3,7 +3,7 @@
 
 #include <limits.h>
 
-#include "proto/base/number.h"
+#include "store/base/number.h"
 
 bool arg_is(const struct call *call, int i, const char *word)
 {

@@ -1,7 +1,7 @@
 /* dehydrator_args: see dehydrator_args.h. */
 #include "server/cmd/dehydrator/dehydrator_args.h"
 
-#include "proto/base/number.h"
+#include "store/base/number.h"
 
 static bool refuse(struct call *call, const char *name)
 {

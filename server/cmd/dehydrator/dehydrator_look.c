@@ -1,9 +1,9 @@
 /* dehydrator_look: commands that read dehydrators without changing them: counts, deadlines, ranges
  * and scans. */
-#include "proto/base/number.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/dehydrator/dehydrator_args.h"
 #include "server/cmd/scan.h"
+#include "store/base/number.h"
 
 /* ---- counts and the next deadline ------------------------------------------------------------ */
 

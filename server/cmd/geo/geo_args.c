@@ -3,9 +3,9 @@
 
 #include <stdio.h>
 
-#include "proto/base/number.h"
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/error.h"
+#include "store/base/number.h"
 
 bool arg_place(struct call *call, int i, struct place *place)
 {

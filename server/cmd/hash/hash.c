@@ -2,15 +2,15 @@
  * with fields, hash_random.c has HRANDFIELD. */
 #include <math.h>
 
-#include "proto/base/number.h"
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/call.h"
-#include "server/cmd/cmd.h"
-#include "server/cmd/hash/hash_field.h"
 #include "server/cmd/call/command.h"
 #include "server/cmd/call/error.h"
-#include "store/type/hash.h"
+#include "server/cmd/cmd.h"
+#include "server/cmd/hash/hash_field.h"
+#include "store/base/number.h"
 #include "store/txn/txn.h"
+#include "store/type/hash.h"
 
 /* HSET clears the field's deadline; HINCRBY and HINCRBYFLOAT keep it. */
 static const struct hput set_put = { EVENT_HSET, { LIFE_CLEAR, NEVER } };

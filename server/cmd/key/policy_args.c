@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "proto/base/number.h"
 #include "server/cmd/call/error.h"
+#include "store/base/number.h"
 #include "store/mem/mem.h"
 #include "store/txn/txn.h"
 

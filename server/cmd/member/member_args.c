@@ -1,7 +1,7 @@
 /* member_args: see member_args.h. */
 #include "server/cmd/member/member_args.h"
 
-#include "proto/base/number.h"
+#include "store/base/number.h"
 
 const struct member_words field_words = { "FIELDS", "fields", "numfields", "numFields" };
 const struct member_words member_words = { "MEMBERS", "members", "nummembers", "numMembers" };

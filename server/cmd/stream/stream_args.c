@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/base/number.h"
+#include "store/base/number.h"
 #include "store/txn/txn_stream.h"
 
 enum { ID_TEXT_MAX = 127 }; /* longer texts are no IDs, as in Redis */

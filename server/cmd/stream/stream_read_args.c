@@ -1,7 +1,7 @@
 /* stream_read_args: see stream_read_args.h. */
 #include "server/cmd/stream/stream_read_args.h"
 
-#include "proto/base/number.h"
+#include "store/base/number.h"
 
 static bool is_word(struct bytes text, char c)
 {

@@ -1,10 +1,10 @@
 /* bit: commands that use a string as an array of bits. BITFIELD is in bitfield.c. */
 #include "server/cmd/string/bit.h"
 
-#include "proto/base/number.h"
 #include "server/cmd/call/args.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/string/string_range.h"
+#include "store/base/number.h"
 #include "store/type/string.h"
 
 bool arg_bit_offset(struct call *call, int i, unsigned width, uint64_t *offset)

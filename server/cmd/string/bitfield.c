@@ -1,11 +1,11 @@
 /* bitfield: BITFIELD and BITFIELD_RO: read and write integers of 1 to 64 bits at any bit offset of
  * a string. */
-#include "proto/base/number.h"
 #include "server/cmd/call/args.h"
-#include "server/cmd/string/bit.h"
 #include "server/cmd/cmd.h"
+#include "server/cmd/string/bit.h"
 #include "server/cmd/string/string_range.h"
 #include "store/base/ensure.h"
+#include "store/base/number.h"
 #include "store/mem/mem.h"
 
 enum { SIGNED_BITS_MAX = 64, UNSIGNED_BITS_MAX = 63 };

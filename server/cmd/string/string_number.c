@@ -1,10 +1,10 @@
 /* string_number: commands that increment and decrement the number in a string. The key's deadline
- * does not change. proto/base/number parses and prints the numbers. */
+ * does not change. store/base/number parses and prints the numbers. */
 #include <math.h>
 
-#include "proto/base/number.h"
 #include "server/cmd/call/args.h"
 #include "server/cmd/cmd.h"
+#include "store/base/number.h"
 
 static void put_number(struct call *call, struct entry *entry, struct bytes text, enum event event)
 {

@@ -1,12 +1,12 @@
 /* zset: commands that add, remove and read given members of sorted sets. zset_range.c has the
  * commands that take ranges. */
-#include "proto/base/number.h"
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/call.h"
-#include "server/cmd/cmd.h"
-#include "server/cmd/member/member_args.h"
 #include "server/cmd/call/command.h"
 #include "server/cmd/call/error.h"
+#include "server/cmd/cmd.h"
+#include "server/cmd/member/member_args.h"
+#include "store/base/number.h"
 #include "store/mem/mem.h"
 #include "store/txn/txn.h"
 #include "store/type/zset.h"

@@ -4,16 +4,16 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "proto/base/number.h"
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/call.h"
+#include "server/cmd/call/command.h"
+#include "server/cmd/call/error.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/zset/zset_source.h"
 #include "server/cmd/zset/zset_span.h"
-#include "server/cmd/call/command.h"
-#include "server/cmd/call/error.h"
-#include "store/struct/dict.h"
+#include "store/base/number.h"
 #include "store/mem/mem.h"
+#include "store/struct/dict.h"
 #include "store/txn/txn.h"
 
 struct source {

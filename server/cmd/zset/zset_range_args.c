@@ -4,9 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "proto/base/number.h"
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/error.h"
+#include "store/base/number.h"
 #include "store/mem/mem.h"
 
 /* ---- arguments ------------------------------------------------------------------------------- */

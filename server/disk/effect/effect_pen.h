@@ -7,10 +7,10 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "proto/base/number.h"
-#include "proto/base/outbuf.h"
 #include "server/disk/effect/score.h"
+#include "store/base/number.h"
 #include "store/effect.h"
+#include "store/mem/outbuf.h"
 
 enum {
     HEADER_MAX = 24,                 /* "*n" or "$n" with its line end */

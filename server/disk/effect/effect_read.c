@@ -2,12 +2,12 @@
  * its operands. Commands that the writer would not write are refused. */
 #include <string.h>
 
-#include "proto/base/number.h"
 #include "server/disk/effect/effect_form.h"
 #include "server/disk/effect/effect_text.h"
 #include "server/disk/effect/library_header.h"
 #include "server/disk/effect/policy_words.h"
 #include "server/disk/effect/score.h"
+#include "store/base/number.h"
 
 enum { CLAIM_ARGUMENTS = 6 }; /* of the operand C */
 enum { NAME_MIN = 3, SLOT_MASK = EFFECT_READER_SLOTS - 1 };

@@ -82,8 +82,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "proto/base/outbuf.h"
 #include "store/effect.h"
+#include "store/mem/outbuf.h"
 
 enum {
     EFFECT_RUN_MAX = 64,          /* effects in one command */

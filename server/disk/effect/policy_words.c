@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "proto/base/number.h"
 #include "store/base/ensure.h"
+#include "store/base/number.h"
 
 _Static_assert(NUMBER_INT64_MAX_CHARS <= 24, "a number has no room");
 

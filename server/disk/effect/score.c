@@ -1,13 +1,13 @@
 /* score: see score.h. Prints a number of at most 9 decimals with these, and others with 17 digits,
  * which are always enough (Steele and White, 1990). Both use exact integer arithmetic.
- * proto/base/number prints very large and very small numbers. */
+ * store/base/number prints very large and very small numbers. */
 #include "server/disk/effect/score.h"
 
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
 
-#include "proto/base/number.h"
+#include "store/base/number.h"
 
 enum {
     SIGNIFICANT = 17,

@@ -1,9 +1,9 @@
 /* store_text: see store_text.h. */
 #include "server/disk/format/store_text.h"
 
-#include "proto/base/outbuf.h"
 #include "server/disk/effect/effect_text.h"
 #include "store/mem/mem.h"
+#include "store/mem/outbuf.h"
 #include "store/walk_store.h"
 
 enum { DRAIN = 128 * 1024, DRAIN_CHUNKS = 64 };

@@ -7,12 +7,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "proto/base/number.h"
+#include "server/disk/effect/library_header.h"
 #include "server/disk/format/disk.h"
 #include "server/disk/format/file_kind.h"
-#include "server/disk/effect/library_header.h"
 #include "server/disk/import/import_state.h"
 #include "server/disk/import/rdb_object.h"
+#include "store/base/number.h"
 
 enum { PROGRESS_STEP = 1024 * 1024, KEYS_PER_PAUSE = 16 };
 

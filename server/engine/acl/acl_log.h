@@ -6,10 +6,10 @@
 #include <stddef.h>
 #include <sys/queue.h>
 
-#include "proto/base/outbuf.h"
 #include "server/cmd/call/session.h"
 #include "store/base/instant.h"
 #include "store/mem/blob.h"
+#include "store/mem/outbuf.h"
 
 enum acl_reason {
     ACL_LOG_COMMAND,

@@ -8,9 +8,9 @@
 
 #include <stdint.h>
 
-#include "proto/base/outbuf.h"
-#include "server/engine/acl/acl_rules.h"
 #include "server/cmd/call/command.h"
+#include "server/engine/acl/acl_rules.h"
+#include "store/mem/outbuf.h"
 
 enum { ACL_IDS_MAX = 1024 }; /* ids of commands are below this */
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "conf/conf.h"
-#include "proto/base/number.h"
+#include "store/base/number.h"
 #include "store/mem/mem.h"
 
 static const char letters[] = CONF_EVENT_LETTERS;

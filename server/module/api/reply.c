@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "proto/base/number.h"
 #include "proto/resp/resp_reply.h"
 #include "store/base/bytes.h"
+#include "store/base/number.h"
 #include "store/mem/mem.h"
 
 enum { LINE_FEW = 64 }; /* bytes that are on the stack */

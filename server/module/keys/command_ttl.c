@@ -1,8 +1,8 @@
 /* command_ttl: see command_ttl.h. */
 #include "server/module/keys/command_ttl.h"
 
-#include "proto/base/number.h"
 #include "store/base/bytes.h"
+#include "store/base/number.h"
 
 enum {
     KEY_ARGUMENT = 1,

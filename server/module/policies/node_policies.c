@@ -5,15 +5,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "proto/base/outbuf.h"
 #include "server/cmd/call/call.h"
 #include "server/cmd/call/error.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/key/policy_args.h"
+#include "server/disk/effect/policy_words.h"
 #include "server/module/api/command_info.h"
 #include "server/module/api/reply.h"
-#include "server/disk/effect/policy_words.h"
 #include "store/mem/mem.h"
+#include "store/mem/outbuf.h"
 
 enum { WORDS_MAX = 64, SHOWN_MAX = 128 };
 

@@ -4,11 +4,11 @@
 
 #include <string.h>
 
-#include "proto/base/outbuf.h"
 #include "server/disk/effect/effect_text.h"
 #include "server/disk/effect/request.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
+#include "store/mem/outbuf.h"
 
 enum { NAME_MAX_CHARS = 32 };
 

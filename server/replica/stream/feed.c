@@ -5,10 +5,10 @@
 
 #include <string.h>
 
-#include "proto/base/number.h"
-#include "proto/base/outbuf.h"
 #include "server/disk/effect/effect_text.h"
+#include "store/base/number.h"
 #include "store/mem/mem.h"
+#include "store/mem/outbuf.h"
 
 #define EMPTY_LINE LIT("\r\n")
 #define MULTI      LIT("*1\r\n$5\r\nMULTI\r\n")

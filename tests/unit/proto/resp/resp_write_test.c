@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/base/number.h"
 #include "proto/resp/resp_reply.h"
 #include "proto/resp/resp_write.h"
+#include "store/base/number.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 

@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "proto/base/outbuf.h"
+#include "store/mem/outbuf.h"
 #include "store/store.h"
 #include "tests/support/suite.h"
 

@@ -1,12 +1,12 @@
 /* BZTSPOP and BZTSMOVE: which members they take, and when blocked clients get theirs. The clock
  * starts at 1000 s and is stepped by milliseconds. */
-#include "proto/base/number.h"
 #include "server/cmd/call/pause.h"
 #include "server/engine/serve.h"
-#include "tests/support/rng.h"
-#include "tests/support/suite.h"
+#include "store/base/number.h"
 #include "tests/support/caller.h"
+#include "tests/support/rng.h"
 #include "tests/support/scene.h"
+#include "tests/support/suite.h"
 
 enum { START = SERVER_WORLD_START };
 

@@ -3,14 +3,13 @@
  * Invariants: len is the sum of the chunks' bytes, `bytes` the sum of their sizes. An empty outbuf
  * has no chunks (except between a reserve and its commit). A chunk may be empty, if a reserve found
  * too little room in it or was not used; readers skip it. */
-#include "proto/base/outbuf.h"
+#include "store/mem/outbuf.h"
 
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "proto/base/alloc.h"
+#include "store/base/ensure.h"
+#include "store/mem/mem.h"
 
 struct outbuf_chunk {
     struct outbuf_chunk *next;
@@ -35,13 +34,6 @@ enum {
     MAX_RESERVE = 4096,
 };
 
-static void fail_check(const struct outbuf *out, const char *what, size_t a, size_t b)
-{
-    fprintf(stderr, "outbuf: %s: %zu against %zu (len %zu, bytes %zu)\n", what, a, b, out->len,
-            out->bytes);
-    abort();
-}
-
 static bool is_shared(const struct outbuf_chunk *chunk)
 {
     return chunk->data != chunk->own;
@@ -61,7 +53,7 @@ static void free_chunk(struct outbuf_chunk *chunk)
 {
     struct owner owner = { 0 };
     if (is_shared(chunk)) memcpy(&owner, chunk->own, sizeof(owner));
-    proto_release(chunk);
+    mem_free(chunk);
     if (owner.release != NULL) owner.release(owner.owner);
 }
 
@@ -99,8 +91,7 @@ static size_t next_size(const struct outbuf *out)
 
 static bool add_chunk(struct outbuf *out, size_t size)
 {
-    struct outbuf_chunk *chunk =
-        out->optional ? proto_try_resize(NULL, size) : proto_resize(NULL, size);
+    struct outbuf_chunk *chunk = out->optional ? mem_try_alloc(size) : mem_alloc(size);
     out->lost = chunk == NULL;
     if (out->lost) return false;
     chunk->next = NULL;
@@ -167,7 +158,7 @@ void outbuf_append_shared(struct outbuf *out, const void *data, size_t len,
 char *outbuf_reserve(struct outbuf *out, size_t size)
 {
     static char nowhere[MAX_RESERVE];
-    if (size > MAX_RESERVE) fail_check(out, "reserve", size, MAX_RESERVE);
+    ensure(size <= MAX_RESERVE, "%zu bytes", size);
     if (out->lost) return nowhere;
     if ((tail_room(out) < size || out->last == NULL) && !add_chunk_for(out, size)) return nowhere;
     return out->last->data + out->last->end;
@@ -176,7 +167,7 @@ char *outbuf_reserve(struct outbuf *out, size_t size)
 void outbuf_commit(struct outbuf *out, size_t used)
 {
     if (out->lost) return;
-    if (used > tail_room(out)) fail_check(out, "commit", used, tail_room(out));
+    ensure(used <= tail_room(out), "%zu bytes, room for %zu", used, tail_room(out));
     if (used > 0) {
         out->last->end += used;
         out->len += used;
@@ -275,7 +266,7 @@ static void drop_first(struct outbuf *out)
 
 void outbuf_consume(struct outbuf *out, size_t len)
 {
-    if (len > out->len) fail_check(out, "consume", len, out->len);
+    ensure(len <= out->len, "%zu of %zu bytes", len, out->len);
     out->len -= len;
     if (out->len == 0) {
         outbuf_drop(out);
@@ -307,18 +298,19 @@ void outbuf_check(const struct outbuf *out)
     size_t len = 0, bytes = 0, shared = 0, chunks = 0;
     const struct outbuf_chunk *last = NULL;
     for (const struct outbuf_chunk *chunk = out->first; chunk != NULL; chunk = chunk->next) {
-        if (chunk->start > chunk->end) fail_check(out, "chunk start", chunk->start, chunk->end);
-        if (chunk->end > chunk->room) fail_check(out, "chunk end", chunk->end, chunk->room);
+        ensure(chunk->start <= chunk->end && chunk->end <= chunk->room, "%zu to %zu of %zu",
+               chunk->start, chunk->end, chunk->room);
         len += chunk->end - chunk->start;
         bytes += chunk_size(chunk);
         shared += shared_size(chunk);
         chunks++;
         last = chunk;
     }
-    if (last != out->last) fail_check(out, "last chunk", (uintptr_t)last, (uintptr_t)out->last);
-    if (len != out->len) fail_check(out, "waiting bytes", len, out->len);
-    if (bytes != out->bytes) fail_check(out, "owned bytes", bytes, out->bytes);
-    if (shared != out->shared) fail_check(out, "shared bytes", shared, out->shared);
-    if (chunks != out->chunks) fail_check(out, "chunks", chunks, out->chunks);
-    if (len == 0 && bytes != 0) fail_check(out, "memory without bytes", bytes, len);
+    ensure(last == out->last, "the last chunk is %p, not %p", (const void *)last,
+           (const void *)out->last);
+    ensure(len == out->len, "%zu unsent bytes, not %zu", len, out->len);
+    ensure(bytes == out->bytes, "%zu owned bytes, not %zu", bytes, out->bytes);
+    ensure(shared == out->shared, "%zu shared bytes, not %zu", shared, out->shared);
+    ensure(chunks == out->chunks, "%zu chunks, not %zu", chunks, out->chunks);
+    ensure(len > 0 || bytes == 0, "%zu owned bytes without content", bytes);
 }

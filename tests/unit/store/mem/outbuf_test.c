@@ -5,8 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "proto/base/alloc.h"
-#include "proto/base/outbuf.h"
+#include "store/mem/mem.h"
+#include "store/mem/outbuf.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 
@@ -266,33 +266,18 @@ START_TEST(consume_frees_the_chunks_it_empties)
 }
 END_TEST
 
-static int blocks;
-
-static void *counted_resize(void *old, size_t size)
+START_TEST(memory_goes_back_when_bytes_are_consumed)
 {
-    blocks += old == NULL;
-    return realloc(old, size);
-}
-
-static void counted_release(void *p)
-{
-    blocks--;
-    free(p);
-}
-
-START_TEST(all_memory_comes_from_the_allocator_and_goes_back)
-{
-    proto_use_allocator(
-        &(struct proto_allocator){ counted_resize, counted_resize, counted_release });
+    size_t before = mem_used();
     struct outbuf out;
     outbuf_init(&out);
     outbuf_append(&out, "x", 1);
-    ck_assert_int_eq(blocks, 1);
+    ck_assert_uint_gt(mem_used(), before);
     for (int i = 0; i < 100; i++)
         outbuf_commit(&out, outbuf_reserve(&out, 4000) == NULL ? 0 : 4000);
-    ck_assert_int_gt(blocks, 5);
+    ck_assert_uint_ge(mem_used(), before + 100 * 4000);
     outbuf_consume(&out, out.len);
-    ck_assert_int_eq(blocks, 0);
+    ck_assert_uint_eq(mem_used(), before);
 }
 END_TEST
 
@@ -401,28 +386,6 @@ END_TEST
 
 /* ---- without memory -------------------------------------------------------------------------- */
 
-static unsigned chunks_left;
-
-static void *try_few(void *old, size_t size)
-{
-    if (chunks_left == 0) return NULL;
-    chunks_left--;
-    return realloc(old, size);
-}
-
-static void release(void *p)
-{
-    free(p);
-}
-
-/* How many chunks an optional outbuf may still allocate. */
-static void limit_chunks(unsigned count)
-{
-    static const struct proto_allocator few = { realloc, try_few, release };
-    proto_use_allocator(&few);
-    chunks_left = count;
-}
-
 static void write_some(struct outbuf *out)
 {
     static const char text[100000];
@@ -445,11 +408,11 @@ START_TEST(optional_output_is_lost_without_memory)
         struct outbuf out;
         outbuf_init(&out);
         out.optional = true;
-        limit_chunks(chunks);
+        mem_fail_try(chunks + 1);
         write_some(&out);
         outbuf_check(&out);
         ck_assert_int_eq(out.lost, chunks < 3);
-        limit_chunks(9);
+        mem_fail_try(0);
         write_some(&out);
         ck_assert_int_eq(out.lost, chunks < 3);
         outbuf_drop(&out);
@@ -468,7 +431,7 @@ START_TEST(splice_passes_on_lost_output)
     outbuf_init(&out);
     outbuf_init(&aside);
     aside.optional = true;
-    limit_chunks(0);
+    mem_fail_try(1);
     outbuf_append(&out, "text", 4);
     outbuf_append(&aside, "text", 4);
     outbuf_splice(&out, &aside);
@@ -520,7 +483,7 @@ START_TEST(shared_bytes_are_released_when_output_is_lost)
     struct outbuf out;
     outbuf_init(&out);
     out.optional = true;
-    limit_chunks(0);
+    mem_fail_try(1);
     outbuf_append_shared(&out, "text", 4, count_release, &released);
     ck_assert(out.lost);
     ck_assert_int_eq(released, 1);
@@ -546,7 +509,7 @@ Suite *test_suite(void)
         peek_fills_no_more_iovecs_than_it_may,
         mark_gives_bytes_appended_since,
         consume_frees_the_chunks_it_empties,
-        all_memory_comes_from_the_allocator_and_goes_back,
+        memory_goes_back_when_bytes_are_consumed,
         check_ends_the_process_when_the_counters_are_wrong,
         random_steps_keep_the_bytes_and_the_counters,
         optional_output_is_lost_without_memory,

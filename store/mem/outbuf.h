@@ -1,8 +1,8 @@
 /* outbuf: bytes to be written, as a chain of chunks. Does not know sockets or the protocol. Growth
  * never moves existing bytes, so that a reply of any size costs no stall. Chunks grow from 1 KiB to
  * 64 KiB; an empty outbuf owns no memory. */
-#ifndef PROTO_BASE_OUTBUF_H
-#define PROTO_BASE_OUTBUF_H
+#ifndef STORE_MEM_OUTBUF_H
+#define STORE_MEM_OUTBUF_H
 
 #include <stdbool.h>
 #include <stddef.h>

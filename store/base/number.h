@@ -1,7 +1,7 @@
 /* number: converts integers and doubles to text and back, exactly as Redis 7.0 prints and accepts
  * them. */
-#ifndef PROTO_BASE_NUMBER_H
-#define PROTO_BASE_NUMBER_H
+#ifndef STORE_BASE_NUMBER_H
+#define STORE_BASE_NUMBER_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,7 +30,8 @@ bool number_parse_int64(const char *text, size_t len, int64_t *value);
 bool number_parse_uint64(const char *text, size_t len, uint64_t *value);
 
 /* As getDoubleFromObject: strtod over the whole text, no leading space, no NaN; "inf", "+inf",
- * "-inf", "infinity" and hex floats are accepted; ERANGE overflow and underflow as Redis does. */
+ * "-inf", "infinity" and hex floats are accepted; ERANGE overflow and underflow as Redis does.
+ * Texts of 5 KiB and more are refused. */
 bool number_parse_double(const char *text, size_t len, double *value);
 
 /* As string2ld, for INCRBYFLOAT. */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/base/number.h"
+#include "store/base/number.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 
@@ -238,13 +238,14 @@ END_TEST
 
 START_TEST(long_texts_of_doubles_are_read_completely)
 {
-    char text[2000];
+    char text[6000];
     double value;
     memset(text, '1', sizeof(text));
     ck_assert(!number_parse_double(text, 400, &value));
     ck_assert(number_parse_double(text, 300, &value) && value > 1e299 && value < 1.2e299);
     memcpy(text, "0.", 2);
-    ck_assert(number_parse_double(text, sizeof(text), &value) && value == 1.0 / 9);
+    ck_assert(number_parse_double(text, 5119, &value) && value == 1.0 / 9);
+    ck_assert(!number_parse_double(text, 5120, &value));
     for (size_t len = 250; len < 260; len++)
         ck_assert(number_parse_double(text, len, &value) && value == 1.0 / 9);
 }

@@ -1,6 +1,6 @@
 /* number: see number.h. Leaves conversions that need correct rounding to libc. The program must not
  * set LC_NUMERIC, because libc's decimal separator must be a dot. */
-#include "proto/base/number.h"
+#include "store/base/number.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -9,11 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/base/alloc.h"
-
 enum {
-    SHORT_TEXT = 256,          /* doubles of up to so many bytes are parsed on the stack */
-    MAX_FIXED_TEXT = 5 * 1024, /* Redis' buffer for a long double's text, including the NUL */
+    MAX_TEXT = 5 * 1024, /* Redis' buffer for a long double's text, including the NUL */
     UINT64_MAX_CHARS = 20,
     SAFE_DIGITS = 19, /* any number with so many digits fits into a uint64_t */
 };
@@ -183,34 +180,28 @@ static bool parse_short_decimal(const char *text, size_t len, double *value)
     return true;
 }
 
-/* strtod with Redis' conditions: the whole text, no NaN, no overflow or underflow. */
-static bool parse_terminated(const char *text, size_t len, double *value)
+/* strtod needs a NUL behind the text. Its conditions are Redis': the whole text, no NaN, no
+ * overflow or underflow.
+ * DIFFERS: Redis accepts a double of any length, with digits that change nothing. (doc/differs.md)
+ */
+bool number_parse_double(const char *text, size_t len, double *value)
 {
-    char *end;
+    if (parse_short_decimal(text, len, value)) return true;
+    char copy[MAX_TEXT], *end;
+    if (len == 0 || len >= sizeof(copy) || isspace((unsigned char)text[0])) return false;
+    memcpy(copy, text, len);
+    copy[len] = '\0';
     errno = 0;
-    double found = strtod(text, &end);
-    if ((size_t)(end - text) != len || isnan(found)) return false;
+    double found = strtod(copy, &end);
+    if ((size_t)(end - copy) != len || isnan(found)) return false;
     if (errno == ERANGE && (isinf(found) || fpclassify(found) == FP_ZERO)) return false;
     *value = found;
     return true;
 }
 
-bool number_parse_double(const char *text, size_t len, double *value)
-{
-    if (parse_short_decimal(text, len, value)) return true;
-    if (len == 0 || isspace((unsigned char)text[0])) return false;
-    char small[SHORT_TEXT];
-    char *copy = len < sizeof(small) ? small : proto_resize(NULL, len + 1);
-    memcpy(copy, text, len);
-    copy[len] = '\0';
-    bool good = parse_terminated(copy, len, value);
-    if (copy != small) proto_release(copy);
-    return good;
-}
-
 bool number_parse_long_double(const char *text, size_t len, long double *value)
 {
-    char copy[MAX_FIXED_TEXT], *end;
+    char copy[MAX_TEXT], *end;
     if (len == 0 || len >= sizeof(copy) || isspace((unsigned char)text[0])) return false;
     memcpy(copy, text, len);
     copy[len] = '\0';
