@@ -143,7 +143,8 @@ static void note_lag(void *ctx, const struct replica_info *replica)
 {
     struct figures *figures = ctx;
     if (!replica->is_online) return;
-    double behind = figures->stream_offset + 1 - (double)replica->applied;
+    uint64_t has = replica->applied > 0 ? replica->applied : replica->sent;
+    double behind = figures->stream_offset + 1 - (double)has;
     figures->replicas_online++;
     if (behind > figures->lag_bytes) figures->lag_bytes = behind;
 }

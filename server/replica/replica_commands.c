@@ -218,7 +218,7 @@ static void reply_replica(void *ctx, const struct replica_info *info)
     resp_array(call->out, 3);
     resp_bulk_text(call->out, info->address);
     resp_bulk_int64(call->out, info->port);
-    resp_bulk_int64(call->out, (int64_t)info->applied - 1);
+    resp_bulk_int64(call->out, info->applied > 0 ? (int64_t)info->applied - 1 : 0);
 }
 
 static void cmd_role(struct call *call)

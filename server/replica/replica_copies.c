@@ -48,7 +48,7 @@ static void begin_copying(struct replica *replica)
     replica->state = COPYING;
     replica->copied = 0;
     replica->has_copy = false;
-    replica->sent = replica->applied = offset;
+    replica->sent = offset; /* and none is applied: redis-cli --replica throws its copy away */
     clients_source_ready(replica->session);
 }
 

@@ -380,10 +380,9 @@ size_t replicas_good(const struct replicas *all, int64_t seconds)
     return count;
 }
 
-/* A client of SYNC may have thrown its copy away, as redis-cli --replica does. */
 static bool has_applied(const struct replica *replica, uint64_t offset)
 {
-    return replica->is_old ? offset == 0 : replica->applied >= offset;
+    return replica->applied >= offset;
 }
 
 /* A write from before the stream has offset 0: it is in the copy, whose base a replica has on disk

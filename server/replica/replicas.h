@@ -99,7 +99,7 @@ struct replica_info {
     int64_t port, lag_sec;
     const char *state; /* "wait_bgsave", "send_bulk", "online" */
     bool is_online;
-    uint64_t applied;
+    uint64_t applied; /* all bytes before it; 0: it has acknowledged nothing */
     uint64_t sent;
     struct session *session;
 };

@@ -1,10 +1,11 @@
 #!/usr/bin/python3 -B
 """WAIT and WAITAOF; transactions are never seen half on a replica."""
 import time
+from contextlib import ExitStack
 
 from daemon import ORACLE, Daemon, Raw, beside_redis, encode, equal, fork, kill_child, main, oracle, \
     own, wait_for
-from followers import await_caught_up, is_linked
+from followers import await_caught_up, is_linked, role
 from replicas import check_same, group
 MIB = 1 << 20
 
@@ -66,19 +67,19 @@ def wait_is_refused_as_in_redis():
 
 
 @beside_redis
-def wait_does_not_count_clients_of_sync():
+def wait_does_not_count_clients_that_acknowledge_nothing():
     heard = []
     for how in ({}, {"binary": oracle()}):
         with Daemon("--repl-diskless-sync-delay", "0", tcp=True, **how) as server, \
-                server.raw() as raw, server.raw() as first, server.raw() as second:
-            for number, client in enumerate((first, second), 1):
-                client.send(b"SYNC\r\n")
+                ExitStack() as stack, server.raw() as raw:
+            for number, words in enumerate((b"SYNC", b"SYNC", b"PSYNC ? -1"), 1):
+                stack.enter_context(server.raw()).send(words + b"\r\n")
                 assert wait_for(lambda n=number: raw.call("INFO", "replication").count(
                     b"state=online") == n, 10), server.log()
-                heard.append(raw.call("WAIT", 1, 20))
+                heard.append((raw.call("WAIT", 1, 20), [offset for *_, offset in role(server)[2]]))
                 equal(raw.call("SET", "k", "v"), b"+OK\r\n")
-    equal(heard[:2], heard[2:])
-    equal(heard[1], b":0\r\n")
+    equal(heard[:3], heard[3:])
+    equal([waited for waited, _ in heard[1:3]], [b":0\r\n"] * 2)
 
 
 @own
