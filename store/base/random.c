@@ -7,17 +7,21 @@
 
 #include "store/base/ensure.h"
 
-static void refill_pool(struct random *random)
+void random_fill(void *to, size_t len)
 {
-    char *at = (char *)random->pool;
-    size_t wanted = sizeof(random->pool);
-    while (wanted > 0) {
-        ssize_t got = getrandom(at, wanted, 0);
+    char *at = to;
+    while (len > 0) {
+        ssize_t got = getrandom(at, len, 0);
         ensure(got > 0 || errno == EINTR, "getrandom: %s", strerror(errno));
         if (got <= 0) continue;
         at += got;
-        wanted -= (size_t)got;
+        len -= (size_t)got;
     }
+}
+
+static void refill_pool(struct random *random)
+{
+    random_fill(random->pool, sizeof(random->pool));
     random->left = sizeof(random->pool) / sizeof(random->pool[0]);
 }
 

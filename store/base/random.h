@@ -3,12 +3,16 @@
 #ifndef STORE_BASE_RANDOM_H
 #define STORE_BASE_RANDOM_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct random {
     uint64_t pool[32];
     unsigned left;
 };
+
+/* Fills a block from the kernel. Waits at the boot of the machine until there is enough entropy. */
+void random_fill(void *to, size_t len);
 
 void random_init(struct random *random);
 /* The next number. Takes a struct random as void *, so that it can be dict_random's `next`. */

@@ -179,7 +179,8 @@ static bool shadow_begin(int fd, struct stat *status)
     if (access(path, F_OK) == 0) return false;
     snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
     shadow_path(path, 'h', status->st_ino, "");
-    if (!dir) linkat(AT_FDCWD, link, AT_FDCWD, path, AT_SYMLINK_FOLLOW);
+    if (!dir && linkat(AT_FDCWD, link, AT_FDCWD, path, AT_SYMLINK_FOLLOW) != 0 && errno != EEXIST)
+        return false; /* removed while it was open: no name leads to it after the power failure */
     shadow_path(path, dir ? 'd' : 'f', status->st_ino, ".new");
     FILE *to = fopen(path, "we");
     if (to == NULL) return false;

@@ -5,13 +5,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include <luajit-2.1/lauxlib.h>
 
 #include "server/script/lua/engine.h"
 #include "server/script/lua/lib_format.h"
 #include "server/script/lua/registry.h"
+#include "store/base/random.h"
 
 static int assert_true(lua_State *lua)
 {
@@ -62,7 +62,7 @@ static int fail_obsolete(lua_State *lua)
 
 /* ---- math.random ---- */
 
-struct random {
+struct lua_random {
     unsigned short state[3];
     bool seeded; /* by a script, so that others could foresee the numbers */
 };
@@ -72,7 +72,7 @@ static const char random_key;
 
 enum { SEED_LOW = 0x330e, RANDOM_MAX = INT32_MAX };
 
-static void set_seed(struct random *random, int32_t seed)
+static void set_seed(struct lua_random *random, int32_t seed)
 {
     random->state[0] = SEED_LOW;
     random->state[1] = (unsigned short)(uint32_t)seed;
@@ -82,7 +82,7 @@ static void set_seed(struct random *random, int32_t seed)
 /* The numbers of Redis: nrand48, divided by the largest int32. */
 static int random_number(lua_State *lua)
 {
-    struct random *random = lua_touserdata(lua, lua_upvalueindex(1));
+    struct lua_random *random = lua_touserdata(lua, lua_upvalueindex(1));
     lua_Number part = (lua_Number)(nrand48(random->state) % RANDOM_MAX) / RANDOM_MAX;
     int count = lua_gettop(lua);
     if (count == 0) {
@@ -99,22 +99,22 @@ static int random_number(lua_State *lua)
 
 static int random_seed(lua_State *lua)
 {
-    struct random *random = lua_touserdata(lua, lua_upvalueindex(1));
+    struct lua_random *random = lua_touserdata(lua, lua_upvalueindex(1));
     set_seed(random, luaL_checkint(lua, 1));
     random->seeded = true;
     return 0;
 }
 
-static void set_random_seed(struct random *random)
+static void set_random_seed(struct lua_random *random)
 {
-    getentropy(random->state, sizeof(random->state));
+    random_fill(random->state, sizeof(random->state));
     random->seeded = false;
 }
 
 void lib_compat_reset(lua_State *lua)
 {
     registry_push(lua, &random_key);
-    struct random *random = lua_touserdata(lua, -1);
+    struct lua_random *random = lua_touserdata(lua, -1);
     if (random->seeded) set_random_seed(random);
     lua_pop(lua, 1);
 }
@@ -122,7 +122,7 @@ void lib_compat_reset(lua_State *lua)
 /* For the library table at the top. */
 static void add_random(lua_State *lua)
 {
-    struct random *random = lua_newuserdata(lua, sizeof(*random));
+    struct lua_random *random = lua_newuserdata(lua, sizeof(*random));
     set_random_seed(random);
     lua_pushvalue(lua, -1);
     registry_set(lua, &random_key);
