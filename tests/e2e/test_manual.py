@@ -143,6 +143,18 @@ def every_program_says_its_version():
 
 
 @own
+def the_page_about_tools_has_every_option_of_their_help():
+    page = read(ROOT, "doc", "tools.md")
+    for program in ("expired-check", "expired-export"):
+        options, said = options_of(program)
+        section = page.partition(f"\n## {program}\n")[2].partition("\n## ")[0]
+        listed = set(re.findall(r"^\| `(--[a-z-]+)` \|", section, re.M))
+        equal(listed, options - {"--help", "--version"}, program)
+        form = re.search(r"^Usage: (.*)$", said, re.M).group(1)
+        assert f"```\n{form}\n```" in section, form
+
+
+@own
 def a_wrong_option_of_a_tool_is_named():
     for program in ("expired-check", "expired-export"):
         done = run(PROGRAMS[program], "--nonsense")
