@@ -166,9 +166,13 @@ LOCKED = mkdir -p $(B) && flock $(B)/.lock
 TEST_ENV = JOBS=$(JOBS) PYTHONDONTWRITEBYTECODE=1 EXPIRED=$(abspath $(B)/expired) BUILD=$(abspath $(B)) \
     $(if $(SANITIZE),$(CHECKED_MODULE_ENV))
 
-NOT_CORE_NEEDS = module-built $(if $(SANITIZE),module-checked) tests/e2e/node_modules/.made
-tests-built: $(B)/expired $(UNIT) $(TOOLS) $(FAULT) $(if $(filter $(NOT_CORE),$(E2E)),$(NOT_CORE_NEEDS)) ; @:
-tests/e2e/node_modules/.made: tests/e2e/package.json tests/e2e/package-lock.json
+not_core_that_needs = $(wildcard $(shell sed -n '/^\# needs $(1)/,/^$$/p' tests/not_core | grep -v '^\#'))
+NODE_MODULES = tests/e2e/node_modules/.made
+CHOSEN = $(or $(TESTS),$(E2E))
+NEEDED = $(if $(filter $(call not_core_that_needs,node),$(CHOSEN)),$(NODE_MODULES)) \
+    $(if $(filter $(call not_core_that_needs,the module),$(CHOSEN)),module-built $(if $(SANITIZE),module-checked))
+tests-built: $(B)/expired $(UNIT) $(TOOLS) $(FAULT) $(NEEDED) ; @:
+$(NODE_MODULES): tests/e2e/package.json tests/e2e/package-lock.json
 	cd tests/e2e && npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
@@ -181,7 +185,7 @@ CORE = $(filter-out $(NOT_CORE) $(patsubst %.c,$(B)/%,$(NOT_CORE)),$(UNIT) $(E2E
 test:
 	@tools/deps build test
 	@DIFF_N=$(or $(DIFF_N),300) MODEL_N=$(or $(MODEL_N),80) $(MAKE) --no-print-directory test-here \
-	    E2E="$(filter-out $(NOT_CORE),$(E2E))" TESTS="$(or $(TESTS),$(CORE))" LEFT_OUT="$(NOT_CORE)"
+	    TESTS="$(or $(TESTS),$(CORE))" LEFT_OUT="$(NOT_CORE)"
 test-all:
 	@tools/deps build test_all
 	@$(MAKE) --no-print-directory test-here

@@ -23,7 +23,7 @@ def submakes_share_the_jobs_of_make_j():
     for target in ("test-here", "module"):
         with folder() as where:
             said, warnings = make_n(where, "-j2", target, f"MODULE_B={where}/module",
-                         "-W", "tests/e2e/package.json")
+                                     f"NODE_MODULES={where}/node_modules")
         equal(warnings, "", target)
         assert "-c store/mem/mem.c" in said, f"{target}: no submake has been run\n{said}"
 
@@ -34,6 +34,17 @@ def submakes_use_all_cores_unless_make_is_given_jobs():
         with folder() as where:
             said, _ = make_n(where, "run", "JOBS=3", *jobs)
         equal("--no-print-directory -j3 expired" in said, wanted, jobs)
+
+
+@own
+def one_test_needs_node_and_the_module_only_if_it_uses_them():
+    for test, wanted in (("tests/e2e/test_expiry.py", (False, False)), ("tests/e2e/test_guide.py", (True, False)),
+                         ("tests/e2e/test_tls.mjs", (True, False)),
+                         ("tests/e2e/test_module.py", (False, True)), ("", (True, True))):
+        with folder() as where:
+            said, _ = make_n(where, "test-here", f"TESTS={test}", f"MODULE_B={where}/module",
+                             f"NODE_MODULES={where}/node_modules")
+        equal(("npm ci" in said, f"{where}/module/expired.so" in said), wanted, test)
 
 
 def left_out():
@@ -58,7 +69,7 @@ def the_core_and_what_it_leaves_out_are_all_tests():
     outside = {os.path.relpath(path, ROOT) for one in left_out() for path in glob.glob(os.path.join(ROOT, one))}
     with folder() as where:
         module = f"{where}/module"
-        core, _ = make_n(where, "test", "TESTS=", f"MODULE_B={module}")
+        core, _ = make_n(where, "test", "TESTS=", f"MODULE_B={module}", f"NODE_MODULES={where}/node_modules")
         everything, _ = make_n(where, "test-all", "TESTS=", f"MODULE_B={module}")
     built = f"{where}/build"
     equal(programs(core, built) & outside, set())
