@@ -217,12 +217,6 @@ ASAN_B = build/asan
 ASAN = B=$(ASAN_B) MALLOC=libc CFLAGS="-O1 -g" \
     SANITIZE="-fsanitize=$(SANITIZERS) -fno-sanitize-recover=all"
 
-coverage:
-	@tools/deps build unit coverage
-	@find build/coverage -name '*.gcda' -delete 2>/dev/null || :
-	@$(MAKE) --no-print-directory B=build/coverage LTO= CFLAGS="-O0 -g --coverage" E2E= test-here
-	@tools/coverage build/coverage
-
 fuzz-built: $(FUZZERS) ; @:
 fuzz:
 	@tools/deps build fuzz

@@ -3,6 +3,7 @@
 #   make diff          N random programs against redis-server: SEED, FIRST, JOBS, CASES
 #   make crash         crashes and failing disks, for CRASH_SECONDS, SEED
 #   make soak          a mixed load for MINUTES (30), SEED; its plot is doc/soak.svg
+#   make coverage      lines and branches that the unit tests reach, by folder
 #   make mutants       N faults in a copy of the sources: SEED, PATHS
 #   make service-test  the units, in a machine of its own, as root
 
@@ -20,6 +21,12 @@ soak:
 	@tools/deps build test bench
 	@$(LOCKED) $(MAKE) $(PARALLEL) $(B)/expired
 	@$(TEST_ENV) tests/soak/run MINUTES=$(or $(MINUTES),30) PLOT=doc/soak.svg $(if $(SEED),SEED=$(SEED))
+
+coverage:
+	@tools/deps build unit coverage
+	@find build/coverage -name '*.gcda' -delete 2>/dev/null || :
+	@$(MAKE) --no-print-directory B=build/coverage LTO= CFLAGS="-O0 -g --coverage" E2E= test-here
+	@tools/coverage build/coverage
 
 mutants:
 	@tools/deps build unit
