@@ -6,10 +6,9 @@
 #include <string.h>
 
 #include "store/base/ensure.h"
+#include "store/keyspace_node.h"
 #include "store/mem/mem.h"
 #include "store/base/prefetch.h"
-
-enum { VOLATILE_LOOKS = 64 }; /* nodes of KEY_INNER_FIRST that keyspace_first_volatile checks */
 
 static struct bytes entry_dict_key(const void *element)
 {
@@ -19,11 +18,6 @@ static struct bytes entry_dict_key(const void *element)
 static const struct dict_type entries = { .key = entry_dict_key };
 
 static_assert(sizeof(struct entry) == 24, "struct entry has padding");
-
-static struct entry *entry_of(struct deadline *d)
-{
-    return (struct entry *)((char *)d - offsetof(struct entry, deadline));
-}
 
 /* ---- the key's own deadline ----------------------------------------------------------------- */
 
@@ -41,6 +35,12 @@ static void put_own_deadline(struct entry *entry, msec at)
         memcpy(entry->key + entry->key_len, &at, sizeof(at));
 }
 
+/* Does the hidden agenda `kind` have the entry's node? */
+static bool hidden_in(const struct keyspace *ks, const struct entry *entry, unsigned kind)
+{
+    return agenda_has(&ks->agendas[kind], &entry->deadline);
+}
+
 /* The agendas of a keyspace hold the instants at which keys are due, not deadlines. */
 static struct due_at due_in(const struct agenda *agenda, const struct deadline *node)
 {
@@ -51,7 +51,9 @@ msec entry_expires_at(const struct keyspace *ks, const struct entry *entry)
 {
     if (type_may_have_expiry(entry->object.type)) return own_deadline(entry);
     if (!deadline_armed(&entry->deadline)) return NEVER;
-    return due_at_deadline(due_in(&ks->agendas[KEY_OWN_FIRST], &entry->deadline));
+    bool is_gone = ks->hidden > 0 && hidden_in(ks, entry, KEY_GONE);
+    enum key_kind kind = is_gone ? KEY_GONE : KEY_OWN_FIRST;
+    return due_at_deadline(due_in(&ks->agendas[kind], &entry->deadline));
 }
 
 static bool is_volatile(const struct keyspace *ks, const struct entry *entry)
@@ -71,6 +73,11 @@ static struct due_at next_due_of(struct due_at inside, msec expires_at)
     return due_at_before(inside, own) ? inside : own;
 }
 
+struct due_at entry_next_due(const struct keyspace *ks, const struct entry *entry)
+{
+    return next_due_of(due_inside(entry), entry_expires_at(ks, entry));
+}
+
 static enum key_kind kind_of(msec expires_at, struct due_at next_due)
 {
     if (expires_at == NEVER) return KEY_INNER_ONLY;
@@ -81,6 +88,8 @@ static enum key_kind kind_of(msec expires_at, struct due_at next_due)
  * the value's deadlines may have changed already. */
 static struct agenda *agenda_of(struct keyspace *ks, const struct entry *entry)
 {
+    for (unsigned kind = KEY_SHOWN_KINDS; ks->hidden > 0 && kind < KEY_KINDS; kind++)
+        if (hidden_in(ks, entry, kind)) return &ks->agendas[kind];
     if (!type_may_have_expiry(entry->object.type)) return &ks->agendas[KEY_OWN_FIRST];
     if (own_deadline(entry) == NEVER) return &ks->agendas[KEY_INNER_ONLY];
     struct agenda *changes = &ks->agendas[KEY_INNER_FIRST];
@@ -89,12 +98,21 @@ static struct agenda *agenda_of(struct keyspace *ks, const struct entry *entry)
 
 static struct due_at earliest_due(const struct keyspace *ks)
 {
-    struct due_at first = DUE_AT_NEVER;
-    for (unsigned kind = 0; kind < KEY_KINDS; kind++) {
+    struct due_at first = ks->hidden_since;
+    for (unsigned kind = 0; kind < KEY_SHOWN_KINDS; kind++) {
         struct due_at next = due_at_instant(agenda_next(&ks->agendas[kind]));
         if (due_at_before(next, first)) first = next;
     }
     return first;
+}
+
+/* Call after a hidden key's node has left its agenda. */
+static void count_hidden(struct keyspace *ks)
+{
+    ks->hidden = 0;
+    for (unsigned kind = KEY_SHOWN_KINDS; kind < KEY_KINDS; kind++)
+        ks->hidden += agenda_count(&ks->agendas[kind]);
+    if (ks->hidden == 0) ks->hidden_since = DUE_AT_NEVER;
 }
 
 /* Moves the node, which is in `from` if armed, to the agenda and the instant where it belongs. */
@@ -108,6 +126,7 @@ static void arm(struct keyspace *ks, struct entry *entry, struct agenda *from, m
     if (to != from || is_never) agenda_cancel(from, node);
     if (!is_never && !(deadline_armed(node) && due_at_equal(due_in(to, node), next_due)))
         agenda_move(to, node, next_due.at);
+    if (ks->hidden > 0) count_hidden(ks);
     ks->next_due = earliest_due(ks);
 }
 
@@ -123,7 +142,9 @@ void keyspace_init(struct keyspace *ks, unsigned db)
     dict_init(&ks->dict, &entries);
     for (unsigned kind = 0; kind < KEY_KINDS; kind++)
         agenda_init(&ks->agendas[kind]);
-    ks->next_due = DUE_AT_NEVER;
+    ks->next_due = ks->hidden_since = DUE_AT_NEVER;
+    ks->hidden_until = INT64_MIN;
+    ks->hidden = 0;
     ks->db = db;
 }
 
@@ -190,6 +211,7 @@ struct object keyspace_remove(struct keyspace *ks, struct entry *entry)
 {
     struct object object = entry->object;
     agenda_cancel(agenda_of(ks, entry), &entry->deadline);
+    if (ks->hidden > 0) count_hidden(ks);
     ks->next_due = earliest_due(ks);
     dict_remove(&ks->dict, entry_key(entry));
     mem_free(entry);
@@ -236,6 +258,96 @@ void keyspace_rearm(struct keyspace *ks, struct entry *entry)
     arm(ks, entry, agenda_of(ks, entry), entry_expires_at(ks, entry), inside);
 }
 
+/* ---- hidden keys ----------------------------------------------------------------------------- */
+
+/* The first instant at which the whole key has expired. */
+static struct due_at whole_due(const struct keyspace *ks, const struct entry *entry)
+{
+    msec all = entry->object.has_expiry ? object_all_expire_at(&entry->object) : NEVER;
+    return next_due_of(due_at_expiry(all), entry_expires_at(ks, entry));
+}
+
+static void move_back(struct keyspace *ks, struct entry *entry)
+{
+    arm(ks, entry, agenda_of(ks, entry), entry_expires_at(ks, entry), due_inside(entry));
+}
+
+void keyspace_changed(struct keyspace *ks, struct bytes key)
+{
+    if (ks->hidden == 0) return;
+    struct entry *entry = keyspace_find(ks, key);
+    if (entry != NULL) move_back(ks, entry);
+}
+
+/* Moves the first node of `kind` to `to`, armed at `due`. */
+static void hide_first(struct keyspace *ks, unsigned kind, unsigned to, struct due_at due)
+{
+    struct agenda *from = &ks->agendas[kind];
+    struct deadline *node = agenda_first(from);
+    agenda_cancel(from, node);
+    agenda_add(&ks->agendas[to], node, due.at);
+}
+
+/* Hides the first key of a shown kind. */
+static void hide_shown(struct keyspace *ks, unsigned kind, msec now)
+{
+    const struct agenda *agenda = &ks->agendas[kind];
+    struct due_at due = due_at_instant(agenda_next(agenda));
+    struct due_at whole = whole_due(ks, entry_of(agenda_first(agenda)));
+    bool has_gone = due_at_come(whole, now);
+    if (kind == KEY_INNER_ONLY)
+        hide_first(ks, kind, has_gone ? KEY_GONE_INNER : KEY_PARTLY_INNER, whole);
+    else
+        hide_first(ks, kind, has_gone ? KEY_GONE : KEY_PARTLY, whole);
+    if (due_at_before(due, ks->hidden_since)) ks->hidden_since = due;
+    ks->hidden++;
+}
+
+static bool hide_one(struct keyspace *ks, msec now)
+{
+    for (unsigned kind = 0; kind < KEY_KINDS; kind++) {
+        msec at = agenda_next(&ks->agendas[kind]);
+        if (!is_to_hide(kind) || !instant_due(at, now)) continue;
+        if (kind < KEY_SHOWN_KINDS)
+            hide_shown(ks, kind, now);
+        else
+            hide_first(ks, kind, kind == KEY_PARTLY ? KEY_GONE : KEY_GONE_INNER,
+                       due_at_instant(at));
+        return true;
+    }
+    return false;
+}
+
+size_t keyspace_hide(struct keyspace *ks, msec now, size_t most)
+{
+    size_t done = now < ks->hidden_until ? keyspace_reveal(ks, most) : 0;
+    if (ks->hidden > 0 && now < ks->hidden_until) return done;
+    ks->hidden_until = now;
+    while (done < most && hide_one(ks, now))
+        done++;
+    ks->next_due = earliest_due(ks);
+    return done;
+}
+
+size_t keyspace_reveal(struct keyspace *ks, size_t most)
+{
+    size_t done = 0;
+    for (unsigned kind = KEY_SHOWN_KINDS; kind < KEY_KINDS; kind++)
+        for (; done < most && agenda_count(&ks->agendas[kind]) > 0; done++)
+            move_back(ks, entry_of(agenda_first(&ks->agendas[kind])));
+    return done;
+}
+
+struct due_at keyspace_next_to_hide(const struct keyspace *ks)
+{
+    struct due_at first = DUE_AT_NEVER;
+    for (unsigned kind = 0; kind < KEY_KINDS; kind++) {
+        struct due_at next = due_at_instant(agenda_next(&ks->agendas[kind]));
+        if (is_to_hide(kind) && due_at_before(next, first)) first = next;
+    }
+    return first;
+}
+
 /* ---- expired and due keys -------------------------------------------------------------------- */
 
 bool entry_expired(const struct keyspace *ks, const struct entry *entry, msec now)
@@ -247,172 +359,12 @@ bool entry_expired(const struct keyspace *ks, const struct entry *entry, msec no
 
 struct entry *keyspace_first_due(const struct keyspace *ks, msec now)
 {
+    ensure(ks->hidden == 0, "%u keys are hidden", ks->hidden);
     if (!due_at_come(ks->next_due, now)) return NULL;
     unsigned kind = 0;
     while (agenda_next(&ks->agendas[kind]) != ks->next_due.at)
         kind++;
     return entry_of(agenda_first(&ks->agendas[kind]));
-}
-
-/* A node is due no later than its key's own deadline. So once the walk reaches the best deadline
- * found so far, no later node can have an earlier one. */
-struct entry *keyspace_first_volatile(const struct keyspace *ks)
-{
-    struct deadline *node = agenda_first(&ks->agendas[KEY_OWN_FIRST]);
-    struct entry *first = node != NULL ? entry_of(node) : NULL;
-    struct agenda_walk walk;
-    msec due;
-    agenda_walk_begin(&walk, &ks->agendas[KEY_INNER_FIRST]);
-    for (unsigned looks = 0; looks < VOLATILE_LOOKS; looks++) {
-        node = agenda_walk_next(&walk, &due);
-        if (node == NULL || (first != NULL && due >= entry_expires_at(ks, first))) break;
-        struct entry *entry = entry_of(node);
-        if (first == NULL || own_deadline(entry) < entry_expires_at(ks, first)) first = entry;
-    }
-    agenda_walk_end(&walk);
-    return first;
-}
-
-/* ---- walking in order of due time ------------------------------------------------------------ */
-
-struct visits {
-    bool (*visit)(void *ctx, const struct entry *entry, struct due_at due);
-    void *ctx;
-    bool stopped;
-};
-
-static bool visit_due_node(void *ctx, struct deadline *d, msec at)
-{
-    struct visits *visits = ctx;
-    visits->stopped = !visits->visit(visits->ctx, entry_of(d), due_at_instant(at));
-    return !visits->stopped;
-}
-
-void keyspace_each_until(const struct keyspace *ks, msec until,
-                         bool (*visit)(void *ctx, const struct entry *entry, struct due_at due),
-                         void *ctx)
-{
-    struct visits visits = { visit, ctx, false };
-    for (unsigned kind = 0; kind < KEY_KINDS && !visits.stopped; kind++)
-        agenda_each_until(&ks->agendas[kind], until, visit_due_node, &visits);
-}
-
-void keyspace_each(const struct keyspace *ks,
-                   bool (*visit)(void *ctx, const struct keyspace *ks, const struct entry *entry),
-                   void *ctx)
-{
-    struct dict_iter iter;
-    const struct entry *entry;
-    dict_iter_begin(&iter, &ks->dict);
-    while ((entry = dict_iter_next(&iter)) != NULL && visit(ctx, ks, entry))
-        continue;
-}
-
-static void walk_advance(struct keyspace_walk *walk, unsigned kind)
-{
-    msec at = NEVER;
-    walk->next[kind] = agenda_walk_next(&walk->walks[kind], &at);
-    walk->due[kind] = due_at_instant(at);
-}
-
-void keyspace_walk_begin(struct keyspace_walk *walk, const struct keyspace *ks)
-{
-    for (unsigned kind = 0; kind < KEY_KINDS; kind++) {
-        agenda_walk_begin(&walk->walks[kind], &ks->agendas[kind]);
-        walk_advance(walk, kind);
-    }
-}
-
-const struct entry *keyspace_walk_next(struct keyspace_walk *walk, struct due_at *due)
-{
-    struct deadline *first = NULL;
-    unsigned from = 0;
-    for (unsigned kind = 0; kind < KEY_KINDS; kind++) {
-        if (walk->next[kind] == NULL) continue;
-        if (first != NULL && !due_at_before(walk->due[kind], *due)) continue;
-        first = walk->next[kind];
-        *due = walk->due[kind];
-        from = kind;
-    }
-    if (first == NULL) return NULL;
-    walk_advance(walk, from);
-    return entry_of(first);
-}
-
-void keyspace_walk_end(struct keyspace_walk *walk)
-{
-    for (unsigned kind = 0; kind < KEY_KINDS; kind++)
-        agenda_walk_end(&walk->walks[kind]);
-}
-
-/* ---- counting -------------------------------------------------------------------------------- */
-
-struct due_count {
-    size_t count, most;
-};
-
-static bool count_due_one(void *ctx, const struct entry *entry, struct due_at at)
-{
-    (void)entry;
-    (void)at;
-    struct due_count *due = ctx;
-    return ++due->count < due->most;
-}
-
-size_t keyspace_count_due(const struct keyspace *ks, msec now, size_t most)
-{
-    struct due_count due = { 0, most };
-    if (due_at_come(ks->next_due, now) && most > 0)
-        keyspace_each_until(ks, now, count_due_one, &due);
-    return due.count;
-}
-
-struct expired_count {
-    const struct keyspace *ks;
-    msec now;
-    size_t keys, volatile_keys;
-};
-
-static bool count_expired_one(void *ctx, const struct entry *entry, struct due_at at)
-{
-    (void)at;
-    struct expired_count *expired = ctx;
-    if (!entry_expired(expired->ks, entry, expired->now)) return true;
-    expired->keys++;
-    expired->volatile_keys += is_volatile(expired->ks, entry);
-    return true;
-}
-
-static struct expired_count expired_counts(const struct keyspace *ks, msec now)
-{
-    struct expired_count expired = { .ks = ks, .now = now };
-    keyspace_each_until(ks, now, count_expired_one, &expired);
-    return expired;
-}
-
-size_t keyspace_count_alive(const struct keyspace *ks, msec now)
-{
-    return dict_count(&ks->dict) - expired_counts(ks, now).keys;
-}
-
-size_t keyspace_count_volatile(const struct keyspace *ks, msec now)
-{
-    return keyspace_volatile(ks) - expired_counts(ks, now).volatile_keys;
-}
-
-struct entry *keyspace_random(const struct keyspace *ks, uint64_t (*next)(void *ctx), void *ctx)
-{
-    return dict_random(&ks->dict, next, ctx);
-}
-
-struct entry *keyspace_random_volatile(const struct keyspace *ks, uint64_t (*next)(void *ctx),
-                                       void *ctx)
-{
-    size_t count = keyspace_volatile(ks);
-    if (count == 0) return NULL;
-    uint32_t ends = agenda_count(&ks->agendas[KEY_OWN_FIRST]), i = (uint32_t)(next(ctx) % count);
-    return entry_of(i < ends ? agenda_nth(&ks->agendas[KEY_OWN_FIRST], i)
-                             : agenda_nth(&ks->agendas[KEY_INNER_FIRST], i - ends));
 }
 
 size_t keyspace_table_bytes(const struct keyspace *ks)
@@ -474,6 +426,29 @@ uint64_t keyspace_relocate(struct keyspace *ks, uint64_t cursor, struct relocati
     return dict_relocate(&ks->dict, cursor, relocation, entry_relocate, &relocating);
 }
 
+/* True: the entry is hidden. */
+static bool check_hidden(const struct keyspace *ks, const struct entry *entry,
+                         struct due_at next_due)
+{
+    struct bytes key = entry_key(entry);
+    unsigned kind = KEY_SHOWN_KINDS;
+    while (kind < KEY_KINDS && !hidden_in(ks, entry, kind))
+        kind++;
+    if (kind == KEY_KINDS) return false;
+    ensure(is_for_volatile(kind) == is_volatile(ks, entry), "'%.*s' is hidden as kind %u",
+           (int)key.len, key.data, kind);
+    struct due_at whole = whole_due(ks, entry),
+                  armed = due_in(&ks->agendas[kind], &entry->deadline);
+    ensure(due_at_equal(armed, whole), "'%.*s' is hidden until %lld, not %lld", (int)key.len,
+           key.data, (long long)armed.at, (long long)whole.at);
+    ensure(due_at_come(next_due, ks->hidden_until) && !due_at_before(next_due, ks->hidden_since),
+           "'%.*s' is due at %lld, hidden from %lld to %lld", (int)key.len, key.data,
+           (long long)next_due.at, (long long)ks->hidden_since.at, (long long)ks->hidden_until);
+    ensure(is_to_hide(kind) || due_at_come(whole, ks->hidden_until),
+           "'%.*s' has not expired at %lld", (int)key.len, key.data, (long long)ks->hidden_until);
+    return true;
+}
+
 static void check_deadline(const struct keyspace *ks, const struct entry *entry)
 {
     struct bytes key = entry_key(entry);
@@ -488,6 +463,7 @@ static void check_deadline(const struct keyspace *ks, const struct entry *entry)
     ensure(deadline_armed(&entry->deadline) == !due_at_is_never(next_due), "'%.*s' is due at %lld",
            (int)key.len, key.data, (long long)next_due.at);
     if (due_at_is_never(next_due)) return;
+    if (check_hidden(ks, entry, next_due)) return;
     const struct agenda *agenda = &ks->agendas[kind_of(at, next_due)];
     ensure(agenda_has(agenda, &entry->deadline), "'%.*s' has its node elsewhere", (int)key.len,
            key.data);
@@ -515,7 +491,12 @@ void keyspace_check(const struct keyspace *ks)
         agenda_check(&ks->agendas[kind]);
     ensure(due_at_equal(ks->next_due, earliest_due(ks)), "next due at %lld, not %lld",
            (long long)earliest_due(ks).at, (long long)ks->next_due.at);
-    size_t volatile_keys = 0, armed = 0;
+    size_t hidden = 0, volatile_keys = 0, armed = 0;
+    for (unsigned kind = KEY_SHOWN_KINDS; kind < KEY_KINDS; kind++)
+        hidden += agenda_count(&ks->agendas[kind]);
+    ensure(hidden == ks->hidden && (hidden > 0 || due_at_is_never(ks->hidden_since)),
+           "%zu hidden keys, counted %u, since %lld", hidden, ks->hidden,
+           (long long)ks->hidden_since.at);
     struct dict_iter iter;
     dict_iter_begin(&iter, &ks->dict);
     for (const struct entry *entry; (entry = dict_iter_next(&iter)) != NULL;) {

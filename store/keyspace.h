@@ -8,7 +8,15 @@
  * Each key that has a deadline of its own or inside its value has exactly one agenda node, armed at
  * the earlier of the two. The node's agenda depends on the kind (enum key_kind), so that volatile
  * keys can be found without visiting keys that only have deadlines inside. A key of a type that
- * cannot have deadlines inside stores its own deadline in the agenda only. */
+ * cannot have deadlines inside stores its own deadline in the agenda only.
+ *
+ * A replica, and a master during CLIENT PAUSE, must not remove what has expired, so overdue keys
+ * may become many. keyspace_hide moves their nodes to further agendas, once for each key, so that
+ * counts and the next deadlines need not visit them. The node of a hidden key is armed at the
+ * instant at which the whole key has expired: its own deadline, or that of its last member. Each
+ * change of a hidden key moves the node back (keyspace_changed, keyspace_rearm ...), and
+ * keyspace_reveal moves back all, so that expiry finds them in order. Counts are exact whether
+ * overdue keys are hidden or not. */
 #ifndef STORE_KEYSPACE_H
 #define STORE_KEYSPACE_H
 
@@ -41,16 +49,27 @@ size_t entry_bytes(const struct entry *entry); /* memory of key and value, in by
 
 /* The deadline for which an entry's agenda node is armed. */
 enum key_kind {
+    /* Not hidden: the next deadline. */
     KEY_OWN_FIRST,   /* the key's own deadline; none inside the value is earlier */
     KEY_INNER_FIRST, /* a deadline inside the value; the key's own is later */
     KEY_INNER_ONLY,  /* a deadline inside the value; the key has none of its own */
+    KEY_SHOWN_KINDS,
+    /* Hidden: the instant at which the whole key has expired, or NEVER. */
+    KEY_PARTLY = KEY_SHOWN_KINDS, /* overdue inside; the key's own deadline is later */
+    KEY_PARTLY_INNER,             /* overdue inside; the key has no deadline of its own */
+    KEY_GONE,                     /* expired; has a deadline of its own */
+    KEY_GONE_INNER,               /* all members have expired; no deadline of its own */
     KEY_KINDS
 };
 
 struct keyspace {
     struct dict dict;
     struct agenda agendas[KEY_KINDS];
-    struct due_at next_due; /* cached: the earliest instant of all agendas */
+    struct due_at next_due; /* cached: the earliest instant of all keys, or an earlier one: */
+    /* No hidden key was due before this instant; DUE_AT_NEVER while none is hidden. */
+    struct due_at hidden_since;
+    msec hidden_until; /* each hidden key was due by then, and those in KEY_GONE... had expired */
+    uint32_t hidden;   /* keys */
     unsigned db;
 };
 
@@ -79,9 +98,14 @@ void keyspace_set_deadline(struct keyspace *ks, struct entry *entry, msec at);
 /* Updates object.has_expiry and the agenda node from the value; call it after each change of a
  * deadline inside. O(1) if the next due time stays the same, else O(log n) */
 void keyspace_rearm(struct keyspace *ks, struct entry *entry);
-/* The entry that is due first, if it is due by now (by its own or an inner deadline), or NULL. */
+/* Call after each change of a value that keyspace_rearm is not told of: what is hidden depends on
+ * the number of members, too. O(1) while no key is hidden, else O(log n) */
+void keyspace_changed(struct keyspace *ks, struct bytes key);
+/* The entry that is due first, if it is due by now (by its own or an inner deadline), or NULL. No
+ * key may be hidden. */
 struct entry *keyspace_first_due(const struct keyspace *ks, msec now);
-/* While this is later than now, no key and no member has expired. O(1) */
+/* While this is later than now, no key and no member has expired. It is the first such instant if
+ * no key is hidden. O(1) */
 static inline struct due_at keyspace_next_due(const struct keyspace *ks)
 {
     return ks->next_due;
@@ -89,21 +113,37 @@ static inline struct due_at keyspace_next_due(const struct keyspace *ks)
 /* Has the key expired by now: its own deadline, or those of all its members? */
 bool entry_expired(const struct keyspace *ks, const struct entry *entry, msec now);
 
+/* Hides keys that are due by now; moves at most `most` nodes, and returns how many. A result below
+ * `most` means that all are hidden. If the clock was set back, it reveals all keys first. O(log n)
+ * for each node; a key's node moves at most twice if the key does not change. */
+size_t keyspace_hide(struct keyspace *ks, msec now, size_t most);
+/* Moves at most `most` nodes of hidden keys back; returns how many. O(log n) for each node */
+size_t keyspace_reveal(struct keyspace *ks, size_t most);
+/* Number of nodes that keyspace_hide would move, which is also how many the counts below visit;
+ * stops at `most`. O(found) */
+size_t keyspace_count_to_hide(const struct keyspace *ks, msec now, size_t most);
+/* The first instant from which keyspace_hide has work, if the clock is not set back. O(1) */
+struct due_at keyspace_next_to_hide(const struct keyspace *ks);
+
 /* Number of keys due by now, by any deadline; stops counting at `most`. O(found) */
 size_t keyspace_count_due(const struct keyspace *ks, msec now, size_t most);
-/* Number of keys, and of keys with a deadline of their own, without expired ones. O(1 + due) */
+/* Number of keys, and of keys with a deadline of their own, without expired ones. O(1 + due keys
+ * that are not hidden) */
 size_t keyspace_count_alive(const struct keyspace *ks, msec now);
 size_t keyspace_count_volatile(const struct keyspace *ks, msec now);
 /* Number of keys with a deadline of their own, including expired ones. O(1) */
 static inline size_t keyspace_volatile(const struct keyspace *ks)
 {
     return (size_t)agenda_count(&ks->agendas[KEY_OWN_FIRST]) +
-           agenda_count(&ks->agendas[KEY_INNER_FIRST]);
+           agenda_count(&ks->agendas[KEY_INNER_FIRST]) + agenda_count(&ks->agendas[KEY_PARTLY]) +
+           agenda_count(&ks->agendas[KEY_GONE]);
 }
 /* Number of keys with a deadline of their own or inside, including expired ones. O(1) */
 static inline size_t keyspace_count_expiring(const struct keyspace *ks)
 {
-    return keyspace_volatile(ks) + agenda_count(&ks->agendas[KEY_INNER_ONLY]);
+    return keyspace_volatile(ks) + agenda_count(&ks->agendas[KEY_INNER_ONLY]) +
+           agenda_count(&ks->agendas[KEY_PARTLY_INNER]) +
+           agenda_count(&ks->agendas[KEY_GONE_INNER]);
 }
 /* Keys, expired or not. O(1) */
 static inline size_t keyspace_count(const struct keyspace *ks)
@@ -115,13 +155,19 @@ size_t keyspace_table_bytes(const struct keyspace *ks);
 size_t keyspace_agenda_bytes(const struct keyspace *ks);
 /* A uniformly random entry, or NULL if there is none; see dict_random. Expected O(1) */
 struct entry *keyspace_random(const struct keyspace *ks, uint64_t (*next)(void *ctx), void *ctx);
+/* An entry that has not expired, for when most have: nearly uniformly random, NULL if there is
+ * none. O(1) if none or only keys with deadlines are left, else about one step for each expired key
+ * per other key. Call keyspace_hide first. */
+struct entry *keyspace_random_alive(const struct keyspace *ks, msec now,
+                                    uint64_t (*next)(void *ctx), void *ctx);
 /* The entry with the earliest own deadline, or NULL. Approximate: of the keys that have an earlier
  * deadline inside, it considers only the 64 that are due first. O(1) */
 struct entry *keyspace_first_volatile(const struct keyspace *ks);
 /* A random entry with a deadline of its own, or NULL. O(1) */
 struct entry *keyspace_random_volatile(const struct keyspace *ks, uint64_t (*next)(void *ctx),
                                        void *ctx);
-/* Visits the entries due by `until`, in no particular order. Return false to stop. O(visited) */
+/* Visits the entries due by `until`, in no particular order. Return false to stop. O(visited), plus
+ * the hidden keys if the clock was set back to `until` since. */
 void keyspace_each_until(const struct keyspace *ks, msec until,
                          bool (*visit)(void *ctx, const struct entry *entry, struct due_at due),
                          void *ctx);
@@ -130,12 +176,12 @@ void keyspace_each_until(const struct keyspace *ks, msec until,
 void keyspace_each(const struct keyspace *ks,
                    bool (*visit)(void *ctx, const struct keyspace *ks, const struct entry *entry),
                    void *ctx);
-/* Walks the entries in the order in which they are due; the keyspace must not change meanwhile.
- * Step k costs O(log k). */
+/* Walks the entries in the order in which they are due, without hidden ones; the keyspace must not
+ * change meanwhile. Step k costs O(log k). */
 struct keyspace_walk {
-    struct agenda_walk walks[KEY_KINDS];
-    struct deadline *next[KEY_KINDS]; /* the next node of each agenda, or NULL */
-    struct due_at due[KEY_KINDS];
+    struct agenda_walk walks[KEY_SHOWN_KINDS];
+    struct deadline *next[KEY_SHOWN_KINDS]; /* the next node of each agenda, or NULL */
+    struct due_at due[KEY_SHOWN_KINDS];
 };
 void keyspace_walk_begin(struct keyspace_walk *walk, const struct keyspace *ks);
 /* NULL at the end. */

@@ -81,6 +81,32 @@ size_t store_count_due(const struct store *store, msec now, size_t most)
     return count;
 }
 
+size_t store_hide(struct store *store, msec now, size_t most)
+{
+    size_t done = 0;
+    for (unsigned db = 0; db < store->database_count && done < most; db++)
+        done += keyspace_hide(&store->databases[db], now, most - done);
+    return done;
+}
+
+size_t store_count_to_hide(const struct store *store, msec now, size_t most)
+{
+    size_t count = 0;
+    for (unsigned db = 0; db < store->database_count && count < most; db++)
+        count += keyspace_count_to_hide(&store->databases[db], now, most - count);
+    return count;
+}
+
+msec store_next_to_hide(const struct store *store)
+{
+    msec first = NEVER;
+    for (unsigned db = 0; db < store->database_count; db++) {
+        msec next = keyspace_next_to_hide(&store->databases[db]).at;
+        if (next < first) first = next;
+    }
+    return first;
+}
+
 msec store_next_due(const struct store *store)
 {
     struct due_at next = DUE_AT_NEVER;

@@ -82,6 +82,13 @@ static inline const struct keyspace *store_database(const struct store *store, u
 size_t store_count(const struct store *store);
 /* Keys with work due by now, in all databases; stops at `most`. O(databases + found) */
 size_t store_count_due(const struct store *store, msec now, size_t most);
+/* Hides keys that have work due by now, in all databases: see keyspace_hide. Moves at most `most`
+ * nodes; a result below that means that all are hidden. O(databases + moved * log n) */
+size_t store_hide(struct store *store, msec now, size_t most);
+/* Nodes that store_hide would move; stops at `most`. O(databases + found) */
+size_t store_count_to_hide(const struct store *store, msec now, size_t most);
+/* The first instant at which store_hide has work, if the clock is not set back. O(databases) */
+msec store_next_to_hide(const struct store *store);
 
 /* The first instant at which expiry_run has work; NEVER if there is none. O(databases) */
 msec store_next_due(const struct store *store);

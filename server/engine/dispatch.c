@@ -445,7 +445,6 @@ static bool is_put_off(struct dispatch *dispatch, const struct call *call)
 {
     if (dispatch->busy) return false;
     if (pause_is_on(&dispatch->pause) && is_held_up(dispatch, call)) return true;
-    if (dispatch->role.replica) return false; /* nothing is removed for a request */
     bool runs = call->session->multi == NULL || (call->command.row->flags & RUNS_QUEUE);
     return runs && settle_delays(dispatch, call);
 }

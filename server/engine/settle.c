@@ -175,10 +175,12 @@ static void look_begin(struct look *look, struct dispatch *dispatch, unsigned db
     look->txn.no_expiry = dispatch_keeps_data(dispatch, now);
 }
 
-/* Adds every key that settles slowly, so that EXEC is delayed once and not once for each key. */
+/* Adds every key that settles slowly, so that EXEC is delayed once and not once for each key. On a
+ * replica, nothing is removed for a request. */
 static void look_at_key(struct look *look, unsigned db, struct bytes key)
 {
     struct settle *settle = look->settle;
+    if (settle->dispatch->role.replica) return;
     struct settling *settling = NULL;
     if (!TAILQ_EMPTY(&settle->keys)) settling = dict_find(&settle->tables[db], key);
     if (settling == NULL) {
@@ -214,12 +216,14 @@ static void look_at_call(void *ctx, const struct call *call)
         look->counts |= row->counts_keys == NULL || row->counts_keys(call);
 }
 
-/* Are there so many expired keys that counting them would take long? Always false while expiry is
- * paused. */
+/* Are there so many expired keys that counting them would take long? While nothing may remove them,
+ * those that are not hidden yet. */
 static bool counts_slowly(struct dispatch *dispatch)
 {
     msec now = clock_now(dispatch->clock);
-    if (dispatch->loading || dispatch_keeps_data(dispatch, now)) return false;
+    if (dispatch->loading) return false;
+    if (dispatch_keeps_data(dispatch, now))
+        return store_count_to_hide(dispatch->store, now, COUNT_AT_ONCE) >= COUNT_AT_ONCE;
     return store_count_due(dispatch->store, now, COUNT_AT_ONCE) >= COUNT_AT_ONCE;
 }
 
@@ -269,6 +273,7 @@ bool settle_delays(struct dispatch *dispatch, const struct call *call)
     struct session *session = call->session;
     unsigned flags = call->command.row->flags;
     if (settle == NULL || dispatch->loading) return false;
+    if (dispatch->role.replica && !(flags & (RUNS_QUEUE | COUNTS_KEYS))) return false;
     if (!(flags & LOOK_ANYWAY) && !may_need_work(dispatch, session->db)) return false;
 
     struct look look;
@@ -341,6 +346,15 @@ static void work_on_first(struct settle *settle, size_t amount)
     }
 }
 
+/* Hides expired keys for the calls that wait for it; true: there may be more. */
+static bool hides_more(struct settle *settle, size_t amount)
+{
+    struct dispatch *dispatch = settle->dispatch;
+    msec now = clock_now(dispatch->clock);
+    if (TAILQ_EMPTY(&settle->counting) || !dispatch_keeps_data(dispatch, now)) return false;
+    return store_hide(dispatch->store, now, amount) == amount;
+}
+
 /* A look at what is due costs as much as expiring some keys does: one look for each COUNT_AT_ONCE
  * keys that have expired is enough. */
 static bool still_counts_slowly(struct settle *settle)
@@ -358,6 +372,7 @@ static bool still_counts_slowly(struct settle *settle)
 bool settle_slice(struct settle *settle, size_t amount)
 {
     if (settle == NULL || settle->dispatch->loading) return false;
+    if (hides_more(settle, amount)) return true;
     if (!TAILQ_EMPTY(&settle->counting) && !still_counts_slowly(settle))
         make_ready(settle, &settle->counting);
     bool worked = !TAILQ_EMPTY(&settle->keys);

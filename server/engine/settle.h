@@ -1,7 +1,8 @@
 /* settle: delays a request that needs a key with a lot of expired members inside
  * (txn_settles_slowly) until these are removed, in slices between the clients' turns. Also delays
- * requests that count all keys, until expiry has nearly caught up. Depends on dispatch and the
- * store.
+ * requests that count all keys, until expiry has nearly caught up, or, where nothing may remove
+ * keys (a replica, CLIENT PAUSE), until the overdue ones are hidden: see keyspace_hide. Depends on
+ * dispatch and the store.
  *
  * There is one queue of keys, each with its delayed sessions in order of arrival. A key is examined
  * when a request first needs it, and the keys are worked on in turn. A delayed session costs

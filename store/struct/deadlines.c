@@ -95,6 +95,12 @@ static void find_latest(struct deadlines *deadlines)
     }
 }
 
+msec deadlines_last(struct deadlines *deadlines)
+{
+    if (deadlines != NULL && deadlines->last == NULL) find_latest(deadlines);
+    return deadlines_latest(deadlines);
+}
+
 bool deadlines_all_expired(struct deadlines *deadlines, msec now)
 {
     if (deadlines == NULL || instant_expired(deadlines->latest, now)) return true;

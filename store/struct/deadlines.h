@@ -35,6 +35,9 @@ msec deadlines_at(const struct deadlines *deadlines, const struct deadline *d); 
 struct deadline *deadlines_first(const struct deadlines *deadlines, msec *at);  /* or NULL. O(1) */
 size_t deadlines_count(const struct deadlines *deadlines);
 msec deadlines_latest(const struct deadlines *deadlines); /* upper bound; INT64_MIN without any */
+/* The latest deadline; INT64_MIN without any. O(1), but O(n) once after it was cancelled or moved.
+ */
+msec deadlines_last(struct deadlines *deadlines);
 /* Have all deadlines passed by now? O(1), but O(n) once after the latest one was cancelled or
  * moved. */
 bool deadlines_all_expired(struct deadlines *deadlines, msec now);

@@ -496,6 +496,12 @@ void dict_iter_begin(struct dict_iter *iter, const struct dict *dict)
     *iter = (struct dict_iter){ .dict = dict };
 }
 
+void dict_iter_from(struct dict_iter *iter, const struct dict *dict, uint64_t lot)
+{
+    *iter = (struct dict_iter){ .dict = dict };
+    if (dict->buckets > 0) iter->bucket = lot % dict->buckets;
+}
+
 void *dict_iter_next(struct dict_iter *iter)
 {
     for (; iter->bucket < iter->dict->buckets; iter->bucket++, iter->position = 0) {

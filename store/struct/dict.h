@@ -85,6 +85,8 @@ struct dict_iter {
     unsigned position;
 };
 void dict_iter_begin(struct dict_iter *iter, const struct dict *dict);
+/* Begins at bucket lot % buckets instead of the first one. */
+void dict_iter_from(struct dict_iter *iter, const struct dict *dict, uint64_t lot);
 void *dict_iter_next(struct dict_iter *iter); /* NULL at the end */
 
 /* Removes and returns some element without hashing it, for freeing a table in slices. NULL if

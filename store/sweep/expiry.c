@@ -24,6 +24,7 @@ static struct keyspace *earliest_due_database(struct store *store, msec now)
 
 size_t expiry_first(struct txn *txn, size_t budget)
 {
+    if (txn->ks->hidden > 0) return keyspace_reveal(txn->ks, budget);
     struct entry *entry = keyspace_first_due(txn->ks, txn->now);
     struct due_at next_due = keyspace_next_due(txn->ks);
     size_t done = 1;

@@ -13,7 +13,8 @@
 size_t expiry_run(struct store *store, msec now, size_t budget);
 
 /* Handles what is due first in the transaction's database, which must have something due: removes a
- * key, or up to `budget` members with equal deadlines, or announces a dehydrator's elements. It
+ * key, or up to `budget` members with equal deadlines, or announces a dehydrator's elements; if
+ * keys are hidden, it first reveals up to `budget` of them. It
  * does not do more at once, because members of another key may be next. Returns the work done, at
  * least 1. */
 struct txn;

@@ -15,7 +15,8 @@
 
 bool outlook_settle(struct txn *txn, size_t budget)
 {
-    while (keyspace_first_due(txn->ks, txn->now) != NULL) {
+    if (txn->no_expiry) keyspace_hide(txn->ks, txn->now, SIZE_MAX);
+    while (due_at_come(keyspace_next_due(txn->ks), txn->now)) {
         if (budget == 0 || txn->no_expiry) return false;
         size_t done = expiry_first(txn, budget);
         budget -= done < budget ? done : budget;

@@ -384,24 +384,27 @@ void txn_flush_all(struct txn *txn)
     txn->store->flushed_at = txn->store->changes + txn->changes;
 }
 
+/* Call before looking at all keys: expired ones that stay are not to be visited each time. */
+static void hide_expired(struct txn *txn)
+{
+    if (txn->no_expiry) keyspace_hide(txn->ks, txn->now, SIZE_MAX);
+}
+
 size_t txn_count(struct txn *txn)
 {
+    hide_expired(txn);
     return keyspace_count_alive(txn->ks, txn->now);
 }
 
 struct entry *txn_random(struct txn *txn)
 {
-    /* Nearly always the first draw has not expired. If most have, take any that has not. */
+    /* Nearly always the first draw has not expired. */
     for (int tries = 0; tries < 100; tries++) {
         struct entry *entry = keyspace_random(txn->ks, random_next, &txn->store->random);
         if (entry == NULL || !is_expired(txn, entry)) return entry;
     }
-    struct dict_iter iter;
-    dict_iter_begin(&iter, &txn->ks->dict);
-    struct entry *entry;
-    while ((entry = dict_iter_next(&iter)) != NULL && is_expired(txn, entry))
-        continue;
-    return entry;
+    hide_expired(txn);
+    return keyspace_random_alive(txn->ks, txn->now, random_next, &txn->store->random);
 }
 
 struct live_scan {

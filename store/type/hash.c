@@ -496,6 +496,11 @@ msec hash_latest(const struct hash *hash)
     return hash->is_large ? deadlines_latest(hash->table->deadlines) : packed_latest(&hash->packed);
 }
 
+msec hash_last_deadline(const struct hash *hash)
+{
+    return hash->is_large ? deadlines_last(hash->table->deadlines) : packed_latest(&hash->packed);
+}
+
 bool hash_all_expired(const struct hash *hash, msec now)
 {
     return hash->is_large ? deadlines_all_expired(hash->table->deadlines, now)

@@ -57,6 +57,8 @@ bool hash_first(const struct hash *hash, struct bytes *field, msec *at);
 size_t hash_count_expiring(const struct hash *hash); /* fields with a deadline. O(1) */
 /* An upper bound of all deadlines; INT64_MIN without any. O(1) if large */
 msec hash_latest(const struct hash *hash);
+/* The last deadline in it, INT64_MIN without any. Costs as deadlines_last. */
+msec hash_last_deadline(const struct hash *hash);
 /* Have all deadlines in it passed by now? Costs as deadlines_all_expired. */
 bool hash_all_expired(const struct hash *hash, msec now);
 /* Visits fields with a deadline <= until, in no particular order. Return false to stop. O(visited)

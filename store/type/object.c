@@ -22,6 +22,7 @@ struct member_ops {
     bool (*remove)(const struct object *object, struct bytes member);
     bool (*first)(const struct object *object, struct bytes *member, msec *at);
     size_t (*count_expiring)(const struct object *object);
+    msec (*last_deadline)(const struct object *object);
     bool (*all_expired)(const struct object *object, msec now);
     const struct agenda *(*agenda)(const struct object *object);
     void (*each_until)(const struct object *object, msec until,
@@ -83,6 +84,10 @@ struct member_ops {
     {                                                                                              \
         return noun##_count_expiring(object->noun);                                                \
     }                                                                                              \
+    static msec any_##noun##_last_deadline(const struct object *object)                            \
+    {                                                                                              \
+        return noun##_last_deadline(object->noun);                                                 \
+    }                                                                                              \
     static bool any_##noun##_all_expired(const struct object *object, msec now)                    \
     {                                                                                              \
         return noun##_all_expired(object->noun, now);                                              \
@@ -103,6 +108,7 @@ struct member_ops {
         .remove = any_##noun##_remove,                                                             \
         .first = any_##noun##_first,                                                               \
         .count_expiring = any_##noun##_count_expiring,                                             \
+        .last_deadline = any_##noun##_last_deadline,                                               \
         .all_expired = any_##noun##_all_expired,                                                   \
         .agenda = any_##noun##_agenda,                                                             \
         .each_until = any_##noun##_each_until,                                                     \
@@ -329,6 +335,14 @@ size_t object_count_expired(const struct object *object, msec now, size_t most)
     }
     object_each_until(object, instant_last_expired(now), count_up_to_most, &expired);
     return expired.count;
+}
+
+msec object_all_expire_at(const struct object *object)
+{
+    const struct member_ops *ops = ops_of(object->type)->members;
+    size_t count = object_count(object);
+    if (ops == NULL || count == 0 || ops->count_expiring(object) < count) return NEVER;
+    return ops->last_deadline(object);
 }
 
 bool object_all_expired(const struct object *object, msec now)

@@ -395,6 +395,11 @@ msec set_latest(const struct set *set)
     return set->is_large ? deadlines_latest(set->table->deadlines) : packed_latest(&set->packed);
 }
 
+msec set_last_deadline(const struct set *set)
+{
+    return set->is_large ? deadlines_last(set->table->deadlines) : packed_latest(&set->packed);
+}
+
 bool set_all_expired(const struct set *set, msec now)
 {
     return set->is_large ? deadlines_all_expired(set->table->deadlines, now)

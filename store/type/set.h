@@ -56,6 +56,8 @@ bool set_first(const struct set *set, struct bytes *member, msec *at);
 size_t set_count_expiring(const struct set *set); /* members with a deadline. O(1) */
 /* An upper bound of all deadlines; INT64_MIN without any. O(1) if large */
 msec set_latest(const struct set *set);
+/* The last deadline in it, INT64_MIN without any. Costs as deadlines_last. */
+msec set_last_deadline(const struct set *set);
 /* Have all deadlines in it passed by now? Costs as deadlines_all_expired. */
 bool set_all_expired(const struct set *set, msec now);
 /* Visits members with a deadline <= until, in no particular order. Return false to stop. O(visited)

@@ -305,6 +305,11 @@ msec zset_latest(const struct zset *zset)
     return zset->is_large ? deadlines_latest(zset->table->deadlines) : packed_latest(&zset->packed);
 }
 
+msec zset_last_deadline(const struct zset *zset)
+{
+    return zset->is_large ? deadlines_last(zset->table->deadlines) : packed_latest(&zset->packed);
+}
+
 bool zset_all_expired(const struct zset *zset, msec now)
 {
     return zset->is_large ? deadlines_all_expired(zset->table->deadlines, now)

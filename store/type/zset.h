@@ -68,6 +68,8 @@ bool zset_first(const struct zset *zset, struct bytes *member, msec *at);
 size_t zset_count_expiring(const struct zset *zset); /* members with a deadline. O(1) */
 /* An upper bound of all deadlines; INT64_MIN without any. O(1) if large */
 msec zset_latest(const struct zset *zset);
+/* The last deadline in it, INT64_MIN without any. Costs as deadlines_last. */
+msec zset_last_deadline(const struct zset *zset);
 /* Have all deadlines in it passed by now? Costs as deadlines_all_expired. */
 bool zset_all_expired(const struct zset *zset, msec now);
 /* Visits members with a deadline <= until, in no particular order. Return false to stop. O(visited)

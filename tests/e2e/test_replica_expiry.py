@@ -174,6 +174,51 @@ def everything_overdue_expires_with_events_after_a_promotion():
         equal(replica.call("EXISTS", "s1", "h1", "z1"), b":0\r\n")
 
 
+@own
+def hidden_keys_are_counted_as_their_master_changes_them():
+    with group(2) as (master, replica):
+        for n in range(3000):
+            master.ok("SET", f"k{n}", "v", "PX", 1000 + n % 50)
+        for n in range(100):
+            master.call("SADDEX", f"s{n}", "PX", 1000, "MEMBERS", 1, "m")
+        master.ok("SET", "stays", "v")
+        check_same(master, replica)
+
+        def hour_ahead_has(*keys):
+            await_caught_up(master, replica)
+            equal(replica.call("DBSIZE"), b":%d\r\n" % len(keys))
+            equal(sorted(replica.call("KEYS", "*").split(b"\r\n")[2::2]), sorted(keys))
+            assert replica.call("RANDOMKEY").split(b"\r\n")[1] in keys
+            replica.ok("DEBUG", "CHECK")
+
+        step_all(replica, msec=HOUR)
+        hour_ahead_has(b"stays")
+        equal(replica.call("EXPIRY", "NEXT"), b"*0\r\n")
+        equal(master.call("PERSIST", "k1"), b":1\r\n")
+        equal(master.call("PEXPIRE", "k2", 2 * HOUR), b":1\r\n")
+        master.ok("RENAME", "k3", "renamed")
+        equal(master.call("DEL", "k4"), b":1\r\n")
+        equal(master.call("SADD", "s1", "without deadline"), b":1\r\n")
+        hour_ahead_has(b"stays", b"k1", b"k2", b"s1")
+        equal(replica.call("EXPIRY", "NEXT").split(b"\r\n")[3], b"k2")
+        equal(master.call("SREM", "s1", "without deadline"), b":1\r\n")
+        hour_ahead_has(b"stays", b"k1", b"k2")
+        master.ok("SWAPDB", 0, 1)
+        await_caught_up(master, replica)
+        equal(replica.call("DBSIZE"), b":0\r\n")
+        master.ok("SWAPDB", 0, 1)
+        hour_ahead_has(b"stays", b"k1", b"k2")
+        step_all(replica, msec=-HOUR)
+        check_same(master, replica)
+        equal(replica.call("DBSIZE"), b":3100\r\n")
+        step_all(replica, msec=HOUR)
+        hour_ahead_has(b"stays", b"k1", b"k2")
+        replica.follow(None)
+        assert wait_for(lambda: b"\r\nexpired_keys:2997\r\n" in replica.call("INFO", "expiry"))
+        equal(replica.call("DBSIZE"), b":3\r\n")
+        replica.ok("DEBUG", "CHECK")
+
+
 @contextmanager
 def reader_of_idle_entries(replica, idle):
     """On a replica that takes writes: waits until a pending entry of "s" has been idle for so long."""

@@ -266,6 +266,219 @@ START_TEST(every_key_is_in_the_agenda_of_its_kind)
 }
 END_TEST
 
+/* ---- hidden keys ---- */
+
+static void add_overdue(int strings, int sets)
+{
+    for (int n = 0; n < strings; n++)
+        keyspace_set_deadline(&keys, add_named(TYPE_STRING, n, NEVER), n % 40);
+    for (int n = strings; n < strings + sets; n++) {
+        struct entry *entry = add_named(TYPE_SET, n, n % 40);
+        if (n % 2 == 0) set_add(entry->object.set, LIT("later"), 1000);
+    }
+}
+
+static void ck_counts(msec now, size_t alive, size_t volatile_keys)
+{
+    ck_assert_uint_eq(keyspace_count_alive(&keys, now), alive);
+    ck_assert_uint_eq(keyspace_count_volatile(&keys, now), volatile_keys);
+}
+
+START_TEST(counts_visit_no_hidden_key)
+{
+    enum { STRINGS = 3000, SETS = 1000, ALL = STRINGS + SETS };
+    begin();
+    add_overdue(STRINGS, SETS);
+    keyspace_set_deadline(&keys, add(TYPE_STRING, NEVER), 2000);
+    ck_assert_uint_eq(keyspace_count_to_hide(&keys, 50, SIZE_MAX), ALL);
+    ck_counts(50, SETS / 2 + 1, 1);
+    ck_assert_uint_eq(keyspace_hide(&keys, 50, 100), 100);
+    ck_counts(50, SETS / 2 + 1, 1);
+    ck_assert_uint_eq(keyspace_count_to_hide(&keys, 50, SIZE_MAX), ALL - 100);
+    ck_assert_uint_eq(keyspace_hide(&keys, 50, SIZE_MAX), ALL - 100);
+    ck_assert_uint_eq(keyspace_count_to_hide(&keys, 50, SIZE_MAX), 0);
+    ck_counts(50, SETS / 2 + 1, 1);
+    ck_assert_uint_eq(keyspace_hide(&keys, 1001, SIZE_MAX), SETS / 2);
+    ck_counts(1001, 1, 1);
+    end();
+}
+END_TEST
+
+START_TEST(a_walk_of_deadlines_passes_no_hidden_key)
+{
+    begin();
+    add_overdue(3000, 1000);
+    struct entry *next = add(TYPE_STRING, NEVER);
+    keyspace_set_deadline(&keys, next, 2000);
+    keyspace_hide(&keys, 50, SIZE_MAX);
+    struct keyspace_walk walk;
+    struct due_at due;
+    keyspace_walk_begin(&walk, &keys);
+    ck_assert_ptr_eq(keyspace_walk_next(&walk, &due), next);
+    ck_assert_ptr_null(keyspace_walk_next(&walk, &due));
+    keyspace_walk_end(&walk);
+    end();
+}
+END_TEST
+
+START_TEST(a_revealed_key_is_due_as_before)
+{
+    begin();
+    add_overdue(300, 100);
+    keyspace_hide(&keys, 50, SIZE_MAX);
+    while (keyspace_reveal(&keys, 7) == 7)
+        keyspace_check(&keys);
+    msec before = 0;
+    for (struct entry *entry; (entry = keyspace_first_due(&keys, 50)) != NULL;) {
+        ck_assert_int_ge(keyspace_next_due(&keys).at, before);
+        before = keyspace_next_due(&keys).at;
+        struct object object = keyspace_remove(&keys, entry);
+        object_free(&object);
+    }
+    ck_assert_uint_eq(keyspace_count(&keys), 0);
+    end();
+}
+END_TEST
+
+START_TEST(a_change_of_members_shows_a_hidden_key_again)
+{
+    begin();
+    struct entry *entry = add(TYPE_SET, 10);
+    keyspace_hide(&keys, 50, SIZE_MAX);
+    ck_counts(50, 0, 0);
+    set_add(entry->object.set, LIT("stays"), NEVER);
+    keyspace_changed(&keys, LIT("key"));
+    keyspace_check(&keys);
+    ck_counts(50, 1, 0);
+    keyspace_hide(&keys, 50, SIZE_MAX);
+    ck_counts(50, 1, 0);
+    set_remove(entry->object.set, LIT("stays"));
+    keyspace_changed(&keys, LIT("key"));
+    ck_counts(50, 0, 0);
+    end();
+}
+END_TEST
+
+static uint64_t draw(void *rng)
+{
+    return rng_next(rng);
+}
+
+START_TEST(random_alive_finds_each_of_a_few_keys)
+{
+    enum { OTHERS = 4 };
+    struct rng rng;
+    rng_init(&rng, test_seed());
+    begin();
+    add_overdue(3000, 0);
+    keyspace_hide(&keys, 50, SIZE_MAX);
+    ck_assert_ptr_null(keyspace_random_alive(&keys, 50, draw, &rng));
+    struct entry *others[OTHERS];
+    for (int n = 0; n < OTHERS; n++)
+        others[n] = add_named(n < 2 ? TYPE_STRING : TYPE_SET, 5000 + n, n % 2 ? 100 : NEVER);
+    keyspace_set_deadline(&keys, others[0], 100);
+    for (unsigned seen = 0; seen != (1 << OTHERS) - 1;) {
+        const struct entry *entry = keyspace_random_alive(&keys, 50, draw, &rng);
+        int n = 0;
+        while (n < OTHERS && others[n] != entry)
+            n++;
+        ck_assert_int_lt(n, OTHERS);
+        seen |= 1u << n;
+    }
+    end();
+}
+END_TEST
+
+struct model_counts {
+    msec now, next;
+    size_t alive, volatile_keys, expiring;
+};
+
+static bool model_count(void *ctx, const struct keyspace *ks, const struct entry *entry)
+{
+    struct model_counts *counts = ctx;
+    msec own = entry_expires_at(ks, entry);
+    struct due_at inside = object_next_due(&entry->object);
+    msec due = due_at_before(inside, due_at_expiry(own)) ? inside.at : due_at_expiry(own).at;
+    bool has_expired =
+        instant_expired(own, counts->now) || object_all_expired(&entry->object, counts->now);
+    counts->alive += !has_expired;
+    counts->volatile_keys += !has_expired && own != NEVER;
+    counts->expiring += due != NEVER;
+    if (due > counts->now && due < counts->next) counts->next = due;
+    return true;
+}
+
+static void ck_model(msec now)
+{
+    struct model_counts model = { .now = now, .next = NEVER };
+    struct keyspace_walk walk;
+    struct due_at due = DUE_AT_NEVER;
+    keyspace_check(&keys);
+    keyspace_each(&keys, model_count, &model);
+    ck_counts(now, model.alive, model.volatile_keys);
+    ck_assert_uint_eq(keyspace_count_expiring(&keys), model.expiring);
+    if (keyspace_count_to_hide(&keys, now, 1) > 0) return;
+    keyspace_walk_begin(&walk, &keys);
+    keyspace_walk_next(&walk, &due);
+    keyspace_walk_end(&walk);
+    ck_assert_int_eq(due.at, model.next);
+}
+
+static void change_member(struct rng *rng, struct entry *entry)
+{
+    static const char *const names[] = { "member", "b", "c" };
+    struct bytes name = bytes_of(names[rng_below(rng, 3)], 1);
+    if (rng_chance(rng, 30) && set_count(entry->object.set) > 1) {
+        set_remove(entry->object.set, name);
+    } else {
+        msec at = rng_chance(rng, 20) ? NEVER : (msec)rng_below(rng, 50);
+        set_add(entry->object.set, name, NEVER);
+        set_expire(entry->object.set, name, at);
+    }
+    keyspace_rearm(&keys, entry);
+    keyspace_changed(&keys, entry_key(entry));
+}
+
+static void hide_or_reveal(struct rng *rng, msec *now)
+{
+    *now = rng_chance(rng, 10) ? (msec)rng_below(rng, 50) : *now + (msec)rng_below(rng, 3);
+    size_t most = rng_chance(rng, 50) ? SIZE_MAX : (size_t)rng_below(rng, 10);
+    if (rng_chance(rng, 20))
+        keyspace_reveal(&keys, most);
+    else
+        keyspace_hide(&keys, *now, most);
+}
+
+START_TEST(counts_are_exact_whatever_is_hidden)
+{
+    enum { KEYS = 40, CHANGES = 5000 };
+    struct rng rng;
+    rng_init(&rng, test_seed());
+    struct entry *entries[KEYS];
+    msec now = 0;
+    begin();
+    for (int n = 0; n < KEYS; n++)
+        entries[n] = add_named(n % 3 == 0 ? TYPE_STRING : TYPE_SET, n, NEVER);
+    for (int i = 0; i < CHANGES; i++) {
+        int n = (int)rng_below(&rng, KEYS);
+        if (rng_chance(&rng, 5)) {
+            struct object object = keyspace_remove(&keys, entries[n]);
+            object_free(&object);
+            entries[n] = add_named(n % 3 == 0 ? TYPE_STRING : TYPE_SET, n, NEVER);
+        } else if (entries[n]->object.type == TYPE_SET && rng_chance(&rng, 50)) {
+            change_member(&rng, entries[n]);
+        } else {
+            keyspace_set_deadline(&keys, entries[n],
+                                  rng_chance(&rng, 30) ? NEVER : (msec)rng_below(&rng, 50));
+        }
+        if (rng_chance(&rng, 50)) hide_or_reveal(&rng, &now);
+        ck_model(now);
+    }
+    end();
+}
+END_TEST
+
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
@@ -278,6 +491,12 @@ Suite *test_suite(void)
         random_volatile_key_may_be_any,
         first_volatile_has_earliest_own_deadline,
         every_key_is_in_the_agenda_of_its_kind,
+        counts_visit_no_hidden_key,
+        a_walk_of_deadlines_passes_no_hidden_key,
+        a_revealed_key_is_due_as_before,
+        a_change_of_members_shows_a_hidden_key_again,
+        random_alive_finds_each_of_a_few_keys,
+        counts_are_exact_whatever_is_hidden,
         NULL,
     };
     return suite_of("keyspace", tests);

@@ -366,7 +366,7 @@ START_TEST(counting_keys_is_delayed_while_many_keys_are_expired)
 }
 END_TEST
 
-START_TEST(counting_keys_is_not_delayed_while_expiry_is_paused)
+START_TEST(a_pause_lets_delayed_counts_go_on)
 {
     char line[64];
     begin();
@@ -377,8 +377,9 @@ START_TEST(counting_keys_is_not_delayed_while_expiry_is_paused)
     die();
     delays(0, "DBSIZE");
     answers(FILLER, "CLIENT PAUSE 100000 WRITE", "+OK\r\n");
-    settle_slice(world.dispatch.settle, 100);
+    run_slices();
     answers(0, "DBSIZE", ":0\r\n");
+    ck_assert_uint_eq(store_count(world.world.store), MANY);
     end();
 }
 END_TEST
@@ -402,6 +403,79 @@ START_TEST(an_add_to_a_far_too_long_sorted_set_comes_after_the_cut)
 }
 END_TEST
 
+/* ---- counting where nothing may remove expired keys ---- */
+
+static void fill_keys(int count)
+{
+    char line[64];
+    for (int i = 0; i < count; i++) {
+        snprintf(line, sizeof(line), "SET k%d v PXAT %d", i, SERVER_WORLD_START + LATER);
+        server_world_send(&world, FILLER, line);
+    }
+}
+
+static size_t to_hide(void)
+{
+    return store_count_to_hide(world.world.store, world.clock.now, SIZE_MAX);
+}
+
+/* Counts after this visit no expired key. */
+static void ck_counting_waits_for_hiding(void)
+{
+    die();
+    ck_assert_uint_eq(to_hide(), MANY);
+    delays(0, "DBSIZE");
+    delays(1, "EXPIRY NEXT");
+    delays(2, "RANDOMKEY");
+    ck_assert_uint_gt(run_slices(), MANY / 100);
+    ck_assert_uint_eq(to_hide(), 0);
+    answers(0, "DBSIZE", ":1\r\n");
+    answers(1, "EXPIRY NEXT", "*0\r\n");
+    answers(2, "RANDOMKEY", "$5\r\nstays\r\n");
+    ck_assert_uint_eq(store_count(world.world.store), MANY + 1);
+}
+
+START_TEST(counting_on_a_replica_waits_until_keys_are_hidden)
+{
+    begin();
+    fill_keys(MANY);
+    answers(0, "SET stays v", "+OK\r\n");
+    world.dispatch.role.replica = true;
+    ck_counting_waits_for_hiding();
+    end();
+}
+END_TEST
+
+START_TEST(counting_during_a_pause_waits_until_keys_are_hidden)
+{
+    begin();
+    fill_keys(MANY);
+    answers(0, "SET stays v", "+OK\r\n");
+    answers(0, "CLIENT PAUSE 100000 WRITE", "+OK\r\n");
+    ck_counting_waits_for_hiding();
+    answers(0, "CLIENT UNPAUSE", "+OK\r\n");
+    delays(0, "DBSIZE"); /* now until they are removed */
+    expiry_run(world.world.store, world.clock.now, SIZE_MAX);
+    run_slices();
+    answers(0, "DBSIZE", ":1\r\n");
+    ck_assert_uint_eq(store_count(world.world.store), 1);
+    end();
+}
+END_TEST
+
+START_TEST(a_few_expired_keys_delay_no_count_on_a_replica)
+{
+    begin();
+    fill_keys(900);
+    world.dispatch.role.replica = true;
+    die();
+    answers(0, "DBSIZE", ":0\r\n");
+    answers(0, "RANDOMKEY", "$-1\r\n");
+    ck_assert_uint_eq(to_hide(), 0);
+    end();
+}
+END_TEST
+
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
@@ -409,6 +483,9 @@ Suite *test_suite(void)
         sessions_are_woken_in_the_order_of_their_arrival,
         settling_finishes_when_no_session_waits_any_more,
         a_master_that_becomes_a_replica_removes_nothing_more,
+        counting_on_a_replica_waits_until_keys_are_hidden,
+        counting_during_a_pause_waits_until_keys_are_hidden,
+        a_few_expired_keys_delay_no_count_on_a_replica,
         a_deleted_key_delays_no_session,
         a_transaction_is_delayed_as_a_whole,
         a_transaction_that_will_not_run_is_not_delayed,
@@ -420,7 +497,7 @@ Suite *test_suite(void)
         a_blocked_client_whose_other_key_is_slow_is_postponed,
         a_blocked_reader_of_streams_is_served_after_it_was_postponed,
         counting_keys_is_delayed_while_many_keys_are_expired,
-        counting_keys_is_not_delayed_while_expiry_is_paused,
+        a_pause_lets_delayed_counts_go_on,
         an_add_to_a_far_too_long_sorted_set_comes_after_the_cut,
         NULL,
     };

@@ -118,6 +118,7 @@ static void compare(struct deadlines *deadlines, struct model *model, msec until
     ck_assert_int_eq(deadlines_all_expired(deadlines, until), model->expiring == 0 || last < until);
     if (model->expiring > 0) ck_assert(deadlines_all_expired(deadlines, last + 1));
     if (model->expiring > 0) ck_assert(!deadlines_all_expired(deadlines, last));
+    if (until % 2 == 0) ck_assert_int_eq(deadlines_last(deadlines), last);
     deadlines_check(deadlines);
     struct deadline *first = deadlines_first(deadlines, &at);
     if (model->expiring == 0) {

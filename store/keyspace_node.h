@@ -1,0 +1,28 @@
+/* keyspace_node: what a keyspace's agendas hold. For keyspace.c and keyspace_view.c only. */
+#ifndef STORE_KEYSPACE_NODE_H
+#define STORE_KEYSPACE_NODE_H
+
+#include "store/keyspace.h"
+
+static inline struct entry *entry_of(struct deadline *d)
+{
+    return (struct entry *)((char *)d - offsetof(struct entry, deadline));
+}
+
+/* The first instant at which the key or something inside is due. */
+struct due_at entry_next_due(const struct keyspace *ks, const struct entry *entry);
+
+/* The kinds of keys that have a deadline of their own. */
+static inline bool is_for_volatile(unsigned kind)
+{
+    return kind == KEY_OWN_FIRST || kind == KEY_INNER_FIRST || kind == KEY_PARTLY ||
+           kind == KEY_GONE;
+}
+
+/* The kinds whose keys keyspace_hide moves. */
+static inline bool is_to_hide(unsigned kind)
+{
+    return kind != KEY_GONE && kind != KEY_GONE_INNER;
+}
+
+#endif
