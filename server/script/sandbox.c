@@ -13,7 +13,13 @@
 #include "server/script/lua/registry.h"
 #include "server/script/returns.h"
 
-enum { SORTED_AT_ONCE = 1000, COMPARE_STEPS = 10 };
+enum {
+    SORTED_AT_ONCE = 1000,
+    SORTED_BYTES = 1 << 16,
+    COMPARE_STEPS = 10,
+    BYTES_PER_STEP = 32, /* of two strings that are compared */
+    MOVE_STEPS = 5,
+};
 
 /* Keys in the registry. */
 static const char guards_key, globals_key;
@@ -116,10 +122,18 @@ static int read_guarded(lua_State *lua)
     return call_original(lua);
 }
 
+/* Comparing strings may take as long as the shorter one has bytes. */
+static unsigned compare_steps(lua_State *lua)
+{
+    if (lua_type(lua, 1) != LUA_TSTRING || lua_type(lua, 2) != LUA_TSTRING) return COMPARE_STEPS;
+    size_t one = lua_objlen(lua, 1), other = lua_objlen(lua, 2);
+    return COMPARE_STEPS + (unsigned)((one < other ? one : other) / BYTES_PER_STEP);
+}
+
 /* Upvalue: the order that the script gave; nil: the usual one. */
 static int compare_counted(lua_State *lua)
 {
-    engine_spend(lua, COMPARE_STEPS);
+    engine_spend(lua, compare_steps(lua));
     if (lua_isnil(lua, lua_upvalueindex(1))) {
         lua_pushboolean(lua, lua_lessthan(lua, 1, 2));
         return 1;
@@ -131,18 +145,54 @@ static int compare_counted(lua_State *lua)
     return 1;
 }
 
-/* Lua's sort can't be stopped unless it calls something, so with many elements it calls an order
- * that looks at the time. */
+/* Does sorting the table take well below a millisecond? */
+static bool is_sorted_fast(lua_State *lua, size_t count)
+{
+    size_t bytes = 0;
+    if (count > SORTED_AT_ONCE) return false;
+    for (size_t i = 1; i <= count && bytes <= SORTED_BYTES; i++) {
+        lua_rawgeti(lua, 1, (int)i);
+        if (lua_type(lua, -1) == LUA_TSTRING) bytes += lua_objlen(lua, -1);
+        lua_pop(lua, 1);
+    }
+    return bytes <= SORTED_BYTES;
+}
+
+/* Lua's sort can't be stopped unless it calls something, so if there is much to compare it calls an
+ * order that looks at the time. */
 static int sort_bounded(lua_State *lua)
 {
     size_t count = lua_istable(lua, 1) ? lua_objlen(lua, 1) : 0;
-    if (count <= SORTED_AT_ONCE) {
+    if (is_sorted_fast(lua, count)) {
         engine_spend(lua, (unsigned)count * COMPARE_STEPS);
     } else if (lua_isnoneornil(lua, 2) || lua_isfunction(lua, 2)) {
         lua_settop(lua, 2);
         lua_pushcclosure(lua, compare_counted, 1);
     }
     return change_unguarded(lua);
+}
+
+/* Moves the elements from `at` on by one place, as Lua's insert does, and looks at the time. */
+static void make_place(lua_State *lua, int at)
+{
+    for (int i = (int)lua_objlen(lua, 1) + 1; i > at; i--) {
+        engine_spend(lua, MOVE_STEPS);
+        lua_rawgeti(lua, 1, i - 1);
+        lua_rawseti(lua, 1, i);
+    }
+}
+
+/* Lua's insert moves 2^31 places that do not exist, if the script asks for it. */
+static int insert_bounded(lua_State *lua)
+{
+    refuse_guard(lua, 1);
+    if (lua_gettop(lua) != 3 || !lua_istable(lua, 1) || !lua_isnumber(lua, 2) ||
+        lua_tonumber(lua, 2) >= 1)
+        return call_original(lua);
+    int at = luaL_checkint(lua, 2);
+    make_place(lua, at);
+    lua_rawseti(lua, 1, at);
+    return 0;
 }
 
 /* Upvalues: Lua's next, and next for guards. A loop over a guard must not get the real table. */
@@ -218,12 +268,11 @@ static void wrap_basics(lua_State *lua)
 
 static void wrap_table_functions(lua_State *lua)
 {
-    static const char *const changing[] = { "insert", "remove" };
     static const char *const reading[] = { "foreach", "foreachi", "concat", "getn", "maxn" };
-    for (size_t i = 0; i < sizeof(changing) / sizeof(changing[0]); i++)
-        wrap_field(lua, changing[i], change_unguarded);
     for (size_t i = 0; i < sizeof(reading) / sizeof(reading[0]); i++)
         wrap_field(lua, reading[i], read_guarded);
+    wrap_field(lua, "insert", insert_bounded);
+    wrap_field(lua, "remove", change_unguarded);
     wrap_field(lua, "sort", sort_bounded);
 }
 
@@ -297,8 +346,11 @@ static void wrap_coroutines(lua_State *lua)
 
 /* ---- compiling ---- */
 
+enum { PIECE_BYTES = 4096, STEPS_PER_BYTE = 3 }; /* of a text that is compiled */
+
 struct source {
     struct returns_reader text;
+    struct bytes left; /* of what was read last */
     bool begun;
 };
 
@@ -306,12 +358,15 @@ struct source {
  * a mark of the encoding or a first line that begins with '#'. */
 static const char *read_source(lua_State *lua, void *ctx, size_t *len)
 {
-    (void)lua;
     struct source *source = ctx;
-    struct bytes piece = source->begun ? returns_read(&source->text) : LIT(" ");
+    struct bytes *left = &source->left;
+    if (left->len == 0) *left = source->begun ? returns_read(&source->text) : LIT(" ");
     source->begun = true;
-    *len = piece.len;
-    return piece.data;
+    *len = left->len < PIECE_BYTES ? left->len : PIECE_BYTES;
+    engine_spend(lua, (unsigned)*len * STEPS_PER_BYTE);
+    const char *piece = left->data;
+    *left = bytes_of(piece + *len, left->len - *len);
+    return piece;
 }
 
 static bool load_source(lua_State *lua, struct bytes text, const struct returns *returns,

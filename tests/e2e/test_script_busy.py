@@ -227,6 +227,13 @@ LOOPS = [
     "pcall(cjson.encode, t) end",
     "local s = string.rep('[', 60000) while true do pcall(cjson.decode, s) end",
     "local s = string.rep('x', 3e7) while true do redis.sha1hex(s) end",
+    "table.insert({}, -2^31, 1)",
+    "local s, t = string.rep('x', 5e7), {} for i = 1, 1000 do t[i] = s end table.sort(t)",
+    "local t = {} for i = 1, 30 do t = {t, t} end while true do pcall(cjson.encode, t) end",
+    "local t = {} for i = 1, 15 do local u = {} for j = 1, 40 do u[j] = t end t = u end "
+    "while true do pcall(cmsgpack.pack, t) end",
+    "local s = string.rep('i', 1e8) while true do struct.size(s) end",
+    "local s = string.rep('a=1 ', 3e6) while true do loadstring(s) end",
 ]
 
 

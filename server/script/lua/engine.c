@@ -15,10 +15,11 @@ enum {
     PAUSE_PERCENT = 400,   /* that one begins at so much of what was live; engine_collect earlier */
     STEP_KIB = 16,         /* about 20 us of collection */
     LARGE_BLOCK = 1 << 16,
-    STACK_PART = 4, /* scripts get a quarter of a small stack */
+    HOOK_BYTES = 1 << 26, /* of large blocks that the instructions between two hooks may read */
+    STACK_PART = 4,       /* scripts get a quarter of a small stack */
 };
 
-static void hook_often(struct engine *engine);
+static void adapt_hook(struct engine *engine);
 
 static void *take_beyond_limit(struct engine *engine, void *old, size_t size)
 {
@@ -32,13 +33,25 @@ static bool has_room(const struct engine *engine, size_t more)
            (engine->used < engine->limit && more <= engine->limit - engine->used);
 }
 
+static size_t if_large(size_t size)
+{
+    return size >= LARGE_BLOCK ? size : 0;
+}
+
+static void count_block(struct engine *engine, size_t old_size, size_t size)
+{
+    engine->used += size - old_size;
+    engine->large += if_large(size) - if_large(old_size);
+    if (size >= LARGE_BLOCK) adapt_hook(engine);
+}
+
 /* Lua requires that shrinking never fails. */
 static void *allocate_block(void *ctx, void *old, size_t old_size, size_t size)
 {
     struct engine *engine = ctx;
     if (size == 0) {
         mem_free(old);
-        engine->used -= old_size;
+        count_block(engine, old_size, 0);
         return NULL;
     }
     if (old == NULL) old_size = 0;
@@ -50,8 +63,7 @@ static void *allocate_block(void *ctx, void *old, size_t old_size, size_t size)
     else
         block = old == NULL ? mem_try_alloc(size) : mem_try_realloc(old, size);
     if (block == NULL && !engine->may_fail) block = take_beyond_limit(engine, old, size);
-    if (block != NULL) engine->used += size - old_size;
-    if (size >= LARGE_BLOCK && !engine->holds_large) hook_often(engine);
+    if (block != NULL) count_block(engine, old_size, size);
     return block;
 }
 
@@ -91,13 +103,6 @@ void engine_check_stack(lua_State *lua)
         luaL_error(lua, "C stack overflow");
 }
 
-static void after_steps(lua_State *lua, lua_Debug *where)
-{
-    (void)where;
-    struct engine *engine = engine_of(lua);
-    if (engine->on_steps != NULL) engine->on_steps(engine->ctx, lua);
-}
-
 void engine_spend(lua_State *lua, unsigned steps)
 {
     void *ctx;
@@ -109,11 +114,27 @@ void engine_spend(lua_State *lua, unsigned steps)
     if (engine->on_steps != NULL) engine->on_steps(engine->ctx, lua);
 }
 
-/* May be called while Lua runs: it looks for a changed hook at each instruction. */
-static void hook_often(struct engine *engine)
+static int hook_steps(const struct engine *engine)
 {
-    engine->holds_large = true;
-    if (engine->lua != NULL && !engine_hurries(engine->lua)) engine_resume(engine);
+    size_t steps = engine->large > 0 ? HOOK_BYTES / engine->large : ENGINE_HOOK_STEPS;
+    if (steps > ENGINE_HOOK_STEPS) return ENGINE_HOOK_STEPS;
+    return steps > 0 ? (int)steps : 1;
+}
+
+/* May be called while Lua runs: it looks for a changed hook at each instruction. Setting the hook
+ * begins its count anew, so only the hook itself may make it rarer. */
+static void adapt_hook(struct engine *engine)
+{
+    if (engine->lua == NULL || engine_hurries(engine->lua)) return;
+    if (hook_steps(engine) < engine->hook_steps) engine_resume(engine);
+}
+
+static void after_steps(lua_State *lua, lua_Debug *where)
+{
+    (void)where;
+    struct engine *engine = engine_of(lua);
+    if (!engine_hurries(lua) && hook_steps(engine) > engine->hook_steps) engine_resume(engine);
+    if (engine->on_steps != NULL) engine->on_steps(engine->ctx, lua);
 }
 
 static ptrdiff_t stack_max(void)
@@ -156,10 +177,7 @@ void engine_free(struct engine *engine)
 void engine_limit(struct engine *engine, size_t bytes)
 {
     engine->exceeded = false;
-    if (engine->holds_large) {
-        engine->holds_large = false;
-        engine_resume(engine);
-    }
+    if (hook_steps(engine) != engine->hook_steps) engine_resume(engine);
     engine->stack_base = stack_place();
     engine->limit = bytes == 0 || bytes > SIZE_MAX - engine->used ? SIZE_MAX : engine->used + bytes;
 }
@@ -176,8 +194,8 @@ void engine_hurry(struct engine *engine)
 
 void engine_resume(struct engine *engine)
 {
-    int steps = engine->holds_large ? ENGINE_HOOK_LARGE : ENGINE_HOOK_STEPS;
-    lua_sethook(engine->lua, after_steps, LUA_MASKCOUNT, steps);
+    engine->hook_steps = hook_steps(engine);
+    lua_sethook(engine->lua, after_steps, LUA_MASKCOUNT, engine->hook_steps);
 }
 
 bool engine_hurries(lua_State *lua)

@@ -24,8 +24,9 @@ struct engine {
     const char *stack_base; /* where C's stack was when the script began */
     ptrdiff_t stack_max;    /* bytes of it for the script */
     unsigned spent;         /* steps of functions in C since on_steps was called for them */
-    bool holds_large;       /* the script that runs has allocated a large block */
-    /* Called after each ENGINE_HOOK_STEPS instructions; may raise a Lua error. */
+    size_t large;           /* bytes in large blocks */
+    int hook_steps;         /* instructions between two calls of on_steps */
+    /* Called after each ENGINE_HOOK_STEPS instructions or earlier; may raise a Lua error. */
     void (*on_steps)(void *ctx, lua_State *lua);
     void *ctx;
 };
@@ -35,9 +36,10 @@ struct engine {
 enum { ENGINE_STACK_MAX = 2 << 20 };
 
 /* About 50 us, but much longer if each instruction takes long. Most functions and operators need
- * time in proportion to their operands, so the hook is called more often once there are large ones.
- * The others call engine_spend. */
-enum { ENGINE_HOOK_STEPS = 10000, ENGINE_HOOK_LARGE = 100 };
+ * time in proportion to their operands, so the more bytes large blocks have, the more often the
+ * hook is called: after each instruction if they have 64 MiB. Whoever created the blocks does not
+ * count, because a function can keep them for its next call. The others call engine_spend. */
+enum { ENGINE_HOOK_STEPS = 10000 };
 
 struct engine *engine_new(void);
 void engine_free(struct engine *engine);

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "server/script/lua/engine.h"
+
 /* ---- encoding ---- */
 
 enum {
@@ -19,12 +21,14 @@ enum {
     UNASKED_DEPTH = 8,      /* limits are asked for only beyond this depth */
     SLOTS_PER_LEVEL = 3,    /* of Lua's stack, as encode needs */
     UNASKED_MISSING = 1000, /* and beyond so many missing elements */
+    VALUE_STEPS = 8,        /* of the walk */
 };
 
 struct walk {
     lua_State *L;
     const struct json_limits *limits;
     size_t bytes;
+    size_t values; /* a table that is in several tables counts each time */
     int depth;
     int max_depth;
 };
@@ -83,7 +87,7 @@ static void add_value(struct walk *walk);
 
 static void check_bytes(const struct walk *walk)
 {
-    if (walk->bytes > JSON_MAX_BYTES)
+    if (walk->bytes > JSON_MAX_BYTES || walk->values > JSON_MAX_VALUES)
         luaL_error(walk->L, "Cannot serialise, the text would be too long");
 }
 
@@ -110,12 +114,14 @@ static void add_table(struct walk *walk)
     else
         add_bytes(walk, count * NUMBER_BYTES);
     check_bytes(walk);
+    engine_spend(L, VALUE_STEPS * (unsigned)(count + 1));
     walk->depth--;
 }
 
 /* Adds the value on top; encode refuses other types. */
 static void add_value(struct walk *walk)
 {
+    walk->values++;
     switch (lua_type(walk->L, -1)) {
     case LUA_TTABLE: add_table(walk); break;
     case LUA_TSTRING: add_text(walk, -1); break;

@@ -10,6 +10,10 @@
 /* Of encode's buffer and decode's text. The buffer doubles its size, which must stay an int. */
 enum { JSON_MAX_BYTES = 512 * 1024 * 1024 };
 
+/* In one call of encode, which can't be stopped: it takes up to 2 s for so many. Without a limit,
+ * 30 tables that contain each other twice are a thousand million values. */
+enum { JSON_MAX_VALUES = 8 * 1024 * 1024 };
+
 /* The functions that say, called without arguments, what a module's encode accepts. */
 struct json_limits {
     int max_depth;    /* index of encode_max_depth */
@@ -17,8 +21,8 @@ struct json_limits {
 };
 
 /* At least as many bytes as encode's buffer will need for the value on top. Raises an error if that
- * is more than JSON_MAX_BYTES, and encode's error if the value is nested too deeply. Takes about as
- * long as encode. */
+ * is more than JSON_MAX_BYTES or there are more than JSON_MAX_VALUES values, and encode's error if
+ * the value is nested too deeply. Takes about as long as encode. */
 size_t json_bound_encoded(lua_State *L, const struct json_limits *limits);
 
 /* What decode will need for a text, whether or not it is JSON. */

@@ -11,10 +11,12 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "server/script/lua/engine.h"
 #include "server/script/lua/lua_number.h"
 #include "server/script/lua/lua_output.h"
 
 enum { MAX_NESTING = 16, SLOTS_PER_LEVEL = 4 };
+enum { VALUE_STEPS = 10, ENTRY_STEPS = 4 };
 
 /* First bytes; those of short values carry the length or the value. */
 enum {
@@ -145,7 +147,9 @@ static void pack_table(struct lua_output *out, int nesting)
     lua_State *L = out->L;
     size_t count;
     luaL_checkstack(L, SLOTS_PER_LEVEL, "too many nested tables");
-    if (is_array(L, &count)) {
+    bool array = is_array(L, &count);
+    engine_spend(L, (unsigned)count * ENTRY_STEPS);
+    if (array) {
         add_count(out, count, FIX_ARRAY, ARRAY16);
         for (size_t i = 1; i <= count; i++) {
             lua_rawgeti(L, -1, (int)i);
@@ -170,6 +174,7 @@ static void pack_value(struct lua_output *out, int nesting)
     size_t len;
     const char *text;
     int type = lua_type(L, -1);
+    engine_spend(L, VALUE_STEPS);
     if (type == LUA_TTABLE && nesting == MAX_NESTING) type = LUA_TNIL;
     switch (type) {
     case LUA_TSTRING:
@@ -344,6 +349,7 @@ static void unpack_value(struct input *input)
 {
     luaL_checkstack(input->L, 1,
                     "too many return values at once; use unpack_one or unpack_limit instead.");
+    engine_spend(input->L, VALUE_STEPS);
     unsigned first = (unsigned)take_unsigned(input, 1);
     if (!unpack_short(input, first)) unpack_long(input, first);
 }

@@ -38,13 +38,22 @@ static int pcall_text(lua_State *lua)
     return lua_gettop(lua);
 }
 
+/* A step is about as much work as 32 bytes of Lua's memory. */
+static void spend_on_garbage(lua_State *lua)
+{
+    engine_spend(lua, (unsigned)lua_gc(lua, LUA_GCCOUNT, 0) * (1024 / 32));
+}
+
 /* Scripts can't stop the collector, because it keeps them below their memory limit. */
 static int collect_garbage(lua_State *lua)
 {
     static const char *const words[] = { "collect", "stop",     "restart",    "count",
                                          "step",    "setpause", "setstepmul", NULL };
     switch (luaL_checkoption(lua, 1, "collect", words)) {
-    case 0: lua_gc(lua, LUA_GCCOLLECT, 0); break;
+    case 0:
+        spend_on_garbage(lua);
+        lua_gc(lua, LUA_GCCOLLECT, 0);
+        break;
     case 3:
         lua_pushnumber(lua, lua_gc(lua, LUA_GCCOUNT, 0) + lua_gc(lua, LUA_GCCOUNTB, 0) / 1024.0);
         return 1;

@@ -100,6 +100,30 @@ START_TEST(hook_is_called_after_each_span_of_instructions)
 }
 END_TEST
 
+START_TEST(hook_is_called_more_often_while_large_blocks_exist)
+{
+    begin();
+    lua_pushcfunction(engine->lua, luaopen_string);
+    lua_call(engine->lua, 0, 0);
+    engine->on_steps = count_steps;
+    engine_limit(engine, 0);
+    ck_assert_int_eq(run("s = ('x'):rep(64 * 1024 * 1024)"), 0);
+    engine_limit(engine, 0); /* another script, which finds the block */
+    hook_calls = 0;
+    ck_assert_int_eq(run("for i = 1, 1000 do local x = #s end"), 0);
+    ck_assert_int_ge(hook_calls, 1000);
+    ck_assert_int_eq(run("s = nil"), 0);
+    for (int i = 0; i < 20; i++) /* each halves Lua's buffer */
+        lua_gc(engine->lua, LUA_GCCOLLECT, 0);
+    ck_assert_uint_eq(engine->large, 0);
+    engine_limit(engine, 0);
+    hook_calls = 0;
+    ck_assert_int_eq(run("for i = 1, 1000 do local x = i + 1 end"), 0);
+    ck_assert_int_eq(hook_calls, 0);
+    engine_free(engine);
+}
+END_TEST
+
 static void stop(void *ctx, lua_State *lua)
 {
     (void)ctx;
@@ -145,6 +169,7 @@ Suite *test_suite(void)
         limit_of_zero_is_no_limit,
         held_engine_allocates_beyond_the_limit_and_says_so,
         hook_is_called_after_each_span_of_instructions,
+        hook_is_called_more_often_while_large_blocks_exist,
         hurried_script_cannot_go_on_by_catching_errors,
         much_garbage_is_collected_in_pieces,
         NULL,
