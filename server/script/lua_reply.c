@@ -312,7 +312,7 @@ static void write_value(struct writing *writing)
     lua_State *lua = writing->lua;
     size_t len;
     const char *text;
-    if (!lua_checkstack(lua, PLACES)) {
+    if (!lua_checkstack(lua, PLACES) || !engine_has_stack(lua)) {
         resp_error(writing->out, too_deep, sizeof(too_deep) - 1);
         lua_pop(lua, 1);
         return;

@@ -19,7 +19,8 @@ enum { NUMKEYS_AT = 2, ERROR_LINE_MAX = 2048 };
 /* ---- errors ---- */
 
 /* Makes a table {err=, source=, line=} of an error. Where it happened: in the innermost function
- * that is written in Lua, one level above a function in C. */
+ * that is written in Lua, one level above a function in C. Calls no metamethod: an error in it
+ * would call this again, deeper in C's stack. */
 static int describe_error(lua_State *lua)
 {
     lua_Debug where;
@@ -43,10 +44,12 @@ static int describe_error(lua_State *lua)
         lua_setfield(lua, 1, "err");
     }
     if (known) {
+        lua_pushliteral(lua, "source");
         lua_pushstring(lua, where.source);
-        lua_setfield(lua, 1, "source");
+        lua_rawset(lua, 1);
+        lua_pushliteral(lua, "line");
         lua_pushinteger(lua, where.currentline);
-        lua_setfield(lua, 1, "line");
+        lua_rawset(lua, 1);
     }
     return 1;
 }

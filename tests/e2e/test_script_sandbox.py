@@ -198,6 +198,12 @@ TREES = [
     "local t t = setmetatable({}, {__index = function(_, k) pcall(coroutine.wrap(function() "
     "pcall(error, t) pcall(error, t) end)) end}) pcall(error, t)",
 ]
+DEEP = [
+    "return type(cmsgpack.unpack(string.rep('\\129\\1', 7000) .. '\\1'))",
+    "local t = {} cjson.encode_max_depth(100000) for i = 1, 3000 do t = {t} end return #cjson.encode(t)",
+    "local t = {} for i = 1, 7000 do t = {t} end return t",
+    "local f function f() error(setmetatable({}, {__newindex = f})) end f()",
+]
 SMALL_STACK = 512 * 1024
 
 
@@ -223,6 +229,10 @@ def recursion_does_not_end_a_server_with_a_small_stack():
     try:
         with Daemon(*OPTIONS) as daemon:
             run_trees(daemon.raw(), daemon.raw())
+            for script in DEEP:
+                raw = daemon.raw()
+                assert raw.call("EVAL_RO", script, 0)[:1] in b"-:$*", script
+                raw.close()
     finally:
         resource.setrlimit(resource.RLIMIT_STACK, usual)
 

@@ -17,6 +17,7 @@ enum {
     LARGE_BLOCK = 1 << 16,
     HOOK_BYTES = 1 << 26, /* of large blocks that the instructions between two hooks may read */
     STACK_PART = 4,       /* scripts get a quarter of a small stack */
+    LEAF_PARTS = 2,       /* and functions in C that only call themselves get as much again */
 };
 
 static void adapt_hook(struct engine *engine);
@@ -96,11 +97,24 @@ static const char *stack_place(void)
     return __builtin_frame_address(0);
 }
 
+/* Of C's stack, since the script began. */
+static ptrdiff_t stack_used(const struct engine *engine)
+{
+    return engine->stack_base != NULL ? engine->stack_base - stack_place() : 0;
+}
+
 void engine_check_stack(lua_State *lua)
 {
     const struct engine *engine = engine_of(lua);
-    if (engine->stack_base != NULL && engine->stack_base - stack_place() > engine->stack_max)
-        luaL_error(lua, "C stack overflow");
+    if (stack_used(engine) > engine->stack_max) luaL_error(lua, "C stack overflow");
+}
+
+bool engine_has_stack(lua_State *lua)
+{
+    void *ctx;
+    if (lua_getallocf(lua, &ctx) != allocate_block) return true;
+    const struct engine *engine = ctx;
+    return stack_used(engine) <= LEAF_PARTS * engine->stack_max;
 }
 
 void engine_spend(lua_State *lua, unsigned steps)

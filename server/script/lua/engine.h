@@ -53,6 +53,10 @@ bool engine_let_fail(lua_State *lua, bool on);
  * calls it first, so that no error handler, callback or coroutine gets around it. */
 void engine_check_stack(lua_State *lua);
 
+/* Is there C stack for one more level? For functions in C that call themselves, but no Lua. True in
+ * a state without an engine. */
+bool engine_has_stack(lua_State *lua);
+
 /* A function in C has done about as much work as that many instructions: looks at the time if that
  * is due, and may raise a Lua error. No effect in a state without an engine. */
 void engine_spend(lua_State *lua, unsigned steps);

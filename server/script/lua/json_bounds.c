@@ -59,7 +59,7 @@ static void enter_table(struct walk *walk)
     walk->depth++;
     if (walk->depth > UNASKED_DEPTH && walk->max_depth == 0) walk->max_depth = ask_max_depth(walk);
     bool too_deep = walk->max_depth > 0 && walk->depth > walk->max_depth;
-    if (too_deep || lua_checkstack(walk->L, SLOTS_PER_LEVEL) == 0)
+    if (too_deep || lua_checkstack(walk->L, SLOTS_PER_LEVEL) == 0 || !engine_has_stack(walk->L))
         luaL_error(walk->L, "Cannot serialise, excessive nesting (%d)",
                    too_deep ? walk->max_depth + 1 : walk->depth);
 }

@@ -259,10 +259,16 @@ static void unpack_text(struct input *input, size_t len)
 
 static void unpack_value(struct input *input);
 
+static void check_stack(lua_State *L, int slots, const char *where)
+{
+    luaL_checkstack(L, slots, where);
+    if (!engine_has_stack(L)) luaL_error(L, "stack overflow (%s)", where);
+}
+
 /* The texts are Redis', and so are the limits: luaL_checkstack gives a function 8000 slots. */
 static void unpack_array(struct input *input, size_t count)
 {
-    luaL_checkstack(input->L, 2, "in function mp_decode_to_lua_array");
+    check_stack(input->L, 2, "in function mp_decode_to_lua_array");
     lua_newtable(input->L);
     for (size_t i = 1; i <= count; i++) {
         lua_pushnumber(input->L, (lua_Number)i);
@@ -284,7 +290,7 @@ static void set_entry(lua_State *L)
 
 static void unpack_map(struct input *input, size_t count)
 {
-    luaL_checkstack(input->L, 1, "in function mp_decode_to_lua_hash");
+    check_stack(input->L, 1, "in function mp_decode_to_lua_hash");
     lua_newtable(input->L);
     for (size_t i = 0; i < count; i++) {
         unpack_value(input);
