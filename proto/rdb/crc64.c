@@ -5,7 +5,8 @@
  * bytes follow. */
 #include "proto/rdb/crc64.h"
 
-#include "proto/rdb/bytes.h"
+#include "store/base/bytes.h"
+#include "store/base/little_endian.h"
 
 #define BITS_0(byte)                                                                               \
     (BIT(byte, 0, 0x7ad870c830358979) ^ BIT(byte, 1, 0xf5b0e190606b12f2) ^                         \
@@ -69,7 +70,7 @@ uint64_t rdb_crc64(uint64_t crc, const void *data, size_t len)
 {
     const unsigned char *at = data;
     for (; len >= 8; at += 8, len -= 8) {
-        uint64_t word = crc ^ rdb_unsigned_at(at, 8);
+        uint64_t word = crc ^ little_unsigned(at, 8);
         crc = 0;
         for (int i = 0; i < 8; i++)
             crc ^= tables[7 - i][word >> 8 * i & 0xff];

@@ -34,7 +34,7 @@ static bool read_queue(struct rdb_reader *reader, bool annotated)
 bool rdb_read_dehydrator(struct rdb_reader *reader, bool annotated)
 {
     uint64_t queues;
-    struct rdb_bytes name;
+    struct bytes name;
     /* The name is the key at which it was created; RENAME does not change it. Ignored. */
     if (!rdb_begin_key(reader, RDB_DEHYDRATOR) ||
         !rdb_get_module_string(reader, annotated, &reader->first, &name) ||

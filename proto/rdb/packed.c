@@ -18,7 +18,7 @@ static const struct {
 static bool score_of(const struct rdb_item *item, double *score)
 {
     *score = (double)item->integer;
-    return item->is_integer || rdb_parse_score(item->text, score);
+    return item->is_integer || number_parse_double(item->text.data, item->text.len, score);
 }
 
 /* A field's deadline; 0 in the file means none. */
@@ -44,8 +44,8 @@ static bool check_item(struct rdb_reader *reader, const struct rdb_walk *walk,
     return true;
 }
 
-static bool check_packed(struct rdb_reader *reader, struct rdb_bytes packed,
-                         enum rdb_packing packing, enum rdb_shape shape)
+static bool check_packed(struct rdb_reader *reader, struct bytes packed, enum rdb_packing packing,
+                         enum rdb_shape shape)
 {
     struct rdb_walk walk;
     struct rdb_item item;
@@ -76,7 +76,7 @@ static bool visit_part(struct rdb_reader *reader, const struct rdb_item *part, e
     }
 }
 
-bool rdb_visit_packed(struct rdb_reader *reader, struct rdb_bytes packed, enum rdb_packing packing,
+bool rdb_visit_packed(struct rdb_reader *reader, struct bytes packed, enum rdb_packing packing,
                       enum rdb_shape shape)
 {
     struct rdb_walk walk;
@@ -89,7 +89,7 @@ bool rdb_visit_packed(struct rdb_reader *reader, struct rdb_bytes packed, enum r
     return true;
 }
 
-bool rdb_packing_is_empty(struct rdb_bytes packed, enum rdb_packing packing)
+bool rdb_packing_is_empty(struct bytes packed, enum rdb_packing packing)
 {
     struct rdb_walk walk;
     struct rdb_item item;

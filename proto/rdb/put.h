@@ -3,12 +3,12 @@
 #ifndef PROTO_RDB_PUT_H
 #define PROTO_RDB_PUT_H
 
-#include "proto/rdb/buffer.h"
+#include "store/mem/buffer.h"
 
-bool rdb_put_byte(struct rdb_buffer *to, unsigned byte);
-bool rdb_put_length(struct rdb_buffer *to, uint64_t len);
-bool rdb_put_raw(struct rdb_buffer *to, struct rdb_bytes bytes); /* length and bytes */
-bool rdb_put_text(struct rdb_buffer *to, struct rdb_bytes text); /* 32-bit integers as such */
-bool rdb_put_score(struct rdb_buffer *to, double score);
+bool rdb_put_byte(struct buffer *to, unsigned byte);
+bool rdb_put_length(struct buffer *to, uint64_t len);
+bool rdb_put_raw(struct buffer *to, struct bytes bytes); /* length and bytes */
+bool rdb_put_text(struct buffer *to, struct bytes text); /* 32-bit integers as such */
+bool rdb_put_score(struct buffer *to, double score);
 
 #endif

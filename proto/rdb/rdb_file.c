@@ -5,6 +5,7 @@
 
 #include "proto/rdb/crc64.h"
 #include "proto/rdb/put.h"
+#include "store/base/little_endian.h"
 
 enum {
     OP_FUNCTION = 245,
@@ -32,9 +33,9 @@ static void note(struct rdb_file *file, bool good)
 
 static void flush(struct rdb_file *file)
 {
-    struct rdb_bytes bytes = rdb_buffer_bytes(&file->out);
+    struct bytes bytes = buffer_bytes(&file->out);
     write_out(file, bytes.data, bytes.len);
-    rdb_buffer_clear(&file->out);
+    buffer_clear(&file->out);
 }
 
 void rdb_file_begin(struct rdb_file *file, bool (*write)(void *ctx, const void *data, size_t len),
@@ -44,14 +45,14 @@ void rdb_file_begin(struct rdb_file *file, bool (*write)(void *ctx, const void *
     write_out(file, head, sizeof(head) - 1);
 }
 
-void rdb_file_aux(struct rdb_file *file, struct rdb_bytes name, struct rdb_bytes value)
+void rdb_file_aux(struct rdb_file *file, struct bytes name, struct bytes value)
 {
     note(file, rdb_put_byte(&file->out, OP_AUX) && rdb_put_text(&file->out, name) &&
                    rdb_put_text(&file->out, value));
     flush(file);
 }
 
-void rdb_file_function(struct rdb_file *file, struct rdb_bytes code)
+void rdb_file_function(struct rdb_file *file, struct bytes code)
 {
     note(file, rdb_put_byte(&file->out, OP_FUNCTION) && rdb_put_raw(&file->out, code));
     flush(file);
@@ -66,20 +67,19 @@ void rdb_file_database(struct rdb_file *file, uint64_t number, uint64_t keys,
     flush(file);
 }
 
-static bool put_expiry(struct rdb_buffer *out, int64_t at)
+static bool put_expiry(struct buffer *out, int64_t at)
 {
     unsigned char number[8];
     if (at == RDB_FILE_NEVER) return true;
-    rdb_put_number(number, sizeof(number), (uint64_t)at);
-    return rdb_put_byte(out, OP_EXPIRE_MS) && rdb_buffer_append(out, number, sizeof(number));
+    little_put(number, sizeof(number), (uint64_t)at);
+    return rdb_put_byte(out, OP_EXPIRE_MS) && buffer_try_append(out, number, sizeof(number));
 }
 
 /* In a file the name stands between the type, which is the payload's first byte, and the value. */
-void rdb_file_key(struct rdb_file *file, struct rdb_bytes name, int64_t at,
-                  struct rdb_bytes payload)
+void rdb_file_key(struct rdb_file *file, struct bytes name, int64_t at, struct bytes payload)
 {
     note(file, payload.len > FOOTER && put_expiry(&file->out, at) &&
-                   rdb_buffer_append(&file->out, payload.data, 1) &&
+                   buffer_try_append(&file->out, payload.data, 1) &&
                    rdb_put_text(&file->out, name));
     flush(file);
     if (payload.len > FOOTER) write_out(file, payload.data + 1, payload.len - 1 - FOOTER);
@@ -90,8 +90,8 @@ bool rdb_file_end(struct rdb_file *file)
     unsigned char sum[8];
     note(file, rdb_put_byte(&file->out, OP_END));
     flush(file);
-    rdb_put_number(sum, sizeof(sum), file->crc);
+    little_put(sum, sizeof(sum), file->crc);
     if (!file->failed && !file->write(file->ctx, sum, sizeof(sum))) file->failed = true;
-    rdb_buffer_drop(&file->out);
+    buffer_drop(&file->out);
     return !file->failed;
 }

@@ -14,13 +14,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "proto/rdb/buffer.h"
+#include "store/mem/buffer.h"
 
 struct rdb_file {
     bool (*write)(void *ctx, const void *data, size_t len); /* false: nothing more is written */
     void *ctx;
     uint64_t crc;
-    struct rdb_buffer out; /* of one record */
+    struct buffer out; /* of one record */
     bool failed;
 };
 
@@ -28,14 +28,13 @@ struct rdb_file {
 
 void rdb_file_begin(struct rdb_file *file, bool (*write)(void *ctx, const void *data, size_t len),
                     void *ctx);
-void rdb_file_aux(struct rdb_file *file, struct rdb_bytes name, struct rdb_bytes value);
-void rdb_file_function(struct rdb_file *file, struct rdb_bytes code);
+void rdb_file_aux(struct rdb_file *file, struct bytes name, struct bytes value);
+void rdb_file_function(struct rdb_file *file, struct bytes code);
 void rdb_file_database(struct rdb_file *file, uint64_t number, uint64_t keys,
                        uint64_t volatile_keys);
 /* `payload` is one of DUMP, with its footer. `at`: the deadline in milliseconds, or RDB_FILE_NEVER.
  */
-void rdb_file_key(struct rdb_file *file, struct rdb_bytes name, int64_t at,
-                  struct rdb_bytes payload);
+void rdb_file_key(struct rdb_file *file, struct bytes name, int64_t at, struct bytes payload);
 /* Writes the end with the checksum, and frees the buffer. False: something was not written. */
 bool rdb_file_end(struct rdb_file *file);
 

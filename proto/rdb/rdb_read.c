@@ -6,6 +6,7 @@
 
 #include "proto/rdb/crc64.h"
 #include "proto/rdb/reader.h"
+#include "store/base/little_endian.h"
 
 enum {
     MAGIC = 5,
@@ -39,10 +40,10 @@ static void reader_init(struct rdb_reader *reader, struct rdb_source *source,
 static void reader_drop(struct rdb_reader *reader)
 {
     rdb_seen_drop(&reader->seen);
-    rdb_buffer_drop(&reader->name);
-    rdb_buffer_drop(&reader->first);
-    rdb_buffer_drop(&reader->second);
-    rdb_buffer_drop(&reader->packed);
+    buffer_drop(&reader->name);
+    buffer_drop(&reader->first);
+    buffer_drop(&reader->second);
+    buffer_drop(&reader->packed);
 }
 
 /* ---- calling the visitor ---- */
@@ -52,7 +53,7 @@ bool rdb_visited(struct rdb_reader *reader, bool answer)
     return answer || rdb_fail(reader, RDB_STOPPED, "stopped");
 }
 
-bool rdb_unique(struct rdb_reader *reader, struct rdb_bytes member)
+bool rdb_unique(struct rdb_reader *reader, struct bytes member)
 {
     switch (rdb_seen_add(&reader->seen, member)) {
     case RDB_SEEN_NEW: return true;
@@ -76,9 +77,9 @@ static void reset_key(struct rdb_reader *reader)
     reader->key.freq = -1;
     reader->key_begun = false;
     rdb_seen_clear(&reader->seen);
-    rdb_buffer_clear(&reader->first);
-    rdb_buffer_clear(&reader->second);
-    rdb_buffer_clear(&reader->packed);
+    buffer_clear(&reader->first);
+    buffer_clear(&reader->second);
+    buffer_clear(&reader->packed);
 }
 
 static bool check_payload_end(struct rdb_reader *reader)
@@ -149,14 +150,14 @@ static bool read_sizes(struct rdb_reader *reader)
 
 static bool read_aux(struct rdb_reader *reader)
 {
-    struct rdb_bytes name, value;
+    struct bytes name, value;
     return rdb_get_string(reader, &reader->first, &name) &&
            rdb_get_string(reader, &reader->second, &value) && RDB_VISIT(reader, aux, name, value);
 }
 
 static bool read_function(struct rdb_reader *reader)
 {
-    struct rdb_bytes code;
+    struct bytes code;
     return rdb_get_string(reader, &reader->first, &code) && RDB_VISIT(reader, function, code);
 }
 
@@ -265,14 +266,14 @@ enum rdb_status rdb_read(struct rdb_source *source, const struct rdb_visitor *vi
 
 /* ---- payloads ---- */
 
-bool rdb_payload_open(struct rdb_bytes payload, struct rdb_bytes *body, int *version)
+bool rdb_payload_open(struct bytes payload, struct bytes *body, int *version)
 {
     if (payload.len < RDB_FOOTER) return false;
     size_t summed = payload.len - CHECKSUM;
     const unsigned char *at = (const unsigned char *)payload.data;
-    *body = (struct rdb_bytes){ payload.data, payload.len - RDB_FOOTER };
-    *version = (int)rdb_unsigned_at(at + body->len, RDB_FOOTER - CHECKSUM);
-    return rdb_crc64(0, at, summed) == rdb_unsigned_at(at + summed, CHECKSUM);
+    *body = (struct bytes){ payload.data, payload.len - RDB_FOOTER };
+    *version = (int)little_unsigned(at + body->len, RDB_FOOTER - CHECKSUM);
+    return rdb_crc64(0, at, summed) == little_unsigned(at + summed, CHECKSUM);
 }
 
 static bool read_value_payload(struct rdb_reader *reader)
@@ -297,12 +298,12 @@ static bool read_functions_payload(struct rdb_reader *reader)
     return true;
 }
 
-static enum rdb_status read_payload(struct rdb_bytes payload, const struct rdb_visitor *visitor,
+static enum rdb_status read_payload(struct bytes payload, const struct rdb_visitor *visitor,
                                     struct rdb_error *error, bool (*read)(struct rdb_reader *))
 {
     struct rdb_source source;
     struct rdb_reader reader;
-    struct rdb_bytes body = { payload.data, 0 };
+    struct bytes body = { payload.data, 0 };
     int version = 0;
     bool sound = rdb_payload_open(payload, &body, &version);
     rdb_source_of_memory(&source, body.data, body.len);
@@ -310,7 +311,7 @@ static enum rdb_status read_payload(struct rdb_bytes payload, const struct rdb_v
     reset_key(&reader);
     reader.is_payload = true;
     reader.file_version = version;
-    reader.key.name = (struct rdb_bytes){ "", 0 };
+    reader.key.name = (struct bytes){ "", 0 };
     if (!sound || version > RDB_MAX_VERSION)
         rdb_fail(&reader, RDB_FOREIGN, "DUMP payload version or checksum are wrong");
     else
@@ -320,13 +321,13 @@ static enum rdb_status read_payload(struct rdb_bytes payload, const struct rdb_v
     return error->status;
 }
 
-enum rdb_status rdb_read_payload(struct rdb_bytes payload, const struct rdb_visitor *visitor,
+enum rdb_status rdb_read_payload(struct bytes payload, const struct rdb_visitor *visitor,
                                  struct rdb_error *error)
 {
     return read_payload(payload, visitor, error, read_value_payload);
 }
 
-enum rdb_status rdb_read_functions(struct rdb_bytes payload, const struct rdb_visitor *visitor,
+enum rdb_status rdb_read_functions(struct bytes payload, const struct rdb_visitor *visitor,
                                    struct rdb_error *error)
 {
     return read_payload(payload, visitor, error, read_functions_payload);

@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "proto/rdb/bytes.h"
 #include "proto/rdb/source.h"
+#include "store/base/bytes.h"
 
 enum { RDB_MAX_VERSION = 12, RDB_FOOTER = 10 /* of a payload: version and checksum */ };
 
@@ -24,7 +24,7 @@ enum rdb_type { RDB_STRING, RDB_LIST, RDB_SET, RDB_ZSET, RDB_HASH, RDB_DEHYDRATO
 
 /* Instants are unix milliseconds as in the file, and may be in the past. */
 struct rdb_key {
-    struct rdb_bytes name; /* of a payload: empty */
+    struct bytes name; /* of a payload: empty */
     uint64_t database;
     enum rdb_type type;
     int64_t expire_at; /* or RDB_NEVER */
@@ -33,7 +33,7 @@ struct rdb_key {
 };
 
 struct rdb_element {
-    struct rdb_bytes id, payload;
+    struct bytes id, payload;
     int64_t ttl; /* of its queue */
     int64_t at;  /* when it is due */
 };
@@ -53,7 +53,7 @@ static inline int rdb_stream_id_compare(struct rdb_stream_id a, struct rdb_strea
 
 struct rdb_stream_entry {
     struct rdb_stream_id id; /* greater than those before it */
-    const struct rdb_bytes *parts;
+    const struct bytes *parts;
     size_t count; /* of parts: names and values in turn; 2 or more */
 };
 
@@ -67,13 +67,13 @@ struct rdb_stream_marks {
 #define RDB_READ_UNKNOWN (-1)
 
 struct rdb_group {
-    struct rdb_bytes name;
+    struct bytes name;
     struct rdb_stream_id last; /* the last ID delivered */
     int64_t read;              /* number of entries up to it, or RDB_READ_UNKNOWN */
 };
 
 struct rdb_consumer {
-    struct rdb_bytes name;
+    struct bytes name;
     int64_t seen_at, active_at; /* -1: never active. Before Redis 7.2 both are the same. */
 };
 
@@ -85,7 +85,7 @@ struct rdb_pending {
 
 /* A key that was skipped. */
 struct rdb_unsupported {
-    struct rdb_bytes key;
+    struct bytes key;
     uint64_t database;
     const char *type;   /* "module", or "pre-release function" (the key is its name) */
     const char *module; /* of a module: its type's name (9 characters) and version; else "" */
@@ -107,17 +107,17 @@ struct rdb_visitor {
 
     bool (*database)(void *ctx, uint64_t number); /* of the keys that follow; 0 until called */
     bool (*sizes)(void *ctx, uint64_t keys, uint64_t with_deadline); /* a hint, not to be trusted */
-    bool (*aux)(void *ctx, struct rdb_bytes name, struct rdb_bytes value);
-    bool (*function)(void *ctx, struct rdb_bytes code); /* the source of a library */
+    bool (*aux)(void *ctx, struct bytes name, struct bytes value);
+    bool (*function)(void *ctx, struct bytes code); /* the source of a library */
     bool (*module_aux)(void *ctx, const char *module, int encoding_version); /* skipped */
     bool (*unsupported)(void *ctx, const struct rdb_unsupported *what);
 
     bool (*key_begin)(void *ctx, const struct rdb_key *key);
-    bool (*string)(void *ctx, struct rdb_bytes value);
-    bool (*list_element)(void *ctx, struct rdb_bytes element); /* from the head */
-    bool (*set_member)(void *ctx, struct rdb_bytes member);
-    bool (*hash_field)(void *ctx, struct rdb_bytes field, struct rdb_bytes value, int64_t at);
-    bool (*zset_member)(void *ctx, struct rdb_bytes member, double score); /* in any order */
+    bool (*string)(void *ctx, struct bytes value);
+    bool (*list_element)(void *ctx, struct bytes element); /* from the head */
+    bool (*set_member)(void *ctx, struct bytes member);
+    bool (*hash_field)(void *ctx, struct bytes field, struct bytes value, int64_t at);
+    bool (*zset_member)(void *ctx, struct bytes member, double score); /* in any order */
     bool (*dehydrator_element)(void *ctx,
                                const struct rdb_element *element); /* there may be none */
     /* There may be no entries; marks come behind them, once, and then the groups: each with its
@@ -154,16 +154,16 @@ enum rdb_status rdb_read(struct rdb_source *source, const struct rdb_visitor *vi
 /* A payload of DUMP: one value, as a key without a name. RDB_FOREIGN: its footer's version or
  * checksum is wrong. RDB_DAMAGED: they are right, but the value is damaged or of an unknown type.
  */
-enum rdb_status rdb_read_payload(struct rdb_bytes payload, const struct rdb_visitor *visitor,
+enum rdb_status rdb_read_payload(struct bytes payload, const struct rdb_visitor *visitor,
                                  struct rdb_error *error);
 
 /* A payload of FUNCTION DUMP: calls visitor->function for each library. RDB_FOREIGN: as above.
  * RDB_DAMAGED: they are right, but the rest is damaged, or something else than libraries; the text
  * is Redis' message. */
-enum rdb_status rdb_read_functions(struct rdb_bytes payload, const struct rdb_visitor *visitor,
+enum rdb_status rdb_read_functions(struct bytes payload, const struct rdb_visitor *visitor,
                                    struct rdb_error *error);
 
 /* Checks only the footer. If it is correct, *body is the payload without it. */
-bool rdb_payload_open(struct rdb_bytes payload, struct rdb_bytes *body, int *version);
+bool rdb_payload_open(struct bytes payload, struct bytes *body, int *version);
 
 #endif

@@ -5,14 +5,15 @@
  * before them, is added at the end. */
 #include "proto/rdb/rdb_write.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "proto/rdb/crc64.h"
-#include "proto/rdb/intset.h"
-#include "proto/rdb/listpack.h"
+#include "proto/rdb/packing.h"
 #include "proto/rdb/put.h"
 #include "proto/rdb/writer.h"
+#include "store/base/little_endian.h"
 
 /* Redis' default limits. */
 enum {
@@ -54,7 +55,7 @@ struct part {
     int64_t integer;
 };
 
-static const struct rdb_bytes nothing = { "", 0 };
+static const struct bytes nothing = { "", 0 };
 
 void rdb_writer_init(struct rdb_writer *writer, int version)
 {
@@ -63,9 +64,9 @@ void rdb_writer_init(struct rdb_writer *writer, int version)
 
 void rdb_writer_drop(struct rdb_writer *writer)
 {
-    rdb_buffer_drop(&writer->out);
-    rdb_buffer_drop(&writer->staged);
-    rdb_buffer_drop(&writer->parts);
+    buffer_drop(&writer->out);
+    buffer_drop(&writer->staged);
+    buffer_drop(&writer->parts);
 }
 
 /* ---- begin ---- */
@@ -91,9 +92,9 @@ static void put_plain_head(struct rdb_writer *writer)
 
 void rdb_writer_begin(struct rdb_writer *writer, enum rdb_type type, uint64_t count)
 {
-    rdb_buffer_clear(&writer->out);
-    rdb_buffer_clear(&writer->staged);
-    rdb_buffer_clear(&writer->parts);
+    buffer_clear(&writer->out);
+    buffer_clear(&writer->staged);
+    buffer_clear(&writer->parts);
     writer->type = type;
     writer->count = count;
     writer->given = writer->nodes = writer->in_node = 0;
@@ -113,23 +114,23 @@ bool rdb_accept_part(struct rdb_writer *writer, enum rdb_type type)
     return !writer->failed;
 }
 
-static void stage_part(struct rdb_writer *writer, struct part *part, struct rdb_bytes first,
-                       struct rdb_bytes second)
+static void stage_part(struct rdb_writer *writer, struct part *part, struct bytes first,
+                       struct bytes second)
 {
     part->at = writer->staged.len;
     part->first_len = first.len;
     part->second_len = second.len;
-    rdb_note(writer, rdb_buffer_append(&writer->staged, first.data, first.len) &&
-                         rdb_buffer_append(&writer->staged, second.data, second.len) &&
-                         rdb_buffer_append(&writer->parts, part, sizeof(*part)));
+    rdb_note(writer, buffer_try_append(&writer->staged, first.data, first.len) &&
+                         buffer_try_append(&writer->staged, second.data, second.len) &&
+                         buffer_try_append(&writer->parts, part, sizeof(*part)));
 }
 
-void rdb_writer_string(struct rdb_writer *writer, struct rdb_bytes value)
+void rdb_writer_string(struct rdb_writer *writer, struct bytes value)
 {
     if (rdb_accept_part(writer, RDB_STRING)) rdb_note(writer, rdb_put_text(&writer->out, value));
 }
 
-void rdb_writer_member(struct rdb_writer *writer, struct rdb_bytes member)
+void rdb_writer_member(struct rdb_writer *writer, struct bytes member)
 {
     struct part part = { 0 };
     if (!rdb_accept_part(writer, RDB_SET)) return;
@@ -137,11 +138,11 @@ void rdb_writer_member(struct rdb_writer *writer, struct rdb_bytes member)
         rdb_note(writer, rdb_put_text(&writer->out, member));
         return;
     }
-    if (!rdb_parse_integer(member, &part.integer)) writer->packs = false;
+    if (!number_parse_int64(member.data, member.len, &part.integer)) writer->packs = false;
     stage_part(writer, &part, member, nothing);
 }
 
-void rdb_writer_field(struct rdb_writer *writer, struct rdb_bytes field, struct rdb_bytes value)
+void rdb_writer_field(struct rdb_writer *writer, struct bytes field, struct bytes value)
 {
     struct part part = { 0 };
     if (!rdb_accept_part(writer, RDB_HASH)) return;
@@ -153,7 +154,7 @@ void rdb_writer_field(struct rdb_writer *writer, struct rdb_bytes field, struct 
     stage_part(writer, &part, field, value);
 }
 
-void rdb_writer_scored(struct rdb_writer *writer, struct rdb_bytes member, double score)
+void rdb_writer_scored(struct rdb_writer *writer, struct bytes member, double score)
 {
     struct part part = { .score = score };
     if (!rdb_accept_part(writer, RDB_ZSET)) return;
@@ -167,7 +168,7 @@ void rdb_writer_scored(struct rdb_writer *writer, struct rdb_bytes member, doubl
 
 /* ---- a list's nodes ---- */
 
-static void put_node(struct rdb_writer *writer, unsigned kind, struct rdb_bytes bytes)
+static void put_node(struct rdb_writer *writer, unsigned kind, struct bytes bytes)
 {
     writer->nodes++;
     rdb_note(writer, rdb_put_length(&writer->out, kind) && rdb_put_raw(&writer->out, bytes));
@@ -177,12 +178,12 @@ static void finish_node(struct rdb_writer *writer)
 {
     if (writer->in_node == 0) return;
     rdb_note(writer, rdb_listpack_finish(&writer->staged, 0, writer->in_node));
-    put_node(writer, PACKED_NODE, rdb_buffer_bytes(&writer->staged));
+    put_node(writer, PACKED_NODE, buffer_bytes(&writer->staged));
     writer->staged.len = 0;
     writer->in_node = 0;
 }
 
-static void add_to_node(struct rdb_writer *writer, struct rdb_bytes element)
+static void add_to_node(struct rdb_writer *writer, struct bytes element)
 {
     size_t size = writer->staged.len + NODE_END;
     if (element.len >= PLAIN_ELEMENT) {
@@ -196,7 +197,7 @@ static void add_to_node(struct rdb_writer *writer, struct rdb_bytes element)
     writer->in_node++;
 }
 
-void rdb_writer_element(struct rdb_writer *writer, struct rdb_bytes element)
+void rdb_writer_element(struct rdb_writer *writer, struct bytes element)
 {
     if (!rdb_accept_part(writer, RDB_LIST)) return;
     if (has_nodes(writer))
@@ -209,27 +210,27 @@ void rdb_writer_element(struct rdb_writer *writer, struct rdb_bytes element)
 
 void rdb_writer_begin_functions(struct rdb_writer *writer)
 {
-    rdb_buffer_clear(&writer->out);
+    buffer_clear(&writer->out);
     writer->type = RDB_STRING;
     writer->count = writer->given = 0;
     writer->staging = writer->failed = false;
 }
 
-void rdb_writer_function(struct rdb_writer *writer, struct rdb_bytes code)
+void rdb_writer_function(struct rdb_writer *writer, struct bytes code)
 {
     rdb_note(writer, rdb_put_byte(&writer->out, WIRE_FUNCTION) && rdb_put_raw(&writer->out, code));
 }
 
 /* ---- end ---- */
 
-static struct rdb_bytes first_of(const struct part *part)
+static struct bytes first_of(const struct part *part)
 {
-    return (struct rdb_bytes){ part->texts, part->first_len };
+    return (struct bytes){ part->texts, part->first_len };
 }
 
-static struct rdb_bytes second_of(const struct part *part)
+static struct bytes second_of(const struct part *part)
 {
-    return (struct rdb_bytes){ part->texts + part->first_len, part->second_len };
+    return (struct bytes){ part->texts + part->first_len, part->second_len };
 }
 
 /* By score, equal scores by the members' bytes. */
@@ -260,25 +261,36 @@ static bool put_intset(struct rdb_writer *writer, const struct part *parts, size
     for (size_t i = 0; i < count; i++)
         integers[i] = parts[i].integer;
     if (!rdb_intset_append(&writer->staged, integers, count)) return false;
-    struct rdb_bytes packed = { writer->staged.data + start, writer->staged.len - start };
+    struct bytes packed = { writer->staged.data + start, writer->staged.len - start };
     return rdb_put_byte(&writer->out, WIRE_INTSET) && rdb_put_raw(&writer->out, packed);
+}
+
+/* As Redis packs scores: all integers that it can convert safely (double2ll) as such. Minus zero
+ * would lose its sign as an integer. */
+static size_t print_score(char *to, double score)
+{
+    const double limit = 0x1p62;
+    bool minus_zero = score == 0 && signbit(score);
+    if (!minus_zero && score > -limit && score < limit && score == trunc(score))
+        return number_print_int64(to, (int64_t)score);
+    return number_print_double(to, score);
 }
 
 static bool put_listpack(struct rdb_writer *writer, const struct part *parts, size_t count)
 {
-    struct rdb_buffer packed = { 0 };
-    char score[RDB_SCORE_CHARS];
+    struct buffer packed = { 0 };
+    char score[NUMBER_DOUBLE_MAX_CHARS];
     bool is_zset = writer->type == RDB_ZSET, ok = rdb_listpack_start(&packed);
     for (size_t i = 0; i < count && ok; i++) {
-        struct rdb_bytes second = second_of(&parts[i]);
-        if (is_zset) second = (struct rdb_bytes){ score, rdb_print_score(score, parts[i].score) };
+        struct bytes second = second_of(&parts[i]);
+        if (is_zset) second = bytes_of(score, print_score(score, parts[i].score));
         ok = rdb_listpack_append(&packed, first_of(&parts[i])) &&
              rdb_listpack_append(&packed, second);
     }
     ok = ok && rdb_listpack_finish(&packed, 0, 2 * count) &&
          rdb_put_byte(&writer->out, is_zset ? WIRE_ZSET_LISTPACK : WIRE_HASH_LISTPACK) &&
-         rdb_put_raw(&writer->out, rdb_buffer_bytes(&packed));
-    rdb_buffer_drop(&packed);
+         rdb_put_raw(&writer->out, buffer_bytes(&packed));
+    buffer_drop(&packed);
     return ok;
 }
 
@@ -287,7 +299,7 @@ static void put_staged(struct rdb_writer *writer)
     size_t count = (size_t)writer->count;
     struct part *parts = (struct part *)(void *)writer->parts.data;
     for (size_t i = 0; i < count; i++)
-        parts[i].texts = rdb_buffer_bytes(&writer->staged).data + parts[i].at;
+        parts[i].texts = buffer_bytes(&writer->staged).data + parts[i].at;
     if (!writer->packs) {
         put_plain_head(writer);
         for (size_t i = 0; i < count; i++)
@@ -302,28 +314,28 @@ static void put_staged(struct rdb_writer *writer)
 
 void rdb_put_nodes_head(struct rdb_writer *writer, unsigned type)
 {
-    rdb_buffer_clear(&writer->staged);
+    buffer_clear(&writer->staged);
     rdb_note(writer, rdb_put_byte(&writer->staged, type) &&
                          rdb_put_length(&writer->staged, writer->nodes) &&
-                         rdb_buffer_append(&writer->staged, writer->out.data, writer->out.len));
-    struct rdb_buffer whole = writer->staged;
+                         buffer_try_append(&writer->staged, writer->out.data, writer->out.len));
+    struct buffer whole = writer->staged;
     writer->staged = writer->out;
     writer->out = whole;
 }
 
-static bool put_footer(struct rdb_writer *writer, struct rdb_bytes *payload)
+static bool put_footer(struct rdb_writer *writer, struct bytes *payload)
 {
-    struct rdb_buffer *out = &writer->out;
+    struct buffer *out = &writer->out;
     unsigned char bytes[8];
-    rdb_put_number(bytes, 2, (uint64_t)writer->version);
-    if (!rdb_buffer_append(out, bytes, 2)) return false;
-    rdb_put_number(bytes, 8, rdb_crc64(0, out->data, out->len));
-    if (!rdb_buffer_append(out, bytes, 8)) return false;
-    *payload = rdb_buffer_bytes(out);
+    little_put(bytes, 2, (uint64_t)writer->version);
+    if (!buffer_try_append(out, bytes, 2)) return false;
+    little_put(bytes, 8, rdb_crc64(0, out->data, out->len));
+    if (!buffer_try_append(out, bytes, 8)) return false;
+    *payload = buffer_bytes(out);
     return true;
 }
 
-bool rdb_writer_end(struct rdb_writer *writer, struct rdb_bytes *payload)
+bool rdb_writer_end(struct rdb_writer *writer, struct bytes *payload)
 {
     rdb_note(writer, writer->given == writer->count);
     if (!writer->failed && writer->staging) put_staged(writer);
@@ -335,8 +347,8 @@ bool rdb_writer_end(struct rdb_writer *writer, struct rdb_bytes *payload)
     return !writer->failed && put_footer(writer, payload);
 }
 
-bool rdb_writer_seal(struct rdb_writer *writer, struct rdb_bytes body, struct rdb_bytes *payload)
+bool rdb_writer_seal(struct rdb_writer *writer, struct bytes body, struct bytes *payload)
 {
-    rdb_buffer_clear(&writer->out);
-    return rdb_buffer_append(&writer->out, body.data, body.len) && put_footer(writer, payload);
+    buffer_clear(&writer->out);
+    return buffer_try_append(&writer->out, body.data, body.len) && put_footer(writer, payload);
 }

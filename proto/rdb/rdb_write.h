@@ -10,8 +10,8 @@
 #ifndef PROTO_RDB_RDB_WRITE_H
 #define PROTO_RDB_RDB_WRITE_H
 
-#include "proto/rdb/buffer.h"
 #include "proto/rdb/rdb_read.h"
+#include "store/mem/buffer.h"
 
 enum { RDB_VERSION_5 = 9 /* Redis 5 and 6 */, RDB_VERSION_7 = 10 /* Redis 7.0 */ };
 
@@ -26,9 +26,9 @@ struct rdb_stream_writer {
 };
 
 struct rdb_writer {
-    struct rdb_buffer out;    /* the payload so far; of a list or stream: its nodes */
-    struct rdb_buffer staged; /* bytes of staged parts; of a list or stream: the current node */
-    struct rdb_buffer parts;  /* the place of each staged part in `staged`; of a stream: the names
+    struct buffer out;    /* the payload so far; of a list or stream: its nodes */
+    struct buffer staged; /* bytes of staged parts; of a list or stream: the current node */
+    struct buffer parts;  /* the place of each staged part in `staged`; of a stream: the names
                                  of its current node */
     enum rdb_type type;
     int version;
@@ -48,12 +48,12 @@ void rdb_writer_drop(struct rdb_writer *writer);
 /* Begins a value of `count` parts (a string has one), all different. There are no payloads for
  * dehydrators and empty values but streams: then rdb_writer_end returns false. */
 void rdb_writer_begin(struct rdb_writer *writer, enum rdb_type type, uint64_t count);
-void rdb_writer_string(struct rdb_writer *writer, struct rdb_bytes value);
-void rdb_writer_element(struct rdb_writer *writer, struct rdb_bytes element); /* of a list */
-void rdb_writer_member(struct rdb_writer *writer, struct rdb_bytes member);   /* of a set */
-void rdb_writer_field(struct rdb_writer *writer, struct rdb_bytes field, struct rdb_bytes value);
+void rdb_writer_string(struct rdb_writer *writer, struct bytes value);
+void rdb_writer_element(struct rdb_writer *writer, struct bytes element); /* of a list */
+void rdb_writer_member(struct rdb_writer *writer, struct bytes member);   /* of a set */
+void rdb_writer_field(struct rdb_writer *writer, struct bytes field, struct bytes value);
 /* In any order; Redis loads big sorted sets fastest from the highest score down. */
-void rdb_writer_scored(struct rdb_writer *writer, struct rdb_bytes member, double score);
+void rdb_writer_scored(struct rdb_writer *writer, struct bytes member, double score);
 
 /* A stream, which may have no entries (count 0): entries in the order of their IDs, then its marks,
  * then `groups` times a group. A group is followed by its pending entries in the order of their
@@ -72,16 +72,16 @@ void rdb_writer_owned(struct rdb_writer *writer, struct rdb_stream_id id);
 
 /* The payload is borrowed until the next begin. False: no memory, or the number of parts is not
  * `count`. */
-bool rdb_writer_end(struct rdb_writer *writer, struct rdb_bytes *payload);
+bool rdb_writer_end(struct rdb_writer *writer, struct bytes *payload);
 
 /* The payload of FUNCTION DUMP: begin, each library's code, end as above, which adds the footer. A
  * payload without libraries is valid. */
 void rdb_writer_begin_functions(struct rdb_writer *writer);
-void rdb_writer_function(struct rdb_writer *writer, struct rdb_bytes code);
+void rdb_writer_function(struct rdb_writer *writer, struct bytes code);
 
 /* Adds the footer to a body of another format; rdb_payload_open checks and removes it. If the first
  * byte is not a type of Redis', Redis' RESTORE replies "Bad data format". False: no memory. */
-bool rdb_writer_seal(struct rdb_writer *writer, struct rdb_bytes body, struct rdb_bytes *payload);
+bool rdb_writer_seal(struct rdb_writer *writer, struct bytes body, struct bytes *payload);
 
 /* A first byte for such bodies: Redis and Valkey number types from 0 upwards and other records from
  * 255 downwards. */

@@ -3,9 +3,9 @@
 #ifndef PROTO_RDB_READER_H
 #define PROTO_RDB_READER_H
 
+#include "proto/rdb/packing.h"
 #include "proto/rdb/rdb_read.h"
 #include "proto/rdb/seen.h"
-#include "proto/rdb/walk.h"
 
 struct rdb_reader {
     struct rdb_source *source;
@@ -18,7 +18,7 @@ struct rdb_reader {
     bool key_begun; /* key_begin returned true */
     struct rdb_seen seen;
     /* For strings that are needed at the same time. */
-    struct rdb_buffer name, first, second, packed;
+    struct buffer name, first, second, packed;
 };
 
 /* The latest deadline of a hash field: Redis stores 48 bits. */
@@ -34,7 +34,7 @@ bool rdb_no_bytes(struct rdb_reader *reader); /* fails with the state of the sou
 bool rdb_get_number(struct rdb_reader *reader, size_t size, uint64_t *value);
 bool rdb_get_length(struct rdb_reader *reader, uint64_t *length);
 /* Valid until the room is used again. */
-bool rdb_get_string(struct rdb_reader *reader, struct rdb_buffer *room, struct rdb_bytes *text);
+bool rdb_get_string(struct rdb_reader *reader, struct buffer *room, struct bytes *text);
 bool rdb_get_score(struct rdb_reader *reader, double *score);      /* 8 bytes */
 bool rdb_get_text_score(struct rdb_reader *reader, double *score); /* before version 8 */
 bool rdb_skip(struct rdb_reader *reader, uint64_t bytes);
@@ -47,7 +47,7 @@ bool rdb_begin_key(struct rdb_reader *reader, enum rdb_type type);
 /* Fails with RDB_STOPPED if `answer`, the visitor's, is false. */
 bool rdb_visited(struct rdb_reader *reader, bool answer);
 /* Fails if this value already had this member. */
-bool rdb_unique(struct rdb_reader *reader, struct rdb_bytes member);
+bool rdb_unique(struct rdb_reader *reader, struct bytes member);
 
 #define RDB_VISIT(reader, callback, ...)                                                           \
     rdb_visited(reader, (reader)->visitor->callback == NULL ||                                     \
@@ -65,9 +65,9 @@ enum rdb_shape {
 };
 
 /* Checks a packing to its end, then visits its items. An empty one is damage. */
-bool rdb_visit_packed(struct rdb_reader *reader, struct rdb_bytes packed, enum rdb_packing packing,
+bool rdb_visit_packed(struct rdb_reader *reader, struct bytes packed, enum rdb_packing packing,
                       enum rdb_shape shape);
-bool rdb_packing_is_empty(struct rdb_bytes packed, enum rdb_packing packing);
+bool rdb_packing_is_empty(struct bytes packed, enum rdb_packing packing);
 
 bool rdb_read_value(struct rdb_reader *reader, unsigned type);
 bool rdb_read_module(struct rdb_reader *reader, bool annotated);
@@ -79,8 +79,8 @@ bool rdb_read_dehydrator(struct rdb_reader *reader, bool annotated);
 
 /* In an annotated value (since Redis 4.0) a number before each part says of what kind it is. */
 bool rdb_get_module_number(struct rdb_reader *reader, bool annotated, uint64_t *value);
-bool rdb_get_module_string(struct rdb_reader *reader, bool annotated, struct rdb_buffer *room,
-                           struct rdb_bytes *text);
+bool rdb_get_module_string(struct rdb_reader *reader, bool annotated, struct buffer *room,
+                           struct bytes *text);
 bool rdb_get_module_end(struct rdb_reader *reader, bool annotated);
 
 #endif

@@ -1,11 +1,11 @@
-/* seen: open-addressing tables of fingerprints, behind a directory. The hash is SipHash (Aumasson
- * and Bernstein 2012) with 128 bits, one round for each word and three at the end. */
+/* seen: open-addressing tables of fingerprints, behind a directory. */
 #include "proto/rdb/seen.h"
 
 #include <string.h>
 #include <sys/random.h>
 
-#include "proto/rdb/alloc.h"
+#include "store/base/siphash.h"
+#include "store/mem/mem.h"
 
 enum {
     MIN_SIZE = 64,    /* slots: powers of two */
@@ -23,57 +23,11 @@ struct rdb_seen_part {
     struct print slots[];
 };
 
-struct sip {
-    uint64_t v0, v1, v2, v3;
-};
-
-static uint64_t rotate(uint64_t x, int by)
+static struct print print_of(const struct rdb_seen *seen, struct bytes member)
 {
-    return x << by | x >> (64 - by);
-}
-
-static void mix(struct sip *s)
-{
-    s->v0 += s->v1;
-    s->v2 += s->v3;
-    s->v1 = rotate(s->v1, 13) ^ s->v0;
-    s->v3 = rotate(s->v3, 16) ^ s->v2;
-    s->v0 = rotate(s->v0, 32) + s->v3;
-    s->v2 += s->v1;
-    s->v3 = rotate(s->v3, 21) ^ s->v0;
-    s->v1 = rotate(s->v1, 17) ^ s->v2;
-    s->v2 = rotate(s->v2, 32);
-}
-
-static void add_word(struct sip *s, uint64_t word)
-{
-    s->v3 ^= word;
-    mix(s);
-    s->v0 ^= word;
-}
-
-static uint64_t finish_hash(struct sip *s)
-{
-    for (int i = 0; i < 3; i++)
-        mix(s);
-    return s->v0 ^ s->v1 ^ s->v2 ^ s->v3;
-}
-
-static struct print print_of(const struct rdb_seen *seen, struct rdb_bytes member)
-{
-    uint64_t k0 = seen->key[0], k1 = seen->key[1];
-    struct sip s = { k0 ^ UINT64_C(0x736f6d6570736575), k1 ^ UINT64_C(0x646f72616e646f6d) ^ 0xee,
-                     k0 ^ UINT64_C(0x6c7967656e657261), k1 ^ UINT64_C(0x7465646279746573) };
-    const unsigned char *at = (const unsigned char *)member.data;
-    size_t left = member.len;
-    for (; left >= 8; at += 8, left -= 8)
-        add_word(&s, rdb_unsigned_at(at, 8));
-    add_word(&s, (uint64_t)member.len << 56 | rdb_unsigned_at(at, left));
     struct print print;
-    s.v2 ^= 0xee;
-    print.low = finish_hash(&s) | 1;
-    s.v1 ^= 0xdd;
-    print.high = finish_hash(&s);
+    siphash_wide(seen->key, member.data, member.len, &print.low, &print.high);
+    print.low |= 1;
     return print;
 }
 
@@ -97,7 +51,7 @@ static size_t index_of(const struct rdb_seen *seen, const struct print *print)
 static struct rdb_seen_part *part_new(uint32_t depth, uint32_t size)
 {
     size_t bytes = size * sizeof(struct print);
-    struct rdb_seen_part *part = rdb_resize(NULL, sizeof(*part) + bytes);
+    struct rdb_seen_part *part = mem_try_alloc(sizeof(*part) + bytes);
     if (part == NULL) return NULL;
     *part = (struct rdb_seen_part){ .depth = depth, .size = size };
     memset(part->slots, 0, bytes);
@@ -125,7 +79,7 @@ static bool grow_only_part(struct rdb_seen *seen)
     if (bigger == NULL) return false;
     for (size_t i = 0; i < old->size; i++)
         if (old->slots[i].low != 0) part_put(bigger, &old->slots[i]);
-    rdb_release(old);
+    mem_free(old);
     seen->parts[0] = bigger;
     return true;
 }
@@ -134,7 +88,7 @@ static bool double_directory(struct rdb_seen *seen)
 {
     size_t count = (size_t)1 << seen->depth;
     struct rdb_seen_part **parts =
-        rdb_resize(seen->parts, 2 * count * sizeof(struct rdb_seen_part *));
+        mem_try_realloc(seen->parts, 2 * count * sizeof(struct rdb_seen_part *));
     if (parts == NULL) return false;
     memcpy(parts + count, parts, count * sizeof(struct rdb_seen_part *));
     seen->parts = parts;
@@ -151,8 +105,8 @@ static bool split_part(struct rdb_seen *seen, size_t i)
     struct rdb_seen_part *low = part_new(depth + 1, PART_SIZE);
     struct rdb_seen_part *high = part_new(depth + 1, PART_SIZE);
     if (low == NULL || high == NULL) {
-        rdb_release(low);
-        rdb_release(high);
+        mem_free(low);
+        mem_free(high);
         return false;
     }
     size_t bit = (size_t)1 << depth;
@@ -161,17 +115,17 @@ static bool split_part(struct rdb_seen *seen, size_t i)
             part_put(old->slots[at].high & bit ? high : low, &old->slots[at]);
     for (size_t at = i & (bit - 1); at < (size_t)1 << seen->depth; at += bit)
         seen->parts[at] = at & bit ? high : low;
-    rdb_release(old);
+    mem_free(old);
     return true;
 }
 
 static bool begin_parts(struct rdb_seen *seen)
 {
-    struct rdb_seen_part **parts = rdb_resize(NULL, sizeof(struct rdb_seen_part *));
+    struct rdb_seen_part **parts = mem_try_alloc(sizeof(struct rdb_seen_part *));
     struct rdb_seen_part *part = part_new(0, MIN_SIZE);
     if (parts == NULL || part == NULL) {
-        rdb_release(parts);
-        rdb_release(part);
+        mem_free(parts);
+        mem_free(part);
         return false;
     }
     parts[0] = part;
@@ -196,11 +150,11 @@ static bool make_room(struct rdb_seen *seen, const struct print *print)
 static void choose_key(struct rdb_seen *seen)
 {
     if (getrandom(seen->key, sizeof(seen->key), GRND_NONBLOCK) != (ssize_t)sizeof(seen->key))
-        seen->key[0] = (uint64_t)(uintptr_t)seen;
+        memcpy(seen->key, &seen, sizeof(seen));
     seen->keyed = true;
 }
 
-enum rdb_seen_result rdb_seen_add(struct rdb_seen *seen, struct rdb_bytes member)
+enum rdb_seen_result rdb_seen_add(struct rdb_seen *seen, struct bytes member)
 {
     if (!seen->keyed) choose_key(seen);
     struct print print = print_of(seen, member);
@@ -217,8 +171,8 @@ static void release_parts(struct rdb_seen *seen)
 {
     /* From the end, because a part's first place is needed to see that it is the first. */
     for (size_t i = seen->parts != NULL ? (size_t)1 << seen->depth : 0; i-- > 0;)
-        if (is_first_place(seen, i)) rdb_release(seen->parts[i]);
-    rdb_release(seen->parts);
+        if (is_first_place(seen, i)) mem_free(seen->parts[i]);
+    mem_free(seen->parts);
     seen->parts = NULL;
     seen->depth = 0;
 }

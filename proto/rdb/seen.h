@@ -11,20 +11,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "proto/rdb/bytes.h"
+#include "store/base/bytes.h"
 
 struct rdb_seen_part;
 
 struct rdb_seen {
     struct rdb_seen_part **parts; /* 2^depth; several may be the same part */
     uint32_t depth;
-    uint64_t key[2];
+    uint8_t key[16];
     bool keyed;
 };
 
 enum rdb_seen_result { RDB_SEEN_NEW, RDB_SEEN_BEFORE, RDB_SEEN_NO_MEMORY };
 
-enum rdb_seen_result rdb_seen_add(struct rdb_seen *seen, struct rdb_bytes member);
+enum rdb_seen_result rdb_seen_add(struct rdb_seen *seen, struct bytes member);
 void rdb_seen_clear(struct rdb_seen *seen); /* for the next value */
 void rdb_seen_drop(struct rdb_seen *seen);
 

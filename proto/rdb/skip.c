@@ -102,8 +102,8 @@ bool rdb_get_module_number(struct rdb_reader *reader, bool annotated, uint64_t *
     return get_part(reader, annotated, PART_UNSIGNED) && rdb_get_length(reader, value);
 }
 
-bool rdb_get_module_string(struct rdb_reader *reader, bool annotated, struct rdb_buffer *room,
-                           struct rdb_bytes *text)
+bool rdb_get_module_string(struct rdb_reader *reader, bool annotated, struct buffer *room,
+                           struct bytes *text)
 {
     return get_part(reader, annotated, PART_STRING) && rdb_get_string(reader, room, text);
 }

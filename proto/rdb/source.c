@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "proto/rdb/alloc.h"
 #include "proto/rdb/crc64.h"
+#include "store/mem/mem.h"
 
 enum { WINDOW = 64 * 1024, FIRST_PIECE = 64 * 1024 };
 
@@ -24,7 +24,7 @@ void rdb_source_of_reader(struct rdb_source *source, rdb_read_fn *read, void *ct
 
 void rdb_source_drop(struct rdb_source *source)
 {
-    rdb_release(source->buffer);
+    mem_free(source->buffer);
     *source = (struct rdb_source){ 0 };
 }
 
@@ -60,7 +60,7 @@ static size_t read_once(struct rdb_source *source, void *to, size_t size)
 static bool fill_window(struct rdb_source *source, size_t len)
 {
     if (source->read == NULL) return fail_source(source, RDB_SOURCE_ENDED);
-    if (source->buffer == NULL) source->buffer = rdb_resize(NULL, WINDOW);
+    if (source->buffer == NULL) source->buffer = mem_try_alloc(WINDOW);
     if (source->buffer == NULL) return fail_source(source, RDB_SOURCE_NO_MEMORY);
     rdb_source_crc(source);
     size_t left = bytes_left(source);
@@ -86,7 +86,7 @@ const unsigned char *rdb_source_take(struct rdb_source *source, size_t len)
 }
 
 /* Moves at most `len` bytes from the window to the end of `room`. */
-static size_t drain_window(struct rdb_source *source, size_t len, struct rdb_buffer *room)
+static size_t drain_window(struct rdb_source *source, size_t len, struct buffer *room)
 {
     size_t part = bytes_left(source) < len ? bytes_left(source) : len;
     if (part == 0) return 0;
@@ -97,7 +97,7 @@ static size_t drain_window(struct rdb_source *source, size_t len, struct rdb_buf
 }
 
 /* Reads without the window, which is empty. */
-static size_t read_into_room(struct rdb_source *source, size_t len, struct rdb_buffer *room)
+static size_t read_into_room(struct rdb_source *source, size_t len, struct buffer *room)
 {
     rdb_source_crc(source);
     size_t got = read_once(source, room->data + room->len, len);
@@ -108,13 +108,13 @@ static size_t read_into_room(struct rdb_source *source, size_t len, struct rdb_b
 }
 
 /* Room grows as bytes arrive, so that a false length does not allocate memory. */
-static bool fetch_copy(struct rdb_source *source, uint64_t len, struct rdb_buffer *room)
+static bool fetch_copy(struct rdb_source *source, uint64_t len, struct buffer *room)
 {
     room->len = 0;
     while (room->len < len) {
         size_t piece = room->len < FIRST_PIECE ? FIRST_PIECE : room->len, got;
         if (piece > len - room->len) piece = (size_t)(len - room->len);
-        if (!rdb_buffer_reserve(room, piece)) return fail_source(source, RDB_SOURCE_NO_MEMORY);
+        if (!buffer_try_reserve(room, piece)) return fail_source(source, RDB_SOURCE_NO_MEMORY);
         got = drain_window(source, piece, room);
         if (got > 0) continue;
         if (source->read == NULL) return fail_source(source, RDB_SOURCE_ENDED);
@@ -124,17 +124,17 @@ static bool fetch_copy(struct rdb_source *source, uint64_t len, struct rdb_buffe
     return true;
 }
 
-bool rdb_source_fetch(struct rdb_source *source, uint64_t len, struct rdb_buffer *room,
-                      struct rdb_bytes *bytes)
+bool rdb_source_fetch(struct rdb_source *source, uint64_t len, struct buffer *room,
+                      struct bytes *bytes)
 {
     if (source->read == NULL) {
         if (len > bytes_left(source)) return fail_source(source, RDB_SOURCE_ENDED);
-        *bytes = (struct rdb_bytes){ (const char *)source->at, (size_t)len };
+        *bytes = (struct bytes){ (const char *)source->at, (size_t)len };
         source->at += len;
         return true;
     }
     if (!fetch_copy(source, len, room)) return false;
-    *bytes = rdb_buffer_bytes(room);
+    *bytes = buffer_bytes(room);
     return true;
 }
 

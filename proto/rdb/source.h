@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "proto/rdb/buffer.h"
+#include "store/mem/buffer.h"
 
 enum { RDB_SOURCE_MAX_TAKE = 64 };
 
@@ -53,8 +53,8 @@ const unsigned char *rdb_source_take(struct rdb_source *source, size_t len);
 
 /* The next `len` bytes: borrowed from the source if all is in memory, else copied to `room`, whose
  * contents they replace. */
-bool rdb_source_fetch(struct rdb_source *source, uint64_t len, struct rdb_buffer *room,
-                      struct rdb_bytes *bytes);
+bool rdb_source_fetch(struct rdb_source *source, uint64_t len, struct buffer *room,
+                      struct bytes *bytes);
 
 bool rdb_source_skip(struct rdb_source *source, uint64_t len);
 

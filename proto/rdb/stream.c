@@ -11,6 +11,7 @@
 
 #include "proto/rdb/reader.h"
 #include "proto/rdb/stream_node.h"
+#include "store/base/little_endian.h"
 
 enum { STREAM_2 = 19, STREAM_3 = 21, ID_BYTES = 16, NAME_BYTES = 8 /* of a group's number */ };
 
@@ -21,9 +22,9 @@ struct stream_reading {
     uint64_t count; /* entries so far */
     struct rdb_stream_id first;
     struct rdb_stream_marks marks;
-    struct rdb_buffer pending; /* of the group: struct owned, by ID */
-    uint64_t owned;            /* of them: those whose consumer is known */
-    uint64_t group;            /* its number */
+    struct buffer pending; /* of the group: struct owned, by ID */
+    uint64_t owned;        /* of them: those whose consumer is known */
+    uint64_t group;        /* its number */
 };
 
 struct owned {
@@ -75,8 +76,8 @@ static bool accept_entry(struct stream_reading *in, const struct rdb_stream_entr
                     entry->count / 2, (unsigned long long)max);
 }
 
-static bool walk_node(struct stream_reading *in, struct rdb_stream_id master,
-                      struct rdb_bytes packed, bool visits)
+static bool walk_node(struct stream_reading *in, struct rdb_stream_id master, struct bytes packed,
+                      bool visits)
 {
     struct rdb_stream_entry entry;
     enum rdb_step step;
@@ -92,7 +93,7 @@ static bool walk_node(struct stream_reading *in, struct rdb_stream_id master,
 static bool read_node(struct stream_reading *in)
 {
     struct rdb_reader *reader = in->reader;
-    struct rdb_bytes id, packed;
+    struct bytes id, packed;
     if (!rdb_get_string(reader, &reader->first, &id)) return false;
     if (id.len != ID_BYTES) return rdb_damaged(reader, "a stream's node without an ID");
     struct rdb_stream_id master = id_at(id.data);
@@ -155,7 +156,7 @@ static bool read_pending(struct stream_reading *in, struct rdb_stream_id *last, 
     if (!rdb_get_number(reader, 8, &at) || !rdb_get_length(reader, &one.pending.deliveries))
         return false;
     one.pending.at = (int64_t)at;
-    return rdb_buffer_append(&in->pending, &one, sizeof(one)) ||
+    return buffer_try_append(&in->pending, &one, sizeof(one)) ||
            rdb_fail(reader, RDB_TOO_LARGE, "out of memory");
 }
 
@@ -163,7 +164,7 @@ static bool read_all_pending(struct stream_reading *in)
 {
     uint64_t count;
     struct rdb_stream_id last = { 0, 0 };
-    rdb_buffer_clear(&in->pending);
+    buffer_clear(&in->pending);
     in->owned = 0;
     if (!rdb_get_length(in->reader, &count)) return false;
     for (uint64_t i = 0; i < count; i++)
@@ -203,16 +204,16 @@ static bool read_owned(struct stream_reading *in)
 }
 
 /* A consumer's name must be new in its group, and a group's in its stream. */
-static bool check_name(struct stream_reading *in, struct rdb_bytes name, uint64_t group)
+static bool check_name(struct stream_reading *in, struct bytes name, uint64_t group)
 {
-    struct rdb_buffer *both = &in->reader->second;
+    struct buffer *both = &in->reader->second;
     unsigned char number[NAME_BYTES];
-    rdb_put_number(number, sizeof(number), group);
+    little_put(number, sizeof(number), group);
     both->len = 0;
-    if (!rdb_buffer_append(both, number, sizeof(number)) ||
-        !rdb_buffer_append(both, name.data, name.len))
+    if (!buffer_try_append(both, number, sizeof(number)) ||
+        !buffer_try_append(both, name.data, name.len))
         return rdb_fail(in->reader, RDB_TOO_LARGE, "out of memory");
-    return rdb_unique(in->reader, rdb_buffer_bytes(both));
+    return rdb_unique(in->reader, buffer_bytes(both));
 }
 
 static bool get_times(struct stream_reading *in, struct rdb_consumer *consumer)
@@ -302,6 +303,6 @@ bool rdb_read_stream(struct rdb_reader *reader, unsigned type)
     bool good =
         rdb_begin_key(reader, RDB_STREAM) && read_nodes(&in) && read_marks(&in) && read_groups(&in);
     rdb_node_drop(&in.node);
-    rdb_buffer_drop(&in.pending);
+    buffer_drop(&in.pending);
     return good;
 }

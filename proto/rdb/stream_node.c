@@ -8,35 +8,35 @@ static const char no_number[] = "a stream's node with a text where a number shou
 
 static void texts_clear(struct rdb_texts *texts)
 {
-    rdb_buffer_clear(&texts->texts);
-    rdb_buffer_clear(&texts->digits);
+    buffer_clear(&texts->texts);
+    buffer_clear(&texts->digits);
 }
 
 static size_t texts_count(const struct rdb_texts *texts)
 {
-    return texts->texts.len / sizeof(struct rdb_bytes);
+    return texts->texts.len / sizeof(struct bytes);
 }
 
-static struct rdb_bytes *texts_array(struct rdb_texts *texts)
+static struct bytes *texts_array(struct rdb_texts *texts)
 {
-    return (struct rdb_bytes *)(void *)texts->texts.data;
+    return (struct bytes *)(void *)texts->texts.data;
 }
 
 static bool texts_add(struct rdb_texts *texts, const struct rdb_item *item)
 {
-    struct rdb_bytes text = item->text;
+    struct bytes text = item->text;
     if (item->is_integer) {
         /* The digits may still move. */
-        if (!rdb_buffer_append(&texts->digits, text.data, text.len)) return false;
+        if (!buffer_try_append(&texts->digits, text.data, text.len)) return false;
         text.data = NULL;
     }
-    return rdb_buffer_append(&texts->texts, &text, sizeof(text));
+    return buffer_try_append(&texts->texts, &text, sizeof(text));
 }
 
 /* Call when all texts are there. */
 static void texts_settle(struct rdb_texts *texts)
 {
-    struct rdb_bytes *array = texts_array(texts);
+    struct bytes *array = texts_array(texts);
     const char *digits = texts->digits.data;
     for (size_t i = 0; i < texts_count(texts); i++) {
         if (array[i].data != NULL) continue;
@@ -97,7 +97,7 @@ static bool read_head(struct rdb_node *node)
 }
 
 void rdb_node_begin(struct rdb_node *node, struct rdb_stream_id master, struct rdb_stream_id last,
-                    struct rdb_bytes packed)
+                    struct bytes packed)
 {
     texts_clear(&node->names);
     rdb_walk_begin(&node->walk, RDB_LISTPACK, packed);
@@ -126,8 +126,8 @@ static bool next_fields(struct rdb_node *node, bool same_names, uint64_t *count)
     if (!same_names && !next_count(node, count)) return false;
     if (*count == 0) return broken(node, "a stream's entry without fields");
     for (uint64_t i = 0; i < *count; i++) {
-        const struct rdb_bytes *name = same_names ? &texts_array(&node->names)[i] : NULL;
-        bool named = same_names ? rdb_buffer_append(&node->parts.texts, name, sizeof(*name)) ||
+        const struct bytes *name = same_names ? &texts_array(&node->names)[i] : NULL;
+        bool named = same_names ? buffer_try_append(&node->parts.texts, name, sizeof(*name)) ||
                                       broken(node, NULL)
                                 : next_text(node, &node->parts);
         if (!named || !next_text(node, &node->parts)) return false;
@@ -176,8 +176,8 @@ enum rdb_step rdb_node_next(struct rdb_node *node, struct rdb_stream_entry *entr
 
 void rdb_node_drop(struct rdb_node *node)
 {
-    rdb_buffer_drop(&node->names.texts);
-    rdb_buffer_drop(&node->names.digits);
-    rdb_buffer_drop(&node->parts.texts);
-    rdb_buffer_drop(&node->parts.digits);
+    buffer_drop(&node->names.texts);
+    buffer_drop(&node->names.digits);
+    buffer_drop(&node->parts.texts);
+    buffer_drop(&node->parts.digits);
 }

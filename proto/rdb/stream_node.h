@@ -8,16 +8,16 @@
 #ifndef PROTO_RDB_STREAM_NODE_H
 #define PROTO_RDB_STREAM_NODE_H
 
-#include "proto/rdb/buffer.h"
+#include "proto/rdb/packing.h"
 #include "proto/rdb/rdb_read.h"
-#include "proto/rdb/walk.h"
+#include "store/mem/buffer.h"
 
 enum { RDB_ENTRY_DELETED = 1, RDB_ENTRY_SAME_NAMES = 2 };
 
 /* Texts of items: in the listpack, or as digits in a buffer. A zeroed one is empty. */
 struct rdb_texts {
-    struct rdb_buffer texts;  /* of struct rdb_bytes; without data: the next digits */
-    struct rdb_buffer digits; /* of those that are integers */
+    struct buffer texts;  /* of struct bytes; without data: the next digits */
+    struct buffer digits; /* of those that are integers */
 };
 
 struct rdb_node {
@@ -32,7 +32,7 @@ struct rdb_node {
 
 /* Uses the memory of the node again. All IDs must be greater than `last`. */
 void rdb_node_begin(struct rdb_node *node, struct rdb_stream_id master, struct rdb_stream_id last,
-                    struct rdb_bytes packed);
+                    struct bytes packed);
 /* The next entry that is not deleted, valid until the next call. RDB_END: all is correct. */
 enum rdb_step rdb_node_next(struct rdb_node *node, struct rdb_stream_entry *entry);
 void rdb_node_drop(struct rdb_node *node);

@@ -3,10 +3,11 @@
  * have the layouts. */
 #include <string.h>
 
-#include "proto/rdb/listpack.h"
+#include "proto/rdb/packing.h"
 #include "proto/rdb/put.h"
 #include "proto/rdb/stream_node.h"
 #include "proto/rdb/writer.h"
+#include "store/base/little_endian.h"
 
 enum {
     MAX_NODE = 4096,   /* stream-node-max-bytes */
@@ -32,7 +33,7 @@ static bool put_raw_id(struct rdb_writer *writer, struct rdb_stream_id id)
 {
     unsigned char bytes[ID_BYTES];
     encode_id(bytes, id);
-    return rdb_buffer_append(&writer->out, bytes, sizeof(bytes));
+    return buffer_try_append(&writer->out, bytes, sizeof(bytes));
 }
 
 static bool put_id(struct rdb_writer *writer, struct rdb_stream_id id)
@@ -43,13 +44,13 @@ static bool put_id(struct rdb_writer *writer, struct rdb_stream_id id)
 static bool put_instant(struct rdb_writer *writer, int64_t at)
 {
     unsigned char bytes[sizeof(at)];
-    rdb_put_number(bytes, sizeof(bytes), (uint64_t)at);
-    return rdb_buffer_append(&writer->out, bytes, sizeof(bytes));
+    little_put(bytes, sizeof(bytes), (uint64_t)at);
+    return buffer_try_append(&writer->out, bytes, sizeof(bytes));
 }
 
 /* ---- a node ---- */
 
-static void put_item(struct rdb_writer *writer, struct rdb_bytes text)
+static void put_item(struct rdb_writer *writer, struct bytes text)
 {
     writer->stream.items++;
     rdb_note(writer, rdb_listpack_append(&writer->staged, text));
@@ -57,15 +58,15 @@ static void put_item(struct rdb_writer *writer, struct rdb_bytes text)
 
 static void put_integer(struct rdb_writer *writer, uint64_t value)
 {
-    char digits[RDB_INTEGER_CHARS];
-    put_item(writer, (struct rdb_bytes){ digits, rdb_print_integer(digits, (int64_t)value) });
+    char digits[NUMBER_INT64_MAX_CHARS];
+    put_item(writer, (struct bytes){ digits, number_print_int64(digits, (int64_t)value) });
 }
 
 /* Keeps a name of the node, to compare those of later entries with it. */
-static void keep_name(struct rdb_writer *writer, struct rdb_bytes name)
+static void keep_name(struct rdb_writer *writer, struct bytes name)
 {
-    rdb_note(writer, rdb_buffer_append(&writer->parts, &name.len, sizeof(name.len)) &&
-                         rdb_buffer_append(&writer->parts, name.data, name.len));
+    rdb_note(writer, buffer_try_append(&writer->parts, &name.len, sizeof(name.len)) &&
+                         buffer_try_append(&writer->parts, name.data, name.len));
 }
 
 static bool has_names_of_node(const struct rdb_writer *writer, const struct rdb_stream_entry *entry)
@@ -102,13 +103,13 @@ static void start_node(struct rdb_writer *writer, const struct rdb_stream_entry 
 static void finish_node(struct rdb_writer *writer)
 {
     unsigned char id[ID_BYTES];
-    struct rdb_bytes key = { (const char *)id, sizeof(id) };
+    struct bytes key = { (const char *)id, sizeof(id) };
     if (writer->in_node == 0 || writer->failed) return;
     encode_id(id, writer->stream.master);
     writer->staged.data[COUNT_AT] = (char)writer->in_node;
     rdb_note(writer, rdb_listpack_finish(&writer->staged, 0, writer->stream.items) &&
                          rdb_put_raw(&writer->out, key) &&
-                         rdb_put_raw(&writer->out, rdb_buffer_bytes(&writer->staged)));
+                         rdb_put_raw(&writer->out, buffer_bytes(&writer->staged)));
     writer->nodes++;
     writer->in_node = 0;
 }

@@ -18,7 +18,7 @@ struct kind {
 
 static bool read_string(struct rdb_reader *reader, const struct kind *kind)
 {
-    struct rdb_bytes value;
+    struct bytes value;
     (void)kind;
     return rdb_get_string(reader, &reader->first, &value) && RDB_VISIT(reader, string, value);
 }
@@ -32,7 +32,7 @@ static bool get_count(struct rdb_reader *reader, uint64_t *count)
 static bool read_list(struct rdb_reader *reader, const struct kind *kind)
 {
     uint64_t count;
-    struct rdb_bytes element;
+    struct bytes element;
     (void)kind;
     if (!get_count(reader, &count)) return false;
     for (; count > 0; count--)
@@ -45,7 +45,7 @@ static bool read_list(struct rdb_reader *reader, const struct kind *kind)
 static bool read_set(struct rdb_reader *reader, const struct kind *kind)
 {
     uint64_t count;
-    struct rdb_bytes member;
+    struct bytes member;
     (void)kind;
     if (!get_count(reader, &count)) return false;
     for (; count > 0; count--)
@@ -58,7 +58,7 @@ static bool read_set(struct rdb_reader *reader, const struct kind *kind)
 static bool read_zset(struct rdb_reader *reader, const struct kind *kind)
 {
     uint64_t count;
-    struct rdb_bytes member;
+    struct bytes member;
     double score;
     if (!get_count(reader, &count)) return false;
     for (; count > 0; count--) {
@@ -74,7 +74,7 @@ static bool read_zset(struct rdb_reader *reader, const struct kind *kind)
 
 static bool read_field(struct rdb_reader *reader, int64_t at)
 {
-    struct rdb_bytes field, value;
+    struct bytes field, value;
     return rdb_get_string(reader, &reader->first, &field) && rdb_unique(reader, field) &&
            rdb_get_string(reader, &reader->second, &value) &&
            RDB_VISIT(reader, hash_field, field, value, at);
@@ -127,7 +127,7 @@ static bool read_hash_with_expiry(struct rdb_reader *reader, const struct kind *
 static bool read_packed(struct rdb_reader *reader, const struct kind *kind)
 {
     uint64_t earliest;
-    struct rdb_bytes packed;
+    struct bytes packed;
     return get_earliest(reader, kind, &earliest) &&
            rdb_get_string(reader, &reader->first, &packed) &&
            rdb_visit_packed(reader, packed, kind->packing, kind->shape);
@@ -136,7 +136,7 @@ static bool read_packed(struct rdb_reader *reader, const struct kind *kind)
 /* A bug of Redis 5 and 6 left nodes without items; Redis skips them. */
 static bool read_packed_node(struct rdb_reader *reader, const struct kind *kind, bool *empty)
 {
-    struct rdb_bytes packed;
+    struct bytes packed;
     if (!rdb_get_string(reader, &reader->first, &packed)) return false;
     if (rdb_packing_is_empty(packed, kind->packing)) return true;
     *empty = false;
@@ -146,7 +146,7 @@ static bool read_packed_node(struct rdb_reader *reader, const struct kind *kind,
 static bool read_node(struct rdb_reader *reader, const struct kind *kind, bool *empty)
 {
     uint64_t container = PACKED_NODE;
-    struct rdb_bytes element;
+    struct bytes element;
     if (kind->packing == RDB_LISTPACK && !rdb_get_length(reader, &container)) return false;
     if (container == PACKED_NODE) return read_packed_node(reader, kind, empty);
     if (container != PLAIN_NODE) return rdb_damaged(reader, "a list's node of an unknown kind");

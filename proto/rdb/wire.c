@@ -8,9 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "proto/rdb/lzf.h"
+#include "proto/rdb/packing.h"
 #include "proto/rdb/reader.h"
-#include "proto/rdb/number_text.h"
+#include "store/base/little_endian.h"
+#include "store/base/number.h"
 
 enum {
     LENGTH_32 = 0x80,
@@ -59,7 +60,7 @@ bool rdb_get_number(struct rdb_reader *reader, size_t size, uint64_t *value)
     reader->part_at = rdb_source_offset(reader->source);
     const unsigned char *at = take_bytes(reader, size);
     if (at == NULL) return false;
-    *value = rdb_unsigned_at(at, size);
+    *value = little_unsigned(at, size);
     return true;
 }
 
@@ -107,17 +108,17 @@ static bool check_max_string(struct rdb_reader *reader, uint64_t len)
                     (unsigned long long)len, (unsigned long long)max);
 }
 
-static bool get_integer_text(struct rdb_reader *reader, unsigned encoding, struct rdb_buffer *room,
-                             struct rdb_bytes *text)
+static bool get_integer_text(struct rdb_reader *reader, unsigned encoding, struct buffer *room,
+                             struct bytes *text)
 {
     size_t size = (size_t)1 << encoding;
     const unsigned char *at = take_bytes(reader, size);
     if (at == NULL) return false;
     room->len = 0;
-    if (!rdb_buffer_reserve(room, RDB_INTEGER_CHARS))
+    if (!buffer_try_reserve(room, NUMBER_INT64_MAX_CHARS))
         return rdb_fail(reader, RDB_TOO_LARGE, "out of memory");
-    room->len = rdb_print_integer(room->data, rdb_signed_at(at, size));
-    *text = rdb_buffer_bytes(room);
+    room->len = number_print_int64(room->data, little_signed(at, size));
+    *text = buffer_bytes(room);
     return true;
 }
 
@@ -132,24 +133,24 @@ static bool get_lzf_lengths(struct rdb_reader *reader, uint64_t *packed, uint64_
     return rdb_damaged(reader, "a packed string that cannot be as long as it says");
 }
 
-static bool get_lzf_text(struct rdb_reader *reader, struct rdb_buffer *room, struct rdb_bytes *text)
+static bool get_lzf_text(struct rdb_reader *reader, struct buffer *room, struct bytes *text)
 {
     uint64_t packed_len, len;
-    struct rdb_bytes packed;
+    struct bytes packed;
     if (!get_lzf_lengths(reader, &packed_len, &len)) return false;
     if (!rdb_source_fetch(reader->source, packed_len, &reader->packed, &packed))
         return rdb_no_bytes(reader);
     room->len = 0;
-    if (!rdb_buffer_reserve(room, (size_t)len))
+    if (!buffer_try_reserve(room, (size_t)len))
         return rdb_fail(reader, RDB_TOO_LARGE, "out of memory");
     if (!rdb_lzf_unpack(packed, room->data, (size_t)len))
         return rdb_damaged(reader, "a packed string that does not unpack");
     room->len = (size_t)len;
-    *text = rdb_buffer_bytes(room);
+    *text = buffer_bytes(room);
     return true;
 }
 
-bool rdb_get_string(struct rdb_reader *reader, struct rdb_buffer *room, struct rdb_bytes *text)
+bool rdb_get_string(struct rdb_reader *reader, struct buffer *room, struct bytes *text)
 {
     uint64_t len;
     bool is_encoding;
@@ -174,13 +175,14 @@ bool rdb_get_score(struct rdb_reader *reader, double *score)
 bool rdb_get_text_score(struct rdb_reader *reader, double *score)
 {
     uint64_t len;
-    struct rdb_bytes text;
+    struct bytes text;
     if (!rdb_get_number(reader, 1, &len)) return false;
     *score = len == TEXT_INF ? INFINITY : -INFINITY;
     if (len == TEXT_INF || len == TEXT_MINUS_INF) return true;
     if (len == TEXT_NAN) return rdb_damaged(reader, "a score that is no number");
     if (!rdb_source_fetch(reader->source, len, &reader->second, &text)) return rdb_no_bytes(reader);
-    return rdb_parse_score(text, score) || rdb_damaged(reader, "a score that is no number");
+    return number_parse_double(text.data, text.len, score) ||
+           rdb_damaged(reader, "a score that is no number");
 }
 
 bool rdb_skip(struct rdb_reader *reader, uint64_t bytes)

@@ -10,7 +10,7 @@
 
 struct payload {
     struct rdb_writer writer;
-    struct rdb_bytes bytes; /* owned by the writer */
+    struct bytes bytes; /* owned by the writer */
 };
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -24,19 +24,19 @@ static void put_effect(void *ctx, struct effect *effect)
 }
 
 /* Sets the body: RDB_OWN_TYPE and the commands. Returns its memory, to be freed. */
-static char *take_body(struct outbuf *text, struct rdb_bytes *body)
+static char *take_body(struct outbuf *text, struct bytes *body)
 {
     char *data = mem_alloc(text->len + 1);
     data[0] = (char)RDB_OWN_TYPE;
     outbuf_copy(text, data + 1);
-    *body = (struct rdb_bytes){ data, text->len + 1 };
+    *body = (struct bytes){ data, text->len + 1 };
     return data;
 }
 
 static bool write_own(struct payload *payload, const struct object *object)
 {
     struct outbuf text;
-    struct rdb_bytes body;
+    struct bytes body;
     struct effect_writer *effects = mem_alloc(sizeof(*effects));
     outbuf_init(&text);
     effect_writer_init(effects, &text);
@@ -80,7 +80,7 @@ void payload_pass(const struct object *object, void (*take)(void *ctx, struct by
 
 struct bytes payload_bytes(const struct payload *payload)
 {
-    return bytes_of(payload->bytes.data, payload->bytes.len);
+    return payload->bytes;
 }
 
 /* ---- reading Redis' form --------------------------------------------------------------------- */
@@ -97,8 +97,7 @@ static bool read_redis(struct bytes payload, struct object *object)
     struct rdb_visitor visitor = { .ctx = &value, .key_begin = begin_value };
     struct rdb_error error;
     rdb_object_listen(&visitor);
-    enum rdb_status status =
-        rdb_read_payload((struct rdb_bytes){ payload.data, payload.len }, &visitor, &error);
+    enum rdb_status status = rdb_read_payload(payload, &visitor, &error);
     if (status == RDB_OK && value.begun) {
         *object = rdb_object_take(&value);
         return true;
@@ -160,7 +159,7 @@ static bool read_commands(struct rebuilding *in, const char *text, size_t len)
     return good && in->begun;
 }
 
-static bool read_own(struct rdb_bytes body, struct object *object)
+static bool read_own(struct bytes body, struct object *object)
 {
     struct rebuilding in = { .begun = false };
     if (read_commands(&in, body.data + 1, body.len - 1)) {
@@ -174,16 +173,15 @@ static bool read_own(struct rdb_bytes body, struct object *object)
 
 /* ---- reading either form --------------------------------------------------------------------- */
 
-static bool is_intact(struct bytes payload, struct rdb_bytes *body)
+static bool is_intact(struct bytes payload, struct bytes *body)
 {
     int version;
-    struct rdb_bytes whole = { payload.data, payload.len };
-    return rdb_payload_open(whole, body, &version) && version <= RDB_MAX_VERSION;
+    return rdb_payload_open(payload, body, &version) && version <= RDB_MAX_VERSION;
 }
 
 enum payload_status payload_read(struct bytes payload, struct object *object)
 {
-    struct rdb_bytes body;
+    struct bytes body;
     bool is_own = payload.len > RDB_FOOTER && (unsigned char)payload.data[0] == RDB_OWN_TYPE;
     bool good =
         is_own ? is_intact(payload, &body) && read_own(body, object) : read_redis(payload, object);

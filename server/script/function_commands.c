@@ -89,14 +89,13 @@ static void cmd_function_flush(struct call *call)
 
 static void dump_library(void *ctx, const struct library *library)
 {
-    struct bytes code = library_code(library);
-    rdb_writer_function(ctx, (struct rdb_bytes){ code.data, code.len });
+    rdb_writer_function(ctx, library_code(library));
 }
 
 static void cmd_function_dump(struct call *call)
 {
     struct rdb_writer writer;
-    struct rdb_bytes payload;
+    struct bytes payload;
     rdb_writer_init(&writer, RDB_VERSION_7);
     rdb_writer_begin_functions(&writer);
     libraries_each(libraries_of(call), dump_library, &writer);
@@ -123,9 +122,9 @@ static bool read_restore_policy(struct call *call, enum restore_policy *policy)
     return false;
 }
 
-static bool take_library(void *ctx, struct rdb_bytes code)
+static bool take_library(void *ctx, struct bytes code)
 {
-    return function_batch_add(ctx, bytes_of(code.data, code.len), NULL);
+    return function_batch_add(ctx, code, NULL);
 }
 
 /* False: an error is replied. */
@@ -133,8 +132,7 @@ static bool read_libraries(struct call *call, struct function_batch *batch)
 {
     struct rdb_visitor visitor = { .ctx = batch, .function = take_library };
     struct rdb_error error;
-    struct rdb_bytes payload = { call->argv[2].data, call->argv[2].len };
-    enum rdb_status status = rdb_read_functions(payload, &visitor, &error);
+    enum rdb_status status = rdb_read_functions(call->argv[2], &visitor, &error);
     if (status == RDB_STOPPED)
         fail_batch(call, batch);
     else if (status != RDB_OK)

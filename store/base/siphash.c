@@ -82,18 +82,29 @@ static inline uint64_t load_tail(const uint8_t *p, size_t len)
            (uint64_t)p[rest - 1] << (8 * (rest - 1));
 }
 
-static inline __attribute__((always_inline)) uint64_t hash(struct state s, const void *data,
-                                                           size_t len)
+static inline __attribute__((always_inline)) void absorb_all(struct state *s, const void *data,
+                                                             size_t len)
 {
     const uint8_t *p = data, *end = p + len / 8 * 8;
     for (; p != end; p += 8)
-        absorb(&s, load_word(p));
-    absorb(&s, load_tail(p, len));
+        absorb(s, load_word(p));
+    absorb(s, load_tail(p, len));
+}
+
+static inline __attribute__((always_inline)) uint64_t finish(struct state *s)
+{
+    mix(s);
+    mix(s);
+    mix(s);
+    return s->v0 ^ s->v1 ^ s->v2 ^ s->v3;
+}
+
+static inline __attribute__((always_inline)) uint64_t hash(struct state s, const void *data,
+                                                           size_t len)
+{
+    absorb_all(&s, data, len);
     s.v2 ^= 0xff;
-    mix(&s);
-    mix(&s);
-    mix(&s);
-    return s.v0 ^ s.v1 ^ s.v2 ^ s.v3;
+    return finish(&s);
 }
 
 static inline struct state state_of(const uint8_t key[16])
@@ -118,6 +129,18 @@ uint64_t siphash(const void *data, size_t len)
 uint64_t siphash_keyed(const uint8_t key[16], const void *data, size_t len)
 {
     return hash(state_of(key), data, len);
+}
+
+void siphash_wide(const uint8_t key[16], const void *data, size_t len, uint64_t *low,
+                  uint64_t *high)
+{
+    struct state s = state_of(key);
+    s.v1 ^= 0xee;
+    absorb_all(&s, data, len);
+    s.v2 ^= 0xee;
+    *low = finish(&s);
+    s.v1 ^= 0xdd;
+    *high = finish(&s);
 }
 
 /* --- the memo --- */

@@ -46,25 +46,25 @@ static bool begin(void *ctx, const struct rdb_key *key)
     return fold(outcome, key->name.data, key->name.len);
 }
 
-static bool function(void *ctx, struct rdb_bytes code)
+static bool function(void *ctx, struct bytes code)
 {
     ensure(!((struct outcome *)ctx)->in_key, "a function in a key");
     return fold(ctx, code.data, code.len);
 }
 
-static bool part(void *ctx, struct rdb_bytes bytes)
+static bool part(void *ctx, struct bytes bytes)
 {
     ensure(((struct outcome *)ctx)->in_key, "a part without a key");
     return fold(ctx, bytes.data, bytes.len);
 }
 
-static bool field(void *ctx, struct rdb_bytes name, struct rdb_bytes value, int64_t at)
+static bool field(void *ctx, struct bytes name, struct bytes value, int64_t at)
 {
     fold(ctx, &at, sizeof(at));
     return part(ctx, name) && part(ctx, value);
 }
 
-static bool scored(void *ctx, struct rdb_bytes member, double score)
+static bool scored(void *ctx, struct bytes member, double score)
 {
     fold(ctx, &score, sizeof(score));
     return part(ctx, member);
@@ -113,7 +113,7 @@ static bool pending(void *ctx, const struct rdb_pending *pending)
     return fold(ctx, pending, sizeof(*pending));
 }
 
-static bool aux(void *ctx, struct rdb_bytes name, struct rdb_bytes value)
+static bool aux(void *ctx, struct bytes name, struct bytes value)
 {
     return fold(ctx, name.data, name.len) && fold(ctx, value.data, value.len);
 }
@@ -215,13 +215,12 @@ static void check_payload(struct made *made)
     payload_end(made, 12);
     char *block = malloc(made->len);
     memcpy(block, made->at, made->len);
-    outcome.status =
-        rdb_read_payload((struct rdb_bytes){ block, made->len }, &visitor, &outcome.error);
+    outcome.status = rdb_read_payload((struct bytes){ block, made->len }, &visitor, &outcome.error);
     ensure(!outcome.in_key, "a key left open");
     ensure(outcome.status != RDB_STOPPED && outcome.status != RDB_UNREADABLE, "another status");
     visitor = visitor_of(&outcome);
     outcome.status =
-        rdb_read_functions((struct rdb_bytes){ block, made->len }, &visitor, &outcome.error);
+        rdb_read_functions((struct bytes){ block, made->len }, &visitor, &outcome.error);
     ensure(!outcome.in_key, "a key among functions");
     ensure(outcome.status == RDB_OK || outcome.status == RDB_DAMAGED ||
                outcome.status == RDB_TOO_LARGE,

@@ -6,6 +6,7 @@
 
 #include "server/disk/format/crc32c.h"
 #include "server/disk/format/little_endian.h"
+#include "store/base/little_endian.h"
 
 size_t block_fill(struct block_packer *packer, const char *data, size_t len)
 {

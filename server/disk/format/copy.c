@@ -10,6 +10,7 @@
 #include "server/disk/format/little_endian.h"
 #include "server/disk/format/replay.h"
 #include "server/disk/format/store_text.h"
+#include "store/base/little_endian.h"
 #include "store/mem/mem.h"
 
 enum { VERSION = 1, HEADER = 20, PIECE = 8 * 1024 };

@@ -97,23 +97,23 @@ static bool take_database(void *ctx, uint64_t number)
 }
 
 /* Redis writes it for replicas only. */
-static bool take_aux(void *ctx, struct rdb_bytes name, struct rdb_bytes value)
+static bool take_aux(void *ctx, struct bytes name, struct bytes value)
 {
     struct reading *in = ctx;
     int64_t db;
-    if (bytes_equal(bytes_of_rdb(name), LIT("repl-stream-db")) &&
+    if (bytes_equal(name, LIT("repl-stream-db")) &&
         number_parse_int64(value.data, value.len, &db) && db >= 0 &&
         (uint64_t)db < in->import->store->database_count)
         in->import->stream_db = (unsigned)db;
     return true;
 }
 
-static bool take_function(void *ctx, struct rdb_bytes code)
+static bool take_function(void *ctx, struct bytes code)
 {
     struct reading *in = ctx;
     struct import *import = in->import;
     struct library_header header;
-    bool good = library_header_read(&header, bytes_of_rdb(code));
+    bool good = library_header_read(&header, code);
     if (!good) {
         import_fail(import, "at byte %" PRIu64 ": a library of functions can't be loaded: %s",
                     offset_read(in), header.error);
@@ -121,7 +121,7 @@ static bool take_function(void *ctx, struct rdb_bytes code)
         good = import_fail(import, "at byte %" PRIu64 ": duplicate library '%.*s'", offset_read(in),
                            (int)header.name.len, header.name.data);
     } else {
-        txn_library_set(&in->txn, header.name, bytes_of_rdb(code));
+        txn_library_set(&in->txn, header.name, code);
         import->libraries++;
     }
     library_header_drop(&header);
@@ -138,8 +138,7 @@ static bool take_module_aux(void *ctx, const char *module, int encoding_version)
 static bool take_unsupported(void *ctx, const struct rdb_unsupported *what)
 {
     struct reading *in = ctx;
-    return import_pass_over(in->import, what->type, what->module, bytes_of_rdb(what->key),
-                            offset_read(in));
+    return import_pass_over(in->import, what->type, what->module, what->key, offset_read(in));
 }
 
 static bool begin_key(void *ctx, const struct rdb_key *key)
@@ -154,7 +153,7 @@ static bool refuse_duplicate_key(struct reading *in)
 {
     char shown[IMPORT_KEY_SHOWN];
     rdb_object_drop(&in->value);
-    import_show(shown, sizeof(shown), bytes_of_rdb(in->key.name));
+    import_show(shown, sizeof(shown), in->key.name);
     return import_fail(in->import, "at byte %" PRIu64 ": duplicate key '%s' in database %" PRIu64,
                        offset_read(in), shown, in->key.database);
 }
@@ -162,7 +161,7 @@ static bool refuse_duplicate_key(struct reading *in)
 static bool end_key(void *ctx)
 {
     struct reading *in = ctx;
-    struct bytes name = bytes_of_rdb(in->key.name);
+    struct bytes name = in->key.name;
     txn_call(&in->txn, (unsigned)in->key.database);
     if (txn_peek(&in->txn, name) != NULL) return refuse_duplicate_key(in);
     struct object object = rdb_object_take(&in->value);

@@ -13,11 +13,6 @@ static const enum type types[] = {
     [RDB_STREAM] = TYPE_STREAM,
 };
 
-static struct rdb_bytes rdb_of_bytes(struct bytes text)
-{
-    return (struct rdb_bytes){ text.data, text.len };
-}
-
 msec rdb_object_instant(int64_t at)
 {
     if (at == RDB_NEVER) return NEVER;
@@ -33,39 +28,39 @@ void rdb_object_begin(struct rdb_object *value, enum rdb_type type)
     value->begun = true;
 }
 
-static bool take_string(void *ctx, struct rdb_bytes text)
+static bool take_string(void *ctx, struct bytes text)
 {
     struct rdb_object *value = ctx;
-    string_set(&value->object, bytes_of_rdb(text));
+    string_set(&value->object, text);
     return true;
 }
 
-static bool take_element(void *ctx, struct rdb_bytes element)
+static bool take_element(void *ctx, struct bytes element)
 {
     struct rdb_object *value = ctx;
-    list_push(value->object.list, LIST_TAIL, bytes_of_rdb(element));
+    list_push(value->object.list, LIST_TAIL, element);
     return true;
 }
 
-static bool take_member(void *ctx, struct rdb_bytes member)
+static bool take_member(void *ctx, struct bytes member)
 {
     struct rdb_object *value = ctx;
-    set_add(value->object.set, bytes_of_rdb(member), NEVER);
+    set_add(value->object.set, member, NEVER);
     return true;
 }
 
-static bool take_field(void *ctx, struct rdb_bytes field, struct rdb_bytes text, int64_t at)
+static bool take_field(void *ctx, struct bytes field, struct bytes text, int64_t at)
 {
     struct rdb_object *value = ctx;
-    hash_set(value->object.hash, bytes_of_rdb(field), bytes_of_rdb(text), rdb_object_instant(at));
+    hash_set(value->object.hash, field, text, rdb_object_instant(at));
     return true;
 }
 
-static bool take_zset_member(void *ctx, struct rdb_bytes member, double score)
+static bool take_zset_member(void *ctx, struct bytes member, double score)
 {
     struct rdb_object *value = ctx;
     /* DIFFERS: a score of -0 is stored as 0. (doc/differs.md) */
-    zset_add(value->object.zset, bytes_of_rdb(member), score == 0 ? 0 : score, NEVER);
+    zset_add(value->object.zset, member, score == 0 ? 0 : score, NEVER);
     return true;
 }
 
@@ -75,8 +70,7 @@ static bool take_dehydrator_element(void *ctx, const struct rdb_element *element
 {
     struct rdb_object *value = ctx;
     const struct stage stage = { .at = element->at };
-    dehydrator_push(value->object.dehydrator, bytes_of_rdb(element->id),
-                    bytes_of_rdb(element->payload), &stage);
+    dehydrator_push(value->object.dehydrator, element->id, element->payload, &stage);
     return true;
 }
 
@@ -127,7 +121,7 @@ static void write_rdb_list(const struct object *object, struct rdb_writer *write
     struct bytes element;
     list_iter_at(&iter, object->list, 0);
     while (list_iter_next(&iter, &element))
-        rdb_writer_element(writer, rdb_of_bytes(element));
+        rdb_writer_element(writer, element);
 }
 
 static void write_rdb_set(const struct object *object, struct rdb_writer *writer)
@@ -136,7 +130,7 @@ static void write_rdb_set(const struct object *object, struct rdb_writer *writer
     struct bytes member;
     set_iter_begin(&iter, object->set);
     while (set_iter_next(&iter, &member))
-        rdb_writer_member(writer, rdb_of_bytes(member));
+        rdb_writer_member(writer, member);
 }
 
 static void write_rdb_hash(const struct object *object, struct rdb_writer *writer)
@@ -145,7 +139,7 @@ static void write_rdb_hash(const struct object *object, struct rdb_writer *write
     struct bytes field, value;
     hash_iter_begin(&iter, object->hash);
     while (hash_iter_next(&iter, &field, &value))
-        rdb_writer_field(writer, rdb_of_bytes(field), rdb_of_bytes(value));
+        rdb_writer_field(writer, field, value);
 }
 
 /* Writes the highest score first, as Redis does; it loads this order fastest. */
@@ -156,7 +150,7 @@ static void write_rdb_zset(const struct object *object, struct rdb_writer *write
     double score;
     zset_iter_at(&iter, object->zset, zset_count(object->zset) - 1);
     while (zset_iter_prev(&iter, &member, &score))
-        rdb_writer_scored(writer, rdb_of_bytes(member), score);
+        rdb_writer_scored(writer, member, score);
 }
 
 static enum rdb_type rdb_type_of(enum type type)
@@ -167,12 +161,11 @@ static enum rdb_type rdb_type_of(enum type type)
     return (enum rdb_type)name;
 }
 
-bool rdb_object_write(const struct object *object, struct rdb_writer *writer,
-                      struct rdb_bytes *payload)
+bool rdb_object_write(const struct object *object, struct rdb_writer *writer, struct bytes *payload)
 {
     rdb_writer_begin(writer, rdb_type_of(object->type), object_count(object));
     switch (object->type) {
-    case TYPE_STRING: rdb_writer_string(writer, rdb_of_bytes(object_text(object))); break;
+    case TYPE_STRING: rdb_writer_string(writer, object_text(object)); break;
     case TYPE_LIST: write_rdb_list(object, writer); break;
     case TYPE_SET: write_rdb_set(object, writer); break;
     case TYPE_HASH: write_rdb_hash(object, writer); break;

@@ -9,11 +9,6 @@
 #include "proto/rdb/rdb_write.h"
 #include "store/type/object.h"
 
-static inline struct bytes bytes_of_rdb(struct rdb_bytes text)
-{
-    return bytes_of(text.data, text.len);
-}
-
 /* A value being read; it is in no keyspace yet. */
 struct rdb_object {
     struct object object;
@@ -41,6 +36,6 @@ msec rdb_object_instant(int64_t at);
 bool rdb_object_is_plain(const struct object *object);
 /* Writes a plain object as Redis 7.0 DUMPs it; borrowed from the writer. False: no memory. O(n) */
 bool rdb_object_write(const struct object *object, struct rdb_writer *writer,
-                      struct rdb_bytes *payload);
+                      struct bytes *payload);
 
 #endif

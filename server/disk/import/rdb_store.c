@@ -39,15 +39,10 @@ static bool gather(void *ctx, const void *data, size_t len)
     return true;
 }
 
-static struct rdb_bytes rdb_of(struct bytes text)
-{
-    return (struct rdb_bytes){ text.data, text.len };
-}
-
 static void write_library(void *ctx, const struct library *library)
 {
     struct writing *writing = ctx;
-    rdb_file_function(&writing->file, rdb_of(library_code(library)));
+    rdb_file_function(&writing->file, library_code(library));
 }
 
 static bool redis_holds(const struct entry *entry)
@@ -58,13 +53,13 @@ static bool redis_holds(const struct entry *entry)
 static bool write_key(void *ctx, const struct keyspace *ks, const struct entry *entry)
 {
     struct writing *writing = ctx;
-    struct rdb_bytes payload;
+    struct bytes payload;
     if (!redis_holds(entry)) return true;
     if (!rdb_object_write(&entry->object, &writing->writer, &payload)) {
         writing->file.failed = true;
         return false;
     }
-    rdb_file_key(&writing->file, rdb_of(entry_key(entry)), entry_expires_at(ks, entry), payload);
+    rdb_file_key(&writing->file, entry_key(entry), entry_expires_at(ks, entry), payload);
     writing->keys++;
     return !writing->file.failed;
 }
@@ -78,8 +73,7 @@ static void write_database(struct writing *writing, const struct keyspace *ks)
 
 static void write_aux(struct writing *writing, const char *name, const char *value)
 {
-    rdb_file_aux(&writing->file, (struct rdb_bytes){ name, strlen(name) },
-                 (struct rdb_bytes){ value, strlen(value) });
+    rdb_file_aux(&writing->file, bytes_of(name, strlen(name)), bytes_of(value, strlen(value)));
 }
 
 bool rdb_store_write(const struct store *store, bool functions_only, unsigned stream_db,

@@ -18,12 +18,7 @@ static struct stream_id id_of_rdb(struct rdb_stream_id id)
 static bool take_entry(void *ctx, const struct rdb_stream_entry *entry)
 {
     struct rdb_object *value = ctx;
-    struct bytes few[FIRST_PARTS] = { { NULL, 0 } }, *parts = few;
-    if (entry->count > FIRST_PARTS) parts = mem_alloc(entry->count * sizeof(*parts));
-    for (size_t i = 0; i < entry->count; i++)
-        parts[i] = bytes_of_rdb(entry->parts[i]);
-    stream_append(value->object.stream, id_of_rdb(entry->id), parts, entry->count);
-    if (parts != few) mem_free(parts);
+    stream_append(value->object.stream, id_of_rdb(entry->id), entry->parts, entry->count);
     return true;
 }
 
@@ -43,7 +38,7 @@ static bool take_group(void *ctx, const struct rdb_group *group)
 {
     struct rdb_object *value = ctx;
     const struct group_position position = { id_of_rdb(group->last), group->read };
-    value->group = group_add(stream_groups(value->object.stream), bytes_of_rdb(group->name));
+    value->group = group_add(stream_groups(value->object.stream), group->name);
     group_set_position(value->group, &position);
     return true;
 }
@@ -52,7 +47,7 @@ static bool take_consumer(void *ctx, const struct rdb_consumer *consumer)
 {
     struct rdb_object *value = ctx;
     msec seen = rdb_object_instant(consumer->seen_at);
-    value->consumer = consumer_add(value->group, bytes_of_rdb(consumer->name), seen);
+    value->consumer = consumer_add(value->group, consumer->name, seen);
     if (consumer->active_at < 0) return true;
     consumer_saw(value->consumer, rdb_object_instant(consumer->active_at), true);
     consumer_saw(value->consumer, seen, false);
@@ -90,11 +85,6 @@ static struct rdb_stream_id rdb_of_id(struct stream_id id)
     return (struct rdb_stream_id){ id.ms, id.seq };
 }
 
-static struct rdb_bytes rdb_of_bytes(struct bytes text)
-{
-    return (struct rdb_bytes){ text.data, text.len };
-}
-
 bool rdb_stream_is_plain(const struct stream *stream)
 {
     const struct stream_groups *groups = stream_groups(stream);
@@ -108,20 +98,17 @@ static void write_entries(const struct stream *stream, struct rdb_writer *writer
     struct stream_walk walk;
     struct stream_entry entry;
     size_t room = FIRST_PARTS;
-    struct rdb_bytes *parts = mem_alloc(room * sizeof(*parts));
+    struct bytes *parts = mem_alloc(room * sizeof(*parts));
     stream_walk_up(&walk, stream, STREAM_ID_MIN);
     while (stream_walk_next(&walk, &entry)) {
-        struct bytes name, value;
         struct rdb_stream_entry theirs = { .id = rdb_of_id(entry.id), .count = 2 * entry.count };
         if (theirs.count > room) {
             room = 2 * theirs.count;
             parts = mem_realloc(parts, room * sizeof(*parts));
         }
         theirs.parts = parts;
-        for (size_t i = 0; stream_entry_next(&entry, &name, &value); i += 2) {
-            parts[i] = rdb_of_bytes(name);
-            parts[i + 1] = rdb_of_bytes(value);
-        }
+        for (size_t i = 0; i < theirs.count; i += 2)
+            stream_entry_next(&entry, &parts[i], &parts[i + 1]);
         rdb_writer_entry(writer, &theirs);
     }
     mem_free(parts);
@@ -148,14 +135,13 @@ static void write_pending(const struct stream_group *group, const struct stream_
 static void write_group(const struct stream_group *group, struct rdb_writer *writer)
 {
     struct group_position position = group_position(group);
-    const struct rdb_group theirs = { rdb_of_bytes(group_name(group)), rdb_of_id(position.last),
-                                      position.read };
+    const struct rdb_group theirs = { group_name(group), rdb_of_id(position.last), position.read };
     rdb_writer_group(writer, &theirs, group_count_pending(group) - group_count_released(group));
     write_pending(group, NULL, writer);
     rdb_writer_consumers(writer, group_count_consumers(group));
     for (struct stream_consumer *consumer = NULL;
          (consumer = consumer_next(group, consumer)) != NULL;) {
-        const struct rdb_consumer one = { .name = rdb_of_bytes(consumer_name(consumer)),
+        const struct rdb_consumer one = { .name = consumer_name(consumer),
                                           .seen_at = consumer_seen_at(consumer) };
         rdb_writer_consumer(writer, &one, consumer_pending(consumer));
         write_pending(group, consumer, writer);

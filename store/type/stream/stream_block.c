@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "store/base/ensure.h"
+#include "store/base/little_endian.h"
 
 enum {
     OWN_NAMES = 1,
@@ -50,16 +51,13 @@ static const unsigned char *varint_get(const unsigned char *from, uint64_t *valu
 
 static unsigned char *wide_put(unsigned char *to, uint64_t value)
 {
-    for (unsigned i = 0; i < WIDE; i++, value >>= 8)
-        *to++ = (unsigned char)value;
-    return to;
+    little_put(to, WIDE, value);
+    return to + WIDE;
 }
 
 static const unsigned char *wide_get(const unsigned char *from, uint64_t *value)
 {
-    *value = 0;
-    for (unsigned i = WIDE; i > 0; i--)
-        *value = *value << 8 | from[i - 1];
+    *value = little_unsigned(from, WIDE);
     return from + WIDE;
 }
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/rdb/lzf.h"
+#include "proto/rdb/packing.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 
@@ -11,7 +11,7 @@ static bool unpack(const void *packed, size_t packed_len, char *to, size_t len)
 {
     char *from = malloc(packed_len + (packed_len == 0)), *room = malloc(len + (len == 0));
     memcpy(from, packed, packed_len);
-    bool ok = rdb_lzf_unpack((struct rdb_bytes){ from, packed_len }, room, len);
+    bool ok = rdb_lzf_unpack((struct bytes){ from, packed_len }, room, len);
     if (ok && to != NULL) memcpy(to, room, len);
     free(from);
     free(room);

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/rdb/bytes.h"
 #include "proto/rdb/crc64.h"
+#include "store/base/bytes.h"
 
 enum { MADE_ROOM = 64 * 1024 };
 
@@ -25,9 +25,9 @@ static inline struct made *made_new(void)
     return made;
 }
 
-static inline struct rdb_bytes made_bytes(const struct made *made)
+static inline struct bytes made_bytes(const struct made *made)
 {
-    return (struct rdb_bytes){ (const char *)made->at, made->len };
+    return (struct bytes){ (const char *)made->at, made->len };
 }
 
 static inline struct made *raw(struct made *to, const void *data, size_t len)

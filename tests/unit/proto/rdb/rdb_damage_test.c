@@ -2,9 +2,9 @@
  * read too far, no key that is left open, no memory that is kept. */
 #include <stdio.h>
 
-#include "proto/rdb/alloc.h"
 #include "proto/rdb/rdb_read.h"
 #include "proto/rdb/rdb_write.h"
+#include "store/mem/mem.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 #include "tests/unit/proto/rdb/samples.h"
@@ -14,7 +14,7 @@ static struct visited visited;
 static struct rdb_error error;
 
 /* Reads from a block of the exact size. */
-static enum rdb_status read_bytes(const struct rdb_visitor *visitor, struct rdb_bytes bytes,
+static enum rdb_status read_bytes(const struct rdb_visitor *visitor, struct bytes bytes,
                                   bool is_payload)
 {
     struct rdb_source source;
@@ -22,7 +22,7 @@ static enum rdb_status read_bytes(const struct rdb_visitor *visitor, struct rdb_
     char *block = malloc(bytes.len + (bytes.len == 0));
     memcpy(block, bytes.data, bytes.len);
     if (is_payload) {
-        status = rdb_read_payload((struct rdb_bytes){ block, bytes.len }, visitor, &error);
+        status = rdb_read_payload((struct bytes){ block, bytes.len }, visitor, &error);
     } else {
         rdb_source_of_memory(&source, block, bytes.len);
         status = rdb_read(&source, visitor, &error);
@@ -33,7 +33,7 @@ static enum rdb_status read_bytes(const struct rdb_visitor *visitor, struct rdb_
     return status;
 }
 
-static enum rdb_status read_again(struct rdb_bytes bytes, bool is_payload)
+static enum rdb_status read_again(struct bytes bytes, bool is_payload)
 {
     struct rdb_visitor visitor = visited_visitor(&visited);
     visitor.max_string = 1 << 20;
@@ -43,7 +43,7 @@ static enum rdb_status read_again(struct rdb_bytes bytes, bool is_payload)
 START_TEST(truncated_file_is_damaged)
 {
     struct made *made = file_of_everything();
-    struct rdb_bytes bytes = made_bytes(made);
+    struct bytes bytes = made_bytes(made);
     ck_assert_int_eq(read_again(bytes, false), RDB_OK);
     for (bytes.len = 0; bytes.len < made->len; bytes.len++)
         ck_assert_int_eq(read_again(bytes, false), bytes.len < 9 ? RDB_FOREIGN : RDB_DAMAGED);
@@ -152,22 +152,6 @@ END_TEST
 
 /* ---- memory ---- */
 
-static long blocks, left_until_failure;
-
-static void *fail_some(void *old, size_t size)
-{
-    if (left_until_failure-- == 0) return NULL;
-    void *p = realloc(old, size);
-    if (old == NULL) blocks++;
-    return p;
-}
-
-static void release(void *p)
-{
-    blocks--;
-    free(p);
-}
-
 static ssize_t read_stream(void *ctx, void *to, size_t size)
 {
     return (ssize_t)fread(to, 1, size, ctx);
@@ -192,16 +176,16 @@ START_TEST(without_memory_reading_fails_and_keeps_none)
     struct made *made = length(key(file("0009"), 2, "k"), MEMBERS);
     enum rdb_status status = RDB_TOO_LARGE;
     int round = 0;
+    size_t before = mem_used();
     for (int i = 0; i < MEMBERS; i++)
         number(byte(made, 0xc1), 2, i);
     add_pairs(key(made, 4, "hash"));
     file_end(add_stream_2(key(made, 19, "stream")));
-    rdb_use_allocator(&(struct rdb_allocator){ fail_some, release });
     for (; status != RDB_OK; round++) {
-        left_until_failure = round;
+        mem_fail_try((uint64_t)round + 1);
         status = read_in_pieces(made);
         ck_assert(status == RDB_OK || status == RDB_TOO_LARGE);
-        ck_assert_int_eq(blocks, 0);
+        ck_assert_uint_eq(mem_used(), before);
     }
     ck_assert_int_gt(round, 10);
     free(made);
@@ -210,7 +194,7 @@ END_TEST
 
 static void write_group(struct rdb_writer *writer, const char *name)
 {
-    const struct rdb_bytes text = { name, 1 };
+    const struct bytes text = { name, 1 };
     const struct rdb_pending pending = { { 1, 0 }, 0, 1 };
     rdb_writer_group(writer, &(struct rdb_group){ .name = text }, 1);
     rdb_writer_pending(writer, &pending);
@@ -221,7 +205,7 @@ static void write_group(struct rdb_writer *writer, const char *name)
 
 static bool write_stream(struct rdb_writer *writer, uint64_t count)
 {
-    struct rdb_bytes payload, parts[] = { { "name", 4 }, { "value", 5 } };
+    struct bytes payload, parts[] = { { "name", 4 }, { "value", 5 } };
     const struct rdb_stream_marks marks = { { count, 0 }, { 0, 0 }, count };
     struct rdb_stream_entry entry = { .parts = parts, .count = 2 };
     rdb_writer_begin(writer, RDB_STREAM, count);
@@ -235,12 +219,12 @@ static bool write_stream(struct rdb_writer *writer, uint64_t count)
 
 static bool write_some(struct rdb_writer *writer, enum rdb_type type, uint64_t count)
 {
-    struct rdb_bytes payload, text = { "text", 4 };
+    struct bytes payload, text = { "text", 4 };
     char number[24];
     if (type == RDB_STREAM) return write_stream(writer, count);
     rdb_writer_begin(writer, type, count);
     for (uint64_t i = 0; i < count; i++) {
-        struct rdb_bytes one = { number, (size_t)sprintf(number, "%d", (int)i) };
+        struct bytes one = { number, (size_t)sprintf(number, "%d", (int)i) };
         switch (type) {
         case RDB_STRING: rdb_writer_string(writer, text); break;
         case RDB_LIST: rdb_writer_element(writer, text); break;
@@ -254,17 +238,17 @@ static bool write_some(struct rdb_writer *writer, enum rdb_type type, uint64_t c
 
 START_TEST(without_memory_writing_fails_and_keeps_none)
 {
-    rdb_use_allocator(&(struct rdb_allocator){ fail_some, release });
+    size_t before = mem_used();
     for (enum rdb_type type = RDB_STRING; type <= RDB_STREAM; type++)
         for (uint64_t count = 1; count <= 3000; count = type == RDB_STRING ? 9999 : count * 50) {
             bool ok = type == RDB_DEHYDRATOR; /* there are no payloads for these */
             for (int round = 0; !ok; round++) {
                 struct rdb_writer writer;
                 rdb_writer_init(&writer, RDB_VERSION_7);
-                left_until_failure = round;
+                mem_fail_try((uint64_t)round + 1);
                 ok = write_some(&writer, type, count);
                 rdb_writer_drop(&writer);
-                ck_assert_int_eq(blocks, 0);
+                ck_assert_uint_eq(mem_used(), before);
             }
         }
 }

@@ -16,7 +16,7 @@ static enum rdb_status read_made(struct made *made, bool is_payload)
     char *block = malloc(made->len + 1);
     memcpy(block, made->at, made->len);
     if (is_payload) {
-        status = rdb_read_payload((struct rdb_bytes){ block, made->len }, &visitor, &error);
+        status = rdb_read_payload((struct bytes){ block, made->len }, &visitor, &error);
     } else {
         rdb_source_of_memory(&source, block, made->len);
         status = rdb_read(&source, &visitor, &error);

@@ -11,19 +11,19 @@
 
 static struct visited visited;
 
-static struct rdb_bytes of(const char *text)
+static struct bytes of(const char *text)
 {
-    return (struct rdb_bytes){ text, strlen(text) };
+    return (struct bytes){ text, strlen(text) };
 }
 
-static struct rdb_bytes end(struct rdb_writer *writer)
+static struct bytes end(struct rdb_writer *writer)
 {
-    struct rdb_bytes payload;
+    struct bytes payload;
     ck_assert(rdb_writer_end(writer, &payload));
     return payload;
 }
 
-static const char *read_back(struct rdb_bytes payload)
+static const char *read_back(struct bytes payload)
 {
     struct rdb_error error;
     struct rdb_visitor visitor = visited_visitor(&visited);
@@ -35,7 +35,7 @@ static const char *read_back(struct rdb_bytes payload)
 
 static void assert_bytes(struct rdb_writer *writer, const void *expected, size_t len)
 {
-    struct rdb_bytes payload = end(writer);
+    struct bytes payload = end(writer);
     ck_assert_uint_eq(payload.len, len);
     ck_assert_mem_eq(payload.data, expected, len);
     read_back(payload);
@@ -143,7 +143,7 @@ END_TEST
 START_TEST(version_9_uses_no_listpack)
 {
     struct rdb_writer writer;
-    struct rdb_bytes payload;
+    struct bytes payload;
     rdb_writer_init(&writer, RDB_VERSION_5);
     static const unsigned char types[] = { 0, 1, 11, 5, 4 };
     for (enum rdb_type type = RDB_STRING; type <= RDB_HASH; type++) {
@@ -166,7 +166,7 @@ END_TEST
 
 START_TEST(wrong_number_of_parts_gives_no_payload)
 {
-    struct rdb_bytes payload;
+    struct bytes payload;
     struct rdb_writer writer = writer_of(RDB_SET, 2);
     rdb_writer_member(&writer, of("1"));
     ck_assert(!rdb_writer_end(&writer, &payload));
@@ -195,7 +195,7 @@ struct expected {
     double scores;
 };
 
-static bool add_text(void *ctx, struct rdb_bytes text)
+static bool add_text(void *ctx, struct bytes text)
 {
     struct expected *sum = ctx;
     sum->count++;
@@ -204,37 +204,37 @@ static bool add_text(void *ctx, struct rdb_bytes text)
     return true;
 }
 
-static bool add_pair(void *ctx, struct rdb_bytes field, struct rdb_bytes value, int64_t at)
+static bool add_pair(void *ctx, struct bytes field, struct bytes value, int64_t at)
 {
     ck_assert_int_eq(at, RDB_NEVER);
     return add_text(ctx, field) && add_text(ctx, value);
 }
 
-static bool add_scored(void *ctx, struct rdb_bytes member, double score)
+static bool add_scored(void *ctx, struct bytes member, double score)
 {
     ((struct expected *)ctx)->scores += score;
     return add_text(ctx, member);
 }
 
 /* Texts that differ by their number, or integers. */
-static struct rdb_bytes random_text(struct rng *rng, char *to, int number, size_t max)
+static struct bytes random_text(struct rng *rng, char *to, int number, size_t max)
 {
     if (rng_chance(rng, 50)) {
         int64_t value = (int64_t)(rng_next(rng) >> rng_below(rng, 60)) / 1000 * 1000 + number;
-        return (struct rdb_bytes){ to, (size_t)sprintf(to, "%lld", (long long)value) };
+        return (struct bytes){ to, (size_t)sprintf(to, "%lld", (long long)value) };
     }
     size_t len = (size_t)sprintf(to, "%d-", number), end = rng_below(rng, max);
     while (len < end)
         to[len++] = (char)rng_next(rng);
-    return (struct rdb_bytes){ to, len };
+    return (struct bytes){ to, len };
 }
 
 static void add_part(struct rdb_writer *writer, struct rng *rng, int number, size_t max,
                      struct expected *expected)
 {
     char first[MAX_TEXT + 32], second[MAX_TEXT + 32];
-    struct rdb_bytes one = random_text(rng, first, number, max);
-    struct rdb_bytes two = random_text(rng, second, number, max);
+    struct bytes one = random_text(rng, first, number, max);
+    struct bytes two = random_text(rng, second, number, max);
     double score = (double)rng_between(rng, -1000000, 1000000) / 4;
     switch (writer->type) {
     case RDB_STRING: rdb_writer_string(writer, one); break;
@@ -285,7 +285,7 @@ END_TEST
 START_TEST(own_body_is_sealed_and_opened)
 {
     struct rdb_writer writer;
-    struct rdb_bytes payload, body;
+    struct bytes payload, body;
     struct rdb_error error;
     struct rdb_visitor visitor = visited_visitor(&visited);
     char bytes[] = "?something else";
@@ -306,7 +306,7 @@ END_TEST
 
 /* ---- libraries of functions ---- */
 
-static struct rdb_bytes libraries_of(struct rdb_writer *writer, unsigned count)
+static struct bytes libraries_of(struct rdb_writer *writer, unsigned count)
 {
     rdb_writer_init(writer, RDB_VERSION_7);
     rdb_writer_begin_functions(writer);
@@ -325,7 +325,7 @@ START_TEST(libraries_are_written_as_by_redis_and_read_back)
     struct rdb_writer writer;
     struct rdb_visitor visitor = visited_visitor(&visited);
     struct rdb_error error;
-    struct rdb_bytes payload = libraries_of(&writer, 0);
+    struct bytes payload = libraries_of(&writer, 0);
     ck_assert_uint_eq(payload.len, sizeof(none) - 1);
     ck_assert_mem_eq(payload.data, none, payload.len);
     ck_assert_int_eq(rdb_read_functions(payload, &visitor, &error), RDB_OK);

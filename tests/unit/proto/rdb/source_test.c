@@ -1,10 +1,11 @@
 /* Tests of source: the same bytes for any pieces of input, and no memory for announced bytes that
  * are missing. */
+#include <malloc.h>
 #include <stdlib.h>
 
-#include "proto/rdb/alloc.h"
 #include "proto/rdb/crc64.h"
 #include "proto/rdb/source.h"
+#include "store/mem/mem.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 
@@ -43,8 +44,8 @@ static struct reader reader_new(void)
 /* Takes, fetches and skips at random, and compares with the input. */
 static void walk_over(struct rdb_source *source, struct rng *rng)
 {
-    struct rdb_buffer room = { 0 };
-    struct rdb_bytes got;
+    struct buffer room = { 0 };
+    struct bytes got;
     size_t at = 0;
     while (at < LEN) {
         size_t left = LEN - at, len = rng_below(rng, rng_chance(rng, 10) ? 200000 : 60);
@@ -66,7 +67,7 @@ static void walk_over(struct rdb_source *source, struct rng *rng)
     ck_assert_uint_eq(rdb_source_crc(source), rdb_crc64(0, bytes, LEN));
     ck_assert_ptr_null(rdb_source_take(source, 1));
     ck_assert_int_eq(source->state, RDB_SOURCE_ENDED);
-    rdb_buffer_drop(&room);
+    buffer_drop(&room);
 }
 
 START_TEST(bytes_are_the_same_from_memory_and_from_a_reader)
@@ -93,13 +94,18 @@ static void *note_size(void *old, size_t size)
     return realloc(old, size);
 }
 
+static size_t usable_size(const void *block)
+{
+    return malloc_usable_size((void *)(uintptr_t)block);
+}
+
 START_TEST(announced_length_takes_no_memory)
 {
     struct rdb_source source;
-    struct rdb_buffer room = { 0 };
-    struct rdb_bytes got;
+    struct buffer room = { 0 };
+    struct bytes got;
     struct reader reader = reader_new();
-    rdb_use_allocator(&(struct rdb_allocator){ note_size, free });
+    mem_use(&(struct mem_hooks){ note_size, free, usable_size });
     rdb_source_of_reader(&source, read_some, &reader);
     ck_assert(!rdb_source_fetch(&source, UINT64_MAX, &room, &got));
     ck_assert_int_eq(source.state, RDB_SOURCE_ENDED);
@@ -109,7 +115,7 @@ START_TEST(announced_length_takes_no_memory)
     ck_assert(!rdb_source_fetch(&source, LEN + 1, &room, &got));
     ck_assert(!rdb_source_skip(&source, UINT64_MAX));
     rdb_source_drop(&source);
-    rdb_buffer_drop(&room);
+    buffer_drop(&room);
 }
 END_TEST
 

@@ -11,12 +11,12 @@
 static struct visited visited;
 static struct rdb_error error;
 
-static struct rdb_bytes of(const char *text)
+static struct bytes of(const char *text)
 {
-    return (struct rdb_bytes){ text, strlen(text) };
+    return (struct bytes){ text, strlen(text) };
 }
 
-static enum rdb_status read_payload(struct rdb_bytes payload)
+static enum rdb_status read_payload(struct bytes payload)
 {
     struct rdb_visitor visitor = visited_visitor(&visited);
     enum rdb_status status = rdb_read_payload(payload, &visitor, &error);
@@ -24,9 +24,9 @@ static enum rdb_status read_payload(struct rdb_bytes payload)
     return status;
 }
 
-static struct rdb_bytes end(struct rdb_writer *writer)
+static struct bytes end(struct rdb_writer *writer)
 {
-    struct rdb_bytes payload;
+    struct bytes payload;
     ck_assert(rdb_writer_end(writer, &payload));
     ck_assert_int_eq(read_payload(payload), RDB_OK);
     return payload;
@@ -35,7 +35,7 @@ static struct rdb_bytes end(struct rdb_writer *writer)
 static void add_entry(struct rdb_writer *writer, uint64_t ms, uint64_t seq,
                       const char *const *texts)
 {
-    struct rdb_bytes parts[8];
+    struct bytes parts[8];
     struct rdb_stream_entry entry = { .id = { ms, seq }, .parts = parts };
     for (; texts[entry.count] != NULL; entry.count++)
         parts[entry.count] = of(texts[entry.count]);
@@ -104,7 +104,7 @@ START_TEST(streams_are_written_as_by_redis)
         "\xff\xff\xff\xff\x00\x00\x01\x67\x43\xe8\x06\x02" PENDING_BYTES
         "\x0a\x00\x00\xdc\x04\x5c\x57\xe4\x7d\xb9";
     struct rdb_writer writer = small_stream(RDB_VERSION_7);
-    struct rdb_bytes payload = end(&writer);
+    struct bytes payload = end(&writer);
     ck_assert_uint_eq(payload.len, sizeof(wanted) - 1);
     ck_assert_mem_eq(payload.data, wanted, payload.len);
     ck_assert_str_eq(visited.text, "stream : " ENTRIES_READ "last 1002-0 deleted 0-0 added 4 "
@@ -118,7 +118,7 @@ START_TEST(version_9_leaves_out_what_redis_5_does_not_know)
     static const char wanted[] = "\x0f" NODE_BYTES "\x02\xc0\x11\x09\x09\x00\x00"
                                  "\x01\x67\x43\xe8\x06" PENDING_BYTES "\x09\x00";
     struct rdb_writer writer = small_stream(RDB_VERSION_5);
-    struct rdb_bytes payload = end(&writer);
+    struct bytes payload = end(&writer);
     ck_assert_uint_eq(payload.len, sizeof(wanted) - 1 + 8);
     ck_assert_mem_eq(payload.data, wanted, sizeof(wanted) - 1);
     ck_assert_str_eq(visited.text, "stream : " ENTRIES_READ "last 1002-0 deleted 0-0 added 4 "
@@ -136,7 +136,7 @@ START_TEST(empty_streams_are_written_as_by_redis)
     rdb_writer_init(&writer, RDB_VERSION_7);
     rdb_writer_begin(&writer, RDB_STREAM, 0);
     rdb_writer_marks(&writer, &marks, 0);
-    struct rdb_bytes payload = end(&writer);
+    struct bytes payload = end(&writer);
     ck_assert_uint_eq(payload.len, sizeof(wanted) - 1);
     ck_assert_mem_eq(payload.data, wanted, payload.len);
     rdb_writer_drop(&writer);
@@ -150,7 +150,7 @@ static bool write_with_fault(struct rdb_writer *writer, int fault)
     const struct rdb_pending pending = { { 2, 0 }, 0, 1 };
     const struct rdb_group group = { of("g"), { 2, 0 }, 1 };
     const struct rdb_consumer consumer = { of("c"), 0, 0 };
-    struct rdb_bytes payload;
+    struct bytes payload;
     rdb_writer_begin(writer, RDB_STREAM, 1);
     if (fault == 2) ENTRY(writer, 2, 0, "without a value");
     if (fault == 3) rdb_writer_marks(writer, &marks, 1);
@@ -208,24 +208,24 @@ static bool see_entry(void *ctx, const struct rdb_stream_entry *entry)
     return true;
 }
 
-static struct rdb_bytes random_part(struct rng *rng, char *to, bool is_name)
+static struct bytes random_part(struct rng *rng, char *to, bool is_name)
 {
     size_t len = rng_below(rng, rng_chance(rng, 5) ? MAX_TEXT : 9);
-    if (is_name) return (struct rdb_bytes){ to, (size_t)sprintf(to, "%d", (int)(len % 3) - 1) };
+    if (is_name) return (struct bytes){ to, (size_t)sprintf(to, "%d", (int)(len % 3) - 1) };
     if (rng_chance(rng, 40)) {
         int64_t value = (int64_t)(rng_next(rng) >> rng_below(rng, 64));
-        return (struct rdb_bytes){ to, (size_t)sprintf(to, "%lld", (long long)value) };
+        return (struct bytes){ to, (size_t)sprintf(to, "%lld", (long long)value) };
     }
     for (size_t i = 0; i < len; i++)
         to[i] = (char)rng_next(rng);
-    return (struct rdb_bytes){ to, len };
+    return (struct bytes){ to, len };
 }
 
 static void add_random_entry(struct rdb_writer *writer, struct rng *rng, struct rdb_stream_id *id,
                              struct seen *wanted)
 {
     char texts[MAX_PARTS][MAX_TEXT + 32];
-    struct rdb_bytes parts[MAX_PARTS];
+    struct bytes parts[MAX_PARTS];
     struct rdb_stream_entry entry = { .parts = parts, .count = 2 + 2 * rng_below(rng, 5) };
     for (size_t i = 0; i < entry.count; i++)
         parts[i] = random_part(rng, texts[i], i % 2 == 0);
@@ -243,7 +243,7 @@ START_TEST(random_streams_round_trip)
 {
     struct rng rng;
     struct rdb_writer writer;
-    struct rdb_bytes payload;
+    struct bytes payload;
     rng_init(&rng, test_seed());
     for (int round = 0; round < 600; round++) {
         uint64_t count = rng_below(&rng, rng_chance(&rng, 10) ? 1000 : 30);

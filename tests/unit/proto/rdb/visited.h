@@ -59,12 +59,12 @@ static inline bool visit_sizes(void *ctx, uint64_t keys, uint64_t with_deadline)
     return note_call(ctx, "sizes %d %d; ", (int)keys, (int)with_deadline);
 }
 
-static inline bool visit_aux(void *ctx, struct rdb_bytes name, struct rdb_bytes value)
+static inline bool visit_aux(void *ctx, struct bytes name, struct bytes value)
 {
     return note_call(ctx, "aux %.*s=%.*s; ", TEXT(name), TEXT(value));
 }
 
-static inline bool visit_function(void *ctx, struct rdb_bytes code)
+static inline bool visit_function(void *ctx, struct bytes code)
 {
     return note_call(ctx, "function %.*s; ", TEXT(code));
 }
@@ -95,14 +95,13 @@ static inline bool visit_begin(void *ctx, const struct rdb_key *key)
     return visited->in_key = note_call(visited, ":");
 }
 
-static inline bool visit_text(void *ctx, struct rdb_bytes value)
+static inline bool visit_text(void *ctx, struct bytes value)
 {
     ck_assert(((struct visited *)ctx)->in_key);
     return note_call(ctx, " %.*s", TEXT(value));
 }
 
-static inline bool visit_field(void *ctx, struct rdb_bytes field, struct rdb_bytes value,
-                               int64_t at)
+static inline bool visit_field(void *ctx, struct bytes field, struct bytes value, int64_t at)
 {
     ck_assert(((struct visited *)ctx)->in_key);
     note(ctx, " %.*s=%.*s", TEXT(field), TEXT(value));
@@ -110,7 +109,7 @@ static inline bool visit_field(void *ctx, struct rdb_bytes field, struct rdb_byt
     return note_call(ctx, "%s", "");
 }
 
-static inline bool visit_scored(void *ctx, struct rdb_bytes member, double score)
+static inline bool visit_scored(void *ctx, struct bytes member, double score)
 {
     ck_assert(((struct visited *)ctx)->in_key);
     ck_assert(score == score);

@@ -8,10 +8,10 @@
 #include "store/type/stream/stream_group.h"
 #include "store/walk.h"
 #include "tests/support/rng.h"
+#include "tests/support/store_text.h"
 #include "tests/support/suite.h"
 #include "tests/unit/proto/rdb/samples.h"
 #include "tests/unit/proto/rdb/visited.h"
-#include "tests/support/store_text.h"
 
 enum { NOW = 1000000, OWN_SAMPLES = 5, MUTATIONS = 100000 };
 
@@ -118,8 +118,8 @@ static const char *visit_again(const struct sample *sample, struct visited *visi
     ck_assert_int_eq(payload_read(made_view(made), &object), PAYLOAD_WHOLE);
     struct payload *again = payload_new(&object);
     struct bytes bytes = payload_bytes(again);
-    ck_assert_int_eq(
-        rdb_read_payload((struct rdb_bytes){ bytes.data, bytes.len }, &visitor, &error), RDB_OK);
+    ck_assert_int_eq(rdb_read_payload((struct bytes){ bytes.data, bytes.len }, &visitor, &error),
+                     RDB_OK);
     payload_free(again);
     object_free(&object);
     free(made);

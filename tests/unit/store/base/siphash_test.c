@@ -91,11 +91,21 @@ static uint64_t little_endian(const uint8_t *bytes)
     return word;
 }
 
-static uint64_t reference_hash(const uint8_t key[16], const uint8_t *data, size_t len)
+static uint64_t finished(uint64_t v[4])
+{
+    for (int i = 0; i < 3; i++)
+        sip_round(v);
+    return v[0] ^ v[1] ^ v[2] ^ v[3];
+}
+
+/* 64 bits, or with `high` 128. */
+static uint64_t reference_hash(const uint8_t key[16], const uint8_t *data, size_t len,
+                               uint64_t *high)
 {
     uint64_t k0 = little_endian(key), k1 = little_endian(key + 8);
     uint64_t v[4] = { k0 ^ UINT64_C(0x736f6d6570736575), k1 ^ UINT64_C(0x646f72616e646f6d),
                       k0 ^ UINT64_C(0x6c7967656e657261), k1 ^ UINT64_C(0x7465646279746573) };
+    if (high != NULL) v[1] ^= 0xee;
     for (size_t block = 0; block <= len / 8; block++) {
         uint8_t padded[8] = { 0 };
         for (size_t i = 0; i < 8 && 8 * block + i < len; i++)
@@ -106,23 +116,28 @@ static uint64_t reference_hash(const uint8_t key[16], const uint8_t *data, size_
         sip_round(v);
         v[0] ^= word;
     }
-    v[2] ^= 0xff;
-    for (int i = 0; i < 3; i++)
-        sip_round(v);
-    return v[0] ^ v[1] ^ v[2] ^ v[3];
+    v[2] ^= high != NULL ? 0xee : 0xff;
+    uint64_t low = finished(v);
+    v[1] ^= 0xdd;
+    if (high != NULL) *high = finished(v);
+    return low;
 }
 
 START_TEST(random_bytes_hash_as_reference)
 {
     struct rng rng;
     uint8_t key[16], data[300];
+    uint64_t low, high, right_high;
     rng_init(&rng, test_seed());
     for (size_t len = 0; len <= sizeof(data); len++) {
         for (size_t i = 0; i < sizeof(key); i++)
             key[i] = (uint8_t)rng_next(&rng);
         for (size_t i = 0; i < len; i++)
             data[i] = (uint8_t)rng_next(&rng);
-        ck_assert_uint_eq(siphash_keyed(key, data, len), reference_hash(key, data, len));
+        ck_assert_uint_eq(siphash_keyed(key, data, len), reference_hash(key, data, len, NULL));
+        siphash_wide(key, data, len, &low, &high);
+        ck_assert_uint_eq(low, reference_hash(key, data, len, &right_high));
+        ck_assert_uint_eq(high, right_high);
     }
 }
 END_TEST

@@ -1,9 +1,9 @@
-/* Tests of walk: the four packings, every encoding of their items, and every wrong length or count.
+/* Tests of packing: the four packings, every encoding of their items, and every wrong length or
+ * count.
  */
 #include <stdio.h>
 
-#include "proto/rdb/intset.h"
-#include "proto/rdb/listpack.h"
+#include "proto/rdb/packing.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 #include "tests/unit/proto/rdb/made.h"
@@ -11,7 +11,7 @@
 enum { ROOM = 4096 };
 
 /* The items separated by spaces, or the error. The packing is in a block of its exact size. */
-static const char *items_of(enum rdb_packing packing, struct rdb_bytes packed)
+static const char *items_of(enum rdb_packing packing, struct bytes packed)
 {
     static char text[ROOM];
     size_t len = 0;
@@ -21,7 +21,7 @@ static const char *items_of(enum rdb_packing packing, struct rdb_bytes packed)
     char *block = malloc(packed.len + (packed.len == 0));
     if (packed.len > 0) memcpy(block, packed.data, packed.len);
     text[0] = '\0';
-    rdb_walk_begin(&walk, packing, (struct rdb_bytes){ block, packed.len });
+    rdb_walk_begin(&walk, packing, (struct bytes){ block, packed.len });
     while ((step = rdb_walk_next(&walk, &item)) == RDB_ITEM)
         if (len + item.text.len + 2 < ROOM)
             len += (size_t)sprintf(text + len, "%s%.*s", len > 0 ? " " : "", (int)item.text.len,
@@ -54,7 +54,7 @@ static void assert_broken(enum rdb_packing packing, struct made *made)
 static void assert_whole_only_at_full_length(enum rdb_packing packing, struct made *made)
 {
     for (size_t len = 0; len < made->len; len++) {
-        const char *text = items_of(packing, (struct rdb_bytes){ (const char *)made->at, len });
+        const char *text = items_of(packing, (struct bytes){ (const char *)made->at, len });
         assert_begins(text, "broken: ");
     }
     byte(made, 0xff);
@@ -274,7 +274,7 @@ END_TEST
 START_TEST(listpack_items_round_trip)
 {
     struct rng rng;
-    struct rdb_buffer to = { 0 };
+    struct buffer to = { 0 };
     static char text[70000];
     rng_init(&rng, test_seed());
     memset(text, 'q', sizeof(text));
@@ -285,16 +285,16 @@ START_TEST(listpack_items_round_trip)
     enum { EDGES = sizeof(edges) / sizeof(edges[0]), LENS = sizeof(lens) / sizeof(lens[0]) };
     ck_assert(rdb_listpack_start(&to));
     for (size_t i = 0; i < EDGES; i++) {
-        char digits[RDB_INTEGER_CHARS];
-        size_t len = rdb_print_integer(digits, edges[i]);
-        ck_assert(rdb_listpack_append(&to, (struct rdb_bytes){ digits, len }));
+        char digits[NUMBER_INT64_MAX_CHARS];
+        size_t len = number_print_int64(digits, edges[i]);
+        ck_assert(rdb_listpack_append(&to, (struct bytes){ digits, len }));
     }
     for (size_t i = 0; i < LENS; i++)
-        ck_assert(rdb_listpack_append(&to, (struct rdb_bytes){ text, lens[i] }));
+        ck_assert(rdb_listpack_append(&to, (struct bytes){ text, lens[i] }));
     ck_assert(rdb_listpack_finish(&to, 0, EDGES + LENS));
     struct rdb_walk walk;
     struct rdb_item item;
-    rdb_walk_begin(&walk, RDB_LISTPACK, rdb_buffer_bytes(&to));
+    rdb_walk_begin(&walk, RDB_LISTPACK, buffer_bytes(&to));
     for (size_t i = 0; i < EDGES; i++) {
         ck_assert_int_eq(rdb_walk_next(&walk, &item), RDB_ITEM);
         ck_assert(item.is_integer);
@@ -306,32 +306,7 @@ START_TEST(listpack_items_round_trip)
         ck_assert_uint_eq(item.text.len, lens[i]);
     }
     ck_assert_int_eq(rdb_walk_next(&walk, &item), RDB_END);
-    rdb_buffer_drop(&to);
-}
-END_TEST
-
-START_TEST(only_canonical_decimals_are_integers)
-{
-    static const char *const texts[] = { "",
-                                         "-",
-                                         "-0",
-                                         "01",
-                                         "+1",
-                                         " 1",
-                                         "1 ",
-                                         "1x",
-                                         "-01",
-                                         "9223372036854775808",
-                                         "-9223372036854775809",
-                                         "99999999999999999999",
-                                         "100000000000000000000" };
-    int64_t value;
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-        ck_assert(!rdb_parse_integer((struct rdb_bytes){ texts[i], strlen(texts[i]) }, &value));
-    ck_assert(rdb_parse_integer((struct rdb_bytes){ "-9223372036854775808", 20 }, &value));
-    ck_assert_int_eq(value, INT64_MIN);
-    ck_assert(rdb_parse_integer((struct rdb_bytes){ "0", 1 }, &value));
-    ck_assert_int_eq(value, 0);
+    buffer_drop(&to);
 }
 END_TEST
 
@@ -352,8 +327,7 @@ Suite *test_suite(void)
         an_intset_gives_its_integers_of_every_width,
         inconsistent_intset_is_refused,
         listpack_items_round_trip,
-        only_canonical_decimals_are_integers,
         NULL,
     };
-    return suite_of("walk", tests);
+    return suite_of("packing", tests);
 }

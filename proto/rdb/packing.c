@@ -1,0 +1,500 @@
+/* packing: iterates over packings and builds listpacks and intsets.
+ *
+ * Each packing has a `begin`, which checks its header, and a `next`, which returns one item. */
+#include "proto/rdb/packing.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/base/little_endian.h"
+
+enum {
+    END_BYTE = 0xff,       /* ends all but intsets */
+    COUNT_AT = 4,          /* of listpacks and intsets */
+    COUNT_UNKNOWN = 65535, /* of listpacks and ziplists */
+    LONG_LENGTH = 254,     /* of ziplists and zipmaps: a length of 4 bytes follows */
+};
+
+/* The encoding of an item. */
+struct head {
+    size_t size, len; /* bytes of the encoding, and of the text or number behind it */
+    bool is_text;
+};
+
+static enum rdb_step broken(struct rdb_walk *walk, const char *wrong)
+{
+    walk->wrong = wrong;
+    return RDB_BROKEN;
+}
+
+static void set_integer(struct rdb_item *item, int64_t integer)
+{
+    item->is_integer = true;
+    item->integer = integer;
+    item->text = bytes_of(item->digits, number_print_int64(item->digits, integer));
+}
+
+static void set_text(struct rdb_item *item, const unsigned char *at, size_t len)
+{
+    item->is_integer = false;
+    item->integer = 0;
+    item->text = bytes_of((const char *)at, len);
+}
+
+static size_t bytes_left(const struct rdb_walk *walk)
+{
+    return (size_t)(walk->end - walk->at);
+}
+
+/* The header of listpacks and ziplists: total bytes (4), and the number of items at `count_at`. */
+static bool begin_items(struct rdb_walk *walk, size_t header, size_t count_at)
+{
+    size_t size = bytes_left(walk);
+    if (size < header + 1 || little_unsigned(walk->at, 4) != size) return false;
+    uint64_t count = little_unsigned(walk->at + count_at, 2);
+    walk->announced = count == COUNT_UNKNOWN ? RDB_NOT_ANNOUNCED : count;
+    walk->at += header;
+    return true;
+}
+
+/* ---- listpacks --------------------------------------------------------------------------------
+ */
+
+/* A listpack. An item whose backward length does not match its size is damage.
+ *
+ * First byte: 0xxxxxxx number 0..127 · 10llllll text · 110xxxxx +1 number of 13 bits · 1110llll +1
+ * text · f0 +4 text (length least significant first) · f1 f2 f3 f4: number of 2, 3, 4, 8 bytes. */
+
+enum {
+    LISTPACK_HEADER = 6,
+    MAX_BACKLEN = 5,
+    TEXT_32 = 0xf0,
+    INTEGER_16 = 0xf1,
+    INTEGER_64 = 0xf4,
+};
+
+static bool listpack_begin(struct rdb_walk *walk)
+{
+    return begin_items(walk, LISTPACK_HEADER, COUNT_AT);
+}
+
+/* `left` is at least 1. */
+static bool parse_listpack_head(const unsigned char *at, size_t left, struct head *head)
+{
+    static const unsigned char widths[] = { 2, 3, 4, 8 };
+    unsigned first = *at;
+    if (first < 0x80)
+        *head = (struct head){ 1, 0, false };
+    else if (first < 0xc0)
+        *head = (struct head){ 1, first & 0x3f, true };
+    else if (left < 2)
+        return false;
+    else if (first < 0xe0)
+        *head = (struct head){ 2, 0, false };
+    else if (first < 0xf0)
+        *head = (struct head){ 2, (first & 0x0f) << 8 | at[1], true };
+    else if (first == TEXT_32 && left >= 5)
+        *head = (struct head){ 5, (size_t)little_unsigned(at + 1, 4), true };
+    else if (first >= INTEGER_16 && first <= INTEGER_64)
+        *head = (struct head){ 1, widths[first - INTEGER_16], false };
+    else
+        return false;
+    return head->size <= left && head->len <= left - head->size;
+}
+
+static int64_t integer_of(const unsigned char *at, const struct head *head)
+{
+    if (head->len > 0) return little_signed(at + 1, head->len);
+    if (head->size == 1) return *at;
+    int64_t value = (at[0] & 0x1f) << 8 | at[1];
+    return value < 4096 ? value : value - 8192;
+}
+
+/* The bytes of a backward length. 16383 would fit into two bytes and takes three, because Redis
+ * compares with `<`; so do the next two limits. */
+static size_t backlen_size(size_t len)
+{
+    if (len <= 127) return 1;
+    if (len < 16383) return 2;
+    if (len < 2097151) return 3;
+    return len < 268435455 ? 4 : MAX_BACKLEN;
+}
+
+static size_t put_backlen(unsigned char *to, size_t len)
+{
+    size_t size = backlen_size(len);
+    for (size_t i = size; i > 0; i--, len >>= 7)
+        to[i - 1] = (unsigned char)((len & 127) | (i > 1 ? 128 : 0));
+    return size;
+}
+
+static enum rdb_step listpack_next(struct rdb_walk *walk, struct rdb_item *item)
+{
+    struct head head;
+    unsigned char backlen[MAX_BACKLEN];
+    const unsigned char *at = walk->at;
+    size_t left = bytes_left(walk);
+    if (left == 0) return broken(walk, "listpack without an end");
+    if (*at == END_BYTE) {
+        return left == 1 ? RDB_END : broken(walk, "listpack ends before its last byte");
+    }
+    if (!parse_listpack_head(at, left, &head)) return broken(walk, "broken item in a listpack");
+    size_t size = head.size + head.len, back = put_backlen(backlen, size);
+    if (left - size < back || memcmp(at + size, backlen, back) != 0)
+        return broken(walk, "an item of a listpack has another length backwards");
+    if (head.is_text)
+        set_text(item, at + head.size, head.len);
+    else
+        set_integer(item, integer_of(at, &head));
+    walk->at += size + back;
+    return RDB_ITEM;
+}
+
+bool rdb_listpack_start(struct buffer *to)
+{
+    static const unsigned char header[LISTPACK_HEADER];
+    return buffer_try_append(to, header, LISTPACK_HEADER);
+}
+
+/* Writes encoding and number; returns their size. */
+static size_t put_integer(unsigned char *to, int64_t value)
+{
+    static const struct {
+        size_t width;
+        int64_t limit; /* holds -limit to limit - 1 */
+    } widths[] = { { 2, 1 << 15 }, { 3, 1 << 23 }, { 4, INT64_C(1) << 31 } };
+    if (value >= 0 && value <= 127) {
+        *to = (unsigned char)value;
+        return 1;
+    }
+    if (value >= -4096 && value <= 4095) {
+        uint64_t bits = (uint64_t)value & 0x1fff;
+        to[0] = (unsigned char)(0xc0 | bits >> 8);
+        to[1] = (unsigned char)bits;
+        return 2;
+    }
+    unsigned i = 0;
+    while (i < 3 && (value < -widths[i].limit || value >= widths[i].limit))
+        i++;
+    size_t width = i < 3 ? widths[i].width : 8;
+    *to = (unsigned char)(INTEGER_16 + i);
+    little_put(to + 1, width, (uint64_t)value);
+    return 1 + width;
+}
+
+static size_t put_text_head(unsigned char *to, size_t len)
+{
+    if (len < 64) {
+        *to = (unsigned char)(0x80 | len);
+        return 1;
+    }
+    if (len < 4096) {
+        to[0] = (unsigned char)(0xe0 | len >> 8);
+        to[1] = (unsigned char)len;
+        return 2;
+    }
+    *to = TEXT_32;
+    little_put(to + 1, 4, len);
+    return 5;
+}
+
+bool rdb_listpack_append(struct buffer *to, struct bytes text)
+{
+    unsigned char head[16], backlen[MAX_BACKLEN];
+    int64_t integer;
+    if (text.len > UINT32_MAX / 2) return false;
+    bool is_integer = number_parse_int64(text.data, text.len, &integer);
+    size_t size = is_integer ? put_integer(head, integer) : put_text_head(head, text.len);
+    size_t len = is_integer ? 0 : text.len;
+    size_t back = put_backlen(backlen, size + len);
+    return buffer_try_reserve(to, size + len + back) && buffer_try_append(to, head, size) &&
+           buffer_try_append(to, text.data, len) && buffer_try_append(to, backlen, back);
+}
+
+bool rdb_listpack_finish(struct buffer *to, size_t start, uint64_t count)
+{
+    unsigned char end = END_BYTE;
+    if (!buffer_try_append(to, &end, 1) || to->len - start > UINT32_MAX) return false;
+    unsigned char *header = (unsigned char *)to->data + start;
+    little_put(header, 4, to->len - start);
+    little_put(header + COUNT_AT, 2, count < COUNT_UNKNOWN ? count : COUNT_UNKNOWN);
+    return true;
+}
+
+/* ---- ziplists ---------------------------------------------------------------------------------
+ */
+/* A ziplist. An item with a wrong length of the item before, or a header with a wrong offset of the
+ * last item, is damage.
+ *
+ * Length of the item before: one byte below 254, or 254 and 4 bytes. Encoding: 00llllll text ·
+ * 01llllll +1 text · 10...... +4 text (lengths most significant first) · c0 d0 e0: number of 2, 4,
+ * 8 bytes · f0: of 3 · fe: of 1 · f1 to fd: the numbers 0 to 12. */
+
+enum { TAIL_AT = 4, ZIPLIST_COUNT_AT = 8, ZIPLIST_HEADER = 10 };
+
+static bool ziplist_begin(struct rdb_walk *walk)
+{
+    return begin_items(walk, ZIPLIST_HEADER, ZIPLIST_COUNT_AT);
+}
+
+static enum rdb_step finish_ziplist(struct rdb_walk *walk)
+{
+    uint64_t tail = little_unsigned(walk->start + TAIL_AT, 4);
+    size_t last = (size_t)(walk->at - walk->start) - walk->previous;
+    if (bytes_left(walk) != 1) return broken(walk, "ziplist ends before its last byte");
+    if (tail != last) return broken(walk, "ziplist points to another last item");
+    return RDB_END;
+}
+
+/* Reads the length of the item before. Returns the bytes that encode it; 0: they are missing. */
+static size_t parse_previous(const unsigned char *at, size_t left, size_t *previous)
+{
+    *previous = *at;
+    if (*at < LONG_LENGTH) return 1;
+    if (left < 5) return 0;
+    *previous = (size_t)little_unsigned(at + 1, 4);
+    return 5;
+}
+
+static bool parse_text_head(const unsigned char *at, size_t left, struct head *head)
+{
+    unsigned kind = *at >> 6;
+    size_t size = kind == 0 ? 1 : kind == 1 ? 2 : 5;
+    if (left < size) return false;
+    size_t len = kind == 2 ? 0 : *at & 0x3f;
+    for (size_t i = 1; i < size; i++)
+        len = len << 8 | at[i];
+    *head = (struct head){ size, len, true };
+    return true;
+}
+
+static bool parse_ziplist_head(const unsigned char *at, size_t left, struct head *head)
+{
+    if (left == 0) return false;
+    if (*at < 0xc0) {
+        if (!parse_text_head(at, left, head)) return false;
+    } else {
+        *head = (struct head){ 1, 0, false };
+        switch (*at) {
+        case 0xc0: head->len = 2; break;
+        case 0xd0: head->len = 4; break;
+        case 0xe0: head->len = 8; break;
+        case 0xf0: head->len = 3; break;
+        case 0xfe: head->len = 1; break;
+        default:
+            if (*at < 0xf1 || *at > 0xfd) return false;
+        }
+    }
+    return head->len <= left - head->size;
+}
+
+static enum rdb_step ziplist_next(struct rdb_walk *walk, struct rdb_item *item)
+{
+    struct head head;
+    size_t left = bytes_left(walk), previous;
+    if (left == 0) return broken(walk, "ziplist without an end");
+    if (*walk->at == END_BYTE) return finish_ziplist(walk);
+    size_t skip = parse_previous(walk->at, left, &previous);
+    if (skip == 0 || !parse_ziplist_head(walk->at + skip, left - skip, &head))
+        return broken(walk, "broken item in a ziplist");
+    if (previous != walk->previous)
+        return broken(walk, "an item of a ziplist has another length of the one before");
+    const unsigned char *at = walk->at + skip;
+    if (head.is_text)
+        set_text(item, at + head.size, head.len);
+    else if (head.len > 0)
+        set_integer(item, little_signed(at + 1, head.len));
+    else
+        set_integer(item, *at - 0xf1);
+    walk->previous = skip + head.size + head.len;
+    walk->at += walk->previous;
+    return RDB_ITEM;
+}
+
+/* ---- zipmaps ----------------------------------------------------------------------------------
+ */
+/* A zipmap. Items with an odd index are values. A length in a longer form than it needs is damage.
+ */
+
+static bool zipmap_begin(struct rdb_walk *walk)
+{
+    if (bytes_left(walk) < 2) return false;
+    uint64_t pairs = *walk->at++;
+    walk->announced = pairs < LONG_LENGTH ? 2 * pairs : RDB_NOT_ANNOUNCED;
+    return true;
+}
+
+/* A length is one byte below 254, or 254 and 4 bytes. Returns the bytes it takes; 0: damaged. */
+static size_t parse_zipmap_length(const unsigned char *at, size_t left, size_t *len)
+{
+    *len = *at;
+    if (*at < LONG_LENGTH) return 1;
+    if (*at == END_BYTE || left < 5) return 0;
+    *len = (size_t)little_unsigned(at + 1, 4);
+    return *len < LONG_LENGTH ? 0 : 5;
+}
+
+static enum rdb_step zipmap_next(struct rdb_walk *walk, struct rdb_item *item)
+{
+    const unsigned char *at = walk->at;
+    bool is_value = walk->count % 2 != 0;
+    size_t left = bytes_left(walk), len, unused = 0;
+    if (left == 0) return broken(walk, "zipmap without an end");
+    if (*at == END_BYTE && !is_value)
+        return left == 1 ? RDB_END : broken(walk, "zipmap ends before its last byte");
+    size_t skip = parse_zipmap_length(at, left, &len);
+    if (skip != 0 && is_value) {
+        if (skip == left) return broken(walk, "zipmap without an end");
+        unused = at[skip++];
+    }
+    if (skip == 0 || len > left - skip || unused > left - skip - len)
+        return broken(walk, "broken item in a zipmap");
+    set_text(item, at + skip, len);
+    walk->at += skip + len + unused;
+    return RDB_ITEM;
+}
+
+/* ---- intsets ----------------------------------------------------------------------------------
+ */
+/* An intset. Integers that do not ascend are damage. */
+
+enum { INTSET_HEADER = 8 };
+
+static bool intset_begin(struct rdb_walk *walk)
+{
+    size_t size = bytes_left(walk);
+    if (size < INTSET_HEADER) return false;
+    uint64_t width = little_unsigned(walk->at, 4);
+    if (width != 2 && width != 4 && width != 8) return false;
+    walk->width = (size_t)width;
+    walk->announced = little_unsigned(walk->at + COUNT_AT, 4);
+    walk->at += INTSET_HEADER;
+    size_t bytes = size - INTSET_HEADER;
+    return bytes % walk->width == 0 && bytes / walk->width == walk->announced;
+}
+
+static enum rdb_step intset_next(struct rdb_walk *walk, struct rdb_item *item)
+{
+    if (walk->at == walk->end) return RDB_END;
+    int64_t integer = little_signed(walk->at, walk->width);
+    if (walk->count > 0 && integer <= walk->last)
+        return broken(walk, "the integers of an intset are not in order");
+    walk->at += walk->width;
+    walk->last = integer;
+    set_integer(item, integer);
+    return RDB_ITEM;
+}
+
+static int compare_integers(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* `integers` are sorted, so the first and the last have the extreme values. */
+static size_t width_for(const int64_t *integers, size_t count)
+{
+    int64_t low = count > 0 ? integers[0] : 0, high = count > 0 ? integers[count - 1] : 0;
+    if (low >= INT16_MIN && high <= INT16_MAX) return 2;
+    return low >= INT32_MIN && high <= INT32_MAX ? 4 : 8;
+}
+
+bool rdb_intset_append(struct buffer *to, int64_t *integers, size_t count)
+{
+    if (count > 1) qsort(integers, count, sizeof(*integers), compare_integers);
+    size_t width = width_for(integers, count), size = INTSET_HEADER + count * width;
+    if (!buffer_try_reserve(to, size)) return false;
+    unsigned char *at = (unsigned char *)to->data + to->len;
+    little_put(at, 4, width);
+    little_put(at + COUNT_AT, 4, count);
+    at += INTSET_HEADER;
+    for (size_t i = 0; i < count; i++, at += width)
+        little_put(at, width, (uint64_t)integers[i]);
+    to->len += size;
+    return true;
+}
+
+/* ---- the walk ---------------------------------------------------------------------------------
+ */
+
+static const struct packing {
+    bool (*begin)(struct rdb_walk *walk);
+    enum rdb_step (*next)(struct rdb_walk *walk, struct rdb_item *item);
+} packings[] = {
+    [RDB_LISTPACK] = { listpack_begin, listpack_next },
+    [RDB_ZIPLIST] = { ziplist_begin, ziplist_next },
+    [RDB_ZIPMAP] = { zipmap_begin, zipmap_next },
+    [RDB_INTSET] = { intset_begin, intset_next },
+};
+
+void rdb_walk_begin(struct rdb_walk *walk, enum rdb_packing packing, struct bytes packed)
+{
+    const unsigned char *start = (const unsigned char *)packed.data;
+    *walk = (struct rdb_walk){
+        .packing = packing, .start = start, .at = start, .end = start + packed.len
+    };
+    if (!packings[packing].begin(walk) && walk->wrong == NULL) walk->wrong = "broken header";
+}
+
+enum rdb_step rdb_walk_next(struct rdb_walk *walk, struct rdb_item *item)
+{
+    if (walk->wrong != NULL) return RDB_BROKEN;
+    enum rdb_step step = packings[walk->packing].next(walk, item);
+    if (step == RDB_ITEM) walk->count++;
+    if (step == RDB_END && walk->announced != RDB_NOT_ANNOUNCED && walk->announced != walk->count)
+        return broken(walk, "another number of items than its header says");
+    return step;
+}
+
+/* ---- LZF --------------------------------------------------------------------------------------
+ */
+
+/* A stream has two kinds of instruction. 000lllll: l + 1 literal bytes follow. lllooooo oooooooo:
+ * l + 2 bytes from o + 1 bytes ago, where l = 7 adds a byte between the two. */
+
+enum { LITERAL_BELOW = 32, LONG_REFERENCE = 7 };
+
+struct unpacking {
+    const unsigned char *at, *end;
+    unsigned char *from, *to, *to_end;
+};
+
+static bool copy_literal(struct unpacking *u, size_t len)
+{
+    if ((size_t)(u->end - u->at) < len || (size_t)(u->to_end - u->to) < len) return false;
+    memcpy(u->to, u->at, len);
+    u->at += len;
+    u->to += len;
+    return true;
+}
+
+static bool copy_reference(struct unpacking *u, unsigned control)
+{
+    size_t len = control >> 5;
+    if (len == LONG_REFERENCE) {
+        if (u->at == u->end) return false;
+        len += *u->at++;
+    }
+    if (u->at == u->end) return false;
+    size_t back = ((size_t)(control & 31) << 8 | *u->at++) + 1;
+    len += 2;
+    if ((size_t)(u->to - u->from) < back || (size_t)(u->to_end - u->to) < len) return false;
+    /* Byte by byte: source and target may overlap, which repeats a pattern. */
+    for (; len > 0; len--, u->to++)
+        *u->to = *(u->to - back);
+    return true;
+}
+
+bool rdb_lzf_unpack(struct bytes packed, char *to, size_t len)
+{
+    const unsigned char *at = (const unsigned char *)packed.data;
+    unsigned char *out = (unsigned char *)to;
+    struct unpacking u = { at, at + packed.len, out, out, out + len };
+    while (u.at < u.end) {
+        unsigned control = *u.at++;
+        bool ok =
+            control < LITERAL_BELOW ? copy_literal(&u, control + 1) : copy_reference(&u, control);
+        if (!ok) return false;
+    }
+    return u.to == u.to_end;
+}

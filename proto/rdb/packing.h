@@ -1,0 +1,82 @@
+/* packing: Redis' packed values: iterates over the items of a listpack, ziplist, zipmap or intset
+ * and checks every length and count. An item is returned as soon as it is complete; RDB_END is
+ * returned only if all was correct. A caller that must not see part of a damaged value walks twice.
+ *
+ * Layouts. Numbers are little-endian, and all but intsets end with 0xff.
+ * listpack, for small values since version 7, and of streams since 5 (listpack.md of
+ *   github.com/antirez/listpack): total bytes (4), number of items (2; 65535: not stored, count
+ *   them), items. An item is its encoding, its bytes, and the length of both in groups of 7 bits,
+ *   for reading backwards.
+ * ziplist, for lists, hashes and sorted sets up to version 6: total bytes (4), offset of the last
+ *   item (4), number of items (2, as above), items. An item is the length of the item before, its
+ *   own encoding, and its bytes.
+ * zipmap, for hashes before version 2.6: number of pairs (1; 254 and more: not stored, count them),
+ *   pairs. A pair is the field's length and bytes, the value's length, a number of unused bytes,
+ * the value's bytes, and the unused bytes. intset, for small sets of integers: bytes of each
+ * integer (4 bytes: the number 2, 4 or 8), count (4), the integers in ascending order. */
+#ifndef PROTO_RDB_PACKING_H
+#define PROTO_RDB_PACKING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "store/base/bytes.h"
+#include "store/base/number.h"
+#include "store/mem/buffer.h"
+
+enum rdb_packing {
+    RDB_LISTPACK,
+    RDB_ZIPLIST,
+    RDB_ZIPMAP, /* its items are field, value, field, value ... */
+    RDB_INTSET,
+};
+
+enum rdb_step { RDB_ITEM, RDB_END, RDB_BROKEN };
+
+struct rdb_item {
+    struct bytes text; /* in the value, or in `digits` below; valid until the next item */
+    bool is_integer;
+    int64_t integer;
+    char digits[NUMBER_INT64_MAX_CHARS];
+};
+
+struct rdb_walk {
+    enum rdb_packing packing;
+    const unsigned char *start, *at, *end;
+    uint64_t announced; /* number of items in the header, or RDB_NOT_ANNOUNCED */
+    uint64_t count;     /* items so far */
+    size_t previous;    /* ziplist: bytes of the last item */
+    size_t width;       /* intset: bytes of an item */
+    int64_t last;       /* intset: the last item */
+    const char *wrong;  /* after RDB_BROKEN, for the error message */
+};
+
+#define RDB_NOT_ANNOUNCED UINT64_MAX
+
+/* The bytes are borrowed until the walk is over. A broken header is reported by the first step.
+ * O(1) */
+void rdb_walk_begin(struct rdb_walk *walk, enum rdb_packing packing, struct bytes packed);
+enum rdb_step rdb_walk_next(struct rdb_walk *walk, struct rdb_item *item);
+
+/* ---- building ---- */
+
+/* A listpack at the end of `to`. The caller keeps to->len from before the start as `start`. Texts
+ * that are integers are stored as such. False: no memory, an item over 2 GiB, or more than 4 GiB in
+ * all. */
+bool rdb_listpack_start(struct buffer *to);
+bool rdb_listpack_append(struct buffer *to, struct bytes text);
+bool rdb_listpack_finish(struct buffer *to, size_t start, uint64_t count);
+
+/* Sorts the integers in place and appends them as an intset. False: no memory. O(n log n) */
+bool rdb_intset_append(struct buffer *to, int64_t *integers, size_t count);
+
+/* ---- LZF (Marc Lehmann's LibLZF), with which Redis compresses long strings ---- */
+
+/* The unpacked length is at most this many times the packed length. */
+enum { RDB_LZF_MAX_RATIO = 88 };
+
+/* True if the stream is complete and unpacks to exactly `len` bytes. If false, `to` is undefined.
+ * Any input is safe: nothing outside the two buffers is read or written. */
+bool rdb_lzf_unpack(struct bytes packed, char *to, size_t len);
+
+#endif

@@ -1,0 +1,32 @@
+/* little_endian: integers of 1 to 8 bytes, least significant byte first. */
+#ifndef STORE_BASE_LITTLE_ENDIAN_H
+#define STORE_BASE_LITTLE_ENDIAN_H
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The unsigned integer of `size` bytes at `at`. */
+static inline uint64_t little_unsigned(const unsigned char *at, size_t size)
+{
+    uint64_t value = 0;
+    for (size_t i = size; i > 0; i--)
+        value = value << 8 | at[i - 1];
+    return value;
+}
+
+/* The same as a signed integer, in two's complement. */
+static inline int64_t little_signed(const unsigned char *at, size_t size)
+{
+    assert(size >= 1 && size <= sizeof(uint64_t));
+    uint64_t value = little_unsigned(at, size), sign = UINT64_C(1) << (8 * size - 1);
+    return (int64_t)((value ^ sign) - sign);
+}
+
+static inline void little_put(unsigned char *to, size_t size, uint64_t value)
+{
+    for (size_t i = 0; i < size; i++, value >>= 8)
+        to[i] = (unsigned char)value;
+}
+
+#endif

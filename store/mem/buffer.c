@@ -1,0 +1,54 @@
+/* buffer: one block, doubled when it is full. */
+#include "store/mem/buffer.h"
+
+#include "store/mem/mem.h"
+
+enum { MIN_ROOM = 256, KEPT_ROOM = 1024 * 1024 };
+
+void buffer_drop(struct buffer *buffer)
+{
+    mem_free(buffer->data);
+    *buffer = (struct buffer){ 0 };
+}
+
+void buffer_clear(struct buffer *buffer)
+{
+    if (buffer->room > KEPT_ROOM) buffer_drop(buffer);
+    buffer->len = 0;
+}
+
+bool buffer_try_reserve(struct buffer *buffer, size_t more)
+{
+    if (buffer->room - buffer->len >= more && buffer->data != NULL) return true;
+    if (more > SIZE_MAX / 4 || buffer->len > SIZE_MAX / 4) return false;
+    size_t room = buffer->room < MIN_ROOM / 2 ? MIN_ROOM : 2 * buffer->room;
+    if (room < buffer->len + more) room = buffer->len + more;
+    char *data = mem_try_realloc(buffer->data, room);
+    if (data == NULL) return false;
+    buffer->data = data;
+    buffer->room = room;
+    return true;
+}
+
+static void put(struct buffer *buffer, const void *data, size_t len)
+{
+    if (len > 0) memcpy(buffer->data + buffer->len, data, len);
+    buffer->len += len;
+}
+
+bool buffer_try_append(struct buffer *buffer, const void *data, size_t len)
+{
+    if (!buffer_try_reserve(buffer, len)) return false;
+    put(buffer, data, len);
+    return true;
+}
+
+void buffer_append(struct buffer *buffer, const void *data, size_t len)
+{
+    if (buffer->room - buffer->len < len) {
+        size_t room = buffer->room < MIN_ROOM / 2 ? MIN_ROOM : 2 * buffer->room;
+        buffer->room = room < buffer->len + len ? buffer->len + len : room;
+        buffer->data = mem_realloc(buffer->data, buffer->room);
+    }
+    put(buffer, data, len);
+}

@@ -1,0 +1,32 @@
+/* buffer: a byte array that grows at its end. A zeroed buffer is empty. Appending is amortised
+ * O(len). An outbuf (outbuf.h) never moves its bytes; a buffer keeps them contiguous. */
+#ifndef STORE_MEM_BUFFER_H
+#define STORE_MEM_BUFFER_H
+
+#include <stdbool.h>
+
+#include "store/base/bytes.h"
+
+struct buffer {
+    char *data;
+    size_t len, room;
+};
+
+void buffer_drop(struct buffer *buffer);
+/* Empties it; frees the memory if it is more than 1 MiB. */
+void buffer_clear(struct buffer *buffer);
+
+/* The process ends if there is no memory. */
+void buffer_append(struct buffer *buffer, const void *data, size_t len);
+
+/* For sizes that a file or a client chooses. False: no memory, and the content is unchanged. */
+bool buffer_try_append(struct buffer *buffer, const void *data, size_t len);
+/* Makes room for `more` bytes behind the content. */
+bool buffer_try_reserve(struct buffer *buffer, size_t more);
+
+static inline struct bytes buffer_bytes(const struct buffer *buffer)
+{
+    return (struct bytes){ buffer->data != NULL ? buffer->data : "", buffer->len };
+}
+
+#endif
