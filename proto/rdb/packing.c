@@ -67,6 +67,7 @@ static bool begin_items(struct rdb_walk *walk, size_t header, size_t count_at)
 
 enum {
     LISTPACK_HEADER = 6,
+    MAX_HEAD = 9, /* bytes of an encoding, with the number */
     MAX_BACKLEN = 5,
     TEXT_32 = 0xf0,
     INTEGER_16 = 0xf1,
@@ -200,15 +201,16 @@ static size_t put_text_head(unsigned char *to, size_t len)
 
 bool rdb_listpack_append(struct buffer *to, struct bytes text)
 {
-    unsigned char head[16], backlen[MAX_BACKLEN];
     int64_t integer;
-    if (text.len > UINT32_MAX / 2) return false;
+    if (text.len > UINT32_MAX / 2 || !buffer_try_reserve(to, MAX_HEAD + text.len + MAX_BACKLEN))
+        return false;
+    unsigned char *at = (unsigned char *)to->data + to->len;
     bool is_integer = number_parse_int64(text.data, text.len, &integer);
-    size_t size = is_integer ? put_integer(head, integer) : put_text_head(head, text.len);
-    size_t len = is_integer ? 0 : text.len;
-    size_t back = put_backlen(backlen, size + len);
-    return buffer_try_reserve(to, size + len + back) && buffer_try_append(to, head, size) &&
-           buffer_try_append(to, text.data, len) && buffer_try_append(to, backlen, back);
+    size_t size = is_integer ? put_integer(at, integer) : put_text_head(at, text.len);
+    if (!is_integer && text.len > 0) memcpy(at + size, text.data, text.len);
+    if (!is_integer) size += text.len;
+    to->len += size + put_backlen(at + size, size);
+    return true;
 }
 
 bool rdb_listpack_finish(struct buffer *to, size_t start, uint64_t count)
