@@ -54,6 +54,23 @@ def the_map_lists_every_page():
     equal(lost, [])
 
 
+@test
+def the_map_itself_lists_the_pages_of_the_guide():
+    known = {file for file, _ in links(MAP)}
+    guide = glob.glob(os.path.join(ROOT, "doc", "guide", "*.md"))
+    assert len(guide) > 5, guide
+    equal([os.path.basename(page) for page in guide if page not in known], [])
+
+
+@test
+def the_changelog_begins_with_the_version_of_the_daemon():
+    with open(os.path.join(ROOT, "server", "base", "version.h"), encoding="utf-8") as header:
+        version = re.search(r'EXPIRED_VERSION\s+"(.*)"', header.read()).group(1)
+    with open(os.path.join(ROOT, "CHANGELOG.md"), encoding="utf-8") as page:
+        heading = re.search(r"^## (.*)$", page.read(), re.M).group(1)
+    assert re.fullmatch(rf"{re.escape(version)} \((unreleased|\d{{4}}-\d\d-\d\d)\)", heading), heading
+
+
 def warnings():
     """[(file, text)] of the sources; a text has X for each value. Left out: texts made elsewhere."""
     found = []
