@@ -166,7 +166,7 @@ LOCKED = mkdir -p $(B) && flock $(B)/.lock
 TEST_ENV = JOBS=$(JOBS) PYTHONDONTWRITEBYTECODE=1 EXPIRED=$(abspath $(B)/expired) BUILD=$(abspath $(B)) \
     $(if $(SANITIZE),$(CHECKED_MODULE_ENV))
 
-not_core_that_needs = $(wildcard $(shell sed -n '/^\# needs $(1)/,/^$$/p' tests/not_core | grep -v '^\#'))
+not_core_that_needs = $(wildcard $(shell sed -n '/^\# needs $(1)/,/^$$/{/^[^\#]/p}' tests/not_core))
 NODE_MODULES = tests/e2e/node_modules/.made
 CHOSEN = $(or $(TESTS),$(E2E))
 NEEDED = $(if $(filter $(call not_core_that_needs,node),$(CHOSEN)),$(NODE_MODULES)) \

@@ -1,5 +1,6 @@
 #!/usr/bin/python3 -B
 """tools/deps: its groups, and what `make` says on a machine without the libraries."""
+import glob
 import os
 import re
 import shutil
@@ -54,6 +55,20 @@ def every_group_of_packages_is_defined():
     text = read("tools", "deps")
     groups = re.search(r"case \$group in\n\s+([a-z_ |]+)\)", text).group(1).split(" | ")
     equal([name for name in groups if f"\ngroup_{name}() {{" not in text], [])
+
+
+# In packages that every Debian has.
+ESSENTIAL = {"bash", "find", "make", "mount", "setpriv", "sh", "umount"}
+
+
+@own
+def programs_that_tests_start_are_in_a_group():
+    started = set()
+    for name in glob.glob(os.path.join(ROOT, "tests", "*", "*.py")):
+        if os.path.basename(os.path.dirname(name)) != "service":
+            started |= set(re.findall(r'(?:\brun\(|\bPopen\(|words = |command = )\["([a-z][a-z0-9.-]*)"', read(name)))
+    assert {"openssl", "redis-cli", "cc"} < started, started
+    equal(started - ESSENTIAL - {"cc"} - set(re.findall(r"\bneed \S+ program (\S+)", read("tools", "deps"))), set())
 
 
 PROVIDES = {"debhelper": "debhelper-compat (= 13)"}
