@@ -328,7 +328,7 @@ int main(int argc, char **argv)
     walk(export, false);
     report_losses(export);
     write_databases(export);
-    fprintf(stderr, "%" PRIu64 " keys written, %" PRIu64 " left out\n", export->keys,
-            export->passed_keys);
+    fprintf(stderr, "%" PRIu64 " key%s written, %" PRIu64 " left out\n", export->keys,
+            export->keys == 1 ? "" : "s", export->passed_keys);
     return status;
 }

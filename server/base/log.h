@@ -4,6 +4,7 @@
 #define SERVER_BASE_LOG_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 enum log_level { LOG_DEBUG_LEVEL, LOG_VERBOSE, LOG_NOTICE, LOG_WARNING };
 enum log_format { LOG_TEXT, LOG_JSON };
@@ -18,5 +19,11 @@ void log_set_format(enum log_format format);
 /* From now on each line goes to syslog too. The facility is one of <syslog.h>. */
 void log_to_syslog(const char *ident, int facility);
 __attribute__((format(printf, 2, 3))) void log_line(enum log_level level, const char *format, ...);
+
+/* The ending of a noun behind this number: "1 key", "2 keys". */
+static inline const char *log_plural(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
 
 #endif

@@ -6,9 +6,10 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "server/base/log.h"
 #include "server/daemon/parts.h"
-#include "server/net/client.h"
 #include "server/disk/persist.h"
+#include "server/net/client.h"
 #include "store/mem/mem.h"
 #include "store/store.h"
 
@@ -78,8 +79,9 @@ void status_write(const struct parts *parts, char *text, size_t size)
         return;
     }
     const char *state = report.write_error != NULL ? "Refusing writes, see the log" : "Ready";
-    add(&line, "%s: %" PRIu64 " keys, %zu clients, ", state, (uint64_t)store_count(parts->store),
-        clients_count(parts->clients));
+    uint64_t keys = store_count(parts->store), clients = clients_count(parts->clients);
+    add(&line, "%s: %" PRIu64 " key%s, %" PRIu64 " client%s, ", state, keys, log_plural(keys),
+        clients, log_plural(clients));
     add_bytes(&line, mem_used());
     add(&line, " of memory");
     add_persistence(&line, &report);

@@ -89,8 +89,8 @@ static void note_rewritten(struct persist *persist, const struct base_size *size
     persist->report.rewrite_failed = false;
     persist->report.rewrites++;
     persist->report.rewrite_failures = 0;
-    log_line(LOG_NOTICE, "Journal rewritten: %" PRIu64 " keys, %" PRIu64 " bytes", size->keys,
-             size->bytes);
+    log_line(LOG_NOTICE, "Journal rewritten: %" PRIu64 " key%s, %" PRIu64 " bytes", size->keys,
+             log_plural(size->keys), size->bytes);
 }
 
 int persist_begin_journal(struct persist *persist)

@@ -191,8 +191,9 @@ static bool import_redis_file(struct loading *loading, const char *path, bool is
     else
         good = check_import_end(loading, path, is_last, import);
     if (good)
-        log_line(LOG_NOTICE, "Imported %s: %" PRIu64 " keys, %" PRIu64 " commands", path,
-                 import->keys, import->commands);
+        log_line(LOG_NOTICE, "Imported %s: %" PRIu64 " key%s, %" PRIu64 " command%s", path,
+                 import->keys, log_plural(import->keys), import->commands,
+                 log_plural(import->commands));
     mem_free(import);
     return good;
 }
@@ -426,7 +427,7 @@ static void log_loaded(const struct loading *loading)
     persist->flush_seen = persist->w.store->flushed_at;
     if (persist->load.total == 0) return;
     log_line(LOG_NOTICE, "Loaded %" PRIu64 " key%s from %" PRIu64 " bytes in %.3f s", keys,
-             keys == 1 ? "" : "s", loading->before,
+             log_plural(keys), loading->before,
              (double)(clock_mono_usec() - loading->began_usec) / 1e6);
 }
 

@@ -69,8 +69,8 @@ enum persist_outcome persist_save(struct persist *persist)
     int error = persist_write_now(persist, SAVING, persist->w.conf->dbfilename, &size);
     if (error == 0) {
         note_saved(persist, persist->w.store->changes);
-        log_line(LOG_NOTICE, "Snapshot written: %" PRIu64 " keys, %" PRIu64 " bytes", size.keys,
-                 size.bytes);
+        log_line(LOG_NOTICE, "Snapshot written: %" PRIu64 " key%s, %" PRIu64 " bytes", size.keys,
+                 log_plural(size.keys), size.bytes);
         return PERSIST_DONE;
     }
     persist->report.save_failed = true;
@@ -231,8 +231,8 @@ static void end_save(struct persist *persist, const struct child_outcome *outcom
         return;
     }
     note_saved(persist, persist->changes_at_task);
-    log_line(LOG_NOTICE, "Snapshot written: %" PRIu64 " keys, %" PRIu64 " bytes",
-             outcome->size.keys, outcome->size.bytes);
+    log_line(LOG_NOTICE, "Snapshot written: %" PRIu64 " key%s, %" PRIu64 " bytes",
+             outcome->size.keys, log_plural(outcome->size.keys), outcome->size.bytes);
 }
 
 void persist_end_tasks(struct persist *persist)

@@ -68,8 +68,9 @@ static bool load_rdb(struct replication *r, struct store *store, unsigned *db, c
     bool good = import_rdb(import, read_copy, r);
     for (unsigned i = 0; i < import->kind_count; i++)
         log_line(LOG_WARNING,
-                 "Full copy: %" PRIu64 " keys of the unsupported type %s, the first is '%s'",
-                 import->kinds[i].keys, import->kinds[i].name, import->kinds[i].first_key);
+                 "Full copy: %" PRIu64 " key%s of the unsupported type %s, the first is '%s'",
+                 import->kinds[i].keys, log_plural(import->kinds[i].keys), import->kinds[i].name,
+                 import->kinds[i].first_key);
     if (!good) snprintf(why, WHY, "%s", import->why);
     if (good && import->end != r->given) good = fail_end(why);
     *db = import->stream_db;
@@ -107,9 +108,10 @@ static void take_over(struct replication *r, struct store *store, unsigned db)
     replication_update_role(r);
     replication_acknowledge(r);
     log_line(LOG_NOTICE,
-             "Full copy of the master loaded: %zu keys, %" PRIu64
+             "Full copy of the master loaded: %zu key%s, %" PRIu64
              " bytes; the stream goes on at offset %" PRIu64,
-             store_count(dispatch->store), copy.received, copy.offset);
+             store_count(dispatch->store), log_plural(store_count(dispatch->store)), copy.received,
+             copy.offset);
 }
 
 /* The data that were there stay until the whole copy is loaded. */

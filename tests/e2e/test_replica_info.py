@@ -57,6 +57,18 @@ def info_has_the_fields_of_redis_in_both_roles():
 
 
 @own
+def the_log_says_1_key_and_not_1_keys():
+    with tcp_daemon(*FAST, "--appendonly", "yes") as master:
+        equal(master.redis().set("key", "value"), True)
+        equal(master.redis().save(), True)
+        with replica_of(tcp_daemon, master, "--appendonly", "yes") as replica:
+            assert wait_for(lambda: "Journal rewritten: 1 key," in replica.log(), 20), replica.log()
+            said = master.log() + replica.log()
+    assert "Snapshot written: 1 key, " in said and "Full copy of the master loaded: 1 key, " in said, said
+    equal(re.findall(r"\b1 (?:keys|clients|commands)\b", said), [])
+
+
+@own
 def counters_and_memory_follow_the_stream():
     with tcp_daemon(*FAST) as master, replica_of(tcp_daemon, master) as replica:
         assert wait_for(lambda: is_online(master, replica), 20)

@@ -161,7 +161,7 @@ def values_of_modules_are_named_and_the_old_data_stay():
             fake.copy(data)
             assert wait_for(lambda: other.call("MGET", "old", "k", "l") ==
                             b"*3\r\n$-1\r\n$1\r\nv\r\n$1\r\nw\r\n"), other.log()
-            assert "1 keys of the unsupported type module" in other.log(), other.log()
+            assert "1 key of the unsupported type module" in other.log(), other.log()
 
 
 @beside_redis

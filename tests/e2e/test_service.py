@@ -107,7 +107,7 @@ def ready_and_stopping_are_told_with_a_line_about_the_state():
         with supervised(abstract=abstract) as (daemon, manager):
             ready = manager.heard[-1]
             equal(ready["READY"], "1")
-            assert re.match(r"Ready: 0 keys, \d+ clients, [\d.]+[KMG] of memory", ready["STATUS"]), ready
+            assert re.match(r"Ready: 0 keys, \d+ clients?, [\d.]+[KMG] of memory", ready["STATUS"]), ready
             daemon.stop()
             stopping = manager.until("STOPPING")
             equal(stopping["STOPPING"], "1")
@@ -118,7 +118,7 @@ def ready_and_stopping_are_told_with_a_line_about_the_state():
 def the_status_line_follows_the_data():
     with supervised() as (daemon, manager), daemon.raw() as raw:
         raw.call("SET", "k", "v")
-        while not manager.until("STATUS")["STATUS"].startswith("Ready: 1 keys"):
+        while not manager.until("STATUS")["STATUS"].startswith("Ready: 1 key, 1 client, "):
             pass
 
 

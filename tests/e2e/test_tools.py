@@ -364,7 +364,7 @@ def redis_has_the_same_libraries_of_functions():
         client.function_delete("gone")
         client.set("k", "v")
     with data(work, "--save", "") as (folder, _), redis_with(folder) as (client, said):
-        equal(said, "1 keys written, 0 left out\n")
+        equal(said, "1 key written, 0 left out\n")
         equal(client.function_list(withcode=True)[0][-1], code.encode())
         equal(client.fcall("f", 0), b"yes")
 
