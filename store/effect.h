@@ -128,6 +128,10 @@ enum {
 };
 
 struct effect_listener {
+    /* Called when a transaction begins, and before each further call of a client's or a master's
+     * transaction, which an earlier call may have given new listeners. Returns the event mask until
+     * the next begin. NULL: the mask stays. */
+    unsigned (*begin)(void *ctx, const struct txn *txn);
     void (*effect)(void *ctx, const struct txn *txn, const struct effect *effect);
     void (*commit)(void *ctx, const struct txn *txn);
     void *ctx;

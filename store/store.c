@@ -62,7 +62,7 @@ void store_discard(struct store *store, struct store *other)
 void store_listen(struct store *store, unsigned mask, const struct effect_listener *listener)
 {
     store->event_mask = mask;
-    store->listener = mask != 0 ? *listener : (struct effect_listener){ 0 };
+    store->listener = listener != NULL ? *listener : (struct effect_listener){ 0 };
 }
 
 size_t store_count(const struct store *store)

@@ -70,7 +70,7 @@ void store_replace(struct store *store, struct store *other);
 /* Frees `other`, its keys in slices with what else `store` reclaims. O(databases) */
 void store_discard(struct store *store, struct store *other);
 
-/* Sets the listener and its event mask (LISTEN_*; 0: no listener), replacing the previous one. */
+/* Sets the listener and its event mask (LISTEN_*), replacing the previous ones. NULL: none. */
 void store_listen(struct store *store, unsigned mask, const struct effect_listener *listener);
 
 /* A database, for reading; changes go through txn.h. */

@@ -92,6 +92,8 @@ static void make_data_side(struct parts *parts)
                                           .blocked = parts->blocked,
                                           .tracking = parts->tracking,
                                           .notify = parts->notify };
+    struct effect_listener listener = commit_hooks_listener(&parts->hooks);
+    store_listen(parts->store, 0, &listener);
     parts->commands = commands_new();
     parts->dispatch = (struct dispatch){ .commands = parts->commands,
                                          .store = parts->store,
@@ -113,7 +115,6 @@ static void make_data_side(struct parts *parts)
 static void make_policies(struct parts *parts)
 {
     struct txn txn;
-    commit_hooks_arm(&parts->hooks);
     txn_begin(&txn, parts->store, clock_now(&parts->clock), FROM_CLIENT);
     const char *at = parts->conf.policy, *end = at + strlen(at), *line, *why;
     size_t len;

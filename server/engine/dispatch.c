@@ -155,7 +155,6 @@ static bool evict_keys(struct dispatch *dispatch, size_t most)
     enum evict_policy policy = (enum evict_policy)dispatch->conf->maxmemory_policy;
     struct txn txn;
     bool able = true;
-    commit_hooks_arm(dispatch->hooks);
     txn_begin(&txn, dispatch->store, clock_now(dispatch->clock), FROM_EVICTION);
     for (; able && most > 0 && is_over_limit(dispatch); most--) {
         if (reclaim_pending(&dispatch->store->reclaim))
@@ -324,8 +323,6 @@ static bool note_read(struct dispatch *dispatch, const struct call *call, struct
 static void note_reads(struct dispatch *dispatch, const struct call *call)
 {
     any_key(dispatch, call, note_read);
-    commit_hooks_arm(
-        dispatch->hooks); /* for the first reader: this transaction may still change the key */
 }
 
 /* ---- room ----------------------------------------------------------------------------------- */
@@ -367,7 +364,6 @@ static void set_expiry(struct dispatch *dispatch, const struct call *call)
     if (flags & NAMES_MEMBERS) txn_names_members(txn, call->argv + 1, (size_t)call->argc - 1);
 }
 
-/* commit_hooks_arm must have been called. */
 static void run_call(struct dispatch *dispatch, struct call *call)
 {
     call->txn->caller = call->session;
@@ -391,7 +387,6 @@ static void run_call(struct dispatch *dispatch, struct call *call)
 void dispatch_call(struct dispatch *dispatch, struct call *call)
 {
     txn_call(call->txn, call->session->db);
-    commit_hooks_arm(dispatch->hooks); /* a call before it may have added watchers or subscribers */
     run_call(dispatch, call);
 }
 
@@ -417,7 +412,6 @@ static void run_alone(struct dispatch *dispatch, struct call *call)
         serve_due(dispatch, WAKE_BATCH);
     struct txn txn;
     struct block_request block = { 0 };
-    commit_hooks_arm(dispatch->hooks);
     txn_begin(&txn, dispatch->store, clock_now(dispatch->clock), FROM_CLIENT);
     txn_call(&txn, call->session->db);
     call->txn = &txn;

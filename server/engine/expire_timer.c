@@ -100,7 +100,6 @@ static bool expire_slice(void *ctx, size_t amount)
     if (store_next_due(store) > now) return false;
     if (timer->dispatch->loading) return false;
     if (dispatch_keeps_data(timer->dispatch, now)) return false;
-    commit_hooks_arm(timer->dispatch->hooks);
     bool worked = expiry_run(store, now, amount) > 0;
     serve_woken(timer);
     return worked;
@@ -161,7 +160,6 @@ static bool policy_slice(void *ctx, size_t amount)
     if (!policy_walk_pending(store) || timer->dispatch->loading) return false;
     if (dispatch_keeps_data(timer->dispatch, now)) return false;
     if (store_next_due(store) <= now) return false;
-    commit_hooks_arm(timer->dispatch->hooks);
     policy_walk_run(store, now, amount);
     serve_woken(timer);
     return true;

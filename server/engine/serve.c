@@ -59,7 +59,6 @@ void serve_ready(struct dispatch *dispatch)
             continue;
         }
         struct txn txn;
-        commit_hooks_arm(dispatch->hooks);
         txn_begin(&txn, dispatch->store, clock_now(dispatch->clock), FROM_CLIENT);
         txn_call(&txn, try.db);
         /* As when a command runs for the first time. Writes may wait on a writable replica. */

@@ -325,7 +325,6 @@ static bool work_on(struct settle *settle, const struct settling *settling, size
     struct dispatch *dispatch = settle->dispatch;
     struct txn txn;
     if (dispatch->role.replica) return true;
-    commit_hooks_arm(dispatch->hooks);
     txn_begin(&txn, dispatch->store, clock_now(dispatch->clock), FROM_EXPIRY);
     txn_call(&txn, settling->db);
     struct entry *entry = keyspace_find(txn.ks, settling_key(settling));

@@ -157,7 +157,6 @@ static bool run_command(struct follower *follower)
     if (ours && !bytes_is_word(request->argv[0], "PUBLISH") &&
         !bytes_is_word(request->argv[0], "SPUBLISH"))
         return fail_command(follower, "does not fit the data");
-    commit_hooks_arm(dispatch->hooks); /* events so far come before a message */
     if (!replay_call_in(dispatch, &follower->txn, &follower->db, request->argc, request->argv))
         pass_over(follower);
     return true;
@@ -253,7 +252,6 @@ static bool apply_unit(struct follower *follower, const char *data, size_t len)
                  follower_db(follower), dispatch->store->database_count);
         return false;
     }
-    commit_hooks_arm(dispatch->hooks);
     txn_begin(&follower->txn, dispatch->store, clock_now(dispatch->clock), FROM_MASTER);
     txn_call(&follower->txn, follower_db(follower));
     bool good = run_unit(follower, data, len);

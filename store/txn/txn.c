@@ -7,9 +7,25 @@
 #include "store/mem/mem.h"
 #include "store/txn/expiry_log.h"
 
+/* A replay is not listened to, and may be nested in a transaction that is. */
+static void begin_listening(struct txn *txn)
+{
+    struct store *store = txn->store;
+    if (store->listener.begin != NULL && txn->origin != FROM_REPLAY)
+        store->event_mask = store->listener.begin(store->listener.ctx, txn);
+}
+
+/* Commands between the calls of a transaction may watch, subscribe or track; background work can't,
+ * and has a call for each key. */
+static bool may_gain_listeners(const struct txn *txn)
+{
+    return txn->has_begun_call && (txn->origin == FROM_CLIENT || txn->origin == FROM_MASTER);
+}
+
 void txn_begin(struct txn *txn, struct store *store, msec now, enum origin origin)
 {
     *txn = (struct txn){ .store = store, .ks = &store->databases[0], .now = now, .origin = origin };
+    begin_listening(txn);
 }
 
 /* The journal has no record of it: replay drops empty collections as well. */
@@ -58,6 +74,8 @@ void txn_call(struct txn *txn, unsigned db)
     ensure(db < txn->store->database_count, "database %u of %u", db, txn->store->database_count);
     txn->ks = &txn->store->databases[db];
     txn->named = NULL;
+    if (may_gain_listeners(txn)) begin_listening(txn);
+    txn->has_begun_call = true;
 }
 
 void txn_names_members(struct txn *txn, const struct bytes *members, size_t count)

@@ -48,8 +48,9 @@ struct txn {
     void *caller; /* the listener's: who runs the call, or NULL. Unused in store/ */
     /* The next calls belong to one command of a master: each event is recorded once per key. */
     bool one_command;
-    bool writes_log; /* entries of expiry_log.h are written: the policies of logs apply */
-    bool no_touch;   /* reads do not change the access time (CLIENT NO-TOUCH) */
+    bool has_begun_call; /* txn_call was called */
+    bool writes_log;     /* entries of expiry_log.h are written: the policies of logs apply */
+    bool no_touch;       /* reads do not change the access time (CLIENT NO-TOUCH) */
     /* Expired keys are hidden, not removed (CLIENT PAUSE, replicas); for reads only. */
     bool no_expiry;
     bool no_purge; /* with no_expiry: expired members, too, are hidden, not removed (replicas) */

@@ -1,9 +1,5 @@
 /* server_world: the wiring of server/daemon/ without sockets, and a listener between the store and
- * its commit hooks.
- *
- * The commit hooks set the event mask and the listener of an empty store. The store with the data
- * always has the listener below, which keeps each effect and passes it to the hooks if their mask
- * includes it. */
+ * its commit hooks, which keeps each effect and passes on those that the hooks want. */
 #include "tests/support/server_world.h"
 
 #include <stdlib.h>
@@ -20,34 +16,41 @@ enum { WORDS_MAX = 64, BATCH = 64 };
 
 /* ---- listening ------------------------------------------------------------------------------- */
 
+enum { KEPT = LISTEN_CHANGES | LISTEN_EVENTS };
+
+static unsigned take_begin(void *ctx, const struct txn *txn)
+{
+    struct server_world *world = ctx;
+    world->hooks_want = world->to_hooks.begin(world->to_hooks.ctx, txn);
+    return KEPT;
+}
+
 static void take_effect(void *ctx, const struct txn *txn, const struct effect *effect)
 {
     struct server_world *world = ctx;
-    const struct store *hooks = world->listeners;
     world_keep(&world->world, effect);
-    if (((hooks->event_mask & LISTEN_CHANGES) && effect->kind != EFFECT_NONE) ||
-        ((hooks->event_mask & LISTEN_EVENTS) && effect->event != EVENT_NONE))
-        hooks->listener.effect(hooks->listener.ctx, txn, effect);
+    if (((world->hooks_want & LISTEN_CHANGES) && effect->kind != EFFECT_NONE) ||
+        ((world->hooks_want & LISTEN_EVENTS) && effect->event != EVENT_NONE))
+        world->to_hooks.effect(world->to_hooks.ctx, txn, effect);
 }
 
 static void take_commit(void *ctx, const struct txn *txn)
 {
     struct server_world *world = ctx;
-    const struct store *hooks = world->listeners;
     world->world.commits++;
-    if (hooks->event_mask != 0) hooks->listener.commit(hooks->listener.ctx, txn);
+    if (world->hooks_want != 0) world->to_hooks.commit(world->to_hooks.ctx, txn);
 }
 
 static void listen(struct server_world *world, enum server_world_listening listening)
 {
     struct store *store = world->world.store;
-    world->listeners = store_new(1);
-    world->hooks.store = listening == SERVER_WORLD_PLAIN ? store : world->listeners;
+    world->hooks.store = store;
+    world->to_hooks = commit_hooks_listener(&world->hooks);
     if (listening == SERVER_WORLD_PLAIN)
-        store_listen(store, 0, NULL);
+        store_listen(store, 0, &world->to_hooks);
     else
-        store_listen(store, LISTEN_CHANGES | LISTEN_EVENTS,
-                     &(struct effect_listener){ take_effect, take_commit, world });
+        store_listen(store, KEPT,
+                     &(struct effect_listener){ take_begin, take_effect, take_commit, world });
 }
 
 /* ---- wiring ---------------------------------------------------------------------------------- */
@@ -150,7 +153,6 @@ void server_world_drop(struct server_world *world)
     blocked_free(world->hooks.blocked);
     tracking_free(world->hooks.tracking);
     pubsub_free(world->pubsub);
-    store_free(world->listeners);
     world_drop(&world->world);
     conf_drop(&world->conf);
 }
@@ -218,7 +220,6 @@ void server_world_hold(struct server_world *world, msec at)
 
 void server_world_expire(struct server_world *world)
 {
-    commit_hooks_arm(&world->hooks);
     while (rewind_run(world->world.store, clock_now(&world->clock), BATCH))
         continue;
     while (expiry_run(world->world.store, clock_now(&world->clock), BATCH) == BATCH)

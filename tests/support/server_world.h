@@ -23,9 +23,10 @@ struct server_world_caller {
 };
 
 struct server_world {
-    struct world world;      /* the data; its `now` follows the clock */
-    struct store *listeners; /* empty; holds the event mask and listener of the hooks */
-    struct rng rng;          /* the source of the store's random numbers */
+    struct world world;              /* the data; its `now` follows the clock */
+    struct effect_listener to_hooks; /* the listener of the hooks, */
+    unsigned hooks_want;             /* and the event mask that its begin returned last */
+    struct rng rng;                  /* the source of the store's random numbers */
     struct conf conf;
     struct clock clock;
     struct stats stats;

@@ -73,7 +73,7 @@ static void committed(void *ctx, const struct txn *txn)
 void world_init(struct world *world)
 {
     *world = (struct world){ .store = store_new(16), .now = 1000000 };
-    struct effect_listener listener = { keep, committed, world };
+    struct effect_listener listener = { .effect = keep, .commit = committed, .ctx = world };
     store_listen(world->store, LISTEN_CHANGES | LISTEN_EVENTS, &listener);
 }
 

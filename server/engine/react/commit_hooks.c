@@ -38,24 +38,27 @@ static void take_commit(void *ctx, const struct txn *txn)
     notify_flush(hooks->notify);
 }
 
-void commit_hooks_arm(struct commit_hooks *hooks)
+/* Turns on exactly the hooks that are in use, so that effects cost nothing otherwise. */
+static unsigned take_begin(void *ctx, const struct txn *txn)
 {
-    unsigned mask = 0;
+    (void)txn;
+    struct commit_hooks *hooks = ctx;
     hooks->watches = watch_active(hooks->watch);
     hooks->waits = blocked_count(hooks->blocked) > 0;
     hooks->tracks = hooks->tracking != NULL && tracking_active(hooks->tracking);
     hooks->keeps = hooks->persist != NULL && persist_listens(hooks->persist);
     notify_flush(hooks->notify); /* the events of the transaction's earlier calls */
     if (hooks->tracks) tracking_begin_call(hooks->tracking);
-    bool streams = hooks->feed != NULL;
-    if (hooks->keeps || streams || hooks->tracks || hooks->watches || hooks->waits)
-        mask |= LISTEN_CHANGES;
-    mask |= notify_wants(hooks->notify);
-    struct store *store = hooks->store;
-    if (mask == store->event_mask && (mask == 0 || store->listener.ctx == hooks)) return;
-    store_listen(
-        store, mask,
-        &(struct effect_listener){ .effect = take_effect, .commit = take_commit, .ctx = hooks });
+    bool changes =
+        hooks->keeps || hooks->feed != NULL || hooks->tracks || hooks->watches || hooks->waits;
+    return (changes ? LISTEN_CHANGES : 0) | notify_wants(hooks->notify);
+}
+
+struct effect_listener commit_hooks_listener(struct commit_hooks *hooks)
+{
+    return (struct effect_listener){
+        .begin = take_begin, .effect = take_effect, .commit = take_commit, .ctx = hooks
+    };
 }
 
 void commit_hooks_replaced(struct commit_hooks *hooks)

@@ -20,12 +20,11 @@ struct commit_hooks {
     struct tracking *tracking;          /* NULL: no client-side caching */
     struct persist *persist;            /* NULL: no journal */
     struct feed *feed;                  /* NULL: no stream for replicas is made here */
-    bool tracks, keeps, watches, waits; /* set by commit_hooks_arm: which hooks are in use */
+    bool tracks, keeps, watches, waits; /* hooks in use, as when the transaction or call began */
 };
 
-/* Call before each transaction, and before each call of an EXEC. Turns on exactly the hooks that
- * are in use, so that effects cost nothing otherwise. */
-void commit_hooks_arm(struct commit_hooks *hooks);
+/* For store_listen. The listener borrows the hooks, and tells by its begin which are in use. */
+struct effect_listener commit_hooks_listener(struct commit_hooks *hooks);
 /* The whole data set was replaced: for watchers, blocked clients and caches each key may have
  * changed. Not for the journal and replicas, whose owners know. */
 void commit_hooks_replaced(struct commit_hooks *hooks);

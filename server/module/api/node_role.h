@@ -6,8 +6,8 @@
  * have been moved since. The cluster knows the role from the beginning: it is in the node's own
  * file of the cluster. A replica that is no node of a cluster has its master from its
  * configuration, before it loads. */
-#ifndef EXPIRED_MODULE_NODE_ROLE_H
-#define EXPIRED_MODULE_NODE_ROLE_H
+#ifndef SERVER_MODULE_API_NODE_ROLE_H
+#define SERVER_MODULE_API_NODE_ROLE_H
 
 #include "server/module/api/redis_api.h"
 

@@ -81,7 +81,9 @@ static void on_commit(void *ctx, const struct txn *txn)
 
 void lent_keys_init(void)
 {
-    const struct effect_listener listener = { on_effect, on_commit, &current };
+    const struct effect_listener listener = { .effect = on_effect,
+                                              .commit = on_commit,
+                                              .ctx = &current };
     store = store_new(1);
     guest_prepare(store, &never);
     store_listen(store, LISTEN_CHANGES | LISTEN_EVENTS, &listener);

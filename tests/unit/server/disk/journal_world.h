@@ -1,8 +1,8 @@
 /* journal_world: a journal in a temporary folder whose disk calls can fail, for the tests of
  * journal.
  */
-#ifndef TESTS_UNIT_SERVER_PERSIST_JOURNAL_WORLD_H
-#define TESTS_UNIT_SERVER_PERSIST_JOURNAL_WORLD_H
+#ifndef TESTS_UNIT_SERVER_DISK_JOURNAL_WORLD_H
+#define TESTS_UNIT_SERVER_DISK_JOURNAL_WORLD_H
 
 #include <poll.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* dispatch_world: a server without sockets, with a few commands of its own, for the tests of
  * dispatch. */
-#ifndef TESTS_UNIT_SERVER_RUN_DISPATCH_WORLD_H
-#define TESTS_UNIT_SERVER_RUN_DISPATCH_WORLD_H
+#ifndef TESTS_UNIT_SERVER_ENGINE_DISPATCH_WORLD_H
+#define TESTS_UNIT_SERVER_ENGINE_DISPATCH_WORLD_H
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,6 +130,8 @@ static inline void begin_dispatch(void)
                                    .watch = watch_new(),
                                    .blocked = blocked_new(),
                                    .notify = notify_new(pubsub) };
+    struct effect_listener listener = commit_hooks_listener(&hooks);
+    store_listen(hooks.store, 0, &listener);
     dispatch = (struct dispatch){ .commands = commands_new(),
                                   .store = hooks.store,
                                   .conf = &conf,

@@ -218,7 +218,6 @@ START_TEST(a_watched_key_removed_by_the_timer_aborts_exec)
     ask(anna, "multi");
     caller_heard(anna);
     wall.now = NOW + 11;
-    commit_hooks_arm(&hooks);
     ck_assert_uint_eq(expiry_run(dispatch.store, wall.now, 10), 1);
     answers(anna, "exec", "*-1|");
 }

@@ -93,9 +93,8 @@ static size_t settle(const char *key, size_t limit)
 
 static void listen_to_members(void)
 {
-    store_listen(world.store, LISTEN_CHANGES | LISTEN_EVENTS | LISTEN_MEMBERS,
-                 &(struct effect_listener){ world.store->listener.effect,
-                                            world.store->listener.commit, &world });
+    struct effect_listener listener = world.store->listener;
+    store_listen(world.store, LISTEN_CHANGES | LISTEN_EVENTS | LISTEN_MEMBERS, &listener);
 }
 
 /* Ends a test: a replay of the effects must give the same data. */

@@ -1,7 +1,7 @@
 /* journal_file: a journal in memory for the tests of replay, made by hand or by a random program,
  * and assertions about replaying it. */
-#ifndef TESTS_UNIT_SERVER_PERSIST_FORMAT_JOURNAL_FILE_H
-#define TESTS_UNIT_SERVER_PERSIST_FORMAT_JOURNAL_FILE_H
+#ifndef TESTS_UNIT_SERVER_DISK_FORMAT_JOURNAL_FILE_H
+#define TESTS_UNIT_SERVER_DISK_FORMAT_JOURNAL_FILE_H
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* blocked_world: a server without sockets whose callers may block, for the tests of blocked and
  * serve. */
-#ifndef TESTS_UNIT_SERVER_REACT_BLOCKED_WORLD_H
-#define TESTS_UNIT_SERVER_REACT_BLOCKED_WORLD_H
+#ifndef TESTS_UNIT_SERVER_ENGINE_REACT_BLOCKED_WORLD_H
+#define TESTS_UNIT_SERVER_ENGINE_REACT_BLOCKED_WORLD_H
 
 #include <stdlib.h>
 
@@ -37,6 +37,8 @@ static inline void begin_blocked(void)
                                    .watch = watch_new(),
                                    .blocked = blocked,
                                    .notify = notify_new(pubsub) };
+    struct effect_listener listener = commit_hooks_listener(&hooks);
+    store_listen(hooks.store, 0, &listener);
     dispatch = (struct dispatch){ .commands = commands_new(),
                                   .store = hooks.store,
                                   .conf = &conf,
