@@ -148,9 +148,9 @@ static bool make_background(struct parts *parts)
     parts->defrag_timer = defrag_timer_new(parts->loop, &parts->clock, &parts->dispatch);
     struct background_work defrag = defrag_timer_work(parts->defrag_timer);
     background_add(parts->background, &defrag);
-    background_add(parts->background, &(struct background_work){ .run = engine_collect,
-                                                                 .ctx = parts->scripting->engine,
-                                                                 .most = 64 });
+    background_add(parts->background,
+                   &(struct background_work){
+                       .run = engine_collect, .ctx = parts->scripting->interpreter, .most = 64 });
     return true;
 }
 

@@ -53,7 +53,7 @@ bool busy_stop(struct scripting *scripting)
 {
     if (scripting->host.wrote) return false;
     scripting->stopping = true;
-    engine_hurry(scripting->engine);
+    interpreter_hurry(scripting->interpreter);
     return true;
 }
 

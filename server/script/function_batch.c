@@ -31,9 +31,9 @@ __attribute__((format(printf, 2, 3))) static bool refuse(struct function_batch *
     return false;
 }
 
-static bool is_lua(struct bytes engine)
+static bool is_lua(struct bytes interpreter)
 {
-    return engine.len == 3 && strncasecmp(engine.data, "lua", 3) == 0;
+    return interpreter.len == 3 && strncasecmp(interpreter.data, "lua", 3) == 0;
 }
 
 static bool refuse_function(struct function_batch *batch, const struct function *function)

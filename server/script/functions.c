@@ -52,7 +52,7 @@ static void make_loading_world(struct functions *functions)
         "log",         "LOG_DEBUG",     "LOG_VERBOSE",       "LOG_NOTICE",
         "LOG_WARNING", "REDIS_VERSION", "REDIS_VERSION_NUM", NULL
     };
-    lua_State *lua = functions->engine->lua;
+    lua_State *lua = functions->interpreter->lua;
     lua_newtable(lua);
     lua_newtable(lua);
     copy_redis_fields(lua, fields);
@@ -111,7 +111,7 @@ static void set_world(lua_State *lua, const char *world)
 static void release_callback(void *ctx, int callback)
 {
     const struct functions *functions = ctx;
-    luaL_unref(functions->engine->lua, LUA_REGISTRYINDEX, callback);
+    luaL_unref(functions->interpreter->lua, LUA_REGISTRYINDEX, callback);
 }
 
 void functions_table_init(struct functions *functions, struct function_table *table)
@@ -125,7 +125,7 @@ static void stop_late_library(void *ctx, lua_State *lua)
 {
     const struct functions *functions = ctx;
     if (clock_mono_usec() < functions->load_until) return;
-    engine_hurry(functions->engine);
+    interpreter_hurry(functions->interpreter);
     lua_push_error(lua, "FUNCTION LOAD timeout");
     lua_error(lua);
 }
@@ -147,22 +147,22 @@ static void describe_load_error(lua_State *lua, const char *doing, const char *c
 /* Runs the function at the top of the stack, which registers functions. */
 static bool run_loading(struct functions *functions)
 {
-    struct engine *engine = functions->engine;
-    lua_State *lua = engine->lua;
-    void (*on_steps)(void *, lua_State *) = engine->on_steps;
-    void *ctx = engine->ctx;
-    engine->on_steps = stop_late_library;
-    engine->ctx = functions;
+    struct interpreter *interpreter = functions->interpreter;
+    lua_State *lua = interpreter->lua;
+    void (*on_steps)(void *, lua_State *) = interpreter->on_steps;
+    void *ctx = interpreter->ctx;
+    interpreter->on_steps = stop_late_library;
+    interpreter->ctx = functions;
     functions->load_until = clock_mono_usec() + LOAD_USEC;
     set_world(lua, &loading_key);
-    engine_limit(engine, (size_t)functions->conf->script_memory_limit);
-    bool good = engine_call(engine, 0, 0, 0);
-    engine_unlimit(engine);
+    interpreter_limit(interpreter, (size_t)functions->conf->script_memory_limit);
+    bool good = interpreter_call(interpreter, 0, 0, 0);
+    interpreter_unlimit(interpreter);
     set_world(lua, &running_key);
-    engine_resume(engine);
+    interpreter_resume(interpreter);
     sandbox_reset(lua);
-    engine->on_steps = on_steps;
-    engine->ctx = ctx;
+    interpreter->on_steps = on_steps;
+    interpreter->ctx = ctx;
     return good;
 }
 
@@ -188,7 +188,7 @@ static bool compile_text(lua_State *lua, struct bytes code, char error[FUNCTION_
 struct function_library *functions_compile(struct functions *functions, struct bytes name,
                                            struct bytes code, char error[FUNCTION_ERROR_MAX])
 {
-    lua_State *lua = functions->engine->lua;
+    lua_State *lua = functions->interpreter->lua;
     if (!compile_text(lua, code, error)) return NULL;
     struct function_library *library = functions->loading = function_library_new(name);
     bool good = run_loading(functions);
@@ -281,14 +281,15 @@ void functions_sync(struct functions *functions, const struct libraries *librari
 
 /* ---- all of it ------------------------------------------------------------------------------ */
 
-void functions_init(struct functions *functions, struct engine *engine, const struct conf *conf)
+void functions_init(struct functions *functions, struct interpreter *interpreter,
+                    const struct conf *conf)
 {
-    *functions = (struct functions){ .engine = engine, .conf = conf };
+    *functions = (struct functions){ .interpreter = interpreter, .conf = conf };
     functions_table_init(functions, &functions->table);
     make_loading_world(functions);
-    make_running_world(engine->lua);
-    make_environment(engine->lua);
-    set_world(engine->lua, &running_key);
+    make_running_world(interpreter->lua);
+    make_environment(interpreter->lua);
+    set_world(interpreter->lua, &running_key);
 }
 
 void functions_drop(struct functions *functions)

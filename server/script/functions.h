@@ -12,14 +12,14 @@
 #include <stdint.h>
 
 #include "conf/conf.h"
-#include "server/script/lua/engine.h"
+#include "server/script/lua/interpreter.h"
 #include "server/script/function_register.h"
 #include "store/library.h"
 
 enum { FUNCTION_ERROR_MAX = 1024 };
 
 struct functions {
-    struct engine *engine;
+    struct interpreter *interpreter;
     const struct conf *conf;
     struct function_table table; /* of the libraries in the store */
     uint64_t version;            /* of the store's libraries that are compiled */
@@ -28,7 +28,8 @@ struct functions {
 };
 
 /* The world of scripts, with the table `redis`, must be complete. */
-void functions_init(struct functions *functions, struct engine *engine, const struct conf *conf);
+void functions_init(struct functions *functions, struct interpreter *interpreter,
+                    const struct conf *conf);
 void functions_drop(struct functions *functions);
 
 /* Compiles the libraries that have changed since the last call, and drops those that are gone. A

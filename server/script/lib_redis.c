@@ -118,11 +118,11 @@ static bool run_command(lua_State *lua)
     if (!take_arguments(lib, lua, count)) return false;
     make_places(lua, count);
     struct lua_reply reply;
-    struct resp_writer out = lua_reply_begin(&reply, lib->engine, lua, lib->version);
+    struct resp_writer out = lua_reply_begin(&reply, lib->interpreter, lua, lib->version);
     bool good = host_call(lib->host, count, (const struct bytes *)(void *)lib->room, &out);
     lua_reply_end(&reply);
     if (lib->room_size > ROOM_KEPT) lib_redis_drop(lib);
-    if (lib->engine->exceeded || engine_is_full(lib->engine)) {
+    if (lib->interpreter->exceeded || interpreter_is_full(lib->interpreter)) {
         lua_settop(lua, 0);
         luaL_error(lua, "not enough memory: a reply passes script-memory-limit");
     }
@@ -285,7 +285,7 @@ static const luaL_Reg functions[] = {
 
 void lib_redis_open(struct lib_redis *lib)
 {
-    lua_State *lua = lib->engine->lua;
+    lua_State *lua = lib->interpreter->lua;
     lua_newtable(lua);
     for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
         lua_pushlightuserdata(lua, lib);

@@ -3,11 +3,11 @@
 #ifndef SERVER_SCRIPT_LIB_REDIS_H
 #define SERVER_SCRIPT_LIB_REDIS_H
 
-#include "server/script/lua/engine.h"
+#include "server/script/lua/interpreter.h"
 #include "server/script/host.h"
 
 struct lib_redis {
-    struct engine *engine;
+    struct interpreter *interpreter;
     struct host *host;
     /* Called after each command; may raise a Lua error. */
     void (*on_command)(void *ctx, lua_State *lua);

@@ -107,7 +107,7 @@ static void close_table(struct lua_reply *reply)
 
 static bool fits(const struct lua_reply *reply, const struct resp_node *node)
 {
-    if (reply->engine->exceeded || node->len > (size_t)INT32_MAX / 2) return false;
+    if (reply->interpreter->exceeded || node->len > (size_t)INT32_MAX / 2) return false;
     if (node->len > ROOM_FROM && !mem_has_room(node->len)) return false;
     return reply->depth == 0 || reply->open[reply->depth - 1].index < FIELDS_MAX;
 }
@@ -122,7 +122,7 @@ static void put_node(struct resp_sink *sink, const struct resp_node *node)
 {
     struct lua_reply *reply = (struct lua_reply *)sink;
     if (!fits(reply, node)) {
-        reply->engine->exceeded = true;
+        reply->interpreter->exceeded = true;
         return;
     }
     if (is_aggregate(node))
@@ -138,21 +138,21 @@ static void put_node(struct resp_sink *sink, const struct resp_node *node)
     }
 }
 
-struct resp_writer lua_reply_begin(struct lua_reply *reply, struct engine *engine, lua_State *lua,
-                                   int version)
+struct resp_writer lua_reply_begin(struct lua_reply *reply, struct interpreter *interpreter,
+                                   lua_State *lua, int version)
 {
     reply->sink.put = put_node;
-    reply->engine = engine;
+    reply->interpreter = interpreter;
     reply->lua = lua;
     reply->version = version;
     reply->depth = 0;
-    engine->may_fail = false;
+    interpreter->may_fail = false;
     return (struct resp_writer){ .sink = &reply->sink, .version = version };
 }
 
 void lua_reply_end(struct lua_reply *reply)
 {
-    reply->engine->may_fail = true;
+    reply->interpreter->may_fail = true;
 }
 
 void lua_push_error(lua_State *lua, const char *text)
@@ -312,7 +312,7 @@ static void write_value(struct writing *writing)
     lua_State *lua = writing->lua;
     size_t len;
     const char *text;
-    if (!lua_checkstack(lua, PLACES) || !engine_has_stack(lua)) {
+    if (!lua_checkstack(lua, PLACES) || !interpreter_has_stack(lua)) {
         resp_error(writing->out, too_deep, sizeof(too_deep) - 1);
         lua_pop(lua, 1);
         return;

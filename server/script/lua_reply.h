@@ -12,15 +12,15 @@
 #include <luajit-2.1/lua.h>
 
 #include "proto/resp/resp_write.h"
-#include "server/script/lua/engine.h"
+#include "server/script/lua/interpreter.h"
 
 enum { LUA_REPLY_DEPTH = 32 }; /* no command nests its reply deeper */
 
 /* Pushes one reply on the stack of Lua, value by value. It raises no Lua error; if it passes the
- * memory limit, the rest is dropped and engine->exceeded is set. */
+ * memory limit, the rest is dropped and interpreter->exceeded is set. */
 struct lua_reply {
     struct resp_sink sink;
-    struct engine *engine;
+    struct interpreter *interpreter;
     lua_State *lua;
     int version;
     int depth; /* open aggregates */
@@ -32,8 +32,8 @@ struct lua_reply {
 };
 
 /* Begins a reply; needs some free places on the stack. Write it to the writer that is returned. */
-struct resp_writer lua_reply_begin(struct lua_reply *reply, struct engine *engine, lua_State *lua,
-                                   int version);
+struct resp_writer lua_reply_begin(struct lua_reply *reply, struct interpreter *interpreter,
+                                   lua_State *lua, int version);
 /* After the last write: exactly one value was pushed, also if the reply was dropped. */
 void lua_reply_end(struct lua_reply *reply);
 

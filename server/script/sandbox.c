@@ -4,7 +4,7 @@
 #include <luajit-2.1/lauxlib.h>
 #include <luajit-2.1/lualib.h>
 
-#include "server/script/lua/engine.h"
+#include "server/script/lua/interpreter.h"
 #include "server/script/lua/lib_cjson.h"
 #include "server/script/lua/lib_cmsgpack.h"
 #include "server/script/lua/lib_compat.h"
@@ -98,7 +98,7 @@ void sandbox_guard(lua_State *lua)
  * errors name the function and the script's line. Some call Lua, so C's stack is checked. */
 static int call_original(lua_State *lua)
 {
-    engine_check_stack(lua);
+    interpreter_check_stack(lua);
     lua_CFunction original = lua_tocfunction(lua, lua_upvalueindex(1));
     if (original != NULL) return original(lua);
     int count = lua_gettop(lua);
@@ -133,7 +133,7 @@ static unsigned compare_steps(lua_State *lua)
 /* Upvalue: the order that the script gave; nil: the usual one. */
 static int compare_counted(lua_State *lua)
 {
-    engine_spend(lua, compare_steps(lua));
+    interpreter_spend(lua, compare_steps(lua));
     if (lua_isnil(lua, lua_upvalueindex(1))) {
         lua_pushboolean(lua, lua_lessthan(lua, 1, 2));
         return 1;
@@ -164,7 +164,7 @@ static int sort_bounded(lua_State *lua)
 {
     size_t count = lua_istable(lua, 1) ? lua_objlen(lua, 1) : 0;
     if (is_sorted_fast(lua, count)) {
-        engine_spend(lua, (unsigned)count * COMPARE_STEPS);
+        interpreter_spend(lua, (unsigned)count * COMPARE_STEPS);
     } else if (lua_isnoneornil(lua, 2) || lua_isfunction(lua, 2)) {
         lua_settop(lua, 2);
         lua_pushcclosure(lua, compare_counted, 1);
@@ -176,7 +176,7 @@ static int sort_bounded(lua_State *lua)
 static void make_place(lua_State *lua, int at)
 {
     for (int i = (int)lua_objlen(lua, 1) + 1; i > at; i--) {
-        engine_spend(lua, MOVE_STEPS);
+        interpreter_spend(lua, MOVE_STEPS);
         lua_rawgeti(lua, 1, i - 1);
         lua_rawseti(lua, 1, i);
     }
@@ -280,7 +280,7 @@ static void wrap_table_functions(lua_State *lua)
  * it, so that a loop in the handler, which runs before that, could not be stopped. */
 static int handle_unless_hurried(lua_State *lua)
 {
-    if (engine_hurries(lua)) return lua_gettop(lua);
+    if (interpreter_hurries(lua)) return lua_gettop(lua);
     return call_original(lua);
 }
 
@@ -303,7 +303,7 @@ static int resume_checked(lua_State *lua)
 /* What coroutine.wrap returns. Upvalues: Lua's coroutine.resume, and the coroutine. */
 static int resume_wrapped(lua_State *lua)
 {
-    engine_check_stack(lua);
+    interpreter_check_stack(lua);
     int count = lua_gettop(lua);
     luaL_checkstack(lua, 2, "too many arguments");
     lua_pushvalue(lua, lua_upvalueindex(1));
@@ -363,7 +363,7 @@ static const char *read_source(lua_State *lua, void *ctx, size_t *len)
     if (left->len == 0) *left = source->begun ? returns_read(&source->text) : LIT(" ");
     source->begun = true;
     *len = left->len < PIECE_BYTES ? left->len : PIECE_BYTES;
-    engine_spend(lua, (unsigned)*len * STEPS_PER_BYTE);
+    interpreter_spend(lua, (unsigned)*len * STEPS_PER_BYTE);
     const char *piece = left->data;
     *left = bytes_of(piece + *len, left->len - *len);
     return piece;
@@ -373,9 +373,9 @@ static bool load_source(lua_State *lua, struct bytes text, const struct returns 
                         const char *chunk_name)
 {
     struct source source = { .text = { .text = text, .returns = returns } };
-    bool before = engine_let_fail(lua, true);
+    bool before = interpreter_let_fail(lua, true);
     bool loaded = lua_loadx(lua, read_source, &source, chunk_name, "t") == 0;
-    engine_let_fail(lua, before);
+    interpreter_let_fail(lua, before);
     return loaded;
 }
 
@@ -410,7 +410,7 @@ static int load_string(lua_State *lua)
 static int load_pieces(lua_State *lua)
 {
     luaL_Buffer pieces;
-    engine_check_stack(lua);
+    interpreter_check_stack(lua);
     luaL_checktype(lua, 1, LUA_TFUNCTION);
     const char *chunk_name = luaL_optstring(lua, 2, "=(load)");
     lua_settop(lua, 2);

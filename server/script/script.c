@@ -122,11 +122,11 @@ static int pass_arguments(lua_State *lua)
 static bool try_arguments(struct scripting *scripting, const struct call *call,
                           const struct script_run *run)
 {
-    lua_State *lua = scripting->engine->lua;
+    lua_State *lua = scripting->interpreter->lua;
     struct passing passing = { scripting, call, run };
     lua_rawgeti(lua, LUA_REGISTRYINDEX, scripting->on_arguments);
     lua_pushlightuserdata(lua, &passing);
-    if (engine_call(scripting->engine, 1, LUA_MULTRET, 0)) return true;
+    if (interpreter_call(scripting->interpreter, 1, LUA_MULTRET, 0)) return true;
     arguments_drop(&scripting->arguments);
     lua_pushliteral(lua, "not enough memory: the arguments pass script-memory-limit");
     return false;
@@ -136,23 +136,23 @@ static bool try_arguments(struct scripting *scripting, const struct call *call,
 static bool call_protected(struct scripting *scripting, const struct call *call,
                            const struct script_run *run)
 {
-    struct engine *engine = scripting->engine;
-    lua_State *lua = engine->lua;
+    struct interpreter *interpreter = scripting->interpreter;
+    lua_State *lua = interpreter->lua;
     lua_rawgeti(lua, LUA_REGISTRYINDEX, scripting->on_error);
     lua_rawgeti(lua, LUA_REGISTRYINDEX, run->function);
     int function = lua_gettop(lua);
-    engine_limit(engine, (size_t)scripting->conf->script_memory_limit);
+    interpreter_limit(interpreter, (size_t)scripting->conf->script_memory_limit);
     bool good = try_arguments(scripting, call, run) &&
-                engine_call(engine, lua_gettop(lua) - function, 1, 1);
-    engine_unlimit(engine);
-    if (scripting->stopping) engine_resume(engine);
+                interpreter_call(interpreter, lua_gettop(lua) - function, 1, 1);
+    interpreter_unlimit(interpreter);
+    if (scripting->stopping) interpreter_resume(interpreter);
     busy_end(scripting);
     return good;
 }
 
 static void reply_value(struct scripting *scripting, struct call *call)
 {
-    lua_State *lua = scripting->engine->lua;
+    lua_State *lua = scripting->interpreter->lua;
     bool is_error = lua_write_reply(lua, call->out, scripting->redis.version,
                                     (size_t)scripting->conf->script_memory_limit);
     if (!is_error) return;
@@ -163,7 +163,7 @@ static void reply_value(struct scripting *scripting, struct call *call)
 
 void script_run(struct scripting *scripting, struct call *call, const struct script_run *run)
 {
-    lua_State *lua = scripting->engine->lua;
+    lua_State *lua = scripting->interpreter->lua;
     unsigned db = call->session->db;
     if (!host_begin(&scripting->host, call, run->flags, run->read_only)) return;
     scripting->name = run->name;
@@ -225,7 +225,7 @@ static void look_after_command(void *ctx, lua_State *lua)
 
 static void make_world(struct scripting *scripting)
 {
-    lua_State *lua = scripting->engine->lua;
+    lua_State *lua = scripting->interpreter->lua;
     sandbox_open(lua);
     lib_redis_open(&scripting->redis);
     sandbox_guard(lua);
@@ -240,19 +240,19 @@ static void make_world(struct scripting *scripting)
 struct scripting *scripting_new(struct dispatch *dispatch)
 {
     struct scripting *scripting = mem_zalloc(sizeof(*scripting));
-    scripting->engine = engine_new();
-    scripting->engine->on_steps = look_at_time;
-    scripting->engine->ctx = scripting;
+    scripting->interpreter = interpreter_new();
+    scripting->interpreter->on_steps = look_at_time;
+    scripting->interpreter->ctx = scripting;
     scripting->host.dispatch = dispatch;
     scripting->conf = dispatch->conf;
-    scripting->redis = (struct lib_redis){ .engine = scripting->engine,
+    scripting->redis = (struct lib_redis){ .interpreter = scripting->interpreter,
                                            .host = &scripting->host,
                                            .on_command = look_after_command,
                                            .ctx = scripting };
-    scripts_init(&scripting->scripts, scripting->engine->lua);
+    scripts_init(&scripting->scripts, scripting->interpreter->lua);
     make_world(scripting);
-    functions_init(&scripting->functions, scripting->engine, scripting->conf);
-    scripting->engine->live = scripting->engine->used;
+    functions_init(&scripting->functions, scripting->interpreter, scripting->conf);
+    scripting->interpreter->live = scripting->interpreter->used;
     return scripting;
 }
 
@@ -261,7 +261,7 @@ void scripting_free(struct scripting *scripting)
     scripts_drop(&scripting->scripts);
     functions_drop(&scripting->functions);
     lib_redis_drop(&scripting->redis);
-    engine_free(scripting->engine);
+    interpreter_free(scripting->interpreter);
     mem_free(scripting);
 }
 
@@ -282,7 +282,7 @@ struct functions *scripting_functions(struct scripting *scripting)
 struct script_report script_report(struct scripting *scripting)
 {
     const struct function_table *table = &scripting_functions(scripting)->table;
-    return (struct script_report){ .lua_bytes = scripting->engine->used,
+    return (struct script_report){ .lua_bytes = scripting->interpreter->used,
                                    .libraries = dict_count(&table->libraries),
                                    .functions = dict_count(&table->functions),
                                    .function_bytes = functions_bytes(&scripting->functions),

@@ -11,14 +11,14 @@
 #include "server/cmd/call/command.h"
 #include "server/script/arguments.h"
 #include "server/script/busy.h"
-#include "server/script/lua/engine.h"
+#include "server/script/lua/interpreter.h"
 #include "server/script/functions.h"
 #include "server/script/host.h"
 #include "server/script/lib_redis.h"
 #include "server/script/scripts.h"
 
 struct scripting {
-    struct engine *engine;
+    struct interpreter *interpreter;
     struct host host;
     struct lib_redis redis;
     struct scripts scripts;

@@ -7,7 +7,7 @@
 #include <luajit-2.1/lauxlib.h>
 
 #include "proto/resp/resp_reply.h"
-#include "server/script/lua/engine.h"
+#include "server/script/lua/interpreter.h"
 #include "tests/support/server_world.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -18,9 +18,9 @@ static int steps;
 
 static void end_script(void *ctx, lua_State *lua)
 {
-    struct engine *engine = ctx;
+    struct interpreter *interpreter = ctx;
     if (++steps < STEPS) return;
-    if (steps == STEPS) engine_hurry(engine);
+    if (steps == STEPS) interpreter_hurry(interpreter);
     luaL_error(lua, "too many steps");
 }
 
@@ -44,20 +44,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static const char expected[] = ":25\r\n";
     static struct server_world world;
     server_world_init(&world, SERVER_WORLD_PLAIN);
-    struct engine *engine = world.scripting->engine;
+    struct interpreter *interpreter = world.scripting->interpreter;
     world.conf.script_memory_limit = MEMORY;
-    engine->on_steps = end_script;
-    engine->ctx = engine;
+    interpreter->on_steps = end_script;
+    interpreter->ctx = interpreter;
     steps = 0;
     check_reply(eval(&world, bytes_of((const char *)data, size)));
     store_check(world.world.store);
-    engine_resume(engine);
+    interpreter_resume(interpreter);
     steps = -1000;
     struct bytes sum = eval(&world, LIT("local n = 0 for k, v in pairs({ a = 3, b = ARGV[1] }) do "
                                         "n = n + tonumber(v) end return n + #('x'):rep(15)"));
     if (!bytes_equal(sum, bytes_of(expected, sizeof(expected) - 1))) abort();
-    lua_gc(engine->lua, LUA_GCCOLLECT, 0);
-    if (engine->used > MEMORY / 4) abort();
+    lua_gc(interpreter->lua, LUA_GCCOLLECT, 0);
+    if (interpreter->used > MEMORY / 4) abort();
     server_world_drop(&world);
     return 0;
 }

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "server/script/lua/engine.h"
+#include "server/script/lua/interpreter.h"
 
 /* ---- encoding ---- */
 
@@ -59,7 +59,8 @@ static void enter_table(struct walk *walk)
     walk->depth++;
     if (walk->depth > UNASKED_DEPTH && walk->max_depth == 0) walk->max_depth = ask_max_depth(walk);
     bool too_deep = walk->max_depth > 0 && walk->depth > walk->max_depth;
-    if (too_deep || lua_checkstack(walk->L, SLOTS_PER_LEVEL) == 0 || !engine_has_stack(walk->L))
+    if (too_deep || lua_checkstack(walk->L, SLOTS_PER_LEVEL) == 0 ||
+        !interpreter_has_stack(walk->L))
         luaL_error(walk->L, "Cannot serialise, excessive nesting (%d)",
                    too_deep ? walk->max_depth + 1 : walk->depth);
 }
@@ -114,7 +115,7 @@ static void add_table(struct walk *walk)
     else
         add_bytes(walk, count * NUMBER_BYTES);
     check_bytes(walk);
-    engine_spend(L, VALUE_STEPS * (unsigned)(count + 1));
+    interpreter_spend(L, VALUE_STEPS * (unsigned)(count + 1));
     walk->depth--;
 }
 

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "server/script/lua/engine.h"
+#include "server/script/lua/interpreter.h"
 #include "server/script/lua/json_bounds.h"
 #include "server/script/lua/registry.h"
 #include "store/mem/mem.h"
@@ -86,7 +86,7 @@ static int cjson_encode(lua_State *L)
                                                .sparse_array = lua_upvalueindex(SPARSE_ARRAY) };
     luaL_argcheck(L, lua_gettop(L) == 1, 1, "expected 1 argument");
     size_t need = json_bound_encoded(L, &limits);
-    engine_spend(L, (unsigned)(need / BYTES_PER_STEP));
+    interpreter_spend(L, (unsigned)(need / BYTES_PER_STEP));
     require_room(L, 2 * need); /* the buffer doubles its size */
     luaL_checkstack(L, 3 * LUA_MINSTACK, "too many nested calls");
     lua_pushvalue(L, lua_upvalueindex(ENCODE));
@@ -105,7 +105,7 @@ static int cjson_decode(lua_State *L)
     luaL_argcheck(L, lua_gettop(L) == 1, 1, "expected 1 argument");
     const char *text = luaL_checklstring(L, 1, &len);
     if (len > JSON_MAX_BYTES) raise_no_memory(L);
-    engine_spend(L, (unsigned)(len / BYTES_PER_STEP));
+    interpreter_spend(L, (unsigned)(len / BYTES_PER_STEP));
     struct json_decoded need = json_bound_decoded(text, len);
     require_room(L, len);
     /* So that the stack does not grow while lua-cjson runs; what is too deep is its error. */

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "server/script/lua/engine.h"
+#include "server/script/lua/interpreter.h"
 #include "server/script/lua/lua_number.h"
 #include "server/script/lua/lua_output.h"
 
@@ -148,7 +148,7 @@ static void pack_table(struct lua_output *out, int nesting)
     size_t count;
     luaL_checkstack(L, SLOTS_PER_LEVEL, "too many nested tables");
     bool array = is_array(L, &count);
-    engine_spend(L, (unsigned)count * ENTRY_STEPS);
+    interpreter_spend(L, (unsigned)count * ENTRY_STEPS);
     if (array) {
         add_count(out, count, FIX_ARRAY, ARRAY16);
         for (size_t i = 1; i <= count; i++) {
@@ -174,7 +174,7 @@ static void pack_value(struct lua_output *out, int nesting)
     size_t len;
     const char *text;
     int type = lua_type(L, -1);
-    engine_spend(L, VALUE_STEPS);
+    interpreter_spend(L, VALUE_STEPS);
     if (type == LUA_TTABLE && nesting == MAX_NESTING) type = LUA_TNIL;
     switch (type) {
     case LUA_TSTRING:
@@ -262,7 +262,7 @@ static void unpack_value(struct input *input);
 static void check_stack(lua_State *L, int slots, const char *where)
 {
     luaL_checkstack(L, slots, where);
-    if (!engine_has_stack(L)) luaL_error(L, "stack overflow (%s)", where);
+    if (!interpreter_has_stack(L)) luaL_error(L, "stack overflow (%s)", where);
 }
 
 /* The texts are Redis', and so are the limits: luaL_checkstack gives a function 8000 slots. */
@@ -355,7 +355,7 @@ static void unpack_value(struct input *input)
 {
     luaL_checkstack(input->L, 1,
                     "too many return values at once; use unpack_one or unpack_limit instead.");
-    engine_spend(input->L, VALUE_STEPS);
+    interpreter_spend(input->L, VALUE_STEPS);
     unsigned first = (unsigned)take_unsigned(input, 1);
     if (!unpack_short(input, first)) unpack_long(input, first);
 }

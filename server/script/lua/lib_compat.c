@@ -8,7 +8,7 @@
 
 #include <luajit-2.1/lauxlib.h>
 
-#include "server/script/lua/engine.h"
+#include "server/script/lua/interpreter.h"
 #include "server/script/lua/lib_format.h"
 #include "server/script/lua/registry.h"
 #include "store/base/random.h"
@@ -23,7 +23,7 @@ static int assert_true(lua_State *lua)
 /* An error of redis.call is a table; scripts get its text, as before Redis 7. */
 static int pcall_text(lua_State *lua)
 {
-    engine_check_stack(lua);
+    interpreter_check_stack(lua);
     luaL_checkany(lua, 1);
     bool good = lua_pcall(lua, lua_gettop(lua) - 1, LUA_MULTRET, 0) == 0;
     if (!good && lua_istable(lua, -1)) {
@@ -41,7 +41,7 @@ static int pcall_text(lua_State *lua)
 /* A step is about as much work as 32 bytes of Lua's memory. */
 static void spend_on_garbage(lua_State *lua)
 {
-    engine_spend(lua, (unsigned)lua_gc(lua, LUA_GCCOUNT, 0) * (1024 / 32));
+    interpreter_spend(lua, (unsigned)lua_gc(lua, LUA_GCCOUNT, 0) * (1024 / 32));
 }
 
 /* Scripts can't stop the collector, because it keeps them below their memory limit. */

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "server/script/lua/engine.h"
+#include "server/script/lua/interpreter.h"
 #include "server/script/lua/lua_pattern.h"
 
 enum { BYTES_PER_STEP = 32 }; /* of a search for a plain text */
@@ -44,7 +44,7 @@ static void push_place(lua_State *lua, struct bytes subject, const char *begin, 
 static int find_plain(lua_State *lua, struct bytes subject, struct bytes text, const char *from)
 {
     size_t left = (size_t)(subject.data + subject.len - from);
-    engine_spend(lua, (unsigned)((left + text.len) / BYTES_PER_STEP));
+    interpreter_spend(lua, (unsigned)((left + text.len) / BYTES_PER_STEP));
     const char *found = memmem(from, left, text.data, text.len);
     if (found == NULL) return push_none(lua);
     push_place(lua, subject, found, found + text.len);
@@ -171,7 +171,7 @@ static int string_gsub(lua_State *lua)
     bool anchored = *run.pattern == '^';
     run.pattern += anchored;
     luaL_Buffer out;
-    engine_check_stack(lua);
+    interpreter_check_stack(lua);
     luaL_buffinit(lua, &out);
     while (count < most) {
         const char *end = lua_pattern_match(&run, at);

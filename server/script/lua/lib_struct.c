@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "server/script/lua/engine.h"
+#include "server/script/lua/interpreter.h"
 #include "server/script/lua/lua_number.h"
 #include "server/script/lua/lua_output.h"
 
@@ -97,7 +97,7 @@ static size_t gap_before(const struct format *format, const struct option *optio
 /* Reads the next option; its value stands at pos or behind a gap. */
 static struct option next_option(struct format *format, size_t pos)
 {
-    engine_spend(format->L, OPTION_STEPS);
+    interpreter_spend(format->L, OPTION_STEPS);
     struct option option = { .letter = *format->at++ };
     option.size = read_size(format, option.letter);
     option.gap = gap_before(format, &option, pos);

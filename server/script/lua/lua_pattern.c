@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "server/script/lua/engine.h"
+#include "server/script/lua/interpreter.h"
 
 enum { DEPTH_MAX = 200, STEPS_AT_ONCE = 1000 };
 
@@ -21,7 +21,7 @@ static void count_steps(struct lua_pattern *run, size_t steps)
 
 void lua_pattern_end(struct lua_pattern *run)
 {
-    engine_spend(run->lua, run->steps);
+    interpreter_spend(run->lua, run->steps);
     run->steps = 0;
 }
 

@@ -1,5 +1,5 @@
 /* lua_pattern: matches the patterns of Lua 5.1 and counts its steps, because a short pattern with
- * several repeats may need longer than anybody can wait. Depends on engine, which looks at the
+ * several repeats may need longer than anybody can wait. Depends on interpreter, which looks at the
  * clock and may raise an error meanwhile. */
 #ifndef SERVER_SCRIPT_LUA_LUA_PATTERN_H
 #define SERVER_SCRIPT_LUA_LUA_PATTERN_H
@@ -22,7 +22,7 @@ struct lua_pattern {
     lua_State *lua;
     struct bytes subject;
     const char *pattern;
-    unsigned steps; /* that the engine has not counted */
+    unsigned steps; /* that the interpreter has not counted */
     int depth;
     int level; /* of captures */
     struct lua_capture captures[LUA_PATTERN_CAPTURES];
@@ -31,7 +31,7 @@ struct lua_pattern {
 /* Matches at this place of the subject only: the end of the match, or NULL. Raises an error if the
  * pattern is malformed. */
 const char *lua_pattern_match(struct lua_pattern *run, const char *at);
-/* Call after the last match: the engine counts the rest of the steps. */
+/* Call after the last match: the interpreter counts the rest of the steps. */
 void lua_pattern_end(struct lua_pattern *run);
 
 /* Pushes capture `index`; of a pattern without captures, 0 is the match. */

@@ -20,7 +20,7 @@
 
 static struct world world;
 static struct conf conf;
-static struct engine *engine;
+static struct interpreter *interpreter;
 static struct functions functions;
 
 /* The sandbox with an empty table `redis`. */
@@ -29,19 +29,19 @@ static void begin(void)
     world_init(&world);
     log_set_level(LOG_WARNING + 1);
     conf = (struct conf){ .script_memory_limit = 16 << 20 };
-    engine = engine_new();
-    sandbox_open(engine->lua);
-    lua_newtable(engine->lua);
-    lua_setfield(engine->lua, -2, "redis");
-    lua_settop(engine->lua, 0);
-    functions_init(&functions, engine, &conf);
+    interpreter = interpreter_new();
+    sandbox_open(interpreter->lua);
+    lua_newtable(interpreter->lua);
+    lua_setfield(interpreter->lua, -2, "redis");
+    lua_settop(interpreter->lua, 0);
+    functions_init(&functions, interpreter, &conf);
 }
 
 static void end(void)
 {
-    ck_assert_int_eq(lua_gettop(engine->lua), 0);
+    ck_assert_int_eq(lua_gettop(interpreter->lua), 0);
     functions_drop(&functions);
-    engine_free(engine);
+    interpreter_free(interpreter);
     world_drop(&world);
 }
 
@@ -70,7 +70,7 @@ static bool has(const char *function)
 /* What the function returns, which is a number. */
 static int call(const char *name)
 {
-    lua_State *lua = engine->lua;
+    lua_State *lua = interpreter->lua;
     const struct function *function = function_table_find(&functions.table, text(name));
     ck_assert_msg(function != NULL, "no function %s", name);
     lua_rawgeti(lua, LUA_REGISTRYINDEX, function->callback);
@@ -196,10 +196,10 @@ START_TEST(a_library_that_takes_too_much_memory_is_refused)
 {
     begin();
     conf.script_memory_limit = 1 << 20;
-    size_t before = engine->used;
+    size_t before = interpreter->used;
     assert_refused(CODE("a", "local t = {} for i = 1, 1e7 do t[i] = i end"), "not enough memory");
-    lua_gc(engine->lua, LUA_GCCOLLECT, 0);
-    ck_assert_uint_lt(engine->used, before + (64 << 10));
+    lua_gc(interpreter->lua, LUA_GCCOLLECT, 0);
+    ck_assert_uint_lt(interpreter->used, before + (64 << 10));
     end();
 }
 END_TEST
@@ -209,7 +209,7 @@ START_TEST(a_library_that_does_not_end_is_refused)
     begin();
     assert_refused(CODE("a", "while true do end"),
                    "ERR Error registering functions: ERR FUNCTION LOAD timeout");
-    ck_assert_ptr_null(engine->on_steps);
+    ck_assert_ptr_null(interpreter->on_steps);
     end();
 }
 END_TEST
@@ -220,7 +220,7 @@ START_TEST(a_function_registers_nothing_later)
     put("one", CODE("one", "local r = redis.register_function r('f', function() "
                            "r('g', function() end) end)"));
     sync_functions();
-    lua_State *lua = engine->lua;
+    lua_State *lua = interpreter->lua;
     lua_rawgeti(lua, LUA_REGISTRYINDEX, function_table_find(&functions.table, text("f"))->callback);
     ck_assert(lua_pcall(lua, 0, 0, 0) != 0);
     lua_getfield(lua, -1, "err");

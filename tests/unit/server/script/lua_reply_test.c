@@ -7,23 +7,23 @@
 
 #include "tests/support/suite.h"
 
-static struct engine *engine;
+static struct interpreter *interpreter;
 static struct lua_reply reply;
 static struct resp_writer w;
 
 static void begin(int version)
 {
-    engine = engine_new();
-    lua_pushcfunction(engine->lua, luaopen_base);
-    lua_call(engine->lua, 0, 0);
-    lua_settop(engine->lua, 0);
-    w = lua_reply_begin(&reply, engine, engine->lua, version);
+    interpreter = interpreter_new();
+    lua_pushcfunction(interpreter->lua, luaopen_base);
+    lua_call(interpreter->lua, 0, 0);
+    lua_settop(interpreter->lua, 0);
+    w = lua_reply_begin(&reply, interpreter, interpreter->lua, version);
 }
 
 /* The reply that was made has this property: an expression of Lua in which v is the value. */
 static void ends_as(const char *expression)
 {
-    lua_State *lua = engine->lua;
+    lua_State *lua = interpreter->lua;
     lua_reply_end(&reply);
     ck_assert_int_eq(lua_gettop(lua), 1);
     lua_setglobal(lua, "v");
@@ -31,7 +31,7 @@ static void ends_as(const char *expression)
     ck_assert_int_eq(luaL_loadstring(lua, strcat(text, expression)), 0);
     ck_assert_int_eq(lua_pcall(lua, 0, 1, 0), 0);
     ck_assert_msg(lua_toboolean(lua, -1), "%s", expression);
-    engine_free(engine);
+    interpreter_free(interpreter);
 }
 
 #define BECOMES(version, call, expression)                                                         \
@@ -85,18 +85,18 @@ END_TEST
 START_TEST(reply_beyond_the_memory_limit_is_dropped)
 {
     begin(2);
-    engine_limit(engine, 10000);
+    interpreter_limit(interpreter, 10000);
     resp_array(&w, 100);
     for (int i = 0; i < 100; i++) {
         char text[1000] = { 0 };
         text[0] = (char)i;
         resp_bulk(&w, text, sizeof(text));
     }
-    ck_assert(engine->exceeded);
-    engine_unlimit(engine);
+    ck_assert(interpreter->exceeded);
+    interpreter_unlimit(interpreter);
     lua_reply_end(&reply);
-    ck_assert_int_eq(lua_gettop(engine->lua), 1);
-    engine_free(engine);
+    ck_assert_int_eq(lua_gettop(interpreter->lua), 1);
+    interpreter_free(interpreter);
 }
 END_TEST
 
@@ -108,17 +108,17 @@ static const char *written(const char *expression, int inside, int outside)
     struct outbuf out;
     begin(inside);
     lua_reply_end(&reply);
-    ck_assert_int_eq(luaL_loadstring(engine->lua, strcat(code, expression)), 0);
-    lua_call(engine->lua, 0, 1);
+    ck_assert_int_eq(luaL_loadstring(interpreter->lua, strcat(code, expression)), 0);
+    lua_call(interpreter->lua, 0, 1);
     outbuf_init(&out);
     struct resp_writer to = { .out = &out, .version = outside };
-    bool is_error = lua_write_reply(engine->lua, &to, inside, 0);
-    ck_assert_int_eq(lua_gettop(engine->lua), is_error ? 1 : 0);
+    bool is_error = lua_write_reply(interpreter->lua, &to, inside, 0);
+    ck_assert_int_eq(lua_gettop(interpreter->lua), is_error ? 1 : 0);
     ck_assert_uint_lt(out.len, sizeof(text));
     outbuf_copy(&out, text);
     text[out.len] = '\0';
     outbuf_drop(&out);
-    engine_free(engine);
+    interpreter_free(interpreter);
     return is_error ? NULL : text;
 }
 
@@ -159,12 +159,12 @@ START_TEST(error_text_gets_a_code_unless_it_has_one)
     begin(2);
     lua_reply_end(&reply);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        lua_settop(engine->lua, 0);
-        lua_push_error(engine->lua, cases[i].text);
-        lua_getfield(engine->lua, -1, "err");
-        ck_assert_str_eq(lua_tostring(engine->lua, -1), cases[i].err);
+        lua_settop(interpreter->lua, 0);
+        lua_push_error(interpreter->lua, cases[i].text);
+        lua_getfield(interpreter->lua, -1, "err");
+        ck_assert_str_eq(lua_tostring(interpreter->lua, -1), cases[i].err);
     }
-    engine_free(engine);
+    interpreter_free(interpreter);
 }
 END_TEST
 

@@ -120,7 +120,7 @@ static void check_works(const struct line *line, uint64_t nth)
     ck_assert_msg(bytes_equal(reply, LIT("*2\r\n$1\r\nk\r\n$3\r\n[7]\r\n")),
                   "after try %d of %s %s: %.*s", (int)nth, line->words[0], line->words[1],
                   (int)reply.len, reply.data);
-    ck_assert_int_eq(lua_gettop(world.scripting->engine->lua), 0);
+    ck_assert_int_eq(lua_gettop(world.scripting->interpreter->lua), 0);
 }
 
 /* Scripts are compiled anew, and the library is there. */

@@ -3,22 +3,22 @@
 
 #include <string.h>
 
-#include "server/script/lua/engine.h"
+#include "server/script/lua/interpreter.h"
 #include "tests/support/suite.h"
 
-static struct engine *engine;
+static struct interpreter *interpreter;
 
 static void begin(void)
 {
-    engine = engine_new();
-    sandbox_open(engine->lua);
-    lua_settop(engine->lua, 0);
+    interpreter = interpreter_new();
+    sandbox_open(interpreter->lua);
+    lua_settop(interpreter->lua, 0);
 }
 
 /* What the text returns, as text, or its error; valid until the next call. */
 static const char *result(const char *text)
 {
-    lua_State *lua = engine->lua;
+    lua_State *lua = interpreter->lua;
     lua_settop(lua, 0);
     if (sandbox_compile(lua, bytes_of(text, strlen(text)), "@t", true)) lua_pcall(lua, 0, 1, 0);
     if (lua_isboolean(lua, -1)) return lua_toboolean(lua, -1) ? "true" : "false";
@@ -48,7 +48,7 @@ START_TEST(globals_and_libraries_cannot_be_changed)
         ck_assert_msg(error != NULL && strstr(error, READONLY) != NULL, "%s: %s", attempts[i],
                       error);
     }
-    engine_free(engine);
+    interpreter_free(interpreter);
 }
 END_TEST
 
@@ -60,7 +60,7 @@ START_TEST(loop_over_a_guard_does_not_reveal_the_real_table)
                      "len");
     ck_assert_str_eq(result("return type(next(math))"), "string");
     ck_assert_str_eq(result("return rawget(string, 'len') == string.len"), "true");
-    engine_free(engine);
+    interpreter_free(interpreter);
 }
 END_TEST
 
@@ -78,7 +78,7 @@ START_TEST(unsafe_functions_are_missing)
     }
     ck_assert_str_eq(result("return string.dump"), "nil");
     ck_assert_str_eq(result("return os.execute"), "nil");
-    engine_free(engine);
+    interpreter_free(interpreter);
 }
 END_TEST
 
@@ -89,8 +89,8 @@ START_TEST(byte_code_is_not_loaded)
     ck_assert_str_eq(result("local n = 0 return type(load(function() n = n + 1 "
                             "return n == 1 and '\\27LJ\\2' or nil end))"),
                      "nil");
-    ck_assert(!sandbox_compile(engine->lua, LIT("\033LJ\2"), "@t", true));
-    engine_free(engine);
+    ck_assert(!sandbox_compile(interpreter->lua, LIT("\033LJ\2"), "@t", true));
+    interpreter_free(interpreter);
 }
 END_TEST
 
@@ -99,18 +99,18 @@ START_TEST(loaded_chunks_see_the_same_globals)
     begin();
     ck_assert_str_eq(result("return loadstring('return _G')() == _G"), "true");
     ck_assert_ptr_nonnull(strstr(result("loadstring('x = 1')()"), READONLY));
-    engine_free(engine);
+    interpreter_free(interpreter);
 }
 END_TEST
 
 START_TEST(added_global_is_seen_by_scripts)
 {
-    engine = engine_new();
-    sandbox_open(engine->lua);
-    lua_pushliteral(engine->lua, "value");
-    lua_setfield(engine->lua, -2, "ours");
+    interpreter = interpreter_new();
+    sandbox_open(interpreter->lua);
+    lua_pushliteral(interpreter->lua, "value");
+    lua_setfield(interpreter->lua, -2, "ours");
     ck_assert_str_eq(result("return ours"), "value");
-    engine_free(engine);
+    interpreter_free(interpreter);
 }
 END_TEST
 
@@ -126,7 +126,7 @@ START_TEST(functions_that_luajit_changed_are_those_of_lua_51)
                      "true");
     ck_assert_str_eq(result("return select(2, pcall(math.random, 2, 1))"),
                      "bad argument #2 to '?' (interval is empty)");
-    engine_free(engine);
+    interpreter_free(interpreter);
 }
 END_TEST
 

@@ -4,29 +4,29 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "server/script/lua/engine.h"
+#include "server/script/lua/interpreter.h"
 #include "server/script/host.h"
 #include "store/mem/mem.h"
 #include "tests/support/suite.h"
 
-static struct engine *engine;
+static struct interpreter *interpreter;
 static struct scripts scripts;
 static char why[256];
 
 static void begin(void)
 {
-    engine = engine_new();
-    sandbox_open(engine->lua);
-    lua_settop(engine->lua, 0);
-    scripts_init(&scripts, engine->lua);
+    interpreter = interpreter_new();
+    sandbox_open(interpreter->lua);
+    lua_settop(interpreter->lua, 0);
+    scripts_init(&scripts, interpreter->lua);
 }
 
 static void end(void)
 {
-    ck_assert_int_eq(lua_gettop(engine->lua), 0);
+    ck_assert_int_eq(lua_gettop(interpreter->lua), 0);
     scripts_drop(&scripts);
     ck_assert_uint_eq(scripts.bytes, 0);
-    engine_free(engine);
+    interpreter_free(interpreter);
 }
 
 static struct script *get(const char *text)

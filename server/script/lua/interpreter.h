@@ -1,17 +1,17 @@
-/* engine: a Lua interpreter whose memory is counted and limited, and which calls back while a
+/* interpreter: a Lua interpreter whose memory is counted and limited, and which calls back while a
  * script runs. Depends on LuaJIT and store/mem; knows neither commands nor scripts.
  *
  * LuaJIT's compiler is off: in a compiled loop the hook would never be called, so that nothing
  * could stop it, and compiled code needs pages that are writable and executable. */
-#ifndef SERVER_SCRIPT_LUA_ENGINE_H
-#define SERVER_SCRIPT_LUA_ENGINE_H
+#ifndef SERVER_SCRIPT_LUA_INTERPRETER_H
+#define SERVER_SCRIPT_LUA_INTERPRETER_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #include <luajit-2.1/lua.h>
 
-struct engine {
+struct interpreter {
     lua_State *lua;
     size_t used;  /* bytes of all Lua blocks */
     size_t limit; /* no more while a script runs; SIZE_MAX: no limit */
@@ -38,45 +38,45 @@ enum { ENGINE_STACK_MAX = 2 << 20 };
 /* About 50 us, but much longer if each instruction takes long. Most functions and operators need
  * time in proportion to their operands, so the more bytes large blocks have, the more often the
  * hook is called: after each instruction if they have 64 MiB. Whoever created the blocks does not
- * count, because a function can keep them for its next call. The others call engine_spend. */
+ * count, because a function can keep them for its next call. The others call interpreter_spend. */
 enum { ENGINE_HOOK_STEPS = 10000 };
 
-struct engine *engine_new(void);
-void engine_free(struct engine *engine);
+struct interpreter *interpreter_new(void);
+void interpreter_free(struct interpreter *interpreter);
 
 /* lua_pcall, inside which allocations may fail. True: no error. */
-bool engine_call(struct engine *engine, int args, int results, int on_error);
+bool interpreter_call(struct interpreter *interpreter, int args, int results, int on_error);
 /* The same for calls that Lua itself protects. Returns what it was, to be set again. */
-bool engine_let_fail(lua_State *lua, bool on);
+bool interpreter_let_fail(lua_State *lua, bool on);
 
 /* Raises an error once the script has used too much of C's stack. Each function in C that calls Lua
  * calls it first, so that no error handler, callback or coroutine gets around it. */
-void engine_check_stack(lua_State *lua);
+void interpreter_check_stack(lua_State *lua);
 
 /* Is there C stack for one more level? For functions in C that call themselves, but no Lua. True in
- * a state without an engine. */
-bool engine_has_stack(lua_State *lua);
+ * a state without an interpreter. */
+bool interpreter_has_stack(lua_State *lua);
 
 /* A function in C has done about as much work as that many instructions: looks at the time if that
- * is due, and may raise a Lua error. No effect in a state without an engine. */
-void engine_spend(lua_State *lua, unsigned steps);
+ * is due, and may raise a Lua error. No effect in a state without an interpreter. */
+void interpreter_spend(lua_State *lua, unsigned steps);
 
 /* While a script runs, Lua may allocate so many bytes more; an allocation beyond fails with Lua's
  * error "not enough memory". 0: no limit. C's stack is measured from here. */
-void engine_limit(struct engine *engine, size_t bytes);
-void engine_unlimit(struct engine *engine);
-static inline bool engine_is_full(const struct engine *engine)
+void interpreter_limit(struct interpreter *interpreter, size_t bytes);
+void interpreter_unlimit(struct interpreter *interpreter);
+static inline bool interpreter_is_full(const struct interpreter *interpreter)
 {
-    return engine->used > engine->limit;
+    return interpreter->used > interpreter->limit;
 }
 
 /* From now on the hook is called at each line, so that a script cannot go on by catching the
- * errors that on_steps raises. engine_resume ends that. */
-void engine_hurry(struct engine *engine);
-void engine_resume(struct engine *engine);
-bool engine_hurries(lua_State *lua);
+ * errors that on_steps raises. interpreter_resume ends that. */
+void interpreter_hurry(struct interpreter *interpreter);
+void interpreter_resume(struct interpreter *interpreter);
+bool interpreter_hurries(lua_State *lua);
 
 /* Background work after scripts that left much garbage: collects a piece. False: nothing to do. */
-bool engine_collect(void *engine, size_t amount);
+bool interpreter_collect(void *interpreter, size_t amount);
 
 #endif

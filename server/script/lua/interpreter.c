@@ -1,0 +1,233 @@
+/* interpreter: see interpreter.h. */
+#include "server/script/lua/interpreter.h"
+
+#include <stdint.h>
+#include <sys/resource.h>
+
+#include <luajit-2.1/lauxlib.h>
+#include <luajit-2.1/luajit.h>
+
+#include "store/base/ensure.h"
+#include "store/mem/mem.h"
+
+enum {
+    GARBAGE_MIN = 1 << 20, /* bytes; less is left to Lua's own collector */
+    PAUSE_PERCENT =
+        400,       /* that one begins at so much of what was live; interpreter_collect earlier */
+    STEP_KIB = 16, /* about 20 us of collection */
+    LARGE_BLOCK = 1 << 16,
+    HOOK_BYTES = 1 << 26, /* of large blocks that the instructions between two hooks may read */
+    STACK_PART = 4,       /* scripts get a quarter of a small stack */
+    LEAF_PARTS = 2,       /* and functions in C that only call themselves get as much again */
+};
+
+static void adapt_hook(struct interpreter *interpreter);
+
+static void *take_beyond_limit(struct interpreter *interpreter, void *old, size_t size)
+{
+    interpreter->exceeded = true;
+    return mem_realloc(old, size);
+}
+
+static bool has_room(const struct interpreter *interpreter, size_t more)
+{
+    return interpreter->limit == SIZE_MAX || (interpreter->used < interpreter->limit &&
+                                              more <= interpreter->limit - interpreter->used);
+}
+
+static size_t if_large(size_t size)
+{
+    return size >= LARGE_BLOCK ? size : 0;
+}
+
+static void count_block(struct interpreter *interpreter, size_t old_size, size_t size)
+{
+    interpreter->used += size - old_size;
+    interpreter->large += if_large(size) - if_large(old_size);
+    if (size >= LARGE_BLOCK) adapt_hook(interpreter);
+}
+
+/* Lua requires that shrinking never fails. */
+static void *allocate_block(void *ctx, void *old, size_t old_size, size_t size)
+{
+    struct interpreter *interpreter = ctx;
+    if (size == 0) {
+        mem_free(old);
+        count_block(interpreter, old_size, 0);
+        return NULL;
+    }
+    if (old == NULL) old_size = 0;
+    void *block;
+    if (size <= old_size)
+        block = mem_realloc(old, size);
+    else if (!has_room(interpreter, size - old_size))
+        block = NULL;
+    else
+        block = old == NULL ? mem_try_alloc(size) : mem_try_realloc(old, size);
+    if (block == NULL && !interpreter->may_fail) block = take_beyond_limit(interpreter, old, size);
+    if (block != NULL) count_block(interpreter, old_size, size);
+    return block;
+}
+
+static struct interpreter *interpreter_of(lua_State *lua)
+{
+    void *interpreter;
+    lua_getallocf(lua, &interpreter);
+    return interpreter;
+}
+
+bool interpreter_call(struct interpreter *interpreter, int args, int results, int on_error)
+{
+    bool before = interpreter->may_fail;
+    interpreter->may_fail = true;
+    bool good = lua_pcall(interpreter->lua, args, results, on_error) == 0;
+    interpreter->may_fail = before;
+    return good;
+}
+
+bool interpreter_let_fail(lua_State *lua, bool on)
+{
+    struct interpreter *interpreter = interpreter_of(lua);
+    bool before = interpreter->may_fail;
+    interpreter->may_fail = on;
+    return before;
+}
+
+static const char *stack_place(void)
+{
+    return __builtin_frame_address(0);
+}
+
+/* Of C's stack, since the script began. */
+static ptrdiff_t stack_used(const struct interpreter *interpreter)
+{
+    return interpreter->stack_base != NULL ? interpreter->stack_base - stack_place() : 0;
+}
+
+void interpreter_check_stack(lua_State *lua)
+{
+    const struct interpreter *interpreter = interpreter_of(lua);
+    if (stack_used(interpreter) > interpreter->stack_max) luaL_error(lua, "C stack overflow");
+}
+
+bool interpreter_has_stack(lua_State *lua)
+{
+    void *ctx;
+    if (lua_getallocf(lua, &ctx) != allocate_block) return true;
+    const struct interpreter *interpreter = ctx;
+    return stack_used(interpreter) <= LEAF_PARTS * interpreter->stack_max;
+}
+
+void interpreter_spend(lua_State *lua, unsigned steps)
+{
+    void *ctx;
+    if (lua_getallocf(lua, &ctx) != allocate_block) return;
+    struct interpreter *interpreter = ctx;
+    interpreter->spent += steps;
+    if (interpreter->spent < ENGINE_HOOK_STEPS) return;
+    interpreter->spent = 0;
+    if (interpreter->on_steps != NULL) interpreter->on_steps(interpreter->ctx, lua);
+}
+
+static int hook_steps(const struct interpreter *interpreter)
+{
+    size_t steps = interpreter->large > 0 ? HOOK_BYTES / interpreter->large : ENGINE_HOOK_STEPS;
+    if (steps > ENGINE_HOOK_STEPS) return ENGINE_HOOK_STEPS;
+    return steps > 0 ? (int)steps : 1;
+}
+
+/* May be called while Lua runs: it looks for a changed hook at each instruction. Setting the hook
+ * begins its count anew, so only the hook itself may make it rarer. */
+static void adapt_hook(struct interpreter *interpreter)
+{
+    if (interpreter->lua == NULL || interpreter_hurries(interpreter->lua)) return;
+    if (hook_steps(interpreter) < interpreter->hook_steps) interpreter_resume(interpreter);
+}
+
+static void after_steps(lua_State *lua, lua_Debug *where)
+{
+    (void)where;
+    struct interpreter *interpreter = interpreter_of(lua);
+    if (!interpreter_hurries(lua) && hook_steps(interpreter) > interpreter->hook_steps)
+        interpreter_resume(interpreter);
+    if (interpreter->on_steps != NULL) interpreter->on_steps(interpreter->ctx, lua);
+}
+
+static ptrdiff_t stack_max(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur / STACK_PART >= ENGINE_STACK_MAX)
+        return ENGINE_STACK_MAX;
+    return (ptrdiff_t)(limit.rlim_cur / STACK_PART);
+}
+
+/* Nothing of ours calls Lua unprotected where it may fail. */
+static int die_of_error(lua_State *lua)
+{
+    const char *text = lua_tostring(lua, -1);
+    ensure(false, "unprotected Lua error: %s", text != NULL ? text : "?");
+    return 0;
+}
+
+struct interpreter *interpreter_new(void)
+{
+    struct interpreter *interpreter = mem_zalloc(sizeof(*interpreter));
+    interpreter->limit = SIZE_MAX;
+    interpreter->stack_max = stack_max();
+    interpreter->lua = lua_newstate(allocate_block, interpreter);
+    ensure(interpreter->lua != NULL, "no Lua state");
+    lua_atpanic(interpreter->lua, die_of_error);
+    lua_gc(interpreter->lua, LUA_GCSETPAUSE, PAUSE_PERCENT);
+    luaJIT_setmode(interpreter->lua, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_OFF);
+    interpreter_resume(interpreter);
+    interpreter->live = interpreter->used;
+    return interpreter;
+}
+
+void interpreter_free(struct interpreter *interpreter)
+{
+    lua_close(interpreter->lua);
+    mem_free(interpreter);
+}
+
+void interpreter_limit(struct interpreter *interpreter, size_t bytes)
+{
+    interpreter->exceeded = false;
+    if (hook_steps(interpreter) != interpreter->hook_steps) interpreter_resume(interpreter);
+    interpreter->stack_base = stack_place();
+    interpreter->limit =
+        bytes == 0 || bytes > SIZE_MAX - interpreter->used ? SIZE_MAX : interpreter->used + bytes;
+}
+
+void interpreter_unlimit(struct interpreter *interpreter)
+{
+    interpreter->limit = SIZE_MAX;
+}
+
+void interpreter_hurry(struct interpreter *interpreter)
+{
+    lua_sethook(interpreter->lua, after_steps, LUA_MASKLINE | LUA_MASKCOUNT, 1);
+}
+
+void interpreter_resume(struct interpreter *interpreter)
+{
+    interpreter->hook_steps = hook_steps(interpreter);
+    lua_sethook(interpreter->lua, after_steps, LUA_MASKCOUNT, interpreter->hook_steps);
+}
+
+bool interpreter_hurries(lua_State *lua)
+{
+    return lua_gethookmask(lua) & LUA_MASKLINE;
+}
+
+bool interpreter_collect(void *ctx, size_t amount)
+{
+    struct interpreter *interpreter = ctx;
+    if (interpreter->used < 2 * interpreter->live + GARBAGE_MIN) return false;
+    for (; amount > 0; amount--)
+        if (lua_gc(interpreter->lua, LUA_GCSTEP, STEP_KIB) != 0) {
+            interpreter->live = interpreter->used;
+            break;
+        }
+    return true;
+}
