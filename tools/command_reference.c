@@ -126,16 +126,15 @@ static void collect_commands(void)
 {
     static struct commit_hooks hooks;
     static struct admin admin;
-    static struct dispatch dispatch = { .hooks = &hooks };
-    dispatch.commands = commands_new();
-    cmd_add_all(dispatch.commands, NULL);
-    commands_add(dispatch.commands, &replica_commands, NULL);
-    scripting_add_commands(NULL, dispatch.commands);
-    admin_add_all(&admin,
-                  &(struct admin_parts){ .commands = dispatch.commands, .dispatch = &dispatch });
-    commands_each_stats(dispatch.commands, add_item, NULL);
+    static struct engine engine = { .hooks = &hooks };
+    engine.commands = commands_new();
+    cmd_add_all(engine.commands, NULL);
+    commands_add(engine.commands, &replica_commands, NULL);
+    scripting_add_commands(NULL, engine.commands);
+    admin_add_all(&admin, &(struct admin_parts){ .commands = engine.commands, .engine = &engine });
+    commands_each_stats(engine.commands, add_item, NULL);
     qsort(items, item_count, sizeof(items[0]), by_name);
-    commands_free(dispatch.commands);
+    commands_free(engine.commands);
 }
 
 /* ---- whose they are -------------------------------------------------------------------------- */

@@ -10,33 +10,33 @@ static void make_client_contexts(struct admin *admin, const struct admin_parts *
     admin->connection = (struct connection_context){ .clients = parts->clients,
                                                      .conf = parts->conf,
                                                      .pubsub = parts->pubsub,
-                                                     .watch = parts->dispatch->watch,
-                                                     .tracking = parts->dispatch->hooks->tracking,
-                                                     .pause = &parts->dispatch->pause,
+                                                     .watch = parts->engine->watch,
+                                                     .tracking = parts->engine->hooks->tracking,
+                                                     .pause = &parts->engine->pause,
                                                      .observer = parts->observer,
-                                                     .dispatch = parts->dispatch,
+                                                     .engine = parts->engine,
                                                      .replication = parts->replication };
-    admin->acl = (struct acl_admin_context){ parts->dispatch, parts->clients };
+    admin->acl = (struct acl_admin_context){ parts->engine, parts->clients };
     admin->pubsub =
-        (struct pubsub_context){ .pubsub = parts->pubsub, .hooks = parts->dispatch->hooks };
+        (struct pubsub_context){ .pubsub = parts->pubsub, .hooks = parts->engine->hooks };
     admin->cluster = (struct cluster_context){ .conf = parts->conf,
                                                .clients = parts->clients,
-                                               .dispatch = parts->dispatch,
+                                               .engine = parts->engine,
                                                .replication = parts->replication,
                                                .queries = parts->queries,
                                                .node_id = parts->run_id };
     admin->debug = (struct debug_context){ .conf = parts->conf,
                                            .clock = parts->clock,
                                            .clients = parts->clients,
-                                           .persist = parts->dispatch->persist };
+                                           .persist = parts->engine->persist };
 }
 
 static void make_memory_context(struct admin *admin, const struct admin_parts *parts)
 {
-    admin->memory = (struct memory_context){ .store = parts->dispatch->store,
+    admin->memory = (struct memory_context){ .store = parts->engine->store,
                                              .clients = parts->clients,
                                              .scripting = parts->scripting,
-                                             .persist = parts->dispatch->persist,
+                                             .persist = parts->engine->persist,
                                              .replication = parts->replication,
                                              .bytes_at_start = mem_used() };
     if (parts->clients != NULL) /* not in a tool that only lists commands */
@@ -48,33 +48,33 @@ static void make_server_contexts(struct admin *admin, const struct admin_parts *
     struct commands *commands = parts->commands;
     admin->config = (struct config_context){ .conf = parts->conf,
                                              .notify = parts->notify,
-                                             .stats = parts->dispatch->stats,
-                                             .store = parts->dispatch->store,
+                                             .stats = parts->engine->stats,
+                                             .store = parts->engine->store,
                                              .observer = parts->observer,
                                              .commands = commands,
                                              .clients = parts->clients,
-                                             .acl = parts->dispatch->acl,
-                                             .loading = &parts->dispatch->loading,
+                                             .acl = parts->engine->acl,
+                                             .loading = &parts->engine->loading,
                                              .changed = parts->changed,
                                              .try = parts->try,
                                              .ctx = parts->ctx };
     admin->server = (struct server_context){ .clients = parts->clients,
                                              .conf = parts->conf,
                                              .clock = parts->clock,
-                                             .dispatch = parts->dispatch,
+                                             .engine = parts->engine,
                                              .loop = parts->loop,
                                              .pubsub = parts->pubsub,
-                                             .blocked = parts->dispatch->blocked,
-                                             .tracking = parts->dispatch->hooks->tracking,
-                                             .store = parts->dispatch->store,
-                                             .stats = parts->dispatch->stats,
+                                             .blocked = parts->engine->blocked,
+                                             .tracking = parts->engine->hooks->tracking,
+                                             .store = parts->engine->store,
+                                             .stats = parts->engine->stats,
                                              .observer = parts->observer,
                                              .commands = commands,
-                                             .persist = parts->dispatch->persist,
+                                             .persist = parts->engine->persist,
                                              .defrag = parts->defrag,
                                              .scripting = parts->scripting,
                                              .replication = parts->replication,
-                                             .watch = parts->dispatch->watch,
+                                             .watch = parts->engine->watch,
                                              .memory = &admin->memory,
                                              .started_mono_usec = clock_mono_usec(),
                                              .run_id = parts->run_id };
@@ -90,13 +90,13 @@ void admin_add_all(struct admin *admin, const struct admin_parts *parts)
     commands_add(commands, &connection_commands, &admin->connection);
     commands_add(commands, &client_commands, &admin->connection);
     commands_add(commands, &acl_commands, &admin->acl);
-    commands_add(commands, &transaction_commands, parts->dispatch);
+    commands_add(commands, &transaction_commands, parts->engine);
     commands_add(commands, &pubsub_commands, &admin->pubsub);
     commands_add(commands, &config_commands, &admin->config);
     commands_add(commands, &server_commands, &admin->server);
     commands_add(commands, &info_commands, &admin->server);
     commands_add(commands, &cluster_commands, &admin->cluster);
-    commands_add(commands, &persistence_commands, parts->dispatch->persist);
+    commands_add(commands, &persistence_commands, parts->engine->persist);
     commands_add(commands, &debug_commands, &admin->debug);
     commands_add(commands, &command_commands, commands);
     commands_add(commands, &expiry_commands, parts->queries);

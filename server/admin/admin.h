@@ -7,7 +7,7 @@
 #include "server/net/client.h"
 #include "server/base/clock.h"
 #include "server/cmd/call/command.h"
-#include "server/engine/dispatch.h"
+#include "server/engine/engine.h"
 #include "server/base/loop.h"
 #include "server/engine/react/notify.h"
 #include "server/engine/observe/observe.h"
@@ -33,7 +33,7 @@ struct connection_context {
     struct tracking *tracking;
     struct pause *pause;
     struct observer *observer;
-    struct dispatch *dispatch;
+    struct engine *engine;
     struct replication *replication; /* NULL: none */
 };
 extern const struct command_group connection_commands;
@@ -41,12 +41,12 @@ extern const struct command_group client_commands;
 
 /* ACL. */
 struct acl_admin_context {
-    struct dispatch *dispatch;
+    struct engine *engine;
     struct clients *clients;
 };
 extern const struct command_group acl_commands;
 
-/* MULTI EXEC DISCARD WATCH UNWATCH; context: struct dispatch. */
+/* MULTI EXEC DISCARD WATCH UNWATCH; context: struct engine. */
 extern const struct command_group transaction_commands;
 
 /* SUBSCRIBE ... PUBSUB. */
@@ -93,7 +93,7 @@ struct server_context {
     struct clients *clients;
     const struct conf *conf;
     struct clock *clock;
-    const struct dispatch *dispatch;
+    const struct engine *engine;
     struct loop *loop;
     struct pubsub *pubsub;
     struct blocked *blocked;
@@ -118,7 +118,7 @@ extern const struct command_group info_commands;
 struct cluster_context {
     const struct conf *conf;
     struct clients *clients;
-    const struct dispatch *dispatch;
+    const struct engine *engine;
     const struct replication *replication; /* NULL: none */
     struct long_queries *queries;          /* NULL: keys are counted at once */
     const char *node_id;
@@ -167,7 +167,7 @@ extern const struct command_group command_commands;
 /* The parts of the server that contexts are made from. */
 struct admin_parts {
     struct commands *commands;
-    struct dispatch *dispatch;
+    struct engine *engine;
     struct clients *clients;
     struct conf *conf;
     struct clock *clock;

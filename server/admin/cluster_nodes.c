@@ -117,7 +117,7 @@ static void reply_node(struct call *call, const struct node *node)
     reply_pair(call, "role", "master");
     resp_bulk_text(call->out, "replication-offset");
     resp_integer(call->out, (int64_t)offset);
-    reply_pair(call, "health", context->dispatch->loading ? "loading" : "online");
+    reply_pair(call, "health", context->engine->loading ? "loading" : "online");
 }
 
 void cluster_reply_shards(struct call *call)

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "server/admin/admin.h"
+#include "server/engine/gates.h"
 #include "server/admin/lolwut.h"
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/reply_text.h"
@@ -68,8 +69,8 @@ static void cmd_shutdown(struct call *call)
         fail(call, ERR_SYNTAX);
     else if (abort)
         fail(call, ERR_NO_SHUTDOWN);
-    else if (context->dispatch->busy && !nosave)
-        dispatch_fail_busy(context->dispatch, call);
+    else if (context->engine->busy && !nosave)
+        gates_fail_busy(context->engine, call);
     else if (must_save(context, save, nosave) && !persist_snapshot(context) && !force)
         fail(call, ERR_SHUTDOWN_FAILED);
     else {

@@ -16,10 +16,10 @@ static void cmd_multi(struct call *call)
 }
 
 /* MULTI and the watched keys end together. */
-static void end_transaction(struct dispatch *dispatch, struct session *session)
+static void end_transaction(struct engine *engine, struct session *session)
 {
     multi_drop(session);
-    watch_forget(dispatch->watch, session);
+    watch_forget(engine->watch, session);
 }
 
 static void cmd_discard(struct call *call)
@@ -43,7 +43,7 @@ static void look_if_expired(void *ctx, unsigned db, struct bytes key, bool exist
 
 static void cmd_exec(struct call *call)
 {
-    struct dispatch *dispatch = call->context;
+    struct engine *engine = call->context;
     struct session *session = call->session;
     if (session->multi == NULL) {
         fail(call, ERR_EXEC_ALONE);
@@ -52,20 +52,20 @@ static void cmd_exec(struct call *call)
     watch_each(session, look_if_expired, call);
     if (multi_broken(session)) {
         fail(call, ERR_EXECABORT);
-        end_transaction(dispatch, session);
+        end_transaction(engine, session);
     } else if (session->watch_touched) {
         resp_null_array(call->out);
-        end_transaction(dispatch, session);
+        end_transaction(engine, session);
     } else {
         /* Before the queue runs: its own changes must not mark the session. */
-        watch_forget(dispatch->watch, session);
-        multi_run(dispatch, call);
+        watch_forget(engine->watch, session);
+        multi_run(engine, call);
     }
 }
 
 static void cmd_watch(struct call *call)
 {
-    struct dispatch *dispatch = call->context;
+    struct engine *engine = call->context;
     struct session *session = call->session;
     if (session->multi != NULL) {
         fail(call, ERR_WATCH_IN_MULTI);
@@ -73,15 +73,15 @@ static void cmd_watch(struct call *call)
     }
     for (int i = 1; i < call->argc && !session->watch_touched; i++) {
         bool exists = txn_peek(call->txn, call->argv[i]) != NULL;
-        watch_add(dispatch->watch, session, session->db, call->argv[i], exists);
+        watch_add(engine->watch, session, session->db, call->argv[i], exists);
     }
     reply_ok(call);
 }
 
 static void cmd_unwatch(struct call *call)
 {
-    struct dispatch *dispatch = call->context;
-    watch_forget(dispatch->watch, call->session);
+    struct engine *engine = call->context;
+    watch_forget(engine->watch, call->session);
     reply_ok(call);
 }
 

@@ -74,7 +74,7 @@ bool lifecycle_apply(void *ctx)
     log_set_level((enum log_level)parts->conf.loglevel);
     log_set_format((enum log_format)parts->conf.log_format);
     lifecycle_fit_maxclients(&parts->conf);
-    dispatch_configure(&parts->dispatch);
+    engine_configure(&parts->engine);
     if (persist_configure(parts->persist)) return true;
     parts->conf.appendonly = false;
     return false;
@@ -114,7 +114,7 @@ static void stop_by_signal(struct parts *parts, int64_t how)
     parts->stop_saves =
         how == CONF_SHUTDOWN_SAVE || (how == CONF_SHUTDOWN_DEFAULT && parts->conf.save[0] != '\0');
     log_line(LOG_NOTICE, "Received a signal to stop");
-    if (!parts->dispatch.busy) {
+    if (!parts->engine.busy) {
         lifecycle_stop(parts);
         return;
     }

@@ -15,7 +15,7 @@
 #include "server/engine/observe/observe.h"
 #include "server/engine/observe/stats.h"
 #include "server/engine/react/commit_hooks.h"
-#include "server/engine/dispatch.h"
+#include "server/engine/engine.h"
 #include "server/engine/expired_log_watch.h"
 
 enum { RUN_ID_LEN = 40 };
@@ -28,7 +28,7 @@ struct parts {
     struct stats stats;
     struct commit_hooks hooks;
     struct expired_log_watch expired_logs;
-    struct dispatch dispatch;
+    struct engine engine;
     struct observer observer;
     struct page_thread *page_thread; /* NULL: it could not start */
     struct loop *loop;

@@ -69,14 +69,14 @@ static void serve_inside(struct parts *parts)
 void turn_end(void *ctx)
 {
     struct parts *parts = ctx;
-    if (parts->dispatch.busy) {
+    if (parts->engine.busy) {
         serve_inside(parts);
         return;
     }
     expire_timer_set(parts->expire_timer, run_turn(parts));
     if (parts->stops) lifecycle_stop(parts);
-    if (parts->reload.wanted && !parts->dispatch.loading) reload_options(parts);
-    if (!parts->dispatch.loading) replication_load(parts->replication);
+    if (parts->reload.wanted && !parts->engine.loading) reload_options(parts);
+    if (!parts->engine.loading) replication_load(parts->replication);
 }
 
 static void look_at_memory(struct parts *parts)

@@ -59,7 +59,7 @@ static void add_commands(struct parts *parts)
     commands_add(parts->commands, &replica_commands, parts->replication);
     admin_add_all(&parts->admin,
                   &(struct admin_parts){ .commands = parts->commands,
-                                         .dispatch = &parts->dispatch,
+                                         .engine = &parts->engine,
                                          .clients = parts->clients,
                                          .conf = &parts->conf,
                                          .clock = &parts->clock,
@@ -95,20 +95,20 @@ static void make_data_side(struct parts *parts)
     struct effect_listener listener = commit_hooks_listener(&parts->hooks);
     store_listen(parts->store, 0, &listener);
     parts->commands = commands_new();
-    parts->dispatch = (struct dispatch){ .commands = parts->commands,
-                                         .store = parts->store,
-                                         .conf = &parts->conf,
-                                         .clock = &parts->clock,
-                                         .hooks = &parts->hooks,
-                                         .watch = parts->watch,
-                                         .blocked = parts->blocked,
-                                         .stats = &parts->stats,
-                                         .observer = &parts->observer };
-    parts->acl = parts->dispatch.acl = acl_new(parts->commands, &parts->conf);
-    dispatch_configure(&parts->dispatch);
-    parts->settle = parts->dispatch.settle = settle_new(&parts->dispatch);
+    parts->engine = (struct engine){ .commands = parts->commands,
+                                     .store = parts->store,
+                                     .conf = &parts->conf,
+                                     .clock = &parts->clock,
+                                     .hooks = &parts->hooks,
+                                     .watch = parts->watch,
+                                     .blocked = parts->blocked,
+                                     .stats = &parts->stats,
+                                     .observer = &parts->observer };
+    parts->acl = parts->engine.acl = acl_new(parts->commands, &parts->conf);
+    engine_configure(&parts->engine);
+    parts->settle = parts->engine.settle = settle_new(&parts->engine);
     observer_init(&parts->observer, &parts->conf, &parts->clock);
-    parts->scripting = scripting_new(&parts->dispatch);
+    parts->scripting = scripting_new(&parts->engine);
 }
 
 /* Sets the policies of the configuration, except those whose names the data set already has. */
@@ -130,7 +130,7 @@ static void make_policies(struct parts *parts)
 static bool on_redis_command(void *ctx, unsigned *db, int argc, const struct bytes *argv)
 {
     struct parts *parts = ctx;
-    return replay_call(&parts->dispatch, db, argc, argv);
+    return replay_call(&parts->engine, db, argc, argv);
 }
 
 /* The slices of background work, in the order in which they take turns. */
@@ -138,19 +138,20 @@ static bool make_background(struct parts *parts)
 {
     parts->background = background_new(&parts->clock);
     parts->expire_timer =
-        expire_timer_new(parts->loop, &parts->clock, &parts->dispatch, parts->background);
+        expire_timer_new(parts->loop, &parts->clock, &parts->engine, parts->background);
     if (parts->expire_timer == NULL)
         return lifecycle_fail(parts, "can't create a timer: %s", strerror(errno));
     parts->queries = long_queries_new(&parts->clock, parts->blocked);
     background_add(
         parts->background,
         &(struct background_work){ .run = long_queries_run, .ctx = parts->queries, .most = 1 });
-    parts->defrag_timer = defrag_timer_new(parts->loop, &parts->clock, &parts->dispatch);
+    parts->defrag_timer = defrag_timer_new(parts->loop, &parts->clock, &parts->engine);
     struct background_work defrag = defrag_timer_work(parts->defrag_timer);
     background_add(parts->background, &defrag);
     background_add(parts->background,
-                   &(struct background_work){
-                       .run = engine_collect, .ctx = parts->scripting->interpreter, .most = 64 });
+                   &(struct background_work){ .run = interpreter_collect,
+                                              .ctx = parts->scripting->interpreter,
+                                              .most = 64 });
     return true;
 }
 
@@ -181,12 +182,12 @@ static bool make_event_side(struct parts *parts)
     if (parts->persist == NULL)
         return lifecycle_fail(parts, "can't map memory to share with the child process: %s",
                               strerror(errno));
-    parts->dispatch.persist = parts->hooks.persist = parts->persist;
+    parts->engine.persist = parts->hooks.persist = parts->persist;
     if (!make_tls(parts)) return false;
     parts->clients = clients_new(&(struct clients_wiring){ .loop = parts->loop,
                                                            .clock = &parts->clock,
                                                            .conf = &parts->conf,
-                                                           .dispatch = &parts->dispatch,
+                                                           .engine = &parts->engine,
                                                            .pubsub = parts->pubsub,
                                                            .stats = &parts->stats,
                                                            .persist = parts->persist,
@@ -194,7 +195,7 @@ static bool make_event_side(struct parts *parts)
     parts->replication = replication_new(&(struct replication_wiring){ .loop = parts->loop,
                                                                        .clock = &parts->clock,
                                                                        .conf = &parts->conf,
-                                                                       .dispatch = &parts->dispatch,
+                                                                       .engine = &parts->engine,
                                                                        .clients = parts->clients });
     if (parts->replication == NULL)
         return lifecycle_fail(parts, "can't prepare replication: %s", strerror(errno));
@@ -232,9 +233,9 @@ static bool make_users(struct parts *parts)
 static bool load_data(struct parts *parts)
 {
     char why[1024];
-    parts->dispatch.loading = true;
+    parts->engine.loading = true;
     bool good = persist_start(parts->persist, why, sizeof(why));
-    parts->dispatch.loading = false;
+    parts->engine.loading = false;
     return good || lifecycle_fail(parts, "%s", why);
 }
 
@@ -242,12 +243,12 @@ struct commands *wiring_commands(void)
 {
     static struct admin admin;
     static struct commit_hooks hooks;
-    struct dispatch dispatch = { .hooks = &hooks };
+    struct engine engine = { .hooks = &hooks };
     struct commands *commands = commands_new();
     cmd_add_all(commands, NULL);
     scripting_add_commands(NULL, commands);
     commands_add(commands, &replica_commands, NULL);
-    admin_add_all(&admin, &(struct admin_parts){ .commands = commands, .dispatch = &dispatch });
+    admin_add_all(&admin, &(struct admin_parts){ .commands = commands, .engine = &engine });
     return commands;
 }
 

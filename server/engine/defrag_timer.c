@@ -17,7 +17,7 @@ enum {
 struct defrag_timer {
     struct defrag defrag;
     const struct clock *clock;
-    const struct dispatch *dispatch;
+    const struct engine *engine;
     struct loop_timer *rest;
     uint64_t commands; /* total at the end of the last slice */
     int64_t used;      /* microseconds of this slice */
@@ -31,12 +31,12 @@ static void on_rested(void *ctx)
 }
 
 struct defrag_timer *defrag_timer_new(struct loop *loop, const struct clock *clock,
-                                      const struct dispatch *dispatch)
+                                      const struct engine *engine)
 {
     struct defrag_timer *timer = mem_zalloc(sizeof(*timer));
-    defrag_init(&timer->defrag, dispatch->store);
+    defrag_init(&timer->defrag, engine->store);
     timer->clock = clock;
-    timer->dispatch = dispatch;
+    timer->engine = engine;
     timer->rest = loop_timer_new(loop, on_rested, timer);
     return timer;
 }
@@ -63,7 +63,7 @@ static void rest_for(struct defrag_timer *timer, int64_t usec)
 /* A run is noticed within a second of its beginning and at its end. */
 static void note_running(struct defrag_timer *timer, int64_t mono_usec)
 {
-    struct spell *spell = &timer->dispatch->stats->defragging;
+    struct spell *spell = &timer->engine->stats->defragging;
     if (timer->defrag.running)
         spell_begin(spell, mono_usec);
     else
@@ -72,33 +72,33 @@ static void note_running(struct defrag_timer *timer, int64_t mono_usec)
 
 void defrag_timer_second(struct defrag_timer *timer)
 {
-    bool wanted = timer->dispatch->conf->activedefrag && !timer->dispatch->loading;
+    bool wanted = timer->engine->conf->activedefrag && !timer->engine->loading;
     if (wanted && !timer->defrag.running && defrag_begin(&timer->defrag)) rest_for(timer, 0);
     note_running(timer, clock_mono_usec());
 }
 
 /* While a child writes a snapshot, each page that is copied takes memory twice. */
-static bool child_writes(const struct dispatch *dispatch)
+static bool child_writes(const struct engine *engine)
 {
-    if (dispatch->persist == NULL) return false;
-    struct persist_report report = persist_report(dispatch->persist);
+    if (engine->persist == NULL) return false;
+    struct persist_report report = persist_report(engine->persist);
     return report.saving || report.rewriting;
 }
 
 static bool may_run(const struct defrag_timer *timer)
 {
-    const struct dispatch *dispatch = timer->dispatch;
-    return !dispatch->loading && !reclaim_pending(&dispatch->store->reclaim) &&
-           store_next_due(dispatch->store) > clock_now(timer->clock) && !child_writes(dispatch);
+    const struct engine *engine = timer->engine;
+    return !engine->loading && !reclaim_pending(&engine->store->reclaim) &&
+           store_next_due(engine->store) > clock_now(timer->clock) && !child_writes(engine);
 }
 
 /* True: the slice may continue. */
 static bool is_wanted(struct defrag_timer *timer)
 {
     if (!timer->due) return false;
-    if (timer->dispatch->conf->activedefrag && may_run(timer)) return true;
+    if (timer->engine->conf->activedefrag && may_run(timer)) return true;
     timer->due = false;
-    if (timer->dispatch->conf->activedefrag)
+    if (timer->engine->conf->activedefrag)
         rest_for(timer, WAIT_USEC);
     else
         defrag_stop(&timer->defrag);
@@ -118,7 +118,7 @@ static void defrag_took(void *ctx, int64_t usec)
     struct defrag_timer *timer = ctx;
     timer->used += usec;
     if (timer->due && timer->used < SLICE_USEC) return;
-    uint64_t commands = timer->dispatch->stats->commands;
+    uint64_t commands = timer->engine->stats->commands;
     bool idle = commands == timer->commands;
     timer->commands = commands;
     if (timer->defrag.running) rest_for(timer, timer->used * (idle ? IDLE_REST : BUSY_REST));

@@ -6,14 +6,14 @@
 
 #include "server/engine/background.h"
 #include "server/base/clock.h"
-#include "server/engine/dispatch.h"
+#include "server/engine/engine.h"
 #include "server/base/loop.h"
 
 struct defrag;
 struct defrag_timer;
 
 struct defrag_timer *defrag_timer_new(struct loop *loop, const struct clock *clock,
-                                      const struct dispatch *dispatch);
+                                      const struct engine *engine);
 void defrag_timer_free(struct defrag_timer *timer);
 /* Starts defragmentation if it would gain enough memory. Call it about once a second. */
 void defrag_timer_second(struct defrag_timer *timer);

@@ -4,6 +4,7 @@
  * loop when the system clock is set. While DEBUG CLOCK holds the clock, the timer is not armed;
  * moving the clock starts a turn. */
 #include "server/engine/expire_timer.h"
+#include "server/engine/memory_limit.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,7 +12,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "server/engine/dispatch.h"
+#include "server/engine/engine.h"
 #include "server/base/log.h"
 #include "server/engine/serve.h"
 #include "server/engine/settle.h"
@@ -26,7 +27,7 @@
 
 struct expire_timer {
     struct clock *clock;
-    struct dispatch *dispatch;
+    struct engine *engine;
     struct loop_io *io;
     struct loop_timer *at_once; /* starts a turn, while `fd` stays as it is */
     msec armed;
@@ -61,8 +62,8 @@ static void on_step(void *ctx)
 static void on_set(void *ctx, msec by)
 {
     struct expire_timer *timer = ctx;
-    blocked_clock_set(timer->dispatch->blocked, by);
-    pause_clock_set(&timer->dispatch->pause, by);
+    blocked_clock_set(timer->engine->blocked, by);
+    pause_clock_set(&timer->engine->pause, by);
     timer->armed = UNKNOWN;
     log_line(LOG_NOTICE, "The system clock was set by %+lld ms", (long long)by);
 }
@@ -72,34 +73,34 @@ static void on_set(void *ctx, msec by)
 static bool rewind_slice(void *ctx, size_t amount)
 {
     struct expire_timer *timer = ctx;
-    if (timer->dispatch->loading) return false;
-    return rewind_run(timer->dispatch->store, clock_now(timer->clock), (unsigned)amount);
+    if (timer->engine->loading) return false;
+    return rewind_run(timer->engine->store, clock_now(timer->clock), (unsigned)amount);
 }
 
 static bool wait_slice(void *ctx, size_t amount)
 {
     struct expire_timer *timer = ctx;
-    if (blocked_next_due(timer->dispatch->blocked) > clock_now(timer->clock)) return false;
-    return serve_due(timer->dispatch, amount) > 0;
+    if (blocked_next_due(timer->engine->blocked) > clock_now(timer->clock)) return false;
+    return serve_due(timer->engine, amount) > 0;
 }
 
 /* Clients may wait for an entry that was added to the log of a policy (EXPIRED TO), or for a stream
  * that is gone. */
 static void serve_woken(struct expire_timer *timer)
 {
-    struct dispatch *dispatch = timer->dispatch;
-    if (!blocked_pending(dispatch->blocked)) return;
-    if (pause_now(&dispatch->pause, clock_now(timer->clock)) == PAUSE_NONE) serve_ready(dispatch);
+    struct engine *engine = timer->engine;
+    if (!blocked_pending(engine->blocked)) return;
+    if (pause_now(&engine->pause, clock_now(timer->clock)) == PAUSE_NONE) serve_ready(engine);
 }
 
 static bool expire_slice(void *ctx, size_t amount)
 {
     struct expire_timer *timer = ctx;
     msec now = clock_now(timer->clock);
-    struct store *store = timer->dispatch->store;
+    struct store *store = timer->engine->store;
     if (store_next_due(store) > now) return false;
-    if (timer->dispatch->loading) return false;
-    if (dispatch_keeps_data(timer->dispatch, now)) return false;
+    if (timer->engine->loading) return false;
+    if (engine_keeps_data(timer->engine, now)) return false;
     bool worked = expiry_run(store, now, amount) > 0;
     serve_woken(timer);
     return worked;
@@ -112,16 +113,16 @@ static bool hide_slice(void *ctx, size_t amount)
     enum { LATE = 1000 }; /* milliseconds */
     struct expire_timer *timer = ctx;
     msec now = clock_now(timer->clock);
-    struct store *store = timer->dispatch->store;
-    if (store_next_due(store) > now || timer->dispatch->loading) return false;
-    if (!dispatch_keeps_data(timer->dispatch, now)) return false;
+    struct store *store = timer->engine->store;
+    if (store_next_due(store) > now || timer->engine->loading) return false;
+    if (!engine_keeps_data(timer->engine, now)) return false;
     return store_next_to_hide(store) <= now - LATE && store_hide(store, now, amount) > 0;
 }
 
 static bool settling_slice(void *ctx, size_t amount)
 {
     struct expire_timer *timer = ctx;
-    bool worked = settle_slice(timer->dispatch->settle, amount);
+    bool worked = settle_slice(timer->engine->settle, amount);
     serve_woken(timer);
     return worked;
 }
@@ -129,23 +130,23 @@ static bool settling_slice(void *ctx, size_t amount)
 static void expire_took(void *ctx, int64_t usec)
 {
     struct expire_timer *timer = ctx;
-    struct stats *stats = timer->dispatch->stats;
+    struct stats *stats = timer->engine->stats;
     stats->expiry_usec += (uint64_t)usec;
-    stats->expiry_cut += store_next_due(timer->dispatch->store) <= clock_now(timer->clock);
-    observe_expiry(timer->dispatch->observer, usec);
+    stats->expiry_cut += store_next_due(timer->engine->store) <= clock_now(timer->clock);
+    observe_expiry(timer->engine->observer, usec);
 }
 
 static void settling_took(void *ctx, int64_t usec)
 {
     struct expire_timer *timer = ctx;
-    timer->dispatch->stats->expiry_usec += (uint64_t)usec;
-    observe_expiry(timer->dispatch->observer, usec);
+    timer->engine->stats->expiry_usec += (uint64_t)usec;
+    observe_expiry(timer->engine->observer, usec);
 }
 
 static bool reclaim_slice(void *ctx, size_t amount)
 {
     struct expire_timer *timer = ctx;
-    struct reclaim *reclaim = &timer->dispatch->store->reclaim;
+    struct reclaim *reclaim = &timer->engine->store->reclaim;
     if (!reclaim_pending(reclaim)) return false;
     reclaim_run(reclaim, amount);
     return true;
@@ -156,9 +157,9 @@ static bool policy_slice(void *ctx, size_t amount)
 {
     struct expire_timer *timer = ctx;
     msec now = clock_now(timer->clock);
-    struct store *store = timer->dispatch->store;
-    if (!policy_walk_pending(store) || timer->dispatch->loading) return false;
-    if (dispatch_keeps_data(timer->dispatch, now)) return false;
+    struct store *store = timer->engine->store;
+    if (!policy_walk_pending(store) || timer->engine->loading) return false;
+    if (engine_keeps_data(timer->engine, now)) return false;
     if (store_next_due(store) <= now) return false;
     policy_walk_run(store, now, amount);
     serve_woken(timer);
@@ -168,7 +169,7 @@ static bool policy_slice(void *ctx, size_t amount)
 static bool evict_slice(void *ctx, size_t amount)
 {
     struct expire_timer *timer = ctx;
-    bool worked = dispatch_evict(timer->dispatch, amount);
+    bool worked = memory_limit_evict(timer->engine, amount);
     serve_woken(timer);
     return worked;
 }
@@ -176,8 +177,8 @@ static bool evict_slice(void *ctx, size_t amount)
 static bool tracking_slice(void *ctx, size_t amount)
 {
     struct expire_timer *timer = ctx;
-    struct dispatch *dispatch = timer->dispatch;
-    return tracking_trim(dispatch->hooks->tracking, (size_t)dispatch->conf->tracking_table_max_keys,
+    struct engine *engine = timer->engine;
+    return tracking_trim(engine->hooks->tracking, (size_t)engine->conf->tracking_table_max_keys,
                          amount);
 }
 
@@ -212,11 +213,11 @@ static msec earlier(msec a, msec b)
 msec expire_timer_next(const struct expire_timer *timer)
 {
     if (timer->clock->stepped) return NEVER;
-    const struct pause *pause = &timer->dispatch->pause;
-    const struct blocked *blocked = timer->dispatch->blocked;
-    const struct store *store = timer->dispatch->store;
+    const struct pause *pause = &timer->engine->pause;
+    const struct blocked *blocked = timer->engine->blocked;
+    const struct store *store = timer->engine->store;
     msec change = blocked_next_wake(blocked);
-    if (!timer->dispatch->role.replica) change = earlier(change, store_next_due(store));
+    if (!timer->engine->role.replica) change = earlier(change, store_next_due(store));
     /* Without a pause, leftover work starts the next turn anyway. */
     if (pause_is_on(pause) && policy_walk_pending(store)) change = 0;
     if (pause->failover) change = NEVER; /* its end starts a turn */
@@ -250,14 +251,14 @@ void expire_timer_set(struct expire_timer *timer, msec due)
 
 /* ---- creating and freeing -------------------------------------------------------------------- */
 
-struct expire_timer *expire_timer_new(struct loop *loop, struct clock *clock,
-                                      struct dispatch *dispatch, struct background *background)
+struct expire_timer *expire_timer_new(struct loop *loop, struct clock *clock, struct engine *engine,
+                                      struct background *background)
 {
     int fd = timerfd_create(CLOCK_REALTIME, TFD_NONBLOCK | TFD_CLOEXEC);
     if (fd < 0) return NULL;
     struct expire_timer *timer = mem_zalloc(sizeof(*timer));
     timer->clock = clock;
-    timer->dispatch = dispatch;
+    timer->engine = engine;
     timer->fd = fd;
     timer->armed = UNKNOWN;
     timer->io = loop_io_new(loop, fd, on_wake, timer);

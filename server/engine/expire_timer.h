@@ -11,11 +11,11 @@
 #include "server/base/clock.h"
 #include "server/base/loop.h"
 
-struct dispatch;
+struct engine;
 struct expire_timer;
 
-struct expire_timer *expire_timer_new(struct loop *loop, struct clock *clock,
-                                      struct dispatch *dispatch, struct background *background);
+struct expire_timer *expire_timer_new(struct loop *loop, struct clock *clock, struct engine *engine,
+                                      struct background *background);
 void expire_timer_free(struct expire_timer *timer);
 /* The next deadline, an instant of the wall clock; NEVER: there is none, or the clock is held. */
 msec expire_timer_next(const struct expire_timer *timer);

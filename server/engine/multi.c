@@ -5,7 +5,7 @@
 
 #include "server/cmd/call/call.h"
 #include "server/cmd/call/error.h"
-#include "server/engine/dispatch.h"
+#include "server/engine/engine.h"
 #include "server/engine/rights.h"
 #include "server/cmd/call/saved_call.h"
 #include "store/base/ensure.h"
@@ -13,11 +13,14 @@
 
 STAILQ_HEAD(queue, saved_call);
 
+/* Flags that permit; the others demand. */
+enum { PERMISSIONS = STALE | LOADING };
+
 struct multi {
     struct queue queue;
     size_t count, bytes;
-    unsigned flags;  /* of all queued rows */
-    bool needs_data; /* a row without STALE is queued */
+    unsigned flags;       /* of any queued row */
+    unsigned permissions; /* those of PERMISSIONS that all queued rows have */
     bool broken;
 };
 
@@ -27,6 +30,7 @@ void multi_begin(struct session *session)
            (unsigned long long)session->id);
     session->multi = mem_zalloc(sizeof(*session->multi));
     STAILQ_INIT(&session->multi->queue);
+    session->multi->permissions = PERMISSIONS;
 }
 
 void multi_drop(struct session *session)
@@ -52,7 +56,7 @@ bool multi_queue(struct session *session, const struct call *call)
     multi->count++;
     multi->bytes += mem_size(queued);
     multi->flags |= call->command.row->flags;
-    multi->needs_data |= !(call->command.row->flags & STALE);
+    multi->permissions &= call->command.row->flags;
     return true;
 }
 
@@ -66,14 +70,12 @@ bool multi_broken(const struct session *session)
     return session->multi != NULL && session->multi->broken;
 }
 
-unsigned multi_flags(const struct session *session)
+unsigned multi_flags(const struct call *call)
 {
-    return session->multi != NULL ? session->multi->flags : 0;
-}
-
-bool multi_needs_data(const struct session *session)
-{
-    return session->multi != NULL && session->multi->needs_data;
+    unsigned flags = call->command.row->flags;
+    const struct multi *multi = call->session->multi;
+    if (!(flags & RUNS_QUEUE) || multi == NULL) return flags;
+    return (flags | multi->flags) & ~(PERMISSIONS & ~multi->permissions);
 }
 
 int multi_count(const struct session *session)
@@ -101,24 +103,24 @@ void multi_each(struct session *session, void (*visit)(void *ctx, const struct c
 }
 
 /* The user's rights may have changed since the command was queued. */
-static bool is_allowed_still(struct dispatch *dispatch, struct call *call)
+static bool is_allowed_still(struct engine *engine, struct call *call)
 {
-    enum acl_verdict verdict = rights_check(dispatch, call, ACL_IN_MULTI);
+    enum acl_verdict verdict = rights_check(engine, call, ACL_IN_MULTI);
     if (verdict == ACL_ALLOWED) return true;
-    dispatch->stats->errors++;
+    engine->stats->errors++;
     failf(call, ERR_NOPERM_IN_EXEC,
           verdict == ACL_NO_KEY       ? "no permission to touch the specified keys"
           : verdict == ACL_NO_CHANNEL ? "no permission to access one of the channels used as "
                                         "arguments"
                                       : "no permission to execute the command or subcommand");
-    if (dispatch->observer != NULL) observe_refused(dispatch->observer, call);
+    if (engine->observer != NULL) observe_refused(engine->observer, call);
     return false;
 }
 
 /* DIFFERS: Redis 7.0 puts a message that the session publishes to itself into the middle of EXEC's
  * array, which protocol parsers need not accept; here it follows the array, as in Redis 7.2.
  * (doc/differs.md) */
-void multi_run(struct dispatch *dispatch, struct call *exec)
+void multi_run(struct engine *engine, struct call *exec)
 {
     struct session *session = exec->session;
     struct multi *multi = session->multi;
@@ -131,7 +133,7 @@ void multi_run(struct dispatch *dispatch, struct call *exec)
     {
         struct call call = saved_call_again(queued, session);
         call.txn = exec->txn;
-        if (is_allowed_still(dispatch, &call)) dispatch_call(dispatch, &call);
+        if (is_allowed_still(engine, &call)) engine_call(engine, &call);
     }
     session->pushes = NULL;
     multi_drop(session);

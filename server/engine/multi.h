@@ -9,7 +9,7 @@
 #include "server/cmd/call/session.h"
 
 struct call;
-struct dispatch;
+struct engine;
 
 void multi_begin(struct session *session); /* the session must have no queue */
 void multi_drop(struct session *session);  /* drops the queue; does nothing without one */
@@ -18,10 +18,9 @@ bool multi_queue(struct session *session, const struct call *call);
 /* Call when a command was refused, so that EXEC will fail; does nothing without a queue. */
 void multi_break(struct session *session);
 bool multi_broken(const struct session *session);
-/* The flags of all queued commands; 0 without a queue. */
-unsigned multi_flags(const struct session *session);
-/* Is a command queued that is refused while data are stale? */
-bool multi_needs_data(const struct session *session);
+/* The flags of the call's row. Of EXEC, joined with those of its queue: what any of them demands,
+ * and permissions (STALE, LOADING) that all of them have. */
+unsigned multi_flags(const struct call *call);
 int multi_count(const struct session *session);    /* -1 without a queue */
 size_t multi_bytes(const struct session *session); /* memory of the queue */
 /* Visits the queue in order; does nothing without one. */
@@ -29,6 +28,6 @@ void multi_each(struct session *session, void (*visit)(void *ctx, const struct c
                 void *ctx);
 /* Runs the queue inside the transaction of the EXEC call, replies one array, and drops the queue.
  */
-void multi_run(struct dispatch *dispatch, struct call *exec);
+void multi_run(struct engine *engine, struct call *exec);
 
 #endif

@@ -15,12 +15,12 @@ static bool may_run(const struct command *row, bool with_messages)
 }
 
 /* The row of a command that a file or a stream may have. */
-static struct command_ref find_row(struct dispatch *dispatch, int argc, const struct bytes *argv,
+static struct command_ref find_row(struct engine *engine, int argc, const struct bytes *argv,
                                    bool with_messages)
 {
-    struct command_ref command = commands_match(dispatch->commands, argc, argv);
+    struct command_ref command = commands_match(engine->commands, argc, argv);
     /* A file of a server that has not renamed it. */
-    if (command.row == NULL) command = commands_match_original(dispatch->commands, argc, argv);
+    if (command.row == NULL) command = commands_match_original(engine->commands, argc, argv);
     bool fits = command.row != NULL && command_fits_arity(command.row, argc) &&
                 (may_run(command.row, with_messages) || bytes_is_word(argv[0], "SELECT"));
     if (!fits) command.row = NULL;
@@ -45,27 +45,27 @@ static bool run_row(struct command_ref command, struct txn *txn, unsigned *db, i
                          .session = &session,
                          .context = command.context };
     txn_call(txn, *db);
-    command.row->run(&call);
+    call_run(&call);
     *db = session.db;
     outbuf_drop(&out);
     return !call.failed;
 }
 
-bool replay_call(struct dispatch *dispatch, unsigned *db, int argc, const struct bytes *argv)
+bool replay_call(struct engine *engine, unsigned *db, int argc, const struct bytes *argv)
 {
     struct txn txn;
     if (bytes_is_word(argv[0], "MULTI") || bytes_is_word(argv[0], "EXEC")) return true;
-    struct command_ref command = find_row(dispatch, argc, argv, false);
+    struct command_ref command = find_row(engine, argc, argv, false);
     if (command.row == NULL) return false;
-    txn_begin(&txn, dispatch->store, clock_now(dispatch->clock), FROM_REPLAY);
+    txn_begin(&txn, engine->store, clock_now(engine->clock), FROM_REPLAY);
     bool good = run_row(command, &txn, db, argc, argv);
     txn_commit(&txn);
     return good;
 }
 
-bool replay_call_in(struct dispatch *dispatch, struct txn *txn, unsigned *db, int argc,
+bool replay_call_in(struct engine *engine, struct txn *txn, unsigned *db, int argc,
                     const struct bytes *argv)
 {
-    struct command_ref command = find_row(dispatch, argc, argv, true);
+    struct command_ref command = find_row(engine, argc, argv, true);
     return command.row != NULL && run_row(command, txn, db, argc, argv);
 }

@@ -5,15 +5,15 @@
 
 #include <stdbool.h>
 
-#include "server/engine/dispatch.h"
+#include "server/engine/engine.h"
 
 /* Runs the command in database *db, which a SELECT changes. MULTI and EXEC do nothing. False: the
  * command is unknown, or it replied an error. */
-bool replay_call(struct dispatch *dispatch, unsigned *db, int argc, const struct bytes *argv);
+bool replay_call(struct engine *engine, unsigned *db, int argc, const struct bytes *argv);
 
 /* The same inside an open transaction, for the stream of a master, which may contain PUBLISH, too.
  */
-bool replay_call_in(struct dispatch *dispatch, struct txn *txn, unsigned *db, int argc,
+bool replay_call_in(struct engine *engine, struct txn *txn, unsigned *db, int argc,
                     const struct bytes *argv);
 
 #endif

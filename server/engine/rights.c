@@ -19,27 +19,27 @@ void rights_fail(struct call *call, enum acl_verdict verdict)
     fail_named(call, rights_error(verdict));
 }
 
-static void note_refusal(struct dispatch *dispatch, const struct call *call,
+static void note_refusal(struct engine *engine, const struct call *call,
                          struct acl_refusal *refusal, enum acl_verdict verdict, int at)
 {
     char name[NAME_ROOM];
     refusal->session = call->session;
     refusal->user_name = blob_view(call->session->user->name);
-    refusal->now = clock_now(dispatch->clock);
+    refusal->now = clock_now(engine->clock);
     switch (verdict) {
     case ACL_NO_KEY:
         refusal->reason = ACL_LOG_KEY;
-        dispatch->stats->denied_key++;
+        engine->stats->denied_key++;
         break;
     case ACL_NO_CHANNEL:
         refusal->reason = ACL_LOG_CHANNEL;
-        dispatch->stats->denied_channel++;
+        engine->stats->denied_channel++;
         break;
-    default: refusal->reason = ACL_LOG_COMMAND; dispatch->stats->denied_command++;
+    default: refusal->reason = ACL_LOG_COMMAND; engine->stats->denied_command++;
     }
     size_t len = command_full_name(call->command, name, sizeof(name));
     refusal->object = verdict == ACL_NO_COMMAND ? bytes_of(name, len) : call->argv[at];
-    acl_log_add(&dispatch->acl->log, refusal, (size_t)dispatch->conf->acllog_max_len);
+    acl_log_add(&engine->acl->log, refusal, (size_t)engine->conf->acllog_max_len);
 }
 
 static bool follows_patterns(const struct command *row)
@@ -50,7 +50,7 @@ static bool follows_patterns(const struct command *row)
     return follows;
 }
 
-enum acl_verdict rights_check(struct dispatch *dispatch, struct call *call, enum acl_where where)
+enum acl_verdict rights_check(struct engine *engine, struct call *call, enum acl_where where)
 {
     const struct acl_user *user = call->session->user;
     struct acl_refusal refusal = { .where = where };
@@ -58,7 +58,7 @@ enum acl_verdict rights_check(struct dispatch *dispatch, struct call *call, enum
     if (!rights_are_limited(call->session)) return ACL_ALLOWED;
     enum acl_verdict verdict = acl_user_check(user, call->command, call->argc, call->argv, &at);
     if (verdict != ACL_ALLOWED)
-        note_refusal(dispatch, call, &refusal, verdict, at);
+        note_refusal(engine, call, &refusal, verdict, at);
     else if (follows_patterns(call->command.row))
         call->limits_keys = !acl_user_reads_all(user, call->command, call->argc, call->argv);
     return verdict;

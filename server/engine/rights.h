@@ -1,4 +1,4 @@
-/* rights: asks the ACL about the calls of sessions, and notes refusals. Depends on dispatch's
+/* rights: asks the ACL about the calls of sessions, and notes refusals. Depends on engine's
  * parts. */
 #ifndef SERVER_ENGINE_RIGHTS_H
 #define SERVER_ENGINE_RIGHTS_H
@@ -6,7 +6,7 @@
 #include "server/engine/acl/acl.h"
 #include "server/cmd/call/call.h"
 #include "server/cmd/call/error.h"
-#include "server/engine/dispatch.h"
+#include "server/engine/engine.h"
 
 /* Is there anything that the session's user may not do? */
 static inline bool rights_are_limited(const struct session *session)
@@ -17,7 +17,7 @@ static inline bool rights_are_limited(const struct session *session)
 /* May the session's user make this call now? Each call is asked about before it is queued and
  * again before it runs, wherever it comes from, because rights may change between. A refusal is
  * counted and logged. Fills call->limits_keys. */
-enum acl_verdict rights_check(struct dispatch *dispatch, struct call *call, enum acl_where where);
+enum acl_verdict rights_check(struct engine *engine, struct call *call, enum acl_where where);
 /* The error of a refusal, which names the command. */
 enum error rights_error(enum acl_verdict verdict);
 void rights_fail(struct call *call, enum acl_verdict verdict);

@@ -2,7 +2,7 @@
 #include "server/engine/serve.h"
 
 #include "server/cmd/call/call.h"
-#include "server/engine/dispatch.h"
+#include "server/engine/engine.h"
 #include "server/engine/rights.h"
 #include "server/cmd/call/error.h"
 #include "server/engine/react/blocked.h"
@@ -11,7 +11,7 @@
 void serve_answered(struct session *session)
 {
     blocked_end(session);
-    dispatch_answered(session);
+    engine_answered(session);
     if (session->wake != NULL) session->wake(session);
 }
 
@@ -19,52 +19,49 @@ void serve_answered(struct session *session)
 
 /* Does the key hold the type that the client waits for, or must the client know that it does not?
  */
-static bool is_worth_a_run(struct dispatch *dispatch, struct txn *txn,
-                           const struct blocked_try *try)
+static bool is_worth_a_run(struct engine *engine, struct txn *txn, const struct blocked_try *try)
 {
     const struct entry *entry = txn_find(txn, try->key);
-    if (entry == NULL) blocked_skip_missing(dispatch->blocked);
+    if (entry == NULL) blocked_skip_missing(engine->blocked);
     return try->or_gone || (entry != NULL && entry->object.type == try->type);
 }
 
-static bool is_answered(struct dispatch *dispatch, struct txn *txn, const struct blocked_try *try)
+static bool is_answered(struct engine *engine, struct txn *txn, const struct blocked_try *try)
 {
     struct block_request block = { 0 };
     struct call call = saved_call_again(try->call, try->session);
     call.txn = txn;
     call.block = &block;
     call.ready = &try->key;
-    txn->caller = try->session;
-    txn->no_touch = try->session->no_touch;
-    struct observer *observer = dispatch->observer;
+    struct observer *observer = engine->observer;
     int64_t began = observer != NULL ? observe_now(observer) : 0;
     /* DIFFERS: Redis 7.0 serves it also if its user has lost the right. (doc/differs.md) */
-    enum acl_verdict verdict = rights_check(dispatch, &call, ACL_TOPLEVEL);
+    enum acl_verdict verdict = rights_check(engine, &call, ACL_TOPLEVEL);
     if (verdict == ACL_ALLOWED)
-        call.command.row->run(&call);
+        call_run(&call);
     else
         rights_fail(&call, verdict);
     if (observer != NULL) observe_again(observer, &call, began, try->time);
-    if (call.failed) dispatch->stats->errors++;
-    if (block.count > 0) blocked_skip_command(dispatch->blocked, try, block.again);
+    if (call.failed) engine->stats->errors++;
+    if (block.count > 0) blocked_skip_command(engine->blocked, try, block.again);
     return block.count == 0;
 }
 
-void serve_ready(struct dispatch *dispatch)
+void serve_ready(struct engine *engine)
 {
     struct blocked_try try;
-    while (blocked_next_try(dispatch->blocked, &try)) {
-        if (settle_postpones(dispatch, &try)) {
-            blocked_skip_key(dispatch->blocked);
+    while (blocked_next_try(engine->blocked, &try)) {
+        if (settle_postpones(engine, &try)) {
+            blocked_skip_key(engine->blocked);
             continue;
         }
         struct txn txn;
-        txn_begin(&txn, dispatch->store, clock_now(dispatch->clock), FROM_CLIENT);
+        txn_begin(&txn, engine->store, clock_now(engine->clock), FROM_CLIENT);
         txn_call(&txn, try.db);
         /* As when a command runs for the first time. Writes may wait on a writable replica. */
         bool reads = try.call->command.row->flags & READONLY;
-        txn.no_expiry = txn.no_purge = dispatch->role.replica && reads;
-        bool answered = is_worth_a_run(dispatch, &txn, &try) && is_answered(dispatch, &txn, &try);
+        txn.no_expiry = txn.no_purge = engine->role.replica && reads;
+        bool answered = is_worth_a_run(engine, &txn, &try) && is_answered(engine, &txn, &try);
         txn_commit(&txn);
         if (answered) serve_answered(try.session);
     }
@@ -83,7 +80,7 @@ static void reply_nothing(struct session *session)
 }
 
 /* `error` NULL: as if its timeout had passed. */
-static void unblock(struct dispatch *dispatch, struct session *session, const enum error *error)
+static void unblock(struct engine *engine, struct session *session, const enum error *error)
 {
     struct call_time time = { 0 };
     const struct saved_call *saved = blocked_call(session, &time);
@@ -91,57 +88,57 @@ static void unblock(struct dispatch *dispatch, struct session *session, const en
     if (saved != NULL) call = saved_call_again(saved, session);
     if (error != NULL) {
         fail(&call, *error);
-        dispatch->stats->errors++;
+        engine->stats->errors++;
     } else {
         reply_nothing(session);
     }
-    if (dispatch->observer != NULL) observe_ended(dispatch->observer, &call, &time);
+    if (engine->observer != NULL) observe_ended(engine->observer, &call, &time);
     serve_answered(session);
 }
 
-bool serve_unblock(struct dispatch *dispatch, struct session *session, bool with_error)
+bool serve_unblock(struct engine *engine, struct session *session, bool with_error)
 {
     static const enum error error = ERR_UNBLOCKED;
     if (session->blocked == NULL) return false;
-    unblock(dispatch, session, with_error ? &error : NULL);
+    unblock(engine, session, with_error ? &error : NULL);
     return true;
 }
 
-void serve_end_blocked(struct dispatch *dispatch, struct session *session)
+void serve_end_blocked(struct engine *engine, struct session *session)
 {
     static const enum error error = ERR_UNBLOCKED_BY_ROLE;
     if (session->blocked == NULL) return;
     session->close_after_reply = true;
-    unblock(dispatch, session, &error);
+    unblock(engine, session, &error);
 }
 
 /* ---- due by time ----------------------------------------------------------------------------- */
 
 /* Serves the first key that becomes ready by time, unless a client's timeout passes earlier. */
-static bool wake_first(struct dispatch *dispatch, msec now)
+static bool wake_first(struct engine *engine, msec now)
 {
-    struct blocked *blocked = dispatch->blocked;
-    if (pause_now(&dispatch->pause, now) != PAUSE_NONE) return false;
+    struct blocked *blocked = engine->blocked;
+    if (pause_now(&engine->pause, now) != PAUSE_NONE) return false;
     if (blocked_next_wake(blocked) > blocked_next_timeout(blocked)) return false;
     return blocked_wake(blocked, now);
 }
 
 /* Data that expire in the millisecond of a timeout come first: a client may wait for their entry in
  * a log. Earlier timeouts never wait for a burst. */
-static msec timed_out_until(struct dispatch *dispatch, msec now)
+static msec timed_out_until(struct engine *engine, msec now)
 {
-    bool expires = !dispatch->role.replica && pause_now(&dispatch->pause, now) == PAUSE_NONE;
-    return expires && store_next_due(dispatch->store) <= now ? instant_last_expired(now) : now;
+    bool expires = !engine->role.replica && pause_now(&engine->pause, now) == PAUSE_NONE;
+    return expires && store_next_due(engine->store) <= now ? instant_last_expired(now) : now;
 }
 
-size_t serve_due(struct dispatch *dispatch, size_t most)
+size_t serve_due(struct engine *engine, size_t most)
 {
-    msec now = clock_now(dispatch->clock), until = timed_out_until(dispatch, now);
+    msec now = clock_now(engine->clock), until = timed_out_until(engine, now);
     size_t count = 0;
     for (; count < most; count++) {
-        struct session *late = blocked_first_timed_out(dispatch->blocked, until);
-        if (wake_first(dispatch, now)) {
-            serve_ready(dispatch);
+        struct session *late = blocked_first_timed_out(engine->blocked, until);
+        if (wake_first(engine, now)) {
+            serve_ready(engine);
         } else if (late != NULL) {
             reply_nothing(late);
             serve_answered(late);

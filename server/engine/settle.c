@@ -5,7 +5,7 @@
 #include <sys/queue.h>
 
 #include "server/cmd/call/call.h"
-#include "server/engine/dispatch.h"
+#include "server/engine/engine.h"
 #include "store/struct/dict.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
@@ -44,7 +44,7 @@ struct settling {
 };
 
 struct settle {
-    struct dispatch *dispatch;
+    struct engine *engine;
     struct dict *tables; /* by database, of struct settling */
     TAILQ_HEAD(, settling) keys;
     struct delayed_queue counting; /* until few expired keys are left */
@@ -61,11 +61,11 @@ static struct bytes settling_key(const void *element)
 
 static const struct dict_type settling_type = { .key = settling_key };
 
-struct settle *settle_new(struct dispatch *dispatch)
+struct settle *settle_new(struct engine *engine)
 {
     struct settle *settle = mem_zalloc(sizeof(*settle));
-    unsigned count = dispatch->store->database_count;
-    settle->dispatch = dispatch;
+    unsigned count = engine->store->database_count;
+    settle->engine = engine;
     settle->tables = mem_alloc(count * sizeof(*settle->tables));
     for (unsigned db = 0; db < count; db++)
         dict_init(&settle->tables[db], &settling_type);
@@ -128,14 +128,14 @@ static void free_postponed(struct settling *settling)
  * after a pause if there is one. */
 static void settling_end(struct settle *settle, struct settling *settling)
 {
-    const struct dispatch *dispatch = settle->dispatch;
+    const struct engine *engine = settle->engine;
     TAILQ_REMOVE(&settle->keys, settling, in_order);
     dict_remove(&settle->tables[settling->db], settling_key(settling));
     make_ready(settle, &settling->delayed);
     const struct postponed *postponed;
     STAILQ_FOREACH(postponed, &settling->postponed, next)
-    blocked_wake_at(dispatch->blocked, postponed->db, bytes_of(postponed->key, postponed->key_len),
-                    clock_now(dispatch->clock));
+    blocked_wake_at(engine->blocked, postponed->db, bytes_of(postponed->key, postponed->key_len),
+                    clock_now(engine->clock));
     free_postponed(settling);
     mem_free(settling);
 }
@@ -150,7 +150,7 @@ void settle_free(struct settle *settle)
         free_postponed(settling);
         mem_free(settling);
     }
-    for (unsigned db = 0; db < settle->dispatch->store->database_count; db++)
+    for (unsigned db = 0; db < settle->engine->store->database_count; db++)
         dict_drop(&settle->tables[db]);
     mem_free(settle->tables);
     mem_free(settle);
@@ -167,12 +167,12 @@ struct look {
     struct settling *found; /* the first key that has to be settled first */
 };
 
-static void look_begin(struct look *look, struct dispatch *dispatch, unsigned db)
+static void look_begin(struct look *look, struct engine *engine, unsigned db)
 {
-    *look = (struct look){ .settle = dispatch->settle, .db = db };
-    msec now = clock_now(dispatch->clock);
-    txn_begin(&look->txn, dispatch->store, now, FROM_CLIENT);
-    look->txn.no_expiry = dispatch_keeps_data(dispatch, now);
+    *look = (struct look){ .settle = engine->settle, .db = db };
+    msec now = clock_now(engine->clock);
+    txn_begin(&look->txn, engine->store, now, FROM_CLIENT);
+    look->txn.no_expiry = engine_keeps_data(engine, now);
 }
 
 /* Adds every key that settles slowly, so that EXEC is delayed once and not once for each key. On a
@@ -180,7 +180,7 @@ static void look_begin(struct look *look, struct dispatch *dispatch, unsigned db
 static void look_at_key(struct look *look, unsigned db, struct bytes key)
 {
     struct settle *settle = look->settle;
-    if (settle->dispatch->role.replica) return;
+    if (settle->engine->role.replica) return;
     struct settling *settling = NULL;
     if (!TAILQ_EMPTY(&settle->keys)) settling = dict_find(&settle->tables[db], key);
     if (settling == NULL) {
@@ -218,21 +218,21 @@ static void look_at_call(void *ctx, const struct call *call)
 
 /* Are there so many expired keys that counting them would take long? While nothing may remove them,
  * those that are not hidden yet. */
-static bool counts_slowly(struct dispatch *dispatch)
+static bool counts_slowly(struct engine *engine)
 {
-    msec now = clock_now(dispatch->clock);
-    if (dispatch->loading) return false;
-    if (dispatch_keeps_data(dispatch, now))
-        return store_count_to_hide(dispatch->store, now, COUNT_AT_ONCE) >= COUNT_AT_ONCE;
-    return store_count_due(dispatch->store, now, COUNT_AT_ONCE) >= COUNT_AT_ONCE;
+    msec now = clock_now(engine->clock);
+    if (engine->loading) return false;
+    if (engine_keeps_data(engine, now))
+        return store_count_to_hide(engine->store, now, COUNT_AT_ONCE) >= COUNT_AT_ONCE;
+    return store_count_due(engine->store, now, COUNT_AT_ONCE) >= COUNT_AT_ONCE;
 }
 
 /* Most calls end here, because nothing is due. */
-static bool may_need_work(const struct dispatch *dispatch, unsigned db)
+static bool may_need_work(const struct engine *engine, unsigned db)
 {
-    const struct store *store = dispatch->store;
+    const struct store *store = engine->store;
     return store->policies.limits > 0 ||
-           due_at_come(keyspace_next_due(store_database(store, db)), clock_now(dispatch->clock));
+           due_at_come(keyspace_next_due(store_database(store, db)), clock_now(engine->clock));
 }
 
 /* ---- delaying -------------------------------------------------------------------------------- */
@@ -259,37 +259,37 @@ void settle_forget(struct session *session)
     mem_free(delayed);
 }
 
-static void look_at_queue(struct look *look, struct session *session)
+static void look_at_queue(struct look *look, const struct call *exec)
 {
+    struct session *session = exec->session;
     if (multi_broken(session) || session->watch_touched) return; /* none of its commands will run */
-    look->all_databases = multi_flags(session) & OTHER_DATABASES;
+    look->all_databases = multi_flags(exec) & OTHER_DATABASES;
     multi_each(session, look_at_call, look);
 }
 
-bool settle_delays(struct dispatch *dispatch, const struct call *call)
+bool settle_delays(struct engine *engine, const struct call *call)
 {
     enum { LOOK_ANYWAY = RUNS_QUEUE | OTHER_DATABASES | COUNTS_KEYS };
-    struct settle *settle = dispatch->settle;
+    struct settle *settle = engine->settle;
     struct session *session = call->session;
     unsigned flags = call->command.row->flags;
-    if (settle == NULL || dispatch->loading) return false;
-    if (dispatch->role.replica && !(flags & (RUNS_QUEUE | COUNTS_KEYS))) return false;
-    if (!(flags & LOOK_ANYWAY) && !may_need_work(dispatch, session->db)) return false;
+    if (settle == NULL || engine->loading) return false;
+    if (engine->role.replica && !(flags & (RUNS_QUEUE | COUNTS_KEYS))) return false;
+    if (!(flags & LOOK_ANYWAY) && !may_need_work(engine, session->db)) return false;
 
     struct look look;
-    look_begin(&look, dispatch, session->db);
+    look_begin(&look, engine, session->db);
     /* A key overwritten in another database is deleted whole, without settling, unless events or
      * logs want its members. */
-    bool names =
-        (dispatch->store->event_mask & LISTEN_MEMBERS) || dispatch->store->policies.logs > 0;
+    bool names = (engine->store->event_mask & LISTEN_MEMBERS) || engine->store->policies.logs > 0;
     look.all_databases = (flags & OTHER_DATABASES) && names;
     if (flags & RUNS_QUEUE)
-        look_at_queue(&look, session);
+        look_at_queue(&look, call);
     else
         look_at_call(&look, call);
     if (look.found != NULL)
         delay_session(settle, &look.found->delayed, session);
-    else if (look.counts && counts_slowly(dispatch))
+    else if (look.counts && counts_slowly(engine))
         delay_session(settle, &settle->counting, session);
     return session->delayed != NULL;
 }
@@ -306,11 +306,11 @@ static void postpone_key(struct settling *settling, unsigned db, struct bytes ke
     STAILQ_INSERT_TAIL(&settling->postponed, postponed, next);
 }
 
-bool settle_postpones(struct dispatch *dispatch, const struct blocked_try *try)
+bool settle_postpones(struct engine *engine, const struct blocked_try *try)
 {
-    if (dispatch->settle == NULL || !may_need_work(dispatch, try->db)) return false;
+    if (engine->settle == NULL || !may_need_work(engine, try->db)) return false;
     struct look look;
-    look_begin(&look, dispatch, try->db);
+    look_begin(&look, engine, try->db);
     struct call call = saved_call_again(try->call, try->session);
     look_at_call(&look, &call);
     if (look.found != NULL) postpone_key(look.found, try->db, try->key);
@@ -322,10 +322,10 @@ bool settle_postpones(struct dispatch *dispatch, const struct blocked_try *try)
 /* True: the key is done. On a server that has become a replica it is as it is. */
 static bool work_on(struct settle *settle, const struct settling *settling, size_t amount)
 {
-    struct dispatch *dispatch = settle->dispatch;
+    struct engine *engine = settle->engine;
     struct txn txn;
-    if (dispatch->role.replica) return true;
-    txn_begin(&txn, dispatch->store, clock_now(dispatch->clock), FROM_EXPIRY);
+    if (engine->role.replica) return true;
+    txn_begin(&txn, engine->store, clock_now(engine->clock), FROM_EXPIRY);
     txn_call(&txn, settling->db);
     struct entry *entry = keyspace_find(txn.ks, settling_key(settling));
     bool done = entry == NULL || txn_settle_some(&txn, &entry, amount) == 0;
@@ -348,29 +348,29 @@ static void work_on_first(struct settle *settle, size_t amount)
 /* Hides expired keys for the calls that wait for it; true: there may be more. */
 static bool hides_more(struct settle *settle, size_t amount)
 {
-    struct dispatch *dispatch = settle->dispatch;
-    msec now = clock_now(dispatch->clock);
-    if (TAILQ_EMPTY(&settle->counting) || !dispatch_keeps_data(dispatch, now)) return false;
-    return store_hide(dispatch->store, now, amount) == amount;
+    struct engine *engine = settle->engine;
+    msec now = clock_now(engine->clock);
+    if (TAILQ_EMPTY(&settle->counting) || !engine_keeps_data(engine, now)) return false;
+    return store_hide(engine->store, now, amount) == amount;
 }
 
 /* A look at what is due costs as much as expiring some keys does: one look for each COUNT_AT_ONCE
  * keys that have expired is enough. */
 static bool still_counts_slowly(struct settle *settle)
 {
-    struct dispatch *dispatch = settle->dispatch;
-    uint64_t expired = dispatch->store->stats.expired_keys + dispatch->store->stats.expired_members;
-    msec now = clock_now(dispatch->clock);
-    if (expired < settle->looked_at + COUNT_AT_ONCE && store_next_due(dispatch->store) <= now &&
-        !dispatch_keeps_data(dispatch, now))
+    struct engine *engine = settle->engine;
+    uint64_t expired = engine->store->stats.expired_keys + engine->store->stats.expired_members;
+    msec now = clock_now(engine->clock);
+    if (expired < settle->looked_at + COUNT_AT_ONCE && store_next_due(engine->store) <= now &&
+        !engine_keeps_data(engine, now))
         return true;
     settle->looked_at = expired;
-    return counts_slowly(dispatch);
+    return counts_slowly(engine);
 }
 
 bool settle_slice(struct settle *settle, size_t amount)
 {
-    if (settle == NULL || settle->dispatch->loading) return false;
+    if (settle == NULL || settle->engine->loading) return false;
     if (hides_more(settle, amount)) return true;
     if (!TAILQ_EMPTY(&settle->counting) && !still_counts_slowly(settle))
         make_ready(settle, &settle->counting);
@@ -406,7 +406,7 @@ void settle_check(const struct settle *settle)
         count += check_queue(settle, &settling->delayed);
         keys++;
     }
-    for (unsigned db = 0; db < settle->dispatch->store->database_count; db++)
+    for (unsigned db = 0; db < settle->engine->store->database_count; db++)
         keys -= dict_count(&settle->tables[db]);
     ensure(keys == 0, "the queue and the tables differ by %zd keys", (ssize_t)keys);
     ensure(count == settle->count, "%zu sessions are delayed, count %zu", count, settle->count);

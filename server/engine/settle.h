@@ -2,7 +2,7 @@
  * (txn_settles_slowly) until these are removed, in slices between the clients' turns. Also delays
  * requests that count all keys, until expiry has nearly caught up, or, where nothing may remove
  * keys (a replica, CLIENT PAUSE), until the overdue ones are hidden: see keyspace_hide. Depends on
- * dispatch and the store.
+ * engine and the store.
  *
  * There is one queue of keys, each with its delayed sessions in order of arrival. A key is examined
  * when a request first needs it, and the keys are worked on in turn. A delayed session costs
@@ -19,19 +19,19 @@
 #include "server/cmd/call/session.h"
 
 struct call;
-struct dispatch;
+struct engine;
 struct settle;
 struct blocked_try;
 
-struct settle *settle_new(struct dispatch *dispatch);
+struct settle *settle_new(struct engine *engine);
 void settle_free(struct settle *settle); /* no session may be delayed */
 
 /* True: the session's request must not run now; it has to run again after session->wake. For EXEC
  * the queued commands are examined. Always false without a settle. O(keys of the call) */
-bool settle_delays(struct dispatch *dispatch, const struct call *call);
+bool settle_delays(struct engine *engine, const struct call *call);
 /* The same for a blocked client that is about to be served. True: the turn's key becomes ready
  * again later. */
-bool settle_postpones(struct dispatch *dispatch, const struct blocked_try *try);
+bool settle_postpones(struct engine *engine, const struct blocked_try *try);
 /* Cancels the delay of a session, whose request will not run again. Does nothing if there is none.
  */
 void settle_forget(struct session *session);

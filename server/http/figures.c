@@ -119,7 +119,7 @@ static void read_expiry(struct figures *figures, const struct store *store, msec
 static void read_sessions(struct figures *figures, const struct server_context *context)
 {
     struct tracking_totals tracking = tracking_totals(context->tracking);
-    figures->busy = context->dispatch->busy != NOT_BUSY;
+    figures->busy = context->engine->busy != NOT_BUSY;
     figures->clients_blocked =
         (double)(blocked_count(context->blocked) + clients_paused(context->clients));
     figures->clients_tracking = (double)tracking.sessions;

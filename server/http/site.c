@@ -73,7 +73,7 @@ static bool is_own_host(struct bytes host)
  * it also runs pages of strangers, which must not read this port by a name of theirs. */
 static bool is_protected(const struct server_context *context, const struct site_request *request)
 {
-    if (!context->conf->protected_mode || !context->dispatch->acl->main_user->nopass) return false;
+    if (!context->conf->protected_mode || !context->engine->acl->main_user->nopass) return false;
     return !request->from_loopback || !is_own_host(request->host);
 }
 
@@ -90,7 +90,7 @@ static bool may_ask(struct site *site, const struct site_request *request, struc
                "address or localhost. Set requirepass, or protected-mode no.\n");
         return false;
     }
-    const struct acl *acl = site->context->dispatch->acl;
+    const struct acl *acl = site->context->engine->acl;
     if (request->crowded && request->authorization.len > 0 && acl_wants_password(acl)) {
         refuse(reply, 429, "Too Many Requests", "Too many failed logins. Try again later.\n");
         return false;
@@ -112,8 +112,8 @@ static bool may_ask(struct site *site, const struct site_request *request, struc
  * count keys, and the clock stands still. */
 static void look_around(struct site *site)
 {
-    const struct dispatch *dispatch = site->context->dispatch;
-    if (!dispatch->loading && dispatch->busy == NOT_BUSY) {
+    const struct engine *engine = site->context->engine;
+    if (!engine->loading && engine->busy == NOT_BUSY) {
         clock_tick(site->context->clock);
         survey_ask(site->survey);
     }

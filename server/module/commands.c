@@ -71,8 +71,7 @@ static void run_call(struct call *call, msec now)
     txn.no_expiry = txn.no_purge = !(call->command.row->flags & WRITE);
     txn_call(&txn, 0);
     call->txn = &txn;
-    call->command.row->run(call);
-    if (call->failed) txn_call_failed(&txn);
+    call_run(call);
     txn_commit(&txn);
 }
 

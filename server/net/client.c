@@ -132,7 +132,7 @@ bool clients_is_local(struct clients *all, const struct session *session)
 
 static bool is_protected(const struct clients *all, const char *peer, bool unix_socket)
 {
-    const struct acl *acl = all->w.dispatch->acl;
+    const struct acl *acl = all->w.engine->acl;
     bool is_open = acl == NULL || acl->main_user->nopass;
     return all->w.conf->protected_mode && is_open && !unix_socket && !is_loopback(peer);
 }
@@ -145,14 +145,14 @@ const char *client_protection(const struct client *client)
 
 bool client_must_log_in(const struct client *client)
 {
-    return client->shaking || dispatch_needs_auth(client->all->w.dispatch, &client->session);
+    return client->shaking || engine_needs_auth(client->all->w.engine, &client->session);
 }
 
 void client_begin_session(struct client *client)
 {
     client->shaking = false;
     client->session.authenticated = true;
-    struct acl *acl = client->all->w.dispatch->acl;
+    struct acl *acl = client->all->w.engine->acl;
     if (acl != NULL) acl_begin_session(acl, &client->session);
 }
 
@@ -235,10 +235,10 @@ void client_free(struct client *client)
     TAILQ_REMOVE(&all->by_age, client, by_age);
     all->count--;
     all->doomed -= client->doomed;
-    monitor_forget(all->w.dispatch->observer->monitor, &client->session);
-    if (all->w.dispatch->hooks->tracking != NULL)
-        tracking_forget(all->w.dispatch->hooks->tracking, &client->session);
-    session_drop(&client->session, all->w.dispatch->watch, all->w.pubsub);
+    monitor_forget(all->w.engine->observer->monitor, &client->session);
+    if (all->w.engine->hooks->tracking != NULL)
+        tracking_forget(all->w.engine->hooks->tracking, &client->session);
+    session_drop(&client->session, all->w.engine->watch, all->w.pubsub);
     loop_io_free(client->io);
     tls_close(client->tls);
     close(client->fd);
@@ -416,7 +416,7 @@ size_t clients_count(const struct clients *all)
 
 size_t clients_paused(const struct clients *all)
 {
-    return all->paused_count + settle_count(all->w.dispatch->settle);
+    return all->paused_count + settle_count(all->w.engine->settle);
 }
 
 size_t client_bytes_being_run(const struct client *client)
@@ -497,7 +497,7 @@ uint64_t clients_new_id(struct clients *all)
 
 size_t clients_uncounted(const struct clients *all)
 {
-    return all->w.dispatch->uncounted;
+    return all->w.engine->uncounted;
 }
 
 bool clients_info(struct clients *all, struct session *session, struct client_info *info)

@@ -1,5 +1,5 @@
 /* client: connections: reads bytes, runs requests, writes replies. Depends on sockets, the RESP
- * parser, dispatch_request and persist (replies wait for the journal).
+ * parser, engine_request and persist (replies wait for the journal).
  *
  * For each connection and turn: read a bounded number of bytes, run the complete requests in them,
  * and send the replies with one system call at the end of the turn. */
@@ -13,7 +13,7 @@
 
 #include "conf/conf.h"
 #include "server/base/clock.h"
-#include "server/engine/dispatch.h"
+#include "server/engine/engine.h"
 #include "server/base/loop.h"
 #include "server/engine/react/pubsub.h"
 #include "server/cmd/call/session.h"
@@ -37,7 +37,7 @@ struct clients_wiring {
     struct loop *loop;
     struct clock *clock;
     const struct conf *conf;
-    struct dispatch *dispatch;
+    struct engine *engine;
     struct pubsub *pubsub;
     struct stats *stats;
     struct persist *persist; /* NULL: replies do not wait for the journal */

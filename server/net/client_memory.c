@@ -78,7 +78,7 @@ static void count_for_limit(struct client *client, size_t bytes)
 
 static void count_as_anon(struct client *client, size_t uncounted)
 {
-    size_t *sum = &client->all->w.dispatch->uncounted;
+    size_t *sum = &client->all->w.engine->uncounted;
     *sum = *sum - client->uncounted + uncounted;
     client->uncounted = uncounted;
 }

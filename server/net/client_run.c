@@ -1,6 +1,6 @@
 /* client_run: runs the requests that arrived in a turn. Parses a window of requests at a time, over
  * all connections, prefetches their keys, then runs them in order of arrival. Depends on the parser
- * and dispatch. Sockets are in client_io.c.
+ * and engine. Sockets are in client_io.c.
  *
  * A request that can't run now stays in its connection's input buffer, with everything that came
  * after it, and is parsed again later. */
@@ -77,8 +77,8 @@ static void wait_for_end_of_pause(struct clients *all)
 {
     const struct clock *clock = all->w.clock;
     if (clock->stepped) return;
-    if (all->w.dispatch->pause.failover) return; /* its end starts a turn */
-    msec left = all->w.dispatch->pause.until - clock_now(clock) + 1;
+    if (all->w.engine->pause.failover) return; /* its end starts a turn */
+    msec left = all->w.engine->pause.until - clock_now(clock) + 1;
     loop_timer_set(all->pause_timer, (left < PAUSE_LOOK ? left : PAUSE_LOOK) * 1000);
 }
 
@@ -86,7 +86,7 @@ void clients_look_at_pause(struct clients *all)
 {
     if (all->paused_count == 0) return;
     /* A turn without requests has not read the clock. */
-    if (pause_now(&all->w.dispatch->pause, clock_tick(all->w.clock)) != PAUSE_NONE) {
+    if (pause_now(&all->w.engine->pause, clock_tick(all->w.clock)) != PAUSE_NONE) {
         wait_for_end_of_pause(all);
         return;
     }
@@ -150,7 +150,7 @@ static struct command_ref command_of(struct clients *all, int argc, const struct
                      before->command.parent == NULL;
         if (alone && bytes_equal(window->argv[before->first], argv[0])) return before->command;
     }
-    return commands_match(all->w.dispatch->commands, argc, argv);
+    return commands_match(all->w.engine->commands, argc, argv);
 }
 
 static void take_request(struct client *client)
@@ -240,7 +240,7 @@ static void look_ahead(struct clients *all)
         bool likely = row->keys.first <= 0;
         int key = likely ? row->likely_key : row->keys.first;
         if (key <= 0 || key >= request->argc) continue;
-        look->ks = store_database(all->w.dispatch->store, request->client->session.db);
+        look->ks = store_database(all->w.engine->store, request->client->session.db);
         look->args = window->argv + request->first + key;
         look->count = likely ? 1 : request->argc - key;
     }
@@ -252,7 +252,7 @@ static void tick_turn(struct clients *all)
 {
     if (all->aside == NULL) clock_tick(all->w.clock);
     all->turn_usec = clock_mark(all->w.clock);
-    observe_turn(all->w.dispatch->observer, all->turn_usec);
+    observe_turn(all->w.engine->observer, all->turn_usec);
 }
 
 static void look_at_output(struct client *client)
@@ -261,12 +261,12 @@ static void look_at_output(struct client *client)
     if (client->out.len > CLIENT_STALL_BYTES) client->stalled = true;
 }
 
-static bool dispatch_parsed(struct client *client, const struct request *request,
-                            const struct bytes *argv)
+static bool run_parsed(struct client *client, const struct request *request,
+                       const struct bytes *argv)
 {
     if (request->argc == 0) return true;
-    bool done = dispatch_request(client->all->w.dispatch, &client->session, request->command,
-                                 request->argc, argv);
+    bool done = engine_request(client->all->w.engine, &client->session, request->command,
+                               request->argc, argv);
     client_count_memory(client);
     return done;
 }
@@ -278,7 +278,7 @@ static void run_request(const struct window *window, const struct request *reque
     if (arrival->cut) return;
     arrival->cut = !may_run_requests(client);
     if (arrival->cut) return;
-    if (!dispatch_parsed(client, request, window->argv + request->first)) {
+    if (!run_parsed(client, request, window->argv + request->first)) {
         /* Parse the request again later: when the session is woken, or when the pause is over. */
         if (client->session.delayed == NULL) pause_client(client);
         arrival->cut = true;
@@ -290,7 +290,7 @@ static void run_request(const struct window *window, const struct request *reque
 
 static void run_window(struct clients *all)
 {
-    const struct observer *observer = all->w.dispatch->observer;
+    const struct observer *observer = all->w.engine->observer;
     const struct client *before = NULL;
     for (unsigned i = 0; i < all->window.count; i++) {
         struct client *client = all->window.requests[i].client;

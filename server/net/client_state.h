@@ -100,7 +100,7 @@ struct client {
     struct arrival arrival;
     struct outbuf out;
     const struct client_source *source; /* NULL: it sends replies only */
-    size_t uncounted;                   /* its share of dispatch.uncounted */
+    size_t uncounted;                   /* its share of engine.uncounted */
     size_t counted;                     /* its share of clients.counted */
     size_t out_peak;                    /* the most bytes of unsent replies, lately */
     unsigned memory_class;

@@ -67,7 +67,7 @@ static void note_stranger(struct client *client, const char *name)
 {
     struct clients *all = client->all;
     all->w.stats->denied_tls_cert++;
-    acl_log_add(&all->w.dispatch->acl->log,
+    acl_log_add(&all->w.engine->acl->log,
                 &(struct acl_refusal){ .reason = ACL_LOG_TLS_CERT,
                                        .object = LIT(""),
                                        .user_name = bytes_of(name, strlen(name)),
@@ -83,7 +83,7 @@ static void note_stranger(struct client *client, const char *name)
 static void log_in_by_certificate(struct client *client)
 {
     char name[NAME_SIZE];
-    struct acl *acl = client->all->w.dispatch->acl;
+    struct acl *acl = client->all->w.engine->acl;
     if (client->all->w.conf->tls_auth_clients_user != CONF_TLS_USER_CN) return;
     if (acl == NULL || !tls_peer_name(client->tls, name, sizeof(name))) return;
     if (!acl_log_in_by_name(acl, &client->session, bytes_of(name, strlen(name))))

@@ -147,7 +147,7 @@ static bool run_command(struct follower *follower)
 {
     follower->txn.one_command = false;
     const struct request *request = &follower->request;
-    struct dispatch *dispatch = follower->w.dispatch;
+    struct engine *engine = follower->w.engine;
     if (is_command(request, "MULTI") || is_command(request, "EXEC")) return true;
     if (is_about_the_link(follower)) return true;
     bool ours = reads_effects(follower);
@@ -157,7 +157,7 @@ static bool run_command(struct follower *follower)
     if (ours && !bytes_is_word(request->argv[0], "PUBLISH") &&
         !bytes_is_word(request->argv[0], "SPUBLISH"))
         return fail_command(follower, "does not fit the data");
-    if (!replay_call_in(dispatch, &follower->txn, &follower->db, request->argc, request->argv))
+    if (!replay_call_in(engine, &follower->txn, &follower->db, request->argc, request->argv))
         pass_over(follower);
     return true;
 }
@@ -245,25 +245,25 @@ static bool run_unit(struct follower *follower, const char *data, size_t len)
 
 static bool apply_unit(struct follower *follower, const char *data, size_t len)
 {
-    struct dispatch *dispatch = follower->w.dispatch;
-    if (follower_db(follower) >= dispatch->store->database_count) {
+    struct engine *engine = follower->w.engine;
+    if (follower_db(follower) >= engine->store->database_count) {
         snprintf(follower->why, WHY,
                  "database %u is selected, and there are %u here: set 'databases'",
-                 follower_db(follower), dispatch->store->database_count);
+                 follower_db(follower), engine->store->database_count);
         return false;
     }
-    txn_begin(&follower->txn, dispatch->store, clock_now(dispatch->clock), FROM_MASTER);
+    txn_begin(&follower->txn, engine->store, clock_now(engine->clock), FROM_MASTER);
     txn_call(&follower->txn, follower_db(follower));
     bool good = run_unit(follower, data, len);
     txn_commit(&follower->txn);
-    if (blocked_pending(dispatch->blocked)) serve_ready(dispatch);
+    if (blocked_pending(engine->blocked)) serve_ready(engine);
     return good;
 }
 
 /* A unit has to be there as a whole before it is applied, so a master can make it cost memory. */
 static enum followed wait_for_rest(struct follower *follower, size_t len, size_t used)
 {
-    int64_t limit = follower->w.dispatch->conf->client_query_buffer_limit;
+    int64_t limit = follower->w.engine->conf->client_query_buffer_limit;
     if (len - used <= (size_t)limit) return used > 0 ? FOLLOWED : FOLLOW_PART;
     snprintf(follower->why, WHY,
              "a transaction or command is longer than client-query-buffer-limit");

@@ -1,4 +1,4 @@
-/* follower: applies a master's stream to the data. Depends on effects' text, and on dispatch for
+/* follower: applies a master's stream to the data. Depends on effects' text, and on engine for
  * the commands of other servers; knows no connection.
  *
  * The stream of a server like this one consists of effects (feed.h). That of Redis or Valkey
@@ -13,12 +13,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "server/engine/dispatch.h"
+#include "server/engine/engine.h"
 
 struct follower;
 
 struct follower_wiring {
-    struct dispatch *dispatch;
+    struct engine *engine;
     /* The master wants to know how far the stream has been applied (REPLCONF GETACK). */
     void (*ask)(void *ctx);
     void *ctx;

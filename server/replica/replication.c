@@ -20,7 +20,7 @@ enum {
 
 void replication_update_role(struct replication *r)
 {
-    struct role *role = &r->w.dispatch->role;
+    struct role *role = &r->w.engine->role;
     int64_t least = r->w.conf->min_replicas_to_write;
     role->replica = r->follows;
     role->stale = r->follows && link_state(r->link) != LINK_STREAM;
@@ -30,7 +30,7 @@ void replication_update_role(struct replication *r)
     bool feeds = r->active && !r->follows;
     /* A transaction may change the role: its writes so far are in the data. */
     if (!feeds && feed_pending(r->feed)) feed_commit(r->feed);
-    r->w.dispatch->hooks->feed = feeds ? r->feed : NULL;
+    r->w.engine->hooks->feed = feeds ? r->feed : NULL;
 }
 
 void replication_begin_stream(struct replication *r)
@@ -56,7 +56,7 @@ static void end_stream(struct replication *r)
 static void end_blocked(void *ctx, const struct client_info *info)
 {
     struct replication *r = ctx;
-    serve_end_blocked(r->w.dispatch, info->session);
+    serve_end_blocked(r->w.engine, info->session);
 }
 
 static void remember_master(struct replication *r, const char *value)
@@ -185,7 +185,7 @@ static void ask_link(void *ctx)
 /* Bytes that base and journal have synced, for WAITAOF of the master. */
 static uint64_t synced_offset(struct replication *r)
 {
-    struct persist *persist = r->w.dispatch->persist;
+    struct persist *persist = r->w.engine->persist;
     uint64_t end = backlog_end(r->backlog);
     if (persist == NULL || !persist_listens(persist)) return 0;
     if (r->marked > r->synced && persist_has_synced(persist, r->mark)) r->synced = r->marked;
@@ -237,7 +237,7 @@ static bool apply_stream(struct replication *r)
 
 static void leave_lag_uncounted(struct replication *r)
 {
-    size_t lag = replicas_lag_bytes(r->replicas), *sum = &r->w.dispatch->uncounted;
+    size_t lag = replicas_lag_bytes(r->replicas), *sum = &r->w.engine->uncounted;
     *sum = *sum - r->uncounted + lag;
     r->uncounted = lag;
 }
@@ -304,28 +304,28 @@ static bool make_parts(struct replication *r)
     r->feed = feed_new(r->backlog);
     r->replicas = replicas_new(&(struct replicas_wiring){ .loop = w->loop,
                                                           .conf = w->conf,
-                                                          .store = w->dispatch->store,
+                                                          .store = w->engine->store,
                                                           .clients = w->clients,
                                                           .backlog = r->backlog,
                                                           .feed = r->feed,
-                                                          .stats = w->dispatch->stats,
+                                                          .stats = w->engine->stats,
                                                           .history = &r->history,
                                                           .stream_db = stream_db,
                                                           .ctx = r });
     r->link = link_new(&(struct link_wiring){ .loop = w->loop,
                                               .conf = w->conf,
-                                              .stats = w->dispatch->stats,
+                                              .stats = w->engine->stats,
                                               .position = position,
                                               .goes_on = goes_on,
                                               .answered = answered,
                                               .ctx = r });
-    r->follower = follower_new(
-        &(struct follower_wiring){ .dispatch = w->dispatch, .ask = ask_link, .ctx = r });
-    r->waits = waits_new(w->loop, w->dispatch->blocked, r->replicas, w->dispatch->persist);
+    r->follower =
+        follower_new(&(struct follower_wiring){ .engine = w->engine, .ask = ask_link, .ctx = r });
+    r->waits = waits_new(w->loop, w->engine->blocked, r->replicas, w->engine->persist);
     r->failover = failover_new(&(struct failover_wiring){ .loop = w->loop,
                                                           .replicas = r->replicas,
                                                           .backlog = r->backlog,
-                                                          .pause = &w->dispatch->pause,
+                                                          .pause = &w->engine->pause,
                                                           .hand_over = hand_over,
                                                           .take_back = take_back,
                                                           .ctx = r });
@@ -346,7 +346,7 @@ struct replication *replication_new(const struct replication_wiring *wiring)
 void replication_free(struct replication *r)
 {
     if (r == NULL) return;
-    if (r->w.dispatch->hooks != NULL) r->w.dispatch->hooks->feed = NULL;
+    if (r->w.engine->hooks != NULL) r->w.engine->hooks->feed = NULL;
     failover_free(r->failover);
     waits_free(r->waits);
     follower_free(r->follower);
@@ -398,7 +398,7 @@ struct waits *replication_waits(const struct replication *r)
 
 bool replication_has_journal(const struct replication *r)
 {
-    return r->w.dispatch->persist != NULL && persist_listens(r->w.dispatch->persist);
+    return r->w.engine->persist != NULL && persist_listens(r->w.engine->persist);
 }
 
 uint64_t replication_offset(const struct replication *r)

@@ -1,6 +1,6 @@
 /* replication: this server's role, and what follows from it. Owns the backlog, the feed, the
- * replicas and the link to a master; tells dispatch the role. Depends on all of replica/, on
- * dispatch and net.
+ * replicas and the link to a master; tells engine the role. Depends on all of replica/, on
+ * engine and net.
  *
  * A master makes the stream (feed). A replica passes its master's stream on to its own replicas
  * byte by byte, so that offsets mean the same everywhere. Promoted, it goes on from there under a
@@ -20,7 +20,7 @@
 #include "server/replica/link.h"
 #include "server/replica/replicas.h"
 #include "server/replica/waits.h"
-#include "server/engine/dispatch.h"
+#include "server/engine/engine.h"
 
 struct replication;
 
@@ -28,7 +28,7 @@ struct replication_wiring {
     struct loop *loop;
     struct clock *clock;
     struct conf *conf;
-    struct dispatch *dispatch;
+    struct engine *engine;
     struct clients *clients;
 };
 

@@ -93,10 +93,10 @@ static bool load_into(struct replication *r, struct store *store, unsigned *db, 
 static void take_over(struct replication *r, struct store *store, unsigned db)
 {
     const struct link_copy copy = *link_copy(r->link);
-    struct dispatch *dispatch = r->w.dispatch;
-    store_replace(dispatch->store, store);
-    if (dispatch->persist != NULL) persist_replaced(dispatch->persist);
-    commit_hooks_replaced(dispatch->hooks);
+    struct engine *engine = r->w.engine;
+    store_replace(engine->store, store);
+    if (engine->persist != NULL) persist_replaced(engine->persist);
+    commit_hooks_replaced(engine->hooks);
     replicas_close_all(r->replicas, "the data were replaced by a full copy of the master");
     history_adopt(&r->history, copy.id);
     backlog_restart(r->backlog, copy.offset);
@@ -110,7 +110,7 @@ static void take_over(struct replication *r, struct store *store, unsigned db)
     log_line(LOG_NOTICE,
              "Full copy of the master loaded: %zu key%s, %" PRIu64
              " bytes; the stream goes on at offset %" PRIu64,
-             store_count(dispatch->store), log_plural(store_count(dispatch->store)), copy.received,
+             store_count(engine->store), log_plural(store_count(engine->store)), copy.received,
              copy.offset);
 }
 
@@ -124,16 +124,16 @@ void replication_load(struct replication *r)
     r->given = 0;
     r->loads_from = r->link_id;
     r->turned_usec = clock_mono_usec();
-    struct dispatch *dispatch = r->w.dispatch;
-    struct store *store = store_new(dispatch->store->database_count);
-    store->counts_access = dispatch->store->counts_access;
+    struct engine *engine = r->w.engine;
+    struct store *store = store_new(engine->store->database_count);
+    store->counts_access = engine->store->counts_access;
     bool good = load_into(r, store, &db, why);
     r->loading = false;
     if (good && !is_over(r) && r->follows) {
         take_over(r, store, db);
         return;
     }
-    store_discard(dispatch->store, store);
+    store_discard(engine->store, store);
     if (is_over(r)) return;
     char text[WHY + 64];
     snprintf(text, sizeof(text), "its full copy can't be loaded: %s. The data stay as they were",

@@ -28,7 +28,7 @@ struct replication {
     uint64_t link_id;   /* of the last connection to the master */
     int64_t link_usec;  /* when it was begun */
     uint64_t full_copies;
-    size_t uncounted; /* the share of dispatch.uncounted */
+    size_t uncounted; /* the share of engine.uncounted */
     /* What is synced: all bytes before `synced`; those before `marked` when the journal is synced
      * up to `mark`. */
     uint64_t synced, marked, mark;
@@ -37,7 +37,7 @@ struct replication {
     uint64_t loads_from; /* link_id of the connection that it comes from */
 };
 
-/* Tells dispatch and the hooks what the state means for them. */
+/* Tells engine and the hooks what the state means for them. */
 void replication_update_role(struct replication *r);
 /* The link's stream goes on at this offset, with this database selected. */
 void replication_stream_begins(struct replication *r, uint64_t offset, unsigned db);

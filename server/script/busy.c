@@ -1,5 +1,6 @@
 /* busy: see busy.h. */
 #include "server/script/busy.h"
+#include "server/engine/gates.h"
 
 #include <luajit-2.1/lauxlib.h>
 
@@ -11,18 +12,18 @@ enum { REST_USEC = 4000, LIVES_USEC = 1000 * 1000, USEC_PER_MSEC = 1000 };
 static bool is_due(const struct scripting *scripting, int64_t now)
 {
     int64_t threshold = scripting->conf->busy_reply_threshold;
-    if (scripting->busy.turn == NULL || scripting->host.dispatch->loading) return false;
-    if (scripting->host.dispatch->busy) return now >= scripting->turned_usec + REST_USEC;
+    if (scripting->busy.turn == NULL || scripting->host.engine->loading) return false;
+    if (scripting->host.engine->busy) return now >= scripting->turned_usec + REST_USEC;
     return threshold > 0 && (now - scripting->began_usec) / USEC_PER_MSEC >= threshold;
 }
 
 static void serve_others(struct scripting *scripting)
 {
-    struct dispatch *dispatch = scripting->host.dispatch;
+    struct engine *engine = scripting->host.engine;
     const struct busy_wiring *wiring = &scripting->busy;
-    if (!dispatch->busy) {
+    if (!engine->busy) {
         wiring->begin(wiring->ctx);
-        dispatch->busy = scripting->function ? BUSY_FUNCTION : BUSY_SCRIPT;
+        engine->busy = scripting->function ? BUSY_FUNCTION : BUSY_SCRIPT;
     }
     wiring->turn(wiring->ctx);
     scripting->turned_usec = clock_mono_usec();
@@ -43,9 +44,9 @@ void busy_look(struct scripting *scripting, lua_State *lua, int64_t now)
 
 void busy_end(struct scripting *scripting)
 {
-    struct dispatch *dispatch = scripting->host.dispatch;
-    if (!dispatch->busy) return;
-    dispatch->busy = NOT_BUSY;
+    struct engine *engine = scripting->host.engine;
+    if (!engine->busy) return;
+    engine->busy = NOT_BUSY;
     scripting->busy.end(scripting->busy.ctx);
 }
 
@@ -66,7 +67,7 @@ void busy_kill(struct scripting *scripting, struct call *call, bool function)
     else if (scripting->host.wrote)
         fail(call, ERR_UNKILLABLE);
     else if (function != scripting->function)
-        dispatch_fail_busy(scripting->host.dispatch, call);
+        gates_fail_busy(scripting->host.engine, call);
     else if (busy_stop(scripting))
         reply_ok(call);
 }

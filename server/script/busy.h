@@ -1,5 +1,5 @@
 /* busy: serves other clients while a script runs for longer than busy-reply-threshold, and ends it
- * on demand. Depends on dispatch, whose gates then refuse most commands; server/daemon/ runs the
+ * on demand. Depends on engine, whose gates then refuse most commands; server/daemon/ runs the
  * turns.
  *
  * The transaction of the script's call is open meanwhile, so of a turn of the loop (run_turn in

@@ -4,6 +4,7 @@
 
 #include "proto/rdb/rdb_write.h"
 #include "server/base/clock.h"
+#include "server/engine/gates.h"
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/reply_text.h"
 #include "server/script/function_batch.h"
@@ -292,7 +293,7 @@ static void cmd_function_stats(struct call *call)
     struct scripting *scripting = call->context;
     const struct functions *functions = scripting_functions(scripting);
     if (scripting->name != NULL && !scripting->function) {
-        dispatch_fail_busy(scripting->host.dispatch, call);
+        gates_fail_busy(scripting->host.engine, call);
         return;
     }
     resp_map(call->out, 2);

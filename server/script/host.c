@@ -3,18 +3,19 @@
 
 #include "server/cmd/call/error.h"
 #include "server/engine/rights.h"
-#include "server/engine/role_gate.h"
+#include "server/engine/gates.h"
 #include "store/base/ensure.h"
 
 /* May a script write that does not promise the contrary? */
 static bool may_write(const struct host *host, struct call *caller, bool read_only)
 {
-    const char *why = dispatch_write_refusal(host->dispatch);
-    enum error error;
+    const char *why = gates_persist_fault(host->engine);
     if (why != NULL)
         failf(caller, ERR_MISCONF, why);
-    else if (role_refuses_writes(host->dispatch, &error))
-        fail(caller, error);
+    else if (gates_is_read_only(host->engine))
+        fail(caller, ERR_READONLY);
+    else if (gates_lacks_replicas(host->engine))
+        fail(caller, ERR_NOREPLICAS);
     else if (read_only)
         fail(caller, ERR_SCRIPT_RO_COMMAND);
     else
@@ -27,12 +28,12 @@ static bool may_begin(const struct host *host, struct call *caller, unsigned fla
 {
     bool plain = flags & SCRIPT_PLAIN;
     if (!plain && !(flags & (SCRIPT_ALLOW_OOM | SCRIPT_NO_WRITES)) &&
-        host->dispatch->script_lacks_memory) {
+        host->engine->script_lacks_memory) {
         fail(caller, ERR_OOM);
         return false;
     }
     if (!plain && !(flags & SCRIPT_NO_WRITES) && !may_write(host, caller, read_only)) return false;
-    if (!role_is_too_stale(host->dispatch) || (!plain && (flags & SCRIPT_ALLOW_STALE))) return true;
+    if (!gates_is_stale(host->engine) || (!plain && (flags & SCRIPT_ALLOW_STALE))) return true;
     fail(caller, ERR_MASTERDOWN);
     return false;
 }
@@ -55,13 +56,13 @@ void host_end(struct host *host)
 
 int64_t host_usec(const struct host *host)
 {
-    const struct observer *observer = host->dispatch->observer;
+    const struct observer *observer = host->engine->observer;
     return observer != NULL ? observer->last_usec : 0;
 }
 
 static bool lacks_rights(struct host *host, struct call *call)
 {
-    switch (rights_check(host->dispatch, call, ACL_IN_SCRIPT)) {
+    switch (rights_check(host->engine, call, ACL_IN_SCRIPT)) {
     case ACL_ALLOWED: return false;
     case ACL_NO_KEY: fail(call, ERR_SCRIPT_NOPERM_KEY); return true;
     case ACL_NO_CHANNEL: fail(call, ERR_SCRIPT_NOPERM_CHANNEL); return true;
@@ -72,17 +73,18 @@ static bool lacks_rights(struct host *host, struct call *call)
 /* True: the server is in no state to run it, or lacks memory. */
 static bool is_untimely(const struct host *host, struct call *call)
 {
-    const struct dispatch *dispatch = host->dispatch;
+    const struct engine *engine = host->engine;
     unsigned flags = call->command.row->flags;
-    enum error error;
-    if ((flags & WRITE) && role_refuses_writes(dispatch, &error))
-        fail(call, error);
-    else if ((flags & WRITE) && dispatch_write_refusal(dispatch) != NULL)
-        failf(call, ERR_MISCONF, dispatch_write_refusal(dispatch));
-    else if (!(flags & STALE) && role_is_too_stale(dispatch))
+    if ((flags & WRITE) && gates_is_read_only(engine))
+        fail(call, ERR_READONLY);
+    else if ((flags & WRITE) && gates_lacks_replicas(engine))
+        fail(call, ERR_NOREPLICAS);
+    else if ((flags & WRITE) && gates_persist_fault(engine) != NULL)
+        failf(call, ERR_MISCONF, gates_persist_fault(engine));
+    else if (!(flags & STALE) && gates_is_stale(engine))
         fail(call, ERR_SCRIPT_STALE);
     else if ((flags & GROWS) && !host->called_write && !(host->flags & SCRIPT_ALLOW_OOM) &&
-             dispatch->script_lacks_memory)
+             engine->script_lacks_memory)
         fail(call, ERR_OOM);
     return call->failed;
 }
@@ -118,9 +120,9 @@ bool host_may_call(const struct host *host, struct command_ref command, int argc
 
 bool host_call(struct host *host, int argc, const struct bytes *argv, struct resp_writer *out)
 {
-    struct dispatch *dispatch = host->dispatch;
+    struct engine *engine = host->engine;
     struct session *session = host->caller->session;
-    struct call call = { .command = commands_match(dispatch->commands, argc, argv),
+    struct call call = { .command = commands_match(engine->commands, argc, argv),
                          .argc = argc,
                          .argv = argv,
                          .txn = host->caller->txn,
@@ -129,14 +131,14 @@ bool host_call(struct host *host, int argc, const struct bytes *argv, struct res
                          .from_script = true };
     call.context = call.command.context;
     if (is_refused(host, &call)) {
-        dispatch->stats->errors++;
-        if (dispatch->observer != NULL) observe_rejected(dispatch->observer, &call);
+        engine->stats->errors++;
+        if (engine->observer != NULL) observe_rejected(engine->observer, &call);
         return false;
     }
     bool writes = call.command.row->flags & WRITE;
     uint64_t changes = call.txn->changes;
     host->called_write |= writes;
-    dispatch_call(dispatch, &call);
+    engine_call(engine, &call);
     host->wrote |= writes && call.txn->changes != changes;
     return !call.failed;
 }

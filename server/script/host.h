@@ -1,5 +1,5 @@
 /* host: runs the commands of a script inside the transaction of the call that runs it. Each command
- * passes the same checks here, in Redis' order. Depends on dispatch; knows no Lua.
+ * passes the same checks here, in Redis' order. Depends on engine; knows no Lua.
  *
  * While no script runs, `caller` is NULL. */
 #ifndef SERVER_SCRIPT_HOST_H
@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 #include "server/cmd/call/call.h"
-#include "server/engine/dispatch.h"
+#include "server/engine/engine.h"
 
 /* What a script may do. */
 enum {
@@ -21,7 +21,7 @@ enum {
 };
 
 struct host {
-    struct dispatch *dispatch;
+    struct engine *engine;
     struct call *caller; /* EVAL, FCALL ... */
     unsigned flags;
     bool called_write; /* a command that may write has been called */

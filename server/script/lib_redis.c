@@ -248,7 +248,7 @@ static int redis_acl_check_cmd(lua_State *lua)
     int count = lua_gettop(lua);
     if (!take_arguments(lib, lua, count)) return lua_error(lua);
     const struct bytes *argv = (const struct bytes *)(void *)lib->room;
-    struct command_ref command = commands_match(lib->host->dispatch->commands, count, argv);
+    struct command_ref command = commands_match(lib->host->engine->commands, count, argv);
     if (command.row == NULL)
         return raise_error(lua, "Invalid command passed to redis.acl_check_cmd()");
     lua_pushboolean(lua, host_may_call(lib->host, command, count, argv));

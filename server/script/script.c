@@ -9,7 +9,7 @@
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/error.h"
 #include "server/cmd/numkeys.h"
-#include "server/engine/dispatch.h"
+#include "server/engine/engine.h"
 #include "server/script/lua_reply.h"
 #include "server/script/sandbox.h"
 #include "store/mem/mem.h"
@@ -187,7 +187,7 @@ void script_run(struct scripting *scripting, struct call *call, const struct scr
 void script_show_to_monitors(struct call *call)
 {
     struct scripting *scripting = call->context;
-    struct observer *observer = scripting->host.dispatch->observer;
+    struct observer *observer = scripting->host.engine->observer;
     if (observer != NULL) observe_monitor(observer, call);
 }
 
@@ -237,14 +237,14 @@ static void make_world(struct scripting *scripting)
     scripting->on_arguments = luaL_ref(lua, LUA_REGISTRYINDEX);
 }
 
-struct scripting *scripting_new(struct dispatch *dispatch)
+struct scripting *scripting_new(struct engine *engine)
 {
     struct scripting *scripting = mem_zalloc(sizeof(*scripting));
     scripting->interpreter = interpreter_new();
     scripting->interpreter->on_steps = look_at_time;
     scripting->interpreter->ctx = scripting;
-    scripting->host.dispatch = dispatch;
-    scripting->conf = dispatch->conf;
+    scripting->host.engine = engine;
+    scripting->conf = engine->conf;
     scripting->redis = (struct lib_redis){ .interpreter = scripting->interpreter,
                                            .host = &scripting->host,
                                            .on_command = look_after_command,
@@ -275,7 +275,7 @@ void scripting_add_commands(struct scripting *scripting, struct commands *comman
 struct functions *scripting_functions(struct scripting *scripting)
 {
     if (scripting->host.caller == NULL)
-        functions_sync(&scripting->functions, &scripting->host.dispatch->store->libraries);
+        functions_sync(&scripting->functions, &scripting->host.engine->store->libraries);
     return &scripting->functions;
 }
 

@@ -1,5 +1,5 @@
 /* script: everything that scripts and functions share: the interpreter, its world, the commands
- * that a script may call, and one run of a script. Depends on dispatch; added to the commands by
+ * that a script may call, and one run of a script. Depends on engine; added to the commands by
  * main. */
 #ifndef SERVER_SCRIPT_SCRIPT_H
 #define SERVER_SCRIPT_SCRIPT_H
@@ -36,7 +36,7 @@ struct scripting {
     struct busy_wiring busy; /* set by main; without it nobody is served */
 };
 
-struct scripting *scripting_new(struct dispatch *dispatch);
+struct scripting *scripting_new(struct engine *engine);
 void scripting_free(struct scripting *scripting);
 /* Adds EVAL, SCRIPT, FCALL, FUNCTION and their like. */
 void scripting_add_commands(struct scripting *scripting, struct commands *commands);

@@ -19,7 +19,7 @@ static void begin(void)
 {
     if (acl != NULL) return;
     server_world_init(&world, SERVER_WORLD_PLAIN);
-    acl = world.dispatch.acl;
+    acl = world.engine.acl;
 }
 
 static size_t split_at(struct bytes text, char mark, struct bytes *words)

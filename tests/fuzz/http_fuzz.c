@@ -23,7 +23,7 @@ static void make_world(void)
     const char *why;
     server_world_init(&world, SERVER_WORLD_PLAIN);
     conf_set(&world.conf, conf_find("requirepass"), "pa:ss", &why);
-    acl_set_requirepass(world.dispatch.acl, world.conf.requirepass);
+    acl_set_requirepass(world.engine.acl, world.conf.requirepass);
 }
 
 /* The world is used again, empty: making one takes much longer than a request. */
@@ -70,7 +70,7 @@ static void ask(const struct site_request *request)
     ensure(before.high == after.high && before.low == after.low, "a request has changed data");
     ensure(reply.status >= 200 && reply.status < 500 && reply.type != NULL, "%d", reply.status);
     ensure(request->method != SITE_OTHER || reply.status == 405, "%d", reply.status);
-    enum login login = login_check(world.dispatch.acl, request->authorization);
+    enum login login = login_check(world.engine.acl, request->authorization);
     ensure(reply.status != 200 || login == LOGIN_GRANTED, "in without a password");
     check_text(&reply);
     outbuf_drop(&reply.body);

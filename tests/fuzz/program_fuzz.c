@@ -81,7 +81,7 @@ static void run_chosen(struct server_world *world, struct input *input)
     static struct program_call made;
     const struct program_source source = { take, input };
     unsigned caller = 0;
-    program_rows(&rows, world->dispatch.commands, is_wanted);
+    program_rows(&rows, world->engine.commands, is_wanted);
     while (input->left > 0) {
         unsigned what = take(input, 16);
         if (what == 15) {
@@ -112,7 +112,7 @@ static void run_raw(struct server_world *world, struct input *input)
         if (reader.argc == 0 || reader.argc > ARGS_MAX) continue;
         for (int i = 0; i < reader.argc; i++)
             argv[i] = bytes_of(resp_reader_arg(&reader, at, i), reader.args[i].len);
-        struct command_ref ref = commands_find(world->dispatch.commands, argv[0]);
+        struct command_ref ref = commands_find(world->engine.commands, argv[0]);
         if (ref.row != NULL && !is_wanted(ref)) continue;
         call(world, 0, reader.argc, argv);
         if (server_world_session(world, 0)->close_after_reply) break;

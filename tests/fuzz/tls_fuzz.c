@@ -56,9 +56,9 @@ static void init(struct case_of *all, bool password)
     struct server_world *world = &all->world;
     server_world_init(world, SERVER_WORLD_PLAIN);
     for (size_t i = 0; i < sizeof(unwanted) / sizeof(unwanted[0]); i++)
-        commands_rename(world->dispatch.commands, bytes_of(unwanted[i], strlen(unwanted[i])),
+        commands_rename(world->engine.commands, bytes_of(unwanted[i], strlen(unwanted[i])),
                         LIT(""));
-    if (password) acl_set_requirepass(world->dispatch.acl, "p");
+    if (password) acl_set_requirepass(world->engine.acl, "p");
     tls_peer_init(&all->peer, NULL);
     clients_accept(all->world.clients, all->peer.server_fd, "127.0.0.1:1", "127.0.0.1:2", PORT_TLS);
     all->len = 0;

@@ -63,11 +63,11 @@ static bool accept_change(void *ctx)
 
 static void add_commands(struct server_world *world)
 {
-    cmd_add_all(world->dispatch.commands, &world->conf.proto_max_bulk_len);
-    world->scripting = scripting_new(&world->dispatch);
-    scripting_add_commands(world->scripting, world->dispatch.commands);
-    admin_add_all(&world->admin, &(struct admin_parts){ .commands = world->dispatch.commands,
-                                                        .dispatch = &world->dispatch,
+    cmd_add_all(world->engine.commands, &world->conf.proto_max_bulk_len);
+    world->scripting = scripting_new(&world->engine);
+    scripting_add_commands(world->scripting, world->engine.commands);
+    admin_add_all(&world->admin, &(struct admin_parts){ .commands = world->engine.commands,
+                                                        .engine = &world->engine,
                                                         .clients = world->clients,
                                                         .conf = &world->conf,
                                                         .clock = &world->clock,
@@ -95,24 +95,24 @@ static void make_server(struct server_world *world)
     world->hooks.tracking = tracking_new();
     world->hooks.notify = notify_new(world->pubsub);
     world->loop = loop_new();
-    world->dispatch = (struct dispatch){ .commands = commands_new(),
-                                         .store = world->world.store,
-                                         .conf = &world->conf,
-                                         .clock = &world->clock,
-                                         .hooks = &world->hooks,
-                                         .blocked = world->hooks.blocked,
-                                         .watch = world->hooks.watch,
-                                         .stats = &world->stats,
-                                         .observer = &world->observer };
+    world->engine = (struct engine){ .commands = commands_new(),
+                                     .store = world->world.store,
+                                     .conf = &world->conf,
+                                     .clock = &world->clock,
+                                     .hooks = &world->hooks,
+                                     .blocked = world->hooks.blocked,
+                                     .watch = world->hooks.watch,
+                                     .stats = &world->stats,
+                                     .observer = &world->observer };
     observer_init(&world->observer, &world->conf, &world->clock);
     world->clients = clients_new(&(struct clients_wiring){ .loop = world->loop,
                                                            .clock = &world->clock,
                                                            .conf = &world->conf,
-                                                           .dispatch = &world->dispatch,
+                                                           .engine = &world->engine,
                                                            .pubsub = world->pubsub,
                                                            .stats = &world->stats,
                                                            .tls = tls_of_worlds });
-    world->dispatch.acl = acl_new(world->dispatch.commands, &world->conf);
+    world->engine.acl = acl_new(world->engine.commands, &world->conf);
     add_commands(world);
 }
 
@@ -130,7 +130,7 @@ void server_world_init(struct server_world *world, enum server_world_listening l
         outbuf_init(&caller->out);
         session_init(&caller->session, &caller->out);
         caller->session.id = i + 1;
-        acl_begin_session(world->dispatch.acl, &caller->session);
+        acl_begin_session(world->engine.acl, &caller->session);
     }
 }
 
@@ -143,8 +143,8 @@ void server_world_drop(struct server_world *world)
         mem_free(world->callers[i].heard);
     }
     clients_free(world->clients);
-    acl_free(world->dispatch.acl);
-    commands_free(world->dispatch.commands);
+    acl_free(world->engine.acl);
+    commands_free(world->engine.commands);
     scripting_free(world->scripting);
     observer_drop(&world->observer);
     loop_free(world->loop);
@@ -193,8 +193,8 @@ struct bytes server_world_call(struct server_world *world, unsigned caller, int 
     struct session *session = server_world_session(world, caller);
     give_random(world);
     if (session->blocked == NULL)
-        dispatch_request(&world->dispatch, session,
-                         commands_match(world->dispatch.commands, argc, argv), argc, argv);
+        engine_request(&world->engine, session, commands_match(world->engine.commands, argc, argv),
+                       argc, argv);
     tracking_turn(world->hooks.tracking);
     return server_world_heard(world, caller);
 }
@@ -225,7 +225,7 @@ void server_world_expire(struct server_world *world)
     while (expiry_run(world->world.store, clock_now(&world->clock), BATCH) == BATCH)
         continue;
     reclaim_run(&world->world.store->reclaim, BATCH);
-    while (serve_due(&world->dispatch, BATCH) == BATCH)
+    while (serve_due(&world->engine, BATCH) == BATCH)
         continue;
 }
 

@@ -31,7 +31,7 @@ struct server_world {
     struct clock clock;
     struct stats stats;
     struct commit_hooks hooks;
-    struct dispatch dispatch;
+    struct engine engine;
     struct loop *loop;
     struct clients *clients;
     struct pubsub *pubsub;

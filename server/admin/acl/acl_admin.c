@@ -13,7 +13,7 @@ enum { GENPASS_BITS = 256, GENPASS_BITS_MAX = 4096, NAME_LIMIT = 128, TEXT_LIMIT
 
 static struct acl *users_of(const struct call *call)
 {
-    return ((const struct acl_admin_context *)call->context)->dispatch->acl;
+    return ((const struct acl_admin_context *)call->context)->engine->acl;
 }
 
 static void fail_with_text(struct call *call, struct outbuf *why)

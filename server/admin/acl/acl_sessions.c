@@ -61,7 +61,7 @@ static void visit_listener(void *ctx, const struct client_info *info)
 static void close_found(const struct acl_sessions *sessions, struct found *found)
 {
     for (size_t i = 0; i < found->count; i++) {
-        acl_log_out(sessions->context->dispatch->acl, found->at[i]);
+        acl_log_out(sessions->context->engine->acl, found->at[i]);
         clients_kill(sessions->context->clients, found->at[i], sessions->self);
     }
     mem_free(found->at);
@@ -75,7 +75,7 @@ void acl_sessions_close_deleted(const struct acl_sessions *sessions)
     /* A caller without a connection, as in tests. */
     const struct acl_user *user = sessions->self->user;
     if (user != NULL && user->is_deleted)
-        acl_log_out(sessions->context->dispatch->acl, sessions->self);
+        acl_log_out(sessions->context->engine->acl, sessions->self);
 }
 
 void acl_sessions_user_changed(const struct acl_sessions *sessions, const struct acl_user *user,

@@ -11,7 +11,7 @@ enum { LOG_COUNT = 10, NAME_ROOM = 128 };
 
 static struct acl *acl_of(const struct call *call)
 {
-    return ((const struct acl_admin_context *)call->context)->dispatch->acl;
+    return ((const struct acl_admin_context *)call->context)->engine->acl;
 }
 
 /* Replies the text as a bulk string and drops it. */

@@ -102,7 +102,7 @@ static void cmd_client_unblock(struct call *call)
     if (!arg_int64(call, 2, &id)) return;
     const struct connection_context *context = call->context;
     struct session *found = clients_find(context->clients, (uint64_t)id);
-    resp_integer(call->out, found != NULL && serve_unblock(context->dispatch, found, with_error));
+    resp_integer(call->out, found != NULL && serve_unblock(context->engine, found, with_error));
 }
 
 static void cmd_client_help(struct call *call)

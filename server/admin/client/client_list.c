@@ -264,7 +264,7 @@ static bool parse_kill_option(struct call *call, int i, struct filter *filter)
         filter->local_address = call->argv[i + 1];
     } else if (arg_is(call, i, "USER")) {
         const struct connection_context *context = call->context;
-        filter->user = acl_find(context->dispatch->acl, call->argv[i + 1]);
+        filter->user = acl_find(context->engine->acl, call->argv[i + 1]);
         if (filter->user != NULL) return true;
         failf(call, ERR_NO_SUCH_USER, arg_width(call, i + 1), call->argv[i + 1].data);
         return false;

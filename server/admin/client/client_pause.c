@@ -1,4 +1,4 @@
-/* client_pause: see client_pause.h. Sets the pause (call/pause.h), which dispatch obeys. */
+/* client_pause: see client_pause.h. Sets the pause (call/pause.h), which engine obeys. */
 #include "server/admin/client/client_pause.h"
 
 #include "server/admin/admin.h"

@@ -36,9 +36,9 @@ static void cmd_echo(struct call *call)
 static void note_failure(const struct call *call, struct bytes user)
 {
     const struct connection_context *context = call->context;
-    struct dispatch *dispatch = context->dispatch;
+    struct engine *engine = context->engine;
     acl_log_add(
-        &dispatch->acl->log,
+        &engine->acl->log,
         &(struct acl_refusal){ .reason = ACL_LOG_AUTH,
                                .where = call->session->multi != NULL ? ACL_IN_MULTI : ACL_TOPLEVEL,
                                .object = call->argv[0],
@@ -46,14 +46,14 @@ static void note_failure(const struct call *call, struct bytes user)
                                .session = call->session,
                                .now = call->txn->now },
         (size_t)context->conf->acllog_max_len);
-    dispatch->stats->denied_auth++;
+    engine->stats->denied_auth++;
     clients_login_failed(context->clients, call->session);
 }
 
 static bool log_in(struct call *call, struct bytes user, struct bytes password)
 {
     const struct connection_context *context = call->context;
-    if (!acl_log_in(context->dispatch->acl, call->session, user, password)) {
+    if (!acl_log_in(context->engine->acl, call->session, user, password)) {
         fail(call, ERR_WRONGPASS);
         note_failure(call, user);
         return false;
@@ -71,7 +71,7 @@ static void cmd_auth(struct call *call)
         fail(call, ERR_SYNTAX);
         return;
     }
-    if (call->argc == 2 && context->dispatch->acl->main_user->nopass) {
+    if (call->argc == 2 && context->engine->acl->main_user->nopass) {
         fail(call, ERR_NO_PASSWORD);
         return;
     }
@@ -135,7 +135,7 @@ static void reply_hello(struct call *call)
     resp_bulk_text(call->out, "mode");
     resp_bulk_text(call->out, context->conf->cluster != CONF_CLUSTER_NO ? "cluster" : "standalone");
     resp_bulk_text(call->out, "role");
-    resp_bulk_text(call->out, context->dispatch->role.replica ? "replica" : "master");
+    resp_bulk_text(call->out, context->engine->role.replica ? "replica" : "master");
     resp_bulk_text(call->out, "modules");
     resp_array(call->out, 0);
 }
@@ -189,7 +189,7 @@ static void cmd_reset(struct call *call)
     if (session->reply_mode == REPLY_OFF) session->out.mute = false;
     session->reply_mode = REPLY_ON;
     session->no_touch = false;
-    acl_begin_session(context->dispatch->acl, session);
+    acl_begin_session(context->engine->acl, session);
     identity_set_text(&session->name, LIT(""));
     resp_status(call->out, "RESET");
 }

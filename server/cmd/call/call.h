@@ -53,6 +53,16 @@ struct call {
     char error_code[16]; /* the error's first word: "ERR", "WRONGTYPE"; "" without an error */
 };
 
+/* Runs the row's function in call->txn, whose txn_call has begun the call: for requests, EXEC,
+ * scripts, blocked clients, replay and the module alike. The session may be NULL. The caller has
+ * set txn->no_expiry and no_purge, which say what the call sees of expired data. Fails with OOM if
+ * the system lacks the memory that the call needs. */
+void call_run(struct call *call);
+
+/* True as soon as `look` returns true for one of the call's keys. */
+bool call_any_key(const struct call *call,
+                  bool (*look)(void *ctx, const struct call *call, struct bytes key), void *ctx);
+
 /* Hides a password from MONITOR and SLOWLOG. The last bit stands for all further arguments. */
 static inline void call_hide(struct call *call, int i)
 {

@@ -54,7 +54,7 @@ void observe_ended(struct observer *observer, const struct call *call,
 void observe_expiry(struct observer *observer, int64_t usec);
 /* Shows the call to monitors: for a row with SKIP_MONITOR, such as EVAL, before its own calls. */
 void observe_monitor(struct observer *observer, const struct call *call);
-/* Counts a call that dispatch has refused. */
+/* Counts a call that engine has refused. */
 void observe_rejected(struct observer *observer, const struct call *call);
 /* The same inside EXEC: as in Redis, the error is counted, the call is not. */
 void observe_refused(struct observer *observer, const struct call *call);

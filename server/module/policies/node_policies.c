@@ -89,7 +89,7 @@ static void run_row(RedisModuleCtx *ctx, RedisModuleString **argv, struct call *
     struct txn txn;
     begin(&txn, store);
     call->txn = &txn;
-    call->command.row->run(call);
+    call_run(call);
     txn_commit(&txn);
     if (txn.changes == 0) return;
     replicate(ctx, argv[2]);

@@ -2,7 +2,7 @@
 #include "server/engine/long_queries.h"
 
 #include "server/engine/react/pubsub.h"
-#include "server/engine/dispatch.h"
+#include "server/engine/engine.h"
 #include "server/engine/serve.h"
 #include "server/engine/react/watch.h"
 #include "tests/support/suite.h"
@@ -141,8 +141,8 @@ START_TEST(unblocking_or_closing_a_session_drops_its_query)
     for (int i = 0; i < CALLERS; i++)
         ask(i, &quick, 1);
     struct stats stats = { 0 };
-    struct dispatch dispatch = { .stats = &stats };
-    ck_assert(serve_unblock(&dispatch, &callers[0].session, false));
+    struct engine engine = { .stats = &stats };
+    ck_assert(serve_unblock(&engine, &callers[0].session, false));
     session_drop(&callers[1].session, watch, pubsub);
     ck_assert(questions[0].freed);
     ck_assert(questions[1].freed);

@@ -1,5 +1,5 @@
-/* Tests of MULTI, EXEC and WATCH through dispatch. */
-#include "tests/unit/server/engine/dispatch_world.h"
+/* Tests of MULTI, EXEC and WATCH through engine. */
+#include "tests/unit/server/engine/engine_world.h"
 
 /* ---- MULTI ---------------------------------------------------------------------------------- */
 
@@ -159,7 +159,7 @@ START_TEST(own_changes_abort_exec_only_if_made_before_multi)
     ask(anna, "set k 2");
     caller_heard(anna);
     answers(anna, "exec", "*2|+OK|+OK|");
-    ck_assert(!watch_active(dispatch.watch));
+    ck_assert(!watch_active(engine.watch));
 }
 END_TEST
 
@@ -218,7 +218,7 @@ START_TEST(a_watched_key_removed_by_the_timer_aborts_exec)
     ask(anna, "multi");
     caller_heard(anna);
     wall.now = NOW + 11;
-    ck_assert_uint_eq(expiry_run(dispatch.store, wall.now, 10), 1);
+    ck_assert_uint_eq(expiry_run(engine.store, wall.now, 10), 1);
     answers(anna, "exec", "*-1|");
 }
 END_TEST
@@ -252,17 +252,17 @@ END_TEST
 START_TEST(without_listeners_the_store_reports_no_effects)
 {
     ask(anna, "get k");
-    ck_assert_uint_eq(dispatch.store->event_mask, 0);
+    ck_assert_uint_eq(engine.store->event_mask, 0);
     ask(anna, "watch k");
     ask(anna, "get k");
-    ck_assert_uint_eq(dispatch.store->event_mask, LISTEN_CHANGES);
+    ck_assert_uint_eq(engine.store->event_mask, LISTEN_CHANGES);
     notify_set_flags(hooks.notify, "KEA");
     ask(anna, "get k");
-    ck_assert_uint_eq(dispatch.store->event_mask, LISTEN_CHANGES | LISTEN_EVENTS);
+    ck_assert_uint_eq(engine.store->event_mask, LISTEN_CHANGES | LISTEN_EVENTS);
     ask(anna, "unwatch");
     notify_set_flags(hooks.notify, "");
     ask(anna, "get k");
-    ck_assert_uint_eq(dispatch.store->event_mask, 0);
+    ck_assert_uint_eq(engine.store->event_mask, 0);
 }
 END_TEST
 
@@ -292,5 +292,5 @@ Suite *test_suite(void)
         without_listeners_the_store_reports_no_effects,
         NULL,
     };
-    return dispatch_suite("multi", tests);
+    return engine_suite("multi", tests);
 }

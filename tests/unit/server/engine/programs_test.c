@@ -213,7 +213,7 @@ static void begin(struct run *run, uint64_t seed, bool has_plain)
     run->has_plain = has_plain;
     server_world_init(&run->world, SERVER_WORLD_KEEPS);
     if (has_plain) server_world_init(&run->plain, SERVER_WORLD_PLAIN);
-    program_rows(&run->rows, run->world.dispatch.commands,
+    program_rows(&run->rows, run->world.engine.commands,
                  has_plain ? is_repeatable : program_is_data);
     if (rng_chance(&run->rng, 50)) {
         say(run, LISTENER, "CONFIG SET notify-keyspace-events KEAmn");

@@ -157,7 +157,7 @@ START_TEST(refusals_are_logged_with_their_object)
     answers(ANNA, "mget a b c", "-" KEY_TEXT);
     answers(ANNA, "config get x",
             "-NOPERM this user has no permissions to run the 'config|get' command\r\n");
-    const struct acl_log_entry *entry = TAILQ_FIRST(&world.dispatch.acl->log.entries);
+    const struct acl_log_entry *entry = TAILQ_FIRST(&world.engine.acl->log.entries);
     ck_assert(bytes_equal(blob_view(entry->object), LIT("config|get")));
     entry = TAILQ_NEXT(entry, next);
     ck_assert(bytes_equal(blob_view(entry->object), LIT("b")));

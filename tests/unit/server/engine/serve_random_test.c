@@ -117,7 +117,7 @@ static void step_push(struct rng *rng, struct model *model)
 static void step_clock(struct rng *rng, struct model *model)
 {
     wall.now += rng_between(rng, 0, 12);
-    while (serve_due(&dispatch, (size_t)rng_between(rng, 1, 3)) > 0)
+    while (serve_due(&engine, (size_t)rng_between(rng, 1, 3)) > 0)
         continue;
     for (int caller = 0; caller < PUSHER; caller++) {
         if (!model->who[caller].waits || model->who[caller].until > wall.now) continue;
@@ -140,7 +140,7 @@ static void step_one(struct rng *rng, struct model *model)
         blocked_end(&callers[caller].session); /* it has disconnected */
         model->who[caller].waits = false;
     } else if (die < 46) {
-        ck_assert(serve_unblock(&dispatch, &callers[caller].session, false));
+        ck_assert(serve_unblock(&engine, &callers[caller].session, false));
         model->who[caller].waits = false;
         expect(model, caller, "*-1|");
     }

@@ -127,14 +127,14 @@ START_TEST(a_timeout_passes_at_its_time_and_not_before)
     answers(carl, "BLPOP k 0", "");
     ck_assert_int_eq(blocked_next_due(blocked), START + 250);
     wall.now = START + 249;
-    ck_assert_uint_eq(serve_due(&dispatch, 100), 0);
+    ck_assert_uint_eq(serve_due(&engine, 100), 0);
     wall.now = START + 250;
-    ck_assert_uint_eq(serve_due(&dispatch, 100), 1);
+    ck_assert_uint_eq(serve_due(&engine, 100), 1);
     hears(anna, "*-1|");
     hears(bert, "");
     ck_assert_int_eq(blocked_next_due(blocked), START + 251);
     wall.now = START + 251;
-    ck_assert_uint_eq(serve_due(&dispatch, 100), 1);
+    ck_assert_uint_eq(serve_due(&engine, 100), 1);
     hears(bert, "*-1|");
     ck_assert_int_eq(blocked_next_due(blocked), NEVER);
     ck_assert(waits(carl));
@@ -147,22 +147,22 @@ START_TEST(many_timeouts_are_answered_in_portions_and_in_order)
     answers(anna, "BLPOP k 0.1", "");
     answers(bert, "BLPOP k 0.2", "");
     wall.now = START + 1000;
-    ck_assert_uint_eq(serve_due(&dispatch, 2), 2);
+    ck_assert_uint_eq(serve_due(&engine, 2), 2);
     ck_assert(!waits(anna) && !waits(bert) && waits(carl));
-    ck_assert_uint_eq(serve_due(&dispatch, 2), 1);
-    ck_assert_uint_eq(serve_due(&dispatch, 2), 0);
+    ck_assert_uint_eq(serve_due(&engine, 2), 1);
+    ck_assert_uint_eq(serve_due(&engine, 2), 0);
 }
 END_TEST
 
 START_TEST(client_unblock_answers_as_a_timeout_or_with_an_error)
 {
     answers(anna, "BLPOP k 0", "");
-    ck_assert(serve_unblock(&dispatch, &anna->session, false));
+    ck_assert(serve_unblock(&engine, &anna->session, false));
     hears(anna, "*-1|");
     answers(anna, "BLPOP k 0", "");
-    ck_assert(serve_unblock(&dispatch, &anna->session, true));
+    ck_assert(serve_unblock(&engine, &anna->session, true));
     hears(anna, "-UNBLOCKED client unblocked via CLIENT UNBLOCK|");
-    ck_assert(!serve_unblock(&dispatch, &anna->session, true));
+    ck_assert(!serve_unblock(&engine, &anna->session, true));
     hears(anna, "");
 }
 END_TEST

@@ -24,7 +24,7 @@ static void wake(struct session *session)
 static void begin(void)
 {
     server_world_init(&world, SERVER_WORLD_PLAIN);
-    world.dispatch.settle = settle_new(&world.dispatch);
+    world.engine.settle = settle_new(&world.engine);
     for (unsigned i = 0; i < CALLERS; i++) {
         wakes[i] = 0;
         world.callers[i].session.wake = wake;
@@ -34,11 +34,11 @@ static void begin(void)
 
 static void end(void)
 {
-    settle_check(world.dispatch.settle);
+    settle_check(world.engine.settle);
     for (unsigned i = 0; i < CALLERS; i++)
         settle_forget(&world.callers[i].session);
-    settle_free(world.dispatch.settle);
-    world.dispatch.settle = NULL;
+    settle_free(world.engine.settle);
+    world.engine.settle = NULL;
     server_world_drop(&world);
 }
 
@@ -52,7 +52,7 @@ static bool is_delayed(unsigned caller)
     do {                                                                                           \
         ck_assert_uint_eq(server_world_send(&world, caller, line).len, 0);                         \
         ck_assert(is_delayed(caller));                                                             \
-        settle_check(world.dispatch.settle);                                                       \
+        settle_check(world.engine.settle);                                                         \
     } while (0)
 
 #define answers(caller, line, reply)                                                               \
@@ -98,9 +98,9 @@ static void die(void)
 static unsigned run_slices(void)
 {
     unsigned slices = 1;
-    while (settle_slice(world.dispatch.settle, 100))
+    while (settle_slice(world.engine.settle, 100))
         slices++;
-    settle_check(world.dispatch.settle);
+    settle_check(world.engine.settle);
     return slices;
 }
 
@@ -111,7 +111,7 @@ START_TEST(a_request_is_delayed_until_its_key_is_settled)
     answers(0, "SCARD s", ":5001\r\n");
     die();
     delays(0, "SCARD s");
-    ck_assert_uint_eq(settle_count(world.dispatch.settle), 1);
+    ck_assert_uint_eq(settle_count(world.engine.settle), 1);
     answers(1, "SCARD other", ":0\r\n");
     run_slices();
     ck_assert(!is_delayed(0));
@@ -161,11 +161,11 @@ START_TEST(a_master_that_becomes_a_replica_removes_nothing_more)
     fill_set("s");
     die();
     delays(0, "SCARD s");
-    settle_slice(world.dispatch.settle, 100);
+    settle_slice(world.engine.settle, 100);
     const struct entry *entry = keyspace_find(&world.world.store->databases[0], LIT("s"));
     size_t left = object_count(&entry->object);
     ck_assert_uint_gt(left, 1000);
-    world.dispatch.role.replica = true;
+    world.engine.role.replica = true;
     run_slices();
     ck_assert_uint_eq(object_count(&entry->object), left);
     ck_assert(!is_delayed(0));
@@ -290,11 +290,11 @@ START_TEST(a_blocked_client_is_served_when_the_key_is_settled)
     server_world_send(&world, 1, "BZTSPOP z 1 0");
     ck_assert(world.callers[0].session.blocked != NULL);
     die();
-    serve_due(&world.dispatch, 64);
+    serve_due(&world.engine, 64);
     ck_assert_uint_eq(server_world_heard(&world, 0).len, 0);
     ck_assert_uint_eq(world.world.store->stats.expired_members, 0);
     run_slices();
-    serve_due(&world.dispatch, 64);
+    serve_due(&world.engine, 64);
     ck_assert_str_eq(server_world_heard(&world, 0).data, "*2\r\n$5\r\nstays\r\n$4\r\n1001\r\n");
     ck_assert(world.callers[1].session.blocked != NULL);
     end();
@@ -313,7 +313,7 @@ START_TEST(a_blocked_client_whose_other_key_is_slow_is_postponed)
     ck_assert_uint_eq(world.world.store->stats.expired_members, 0);
     ck_assert_uint_eq(server_world_heard(&world, 1).len, 0); /* the first one comes first */
     run_slices();
-    serve_due(&world.dispatch, 64);
+    serve_due(&world.engine, 64);
     ck_assert_int_eq(server_world_heard(&world, 0).data[0], '-'); /* WRONGTYPE */
     ck_assert_str_eq(server_world_heard(&world, 1).data, "*2\r\n$1\r\nl\r\n$1\r\na\r\n");
     end();
@@ -329,7 +329,7 @@ START_TEST(a_blocked_reader_of_streams_is_served_after_it_was_postponed)
     answers(FILLER, "XADD x 1-1 f v", "$3\r\n1-1\r\n");
     ck_assert_uint_eq(server_world_heard(&world, 0).len, 0);
     run_slices();
-    serve_due(&world.dispatch, 64);
+    serve_due(&world.engine, 64);
     ck_assert_str_eq(
         server_world_heard(&world, 0).data,
         "*1\r\n*2\r\n$1\r\nx\r\n*1\r\n*2\r\n$3\r\n1-1\r\n*2\r\n$1\r\nf\r\n$1\r\nv\r\n");
@@ -354,11 +354,11 @@ START_TEST(counting_keys_is_delayed_while_many_keys_are_expired)
     delays(2, "RANDOMKEY");
     delays(3, "EXEC");
     ck_assert_int_eq(server_world_send(&world, FILLER, "INFO memory").data[0], '$');
-    ck_assert(!settle_slice(world.dispatch.settle, 100));
+    ck_assert(!settle_slice(world.engine.settle, 100));
     ck_assert(is_delayed(0));
     expiry_run(world.world.store, world.world.now, MANY - 500);
-    ck_assert(settle_slice(world.dispatch.settle, 100)); /* wakes them */
-    ck_assert(!settle_slice(world.dispatch.settle, 100));
+    ck_assert(settle_slice(world.engine.settle, 100)); /* wakes them */
+    ck_assert(!settle_slice(world.engine.settle, 100));
     answers(0, "DBSIZE", ":1\r\n");
     answers(2, "RANDOMKEY", "$5\r\nstays\r\n");
     answers(3, "EXEC", "*1\r\n:1\r\n");
@@ -440,7 +440,7 @@ START_TEST(counting_on_a_replica_waits_until_keys_are_hidden)
     begin();
     fill_keys(MANY);
     answers(0, "SET stays v", "+OK\r\n");
-    world.dispatch.role.replica = true;
+    world.engine.role.replica = true;
     ck_counting_waits_for_hiding();
     end();
 }
@@ -467,7 +467,7 @@ START_TEST(a_few_expired_keys_delay_no_count_on_a_replica)
 {
     begin();
     fill_keys(900);
-    world.dispatch.role.replica = true;
+    world.engine.role.replica = true;
     die();
     answers(0, "DBSIZE", ":0\r\n");
     answers(0, "RANDOMKEY", "$-1\r\n");

@@ -47,7 +47,7 @@ static void set_password(const char *password)
 {
     const char *why;
     ck_assert(conf_set(&world.conf, conf_find("requirepass"), password, &why));
-    acl_set_requirepass(world.dispatch.acl, password);
+    acl_set_requirepass(world.engine.acl, password);
 }
 
 static int get_as(const char *authorization)

@@ -23,8 +23,8 @@ static void ask(void *ctx)
 static void setup(bool ours)
 {
     server_world_init(&world, SERVER_WORLD_PLAIN);
-    world.dispatch.role.replica = true;
-    follower = follower_new(&(struct follower_wiring){ .dispatch = &world.dispatch, .ask = ask });
+    world.engine.role.replica = true;
+    follower = follower_new(&(struct follower_wiring){ .engine = &world.engine, .ask = ask });
     follower_begin(follower, ours ? 0 : FOLLOW_COMMANDS, 0);
     asked = 0;
 }

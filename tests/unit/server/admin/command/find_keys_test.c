@@ -21,11 +21,11 @@ static const struct acl_user *limited;
 static void begin(void)
 {
     server_world_init(&world, SERVER_WORLD_PLAIN);
-    program_rows(&rows, world.dispatch.commands, program_is_any);
+    program_rows(&rows, world.engine.commands, program_is_any);
     struct bytes reply =
         server_world_send(&world, 0, "ACL SETUSER limited on nopass +@all ~a* &a*");
     ck_assert_msg(bytes_equal(reply, LIT("+OK\r\n")), "%.*s", (int)reply.len, reply.data);
-    limited = acl_find(world.dispatch.acl, LIT("limited"));
+    limited = acl_find(world.engine.acl, LIT("limited"));
     ck_assert_ptr_nonnull(limited);
 }
 

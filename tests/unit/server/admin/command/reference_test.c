@@ -49,7 +49,7 @@ static bool is_text(const char *format, const char *line, size_t len)
     return line == end;
 }
 
-/* The errors that dispatch gives for every command. */
+/* The errors that engine gives for every command. */
 static bool is_common(const char *line, size_t len)
 {
     static const enum error common[] = { ERR_ARITY, ERR_UNKNOWN_SUBCOMMAND };
@@ -94,7 +94,7 @@ static void call_row(unsigned i, int version)
     const struct program_source source = { draw, &rng };
     program_make(&call, rows.refs[i], world.world.now, &source);
     if (rng_chance(&rng, SPOILED_PERCENT)) program_spoil(&call, &source);
-    if (commands_match(world.dispatch.commands, call.argc, call.argv).row != rows.refs[i].row)
+    if (commands_match(world.engine.commands, call.argc, call.argv).row != rows.refs[i].row)
         return; /* the change made it another subcommand */
     server_world_session(&world, 0)->out.version = version;
     struct bytes text = server_world_call(&world, 0, call.argc, call.argv);
@@ -120,7 +120,7 @@ static void call_row(unsigned i, int version)
 static void run_program(void)
 {
     server_world_init(&world, SERVER_WORLD_PLAIN);
-    program_rows(&rows, world.dispatch.commands, program_is_data);
+    program_rows(&rows, world.engine.commands, program_is_data);
     for (int step = 0; step < STEPS; step++) {
         call_row((unsigned)rng_below(&rng, rows.count), rng_chance(&rng, 50) ? 2 : 3);
         if (rng_chance(&rng, 3))

@@ -20,7 +20,7 @@ static struct program_rows rows;
 static void begin(void)
 {
     server_world_init(&world, SERVER_WORLD_PLAIN);
-    program_rows(&rows, world.dispatch.commands, program_is_any);
+    program_rows(&rows, world.engine.commands, program_is_any);
 }
 
 static void end(void)
@@ -224,7 +224,7 @@ static bool is_version(const char *text)
 static void each_row(void (*visit)(struct command_ref ref))
 {
     begin();
-    const struct commands *commands = world.dispatch.commands;
+    const struct commands *commands = world.engine.commands;
     for (size_t i = 0; i < commands_count(commands); i++) {
         struct command_ref ref = commands_at(commands, i);
         if (ref.row->run == NULL) visit(ref);

@@ -221,7 +221,7 @@ START_TEST(a_client_that_timed_out_takes_nothing)
         { 'c', "BZTSPOP z 1 0", "" },
     };
     play(acts, COUNT(acts));
-    ck_assert(serve_unblock(&world.dispatch, server_world_session(&world, 0), true));
+    ck_assert(serve_unblock(&world.engine, server_world_session(&world, 0), true));
     static const struct act then[] = {
         { 'a', NULL, "-UNBLOCKED client unblocked via CLIENT UNBLOCK|" },
         { PASS("20") },
@@ -247,7 +247,7 @@ START_TEST(a_pause_delays_pops_but_not_timeouts)
         { 'b', "BZTSPOP z 1 0", "" },
     };
     play(acts, COUNT(acts));
-    pause_begin(&world.dispatch.pause, PAUSE_WRITE, START + 50);
+    pause_begin(&world.engine.pause, PAUSE_WRITE, START + 50);
     static const struct act then[] = {
         { PASS("15") },    { 'a', NULL, "" },     { 'b', NULL, "" },
         { PASS("5") },     { 'a', NULL, "*-1|" }, { PASS("30") },
@@ -305,8 +305,8 @@ static void ask(struct session *session, const char *line)
         word += argv[argc++].len;
         if (*word == '\0') break;
     }
-    dispatch_request(&world.dispatch, session, commands_match(world.dispatch.commands, argc, argv),
-                     argc, argv);
+    engine_request(&world.engine, session, commands_match(world.engine.commands, argc, argv), argc,
+                   argv);
 }
 
 START_TEST(of_a_hundred_blocked_clients_the_first_is_served)

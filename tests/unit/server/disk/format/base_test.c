@@ -36,7 +36,7 @@ static struct run *run_new(uint64_t seed)
     rng_init(&run->rng, seed);
     run->source = (struct program_source){ draw, &run->rng };
     server_world_init(&run->world, SERVER_WORLD_KEEPS);
-    program_rows(&run->rows, run->world.dispatch.commands, program_is_data);
+    program_rows(&run->rows, run->world.engine.commands, program_is_data);
     return run;
 }
 

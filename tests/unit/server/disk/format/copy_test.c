@@ -60,7 +60,7 @@ static void fill_world(struct server_world *world, uint64_t seed)
     rng_init(&rng, seed);
     struct program_source of = { draw, &rng };
     server_world_init(world, 0);
-    program_rows(&rows, world->dispatch.commands, program_is_data);
+    program_rows(&rows, world->engine.commands, program_is_data);
     for (int i = 0; i < STEPS; i++) {
         program_make(call, rows.refs[rng_below(&rng, rows.count)], world->world.now, &of);
         server_world_call(world, 0, call->argc, call->argv);

@@ -196,7 +196,7 @@ static inline struct random_run *random_program(uint64_t seed, unsigned steps)
     rng_init(&run->rng, seed);
     run->source = (struct program_source){ draw, &run->rng };
     server_world_init(&run->world, SERVER_WORLD_KEEPS);
-    program_rows(&run->rows, run->world.dispatch.commands, program_is_data);
+    program_rows(&run->rows, run->world.engine.commands, program_is_data);
     journal_begin();
     for (unsigned i = 0; i < steps; i++)
         random_step(run);

@@ -17,7 +17,7 @@ static char described[8192];
 static void begin(void)
 {
     server_world_init(&world, SERVER_WORLD_PLAIN);
-    acl = world.dispatch.acl;
+    acl = world.engine.acl;
 }
 
 static void end(void)

@@ -220,7 +220,7 @@ static void read_stream(struct caller *caller, const char *group, struct block_r
 {
     struct bytes argv[] = { LIT("BLPOP"), LIT("k"), bytes_of(group, strlen(group)) };
     struct call call = {
-        .command = commands_match(dispatch.commands, 3, argv),
+        .command = commands_match(engine.commands, 3, argv),
         .argc = 3,
         .argv = argv,
         .session = &caller->session,

@@ -18,7 +18,7 @@ static struct conf conf;
 static struct clock wall;
 static struct stats stats;
 static struct commit_hooks hooks;
-static struct dispatch dispatch;
+static struct engine engine;
 static struct pubsub *pubsub;
 static struct blocked *blocked;
 static struct caller callers[CALLERS];
@@ -39,16 +39,16 @@ static inline void begin_blocked(void)
                                    .notify = notify_new(pubsub) };
     struct effect_listener listener = commit_hooks_listener(&hooks);
     store_listen(hooks.store, 0, &listener);
-    dispatch = (struct dispatch){ .commands = commands_new(),
-                                  .store = hooks.store,
-                                  .conf = &conf,
-                                  .clock = &wall,
-                                  .hooks = &hooks,
-                                  .watch = hooks.watch,
-                                  .blocked = blocked,
-                                  .stats = &stats };
-    cmd_add_all(dispatch.commands, &conf.proto_max_bulk_len);
-    commands_add(dispatch.commands, &transaction_commands, &dispatch);
+    engine = (struct engine){ .commands = commands_new(),
+                              .store = hooks.store,
+                              .conf = &conf,
+                              .clock = &wall,
+                              .hooks = &hooks,
+                              .watch = hooks.watch,
+                              .blocked = blocked,
+                              .stats = &stats };
+    cmd_add_all(engine.commands, &conf.proto_max_bulk_len);
+    commands_add(engine.commands, &transaction_commands, &engine);
     for (int i = 0; i < CALLERS; i++)
         caller_init(&callers[i]);
 }
@@ -57,8 +57,8 @@ static inline void end_blocked(void)
 {
     blocked_check(blocked);
     for (int i = 0; i < CALLERS; i++)
-        caller_drop(&callers[i], dispatch.watch, pubsub);
-    commands_free(dispatch.commands);
+        caller_drop(&callers[i], engine.watch, pubsub);
+    commands_free(engine.commands);
     notify_free(hooks.notify);
     watch_free(hooks.watch);
     blocked_free(blocked);
@@ -78,8 +78,8 @@ static inline void ask(struct caller *caller, const char *line)
         argv[argc++] = bytes_of(word, len);
         word = word[len] == '\0' ? NULL : word + len + 1;
     }
-    dispatch_request(&dispatch, &caller->session, commands_match(dispatch.commands, argc, argv),
-                     argc, argv);
+    engine_request(&engine, &caller->session, commands_match(engine.commands, argc, argv), argc,
+                   argv);
     free(copy);
 }
 

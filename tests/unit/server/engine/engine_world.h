@@ -1,7 +1,7 @@
-/* dispatch_world: a server without sockets, with a few commands of its own, for the tests of
- * dispatch. */
-#ifndef TESTS_UNIT_SERVER_ENGINE_DISPATCH_WORLD_H
-#define TESTS_UNIT_SERVER_ENGINE_DISPATCH_WORLD_H
+/* engine_world: a server without sockets, with a few commands of its own, for the tests of
+ * engine. */
+#ifndef TESTS_UNIT_SERVER_ENGINE_ENGINE_WORLD_H
+#define TESTS_UNIT_SERVER_ENGINE_ENGINE_WORLD_H
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "tests/support/suite.h"
 #include "tests/support/caller.h"
 #include "store/mem/blob.h"
-#include "server/engine/dispatch.h"
+#include "server/engine/engine.h"
 #include "server/engine/session_drop.h"
 
 #undef fail /* Check has a macro of this name */
@@ -25,7 +25,7 @@ static struct conf conf;
 static struct clock wall;
 static struct stats stats;
 static struct commit_hooks hooks;
-static struct dispatch dispatch;
+static struct engine engine;
 static struct pubsub *pubsub;
 static struct pubsub_context pubsub_side;
 static struct caller callers[CALLERS];
@@ -84,7 +84,7 @@ static void cmd_login(struct call *call)
 
 static void cmd_reset(struct call *call)
 {
-    session_drop(call->session, dispatch.watch, pubsub);
+    session_drop(call->session, engine.watch, pubsub);
     resp_status(call->out, "RESET");
 }
 
@@ -120,7 +120,7 @@ static const struct command rows[] = {
 };
 static const struct command_group test_commands = COMMAND_GROUP(rows);
 
-static inline void begin_dispatch(void)
+static inline void begin_engine(void)
 {
     conf = (struct conf){ 0 };
     wall = (struct clock){ .now = NOW };
@@ -132,27 +132,27 @@ static inline void begin_dispatch(void)
                                    .notify = notify_new(pubsub) };
     struct effect_listener listener = commit_hooks_listener(&hooks);
     store_listen(hooks.store, 0, &listener);
-    dispatch = (struct dispatch){ .commands = commands_new(),
-                                  .store = hooks.store,
-                                  .conf = &conf,
-                                  .clock = &wall,
-                                  .hooks = &hooks,
-                                  .blocked = hooks.blocked,
-                                  .watch = hooks.watch,
-                                  .stats = &stats };
-    commands_add(dispatch.commands, &test_commands, NULL);
-    commands_add(dispatch.commands, &transaction_commands, &dispatch);
+    engine = (struct engine){ .commands = commands_new(),
+                              .store = hooks.store,
+                              .conf = &conf,
+                              .clock = &wall,
+                              .hooks = &hooks,
+                              .blocked = hooks.blocked,
+                              .watch = hooks.watch,
+                              .stats = &stats };
+    commands_add(engine.commands, &test_commands, NULL);
+    commands_add(engine.commands, &transaction_commands, &engine);
     pubsub_side = (struct pubsub_context){ .pubsub = pubsub, .hooks = &hooks };
-    commands_add(dispatch.commands, &pubsub_commands, &pubsub_side);
+    commands_add(engine.commands, &pubsub_commands, &pubsub_side);
     for (int i = 0; i < CALLERS; i++)
         caller_init(&callers[i]);
 }
 
-static inline void end_dispatch(void)
+static inline void end_engine(void)
 {
     for (int i = 0; i < CALLERS; i++)
-        caller_drop(&callers[i], dispatch.watch, pubsub);
-    commands_free(dispatch.commands);
+        caller_drop(&callers[i], engine.watch, pubsub);
+    commands_free(engine.commands);
     notify_free(hooks.notify);
     watch_free(hooks.watch);
     blocked_free(hooks.blocked);
@@ -173,8 +173,8 @@ static inline void ask(struct caller *caller, const char *line)
         word = word[len] == '\0' ? NULL : word + len + 1;
         if (word != NULL) word[-1] = '\0';
     }
-    dispatch_request(&dispatch, &caller->session, commands_match(dispatch.commands, argc, argv),
-                     argc, argv);
+    engine_request(&engine, &caller->session, commands_match(engine.commands, argc, argv), argc,
+                   argv);
     free(copy);
 }
 
@@ -186,11 +186,11 @@ static inline void ask(struct caller *caller, const char *line)
 
 #define OOM "OOM command not allowed when used memory > 'maxmemory'.|"
 
-static inline Suite *dispatch_suite(const char *name, const TTest *const *tests)
+static inline Suite *engine_suite(const char *name, const TTest *const *tests)
 {
     Suite *suite = suite_create(name);
     TCase *tcase = tcase_create(name);
-    tcase_add_checked_fixture(tcase, begin_dispatch, end_dispatch);
+    tcase_add_checked_fixture(tcase, begin_engine, end_engine);
     tcase_set_timeout(tcase, 60);
     for (size_t i = 0; tests[i] != NULL; i++)
         tcase_add_test(tcase, tests[i]);

@@ -1,7 +1,7 @@
-/* dispatch: takes a request through the checks and runs its command in a transaction. Depends on
+/* engine: takes a request through the checks and runs its command in a transaction. Depends on
  * command rows, sessions and the store; knows no sockets and no command. */
-#ifndef SERVER_ENGINE_DISPATCH_H
-#define SERVER_ENGINE_DISPATCH_H
+#ifndef SERVER_ENGINE_ENGINE_H
+#define SERVER_ENGINE_ENGINE_H
 
 #include "conf/conf.h"
 #include "server/engine/acl/acl.h"
@@ -26,7 +26,7 @@ struct call;
  * background. */
 enum busy { NOT_BUSY, BUSY_SCRIPT, BUSY_FUNCTION };
 
-struct dispatch {
+struct engine {
     struct commands *commands;
     struct store *store;
     const struct conf *conf;
@@ -47,28 +47,24 @@ struct dispatch {
      * evicted because of them. */
     size_t uncounted;
     bool script_lacks_memory; /* it was above maxmemory when the script began */
-    bool evicting; /* memory use may exceed maxmemory: dispatch_evict runs in the background */
+    bool evicting; /* memory use may exceed maxmemory: memory_limit_evict runs in the background */
 };
 
 /* Applies the options that concern the store. Call at the start and when one has changed. */
-void dispatch_configure(struct dispatch *dispatch);
+void engine_configure(struct engine *engine);
 
 /* Must the session log in before it may do anything? */
-static inline bool dispatch_needs_auth(const struct dispatch *dispatch,
-                                       const struct session *session)
+static inline bool engine_needs_auth(const struct engine *engine, const struct session *session)
 {
-    return !session->authenticated && dispatch->acl != NULL && acl_wants_password(dispatch->acl);
+    return !session->authenticated && engine->acl != NULL && acl_wants_password(engine->acl);
 }
 
 /* Must the data stay as they are, but for changes that clients or the master make? During a pause,
  * and on a replica. */
-static inline bool dispatch_keeps_data(struct dispatch *dispatch, msec now)
+static inline bool engine_keeps_data(struct engine *engine, msec now)
 {
-    return dispatch->role.replica || pause_now(&dispatch->pause, now) != PAUSE_NONE;
+    return engine->role.replica || pause_now(&engine->pause, now) != PAUSE_NONE;
 }
-
-/* Replies the error of commands that are refused while busy. */
-void dispatch_fail_busy(const struct dispatch *dispatch, struct call *call);
 
 /* Runs one request of the session (argc >= 1; `command` is the row for argv) and appends its reply
  * to session->out, unless the command blocks the session. Then serves the blocked clients whose
@@ -76,21 +72,14 @@ void dispatch_fail_busy(const struct dispatch *dispatch, struct call *call);
  *
  * False: nothing has been done, and the caller must run the request again later: after
  * session->wake if session->delayed is set, else after the pause. */
-bool dispatch_request(struct dispatch *dispatch, struct session *session,
-                      struct command_ref command, int argc, const struct bytes *argv);
-
-/* Why writes are refused while persistence fails; NULL: they are not. */
-const char *dispatch_write_refusal(const struct dispatch *dispatch);
+bool engine_request(struct engine *engine, struct session *session, struct command_ref command,
+                    int argc, const struct bytes *argv);
 
 /* Call when a request of the session has its complete reply, at once or after blocking. */
-void dispatch_answered(struct session *session);
-
-/* While `evicting`, evicts up to `most` keys by maxmemory-policy until memory use is below
- * maxmemory. False: there was nothing to do, no key may be evicted, or a pause forbids it. */
-bool dispatch_evict(struct dispatch *dispatch, size_t most);
+void engine_answered(struct session *session);
 
 /* Runs a call of an EXEC or a script inside its open transaction, in its session's database, and
  * counts it. */
-void dispatch_call(struct dispatch *dispatch, struct call *call);
+void engine_call(struct engine *engine, struct call *call);
 
 #endif

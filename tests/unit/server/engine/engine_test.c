@@ -1,6 +1,7 @@
-/* Tests of dispatch: the gates of a request, counting, messages, and CLIENT REPLY. */
+/* Tests of engine: the gates of a request, counting, messages, and CLIENT REPLY. */
+#include "server/engine/memory_limit.h"
 #include "store/sweep/evict.h"
-#include "tests/unit/server/engine/dispatch_world.h"
+#include "tests/unit/server/engine/engine_world.h"
 
 /* ---- gates ---------------------------------------------------------------------------------- */
 
@@ -26,8 +27,7 @@ END_TEST
 START_TEST(bytes_of_a_client_are_cleaned_in_an_error)
 {
     struct bytes argv[] = { LIT("f\r\noo\0bar"), LIT("a\n"), LIT("b\0c") };
-    dispatch_request(&dispatch, &anna->session, commands_match(dispatch.commands, 3, argv), 3,
-                     argv);
+    engine_request(&engine, &anna->session, commands_match(engine.commands, 3, argv), 3, argv);
     hears(anna, "-ERR unknown command 'f  oo', with args beginning with: 'a ' 'b' |");
 }
 END_TEST
@@ -47,7 +47,7 @@ END_TEST
 static void need_password(void)
 {
     conf.requirepass = (char[]){ "secret" };
-    dispatch.acl = acl_new(dispatch.commands, &conf);
+    engine.acl = acl_new(engine.commands, &conf);
 }
 
 START_TEST(without_password_only_auth_commands_run)
@@ -88,7 +88,7 @@ END_TEST
 
 START_TEST(while_busy_commands_are_refused_behind_the_other_gates)
 {
-    dispatch.busy = BUSY_SCRIPT;
+    engine.busy = BUSY_SCRIPT;
     answers(anna, "get", "-ERR wrong number of arguments for 'get' command|");
     answers(anna, "foo", "-ERR unknown command 'foo', with args beginning with: |");
     answers(anna, "get a", "-" BUSY_TEXT);
@@ -101,7 +101,7 @@ START_TEST(while_busy_commands_are_refused_behind_the_other_gates)
     need_password();
     answers(anna, "get a", "-NOAUTH Authentication required.|");
     answers(anna, "login", "+OK|");
-    dispatch.busy = BUSY_FUNCTION;
+    engine.busy = BUSY_FUNCTION;
     answers(anna, "get a",
             "-BUSY Redis is busy running a script. You can only call FUNCTION KILL or SHUTDOWN "
             "NOSAVE.|");
@@ -115,13 +115,13 @@ START_TEST(while_busy_nothing_expires_is_evicted_or_waits)
     wall.now += 100;
     conf.maxmemory = 1;
     conf.maxmemory_policy = EVICT_ALL_RANDOM;
-    dispatch.evicting = true;
-    dispatch.pause = (struct pause){ .kind = PAUSE_ALL, .until = NEVER };
-    dispatch.busy = BUSY_SCRIPT;
+    engine.evicting = true;
+    engine.pause = (struct pause){ .kind = PAUSE_ALL, .until = NEVER };
+    engine.busy = BUSY_SCRIPT;
     answers(anna, "watch a", "+OK|");
     answers(anna, "multi", "+OK|");
-    ck_assert(!dispatch_evict(&dispatch, 10));
-    ck_assert_uint_eq(keyspace_count(store_database(dispatch.store, 0)), 1);
+    ck_assert(!memory_limit_evict(&engine, 10));
+    ck_assert_uint_eq(keyspace_count(store_database(engine.store, 0)), 1);
     ck_assert(!bert->session.watch_touched);
 }
 END_TEST
@@ -342,5 +342,5 @@ Suite *test_suite(void)
         the_last_command_is_remembered_even_if_refused,
         NULL,
     };
-    return dispatch_suite("dispatch", tests);
+    return engine_suite("engine", tests);
 }

@@ -1,0 +1,59 @@
+/* call: see call.h. */
+#include "server/cmd/call/call.h"
+
+#include "server/cmd/call/error.h"
+#include "server/cmd/call/session.h"
+#include "store/mem/mem.h"
+
+enum { LARGE = 1 << 20 }; /* bytes; the memory reserve meets smaller needs */
+
+bool call_any_key(const struct call *call,
+                  bool (*look)(void *ctx, const struct call *call, struct bytes key), void *ctx)
+{
+    int *positions = mem_alloc((size_t)call->argc * sizeof(*positions));
+    int count = command_keys(call->command.row, call->argc, call->argv, positions);
+    bool found = false;
+    for (int i = 0; i < count && !found; i++)
+        found = look(ctx, call, call->argv[positions[i]]);
+    mem_free(positions);
+    return found;
+}
+
+/* Room for a copy of the value and for its journal record. */
+static bool has_room_twice(size_t bytes)
+{
+    return bytes < LARGE || mem_has_room(2 * bytes);
+}
+
+static bool key_has_no_room(void *ctx, const struct call *call, struct bytes key)
+{
+    (void)ctx;
+    struct entry *entry = keyspace_find(call->txn->ks, key);
+    return entry != NULL && !has_room_twice(object_bytes(&entry->object));
+}
+
+/* Nothing is evicted during a command, so a command that needs more memory than there is has to be
+ * refused before it begins. */
+static bool lacks_room(const struct call *call)
+{
+    unsigned flags = call->command.row->flags;
+    size_t bytes = 0;
+    for (int i = 1; (flags & GROWS) && i < call->argc; i++)
+        bytes += call->argv[i].len;
+    return !has_room_twice(bytes) ||
+           ((flags & COPIES) && call_any_key(call, key_has_no_room, NULL));
+}
+
+void call_run(struct call *call)
+{
+    struct txn *txn = call->txn;
+    txn->caller = call->session;
+    txn->no_touch = call->session != NULL && call->session->no_touch;
+    if (call->command.row->flags & NAMES_MEMBERS)
+        txn_names_members(txn, call->argv + 1, (size_t)call->argc - 1);
+    if (lacks_room(call))
+        fail(call, ERR_OOM);
+    else
+        call->command.row->run(call);
+    if (call->failed) txn_call_failed(txn);
+}

@@ -1,0 +1,206 @@
+/* engine: see engine.h. */
+#include "server/engine/engine.h"
+
+#include "server/cmd/call/call.h"
+#include "server/cmd/call/error.h"
+#include "server/base/log.h"
+#include "server/engine/gates.h"
+#include "server/engine/serve.h"
+#include "store/base/ensure.h"
+#include "store/mem/mem.h"
+#include "store/sweep/evict.h"
+#include "store/base/encoding_limits.h"
+#include "store/txn/txn.h"
+
+void engine_configure(struct engine *engine)
+{
+    const struct conf *conf = engine->conf;
+    struct store *store = engine->store;
+    store->counts_access = evict_counts_access((enum evict_policy)conf->maxmemory_policy);
+    store->access_log_factor = (unsigned)conf->lfu_log_factor;
+    store->access_decay_minutes = (unsigned)conf->lfu_decay_time;
+    encoding_limits = (struct encoding_limits){
+        .hash_fields = (size_t)conf->hash_max_entries,
+        .hash_len = (size_t)conf->hash_max_value,
+        .zset_members = (size_t)conf->zset_max_entries,
+        .zset_len = (size_t)conf->zset_max_value,
+        .intset_members = (size_t)conf->set_max_intset,
+        .hll_sparse = (size_t)conf->hll_sparse_max,
+        .stream_bytes = (size_t)conf->stream_max_bytes,
+        .stream_entries = (size_t)conf->stream_max_entries,
+    };
+    engine->evicting = true; /* a lower limit takes effect at once */
+}
+
+/* ---- delaying ---------------------------------------------------------------------------- */
+
+/* Any pause delays commands that would change data, also before they are queued. */
+static bool is_held_up(struct engine *engine, const struct call *call)
+{
+    enum pause_kind kind = pause_now(&engine->pause, clock_now(engine->clock));
+    if (kind == PAUSE_NONE || (call->command.row->flags & WHILE_PAUSED)) return false;
+    return kind == PAUSE_ALL || (multi_flags(call) & (WRITE | MAY_REPLICATE));
+}
+
+/* ---- running -------------------------------------------------------------------------------- */
+
+/* On a replica only commands that write remove what has expired, not even WATCH does. */
+static void set_expiry(struct engine *engine, const struct call *call)
+{
+    unsigned flags = call->command.row->flags;
+    struct txn *txn = call->txn;
+    txn->no_purge = engine->role.replica && !(flags & WRITE);
+    txn->no_expiry = txn->no_purge || (pause_is_on(&engine->pause) && (flags & READONLY) &&
+                                       engine_keeps_data(engine, txn->now));
+}
+
+static bool note_read(void *ctx, const struct call *call, struct bytes key)
+{
+    tracking_note_read(ctx, call->session, key);
+    return false;
+}
+
+/* The client may now cache the keys that it has read. A script reads by the commands it calls. */
+static void note_reads(struct engine *engine, const struct call *call)
+{
+    bool reads = (call->command.row->flags & (READONLY | RUNS_SCRIPT)) == READONLY;
+    if (reads && tracking_wants_reads(call->session))
+        call_any_key(call, note_read, engine->hooks->tracking);
+}
+
+static void run_call(struct engine *engine, struct call *call)
+{
+    struct observer *observer = engine->observer;
+    set_expiry(engine, call);
+    engine->stats->commands++;
+    int64_t began = observer != NULL ? observe_begin(observer) : 0;
+    call_run(call);
+    note_reads(engine, call);
+    if (observer != NULL) observe_end(observer, call, began);
+    if (call->failed) engine->stats->errors++;
+}
+
+void engine_call(struct engine *engine, struct call *call)
+{
+    txn_call(call->txn, call->session->db);
+    run_call(engine, call);
+}
+
+/* Blocks a call that found nothing and changed nothing. */
+static void block_caller(struct engine *engine, struct call *call)
+{
+    struct call kept = *call;
+    if (call->block->argv != NULL) kept.argv = call->block->argv;
+    bool blocks = blocked_block(engine->blocked, &kept, call->block);
+    mem_free(call->block->argv);
+    if (blocks) return;
+    engine->stats->errors++;
+    fail(call, ERR_OOM);
+}
+
+enum { WAKE_BATCH = 64 };
+
+static void run_alone(struct engine *engine, struct call *call)
+{
+    /* Serve the blocked clients whose keys are ready at this time before a request that comes now.
+     */
+    if (instant_due(blocked_next_wake(engine->blocked), clock_now(engine->clock)))
+        serve_due(engine, WAKE_BATCH);
+    struct txn txn;
+    struct block_request block = { 0 };
+    txn_begin(&txn, engine->store, clock_now(engine->clock), FROM_CLIENT);
+    txn_call(&txn, call->session->db);
+    call->txn = &txn;
+    call->block = &block;
+    run_call(engine, call);
+    txn_commit(&txn);
+    if (block.count > 0) block_caller(engine, call);
+    if (blocked_pending(engine->blocked)) serve_ready(engine);
+}
+
+/* The transaction of the script is open. Only WATCH looks at data here: it finds expired keys, and
+ * changes nothing. */
+static void run_while_busy(struct engine *engine, struct call *call)
+{
+    struct txn txn;
+    txn_begin(&txn, engine->store, clock_now(engine->clock), FROM_REPLAY);
+    txn_call(&txn, call->session->db);
+    call->txn = &txn;
+    run_call(engine, call);
+    ensure(txn.changes == 0, "%s changed data while a script runs", call->command.row->name);
+}
+
+/* Must the request wait for the end of a pause, or of work on a key? */
+static bool is_put_off(struct engine *engine, const struct call *call)
+{
+    if (engine->busy) return false;
+    if (pause_is_on(&engine->pause) && is_held_up(engine, call)) return true;
+    bool runs = call->session->multi == NULL || (call->command.row->flags & RUNS_QUEUE);
+    return runs && settle_delays(engine, call);
+}
+
+static void queue_call(struct engine *engine, struct call *call)
+{
+    if (multi_queue(call->session, call)) {
+        resp_status(call->out, "QUEUED");
+        return;
+    }
+    multi_break(call->session);
+    engine->stats->errors++;
+    fail(call, ERR_OOM);
+}
+
+/* CLIENT REPLY SKIP suppresses the reply of the next request. */
+void engine_answered(struct session *session)
+{
+    if (session->reply_mode == REPLY_SKIPPING)
+        session->reply_mode = REPLY_ON;
+    else if (session->reply_mode == REPLY_SKIP_NEXT)
+        session->reply_mode = REPLY_SKIPPING;
+    session->out.mute = session->reply_mode == REPLY_OFF || session->reply_mode == REPLY_SKIPPING;
+}
+
+/* A web page can make a browser connect to us. HTTP request lines begin with these words; the lines
+ * that follow must not run. */
+static bool is_http(struct bytes name)
+{
+    return bytes_is_word(name, "post") || bytes_is_word(name, "host:");
+}
+
+bool engine_request(struct engine *engine, struct session *session, struct command_ref command,
+                    int argc, const struct bytes *argv)
+{
+    ensure(session->blocked == NULL, "session %llu waits", (unsigned long long)session->id);
+    struct call call = {
+        .command = command, .argc = argc, .argv = argv, .out = &session->out, .session = session
+    };
+    call.context = call.command.context;
+    if (is_http(argv[0])) {
+        log_line(LOG_WARNING,
+                 "Client %s closed: it sent an HTTP request, possibly forged by a web page. Set a "
+                 "password, and let only clients of yours reach the port",
+                 session->peer != NULL ? session->peer : "");
+        session->close_after_reply = true;
+        return true;
+    }
+    session->last_command = call.command.row;
+    session->last_parent = call.command.row != NULL ? call.command.parent : NULL;
+    if (engine->hooks->tracks && !engine->busy)
+        tracking_limit(engine->hooks->tracking, (size_t)engine->conf->tracking_table_max_keys);
+    if (gates_refuse(engine, &call)) {
+        engine->stats->errors++;
+        if (engine->observer != NULL) observe_rejected(engine->observer, &call);
+    } else if (is_put_off(engine, &call)) {
+        return false;
+    } else if (session->multi != NULL && !(call.command.row->flags & NOT_QUEUED)) {
+        queue_call(engine, &call);
+    } else if (engine->busy) {
+        run_while_busy(engine, &call);
+    } else {
+        run_alone(engine, &call);
+    }
+    bool keeps = call.command.row != NULL && (call.command.row->flags & KEEPS_CACHING);
+    if (session->multi == NULL && !keeps) tracking_end_caching(session);
+    if (session->blocked == NULL) engine_answered(session);
+    return true;
+}

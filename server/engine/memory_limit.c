@@ -1,0 +1,83 @@
+/* memory_limit: see memory_limit.h. */
+#include "server/engine/memory_limit.h"
+
+#include "server/cmd/call/call.h"
+#include "store/mem/mem.h"
+#include "store/sweep/evict.h"
+#include "store/txn/txn.h"
+
+enum { EVICTIONS_PER_CALL = 64, RECLAIM_PER_EVICTION = 256 };
+
+static bool is_over_limit(const struct engine *engine)
+{
+    int64_t limit = engine->conf->maxmemory;
+    return limit > 0 && mem_used() - engine->uncounted > (uint64_t)limit;
+}
+
+/* For INFO: how long memory use exceeds maxmemory although keys are evicted. */
+static void note_limit(struct engine *engine)
+{
+    struct spell *spell = &engine->stats->over_memory;
+    int64_t now = clock_quick_usec(engine->clock);
+    if (is_over_limit(engine))
+        spell_begin(spell, now);
+    else
+        spell_end(spell, now);
+}
+
+/* Evicts up to `most` keys. False: no key may be evicted. */
+static bool evict_keys(struct engine *engine, size_t most)
+{
+    enum evict_policy policy = (enum evict_policy)engine->conf->maxmemory_policy;
+    struct txn txn;
+    bool able = true;
+    txn_begin(&txn, engine->store, clock_now(engine->clock), FROM_EVICTION);
+    for (; able && most > 0 && is_over_limit(engine); most--) {
+        if (reclaim_pending(&engine->store->reclaim))
+            reclaim_run(&engine->store->reclaim, RECLAIM_PER_EVICTION);
+        else
+            able = evict_one(&txn, policy, (unsigned)engine->conf->maxmemory_samples);
+    }
+    txn_commit(&txn);
+    note_limit(engine);
+    return able;
+}
+
+/* Eviction that one call does not finish continues in the background. A replica evicts nothing: the
+ * effects that its master sends must find the master's data. Nor does a pause, which the call may
+ * have to wait for. */
+static bool out_of_memory(struct engine *engine)
+{
+    if (mem_is_short()) return true; /* the system has no more */
+    if (engine->role.replica && engine->conf->replica_ignore_maxmemory) return false;
+    if (!is_over_limit(engine)) return false;
+    if (engine_keeps_data(engine, clock_now(engine->clock))) return engine->role.replica;
+    engine->evicting = evict_keys(engine, EVICTIONS_PER_CALL);
+    return !engine->evicting;
+}
+
+bool memory_limit_evict(struct engine *engine, size_t most)
+{
+    if (engine->stats->over_memory.since_usec != 0) note_limit(engine);
+    if (!engine->evicting || engine->loading || engine->busy) return false;
+    if (engine_keeps_data(engine, clock_now(engine->clock))) return false;
+    if (is_over_limit(engine) && evict_keys(engine, most)) return true;
+    engine->evicting = false;
+    return false;
+}
+
+/* Inside MULTI every queued command needs memory, because the queue takes some. */
+static bool wants_memory(const struct call *call, unsigned flags)
+{
+    return (flags & GROWS) ||
+           (call->session->multi != NULL && !(call->command.row->flags & NOT_QUEUED));
+}
+
+bool memory_limit_refuses(struct engine *engine, const struct call *call)
+{
+    if (engine->busy) return false;
+    unsigned flags = multi_flags(call);
+    if (wants_memory(call, flags) && out_of_memory(engine)) return true;
+    if (flags & RUNS_SCRIPT) engine->script_lacks_memory = out_of_memory(engine);
+    return false;
+}
