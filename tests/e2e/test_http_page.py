@@ -226,6 +226,21 @@ def lines_are_kept_by_the_server():
 
 
 @own
+def the_highest_value_of_a_line_is_not_below_the_figure_above_it():
+    with with_port() as daemon, Browser() as browser, daemon.raw() as raw:
+        browser.look(*SIZES["wall"], "light")
+        come_live(browser, daemon.url)
+        for size in range(2_000_000, 12_000_000, 2_000_000):
+            before = text_of(browser, "used")
+            raw.call("SETRANGE", f"k{size}", size, "x")
+            assert wait_for(lambda before=before: text_of(browser, "used") != before, 10)
+            used, line = browser.run("return [byId('used').textContent,"
+                                     " byId('used-line').getAttribute('aria-label')]")
+            most, unit = line.split()[-2:]
+            assert float(most) >= float(used.split()[0]) and used.endswith(unit), (used, line)
+
+
+@own
 def page_says_when_the_connection_is_lost_and_recovers():
     with with_port() as daemon, Browser() as browser:
         browser.look(*SIZES["phone"], "dark")

@@ -193,12 +193,18 @@ function drawLine(id, values, text) {
     ? `The last ${span(values.length * EVERY)}: at most ${text(most)}` : "No data yet");
 }
 
+/** The line ends at the figure above it, which is of now. */
+function lineTo(values, now) {
+  return [...values.slice(1 - KEPT), now];
+}
+
 function drawAll() {
   const { commands, errors, memory } = state ? state.history : { commands: [], errors: [], memory: [] };
   drawHour();
-  drawLine("rate-line", commands, (value) => `${count(value)} per second`);
+  drawLine("rate-line", state ? lineTo(commands, state.traffic.commandsPerSecond) : [],
+    (value) => `${count(value)} per second`);
   drawLine("error-line", errors, (value) => `${count(value)} per second`);
-  drawLine("used-line", memory, bytes);
+  drawLine("used-line", state ? lineTo(memory, state.memory.used) : [], bytes);
 }
 
 // ---- figures ----
