@@ -219,6 +219,13 @@ void loop_timer_set(struct loop_timer *timer, int64_t usec)
     ensure(rc == 0, "timer of %lld us", (long long)usec);
 }
 
+void loop_timer_set_msec(struct loop_timer *timer, msec ttl)
+{
+    int64_t usec;
+    if (__builtin_mul_overflow(ttl, (int64_t)1000, &usec)) usec = ttl < 0 ? -1 : INT64_MAX;
+    loop_timer_set(timer, usec);
+}
+
 void loop_timer_free(struct loop_timer *timer)
 {
     if (timer == NULL) return;

@@ -50,6 +50,8 @@ void loop_io_free(struct loop_io *io); /* does not close the descriptor */
 /* A timer fires once, after a span of the monotonic clock. */
 struct loop_timer *loop_timer_new(struct loop *loop, void (*fire)(void *ctx), void *ctx);
 void loop_timer_set(struct loop_timer *timer, int64_t usec); /* < 0 cancels */
+/* Any number, as clients may send it: one that is too large is as long as can be. */
+void loop_timer_set_msec(struct loop_timer *timer, msec ttl);
 void loop_timer_free(struct loop_timer *timer);
 
 void loop_on_signal(struct loop *loop, int signal, void (*fire)(void *ctx), void *ctx);

@@ -143,7 +143,7 @@ void failover_begin(struct failover *failover, const struct failover_goal *goal)
     failover->is_late = false;
     failover->state = FAILOVER_WAITS;
     failover->w.pause->failover = true;
-    loop_timer_set(failover->timer, goal->ttl > 0 ? goal->ttl * 1000 : -1);
+    loop_timer_set_msec(failover->timer, goal->ttl > 0 ? goal->ttl : -1);
     log_line(LOG_NOTICE, "Failover: writes wait until %s has the whole stream",
              goal->host[0] != '\0' ? "the replica" : "a replica");
 }

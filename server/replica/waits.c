@@ -100,10 +100,8 @@ void waits_block(struct waits *waits, struct session *session, const struct wait
     waiter->what = *what;
     TAILQ_INSERT_TAIL(&waits->list, waiter, in_order);
     if (what->ttl > 0) {
-        int64_t usec;
-        if (__builtin_mul_overflow(what->ttl, (int64_t)1000, &usec)) usec = INT64_MAX;
         waiter->timer = loop_timer_new(waits->loop, on_time, waiter);
-        loop_timer_set(waiter->timer, usec);
+        loop_timer_set_msec(waiter->timer, what->ttl);
     }
     blocked_hold(waits->blocked, session, forget, waiter);
     blocked_answer_late(session, reply);

@@ -162,6 +162,17 @@ def a_failover_ends_when_its_time_has_passed():
 
 
 @own
+def the_time_of_a_failover_may_be_as_long_as_its_number():
+    with pair() as (master, replica):
+        with replica.stopped():
+            call(master, "SET", "k", "1")
+            for most in (18446744073709552, 2 ** 63 - 1):
+                equal(call(master, "FAILOVER", "TIMEOUT", most), b"OK")
+                assert not wait_for(lambda: failover_state(master) != "waiting-for-sync", 0.1)
+                equal(call(master, "FAILOVER", "ABORT"), b"OK")
+
+
+@own
 def force_hands_over_to_a_replica_that_lags():
     with pair() as (master, replica), master.raw() as writer:
         with replica.stopped():
