@@ -184,8 +184,8 @@ CORE = $(filter-out $(NOT_CORE) $(patsubst %.c,$(B)/%,$(NOT_CORE)),$(UNIT) $(E2E
 # The second make sees what tools/deps has installed. The core has fewer random programs.
 test:
 	@tools/deps build test
-	@DIFF_N=$(or $(DIFF_N),300) MODEL_N=$(or $(MODEL_N),80) $(MAKE) --no-print-directory test-here \
-	    TESTS="$(or $(TESTS),$(CORE))" LEFT_OUT="$(NOT_CORE)"
+	@DIFF_N=$(or $(DIFF_N),300) MODEL_N=$(or $(MODEL_N),80) CALLS_N=$(or $(CALLS_N),3) \
+	    $(MAKE) --no-print-directory test-here TESTS="$(or $(TESTS),$(CORE))" LEFT_OUT="$(NOT_CORE)"
 test-all:
 	@tools/deps build test_all
 	@$(MAKE) --no-print-directory test-here
