@@ -9,7 +9,7 @@ void guest_prepare(struct store *store, struct deadline *never)
 }
 
 /* A guest has no deadline of its own. */
-static struct due_at due_inside(const struct keyspace *ks, const struct entry *entry)
+static struct due_at lent_due(const struct keyspace *ks, const struct entry *entry)
 {
     if (!deadline_armed(&entry->deadline)) return DUE_AT_NEVER;
     return due_at_instant(agenda_at(&ks->agendas[KEY_INNER_ONLY], &entry->deadline));
@@ -21,7 +21,7 @@ struct due_at guest_lend(struct store *store, struct bytes key, struct object ob
     object.has_expiry = false;
     struct entry *entry = keyspace_add(ks, key, object);
     if (type_may_have_expiry(object.type)) keyspace_rearm(ks, entry);
-    return due_inside(ks, entry);
+    return lent_due(ks, entry);
 }
 
 bool guest_take(struct store *store, struct bytes key, struct object *object, struct due_at *next)
@@ -29,7 +29,7 @@ bool guest_take(struct store *store, struct bytes key, struct object *object, st
     struct keyspace *ks = &store->databases[0];
     struct entry *entry = keyspace_find(ks, key);
     if (entry == NULL) return false;
-    *next = due_inside(ks, entry);
+    *next = lent_due(ks, entry);
     *object = keyspace_remove(ks, entry);
     return true;
 }

@@ -41,7 +41,7 @@ static void set_text(struct rdb_item *item, const unsigned char *at, size_t len)
     item->text = bytes_of((const char *)at, len);
 }
 
-static size_t bytes_left(const struct rdb_walk *walk)
+static size_t packing_left(const struct rdb_walk *walk)
 {
     return (size_t)(walk->end - walk->at);
 }
@@ -49,7 +49,7 @@ static size_t bytes_left(const struct rdb_walk *walk)
 /* The header of listpacks and ziplists: total bytes (4), and the number of items at `count_at`. */
 static bool begin_items(struct rdb_walk *walk, size_t header, size_t count_at)
 {
-    size_t size = bytes_left(walk);
+    size_t size = packing_left(walk);
     if (size < header + 1 || little_unsigned(walk->at, 4) != size) return false;
     uint64_t count = little_unsigned(walk->at + count_at, 2);
     walk->announced = count == COUNT_UNKNOWN ? RDB_NOT_ANNOUNCED : count;
@@ -134,7 +134,7 @@ static enum rdb_step listpack_next(struct rdb_walk *walk, struct rdb_item *item)
     struct head head;
     unsigned char backlen[MAX_BACKLEN];
     const unsigned char *at = walk->at;
-    size_t left = bytes_left(walk);
+    size_t left = packing_left(walk);
     if (left == 0) return broken(walk, "listpack without an end");
     if (*at == END_BYTE) {
         return left == 1 ? RDB_END : broken(walk, "listpack ends before its last byte");
@@ -158,7 +158,7 @@ bool rdb_listpack_start(struct buffer *to)
 }
 
 /* Writes encoding and number; returns their size. */
-static size_t put_integer(unsigned char *to, int64_t value)
+static size_t put_packed_integer(unsigned char *to, int64_t value)
 {
     static const struct {
         size_t width;
@@ -206,7 +206,7 @@ bool rdb_listpack_append(struct buffer *to, struct bytes text)
         return false;
     unsigned char *at = (unsigned char *)to->data + to->len;
     bool is_integer = number_parse_int64(text.data, text.len, &integer);
-    size_t size = is_integer ? put_integer(at, integer) : put_text_head(at, text.len);
+    size_t size = is_integer ? put_packed_integer(at, integer) : put_text_head(at, text.len);
     if (!is_integer && text.len > 0) memcpy(at + size, text.data, text.len);
     if (!is_integer) size += text.len;
     to->len += size + put_backlen(at + size, size);
@@ -243,7 +243,7 @@ static enum rdb_step finish_ziplist(struct rdb_walk *walk)
 {
     uint64_t tail = little_unsigned(walk->start + TAIL_AT, 4);
     size_t last = (size_t)(walk->at - walk->start) - walk->previous;
-    if (bytes_left(walk) != 1) return broken(walk, "ziplist ends before its last byte");
+    if (packing_left(walk) != 1) return broken(walk, "ziplist ends before its last byte");
     if (tail != last) return broken(walk, "ziplist points to another last item");
     return RDB_END;
 }
@@ -293,7 +293,7 @@ static bool parse_ziplist_head(const unsigned char *at, size_t left, struct head
 static enum rdb_step ziplist_next(struct rdb_walk *walk, struct rdb_item *item)
 {
     struct head head;
-    size_t left = bytes_left(walk), previous;
+    size_t left = packing_left(walk), previous;
     if (left == 0) return broken(walk, "ziplist without an end");
     if (*walk->at == END_BYTE) return finish_ziplist(walk);
     size_t skip = parse_previous(walk->at, left, &previous);
@@ -320,7 +320,7 @@ static enum rdb_step ziplist_next(struct rdb_walk *walk, struct rdb_item *item)
 
 static bool zipmap_begin(struct rdb_walk *walk)
 {
-    if (bytes_left(walk) < 2) return false;
+    if (packing_left(walk) < 2) return false;
     uint64_t pairs = *walk->at++;
     walk->announced = pairs < LONG_LENGTH ? 2 * pairs : RDB_NOT_ANNOUNCED;
     return true;
@@ -340,7 +340,7 @@ static enum rdb_step zipmap_next(struct rdb_walk *walk, struct rdb_item *item)
 {
     const unsigned char *at = walk->at;
     bool is_value = walk->count % 2 != 0;
-    size_t left = bytes_left(walk), len, unused = 0;
+    size_t left = packing_left(walk), len, unused = 0;
     if (left == 0) return broken(walk, "zipmap without an end");
     if (*at == END_BYTE && !is_value)
         return left == 1 ? RDB_END : broken(walk, "zipmap ends before its last byte");
@@ -364,7 +364,7 @@ enum { INTSET_HEADER = 8 };
 
 static bool intset_begin(struct rdb_walk *walk)
 {
-    size_t size = bytes_left(walk);
+    size_t size = packing_left(walk);
     if (size < INTSET_HEADER) return false;
     uint64_t width = little_unsigned(walk->at, 4);
     if (width != 2 && width != 4 && width != 8) return false;

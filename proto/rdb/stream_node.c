@@ -47,7 +47,7 @@ static void texts_settle(struct rdb_texts *texts)
 
 /* ---- items ---- */
 
-static bool broken(struct rdb_node *node, const char *wrong)
+static bool node_broken(struct rdb_node *node, const char *wrong)
 {
     node->wrong = wrong;
     return false;
@@ -57,14 +57,14 @@ static bool next_item(struct rdb_node *node)
 {
     enum rdb_step step = rdb_walk_next(&node->walk, &node->item);
     if (step == RDB_ITEM) return true;
-    return broken(node, step == RDB_END ? cut_short : node->walk.wrong);
+    return node_broken(node, step == RDB_END ? cut_short : node->walk.wrong);
 }
 
 static bool next_integer(struct rdb_node *node, int64_t *value)
 {
     if (!next_item(node)) return false;
     *value = node->item.integer;
-    return node->item.is_integer || broken(node, no_number);
+    return node->item.is_integer || node_broken(node, no_number);
 }
 
 static bool next_count(struct rdb_node *node, uint64_t *count)
@@ -72,17 +72,17 @@ static bool next_count(struct rdb_node *node, uint64_t *count)
     int64_t value;
     if (!next_integer(node, &value)) return false;
     *count = (uint64_t)value;
-    return value >= 0 || broken(node, "a stream's node with a count below 0");
+    return value >= 0 || node_broken(node, "a stream's node with a count below 0");
 }
 
 static bool next_text(struct rdb_node *node, struct rdb_texts *to)
 {
-    return next_item(node) && (texts_add(to, &node->item) || broken(node, NULL));
+    return next_item(node) && (texts_add(to, &node->item) || node_broken(node, NULL));
 }
 
 /* ---- the node ---- */
 
-static bool read_head(struct rdb_node *node)
+static bool read_node_head(struct rdb_node *node)
 {
     uint64_t names;
     int64_t zero;
@@ -93,7 +93,7 @@ static bool read_head(struct rdb_node *node)
         if (!next_text(node, &node->names)) return false;
     texts_settle(&node->names);
     if (!next_integer(node, &zero)) return false;
-    return zero == 0 || broken(node, "a stream's node without the end of its names");
+    return zero == 0 || node_broken(node, "a stream's node without the end of its names");
 }
 
 void rdb_node_begin(struct rdb_node *node, struct rdb_stream_id master, struct rdb_stream_id last,
@@ -115,7 +115,7 @@ static bool next_id(struct rdb_node *node, struct rdb_stream_id *id)
     *id =
         (struct rdb_stream_id){ node->master.ms + (uint64_t)ms, node->master.seq + (uint64_t)seq };
     if (rdb_stream_id_compare(*id, node->last) <= 0)
-        return broken(node, "a stream's entries that are not in order");
+        return node_broken(node, "a stream's entries that are not in order");
     node->last = *id;
     return true;
 }
@@ -124,11 +124,11 @@ static bool next_fields(struct rdb_node *node, bool same_names, uint64_t *count)
 {
     *count = texts_count(&node->names);
     if (!same_names && !next_count(node, count)) return false;
-    if (*count == 0) return broken(node, "a stream's entry without fields");
+    if (*count == 0) return node_broken(node, "a stream's entry without fields");
     for (uint64_t i = 0; i < *count; i++) {
         const struct bytes *name = same_names ? &texts_array(&node->names)[i] : NULL;
         bool named = same_names ? buffer_try_append(&node->parts.texts, name, sizeof(*name)) ||
-                                      broken(node, NULL)
+                                      node_broken(node, NULL)
                                 : next_text(node, &node->parts);
         if (!named || !next_text(node, &node->parts)) return false;
     }
@@ -142,15 +142,15 @@ static bool read_entry(struct rdb_node *node, struct rdb_stream_entry *entry, in
     texts_clear(&node->parts);
     if (!next_integer(node, flags) || !next_id(node, &entry->id)) return false;
     if ((*flags & ~(int64_t)(RDB_ENTRY_DELETED | RDB_ENTRY_SAME_NAMES)) != 0)
-        return broken(node, "a stream's entry with an unknown flag");
+        return node_broken(node, "a stream's entry with an unknown flag");
     bool same_names = (*flags & RDB_ENTRY_SAME_NAMES) != 0;
     if (!next_fields(node, same_names, &count) || !next_count(node, &items)) return false;
     if (items != (same_names ? count + 3 : 2 * count + 4))
-        return broken(node, "a stream's entry with another number of items than it says");
+        return node_broken(node, "a stream's entry with another number of items than it says");
     entry->parts = texts_array(&node->parts);
     entry->count = 2 * (size_t)count;
     uint64_t *left = (*flags & RDB_ENTRY_DELETED) != 0 ? &node->deleted : &node->live;
-    if (*left == 0) return broken(node, "a stream's node with more entries than it says");
+    if (*left == 0) return node_broken(node, "a stream's node with more entries than it says");
     --*left;
     return true;
 }
@@ -166,7 +166,7 @@ static enum rdb_step check_end(struct rdb_node *node)
 enum rdb_step rdb_node_next(struct rdb_node *node, struct rdb_stream_entry *entry)
 {
     int64_t flags = RDB_ENTRY_DELETED;
-    if (node->walk.count == 0 && !read_head(node)) return RDB_BROKEN;
+    if (node->walk.count == 0 && !read_node_head(node)) return RDB_BROKEN;
     while ((flags & RDB_ENTRY_DELETED) != 0) {
         if (node->live == 0 && node->deleted == 0) return check_end(node);
         if (!read_entry(node, entry, &flags)) return RDB_BROKEN;

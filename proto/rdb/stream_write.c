@@ -90,7 +90,7 @@ static void start_node(struct rdb_writer *writer, const struct rdb_stream_entry 
     writer->stream.items = 0;
     writer->staged.len = writer->parts.len = 0;
     rdb_note(writer, rdb_listpack_start(&writer->staged));
-    put_integer(writer, 0); /* the number of entries, which finish_node sets */
+    put_integer(writer, 0); /* the number of entries, which finish_stream_node sets */
     put_integer(writer, 0);
     put_integer(writer, writer->stream.names);
     for (size_t i = 0; i < entry->count; i += 2) {
@@ -100,7 +100,7 @@ static void start_node(struct rdb_writer *writer, const struct rdb_stream_entry 
     put_integer(writer, 0);
 }
 
-static void finish_node(struct rdb_writer *writer)
+static void finish_stream_node(struct rdb_writer *writer)
 {
     unsigned char id[ID_BYTES];
     struct bytes key = { (const char *)id, sizeof(id) };
@@ -147,7 +147,7 @@ void rdb_writer_entry(struct rdb_writer *writer, const struct rdb_stream_entry *
     if (!rdb_accept_part(writer, RDB_STREAM)) return;
     if (writer->given == 1) stream->first = entry->id;
     stream->last = entry->id;
-    if (writer->in_node > 0 && !fits_node(writer, entry)) finish_node(writer);
+    if (writer->in_node > 0 && !fits_node(writer, entry)) finish_stream_node(writer);
     if (writer->in_node == 0) start_node(writer, entry);
     if (!writer->failed) put_entry(writer, entry);
 }
@@ -162,7 +162,7 @@ void rdb_writer_marks(struct rdb_writer *writer, const struct rdb_stream_marks *
     rdb_note(writer, writer->type == RDB_STREAM && writer->given == writer->count &&
                          stream->now == RDB_ENTRIES &&
                          rdb_stream_id_compare(marks->last, stream->last) >= 0);
-    finish_node(writer);
+    finish_stream_node(writer);
     if (writer->failed) return;
     stream->now = RDB_CONSUMERS;
     stream->groups = groups;

@@ -143,7 +143,7 @@ static bool read_packed_node(struct rdb_reader *reader, const struct kind *kind,
     return rdb_visit_packed(reader, packed, kind->packing, RDB_ITEMS_LIST);
 }
 
-static bool read_node(struct rdb_reader *reader, const struct kind *kind, bool *empty)
+static bool read_list_node(struct rdb_reader *reader, const struct kind *kind, bool *empty)
 {
     uint64_t container = PACKED_NODE;
     struct bytes element;
@@ -161,7 +161,7 @@ static bool read_quicklist(struct rdb_reader *reader, const struct kind *kind)
     bool empty = true;
     if (!get_count(reader, &count)) return false;
     for (; count > 0; count--)
-        if (!read_node(reader, kind, &empty)) return false;
+        if (!read_list_node(reader, kind, &empty)) return false;
     return !empty || rdb_damaged(reader, "an empty collection");
 }
 

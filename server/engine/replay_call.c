@@ -6,7 +6,7 @@
 
 /* Changes data (also PFCOUNT may), or (`with_messages`) sends a message. Nothing that subscribes:
  * the session is gone after the call. */
-static bool may_run(const struct command *row, bool with_messages)
+static bool is_replayed(const struct command *row, bool with_messages)
 {
     const unsigned message = PUBSUB | MAY_REPLICATE;
     const unsigned caching = READONLY | MAY_REPLICATE;
@@ -22,7 +22,7 @@ static struct command_ref find_row(struct engine *engine, int argc, const struct
     /* A file of a server that has not renamed it. */
     if (command.row == NULL) command = commands_match_original(engine->commands, argc, argv);
     bool fits = command.row != NULL && command_fits_arity(command.row, argc) &&
-                (may_run(command.row, with_messages) || bytes_is_word(argv[0], "SELECT"));
+                (is_replayed(command.row, with_messages) || bytes_is_word(argv[0], "SELECT"));
     if (!fits) command.row = NULL;
     return command;
 }

@@ -13,7 +13,7 @@ void history_free(struct history *history)
     mem_free(history);
 }
 
-static size_t place_of(uint64_t second)
+static size_t slot_of_second(uint64_t second)
 {
     return second % HISTORY_SECONDS;
 }
@@ -26,7 +26,7 @@ static struct lag *lag_of(struct history *history, uint64_t second)
 void history_note(struct history *history, const struct stats *stats, const struct store *store)
 {
     uint64_t second = history->count++;
-    size_t at = place_of(second);
+    size_t at = slot_of_second(second);
     bool reset = stats->errors < history->errors_seen || second == 0;
     history->commands[at] = stats->commands_per_sec;
     history->errors[at] = reset ? 0 : (double)(stats->errors - history->errors_seen);
@@ -42,7 +42,7 @@ size_t history_length(const struct history *history)
 
 size_t history_place(const struct history *history, size_t index)
 {
-    return place_of(history->count - history_length(history) + index);
+    return slot_of_second(history->count - history_length(history) + index);
 }
 
 void history_minute(const struct history *history, const struct lag *now, struct lag *minute)

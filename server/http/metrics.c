@@ -23,7 +23,7 @@ static struct prom_labels label_of(const char *name, struct bytes value)
     return labels;
 }
 
-static struct bytes bytes_of_text(const char *text)
+static struct bytes text_bytes(const char *text)
 {
     return bytes_of(text, strlen(text));
 }
@@ -32,7 +32,7 @@ static void write_build(struct report *report)
 {
     struct prom_labels labels = label_of("version", LIT(EXPIRED_VERSION));
     prom_label(&labels, "redis_version", LIT(REDIS_VERSION));
-    prom_label(&labels, "allocator", bytes_of_text(mem_allocator_name()));
+    prom_label(&labels, "allocator", text_bytes(mem_allocator_name()));
     prom_family(&report->prom, "expired_build_info", PROM_GAUGE,
                 "Always 1; the labels tell the version.");
     prom_integer(&report->prom, &labels, 1);
@@ -173,7 +173,7 @@ static const msec lag_limits[] = { 2,   3,   5,    9,    17,   33,    64,   128,
 enum { LAGS = sizeof(lag_limits) / sizeof(lag_limits[0]) };
 _Static_assert(sizeof(lag_bounds) / sizeof(lag_bounds[0]) == LAGS, "as many bounds");
 
-static void write_lag(struct report *report)
+static void write_lag_histogram(struct report *report)
 {
     const struct lag *lag = &report->context->store->stats.lag;
     uint64_t cumulative[LAGS];
@@ -212,7 +212,7 @@ static void write_forecast_of(struct report *report, unsigned db, bool members)
     if (!survey_forecast(report->survey, db, report->now, counts)) return;
     for (unsigned band = 0; band < OUTLOOK_BANDS; band++) {
         struct prom_labels labels = database_label(db);
-        prom_label(&labels, "within", bytes_of_text(outlook_band_name((enum outlook_band)band)));
+        prom_label(&labels, "within", text_bytes(outlook_band_name((enum outlook_band)band)));
         prom_integer(&report->prom, &labels, members ? counts[band].members : counts[band].keys);
     }
 }
@@ -292,7 +292,7 @@ void metrics_write(struct outbuf *out, const struct server_context *context,
     write_command_counts(&report);
     write_durations(&report);
     write_errors(&report);
-    write_lag(&report);
+    write_lag_histogram(&report);
     write_keys(&report);
     write_forecast(&report);
     write_dehydrators(&report);

@@ -12,14 +12,14 @@
 /* Beyond it a double does not hold every integer. */
 #define WHOLE_MAX 9007199254740992.0
 
-static void put(struct prom *prom, const char *text, size_t len)
+static void write_text(struct prom *prom, const char *text, size_t len)
 {
     outbuf_append(prom->out, text, len);
 }
 
 static void put_text(struct prom *prom, const char *text)
 {
-    put(prom, text, strlen(text));
+    write_text(prom, text, strlen(text));
 }
 
 const char *prom_type_name(enum prom_type type)
@@ -81,16 +81,16 @@ static void begin_sample(struct prom *prom, const char *suffix, const struct pro
     bool has_labels = labels != NULL && labels->len > 0, has_bound = bound != NULL;
     put_text(prom, prom->family);
     put_text(prom, suffix);
-    if (has_labels || has_bound) put(prom, "{", 1);
-    if (has_labels) put(prom, labels->text, labels->len);
-    if (has_labels && has_bound) put(prom, ",", 1);
+    if (has_labels || has_bound) write_text(prom, "{", 1);
+    if (has_labels) write_text(prom, labels->text, labels->len);
+    if (has_labels && has_bound) write_text(prom, ",", 1);
     if (has_bound) {
-        put(prom, "le=\"", 4);
+        write_text(prom, "le=\"", 4);
         put_text(prom, bound);
-        put(prom, "\"", 1);
+        write_text(prom, "\"", 1);
     }
-    if (has_labels || has_bound) put(prom, "}", 1);
-    put(prom, " ", 1);
+    if (has_labels || has_bound) write_text(prom, "}", 1);
+    write_text(prom, " ", 1);
 }
 
 static void end_integer(struct prom *prom, uint64_t value)
@@ -98,7 +98,7 @@ static void end_integer(struct prom *prom, uint64_t value)
     char text[NUMBER_INT64_MAX_CHARS + 1];
     size_t len = number_print_uint64(text, value);
     text[len++] = '\n';
-    put(prom, text, len);
+    write_text(prom, text, len);
 }
 
 static void end_real(struct prom *prom, double value)
@@ -106,7 +106,7 @@ static void end_real(struct prom *prom, double value)
     char text[PROM_REAL_MAX + 1];
     size_t len = prom_print_real(text, value);
     text[len++] = '\n';
-    put(prom, text, len);
+    write_text(prom, text, len);
 }
 
 void prom_integer(struct prom *prom, const struct prom_labels *labels, uint64_t value)

@@ -53,7 +53,7 @@ static void send_away(const struct visitor *visitor)
     bufferevent_trigger_event(visitor->stream, BEV_EVENT_READING | BEV_EVENT_TIMEOUT, 0);
 }
 
-static void on_second(void *ctx)
+static void send_late_away(void *ctx)
 {
     struct visitors *visitors = ctx;
     int64_t now = clock_mono_usec();
@@ -69,7 +69,7 @@ struct visitors *visitors_new(struct loop *loop, struct tls *tls)
 {
     struct visitors *visitors = mem_zalloc(sizeof(*visitors));
     visitors->tls = tls;
-    visitors->timer = loop_timer_new(loop, on_second, visitors);
+    visitors->timer = loop_timer_new(loop, send_late_away, visitors);
     return visitors;
 }
 

@@ -92,7 +92,7 @@ static void answer_ping(struct link *link, const char *line)
         link_fail(link, "answers PING with '%s'", line);
 }
 
-static void begin_copy(struct link *link, const char *line)
+static void expect_copy(struct link *link, const char *line)
 {
     int64_t offset = 0;
     link->copy = (struct link_copy){ .length = 0 };
@@ -123,7 +123,7 @@ static void answer_psync(struct link *link, const char *line)
 {
     if (line[0] == '\0') return; /* it keeps the link alive */
     if (begins_with(line, "+FULLRESYNC"))
-        begin_copy(link, line);
+        expect_copy(link, line);
     else if (begins_with(line, "+CONTINUE"))
         go_on(link, line);
     else

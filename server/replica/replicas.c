@@ -53,7 +53,7 @@ static void note_sent(void *ctx, size_t len)
     replica_copies_sent(replica, len);
 }
 
-static void forget(void *ctx)
+static void forget_replica(void *ctx)
 {
     struct replica *replica = ctx;
     struct replicas *all = replica->all;
@@ -73,7 +73,7 @@ struct replica *replicas_of(struct replicas *all, struct session *session)
     struct replica *replica = mem_zalloc(sizeof(*replica));
     replica->all = all;
     replica->session = session;
-    replica->source = (struct client_source){ peek_source, note_sent, forget, replica };
+    replica->source = (struct client_source){ peek_source, note_sent, forget_replica, replica };
     replica->heard_usec = clock_mono_usec();
     session->replica = replica;
     TAILQ_INSERT_TAIL(&all->list, replica, in_order);

@@ -162,7 +162,7 @@ static void answered(void *ctx, bool accepted)
 
 /* ---- handing the role over ------------------------------------------------------------------- */
 
-static void hand_over(void *ctx, const char *host, int64_t port)
+static void take_over_by(void *ctx, const char *host, int64_t port)
 {
     struct replication *r = ctx;
     link_ask_failover(r->link, true);
@@ -326,7 +326,7 @@ static bool make_parts(struct replication *r)
                                                           .replicas = r->replicas,
                                                           .backlog = r->backlog,
                                                           .pause = &w->engine->pause,
-                                                          .hand_over = hand_over,
+                                                          .hand_over = take_over_by,
                                                           .take_back = take_back,
                                                           .ctx = r });
     return r->replicas != NULL && history_begin(&r->history);

@@ -65,7 +65,7 @@ void waits_reply(struct resp_writer *out, const struct wait_for *what, const str
     resp_integer(out, (int64_t)waited->replicas);
 }
 
-static void forget(void *ctx)
+static void forget_waiter(void *ctx)
 {
     struct waiter *waiter = ctx;
     TAILQ_REMOVE(&waiter->all->list, waiter, in_order);
@@ -103,7 +103,7 @@ void waits_block(struct waits *waits, struct session *session, const struct wait
         waiter->timer = loop_timer_new(waits->loop, on_time, waiter);
         loop_timer_set_msec(waiter->timer, what->ttl);
     }
-    blocked_hold(waits->blocked, session, forget, waiter);
+    blocked_hold(waits->blocked, session, forget_waiter, waiter);
     blocked_answer_late(session, reply);
 }
 

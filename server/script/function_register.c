@@ -28,7 +28,7 @@ static struct bytes text_at(lua_State *lua, int index)
     return text;
 }
 
-static unsigned flag_of(const char *name)
+static unsigned flag_by_name(const char *name)
 {
     const struct script_flag_name *known = script_flag_names;
     while (known->name != NULL && strcasecmp(known->name, name) != 0)
@@ -37,7 +37,7 @@ static unsigned flag_of(const char *name)
 }
 
 /* Of the list at the top of the stack, up to its first nil. */
-static unsigned read_flags(lua_State *lua)
+static unsigned read_flag_table(lua_State *lua)
 {
     unsigned flags = 0;
     if (!lua_istable(lua, -1))
@@ -46,7 +46,7 @@ static unsigned read_flags(lua_State *lua)
     for (int i = 1;; i++) {
         lua_rawgeti(lua, -1, i);
         if (lua_isnil(lua, -1)) break;
-        unsigned flag = lua_isstring(lua, -1) ? flag_of(lua_tostring(lua, -1)) : 0;
+        unsigned flag = lua_isstring(lua, -1) ? flag_by_name(lua_tostring(lua, -1)) : 0;
         if (flag == 0) refuse(lua, "unknown flag given");
         flags |= flag;
         lua_pop(lua, 1);
@@ -72,7 +72,7 @@ static void take_named(lua_State *lua, const char *key, unsigned *flags)
             refuse(lua, "callback argument given to redis.register_function must be a function");
         lua_replace(lua, CALLBACK);
     } else if (strcasecmp(key, "flags") == 0) {
-        *flags = read_flags(lua);
+        *flags = read_flag_table(lua);
         lua_pop(lua, 1);
     } else {
         refuse(lua, "unknown argument given to redis.register_function");

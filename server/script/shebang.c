@@ -35,7 +35,7 @@ static void say(char *why, size_t size, const char *what, struct bytes which)
     snprintf(why, size, "ERR %s%.*s", what, (int)which.len, which.data);
 }
 
-static bool read_flags(struct bytes list, unsigned *flags, char *why, size_t size)
+static bool read_flag_list(struct bytes list, unsigned *flags, char *why, size_t size)
 {
     for (size_t at = 0; list.len > 0 && at <= list.len;) {
         const char *comma = memchr(list.data + at, ',', list.len - at);
@@ -71,7 +71,7 @@ static bool read_words(const struct conf_words *words, unsigned *flags, char *wh
             return false;
         }
         word = bytes_of(word.data + strlen(list), word.len - strlen(list));
-        if (!read_flags(word, flags, why, size)) return false;
+        if (!read_flag_list(word, flags, why, size)) return false;
     }
     return true;
 }

@@ -80,7 +80,7 @@ static struct step *step_at(uint32_t number)
     return &((union step_row *)(void *)all.steps.at)[number].step;
 }
 
-static uint32_t number_of(const struct step *step)
+static uint32_t step_number(const struct step *step)
 {
     return (uint32_t)((const union step_row *)(const void *)step -
                       (const union step_row *)(const void *)all.steps.at);
@@ -230,8 +230,8 @@ static void step_replace(struct step *step, unsigned had)
     all.partial -= is_partial(old);
     all.spare += new == 0;
     all.spare -= old == 0;
-    if (old != FULL) ring_remove(&all.places, old, all.steps.at, number_of(step));
-    if (new != FULL) ring_append(&all.places, new, all.steps.at, number_of(step));
+    if (old != FULL) ring_remove(&all.places, old, all.steps.at, step_number(step));
+    if (new != FULL) ring_append(&all.places, new, all.steps.at, step_number(step));
     step->place = (uint8_t) new;
 }
 
@@ -251,7 +251,7 @@ static void step_set(struct step *step, uint32_t taken)
 
 static char *slab_memory(const struct step *step, unsigned i)
 {
-    return all.slabs.at + ((size_t)number_of(step) * STEP_SLABS + i) * SLAB_BYTES;
+    return all.slabs.at + ((size_t)step_number(step) * STEP_SLABS + i) * SLAB_BYTES;
 }
 
 static void forget(struct step *step, uint32_t slabs)
@@ -274,7 +274,7 @@ static void step_release(struct step *step)
 /* Each such step becomes a mapping of its own, of which a process can have only about 65000. */
 static void prefer_small_pages(struct step *step)
 {
-    if (step->small || number_of(step) < PLAIN_STEPS || all.small >= SMALL_LIMIT) return;
+    if (step->small || step_number(step) < PLAIN_STEPS || all.small >= SMALL_LIMIT) return;
     if (madvise(slab_memory(step, 0), STEP_BYTES, MADV_NOHUGEPAGE) != 0) return;
     step->small = true;
     all.small++;
@@ -316,7 +316,7 @@ uint32_t slabs_take(void)
     uint32_t with_memory = step->backed & ~step->taken;
     unsigned i = (unsigned)__builtin_ctz(with_memory != 0 ? with_memory : ~step->taken);
     step_set(step, step->taken | UINT32_C(1) << i);
-    return number_of(step) * STEP_SLABS + i;
+    return step_number(step) * STEP_SLABS + i;
 }
 
 void slabs_give(uint32_t slab)
@@ -359,7 +359,7 @@ bool slabs_trim(void)
 
 static struct slab_set taken_in(const struct step *step)
 {
-    return (struct slab_set){ number_of(step) * STEP_SLABS, step->taken };
+    return (struct slab_set){ step_number(step) * STEP_SLABS, step->taken };
 }
 
 bool slabs_vacate(uint32_t slab, struct slab_set *leaving)

@@ -116,7 +116,7 @@ static uint32_t growth_step(size_t all)
     return all < SEGMENT ? power / 4 : power / 8;
 }
 
-static void directory_resize(struct agenda *ag, uint32_t cap)
+static void resize_directory(struct agenda *ag, uint32_t cap)
 {
     ag->segments = mem_realloc(ag->segments, cap * sizeof(struct agenda_slot *));
     ag->segment_cap = cap;
@@ -138,7 +138,7 @@ static RARE void heap_grow(struct agenda *ag)
     }
     ensure(ag->segment_count < SEGMENTS_MAX, "agenda is full: %u deadlines", ag->count);
     if (ag->segment_count == ag->segment_cap)
-        directory_resize(ag, ag->segment_cap == 0 ? 1 : 2 * ag->segment_cap);
+        resize_directory(ag, ag->segment_cap == 0 ? 1 : 2 * ag->segment_cap);
     ag->segments[ag->segment_count++] = NULL;
     last_segment_resize(ag, more);
 }
@@ -187,7 +187,7 @@ static void heap_shrink(struct agenda *ag)
     } else if (ag->segment_count > 1) {
         if (taken + SEGMENT + SEGMENT / 2 > all) return;
         segment_free(ag);
-        if (ag->segment_count < ag->segment_cap / 4) directory_resize(ag, ag->segment_cap / 2);
+        if (ag->segment_count < ag->segment_cap / 4) resize_directory(ag, ag->segment_cap / 2);
     } else if (all > FIRST_ROOM && taken <= all / 4) {
         last_segment_resize(ag, (uint32_t)all / 2);
     }

@@ -34,7 +34,7 @@ static size_t print_score(const struct txn *txn, char *to, double score)
 
 /* The key, not expired, or NULL. Entries of a stream that have expired stay: to add one does not
  * need their removal, which may take long. */
-static struct entry *find_target(struct txn *txn, struct bytes key)
+static struct entry *find_log(struct txn *txn, struct bytes key)
 {
     struct entry *entry = keyspace_find(txn->ks, key);
     if (entry == NULL || entry->object.type != TYPE_STREAM) return txn_peek(txn, key);
@@ -55,7 +55,7 @@ static struct entry *target_of(struct txn *txn, struct expiry_writer *writer,
                                const struct policy *policy)
 {
     if (writer->policy == policy && writer->db == txn->ks->db) return writer->target;
-    struct entry *target = find_target(txn, policy->expired_to);
+    struct entry *target = find_log(txn, policy->expired_to);
     if (target == NULL) target = txn_create(txn, policy->expired_to, TYPE_STREAM);
     enum type type = target->object.type;
     writer->policy = policy;

@@ -171,7 +171,7 @@ static void make_note_room(struct txn *txn)
         if (txn->notes[i].entry != NULL) link_note(txn, i);
 }
 
-static struct policy_note *note_new(struct txn *txn, struct entry *entry,
+static struct policy_note *add_note(struct txn *txn, struct entry *entry,
                                     const struct policy *policy)
 {
     make_note_room(txn);
@@ -216,7 +216,7 @@ void txn_policy_note(struct txn *txn, struct entry *entry, enum policy_cause cau
     if (note == NULL) {
         const struct policy *policy = txn_policy_of(txn, entry);
         if (policy == NULL || !policy_heeds(policy, cause)) return;
-        note = note_new(txn, entry, policy);
+        note = add_note(txn, entry, policy);
     }
     note->causes |= 1u << cause;
     if (cause == POLICY_PUSHED_HEAD) note->end = LIST_HEAD;

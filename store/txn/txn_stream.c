@@ -239,7 +239,7 @@ static size_t count_purged(const struct stream *stream, msec by, size_t limit)
 }
 
 /* Counts the first `count` entries as expired, with the delay of each. */
-static void count_expired(struct txn *txn, const struct stream *stream, size_t count)
+static void count_overdue(struct txn *txn, const struct stream *stream, size_t count)
 {
     txn->store->stats.expired_members += count;
     for (size_t rank = 0, next; rank < count; rank = next) {
@@ -286,7 +286,7 @@ size_t txn_stream_purge(struct txn *txn, struct entry *entry, msec by, size_t li
     stream_id_at(stream, count - 1, &last);
     for (struct stream_group *group = NULL; (group = group_next(groups, group)) != NULL;)
         if (group_count_pending(group) > 0) forgotten += purge_group(txn, entry, group, last);
-    count_expired(txn, stream, count);
+    count_overdue(txn, stream, count);
     cut(txn, entry, count, txn_notify);
     return count + forgotten;
 }

@@ -301,6 +301,25 @@ def find_cycles(graph):
         walk(node, [])
 
 
+# ---- names ----
+
+STATIC = re.compile(r"^static\s+(?!inline)[\w\s*]*?\b(\w+)\(", re.M)
+
+
+def check_names():
+    """In one folder no two files define a static function of the same name, so that a search finds
+    one."""
+    homes = {}
+    for folder in CODE:
+        for file in sorted(pathlib.Path(folder).rglob("*.c")):
+            path = file.as_posix()
+            for name in set(STATIC.findall(without_noise(file.read_text(encoding="utf-8")))):
+                homes.setdefault((folder_of(path), name), []).append(path)
+    for (_, name), paths in sorted(homes.items()):
+        if len(paths) > 1 and not name.startswith("cmd_"):
+            complain(paths[1], 1, f"{name} is a static function of {paths[0]} as well")
+
+
 # ---- smells ----
 
 def find_smells(path, lines):
@@ -355,6 +374,7 @@ if sys.argv[1:] == ["--draw"]:
 check_rooms()
 check_page()
 check_c()
+check_names()
 check_scripts()
 check_makefile()
 check_tracked()

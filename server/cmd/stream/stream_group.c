@@ -11,7 +11,7 @@ struct place_options {
     int64_t read; /* ENTRIESREAD, or GROUP_READ_UNKNOWN */
 };
 
-static bool refuse_subcommand(struct call *call)
+static bool refuse_xgroup(struct call *call)
 {
     failf(call, ERR_SUBCOMMAND_OR_ARITY, arg_width(call, 1), call->argv[1].data, "XGROUP");
     return false;
@@ -30,7 +30,7 @@ static bool parse_options(struct call *call, bool creates, struct place_options 
             fail(call, ERR_ENTRIESREAD);
             return false;
         } else {
-            return refuse_subcommand(call);
+            return refuse_xgroup(call);
         }
     }
     return true;
@@ -83,7 +83,7 @@ static void cmd_xgroup_create(struct call *call)
     if (!options.make_stream && !find_place(call, &place)) return;
     if (options.make_stream && !find_typed(call, 2, TYPE_STREAM, &place.entry)) return;
     if (call->argc > CREATE_ARGS_MAX) {
-        refuse_subcommand(call);
+        refuse_xgroup(call);
         return;
     }
     position = (struct group_position){ last_id(place.entry), options.read };
@@ -105,7 +105,7 @@ static void cmd_xgroup_setid(struct call *call)
     if (!parse_options(call, false, &options)) return;
     if (!need_place(call, &place)) return;
     if (call->argc != SETID_ARGS && call->argc != SETID_ARGS_MAX) {
-        refuse_subcommand(call);
+        refuse_xgroup(call);
         return;
     }
     position = (struct group_position){ last_id(place.entry), options.read };

@@ -55,7 +55,7 @@ static const struct stream *find_stream(struct call *call)
     return NULL;
 }
 
-static void refuse_subcommand(struct call *call)
+static void refuse_xinfo(struct call *call)
 {
     failf(call, ERR_SUBCOMMAND_OR_ARITY, arg_width(call, 1), call->argv[1].data, "XINFO");
 }
@@ -189,7 +189,7 @@ static void cmd_xinfo_stream(struct call *call)
     bool full = call->argc > 3 && arg_is(call, 3, "FULL");
     bool counted = call->argc == FULL_COUNT_ARGS && arg_is(call, 4, "COUNT");
     if (call->argc > 3 && !(full && (call->argc == FULL_ARGS || counted))) {
-        refuse_subcommand(call);
+        refuse_xinfo(call);
         return;
     }
     if (counted && !arg_int64(call, 5, &limit)) return;

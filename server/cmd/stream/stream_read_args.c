@@ -33,7 +33,7 @@ static bool parse_block(struct call *call, int i, struct read_args *args)
     return true;
 }
 
-static bool parse_claim(struct call *call, int i, bool is_group, struct read_args *args)
+static bool parse_claim_idle(struct call *call, int i, bool is_group, struct read_args *args)
 {
     if (!is_group) return refuse(call, ERR_XREAD_CLAIM);
     if (!arg_int64_or(call, i, &args->claim, ERR_CLAIM_IDLE)) return false;
@@ -59,7 +59,7 @@ static bool parse_option(struct call *call, int *i, bool is_group, struct read_a
         return true;
     }
     if (left > 0 && arg_is(call, value - 1, "CLAIM"))
-        return parse_claim(call, value, is_group, args);
+        return parse_claim_idle(call, value, is_group, args);
     if (left > 1 && arg_is(call, value - 1, "GROUP")) {
         if (!is_group) return refuse(call, ERR_XREAD_GROUP);
         args->group = value;

@@ -84,7 +84,7 @@ struct reading {
     struct policy *policy;
 };
 
-static bool take_word(struct reading *from, struct bytes *word)
+static bool take_name(struct reading *from, struct bytes *word)
 {
     if (from->next == from->end) return false;
     *word = *from->next++;
@@ -92,36 +92,36 @@ static bool take_word(struct reading *from, struct bytes *word)
 }
 
 /* Takes the next word if it is this one. */
-static bool take_literal(struct reading *from, struct bytes literal)
+static bool take_keyword(struct reading *from, struct bytes literal)
 {
     if (from->next == from->end || !bytes_equal(*from->next, literal)) return false;
     from->next++;
     return true;
 }
 
-static bool take_number(struct reading *from, int64_t most, int64_t *number)
+static bool take_bounded(struct reading *from, int64_t most, int64_t *number)
 {
     struct bytes word;
-    return take_word(from, &word) && number_parse_int64(word.data, word.len, number) &&
+    return take_name(from, &word) && number_parse_int64(word.data, word.len, number) &&
            *number >= 1 && *number <= most;
 }
 
 static bool take_span(struct reading *from, msec *span)
 {
-    return take_number(from, POLICY_SPAN_MAX, span);
+    return take_bounded(from, POLICY_SPAN_MAX, span);
 }
 
 static bool take_count(struct reading *from, uint64_t *count)
 {
     int64_t number;
-    if (!take_number(from, INT64_MAX, &number)) return false;
+    if (!take_bounded(from, INT64_MAX, &number)) return false;
     *count = (uint64_t)number;
     return true;
 }
 
 static bool take_target(struct reading *from, struct bytes *target)
 {
-    return take_literal(from, LIT("TO")) && take_word(from, target) && target->len > 0 &&
+    return take_keyword(from, LIT("TO")) && take_name(from, target) && target->len > 0 &&
            target->len <= POLICY_NAME_MAX;
 }
 
@@ -130,25 +130,25 @@ static bool take_log(struct reading *from)
     struct policy *policy = from->policy;
     if (!take_target(from, &policy->expired_to)) return false;
     policy->value_max = POLICY_VALUE_MAX;
-    policy->log_value = take_literal(from, LIT("VALUE"));
-    return !policy->log_value || !take_literal(from, LIT("MAX")) ||
+    policy->log_value = take_keyword(from, LIT("VALUE"));
+    return !policy->log_value || !take_keyword(from, LIT("MAX")) ||
            take_count(from, &policy->value_max);
 }
 
 static bool take_refresh(struct reading *from)
 {
-    if (take_literal(from, LIT("WRITE"))) {
+    if (take_keyword(from, LIT("WRITE"))) {
         from->policy->refresh = REFRESH_WRITE;
         return true;
     }
     from->policy->refresh = REFRESH_ACCESS;
-    return take_literal(from, LIT("ACCESS"));
+    return take_keyword(from, LIT("ACCESS"));
 }
 
 static bool take_jitter(struct reading *from)
 {
     int64_t number;
-    if (!take_number(from, 100, &number)) return false;
+    if (!take_bounded(from, 100, &number)) return false;
     from->policy->jitter = (unsigned)number;
     return true;
 }
@@ -156,17 +156,17 @@ static bool take_jitter(struct reading *from)
 static bool take_option(struct reading *from)
 {
     struct policy *policy = from->policy;
-    if (take_literal(from, LIT("TTL"))) return take_span(from, &policy->ttl);
-    if (take_literal(from, LIT("MAXTTL"))) return take_span(from, &policy->max_ttl);
-    if (take_literal(from, LIT("MEMBERTTL"))) return take_span(from, &policy->member_ttl);
-    if (take_literal(from, LIT("RETAIN"))) return take_span(from, &policy->retain);
-    if (take_literal(from, LIT("REFRESH"))) return take_refresh(from);
-    if (take_literal(from, LIT("JITTER"))) return take_jitter(from);
-    if (take_literal(from, LIT("MAXLEN"))) return take_count(from, &policy->max_len);
-    if (take_literal(from, LIT("EXPIRED"))) return take_log(from);
-    if (take_literal(from, LIT("KEEP"))) return policy->keep_low = take_literal(from, LIT("LOW"));
-    if (take_literal(from, LIT("PENDING"))) return policy->pending = take_literal(from, LIT("1"));
-    return take_literal(from, LIT("MAXDELIVERIES")) && take_count(from, &policy->max_deliveries) &&
+    if (take_keyword(from, LIT("TTL"))) return take_span(from, &policy->ttl);
+    if (take_keyword(from, LIT("MAXTTL"))) return take_span(from, &policy->max_ttl);
+    if (take_keyword(from, LIT("MEMBERTTL"))) return take_span(from, &policy->member_ttl);
+    if (take_keyword(from, LIT("RETAIN"))) return take_span(from, &policy->retain);
+    if (take_keyword(from, LIT("REFRESH"))) return take_refresh(from);
+    if (take_keyword(from, LIT("JITTER"))) return take_jitter(from);
+    if (take_keyword(from, LIT("MAXLEN"))) return take_count(from, &policy->max_len);
+    if (take_keyword(from, LIT("EXPIRED"))) return take_log(from);
+    if (take_keyword(from, LIT("KEEP"))) return policy->keep_low = take_keyword(from, LIT("LOW"));
+    if (take_keyword(from, LIT("PENDING"))) return policy->pending = take_keyword(from, LIT("1"));
+    return take_keyword(from, LIT("MAXDELIVERIES")) && take_count(from, &policy->max_deliveries) &&
            take_target(from, &policy->dead_to);
 }
 

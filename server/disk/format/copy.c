@@ -24,7 +24,7 @@ struct writing {
     struct block_packer packer;
 };
 
-static bool write_block(struct writing *writing)
+static bool send_block(struct writing *writing)
 {
     size_t len = block_pack(&writing->packer);
     return writing->sink->write(writing->sink->ctx, writing->packer.block, len);
@@ -37,18 +37,18 @@ static bool pack_piece(void *ctx, const char *data, size_t len)
         size_t taken = block_fill(&writing->packer, data, len);
         data += taken;
         len -= taken;
-        if (writing->packer.filled == BLOCK_RAW && !write_block(writing)) return false;
+        if (writing->packer.filled == BLOCK_RAW && !send_block(writing)) return false;
     }
     return true;
 }
 
-static void report_keys(void *ctx, uint64_t keys)
+static void report_copied(void *ctx, uint64_t keys)
 {
     const struct copy_sink *sink = ((struct writing *)ctx)->sink;
     if (sink->report != NULL) sink->report(sink->ctx, keys);
 }
 
-static bool write_header(struct writing *writing, unsigned stream_db)
+static bool send_header(struct writing *writing, unsigned stream_db)
 {
     char header[HEADER] = MAGIC;
     put_u32(header + 12, VERSION);
@@ -60,11 +60,11 @@ static bool write_header(struct writing *writing, unsigned stream_db)
 bool copy_write(const struct store *store, unsigned stream_db, const struct copy_sink *sink)
 {
     struct writing *writing = mem_zalloc(sizeof(*writing));
-    struct store_text_sink text = { pack_piece, report_keys, writing };
+    struct store_text_sink text = { pack_piece, report_copied, writing };
     uint64_t keys;
     writing->sink = sink;
-    bool good = write_header(writing, stream_db) && store_text_write(store, &text, &keys) &&
-                (writing->packer.filled == 0 || write_block(writing)) && write_block(writing);
+    bool good = send_header(writing, stream_db) && store_text_write(store, &text, &keys) &&
+                (writing->packer.filled == 0 || send_block(writing)) && send_block(writing);
     mem_free(writing);
     return good;
 }
@@ -90,7 +90,7 @@ static bool fail_at(struct reading *reading, const char *reason)
     return false;
 }
 
-static bool read_all(struct reading *reading, char *to, size_t len)
+static bool receive_all(struct reading *reading, char *to, size_t len)
 {
     while (len > 0) {
         ssize_t got = reading->source->read(reading->source->ctx, to, len);
@@ -131,10 +131,10 @@ static bool apply_pieces(struct reading *reading, const char *data, size_t len)
 /* *last: it was the last block. */
 static bool load_block(struct reading *reading, bool *last)
 {
-    if (!read_all(reading, reading->block, BLOCK_HEADER)) return false;
+    if (!receive_all(reading, reading->block, BLOCK_HEADER)) return false;
     struct block_sizes sizes = block_sizes(reading->block);
     if (!block_sizes_ok(&sizes)) return fail_at(reading, "impossible block size");
-    if (!read_all(reading, reading->block + BLOCK_HEADER, sizes.stored)) return false;
+    if (!receive_all(reading, reading->block + BLOCK_HEADER, sizes.stored)) return false;
     if (!block_sum_ok(reading->block, &sizes, &reading->sum))
         return fail_at(reading, "wrong checksum of the block");
     *last = sizes.raw == 0;
@@ -147,7 +147,7 @@ static bool load_block(struct reading *reading, bool *last)
 static bool load_header(struct reading *reading, unsigned *stream_db)
 {
     char header[HEADER];
-    if (!read_all(reading, header, sizeof(header))) return false;
+    if (!receive_all(reading, header, sizeof(header))) return false;
     if (memcmp(header, MAGIC, sizeof(MAGIC) - 1) != 0)
         return fail_at(reading, "not a copy of this server");
     if (get_u32(header + 12) != VERSION) return fail_at(reading, "unknown version");

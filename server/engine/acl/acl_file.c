@@ -237,7 +237,7 @@ bool acl_load(struct acl *acl, struct outbuf *why)
     return true;
 }
 
-static char *text_of(struct outbuf *lines)
+static char *take_text(struct outbuf *lines)
 {
     char *text = mem_alloc(lines->len + 1);
     text[lines->len] = '\0';
@@ -262,7 +262,7 @@ bool acl_save(const struct acl *acl, struct outbuf *why)
     }
     mem_free(users);
     size_t len = lines.len;
-    char *text = text_of(&lines);
+    char *text = take_text(&lines);
     bool good = conf_replace_file(path, text, len);
     if (!good) {
         log_line(LOG_WARNING, "Can't write the ACL file %s: %s. Check the folder and its rights",
@@ -283,7 +283,7 @@ static bool is_plain_default(const struct acl *acl)
     outbuf_init(&would_be);
     acl_user_describe(acl->main_user, &is);
     acl_user_describe(plain->main_user, &would_be);
-    char *a = text_of(&is), *b = text_of(&would_be);
+    char *a = take_text(&is), *b = take_text(&would_be);
     bool same = strcmp(a, b) == 0;
     mem_free(a);
     mem_free(b);
@@ -305,7 +305,7 @@ char *acl_option_lines(const struct acl *acl)
         outbuf_init(&line);
         acl_user_describe(user, &line);
         size_t line_len = line.len;
-        char *words = text_of(&line);
+        char *words = take_text(&line);
         struct acl_words split = split_line(words, line_len);
         for (size_t j = 1; j < split.count; j++) {
             words[split.at[j].data - words + (long)split.at[j].len] = '\0';

@@ -7,12 +7,12 @@
  * not build it again each time. */
 enum { UNINDEXED = 16 };
 
-static struct bytes text_of(const void *item)
+static struct bytes item_text(const void *item)
 {
     return blob_view(((const struct acl_item *)item)->text);
 }
 
-static const struct dict_type by_text = { .key = text_of };
+static const struct dict_type by_text = { .key = item_text };
 
 static void make_index(struct acl_items *items)
 {
@@ -40,7 +40,7 @@ struct acl_item *acl_items_find(const struct acl_items *items, struct bytes text
 {
     struct acl_item *item = items->first;
     if (items->is_indexed) return dict_find(&items->index, text);
-    while (item != NULL && !bytes_equal(text_of(item), text))
+    while (item != NULL && !bytes_equal(item_text(item), text))
         item = item->next;
     return item;
 }
@@ -53,7 +53,7 @@ static void free_item(struct acl_item *item)
 
 void acl_items_remove(struct acl_items *items, struct acl_item *item)
 {
-    if (items->is_indexed) dict_remove(&items->index, text_of(item));
+    if (items->is_indexed) dict_remove(&items->index, item_text(item));
     *(item->prev != NULL ? &item->prev->next : &items->first) = item->next;
     *(item->next != NULL ? &item->next->prev : &items->last) = item->prev;
     items->count--;

@@ -57,7 +57,7 @@ void watch_free(struct watch *watch)
     mem_free(watch);
 }
 
-static struct dict *table_of(struct watch *watch, unsigned db)
+static struct dict *keys_of_db(struct watch *watch, unsigned db)
 {
     if (db >= watch->table_count) {
         watch->tables = mem_realloc(watch->tables, (db + 1) * sizeof(*watch->tables));
@@ -101,7 +101,7 @@ static struct watching *watching_of(struct watch *watch, struct session *session
 void watch_add(struct watch *watch, struct session *session, unsigned db, struct bytes key,
                bool exists)
 {
-    struct dict *table = table_of(watch, db);
+    struct dict *table = keys_of_db(watch, db);
     struct watched *watched = dict_find(table, key);
     if (watched == NULL) watched = watched_new(table, db, key);
     if (is_watched_by(watched, session)) return;

@@ -38,7 +38,7 @@ static void add_bytes(struct walk *walk, size_t bytes)
     walk->bytes += bytes;
 }
 
-static void add_text(struct walk *walk, int index)
+static void add_json_text(struct walk *walk, int index)
 {
     size_t len = lua_objlen(walk->L, index);
     if (len > JSON_MAX_BYTES) len = JSON_MAX_BYTES;
@@ -102,7 +102,7 @@ static void add_table(struct walk *walk)
     add_bytes(walk, BETWEEN_BYTES);
     for (lua_pushnil(L); lua_next(L, -2) != 0; lua_pop(L, 1)) {
         double key = lua_type(L, -2) == LUA_TNUMBER ? lua_tonumber(L, -2) : 0;
-        if (lua_type(L, -2) == LUA_TSTRING) add_text(walk, -2);
+        if (lua_type(L, -2) == LUA_TSTRING) add_json_text(walk, -2);
         if (key >= 1 && key == floor(key)) numbers++;
         if (key > last && key <= INT_MAX) last = floor(key);
         count++;
@@ -125,7 +125,7 @@ static void add_value(struct walk *walk)
     walk->values++;
     switch (lua_type(walk->L, -1)) {
     case LUA_TTABLE: add_table(walk); break;
-    case LUA_TSTRING: add_text(walk, -1); break;
+    case LUA_TSTRING: add_json_text(walk, -1); break;
     case LUA_TNUMBER: add_bytes(walk, NUMBER_BYTES); break;
     default: add_bytes(walk, WORD_BYTES); break;
     }

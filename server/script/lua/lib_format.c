@@ -86,7 +86,7 @@ static void add_quoted(lua_State *lua, luaL_Buffer *out, int index)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 
-static void add_text(lua_State *lua, luaL_Buffer *out, int index, struct spec *spec)
+static void add_literal(lua_State *lua, luaL_Buffer *out, int index, struct spec *spec)
 {
     char item[ITEM_SIZE];
     size_t len;
@@ -121,7 +121,7 @@ static void add_item(lua_State *lua, luaL_Buffer *out, int index, struct spec *s
     if (letter == 'q')
         add_quoted(lua, out, index);
     else if (letter == 's')
-        add_text(lua, out, index, spec);
+        add_literal(lua, out, index, spec);
     else if (letter != '\0' && strchr("cdiouxXeEfgG", letter) != NULL)
         add_number(lua, out, index, spec, letter);
     else

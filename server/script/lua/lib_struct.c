@@ -259,8 +259,8 @@ static size_t unpack_string(lua_State *L, struct input *input, const struct opti
 }
 
 /* Pushes the value; returns how many bytes it had. */
-static size_t unpack_value(lua_State *L, struct input *input, const struct format *format,
-                           const struct option *option)
+static size_t unpack_item(lua_State *L, struct input *input, const struct format *format,
+                          const struct option *option)
 {
     if (option->letter == 's' || option->letter == 'c') {
         size_t size = unpack_string(L, input, option);
@@ -294,7 +294,7 @@ static int struct_unpack(lua_State *L)
         if (option.letter == 'x')
             input.pos += option.size;
         else if (strchr("bBhHlLTiIfdsc", option.letter) != NULL)
-            input.pos += unpack_value(L, &input, &format, &option);
+            input.pos += unpack_item(L, &input, &format, &option);
         else
             apply_setting(&format, option.letter);
     }

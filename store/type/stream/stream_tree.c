@@ -8,7 +8,7 @@
 
 enum { CAP_MIN = 2 };
 
-static struct stream_inner *inner_new(struct stream_tree *tree, uint32_t level)
+static struct stream_inner *new_inner(struct stream_tree *tree, uint32_t level)
 {
     struct stream_inner *inner = mem_alloc(sizeof(*inner) + CAP_MIN * sizeof(inner->child[0]));
     *inner = (struct stream_inner){ .cap = CAP_MIN, .level = level };
@@ -16,7 +16,7 @@ static struct stream_inner *inner_new(struct stream_tree *tree, uint32_t level)
     return inner;
 }
 
-static void inner_free(struct stream_tree *tree, struct stream_inner *inner)
+static void free_inner(struct stream_tree *tree, struct stream_inner *inner)
 {
     tree->bytes -= mem_size(inner);
     mem_free(inner);
@@ -38,7 +38,7 @@ static unsigned inner_index(const struct stream_inner *inner)
     ensure(false, "not one of %u nodes", parent->count);
 }
 
-static size_t inner_total(const struct stream_inner *inner)
+static size_t total_below(const struct stream_inner *inner)
 {
     size_t total = 0;
     for (unsigned i = 0; i < inner->count; i++)
@@ -98,9 +98,9 @@ static void child_append(struct stream_inner *inner, const struct stream_child *
 /* A new root above the one so far. */
 static struct stream_inner *root_add(struct stream_tree *tree)
 {
-    struct stream_inner *only = tree->root, *root = inner_new(tree, only->level + 1);
+    struct stream_inner *only = tree->root, *root = new_inner(tree, only->level + 1);
     child_append(root, &(struct stream_child){ .inner = only,
-                                               .total = inner_total(only),
+                                               .total = total_below(only),
                                                .first = only->child[0].first });
     return tree->root = root;
 }
@@ -116,14 +116,14 @@ static struct stream_inner *with_room(struct stream_tree *tree, struct stream_in
     }
     struct stream_inner *above = inner->parent != NULL ? inner->parent : root_add(tree);
     struct stream_inner *parent = with_room(tree, above, first);
-    struct stream_inner *right = inner_new(tree, inner->level);
+    struct stream_inner *right = new_inner(tree, inner->level);
     child_append(parent, &(struct stream_child){ .inner = right, .first = first });
     return right;
 }
 
 void stream_tree_append(struct stream_tree *tree, struct stream_block *block)
 {
-    if (tree->root == NULL) tree->root = inner_new(tree, 0);
+    if (tree->root == NULL) tree->root = new_inner(tree, 0);
     struct stream_inner *last = block->prev != NULL ? block->prev->parent : tree->root;
     ensure(last != NULL, "the block before is not in the tree");
     struct stream_inner *inner = with_room(tree, last, block->first);
@@ -147,7 +147,7 @@ static bool inner_merge(struct stream_tree *tree, struct stream_inner *parent, u
     for (unsigned c = 0; c < right->count; c++)
         child_append(left, &right->child[c]);
     parent->child[i].total += parent->child[i + 1].total;
-    inner_free(tree, right);
+    free_inner(tree, right);
     child_remove(tree, parent, i + 1);
     return true;
 }
@@ -158,10 +158,10 @@ static void root_shrink(struct stream_tree *tree)
         struct stream_inner *root = tree->root;
         tree->root = root->child[0].inner;
         tree->root->parent = NULL;
-        inner_free(tree, root);
+        free_inner(tree, root);
     }
     if (tree->root->count > 0) return;
-    inner_free(tree, tree->root);
+    free_inner(tree, tree->root);
     tree->root = NULL;
 }
 
@@ -180,7 +180,7 @@ static void child_remove(struct stream_tree *tree, struct stream_inner *inner, u
     struct stream_inner *parent = inner->parent;
     unsigned own = inner_index(inner);
     if (inner->count == 0) {
-        inner_free(tree, inner);
+        free_inner(tree, inner);
         child_remove(tree, parent, own);
     } else if (!inner_merge(tree, parent, own) && own > 0) {
         inner_merge(tree, parent, own - 1);
