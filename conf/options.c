@@ -103,7 +103,7 @@ static const struct conf_option options[] = {
       .section = "limits",
       .help =
           "<class> <hard> <soft> <seconds>: close a client of this class if its unsent replies\n"
-          "exceed the hard limit, or exceed the soft limit for so many seconds. 0: no limit." },
+          "exceed the hard limit, or exceed the soft limit for this many seconds. 0: no limit." },
     { .name = "maxmemory",
       .type = CONF_MEMORY,
       .offset = AT(maxmemory),
@@ -148,7 +148,7 @@ static const struct conf_option options[] = {
       .section = "limits",
       .help = "Memory limit of all connections together: bytes, or a percentage of maxmemory "
               "(\"5%\").\n"
-              "Beyond it the connections that use the most are closed, except those with CLIENT "
+              "Above it, close the connections that use the most, except those with CLIENT "
               "NO-EVICT.\n"
               "0: no limit." },
     { .name = "lfu-log-factor",
@@ -177,12 +177,13 @@ static const struct conf_option options[] = {
       .help = "After many deletes, move data together in memory, so that the free memory between "
               "it can\n"
               "be returned to the system." },
-    WITH_ALIAS("busy-reply-threshold", "lua-time-limit",
-               "Once a script or function has run for so many milliseconds, other clients are "
-               "answered BUSY,\n"
-               "and SCRIPT KILL and FUNCTION KILL can stop it. 0: never.",
-               .type = CONF_INT, .offset = AT(busy_reply_threshold), .max = LONG_MAX,
-               .preset = "5000", .live = true, .section = "limits"),
+    WITH_ALIAS(
+        "busy-reply-threshold", "lua-time-limit",
+        "Once a script or function has run for this many milliseconds, other clients get the "
+        "error BUSY,\n"
+        "and SCRIPT KILL and FUNCTION KILL can stop it. 0: never.",
+        .type = CONF_INT, .offset = AT(busy_reply_threshold), .max = LONG_MAX, .preset = "5000",
+        .live = true, .section = "limits"),
     { .name = "script-memory-limit",
       .type = CONF_MEMORY,
       .offset = AT(script_memory_limit),
@@ -190,7 +191,7 @@ static const struct conf_option options[] = {
       .preset = "256mb",
       .live = true,
       .section = "limits",
-      .help = "Memory that one script or function may take while it runs. Beyond it ends with an "
+      .help = "Memory that one script or function may use. A script that exceeds it fails with an "
               "error.\n"
               "0: no limit." },
     { .name = "tracking-table-max-keys",
@@ -209,7 +210,7 @@ static const struct conf_option options[] = {
       .preset = "10000",
       .live = true,
       .section = "observation",
-      .help = "Log calls that take at least so many microseconds in SLOWLOG. -1: none." },
+      .help = "Log calls that take at least this many microseconds in SLOWLOG. -1: none." },
     { .name = "slowlog-max-len",
       .type = CONF_INT,
       .offset = AT(slowlog_max_len),
@@ -225,7 +226,7 @@ static const struct conf_option options[] = {
       .preset = "0",
       .live = true,
       .section = "observation",
-      .help = "Record events that take at least so many milliseconds in LATENCY. 0: off." },
+      .help = "Record events that take at least this many milliseconds in LATENCY. 0: off." },
     { .name = "latency-tracking",
       .type = CONF_BOOL,
       .offset = AT(latency_tracking),
@@ -265,9 +266,10 @@ static const struct conf_option options[] = {
       .preset = "default",
       .live = true,
       .section = "process",
-      .help = "SIGTERM saves a snapshot before the end: if there are save points (default), always "
-              "(save), or\n"
-              "never (nosave)." },
+      .help =
+          "Whether SIGTERM saves a snapshot: if there are save points (default), always (save), "
+          "or never\n"
+          "(nosave)." },
     { .name = "shutdown-on-sigint",
       .type = CONF_ENUM,
       .offset = AT(shutdown_on_sigint),
@@ -275,7 +277,7 @@ static const struct conf_option options[] = {
       .preset = "default",
       .live = true,
       .section = "process",
-      .help = "The same for SIGINT." },
+      .help = "Whether SIGINT saves a snapshot: see shutdown-on-sigterm." },
     { .name = "pidfile",
       .type = CONF_TEXT,
       .offset = AT(pidfile),
@@ -309,7 +311,7 @@ static const struct conf_option options[] = {
       .offset = AT(syslog_enabled),
       .preset = "no",
       .section = "process",
-      .help = "Log to syslog, too." },
+      .help = "Log to syslog in addition." },
     { .name = "syslog-ident",
       .type = CONF_TEXT,
       .offset = AT(syslog_ident),

@@ -108,10 +108,9 @@ static const struct conf_option options[] = {
       .many = true,
       .hidden = true,
       .section = "data",
-      .help =
-          "<command> <new name>: give a command another name; \"\" disables it. One line per "
-          "command.\n"
-          "Clients need the new name everywhere, also in scripts; rules of ACL use the old one." },
+      .help = "<command> <new name>: give a command another name; \"\" disables it. One line per "
+              "command.\n"
+              "Clients and scripts have to use the new name; ACL rules use the old one." },
     { .name = "dir",
       .type = CONF_TEXT,
       .offset = AT(dir),
@@ -121,23 +120,27 @@ static const struct conf_option options[] = {
       .section = "data",
       .help = "Working directory, which holds the data files. It can change while there is no "
               "journal." },
-    WITH_ALIAS("hash-max-listpack-entries", "hash-max-ziplist-entries",
-               "OBJECT ENCODING calls a hash \"listpack\" up to so many fields. This and the next "
-               "options\n"
-               "change names only: memory use does not depend on them.",
-               .type = CONF_INT, .offset = AT(hash_max_entries), .max = LONG_MAX, .preset = "512",
-               .live = true, .section = "encodings"),
-    WITH_ALIAS("hash-max-listpack-value", "hash-max-ziplist-value",
-               "... and whose fields and values have up to so many bytes.", .type = CONF_MEMORY,
-               .offset = AT(hash_max_value), .max = INT64_MAX, .preset = "64", .live = true,
-               .section = "encodings"),
+    WITH_ALIAS(
+        "hash-max-listpack-entries", "hash-max-ziplist-entries",
+        "OBJECT ENCODING calls a hash \"listpack\" up to this many fields. This and the next "
+        "options\n"
+        "change names only: memory use does not depend on them.",
+        .type = CONF_INT, .offset = AT(hash_max_entries), .max = LONG_MAX, .preset = "512",
+        .live = true, .section = "encodings"),
+    WITH_ALIAS(
+        "hash-max-listpack-value", "hash-max-ziplist-value",
+        "OBJECT ENCODING calls a hash \"listpack\" while no field or value is longer than this.",
+        .type = CONF_MEMORY, .offset = AT(hash_max_value), .max = INT64_MAX, .preset = "64",
+        .live = true, .section = "encodings"),
     WITH_ALIAS("zset-max-listpack-entries", "zset-max-ziplist-entries",
-               "The same for the members of a sorted set.", .type = CONF_INT,
-               .offset = AT(zset_max_entries), .max = LONG_MAX, .preset = "128", .live = true,
-               .section = "encodings"),
-    WITH_ALIAS("zset-max-listpack-value", "zset-max-ziplist-value", "... and their bytes.",
-               .type = CONF_MEMORY, .offset = AT(zset_max_value), .max = INT64_MAX, .preset = "64",
+               "OBJECT ENCODING calls a sorted set \"listpack\" up to this many members.",
+               .type = CONF_INT, .offset = AT(zset_max_entries), .max = LONG_MAX, .preset = "128",
                .live = true, .section = "encodings"),
+    WITH_ALIAS(
+        "zset-max-listpack-value", "zset-max-ziplist-value",
+        "OBJECT ENCODING calls a sorted set \"listpack\" while no member is longer than this.",
+        .type = CONF_MEMORY, .offset = AT(zset_max_value), .max = INT64_MAX, .preset = "64",
+        .live = true, .section = "encodings"),
     { .name = "set-max-intset-entries",
       .type = CONF_INT,
       .offset = AT(set_max_intset),
@@ -145,7 +148,7 @@ static const struct conf_option options[] = {
       .preset = "512",
       .live = true,
       .section = "encodings",
-      .help = "OBJECT ENCODING calls a set of integers \"intset\" up to so many members." },
+      .help = "OBJECT ENCODING calls a set of integers \"intset\" up to this many members." },
     { .name = "hll-sparse-max-bytes",
       .type = CONF_MEMORY,
       .offset = AT(hll_sparse_max),
@@ -153,7 +156,7 @@ static const struct conf_option options[] = {
       .preset = "3000",
       .live = true,
       .section = "encodings",
-      .help = "A HyperLogLog of more bytes than this takes its dense form, of 12 KiB." },
+      .help = "A HyperLogLog larger than this takes its dense form of 12 KiB." },
     { .name = "stream-node-max-bytes",
       .type = CONF_MEMORY,
       .offset = AT(stream_max_bytes),
@@ -161,7 +164,7 @@ static const struct conf_option options[] = {
       .preset = "4096",
       .live = true,
       .section = "encodings",
-      .help = "The most bytes of a block of a stream's entries. 0, and more than 32 KiB: 32 KiB." },
+      .help = "Maximum size of a block of stream entries. 0, and values above 32 KiB: 32 KiB." },
     { .name = "stream-node-max-entries",
       .type = CONF_INT,
       .offset = AT(stream_max_entries),
@@ -169,7 +172,7 @@ static const struct conf_option options[] = {
       .preset = "100",
       .live = true,
       .section = "encodings",
-      .help = "The most entries of a block of a stream. 0: as many as its bytes hold." },
+      .help = "Maximum number of entries in a block of a stream. 0: limited by size only." },
     { .name = "appendonly",
       .type = CONF_BOOL,
       .offset = AT(appendonly),
@@ -221,7 +224,7 @@ static const struct conf_option options[] = {
       .preset = "100",
       .live = true,
       .section = "persistence",
-      .help = "Rewrite the journal when it has grown by so many percent since the last rewrite.\n"
+      .help = "Rewrite the journal when it has grown by this many percent since the last rewrite.\n"
               "0: never automatically." },
     { .name = "auto-aof-rewrite-min-size",
       .type = CONF_MEMORY,
@@ -241,10 +244,11 @@ static const struct conf_option options[] = {
       .check = check_save,
       .tidy = conf_tidy_spaces,
       .section = "persistence",
-      .help = "<seconds> <changes> ...: save a snapshot when the last one is so many seconds old\n"
-              "and there were at least this many changes since. \"\": only by SAVE and BGSAVE.\n"
-              "A configuration file that sets appendonly no, and has no save, means Redis' own\n"
-              "points: 3600 1 300 100 60 10000." },
+      .help =
+          "<seconds> <changes> ...: save a snapshot when the last one is this many seconds old\n"
+          "and there were at least this many changes since. \"\": only by SAVE and BGSAVE.\n"
+          "A configuration file with appendonly no and without save gets the save points of\n"
+          "Redis: 3600 1 300 100 60 10000." },
     { .name = "dbfilename",
       .type = CONF_TEXT,
       .offset = AT(dbfilename),

@@ -90,7 +90,7 @@ static const struct conf_option options[] = {
       .preset = "0",
       .live = true,
       .section = "network",
-      .help = "Close a client that has been idle for so many seconds. 0: never." },
+      .help = "Close a client that has been idle for this many seconds. 0: never." },
     { .name = "tcp-keepalive",
       .type = CONF_INT,
       .offset = AT(tcp_keepalive),
@@ -133,9 +133,9 @@ static const struct conf_option options[] = {
       .offset = AT(aclfile),
       .preset = "",
       .section = "users",
-      .help = "File with the users, which ACL LOAD reads and ACL SAVE writes: lines as of the "
-              "option user.\n"
-              "\"\": none." },
+      .help = "File of users, which ACL LOAD reads and ACL SAVE writes. Its lines are those of the "
+              "option\n"
+              "user. \"\": none." },
     { .name = "acllog-max-len",
       .type = CONF_INT,
       .offset = AT(acllog_max_len),
@@ -194,7 +194,7 @@ static const struct conf_option options[] = {
       .preset = "",
       .live = true,
       .section = "tls",
-      .help = "Certificate for connections to other servers. It is checked, but not used yet." },
+      .help = "Certificate that this server shows to its master. \"\": tls-cert-file." },
     { .name = "tls-client-key-file",
       .type = CONF_TEXT,
       .offset = AT(tls_client_key_file),
@@ -215,14 +215,14 @@ static const struct conf_option options[] = {
       .preset = "",
       .live = true,
       .section = "tls",
-      .help = "Certificates of the authorities that sign those of clients." },
+      .help = "Certificates of the authorities that sign those of clients and of the master." },
     { .name = "tls-ca-cert-dir",
       .type = CONF_TEXT,
       .offset = AT(tls_ca_cert_dir),
       .preset = "",
       .live = true,
       .section = "tls",
-      .help = "A directory of such certificates, with names as `openssl rehash` makes them." },
+      .help = "Directory of such certificates, with names as made by `openssl rehash`." },
     { .name = "tls-auth-clients",
       .type = CONF_ENUM,
       .offset = AT(tls_auth_clients),
@@ -231,8 +231,8 @@ static const struct conf_option options[] = {
       .live = true,
       .section = "tls",
       .help =
-          "Must a client have a certificate of tls-ca-cert-file or tls-ca-cert-dir: yes, no, or\n"
-          "optional (if it has one, it must be valid)." },
+          "Require clients to show a certificate signed by an authority of tls-ca-cert-file or\n"
+          "tls-ca-cert-dir: yes, no, or optional (a certificate that is shown must be valid)." },
     { .name = "tls-auth-clients-user",
       .type = CONF_ENUM,
       .offset = AT(tls_auth_clients_user),
@@ -240,9 +240,10 @@ static const struct conf_option options[] = {
       .preset = "off",
       .live = true,
       .section = "tls",
-      .help = "CN: a client's certificate logs it in as the user whose name is the common name in "
-              "it, if\n"
-              "there is such a user. off: it does not." },
+      .help =
+          "CN: log a client in as the user named by the common name of its certificate, if there "
+          "is\n"
+          "one. off: don't." },
     { .name = "tls-protocols",
       .type = CONF_TEXT,
       .offset = AT(tls_protocols),
@@ -353,8 +354,8 @@ static const struct conf_option options[] = {
       .live = true,
       .section = "metrics",
       .help =
-          "Dehydrators to report one by one, and on the page streams with groups: a pattern for "
-          "their keys, as for KEYS. \"\": none." },
+          "Pattern, as for KEYS, of the dehydrators to report one by one, and of the streams with\n"
+          "groups that the page shows. \"\": none." },
     { .name = "metrics-dehydrators-max",
       .type = CONF_INT,
       .offset = AT(metrics_dehydrators_max),
@@ -362,7 +363,7 @@ static const struct conf_option options[] = {
       .preset = "100",
       .live = true,
       .section = "metrics",
-      .help = "Report at most this many of each: the first ones by name." },
+      .help = "Maximum number of dehydrators, and of streams, to report: the first ones by name." },
 };
 
 const struct conf_table conf_network = { options, sizeof(options) / sizeof(options[0]) };

@@ -90,11 +90,11 @@ static const struct conf_option options[] = {
         "Refuse writes while fewer replicas than this are connected and up to date; 0: never.",
         .type = CONF_INT, .offset = AT(min_replicas_to_write), .max = INT_MAX, .preset = "0",
         .live = true, .section = "replication"),
-    WITH_ALIAS("min-replicas-max-lag", "min-slaves-max-lag",
-               "A replica counts for min-replicas-to-write if it has reported in the last so many "
-               "seconds.",
-               .type = CONF_INT, .offset = AT(min_replicas_max_lag), .max = INT_MAX, .preset = "10",
-               .live = true, .section = "replication"),
+    WITH_ALIAS(
+        "min-replicas-max-lag", "min-slaves-max-lag",
+        "Seconds since its last report within which a replica counts for min-replicas-to-write.",
+        .type = CONF_INT, .offset = AT(min_replicas_max_lag), .max = INT_MAX, .preset = "10",
+        .live = true, .section = "replication"),
     { .name = "repl-backlog-size",
       .type = CONF_MEMORY,
       .offset = AT(repl_backlog_size),
@@ -103,9 +103,9 @@ static const struct conf_option options[] = {
       .preset = "1048576",
       .live = true,
       .section = "replication",
-      .help = "Bytes of the replication stream that are kept, so that a replica whose link was "
-              "down for a while\n"
-              "gets only what it missed." },
+      .help = "Size of the backlog: the latest bytes of the replication stream, which are kept for "
+              "replicas\n"
+              "that reconnect." },
     { .name = "repl-backlog-ttl",
       .type = CONF_INT,
       .offset = AT(repl_backlog_ttl),
@@ -113,7 +113,7 @@ static const struct conf_option options[] = {
       .preset = "3600",
       .live = true,
       .section = "replication",
-      .help = "Seconds without replicas after which a master frees them; 0: never." },
+      .help = "Seconds without replicas after which a master frees the backlog. 0: never." },
     { .name = "repl-diskless-sync-delay",
       .type = CONF_INT,
       .offset = AT(repl_diskless_sync_delay),
@@ -130,9 +130,10 @@ static const struct conf_option options[] = {
       .preset = "0",
       .live = true,
       .section = "replication",
-      .help = "Do not wait for more than so many replicas; 0: no such limit." },
+      .help = "Begin the full copy at once when this many replicas wait. 0: always wait for the "
+              "delay." },
     WITH_ALIAS("repl-ping-replica-period", "repl-ping-slave-period",
-               "A master sends PING to its replicas every so many seconds.", .type = CONF_INT,
+               "Seconds between the PINGs that a master sends to its replicas.", .type = CONF_INT,
                .offset = AT(repl_ping_replica_period), .min = 1, .max = INT_MAX, .preset = "10",
                .live = true, .section = "replication"),
     { .name = "repl-timeout",
@@ -143,7 +144,7 @@ static const struct conf_option options[] = {
       .preset = "60",
       .live = true,
       .section = "replication",
-      .help = "A link of replication that is silent for so many seconds is closed. Larger than\n"
+      .help = "Close a replication link that has been silent for this many seconds. Larger than\n"
               "repl-ping-replica-period." },
 };
 

@@ -1,5 +1,6 @@
 /* object: a tagged value of any type, and the functions that all types have. Depends on all types.
- * To add a type, add one row in object.c. */
+ * A type is a value of `enum type` and a row of functions in object.c; what else a type needs is in
+ * doc/first-type.md. */
 #ifndef STORE_TYPE_OBJECT_H
 #define STORE_TYPE_OBJECT_H
 

@@ -159,7 +159,7 @@ SMELLS = (
     (CODE, r"\bout(->|\.)version\s*[=!<>]=?\s*[23]\b(?!;)", r"proto/resp/resp_write\.c",
      "only proto/resp/resp_write.c tells RESP2 from RESP3"),
     (CODE, r"\bstruct server\b", None, "no struct server"),
-    (("store/", "server/"), r"\b(now|until|next_due|death|expires_at|deadline)\s*[-+]\s*1\b",
+    (("store/", "server/"), r"\b(now|until|next_due|expires_at|deadline)\s*[-+]\s*1\b",
      r"store/base/instant\.h", "a millisecond before or after is in store/base/instant.h"),
     (("store/",), r"\b(malloc|calloc|realloc|free|strdup)\s*\(", r"store/mem/mem\.c",
      "only store/mem/mem.c allocates"),
@@ -170,7 +170,7 @@ SMELLS = (
      r"|policies_(set|remove|drop|begin_pass)|access_(begin|note|set)"
      r"|(object|set|hash|zset)_widen|rewind_(note|entry|swapped)|reclaim_keyspace)\s*\(",
      None, "only store/ changes data this way; use a mutator of store/txn/txn.h"),
-    (OUTSIDE, r"(->|\.)(accessed\s*[-+|]?=[^=]|policies\s*=[^=]|told_entry|emptied|ruled_entry)", None,
+    (OUTSIDE, r"(->|\.)(accessed\s*[-+|]?=[^=]|policies\s*=[^=]|emptied|ruled_entry)", None,
      "only store/ writes this; use a mutator of store/txn/txn.h"),
     (FOLDERS, r"\bextern\b", r".*\.h", "no extern in a .c file"),
     (("tests/",), SLEEPS, None, "a test does not sleep"),
