@@ -1,5 +1,6 @@
 #!/usr/bin/python3 -B
 """The metrics port: the text for Prometheus, and its figures beside those of INFO, EXPIRY and REDE."""
+import json
 import re
 import shutil
 import subprocess
@@ -83,6 +84,17 @@ def promtool_has_no_complaint():
         done = subprocess.run([promtool, "check", "metrics"], input=daemon.ask("/metrics").body,
                               capture_output=True, timeout=60, check=False)
         equal((done.returncode, done.stdout + done.stderr), (0, b""))
+
+
+@own
+def state_says_whether_data_are_kept_on_disk():
+    with Port("--appendonly", "no", "--save", "") as daemon, daemon.raw() as raw:
+        def keeps():
+            return json.loads(daemon.ask("/state.json").body)["journal"]["keeps"]
+        equal(keeps(), False)
+        for option, value in (("save", "900 1"), ("save", ""), ("appendonly", "yes"), ("appendonly", "no")):
+            equal(raw.call("CONFIG", "SET", option, value), b"+OK\r\n")
+            assert wait_for(lambda kept=value not in ("", "no"): keeps() == kept, 10), (option, value)
 
 
 @own

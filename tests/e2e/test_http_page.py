@@ -241,6 +241,21 @@ def the_highest_value_of_a_line_is_not_below_the_figure_above_it():
 
 
 @own
+def page_warns_while_no_data_are_kept_on_disk():
+    with with_port("--appendonly", "no", "--save", "") as daemon, Browser() as browser, \
+            daemon.raw() as raw:
+        browser.look(*SIZES["phone"], "light")
+        come_live(browser, daemon.url)
+        assert wait_for(lambda: "lost at a stop" in text_of(browser, "warning"), 10)
+        equal(browser.run(TOO_WIDE), [], "too wide")
+        for option, keeps, loses in (("save", "900 1", ""), ("appendonly", "yes", "no")):
+            equal(raw.call("CONFIG", "SET", option, keeps), b"+OK\r\n")
+            assert wait_for(lambda: text_of(browser, "warning") == "", 10), option
+            equal(raw.call("CONFIG", "SET", option, loses), b"+OK\r\n")
+            assert wait_for(lambda: "lost at a stop" in text_of(browser, "warning"), 10), option
+
+
+@own
 def page_says_when_the_connection_is_lost_and_recovers():
     with with_port() as daemon, Browser() as browser:
         browser.look(*SIZES["phone"], "dark")

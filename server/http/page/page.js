@@ -287,7 +287,9 @@ function showReplication({ replication: { replicas, online, lagBytes } }) {
 }
 
 function showJournal({ journal }) {
-  if (!journal.on) show("journal", journal.keeps ? "off" : "off, a stop loses all data");
+  show("warning", journal.keeps ? ""
+    : "Data are kept in memory only and are lost at a stop: appendonly is no, and save is empty.");
+  if (!journal.on) show("journal", "off");
   else if (journal.failing) show("journal", "can't be written");
   else show("journal", `${bytes(journal.bytes)}, last sync ${span(journal.syncSeconds * 1000)}`);
 }
