@@ -66,7 +66,7 @@ OTHER_SRC := $(UNIT_SRC) $(wildcard tests/*/*.c tools/*/*.c)
 ALL_SRC := $(sort $(LIB_SRC) $(SERVER_SRC) $(MODULE_SRC) $(TOOL_SRC) $(TOOL_LIB_SRC) $(OTHER_SRC))
 HEADERS := $(sort $(foreach d,proto conf store server tools tests tests/unit tests/unit/server,\
     $(wildcard $d/*.h $d/*/*.h $d/*/*/*.h $d/*/*/*/*.h)))
-E2E := $(sort $(wildcard tests/e2e/test_* tests/crash/test_*))
+E2E := $(sort $(wildcard tests/e2e/*/test_* tests/crash/test_*))
 NOT_CORE := $(sort $(wildcard $(shell grep -v '^\#' tests/not_core)))
 
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
@@ -167,13 +167,13 @@ TEST_ENV = JOBS=$(JOBS) PYTHONDONTWRITEBYTECODE=1 EXPIRED=$(abspath $(B)/expired
     $(if $(SANITIZE),$(CHECKED_MODULE_ENV))
 
 not_core_that_needs = $(wildcard $(shell sed -n '/^\# needs $(1)/,/^$$/{/^[^\#]/p}' tests/not_core))
-NODE_MODULES = tests/e2e/node_modules/.made
+NODE_MODULES = tests/e2e/clients/node_modules/.made
 CHOSEN = $(or $(TESTS),$(E2E))
 NEEDED = $(if $(filter $(call not_core_that_needs,node),$(CHOSEN)),$(NODE_MODULES)) \
     $(if $(filter $(call not_core_that_needs,the module),$(CHOSEN)),module-built $(if $(SANITIZE),module-checked))
 tests-built: $(B)/expired $(UNIT) $(TOOLS) $(FAULT) $(NEEDED) ; @:
-$(NODE_MODULES): tests/e2e/package.json tests/e2e/package-lock.json
-	cd tests/e2e && npm ci --no-audit --no-fund --loglevel=error
+$(NODE_MODULES): tests/e2e/clients/package.json tests/e2e/clients/package-lock.json
+	cd tests/e2e/clients && npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
 test-here:
@@ -266,4 +266,4 @@ include tools/install.mk
 include tools/module.mk
 
 clean:
-	rm -rf build expired tests/e2e/node_modules
+	rm -rf build expired tests/e2e/clients/node_modules

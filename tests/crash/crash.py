@@ -1,4 +1,4 @@
-"""crash: a daemon with a journal that a test kills, or whose system calls fail. Depends on e2e/daemon
+"""crash: a daemon with a journal that a test kills, or whose system calls fail. Depends on lib/daemon
 and on fault.c, the library that makes calls fail.
 
 TEST_SEED chooses the random programs; CRASH_SECONDS is how long a test repeats with new ones.
@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 
 # pylint: disable=wrong-import-position,unused-import
 from daemon import (BINARY, NOON, ROOT, Daemon, Raw, Skipped, die_with_parent, encode, equal, fork,

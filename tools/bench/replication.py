@@ -177,10 +177,9 @@ def takes_writes(node):
 
 def measure_sentinels():
     """kill -9 of the master: until three sentinels have made another one and it takes writes. Only
-    ours: tests/e2e/sentinels.py starts it. None without redis-sentinel."""
+    ours: tests/lib/sentinels.py starts it. None without redis-sentinel."""
     if shutil.which("redis-sentinel") is None:
         return None
-    sys.path.insert(0, os.path.join(ROOT, "tests", "e2e"))
     import sentinels  # pylint: disable=import-outside-toplevel
     with sentinels.Group() as group:
         old = group.nodes[0]

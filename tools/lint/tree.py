@@ -7,6 +7,7 @@ one line. Prints file:line: what is wrong; ends with status 1 when there was any
     tools/lint/tree.py           check
     tools/lint/tree.py --draw    print the picture of the layers that doc/design.md shows
 """
+import collections
 import pathlib
 import re
 import subprocess
@@ -179,6 +180,7 @@ SCRIPT_SMELLS = (
     (r"\btime\.sleep\(|\basyncio\.sleep\(", "a test does not sleep"),
     (r"\bsetTimeout\(|timers/promises", "a test does not sleep"),
 )
+WIDEST = 30
 DATA_FILES = r"(^|/)(appendonlydir|data|build)/|\.(aof|exp|rdb|o|so|a)$"
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
@@ -346,8 +348,16 @@ def check_c():
     find_cycles(graph)
 
 
+def check_folders():
+    """A folder of tests that can be read at a glance."""
+    files = collections.Counter(path.rpartition("/")[0] for path in tracked() if path.startswith("tests/"))
+    for folder, count in files.items():
+        if count > WIDEST:
+            complain(folder, 1, f"{count} files; at most {WIDEST}: group them")
+
+
 def check_scripts():
-    for file in sorted(pathlib.Path("tests/e2e").glob("test_*")):
+    for file in sorted(pathlib.Path("tests/e2e").glob("*/test_*")):
         for number, line in enumerate(file.read_text(encoding="utf-8").split("\n"), 1):
             for pattern, wrong in SCRIPT_SMELLS:
                 if re.search(pattern, line):
@@ -360,10 +370,14 @@ def check_makefile():
         complain("Makefile", lines, "under 270 lines")
 
 
+def tracked():
+    listed = subprocess.run(("git", "ls-files"), capture_output=True, text=True, check=False)
+    return listed.stdout.split("\n")
+
+
 def check_tracked():
     """Files of data or build output have no place in the repository."""
-    listed = subprocess.run(("git", "ls-files"), capture_output=True, text=True, check=False)
-    for path in listed.stdout.split("\n"):
+    for path in tracked():
         if re.search(DATA_FILES, path) and not path.startswith("tests/kept/"):
             complain(path, 1, "looks like data or build output; remove it and ignore it")
 
@@ -375,6 +389,7 @@ check_rooms()
 check_page()
 check_c()
 check_names()
+check_folders()
 check_scripts()
 check_makefile()
 check_tracked()

@@ -1,0 +1,205 @@
+#!/usr/bin/python3 -B
+"""The benchmark tools with small numbers: every mix runs, errors fail, nothing is left behind."""
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+
+sys.path.insert(1, sys.path[0] + "/../../lib")
+from daemon import (BINARY, IS_REDIS, ROOT, Daemon, die_with_parent, equal, folder, main, test,
+                    wait_for)
+
+TOOLS = os.path.join(os.environ.get("BUILD") or os.path.join(ROOT, "build"), "tools", "bench")
+RUN = os.path.join(ROOT, "tools", "bench", "run")
+ONLY_HERE = {"saddex", "hsetex", "zaddex", "rede-push", "rede-cycle"}
+
+
+def load(path, *arguments):
+    """(status, figures of each phase, standard error)"""
+    done = subprocess.run([os.path.join(TOOLS, "load"), "-s", path, "-j", *map(str, arguments)],
+                          capture_output=True, text=True, timeout=20, preexec_fn=die_with_parent)
+    return done.returncode, [json.loads(line) for line in done.stdout.splitlines()], done.stderr
+
+
+def mixes():
+    said = subprocess.run([os.path.join(TOOLS, "load")], capture_output=True, text=True, timeout=20)
+    return said.stderr.split("mixes:")[1].split()
+
+
+@contextlib.contextmanager
+def bare(*options):
+    with folder() as where:
+        path = os.path.join(where, "socket")
+        process = subprocess.Popen([os.path.join(TOOLS, "bare"), "-s", path, *options],
+                                   preexec_fn=die_with_parent)
+        try:
+            assert wait_for(lambda: os.path.exists(path))
+            yield path
+            process.terminate()
+            equal(process.wait(timeout=20), 0)
+            equal(os.listdir(where), [], "its socket is left")
+        finally:
+            process.kill()
+            process.wait()
+
+
+@test
+def every_mix_fills_and_runs_without_an_error():
+    # The kernel adds up the time of a busy process at its ticks, every four milliseconds.
+    with Daemon() as daemon:
+        for mix in mixes():
+            if IS_REDIS and mix in ONLY_HERE:
+                continue
+            with daemon.raw() as raw:
+                raw.call("FLUSHALL")
+            status, found, said = load(daemon.path, "-n", 500, "-c", 3, "-P", 7, "-r", 10000,
+                                       "-i", daemon.process.pid, mix, "fill", "run")
+            equal((status, said), (0, ""), mix)
+            assert found[1]["requests"] >= 10000 and found[1]["cpu_ns"] > 0, found
+            assert 0 < found[1]["p50_us"] <= found[1]["p99_us"] <= found[1]["max_us"], found
+
+
+@test
+def the_bare_responder_answers_every_mix():
+    with bare("-d", "100") as path:
+        for mix in mixes():
+            status, found, said = load(path, "-d", 100, "-P", 16, "-r", 2000, mix)
+            equal((status, said, found[0]["errors"]), (0, "", 0), mix)
+
+
+@test
+def fill_stores_the_requested_keys_and_shrink_removes_them():
+    with Daemon() as daemon, daemon.raw() as raw:
+        load(daemon.path, "-n", 3200, "set", "fill")
+        equal(raw.call("DBSIZE"), b":3200\r\n")
+        equal(raw.call("STRLEN", "key:000000003199"), b":8\r\n")
+        load(daemon.path, "-n", 6400, "-F", 3200, "set", "fill")
+        equal(raw.call("DBSIZE"), b":6400\r\n")
+        load(daemon.path, "-n", 6400, "set", "halve")
+        left = int(raw.call("DBSIZE")[1:])
+        assert 2900 < left < 3500, left
+        load(daemon.path, "-n", 6400, "-S", "set", "shrink")
+        equal(raw.call("DBSIZE"), b":0\r\n")
+
+
+@test
+def large_values_are_complete_through_small_sockets():
+    with Daemon() as daemon, daemon.raw() as raw:
+        status, found, said = load(daemon.path, "-n", 64, "-d", 30000, "-c", 2, "-P", 64, "-r", 256,
+                                   "get", "fill", "run")
+        equal((status, said, found[1]["errors"]), (0, "", 0))
+        equal(raw.call("STRLEN", "key:000000000063"), b":30000\r\n")
+
+
+@test
+def an_error_in_a_reply_fails_the_run():
+    with Daemon() as daemon, daemon.raw() as raw:
+        raw.call("SET", "zset", "x")
+        status, found, said = load(daemon.path, "-P", 4, "-r", 100, "zadd")
+        equal((status, found[0]["errors"]), (1, found[0]["requests"]))
+        assert "WRONGTYPE" in said, said
+
+
+@test
+def the_expiry_tool_gets_an_event_of_every_key():
+    with Daemon() as daemon:
+        done = subprocess.run([os.path.join(TOOLS, "expiry"), "-s", daemon.path, "-j", "-n", "1000",
+                               "-d", "50", "-w", "1050"], capture_output=True, text=True,
+                              timeout=40, preexec_fn=die_with_parent)
+        equal(done.returncode, 0, done.stderr)
+        found = json.loads(done.stdout)
+        equal((found["events"], found["early"]), (1000, 0))
+        assert found["gone_ms"] is not None and found["ping_p50_ms"] > 0, found
+
+
+@test
+def the_pages_have_the_words_of_their_templates():
+    for name in ("performance", "durability"):
+        with open(os.path.join(ROOT, "tools", "bench", name + ".md.in"), encoding="utf-8") as file:
+            parts = re.split(r"\{\{\w+\}\}", file.read())
+        with open(os.path.join(ROOT, "doc", name + ".md"), encoding="utf-8") as file:
+            page = file.read()
+        pattern = "(.+?)".join(map(re.escape, parts))
+        assert re.fullmatch(pattern, page, re.S), f"make bench would change the words of {name}.md"
+
+
+# --- the driver --------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def driver(*arguments):
+    """The driver, with this daemon in redis-server's place; it must leave no files."""
+    with folder() as where:
+        process = subprocess.Popen([RUN, "--redis", BINARY, "--ours", BINARY, "--keys", "1000",
+                                    *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   text=True, env={**os.environ, "TMPDIR": where},
+                                   preexec_fn=die_with_parent)
+        try:
+            yield process
+            equal(os.listdir(where), [], "left behind")
+        finally:
+            process.kill()
+            process.communicate()
+
+
+@test
+def the_driver_compares_two_servers_and_a_bare_one():
+    with driver("get", "--pipeline", "16", "--rounds", "1", "--seconds", "0.05", "--warm-up",
+                "0.01", "--unix") as process:
+        out, err = process.communicate(timeout=40)
+        equal((process.returncode, err), (0, ""))
+        assert "get         pipeline 16" in out and "| get | 16 |" in out, out
+
+
+@test
+def the_driver_measures_stalls():
+    with driver("stalls", "--quick", "--no-bare") as process:
+        out, err = process.communicate(timeout=55)
+        equal((process.returncode, err), (0, ""))
+        for row in ("| DBSIZE all the while 1,000 keys expire | ",
+                    "| 1,000 clients ask SCARD of a set of which 1,000 members have expired | ",
+                    "| BZTSPOP is woken at such a sorted set | ",
+                    "| ZADD under a new MAXLEN of half, 500 members | "):
+            assert row in out, out
+
+
+@test
+def the_driver_measures_crowds():
+    with driver("crowds", "--quick", "--no-bare") as process:
+        out, err = process.communicate(timeout=55)
+        equal((process.returncode, err), (0, ""))
+        for row in ("| 500 connections, 250 of them send a byte a second | ",
+                    "| a value of 16 MB is written and read | ",
+                    "| 5,000 subscriptions, 4,000 messages a second | "):
+            assert row in out, out
+
+
+@test
+def the_driver_measures_what_durability_costs():
+    with driver("durability", "--quick", "--snapshot-keys", "1000", "--rounds", "1") as process:
+        out, err = process.communicate(timeout=55)
+        equal((process.returncode, err), (0, ""))
+        for row in ("| set, expired | ", "| 1,000 strings, journal | ", "| file, not compressed | "):
+            assert row in out, out
+
+
+@test
+def an_interrupted_driver_leaves_no_server_and_no_file():
+    with driver("get", "--pipeline", "1", "--rounds", "1000", "--seconds", "0.01") as process:
+        children = f"/proc/{process.pid}/task/{process.pid}/children"
+
+        def servers():
+            with open(children, encoding="ascii") as file:
+                found = file.read().split()
+            return found if len(found) >= 3 else None
+        started = wait_for(servers)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=20)
+        equal((process.returncode, out, err), (130, "", ""))
+        assert wait_for(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in started)), started
+
+
+main()

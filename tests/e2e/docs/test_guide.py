@@ -1,0 +1,300 @@
+#!/usr/bin/python3 -B
+"""The pages of doc/guide: each program runs unchanged and prints what the page shows.
+
+A page has one ```python block, one ```js block and one ```text block, which both programs print.
+Some functions of the Python programs also run against a clock that the test steps.
+"""
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+
+sys.path.insert(1, sys.path[0] + "/../../lib")
+from daemon import NOON, ROOT, Daemon, die_with_parent, equal, main, own, wait_for
+
+GUIDE = os.path.join(ROOT, "doc/guide")
+CLIENTS = os.path.join(ROOT, "tests/e2e/clients")
+PAGES = ("queues", "retry-queues", "rate-limits", "sessions", "recency-and-caches", "stale-cache",
+         "timers", "expiry-log")
+PROGRAM_SECONDS = 60
+# Read from stdin, a module finds its packages from the working directory on.
+RUN = {"python": [sys.executable, "-B", "-"], "js": ["node", "--input-type=module", "-"]}
+
+
+def text_of(name):
+    with open(os.path.join(GUIDE, name + ".md"), encoding="utf-8") as page:
+        return page.read()
+
+
+def only_block(text, kind):
+    found = re.findall(rf"^```{kind}\n(.*?)^```$", text, re.M | re.S)
+    equal(len(found), 1, f"blocks of {kind}")
+    return found[0]
+
+
+def run(daemon, kind, program):
+    """(exit status, standard output, standard error)"""
+    done = subprocess.run(
+        RUN[kind], input=program, capture_output=True, text=True, cwd=CLIENTS, timeout=PROGRAM_SECONDS,
+        env={**os.environ, "REDIS_URL": f"redis://127.0.0.1:{daemon.port}"},
+        preexec_fn=die_with_parent)
+    return done.returncode, done.stdout, done.stderr
+
+
+def check(text):
+    """Runs the page's programs one after the other; data left by one must not disturb the next."""
+    wanted = only_block(text, "text")
+    with Daemon(tcp=True) as daemon, daemon.redis() as client:
+        for kind in RUN:
+            status, printed, errors = run(daemon, kind, only_block(text, kind))
+            equal(status, 0, f"{kind} program, which printed {printed!r} and {errors}")
+            equal(printed, wanted, f"{kind} program")
+            wait_for(lambda: len(client.client_list()) == 1 and client.dbsize() == 0)
+            equal((len(client.client_list()), client.keys()), (1, []),
+                  f"connections and keys after the {kind} program")
+
+
+def add_page(page):
+    def programs():
+        check(text_of(page))
+    programs.__name__ = f"the_programs_of_{page}_print_what_it_shows".replace("-", "_")
+    own(programs)
+
+
+for name in PAGES:
+    add_page(name)
+
+
+# --- the check itself --------------------------------------------------------------------------
+
+
+GOOD = {"python": "print('a')", "js": "console.log('a')", "text": "a"}
+
+
+def page_with(**blocks):
+    return "".join(f"```{kind}\n{block}\n```\n" for kind, block in {**GOOD, **blocks}.items())
+
+
+def complaint(text):
+    try:
+        check(text)
+    except AssertionError as error:
+        return str(error)
+    raise AssertionError(f"the check passes:\n{text}")
+
+
+@own
+def a_program_that_prints_something_else_fails():
+    check(page_with())
+    equal(complaint(page_with(python="print('b')")),
+          "python program: got 'b\\n', wanted 'a\\n'")
+    equal(complaint(page_with(js="console.log('b')")), "js program: got 'b\\n', wanted 'a\\n'")
+
+
+@own
+def a_program_that_ends_with_an_error_fails():
+    assert "NameError" in complaint(page_with(python="print('a'); none"))
+    assert "ReferenceError" in complaint(page_with(js="console.log('a'); none"))
+
+
+@own
+def a_page_without_a_program_or_with_two_fails():
+    assert "blocks of js: got 0" in complaint(page_with().replace("```js", "```"))
+    assert "blocks of python: got 2" in complaint(
+        page_with() + "```python\nprint('a')\n```\n")
+
+
+@own
+def every_page_is_tested_and_in_the_map():
+    pages = sorted(file[:-3] for file in os.listdir(GUIDE) if file != "README.md")
+    equal(pages, sorted(PAGES))
+    equal(sorted(re.findall(r"^\|.*\]\(([a-z-]+)\.md\)", text_of("README"), re.M)), pages)
+
+
+@own
+def every_link_has_a_file_and_a_heading():
+    for page in (*PAGES, "README"):
+        for target in re.findall(r"\]\(([^)]+)\)", text_of(page)):
+            path, _, anchor = target.partition("#")
+            with open(os.path.join(GUIDE, path), encoding="utf-8") as file:
+                headings = re.findall(r"^#+ (.*)$", file.read(), re.M)
+            names = [re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-") for head in headings]
+            assert not anchor or anchor in names, f"{page}: {target}"
+
+
+@own
+def every_command_on_a_page_exists():
+    with Daemon() as daemon, daemon.redis() as client:
+        known = {name.decode().upper() for name in client.execute_command("COMMAND LIST")}
+    for page in PAGES:
+        named = set(re.findall(r"`([A-Z][A-Z.]+)(?: [a-z_][^`]*)`", text_of(page)))
+        named |= set(re.findall(r"`(REDE\.[A-Z]+)", text_of(page)))
+        assert len(named) >= 3, f"{page}: {named}"
+        equal(named - known, set(), page)
+
+
+# --- at exact times ----------------------------------------------------------------------------
+
+
+class Program:
+    """The names that a page's Python program defines, with a daemon whose clock is held."""
+
+    def __init__(self, page):
+        self.names = {"__name__": "page"}
+        exec(compile(only_block(text_of(page), "python"), page, "exec"), self.names)
+
+    def __getattr__(self, name):
+        return self.names[name]
+
+    def __enter__(self):
+        self.daemon = Daemon().__enter__()
+        self.daemon.hold(NOON)
+        self.client = self.daemon.redis(decode_responses=True)
+        return self
+
+    def __exit__(self, *exception):
+        self.client.close()
+        return self.daemon.__exit__(*exception)
+
+
+@own
+def a_sliding_window_admits_n_in_any_window():
+    with Program("rate-limits") as page:
+        page.set_policies(page.client)
+        passed, now = [], 0
+        for step in (0, 300, 1, 0, 98, 500, 0, 1, 299, 1, 2, 98, 900, 901, 5000, 0, 0, 0) * 3:
+            page.daemon.step(step)
+            now += step
+            recent = [at for at in passed if at > now - page.WINDOW_MS]
+            wait = page.sliding_window(page.client, "ann")
+            if len(recent) < page.LIMIT:
+                equal(wait, 0, f"at {now}, {recent}")
+                passed.append(now)
+            else:
+                equal(wait, recent[0] + page.WINDOW_MS - now, f"at {now}, {recent}")
+        page.daemon.step(page.WINDOW_MS + 1)
+        equal(page.client.exists("sliding:ann"), 0, "an idle user takes no memory")
+
+
+@own
+def a_fixed_window_begins_with_its_first_request():
+    with Program("rate-limits") as page:
+        page.set_policies(page.client)
+        for _ in range(3):
+            waits = [page.fixed_window(page.client, "ann") for _ in range(page.LIMIT + 2)]
+            equal(waits, [0] * page.LIMIT + [page.WINDOW_MS + 1] * 2)
+            page.daemon.step(page.WINDOW_MS)
+            equal(page.fixed_window(page.client, "ann"), 1)
+            page.daemon.step(1)
+
+
+@own
+def many_connections_pass_the_limits_exactly():
+    with Program("rate-limits") as page:
+        page.set_policies(page.client)
+        for limiter in (page.fixed_window, page.sliding_window):
+            passed, ready = [], threading.Barrier(16)
+
+            def ask(limiter=limiter, passed=passed, ready=ready):
+                with page.daemon.redis(decode_responses=True) as client:
+                    client.ping()
+                    ready.wait()
+                    passed.extend(limiter(client, "ann") == 0 for _ in range(20))
+
+            threads = [threading.Thread(target=ask) for _ in range(16)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            equal((len(passed), sum(passed)), (320, page.LIMIT))
+
+
+@own
+def a_session_ends_once_and_never_while_it_is_used():
+    with Program("sessions") as page:
+        page.set_policies(page.client)
+        ended = []
+
+        def end_due():
+            while page.client.execute_command("REDE.LEN", "sessions", "DUE"):
+                page.handle_end(page.client, ended.append)
+
+        session = page.log_in(page.client, {"user": "ann"})
+        for step in (page.SESSION_MS - 1, page.SESSION_MS, page.SESSION_MS, 1):
+            page.daemon.step(step)
+            end_due()
+            equal(page.use(page.client, session), {"user": "ann"})
+        page.daemon.step(page.SESSION_MS)
+        end_due()
+        equal(ended, [], "alive at its deadline")
+        page.daemon.step(1)
+        equal(page.use(page.client, session), None)
+        end_due()
+        equal(ended, [{"user": "ann"}])
+        equal(page.client.dbsize(), 0)
+
+
+@own
+def the_end_of_a_session_survives_a_crash_of_the_worker():
+    with Program("sessions") as page:
+        page.set_policies(page.client)
+        session = page.log_in(page.client, {"user": "ann"})
+        page.log_out(page.client, session)
+        with page.daemon.redis() as crashing:
+            claim = crashing.execute_command("REDE.CLAIM", "sessions", page.LEASE_MS)
+            equal(json.loads(claim[0][1]), {"user": "ann"})
+        page.daemon.step(page.LEASE_MS - 1)
+        equal(page.client.execute_command("REDE.LEN", "sessions", "DUE"), 0)
+        page.daemon.step(1)
+        ended = []
+        page.handle_end(page.client, ended.append)
+        equal(ended, [{"user": "ann"}])
+
+
+@own
+def a_job_whose_workers_crash_is_given_up():
+    with Program("queues") as page:
+        page.names["print"] = lambda *words: None
+        equal(page.submit(page.client, "mail:1", "poison", 100), True)
+        page.daemon.step(99)
+        equal(page.client.execute_command("REDE.LEN", "jobs", "DUE"), 0)
+        page.daemon.step(1)
+        for delivery in range(1, page.MAX_DELIVERIES + 1):
+            claim = page.client.execute_command("REDE.CLAIM", "jobs", page.LEASE_MS)
+            equal(claim, [["mail:1", "poison", delivery]])
+            page.daemon.step(page.LEASE_MS)
+        page.work_once(page.client, lambda *job: equal(job, None, "tried"))
+        equal(page.client.lrange("jobs:failed", 0, -1), ["poison"])
+        equal(page.client.exists("jobs"), 0)
+
+
+@own
+def a_job_of_a_stream_comes_back_at_its_millisecond_and_moves_aside():
+    with Program("retry-queues") as page:
+        page.names["print"] = lambda *words: None
+        page.set_up(page.client)
+        page.client.xadd("jobs", {"payload": "report"})
+        tried = []
+
+        def fail(payload, deliveries):
+            tried.append((payload, deliveries))
+            raise ConnectionError("no mail server")
+        for delivery in range(page.MAX_DELIVERIES):
+            page.work_once(page.client, "worker-1", fail, wait_ms=1)
+            equal(tried, [("report", number) for number in range(delivery + 1)])
+            page.daemon.step(page.FIRST_DELAY_MS * 2 ** delivery - 1)
+            found = page.client.execute_command(
+                "XREADGROUP", "GROUP", "mailers", "other", "CLAIM", page.LEASE_MS, "STREAMS", "jobs", ">")
+            equal(found, None, "before its delay is over")
+            page.daemon.step(1)
+        found = page.client.execute_command(
+            "XREADGROUP", "GROUP", "mailers", "other", "CLAIM", page.LEASE_MS, "STREAMS", "jobs", ">")
+        equal(found, None, "delivered once too often")
+        fields = page.client.xrange("jobs:failed")[0][1]
+        equal(fields, {"payload": "report", "origin": "jobs", "group": "mailers", "deliveries": "3"})
+        equal(page.client.xpending("jobs", "mailers")["pending"], 0)
+
+
+main(150)

@@ -1,0 +1,66 @@
+#!/usr/bin/python3 -B
+"""LATENCY with samples: LATEST, HISTORY and RESET, also on redis-server 7.0.15, and GRAPH and DOCTOR."""
+import re
+import sys
+import time
+
+sys.path.insert(1, sys.path[0] + "/../../lib")
+from daemon import Daemon, beside_redis, equal, main, oracle, own, plain, read_reply
+
+THRESHOLD = ("--latency-monitor-threshold", "300")  # a busy machine may delay any call
+
+
+def ask(raw, *words):
+    return plain(read_reply(raw.call(*words))[0])
+
+
+def slow_call(raw, msec):
+    """DEBUG SLEEP is a slow command; returns the seconds in which its sample may be."""
+    began = int(time.time())
+    raw.call("DEBUG", "SLEEP", msec / 1000)
+    return range(began, int(time.time()) + 1)
+
+
+@beside_redis
+def slow_commands_are_listed_until_they_are_reset():
+    for daemon in (Daemon(*THRESHOLD), Daemon(*THRESHOLD, binary=oracle())):
+        with daemon, daemon.raw() as raw:
+            equal(ask(raw, "LATENCY", "LATEST"), [])
+            equal(ask(raw, "LATENCY", "HISTORY", "command"), [])
+            seconds = slow_call(raw, 350)
+            [[name, at, latest, worst]] = ask(raw, "LATENCY", "LATEST")
+            equal((name, at in seconds, latest), (b"command", True, worst))
+            assert 350 <= latest < 60_000, latest
+            equal(ask(raw, "LATENCY", "HISTORY", "command"), [[at, latest]])
+            equal(ask(raw, "LATENCY", "HISTORY", "fast-command"), [])
+            equal(ask(raw, "LATENCY", "RESET", "fast-command", "none"), 0)
+            equal(ask(raw, "LATENCY", "RESET", "command"), 1)
+            equal(ask(raw, "LATENCY", "LATEST"), [])
+
+
+@own
+def fast_calls_are_no_samples_and_zero_turns_them_off():
+    with Daemon(*THRESHOLD) as daemon, daemon.raw() as raw:
+        ask(raw, "DEBUG", "SLEEP", "0")
+        equal(ask(raw, "LATENCY", "LATEST"), [])
+        ask(raw, "CONFIG", "SET", "latency-monitor-threshold", "0")
+        slow_call(raw, 350)
+        equal(ask(raw, "LATENCY", "LATEST"), [])
+
+
+@own
+def graph_and_doctor_show_the_samples():
+    with Daemon(*THRESHOLD) as daemon, daemon.raw() as raw:
+        equal(ask(raw, "LATENCY", "GRAPH", "command"),
+              b"ERR No samples available for event 'command'")
+        slow_call(raw, 350)
+        lines = ask(raw, "LATENCY", "GRAPH", "command").decode().split("\n")
+        high, low, worst = map(int, re.fullmatch(
+            r"command - high (\d+) ms, low (\d+) ms \(all time high (\d+) ms\)", lines[0]).groups())
+        equal((high, low), (worst, worst))
+        equal(lines[1:9], ["#"] * 8)
+        assert re.fullmatch(r"\d+s ago \.\.\. \d+s ago", lines[9]), lines
+        assert b"command" in ask(raw, "LATENCY", "DOCTOR")
+
+
+main()

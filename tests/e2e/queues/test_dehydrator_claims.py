@@ -1,0 +1,227 @@
+#!/usr/bin/python3 -B
+"""Claims of dehydrators, reading without taking, and clients that wait for elements."""
+import sys
+
+sys.path.insert(1, sys.path[0] + "/../../lib")
+from daemon import encode, equal, main, own
+from dehydrators import Dehydrators, wait
+
+
+# --- claims ---
+
+
+@own
+def a_claimed_element_comes_back_when_its_lease_ends():
+    with Dehydrators() as de:
+        de.run("REDE.MPUSH", "d", 0, "pa", "a", 0, "pb", "b")
+        equal(de.run("REDE.CLAIM", "d", 100, "COUNT", 1), [[b"a", b"pa", 1]])
+        equal(de.run("REDE.CLAIM", "d", 200), [[b"b", b"pb", 1]])
+        equal(de.run("REDE.CLAIM", "d", 100), [])
+        equal(de.run("REDE.POLL", "d"), [])
+        equal([de.run("REDE.LEN", "d", *which) for which in ((), ("DUE",), ("claimed",))],
+              [2, 0, 2])
+        equal(de.run("REDE.XACK", "d", "b"), [b"pb"])
+        de.step(99)
+        equal(de.run("REDE.CLAIM", "d", 100), [])
+        de.step(1)
+        equal(de.run("REDE.CLAIM", "d", 100), [[b"a", b"pa", 2]])
+        equal(de.run("REDE.NACK", "d", 30, "a", "none"), 1)
+        equal(de.run("REDE.TTN", "d"), 30)
+        de.step(30)
+        equal(de.run("REDE.CLAIM", "d", 100), [[b"a", b"pa", 3]])
+        equal(de.run("REDE.XACK", "d", "a", "a"), [b"pa", None])
+        equal(de.run("EXISTS", "d"), 0)
+
+
+@own
+def a_worker_that_goes_away_loses_nothing():
+    with Dehydrators() as de:
+        de.run("REDE.PUSH", "d", 0, "p", "a")
+        for deliveries in range(1, 5):
+            with de.daemon.raw() as worker:
+                reply = b"*1\r\n*3\r\n$1\r\na\r\n$1\r\np\r\n:%d\r\n" % deliveries
+                equal(worker.call("REDE.CLAIM", "d", 50, "BLOCK", 0), reply)
+            de.step(49)
+            equal(de.run("REDE.CLAIM", "d", 50), [])
+            de.step(1)
+        equal(de.run("REDE.POLL", "d"), [b"p"])
+
+
+@own
+def a_claim_goes_along_with_its_key():
+    with Dehydrators() as de:
+        de.run("REDE.MPUSH", "d", 0, "p", "a", 500, "q", "b")
+        de.run("REDE.CLAIM", "d", 100)
+        equal(de.run("COPY", "d", "e"), 1)
+        equal(de.run("RENAME", "d", "f"), True)
+        for key in "ef":
+            equal(de.run("REDE.LEN", key, "CLAIMED"), 1)
+            equal(de.run("REDE.NACK", key, 0, "a", "b"), 1)
+            equal(de.run("REDE.CLAIM", key, 100), [[b"a", b"p", 2]])
+            equal(de.run("REDE.TTN", key), 100)
+
+
+@own
+def a_lease_is_a_positive_number_of_milliseconds():
+    with Dehydrators() as de:
+        de.run("REDE.PUSH", "d", 0, "p", "a")
+        for wrong in ("0", "-1", "x", "", "1.5", "9223372036854775807"):
+            de.says(b"-ERR lease is not an integer or out of range\r\n", "REDE.CLAIM", "d", wrong)
+        de.says(b"-ERR count should be greater than 0\r\n", "REDE.CLAIM", "d", 5, "COUNT", 0)
+        de.says(b"-ERR delay is not an integer or out of range\r\n", "REDE.NACK", "d", "x", "a")
+        equal(de.run("REDE.LEN", "d", "DUE"), 1)
+
+
+@own
+def reschedule_moves_a_deadline_or_the_end_of_a_lease():
+    with Dehydrators() as de:
+        de.run("REDE.MPUSH", "d", 10, "p", "a", 0, "q", "b")
+        de.run("REDE.CLAIM", "d", 50)
+        equal(de.run("REDE.RESCHEDULE", "d", 100, "a", "b", "none"), 2)
+        equal(de.run("REDE.LEN", "d", "CLAIMED"), 1)
+        equal(de.run("REDE.TTN", "d"), 100)
+        de.step(100)
+        equal(de.run("REDE.CLAIM", "d", 50), [[b"a", b"p", 1], [b"b", b"q", 2]])
+        equal(de.run("REDE.RESCHEDULE", "d", -1, "b"), 1)
+        equal(de.run("REDE.POLL", "d"), [b"q"])
+
+
+# --- looking ---
+
+
+@own
+def rede_range_lists_elements_by_deadline():
+    with Dehydrators() as de:
+        now = de.daemon.clock()
+        equal(de.run("REDE.RANGE", "d", "-", "+"), [])
+        for ttl, name in ((30, "c"), (10, "a"), (20, "b")):
+            de.run("REDE.PUSH", "d", ttl, "p", name)
+        equal(de.run("REDE.RANGE", "d", now + 10, now + 20), [[b"a", now + 10], [b"b", now + 20]])
+        equal(de.run("REDE.RANGE", "d", now + 11, "+", "COUNT", 1), [[b"b", now + 20]])
+        equal(de.run("REDE.RANGE", "d", "+", "-"), [])
+        de.says(b"-ERR min or max is not an integer or out of range\r\n",
+                "REDE.RANGE", "d", "(1", 5)
+        de.says(b"*1\r\n*2\r\n$1\r\na\r\n:%d\r\n" % (now + 10), "REDE.RANGE", "d", "-", now + 19)
+
+
+@own
+def a_scan_meets_every_element():
+    with Dehydrators() as de:
+        wanted = {b"id%d" % i: b"p%d" % i for i in range(1000)}
+        de.run("REDE.MPUSH", "d", *[part for name, payload in wanted.items()
+                                    for part in (5, payload, name)])
+        got, cursor = {}, "0"
+        while True:
+            cursor, found = de.run("REDE.SCAN", "d", cursor, "COUNT", 50)
+            got.update(zip(found[::2], found[1::2]))
+            if cursor == b"0":
+                break
+        equal(got, wanted)
+        found = de.run("REDE.SCAN", "d", 0, "MATCH", "id99?", "COUNT", 10000)[1]
+        equal(sorted(found[::2]), [b"id99%d" % i for i in range(10)])
+        equal(de.run("REDE.SCAN", "none", 0), [b"0", []])
+
+
+@own
+def info_is_a_map_in_resp3():
+    with Dehydrators() as de:
+        equal(de.run("REDE.INFO", "d"), [b"length", 0, b"due", 0, b"claimed", 0,
+                                         b"redelivered", 0, b"next-deadline",
+                                         None, b"distinct-ttls", 0, b"bytes", 0])
+        now = de.daemon.clock()
+        de.run("REDE.MPUSH", "d", 0, "p", "a", 0, "p", "b", 10, "p", "c")
+        de.run("REDE.CLAIM", "d", 10, "COUNT", 1)
+        flat = de.run("REDE.INFO", "d")
+        info = dict(zip(flat[::2], flat[1::2]))
+        assert info.pop(b"bytes") > 0
+        equal(info, {b"length": 3, b"due": 1, b"claimed": 1, b"redelivered": 0, b"next-deadline": now,
+                     b"distinct-ttls": 2})
+        de.raw.call("HELLO", 3)
+        equal(de.raw.call("REDE.INFO", "d")[:4], b"%7\r\n")
+
+
+@own
+def a_scan_by_type_knows_the_name_of_redes_type_too():
+    with Dehydrators() as de:
+        de.run("REDE.PUSH", "d", 10, "p", "a")
+        de.run("SET", "k", "v")
+        for name in ("dehydrator", "dehy-type", "DEHY-TYPE"):
+            equal(de.run("SCAN", 0, "TYPE", name), (0, [b"d"]))
+        equal(de.run("SCAN", 0, "TYPE", "dehy-typ"), (0, []))
+        equal(de.run("TYPE", "d"), b"dehydrator")
+
+
+# --- waiting ---
+
+
+def wait(de, *arguments):
+    """A connection that waits."""
+    raw, before = de.daemon.raw(), de.client.info("clients")["blocked_clients"]
+    raw.send(encode(*arguments))
+    while de.client.info("clients")["blocked_clients"] == before:
+        pass
+    return raw
+
+
+@own
+def a_poll_that_waits_has_the_element_at_its_deadline():
+    with Dehydrators() as de:
+        waiting = wait(de, "REDE.BPOLL", "d", 0, "WITHIDS", "COUNT", 5)
+        de.run("REDE.PUSH", "d", 1000, "late", "b")
+        de.run("REDE.PUSH", "d", 100, "early", "a")
+        de.step(100)
+        equal(waiting.reply(), b"*1\r\n*2\r\n$1\r\na\r\n$5\r\nearly\r\n")
+        waiting.close()
+        waiting = wait(de, "REDE.CLAIM", "d", 20, "BLOCK", 0)
+        de.run("REDE.RESCHEDULE", "d", 0, "b")
+        equal(waiting.reply(), b"*1\r\n*3\r\n$1\r\nb\r\n$4\r\nlate\r\n:1\r\n")
+        waiting.close()
+        waiting = wait(de, "REDE.BPOLL", "d", 0)
+        de.step(20)
+        equal(waiting.reply(), b"*1\r\n$4\r\nlate\r\n")
+        waiting.close()
+
+
+@own
+def each_of_a_hundred_that_wait_has_one_element_in_turn():
+    with Dehydrators() as de:
+        waiting = [wait(de, "REDE.BPOLL", "d", 0, "COUNT", 1) for _ in range(100)]
+        de.run("REDE.MPUSH", "d", *[part for i in range(100) for part in (i // 10, i, f"id{i}")])
+        de.step(10)
+        equal([raw.reply() for raw in waiting],
+              [b"*1\r\n$%d\r\n%d\r\n" % (len(str(i)), i) for i in range(100)])
+        for raw in waiting:
+            raw.close()
+        equal(de.run("EXISTS", "d"), 0)
+
+
+@own
+def a_blocked_poll_or_claim_ends_by_timeout_or_unblock():
+    with Dehydrators() as de:
+        de.run("REDE.PUSH", "d", 10_000, "p", "a")
+        for call, nothing in ((("REDE.BPOLL", "d", "0.5"), b"*-1\r\n"),
+                              (("REDE.CLAIM", "d", 10, "BLOCK", "0.5"), b"*0\r\n")):
+            waiting = wait(de, *call)
+            de.step(500)
+            equal(waiting.reply(), nothing)
+            waiting.send(encode("CLIENT", "ID"))
+            number = int(waiting.reply()[1:])
+            waiting.send(encode(*call[:-1], 0))
+            while de.run("CLIENT", "UNBLOCK", number) == 0:
+                pass
+            equal(waiting.reply(), nothing)
+            waiting.close()
+        equal(de.run("REDE.LEN", "d"), 1)
+
+
+@own
+def in_a_transaction_nothing_waits():
+    with Dehydrators() as de:
+        with de.client.pipeline(transaction=True) as pipe:
+            pipe.execute_command("REDE.BPOLL", "d", 0)
+            pipe.execute_command("REDE.CLAIM", "d", 10, "BLOCK", 0)
+            pipe.execute_command("REDE.CLAIM", "d", 10)
+            equal(pipe.execute(), [None, [], []])
+
+
+main()

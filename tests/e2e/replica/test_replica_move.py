@@ -1,0 +1,194 @@
+#!/usr/bin/python3 -B
+"""Moving over from Redis: the daemon follows a redis-server under load and takes over; RDBs of several
+versions; values of modules; what redis-cli fetches from the daemon."""
+import os
+import subprocess
+import sys
+import threading
+
+sys.path.insert(1, sys.path[0] + "/../../lib")
+from daemon import NOON, ORACLE, Daemon, beside_redis, die_with_parent, equal, folder, main, own, \
+    wait_for
+from followers import await_linked, offset, role
+from import_data import contents, fill, same
+from peers import FakeMaster
+from replicas import Member
+STOCK = ("--repl-diskless-sync-delay", "0")
+MODULE_ID = b"\x81" + bytes(range(1, 9))
+
+
+def stock(*options):
+    return Daemon(*STOCK, *options, binary=ORACLE, tcp=True)
+
+
+def text(value):
+    return bytes([len(value)]) + value
+
+
+def rdb(version, *records):
+    """An RDB without a checksum."""
+    return b"REDIS%04d" % version + b"\xfe\0" + b"".join(records) + b"\xff" + bytes(8)
+
+
+def string_record(key, value):
+    return b"\0" + text(key) + text(value)
+
+
+MODULE_RECORD = b"\x07" + text(b"graph") + MODULE_ID + b"\0"
+
+
+# --- under load ----------------------------------------------------------------------------------
+
+
+class Load:
+    """Writes of all types to a redis-server, in a thread; counts what was acknowledged."""
+
+    def __init__(self, server):
+        self.server, self.sent, self.stopped = server, 0, False
+        self.thread = threading.Thread(target=self.run, daemon=True)
+
+    def run(self):
+        with self.server.raw() as raw:
+            while not self.stopped:
+                one = self.sent
+                replies = raw.calls([
+                    ("SET", f"load:{one % 500}", one), ("RPUSH", "load:list", one),
+                    ("HINCRBY", "load:hash", one % 7, 1), ("ZINCRBY", "load:zset", 0.5, one % 9),
+                    ("SADD", "load:set", one % 100), ("PEXPIRE", f"load:{one % 500}", 10 ** 7),
+                    ("SET", f"load:short:{one}", one, "PX", 1 + one % 30),
+                    ("MULTI",), ("INCR", "load:a"), ("INCR", "load:b"), ("EXEC",),
+                    ("EVAL", "redis.call('APPEND', KEYS[1], ARGV[1]) redis.call('INCR', KEYS[2])", 2,
+                     f"load:text:{one % 20}", "load:count", "x"),
+                    ("XADD", "load:stream", "MAXLEN", "~", 200, "*", "n", one),
+                    ("SPOP", "load:set"), ("GETEX", f"load:{one % 300}", "EX", 1000)])
+                assert not any(reply.startswith(b"-") for reply in replies), replies
+                self.sent = one + 1
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.stopped = True
+        self.thread.join()
+
+
+@beside_redis
+def no_write_is_lost_in_a_move_from_redis_under_load():
+    with stock() as master, Member("--appendonly", "yes") as new:
+        new.now = None
+        new.clock("REAL")
+        with master.redis() as client:
+            fill(client)
+        with master.raw() as raw:
+            raw.call("FUNCTION", "LOAD", "#!lua name=lib\nredis.register_function('f', function() "
+                     "return 1 end)")
+        with Load(master) as load:
+            assert wait_for(lambda: load.sent > 20)
+            new.follow(master)
+            await_linked(new)
+            begun = load.sent
+            assert wait_for(lambda: load.sent > begun + 200)
+        end = master.redis().execute_command("ROLE")[1]
+        assert wait_for(lambda: offset(new) >= end), role(new)
+        with master.raw() as raw:
+            equal(new.call("XRANGE", "load:stream", "-", "+"),
+                  raw.call("XRANGE", "load:stream", "-", "+"))
+            for words in (("FUNCTION", "LIST"), ("XLEN", "load:stream")):
+                equal(sorted(new.call(*words)), sorted(raw.call(*words)), words)
+            raw.call("DEL", "load:stream")
+            new.follow(None)
+            equal(new.call("XADD", "load:stream", "*", "a", "b")[:1], b"$")
+            new.call("DEL", "load:stream")
+        with master.redis() as client, new.redis() as other:
+            assert wait_for(lambda: not client.keys("load:short:*") + other.keys("load:short:*"))
+        wanted = contents(master)
+        assert wanted[0, b"load:list"][1][-1] == b"%d" % (load.sent - 1)
+        same(contents(new), wanted)
+        equal(new.call("FCALL", "f", 0), b":1\r\n")
+        assert "passed over" not in new.log(), new.log()
+
+
+@beside_redis
+def stock_replica_of_ours_is_right_with_member_deadlines():
+    with Member() as master, stock() as replica, replica.raw() as raw:
+        master.call("SADD", "s", "a", "b", "c")
+        master.call("SPEXPIRE", "s", 100, "MEMBERS", 1, "a")
+        master.call("REDE.PUSH", "d", 100, "x", "e")
+        raw.call("REPLICAOF", "127.0.0.1", master.port)
+        assert wait_for(lambda: raw.call("SCARD", "s") == b":3\r\n")
+        master.call("SADDEX", "s", "PX", 200, "MEMBERS", 1, "d")
+        equal(master.conn.calls([("MULTI",), ("HSET", "h", "f", 1, "g", 2),
+                                 ("HPEXPIRE", "h", 150, "FIELDS", 1, "f"),
+                                 ("REDE.PUSH", "d", 5, "y", "e2"), ("SET", "k", "v"),
+                                 ("EXEC",)])[-1][:4], b"*4\r\n")
+        assert wait_for(lambda: raw.call("GET", "k") == b"$1\r\nv\r\n")
+        equal((raw.call("SCARD", "s"), raw.call("HLEN", "h")), (b":4\r\n", b":2\r\n"))
+        for instant, members, fields in ((100, 4, 2), (101, 3, 2), (151, 3, 1), (201, 2, 1)):
+            master.hold(NOON + instant)
+            master.call("SET", "at", instant)
+            assert wait_for(lambda: raw.call("GET", "at").endswith(b"\r\n%d\r\n" % instant))
+            wanted = [b":%d\r\n" % members, b":%d\r\n" % fields]
+            assert wait_for(lambda: raw.calls([("SCARD", "s"), ("HLEN", "h")]) == wanted), instant
+
+
+# --- RDBs ----------------------------------------------------------------------------------------
+
+
+@own
+def rdbs_of_versions_9_to_12_are_followed():
+    for version in (9, 10, 11, 12):
+        with Member() as replica, FakeMaster(ours=False) as fake:
+            replica.follow(fake)
+            fake.copy(rdb(version, string_record(b"k", b"v%d" % version)))
+            assert wait_for(lambda: replica.call("EXISTS", "k") == b":1\r\n"), replica.log()
+            equal(replica.call("GET", "k"), b"$%d\r\nv%d\r\n" % (len(f"v{version}"), version))
+
+
+@own
+def values_of_modules_are_named_and_the_old_data_stay():
+    with Member() as replica:
+        replica.ok("SET", "old", "data")
+        data = rdb(10, string_record(b"k", b"v"), MODULE_RECORD, string_record(b"l", b"w"))
+        with FakeMaster(ours=False) as fake:
+            replica.follow(fake)
+            fake.copy(data)
+            fake.await_closed()
+            assert wait_for(lambda: "can't be loaded" in replica.log())
+            assert "'graph'" in replica.log() and "module" in replica.log(), replica.log()
+            equal(replica.call("MGET", "old", "k"), b"*2\r\n$4\r\ndata\r\n$-1\r\n")
+        with Member("--import-skip-unsupported", "yes") as other, FakeMaster(ours=False) as fake:
+            other.ok("SET", "old", "data")
+            other.follow(fake)
+            fake.copy(data)
+            assert wait_for(lambda: other.call("MGET", "old", "k", "l") ==
+                            b"*3\r\n$-1\r\n$1\r\nv\r\n$1\r\nw\r\n"), other.log()
+            assert "1 key of the unsupported type module" in other.log(), other.log()
+
+
+@beside_redis
+def redis_cli_fetches_rdbs_that_redis_loads():
+    with Member() as master, folder() as where:
+        with master.redis() as client:
+            fill(client)
+        master.call("FUNCTION", "LOAD", "#!lua name=lib\nredis.register_function('f', function() "
+                    "return 1 end)")
+        master.call("REDE.PUSH", "d", 100, "x", "e")
+        for option, keys in (("--rdb", True), ("--functions-rdb", False)):
+            path = os.path.join(where, "dump.rdb")
+            done = subprocess.run(["redis-cli", "-p", str(master.port), option, path],
+                                  capture_output=True, text=True, timeout=30,
+                                  preexec_fn=die_with_parent)
+            equal(done.returncode, 0, done.stdout + done.stderr)
+            with Daemon("--dir", where, binary=ORACLE) as loaded, loaded.raw() as raw:
+                assert b"\r\nf\r\n" in raw.call("FUNCTION", "LIST")
+                if keys:
+                    master.call("DEL", "d")
+                    same(contents(loaded), contents(master))
+                else:
+                    equal(raw.call("DBSIZE"), b":0\r\n")
+        equal(master.call("REPLCONF", "rdb-filter-only", "data"),
+              b"-ERR Unsupported rdb-filter-only option: data\r\n")
+
+
+main()
