@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #include "server/base/clock.h"
-#include "server/base/json_text.h"
 #include "server/base/system_log.h"
+#include "store/base/json_text.h"
 
 enum {
     MESSAGE_MAX_BYTES = 2048,
@@ -123,7 +123,7 @@ static size_t make_line(char line[LINE_MAX_BYTES], enum log_level level, const c
     bool json = form == LOG_JSON;
     size_t size = (json ? put_json_head : put_text_head)(line, HEAD_MAX_BYTES, level);
     if (json) {
-        size += json_text_put(line + size, text, len);
+        size += json_text_put(line + size, bytes_of(text, len));
         line[size++] = '"';
         line[size++] = '}';
     } else {

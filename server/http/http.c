@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "server/http/delayed.h"
 #include "server/http/doors.h"
 #include "server/http/site.h"
 #include "server/http/visitors.h"

@@ -2,11 +2,10 @@
 #include "server/http/json.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "server/http/prom.h"
-#include "server/http/utf8.h"
+#include "store/base/json_text.h"
 #include "store/base/number.h"
 
 static void put(struct json *json, const char *text, size_t len)
@@ -67,30 +66,13 @@ void json_null(struct json *json, const char *name)
     put(json, "null", 4);
 }
 
-/* Writes one character, or one byte that is none; returns its length. */
-static size_t put_char(struct json *json, struct bytes text)
-{
-    char escaped[8];
-    size_t len = utf8_length(text);
-    unsigned char first = (unsigned char)text.data[0];
-    if (len == 0)
-        put(json, escaped, (size_t)snprintf(escaped, sizeof(escaped), "\\\\x%02x", first));
-    else if (first < 0x20 || first == 0x7f)
-        put(json, escaped, (size_t)snprintf(escaped, sizeof(escaped), "\\u%04x", first));
-    else if (first == '"' || first == '\\')
-        put(json, escaped, (size_t)snprintf(escaped, sizeof(escaped), "\\%c", first));
-    else
-        put(json, text.data, len);
-    return len > 0 ? len : 1;
-}
-
 void json_text(struct json *json, const char *name, struct bytes value)
 {
     put_name(json, name);
     put(json, "\"", 1);
-    while (value.len > 0) {
-        size_t len = put_char(json, value);
-        value = bytes_of(value.data + len, value.len - len);
+    for (size_t taken; value.len > 0; value = bytes_of(value.data + taken, value.len - taken)) {
+        char text[JSON_TEXT_GROWTH];
+        put(json, text, json_text_put_character(text, value, &taken));
     }
     put(json, "\"", 1);
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "server/http/survey.h"
-#include "server/http/utf8.h"
+#include "store/base/utf8.h"
 #include "store/mem/mem.h"
 
 enum { FIRST_ROOM = 16 };

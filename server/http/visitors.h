@@ -4,6 +4,8 @@
 #ifndef SERVER_HTTP_VISITORS_H
 #define SERVER_HTTP_VISITORS_H
 
+#include <stdbool.h>
+
 #include "server/base/loop.h"
 
 struct visitors;
@@ -26,5 +28,20 @@ enum {
     VISITORS_BODY_MAX = 1024,   /* bytes of a body, which no request needs */
     VISITORS_READ_MAX = 16384,  /* bytes read and not parsed */
 };
+
+/* ---- delayed replies ---- */
+
+/* Replies to failed logins are sent a second later, so that passwords can't be tried fast. */
+struct delayed;
+struct evhttp_request;
+
+struct delayed *delayed_new(struct loop *loop);
+/* Sends all replies; before the HTTP server is freed. */
+void delayed_free(struct delayed *delayed);
+bool delayed_full(const struct delayed *delayed);
+/* Takes over a request whose headers and body are ready; it must not be full. `reason` is a
+ * constant. */
+void delayed_add(struct delayed *delayed, struct evhttp_request *request, int status,
+                 const char *reason);
 
 #endif

@@ -7,8 +7,8 @@
 #include "server/http/json.h"
 #include "server/http/login.h"
 #include "server/http/site.h"
-#include "server/http/utf8.h"
 #include "store/base/ensure.h"
+#include "store/base/utf8.h"
 #include "tests/support/server_world.h"
 
 enum { FIELDS = 4, KEYS_MAX = 20, LONGEST = 2000 };

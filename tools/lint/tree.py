@@ -21,7 +21,7 @@ PAGE = "doc/design.md"
 # folder names only folders above it in this list, so the order proves that there is no cycle.
 # "x/*" stands for x and every folder in it.
 ROOMS = (
-    ("store/base", "byte strings, instants, hashing, numbers as text, assertions", ""),
+    ("store/base", "bytes, instants, hashing, numbers and JSON as text, UTF-8, histograms, assertions", ""),
     ("store/mem", "the allocator and its pools; shared blocks, growing output", "store/base"),
     ("proto/resp", "requests and replies, RESP2 and RESP3", "store/base store/mem"),
     ("proto/rdb", "Redis' files and DUMP payloads", "store/base store/mem"),

@@ -4,7 +4,7 @@
 
 #include "server/http/json.h"
 #include "server/http/prom.h"
-#include "server/http/utf8.h"
+#include "store/base/utf8.h"
 #include "tests/support/suite.h"
 
 static struct outbuf out;

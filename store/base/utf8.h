@@ -1,7 +1,7 @@
 /* utf8: which bytes are valid UTF-8 (RFC 3629), for formats that allow nothing else. Depends on
  * nothing. */
-#ifndef SERVER_HTTP_UTF8_H
-#define SERVER_HTTP_UTF8_H
+#ifndef STORE_BASE_UTF8_H
+#define STORE_BASE_UTF8_H
 
 #include <stdbool.h>
 #include <stddef.h>

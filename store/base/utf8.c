@@ -1,5 +1,5 @@
 /* utf8: see utf8.h. Refuses overlong forms, surrogates and what is above U+10FFFF. */
-#include "server/http/utf8.h"
+#include "store/base/utf8.h"
 
 enum { CONTINUES_MASK = 0xC0, CONTINUES = 0x80 };
 

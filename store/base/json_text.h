@@ -1,0 +1,18 @@
+/* json_text: text as the inside of a JSON string. Whatever the bytes are, the result is valid
+ * UTF-8: a byte that is not part of a character is written as \xHH, with a visible backslash. */
+#ifndef STORE_BASE_JSON_TEXT_H
+#define STORE_BASE_JSON_TEXT_H
+
+#include "store/base/bytes.h"
+
+/* The most bytes that one byte of text becomes. */
+enum { JSON_TEXT_GROWTH = 6 };
+
+/* Writes the text without quotation marks around it; `to` has room for JSON_TEXT_GROWTH * len
+ * bytes. Returns how many were written, without a zero at the end. */
+size_t json_text_put(char *to, struct bytes text);
+
+/* The same for the first character of a text that is not empty; sets *taken to its bytes. */
+size_t json_text_put_character(char *to, struct bytes text, size_t *taken);
+
+#endif
