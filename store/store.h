@@ -13,12 +13,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "store/base/histogram.h"
+#include "store/base/random.h"
 #include "store/effect.h"
 #include "store/keyspace.h"
-#include "store/lag.h"
 #include "store/library.h"
 #include "store/policy.h"
-#include "store/base/random.h"
 #include "store/reclaim.h"
 #include "store/rewind.h"
 
@@ -27,8 +27,8 @@ struct store_stats {
     uint64_t expired_keys, expired_members, evicted_keys;
     /* Entries that the target of EXPIRED TO or MAXDELIVERIES could not take. */
     uint64_t expired_log_errors, dead_letter_errors;
-    uint64_t payloads; /* of RESTORE, each of which was checked as a whole */
-    struct lag lag;    /* how late expired keys and members were removed */
+    uint64_t payloads;    /* of RESTORE, each of which was checked as a whole */
+    struct histogram lag; /* how late expired keys and members were removed */
 };
 
 struct policy_walk;

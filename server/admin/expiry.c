@@ -1,8 +1,8 @@
 /* expiry: EXPIRY: the next deadlines, how many are due when, and how late expiry was. Context:
  * struct long_queries, for queries that take longer than a turn; NULL: all are answered at once. */
 #include "server/admin/admin.h"
-#include "server/cmd/call/reply_text.h"
 #include "server/cmd/call/args.h"
+#include "server/cmd/call/reply_text.h"
 #include "store/mem/mem.h"
 #include "store/sweep/outlook.h"
 
@@ -137,11 +137,11 @@ static void cmd_expiry_lag(struct call *call)
         double percent;
     } percentiles[] = { { "p50", 50 }, { "p90", 90 }, { "p99", 99 }, { "p99.9", 99.9 } };
     enum { PERCENTILES = sizeof(percentiles) / sizeof(percentiles[0]) };
-    const struct lag *lag = &call->txn->store->stats.lag;
+    const struct histogram *lag = &call->txn->store->stats.lag;
     resp_map(call->out, PERCENTILES + 2);
     for (unsigned i = 0; i < PERCENTILES; i++) {
         resp_bulk_text(call->out, percentiles[i].name);
-        resp_integer(call->out, lag_percentile(lag, percentiles[i].percent));
+        resp_integer(call->out, histogram_percentile(lag, percentiles[i].percent));
     }
     resp_bulk_text(call->out, "max");
     resp_integer(call->out, lag->max);

@@ -3,8 +3,8 @@
 #include <stdio.h>
 
 #include "server/admin/admin.h"
-#include "server/cmd/call/reply_text.h"
 #include "server/cmd/call/args.h"
+#include "server/cmd/call/reply_text.h"
 #include "store/mem/mem.h"
 
 enum { COMMAND_NAME_MAX = 128 };
@@ -187,8 +187,8 @@ static unsigned find_bounds(const struct histogram *spans, uint64_t *bounds)
 {
     unsigned count = 0;
     uint64_t seen = 0;
-    for (unsigned i = 0; i < BUCKETS_MAX && seen < spans->count; i++) {
-        uint64_t upto = histogram_up_to(spans, UINT64_C(1) << i);
+    for (unsigned i = 0; i < BUCKETS_MAX && seen < spans->total; i++) {
+        uint64_t upto = histogram_up_to(spans, INT64_C(1) << i);
         if (upto == seen) continue;
         seen = upto;
         bounds[count++] = UINT64_C(1) << i;
@@ -210,7 +210,7 @@ static void reply_histogram(struct call *call, struct command_ref ref)
     resp_map(call->out, count);
     for (unsigned i = 0; i < count; i++) {
         resp_integer(call->out, (int64_t)bounds[i]);
-        resp_integer(call->out, (int64_t)histogram_up_to(spans, bounds[i]));
+        resp_integer(call->out, (int64_t)histogram_up_to(spans, (int64_t)bounds[i]));
     }
 }
 

@@ -18,7 +18,7 @@ static size_t slot_of_second(uint64_t second)
     return second % HISTORY_SECONDS;
 }
 
-static struct lag *lag_of(struct history *history, uint64_t second)
+static struct histogram *lag_of(struct history *history, uint64_t second)
 {
     return &history->lags[second / HISTORY_LAG_SECONDS % HISTORY_LAGS];
 }
@@ -45,10 +45,11 @@ size_t history_place(const struct history *history, size_t index)
     return slot_of_second(history->count - history_length(history) + index);
 }
 
-void history_minute(const struct history *history, const struct lag *now, struct lag *minute)
+void history_minute(const struct history *history, const struct histogram *now,
+                    struct histogram *minute)
 {
-    static const struct lag none;
+    static const struct histogram none;
     uint64_t kept = (history->count + HISTORY_LAG_SECONDS - 1) / HISTORY_LAG_SECONDS;
     uint64_t oldest = kept < HISTORY_LAGS ? 0 : kept % HISTORY_LAGS;
-    *minute = lag_since(now, kept > 0 ? &history->lags[oldest] : &none);
+    *minute = histogram_since(now, kept > 0 ? &history->lags[oldest] : &none);
 }

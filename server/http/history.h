@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "server/engine/observe/stats.h"
-#include "store/lag.h"
+#include "store/base/histogram.h"
 #include "store/store.h"
 
 enum {
@@ -24,18 +24,20 @@ struct history {
     double memory[HISTORY_SECONDS];   /* bytes */
     uint64_t count;                   /* seconds ever noted */
     uint64_t errors_seen;
-    struct lag lags[HISTORY_LAGS]; /* as of the last multiples of HISTORY_LAG_SECONDS; a ring */
+    struct histogram
+        lags[HISTORY_LAGS]; /* as of the last multiples of HISTORY_LAG_SECONDS; a ring */
 };
 
 struct history *history_new(void);
 void history_free(struct history *history);
-/* Call once a second. O(LAG_BUCKETS) */
+/* Call once a second. O(HISTOGRAM_BUCKETS) */
 void history_note(struct history *history, const struct stats *stats, const struct store *store);
 
 /* How many values each array has, and where value `index` is, the oldest being 0. */
 size_t history_length(const struct history *history);
 size_t history_place(const struct history *history, size_t index);
 /* The lateness of the last 50 to 60 seconds, or of all the time since the first call. */
-void history_minute(const struct history *history, const struct lag *now, struct lag *minute);
+void history_minute(const struct history *history, const struct histogram *now,
+                    struct histogram *minute);
 
 #endif

@@ -114,13 +114,13 @@ static void write_duration(void *ctx, struct command_ref ref)
     uint64_t cumulative[DURATIONS];
     if (spans == NULL) return;
     for (size_t i = 0; i < DURATIONS; i++)
-        cumulative[i] = histogram_up_to(spans, duration_limits[i] - 1);
+        cumulative[i] = histogram_below(spans, duration_limits[i]);
     struct prom_labels labels = command_label(ref);
     prom_histogram(&report->prom, &labels,
                    &(struct prom_histogram){ .count = DURATIONS,
                                              .bounds = duration_bounds,
                                              .cumulative = cumulative,
-                                             .total = spans->count,
+                                             .total = spans->total,
                                              .sum = (double)spans->sum / 1e6 });
 }
 
@@ -164,7 +164,7 @@ static void write_errors(struct report *report)
 
 /* ---- expiry ---------------------------------------------------------------------------------- */
 
-/* Up to 32 ms, a bound includes itself; above, it is the first one of a bucket of struct lag. */
+/* Up to 32 ms, a bound includes itself; above, it is the first one of a bucket. */
 static const char *const lag_bounds[] = { "0.001", "0.002", "0.004", "0.008",  "0.016",
                                           "0.032", "0.064", "0.128", "0.256",  "0.512",
                                           "1.024", "2.048", "4.096", "16.384", "65.536" };
@@ -175,10 +175,10 @@ _Static_assert(sizeof(lag_bounds) / sizeof(lag_bounds[0]) == LAGS, "as many boun
 
 static void write_lag_histogram(struct report *report)
 {
-    const struct lag *lag = &report->context->store->stats.lag;
+    const struct histogram *lag = &report->context->store->stats.lag;
     uint64_t cumulative[LAGS];
     for (size_t i = 0; i < LAGS; i++)
-        cumulative[i] = lag_below(lag, lag_limits[i]);
+        cumulative[i] = histogram_below(lag, lag_limits[i]);
     prom_family(&report->prom, "expired_expiry_lag_seconds", PROM_HISTOGRAM,
                 "How long after their deadlines keys and members were removed; on time is 0.001.");
     prom_histogram(&report->prom, NULL,

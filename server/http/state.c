@@ -290,13 +290,13 @@ static void write_traffic(struct state *state, const struct figures *figures)
     json_close(json, '}');
 }
 
-static void write_lag(struct json *json, const char *name, const struct lag *lag)
+static void write_lag(struct json *json, const char *name, const struct histogram *lag)
 {
     json_open(json, name, '{');
-    json_integer(json, "p50", lag_percentile(lag, 50));
-    json_integer(json, "p90", lag_percentile(lag, 90));
-    json_integer(json, "p99", lag_percentile(lag, 99));
-    json_integer(json, "p999", lag_percentile(lag, 99.9));
+    json_integer(json, "p50", histogram_percentile(lag, 50));
+    json_integer(json, "p90", histogram_percentile(lag, 90));
+    json_integer(json, "p99", histogram_percentile(lag, 99));
+    json_integer(json, "p999", histogram_percentile(lag, 99.9));
     json_integer(json, "max", lag->max);
     json_real(json, "count", (double)lag->total);
     json_close(json, '}');
@@ -323,7 +323,7 @@ static void write_history(struct state *state)
 static void write_expiry(struct state *state, const struct figures *figures)
 {
     struct json *json = &state->json;
-    const struct lag *lag = &state->context->store->stats.lag;
+    const struct histogram *lag = &state->context->store->stats.lag;
     json_open(json, "expiry", '{');
     json_real(json, "keys", (double)store_count(state->context->store));
     json_real(json, "withDeadline", figures->with_deadline);
@@ -333,7 +333,7 @@ static void write_expiry(struct state *state, const struct figures *figures)
     json_real(json, "overdue", figures->overdue_keys + figures->overdue_members);
     json_real(json, "nextSeconds", figures->next_deadline); /* null: there is none */
     json_close(json, '}');
-    struct lag minute;
+    struct histogram minute;
     history_minute(state->history, lag, &minute);
     write_lag(json, "lag", lag);
     write_lag(json, "lagOfMinute", &minute);

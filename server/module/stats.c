@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-#include "server/module/values/due_values.h"
 #include "server/module/policies/key_policies.h"
 #include "server/module/policies/read_ahead.h"
 #include "server/module/slices.h"
+#include "server/module/values/due_values.h"
 
 enum { FIGURES = 14, NEVER_DUE = -1 };
 
@@ -19,14 +19,14 @@ static void take_figures(struct figure figures[FIGURES])
 {
     const struct volatile_keys *known = slices_volatile_keys();
     struct due_at next = due_keys_next(&known->keys);
-    const struct lag *lag = &known->lag;
+    const struct histogram *lag = &known->lag;
     const struct figure taken[FIGURES] = {
         { "keys", (long long)(due_keys_count(&known->keys) + known->changes.count) },
         { "next-due", due_at_is_never(next) ? NEVER_DUE : due_at_deadline(next) },
         { "expired", (long long)known->expired },
-        { "lag-p50", lag_percentile(lag, 50) },
-        { "lag-p99", lag_percentile(lag, 99) },
-        { "lag-p99.9", lag_percentile(lag, 99.9) },
+        { "lag-p50", histogram_percentile(lag, 50) },
+        { "lag-p99", histogram_percentile(lag, 99) },
+        { "lag-p99.9", histogram_percentile(lag, 99.9) },
         { "lag-max", lag->max },
         { "stale-nodes", (long long)known->stale },
         { "queued", (long long)known->changes.count },

@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "store/base/ensure.h"
-#include "store/sweep/expiry.h"
-#include "store/lag.h"
-#include "store/mem/mem.h"
+#include "store/base/histogram.h"
 #include "store/mem/blob.h"
+#include "store/mem/mem.h"
+#include "store/sweep/expiry.h"
 
 /* ---- the next deadlines ---------------------------------------------------------------------- */
 
@@ -128,7 +128,7 @@ struct outlook {
     uint32_t counted;
     struct stream_id next_id; /* the position in a stream */
     /* Per band, how far each deadline is from its beginning, so that bands can be shifted. */
-    struct lag left[KINDS][EXPIRY_BANDS];
+    struct histogram left[KINDS][EXPIRY_BANDS];
     uint64_t never[KINDS];
     struct outlook_hour hour;
     void (*visit)(void *ctx, const struct entry *entry); /* may be NULL */
@@ -192,7 +192,7 @@ static void count_deadline(struct outlook *outlook, enum kind kind, msec at)
     unsigned band = 0;
     while (left > bands[band].end)
         band++;
-    lag_add(&outlook->left[kind][band], left - band_begin(band), 1);
+    histogram_add(&outlook->left[kind][band], left - band_begin(band), 1);
     count_in_hour(&outlook->hour, kind, at);
 }
 
@@ -348,9 +348,9 @@ static uint64_t count_within(const struct outlook *outlook, enum kind kind, msec
 {
     uint64_t count = 0;
     for (unsigned band = 0; band < EXPIRY_BANDS && band_begin(band) <= left; band++) {
-        const struct lag *lag = &outlook->left[kind][band];
+        const struct histogram *lag = &outlook->left[kind][band];
         bool whole = bands[band].end <= left;
-        count += whole ? lag->total : lag_below(lag, left - band_begin(band) + 1);
+        count += whole ? lag->total : histogram_below(lag, left - band_begin(band) + 1);
     }
     return count;
 }
@@ -358,7 +358,7 @@ static uint64_t count_within(const struct outlook *outlook, enum kind kind, msec
 void outlook_counts(const struct outlook *outlook, msec now,
                     struct outlook_count counts[OUTLOOK_BANDS])
 {
-    msec passed = now > outlook->began ? lag_floor(now - outlook->began) : 0;
+    msec passed = now > outlook->began ? histogram_floor(now - outlook->began) : 0;
     struct outlook_count before = { count_within(outlook, KEYS, passed - 1),
                                     count_within(outlook, MEMBERS, passed - 1) };
     for (unsigned band = 0; band < EXPIRY_BANDS; band++) {

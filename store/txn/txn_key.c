@@ -167,7 +167,7 @@ void txn_key_drop(struct txn *txn, struct entry *entry, enum event event)
     txn_record_each(txn, entry_key(entry), &effect);
     if (event == EVENT_EXPIRED) {
         txn->store->stats.expired_keys++;
-        lag_add(&txn->store->stats.lag, txn->now - entry_expires_at(txn->ks, entry), 1);
+        histogram_add(&txn->store->stats.lag, txn->now - entry_expires_at(txn->ks, entry), 1);
     }
     bool logged = event == EVENT_EXPIRED && expiry_is_logged(txn, entry);
     bool keeps = logged && expiry_log_key(txn, entry);

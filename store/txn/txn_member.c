@@ -73,7 +73,7 @@ bool txn_member_persist(struct txn *txn, struct entry *entry, struct bytes membe
 static void count_expired(struct txn *txn, msec at, size_t count)
 {
     txn->store->stats.expired_members += count;
-    lag_add(&txn->store->stats.lag, txn->now - at, count);
+    histogram_add(&txn->store->stats.lag, txn->now - at, count);
 }
 
 void txn_member_notify_expired(struct txn *txn, struct entry *entry)

@@ -1,7 +1,7 @@
 /* txn_stream: mutators of streams and their consumer groups, and the removal of expired entries. */
 #include "store/txn/txn_stream.h"
 
-#include "store/lag.h"
+#include "store/base/histogram.h"
 #include "store/txn/txn_internal.h"
 
 /* The deadline of the first entry has changed. */
@@ -251,7 +251,7 @@ static void count_overdue(struct txn *txn, const struct stream *stream, size_t c
         /* The rank does not count an entry with the greatest sequence number. */
         if (next == rank) next++;
         if (!instant_after(stream_id_instant(id), stream_retention(stream), &at)) at = INSTANT_MAX;
-        lag_add(&txn->store->stats.lag, txn->now - at, next - rank);
+        histogram_add(&txn->store->stats.lag, txn->now - at, next - rank);
     }
 }
 

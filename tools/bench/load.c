@@ -140,8 +140,9 @@ static void print_json(const struct plan *plan, const struct phase *phase, unsig
            plan->mix->name, phase->name, phase->connections, phase->pipeline, commands, r->requests,
            r->seconds, (double)r->requests / r->seconds);
     printf("\"p50_us\": %.3f, \"p99_us\": %.3f, \"p999_us\": %.3f, \"max_us\": %.3f, ",
-           (double)histogram_at(latency, 0.5) / 1e3, (double)histogram_at(latency, 0.99) / 1e3,
-           (double)histogram_at(latency, 0.999) / 1e3, (double)latency->max / 1e3);
+           (double)histogram_percentile(latency, 50) / 1e3,
+           (double)histogram_percentile(latency, 99) / 1e3,
+           (double)histogram_percentile(latency, 99.9) / 1e3, (double)latency->max / 1e3);
     if (plan->pid > 0) {
         printf("\"cpu_ns\": %.2f, \"cpu_share\": %.4f, \"user_ticks\": %" PRIu64
                ", \"system_ticks\": %" PRIu64 ", ",
@@ -166,8 +167,9 @@ static void print_text(const struct plan *plan, const struct phase *phase,
            phase->name, phase->connections, phase->pipeline, (double)r->requests / r->seconds,
            r->seconds);
     printf("  batch   p50 %.1f us, p99 %.1f us, p99.9 %.1f us, max %.1f us\n",
-           (double)histogram_at(latency, 0.5) / 1e3, (double)histogram_at(latency, 0.99) / 1e3,
-           (double)histogram_at(latency, 0.999) / 1e3, (double)latency->max / 1e3);
+           (double)histogram_percentile(latency, 50) / 1e3,
+           (double)histogram_percentile(latency, 99) / 1e3,
+           (double)histogram_percentile(latency, 99.9) / 1e3, (double)latency->max / 1e3);
     printf("  load    %.0f%% idle\n", 100 * r->idle);
     if (plan->pid == 0) return;
     uint64_t ticks = r->spent.user_ticks + r->spent.system_ticks;

@@ -53,8 +53,9 @@ static void write_latency_stats(void *ctx, struct command_ref ref)
     while (*at != '\0' && used + ROOM < sizeof(text)) {
         char *end;
         double percent = strtod(at, &end);
-        used += (size_t)snprintf(text + used, sizeof(text) - used, "%sp%.10g=%" PRIu64 ".000",
-                                 used > 0 ? "," : "", percent, histogram_at(spans, percent / 100));
+        used +=
+            (size_t)snprintf(text + used, sizeof(text) - used, "%sp%.10g=%" PRId64 ".000",
+                             used > 0 ? "," : "", percent, histogram_percentile(spans, percent));
         at = end + strspn(end, " ");
     }
     report_line(ctx, "latency_percentiles_usec_%s:%s", name, text);

@@ -29,13 +29,13 @@ void info_expired(struct report *report)
 /* Counts expired keys only up to this number, which bounds the time. */
 enum { OVERDUE_MOST = 10000 };
 
-static void write_lag(struct report *report, const struct lag *lag)
+static void write_lag(struct report *report, const struct histogram *lag)
 {
     report_line(report,
                 "lag_msec:p50=%" PRId64 ",p90=%" PRId64 ",p99=%" PRId64 ",p99.9=%" PRId64
                 ",max=%" PRId64,
-                lag_percentile(lag, 50), lag_percentile(lag, 90), lag_percentile(lag, 99),
-                lag_percentile(lag, 99.9), lag->max);
+                histogram_percentile(lag, 50), histogram_percentile(lag, 90),
+                histogram_percentile(lag, 99), histogram_percentile(lag, 99.9), lag->max);
 }
 
 void info_expiry(struct report *report)

@@ -2,8 +2,8 @@
 #include "server/engine/observe/observe.h"
 
 #include "server/cmd/call/session.h"
-#include "store/mem/mem.h"
 #include "store/mem/blob.h"
+#include "store/mem/mem.h"
 
 enum { USEC_PER_MSEC = 1000 };
 
@@ -150,7 +150,7 @@ static void note_span(struct observer *observer, const struct call *call, const 
     struct command_stats *stats = call->command.stats;
     if (observer->conf->latency_tracking) {
         if (stats->spans == NULL) stats->spans = mem_zalloc(sizeof(*stats->spans));
-        histogram_add(stats->spans, (uint64_t)usec);
+        histogram_add(stats->spans, usec, 1);
     }
     int64_t slow_usec = observer->conf->slowlog_log_slower_than;
     if (slow_usec < 0 || usec < slow_usec || (call->command.row->flags & SKIP_SLOWLOG)) return;

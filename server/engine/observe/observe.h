@@ -6,13 +6,13 @@
 #include <stdint.h>
 
 #include "conf/conf.h"
+#include "server/base/clock.h"
 #include "server/cmd/call/call.h"
 #include "server/cmd/call/call_time.h"
-#include "server/base/clock.h"
-#include "server/engine/observe/histogram.h"
 #include "server/engine/observe/latency.h"
 #include "server/engine/observe/monitor.h"
 #include "server/engine/observe/slowlog.h"
+#include "store/base/histogram.h"
 #include "store/struct/dict.h"
 
 struct error_count {

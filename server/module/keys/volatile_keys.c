@@ -79,7 +79,7 @@ static void count_expired(struct volatile_keys *known, RedisModuleCtx *ctx, stru
     /* The entry may have an older deadline than the key. */
     if (known->on_expired != NULL) known->on_expired(ctx, name, at < now ? at : now);
     if (key == NULL) return;
-    if (!due_at_is_never(due)) lag_add(&known->lag, now - at, 1);
+    if (!due_at_is_never(due)) histogram_add(&known->lag, now - at, 1);
     known->expired++;
     forget(known, db, key);
 }

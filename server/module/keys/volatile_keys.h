@@ -14,10 +14,10 @@
 
 #include <stdbool.h>
 
+#include "server/module/api/redis_api.h"
 #include "server/module/keys/due_keys.h"
 #include "server/module/keys/key_changes.h"
-#include "server/module/api/redis_api.h"
-#include "store/lag.h"
+#include "store/base/histogram.h"
 
 struct volatile_keys {
     struct due_keys keys;
@@ -27,7 +27,7 @@ struct volatile_keys {
     msec held_until;            /* no key is opened before: the engine hides expired ones */
     uint64_t expired;           /* keys that expired and were known */
     uint64_t stale;             /* looks at a key that was gone or had another deadline */
-    struct lag lag;
+    struct histogram lag;
     /* Told of each key that is opened; may be NULL. */
     void (*on_open)(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleKey *key);
     /* Told of each key that has expired, with its deadline; may be NULL. */

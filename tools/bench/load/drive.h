@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "tools/bench/load/histogram.h"
+#include "store/base/histogram.h"
 #include "tools/bench/load/meter.h"
 #include "tools/bench/load/script.h"
 #include "tools/lib/link.h"

@@ -262,14 +262,14 @@ END_TEST
 START_TEST(history_of_lateness_is_that_of_the_last_minute)
 {
     struct stats stats = { 0 };
-    struct lag minute;
+    struct histogram minute;
     begin();
-    struct lag *lag = &world.world.store->stats.lag;
+    struct histogram *lag = &world.world.store->stats.lag;
     history_minute(site.history, lag, &minute);
     ck_assert_uint_eq(minute.total, 0);
     for (int second = 0; second < 200; second++) {
         history_note(site.history, &stats, world.world.store);
-        lag_add(lag, second == 100 ? 5000 : 1, 1);
+        histogram_add(lag, second == 100 ? 5000 : 1, 1);
         history_minute(site.history, lag, &minute);
         ck_assert_uint_le(minute.total, 61);
         ck_assert_uint_ge(minute.total, second < 50 ? (uint64_t)second : 50);

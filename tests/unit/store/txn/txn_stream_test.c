@@ -435,7 +435,7 @@ START_TEST(delays_of_entries_are_counted)
     world_begin(&world);
     txn_find(&world.txn, LIT("s"));
     world_commit(&world);
-    const struct lag *lag = &world.store->stats.lag;
+    const struct histogram *lag = &world.store->stats.lag;
     ck_assert_uint_eq(lag->total, 3);
     ck_assert_int_eq(lag->max, 10);
     ck_assert_uint_eq(lag->sum, 10 + 10 + 7);

@@ -1,0 +1,37 @@
+/* histogram: counts values, mostly spans of time: how late expired keys were removed, how long
+ * commands took.
+ *
+ * Log-linear buckets as in HdrHistogram: exact below 64, else within 1/32. */
+#ifndef STORE_BASE_HISTOGRAM_H
+#define STORE_BASE_HISTOGRAM_H
+
+#include <stdint.h>
+
+enum { HISTOGRAM_BUCKETS = 64 + 26 * 32 }; /* the last one also counts values of 2^32 and more */
+
+/* All zero: empty. */
+struct histogram {
+    uint64_t counts[HISTOGRAM_BUCKETS];
+    uint64_t total;
+    uint64_t sum; /* of all values; wraps around */
+    int64_t max;
+};
+
+void histogram_add(struct histogram *histogram, int64_t value,
+                   uint64_t count); /* < 0 counts as 0 */
+/* The smallest value that is not below `percent` (50, 99, 99.9, ...) of all values; 0 if there are
+ * none. O(HISTOGRAM_BUCKETS) */
+int64_t histogram_percentile(const struct histogram *histogram, double percent);
+
+/* The values that were added after `before`, an earlier copy; all of them if the counts began anew
+ * meanwhile. Their max is that of their last bucket. */
+struct histogram histogram_since(const struct histogram *histogram, const struct histogram *before);
+
+/* The smallest value in the bucket of this value. */
+int64_t histogram_floor(int64_t value);
+/* The number of values below `value`, which must come from histogram_floor, and of those up to
+ * `value` and in its bucket. O(HISTOGRAM_BUCKETS) */
+uint64_t histogram_below(const struct histogram *histogram, int64_t value);
+uint64_t histogram_up_to(const struct histogram *histogram, int64_t value);
+
+#endif
