@@ -7,8 +7,6 @@
 #include "store/base/utf8.h"
 #include "store/mem/mem.h"
 
-enum { FIRST_ROOM = 16 };
-
 void surveyed_names_init(struct surveyed_names *names, const char *pattern, size_t most)
 {
     *names = (struct surveyed_names){ .pattern = blob_new(bytes_of(pattern, strlen(pattern))),
@@ -51,9 +49,8 @@ static void make_room(struct surveyed_names *names)
     if (names->count == names->most) {
         blob_free(names->at[--names->count].key);
         names->omitted++;
-    } else if (names->count == names->room) {
-        names->room = names->room == 0 ? FIRST_ROOM : 2 * names->room;
-        names->at = mem_realloc(names->at, names->room * sizeof(*names->at));
+    } else {
+        names->at = mem_grow(names->at, names->count, &names->room, sizeof(*names->at));
     }
 }
 

@@ -17,6 +17,7 @@
 
 enum {
     LINE = 64,
+    GROW_FIRST = 8, /* elements */
     /* The reserve consists of small pieces, which fit into gaps after much was freed. */
     RESERVE_PIECE = 16 * 1024,
     RESERVE_PIECES = 512,
@@ -247,6 +248,13 @@ void *mem_zalloc(size_t size)
 void *mem_realloc(void *old, size_t size)
 {
     return block_need(old, size);
+}
+
+void *mem_grow(void *array, size_t count, size_t *room, size_t size)
+{
+    if (count < *room) return array;
+    *room = *room > 0 ? 2 * *room : GROW_FIRST;
+    return mem_realloc(array, *room * size);
 }
 
 void mem_free(void *p)

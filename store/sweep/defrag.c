@@ -4,8 +4,8 @@
  * between two calls. A value too large for one call is found again by its key. */
 #include "store/sweep/defrag.h"
 
-#include "store/mem/mem.h"
 #include "store/mem/blob.h"
+#include "store/mem/mem.h"
 
 enum {
     /* Begin, or repeat, a walk if so many percent of the memory in use are unused ... */
@@ -125,10 +125,8 @@ static void trim_some(struct defrag *defrag)
 static void value_remember(struct defrag *defrag, const struct entry *entry,
                            struct relocation_place place)
 {
-    if (defrag->value_count == defrag->value_cap) {
-        defrag->value_cap = defrag->value_cap == 0 ? 8 : 2 * defrag->value_cap;
-        defrag->values = mem_realloc(defrag->values, defrag->value_cap * sizeof(*defrag->values));
-    }
+    defrag->values =
+        mem_grow(defrag->values, defrag->value_count, &defrag->value_cap, sizeof(*defrag->values));
     struct blob *key = blob_new(entry_key(entry));
     defrag->values[defrag->value_count++] = (struct defrag_value){ key, place };
 }

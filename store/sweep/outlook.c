@@ -205,10 +205,8 @@ static bool count_member(void *ctx, struct bytes member, msec at)
 
 static void remember_large(struct outlook *outlook, const struct entry *entry)
 {
-    if (outlook->large_count == outlook->large_cap) {
-        outlook->large_cap = outlook->large_cap == 0 ? 8 : 2 * outlook->large_cap;
-        outlook->large = mem_realloc(outlook->large, outlook->large_cap * sizeof(*outlook->large));
-    }
+    outlook->large = mem_grow(outlook->large, outlook->large_count, &outlook->large_cap,
+                              sizeof(*outlook->large));
     outlook->large[outlook->large_count++] = blob_new(entry_key(entry));
 }
 

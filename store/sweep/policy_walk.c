@@ -113,10 +113,7 @@ static bool apply_inside(struct slice *slice, struct entry *entry, const struct 
 static void remember_rest(struct policy_walk *walk, const struct entry *entry, unsigned db,
                           uint64_t cursor)
 {
-    if (walk->rest_count == walk->rest_cap) {
-        walk->rest_cap = walk->rest_cap == 0 ? 8 : 2 * walk->rest_cap;
-        walk->rests = mem_realloc(walk->rests, walk->rest_cap * sizeof(*walk->rests));
-    }
+    walk->rests = mem_grow(walk->rests, walk->rest_count, &walk->rest_cap, sizeof(*walk->rests));
     struct blob *key = blob_new(entry_key(entry));
     walk->rests[walk->rest_count++] =
         (struct policy_walk_rest){ .key = key, .db = db, .cursor = cursor };
@@ -160,10 +157,8 @@ static void collect_entry(void *ctx, struct entry *entry)
     struct policy_walk *walk = slice->walk;
     spend_budget(slice, VISIT_COST);
     if (policy_for(slice->txn.store, entry) == NULL) return;
-    if (walk->found_count == walk->found_cap) {
-        walk->found_cap = walk->found_cap == 0 ? 16 : 2 * walk->found_cap;
-        walk->found = mem_realloc(walk->found, walk->found_cap * sizeof(struct entry *));
-    }
+    walk->found =
+        mem_grow(walk->found, walk->found_count, &walk->found_cap, sizeof(struct entry *));
     walk->found[walk->found_count++] = entry;
 }
 

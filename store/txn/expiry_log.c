@@ -2,6 +2,7 @@
  * when it grows. The value of a key is not copied: the note keeps the object. */
 #include "store/txn/expiry_log.h"
 
+#include "store/mem/buffer.h"
 #include "store/mem/mem.h"
 #include "store/txn/expiry_entry.h"
 
@@ -24,8 +25,7 @@ struct expiry_note {
 struct expiry_log {
     struct expiry_note *notes;
     size_t count, cap;
-    char *text;
-    size_t len, text_cap;
+    struct buffer text;
     bool has_large;
     /* The last policy and database that were asked for, since notes were written; NULL: none. */
     const struct policy *asked;
@@ -47,10 +47,7 @@ static struct expiry_note *note_new(struct txn *txn, const struct entry *entry)
 {
     if (txn->expiry_log == NULL) txn->expiry_log = mem_zalloc(sizeof(*txn->expiry_log));
     struct expiry_log *log = txn->expiry_log;
-    if (log->count == log->cap) {
-        log->cap = log->cap > 0 ? 2 * log->cap : 32;
-        log->notes = mem_realloc(log->notes, log->cap * sizeof(*log->notes));
-    }
+    log->notes = mem_grow(log->notes, log->count, &log->cap, sizeof(*log->notes));
     struct expiry_note *note = &log->notes[log->count++];
     *note = (struct expiry_note){ .policy = txn_policy_of(txn, entry), .db = txn->ks->db };
     note->fact.type = entry->object.type;
@@ -73,13 +70,8 @@ static bool wants_value(struct txn *txn, const struct expiry_note *note)
 /* Returns the offset of the copy. */
 static size_t keep_text(struct expiry_log *log, struct bytes text)
 {
-    size_t from = log->len, len = from + text.len;
-    if (len > log->text_cap) {
-        log->text_cap = len < 2048 ? 4096 : 2 * len;
-        log->text = mem_realloc(log->text, log->text_cap);
-    }
-    if (text.len > 0) memcpy(log->text + from, text.data, text.len);
-    log->len = len;
+    size_t from = log->text.len;
+    buffer_append(&log->text, text.data, text.len);
     return from;
 }
 
@@ -136,15 +128,15 @@ void expiry_log_member(struct txn *txn, const struct entry *entry, struct bytes 
 
 bool expiry_log_full(const struct expiry_log *log)
 {
-    return log->count >= NOTES_MANY || log->len >= TEXT_MANY || log->has_large;
+    return log->count >= NOTES_MANY || log->text.len >= TEXT_MANY || log->has_large;
 }
 
 static void write_note(struct txn *txn, struct expiry_log *log, struct expiry_note *note)
 {
     struct expiry_fact fact = note->fact;
-    fact.key = bytes_of(log->text + note->key, note->key_len);
-    fact.member = bytes_of(log->text + note->member, note->member_len);
-    fact.value = bytes_of(log->text + note->value, note->value_len);
+    fact.key = bytes_of(log->text.data + note->key, note->key_len);
+    fact.member = bytes_of(log->text.data + note->member, note->member_len);
+    fact.value = bytes_of(log->text.data + note->value, note->value_len);
     fact.object = note->has_object ? &note->object : NULL;
     txn->ks = &txn->store->databases[note->db];
     expiry_entry_write(txn, &log->writer, note->policy, &fact);
@@ -161,7 +153,7 @@ void expiry_log_write(struct txn *txn)
     txn->writes_log = false;
     txn->ks = ks;
     expiry_writer_forget(&log->writer);
-    log->count = log->len = 0;
+    log->count = log->text.len = 0;
     log->has_large = false;
     log->asked = NULL;
 }
@@ -171,6 +163,6 @@ void expiry_log_free(struct expiry_log *log)
     if (log == NULL) return;
     expiry_writer_drop(&log->writer);
     mem_free(log->notes);
-    mem_free(log->text);
+    buffer_drop(&log->text);
     mem_free(log);
 }

@@ -13,10 +13,7 @@ struct found {
 
 static void add_found(struct found *found, struct session *session)
 {
-    if (found->count == found->room) {
-        found->room = found->room > 0 ? 2 * found->room : 16;
-        found->at = mem_realloc(found->at, found->room * sizeof(struct session *));
-    }
+    found->at = mem_grow(found->at, found->count, &found->room, sizeof(struct session *));
     found->at[found->count++] = session;
 }
 

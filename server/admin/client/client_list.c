@@ -242,11 +242,8 @@ static void choose_victim(void *ctx, const struct client_info *info)
         filter->kills_master = true;
         return;
     }
-    if (filter->victim_count == filter->victim_cap) {
-        filter->victim_cap = filter->victim_cap > 0 ? filter->victim_cap * 2 : 16;
-        filter->victims =
-            mem_realloc(filter->victims, filter->victim_cap * sizeof(*filter->victims));
-    }
+    filter->victims = mem_grow(filter->victims, filter->victim_count, &filter->victim_cap,
+                               sizeof(*filter->victims));
     filter->victims[filter->victim_count++] = info->session;
 }
 

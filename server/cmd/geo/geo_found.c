@@ -9,10 +9,7 @@
 
 static void add_place(struct geo_found *found, struct geo_place place)
 {
-    if (found->count == found->room) {
-        found->room = found->room == 0 ? 16 : 2 * found->room;
-        found->places = mem_realloc(found->places, found->room * sizeof(*found->places));
-    }
+    found->places = mem_grow(found->places, found->count, &found->room, sizeof(*found->places));
     place.turn = found->count;
     found->places[found->count++] = place;
 }

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "server/disk/format/store_text.h"
+#include "store/mem/buffer.h"
 #include "store/mem/mem.h"
 
 enum { PROGRESS = 1 << 20 };
@@ -59,23 +60,6 @@ int base_write(const struct store *store, const char *path, const struct snapsho
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* Bytes that were read but not applied yet: the beginning of a command. */
-struct carry {
-    char *data;
-    size_t len, cap;
-};
-
-static void carry_add(struct carry *carry, const char *data, size_t len)
-{
-    if (len == 0) return;
-    if (carry->len + len > carry->cap) {
-        carry->cap = 2 * (carry->len + len);
-        carry->data = mem_realloc(carry->data, carry->cap);
-    }
-    memcpy(carry->data + carry->len, data, len);
-    carry->len += len;
-}
-
 static bool fail_load_at(struct base_load *load, uint64_t offset, const char *reason)
 {
     load->bad = offset;
@@ -89,7 +73,8 @@ static bool fail_load_reading(struct base_load *load, const struct snapshot_faul
     return fail_load_at(load, fault->offset, fault->reason);
 }
 
-static bool apply_carried(struct replay *replay, struct carry *carry, uint64_t offset,
+/* `carry` has the bytes that were read but not applied yet: the beginning of a command. */
+static bool apply_carried(struct replay *replay, struct buffer *carry, uint64_t offset,
                           struct base_load *load)
 {
     size_t consumed;
@@ -108,7 +93,7 @@ static void report_base_progress(const struct base_load *load, uint64_t done, ui
     load->progress.report(load->progress.ctx, done);
 }
 
-static bool load_blocks(struct snapshot_reader *file, struct replay *replay, struct carry *carry,
+static bool load_blocks(struct snapshot_reader *file, struct replay *replay, struct buffer *carry,
                         struct base_load *load)
 {
     struct snapshot_fault fault;
@@ -120,7 +105,7 @@ static bool load_blocks(struct snapshot_reader *file, struct replay *replay, str
         enum snapshot_got got = snapshot_read(file, &data, &len, &fault);
         if (got == SNAPSHOT_FAULT) return fail_load_reading(load, &fault);
         if (got == SNAPSHOT_END) break;
-        carry_add(carry, data, len);
+        buffer_append(carry, data, len);
         if (!apply_carried(replay, carry, offset, load)) return false;
         report_base_progress(load, snapshot_offset(file), &reported);
     }
@@ -135,14 +120,14 @@ bool base_load(struct store *store, const char *path, msec now, struct base_load
     if (file == NULL) return fail_load_reading(load, &fault);
     load->size = (struct base_size){ snapshot_info(file)->keys, snapshot_info(file)->length };
     struct replay *replay = mem_alloc(sizeof(*replay));
-    struct carry carry = { 0 };
+    struct buffer carry = { 0 };
     replay_init(replay, store, now);
     bool good = load_blocks(file, replay, &carry, load);
     load->commands = replay->commands;
     load->effects = replay->effects;
     replay_drop(replay);
     mem_free(replay);
-    mem_free(carry.data);
+    buffer_drop(&carry);
     snapshot_close(file);
     return good;
 }

@@ -11,6 +11,7 @@
 #include "server/disk/format/replay.h"
 #include "server/disk/format/store_text.h"
 #include "store/base/little_endian.h"
+#include "store/mem/buffer.h"
 #include "store/mem/mem.h"
 
 enum { VERSION = 1, HEADER = 20, PIECE = 8 * 1024 };
@@ -76,8 +77,7 @@ struct reading {
     struct replay replay;
     uint64_t at; /* bytes read */
     uint32_t sum;
-    char *carry; /* raw bytes that were not applied yet: the beginning of a command */
-    size_t carried, room;
+    struct buffer carry; /* raw bytes that were not applied yet: the beginning of a command */
     char *why;
     size_t why_size;
     char block[BLOCK_HEADER + BLOCK_RAW], text[BLOCK_RAW];
@@ -105,16 +105,12 @@ static bool receive_all(struct reading *reading, char *to, size_t len)
 static bool apply_text(struct reading *reading, const char *data, size_t len)
 {
     size_t used;
-    if (reading->carried + len > reading->room) {
-        reading->room = 2 * (reading->carried + len);
-        reading->carry = mem_realloc(reading->carry, reading->room);
-    }
-    memcpy(reading->carry + reading->carried, data, len);
-    reading->carried += len;
-    if (!replay_feed(&reading->replay, reading->carry, reading->carried, &used))
+    struct buffer *carry = &reading->carry;
+    buffer_append(carry, data, len);
+    if (!replay_feed(&reading->replay, carry->data, carry->len, &used))
         return fail_at(reading, reading->replay.error);
-    reading->carried -= used;
-    memmove(reading->carry, reading->carry + used, reading->carried);
+    carry->len -= used;
+    memmove(carry->data, carry->data + used, carry->len);
     return true;
 }
 
@@ -138,7 +134,7 @@ static bool load_block(struct reading *reading, bool *last)
     if (!block_sum_ok(reading->block, &sizes, &reading->sum))
         return fail_at(reading, "wrong checksum of the block");
     *last = sizes.raw == 0;
-    if (*last) return reading->carried == 0 || fail_at(reading, "the last command is incomplete");
+    if (*last) return reading->carry.len == 0 || fail_at(reading, "the last command is incomplete");
     const char *raw = block_unpack(reading->block, &sizes, reading->text);
     if (raw == NULL) return fail_at(reading, "block is not valid LZ4");
     return apply_pieces(reading, raw, sizes.raw);
@@ -168,7 +164,7 @@ bool copy_load(struct store *store, const struct copy_source *source, msec now, 
     while (good && !last)
         good = load_block(reading, &last);
     replay_drop(&reading->replay);
-    mem_free(reading->carry);
+    buffer_drop(&reading->carry);
     mem_free(reading);
     return good;
 }

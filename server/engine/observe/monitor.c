@@ -32,11 +32,8 @@ bool monitor_active(const struct monitor *monitor)
 void monitor_add(struct monitor *monitor, struct session *session)
 {
     if (session->monitoring) return;
-    if (monitor->count == monitor->cap) {
-        monitor->cap = monitor->cap > 0 ? 2 * monitor->cap : 4;
-        monitor->sessions =
-            mem_realloc(monitor->sessions, monitor->cap * sizeof(*monitor->sessions));
-    }
+    monitor->sessions =
+        mem_grow(monitor->sessions, monitor->count, &monitor->cap, sizeof(*monitor->sessions));
     monitor->sessions[monitor->count++] = session;
     session->monitoring = true;
 }

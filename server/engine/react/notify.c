@@ -6,6 +6,7 @@
 
 #include "conf/conf.h"
 #include "store/base/number.h"
+#include "store/mem/buffer.h"
 #include "store/mem/mem.h"
 
 static const char letters[] = CONF_EVENT_LETTERS;
@@ -35,11 +36,6 @@ enum {
 _Static_assert(ON_SUBKEYSPACEEVENT == 1 << (sizeof(letters) - 2), "each letter has its bit");
 
 #define NOWHERE SIZE_MAX
-
-struct buffer {
-    char *data;
-    size_t len, room;
-};
 
 /* In the queue, followed by the key. */
 struct record {
@@ -79,11 +75,11 @@ struct notify *notify_new(struct pubsub *pubsub)
 
 void notify_free(struct notify *notify)
 {
-    mem_free(notify->queue.data);
-    mem_free(notify->subkeys.data);
-    mem_free(notify->channel.data);
-    mem_free(notify->message.data);
-    mem_free(notify->list.data);
+    buffer_drop(&notify->queue);
+    buffer_drop(&notify->subkeys);
+    buffer_drop(&notify->channel);
+    buffer_drop(&notify->message);
+    buffer_drop(&notify->list);
     mem_free(notify);
 }
 
@@ -124,43 +120,24 @@ unsigned notify_wants(const struct notify *notify)
 
 /* ---- buffers -------------------------------------------------------------------------------- */
 
-static void append_data(struct buffer *buffer, const void *data, size_t len)
-{
-    if (len == 0) return;
-    if (buffer->room - buffer->len < len) {
-        size_t room = 2 * buffer->room;
-        buffer->room = room < buffer->len + len ? buffer->len + len : room;
-        buffer->data = mem_realloc(buffer->data, buffer->room);
-    }
-    memcpy(buffer->data + buffer->len, data, len);
-    buffer->len += len;
-}
-
 static void append_bytes(struct buffer *buffer, struct bytes bytes)
 {
-    append_data(buffer, bytes.data, bytes.len);
+    buffer_append(buffer, bytes.data, bytes.len);
 }
 
 /* <length>:<bytes> */
 static void append_measured(struct buffer *buffer, struct bytes bytes)
 {
     char digits[NUMBER_INT64_MAX_CHARS];
-    append_data(buffer, digits, number_print_uint64(digits, bytes.len));
-    append_data(buffer, ":", 1);
+    buffer_append(buffer, digits, number_print_uint64(digits, bytes.len));
+    buffer_append(buffer, ":", 1);
     append_bytes(buffer, bytes);
 }
 
 static void empty_buffer(struct buffer *buffer)
 {
     buffer->len = 0;
-    if (buffer->room <= KEPT_BUFFER) return;
-    mem_free(buffer->data);
-    *buffer = (struct buffer){ 0 };
-}
-
-static struct bytes buffer_view(const struct buffer *buffer)
-{
-    return bytes_of(buffer->data, buffer->len);
+    if (buffer->room > KEPT_BUFFER) buffer_drop(buffer);
 }
 
 /* Records in a buffer may be unaligned, so they are copied. */
@@ -192,7 +169,7 @@ static size_t add_record(struct notify *notify, const struct effect *effect)
                              .key_len = effect->key.len,
                              .first = NOWHERE,
                              .last = NOWHERE };
-    append_data(&notify->queue, &record, sizeof(record));
+    buffer_append(&notify->queue, &record, sizeof(record));
     append_bytes(&notify->queue, effect->key);
     notify->latest[effect->event] = at;
     return at;
@@ -214,7 +191,7 @@ static void add_subkey(struct notify *notify, size_t record_place, struct bytes 
     struct record record = record_at(notify, record_place, &key);
     struct subkey subkey = { .next = NOWHERE, .len = name.len };
     size_t at = notify->subkeys.len;
-    append_data(&notify->subkeys, &subkey, sizeof(subkey));
+    buffer_append(&notify->subkeys, &subkey, sizeof(subkey));
     append_bytes(&notify->subkeys, name);
     if (record.first == NOWHERE)
         record.first = at;
@@ -250,13 +227,13 @@ static void open_channel(struct notify *notify, const char *kind, const struct s
     char prefix[PREFIX_SIZE];
     int len = snprintf(prefix, sizeof(prefix), "__%s@%u__:", kind, story->record.db);
     notify->channel.len = 0;
-    append_data(&notify->channel, prefix, (size_t)len);
+    buffer_append(&notify->channel, prefix, (size_t)len);
     append_bytes(&notify->channel, topic);
 }
 
 static void publish_message(struct notify *notify, struct bytes message)
 {
-    pubsub_publish(notify->pubsub, buffer_view(&notify->channel), message);
+    pubsub_publish(notify->pubsub, buffer_bytes(&notify->channel), message);
 }
 
 static void publish_key(struct notify *notify, const struct story *story)
@@ -280,7 +257,7 @@ static size_t list_subkeys(struct notify *notify, size_t at)
         if (count == SUBKEYS_MAX || notify->list.len >= SUBKEYS_ENOUGH) break;
         struct bytes name;
         struct subkey subkey = subkey_at(notify, at, &name);
-        if (count > 0) append_data(&notify->list, ",", 1);
+        if (count > 0) buffer_append(&notify->list, ",", 1);
         append_measured(&notify->list, name);
         at = subkey.next;
     }
@@ -292,9 +269,9 @@ static void publish_subkeyspace(struct notify *notify, const struct story *story
     open_channel(notify, "subkeyspace", story, story->key);
     notify->message.len = 0;
     append_bytes(&notify->message, story->event);
-    append_data(&notify->message, "|", 1);
-    append_bytes(&notify->message, buffer_view(&notify->list));
-    publish_message(notify, buffer_view(&notify->message));
+    buffer_append(&notify->message, "|", 1);
+    append_bytes(&notify->message, buffer_bytes(&notify->list));
+    publish_message(notify, buffer_bytes(&notify->message));
 }
 
 static void publish_subkeyevent(struct notify *notify, const struct story *story)
@@ -302,16 +279,16 @@ static void publish_subkeyevent(struct notify *notify, const struct story *story
     open_channel(notify, "subkeyevent", story, story->event);
     notify->message.len = 0;
     append_measured(&notify->message, story->key);
-    append_data(&notify->message, "|", 1);
-    append_bytes(&notify->message, buffer_view(&notify->list));
-    publish_message(notify, buffer_view(&notify->message));
+    buffer_append(&notify->message, "|", 1);
+    append_bytes(&notify->message, buffer_bytes(&notify->list));
+    publish_message(notify, buffer_bytes(&notify->message));
 }
 
 static void publish_items(struct notify *notify, const struct story *story, size_t from, size_t to)
 {
     if (memchr(story->key.data, '\n', story->key.len) != NULL) return;
     open_channel(notify, "subkeyspaceitem", story, story->key);
-    append_data(&notify->channel, "\n", 1);
+    buffer_append(&notify->channel, "\n", 1);
     size_t stem = notify->channel.len;
     while (from != to) {
         struct bytes name;
@@ -326,9 +303,9 @@ static void publish_items(struct notify *notify, const struct story *story, size
 static void publish_subkeyspaceevent(struct notify *notify, const struct story *story)
 {
     open_channel(notify, "subkeyspaceevent", story, story->event);
-    append_data(&notify->channel, "|", 1);
+    buffer_append(&notify->channel, "|", 1);
     append_bytes(&notify->channel, story->key);
-    publish_message(notify, buffer_view(&notify->list));
+    publish_message(notify, buffer_bytes(&notify->list));
 }
 
 /* Redis leaves out S and V for events with "|" in the name; none of our events has one. */

@@ -96,7 +96,7 @@ void tracking_free(struct tracking *tracking)
     dict_drop(&tracking->trackers);
     dict_drop(&tracking->targets);
     dict_drop(&tracking->keys);
-    mem_free(tracking->queue.data);
+    buffer_drop(&tracking->queue);
     mem_free(tracking);
 }
 

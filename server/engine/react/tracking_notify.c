@@ -85,23 +85,11 @@ struct record {
     size_t key_len;
 };
 
-static void append_to_queue(struct tracking *tracking, const void *data, size_t len)
-{
-    size_t needed = tracking->queue.len + len;
-    if (needed > tracking->queue.cap) {
-        size_t cap = 2 * tracking->queue.cap;
-        tracking->queue.cap = cap < needed ? needed : cap;
-        tracking->queue.data = mem_realloc(tracking->queue.data, tracking->queue.cap);
-    }
-    if (len > 0) memcpy(tracking->queue.data + tracking->queue.len, data, len);
-    tracking->queue.len = needed;
-}
-
 void tracking_queue(struct tracking *tracking, uint64_t id, struct bytes key)
 {
     struct record record = { .id = id, .everything = key.data == NULL, .key_len = key.len };
-    append_to_queue(tracking, &record, sizeof(record));
-    if (key.data != NULL) append_to_queue(tracking, key.data, key.len);
+    buffer_append(&tracking->queue, &record, sizeof(record));
+    if (key.data != NULL) buffer_append(&tracking->queue, key.data, key.len);
 }
 
 void tracking_flush(struct tracking *tracking)
@@ -119,9 +107,7 @@ void tracking_flush(struct tracking *tracking)
         notify_tracker(tracker, &message);
     }
     tracking->queue.len = 0;
-    if (tracking->queue.cap <= KEPT_QUEUE) return;
-    mem_free(tracking->queue.data);
-    memset(&tracking->queue, 0, sizeof(tracking->queue));
+    if (tracking->queue.room > KEPT_QUEUE) buffer_drop(&tracking->queue);
 }
 
 /* ---- at the end of a turn ------------------------------------------------------------------- */

@@ -6,8 +6,9 @@
 #include <sys/queue.h>
 
 #include "server/engine/react/tracking.h"
-#include "store/struct/dict.h"
 #include "store/base/random.h"
+#include "store/mem/buffer.h"
+#include "store/struct/dict.h"
 
 /* A session that others redirect to; `session` is NULL after it has ended. */
 struct target {
@@ -73,12 +74,9 @@ struct tracking {
     size_t items;         /* ids in all keys */
     TAILQ_HEAD(, prefix) prefixes;
     SLIST_HEAD(, forgotten) forgotten;
-    bool flushed;  /* this call has already invalidated all keys */
-    unsigned late; /* calls in a row that found too many keys */
-    struct {
-        char *data;
-        size_t len, cap;
-    } queue; /* messages to send after the commit */
+    bool flushed;        /* this call has already invalidated all keys */
+    unsigned late;       /* calls in a row that found too many keys */
+    struct buffer queue; /* messages to send after the commit */
     struct random random;
 };
 

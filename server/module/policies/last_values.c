@@ -5,8 +5,6 @@
 
 #include "store/mem/mem.h"
 
-enum { DRAFT_MIN = 256, DRAFT_KEPT = 1 << 20 };
-
 static struct bytes name_of(const void *element)
 {
     const struct last_value *value = element;
@@ -17,22 +15,12 @@ static const struct dict_type by_name = { .key = name_of };
 
 /* ---- parts ----------------------------------------------------------------------------------- */
 
-static void append(struct last_value_draft *draft, const void *data, size_t len)
-{
-    if (len > 0) memcpy(draft->bytes + draft->len, data, len);
-    draft->len += len;
-}
-
 void last_value_add_joined(struct last_value_draft *draft, struct bytes begin, struct bytes end)
 {
-    size_t len = begin.len + end.len, needed = draft->len + sizeof(len) + len;
-    if (needed > draft->cap) {
-        draft->cap = needed < DRAFT_MIN ? DRAFT_MIN : needed + needed / 2;
-        draft->bytes = mem_realloc(draft->bytes, draft->cap);
-    }
-    append(draft, &len, sizeof(len));
-    append(draft, begin.data, begin.len);
-    append(draft, end.data, end.len);
+    size_t len = begin.len + end.len;
+    buffer_append(&draft->text, &len, sizeof(len));
+    buffer_append(&draft->text, begin.data, begin.len);
+    buffer_append(&draft->text, end.data, end.len);
     draft->parts++;
 }
 
@@ -50,12 +38,8 @@ void last_value_add_number(struct last_value_draft *draft, uint64_t number)
 
 void last_value_clear(struct last_value_draft *draft)
 {
-    struct last_value_draft empty = { .bytes = draft->bytes, .cap = draft->cap };
-    if (draft->cap > DRAFT_KEPT) {
-        mem_free(draft->bytes);
-        empty = (struct last_value_draft){ 0 };
-    }
-    *draft = empty;
+    buffer_clear(&draft->text);
+    *draft = (struct last_value_draft){ .text = draft->text };
 }
 
 struct bytes last_value_next(const struct last_value *value, size_t *position)
@@ -103,12 +87,12 @@ const struct last_value *last_values_find(const struct last_values *values, unsi
 void last_values_put(struct last_values *values, unsigned db, struct bytes name, msec at,
                      const struct last_value_draft *draft)
 {
-    struct last_value *value = mem_alloc(sizeof(*value) + name.len + draft->len);
+    struct last_value *value = mem_alloc(sizeof(*value) + name.len + draft->text.len);
     *value = (struct last_value){
         .at = at, .name_len = name.len, .parts = draft->parts, .left_out = draft->left_out
     };
     if (name.len > 0) memcpy(value->bytes, name.data, name.len);
-    if (draft->len > 0) memcpy(value->bytes + name.len, draft->bytes, draft->len);
+    if (draft->text.len > 0) memcpy(value->bytes + name.len, draft->text.data, draft->text.len);
     values->bytes += mem_size(value);
     dict_add(database_at(values, db), value);
 }

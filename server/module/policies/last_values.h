@@ -11,12 +11,12 @@
 
 #include "store/base/bytes.h"
 #include "store/base/instant.h"
+#include "store/mem/buffer.h"
 #include "store/struct/dict.h"
 
 /* A copy that is being made. All zero: empty. */
 struct last_value_draft {
-    char *bytes;
-    size_t len, cap;
+    struct buffer text;
     uint32_t parts;
     bool left_out; /* the value is not among the parts, for lack of memory */
 };

@@ -92,7 +92,7 @@ static void add_size(uint64_t size)
 
 static bool has_room(size_t len)
 {
-    return here.values.bytes + here.draft.len + len <= BYTES_MAX;
+    return here.values.bytes + here.draft.text.len + len <= BYTES_MAX;
 }
 
 /* Adds the string that a command replies for the key, unless it is longer than `most`. False: it
@@ -181,7 +181,7 @@ static bool copy_hash(RedisModuleKey *key, uint64_t most)
     while (redis.ScanKey(key, here.cursor, copy_field, &fields) && fields.len <= most)
         ;
     if (fields.len <= most && !fields.no_room) return true;
-    here.draft.len = before.len;
+    here.draft.text.len = before.text.len;
     here.draft.parts = before.parts;
     here.draft.left_out = fields.len <= most;
     return false;
@@ -192,7 +192,7 @@ static void copy_payload(RedisModuleCtx *ctx, RedisModuleString *name, uint64_t 
 {
     uint64_t size = memory_of(ctx, name);
     bool fits = size / PAYLOAD_SHARE <= most, has = has_room(0);
-    size_t room = has ? BYTES_MAX - here.values.bytes - here.draft.len : 0;
+    size_t room = has ? BYTES_MAX - here.values.bytes - here.draft.text.len : 0;
     if (fits && has && add_reply(ctx, "DUMP", "dump", name, most < room ? most : room)) return;
     here.draft.left_out = fits && most >= room;
     add_size(size);

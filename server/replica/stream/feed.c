@@ -14,7 +14,7 @@
 #define MULTI      LIT("*1\r\n$5\r\nMULTI\r\n")
 #define EXEC       LIT("*1\r\n$4\r\nEXEC\r\n")
 
-enum { RUNS_MIN = 8, TEXT_KEPT = 32 * 1024 };
+enum { TEXT_KEPT = 32 * 1024 };
 
 /* Consecutive commands that Redis knows, or does not. */
 struct run {
@@ -71,10 +71,7 @@ static void end_run(struct feed *feed)
 static void begin_run(struct feed *feed, bool known)
 {
     end_run(feed);
-    if (feed->count == feed->cap) {
-        feed->cap = feed->cap > 0 ? 2 * feed->cap : RUNS_MIN;
-        feed->runs = mem_realloc(feed->runs, feed->cap * sizeof(*feed->runs));
-    }
+    feed->runs = mem_grow(feed->runs, feed->count, &feed->cap, sizeof(*feed->runs));
     feed->runs[feed->count++] = (struct run){ .known = known };
     feed->commands_before = feed->writer.commands;
     feed->len_before = feed->text.len;

@@ -27,7 +27,7 @@ static void put(unsigned db, unsigned i, unsigned number)
     last_value_add_number(&draft, number);
     draft.left_out = number % 2;
     last_values_put(&values, db, name_at(i), number, &draft);
-    mem_free(draft.bytes);
+    buffer_drop(&draft.text);
     wanted[db][i] = number;
 }
 
@@ -140,7 +140,7 @@ START_TEST(a_large_draft_gives_its_memory_back)
     char *text = mem_zalloc(2 << 20);
     last_value_add(&draft, LIT("small"));
     last_value_clear(&draft);
-    ck_assert_ptr_nonnull(draft.bytes);
+    ck_assert_ptr_nonnull(draft.text.data);
     ck_assert_uint_eq(draft.parts, 0);
     last_value_add(&draft, bytes_of(text, 2 << 20));
     last_value_clear(&draft);
