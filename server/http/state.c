@@ -62,7 +62,7 @@ static void note_dehydrator(void *ctx, const struct surveyed *dehydrator)
     note(ctx, dehydrator, dehydrator->due);
 }
 
-static void write_dehydrators(struct state *state)
+static void list_dehydrators(struct state *state)
 {
     struct json *json = &state->json;
     struct surveyed found[MOST];
@@ -95,7 +95,7 @@ static void note_group(void *ctx, const struct surveyed_group *group)
     note(ctx, group, group->pending + lag);
 }
 
-static void write_groups(struct state *state)
+static void list_groups(struct state *state)
 {
     struct json *json = &state->json;
     struct surveyed_group found[MOST];
@@ -127,7 +127,7 @@ static void note_command(void *ctx, struct command_ref ref)
     if (ref.stats->calls > 0) note(ctx, &ref, ref.stats->usec);
 }
 
-static void write_commands(struct state *state)
+static void list_commands(struct state *state)
 {
     struct json *json = &state->json;
     struct command_ref found[MOST];
@@ -147,7 +147,7 @@ static void write_commands(struct state *state)
     json_close(json, ']');
 }
 
-static void write_errors(struct state *state)
+static void list_errors(struct state *state)
 {
     struct json *json = &state->json;
     const struct error_count *found[MOST], *error;
@@ -213,7 +213,7 @@ static void write_example(struct json *json, const struct slow_call *slow)
     json_text(json, "call", bytes_of(line, len));
 }
 
-static void write_slow_calls(struct state *state)
+static void list_slow_calls(struct state *state)
 {
     struct json *json = &state->json;
     struct slow_group groups[MOST], found[MOST];
@@ -413,11 +413,11 @@ void state_write(struct outbuf *out, const struct server_context *context,
         write_journal(&state, &figures);
         write_replication(&state, &figures);
         write_hour(&state);
-        write_dehydrators(&state);
-        write_groups(&state);
-        write_commands(&state);
-        write_errors(&state);
-        write_slow_calls(&state);
+        list_dehydrators(&state);
+        list_groups(&state);
+        list_commands(&state);
+        list_errors(&state);
+        list_slow_calls(&state);
     }
     json_close(&state.json, '}');
 }
