@@ -170,7 +170,8 @@ static bool is_http(struct bytes name)
 bool engine_request(struct engine *engine, struct session *session, struct command_ref command,
                     int argc, const struct bytes *argv)
 {
-    ensure(session->blocked == NULL, "session %llu waits", (unsigned long long)session->id);
+    ensure(session->state == SESSION_SERVING, "session %llu is in state %d",
+           (unsigned long long)session->id, session->state);
     struct call call = {
         .command = command, .argc = argc, .argv = argv, .out = &session->out, .session = session
     };
@@ -201,6 +202,6 @@ bool engine_request(struct engine *engine, struct session *session, struct comma
     }
     bool keeps = call.command.row != NULL && (call.command.row->flags & KEEPS_CACHING);
     if (session->multi == NULL && !keeps) tracking_end_caching(session);
-    if (session->blocked == NULL) engine_answered(session);
+    if (session->state == SESSION_SERVING) engine_answered(session);
     return true;
 }

@@ -71,7 +71,7 @@ static inline bool engine_keeps_data(struct engine *engine, msec now)
  * keys became ready. argv is borrowed for the call.
  *
  * False: nothing has been done, and the caller must run the request again later: after
- * session->wake if session->delayed is set, else after the pause. */
+ * session_wake if the session waits, else after the pause. */
 bool engine_request(struct engine *engine, struct session *session, struct command_ref command,
                     int argc, const struct bytes *argv);
 

@@ -55,7 +55,9 @@ void long_queries_ask(struct long_queries *queries, struct session *session,
         .queries = queries, .session = session, .kind = kind, .question = question
     };
     TAILQ_INSERT_TAIL(&queries->asked, asked, in_order);
-    blocked_hold(queries->blocked, session, forget_asked, asked);
+    blocked_hold(
+        queries->blocked, session,
+        &(struct blocked_hold){ .reason = WAIT_LONG_REPLY, .gone = forget_asked, .ctx = asked });
 }
 
 static void answer_asked(struct asked *asked)

@@ -10,9 +10,8 @@
 
 void serve_answered(struct session *session)
 {
-    blocked_end(session);
     engine_answered(session);
-    if (session->wake != NULL) session->wake(session);
+    session_wake(session);
 }
 
 /* ---- serving ready keys ---------------------------------------------------------------------- */

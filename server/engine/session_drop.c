@@ -5,15 +5,12 @@
 #include "server/engine/multi.h"
 #include "server/engine/react/pubsub.h"
 #include "server/cmd/call/session.h"
-#include "server/engine/settle.h"
-#include "server/engine/react/blocked.h"
 #include "server/engine/react/watch.h"
 #include "store/mem/blob.h"
 
 void session_drop(struct session *session, struct watch *watch, struct pubsub *pubsub)
 {
-    blocked_end(session);
-    settle_forget(session);
+    session_end_wait(session);
     multi_drop(session);
     watch_forget(watch, session);
     pubsub_forget(pubsub, session);
@@ -24,7 +21,7 @@ void session_drop(struct session *session, struct watch *watch, struct pubsub *p
     struct session old = *session;
     session_init(session, old.out.out);
     session->id = old.id;
-    session->wake = old.wake;
+    session->changed = old.changed;
     session->close_after_reply = old.close_after_reply;
     session->last_command = old.last_command;
     session->last_parent = old.last_parent;

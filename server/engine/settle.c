@@ -108,9 +108,7 @@ static bool wake_some(struct settle *settle, size_t most)
     const struct delayed *delayed;
     size_t count = 0;
     for (; count < most && (delayed = TAILQ_FIRST(&settle->ready)) != NULL; count++) {
-        struct session *session = delayed->session;
-        settle_forget(session);
-        if (session->wake != NULL) session->wake(session);
+        session_wake(delayed->session);
     }
     return count > 0;
 }
@@ -237,26 +235,24 @@ static bool may_need_work(const struct engine *engine, unsigned db)
 
 /* ---- delaying -------------------------------------------------------------------------------- */
 
+static void forget_delay(struct session *session)
+{
+    struct delayed *delayed = session->delayed;
+    TAILQ_REMOVE(delayed->queue, delayed, in_order);
+    delayed->settle->count--;
+    session->delayed = NULL;
+    mem_free(delayed);
+}
+
 static void delay_session(struct settle *settle, struct delayed_queue *queue,
                           struct session *session)
 {
-    ensure(session->delayed == NULL, "session %llu is delayed already",
-           (unsigned long long)session->id);
     struct delayed *delayed = mem_alloc(sizeof(*delayed));
     *delayed = (struct delayed){ .queue = queue, .settle = settle, .session = session };
     TAILQ_INSERT_TAIL(queue, delayed, in_order);
     session->delayed = delayed;
     settle->count++;
-}
-
-void settle_forget(struct session *session)
-{
-    struct delayed *delayed = session->delayed;
-    if (delayed == NULL) return;
-    TAILQ_REMOVE(delayed->queue, delayed, in_order);
-    delayed->settle->count--;
-    session->delayed = NULL;
-    mem_free(delayed);
+    session_wait(session, WAIT_SETTLING, forget_delay);
 }
 
 static void look_at_queue(struct look *look, const struct call *exec)
@@ -389,6 +385,7 @@ static size_t check_queue(const struct settle *settle, const struct delayed_queu
     {
         ensure(delayed->queue == queue && delayed->settle == settle, "delayed in another queue");
         ensure(delayed->session->delayed == delayed, "a delayed session does not know it");
+        session_check(delayed->session);
         count++;
     }
     return count;

@@ -26,15 +26,12 @@ struct blocked_try;
 struct settle *settle_new(struct engine *engine);
 void settle_free(struct settle *settle); /* no session may be delayed */
 
-/* True: the session's request must not run now; it has to run again after session->wake. For EXEC
+/* True: the session's request must not run now; it has to run again after session_wake. For EXEC
  * the queued commands are examined. Always false without a settle. O(keys of the call) */
 bool settle_delays(struct engine *engine, const struct call *call);
 /* The same for a blocked client that is about to be served. True: the turn's key becomes ready
  * again later. */
 bool settle_postpones(struct engine *engine, const struct blocked_try *try);
-/* Cancels the delay of a session, whose request will not run again. Does nothing if there is none.
- */
-void settle_forget(struct session *session);
 
 /* Does up to `amount` of work on one key, and wakes up to `amount` sessions that are no longer
  * delayed. False: there was nothing to do. Does nothing without settle. */

@@ -99,22 +99,21 @@ void clients_free(struct clients *all)
 
 /* --- opening and closing a connection --- */
 
-static void wake_client(struct session *session);
+static void client_changed(struct session *session);
 
 struct client *client_of(struct session *session)
 {
-    return session->wake == wake_client ? (struct client *)session : NULL;
+    return session->changed == client_changed ? (struct client *)session : NULL;
 }
 
-static void wake_client(struct session *session)
+static void client_changed(struct session *session)
 {
     struct client *client = client_of(session);
     client->woken_in = client->all->request;
     client_check_output(client);
     client_count_memory(client);
     if (!client->write_blocked) client_list_to_write(client);
-    if (client->input.len > 0 && session->blocked == NULL && session->delayed == NULL)
-        client_list_to_run(client);
+    if (client->input.len > 0 && session->state == SESSION_SERVING) client_list_to_run(client);
 }
 
 static bool is_loopback(const char *peer)
@@ -125,7 +124,7 @@ static bool is_loopback(const char *peer)
 bool clients_is_local(struct clients *all, const struct session *session)
 {
     (void)all;
-    if (session->wake != wake_client) return false;
+    if (session->changed != client_changed) return false;
     const struct client *client = (const struct client *)session;
     return client->unix_socket || is_loopback(client->peer);
 }
@@ -205,7 +204,7 @@ void clients_accept(struct clients *all, int fd, const char *peer, const char *l
     session_init(&client->session, &client->out);
     client->session.id = ++all->last_id;
     client->session.peer = client->peer;
-    client->session.wake = wake_client;
+    client->session.changed = client_changed;
     client->shaking = port == PORT_TLS;
     if (!client->shaking) client_begin_session(client);
     client->io = loop_io_new(all->w.loop, fd, client_ready, client);
@@ -260,8 +259,7 @@ void client_list_to_write(struct client *client)
 
 void client_doom(struct client *client)
 {
-    blocked_end(&client->session); /* a reply would be lost */
-    settle_forget(&client->session);
+    session_end_wait(&client->session); /* a reply would be lost */
     client->all->doomed += !client->doomed;
     client->doomed = true;
     client_list_to_write(client);
@@ -334,7 +332,6 @@ void clients_kill(struct clients *all, struct session *victim, const struct sess
     }
     /* It is closed at the end of the turn. Until then it must not get messages or elements. */
     pubsub_forget(all->w.pubsub, victim);
-    blocked_end(victim);
     client_doom(client);
 }
 
@@ -372,8 +369,9 @@ static void check_idle(struct client *client, int64_t now)
     int64_t timeout = client->all->w.conf->timeout;
     if (client->source != NULL) return;
     if (timeout == 0 || (now - client->active_usec) / USEC <= timeout) return;
-    if (session_subscriptions(&client->session) > 0 || client->session.blocked != NULL) return;
-    if (client->is_paused || client->session.delayed != NULL || client->arrival.waits) return;
+    if (session_subscriptions(&client->session) > 0 || client->session.state == SESSION_WAITING)
+        return;
+    if (client->is_paused || client->arrival.waits) return;
     log_line(LOG_VERBOSE, "Client %s closed: idle for longer than timeout",
              client_label(client).text);
     client->all->w.stats->closed_idle++;
@@ -438,7 +436,7 @@ static void fill_info(struct client *client, int64_t now, struct client_info *in
         .age_sec = (now - client->born_usec) / USEC,
         .idle_sec = (now - client->active_usec) / USEC,
         .unix_socket = client->unix_socket,
-        .is_paused = client->is_paused || client->session.delayed != NULL,
+        .is_paused = client->is_paused || client->session.waits_for == WAIT_SETTLING,
         .query_used = client_input_bytes(client) + client_bytes_being_run(client),
         .query_free = input->cap - input->len,
         .arguments = client_running_bytes(client),
@@ -503,7 +501,7 @@ size_t clients_uncounted(const struct clients *all)
 bool clients_info(struct clients *all, struct session *session, struct client_info *info)
 {
     (void)all;
-    if (session->wake != wake_client) return false;
+    if (session->changed != client_changed) return false;
     fill_info((struct client *)session, clock_mono_usec(), info);
     return true;
 }

@@ -200,7 +200,7 @@ static bool check_received(struct client *client, ssize_t got)
         return true;
     }
     if (got == 0) {
-        blocked_end(&client->session); /* a reply would be lost */
+        session_end_wait(&client->session); /* a reply would be lost */
         client->session.close_after_reply = true;
         update_readiness(client); /* the end stays readable while a reply waits for the journal */
         client_list_to_write(client);

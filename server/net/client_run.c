@@ -37,8 +37,8 @@ bool client_may_read(const struct client *client)
 __attribute__((always_inline)) static inline bool may_run_requests(const struct client *client)
 {
     const struct session *session = &client->session;
-    return client_may_read(client) && session->blocked == NULL && session->delayed == NULL &&
-           !client->is_paused && !client->is_penalized;
+    return client_may_read(client) && session->state == SESSION_SERVING && !client->is_paused &&
+           !client->is_penalized;
 }
 
 void client_list_to_run(struct client *client)
@@ -280,7 +280,7 @@ static void run_request(const struct window *window, const struct request *reque
     if (arrival->cut) return;
     if (!run_parsed(client, request, window->argv + request->first)) {
         /* Parse the request again later: when the session is woken, or when the pause is over. */
-        if (client->session.delayed == NULL) pause_client(client);
+        if (client->session.state == SESSION_SERVING) pause_client(client);
         arrival->cut = true;
         return;
     }

@@ -103,8 +103,10 @@ void waits_block(struct waits *waits, struct session *session, const struct wait
         waiter->timer = loop_timer_new(waits->loop, on_time, waiter);
         loop_timer_set_msec(waiter->timer, what->ttl);
     }
-    blocked_hold(waits->blocked, session, forget_waiter, waiter);
-    blocked_answer_late(session, reply);
+    blocked_hold(
+        waits->blocked, session,
+        &(struct blocked_hold){
+            .reason = WAIT_REPLICAS, .gone = forget_waiter, .late = reply, .ctx = waiter });
 }
 
 void waits_turn(struct waits *waits)

@@ -23,7 +23,7 @@ static inline void caller_init(struct caller *caller)
 {
     outbuf_init(&caller->out);
     session_init(&caller->session, &caller->out);
-    caller->session.wake = caller_wake;
+    caller->session.changed = caller_wake;
     caller->wakes = 0;
 }
 

@@ -192,7 +192,7 @@ struct bytes server_world_call(struct server_world *world, unsigned caller, int 
 {
     struct session *session = server_world_session(world, caller);
     give_random(world);
-    if (session->blocked == NULL)
+    if (session->state == SESSION_SERVING)
         engine_request(&world->engine, session, commands_match(world->engine.commands, argc, argv),
                        argc, argv);
     tracking_turn(world->hooks.tracking);

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "proto/resp/resp_write.h"
+#include "server/cmd/call/session_state.h"
 #include "store/base/bytes.h"
 
 struct acl_user;       /* acl: who it is */
@@ -23,6 +24,9 @@ enum reply_mode { REPLY_ON, REPLY_OFF, REPLY_SKIP_NEXT, REPLY_SKIPPING };
 
 struct session {
     uint64_t id;
+    enum session_state state; /* session.c alone changes these three */
+    enum wait_reason waits_for;
+    void (*forget_wait)(struct session *session); /* NULL: nothing to forget */
     const char *peer; /* "127.0.0.1:50000"; NULL: unknown. Borrowed from the connection */
     unsigned db;
     struct resp_writer out;
@@ -36,25 +40,40 @@ struct session {
     struct watching *watching;                  /* NULL: no watched keys */
     bool watch_touched;                         /* a watched key has changed: EXEC will fail */
     bool monitoring;                            /* MONITOR: it gets every command */
-    struct blocked_client *blocked;             /* NULL: not blocked. Else no request may run */
-    struct delayed *delayed;                    /* NULL: not delayed. Else no request may run */
-    struct subscriber *subscriber;              /* NULL: no subscriptions */
-    struct tracker *tracker;                    /* NULL: CLIENT TRACKING is off */
-    struct replica *replica;                    /* NULL: it is a client like others */
+    struct blocked_client *blocked; /* WAIT_KEY, WAIT_REPLICAS, WAIT_LONG_REPLY; else NULL */
+    struct delayed *delayed;        /* WAIT_SETTLING; else NULL */
+    struct subscriber *subscriber;  /* NULL: no subscriptions */
+    struct tracker *tracker;        /* NULL: CLIENT TRACKING is off */
+    struct replica *replica;        /* NULL: it is a client like others */
     uint64_t streamed_at; /* offset of the replication stream after its last change: WAIT */
     uint64_t durable_at;  /* its replies wait until the journal is safe up to this position */
     struct outbuf
         *pushes; /* NULL: pushes go to out; else they are collected here while EXEC replies */
     const struct command *last_command; /* for CLIENT LIST; NULL before the first */
     const struct command *last_parent;  /* of a subcommand */
-    /* Called when something was appended to out outside the session's own request, or when it is no
-     * longer blocked or delayed: writes out, and runs the requests that arrived meanwhile. NULL in
-     * a test. Must not free any session: closing waits for the end of the turn. */
-    void (*wake)(struct session *session);
+    /* Called by session_notify and session_wake: writes out, and runs the requests that arrived
+     * while the session waited. NULL in a test. Must not free any session: closing waits for the
+     * end of the turn. */
+    void (*changed)(struct session *session);
 };
 
 /* Initializes a session in database 0, with RESP2 replies into `out`; not authenticated. */
 void session_init(struct session *session, struct outbuf *out);
+
+/* No request of the session runs until session_wake. It must be serving. `forget` removes it from
+ * wherever its wait is kept; it is called once, when the wait ends for whatever reason. */
+void session_wait(struct session *session, enum wait_reason reason,
+                  void (*forget)(struct session *session));
+/* Ends the session's wait without waking it, as when it is closed. No effect if it does not wait.
+ */
+void session_end_wait(struct session *session);
+/* Ends the session's wait, if it waits: its output is sent, and its requests run in the next turn.
+ */
+void session_wake(struct session *session);
+/* Call when something was appended to out outside the session's own request: it is sent. */
+void session_notify(struct session *session);
+/* Asserts that the state, the reason and the owners of waits agree. */
+void session_check(const struct session *session);
 
 /* Number of channels, patterns and shard channels; 0 without a subscriber. In pubsub.c. */
 unsigned session_subscriptions(const struct session *session);

@@ -106,7 +106,7 @@ void monitor_send(struct monitor *monitor, const struct call *call, int64_t wall
     for (size_t i = 0; i < monitor->count; i++) {
         struct session *session = monitor->sessions[i];
         outbuf_append(session->pushes != NULL ? session->pushes : session->out.out, text, line.len);
-        if (session->wake != NULL) session->wake(session);
+        session_notify(session);
     }
     mem_free(text);
     outbuf_drop(&line);

@@ -44,9 +44,7 @@ struct blocked_client {
     struct session *session;
     struct saved_call *call;
     struct deadline deadline; /* idle: no timeout */
-    void (*gone)(void *ctx);  /* NULL: no callback when it is unblocked */
-    void (*late)(void *ctx);  /* replies at CLIENT UNBLOCK; NULL: it gets null */
-    void *ctx;
+    struct blocked_hold hold; /* of one that does not wait for a key */
     enum type type;
     struct call_time time;   /* of the call */
     bool is_array;           /* the reply at a timeout */
@@ -119,6 +117,51 @@ size_t blocked_keys(const struct blocked *blocked)
     return keys;
 }
 
+/* ---- unblocking ------------------------------------------------------------------------------ */
+
+static void count_flags(struct blocked_client *client, int by)
+{
+    struct blocked *blocked = client->all;
+    blocked->by_type[client->type] += (size_t)by;
+    blocked->or_gone += (size_t)(client->or_gone ? by : 0);
+    blocked->or_claims += (size_t)(client->or_claims ? by : 0);
+}
+
+static void leave_queue(struct blocked *blocked, struct place *place)
+{
+    struct key_queue *queue = place->queue;
+    if (blocked->next == place) blocked->next = TAILQ_NEXT(place, of_key);
+    TAILQ_REMOVE(&queue->clients, place, of_key);
+    if (!TAILQ_EMPTY(&queue->clients)) return;
+    if (queue->ready) TAILQ_REMOVE(&blocked->ready, queue, by_readiness);
+    agenda_cancel(&blocked->wakes, &queue->wake);
+    dict_remove(&blocked->tables[queue->db], queue_key(queue));
+    mem_free(queue);
+}
+
+static void forget_skipped(struct blocked *blocked, const struct blocked_client *client)
+{
+    for (unsigned i = 0; i < blocked->skipped_count; i++)
+        if (blocked->skipped[i] == client)
+            blocked->skipped[i--] = blocked->skipped[--blocked->skipped_count];
+}
+
+static void forget_client(struct session *session)
+{
+    struct blocked_client *client = session->blocked;
+    struct blocked *blocked = client->all;
+    for (size_t i = 0; i < client->count; i++)
+        leave_queue(blocked, &client->places[i]);
+    agenda_cancel(&blocked->deadlines, &client->deadline);
+    blocked->count--;
+    if (client->call != NULL) count_flags(client, -1);
+    forget_skipped(blocked, client);
+    session->blocked = NULL;
+    if (client->hold.gone != NULL) client->hold.gone(client->hold.ctx);
+    mem_free(client->call);
+    mem_free(client);
+}
+
 /* ---- blocking -------------------------------------------------------------------------------- */
 
 static struct dict *table_of(struct blocked *blocked, unsigned db)
@@ -176,19 +219,10 @@ static msec moved(msec at, msec by)
     return instant_after(at, by, &to) ? to : INSTANT_MAX;
 }
 
-static void count_flags(struct blocked_client *client, int by)
-{
-    struct blocked *blocked = client->all;
-    blocked->by_type[client->type] += (size_t)by;
-    blocked->or_gone += (size_t)(client->or_gone ? by : 0);
-    blocked->or_claims += (size_t)(client->or_claims ? by : 0);
-}
-
 bool blocked_block(struct blocked *blocked, const struct call *call,
                    const struct block_request *request)
 {
     struct session *session = call->session;
-    ensure(session->blocked == NULL, "session %llu waits already", (unsigned long long)session->id);
     ensure(request->first > 0 && request->count > 0 &&
                request->first + request->count <= call->argc,
            "keys %d + %d of %d arguments", request->first, request->count, call->argc);
@@ -216,48 +250,28 @@ bool blocked_block(struct blocked *blocked, const struct call *call,
     if (request->until != NEVER)
         agenda_add(&blocked->deadlines, &client->deadline, moved(request->until, -blocked->set));
     session->blocked = client;
+    session_wait(session, WAIT_KEY, forget_client);
     blocked->count++;
     count_flags(client, 1);
     return true;
 }
 
-void blocked_hold(struct blocked *blocked, struct session *session, void (*gone)(void *ctx),
-                  void *ctx)
+void blocked_hold(struct blocked *blocked, struct session *session, const struct blocked_hold *hold)
 {
-    ensure(session->blocked == NULL, "session %llu waits already", (unsigned long long)session->id);
     struct blocked_client *client = mem_alloc(sizeof(*client));
-    *client =
-        (struct blocked_client){ .all = blocked, .session = session, .gone = gone, .ctx = ctx };
+    *client = (struct blocked_client){ .all = blocked, .session = session, .hold = *hold };
     deadline_init(&client->deadline);
     session->blocked = client;
+    session_wait(session, hold->reason, forget_client);
     blocked->count++;
-}
-
-void blocked_answer_late(struct session *session, void (*reply)(void *ctx))
-{
-    session->blocked->late = reply;
 }
 
 bool blocked_answers_late(const struct session *session)
 {
     const struct blocked_client *client = session->blocked;
-    if (client->late == NULL) return false;
-    client->late(client->ctx);
+    if (client->hold.late == NULL) return false;
+    client->hold.late(client->hold.ctx);
     return true;
-}
-
-/* ---- unblocking ------------------------------------------------------------------------------ */
-
-static void leave_queue(struct blocked *blocked, struct place *place)
-{
-    struct key_queue *queue = place->queue;
-    if (blocked->next == place) blocked->next = TAILQ_NEXT(place, of_key);
-    TAILQ_REMOVE(&queue->clients, place, of_key);
-    if (!TAILQ_EMPTY(&queue->clients)) return;
-    if (queue->ready) TAILQ_REMOVE(&blocked->ready, queue, by_readiness);
-    agenda_cancel(&blocked->wakes, &queue->wake);
-    dict_remove(&blocked->tables[queue->db], queue_key(queue));
-    mem_free(queue);
 }
 
 const struct saved_call *blocked_call(const struct session *session, struct call_time *time)
@@ -266,30 +280,6 @@ const struct saved_call *blocked_call(const struct session *session, struct call
     if (client == NULL || client->call == NULL) return NULL;
     *time = client->time;
     return client->call;
-}
-
-static void forget_skipped(struct blocked *blocked, const struct blocked_client *client)
-{
-    for (unsigned i = 0; i < blocked->skipped_count; i++)
-        if (blocked->skipped[i] == client)
-            blocked->skipped[i--] = blocked->skipped[--blocked->skipped_count];
-}
-
-void blocked_end(struct session *session)
-{
-    struct blocked_client *client = session->blocked;
-    if (client == NULL) return;
-    struct blocked *blocked = client->all;
-    for (size_t i = 0; i < client->count; i++)
-        leave_queue(blocked, &client->places[i]);
-    agenda_cancel(&blocked->deadlines, &client->deadline);
-    blocked->count--;
-    if (client->call != NULL) count_flags(client, -1);
-    forget_skipped(blocked, client);
-    session->blocked = NULL;
-    if (client->gone != NULL) client->gone(client->ctx);
-    mem_free(client->call);
-    mem_free(client);
 }
 
 /* ---- keys that become ready ------------------------------------------------------------------ */
@@ -555,6 +545,7 @@ static void check_place(const struct key_queue *queue, const struct place *place
     const struct blocked_client *client = place->client;
     ensure(place->queue == queue, "a place belongs to another queue");
     ensure(client->session->blocked == client, "a client has no session");
+    session_check(client->session);
     ensure(client->all->by_type[client->type] > 0, "nobody waits for type %d", client->type);
     ensure(queue->row == NULL || queue->row == client->call->command.row, "%s is blocked, not %s",
            client->call->command.row->name, queue->row->name);

@@ -30,16 +30,18 @@ void blocked_free(struct blocked *blocked); /* no client may be blocked */
  * blocked yet. False: no memory for a copy of the call. */
 bool blocked_block(struct blocked *blocked, const struct call *call,
                    const struct block_request *request);
-/* Blocks the session without a key, until long_queries has its answer; it must not be blocked yet.
- * Calls `gone` when it is unblocked, with or without an answer. */
-void blocked_hold(struct blocked *blocked, struct session *session, void (*gone)(void *ctx),
-                  void *ctx);
-/* `reply` answers a held session at CLIENT UNBLOCK; without it, it gets null. */
-void blocked_answer_late(struct session *session, void (*reply)(void *ctx));
-/* Answers it so. False: there is no such function. */
+/* A client that waits for something else than a key; CLIENT UNBLOCK ends its wait, too. */
+struct blocked_hold {
+    enum wait_reason reason;
+    void (*gone)(void *ctx); /* called when it is unblocked, with or without an answer */
+    void (*late)(void *ctx); /* replies at CLIENT UNBLOCK; NULL: it gets null */
+    void *ctx;
+};
+/* Blocks the session without a key; it must not be blocked yet. */
+void blocked_hold(struct blocked *blocked, struct session *session,
+                  const struct blocked_hold *hold);
+/* Answers a held session as `late` does. False: there is no such function. */
 bool blocked_answers_late(const struct session *session);
-/* Unblocks the session: it was served, timed out, or ended. Does nothing if it is not blocked. */
-void blocked_end(struct session *session);
 /* The call that the session is blocked in, borrowed, and its time so far. NULL: it is not blocked
  * on a key. */
 const struct saved_call *blocked_call(const struct session *session, struct call_time *time);

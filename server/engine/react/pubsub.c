@@ -216,7 +216,7 @@ static void deliver_message(struct session *session, const struct topic *pattern
     if (pattern != NULL) push_bytes(&out, topic_name(pattern));
     push_bytes(&out, message->channel);
     push_bytes(&out, message->text);
-    if (session->wake != NULL) session->wake(session);
+    session_notify(session);
 }
 
 static size_t publish_to_channel(struct pubsub *pubsub, enum pubsub_kind kind,

@@ -26,11 +26,6 @@ static struct resp_writer writer_of(struct session *session)
                                  .version = session->out.version };
 }
 
-static void wake_session(struct session *session)
-{
-    if (session->wake != NULL) session->wake(session);
-}
-
 static void notify_broken(struct tracker *tracker)
 {
     tracker->broken = true;
@@ -39,7 +34,7 @@ static void notify_broken(struct tracker *tracker)
     resp_push(&out, 2);
     resp_bulk_text(&out, "tracking-redir-broken");
     resp_integer(&out, (int64_t)tracker->target->id);
-    wake_session(tracker->session);
+    session_notify(tracker->session);
 }
 
 /* RESP2 has no pushes: only a subscriber can be notified, with a pub/sub message. */
@@ -73,7 +68,7 @@ static void notify_tracker(struct tracker *tracker, const struct invalidation *m
     if (message->keys != NULL) resp_array(&out, message->count);
     for (size_t i = 0; i < message->count; i++)
         resp_bulk(&out, message->keys[i].data, message->keys[i].len);
-    wake_session(to);
+    session_notify(to);
 }
 
 /* ---- after a commit ------------------------------------------------------------------------- */

@@ -137,7 +137,7 @@ static void step_one(struct rng *rng, struct model *model)
     } else if (!model->who[caller].waits) {
         step_pop(rng, model, caller);
     } else if (die < 43) {
-        blocked_end(&callers[caller].session); /* it has disconnected */
+        session_end_wait(&callers[caller].session); /* it has disconnected */
         model->who[caller].waits = false;
     } else if (die < 46) {
         ck_assert(serve_unblock(&engine, &callers[caller].session, false));

@@ -195,7 +195,7 @@ START_TEST(a_timeout_is_read_as_redis_reads_it)
         answers(anna, line, cases[i].reply);
         if (!waits(anna)) continue;
         ck_assert_int_eq(blocked_next_due(blocked), cases[i].until);
-        blocked_end(&anna->session);
+        session_end_wait(&anna->session);
     }
 }
 END_TEST

@@ -27,7 +27,7 @@ static void begin(void)
     world.engine.settle = settle_new(&world.engine);
     for (unsigned i = 0; i < CALLERS; i++) {
         wakes[i] = 0;
-        world.callers[i].session.wake = wake;
+        world.callers[i].session.changed = wake;
     }
     woken = 0;
 }
@@ -36,7 +36,7 @@ static void end(void)
 {
     settle_check(world.engine.settle);
     for (unsigned i = 0; i < CALLERS; i++)
-        settle_forget(&world.callers[i].session);
+        session_end_wait(&world.callers[i].session);
     settle_free(world.engine.settle);
     world.engine.settle = NULL;
     server_world_drop(&world);
@@ -130,7 +130,7 @@ START_TEST(sessions_are_woken_in_the_order_of_their_arrival)
     delays(0, "SMEMBERS s");
     delays(3, "SADD s x");
     delays(1, "DEL s");
-    settle_forget(&world.callers[0].session); /* its connection ends */
+    session_end_wait(&world.callers[0].session); /* its connection ends */
     run_slices();
     ck_assert_uint_eq(woken, 3);
     ck_assert_uint_eq(wake_order[0], 2);
@@ -146,7 +146,7 @@ START_TEST(settling_finishes_when_no_session_waits_any_more)
     fill_set("s");
     die();
     delays(0, "SCARD s");
-    settle_forget(&world.callers[0].session);
+    session_end_wait(&world.callers[0].session);
     run_slices();
     ck_assert_uint_eq(woken, 0);
     const struct entry *entry = keyspace_find(&world.world.store->databases[0], LIT("s"));

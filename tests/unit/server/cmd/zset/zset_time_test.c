@@ -230,7 +230,7 @@ START_TEST(a_client_that_timed_out_takes_nothing)
         { 'c', "BZTSPOP z 1 0", "" },
     };
     play(then, COUNT(then));
-    blocked_end(server_world_session(&world, 2));
+    session_end_wait(server_world_session(&world, 2));
     ck_assert_int_eq(blocked_next_due(world.hooks.blocked), NEVER);
     static const struct act last[] = { { PASS("20") }, { 'e', "ZCARD z", ":1|" } };
     play(last, COUNT(last));

@@ -69,11 +69,11 @@ START_TEST(a_client_that_leaves_during_serving_gets_no_turn)
     blocked_ready(blocked, 0, LIT("k"));
     blocked_ready(blocked, 0, LIT("j"));
     ck_assert(blocked_next_try(blocked, &try));
-    blocked_end(&bert->session);
-    blocked_end(&anna->session);
+    session_end_wait(&bert->session);
+    session_end_wait(&anna->session);
     ck_assert_str_eq(turns(), "cj ");
     blocked_ready(blocked, 0, LIT("j"));
-    blocked_end(&carl->session);
+    session_end_wait(&carl->session);
     ck_assert(!blocked_pending(blocked));
     ck_assert_uint_eq(blocked_count(blocked), 0);
 }
@@ -140,7 +140,7 @@ START_TEST(keys_become_ready_in_order_of_their_times)
     ck_assert_int_eq(blocked_next_wake(blocked), START + 20);
     ck_assert_int_eq(blocked_next_timeout(blocked), START + 1);
     ck_assert_int_eq(blocked_next_due(blocked), START + 1);
-    blocked_end(&carl->session);
+    session_end_wait(&carl->session);
     ck_assert_int_eq(blocked_next_due(blocked), START + 20);
     ck_assert(!blocked_wake(blocked, START + 19));
     ck_assert(!blocked_pending(blocked));
@@ -165,10 +165,10 @@ START_TEST(setting_the_clock_does_not_change_timeouts)
     ck_assert_int_eq(blocked_next_timeout(blocked), START + 2500);
     ck_assert_ptr_null(blocked_first_timed_out(blocked, START + 2499));
     ck_assert_ptr_eq(blocked_first_timed_out(blocked, START + 2500), &bert->session);
-    blocked_end(&bert->session);
+    session_end_wait(&bert->session);
     ck_assert_int_eq(blocked_next_due(blocked), START + 3000);
     ask(carl, "BLPOP k 0");
-    blocked_end(&anna->session);
+    session_end_wait(&anna->session);
     ck_assert_int_eq(blocked_next_timeout(blocked), NEVER);
 }
 END_TEST
@@ -185,9 +185,9 @@ START_TEST(a_key_keeps_its_earliest_time_until_no_client_waits)
     find_nothing(START + 10);
     find_nothing(0);
     ck_assert_int_eq(blocked_next_wake(blocked), START + 10);
-    blocked_end(&anna->session);
+    session_end_wait(&anna->session);
     blocked_check(blocked);
-    blocked_end(&bert->session);
+    session_end_wait(&bert->session);
     ck_assert_int_eq(blocked_next_wake(blocked), NEVER);
     blocked_check(blocked);
 }
@@ -249,8 +249,8 @@ START_TEST(readers_of_a_stream_are_skipped_by_group)
     find_nothing(NEVER);
     find_nothing(NEVER);
     find_nothing(NEVER);
-    blocked_end(&carl->session);
-    blocked_end(&bert->session);
+    session_end_wait(&carl->session);
+    session_end_wait(&bert->session);
     blocked_check(blocked);
     ck_assert_str_eq(turns(), "dk ek ");
     blocked_effect(blocked, &(struct effect){ .kind = EFFECT_STREAM_ADD, .key = LIT("k") });
@@ -286,7 +286,7 @@ START_TEST(a_reader_can_be_woken_when_its_key_goes)
     struct effect move = { .kind = EFFECT_MOVE, .key = LIT("k"), .to = 1 };
     blocked_effect(blocked, &move);
     ck_assert_str_eq(turns(), "ak ");
-    blocked_end(&anna->session);
+    session_end_wait(&anna->session);
     read_stream(anna, "g", (struct block_request){ 0 });
     blocked_effect(blocked, &move);
     ck_assert_str_eq(turns(), "");
