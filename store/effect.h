@@ -4,7 +4,8 @@
  *
  * A store has one listener. It is called for each effect as it happens (all data is borrowed: copy
  * what you keep) and once when the transaction commits. Without a listener an effect costs the test
- * of one event mask. apply() makes the change of an effect in another store. */
+ * of one event mask. txn/effect_row.h describes each kind: how it is written, and how its change is
+ * made in another store. */
 #ifndef STORE_EFFECT_H
 #define STORE_EFFECT_H
 
@@ -74,6 +75,7 @@ enum effect_kind {
     EFFECT_POLICY_DROP,   /* the policy named `key` is removed */
     EFFECT_LIBRARY_SET,   /* the library of functions named `key` gets the code a */
     EFFECT_LIBRARY_DROP,  /* the library named `key` is removed */
+    EFFECT_KINDS,
 };
 
 struct effect {
@@ -96,27 +98,6 @@ struct effect {
     struct stream_marks marks;
     struct group_position position;
 };
-
-static inline bool effect_is_of_stream(enum effect_kind kind)
-{
-    return kind >= EFFECT_STREAM_ADD && kind <= EFFECT_PENDING_DROP;
-}
-
-/* Is the effect about one member of a collection (named by a)? */
-static inline bool effect_names_member(const struct effect *effect)
-{
-    return (effect->kind >= EFFECT_SET_ADD && effect->kind <= EFFECT_ZSET_DROP) ||
-           (effect->kind == EFFECT_NONE && effect->a.data != NULL);
-}
-
-/* Does the effect change what a reader of its key sees (for WATCH and client-side caching)? As in
- * Redis, a stream's groups and its last ID do not count. */
-static inline bool effect_is_seen(const struct effect *effect)
-{
-    if (effect->kind >= EFFECT_STREAM_MARKS && effect->kind <= EFFECT_PENDING_DROP)
-        return effect->kind == EFFECT_GROUP_ADD && effect->to == 1;
-    return effect->kind != EFFECT_NONE && effect->kind < EFFECT_POLICY_SET && !effect->by_read;
-}
 
 struct txn;
 

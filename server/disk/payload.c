@@ -7,6 +7,7 @@
 #include "store/mem/mem.h"
 #include "store/mem/outbuf.h"
 #include "store/walk.h"
+#include "store/txn/effect_row.h"
 
 struct payload {
     struct rdb_writer writer;
@@ -113,15 +114,15 @@ struct rebuilding {
     bool begun;
 };
 
-static bool type_built_by(enum effect_kind kind, enum type *type)
+static bool builds_value(enum effect_kind kind)
 {
     switch (kind) {
-    case EFFECT_SET_ADD: *type = TYPE_SET; return true;
-    case EFFECT_HASH_PUT: *type = TYPE_HASH; return true;
-    case EFFECT_ZSET_PUT: *type = TYPE_ZSET; return true;
-    case EFFECT_REDE_PUSH: *type = TYPE_DEHYDRATOR; return true;
+    case EFFECT_SET_ADD:
+    case EFFECT_HASH_PUT:
+    case EFFECT_ZSET_PUT:
+    case EFFECT_REDE_PUSH: return true;
     case EFFECT_STREAM_RETAIN: return false;
-    default: *type = TYPE_STREAM; return effect_is_of_stream(kind);
+    default: return effect_is_of_stream(kind);
     }
 }
 
@@ -136,8 +137,8 @@ static bool has_element(const struct object *object, struct bytes member)
 static bool rebuild_with_effect(void *ctx, const struct effect *effect)
 {
     struct rebuilding *in = ctx;
-    enum type type;
-    if (!type_built_by(effect->kind, &type) || effect->key.len > 0) return false;
+    enum type type = effect_rows[effect->kind].type;
+    if (!builds_value(effect->kind) || effect->key.len > 0) return false;
     if (!in->begun) in->object = object_new(type);
     in->begun = true;
     if (in->object.type != type || has_element(&in->object, effect->a)) return false;

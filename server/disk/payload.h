@@ -5,7 +5,7 @@
  * inside is in our own format, which RESTORE of a Redis server refuses with "Bad data format":
  *
  *     RDB_OWN_TYPE      one byte
- *     commands          the effects that build the value (persist/format/effect_text.h), for the
+ *     commands          the effects that build the value (effect_text.h), for the
  *                       key "" in database 0
  *     footer            RDB version and checksum, as in Redis' payloads
  *

@@ -1,4 +1,5 @@
 /* txn: the begin, calls and commit of a transaction; passes effects to the listener. */
+#include "store/txn/effect_row.h"
 #include "store/txn/txn_internal.h"
 
 #include "store/access.h"

@@ -17,7 +17,7 @@
 
 enum { MAX_INPUT = 4096, NOW = 1000000, OWN_SAMPLES = 9, FORMS = 2 };
 
-/* In the format of server/disk/effect/effect_text.h, without its variants. */
+/* In the format of store/txn/effect_rows.c, without its variants. */
 static const char *const own_samples[OWN_SAMPLES] = {
     "*7\r\n$6\r\nSADDEX\r\n$0\r\n\r\n$4\r\nPXAT\r\n$7\r\n1000005\r\n$7\r\nMEMBERS\r\n$1\r\n1\r\n"
     "$1\r\nb\r\n*3\r\n$4\r\nSADD\r\n$0\r\n\r\n$1\r\na\r\n",

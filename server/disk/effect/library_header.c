@@ -39,7 +39,7 @@ static struct bytes word_at(const struct library_header *header, struct bytes co
     return bytes_of(resp_reader_arg(&header->reader, code.data, i), header->reader.args[i].len);
 }
 
-static bool take_word(struct library_header *header, struct bytes word)
+static bool read_word(struct library_header *header, struct bytes word)
 {
     if (!begins_with(word, NAME_WORD))
         return refuse_header(header, "Invalid metadata value given: ", word);
@@ -59,7 +59,7 @@ bool library_header_read(struct library_header *header, struct bytes code)
         return refuse_header(header, "Invalid library metadata", LIT(""));
     header->engine = without_first(word_at(header, code, 0), MARK.len);
     for (int i = 1; i < header->reader.argc; i++)
-        if (!take_word(header, word_at(header, code, i))) return false;
+        if (!read_word(header, word_at(header, code, i))) return false;
     if (header->name.data == NULL)
         return refuse_header(header, "Library name was not given", LIT(""));
     if (library_name_ok(header->name)) return true;

@@ -14,7 +14,6 @@ static void put_word(struct policy_words *to, struct bytes word)
 {
     ensure(to->count < POLICY_WORDS_MAX, "more than %d words", POLICY_WORDS_MAX);
     to->words[to->count++] = word;
-    to->bytes += word.len;
 }
 
 static void put_number(struct policy_words *to, uint64_t number)
@@ -58,7 +57,7 @@ void policy_words_write(struct policy_words *to, const struct policy *policy)
         [REFRESH_WRITE] = { "WRITE", 5 },
         [REFRESH_ACCESS] = { "ACCESS", 6 },
     };
-    to->count = to->bytes = to->number_count = 0;
+    to->count = to->number_count = 0;
     put_option(to, LIT("TTL"), (uint64_t)policy->ttl);
     put_option(to, LIT("MAXTTL"), (uint64_t)policy->max_ttl);
     put_option(to, LIT("JITTER"), policy->jitter);
@@ -68,13 +67,6 @@ void policy_words_write(struct policy_words *to, const struct policy *policy)
     if (policy->keep_low) put_choice(to, LIT("KEEP"), LIT("LOW"));
     put_stream_options(to, policy);
     put_option(to, LIT("PENDING"), policy->pending);
-}
-
-struct policy_words_size policy_words_size(const struct policy *policy)
-{
-    struct policy_words words;
-    policy_words_write(&words, policy);
-    return (struct policy_words_size){ words.count, words.bytes };
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */

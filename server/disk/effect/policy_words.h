@@ -14,17 +14,12 @@ enum { POLICY_WORDS_MAX = 32, POLICY_NUMBERS_MAX = 10 };
 struct policy_words {
     struct bytes words[POLICY_WORDS_MAX]; /* borrowed from the policy and from this struct */
     size_t count;
-    size_t bytes; /* of all words */
     /* private */
     char numbers[POLICY_NUMBERS_MAX][24];
     size_t number_count;
 };
 
 void policy_words_write(struct policy_words *to, const struct policy *policy);
-struct policy_words_size {
-    size_t count, bytes;
-};
-struct policy_words_size policy_words_size(const struct policy *policy);
 /* False: policy_words_write would not write these words. The names of keys borrow from them. */
 bool policy_words_parse(const struct bytes *words, size_t count, struct policy *policy);
 

@@ -10,7 +10,7 @@
  * in the checksum). Redis' loader takes all these lines for annotations.
  *
  * To change the layout: use a new number in the first line; readers refuse unknown numbers.
- * effect_text.h defines the commands. */
+ * store/txn/effect_rows.c defines the commands. */
 #ifndef SERVER_DISK_FORMAT_RECORD_H
 #define SERVER_DISK_FORMAT_RECORD_H
 

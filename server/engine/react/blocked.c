@@ -14,6 +14,7 @@
 #include "store/struct/dict.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
+#include "store/txn/effect_row.h"
 
 enum { SKIPPED_MAX = 4 };
 

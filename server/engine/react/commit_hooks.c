@@ -3,6 +3,7 @@
 #include "server/engine/react/commit_hooks.h"
 
 #include "server/cmd/call/session.h"
+#include "store/txn/effect_row.h"
 #include "store/txn/txn.h"
 
 static void take_effect(void *ctx, const struct txn *txn, const struct effect *effect)

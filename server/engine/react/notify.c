@@ -8,6 +8,7 @@
 #include "store/base/number.h"
 #include "store/mem/buffer.h"
 #include "store/mem/mem.h"
+#include "store/txn/effect_row.h"
 
 static const char letters[] = CONF_EVENT_LETTERS;
 

@@ -1,5 +1,5 @@
 /* canonical: effects as commands for replicas and the append-only file of the engine. Depends on
- * the journal's text of effects. */
+ * the journal's commands (effect_text.h). */
 #ifndef SERVER_MODULE_VALUES_CANONICAL_H
 #define SERVER_MODULE_VALUES_CANONICAL_H
 

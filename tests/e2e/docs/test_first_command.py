@@ -17,7 +17,7 @@ def blocks():
 
 @test
 def the_example_compiles():
-    row, handler, mutator = blocks()
+    row, handler = blocks()[:2]
     home = "server/cmd/string/string_number.c"
     with open(os.path.join(ROOT, home), encoding="utf-8") as source:
         text = source.read()
@@ -28,8 +28,16 @@ def the_example_compiles():
                "-fsyntax-only", "-I", ROOT, "-x", "c", "-"]
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     equal((done.returncode, done.stderr), (0, ""))
-    with open(os.path.join(ROOT, "store/txn/txn_list.c"), encoding="utf-8") as source:
-        assert mutator in source.read(), "the mutator has changed"
+
+
+@test
+def the_effect_is_quoted_from_the_source():
+    quotes = blocks()[2:]
+    files = ["store/txn/txn_list.c", "store/txn/effect_rows.c", "store/txn/apply.c"]
+    equal(len(quotes), len(files))
+    for quote, file in zip(quotes, files):
+        with open(os.path.join(ROOT, file), encoding="utf-8") as source:
+            assert quote in source.read(), f"{file} has changed"
 
 
 main()

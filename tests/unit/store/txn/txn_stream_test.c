@@ -1,4 +1,5 @@
 /* txn_stream: the effects and events of streams' mutators, and entries that expire. */
+#include "store/txn/effect_row.h"
 #include "store/txn/txn_stream.h"
 
 #include "store/sweep/expiry.h"

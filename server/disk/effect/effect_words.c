@@ -1,0 +1,353 @@
+/* effect_words: see effect_words.h. Each type of word has a case in put_word and one in take_word.
+ */
+#include "server/disk/effect/effect_words.h"
+
+#include "server/disk/effect/effect_text.h"
+#include "server/disk/effect/policy_words.h"
+#include "store/mem/blob.h"
+
+/* ---- fields ---------------------------------------------------------------------------------- */
+
+static void *field_in(struct effect *effect, const struct word *word)
+{
+    return (char *)effect + word->offset;
+}
+
+static struct stream_id id_of(const struct effect *effect, const struct word *word)
+{
+    return *(const struct stream_id *)field_of(effect, word);
+}
+
+/* A number, a small unsigned one, or a bool. */
+static int64_t number_of(const struct effect *effect, const struct word *word)
+{
+    const void *field = field_of(effect, word);
+    if (word->size == sizeof(int64_t)) return *(const int64_t *)field;
+    if (word->size == sizeof(uint32_t)) return *(const uint32_t *)field;
+    return *(const bool *)field;
+}
+
+static void set_number(struct effect *effect, const struct word *word, int64_t number)
+{
+    void *field = field_in(effect, word);
+    if (word->size == sizeof(int64_t))
+        *(int64_t *)field = number;
+    else if (word->size == sizeof(uint32_t))
+        *(uint32_t *)field = (uint32_t)number;
+    else
+        *(bool *)field = number != 0;
+}
+
+static struct bytes literal_of(const struct word *word)
+{
+    return bytes_of(word->text, word->len);
+}
+
+static struct bytes other_of(const struct word *word)
+{
+    return bytes_of(word->other, word->other_len);
+}
+
+/* ---- pieces ---------------------------------------------------------------------------------- */
+
+void put_resp_header(struct pen *pen, char type, size_t value)
+{
+    if (pen->to != NULL) {
+        pen->to = print_resp_header(pen->to, type, value);
+        return;
+    }
+    char *start = outbuf_reserve(pen->out, HEADER_MAX);
+    outbuf_commit(pen->out, (size_t)(print_resp_header(start, type, value) - start));
+}
+
+static void release_blob(void *blob)
+{
+    blob_free(blob);
+}
+
+static void append_big(struct outbuf *out, struct bytes text)
+{
+    struct blob *blob = blob_share(text);
+    if (blob != NULL)
+        outbuf_append_shared(out, text.data, text.len, release_blob, blob);
+    else
+        outbuf_append(out, text.data, text.len);
+}
+
+void put_raw(struct pen *pen, const char *data, size_t len)
+{
+    if (len == 0) return;
+    if (pen->to != NULL)
+        pen->to = copy_short(pen->to, data, len);
+    else if (len >= BLOB_BIG)
+        append_big(pen->out, bytes_of(data, len));
+    else
+        outbuf_append(pen->out, data, len);
+}
+
+static void put_elsewhere(struct pen *pen, struct bytes text)
+{
+    if (pen->out != NULL) {
+        put_resp_header(pen, '$', text.len);
+        put_raw(pen, text.data, text.len);
+        outbuf_append(pen->out, "\r\n", 2);
+    } else if (pen->args != NULL) {
+        pen->args->kept = pen->args->keep(pen->args->ctx, pen->args->argc++, text);
+    } else {
+        pen->words++;
+        pen->bytes += text.len;
+    }
+}
+
+static inline void put_text(struct pen *pen, struct bytes text)
+{
+    if (pen->to != NULL)
+        pen->to = print_bulk(pen->to, text);
+    else
+        put_elsewhere(pen, text);
+}
+
+void put_argument(struct pen *pen, struct bytes text)
+{
+    put_text(pen, text);
+}
+
+/* Prints the digits where they belong if there are ten or more, as in an instant. */
+static char *print_int64(char *to, int64_t number)
+{
+    enum { HEADER = 5, SHORT = 10 };
+    char *digits = to + HEADER;
+    size_t len = number_print_int64(digits, number);
+    print_resp_header(to, '$', len);
+    if (len < SHORT) memmove(digits - 1, digits, SHORT);
+    return end_line(len < SHORT ? digits - 1 + len : digits + len);
+}
+
+void put_int64(struct pen *pen, int64_t number)
+{
+    char text[NUMBER_INT64_MAX_CHARS];
+    if (pen->to != NULL)
+        pen->to = print_int64(pen->to, number);
+    else if (pen->out == NULL && pen->args == NULL)
+        pen->words++;
+    else
+        put_elsewhere(pen, bytes_of(text, number_print_int64(text, number)));
+}
+
+static void put_score(struct pen *pen, double score)
+{
+    char text[SCORE_MAX_CHARS];
+    put_argument(pen, bytes_of(text, score_print(text, score)));
+}
+
+static void put_id(struct pen *pen, struct stream_id id)
+{
+    char text[2 * NUMBER_INT64_MAX_CHARS + 1];
+    size_t len = number_print_uint64(text, id.ms);
+    text[len++] = '-';
+    len += number_print_uint64(text + len, id.seq);
+    put_argument(pen, bytes_of(text, len));
+}
+
+static void put_policy(struct pen *pen, const struct policy *policy)
+{
+    struct policy_words words;
+    policy_words_write(&words, policy);
+    for (size_t i = 0; i < words.count; i++)
+        put_argument(pen, words.words[i]);
+}
+
+static void put_deadline(struct pen *pen, msec at)
+{
+    if (at == NEVER) return;
+    put_argument(pen, LIT("PXAT"));
+    put_int64(pen, at);
+}
+
+static void put_parts(struct pen *pen, const struct effect *effect)
+{
+    for (size_t i = 0; i < effect->part_count; i++)
+        put_argument(pen, effect->parts[i]);
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+/* An effect's range is empty if it has nothing before `to`. */
+static bool range_is_empty(const struct effect *effect)
+{
+    return effect->from >= effect->to;
+}
+
+static struct bytes last_text(const struct pen *pen, size_t len)
+{
+    return pen->to != NULL ? bytes_of(pen->to - 2 - len, len) : pen->args->kept;
+}
+
+static inline void put_field(struct pen *pen, const struct word *word, const struct effect *effect,
+                             struct effect *kept)
+{
+    struct bytes text = text_of(effect, word);
+    put_text(pen, text);
+    if (kept != NULL) *(struct bytes *)field_in(kept, word) = last_text(pen, text.len);
+}
+
+static inline void put_word(struct pen *pen, const struct word *word, const struct effect *effect,
+                            struct effect *kept)
+{
+    switch ((enum word_type)word->type) {
+    case WORD_LITERAL: put_argument(pen, literal_of(word)); break;
+    case WORD_TEXT: put_field(pen, word, effect, kept); break;
+    case WORD_NUMBER: put_int64(pen, number_of(effect, word)); break;
+    case WORD_CHOICE:
+        put_argument(pen, number_of(effect, word) == 0 ? literal_of(word) : other_of(word));
+        break;
+    case WORD_SCORE: put_score(pen, effect->score); break;
+    case WORD_ID: put_id(pen, id_of(effect, word)); break;
+    case WORD_FIRST: put_int64(pen, range_is_empty(effect) ? 1 : effect->from); break;
+    case WORD_LAST: put_int64(pen, range_is_empty(effect) ? 0 : effect->to - 1); break;
+    case WORD_CODE: put_argument(pen, effect->a); break;
+    case WORD_PARTS: put_parts(pen, effect); break;
+    case WORD_POLICY: put_policy(pen, effect->policy); break;
+    case WORD_DEADLINE: put_deadline(pen, effect->at); break;
+    case WORD_IMPLIED: break;
+    }
+}
+
+void put_words(struct pen *pen, const struct words *words, const struct effect *effect,
+               struct effect *kept)
+{
+    for (const struct word *word = words->at, *end = word + words->count; word < end; word++)
+        put_word(pen, word, effect, kept);
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+static bool take_text(struct cursor *cursor, struct bytes *text)
+{
+    if (cursor->next == cursor->end) return false;
+    *text = *cursor->next++;
+    return text->len <= UINT32_MAX;
+}
+
+bool take_literal(struct cursor *cursor, struct bytes literal)
+{
+    struct bytes text;
+    return take_text(cursor, &text) && bytes_equal(text, literal);
+}
+
+bool take_int64(struct cursor *cursor, int64_t *number)
+{
+    struct bytes text;
+    return take_text(cursor, &text) && number_parse_int64(text.data, text.len, number);
+}
+
+static bool take_within(struct cursor *cursor, int64_t least, int64_t most, int64_t *number)
+{
+    return take_int64(cursor, number) && *number >= least && *number <= most;
+}
+
+static bool take_number(struct cursor *cursor, const struct word *word, struct effect *effect)
+{
+    int64_t number;
+    if (!take_within(cursor, word->least, word->most, &number)) return false;
+    set_number(effect, word, number);
+    return true;
+}
+
+static bool take_choice(struct cursor *cursor, const struct word *word, struct effect *effect)
+{
+    struct bytes text;
+    if (!take_text(cursor, &text)) return false;
+    bool is_other = bytes_equal(text, other_of(word));
+    set_number(effect, word, is_other);
+    return is_other || bytes_equal(text, literal_of(word));
+}
+
+static bool take_score(struct cursor *cursor, double *score)
+{
+    struct bytes text;
+    return take_text(cursor, &text) && score_parse(text.data, text.len, score);
+}
+
+static bool parse_id(struct bytes text, struct stream_id *id)
+{
+    const char *dash = text.len > 0 ? memchr(text.data, '-', text.len) : NULL;
+    if (dash == NULL) return false;
+    size_t ms_len = (size_t)(dash - text.data);
+    return number_parse_uint64(text.data, ms_len, &id->ms) &&
+           number_parse_uint64(dash + 1, text.len - ms_len - 1, &id->seq);
+}
+
+static bool take_id(struct cursor *cursor, struct stream_id *id)
+{
+    struct bytes text;
+    return take_text(cursor, &text) && parse_id(text, id);
+}
+
+static bool take_last(struct cursor *cursor, struct effect *effect)
+{
+    int64_t last;
+    if (!take_within(cursor, 0, INT64_MAX - 1, &last)) return false;
+    if (effect->from == 1 && last == 0) effect->from = 0, last = -1;
+    effect->to = last + 1;
+    return effect->to >= effect->from;
+}
+
+static bool take_deadline(struct cursor *cursor, msec *at)
+{
+    return take_literal(cursor, LIT("PXAT")) && take_within(cursor, INSTANT_MIN, INSTANT_MAX, at);
+}
+
+static bool take_parts(struct cursor *cursor, struct effect *effect)
+{
+    effect->parts = cursor->next;
+    effect->part_count = (size_t)(cursor->end - cursor->next);
+    struct bytes text;
+    while (cursor->next < cursor->end)
+        if (!take_text(cursor, &text)) return false;
+    return effect->part_count > 0 && effect->part_count % 2 == 0;
+}
+
+static bool take_policy(struct cursor *cursor, struct effect *effect)
+{
+    const struct bytes *words = cursor->next;
+    effect->policy = cursor->policy;
+    cursor->next = cursor->end;
+    return policy_words_parse(words, (size_t)(cursor->end - words), cursor->policy);
+}
+
+static bool take_code(struct cursor *cursor, struct effect *effect)
+{
+    if (!take_text(cursor, &effect->a)) return false;
+    cursor->has_header = true;
+    bool good = library_header_read(cursor->header, effect->a);
+    effect->key = cursor->header->name;
+    return good;
+}
+
+static bool take_word(struct cursor *cursor, const struct word *word, struct effect *effect)
+{
+    switch ((enum word_type)word->type) {
+    case WORD_LITERAL: return take_literal(cursor, literal_of(word));
+    case WORD_TEXT: return take_text(cursor, field_in(effect, word));
+    case WORD_NUMBER: return take_number(cursor, word, effect);
+    case WORD_CHOICE: return take_choice(cursor, word, effect);
+    case WORD_SCORE: return take_score(cursor, &effect->score);
+    case WORD_ID: return take_id(cursor, field_in(effect, word));
+    case WORD_FIRST: return take_within(cursor, 0, INT64_MAX, &effect->from);
+    case WORD_LAST: return take_last(cursor, effect);
+    case WORD_PARTS: return take_parts(cursor, effect);
+    case WORD_POLICY: return take_policy(cursor, effect);
+    case WORD_CODE: return take_code(cursor, effect);
+    case WORD_DEADLINE: return cursor->next == cursor->end || take_deadline(cursor, &effect->at);
+    case WORD_IMPLIED: set_number(effect, word, word->least); return true;
+    }
+    return false;
+}
+
+bool take_words(struct cursor *cursor, const struct words *words, struct effect *effect)
+{
+    for (unsigned i = 0; i < words->count; i++)
+        if (!take_word(cursor, &words->at[i], effect)) return false;
+    return true;
+}

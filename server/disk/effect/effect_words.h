@@ -1,0 +1,129 @@
+/* effect_words: writes and reads the words of effects, as store/txn/effect_row.h describes them.
+ * For effect_text.c and effect_read.c. */
+#ifndef SERVER_DISK_EFFECT_EFFECT_WORDS_H
+#define SERVER_DISK_EFFECT_EFFECT_WORDS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "store/base/number.h"
+#include "store/mem/outbuf.h"
+#include "server/disk/effect/library_header.h"
+#include "server/disk/effect/score.h"
+#include "store/txn/effect_row.h"
+
+enum {
+    HEADER_MAX = 24,                 /* "*n" or "$n" with its line end */
+    ARG_SPARE = SCORE_MAX_CHARS + 8, /* an argument with its header, without its text */
+};
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+struct effect_args;
+
+/* Where words go: as RESP to `to`, which has room for them, or else to `out`; or to `args`. If all
+ * are NULL, they are only counted. */
+struct pen {
+    char *to;
+    struct outbuf *out;
+    struct effect_args *args;
+    size_t words, bytes; /* counted, and the length of their texts */
+};
+
+/* Most texts are short: copying two overlapping halves is cheaper than a call. */
+static inline char *copy_short(char *to, const char *from, size_t len)
+{
+    if (len > 64 || len < 8) {
+        if (len > 0) memcpy(to, from, len);
+    } else if (len <= 16) {
+        memcpy(to, from, 8);
+        memcpy(to + len - 8, from + len - 8, 8);
+    } else if (len <= 32) {
+        memcpy(to, from, 16);
+        memcpy(to + len - 16, from + len - 16, 16);
+    } else {
+        memcpy(to, from, 32);
+        memcpy(to + len - 32, from + len - 32, 32);
+    }
+    return to + len;
+}
+
+static inline char *end_line(char *to)
+{
+    memcpy(to, "\r\n", 2);
+    return to + 2;
+}
+
+static inline char *print_resp_header(char *to, char type, size_t value)
+{
+    *to++ = type;
+    if (value >= 100) {
+        to += number_print_uint64(to, value);
+    } else {
+        if (value >= 10) *to++ = (char)('0' + value / 10);
+        *to++ = (char)('0' + value % 10);
+    }
+    return end_line(to);
+}
+
+static inline char *print_bulk(char *to, struct bytes text)
+{
+    return end_line(copy_short(print_resp_header(to, '$', text.len), text.data, text.len));
+}
+
+void put_resp_header(struct pen *pen, char type, size_t value);
+void put_raw(struct pen *pen, const char *data, size_t len);
+void put_argument(struct pen *pen, struct bytes text);
+void put_int64(struct pen *pen, int64_t number);
+/* Writes the words, and sets the texts of `kept`, if that is not NULL, to where they are now. */
+void put_words(struct pen *pen, const struct words *words, const struct effect *effect,
+               struct effect *kept);
+
+static inline const void *field_of(const struct effect *effect, const struct word *word)
+{
+    return (const char *)effect + word->offset;
+}
+
+static inline struct bytes text_of(const struct effect *effect, const struct word *word)
+{
+    return *(const struct bytes *)field_of(effect, word);
+}
+
+static inline bool numbers_equal(const struct word *word, const struct effect *a,
+                                 const struct effect *b)
+{
+    const void *in_a = field_of(a, word), *in_b = field_of(b, word);
+    if (word->size == sizeof(int64_t)) return *(const int64_t *)in_a == *(const int64_t *)in_b;
+    return memcmp(in_a, in_b, word->size) == 0;
+}
+
+/* Would both effects have the same words? Each is one word: for those around elements. */
+static inline bool words_equal(const struct words *words, const struct effect *a,
+                               const struct effect *b)
+{
+    for (const struct word *word = words->at, *end = word + words->count; word < end; word++) {
+        if (word->type == WORD_TEXT) {
+            if (!bytes_equal(text_of(a, word), text_of(b, word))) return false;
+        } else if (word->type != WORD_LITERAL && !numbers_equal(word, a, b)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+struct cursor {
+    const struct bytes *next, *end;
+    struct policy *policy;         /* filled by WORD_POLICY */
+    struct library_header *header; /* filled by WORD_CODE; has the library's name, ... */
+    bool has_header;               /* ... and must be dropped */
+};
+
+bool take_literal(struct cursor *cursor, struct bytes literal);
+bool take_int64(struct cursor *cursor, int64_t *number);
+/* False: put_words would not write such words. */
+bool take_words(struct cursor *cursor, const struct words *words, struct effect *effect);
+
+#endif

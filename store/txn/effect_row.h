@@ -1,0 +1,118 @@
+/* effect_row: one row for each kind of effect: its canonical commands, word by word, and its
+ * applier. Depends on struct effect. server/disk/effect writes and reads the commands, apply.c
+ * changes the data; neither has a list of kinds of its own.
+ *
+ * To add a kind: an entry in enum effect_kind (store/effect.h), a row (effect_rows.c), and an
+ * applier (apply.c, declared in apply.h). */
+#ifndef STORE_TXN_EFFECT_ROW_H
+#define STORE_TXN_EFFECT_ROW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/effect.h"
+#include "store/type/object.h"
+
+enum word_type {
+    WORD_LITERAL, /* `text` */
+    WORD_TEXT,    /* a string: key, a or b */
+    WORD_NUMBER,  /* from `least` to `most` */
+    WORD_CHOICE,  /* `text` if the number or bool is 0, else `other` */
+    WORD_SCORE,
+    WORD_ID,    /* of a stream's entry: ms-seq */
+    WORD_FIRST, /* `from`, and ... */
+    WORD_LAST,  /* ... `to` - 1. An empty range is 1 0, because 0 -1 would mean everything. */
+
+    WORD_CODE, /* `a`, whose first line has the key: "#!lua name=key" */
+
+    /* Not exactly one word of the command; only the last of a head. */
+    WORD_PARTS,
+    WORD_POLICY,   /* the options that differ from the defaults (policy_words.h) */
+    WORD_DEADLINE, /* PXAT and `at`, or nothing if that is NEVER */
+    WORD_IMPLIED,  /* nothing: the command means that the number is `least` */
+};
+
+/* One word of a command, or several, and the field of struct effect that it stands for. */
+struct word {
+    uint8_t type, len, other_len; /* enum word_type; of the literals */
+    uint8_t size;                 /* of the field */
+    uint16_t offset;
+    union {
+        struct {
+            const char *text, *other;
+        };
+        struct {
+            int64_t least, most;
+        };
+    };
+};
+
+struct words {
+    const struct word *at;
+    unsigned count;
+};
+
+/* A command: its name, `head`, and, for a kind whose consecutive effects become one command, the
+ * words of each `element`, and those after the elements. The head of such a command has a fixed
+ * number of words. Forms of different kinds may share a name if the kinds follow one another and
+ * each head begins with a different literal. */
+struct effect_form {
+    struct bytes name;
+    struct bytes many;   /* another name for several elements, if there is one */
+    struct bytes counts; /* a word after the head, followed by the number of elements; or empty */
+    struct words head, element, tail;
+    bool own; /* Redis 7.0 has no such command */
+};
+
+struct txn;
+struct entry;
+
+/* False: the effect does not fit the data. */
+typedef bool effect_applier(struct txn *txn, struct entry *entry, const struct effect *effect);
+
+#define TYPE_ANY TYPE_COUNT
+
+struct effect_row {
+    effect_applier *apply;
+    /* The entry that the applier gets: none, the one at the effect's key or NULL, one that must
+     * exist, or one that is created if it is missing. It has this type. */
+    enum { KEY_UNUSED, KEY_OPTIONAL, KEY_EXISTS, KEY_CREATED } key;
+    enum type type;
+    /* Does a reader of the key see a change (for WATCH and client-side caching)? As in Redis, a
+     * stream's groups and its last ID do not count, except that a new key does. */
+    enum { SEEN, SEEN_IF_NEW, UNSEEN } seen;
+    bool names_member; /* by a */
+    bool any_database; /* its command means the same in each database */
+    struct effect_form form;
+    bool (*has_other)(const struct effect *effect); /* NULL: never */
+    struct effect_form other;                       /* the command of effects that have it */
+};
+
+extern const struct effect_row effect_rows[EFFECT_KINDS];
+
+static inline const struct effect_form *effect_form_of(const struct effect *effect)
+{
+    const struct effect_row *row = &effect_rows[effect->kind];
+    return row->has_other != NULL && row->has_other(effect) ? &row->other : &row->form;
+}
+
+static inline bool effect_is_of_stream(enum effect_kind kind)
+{
+    return effect_rows[kind].type == TYPE_STREAM;
+}
+
+/* Is the effect about one member of a collection (named by a)? */
+static inline bool effect_names_member(const struct effect *effect)
+{
+    return effect_rows[effect->kind].names_member ||
+           (effect->kind == EFFECT_NONE && effect->a.data != NULL);
+}
+
+static inline bool effect_is_seen(const struct effect *effect)
+{
+    const struct effect_row *row = &effect_rows[effect->kind];
+    return !effect->by_read && (row->seen == SEEN || (row->seen == SEEN_IF_NEW && effect->to == 1));
+}
+
+#endif
