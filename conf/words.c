@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/base/quoted.h"
+
 static void die(const char *what)
 {
     fprintf(stderr, "expired: conf: %s\n", what);
@@ -73,95 +75,6 @@ bool conf_next_line(const char **at, const char *end, const char **line, size_t 
     return true;
 }
 
-/* The quoting is that of inline requests (split_with_quotes in proto/resp/resp_read.c), which is a
- * library of its own. The rest differs: here VT and FF end a word, as all white space does, and a
- * zero byte is an error; there VT and FF are part of a word, and words are slices of one buffer.
- * tests/unit/server/agreement_test.c compares the two. */
-
-/* State of a split. Writes to `to`, which never passes `from`: removing quotes shortens a word. */
-struct split {
-    const char *from, *end;
-    char *to;
-    const char *why;
-};
-
-static bool is_space(char c)
-{
-    return isspace((unsigned char)c);
-}
-
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return -1;
-}
-
-static void put_char(struct split *split, char c)
-{
-    /* Values are C strings: a zero byte would cut them. */
-    if (c == '\0') split->why = "a zero byte in a value";
-    *split->to++ = c;
-}
-
-static char unescape_char(char c)
-{
-    switch (c) {
-    case 'n': return '\n';
-    case 'r': return '\r';
-    case 't': return '\t';
-    case 'b': return '\b';
-    case 'a': return '\a';
-    default: return c;
-    }
-}
-
-/* The character after a backslash in "...". */
-static void take_escape(struct split *split)
-{
-    const char *at = split->from;
-    if (split->end - at >= 3 && at[0] == 'x' && hex_digit(at[1]) >= 0 && hex_digit(at[2]) >= 0) {
-        put_char(split, (char)(hex_digit(at[1]) * 16 + hex_digit(at[2])));
-        split->from += 3;
-    } else {
-        put_char(split, unescape_char(*at));
-        split->from++;
-    }
-}
-
-/* Reads from behind the opening quote to behind the closing one. */
-static void take_quoted(struct split *split, char quote)
-{
-    while (split->from < split->end) {
-        char c = *split->from++;
-        bool more = split->from < split->end;
-        if (c == '\\' && quote == '"' && more) {
-            take_escape(split);
-        } else if (c == '\\' && quote == '\'' && more && *split->from == '\'') {
-            put_char(split, *split->from++);
-        } else if (c == quote) {
-            if (more && !is_space(*split->from)) break;
-            return;
-        } else {
-            put_char(split, c);
-        }
-    }
-    split->why = "unbalanced quotes";
-}
-
-static void take_word(struct split *split)
-{
-    while (split->from < split->end && !is_space(*split->from) && split->why == NULL) {
-        char c = *split->from++;
-        if (c == '"' || c == '\'')
-            take_quoted(split, c);
-        else
-            put_char(split, c);
-    }
-    *split->to = '\0';
-}
-
 void conf_words_add(struct conf_words *words, const char *word)
 {
     words->at = conf_resize(words->at, (words->count + 2) * sizeof(*words->at));
@@ -169,24 +82,27 @@ void conf_words_add(struct conf_words *words, const char *word)
     words->at[words->count] = NULL;
 }
 
+/* Values are C strings: a zero byte would cut them. */
 bool conf_words_split(const char *text, size_t len, struct conf_words *words, const char **why)
 {
     char *word = conf_resize(NULL, len + 1);
-    struct split split = { .from = text, .end = text + len };
+    const char *at = text, *end = text + len;
     *words = (struct conf_words){ NULL, 0 };
-    for (;;) {
-        while (split.from < split.end && is_space(*split.from))
-            split.from++;
-        if (split.from == split.end) break;
-        split.to = word;
-        take_word(&split);
-        if (split.why != NULL) break;
-        conf_words_add(words, word);
+    *why = NULL;
+    while (*why == NULL) {
+        char *to = word;
+        while (at < end && quoted_is_space(*at))
+            at++;
+        if (at == end) break;
+        if (!quoted_take(&at, end, &to)) *why = "unbalanced quotes";
+        if (*why == NULL && memchr(word, '\0', (size_t)(to - word)) != NULL)
+            *why = "a zero byte in a value";
+        *to = '\0';
+        if (*why == NULL) conf_words_add(words, word);
     }
     free(word);
-    if (split.why != NULL) conf_words_drop(words);
-    *why = split.why;
-    return split.why == NULL;
+    if (*why != NULL) conf_words_drop(words);
+    return *why == NULL;
 }
 
 void conf_words_drop(struct conf_words *words)

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "store/base/number.h"
+#include "store/base/quoted.h"
 #include "store/mem/mem.h"
 
 enum {
@@ -317,116 +318,18 @@ static enum resp_status begin_multibulk(struct resp_reader *reader, const char *
     return RESP_REQUEST;
 }
 
-static bool is_blank(char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
-/* Does c end a word? Narrower than is_blank: VT and FF are blank only between words. */
-static bool ends_word(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
 static void split_plain(struct resp_reader *reader, const char *line, size_t len)
 {
     size_t at = 0;
     for (;;) {
-        while (at < len && is_blank(line[at]))
+        while (at < len && quoted_is_space(line[at]))
             at++;
         if (at == len) return;
         size_t start = at;
-        while (at < len && !ends_word(line[at]))
+        while (at < len && !quoted_ends_word(line[at]))
             at++;
         add_arg(reader, start, at - start);
     }
-}
-
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return -1;
-}
-
-static char unescape(char c)
-{
-    switch (c) {
-    case 'n': return '\n';
-    case 'r': return '\r';
-    case 't': return '\t';
-    case 'b': return '\b';
-    case 'a': return '\a';
-    default: return c;
-    }
-}
-
-/* State of splitting a line; `text` receives the words. */
-struct splitter {
-    const char *line;
-    size_t len, at;
-    char *to;
-    size_t used;
-};
-
-static void keep_char(struct splitter *split, char c)
-{
-    split->to[split->used++] = c;
-}
-
-/* `at` is at a backslash inside double quotes. */
-static void split_escape(struct splitter *split)
-{
-    const char *p = split->line + split->at;
-    size_t left = split->len - split->at;
-    if (left >= 4 && p[1] == 'x' && hex_digit(p[2]) >= 0 && hex_digit(p[3]) >= 0) {
-        keep_char(split, (char)(hex_digit(p[2]) * 16 + hex_digit(p[3])));
-        split->at += 4;
-    } else if (left >= 2) {
-        keep_char(split, unescape(p[1]));
-        split->at += 2;
-    } else {
-        keep_char(split, '\\');
-        split->at++;
-    }
-}
-
-/* `at` is after an opening quote. False: it is not closed, or closed before the end of a word. */
-static bool split_quoted(struct splitter *split, char quote)
-{
-    while (split->at < split->len) {
-        char c = split->line[split->at];
-        bool escaped_quote =
-            c == '\\' && split->at + 1 < split->len && split->line[split->at + 1] == '\'';
-        if (c == quote) {
-            split->at++;
-            return split->at == split->len || is_blank(split->line[split->at]);
-        }
-        if (quote == '"' && c == '\\') {
-            split_escape(split);
-        } else if (quote == '\'' && escaped_quote) {
-            keep_char(split, '\'');
-            split->at += 2;
-        } else {
-            keep_char(split, c);
-            split->at++;
-        }
-    }
-    return false;
-}
-
-/* `at` is at the first byte of a word. A quote may open in the middle of it; closing ends it. */
-static bool split_word(struct splitter *split)
-{
-    while (split->at < split->len) {
-        char c = split->line[split->at];
-        if (ends_word(c)) return true;
-        split->at++;
-        if (c == '"' || c == '\'') return split_quoted(split, c);
-        keep_char(split, c);
-    }
-    return true;
 }
 
 /* The arguments' text is never longer than the line. */
@@ -434,14 +337,15 @@ static bool split_with_quotes(struct resp_reader *reader, const char *line, size
 {
     reader->unquoted = mem_alloc(len);
     reader->args_unquoted = true;
-    struct splitter split = { .line = line, .len = len, .to = reader->unquoted };
+    const char *at = line, *end = line + len;
+    char *to = reader->unquoted;
     for (;;) {
-        while (split.at < len && is_blank(line[split.at]))
-            split.at++;
-        if (split.at == len) return true;
-        size_t start = split.used;
-        if (!split_word(&split)) return false;
-        add_arg(reader, start, split.used - start);
+        while (at < end && quoted_is_space(*at))
+            at++;
+        if (at == end) return true;
+        char *word = to;
+        if (!quoted_take(&at, end, &to)) return false;
+        add_arg(reader, (size_t)(word - reader->unquoted), (size_t)(to - word));
     }
 }
 

@@ -25,7 +25,7 @@ ROOMS = (
     ("store/mem", "the allocator and its pools; shared blocks, growing output", "store/base"),
     ("proto/resp", "requests and replies, RESP2 and RESP3", "store/base store/mem"),
     ("proto/rdb", "Redis' files and DUMP payloads", "store/base store/mem"),
-    ("conf", "options: parsing, CONFIG, the example file; command lines, --help", ""),
+    ("conf", "options: parsing, CONFIG, the example file; command lines, --help", "store/base store/mem"),
     ("store/struct", "tables, trees, agendas; no Redis type", "store/base store/mem"),
     ("store/type/stream", "streams, their groups and pending entries", "store/base store/mem store/struct"),
     ("store/type", "string, list, set, hash, sorted set, dehydrator, stream",

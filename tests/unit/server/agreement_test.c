@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "conf/conf.h"
-#include "conf/words.h"
 #include "proto/resp/resp_read.h"
 #include "server/disk/effect/request.h"
 #include "store/event.h"
@@ -82,37 +81,6 @@ START_TEST(command_of_a_file_is_the_same_request_of_a_client)
 }
 END_TEST
 
-/* ---- quoted words ---------------------------------------------------------------------------- */
-
-START_TEST(option_lines_and_inline_requests_quote_alike)
-{
-    struct resp_reader reader;
-    unsigned good = 0;
-    rng_init(&rng, test_seed());
-    for (int round = 0; round < ROUNDS; round++) {
-        struct conf_words words;
-        const char *why;
-        char text[TEXT_SIZE];
-        text[0] = 'a'; /* no multibulk request */
-        size_t len = 1 + make_text(text + 1, 12, " \t\"\"'\\\\xnraf10*");
-        text[len] = '\n';
-
-        bool split = conf_words_split(text, len, &words, &why);
-        enum resp_status status = read_as_client(&reader, text, len + 1);
-
-        bool has_zero_byte = !split && strcmp(why, "unbalanced quotes") != 0;
-        if (!has_zero_byte) ck_assert_int_eq(status, split ? RESP_REQUEST : RESP_MALFORMED);
-        if (split) ck_assert_uint_eq((size_t)reader.argc, words.count);
-        for (size_t i = 0; i < words.count; i++)
-            ensure_argument(&reader, text, (int)i, words.at[i], strlen(words.at[i]));
-        good += words.count > 1;
-        conf_words_drop(&words);
-        resp_reader_drop(&reader);
-    }
-    ck_assert_uint_gt(good, ROUNDS / 10);
-}
-END_TEST
-
 /* ---- lists ----------------------------------------------------------------------------------- */
 
 START_TEST(option_has_the_letter_of_each_event)
@@ -154,7 +122,6 @@ Suite *test_suite(void)
 {
     const TTest *const tests[] = {
         command_of_a_file_is_the_same_request_of_a_client,
-        option_lines_and_inline_requests_quote_alike,
         option_has_the_letter_of_each_event,
         option_has_the_number_of_each_eviction_policy,
         NULL,

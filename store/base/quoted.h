@@ -1,0 +1,25 @@
+/* quoted: words with quotes, as in redis.conf and in inline requests (Redis' sdssplitargs): "..."
+ * with \n \r \t \b \a \xHH, and '...' with \'. */
+#ifndef STORE_BASE_QUOTED_H
+#define STORE_BASE_QUOTED_H
+
+#include <stdbool.h>
+
+/* May c stand between words? */
+static inline bool quoted_is_space(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/* Does c end a word? As in Redis, VT and FF do not, although they may stand between words. */
+static inline bool quoted_ends_word(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+/* Reads the word at *at and moves *at behind it. Writes it without its quotes to *to, which has
+ * room for the rest of the text, and moves *to behind it. A quote may open in the middle of a word;
+ * closing it ends the word. False: it is not closed, or closed before the end of a word. */
+bool quoted_take(const char **at, const char *end, char **to);
+
+#endif
