@@ -135,38 +135,6 @@ def counters_are_those_of_redis():
     equal(figures[0], figures[1])
 
 
-HOSTILE = ["X\nrole:slave\nZ y", "X\r\nrole:slave\r\n", "a:b=1,c", "#S x", "\x01\x7f", "Ä\xff", "", "x" * 15]
-
-
-@own
-def texts_of_clients_make_no_lines():
-    with Daemon("--repl-diskless-sync-delay", "0") as daemon, daemon.raw() as raw:
-        usual = {line.partition(b":")[0] for line in raw.call("INFO", "everything").split(b"\r\n")}
-        for text in HOSTILE:
-            for words in (("EVAL", "return redis.error_reply(ARGV[1])", 0, text),
-                          ("EVAL", "return redis.call(ARGV[1])", 0, text),
-                          ("EVAL", "error(ARGV[1])", 0, text), ("EVAL", "return {err=ARGV[1]}", 0, text),
-                          ("CLIENT", "SETNAME", text), ("CLIENT", "SETINFO", "lib-name", text),
-                          ("ACL", "SETUSER", text), ("AUTH", text, text), (text,), (text, text),
-                          ("FUNCTION", "LOAD", f"#!lua name={text}\nx"), ("CONFIG", "SET", text, text)):
-                raw.call(*words)
-        replicas = []
-        for text in HOSTILE:
-            replicas.append(daemon.raw())
-            replicas[-1].call("REPLCONF", "ip-address", text, "listening-port", 1)
-            replicas[-1].send(encode("PSYNC", "?", "-1"))
-        assert wait_for(lambda: b"connected_slaves:%d\r" % len(HOSTILE) in raw.call("INFO", "replication"))
-        text = raw.call("INFO", "everything")
-        lines = text.split(b"\r\n", 1)[1].split(b"\r\n")
-        for line in lines:
-            assert re.fullmatch(rb"|# [\w-]+|[^#:=,\s]+:[^\r\n]*", line), line
-        names = {line.partition(b":")[0] for line in lines}
-        added = {name for name in names - usual if not re.match(rb"errorstat_|cmdstat_|latency_p|slave\d", name)}
-        assert added <= {b"", b"db0"} and text.count(b"role:") == 1, (added, text)
-        for other in replicas:
-            other.close()
-
-
 @own
 def every_field_that_monitoring_tools_read_is_there():
     with Daemon("--appendonly", "yes") as daemon, daemon.raw() as raw:
