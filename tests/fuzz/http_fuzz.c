@@ -31,6 +31,7 @@ static void begin(void)
 {
     if (world.loop == NULL) make_world();
     site = (struct site){ .context = &world.admin.server,
+                          .history = history_new(),
                           .survey = survey_new(world.world.store, &world.conf, &world.clock) };
 }
 
@@ -122,6 +123,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     request.path = LIT("/state.json");
     ask(&request);
     survey_free(site.survey);
+    history_free(site.history);
     server_world_send(&world, 0, "FLUSHALL SYNC");
     reclaim_run(&world.world.store->reclaim, SIZE_MAX);
     return 0;
