@@ -131,10 +131,10 @@ static bool lacks_memory(struct engine *engine, struct call *call, struct refusa
 /* PING is refused as well, so that monitors notice. */
 static bool cannot_persist(struct engine *engine, struct call *call, struct refusal *why)
 {
+    if (!(multi_flags(call) & (WRITE | TELLS_HEALTH))) return false;
     const char *fault = gates_persist_fault(engine);
-    if (fault == NULL || !(multi_flags(call) & (WRITE | TELLS_HEALTH))) return false;
-    why->detail = fault;
-    return true;
+    if (fault != NULL) why->detail = fault;
+    return fault != NULL;
 }
 
 static bool writes_to_replica(struct engine *engine, struct call *call, struct refusal *why)
@@ -154,8 +154,8 @@ static bool is_subscribed(struct engine *engine, struct call *call, struct refus
     (void)engine;
     (void)why;
     const struct session *session = call->session;
-    return !(call->command.row->flags & WHILE_SUBSCRIBED) && !resp_has_push(&session->out) &&
-           session_subscriptions(session) > 0;
+    return session->subscriber != NULL && !(call->command.row->flags & WHILE_SUBSCRIBED) &&
+           !resp_has_push(&session->out) && session_subscriptions(session) > 0;
 }
 
 static bool is_monitor(struct engine *engine, struct call *call, struct refusal *why)

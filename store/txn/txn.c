@@ -119,7 +119,7 @@ void txn_record_each(struct txn *txn, struct bytes key, struct effect *effect)
     effect->db = txn->ks->db;
     effect->key = key;
     txn->changes += effect->kind != EFFECT_NONE && !effect->is_part;
-    if (txn->ks->hidden > 0 && effect->kind != EFFECT_NONE) keyspace_changed(txn->ks, key);
+    if (effect->kind != EFFECT_NONE && txn->ks->hidden > 0) keyspace_changed(txn->ks, key);
     notify_listener(txn, effect);
 }
 

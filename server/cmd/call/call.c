@@ -38,6 +38,7 @@ static bool lacks_room(const struct call *call)
 {
     unsigned flags = call->command.row->flags;
     size_t bytes = 0;
+    if (!(flags & (GROWS | COPIES))) return false;
     for (int i = 1; (flags & GROWS) && i < call->argc; i++)
         bytes += call->argv[i].len;
     return !has_room_twice(bytes) ||
