@@ -1,6 +1,6 @@
-/* accepted: the options of Redis that have no effect here. redis.conf of a Redis server starts this
- * one: their values are checked as Redis does, kept, and shown by CONFIG GET, and one warning at
- * start lists those that were set. Depends on the types of conf.c. */
+/* accepted: options of Redis that have no effect here. They are rows of the table, and not errors,
+ * so that this server starts with the redis.conf of a Redis server. Values are checked as in Redis,
+ * stored and shown by CONFIG GET; one warning at start lists the options that are set. */
 #include "conf/conf.h"
 
 #include <limits.h>
@@ -43,7 +43,7 @@ static const char *check_oom_values(const char *value)
     return fit ? NULL : "Invalid oom-score-adj-values, elements must be between -2000 and 2000.";
 }
 
-/* As Redis: accepts any number and limits it to its bounds. */
+/* As in Redis, any number is accepted and clamped to the range. */
 static void tidy_hz(char *value)
 {
     long hz = strtol(value, NULL, 10);
@@ -65,9 +65,9 @@ static void tidy_hz(char *value)
 #define WITHIN(least, most) .min = (least), .max = (most)
 #define ALIAS(other)        .alias_of = (other)
 #define ACCEPTED                                                                                   \
-    .use = CONF_ACCEPTED, .section = "accepted", .help = "Option of Redis; has no effect here."
+    .use = CONF_ACCEPTED, .section = "accepted", .help = "Accepted for compatibility and ignored."
 
-/* Name, type, default and whether CONFIG SET may change it are those of Redis 7.0. */
+/* Names, types, defaults, and which options CONFIG SET may change are as in Redis 7.0. */
 static const struct conf_option accepted[] = {
     /* Threads, timers and the operating system: one thread runs commands, deadlines have timers of
      * their own, and memory is returned without hints. */
@@ -104,8 +104,8 @@ static const struct conf_option accepted[] = {
     { .name = "socket-mark-id", INT, WITHIN(0, UINT32_MAX), .preset = "0", FIXED, ACCEPTED },
     { .name = "enable-module-command", CHOICE(allowed), .preset = "no", FIXED, ACCEPTED },
     { .name = "shutdown-timeout", INT, WITHIN(0, INT_MAX), .preset = "10", LIVE, ACCEPTED },
-    /* Data structures: they have no such forms, large values are always freed in slices, and tables
-     * grow by one bucket at a time. */
+    /* Data structures: there are no list nodes to size or compress, large values are always freed
+     * in slices, and tables grow by one bucket at a time. */
     { .name = "activerehashing", YES_NO, .preset = "yes", LIVE, ACCEPTED },
     { .name = "lazyfree-lazy-eviction", YES_NO, .preset = "no", LIVE, ACCEPTED },
     { .name = "lazyfree-lazy-expire", YES_NO, .preset = "no", LIVE, ACCEPTED },
@@ -181,7 +181,7 @@ static const struct conf_option accepted[] = {
     { .name = "repl-diskless-sync", YES_NO, .preset = "yes", LIVE, ACCEPTED },
     { .name = "rdb-del-sync-files", YES_NO, .preset = "no", LIVE, ACCEPTED },
     { .name = "bind-source-addr", TEXT, .preset = "", LIVE, ACCEPTED, .many = true },
-    /* Cluster: there is one node. */
+    /* Cluster: this server is always the only node. */
     { .name = "cluster-allow-pubsubshard-when-down", YES_NO, .preset = "yes", LIVE, ACCEPTED },
     { .name = "cluster-allow-reads-when-down", YES_NO, .preset = "no", LIVE, ACCEPTED },
     { .name = "cluster-allow-replica-migration", YES_NO, .preset = "yes", LIVE, ACCEPTED },

@@ -1,5 +1,5 @@
 /* command_line: the table of the daemon's command line. The common options are rows of the option
- * table, with the first sentence of their help. */
+ * table, shown with the first sentence of their help. */
 #include "conf/command_line.h"
 
 #include <ctype.h>
@@ -26,54 +26,55 @@ static const char *const forms[] = {
 
 static const struct usage_option own_options[] = {
     { "check-config", CHECK_CONFIG, NULL,
-      "Reports every fault of the configuration, of its users and certificates, and starts "
-      "nothing. It "
-      "is the first word." },
+      "Checks the configuration, including users and certificates, reports every error and exits. "
+      "Must be the first argument." },
     { NULL, 0, NULL, NULL },
 };
 
 static const struct usage_item words[] = {
-    { "FILE", "Configuration file; expired.conf(5) describes it. Without one every option has its "
-              "default, and the daemon serves port 6379 of the loopback addresses." },
-    { "--OPTION VALUE ...", "Any option of the file. It overrides the file. An option that is yes "
-                            "or no may stand without its value, and then means yes." },
-    { "-", "Reads more lines of configuration from standard input, after the file and before the "
-           "options. It is the last word." },
+    { "FILE", "Configuration file; see expired.conf(5). Without one, every option has its default, "
+              "and the daemon listens on port 6379 of the loopback addresses." },
+    { "--OPTION VALUE ...", "Any option of the configuration file; overrides the file. The value "
+                            "of a yes-or-no option may be left out and is then yes." },
+    { "-", "Reads more configuration lines from standard input, after the file and before the "
+           "options. Must be the last argument." },
     { NULL, NULL },
 };
 
 static const struct usage_item examples[] = {
-    { "expired", "Serves the loopback addresses, with data in the current folder." },
+    { "expired", "Listens on the loopback addresses and keeps its data in the current directory." },
     { "expired /etc/expired/expired.conf --loglevel verbose",
-      "Reads a file, and sets an option otherwise." },
-    { "expired --port 0 --unixsocket /tmp/expired.sock", "Serves a unix socket only." },
+      "Reads a configuration file and overrides one option." },
+    { "expired --port 0 --unixsocket /tmp/expired.sock", "Listens on a Unix socket only." },
     { "echo 'maxmemory 128mb' | expired -", "Reads the configuration from standard input." },
     { NULL, NULL },
 };
 
 static const struct usage_item signals[] = {
-    { "SIGTERM, SIGINT", "Stops in order: writes what is to be kept, and closes connections." },
-    { "SIGHUP", "Reopens the log file, reads the configuration again, and sets the live options "
-                "that have changed there." },
+    { "SIGTERM, SIGINT",
+      "Shuts down cleanly: saves the data as configured and closes all connections." },
+    { "SIGHUP", "Reopens the log file, rereads the configuration and applies changed options that "
+                "are live." },
     { NULL, NULL },
 };
 
 static const struct usage_item files[] = {
-    { "/etc/expired/expired.conf", "The configuration of the packaged service." },
-    { "appendonlydir/", "In `dir`: the journal, its base and its manifest." },
+    { "/etc/expired/expired.conf", "Configuration of the packaged service." },
+    { "appendonlydir/", "In `dir`: the journal, with its base file and manifest." },
     { "dump.exp", "In `dir`: the snapshot." },
     { NULL, NULL },
 };
 
 static const struct usage_item variables[] = {
-    { "NOTIFY_SOCKET", "Where a supervisor is notified, if the option `supervised` allows it." },
+    { "NOTIFY_SOCKET",
+      "Socket on which to notify the supervisor, if the option `supervised` allows it." },
     { NULL, NULL },
 };
 
 static const struct usage_item statuses[] = {
-    { "0", "It stopped in order." },
-    { "1", "It could not start, or could not keep the data when it stopped. Standard error and the "
-           "log say why." },
+    { "0", "Clean shutdown." },
+    { "1", "The daemon could not start, or could not save the data on shutdown. The reason is on "
+           "standard error and in the log." },
     { NULL, NULL },
 };
 
@@ -82,8 +83,8 @@ static struct usage_item common[COMMON_MAX + 1];
 static const struct usage_section sections[] = {
     { "ARGUMENTS", NULL, words, false },
     { "COMMON OPTIONS",
-      "With their defaults. expired.conf(5) and expired.conf.example describe all options.", common,
-      false },
+      "Shown with their defaults. For all options see expired.conf(5) or expired.conf.example.",
+      common, false },
     { "EXAMPLES", NULL, examples, false },
     { "SIGNALS", NULL, signals, true },
     { "FILES", NULL, files, true },
@@ -94,11 +95,11 @@ static const struct usage_section sections[] = {
 
 static const struct usage usage = {
     .name = "expired",
-    .summary = "data store that speaks the Redis protocol and ends data on time",
+    .summary = "data store that speaks the Redis protocol and expires data on time",
     .manual = 8,
     .forms = forms,
-    .about = "Keeps strings, lists, sets, hashes, sorted sets, streams and dehydrators in memory "
-             "and in a journal on disk, and serves clients in the Redis protocol. Keys and members "
+    .about = "Stores strings, lists, sets, hashes, sorted sets, streams and dehydrators in memory "
+             "and in a journal on disk, and serves them over the Redis protocol. Keys and members "
              "are removed within a few milliseconds of their deadlines.",
     .options = own_options,
     .sections = sections,

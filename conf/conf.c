@@ -10,9 +10,8 @@
 
 #include "conf/words.h"
 
-/* A value that was parsed, not stored yet. Limits start as copies, because a text may set only
- * some.
- */
+/* A parsed value before it is stored. Limits start as a copy of the current ones, because a text
+ * may set only some classes. */
 struct value {
     int64_t number;
     struct conf_output_limit limits[3];
@@ -65,7 +64,7 @@ static const char *none_of(const struct conf_choice *choices)
     return text;
 }
 
-/* Decimal as Redis accepts it: no plus sign, no spaces, no leading zeros. */
+/* A decimal number as Redis accepts it: no plus sign, spaces or leading zeros. */
 static bool read_int(const char *text, int64_t *number)
 {
     const char *digits = text + (*text == '-');
@@ -165,7 +164,7 @@ static const char *read_bool(const char *text, int64_t *number)
     return *number || strcasecmp(text, "no") == 0 ? NULL : "argument must be 'yes' or 'no'";
 }
 
-/* Parses a text for the option's type; returns the error, or NULL. */
+/* Parses text by the option's type. Returns the error, or NULL. */
 static const char *read_value(const struct conf_option *option, const char *text,
                               struct value *value)
 {
@@ -230,7 +229,7 @@ static const char *fault_in_words(const struct conf *conf, const struct conf_opt
     return why;
 }
 
-/* The lines of an option are checked by a part of the server that knows their meaning. */
+/* Lines of policies, renames and users are checked by the server, which knows their syntax. */
 static const char *fault_in_lines(const struct conf *conf, const struct conf_option *option,
                                   const char *text)
 {

@@ -1,6 +1,5 @@
-/* conf: the options, from one table: parsing, CONFIG GET/SET/REWRITE and the example file. Does not
- * know what an option does. Names and value syntax are those of redis.conf if the option exists
- * there. */
+/* conf: the options, from one table: parsing, CONFIG GET/SET/REWRITE and the example file. Knows
+ * nothing of what an option does. Options that Redis has too keep its names and value syntax. */
 #ifndef CONF_CONF_H
 #define CONF_CONF_H
 
@@ -18,12 +17,12 @@ enum conf_endpoint { CONF_ENDPOINT_IP, CONF_ENDPOINT_HOSTNAME, CONF_ENDPOINT_UNK
 enum conf_tls_auth { CONF_TLS_AUTH_NO, CONF_TLS_AUTH_YES, CONF_TLS_AUTH_OPTIONAL };
 enum conf_tls_user { CONF_TLS_USER_OFF, CONF_TLS_USER_CN };
 enum conf_fsync { CONF_FSYNC_NO, CONF_FSYNC_EVERYSEC, CONF_FSYNC_ALWAYS };
-/* What a signal to stop does about the snapshot: DEFAULT saves if there are save points. */
+/* Whether SIGTERM or SIGINT saves a snapshot; DEFAULT: if there are save points. */
 enum conf_shutdown { CONF_SHUTDOWN_DEFAULT, CONF_SHUTDOWN_SAVE, CONF_SHUTDOWN_NOSAVE };
 enum { CONF_BIND_MAX = 16, CONF_LIMIT_NORMAL = 0, CONF_LIMIT_REPLICA = 1, CONF_LIMIT_PUBSUB = 2 };
 
 /* The letters of notify-keyspace-events, in the order in which CONFIG GET shows them; "A" means the
- * first CONF_EVENTS_OF_ALL of them. server/engine/react/notify.c says what each one turns on. */
+ * first CONF_EVENTS_OF_ALL of them. server/engine/react/notify.c has their meanings. */
 #define CONF_EVENT_LETTERS "g$lshzxetdnKEmSTIV"
 enum { CONF_EVENTS_OF_ALL = 10 };
 
@@ -51,7 +50,7 @@ struct conf {
     char *bind; /* the words as given, separated by one space */
     int64_t port, tcp_backlog, timeout, tcp_keepalive, maxclients;
     char *unixsocket;
-    int64_t unixsocketperm; /* a mode; 0: as the umask allows */
+    int64_t unixsocketperm; /* a mode; 0: set by the umask */
     bool protected_mode;
     char *requirepass;
     /* cluster */
@@ -107,8 +106,8 @@ struct conf {
     /* data */
     int64_t databases;
     char *policy; /* lines such as "prefix* TTL 1000", with distinct first words */
-    /* Checks the words of such a line: returns the error, a constant string, or NULL. Set it after
-     * conf_init; without it any words are accepted. */
+    /* Checks the words of such a line. Returns the error, a constant string, or NULL. Set it after
+     * conf_init; until then any words are accepted. */
     const char *(*policy_fault)(char *const *words, size_t count);
     char *notify_keyspace_events;
     char *dir;
@@ -116,7 +115,7 @@ struct conf {
     /* As policy_fault, for all lines together. */
     const char *(*renames_fault)(const char *lines);
     const char *(*users_fault)(const char *lines); /* the same for `user` */
-    /* names of encodings, in OBJECT ENCODING */
+    /* encodings, as shown by OBJECT ENCODING */
     int64_t hash_max_entries, hash_max_value, zset_max_entries, zset_max_value, set_max_intset;
     int64_t hll_sparse_max;                       /* bytes */
     int64_t stream_max_bytes, stream_max_entries; /* of a block of a stream; 0: the most */
@@ -143,7 +142,7 @@ struct conf {
     int64_t shutdown_on_sigint, shutdown_on_sigterm;        /* enum conf_shutdown */
     int64_t enable_debug_command, enable_protected_configs; /* enum conf_allowed */
 
-    union conf_kept kept[CONF_KEPT_MAX]; /* of the options in accepted.c, which have no effect */
+    union conf_kept kept[CONF_KEPT_MAX]; /* values of the ignored options in accepted.c */
     char *file;                   /* absolute path of the configuration file; "" without one */
     struct conf_marks by_include; /* set by an included file; for conf_rewrite */
     struct conf_marks given;      /* set by a file or the command line */
@@ -157,10 +156,10 @@ struct conf_error {
 void conf_init(struct conf *conf); /* sets the defaults */
 void conf_drop(struct conf *conf);
 
-/* Reads a file and those it includes. On failure the error lists all faults, each with file, line,
- * option and reason, and conf has a part of the values: drop it. */
+/* Reads a file and those it includes. On failure the error lists every fault with file, line,
+ * option and reason; conf is then partly set and should be dropped. */
 bool conf_load_file(struct conf *conf, const char *path, struct conf_error *error);
-/* The same from memory; error messages call it `name`. */
+/* The same from memory; `name` stands for the file in error messages. */
 bool conf_load_text(struct conf *conf, const char *text, size_t len, const char *name,
                     struct conf_error *error);
 /* Reads main's argc and argv as redis-server does: a configuration file, if argv[1] does not begin
@@ -168,18 +167,18 @@ bool conf_load_text(struct conf *conf, const char *text, size_t len, const char 
  * next word that begins with "--". The caller handles --help and --version. */
 bool conf_load_args(struct conf *conf, int argc, char *const *argv, struct conf_error *error);
 
-/* The options of this file's table, then those of accepted.c. */
+/* Number of options. Those that work come first, then those of accepted.c. */
 size_t conf_option_count(void);
 const struct conf_option *conf_option_at(size_t index);
 const struct conf_option *conf_find(const char *name); /* ignores case; NULL: unknown */
-/* The known name that is closest to a misspelt one; NULL: none is close. */
+/* The known name closest to a misspelt one; NULL if none is close. */
 const char *conf_closest_name(const char *name);
-/* The names of the accepted options without effect that a file or the command line has set,
- * separated by ", "; "" for none. The caller frees it. */
+/* The ignored options that a file or the command line has set, separated by ", "; "" if there are
+ * none. The caller frees it. */
 char *conf_accepted_names(const struct conf *conf);
 bool conf_is_marked(const struct conf_marks *marks, const struct conf_option *option);
 void conf_mark(struct conf_marks *marks, const struct conf_option *option);
-/* The place of an option of accepted.c in conf.kept; an alias shares that of its option. */
+/* Index in conf.kept of an option of accepted.c; an alias shares its option's. */
 size_t conf_kept_index(const struct conf_option *option);
 
 /* Writes each line of the error as "<program>: line". */
@@ -194,10 +193,10 @@ char *conf_get(const struct conf *conf, const struct conf_option *option);
 
 void conf_write_example(FILE *to);
 /* Rewrites conf->file, keeping comments and order, and appends options that differ from their
- * defaults. Replaces the file atomically. On failure the error is only the reason ("Permission
+ * defaults. The file is replaced atomically. On failure the error is only the reason ("Permission
  * denied"). */
 bool conf_rewrite(const struct conf *conf, struct conf_error *error);
-/* Writes a file so that readers see the old or the new text; keeps mode and owner, and a new file
+/* Replaces a file atomically: readers see the old or the new text. Keeps mode and owner; a new file
  * is private. False: see errno. */
 bool conf_replace_file(const char *path, const char *text, size_t len);
 

@@ -1,5 +1,5 @@
-/* find: finds options by index and by name, over all tables (options*.c, accepted.c), and guesses
- * what a misspelt name means. */
+/* find: finds options by index and by name, over all tables (options*.c, accepted.c), and suggests
+ * the nearest name for a misspelt one. */
 #include "conf/conf.h"
 
 #include <ctype.h>
@@ -48,8 +48,8 @@ static size_t least_of(size_t a, size_t b, size_t c)
     return least < c ? least : c;
 }
 
-/* How many letters have to be added, removed or replaced to make `to` of `from`, ignoring case
- * (Levenshtein 1966). Both have at most NAME_MAX_BYTES bytes. */
+/* The edit distance: how many letters must be added, removed or replaced to turn `from` into `to`,
+ * ignoring case (Levenshtein 1966). Both have at most NAME_MAX_BYTES bytes. */
 static size_t distance(const char *from, const char *to)
 {
     size_t row[NAME_MAX_BYTES + 1], len = strlen(to);

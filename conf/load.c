@@ -1,5 +1,5 @@
-/* load: reads the configuration at start: files, the files they include, and the command line. It
- * goes on after a fault, so that the error lists them all. */
+/* load: reads the configuration at start: files, the files they include, and the command line.
+ * Loading continues after an error, so that all errors are reported at once. */
 #include "conf/conf.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 enum { INCLUDE_DEPTH = 8, FAULTS_ENOUGH = 1000 };
 
-/* Where the faults go. */
+/* Collects error messages. */
 struct faults {
     struct conf_error *error;
     size_t used, count, left_out;
@@ -38,12 +38,11 @@ static struct faults begin_faults(struct conf_error *error)
     return (struct faults){ .error = error };
 }
 
-/* Appends a line. Replaces control characters, so that a fault is one line whatever the file
- * holds. */
+/* Appends one line. Control characters are replaced, so that a bad file cannot break the line. */
 __attribute__((format(printf, 2, 3))) static void add_fault(struct faults *faults,
                                                             const char *format, ...)
 {
-    enum { LAST_LINE = 64 }; /* bytes kept free for the number of faults left out */
+    enum { LAST_LINE = 64 }; /* bytes reserved for the count of omitted faults */
     char line[512];
     va_list args;
     va_start(args, format);
@@ -121,11 +120,11 @@ static char *with_line(const struct conf *conf, const struct conf_option *option
     return all;
 }
 
-/* Words that redis.conf has beside options, and that must not be ignored. */
+/* Directives of redis.conf that are not options, and that would be dangerous to ignore. */
 static const char *refusal_of(const char *name)
 {
     if (strcasecmp(name, "loadmodule") == 0) return "modules are not supported. Remove the line";
-    if (strcasecmp(name, "sentinel") == 0) return "this server is no sentinel. Remove the line";
+    if (strcasecmp(name, "sentinel") == 0) return "this server is not a Sentinel. Remove the line";
     return NULL;
 }
 
@@ -187,25 +186,26 @@ static void fail_unread(const struct source *source, const char *path)
     fail_at(source, "include", why);
 }
 
-/* A pattern that matches no file is no error; a missing file without a pattern is one. */
+/* As in Redis, a pattern may match no file, but a file named in full must exist. */
 static void include(struct conf *conf, const struct conf_words *words, const struct source *source)
 {
     const char *why = NULL;
     if (words->count != 2)
         why = "wrong number of arguments";
     else if (source->depth >= INCLUDE_DEPTH)
-        why = "files include one another too deeply";
+        why = "too many nested includes";
     if (why != NULL) {
         fail_at(source, words->at[0], why);
         return;
     }
-    /* A file that includes itself several times would be read again and again. */
+    /* Without this limit, a file that includes itself several times would be read exponentially
+     * often. */
     if (source->faults->count >= FAULTS_ENOUGH) return;
     glob_t found;
     int outcome = glob(words->at[1], GLOB_NOMAGIC, NULL, &found);
     if (outcome == GLOB_NOMATCH) return;
     if (outcome != 0) {
-        fail_at(source, words->at[0], "the pattern cannot be matched");
+        fail_at(source, words->at[0], "cannot search for files that match the pattern");
         return;
     }
     for (size_t i = 0; i < found.gl_pathc; i++)
@@ -304,7 +304,7 @@ static bool is_name(const char *word)
     return word[0] == '-' && word[1] == '-';
 }
 
-/* The value of an option that the command line names without one: "" for save, yes for a bool.
+/* The implied value of an option that has none on the command line: "" for save, yes for a bool.
  * NULL: the next word is the value. */
 static const char *value_left_out(const char *name, char *const *next, char *const *end)
 {
@@ -315,8 +315,8 @@ static const char *value_left_out(const char *name, char *const *next, char *con
 }
 
 /* Reads one "--name value ...". The word after a name is its value even if it begins with "--" (a
- * password may), unless name and value came in one word ("--port 7000") or the option may stand
- * without one. Moves *at behind it. */
+ * password may), unless name and value are one word ("--port 7000") or the value may be left out.
+ * Moves *at past it. */
 static void load_option(struct conf *conf, char *const **at, char *const *end,
                         struct faults *faults)
 {
@@ -349,8 +349,8 @@ static bool is_given(const struct conf *conf, const char *name)
     return conf_is_marked(&conf->given, conf_find(name));
 }
 
-/* A redis.conf that says `appendonly no` and nothing of `save`, such as Debian's, means Redis' own
- * save points: without a journal they are all that keeps data. */
+/* A redis.conf with `appendonly no` and no `save` line, such as Debian's, relies on Redis' default
+ * save points. Without a journal nothing else would save the data, so they apply here too. */
 static void set_save_points_of_redis(struct conf *conf, struct faults *faults)
 {
     const char *why;

@@ -1,5 +1,5 @@
-/* option: what the table of options says of each: a row of data that parsing, CONFIG and the
- * example file are made from. */
+/* option: one row of the option table. Parsing, CONFIG and the example file are driven by these
+ * rows. */
 #ifndef CONF_OPTION_H
 #define CONF_OPTION_H
 
@@ -24,31 +24,32 @@ struct conf_choice {
     int64_t value;
 };
 
-/* What becomes of an option of Redis. */
+/* How this server treats an option of Redis. */
 enum conf_use {
     CONF_WORKS,
-    CONF_ACCEPTED, /* it has no effect here; CONFIG shows and changes its value */
+    CONF_ACCEPTED, /* ignored; CONFIG shows and changes its value */
 };
 
 struct conf_option {
     const char *name;
     enum conf_type type;
     enum conf_use use;
-    size_t offset; /* into struct conf; of CONF_WORKS only */
+    size_t offset; /* into struct conf; for CONF_WORKS only */
     int64_t min, max;
     const struct conf_choice *choices; /* CONF_ENUM; ends with a NULL name */
     const char *preset;                /* the default, as text */
     bool live;                         /* CONFIG SET may change it */
     bool guarded;                      /* ... if enable-protected-configs allows it */
-    bool not_loading;                  /* ... but not while data are being loaded */
+    bool not_loading;                  /* ... but not while data is being loaded */
     bool many;                         /* takes more than one word */
-    bool omitted; /* CONFIG REWRITE leaves it out while it is "", for which Redis has no line */
-    bool adds;    /* a further line adds words; "" removes all */
+    bool omitted; /* CONFIG REWRITE omits it while it is "", because Redis has no line for that */
+    bool adds;    /* each further line adds words; "" removes all */
     bool keyed;   /* CONF_LINES: a line replaces an earlier one with the same first word */
-    bool hidden;  /* CONFIG GET and SET do not know it, as in Redis */
-    /* CONF_LINES: two lines with the same first word are this error; NULL: they are none. */
+    bool hidden;  /* unknown to CONFIG GET and SET, as in Redis */
+    /* CONF_LINES: the error for two lines with the same first word; NULL: allowed. */
     const char *twice;
-    bool changes; /* CONF_LINES: lines may change without CONFIG SET; CONFIG REWRITE writes them */
+    bool changes; /* CONF_LINES: commands other than CONFIG SET change the lines; CONFIG REWRITE
+                     saves them */
     /* Checks a value that the type allows: returns the error, or NULL. */
     const char *(*check)(const char *value);
     /* Normalizes an allowed value, in place; never lengthens it. */
@@ -59,18 +60,18 @@ struct conf_option {
     const char *help;    /* one or a few lines, separated by \n */
 };
 
-/* The rows of an option and of its other name, from the option's help and its other fields. */
+/* Two rows: an option and its alias, made from one help text and one set of fields. */
 #define WITH_ALIAS(shown, other, text, ...)                                                        \
     { .name = (shown), .help = (text), __VA_ARGS__ },                                              \
     {                                                                                              \
         .name = (other), .alias_of = (shown), .help = "The same as " shown ".", __VA_ARGS__        \
     }
 
-/* The option whose value and marks this one shares: itself, if it is no alias. */
+/* The option that an alias stands for; any other option itself. */
 const struct conf_option *conf_original(const struct conf_option *option);
 
-/* The rows of options*.c and accepted.c. Elsewhere use conf_option_at and
- * conf_find, which see all. */
+/* The rows of options*.c and accepted.c. Outside this folder use conf_option_at and conf_find,
+ * which search all tables. */
 struct conf_table {
     const struct conf_option *rows;
     size_t count;
@@ -78,7 +79,7 @@ struct conf_table {
 extern const struct conf_table conf_network, conf_working, conf_data, conf_replication,
     conf_cluster, conf_accepted;
 
-/* For `tidy`: one space between words, none around them. */
+/* For `tidy`: leaves one space between words and none around them. */
 void conf_tidy_spaces(char *value);
 
 #endif

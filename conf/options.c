@@ -1,6 +1,6 @@
 /* options: the rows of options that have an effect: names, types, ranges, defaults, help. Parsing,
- * CONFIG GET/SET/REWRITE and expired.conf.example use them. options_network.c has those about
- * connections, options_data.c those about data. */
+ * CONFIG GET/SET/REWRITE and expired.conf.example use them. options_network.c has the rows about
+ * connections, options_data.c the rows about data. */
 #include "conf/conf.h"
 
 #include <errno.h>
@@ -11,8 +11,8 @@
 #define AT(member) offsetof(struct conf, member)
 #define MEGABYTE   (INT64_C(1) << 20)
 
-/* In Redis' order; the numbers are those of enum evict_policy in store/sweep/evict.h, which
- * tests/unit/server/agreement_test.c checks. */
+/* In Redis' order. The numbers are those of enum evict_policy in store/sweep/evict.h;
+ * tests/unit/server/agreement_test.c compares them. */
 static const struct conf_choice policies[] = {
     { "volatile-lru", 4 },   { "volatile-lfu", 5 }, { "volatile-random", 6 },
     { "volatile-ttl", 7 },   { "allkeys-lru", 1 },  { "allkeys-lfu", 2 },
@@ -75,7 +75,7 @@ static const struct conf_option options[] = {
       .preset = "10000",
       .live = true,
       .section = "limits",
-      .help = "Maximum number of connections; further ones get an error and are closed." },
+      .help = "Maximum number of client connections; any more get an error and are closed." },
     { .name = "proto-max-bulk-len",
       .type = CONF_MEMORY,
       .offset = AT(proto_max_bulk_len),
@@ -111,12 +111,12 @@ static const struct conf_option options[] = {
       .preset = "0",
       .live = true,
       .section = "limits",
-      .help = "Memory limit in bytes. A command that needs more first evicts keys, by "
-              "maxmemory-policy.\n"
-              "A new limit or policy takes effect at once. Client buffers count, but do not evict "
-              "before\n"
-              "a command needs memory; memory of unauthenticated connections does not count. 0: no "
-              "limit." },
+      .help =
+          "Memory limit in bytes. A command that would exceed it first evicts keys, as "
+          "maxmemory-policy\n"
+          "says. A new limit or policy takes effect at once. Client buffers count, but cause "
+          "evictions only\n"
+          "when a command needs memory; unauthenticated connections do not count. 0: no limit." },
     { .name = "maxmemory-policy",
       .type = CONF_ENUM,
       .offset = AT(maxmemory_policy),
@@ -137,7 +137,7 @@ static const struct conf_option options[] = {
       .preset = "5",
       .live = true,
       .section = "limits",
-      .help = "Number of keys to sample when choosing one to evict." },
+      .help = "Number of keys to sample when choosing a key to evict." },
     { .name = "maxmemory-clients",
       .type = CONF_MEMORY_PERCENT,
       .offset = AT(maxmemory_clients),
@@ -158,8 +158,8 @@ static const struct conf_option options[] = {
       .preset = "10",
       .live = true,
       .section = "limits",
-      .help = "How slowly the counter of uses rises, for the lfu policies: at 10, a million uses "
-              "saturate it." },
+      .help = "How slowly the access counter of the lfu policies rises. At 10, a million "
+              "accesses\nsaturate it." },
     { .name = "lfu-decay-time",
       .type = CONF_INT,
       .offset = AT(lfu_decay_time),
@@ -167,16 +167,15 @@ static const struct conf_option options[] = {
       .preset = "1",
       .live = true,
       .section = "limits",
-      .help = "Minutes after which the counter of uses falls by one. 0: never." },
+      .help = "Minutes after which the access counter drops by one. 0: never." },
     { .name = "activedefrag",
       .type = CONF_BOOL,
       .offset = AT(activedefrag),
       .preset = "yes",
       .live = true,
       .section = "limits",
-      .help = "After many deletes, move data together in memory, so that the free memory between "
-              "it can\n"
-              "be returned to the system." },
+      .help = "Defragment memory: after many deletes, move data together so that the free memory\n"
+              "between it can be returned to the system." },
     WITH_ALIAS(
         "busy-reply-threshold", "lua-time-limit",
         "Once a script or function has run for this many milliseconds, other clients get the "
@@ -201,7 +200,7 @@ static const struct conf_option options[] = {
       .preset = "1000000",
       .live = true,
       .section = "limits",
-      .help = "Maximum number of keys to remember for CLIENT TRACKING. 0: no limit." },
+      .help = "Maximum number of keys to track for CLIENT TRACKING. 0: no limit." },
     { .name = "slowlog-log-slower-than",
       .type = CONF_INT,
       .offset = AT(slowlog_log_slower_than),
@@ -243,7 +242,7 @@ static const struct conf_option options[] = {
       .check = check_percentiles,
       .tidy = conf_tidy_spaces,
       .section = "observation",
-      .help = "Percentiles of the time of calls that INFO latencystats shows. \"\": none." },
+      .help = "Percentiles of call times to show in INFO latencystats. \"\": none." },
     { .name = "daemonize",
       .type = CONF_BOOL,
       .offset = AT(daemonize),
@@ -256,9 +255,9 @@ static const struct conf_option options[] = {
       .choices = supervisors,
       .preset = "no",
       .section = "process",
-      .help =
-          "Notify a supervisor when the daemon is ready: systemd, auto (systemd if it started the\n"
-          "daemon), or no." },
+      .help = "Notify a supervisor when the daemon is ready: systemd, auto (notify systemd if it "
+              "started\n"
+              "the daemon), or no." },
     { .name = "shutdown-on-sigterm",
       .type = CONF_ENUM,
       .offset = AT(shutdown_on_sigterm),
@@ -283,7 +282,7 @@ static const struct conf_option options[] = {
       .offset = AT(pidfile),
       .preset = "",
       .section = "process",
-      .help = "File to write the process id to while the daemon runs." },
+      .help = "File that holds the process ID while the daemon runs." },
     { .name = "loglevel",
       .type = CONF_ENUM,
       .offset = AT(loglevel),
@@ -305,7 +304,7 @@ static const struct conf_option options[] = {
       .preset = "text",
       .live = true,
       .section = "process",
-      .help = "Format of the lines in the log: text, or json for one JSON object per line." },
+      .help = "Log format: text, or json for one JSON object per line." },
     { .name = "syslog-enabled",
       .type = CONF_BOOL,
       .offset = AT(syslog_enabled),
@@ -317,14 +316,14 @@ static const struct conf_option options[] = {
       .offset = AT(syslog_ident),
       .preset = "expired",
       .section = "process",
-      .help = "Name of the daemon in syslog." },
+      .help = "Program name for syslog." },
     { .name = "syslog-facility",
       .type = CONF_ENUM,
       .offset = AT(syslog_facility),
       .choices = syslog_facilities,
       .preset = "local0",
       .section = "process",
-      .help = "Facility of the lines in syslog: user, or local0 to local7." },
+      .help = "Syslog facility: user, or local0 to local7." },
     { .name = "enable-debug-command",
       .type = CONF_ENUM,
       .offset = AT(enable_debug_command),

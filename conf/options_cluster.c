@@ -1,5 +1,5 @@
-/* options_cluster: the rows of options about clients of a cluster, which reach this server as if it
- * were one. options.c has the others. */
+/* options_cluster: the rows of options for cluster clients, which can use this server as a cluster
+ * of one node. options.c has the others. */
 #include "conf/conf.h"
 
 #include <stdint.h>
@@ -18,7 +18,7 @@ static const struct conf_choice endpoints[] = { { "ip", CONF_ENDPOINT_IP },
                                                 { "unknown-endpoint", CONF_ENDPOINT_UNKNOWN },
                                                 { NULL, 0 } };
 
-/* The text of CLUSTER NODES has no quotes around it. */
+/* CLUSTER NODES prints the name without quotes, so only these characters are safe. */
 static const char *check_hostname(const char *value)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyz"
@@ -35,18 +35,18 @@ static const struct conf_option options[] = {
       .choices = modes,
       .preset = "no",
       .section = "cluster",
-      .help = "emulated: clients for Redis Cluster work; this server is the only node and owns all "
-              "slots.\n"
-              "emulated-strict: also, the keys of a command must be in one slot. \"yes\" of "
-              "Redis is refused." },
+      .help = "emulated: act as a Redis Cluster of one node, which owns all slots, for cluster "
+              "clients.\n"
+              "emulated-strict: in addition, all keys of a command must be in one slot. \"yes\" is "
+              "refused." },
     { .name = "cluster-announce-ip",
       .type = CONF_TEXT,
       .offset = AT(cluster_announce_ip),
       .preset = "",
       .live = true,
       .section = "cluster",
-      .help =
-          "The address of the node for clients; \"\": the one that the client has connected to." },
+      .help = "Address of this node in replies to clients; \"\": the address that the client "
+              "connected to." },
     { .name = "cluster-announce-hostname",
       .type = CONF_TEXT,
       .offset = AT(cluster_announce_hostname),
@@ -54,7 +54,7 @@ static const struct conf_option options[] = {
       .check = check_hostname,
       .live = true,
       .section = "cluster",
-      .help = "The name of the node for clients." },
+      .help = "Host name of this node in replies to clients." },
     { .name = "cluster-announce-port",
       .type = CONF_INT,
       .offset = AT(cluster_announce_port),
@@ -62,7 +62,7 @@ static const struct conf_option options[] = {
       .preset = "0",
       .live = true,
       .section = "cluster",
-      .help = "The port for clients without TLS; 0: port." },
+      .help = "Port of this node in replies to clients without TLS; 0: port." },
     { .name = "cluster-announce-tls-port",
       .type = CONF_INT,
       .offset = AT(cluster_announce_tls_port),
@@ -70,7 +70,7 @@ static const struct conf_option options[] = {
       .preset = "0",
       .live = true,
       .section = "cluster",
-      .help = "The port for clients with TLS; 0: tls-port." },
+      .help = "Port of this node in replies to clients with TLS; 0: tls-port." },
     { .name = "cluster-preferred-endpoint-type",
       .type = CONF_ENUM,
       .offset = AT(cluster_endpoint),
@@ -78,9 +78,9 @@ static const struct conf_option options[] = {
       .preset = "ip",
       .live = true,
       .section = "cluster",
-      .help = "By what CLUSTER SLOTS names the node: ip, hostname, or unknown-endpoint (null: the "
-              "one that the\n"
-              "client has connected to)." },
+      .help = "How CLUSTER SLOTS names this node: ip, hostname, or unknown-endpoint (null, which "
+              "means the\n"
+              "address that the client connected to)." },
 };
 
 const struct conf_table conf_cluster = { options, sizeof(options) / sizeof(options[0]) };

@@ -48,7 +48,7 @@ static const char *check_events(const char *value)
                : NULL;
 }
 
-/* DIFFERS: Redis 7.0 does not show "n" beside "A" ("AKEn" reads back as "AKE"); we show it.
+/* DIFFERS: Redis 7.0 does not show "n" beside "A" ("AKEn" reads back as "AKE"); here it is shown.
  * (doc/differs.md) */
 static void tidy_events(char *value)
 {
@@ -75,7 +75,7 @@ static const struct conf_option options[] = {
       .max = 16384,
       .preset = "16",
       .section = "data",
-      .help = "Number of databases that SELECT can choose from, numbered from 0." },
+      .help = "Number of databases, which SELECT numbers from 0." },
     { .name = "notify-keyspace-events",
       .type = CONF_TEXT,
       .offset = AT(notify_keyspace_events),
@@ -97,9 +97,9 @@ static const struct conf_option options[] = {
       .keyed = true,
       .many = true,
       .section = "data",
-      .help = "<prefix*|name> <option> <value> ...: a policy as for POLICY SET, set at start if "
-              "the data\n"
-              "set has none of that name. One line per policy; \"\" for none. Example:\n"
+      .help = "<prefix*|name> <option> <value> ...: a policy as for POLICY SET, set at start "
+              "unless the\n"
+              "data already has a policy of that name. One line per policy; \"\": none. Example:\n"
               "policy rv:* MAXLEN 30 TTL 7d REFRESH WRITE" },
     { .name = "rename-command",
       .type = CONF_LINES,
@@ -118,15 +118,14 @@ static const struct conf_option options[] = {
       .live = true,
       .guarded = true,
       .section = "data",
-      .help = "Working directory, which holds the data files. It can change while there is no "
-              "journal." },
-    WITH_ALIAS(
-        "hash-max-listpack-entries", "hash-max-ziplist-entries",
-        "OBJECT ENCODING calls a hash \"listpack\" up to this many fields. This and the next "
-        "options\n"
-        "change names only: memory use does not depend on them.",
-        .type = CONF_INT, .offset = AT(hash_max_entries), .max = LONG_MAX, .preset = "512",
-        .live = true, .section = "encodings"),
+      .help = "Working directory, which holds the data files. Cannot be changed while the journal "
+              "is on." },
+    WITH_ALIAS("hash-max-listpack-entries", "hash-max-ziplist-entries",
+               "OBJECT ENCODING reports \"listpack\" for a hash of up to this many fields. This "
+               "and the next\n"
+               "four options change the reported name only, not how much memory a value uses.",
+               .type = CONF_INT, .offset = AT(hash_max_entries), .max = LONG_MAX, .preset = "512",
+               .live = true, .section = "encodings"),
     WITH_ALIAS(
         "hash-max-listpack-value", "hash-max-ziplist-value",
         "OBJECT ENCODING calls a hash \"listpack\" while no field or value is longer than this.",
@@ -182,7 +181,7 @@ static const struct conf_option options[] = {
       .section = "persistence",
       .help =
           "Write every change to the journal before its reply is sent, and replay the journal at\n"
-          "start. no: data are kept in memory and in snapshots only." },
+          "start. no: keep data in memory and in snapshots only." },
     { .name = "appendfsync",
       .type = CONF_ENUM,
       .offset = AT(appendfsync),
@@ -192,29 +191,30 @@ static const struct conf_option options[] = {
       .section = "persistence",
       .help =
           "When to fsync the journal: before each reply (always), once per second (everysec), or\n"
-          "when the system decides (no)." },
+          "when the kernel decides (no)." },
     { .name = "appenddirname",
       .type = CONF_TEXT,
       .offset = AT(appenddirname),
       .preset = "appendonlydir",
       .check = check_file_name,
       .section = "persistence",
-      .help = "Directory of the journal, inside dir. If it holds Redis' files, the journal uses a\n"
-              "directory of this name with \".exp\" appended." },
+      .help = "Directory of the journal, inside dir. If it holds files of Redis, the journal goes "
+              "to a\n"
+              "directory with \".exp\" appended to this name." },
     { .name = "appendfilename",
       .type = CONF_TEXT,
       .offset = AT(appendfilename),
       .preset = "appendonly.aof",
       .check = check_file_name,
       .section = "persistence",
-      .help = "Prefix of the names of the journal's files." },
+      .help = "Prefix of the journal's file names." },
     { .name = "aof-load-truncated",
       .type = CONF_BOOL,
       .offset = AT(aof_load_truncated),
       .preset = "yes",
       .live = true,
       .section = "persistence",
-      .help = "If the last transaction in the journal is incomplete, cut it off and start. no: "
+      .help = "If the last transaction in the journal is incomplete, discard it and start. no: "
               "refuse to\n"
               "start." },
     { .name = "auto-aof-rewrite-percentage",
@@ -233,7 +233,7 @@ static const struct conf_option options[] = {
       .preset = "64mb",
       .live = true,
       .section = "persistence",
-      .help = "Do not rewrite automatically while the journal is smaller than this." },
+      .help = "Never rewrite the journal automatically while it is smaller than this." },
     { .name = "save",
       .type = CONF_TEXT,
       .offset = AT(save),
@@ -246,7 +246,7 @@ static const struct conf_option options[] = {
       .section = "persistence",
       .help =
           "<seconds> <changes> ...: save a snapshot when the last one is this many seconds old\n"
-          "and there were at least this many changes since. \"\": only by SAVE and BGSAVE.\n"
+          "and at least this many changes have been made since. \"\": only by SAVE and BGSAVE.\n"
           "A configuration file with appendonly no and without save gets the save points of\n"
           "Redis: 3600 1 300 100 60 10000." },
     { .name = "dbfilename",
@@ -258,8 +258,8 @@ static const struct conf_option options[] = {
       .check = check_file_name,
       .section = "persistence",
       .help =
-          "Name of the snapshot file, inside dir. A file that is not a snapshot of this server is\n"
-          "never replaced." },
+          "Name of the snapshot file, inside dir. A file with this name that is not one of this\n"
+          "server's snapshots is never overwritten." },
     { .name = "rdbcompression",
       .type = CONF_BOOL,
       .offset = AT(rdbcompression),
@@ -280,15 +280,15 @@ static const struct conf_option options[] = {
       .preset = "",
       .section = "persistence",
       .help =
-          "Redis data to import if there are no data yet: an RDB file, an AOF, a manifest, or a\n"
-          "directory with one of these. The files are only read." },
+          "Redis data to import if there is no data yet: an RDB file, an AOF, a manifest, or a\n"
+          "directory with one of these. The files are not changed." },
     { .name = "import-skip-unsupported",
       .type = CONF_BOOL,
       .offset = AT(import_skip_unsupported),
       .preset = "no",
       .section = "persistence",
-      .help = "Leave out data of modules during an import, and in the copy of a master. no: refuse "
-              "them." },
+      .help =
+          "Skip data of Redis modules in an import and in a master's full copy. no: fail on it." },
 };
 
 const struct conf_table conf_data = { options, sizeof(options) / sizeof(options[0]) };

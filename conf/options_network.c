@@ -52,9 +52,8 @@ static const struct conf_option options[] = {
       .tidy = conf_tidy_spaces,
       .live = true,
       .section = "network",
-      .help =
-          "Addresses to listen on. A \"-\" before an address: no error if the machine lacks it.\n"
-          "\"*\" means every IPv4 address, \"::*\" every IPv6 one, \"\" none." },
+      .help = "Addresses to listen on. With a \"-\" before it, an address may be missing on this\n"
+              "machine. \"*\": every IPv4 address; \"::*\": every IPv6 address; \"\": none." },
     { .name = "port",
       .type = CONF_INT,
       .offset = AT(port),
@@ -62,27 +61,27 @@ static const struct conf_option options[] = {
       .preset = "6379",
       .live = true,
       .section = "network",
-      .help = "TCP port. 0: no TCP, only the unix socket." },
+      .help = "TCP port. 0: do not listen on TCP, only on the Unix socket." },
     { .name = "tcp-backlog",
       .type = CONF_INT,
       .offset = AT(tcp_backlog),
       .max = INT_MAX,
       .preset = "511",
       .section = "network",
-      .help = "Length of the queue of connections that have not been accepted yet." },
+      .help = "Length of the kernel's queue of connections not yet accepted." },
     { .name = "unixsocket",
       .type = CONF_TEXT,
       .offset = AT(unixsocket),
       .preset = "",
       .section = "network",
-      .help = "Path of a unix socket to listen on. \"\": none." },
+      .help = "Path of a Unix socket to listen on. \"\": none." },
     { .name = "unixsocketperm",
       .type = CONF_OCTAL,
       .offset = AT(unixsocketperm),
       .max = 0777,
       .preset = "0",
       .section = "network",
-      .help = "Mode of the unix socket, in octal. 0: as the umask allows." },
+      .help = "File mode of the Unix socket, in octal. 0: set by the umask." },
     { .name = "timeout",
       .type = CONF_INT,
       .offset = AT(timeout),
@@ -105,7 +104,7 @@ static const struct conf_option options[] = {
       .preset = "yes",
       .live = true,
       .section = "network",
-      .help = "While no password is set, accept only clients on this machine." },
+      .help = "Accept clients on this machine only, as long as no password is set." },
     { .name = "requirepass",
       .type = CONF_TEXT,
       .offset = AT(requirepass),
@@ -114,7 +113,7 @@ static const struct conf_option options[] = {
       .section = "users",
       .help = "Password that AUTH requires. \"\": none. A client that never authenticates uses at "
               "most\n"
-              "64 KiB, but counts for maxclients until `timeout` closes its connection." },
+              "64 KiB, but counts towards maxclients until `timeout` closes its connection." },
     { .name = "user",
       .type = CONF_LINES,
       .offset = AT(user),
@@ -126,7 +125,7 @@ static const struct conf_option options[] = {
       .section = "users",
       .help = "<name> <rule> ...: a user, with rules as for ACL SETUSER. One line per user; CONFIG "
               "REWRITE\n"
-              "writes them with hashed passwords. Not together with aclfile. Example:\n"
+              "saves them with hashed passwords. Cannot be combined with aclfile. Example:\n"
               "user anna on >secret ~anna:* &anna:* +@all -@dangerous" },
     { .name = "aclfile",
       .type = CONF_TEXT,
@@ -151,7 +150,7 @@ static const struct conf_option options[] = {
       .preset = "resetchannels",
       .live = true,
       .section = "users",
-      .help = "Channels that a new user may use before any rule: none (resetchannels) or all\n"
+      .help = "Channels that a new user may use by default: none (resetchannels) or all "
               "(allchannels)." },
     { .name = "tls-port",
       .type = CONF_INT,
@@ -160,20 +159,20 @@ static const struct conf_option options[] = {
       .preset = "0",
       .live = true,
       .section = "tls",
-      .help = "TCP port for TLS connections, on the addresses of bind. 0: no TLS. With port 0 it "
-              "is the\n"
-              "only port." },
+      .help = "TCP port for TLS connections, on the addresses of bind. 0: no TLS. Set port to 0 to "
+              "accept\n"
+              "TLS connections only." },
     { .name = "tls-cert-file",
       .type = CONF_TEXT,
       .offset = AT(tls_cert_file),
       .preset = "",
       .live = true,
       .section = "tls",
-      .help = "The server's certificate in PEM format, with the certificates of the authorities "
-              "between it\n"
-              "and the root behind it. Needed with tls-port. Setting this or another tls option, "
-              "even to\n"
-              "the same file, reads all files again, for new connections." },
+      .help = "The server's certificate in PEM format, followed by any intermediate certificates. "
+              "Required\n"
+              "with tls-port. Setting this or any other tls option, even to the same value, "
+              "rereads all\n"
+              "files; new connections use them." },
     { .name = "tls-key-file",
       .type = CONF_TEXT,
       .offset = AT(tls_key_file),
@@ -187,7 +186,7 @@ static const struct conf_option options[] = {
       .preset = "",
       .live = true,
       .section = "tls",
-      .help = "Password of tls-key-file. \"\": it has none." },
+      .help = "Password of tls-key-file. \"\": the key is not encrypted." },
     { .name = "tls-client-cert-file",
       .type = CONF_TEXT,
       .offset = AT(tls_client_cert_file),
@@ -240,10 +239,9 @@ static const struct conf_option options[] = {
       .preset = "off",
       .live = true,
       .section = "tls",
-      .help =
-          "CN: log a client in as the user named by the common name of its certificate, if there "
-          "is\n"
-          "one. off: don't." },
+      .help = "CN: log a client in as the user named by the common name of its certificate, if "
+              "that user\n"
+              "exists. off: certificates log nobody in." },
     { .name = "tls-protocols",
       .type = CONF_TEXT,
       .offset = AT(tls_protocols),
@@ -252,7 +250,8 @@ static const struct conf_option options[] = {
       .many = true,
       .check = check_protocols,
       .section = "tls",
-      .help = "Versions to accept: any of TLSv1, TLSv1.1, TLSv1.2, TLSv1.3. \"\": the last two." },
+      .help = "TLS versions to accept: any of TLSv1, TLSv1.1, TLSv1.2, TLSv1.3. \"\": TLSv1.2 and "
+              "TLSv1.3." },
     { .name = "tls-ciphers",
       .type = CONF_TEXT,
       .offset = AT(tls_ciphers),
@@ -260,35 +259,36 @@ static const struct conf_option options[] = {
       .live = true,
       .section = "tls",
       .help =
-          "Ciphers for TLS up to 1.2, as ciphers(1ssl) describes them. \"\": those of OpenSSL." },
+          "Ciphers for TLS up to 1.2, in the syntax of ciphers(1ssl). \"\": OpenSSL's default." },
     { .name = "tls-ciphersuites",
       .type = CONF_TEXT,
       .offset = AT(tls_ciphersuites),
       .preset = "",
       .live = true,
       .section = "tls",
-      .help = "Ciphers for TLS 1.3, separated by colons. \"\": those of OpenSSL." },
+      .help = "Ciphers for TLS 1.3, separated by colons. \"\": OpenSSL's default." },
     { .name = "tls-prefer-server-ciphers",
       .type = CONF_BOOL,
       .offset = AT(tls_prefer_server_ciphers),
       .preset = "no",
       .live = true,
       .section = "tls",
-      .help = "Choose the cipher by the server's order, not by the client's." },
+      .help = "Choose ciphers by the server's preference, not the client's." },
     { .name = "tls-dh-params-file",
       .type = CONF_TEXT,
       .offset = AT(tls_dh_params_file),
       .preset = "",
       .live = true,
       .section = "tls",
-      .help = "Parameters for DHE ciphers. \"\": OpenSSL chooses them by the size of the key." },
+      .help = "File of parameters for DHE ciphers. \"\": OpenSSL chooses them by the size of the "
+              "key." },
     { .name = "tls-session-caching",
       .type = CONF_BOOL,
       .offset = AT(tls_session_caching),
       .preset = "yes",
       .live = true,
       .section = "tls",
-      .help = "Let clients resume sessions, which saves most of the time of a handshake." },
+      .help = "Let clients resume sessions, which saves most of the cost of a handshake." },
     { .name = "tls-session-cache-size",
       .type = CONF_INT,
       .offset = AT(tls_session_cache_size),
@@ -296,8 +296,7 @@ static const struct conf_option options[] = {
       .preset = "20480",
       .live = true,
       .section = "tls",
-      .help =
-          "Number of sessions that the server remembers (TLS 1.2 without tickets). 0: no limit." },
+      .help = "Maximum number of sessions to cache (TLS 1.2 without tickets). 0: no limit." },
     { .name = "tls-session-cache-timeout",
       .type = CONF_INT,
       .offset = AT(tls_session_cache_timeout),
@@ -305,23 +304,22 @@ static const struct conf_option options[] = {
       .preset = "300",
       .live = true,
       .section = "tls",
-      .help = "Seconds during which a session can be resumed." },
+      .help = "Seconds for which a session can be resumed." },
     { .name = "tls-replication",
       .type = CONF_BOOL,
       .offset = AT(tls_replication),
       .preset = "no",
       .live = true,
       .section = "tls",
-      .help =
-          "Connect to the master over TLS. Its certificate has to be signed by an authority of\n"
-          "tls-ca-cert-file or tls-ca-cert-dir." },
+      .help = "Connect to the master over TLS. Its certificate must be signed by an authority of\n"
+              "tls-ca-cert-file or tls-ca-cert-dir." },
     { .name = "tls-cluster",
       .type = CONF_BOOL,
       .offset = AT(tls_cluster),
       .preset = "no",
       .live = true,
       .section = "tls",
-      .help = "Use TLS between nodes of a cluster. Without effect: there is one node." },
+      .help = "Accepted for compatibility and ignored: there is only one node." },
     { .name = "metrics-port",
       .type = CONF_INT,
       .offset = AT(metrics_port),
@@ -329,7 +327,8 @@ static const struct conf_option options[] = {
       .preset = "0",
       .live = true,
       .section = "metrics",
-      .help = "TCP port for HTTP: /metrics for Prometheus, and a page to look at. 0: off." },
+      .help =
+          "TCP port for HTTP: /metrics for Prometheus, and a status page for browsers. 0: off." },
     { .name = "metrics-bind",
       .type = CONF_TEXT,
       .offset = AT(metrics_bind),
@@ -339,14 +338,14 @@ static const struct conf_option options[] = {
       .tidy = conf_tidy_spaces,
       .live = true,
       .section = "metrics",
-      .help =
-          "Addresses for metrics-port, as for bind. With requirepass it asks for the password." },
+      .help = "Addresses for metrics-port, as for bind. If requirepass is set, HTTP asks for the "
+              "password." },
     { .name = "metrics-tls",
       .type = CONF_BOOL,
       .offset = AT(metrics_tls),
       .preset = "no",
       .section = "metrics",
-      .help = "Speak HTTPS alone on metrics-port, with the certificates and limits of tls-port." },
+      .help = "Serve HTTPS only on metrics-port, with the certificates and settings of tls-port." },
     { .name = "metrics-dehydrators",
       .type = CONF_TEXT,
       .offset = AT(metrics_dehydrators),

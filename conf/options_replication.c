@@ -30,9 +30,9 @@ static void tidy_replicaof(char *value)
 
 static const struct conf_option options[] = {
     WITH_ALIAS("replicaof", "slaveof",
-               "<host> <port>: follow this master from the start. \"\" or \"no one\": be a master. "
-               "At run time:\n"
-               "REPLICAOF.",
+               "<host> <port>: start as a replica of this master. \"\" or \"no one\": start as a "
+               "master. Use\n"
+               "REPLICAOF to change it at run time.",
                .type = CONF_TEXT, .offset = AT(replicaof), .preset = "", .many = true,
                .omitted = true, .check = check_replicaof, .tidy = tidy_replicaof,
                .section = "replication"),
@@ -42,31 +42,32 @@ static const struct conf_option options[] = {
       .preset = "",
       .live = true,
       .section = "replication",
-      .help = "The password for the master." },
+      .help = "Password to send to the master." },
     { .name = "masteruser",
       .type = CONF_TEXT,
       .offset = AT(masteruser),
       .preset = "",
       .live = true,
       .section = "replication",
-      .help = "The user for the master; \"\": the default user." },
-    WITH_ALIAS("replica-read-only", "slave-read-only",
-               "Refuse writes of clients while this server is a replica. What is written to a "
-               "replica that accepts\n"
-               "writes is lost with its next full copy.",
-               .type = CONF_BOOL, .offset = AT(replica_read_only), .preset = "yes", .live = true,
-               .section = "replication"),
+      .help = "User name to send to the master; \"\": the default user." },
+    WITH_ALIAS(
+        "replica-read-only", "slave-read-only",
+        "Refuse writes of clients while this server is a replica. Changes that clients make to a\n"
+        "writable replica are lost at its next full copy.",
+        .type = CONF_BOOL, .offset = AT(replica_read_only), .preset = "yes", .live = true,
+        .section = "replication"),
     WITH_ALIAS("replica-serve-stale-data", "slave-serve-stale-data",
-               "Answer reads while the link to the master is down. no: reply MASTERDOWN.",
+               "Answer reads while the link to the master is down. no: fail with MASTERDOWN.",
                .type = CONF_BOOL, .offset = AT(replica_serve_stale_data), .preset = "yes",
                .live = true, .section = "replication"),
     WITH_ALIAS("replica-ignore-maxmemory", "slave-ignore-maxmemory",
-               "Leave maxmemory to the master. no: a replica that accepts writes refuses them\n"
-               "beyond maxmemory. It evicts nothing in either case.",
+               "Ignore maxmemory while this server is a replica. no: a writable replica refuses "
+               "writes of\n"
+               "clients above maxmemory. In either case a replica evicts nothing.",
                .type = CONF_BOOL, .offset = AT(replica_ignore_maxmemory), .preset = "yes",
                .live = true, .section = "replication"),
     WITH_ALIAS("replica-priority", "slave-priority",
-               "Sentinel promotes the replica with the lowest number; 0: never this one.",
+               "Sentinel promotes the replica with the lowest number; 0: never promote this one.",
                .type = CONF_INT, .offset = AT(replica_priority), .max = INT_MAX, .preset = "100",
                .live = true, .section = "replication"),
     { .name = "replica-announced",
@@ -78,13 +79,13 @@ static const struct conf_option options[] = {
       .help = "Let Sentinel list this replica to clients." },
     WITH_ALIAS(
         "replica-announce-ip", "slave-announce-ip",
-        "The address that the master shows for this replica; \"\": the one it connects from.",
+        "Address that the master shows for this replica; \"\": the address it connects from.",
         .type = CONF_TEXT, .offset = AT(replica_announce_ip), .preset = "", .live = true,
         .section = "replication"),
     WITH_ALIAS("replica-announce-port", "slave-announce-port",
-               "The port that the master shows for this replica; 0: its port.", .type = CONF_INT,
-               .offset = AT(replica_announce_port), .max = 65535, .preset = "0", .live = true,
-               .section = "replication"),
+               "Port that the master shows for this replica; 0: the port it listens on.",
+               .type = CONF_INT, .offset = AT(replica_announce_port), .max = 65535, .preset = "0",
+               .live = true, .section = "replication"),
     WITH_ALIAS(
         "min-replicas-to-write", "min-slaves-to-write",
         "Refuse writes while fewer replicas than this are connected and up to date; 0: never.",
@@ -121,8 +122,8 @@ static const struct conf_option options[] = {
       .preset = "5",
       .live = true,
       .section = "replication",
-      .help = "Seconds to wait for further replicas before a full copy begins, which then serves "
-              "all of them." },
+      .help = "Seconds to wait for more replicas before a full copy starts, so that one copy "
+              "serves all." },
     { .name = "repl-diskless-sync-max-replicas",
       .type = CONF_INT,
       .offset = AT(repl_diskless_sync_max_replicas),
@@ -144,8 +145,9 @@ static const struct conf_option options[] = {
       .preset = "60",
       .live = true,
       .section = "replication",
-      .help = "Close a replication link that has been silent for this many seconds. Larger than\n"
-              "repl-ping-replica-period." },
+      .help =
+          "Close a replication link that has been silent for this many seconds. Must be larger\n"
+          "than repl-ping-replica-period." },
 };
 
 const struct conf_table conf_replication = { options, sizeof(options) / sizeof(options[0]) };

@@ -54,7 +54,7 @@ static void write_limit(FILE *to, const struct conf_option *option, const struct
     fprintf(to, " %" PRId64 "\n", limit->soft_seconds);
 }
 
-/* Each line as a line of its own. */
+/* Writes one line of the file per line of the option. */
 static void write_lines(FILE *to, const struct conf *conf, const struct conf_option *option)
 {
     char *lines = conf_get(conf, option);
@@ -102,7 +102,7 @@ static void write_help(FILE *to, const char *help, bool live)
     fputs(live ? " (live)\n" : "\n", to);
 }
 
-/* Which options of Redis may stand in a file without an effect, and which must not stand there. */
+/* Lists the options of Redis with this use: those that are ignored, or those that are refused. */
 static void write_others(FILE *to, enum conf_use use, const char *heading)
 {
     size_t column = 0;
@@ -126,16 +126,11 @@ void conf_write_example(FILE *to)
     struct conf defaults;
     conf_init(&defaults);
     fputs(
-        "# Every option of expired, with its default.\n"
-        "#\n"
-        "#   expired /path/to/expired.conf [--option value ...]\n"
-        "#\n"
-        "# Sizes: 1k is 1000 bytes, 1kb 1024, and so on with m, mb, g, gb. Values with spaces or "
-        "odd\n"
-        "# bytes are quoted: \"...\" with \\n \\\" \\\\ \\x7f, or '...'. \"include /path/*.conf\" "
-        "reads\n"
-        "# further files. CONFIG SET changes the options marked (live) while the daemon runs, and\n"
-        "# CONFIG REWRITE brings them into this file.\n",
+        "# Every option of expired, with its default.\n#\n#   expired /path/to/expired.conf "
+        "[--option value ...]\n#\n# Sizes: 1k is 1000 bytes, 1kb 1024, and so on with m, mb, g, "
+        "gb. Quote values with spaces or\n# unprintable bytes: \"...\" with \\n \\\" \\\\ \\x7f, "
+        "or '...'. \"include /path/*.conf\" reads\n# more files. CONFIG SET changes options marked "
+        "(live) while the daemon runs; CONFIG REWRITE\n# saves the changes to this file.\n",
         to);
     const char *section = "";
     for (size_t i = 0; i < conf_option_count(); i++) {
@@ -146,7 +141,7 @@ void conf_write_example(FILE *to)
         write_option(to, &defaults, option);
     }
     conf_drop(&defaults);
-    write_others(to, CONF_ACCEPTED, "options of Redis that are accepted and have no effect");
+    write_others(to, CONF_ACCEPTED, "options of Redis that are accepted and ignored");
 }
 
 /* ---- CONFIG REWRITE ---- */
@@ -154,7 +149,7 @@ void conf_write_example(FILE *to)
 struct rewriting {
     FILE *to;
     const struct conf *conf;
-    struct conf_marks done; /* options that a line has been written for */
+    struct conf_marks done; /* options already written */
     bool limit_done[3];
     bool is_signed;
 };
@@ -221,13 +216,13 @@ static void rewrite_option(struct rewriting *all, const struct conf_option *opti
         conf_mark(&all->done, same);
         return;
     }
-    /* These cannot change while the daemon runs. */
+    /* These cannot have changed while the daemon runs. */
     if (option->type == CONF_LINES) {
         copy_line(all->to, line, len);
         return;
     }
-    /* An included file overrides what stands before it, so such options go to the end. Of an option
-     * given twice, one line stays. */
+    /* An included file overrides earlier lines, so options that it sets are written at the end. If
+     * an option is given twice, only one line is kept. */
     if (is_included(all, same) || conf_is_marked(&all->done, same)) return;
     if (option->type == CONF_LIMITS) {
         rewrite_limits(all, option, words);
@@ -323,7 +318,7 @@ static void append_missing(struct rewriting *all)
     conf_drop(&defaults);
 }
 
-/* The new text of a file whose old text is given; the caller frees it. */
+/* Rewrites the text of a file. The caller frees the result. */
 static char *rewritten(const struct conf *conf, const char *text, size_t len, size_t *new_len)
 {
     char *new_text;

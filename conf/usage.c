@@ -49,7 +49,7 @@ static void write_spaces(FILE *to, size_t count)
     fprintf(to, "%*s", (int)count, "");
 }
 
-/* Writes a paragraph in lines that begin at column `indent`; the first one is at column `at`. */
+/* Wraps a paragraph, indented by `indent`; output is at column `at`. */
 static void write_paragraph(FILE *to, const char *text, size_t len, size_t indent, size_t at)
 {
     const char *end = text + len;

@@ -9,8 +9,8 @@
 
 struct usage_option {
     const char *name;  /* without dashes */
-    int id;            /* what usage_next returns; a letter also stands for -x */
-    const char *value; /* what the value is called; NULL: takes none */
+    int id;            /* returned by usage_next; if a letter, also the short option */
+    const char *value; /* name of the value; NULL: takes none */
     const char *help;
 };
 
@@ -28,25 +28,25 @@ struct usage_section {
 struct usage {
     const char *name, *summary; /* "expired-check", "checks data files" */
     int manual;                 /* the section of its man page */
-    const char *const *forms;   /* what follows the name on the command line; ends with NULL */
+    const char *const *forms;   /* the arguments, in each possible form; ends with NULL */
     const char *about;
-    const struct usage_option *options;   /* its own, without those of all; the last has no name */
+    const struct usage_option
+        *options; /* its own, without --help and --version; the last has no name */
     const struct usage_section *sections; /* the last has no title */
     int wrong;                            /* exit status after a wrong command line */
 };
 
-/* The option at this index, those of all programs (--help, --version) last; NULL behind them. */
+/* The option at this index; --help and --version come last, then NULL. */
 const struct usage_option *usage_option_at(const struct usage *usage, size_t index);
 
-/* "-h, --help" or "--count N". Cuts what does not fit. */
+/* "-h, --help" or "--count N". Truncated to fit. */
 void usage_write_term(const struct usage_option *option, char *term, size_t size);
 
 /* Writes lines of less than 80 characters. */
 void usage_write_help(const struct usage *usage, FILE *to);
 
-/* Parses with getopt_long: returns the id of the next option, and -1 behind the last one. --help
- * and
- * --version are answered here and end the program, as does a wrong option. */
+/* Parses with getopt_long: returns the id of the next option, -1 after the last. Handles --help and
+ * --version and ends the program, as it does after a wrong option. */
 int usage_next(const struct usage *usage, int argc, char **argv, const char *version);
 
 /* Ends the program after a wrong command line: writes the forms to standard error. */

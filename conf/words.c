@@ -82,7 +82,7 @@ void conf_words_add(struct conf_words *words, const char *word)
     words->at[words->count] = NULL;
 }
 
-/* Values are C strings: a zero byte would cut them. */
+/* Values are C strings, which a zero byte would truncate. */
 bool conf_words_split(const char *text, size_t len, struct conf_words *words, const char **why)
 {
     char *word = conf_resize(NULL, len + 1);

@@ -9,7 +9,7 @@
 
 enum { CONF_FILE_MAX = 16 << 20 }; /* bytes; longer files are refused */
 
-/* Memory for this library. Never NULL: without memory the process ends with a message. */
+/* Memory for this library. Never NULL: if memory runs out, the process ends with a message. */
 void *conf_resize(void *old, size_t size);
 char *conf_copy(const char *text);
 FILE *conf_memory_stream(char **text, size_t *len); /* open_memstream */
@@ -19,7 +19,7 @@ FILE *conf_memory_stream(char **text, size_t *len); /* open_memstream */
 char *conf_read_file(const char *path, size_t *len);
 char *conf_read_stream(FILE *from, size_t *len);
 
-/* The next line of [*at, end), without its end; moves *at behind it. False at the end. */
+/* The next line of [*at, end), without the newline; moves *at past it. False at the end. */
 bool conf_next_line(const char **at, const char *end, const char **line, size_t *len);
 
 struct conf_words {
@@ -32,7 +32,7 @@ struct conf_words {
 bool conf_words_split(const char *text, size_t len, struct conf_words *words, const char **why);
 void conf_words_add(struct conf_words *words, const char *word); /* to begin: {NULL, 0} */
 void conf_words_drop(struct conf_words *words);
-/* Joins the words from index `first` on with single spaces; the caller frees it. */
+/* Joins the words from index `first` on with single spaces; the caller frees the result. */
 char *conf_words_join(const struct conf_words *words, size_t first);
 /* The same, with quotes where needed, so that splitting gives the same words. */
 char *conf_words_quote(const struct conf_words *words, size_t first);

@@ -170,7 +170,7 @@ START_TEST(a_file_that_includes_itself_is_refused)
     enter_folder(files);
     conf_init(&conf);
     ck_assert(!conf_load_file(&conf, "self.conf", &error));
-    ck_assert_str_eq(error.text, "self.conf:1: include: files include one another too deeply");
+    ck_assert_str_eq(error.text, "self.conf:1: include: too many nested includes");
     conf_drop(&conf);
     leave_folder(files);
 }
