@@ -5,11 +5,11 @@
  * of the encoding is independent of that: it follows Redis' rules. */
 #include "store/type/hash.h"
 
-#include "store/struct/deadlines.h"
+#include "store/base/encoding_limits.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
+#include "store/struct/deadlines.h"
 #include "store/struct/packed.h"
-#include "store/base/encoding_limits.h"
 
 #define FIELD_LEN_MAX ((UINT32_C(1) << 31) - 1)
 
@@ -472,60 +472,15 @@ bool hash_expire(struct hash *hash, struct bytes field, msec at)
     return true;
 }
 
-bool hash_first(const struct hash *hash, struct bytes *field, msec *at)
+static struct bytes field_of_deadline(struct deadline *d)
 {
-    if (!hash->is_large) return packed_first(&hash->packed, field, at);
-    struct deadline *d = deadlines_first(hash->table->deadlines, at);
-    if (d == NULL) return false;
-    *field = field_of(pair_of(d));
-    return true;
+    return field_of(pair_of(d));
 }
 
-size_t hash_count_expiring(const struct hash *hash)
+struct expiring hash_expiring(const struct hash *hash)
 {
-    return hash->is_large ? deadlines_count(hash->table->deadlines) : hash->packed.count_expiring;
-}
-
-const struct agenda *hash_agenda(const struct hash *hash)
-{
-    return hash->is_large ? deadlines_agenda(hash->table->deadlines) : NULL;
-}
-
-msec hash_latest(const struct hash *hash)
-{
-    return hash->is_large ? deadlines_latest(hash->table->deadlines) : packed_latest(&hash->packed);
-}
-
-msec hash_last_deadline(const struct hash *hash)
-{
-    return hash->is_large ? deadlines_last(hash->table->deadlines) : packed_latest(&hash->packed);
-}
-
-bool hash_all_expired(const struct hash *hash, msec now)
-{
-    return hash->is_large ? deadlines_all_expired(hash->table->deadlines, now)
-                          : instant_expired(packed_latest(&hash->packed), now);
-}
-
-struct deadline_visitor {
-    bool (*visit)(void *ctx, struct bytes field, msec at);
-    void *ctx;
-};
-
-static bool visit_field_deadline(void *ctx, struct deadline *d, msec at)
-{
-    const struct deadline_visitor *visitor = ctx;
-    return visitor->visit(visitor->ctx, field_of(pair_of(d)), at);
-}
-
-void hash_each_until(const struct hash *hash, msec until,
-                     bool (*visit)(void *ctx, struct bytes field, msec at), void *ctx)
-{
-    struct deadline_visitor visitor = { visit, ctx };
-    if (hash->is_large)
-        deadlines_each_until(hash->table->deadlines, until, visit_field_deadline, &visitor);
-    else
-        packed_each_until(&hash->packed, until, visit, ctx);
+    if (!hash->is_large) return (struct expiring){ .packed = &hash->packed };
+    return (struct expiring){ .deadlines = hash->table->deadlines, .name_of = field_of_deadline };
 }
 
 /* ---- encoding, memory, self-check ---------------------------------------------------------- */

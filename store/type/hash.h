@@ -11,11 +11,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/struct/agenda.h"
 #include "store/base/bytes.h"
-#include "store/struct/dict.h"
 #include "store/base/instant.h"
 #include "store/mem/relocate.h"
+#include "store/struct/dict.h"
+#include "store/struct/expiring.h"
 
 struct hash;
 
@@ -52,22 +52,7 @@ bool hash_deadline(const struct hash *hash, struct bytes field, msec *at);
 /* Sets the field's deadline, or removes it (NEVER); false: no such field. `field` may point into
  * the hash. O(log n) */
 bool hash_expire(struct hash *hash, struct bytes field, msec at);
-/* The field with the earliest deadline; false: none has one. O(1) */
-bool hash_first(const struct hash *hash, struct bytes *field, msec *at);
-size_t hash_count_expiring(const struct hash *hash); /* fields with a deadline. O(1) */
-/* An upper bound of all deadlines; INT64_MIN without any. O(1) if large */
-msec hash_latest(const struct hash *hash);
-/* The last deadline in it, INT64_MIN without any. Costs as deadlines_last. */
-msec hash_last_deadline(const struct hash *hash);
-/* Have all deadlines in it passed by now? Costs as deadlines_all_expired. */
-bool hash_all_expired(const struct hash *hash, msec now);
-/* Visits fields with a deadline <= until, in no particular order. Return false to stop. O(visited)
- * if large */
-void hash_each_until(const struct hash *hash, msec until,
-                     bool (*visit)(void *ctx, struct bytes field, msec at), void *ctx);
-
-/* The agenda of a large hash, for visiting it in parts; NULL: it is small or has no deadlines. */
-const struct agenda *hash_agenda(const struct hash *hash);
+struct expiring hash_expiring(const struct hash *hash); /* O(1) */
 
 /* For prefetching: the table of a large hash. If small, prefetches the records and returns NULL. */
 const struct dict *hash_hint(const struct hash *hash);

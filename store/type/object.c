@@ -20,13 +20,7 @@ struct member_ops {
     bool (*deadline)(const struct object *object, struct bytes member, msec *at);
     bool (*expire)(const struct object *object, struct bytes member, msec at);
     bool (*remove)(const struct object *object, struct bytes member);
-    bool (*first)(const struct object *object, struct bytes *member, msec *at);
-    size_t (*count_expiring)(const struct object *object);
-    msec (*last_deadline)(const struct object *object);
-    bool (*all_expired)(const struct object *object, msec now);
-    const struct agenda *(*agenda)(const struct object *object);
-    void (*each_until)(const struct object *object, msec until,
-                       bool (*visit)(void *ctx, struct bytes member, msec at), void *ctx);
+    struct expiring (*expiring)(const struct object *object);
 };
 
 /* Defines a collection's functions for struct object. */
@@ -76,42 +70,15 @@ struct member_ops {
     {                                                                                              \
         return noun##_remove(object->noun, member);                                                \
     }                                                                                              \
-    static bool any_##noun##_first(const struct object *object, struct bytes *member, msec *at)    \
+    static struct expiring any_##noun##_expiring(const struct object *object)                      \
     {                                                                                              \
-        return noun##_first(object->noun, member, at);                                             \
-    }                                                                                              \
-    static size_t any_##noun##_count_expiring(const struct object *object)                         \
-    {                                                                                              \
-        return noun##_count_expiring(object->noun);                                                \
-    }                                                                                              \
-    static msec any_##noun##_last_deadline(const struct object *object)                            \
-    {                                                                                              \
-        return noun##_last_deadline(object->noun);                                                 \
-    }                                                                                              \
-    static bool any_##noun##_all_expired(const struct object *object, msec now)                    \
-    {                                                                                              \
-        return noun##_all_expired(object->noun, now);                                              \
-    }                                                                                              \
-    static const struct agenda *any_##noun##_agenda(const struct object *object)                   \
-    {                                                                                              \
-        return noun##_agenda(object->noun);                                                        \
-    }                                                                                              \
-    static void any_##noun##_each_until(const struct object *object, msec until,                   \
-                                        bool (*visit)(void *ctx, struct bytes member, msec at),    \
-                                        void *ctx)                                                 \
-    {                                                                                              \
-        noun##_each_until(object->noun, until, visit, ctx);                                        \
+        return noun##_expiring(object->noun);                                                      \
     }                                                                                              \
     static const struct member_ops noun##_members = {                                              \
         .deadline = any_##noun##_deadline,                                                         \
         .expire = any_##noun##_expire,                                                             \
         .remove = any_##noun##_remove,                                                             \
-        .first = any_##noun##_first,                                                               \
-        .count_expiring = any_##noun##_count_expiring,                                             \
-        .last_deadline = any_##noun##_last_deadline,                                               \
-        .all_expired = any_##noun##_all_expired,                                                   \
-        .agenda = any_##noun##_agenda,                                                             \
-        .each_until = any_##noun##_each_until,                                                     \
+        .expiring = any_##noun##_expiring,                                                         \
     };
 
 #define COLLECTION_WITH_MEMBERS_OPS(type_name, noun)                                               \
@@ -288,29 +255,31 @@ bool object_member_remove(const struct object *object, struct bytes member)
     return members_of(object)->remove(object, member);
 }
 
-bool object_member_first(const struct object *object, struct bytes *member, msec *at)
+static struct expiring expiring_of(const struct object *object)
 {
     const struct member_ops *ops = ops_of(object->type)->members;
-    return ops != NULL && ops->first(object, member, at);
+    return ops == NULL ? (struct expiring){ .packed = NULL } : ops->expiring(object);
+}
+
+bool object_member_first(const struct object *object, struct bytes *member, msec *at)
+{
+    return expiring_first(expiring_of(object), member, at);
 }
 
 size_t object_count_expiring(const struct object *object)
 {
-    const struct member_ops *ops = ops_of(object->type)->members;
-    return ops == NULL ? 0 : ops->count_expiring(object);
+    return expiring_count(expiring_of(object));
 }
 
 const struct agenda *object_agenda(const struct object *object)
 {
-    const struct member_ops *ops = ops_of(object->type)->members;
-    return ops == NULL ? NULL : ops->agenda(object);
+    return expiring_agenda(expiring_of(object));
 }
 
 void object_each_until(const struct object *object, msec until,
                        bool (*visit)(void *ctx, struct bytes member, msec at), void *ctx)
 {
-    const struct member_ops *ops = ops_of(object->type)->members;
-    if (ops != NULL) ops->each_until(object, until, visit, ctx);
+    expiring_each_until(expiring_of(object), until, visit, ctx);
 }
 
 struct expired_count {
@@ -337,20 +306,23 @@ size_t object_count_expired(const struct object *object, msec now, size_t most)
     return expired.count;
 }
 
+/* Do all members have deadlines, and is there one? */
+static bool all_expire(const struct object *object, struct expiring members)
+{
+    size_t count = expiring_count(members);
+    return count > 0 && count == object_count(object);
+}
+
 msec object_all_expire_at(const struct object *object)
 {
-    const struct member_ops *ops = ops_of(object->type)->members;
-    size_t count = object_count(object);
-    if (ops == NULL || count == 0 || ops->count_expiring(object) < count) return NEVER;
-    return ops->last_deadline(object);
+    struct expiring members = expiring_of(object);
+    return all_expire(object, members) ? expiring_last(members) : NEVER;
 }
 
 bool object_all_expired(const struct object *object, msec now)
 {
-    const struct member_ops *ops = ops_of(object->type)->members;
-    size_t count = object_count(object);
-    return ops != NULL && count > 0 && ops->count_expiring(object) == count &&
-           ops->all_expired(object, now);
+    struct expiring members = expiring_of(object);
+    return all_expire(object, members) && expiring_all_passed(members, now);
 }
 
 const struct dict *object_hint(const struct object *object)

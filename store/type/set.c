@@ -5,12 +5,12 @@
  * table, so that a scan's cursor keeps its meaning. */
 #include "store/type/set.h"
 
-#include "store/struct/deadlines.h"
+#include "store/base/encoding_limits.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
+#include "store/struct/deadlines.h"
 #include "store/struct/packed.h"
 #include "store/type/canonical_integer.h"
-#include "store/base/encoding_limits.h"
 
 /* A member of a table. If it has_expiry, a struct deadline precedes the bytes; it stays, idle, when
  * the deadline is removed. */
@@ -372,59 +372,15 @@ bool set_expire(struct set *set, struct bytes member, msec at)
     return true;
 }
 
-bool set_first(const struct set *set, struct bytes *member, msec *at)
+static struct bytes member_of_deadline(struct deadline *d)
 {
-    if (!set->is_large) return packed_first(&set->packed, member, at);
-    struct deadline *first = deadlines_first(set->table->deadlines, at);
-    if (first != NULL) *member = set_member_view(set_member_of(first));
-    return first != NULL;
+    return set_member_view(set_member_of(d));
 }
 
-size_t set_count_expiring(const struct set *set)
+struct expiring set_expiring(const struct set *set)
 {
-    return set->is_large ? deadlines_count(set->table->deadlines) : set->packed.count_expiring;
-}
-
-const struct agenda *set_agenda(const struct set *set)
-{
-    return set->is_large ? deadlines_agenda(set->table->deadlines) : NULL;
-}
-
-msec set_latest(const struct set *set)
-{
-    return set->is_large ? deadlines_latest(set->table->deadlines) : packed_latest(&set->packed);
-}
-
-msec set_last_deadline(const struct set *set)
-{
-    return set->is_large ? deadlines_last(set->table->deadlines) : packed_latest(&set->packed);
-}
-
-bool set_all_expired(const struct set *set, msec now)
-{
-    return set->is_large ? deadlines_all_expired(set->table->deadlines, now)
-                         : instant_expired(packed_latest(&set->packed), now);
-}
-
-struct until_visitor {
-    bool (*visit)(void *ctx, struct bytes member, msec at);
-    void *ctx;
-};
-
-static bool visit_member_deadline(void *ctx, struct deadline *d, msec at)
-{
-    const struct until_visitor *visitor = ctx;
-    return visitor->visit(visitor->ctx, set_member_view(set_member_of(d)), at);
-}
-
-void set_each_until(const struct set *set, msec until,
-                    bool (*visit)(void *ctx, struct bytes member, msec at), void *ctx)
-{
-    struct until_visitor visitor = { visit, ctx };
-    if (set->is_large)
-        deadlines_each_until(set->table->deadlines, until, visit_member_deadline, &visitor);
-    else
-        packed_each_until(&set->packed, until, visit, ctx);
+    if (!set->is_large) return (struct expiring){ .packed = &set->packed };
+    return (struct expiring){ .deadlines = set->table->deadlines, .name_of = member_of_deadline };
 }
 
 /* ---- encoding, memory, self-check ---- */

@@ -11,11 +11,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/struct/agenda.h"
 #include "store/base/bytes.h"
-#include "store/struct/dict.h"
 #include "store/base/instant.h"
 #include "store/mem/relocate.h"
+#include "store/struct/dict.h"
+#include "store/struct/expiring.h"
 
 struct set;
 
@@ -51,22 +51,7 @@ bool set_deadline(const struct set *set, struct bytes member, msec *at);
 /* Sets the member's deadline, or removes it (NEVER); false: no such member. `member` may point into
  * the set. O(log n) */
 bool set_expire(struct set *set, struct bytes member, msec at);
-/* The member with the earliest deadline; false: none has one. O(1) */
-bool set_first(const struct set *set, struct bytes *member, msec *at);
-size_t set_count_expiring(const struct set *set); /* members with a deadline. O(1) */
-/* An upper bound of all deadlines; INT64_MIN without any. O(1) if large */
-msec set_latest(const struct set *set);
-/* The last deadline in it, INT64_MIN without any. Costs as deadlines_last. */
-msec set_last_deadline(const struct set *set);
-/* Have all deadlines in it passed by now? Costs as deadlines_all_expired. */
-bool set_all_expired(const struct set *set, msec now);
-/* Visits members with a deadline <= until, in no particular order. Return false to stop. O(visited)
- * if large */
-void set_each_until(const struct set *set, msec until,
-                    bool (*visit)(void *ctx, struct bytes member, msec at), void *ctx);
-
-/* The agenda of a large set, for visiting it in parts; NULL: it is small or has no deadlines. */
-const struct agenda *set_agenda(const struct set *set);
+struct expiring set_expiring(const struct set *set); /* O(1) */
 
 /* For prefetching: the table of a large set. If small, prefetches the records and returns NULL. */
 const struct dict *set_hint(const struct set *set);

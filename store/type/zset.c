@@ -5,11 +5,11 @@
  * of the encoding is independent of that: it follows Redis' rules. */
 #include "store/type/zset.h"
 
+#include "store/base/encoding_limits.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 #include "store/type/zset_packed.h"
 #include "store/type/zset_table.h"
-#include "store/base/encoding_limits.h"
 
 #define NOINLINE __attribute__((noinline))
 
@@ -281,60 +281,16 @@ bool zset_expire(struct zset *zset, struct bytes member, msec at)
     return true;
 }
 
-bool zset_first(const struct zset *zset, struct bytes *member, msec *at)
+static struct bytes ranked_name_of_deadline(struct deadline *d)
 {
-    if (!zset->is_large) return packed_first(&zset->packed, member, at);
-    struct deadline *d = deadlines_first(zset->table->deadlines, at);
-    if (d == NULL) return false;
-    *member = ranked_bytes(ranked_of_deadline(d));
-    return true;
+    return ranked_bytes(ranked_of_deadline(d));
 }
 
-size_t zset_count_expiring(const struct zset *zset)
+struct expiring zset_expiring(const struct zset *zset)
 {
-    return zset->is_large ? deadlines_count(zset->table->deadlines) : zset->packed.count_expiring;
-}
-
-const struct agenda *zset_agenda(const struct zset *zset)
-{
-    return zset->is_large ? deadlines_agenda(zset->table->deadlines) : NULL;
-}
-
-msec zset_latest(const struct zset *zset)
-{
-    return zset->is_large ? deadlines_latest(zset->table->deadlines) : packed_latest(&zset->packed);
-}
-
-msec zset_last_deadline(const struct zset *zset)
-{
-    return zset->is_large ? deadlines_last(zset->table->deadlines) : packed_latest(&zset->packed);
-}
-
-bool zset_all_expired(const struct zset *zset, msec now)
-{
-    return zset->is_large ? deadlines_all_expired(zset->table->deadlines, now)
-                          : instant_expired(packed_latest(&zset->packed), now);
-}
-
-struct deadline_visitor {
-    bool (*visit)(void *ctx, struct bytes member, msec at);
-    void *ctx;
-};
-
-static bool visit_ranked_deadline(void *ctx, struct deadline *d, msec at)
-{
-    const struct deadline_visitor *visitor = ctx;
-    return visitor->visit(visitor->ctx, ranked_bytes(ranked_of_deadline(d)), at);
-}
-
-void zset_each_until(const struct zset *zset, msec until,
-                     bool (*visit)(void *ctx, struct bytes member, msec at), void *ctx)
-{
-    struct deadline_visitor visitor = { visit, ctx };
-    if (zset->is_large)
-        deadlines_each_until(zset->table->deadlines, until, visit_ranked_deadline, &visitor);
-    else
-        packed_each_until(&zset->packed, until, visit, ctx);
+    if (!zset->is_large) return (struct expiring){ .packed = &zset->packed };
+    return (struct expiring){ .deadlines = zset->table->deadlines,
+                              .name_of = ranked_name_of_deadline };
 }
 
 /* ---- relocating ---------------------------------------------------------------------------- */

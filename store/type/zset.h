@@ -10,13 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/struct/agenda.h"
 #include "store/base/bytes.h"
-#include "store/struct/dict.h"
 #include "store/base/instant.h"
+#include "store/mem/relocate.h"
+#include "store/struct/dict.h"
+#include "store/struct/expiring.h"
 #include "store/struct/packed.h"
 #include "store/struct/ranked.h"
-#include "store/mem/relocate.h"
 
 struct zset;
 
@@ -63,22 +63,7 @@ bool zset_deadline(const struct zset *zset, struct bytes member, msec *at);
 /* Sets the member's deadline, or removes it (NEVER); false: no such member. `member` may point into
  * the set. O(log n) */
 bool zset_expire(struct zset *zset, struct bytes member, msec at);
-/* The member with the earliest deadline; false: none has one. O(1) */
-bool zset_first(const struct zset *zset, struct bytes *member, msec *at);
-size_t zset_count_expiring(const struct zset *zset); /* members with a deadline. O(1) */
-/* An upper bound of all deadlines; INT64_MIN without any. O(1) if large */
-msec zset_latest(const struct zset *zset);
-/* The last deadline in it, INT64_MIN without any. Costs as deadlines_last. */
-msec zset_last_deadline(const struct zset *zset);
-/* Have all deadlines in it passed by now? Costs as deadlines_all_expired. */
-bool zset_all_expired(const struct zset *zset, msec now);
-/* Visits members with a deadline <= until, in no particular order. Return false to stop. O(visited)
- * if large */
-void zset_each_until(const struct zset *zset, msec until,
-                     bool (*visit)(void *ctx, struct bytes member, msec at), void *ctx);
-
-/* The agenda of a large set, for visiting it in parts; NULL: it is small or has no deadlines. */
-const struct agenda *zset_agenda(const struct zset *zset);
+struct expiring zset_expiring(const struct zset *zset); /* O(1) */
 
 /* For prefetching: the table of a large set. If small, prefetches the records and returns NULL. */
 const struct dict *zset_hint(const struct zset *zset);

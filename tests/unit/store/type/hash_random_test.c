@@ -92,11 +92,11 @@ static void assert_sums(const struct hash *hash, const struct model *model)
         if (model->ats[n] > latest) latest = model->ats[n];
     }
     ck_assert_uint_eq(hash_count(hash), count);
-    ck_assert_uint_eq(hash_count_expiring(hash), expiring);
-    ck_assert_int_ge(hash_latest(hash), latest);
-    ck_assert(hash_first(hash, &field, &at) == (expiring > 0));
+    ck_assert_uint_eq(expiring_count(hash_expiring(hash)), expiring);
+    ck_assert_int_ge(expiring_latest(hash_expiring(hash)), latest);
+    ck_assert(expiring_first(hash_expiring(hash), &field, &at) == (expiring > 0));
     if (expiring == 0) {
-        ck_assert_int_eq(hash_latest(hash), INT64_MIN);
+        ck_assert_int_eq(expiring_latest(hash_expiring(hash)), INT64_MIN);
     } else {
         ck_assert_int_eq(at, first);
         ck_assert(hash_deadline(hash, field, &its));
@@ -116,7 +116,7 @@ static void assert_same(const struct hash *hash, const struct model *model, msec
         due += model_has_expiry(model, n) && model->ats[n] <= until;
     }
     ck_assert_uint_eq(seen_until(hash, until, SIZE_MAX), due);
-    ck_assert_uint_eq(seen_until(hash, NEVER, SIZE_MAX), hash_count_expiring(hash));
+    ck_assert_uint_eq(seen_until(hash, NEVER, SIZE_MAX), expiring_count(hash_expiring(hash)));
     hash_iter_begin(&iter, hash);
     for (; hash_iter_next(&iter, &field, &value); seen++) {
         ck_assert(hash_get(hash, field, &its) && bytes_equal(its, value));

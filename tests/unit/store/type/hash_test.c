@@ -204,16 +204,16 @@ START_TEST(deadline_is_set_moved_and_removed)
         ck_assert(!hash_deadline(hash, LIT("f"), &at));
         hash_set(hash, LIT("f"), LIT("v"), NEVER);
         assert_deadline(hash, LIT("f"), NEVER);
-        ck_assert(!hash_first(hash, &field, &at));
+        ck_assert(!expiring_first(hash_expiring(hash), &field, &at));
         ck_assert(hash_expire(hash, LIT("f"), 10));
         assert_deadline(hash, LIT("f"), 10);
         ck_assert(hash_expire(hash, LIT("f"), -5));
         assert_deadline(hash, LIT("f"), -5);
-        ck_assert_uint_eq(hash_count_expiring(hash), 1);
+        ck_assert_uint_eq(expiring_count(hash_expiring(hash)), 1);
         ck_assert(hash_expire(hash, LIT("f"), NEVER));
         ck_assert(hash_expire(hash, LIT("f"), NEVER));
         assert_deadline(hash, LIT("f"), NEVER);
-        ck_assert_uint_eq(hash_count_expiring(hash), 0);
+        ck_assert_uint_eq(expiring_count(hash_expiring(hash)), 0);
         assert_value(hash, LIT("f"), LIT("v"));
         hash_check(hash);
         hash_free(hash);
@@ -248,28 +248,28 @@ START_TEST(first_latest_and_each_until_agree)
     msec at;
     for (int large = 0; large < 2; large++) {
         struct hash *hash = hash_small_or_large(large);
-        ck_assert_int_eq(hash_latest(hash), INT64_MIN);
+        ck_assert_int_eq(expiring_latest(hash_expiring(hash)), INT64_MIN);
         ck_assert_uint_eq(seen_until(hash, NEVER, SIZE_MAX), 0);
         hash_set(hash, LIT("a"), LIT("1"), 30);
         hash_set(hash, LIT("b"), LIT("2"), 10);
         hash_set(hash, LIT("c"), LIT("3"), NEVER);
         hash_set(hash, LIT("d"), LIT("4"), 20);
-        ck_assert(hash_first(hash, &field, &at));
+        ck_assert(expiring_first(hash_expiring(hash), &field, &at));
         ck_assert(bytes_equal(field, LIT("b")));
         ck_assert_int_eq(at, 10);
-        ck_assert_int_eq(hash_latest(hash), 30);
+        ck_assert_int_eq(expiring_latest(hash_expiring(hash)), 30);
         ck_assert_uint_eq(seen_until(hash, 9, SIZE_MAX), 0);
         ck_assert_uint_eq(seen_until(hash, 10, SIZE_MAX), 1);
         ck_assert_uint_eq(seen_until(hash, 29, SIZE_MAX), 2);
         ck_assert_uint_eq(seen_until(hash, NEVER, SIZE_MAX), 3);
         ck_assert_uint_eq(seen_until(hash, NEVER, 2), 2);
         hash_remove(hash, LIT("b"));
-        ck_assert(hash_first(hash, &field, &at));
+        ck_assert(expiring_first(hash_expiring(hash), &field, &at));
         ck_assert(bytes_equal(field, LIT("d")));
         ck_assert(hash_expire(hash, field, NEVER));
         ck_assert(hash_remove(hash, LIT("a")));
-        ck_assert(!hash_first(hash, &field, &at));
-        ck_assert_int_eq(hash_latest(hash), INT64_MIN);
+        ck_assert(!expiring_first(hash_expiring(hash), &field, &at));
+        ck_assert_int_eq(expiring_latest(hash_expiring(hash)), INT64_MIN);
         ck_assert_uint_eq(hash_count(hash), 2);
         hash_free(hash);
     }
@@ -291,7 +291,7 @@ static void assert_numbers(const struct hash *hash, int count, int width)
         assert_deadline(hash, number(&text, n, width), n % 2 == 0 ? n : NEVER);
         assert_value(hash, number(&text, n, width), number(&text, n, width));
     }
-    ck_assert_uint_eq(hash_count_expiring(hash), (size_t)(count + 1) / 2);
+    ck_assert_uint_eq(expiring_count(hash_expiring(hash)), (size_t)(count + 1) / 2);
     hash_check(hash);
 }
 
@@ -317,7 +317,7 @@ START_TEST(growing_large_keeps_fields_values_and_deadlines)
         for (int i = 60; which == 2 && i < 65; i++)
             hash_set(hash, bytes_of(text, (size_t)(i - 59)), LIT(""), i == 60 ? 99 : NEVER);
         ck_assert_uint_gt(hash_bytes(hash), 2 * small);
-        ck_assert_int_eq(hash_latest(hash), 99);
+        ck_assert_int_eq(expiring_latest(hash_expiring(hash)), 99);
         hash_expire(hash,
                     which == 0   ? bytes_of(text, 65)
                     : which == 1 ? LIT("f")
@@ -344,7 +344,7 @@ START_TEST(deadline_that_does_not_fit_makes_hash_large)
             ck_assert(hash_iter_next(&iter, &field, &value));
         while (iter.at != NEVER);
         ck_assert(hash_expire(hash, field, 1000 - n));
-        ck_assert_uint_eq(hash_count_expiring(hash), (size_t)n + 1);
+        ck_assert_uint_eq(expiring_count(hash_expiring(hash)), (size_t)n + 1);
         hash_check(hash);
     }
     ck_assert_uint_gt(hash_bytes(hash), small + 31 * 31);
@@ -515,7 +515,7 @@ static void keeps_its_deadline(size_t field_len, size_t value_len)
     ck_assert(hash_expire(hash, field, NEVER) && hash_expire(hash, field, 7));
     ck_assert(hash_deadline(hash, field, &at) && at == 7);
     hash_check(hash);
-    ck_assert(hash_remove(hash, field) && hash_count_expiring(hash) == 0);
+    ck_assert(hash_remove(hash, field) && expiring_count(hash_expiring(hash)) == 0);
     hash_check(hash);
     hash_free(hash);
 }

@@ -25,7 +25,7 @@ static inline bool count_until(void *ctx, struct bytes field, msec at)
 static inline size_t seen_until(const struct hash *hash, msec at, size_t stop)
 {
     struct until until = { hash, at, 0, stop };
-    hash_each_until(hash, at, count_until, &until);
+    expiring_each_until(hash_expiring(hash), at, count_until, &until);
     return until.seen;
 }
 

@@ -105,7 +105,7 @@ static void assert_due(const struct set *set, const struct model *model, msec un
     size_t due = 0;
     for (int n = 0; n < NAMES; n++)
         due += model->in[n] && model->at[n] != NEVER && model->at[n] <= until;
-    set_each_until(set, until, visit_due, &visited);
+    expiring_each_until(set_expiring(set), until, visit_due, &visited);
     ck_assert_uint_eq(visited.count, due);
 }
 
@@ -118,10 +118,10 @@ static void assert_deadlines(const struct set *set, const struct model *model)
         if (model->at[n] < first) first = model->at[n];
         if (model->at[n] > latest) latest = model->at[n];
     }
-    ck_assert_uint_eq(set_count_expiring(set), model->expiring);
-    ck_assert_int_ge(set_latest(set), latest);
-    ck_assert(model->expiring > 0 || set_latest(set) == INT64_MIN);
-    ck_assert(set_first(set, &member, &at) == (model->expiring > 0));
+    ck_assert_uint_eq(expiring_count(set_expiring(set)), model->expiring);
+    ck_assert_int_ge(expiring_latest(set_expiring(set)), latest);
+    ck_assert(model->expiring > 0 || expiring_latest(set_expiring(set)) == INT64_MIN);
+    ck_assert(expiring_first(set_expiring(set), &member, &at) == (model->expiring > 0));
     if (model->expiring == 0) return;
     ck_assert_int_eq(at, first);
     ck_assert_int_eq(model->at[number_of(member)], first);
@@ -166,7 +166,7 @@ static void step_drop_first(struct set *set, struct model *model)
 {
     struct bytes member;
     msec at;
-    if (!set_first(set, &member, &at)) return;
+    if (!expiring_first(set_expiring(set), &member, &at)) return;
     int n = number_of(member);
     ck_assert(set_remove(set, member));
     model_remove(model, n);
@@ -227,7 +227,7 @@ START_TEST(growing_set_matches_array)
             step(&rng, set, &model, n, i < 180 ? 75 : 30);
             set_check(set);
             ck_assert_uint_eq(set_count(set), model.count);
-            ck_assert_uint_eq(set_count_expiring(set), model.expiring);
+            ck_assert_uint_eq(expiring_count(set_expiring(set)), model.expiring);
             assert_bytes(set_bytes(set), mem_used() - base);
             if (i % 50 != 0) continue;
             assert_members(set, &model);

@@ -192,7 +192,7 @@ static void assert_first(const struct set *set, struct bytes member, msec at)
 {
     struct bytes first;
     msec first_at;
-    ck_assert(set_first(set, &first, &first_at));
+    ck_assert(expiring_first(set_expiring(set), &first, &first_at));
     ck_assert(bytes_equal(first, member));
     ck_assert_int_eq(first_at, at);
 }
@@ -208,18 +208,18 @@ static void assert_deadlines_can_be_set_moved_and_removed(struct set *set)
 {
     msec at;
     assert_first(set, LIT("b"), 20);
-    ck_assert_int_eq(set_latest(set), 30);
+    ck_assert_int_eq(expiring_latest(set_expiring(set)), 30);
     ck_assert(!set_add(set, LIT("b"), 5)); /* and nothing changes */
     assert_at(set, LIT("b"), 20);
     ck_assert(set_expire(set, LIT("c"), 10));
     assert_first(set, LIT("c"), 10);
     ck_assert(set_expire(set, LIT("c"), 40));
-    ck_assert_int_eq(set_latest(set), 40);
+    ck_assert_int_eq(expiring_latest(set_expiring(set)), 40);
     assert_first(set, LIT("b"), 20);
     ck_assert(set_expire(set, LIT("b"), NEVER));
     assert_at(set, LIT("b"), NEVER);
     assert_first(set, LIT("a"), 30);
-    ck_assert_uint_eq(set_count_expiring(set), 2);
+    ck_assert_uint_eq(expiring_count(set_expiring(set)), 2);
     ck_assert(set_expire(set, LIT("b"), NEVER));
     ck_assert(!set_expire(set, LIT("d"), 1));
     ck_assert(!set_deadline(set, LIT("d"), &at));
@@ -230,8 +230,8 @@ static void assert_deadlines_can_be_set_moved_and_removed(struct set *set)
     ck_assert(set_remove(set, LIT("a")));
     assert_first(set, LIT("c"), 40);
     ck_assert(set_expire(set, LIT("c"), NEVER));
-    ck_assert_uint_eq(set_count_expiring(set), 0);
-    ck_assert_int_eq(set_latest(set), INT64_MIN);
+    ck_assert_uint_eq(expiring_count(set_expiring(set)), 0);
+    ck_assert_int_eq(expiring_latest(set_expiring(set)), INT64_MIN);
     set_check(set);
     set_free(set);
 }
@@ -258,9 +258,9 @@ START_TEST(a_visitor_of_deadlines_can_stop)
     for (int count = 0; count <= 100; count += 100) {
         struct set *set = set_of_size(count);
         int visits = 0;
-        set_each_until(set, NEVER, stop_at_once, &visits);
+        expiring_each_until(set_expiring(set), NEVER, stop_at_once, &visits);
         ck_assert_int_eq(visits, 1);
-        set_each_until(set, 19, stop_at_once, &visits);
+        expiring_each_until(set_expiring(set), 19, stop_at_once, &visits);
         ck_assert_int_eq(visits, 1);
         set_free(set);
     }
@@ -276,7 +276,7 @@ static void assert_became_large(const struct set *set, size_t before)
     assert_first(set, LIT("b"), 20);
     assert_at(set, LIT("a"), 30);
     assert_at(set, LIT("c"), NEVER);
-    ck_assert_uint_ge(set_count_expiring(set), 2);
+    ck_assert_uint_ge(expiring_count(set_expiring(set)), 2);
     for (int i = 0; i < 20; i++) {
         char text[16];
         int len = snprintf(text, sizeof(text), "%08d", i);
@@ -328,8 +328,8 @@ START_TEST(deadline_that_does_not_fit_makes_set_large)
         set_check(set);
     }
     assert_became_large(set, before);
-    ck_assert_uint_eq(set_count_expiring(set), 2 + done);
-    ck_assert_int_eq(set_latest(set), 99 + done);
+    ck_assert_uint_eq(expiring_count(set_expiring(set)), 2 + done);
+    ck_assert_int_eq(expiring_latest(set_expiring(set)), 99 + done);
     set_free(set);
 }
 END_TEST

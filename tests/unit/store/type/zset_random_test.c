@@ -137,21 +137,21 @@ static void assert_deadlines(const struct zset *zset, msec until)
         if (sorted[i].at > latest) latest = sorted[i].at;
         through += sorted[i].at <= until;
     }
-    ck_assert_uint_eq(zset_count_expiring(zset), expiring);
-    ck_assert(zset_first(zset, &member, &at) == (expiring > 0));
+    ck_assert_uint_eq(expiring_count(zset_expiring(zset)), expiring);
+    ck_assert(expiring_first(zset_expiring(zset), &member, &at) == (expiring > 0));
     if (expiring > 0) {
         ck_assert_int_eq(at, first);
         ck_assert(zset_score(zset, member, &score));
         ck_assert(zset_deadline(zset, member, &its));
         ck_assert_int_eq(its, first);
-        ck_assert_int_ge(zset_latest(zset), latest);
+        ck_assert_int_ge(expiring_latest(zset_expiring(zset)), latest);
     } else {
-        ck_assert_int_eq(zset_latest(zset), INT64_MIN);
+        ck_assert_int_eq(expiring_latest(zset_expiring(zset)), INT64_MIN);
     }
-    zset_each_until(zset, until, count_visited, &visited);
+    expiring_each_until(zset_expiring(zset), until, count_visited, &visited);
     ck_assert_uint_eq(visited, through);
     visited = 0;
-    zset_each_until(zset, until, stop_at_once, &visited);
+    expiring_each_until(zset_expiring(zset), until, stop_at_once, &visited);
     ck_assert_uint_eq(visited, through > 0);
 }
 

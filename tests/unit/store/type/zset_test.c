@@ -132,7 +132,7 @@ static void assert_first(const struct zset *zset, int n, msec at)
     struct text text;
     struct bytes member;
     msec its;
-    ck_assert(zset_first(zset, &member, &its));
+    ck_assert(expiring_first(zset_expiring(zset), &member, &its));
     ck_assert_int_eq(its, at);
     ck_assert(bytes_equal(member, number(&text, n)));
 }
@@ -158,8 +158,8 @@ START_TEST(deadline_is_set_moved_and_removed)
     msec at;
     for (int count = 5; count <= 500; count += 495) {
         struct zset *zset = zset_of(count);
-        ck_assert(!zset_first(zset, &member, &at));
-        ck_assert_int_eq(zset_latest(zset), INT64_MIN);
+        ck_assert(!expiring_first(zset_expiring(zset), &member, &at));
+        ck_assert_int_eq(expiring_latest(zset_expiring(zset)), INT64_MIN);
         ck_assert(!expire_number(zset, count, 50));
         ck_assert(!zset_deadline(zset, number(&text, count), &at));
         ck_assert(expire_number(zset, 1, 100));
@@ -167,16 +167,16 @@ START_TEST(deadline_is_set_moved_and_removed)
         assert_first(zset, 1, 100);
         ck_assert(expire_number(zset, 1, 300));
         assert_first(zset, 2, 200);
-        ck_assert_int_eq(zset_latest(zset), 300);
+        ck_assert_int_eq(expiring_latest(zset_expiring(zset)), 300);
         assert_at(zset, 1, 300);
         assert_at(zset, 3, NEVER);
         ck_assert(expire_number(zset, 2, NEVER));
         assert_at(zset, 2, NEVER);
         assert_first(zset, 1, 300);
         ck_assert(expire_number(zset, 1, NEVER));
-        ck_assert_uint_eq(zset_count_expiring(zset), 0);
-        ck_assert(!zset_first(zset, &member, &at));
-        ck_assert_int_eq(zset_latest(zset), INT64_MIN);
+        ck_assert_uint_eq(expiring_count(zset_expiring(zset)), 0);
+        ck_assert(!expiring_first(zset_expiring(zset), &member, &at));
+        ck_assert_int_eq(expiring_latest(zset_expiring(zset)), INT64_MIN);
         zset_check(zset);
         zset_free(zset);
     }
@@ -217,7 +217,7 @@ START_TEST(a_removed_member_leaves_no_deadline)
         assert_at(zset, 9, NEVER);
         zset_remove_ranks(zset, 2, 9);
         assert_first(zset, 1, 999);
-        ck_assert_uint_eq(zset_count_expiring(zset), 2);
+        ck_assert_uint_eq(expiring_count(zset_expiring(zset)), 2);
         zset_check(zset);
         zset_free(zset);
     }
@@ -264,7 +264,7 @@ START_TEST(becoming_large_keeps_order_scores_and_deadlines)
         assert_sequence(zset, count);
         zset_remove_ranks(zset, 5, (size_t)count);
         assert_sequence(zset, 5);
-        ck_assert_uint_eq(zset_count_expiring(zset), 2);
+        ck_assert_uint_eq(expiring_count(zset_expiring(zset)), 2);
         zset_free(zset);
     }
 }
@@ -299,12 +299,12 @@ START_TEST(deadline_that_does_not_fit_makes_zset_large)
             zset_put(zset, member, -0.0, 100); /* the same score */
         ck_assert_uint_gt(zset_bytes(zset), 2 * 2048);
         zset_check(zset);
-        ck_assert(zset_first(zset, &first, &at));
+        ck_assert(expiring_first(zset_expiring(zset), &first, &at));
         ck_assert_int_eq(at, 100);
         ck_assert(bytes_equal(first, LIT("00000000000000000000000000000")));
         ck_assert(zset_score(zset, first, &score) && score == 0 && !signbit(score));
         ck_assert_uint_eq(zset_count(zset), PACKED_MAX_COUNT);
-        ck_assert_uint_eq(zset_count_expiring(zset), 1);
+        ck_assert_uint_eq(expiring_count(zset_expiring(zset)), 1);
         zset_free(zset);
     }
 }

@@ -1,0 +1,32 @@
+/* expiring: the members with deadlines of a set, hash or sorted set, whichever form it has: in its
+ * records while it is small, else in an agenda. A view: valid until the collection changes. */
+#ifndef STORE_STRUCT_EXPIRING_H
+#define STORE_STRUCT_EXPIRING_H
+
+#include "store/struct/deadlines.h"
+#include "store/struct/packed.h"
+
+/* {0}: there are none. */
+struct expiring {
+    const struct packed *packed;                 /* NULL: the collection is large */
+    struct deadlines *deadlines;                 /* of a large one; may be NULL */
+    struct bytes (*name_of)(struct deadline *d); /* the member that has this deadline */
+};
+
+size_t expiring_count(struct expiring members); /* O(1) */
+/* The member with the earliest deadline; false: there is none. O(1) */
+bool expiring_first(struct expiring members, struct bytes *member, msec *at);
+/* An upper bound of all deadlines; INT64_MIN without any. O(1) if large */
+msec expiring_latest(struct expiring members);
+/* The last deadline, INT64_MIN without any. Costs as deadlines_last. */
+msec expiring_last(struct expiring members);
+/* Have all deadlines passed by now? Costs as deadlines_all_expired. */
+bool expiring_all_passed(struct expiring members, msec now);
+/* Visits members with a deadline <= until, in no particular order. Return false to stop. O(visited)
+ * if large */
+void expiring_each_until(struct expiring members, msec until,
+                         bool (*visit)(void *ctx, struct bytes member, msec at), void *ctx);
+/* The agenda of a large collection, for visiting it in parts; NULL: small, or without deadlines. */
+const struct agenda *expiring_agenda(struct expiring members);
+
+#endif
