@@ -202,6 +202,6 @@ bool engine_request(struct engine *engine, struct session *session, struct comma
     }
     bool keeps = call.command.row != NULL && (call.command.row->flags & KEEPS_CACHING);
     if (session->multi == NULL && !keeps) tracking_end_caching(session);
-    if (session->state == SESSION_SERVING) engine_answered(session);
+    if (session->blocked == NULL) engine_answered(session);
     return true;
 }

@@ -226,7 +226,6 @@ void client_free(struct client *client)
     if (client->listed_to_read_on) TAILQ_REMOVE(&all->to_read_on, client, to_read_on);
     if (client->arrival.waits) TAILQ_REMOVE(&all->arrived, client, arrived);
     handshakes_end(all->handshakes, client);
-    client_end_pause(client);
     client_forget_memory(client);
     if (client->source != NULL) client->source->gone(client->source->ctx);
     agenda_cancel(&all->soft_ends, &client->soft_end);
@@ -292,7 +291,8 @@ static void write_listed(struct clients *all, uint64_t safe)
 {
     struct client *client;
     while ((client = TAILQ_FIRST(&all->to_write)) != NULL) {
-        if (client->is_penalized && !client->doomed) { /* the end of the penalty lists it again */
+        if (deadline_armed(&client->penalty_end) &&
+            !client->doomed) { /* the end of the penalty lists it again */
             TAILQ_REMOVE(&all->to_write, client, to_write);
             client->listed_to_write = false;
             continue;
@@ -371,7 +371,7 @@ static void check_idle(struct client *client, int64_t now)
     if (timeout == 0 || (now - client->active_usec) / USEC <= timeout) return;
     if (session_subscriptions(&client->session) > 0 || client->session.state == SESSION_WAITING)
         return;
-    if (client->is_paused || client->arrival.waits) return;
+    if (client->arrival.waits) return;
     log_line(LOG_VERBOSE, "Client %s closed: idle for longer than timeout",
              client_label(client).text);
     client->all->w.stats->closed_idle++;
@@ -436,7 +436,8 @@ static void fill_info(struct client *client, int64_t now, struct client_info *in
         .age_sec = (now - client->born_usec) / USEC,
         .idle_sec = (now - client->active_usec) / USEC,
         .unix_socket = client->unix_socket,
-        .is_paused = client->is_paused || client->session.waits_for == WAIT_SETTLING,
+        .is_paused =
+            client->session.waits_for == WAIT_PAUSE || client->session.waits_for == WAIT_SETTLING,
         .query_used = client_input_bytes(client) + client_bytes_being_run(client),
         .query_free = input->cap - input->len,
         .arguments = client_running_bytes(client),

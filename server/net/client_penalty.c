@@ -1,5 +1,5 @@
-/* client_penalty: slows down failed logins. A penalized client gets no replies and runs no requests
- * until its penalty ends; others are not delayed. */
+/* client_penalty: slows down failed logins. A client whose login has failed gets no replies and
+ * runs no requests until its penalty ends; others are not delayed. */
 #include "server/net/client_state.h"
 
 #include <stddef.h>
@@ -22,9 +22,8 @@ void clients_end_penalties(void *ctx)
     char *due;
     while ((due = (char *)agenda_pop_due(&all->penalty_ends, now)) != NULL) {
         struct client *client = (struct client *)(due - offsetof(struct client, penalty_end));
-        client->is_penalized = false;
         client_list_to_write(client);
-        client_list_to_run(client);
+        client_go_on(client);
     }
     arm_penalty_timer(all);
 }
@@ -38,10 +37,12 @@ void clients_login_failed(struct clients *all, struct session *session)
         client->login_failures < PENALTY_DOUBLINGS ? client->login_failures : PENALTY_DOUBLINGS;
     client->login_failures++;
     msec begin = clock_mono_usec() / 1000 + 1;
-    if (client->is_penalized) begin = agenda_at(&all->penalty_ends, &client->penalty_end);
+    if (deadline_armed(&client->penalty_end))
+        begin = agenda_at(&all->penalty_ends, &client->penalty_end);
     agenda_move(&all->penalty_ends, &client->penalty_end,
                 begin + ((msec)PENALTY_FIRST_MSEC << doublings));
-    client->is_penalized = true;
+    if (client->session.state == SESSION_SERVING)
+        session_wait(&client->session, WAIT_PENALTY, NULL);
     if (agenda_first(&all->penalty_ends) == &client->penalty_end) arm_penalty_timer(all);
 }
 

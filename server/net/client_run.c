@@ -37,8 +37,7 @@ bool client_may_read(const struct client *client)
 __attribute__((always_inline)) static inline bool may_run_requests(const struct client *client)
 {
     const struct session *session = &client->session;
-    return client_may_read(client) && session->state == SESSION_SERVING && !client->is_paused &&
-           !client->is_penalized;
+    return client_may_read(client) && session->state == SESSION_SERVING;
 }
 
 void client_list_to_run(struct client *client)
@@ -55,21 +54,26 @@ static void reset_reader(struct client *client)
     resp_reader_init(&client->reader);
 }
 
+void client_go_on(struct client *client)
+{
+    session_end_wait(&client->session);
+    client_list_to_run(client);
+}
+
 /* ---- pauses ---------------------------------------------------------------------------------- */
+
+static void forget_pause(struct session *session)
+{
+    struct client *client = client_of(session);
+    client->all->paused_count--;
+    TAILQ_REMOVE(&client->all->paused, client, paused);
+}
 
 static void pause_client(struct client *client)
 {
-    client->is_paused = true;
     client->all->paused_count++;
     TAILQ_INSERT_TAIL(&client->all->paused, client, paused);
-}
-
-void client_end_pause(struct client *client)
-{
-    if (!client->is_paused) return;
-    client->is_paused = false;
-    client->all->paused_count--;
-    TAILQ_REMOVE(&client->all->paused, client, paused);
+    session_wait(&client->session, WAIT_PAUSE, forget_pause);
 }
 
 /* A held clock does not advance by itself; moving it starts a turn. */
@@ -91,10 +95,8 @@ void clients_look_at_pause(struct clients *all)
         return;
     }
     struct client *client;
-    while ((client = TAILQ_FIRST(&all->paused)) != NULL) {
-        client_end_pause(client);
-        client_list_to_run(client);
-    }
+    while ((client = TAILQ_FIRST(&all->paused)) != NULL)
+        client_go_on(client);
 }
 
 /* ---- parsing --------------------------------------------------------------------------------- */

@@ -94,7 +94,7 @@ struct client {
     int64_t over_soft_usec;   /* when its output began to exceed the soft limit; 0: it does not */
     struct deadline soft_end; /* when it is closed for that; in clients.soft_ends */
     unsigned login_failures;  /* since the last login */
-    struct deadline penalty_end; /* in clients.penalty_ends while is_penalized */
+    struct deadline penalty_end; /* its replies wait until then; in clients.penalty_ends */
     struct resp_reader reader;
     struct client_input input;
     struct arrival arrival;
@@ -118,8 +118,6 @@ struct client {
     bool read_blocked;      /* TLS has to send something before it can read */
     bool write_blocked;     /* the socket accepted only a part of the replies */
     bool stalled;           /* too many unread replies: reading stops until some are sent */
-    bool is_paused;         /* CLIENT PAUSE delays its next request */
-    bool is_penalized;      /* after a failed login: its replies and its next request wait */
     bool doomed;            /* closed at the end of this turn, without further replies */
 };
 
@@ -127,7 +125,7 @@ struct clients {
     struct clients_wiring w;
     struct client_list by_age, to_write, to_run, to_read, to_read_on, arrived;
     struct client_list held;   /* of to_write: their output waits for the journal */
-    struct client_list paused; /* in the order in which they will continue */
+    struct client_list paused; /* WAIT_PAUSE, in the order in which they will continue */
     /* Those that maxmemory-clients may close, by magnitude of their memory. */
     struct client_list by_memory[CLIENT_CLASSES];
     size_t counted;  /* memory of all connections; 0 without maxmemory-clients */
@@ -137,7 +135,7 @@ struct clients {
     struct loop_timer *run_timer, *read_timer, *pause_timer, *soft_timer;
     struct agenda soft_ends; /* of clients over the soft limit; monotonic milliseconds */
     struct loop_timer *penalty_timer;
-    struct agenda penalty_ends; /* of clients that are penalized; monotonic milliseconds */
+    struct agenda penalty_ends; /* of clients whose login has failed; monotonic milliseconds */
     size_t count;
     size_t doomed; /* number of clients that will be closed at the end of this turn */
     uint64_t last_id;
@@ -239,7 +237,8 @@ struct client *clients_running(const struct clients *clients); /* whose request 
 size_t client_running_bytes(const struct client *client);
 /* Runs the complete requests of the client's input in the next turn. */
 void client_list_to_run(struct client *client);
-void client_end_pause(struct client *client); /* does nothing without a pause */
+/* Ends a wait that a part of net/ has begun. */
+void client_go_on(struct client *client);
 /* Continues all paused clients if the pause is over, else arms the timer for its end. */
 void clients_look_at_pause(struct clients *clients);
 void window_init(struct window *window);

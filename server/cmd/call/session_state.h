@@ -27,6 +27,8 @@ enum wait_reason {
     WAIT_REPLICAS,   /* WAIT: for replicas and the journal (replica/waits.h) */
     WAIT_LONG_REPLY, /* for an answer that takes longer than a turn (engine/long_queries.h) */
     WAIT_SETTLING,   /* for a key with many expired members (engine/settle.h) */
+    WAIT_PAUSE,      /* for the end of CLIENT PAUSE (net/client_run.c) */
+    WAIT_PENALTY,    /* after a failed login; its replies wait, too (net/client_penalty.c) */
     WAIT_REASONS,
 };
 
