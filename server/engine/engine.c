@@ -86,9 +86,14 @@ void engine_call(struct engine *engine, struct call *call)
     run_call(engine, call);
 }
 
-/* Blocks a call that found nothing and changed nothing. */
+/* Blocks a call that found nothing and changed nothing. A message about an expired key can have
+ * closed its session: then an element would be lost with it. */
 static void block_caller(struct engine *engine, struct call *call)
 {
+    if (session_is_over(call->session)) {
+        mem_free(call->block->argv);
+        return;
+    }
     struct call kept = *call;
     if (call->block->argv != NULL) kept.argv = call->block->argv;
     bool blocks = blocked_block(engine->blocked, &kept, call->block);
@@ -181,7 +186,7 @@ bool engine_request(struct engine *engine, struct session *session, struct comma
                  "Client %s closed: it sent an HTTP request, possibly forged by a web page. Set a "
                  "password, and let only clients of yours reach the port",
                  session->peer != NULL ? session->peer : "");
-        session->close_after_reply = true;
+        session_close(session);
         return true;
     }
     session->last_command = call.command.row;

@@ -107,8 +107,8 @@ void serve_end_blocked(struct engine *engine, struct session *session)
 {
     static const enum error error = ERR_UNBLOCKED_BY_ROLE;
     if (session->blocked == NULL) return;
-    session->close_after_reply = true;
     unblock(engine, session, &error);
+    session_close(session);
 }
 
 /* ---- due by time ----------------------------------------------------------------------------- */

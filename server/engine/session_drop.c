@@ -10,7 +10,7 @@
 
 void session_drop(struct session *session, struct watch *watch, struct pubsub *pubsub)
 {
-    session_end_wait(session);
+    session_end_wait(session); /* so that the state has no reason */
     multi_drop(session);
     watch_forget(watch, session);
     pubsub_forget(pubsub, session);
@@ -22,7 +22,7 @@ void session_drop(struct session *session, struct watch *watch, struct pubsub *p
     session_init(session, old.out.out);
     session->id = old.id;
     session->changed = old.changed;
-    session->close_after_reply = old.close_after_reply;
+    session->state = old.state;
     session->last_command = old.last_command;
     session->last_parent = old.last_parent;
     if (old.reply_mode == REPLY_SKIPPING) {

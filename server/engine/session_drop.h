@@ -7,7 +7,7 @@ struct session;
 struct watch;
 
 /* Resets the session to the state of a new one, for RESET and before closing. It keeps id, changed,
- * the outbuf, close_after_reply, and the effect of a CLIENT REPLY SKIP. */
+ * the outbuf, the state, and the effect of a CLIENT REPLY SKIP. */
 void session_drop(struct session *session, struct watch *watch, struct pubsub *pubsub);
 
 #endif

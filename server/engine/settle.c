@@ -247,6 +247,7 @@ static void forget_delay(struct session *session)
 static void delay_session(struct settle *settle, struct delayed_queue *queue,
                           struct session *session)
 {
+    if (session_is_over(session)) return; /* a message has closed it: the request never runs */
     struct delayed *delayed = mem_alloc(sizeof(*delayed));
     *delayed = (struct delayed){ .queue = queue, .settle = settle, .session = session };
     TAILQ_INSERT_TAIL(queue, delayed, in_order);
@@ -283,11 +284,13 @@ bool settle_delays(struct engine *engine, const struct call *call)
         look_at_queue(&look, call);
     else
         look_at_call(&look, call);
+    struct delayed_queue *queue = NULL;
     if (look.found != NULL)
-        delay_session(settle, &look.found->delayed, session);
+        queue = &look.found->delayed;
     else if (look.counts && counts_slowly(engine))
-        delay_session(settle, &settle->counting, session);
-    return session->delayed != NULL;
+        queue = &settle->counting;
+    if (queue != NULL) delay_session(settle, queue, session);
+    return queue != NULL;
 }
 
 static void postpone_key(struct settling *settling, unsigned db, struct bytes key)

@@ -81,7 +81,7 @@ void clients_free(struct clients *all)
     struct client *client;
     while ((client = TAILQ_FIRST(&all->by_age)) != NULL) {
         bool safe = client->session.durable_at <= persist_safe_position(all->w.persist);
-        if (safe && !client->doomed && client->out.len > 0) client_write(client);
+        if (safe && !client_is_doomed(client) && client->out.len > 0) client_write(client);
         client_free(client);
     }
     loop_timer_free(all->run_timer);
@@ -144,12 +144,13 @@ const char *client_protection(const struct client *client)
 
 bool client_must_log_in(const struct client *client)
 {
-    return client->shaking || engine_needs_auth(client->all->w.engine, &client->session);
+    return client->session.state == SESSION_SHAKING ||
+           engine_needs_auth(client->all->w.engine, &client->session);
 }
 
 void client_begin_session(struct client *client)
 {
-    client->shaking = false;
+    session_end_handshake(&client->session);
     client->session.authenticated = true;
     struct acl *acl = client->all->w.engine->acl;
     if (acl != NULL) acl_begin_session(acl, &client->session);
@@ -205,8 +206,10 @@ void clients_accept(struct clients *all, int fd, const char *peer, const char *l
     client->session.id = ++all->last_id;
     client->session.peer = client->peer;
     client->session.changed = client_changed;
-    client->shaking = port == PORT_TLS;
-    if (!client->shaking) client_begin_session(client);
+    if (port == PORT_TLS)
+        session_begin_handshake(&client->session);
+    else
+        client_begin_session(client);
     client->io = loop_io_new(all->w.loop, fd, client_ready, client);
     loop_io_want(client->io, LOOP_READ);
     TAILQ_INSERT_TAIL(&all->by_age, client, by_age);
@@ -232,7 +235,7 @@ void client_free(struct client *client)
     agenda_cancel(&all->penalty_ends, &client->penalty_end);
     TAILQ_REMOVE(&all->by_age, client, by_age);
     all->count--;
-    all->doomed -= client->doomed;
+    all->doomed -= client_is_doomed(client);
     monitor_forget(all->w.engine->observer->monitor, &client->session);
     if (all->w.engine->hooks->tracking != NULL)
         tracking_forget(all->w.engine->hooks->tracking, &client->session);
@@ -258,9 +261,8 @@ void client_list_to_write(struct client *client)
 
 void client_doom(struct client *client)
 {
-    session_end_wait(&client->session); /* a reply would be lost */
-    client->all->doomed += !client->doomed;
-    client->doomed = true;
+    client->all->doomed += !client_is_doomed(client);
+    session_end(&client->session);
     client_list_to_write(client);
 }
 
@@ -268,7 +270,7 @@ void client_doom(struct client *client)
 static bool waits_for_journal(const struct client *client, uint64_t safe)
 {
     const struct clients *all = client->all;
-    if (client->doomed) return false;
+    if (client_is_doomed(client)) return false;
     bool woken_by_open = all->aside != NULL && client->woken_in == all->request;
     return client->session.durable_at > safe || woken_by_open;
 }
@@ -292,14 +294,14 @@ static void write_listed(struct clients *all, uint64_t safe)
     struct client *client;
     while ((client = TAILQ_FIRST(&all->to_write)) != NULL) {
         if (deadline_armed(&client->penalty_end) &&
-            !client->doomed) { /* the end of the penalty lists it again */
+            !client_is_doomed(client)) { /* the end of the penalty lists it again */
             TAILQ_REMOVE(&all->to_write, client, to_write);
             client->listed_to_write = false;
             continue;
         }
         bool hold = waits_for_journal(client, safe);
-        if (!hold && !client->doomed) client_write(client);
-        if (client->doomed) {
+        if (!hold && !client_is_doomed(client)) client_write(client);
+        if (client_is_doomed(client)) {
             client_free(client);
             continue;
         }
@@ -327,7 +329,7 @@ void clients_kill(struct clients *all, struct session *victim, const struct sess
     struct client *client = client_of(victim);
     ensure(client != NULL && client->all == all, "session %" PRIu64, victim->id);
     if (victim == self) {
-        victim->close_after_reply = true;
+        session_close(victim);
         return;
     }
     /* It is closed at the end of the turn. Until then it must not get messages or elements. */
@@ -387,8 +389,8 @@ void clients_housekeeping(struct clients *all)
         if (client == NULL) client = TAILQ_FIRST(&all->by_age);
         peak_note(&all->w.stats->input, client->input.cap + client->input.big_len);
         if (client->out.len > 0 && !client->arrival.waits) client_check_output(client);
-        if (!client->doomed) client_check_handshake(client, now);
-        if (!client->doomed) check_idle(client, now);
+        if (!client_is_doomed(client)) client_check_handshake(client, now);
+        if (!client_is_doomed(client)) check_idle(client, now);
         client->out_peak = client->out.len;
         client = TAILQ_NEXT(client, by_age);
     }
@@ -462,7 +464,7 @@ void clients_each(struct clients *all, void (*visit)(void *ctx, const struct cli
     struct client *client;
     TAILQ_FOREACH(client, &all->by_age, by_age)
     {
-        if (client->doomed) continue;
+        if (client_is_doomed(client)) continue;
         struct client_info info;
         fill_info(client, now, &info);
         visit(ctx, &info);
@@ -473,7 +475,7 @@ struct session *clients_find(struct clients *all, uint64_t id)
 {
     struct client *client;
     TAILQ_FOREACH(client, &all->by_age, by_age)
-    if (client->session.id == id && !client->doomed) return &client->session;
+    if (client->session.id == id && !client_is_doomed(client)) return &client->session;
     return NULL;
 }
 

@@ -200,8 +200,7 @@ static bool check_received(struct client *client, ssize_t got)
         return true;
     }
     if (got == 0) {
-        session_end_wait(&client->session); /* a reply would be lost */
-        client->session.close_after_reply = true;
+        session_close(&client->session); /* if it waits, its reply would be lost */
         update_readiness(client); /* the end stays readable while a reply waits for the journal */
         client_list_to_write(client);
     } else if (errno != EAGAIN && errno != EINTR) {
@@ -267,7 +266,7 @@ static void read_big(struct client *client, size_t wants)
 {
     struct client_input *input = &client->input;
     lift_big(client, wants);
-    if (client->doomed) return;
+    if (client_is_doomed(client)) return;
     if (big_wants(input) > 0) {
         read_lifted(client);
         return;
@@ -436,7 +435,7 @@ void client_write(struct client *client)
     }
     client_count_memory(client);
     if (client->over_soft_usec != 0) client_watch_soft(client);
-    if (!client->write_blocked && client->session.close_after_reply) {
+    if (!client->write_blocked && client->session.state == SESSION_CLOSING) {
         shut_down_gently(client);
         return;
     }

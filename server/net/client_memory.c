@@ -64,7 +64,7 @@ static void leave_class(struct client *client)
 static void count_for_limit(struct client *client, size_t bytes)
 {
     struct clients *all = client->all;
-    bool may_go = !client->session.no_evict && client->source == NULL && !client->doomed;
+    bool may_go = !client->session.no_evict && client->source == NULL && !client_is_doomed(client);
     unsigned class = class_of(bytes);
     all->counted = all->counted - client->counted + bytes;
     client->counted = bytes;

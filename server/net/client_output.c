@@ -72,7 +72,8 @@ void clients_close_lagging(void *ctx)
     while ((due = (char *)agenda_pop_due(&all->soft_ends, now)) != NULL) {
         struct client *client = (struct client *)(due - offsetof(struct client, soft_end));
         msec at = soft_end(client);
-        if (client->doomed || client->arrival.waits) continue; /* else it runs a request */
+        if (client_is_doomed(client) || client->arrival.waits)
+            continue; /* else it runs a request */
         if (at <= now)
             close_over(client, "soft");
         else if (at != NEVER)
@@ -83,7 +84,7 @@ void clients_close_lagging(void *ctx)
 
 void client_check_output(struct client *client)
 {
-    if (client->doomed) {
+    if (client_is_doomed(client)) {
         outbuf_drop(&client->out); /* drop what was appended after client_doom */
         return;
     }

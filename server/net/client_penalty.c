@@ -32,7 +32,7 @@ void clients_end_penalties(void *ctx)
 void clients_login_failed(struct clients *all, struct session *session)
 {
     struct client *client = client_of(session);
-    if (client == NULL || client->doomed) return;
+    if (client == NULL || client_is_doomed(client)) return;
     unsigned doublings =
         client->login_failures < PENALTY_DOUBLINGS ? client->login_failures : PENALTY_DOUBLINGS;
     client->login_failures++;

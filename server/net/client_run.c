@@ -26,18 +26,20 @@ enum {
 
 /* ---- whether a connection may be read and run ------------------------------------------------ */
 
+/* A waiting client is read from, so that its end of file is noticed; its requests run later. */
 bool client_may_read(const struct client *client)
 {
-    return !client->doomed && !client->stalled && !client->listed_to_shake &&
-           !client->session.close_after_reply;
+    switch (client->session.state) {
+    case SESSION_SERVING:
+    case SESSION_WAITING: return !client->stalled;
+    case SESSION_SHAKING: return !client->listed_to_shake;
+    default: return false;
+    }
 }
 
-/* A blocked client is read from, so that its end of file is noticed; its requests run later. */
-/* Inline: it is asked twice for each request. */
-__attribute__((always_inline)) static inline bool may_run_requests(const struct client *client)
+static bool may_run_requests(const struct client *client)
 {
-    const struct session *session = &client->session;
-    return client_may_read(client) && session->state == SESSION_SERVING;
+    return client->session.state == SESSION_SERVING && !client->stalled;
 }
 
 void client_list_to_run(struct client *client)
@@ -317,7 +319,7 @@ static void refuse_malformed(struct client *client)
     int len = snprintf(line, sizeof(line), "ERR %s", client->reader.error);
     log_line(LOG_VERBOSE, "Client %s closed: %s", client_label(client).text, client->reader.error);
     resp_error(&client->session.out, line, (size_t)len);
-    client->session.close_after_reply = true;
+    session_close(&client->session);
 }
 
 /* Commands queued by MULTI count as unanswered input, as in Redis. */
@@ -327,7 +329,7 @@ void client_check_input(struct client *client)
     if (client->reader.args_cap > KEPT_ARGS) len += mem_size(client->reader.args);
     bool anon = len > ANON_QUERY && client_is_anon(client);
     bool over = len > (size_t)client->all->w.conf->client_query_buffer_limit || anon;
-    if (!over || client->doomed) return;
+    if (!over || client_is_doomed(client)) return;
     /* VERBOSE, so that unauthenticated clients can't fill the log. */
     log_line(anon ? LOG_VERBOSE : LOG_WARNING,
              "Client %s closed: %zu bytes of unanswered input exceed %s", client_label(client).text,
@@ -366,7 +368,7 @@ static void finish_arrival(struct client *client)
     client_count_memory(client);
     TAILQ_REMOVE(&client->all->arrived, client, arrived);
     arrival->waits = false;
-    if (client->session.close_after_reply || client->stalled ||
+    if (client->session.state == SESSION_CLOSING || client->stalled ||
         (client->out.len > ANON_UNREAD && client_is_anon(client)) ||
         (client->out.len > 0 && !client->write_blocked))
         client_list_to_write(client);

@@ -112,13 +112,11 @@ struct client {
     bool listed_to_run;     /* complete requests may be in its input */
     bool listed_to_read;    /* the turn's buffer was full: it is read when that has run */
     bool listed_to_read_on; /* its transport has input that the socket does not announce */
-    bool shaking;           /* its TLS handshake has not ended; nothing is known of the client */
-    bool in_handshake;      /* ... and has begun */
+    bool in_handshake;      /* its TLS handshake has begun, and not ended */
     bool listed_to_shake;   /* it waits in its lane, and is not watched */
     bool read_blocked;      /* TLS has to send something before it can read */
     bool write_blocked;     /* the socket accepted only a part of the replies */
     bool stalled;           /* too many unread replies: reading stops until some are sent */
-    bool doomed;            /* closed at the end of this turn, without further replies */
 };
 
 struct clients {
@@ -160,6 +158,10 @@ struct client *client_of(struct session *session);
 void client_list_to_write(struct client *client);
 /* Must the client authenticate first? Asked for each request, so what is true of most is inline. */
 bool client_must_log_in(const struct client *client);
+static inline bool client_is_doomed(const struct client *client)
+{
+    return client->session.state == SESSION_ENDED;
+}
 static inline bool client_is_anon(const struct client *client)
 {
     return !client->session.authenticated && client_must_log_in(client);

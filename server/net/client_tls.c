@@ -100,7 +100,7 @@ static void welcome(struct client *client)
     const char *line = client_protection(client);
     if (line == NULL) return;
     outbuf_append(&client->out, line, strlen(line));
-    client->session.close_after_reply = true;
+    session_close(&client->session);
     client_list_to_write(client);
     client->all->w.stats->rejected_connections++;
 }
@@ -180,11 +180,11 @@ static void shake_step(struct client *client)
 static void shake_hands(struct client *client)
 {
     if (client->tls == NULL && has_gone(client)) refuse(client, "it ended the TLS handshake");
-    if (client->tls == NULL && !client->doomed) begin_handshake(client);
+    if (client->tls == NULL && !client_is_doomed(client)) begin_handshake(client);
     if (client->tls != NULL) shake_step(client);
-    if (client->doomed) return;
+    if (client_is_doomed(client)) return;
     client_list_to_write(client); /* the end of this turn says what it waits for on its socket */
-    if (!client->shaking)
+    if (client->session.state != SESSION_SHAKING)
         client_ready(client, LOOP_READ);
     else
         client->read_blocked = client->tls != NULL && tls_wants_write(client->tls);
@@ -196,12 +196,12 @@ void clients_shake_hands(void *ctx)
     int64_t end = clock_mono_usec() + SHAKES_USEC;
     struct client *client;
     while (clock_mono_usec() < end && (client = handshakes_next(all->handshakes)) != NULL)
-        if (!client->doomed) shake_hands(client);
+        if (!client_is_doomed(client)) shake_hands(client);
 }
 
 void client_check_handshake(struct client *client, int64_t now)
 {
-    if (!client->shaking) return;
+    if (client->session.state != SESSION_SHAKING) return;
     bool waits = client->listed_to_shake;
     int64_t most = waits ? LANE_SECONDS : SHAKE_SECONDS;
     bool late = now - client->born_usec >= most * 1000000;
@@ -240,7 +240,7 @@ static void wait_in_lane(struct client *client)
 static ssize_t read_tls(struct client *client, void *to, size_t size)
 {
     ssize_t got = -1;
-    if (client->shaking) {
+    if (client->session.state == SESSION_SHAKING) {
         wait_in_lane(client);
     } else {
         got = tls_read(client->tls, to, size);
@@ -257,7 +257,7 @@ static ssize_t read_tls(struct client *client, void *to, size_t size)
 static ssize_t write_tls(struct client *client, const struct iovec *chunks, int count)
 {
     errno = EAGAIN;
-    if (client->shaking) return -1;
+    if (client->session.state == SESSION_SHAKING) return -1;
     ssize_t sent = tls_write(client->tls, chunks, count);
     if (sent < 0 && errno != EAGAIN) log_broken(client);
     return sent;

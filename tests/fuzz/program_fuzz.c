@@ -115,7 +115,7 @@ static void run_raw(struct server_world *world, struct input *input)
         struct command_ref ref = commands_find(world->engine.commands, argv[0]);
         if (ref.row != NULL && !is_wanted(ref)) continue;
         call(world, 0, reader.argc, argv);
-        if (server_world_session(world, 0)->close_after_reply) break;
+        if (server_world_session(world, 0)->state == SESSION_CLOSING) break;
     }
     resp_reader_drop(&reader);
 }

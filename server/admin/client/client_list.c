@@ -47,7 +47,7 @@ static const char *client_flags(const struct client_info *info, char *to)
     if (tracking.broken) *p++ = 'R';
     if (tracking.mode.broadcast) *p++ = 'B';
     if (session->watch_touched) *p++ = 'd';
-    if (session->close_after_reply) *p++ = 'c';
+    if (session->state == SESSION_CLOSING) *p++ = 'c';
     if (info->unix_socket) *p++ = 'U';
     if (session->no_evict) *p++ = 'e';
     if (session->no_touch) *p++ = 'T';

@@ -171,7 +171,7 @@ static void cmd_select(struct call *call)
 
 static void cmd_quit(struct call *call)
 {
-    call->session->close_after_reply = true;
+    session_close(call->session);
     reply_ok(call);
 }
 

@@ -37,6 +37,26 @@ void session_end_wait(struct session *session)
     if (session->state == SESSION_WAITING) enter(session, SESSION_SERVING, WAIT_NOTHING, NULL);
 }
 
+void session_begin_handshake(struct session *session)
+{
+    session->state = SESSION_SHAKING; /* where a session may begin */
+}
+
+void session_end_handshake(struct session *session)
+{
+    if (session->state == SESSION_SHAKING) enter(session, SESSION_SERVING, WAIT_NOTHING, NULL);
+}
+
+void session_close(struct session *session)
+{
+    if (!session_is_over(session)) enter(session, SESSION_CLOSING, WAIT_NOTHING, NULL);
+}
+
+void session_end(struct session *session)
+{
+    if (session->state != SESSION_ENDED) enter(session, SESSION_ENDED, WAIT_NOTHING, NULL);
+}
+
 void session_notify(struct session *session)
 {
     if (session->changed != NULL) session->changed(session);

@@ -24,15 +24,14 @@ enum reply_mode { REPLY_ON, REPLY_OFF, REPLY_SKIP_NEXT, REPLY_SKIPPING };
 
 struct session {
     uint64_t id;
-    enum session_state state; /* session.c alone changes these three */
+    enum session_state state; /* changed by the functions below, as the next two */
     enum wait_reason waits_for;
     void (*forget_wait)(struct session *session); /* NULL: nothing to forget */
     const char *peer; /* "127.0.0.1:50000"; NULL: unknown. Borrowed from the connection */
     unsigned db;
     struct resp_writer out;
     bool authenticated;
-    struct acl_user *user;  /* held; NULL: no checks (replay, tests). See acl_begin_session */
-    bool close_after_reply; /* QUIT, CLIENT KILL of oneself */
+    struct acl_user *user; /* held; NULL: no checks (replay, tests). See acl_begin_session */
     bool no_evict, no_touch;
     enum reply_mode reply_mode;
     struct blob *name, *lib_name, *lib_version; /* owned; NULL: none */
@@ -72,6 +71,17 @@ void session_end_wait(struct session *session);
 void session_wake(struct session *session);
 /* Call when something was appended to out outside the session's own request: it is sent. */
 void session_notify(struct session *session);
+/* For a new session that comes over TLS: nothing is known of the client. */
+void session_begin_handshake(struct session *session);
+void session_end_handshake(struct session *session); /* no effect if there is none */
+/* Nothing more runs: the connection is closed once the replies are sent. Ends a wait. */
+void session_close(struct session *session);
+/* The connection is closed at the end of the turn without further replies. Ends a wait. */
+void session_end(struct session *session);
+static inline bool session_is_over(const struct session *session)
+{
+    return session->state == SESSION_CLOSING || session->state == SESSION_ENDED;
+}
 /* Asserts that the state, the reason and the owners of waits agree. */
 void session_check(const struct session *session);
 

@@ -1,7 +1,11 @@
 /* session_state: what a session does with its requests. One state at a time; a waiting session also
  * has the reason.
  *
- *   SHAKING ---------> SERVING <---------> WAITING      a request waits for what the reason says
+ *   SHAKING ---> SERVING <--> WAITING     a request waits for what the reason says
+ *      |           |  |         |  |
+ *      |           |  +->CLOSING<+  |      its replies are sent, and nothing more runs
+ *      |           |       |        |
+ *      +-----------+->ENDED<--------+      it is freed at the end of the turn
  *
  * A request that can't run now, or has not been answered yet, makes its session wait; its other
  * requests stay in the input meanwhile, so replies keep their order. There is one reason at a time,
@@ -17,6 +21,8 @@ enum session_state {
     SESSION_SERVING, /* its requests run in the turn that brings them */
     SESSION_WAITING, /* none runs until session_wake */
     SESSION_SHAKING, /* its TLS handshake has not ended: the client is unknown */
+    SESSION_CLOSING, /* QUIT, end of input: it is closed once its replies are sent */
+    SESSION_ENDED,   /* it gets no further reply */
     SESSION_STATES,
 };
 
@@ -36,9 +42,14 @@ enum wait_reason {
 static inline bool session_may_enter(enum session_state from, enum session_state to)
 {
     static const bool allowed[SESSION_STATES][SESSION_STATES] = {
-        [SESSION_SHAKING] = { [SESSION_SERVING] = true },
-        [SESSION_SERVING] = { [SESSION_WAITING] = true },
-        [SESSION_WAITING] = { [SESSION_SERVING] = true },
+        [SESSION_SHAKING] = { [SESSION_SERVING] = true, [SESSION_ENDED] = true },
+        [SESSION_SERVING] = { [SESSION_WAITING] = true,
+                              [SESSION_CLOSING] = true,
+                              [SESSION_ENDED] = true },
+        [SESSION_WAITING] = { [SESSION_SERVING] = true,
+                              [SESSION_CLOSING] = true,
+                              [SESSION_ENDED] = true },
+        [SESSION_CLOSING] = { [SESSION_ENDED] = true },
     };
     return allowed[from][to];
 }

@@ -259,6 +259,10 @@ bool blocked_block(struct blocked *blocked, const struct call *call,
 
 void blocked_hold(struct blocked *blocked, struct session *session, const struct blocked_hold *hold)
 {
+    if (session_is_over(session)) {
+        hold->gone(hold->ctx);
+        return;
+    }
     struct blocked_client *client = mem_alloc(sizeof(*client));
     *client = (struct blocked_client){ .all = blocked, .session = session, .hold = *hold };
     deadline_init(&client->deadline);

@@ -37,7 +37,8 @@ struct blocked_hold {
     void (*late)(void *ctx); /* replies at CLIENT UNBLOCK; NULL: it gets null */
     void *ctx;
 };
-/* Blocks the session without a key; it must not be blocked yet. */
+/* Blocks the session without a key; it must not be blocked yet. One that has been closed during its
+ * own request does not block: `gone` is called at once. */
 void blocked_hold(struct blocked *blocked, struct session *session,
                   const struct blocked_hold *hold);
 /* Answers a held session as `late` does. False: there is no such function. */
