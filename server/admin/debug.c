@@ -58,7 +58,9 @@ static void debug_clock(struct call *call)
 
 static void debug_check(struct call *call)
 {
+    const struct debug_context *context = call->context;
     store_check(call->txn->store);
+    clients_check(context->clients);
     reply_ok(call);
 }
 
@@ -98,7 +100,8 @@ static void debug_help(struct call *call)
     static const char *const lines[] = {
         "DEBUG <subcommand> [<arg> ...]. Subcommands are:",
         "CHECK",
-        "    Checks every structure of the store; aborts the server if one is broken.",
+        "    Checks every structure of the store, and the states of all connections; aborts the",
+        "    server if one is broken.",
         "CLOCK [HOLD [<unix-ms>] | STEP <ms> | REAL]",
         "    Stops the server's clock, moves it, or lets it run again. Returns its time.",
         "DIGEST",

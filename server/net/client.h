@@ -113,6 +113,9 @@ void clients_login_done(struct clients *clients, struct session *session);
 void clients_attach(struct session *session, const struct client_source *source);
 /* The source has bytes: writes them at the end of the turn, before replies to clients. */
 void clients_source_ready(struct session *session);
+/* Asserts that the connections' states, lists and deadlines agree, and that no request of them is
+ * forgotten. O(connections) */
+void clients_check(struct clients *clients);
 /* Closes a connection at the end of the turn; the caller's own (self) after its reply. */
 void clients_kill(struct clients *clients, struct session *victim, const struct session *self);
 
