@@ -213,18 +213,13 @@ static void store_value(struct conf *conf, const struct conf_option *option,
 }
 
 /* The first error in the lines, each of which must be words, or NULL. */
-static const char *fault_in_words(const struct conf *conf, const struct conf_option *option,
-                                  const char *text)
+static const char *fault_in_words(const char *text)
 {
-    bool is_policy = option->offset == offsetof(struct conf, policy);
     const char *line, *why = NULL, *end = text + strlen(text);
     size_t len;
     while (why == NULL && conf_next_line(&text, end, &line, &len)) {
         struct conf_words words;
-        if (!conf_words_split(line, len, &words, &why)) return why;
-        if (is_policy && conf->policy_fault != NULL && words.count > 0)
-            why = conf->policy_fault(words.at, words.count);
-        conf_words_drop(&words);
+        if (conf_words_split(line, len, &words, &why)) conf_words_drop(&words);
     }
     return why;
 }
@@ -233,9 +228,10 @@ static const char *fault_in_words(const struct conf *conf, const struct conf_opt
 static const char *fault_in_lines(const struct conf *conf, const struct conf_option *option,
                                   const char *text)
 {
-    const char *why = fault_in_words(conf, option, text);
+    const char *why = fault_in_words(text);
     if (why != NULL) return why;
     const char *(*fault)(const char *lines) = NULL;
+    if (option->offset == offsetof(struct conf, policy)) fault = conf->policies_fault;
     if (option->offset == offsetof(struct conf, renames)) fault = conf->renames_fault;
     if (option->offset == offsetof(struct conf, user)) fault = conf->users_fault;
     return fault != NULL ? fault(text) : NULL;

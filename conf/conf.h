@@ -105,16 +105,15 @@ struct conf {
     int64_t metrics_dehydrators_max;
     /* data */
     int64_t databases;
-    char *policy; /* lines such as "prefix* TTL 1000", with distinct first words */
-    /* Checks the words of such a line. Returns the error, a constant string, or NULL. Set it after
-     * conf_init; until then any words are accepted. */
-    const char *(*policy_fault)(char *const *words, size_t count);
+    char *policy; /* lines such as "prefix* TTL 1000"; those of one name are one policy */
+    /* Checks such lines. Returns the error, a constant string, or NULL. Set it after conf_init;
+     * until then any words are accepted. */
+    const char *(*policies_fault)(const char *lines);
     char *notify_keyspace_events;
     char *dir;
     char *renames; /* lines "<command> <new name>"; the new name "" disables the command */
-    /* As policy_fault, for all lines together. */
-    const char *(*renames_fault)(const char *lines);
-    const char *(*users_fault)(const char *lines); /* the same for `user` */
+    const char *(*renames_fault)(const char *lines); /* as policies_fault */
+    const char *(*users_fault)(const char *lines);   /* the same for `user` */
     /* encodings, as shown by OBJECT ENCODING */
     int64_t hash_max_entries, hash_max_value, zset_max_entries, zset_max_value, set_max_intset;
     int64_t hll_sparse_max;                       /* bytes */

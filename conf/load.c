@@ -96,25 +96,13 @@ static char *with_words(const struct conf *conf, const struct conf_option *optio
     return all;
 }
 
-/* The option's lines plus one of these words, which may replace a line with the same first word. An
- * empty word adds nothing. The caller frees it. */
+/* The option's lines plus one of these words. An empty word adds nothing. The caller frees it. */
 static char *with_line(const struct conf *conf, const struct conf_option *option,
                        const struct conf_words *words)
 {
     if (words->count == 2 && *words->at[1] == '\0') return conf_get(conf, option);
     char *lines = conf_get(conf, option), *added = conf_words_quote(words, 1), *all;
-    const char *at = lines, *end = lines + strlen(lines), *line, *why;
-    size_t len, all_len;
-    FILE *to = conf_memory_stream(&all, &all_len);
-    while (conf_next_line(&at, end, &line, &len)) {
-        struct conf_words old;
-        if (!conf_words_split(line, len, &old, &why)) continue;
-        bool replaced = option->keyed && old.count > 0 && strcmp(old.at[0], words->at[1]) == 0;
-        if (old.count > 0 && !replaced) fprintf(to, "%.*s\n", (int)len, line);
-        conf_words_drop(&old);
-    }
-    fputs(added, to);
-    fclose(to);
+    if (asprintf(&all, "%s%s%s", lines, *lines != '\0' ? "\n" : "", added) < 0) abort();
     free(lines);
     free(added);
     return all;

@@ -44,7 +44,6 @@ struct conf_option {
     bool many;                         /* takes more than one word */
     bool omitted; /* CONFIG REWRITE omits it while it is "", because Redis has no line for that */
     bool adds;    /* each further line adds words; "" removes all */
-    bool keyed;   /* CONF_LINES: a line replaces an earlier one with the same first word */
     bool hidden;  /* unknown to CONFIG GET and SET, as in Redis */
     /* CONF_LINES: the error for two lines with the same first word; NULL: allowed. */
     const char *twice;

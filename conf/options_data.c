@@ -94,12 +94,12 @@ static const struct conf_option options[] = {
       .type = CONF_LINES,
       .offset = AT(policy),
       .preset = "",
-      .keyed = true,
       .many = true,
       .section = "data",
       .help = "<prefix*|name> <option> <value> ...: a policy as for POLICY SET, set at start "
               "unless the\n"
-              "data already has a policy of that name. One line per policy; \"\": none. Example:\n"
+              "data already has a policy of that name. A further line of a name adds options; "
+              "\"\": none. Example:\n"
               "policy rv:* MAXLEN 30 TTL 7d REFRESH WRITE" },
     { .name = "rename-command",
       .type = CONF_LINES,

@@ -15,7 +15,7 @@
 #include "server/base/loop.h"
 #include "server/base/process.h"
 #include "server/base/version.h"
-#include "server/cmd/key/policy_args.h"
+#include "server/daemon/policy_lines.h"
 #include "server/daemon/check.h"
 #include "server/daemon/lifecycle.h"
 #include "server/daemon/parts.h"
@@ -174,7 +174,7 @@ int main(int argc, char **argv)
     struct conf_error error;
     int status = EXIT_FAILURE;
     conf_init(&parts.conf);
-    parts.conf.policy_fault = policy_words_fault;
+    parts.conf.policies_fault = policy_lines_fault;
     parts.conf.renames_fault = wiring_renames_fault;
     parts.conf.users_fault = wiring_users_fault;
     bool good = conf_load_args(&parts.conf, argc - checks, argv + checks, &error);

@@ -9,7 +9,7 @@
 
 #include "conf/conf.h"
 #include "server/base/log.h"
-#include "server/cmd/key/policy_args.h"
+#include "server/daemon/policy_lines.h"
 #include "server/daemon/parts.h"
 #include "server/daemon/places.h"
 #include "server/daemon/status.h"
@@ -157,7 +157,7 @@ static bool reload_file(struct parts *parts)
         return false;
     }
     conf_init(&conf);
-    conf.policy_fault = policy_words_fault;
+    conf.policies_fault = policy_lines_fault;
     conf.renames_fault = wiring_renames_fault;
     conf.users_fault = wiring_users_fault;
     bool good = read_again(parts, &conf, &error);

@@ -7,12 +7,11 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "conf/words.h"
 #include "server/admin/client/client_list.h"
 #include "server/admin/renames.h"
 #include "server/base/loop.h"
 #include "server/cmd/cmd.h"
-#include "server/cmd/key/policy_args.h"
+#include "server/daemon/policy_lines.h"
 #include "server/daemon/lifecycle.h"
 #include "server/daemon/parts.h"
 #include "server/daemon/places.h"
@@ -116,14 +115,7 @@ static void make_policies(struct parts *parts)
 {
     struct txn txn;
     txn_begin(&txn, parts->store, clock_now(&parts->clock), FROM_CLIENT);
-    const char *at = parts->conf.policy, *end = at + strlen(at), *line, *why;
-    size_t len;
-    while (conf_next_line(&at, end, &line, &len)) {
-        struct conf_words words;
-        if (!conf_words_split(line, len, &words, &why)) continue;
-        policy_words_set(&txn, words.at, words.count);
-        conf_words_drop(&words);
-    }
+    policy_lines_set(&txn, parts->conf.policy);
     txn_commit(&txn);
 }
 

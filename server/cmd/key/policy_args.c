@@ -299,36 +299,3 @@ bool policy_args_read(const struct bytes *words, size_t count, const struct poli
     *policy = policy_of_reading(&reading);
     return true;
 }
-
-/* ---- words of the configuration -------------------------------------------------------------- */
-
-static bool read_words(char *const *words, size_t count, struct policy *policy,
-                       struct policy_fault *fault)
-{
-    static const struct policies none = { 0 };
-    struct bytes *views = mem_alloc(count * sizeof(*views));
-    for (size_t i = 0; i < count; i++)
-        views[i] = bytes_of(words[i], strlen(words[i]));
-    bool good = policy_args_read(views, count, &none, policy, fault);
-    mem_free(views);
-    return good;
-}
-
-const char *policy_words_fault(char *const *words, size_t count)
-{
-    static const char code[] = "ERR ";
-    static struct policy_fault fault;
-    struct policy policy;
-    if (read_words(words, count, &policy, &fault)) return NULL;
-    bool has_code = strncmp(fault.text, code, strlen(code)) == 0;
-    return fault.text + (has_code ? strlen(code) : 0);
-}
-
-void policy_words_set(struct txn *txn, char *const *words, size_t count)
-{
-    struct bytes name = bytes_of(words[0], strlen(words[0]));
-    struct policy_fault fault;
-    struct policy policy;
-    if (policies_get(&txn->store->policies, name) != NULL) return;
-    if (read_words(words, count, &policy, &fault)) txn_policy_set(txn, name, &policy);
-}

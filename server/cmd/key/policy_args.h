@@ -8,8 +8,6 @@
 
 #include "store/policy.h"
 
-struct txn;
-
 struct policy_fault {
     char text[512]; /* as an error reply: "ERR policy option TTL: ..." */
 };
@@ -19,10 +17,5 @@ struct policy_fault {
  * words. False: the fault says which word is wrong, and why. */
 bool policy_args_read(const struct bytes *words, size_t count, const struct policies *policies,
                       struct policy *policy, struct policy_fault *fault);
-
-/* For the configuration: returns the error in these words, in a static buffer, or NULL. */
-const char *policy_words_fault(char *const *words, size_t count);
-/* Sets the policy, unless one of its name exists; the words must be valid. */
-void policy_words_set(struct txn *txn, char *const *words, size_t count);
 
 #endif

@@ -283,18 +283,22 @@ def lines_of(path):
 @own
 def the_configuration_file_makes_policies_at_start():
     path = conf_file("# recency\npolicy rv:* MAXLEN 30 TTL 604800000\npolicy \"a b*\" TTL 5\n"
-                     "POLICY activities MemberTTL 5184000000\n"
-                     "policy rv:* MAXLEN 20 TTL 7d REFRESH WRITE\n")
+                     "policy activities EXPIRED TO ended VALUE\nPOLICY activities MemberTTL 5184000000\n"
+                     "policy rv:* MAXLEN 20 KEEP LOW TTL NONE\npolicy rv:* TTL 7d REFRESH WRITE\n")
     try:
         with Policies(before=[path]) as po:
             equal(po.run("POLICY", "LIST"), {
-                b"a b*": {b"TTL": 5}, b"activities": {b"MEMBERTTL": 5184000000},
-                b"rv:*": {b"TTL": WEEK, b"REFRESH": b"WRITE", b"MAXLEN": 20}})
+                b"a b*": {b"TTL": 5}, b"activities": {b"MEMBERTTL": 5184000000, b"EXPIRED TO": b"ended",
+                                                    b"EXPIRED VALUE MAX": 65536},
+                b"rv:*": {b"TTL": WEEK, b"REFRESH": b"WRITE", b"MAXLEN": 20, b"KEEP": b"LOW"}})
             po.run("ZADD", "rv:1", 1, "m")
             equal(po.ttl("rv:1"), WEEK)
             shown = po.run("CONFIG", "GET", "policy")
-            equal(shown, {b"policy": b"\"a b*\" TTL 5\nactivities MemberTTL 5184000000\n"
-                                     b"rv:* MAXLEN 20 TTL 7d REFRESH WRITE"})
+            equal(shown, {b"policy": b"rv:* MAXLEN 30 TTL 604800000\n\"a b*\" TTL 5\n"
+                                     b"activities EXPIRED TO ended VALUE\n"
+                                     b"activities MemberTTL 5184000000\n"
+                                     b"rv:* MAXLEN 20 KEEP LOW TTL NONE\n"
+                                     b"rv:* TTL 7d REFRESH WRITE"})
             try:
                 po.run("CONFIG", "SET", "policy", "x TTL 5")
                 raise AssertionError("CONFIG SET policy was taken")
@@ -323,8 +327,9 @@ def a_bad_line_refuses_to_start_and_is_named():
                       ("policy a* TTL x", "TTL: 'x' is not a duration"),
                       ("policy a* TTL 5 KEEP LOW", "KEEP requires MAXLEN"),
                       ("policy a*", "a policy needs one of"),
+                      ("policy b MAXTTL 5", "TTL is longer than MAXTTL"),
                       ("policy a* FOR 5", "unknown option 'FOR'")):
-        path = conf_file("port 0\n" + line + "\n")
+        path = conf_file("policy b TTL 9\n" + line + "\n")
         try:
             ended = subprocess.run([BINARY, path], capture_output=True, text=True, timeout=20,
                                    check=False)

@@ -1,0 +1,13 @@
+/* policy_lines: the policies of the configuration, whose lines are the words of POLICY SET one
+ * after the other. */
+#ifndef SERVER_DAEMON_POLICY_LINES_H
+#define SERVER_DAEMON_POLICY_LINES_H
+
+struct txn;
+
+/* For conf.policies_fault: the error of the first wrong line, in a static buffer, or NULL. */
+const char *policy_lines_fault(const char *lines);
+/* Sets the policies of the lines, except those whose names exist; the lines must be valid. */
+void policy_lines_set(struct txn *txn, const char *lines);
+
+#endif
