@@ -4,7 +4,14 @@
  * length is not trusted before its bytes have arrived, and memory stays proportional to what has
  * arrived (times 88 for compressed strings).
  *
- * For the format see Redis' rdb.h, and the layouts described in each file here. */
+ * For the format see Redis' rdb.h, and the layouts described in each file here.
+ *
+ * Folder proto/rdb: Redis' own formats: RDB files and DUMP payloads, read by calling a visitor
+ * (rdb_read) and written value by value (rdb_write) or as a whole file (rdb_file). packing has
+ * Redis' small packings (listpack, ziplist, intset, zipmap) and LZF; stream and dehydrator have
+ * the layouts of those types. Depends on store/base and store/mem; knows no type of store/, so
+ * tools can link it, and server/disk/import makes values of what is read.
+ * Start here. A version of the format is a row or a case in value.c, not a second reader. */
 #ifndef PROTO_RDB_RDB_READ_H
 #define PROTO_RDB_RDB_READ_H
 

@@ -3,7 +3,13 @@
  * partial request.
  *
  * The caller owns one contiguous input buffer that starts with the request being parsed. The buffer
- * may grow and move between calls; arguments are offsets until the request is complete. */
+ * may grow and move between calls; arguments are offsets until the request is complete.
+ *
+ * Folder proto/resp: the protocol of clients. resp_read parses requests, resp_write writes
+ * replies, to a connection's output or to a sink inside the server (scripts, the module);
+ * resp_reply parses replies, for the sinks, tests and tools. Depends on store/base and store/mem;
+ * knows neither commands nor sockets.
+ * Start with resp_write.h, which commands use, then this header. */
 #ifndef PROTO_RESP_RESP_READ_H
 #define PROTO_RESP_RESP_READ_H
 
