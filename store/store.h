@@ -5,7 +5,15 @@
  *     ... read and change it through txn/txn.h ...
  *     msec wake = store_next_due(store);      // when the loop must wake up
  *     expiry_run(store, now, 200);            // then: remove what has expired
- */
+ *
+ * Folder store: the data set. A store has databases, each a keyspace (keys, values, deadlines,
+ * SCAN); policies (rules by prefix of the key's name, applied by txn/) and libraries (texts of
+ * functions, not run here). effect.h lists the changes that can be recorded, event.h the keyspace
+ * events; walk visits the effects that rebuild a value, walk_store those that rebuild everything.
+ * rewind handles a clock that is set back, reclaim frees large values in slices, guest lends one
+ * value that another program keeps, digest compares stores.
+ * Depends on store/type and below. Start here, then keyspace.h and effect.h; changes are made by
+ * store/txn only. */
 #ifndef STORE_STORE_H
 #define STORE_STORE_H
 

@@ -4,7 +4,14 @@
  * Blocks of up to 1 KiB, and powers of two up to 32 KiB, come from the pool (pool.h), except in
  * builds with a sanitizer that watches malloc, or with -DNO_POOL. pool.h says what the pool gains.
  * Single-threaded: helper threads must not call it. What they use, such as the journal's manifest,
- * has malloc's own memory. */
+ * has malloc's own memory.
+ *
+ * Folder store/mem: memory. mem is the only caller of malloc in the store and the server; it
+ * counts bytes, can be made to fail for tests, and can use a foreign allocator (the engine's, in
+ * the module). pool serves small blocks from slabs of huge pages, relocate moves blocks between
+ * them during defragmentation. blob is a byte string that may have several owners; buffer is a
+ * growing block, outbuf a growing list of blocks. Depends on store/base.
+ * Start with mem.h, then blob.h. Read pool.h when memory or speed is the question. */
 #ifndef STORE_MEM_MEM_H
 #define STORE_MEM_MEM_H
 

@@ -1,6 +1,14 @@
 /* object: a tagged value of any type, and the functions that all types have. Depends on all types.
  * A type is a value of `enum type` and a row of functions in object.c; what else a type needs is in
- * doc/first-type.md. */
+ * doc/first-type.md.
+ *
+ * Folder store/type: the values: string, list, set, hash, sorted set, dehydrator, and HyperLogLog
+ * inside a string; streams are in store/type/stream. Small collections are packed records and
+ * large ones tables or trees; the types hide which, and no command asks. A member without a
+ * deadline pays nothing for deadlines. Depends on store/struct and below; knows neither keys nor
+ * transactions.
+ * Start here: struct object is what a key holds. Then read one type from its header, for example
+ * set.h. */
 #ifndef STORE_TYPE_OBJECT_H
 #define STORE_TYPE_OBJECT_H
 

@@ -5,7 +5,13 @@
  * with IDs as differences, and without the names of fields that are those of the entry before. The
  * blocks are the leaves of a counted tree, so that finding an ID and a rank cost O(log n), and a
  * trim that and the blocks that it frees. Entries are only added at the end. A stream may be empty.
- */
+ *
+ * Folder store/type/stream: a stream is packed blocks of entries (stream_block) in a counted tree
+ * (stream_tree). The last block grows outside the tree, so appending is O(1). Consumer groups
+ * (stream_group) know IDs only; pending_tree has the pending entries of a group, in a counted tree
+ * that can skip subtrees by consumer and by time. Depends on store/struct, store/mem and
+ * store/base.
+ * Start with this header, then stream_group.h. */
 #ifndef STORE_TYPE_STREAM_STREAM_H
 #define STORE_TYPE_STREAM_STREAM_H
 
