@@ -1,5 +1,11 @@
 /* admin: the groups of commands about the server itself, and the context of each. main adds them to
- * the table. */
+ * the table.
+ *
+ * Folder server/admin: commands about the server: CONFIG, DEBUG, MEMORY, EXPIRY, SLOWLOG, LATENCY,
+ * CLUSTER, pub/sub, MULTI and others, one file for each group; INFO, ACL, CLIENT and COMMAND have
+ * folders of their own. A group of commands gets the parts that it needs as its context. renames
+ * has rename-command; cluster, cluster_nodes and cluster_keys answer as a cluster of one node.
+ * Depends on every part that it shows. Start with slowlog_commands.c, the smallest group. */
 #ifndef SERVER_ADMIN_ADMIN_H
 #define SERVER_ADMIN_ADMIN_H
 

@@ -1,5 +1,12 @@
 /* loop: readiness, timers and signals, by libevent. A turn is:
- * wait, call back what is ready, then call the end-of-turn hooks in the order they were added. */
+ * wait, call back what is ready, then call the end-of-turn hooks in the order they were added.
+ *
+ * Folder server/base: the process and what it asks of the system: loop (libevent: readiness,
+ * timers, signals), clock (the only reader of clocks, real or stepped), log and system_log,
+ * process (daemonizing, pid file, messages to systemd), activation (sockets that systemd has
+ * opened), thread, page_thread (touches memory before it is used). Depends on store/base and
+ * store/mem; knows no client, command or data.
+ * Start here, then clock.h. */
 #ifndef SERVER_BASE_LOOP_H
 #define SERVER_BASE_LOOP_H
 

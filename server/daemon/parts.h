@@ -1,5 +1,12 @@
 /* parts: the parts of the running daemon. Only for server/daemon/ and main.c, which make them and
- * have them work together; every other file gets the parts that it needs from its caller. */
+ * have them work together; every other file gets the parts that it needs from its caller.
+ *
+ * Folder server/daemon: the daemon: the only folder that sees all parts. wiring makes, connects
+ * and frees them, turn is the order of work in a turn of the loop, lifecycle starts, applies
+ * changed options, reacts to signals and stops. places applies changed ports, addresses and dir,
+ * reload takes over a changed configuration file, check is --check-config, supervisor and status
+ * report to systemd. server/main.c has the command line and calls wiring and lifecycle.
+ * Depends on everything. Start with turn.c: run_turn shows what happens in which order. */
 #ifndef SERVER_DAEMON_PARTS_H
 #define SERVER_DAEMON_PARTS_H
 

@@ -1,5 +1,15 @@
 /* engine: takes a request through the checks and runs its command in a transaction. Depends on
- * command rows, sessions and the store; knows no sockets and no command. */
+ * command rows, sessions and the store; knows no sockets and no command.
+ *
+ * Folder server/engine: a request from its arrival to its commit, and the background work of a
+ * turn. gates has the checks in Redis' order, one table read from top to bottom; rights asks the
+ * ACL, memory_limit keeps maxmemory; multi has the queue and EXEC; serve runs the commands of
+ * blocked clients again, replay_call those of a Redis AOF. Everything that runs a command does it
+ * by call_run (server/cmd/call/call.h). settle delays requests for keys with much overdue work,
+ * background shares the time of a turn among slices, expire_timer and defrag_timer add theirs,
+ * long_queries makes replies that take longer than a turn.
+ * Depends on the folders inside it, server/disk and server/cmd/call. Start with engine.c, then
+ * gates.c. */
 #ifndef SERVER_ENGINE_ENGINE_H
 #define SERVER_ENGINE_ENGINE_H
 

@@ -3,7 +3,16 @@
  *
  * Requests are answered inside the loop's callbacks, also while data are being loaded and while a
  * script runs long. A request is at most VISITORS_HEADER_MAX bytes without a body; a connection
- * serves one request and lives at most VISITORS_SEC. */
+ * serves one request and lives at most VISITORS_SEC.
+ *
+ * Folder server/http: the metrics port: libevent's HTTP server on the daemon's loop. http and
+ * doors know HTTP and sockets, visitors bounds connections, login asks for users; site answers a
+ * request without knowing either, by metrics (Prometheus) or state (JSON for the page in page/).
+ * Both read figures, which reads the reports that INFO reads. history has the last five minutes,
+ * survey counts keys in background slices when somebody asks. Requests change nothing, so they are
+ * answered while data are loaded and while a script runs long.
+ * Depends on server/admin and what that shows. Start with site.h; doc/metrics.md is the page for
+ * users. */
 #ifndef SERVER_HTTP_HTTP_H
 #define SERVER_HTTP_HTTP_H
 

@@ -1,5 +1,14 @@
 /* net: opens listening sockets, accepts connections and passes them to client.h. Depends on sockets
- * and the loop. */
+ * and the loop.
+ *
+ * Folder server/net: sockets and connections. net listens and accepts; client has the connected
+ * clients, client_io reads and writes their bytes, client_run runs the requests that a turn has
+ * read, client_output limits unread replies, client_memory counts what a connection uses,
+ * client_tls decides when clients may shake hands, client_penalty slows failed logins down,
+ * client_aside serves others while a script runs long. lookahead fetches what the requests of a
+ * turn will need into the CPU's caches.
+ * Depends on server/engine, which runs requests, and server/disk, because replies wait for the
+ * journal. Start with client.h, then client_run.c. */
 #ifndef SERVER_NET_NET_H
 #define SERVER_NET_NET_H
 

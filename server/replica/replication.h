@@ -4,7 +4,16 @@
  *
  * A master makes the stream (feed). A replica passes its master's stream on to its own replicas
  * byte by byte, so that offsets mean the same everywhere. Promoted, it goes on from there under a
- * new id. */
+ * new id.
+ *
+ * Folder server/replica: masters and replicas. replication owns the role and publishes what
+ * follows from it (server/cmd/call/role.h). On a master, replicas sends the stream to those that
+ * follow, replica_copies gives them full copies, which full_copy writes in a forked child. On a
+ * replica, link is the connection to the master, follower applies its stream, replication_load
+ * receives a full copy. history names the streams that the data belong to, waits has the clients
+ * of WAIT, failover hands the role over.
+ * Depends on server/net, server/engine, server/disk and server/replica/stream. Start here;
+ * doc/replication.md is the page for operators. */
 #ifndef SERVER_REPLICA_REPLICATION_H
 #define SERVER_REPLICA_REPLICATION_H
 

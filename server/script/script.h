@@ -1,6 +1,14 @@
 /* script: everything that scripts and functions share: the interpreter, its world, the commands
  * that a script may call, and one run of a script. Depends on engine; added to the commands by
- * main. */
+ * main.
+ *
+ * Folder server/script: scripts and functions in Lua. script is one run; host runs the commands of
+ * a script through the engine, after the checks that Redis makes for them; sandbox is the world
+ * that scripts see, lib_redis the table redis in it; lua_reply converts replies to Lua values and
+ * back; scripts has the compiled scripts, functions the compiled libraries; busy serves other
+ * clients while a script runs long; returns makes errors name the line that Redis names. The texts
+ * of libraries are data (store/library.h): nothing in store/ or server/cmd knows of Lua.
+ * Depends on server/engine and server/script/lua. Start here, then host.h. */
 #ifndef SERVER_SCRIPT_SCRIPT_H
 #define SERVER_SCRIPT_SCRIPT_H
 

@@ -1,4 +1,8 @@
-/* command_info: the reply of COMMAND INFO for a row, and helpers for other replies about rows. */
+/* command_info: the reply of COMMAND INFO for a row, and helpers for other replies about rows.
+ *
+ * Folder server/admin/command: COMMAND and its subcommands, made from the rows of all commands;
+ * syntax makes the arguments of COMMAND DOCS from a row's line of syntax. Start with
+ * command_commands.c. */
 #ifndef SERVER_ADMIN_COMMAND_COMMAND_INFO_H
 #define SERVER_ADMIN_COMMAND_COMMAND_INFO_H
 

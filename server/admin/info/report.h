@@ -1,4 +1,10 @@
-/* report: the text of INFO while it is written: lines of fields, from tables of rows. */
+/* report: the text of INFO while it is written: lines of fields, from tables of rows.
+ *
+ * Folder server/admin/info: INFO: a file for each group of sections, a table of rows for each
+ * group of fields. A row names a field and the figure that it shows; the figure is counted by the
+ * part that it belongs to. Depends on those parts and on server/admin.
+ * Start here, then info_stats.c. To add a field, add a row; doc/info.md has the fields that are
+ * ours or differ from Redis'. */
 #ifndef SERVER_ADMIN_INFO_REPORT_H
 #define SERVER_ADMIN_INFO_REPORT_H
 

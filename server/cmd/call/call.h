@@ -1,5 +1,14 @@
 /* call: one command being run: its arguments, transaction and reply. All that a data command sees
- * of the server. */
+ * of the server.
+ *
+ * Folder server/cmd/call: the interface of commands. A command is a row (command.h) whose function
+ * gets a struct call: arguments, transaction, output, session. args parses arguments, error has
+ * every error text, command_keys finds the keys of a call, category the ACL categories of a row,
+ * slot the slots of a cluster. session.h is the state of a client between its commands; saved_call
+ * is a copy of a call, for MULTI and blocked clients; role.h and pause.h are what the engine's
+ * gates and background work must know of replication and CLIENT PAUSE.
+ * Depends on proto/resp, server/base and store/. Start here; doc/first-command.md adds a command.
+ */
 #ifndef SERVER_CMD_CALL_CALL_H
 #define SERVER_CMD_CALL_CALL_H
 

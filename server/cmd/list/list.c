@@ -1,5 +1,8 @@
 /* list: commands that push elements, and that read, search and change lists. list_pop.c has the
- * commands that pop elements, list_move.c those that move them. */
+ * commands that pop elements, list_move.c those that move them.
+ *
+ * Folder server/cmd/list: lists. Their commands need no shared arguments, so there is no header.
+ * The value is store/type/list. Depends on server/cmd and server/cmd/call. */
 #include "server/cmd/call/args.h"
 #include "server/cmd/cmd.h"
 

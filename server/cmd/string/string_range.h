@@ -1,4 +1,8 @@
-/* string_range: shared by the commands that read or write a part of a string, given by offsets. */
+/* string_range: shared by the commands that read or write a part of a string, given by offsets.
+ *
+ * Folder server/cmd/string: strings (string, string_number, string_range, lcs), their bits (bit,
+ * bitfield) and HyperLogLog, which is a string too. The value is store/type/string. Start with
+ * string_number.c. */
 #ifndef SERVER_CMD_STRING_STRING_RANGE_H
 #define SERVER_CMD_STRING_STRING_RANGE_H
 

@@ -5,7 +5,13 @@
  * On disk a command is a RESP array of bulk strings; times are absolute. Up to EFFECT_RUN_MAX
  * consecutive effects of the same kind, key, database and deadline become one command, in their
  * order, if they differ only in the words of an element, which are repeated. Numbers are decimal,
- * and scores are read back exactly. SELECT precedes a command of another database. */
+ * and scores are read back exactly. SELECT precedes a command of another database.
+ *
+ * Folder server/disk/effect: effects as canonical commands, and back. The journal, snapshots,
+ * replicas and the module all use this text. request parses commands in a file, library_header and
+ * policy_words have the words of libraries and policies. Depends on proto/resp and store/; tools
+ * link it.
+ * Start here; the words of each kind of effect are in store/txn/effect_rows.c. */
 #ifndef SERVER_DISK_EFFECT_EFFECT_TEXT_H
 #define SERVER_DISK_EFFECT_EFFECT_TEXT_H
 

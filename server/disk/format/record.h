@@ -10,7 +10,16 @@
  * in the checksum). Redis' loader takes all these lines for annotations.
  *
  * To change the layout: use a new number in the first line; readers refuse unknown numbers.
- * store/txn/effect_rows.c defines the commands. */
+ * store/txn/effect_rows.c defines the commands.
+ *
+ * Folder server/disk/format: the layout of our files, and reading and writing them. A journal
+ * segment has records (record.h), read by replay; snapshot_file and base are snapshots, copy is
+ * what a replica gets, block is what both consist of; manifest lists the files of the data. disk
+ * has the system calls, so that tests can make each of them fail; file_kind tells our files from
+ * those of other programs before one is replaced. expired-check and expired-export link this
+ * folder.
+ * Depends on server/disk/effect, proto/resp, conf and store/; knows no clients and no loop. Start
+ * here. */
 #ifndef SERVER_DISK_FORMAT_RECORD_H
 #define SERVER_DISK_FORMAT_RECORD_H
 

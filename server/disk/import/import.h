@@ -2,7 +2,14 @@
  * on proto/rdb/, requests and the store's types.
  *
  * A key is added to the store only when it was read completely and is valid, and so is a
- * transaction of an AOF. Expired keys are added, too, and then expire in the normal way. */
+ * transaction of an AOF. Expired keys are added, too, and then expire in the normal way.
+ *
+ * Folder server/disk/import: Redis' files become our data. proto/rdb parses the bytes and calls
+ * visitors; rdb_object and rdb_stream make a value of what it finds and import adds the keys;
+ * import_aof runs the commands of an AOF. In the other direction rdb_object writes a value for
+ * DUMP, and rdb_store a whole store for a replica that is a Redis. Depends on proto/rdb,
+ * server/disk/effect, server/disk/format and store/.
+ * Start here. */
 #ifndef SERVER_DISK_IMPORT_IMPORT_H
 #define SERVER_DISK_IMPORT_IMPORT_H
 

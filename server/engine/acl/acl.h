@@ -1,7 +1,15 @@
 /* acl: the users of the server, by name. One of them, "default", always exists: connections begin
  * with it. Depends on acl_user, the options and sessions' `user`; knows no connections.
  *
- * A session holds its user, so a user that is deleted lives until its last session has another. */
+ * A session holds its user, so a user that is deleted lives until its last session has another.
+ *
+ * Folder server/engine/acl: users and their rights. acl_user is a user, acl_selector one set of
+ * its permissions, acl_commands the rights to commands as bits over the table of rows, acl_rules
+ * the words that gave them, acl_check the answer for a call; acl_file reads and writes many users,
+ * acl_log has what was refused. A user with all rights has a flag that answers for every call at
+ * once.
+ * Depends on conf and server/cmd/call. Start here; server/engine/rights.c asks, server/admin/acl
+ * has the commands. */
 #ifndef SERVER_ENGINE_ACL_ACL_H
 #define SERVER_ENGINE_ACL_ACL_H
 

@@ -1,5 +1,13 @@
 /* observe: statistics about calls: counts and times by command, errors by code, slow calls, and
- * MONITOR. Depends on calls and the clock; treats all commands alike. */
+ * MONITOR. Depends on calls and the clock; treats all commands alike.
+ *
+ * Folder server/engine/observe: what is measured about calls: observe counts and times each call,
+ * slowlog keeps slow ones, latency the slow events of other kinds, monitor sends every call to
+ * MONITOR. stats has the counters that belong to no other part (connections, turns, peaks);
+ * whoever does the counted thing adds to its field. INFO, SLOWLOG, LATENCY and the metrics port
+ * only read.
+ * Depends on server/cmd/call and below; no command or part depends on what is measured. Start
+ * here. */
 #ifndef SERVER_ENGINE_OBSERVE_OBSERVE_H
 #define SERVER_ENGINE_OBSERVE_OBSERVE_H
 

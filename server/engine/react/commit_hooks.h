@@ -1,6 +1,14 @@
 /* commit_hooks: passes a transaction's effects to the journal, the replication stream, watch,
  * blocked, tracking and notify, in this order. The only listener of the store. txn->caller is the
- * session that runs the call, or NULL: the server itself. */
+ * session that runs the call, or NULL: the server itself.
+ *
+ * Folder server/engine/react: what follows from a change of data. commit_hooks is the store's
+ * listener: a transaction asks it at its begin what it wants to hear, and reports each effect to
+ * it. It passes effects to the journal, the replication stream, watch (WATCH), blocked (clients
+ * that wait for keys), tracking (client-side caching) and notify (keyspace events), which
+ * publishes through pubsub. So no command notifies, wakes or journals anything itself.
+ * Depends on server/cmd/call, server/disk and server/replica/stream. Start here, then watch.h, the
+ * smallest of the parts. */
 #ifndef SERVER_ENGINE_REACT_COMMIT_HOOKS_H
 #define SERVER_ENGINE_REACT_COMMIT_HOOKS_H
 

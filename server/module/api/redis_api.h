@@ -2,7 +2,12 @@
  * its documentation. Depends on nothing.
  *
  * Names after `redis.` are those of the API without "RedisModule_". An engine hands its functions
- * out by name when it loads the module; api_load asks for all of them. */
+ * out by name when it loads the module; api_load asks for all of them.
+ *
+ * Folder server/module/api: what the module sees of its engine: the functions that it imports
+ * (redis_api), the engine's role (node_role), registering commands (command_info), a sink that
+ * passes replies on (reply), and whether anybody reads the engine's stream of changes
+ * (stream_readers). Start here. */
 #ifndef SERVER_MODULE_API_REDIS_API_H
 #define SERVER_MODULE_API_REDIS_API_H
 

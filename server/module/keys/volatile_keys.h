@@ -8,7 +8,14 @@
  * expires it: its event, its DEL for replicas and the AOF.
  *
  * An overwritten key, and one whose deadline has moved away, keeps its entry, which costs one look.
- * Keys of a module's RM_SetExpire, which has no event, are left to the engine's own expiry. */
+ * Keys of a module's RM_SetExpire, which has no event, are left to the engine's own expiry.
+ *
+ * Folder server/module/keys: deadlines of the engine's own keys. Keyspace events are queued in
+ * key_changes, with the deadline that command_ttl finds in the command's arguments; due_keys has
+ * names and instants in agendas, with the names in name_pages; scan_keys finds the keys that
+ * existed before the module was loaded; engine_search holds back the engine's own search while
+ * many keys are due. Depends on server/module/api and store/.
+ * Start here. */
 #ifndef SERVER_MODULE_KEYS_VOLATILE_KEYS_H
 #define SERVER_MODULE_KEYS_VOLATILE_KEYS_H
 

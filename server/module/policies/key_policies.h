@@ -4,7 +4,14 @@
  *
  * Keyspace events name the keys that were written or have expired. Their policy is applied between
  * two commands, on a master, by commands of the engine, which replicas and the append-only file
- * get. */
+ * get.
+ *
+ * Folder server/module/policies: policies in the module. They are configuration of the node,
+ * because the keys of a prefix lie in many slots of a cluster. node_policies has them,
+ * key_policies applies them to keys that were written or have expired; read_ahead copies values
+ * into last_values shortly before their keys expire, for logs of what expired. Depends on
+ * server/module/api, keys and values, and on the parser of POLICY in server/cmd/key.
+ * Start with node_policies.h. */
 #ifndef SERVER_MODULE_POLICIES_KEY_POLICIES_H
 #define SERVER_MODULE_POLICIES_KEY_POLICIES_H
 

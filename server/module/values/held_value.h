@@ -1,5 +1,13 @@
 /* held_value: the engine's types whose values are our objects: dehydrators, sets, hashes and sorted
- * sets. A value is copied, measured, compared and freed here; held_file reads and writes it. */
+ * sets. A value is copied, measured, compared and freed here; held_file reads and writes it.
+ *
+ * Folder server/module/values: our objects as values of the engine. held_value has the types,
+ * held_file their form in files; lent_keys lends the values of a call's keys to a store with one
+ * database for one transaction, in which the functions of server/cmd run as in the daemon;
+ * canonical writes their effects for replicas and the append-only file, replay applies those.
+ * due_values has the keys in whose values something falls due. Depends on server/module/api,
+ * server/module/keys, server/disk and store/.
+ * Start with lent_keys.h. */
 #ifndef SERVER_MODULE_VALUES_HELD_VALUE_H
 #define SERVER_MODULE_VALUES_HELD_VALUE_H
 

@@ -1,6 +1,12 @@
 /* tls: encryption of connections with OpenSSL: the certificates and limits of tls-port (struct
  * tls) and of connections to other servers, and one connection (connection.h). Depends on the tls-*
- * options; knows neither clients nor the loop. */
+ * options; knows neither clients nor the loop.
+ *
+ * Folder server/net/tls: OpenSSL: settings makes its context from the options, tls keeps and
+ * exchanges contexts, connection reads and writes records. A connection of server/net has a struct
+ * transport of three functions (read, write, pending), one kind for plain sockets and one for TLS;
+ * nothing above client_io.c knows which. Depends on conf, server/base and the bottom of store/.
+ * Start here; doc/tls.md is the page for operators. */
 #ifndef SERVER_NET_TLS_TLS_H
 #define SERVER_NET_TLS_TLS_H
 

@@ -15,7 +15,13 @@
  * without it and a second one that sets it, so that a stock Redis has the member.
  *
  * PUBLISH and SPUBLISH of clients are parts of units, at their place. Other commands of the stream
- * are PING and REPLCONF GETACK *, each outside of units. */
+ * are PING and REPLCONF GETACK *, each outside of units.
+ *
+ * Folder server/replica/stream: the replication stream: feed turns transactions into its text,
+ * backlog keeps its last bytes for replicas that reconnect. It is apart from server/replica
+ * because the commit hooks feed it, and they are below the network. Depends on server/disk/effect,
+ * server/disk/format and store/.
+ * Start here. */
 #ifndef SERVER_REPLICA_STREAM_FEED_H
 #define SERVER_REPLICA_STREAM_FEED_H
 
