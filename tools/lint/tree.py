@@ -258,6 +258,20 @@ def check_page():
         complain(PAGE, 1, "the picture of the layers is not what tools/lint/tree.py --draw prints")
 
 
+def check_openings():
+    """Each folder opens with a comment in one of its files: "Folder <name>: ..."."""
+    found = {}
+    for folder in CODE:
+        for file in sorted(pathlib.Path(folder).rglob("*.[ch]")):
+            opening = re.search(r"^ \* Folder ([\w/]+): ", file.read_text(encoding="utf-8"), re.M)
+            if opening:
+                found.setdefault(opening.group(1), []).append(file.as_posix())
+    for room in MAY:
+        files = found.get(room, [])
+        if len(files) != 1 or folder_of(files[0]) != room:
+            complain(PAGE, 1, f"one file of {room}/ describes it in a line 'Folder {room}: ...'")
+
+
 def without_noise(text):
     def blank(match):
         found = match.group()
@@ -387,6 +401,7 @@ if sys.argv[1:] == ["--draw"]:
     sys.exit(0)
 check_rooms()
 check_page()
+check_openings()
 check_c()
 check_names()
 check_folders()
