@@ -1,5 +1,5 @@
-/* commit_hooks: passes a transaction's effects to the journal, the replication stream, watch,
- * blocked, tracking and notify, in this order. The only listener of the store. txn->caller is the
+/* commit_hooks: passes a transaction's effects to the journal, the replication stream, blocked,
+ * watch, tracking and notify, in this order. The only listener of the store. txn->caller is the
  * session that runs the call, or NULL: the server itself.
  *
  * Folder server/engine/react: what follows from a change of data. commit_hooks is the store's
