@@ -98,7 +98,7 @@ static const struct kind kinds[] = {
     { "type", &types },         { "cursor", &cursors }, { "source", &keys },
     { "dst", &keys },           { "src", &keys },       { "key1", &keys },
     { "key2", &keys },          { "delay", &spans },    { "unit", &units },
-    { "duration", &durations },
+    { "duration", &durations }, { "dead-key", &keys },  { "log-key", &keys },
 };
 
 static unsigned below(const struct maker *maker, unsigned limit)

@@ -25,6 +25,15 @@ static bool check_target(struct call *call, const char *option, struct bytes key
     return true;
 }
 
+/* The keys behind TO. A key may be named so, too. */
+static int find_targets(int argc, const struct bytes *argv, int *positions)
+{
+    int count = 0;
+    for (int i = 3; i + 1 < argc; i++)
+        if (bytes_is_word(argv[i], "TO")) positions[count++] = ++i;
+    return count;
+}
+
 static void cmd_policy_set(struct call *call)
 {
     struct policy policy;
@@ -177,8 +186,10 @@ static const struct command subcommands[] = {
     { .name = "SET",
       .run = cmd_policy_set,
       .arity = -3,
-      .flags = WRITE | GROWS,
+      .flags = WRITE | GROWS | MOVABLE_KEYS,
       .acl = ACL_KEYSPACE | ACL_DANGEROUS,
+      .find_keys = find_targets,
+      .specs = { KEY_ANYWHERE(KEY_RW | KEY_INSERT) },
       .group = "generic",
       .since = "0.1.0",
       .replies = REPLIES("OK: the policy was set"),

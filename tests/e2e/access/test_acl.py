@@ -54,6 +54,31 @@ def pfmerge_without_sources_needs_the_right_to_its_destination():
 
 
 @own
+def a_policy_writes_only_to_keys_that_its_user_may_write():
+    with Daemon() as daemon, daemon.redis(decode_responses=True) as admin:
+        rule(admin, "on", ">" + SECRET, "~anna:*", "%W~log", "%R~bert:*", "+@all")
+        targets = (("EXPIRED", "TO"), ("MAXDELIVERIES", 3, "TO"), ("TTL", 9, "expired", "to"))
+        with login(daemon) as anna:
+            for words in targets:
+                refused(anna.execute_command, "POLICY", "SET", "anna:*", *words, "bert:1")
+                refused(anna.execute_command, "POLICY", "SET", "anna:*", *words, "to")
+                in_script = anna.eval("return redis.pcall('POLICY', 'SET', 'a*', unpack(ARGV)).err", 0,
+                                      *words, "bert:1")
+                assert "can't access at least one of the keys" in in_script, in_script
+                equal(admin.execute_command("POLICY", "LIST"), [])
+            refused(anna.execute_command, "POLICY", "SET", "anna:*", *targets[0], "anna:1", *targets[1], "bert:1")
+            equal(admin.acl_dryrun("anna", "POLICY", "SET", "a*", *targets[0], "bert:1")[:33],
+                  "This user has no permissions to a")
+            for words in targets:
+                for key in ("anna:1", "log"):
+                    equal(anna.execute_command("POLICY", "SET", "anna:*", *words, key, "MAXTTL", 9), "OK")
+            for words in (("EXPIRED", "NONE"), ("TTL", 5)):
+                equal(anna.execute_command("POLICY", "SET", "anna:*", *words), "OK")
+        equal(admin.command_getkeys("POLICY", "SET", "to", *targets[0], "to", "VALUE", *targets[1], "b"),
+              ["to", "b"])
+
+
+@own
 def a_script_may_ask_for_calls_that_lack_arguments():
     with Daemon() as daemon, daemon.redis(decode_responses=True) as admin:
         with daemon.raw() as raw:
