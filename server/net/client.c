@@ -371,9 +371,9 @@ static void check_idle(struct client *client, int64_t now)
     int64_t timeout = client->all->w.conf->timeout;
     if (client->source != NULL) return;
     if (timeout == 0 || (now - client->active_usec) / USEC <= timeout) return;
-    if (session_subscriptions(&client->session) > 0 || client->session.state == SESSION_WAITING)
-        return;
-    if (client->arrival.waits) return;
+    if (session_subscriptions(&client->session) > 0 || client->arrival.waits) return;
+    enum wait_reason reason = client->session.waits_for;
+    if (reason != WAIT_NOTHING && reason != WAIT_OUTPUT) return;
     log_line(LOG_VERBOSE, "Client %s closed: idle for longer than timeout",
              client_label(client).text);
     client->all->w.stats->closed_idle++;

@@ -65,7 +65,7 @@ static bool has_request(const struct client *client)
 /* Nothing would ever run such a request. */
 static void check_not_forgotten(const struct client *client)
 {
-    bool will_run = client->arrival.waits || client->listed_to_run || client->stalled;
+    bool will_run = client->arrival.waits || client->listed_to_run;
     if (client->session.state != SESSION_SERVING || will_run) return;
     ensure(!has_request(client), "client %" PRIu64 " has a request that nothing runs",
            client->session.id);
@@ -84,6 +84,9 @@ static void check_client(const struct client *client)
     ensure(reason != WAIT_PENALTY || penalty, "a penalty has no end");
     ensure(!penalty || reason == WAIT_PENALTY || session_is_over(&client->session),
            "client %" PRIu64 " has a penalty in state %d", client->session.id, state);
+    ensure(reason != WAIT_OUTPUT || client->write_blocked || client->listed_to_write ||
+               client->arrival.waits,
+           "nothing writes to client %" PRIu64, client->session.id);
     bool shakes = client->in_handshake || client->listed_to_shake;
     ensure(!shakes || client->lane != NULL, "client %" PRIu64 " is in no lane", client->session.id);
     ensure(!shakes || state == SESSION_SHAKING || state == SESSION_ENDED,

@@ -439,8 +439,8 @@ void client_write(struct client *client)
         shut_down_gently(client);
         return;
     }
-    if (client->stalled && client->out.len <= CLIENT_STALL_BYTES / 2) {
-        client->stalled = false;
+    if (client->session.waits_for == WAIT_OUTPUT && client->out.len <= CLIENT_STALL_BYTES / 2) {
+        session_end_wait(&client->session);
         if (client->input.len > 0) client_list_to_run(client);
         if (client->via->pending != NULL) read_on(client);
     }

@@ -26,12 +26,13 @@ enum {
 
 /* ---- whether a connection may be read and run ------------------------------------------------ */
 
-/* A waiting client is read from, so that its end of file is noticed; its requests run later. */
+/* A client that waits for something else than its own reading is read from, so that its end of file
+ * is noticed; its requests run later. */
 bool client_may_read(const struct client *client)
 {
     switch (client->session.state) {
-    case SESSION_SERVING:
-    case SESSION_WAITING: return !client->stalled;
+    case SESSION_SERVING: return true;
+    case SESSION_WAITING: return client->session.waits_for != WAIT_OUTPUT;
     case SESSION_SHAKING: return !client->listed_to_shake;
     default: return false;
     }
@@ -39,7 +40,7 @@ bool client_may_read(const struct client *client)
 
 static bool may_run_requests(const struct client *client)
 {
-    return client->session.state == SESSION_SERVING && !client->stalled;
+    return client->session.state == SESSION_SERVING;
 }
 
 void client_list_to_run(struct client *client)
@@ -262,7 +263,8 @@ static void tick_turn(struct clients *all)
 static void look_at_output(struct client *client)
 {
     client_check_output(client);
-    if (client->out.len > CLIENT_STALL_BYTES) client->stalled = true;
+    if (client->out.len > CLIENT_STALL_BYTES && may_run_requests(client))
+        session_wait(&client->session, WAIT_OUTPUT, NULL);
 }
 
 static bool run_parsed(struct client *client, const struct request *request,
@@ -368,7 +370,7 @@ static void finish_arrival(struct client *client)
     client_count_memory(client);
     TAILQ_REMOVE(&client->all->arrived, client, arrived);
     arrival->waits = false;
-    if (client->session.state == SESSION_CLOSING || client->stalled ||
+    if (client->session.state == SESSION_CLOSING || client->session.waits_for == WAIT_OUTPUT ||
         (client->out.len > ANON_UNREAD && client_is_anon(client)) ||
         (client->out.len > 0 && !client->write_blocked))
         client_list_to_write(client);

@@ -29,8 +29,8 @@ enum {
     CLIENT_CLASSES = 24,    /* magnitudes of memory: below 2 KiB, below 4 KiB, ... */
 };
 
-/* DIFFERS: Redis reads on while a client leaves its replies unread; here reading stops while more
- * than this is unread. (doc/differs.md) */
+/* DIFFERS: Redis reads on while a client leaves its replies unread; here a client with more than
+ * this waits (WAIT_OUTPUT) until half of it is sent. (doc/differs.md) */
 #define CLIENT_STALL_BYTES ((size_t)64 << 20)
 
 /* Bytes of an incomplete request; allocates nothing when empty. A big argument of the first request
@@ -116,7 +116,6 @@ struct client {
     bool listed_to_shake;   /* it waits in its lane, and is not watched */
     bool read_blocked;      /* TLS has to send something before it can read */
     bool write_blocked;     /* the socket accepted only a part of the replies */
-    bool stalled;           /* too many unread replies: reading stops until some are sent */
 };
 
 struct clients {

@@ -14,7 +14,7 @@
 #include "tests/support/server_world.h"
 #include "tests/support/suite.h"
 
-enum { PEERS = 8, STEPS = 6000, BIG = 1 << 20, FILLER = 1, MEMBERS = 1500 };
+enum { PEERS = 8, STEPS = 6000, BIG = 1 << 20, FILLER = 1, MEMBERS = 1500, BIG_REQUESTS = 80 };
 
 static struct server_world world;
 static struct rng rng;
@@ -122,6 +122,22 @@ static void fill_set(void)
     }
 }
 
+static void set_big(void)
+{
+    struct bytes argv[] = { LIT("SET"), LIT("big"), { NULL, BIG } };
+    char *value = mem_zalloc(BIG);
+    argv[2].data = value;
+    server_world_call(&world, FILLER, 3, argv);
+    mem_free(value);
+}
+
+/* More than 64 MiB of replies. */
+static void say_big(int i)
+{
+    for (int j = 0; j < BIG_REQUESTS; j++)
+        say(i, "GET big\r\n");
+}
+
 /* ---- one state after the other --------------------------------------------------------------- */
 
 START_TEST(requests_behind_a_waiting_one_run_when_it_is_answered)
@@ -223,6 +239,32 @@ START_TEST(a_failed_login_holds_its_reply_even_when_the_client_closes)
 }
 END_TEST
 
+START_TEST(a_client_that_leaves_much_unread_waits_until_it_reads)
+{
+    enum { REPLY = sizeof("$1048576\r\n\r\n") - 1 + BIG };
+    static char bin[BIG];
+    size_t left = (size_t)BIG_REQUESTS * REPLY;
+    ssize_t got;
+    begin();
+    set_big();
+    open_peer(0, PORT_UNIX);
+    struct session *session = last_session();
+    say_big(0);
+    say(0, "PING\r\n");
+    turn();
+    ck_assert_int_eq(session->waits_for, WAIT_OUTPUT);
+    while (left > 0) {
+        while (left > 0 && (got = recv(peers[0], bin, left < BIG ? left : BIG, 0)) > 0)
+            left -= (size_t)got;
+        turn();
+    }
+    turn();
+    ck_assert_str_eq(hear(0), "+PONG\r\n");
+    ck_assert_int_eq(session->state, SESSION_SERVING);
+    end();
+}
+END_TEST
+
 /* The message about the expired key is more than the client may leave unread. */
 START_TEST(a_client_closed_during_its_own_request_takes_no_element)
 {
@@ -285,22 +327,6 @@ static const char *const requests[] = {
     "*x\r\n",
 };
 enum { REQUESTS = sizeof(requests) / sizeof(requests[0]) };
-
-static void set_big(void)
-{
-    struct bytes argv[] = { LIT("SET"), LIT("big"), { NULL, BIG } };
-    char *value = mem_zalloc(BIG);
-    argv[2].data = value;
-    server_world_call(&world, FILLER, 3, argv);
-    mem_free(value);
-}
-
-/* More than 64 MiB of replies. */
-static void say_big(int i)
-{
-    for (int j = 0; j < 80; j++)
-        say(i, "GET big\r\n");
-}
 
 static void say_random(int i)
 {
@@ -366,6 +392,7 @@ Suite *test_suite(void)
         a_pause_makes_writes_wait_until_it_ends,
         the_end_of_input_ends_every_wait,
         a_failed_login_holds_its_reply_even_when_the_client_closes,
+        a_client_that_leaves_much_unread_waits_until_it_reads,
         a_client_closed_during_its_own_request_takes_no_element,
         after_random_steps_everything_agrees,
         NULL,
