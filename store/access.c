@@ -4,7 +4,7 @@
 enum {
     COUNTER_BITS = 8,
     COUNTER_MAX = 255,
-    COUNTER_START = 5, /* so that a new key is not the first to be evicted */
+    COUNTER_START = 5, /* above 0, so that a new key is not evicted first */
     MINUTE = 60 * 1000,
     MINUTES_MASK = (1 << 24) - 1,
 };
@@ -29,8 +29,8 @@ unsigned access_frequency(const struct store *store, const struct entry *entry, 
     return passed < counter ? counter - passed : 0;
 }
 
-/* Draws whether the counter rises. The probability is
- * 1 / ((counter - COUNTER_START) * access_log_factor + 1). */
+/* Decides at random whether to increment the counter. The probability is 1 / ((counter -
+ * COUNTER_START) * access_log_factor + 1). */
 static bool counter_rises(struct store *store, unsigned counter)
 {
     if (counter == COUNTER_MAX) return false;

@@ -3,9 +3,9 @@
  * change.
  *
  * A store has one listener. It is called for each effect as it happens (all data is borrowed: copy
- * what you keep) and once when the transaction commits. Without a listener an effect costs the test
- * of one event mask. txn/effect_row.h describes each kind: how it is written, and how its change is
- * made in another store. */
+ * what must be kept) and once when the transaction commits. Without a listener an effect costs the
+ * test of one event mask. txn/effect_row.h describes each kind: how it is written, and how its
+ * change is made in another store. */
 #ifndef STORE_EFFECT_H
 #define STORE_EFFECT_H
 
@@ -109,9 +109,9 @@ enum {
 };
 
 struct effect_listener {
-    /* Called when a transaction begins, and before each further call of a client's or a master's
-     * transaction, which an earlier call may have given new listeners. Returns the event mask until
-     * the next begin. NULL: the mask stays. */
+    /* Called when a transaction begins, and again before each later call of a client's or a
+     * master's transaction, because an earlier call may have added a WATCH or a subscription.
+     * Returns the event mask until the next begin. NULL: the mask is constant. */
     unsigned (*begin)(void *ctx, const struct txn *txn);
     void (*effect)(void *ctx, const struct txn *txn, const struct effect *effect);
     void (*commit)(void *ctx, const struct txn *txn);

@@ -1,5 +1,5 @@
-/* guest: a value that somebody else keeps, put into a store for one transaction. For front ends in
- * which another program owns the keys. Depends on the keyspace.
+/* guest: lends a value to a store for one transaction. For the module, where the engine owns the
+ * keys: commands run on the value by the same write path as in the daemon. Depends on the keyspace.
  *
  *     guest_lend(store, key, object);
  *     ... a transaction that touches this key only ...
@@ -11,19 +11,19 @@
 
 #include "store/store.h"
 
-/* Call once, if lending is to be fast: `never`, which lives as long as the store, is a node of an
- * agenda that would give its memory back after each guest. */
+/* Optional, makes lending fast: adds `never`, which must outlive the store, to an agenda that would
+ * otherwise become empty, and free its memory, after each guest. */
 void guest_prepare(struct store *store, struct deadline *never);
 
 /* Puts the value at an absent key of database 0. Ownership passes to the store. Returns when
- * something inside falls due next. O(log n) */
+ * anything inside is next due. O(log n) */
 struct due_at guest_lend(struct store *store, struct bytes key, struct object object);
-/* Takes the value back, as the transaction has left it, and when something inside falls due next.
- * False: there is none. */
+/* Takes the value back after the transaction; *next is when anything inside is next due. False: the
+ * transaction removed the key. */
 bool guest_take(struct store *store, struct bytes key, struct object *object, struct due_at *next);
 
-/* Replaces the store's policies by these, with the rules for what is inside values only: MEMBERTTL,
- * MAXLEN. Deadlines of keys are their owner's. O(policies) */
+/* Replaces the store's policies with these, but only the rules for the inside of values (MEMBERTTL,
+ * MAXLEN): the owner of a key also owns its deadline. O(policies) */
 void guest_use_policies(struct store *store, const struct policies *policies);
 
 #endif

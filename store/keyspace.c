@@ -41,7 +41,7 @@ static bool hidden_in(const struct keyspace *ks, const struct entry *entry, unsi
     return agenda_has(&ks->agendas[kind], &entry->deadline);
 }
 
-/* The agendas of a keyspace hold the instants at which keys are due, not deadlines. */
+/* A keyspace's agendas are ordered by the instants at which keys are due, not by deadlines. */
 static struct due_at due_in(const struct agenda *agenda, const struct deadline *node)
 {
     return due_at_instant(agenda_at(agenda, node));
@@ -115,7 +115,7 @@ static void count_hidden(struct keyspace *ks)
     if (ks->hidden == 0) ks->hidden_since = DUE_AT_NEVER;
 }
 
-/* Moves the node, which is in `from` if armed, to the agenda and the instant where it belongs. */
+/* Moves the node (in `from`, if armed) to the right agenda and instant. */
 static void arm(struct keyspace *ks, struct entry *entry, struct agenda *from, msec expires_at,
                 struct due_at inside)
 {
@@ -426,7 +426,7 @@ uint64_t keyspace_relocate(struct keyspace *ks, uint64_t cursor, struct relocati
     return dict_relocate(&ks->dict, cursor, relocation, entry_relocate, &relocating);
 }
 
-/* True: the entry is hidden. */
+/* Checks one entry. Returns whether it is hidden. */
 static bool check_hidden(const struct keyspace *ks, const struct entry *entry,
                          struct due_at next_due)
 {

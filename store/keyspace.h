@@ -78,7 +78,8 @@ void keyspace_drop(struct keyspace *ks); /* frees all entries and tables at once
 
 /* The entry, or NULL. It may have expired. O(1) */
 struct entry *keyspace_find(const struct keyspace *ks, struct bytes key);
-/* Prefetching for a later find, as dict_hint_...: the bucket, then the entry, then its value. */
+/* Prefetch for a later find, as dict_hint_... do: first the bucket, then the entry, then its
+ * value. */
 uint64_t keyspace_hint_bucket(const struct keyspace *ks, struct bytes key);
 const struct entry *keyspace_hint_entry(const struct keyspace *ks, uint64_t hash);
 const struct entry *keyspace_hint_overflow(const struct keyspace *ks, uint64_t hash);
@@ -87,9 +88,9 @@ void keyspace_hint_value(const struct entry *entry);
 struct entry *keyspace_add(struct keyspace *ks, struct bytes key, struct object object);
 /* Removes and frees the entry; the caller owns the returned object. O(log n) */
 struct object keyspace_remove(struct keyspace *ks, struct entry *entry);
-/* Replaces the entry's object by `object`, which it takes over; the caller frees the old one. Keeps
- * the deadline. Returns the entry's address, which changes if only one of the two types may have
- * deadlines inside. O(log n) */
+/* Replaces the entry's object with `object` and takes ownership of it; the caller frees the old
+ * one. Keeps the deadline. Returns the entry's address, which changes if only one of the two types
+ * may have deadlines inside. O(log n) */
 struct entry *keyspace_replace(struct keyspace *ks, struct entry *entry, struct object object);
 /* The key's own deadline, or NEVER. O(1) */
 msec entry_expires_at(const struct keyspace *ks, const struct entry *entry);
@@ -98,11 +99,11 @@ void keyspace_set_deadline(struct keyspace *ks, struct entry *entry, msec at);
 /* Updates object.has_expiry and the agenda node from the value; call it after each change of a
  * deadline inside. O(1) if the next due time stays the same, else O(log n) */
 void keyspace_rearm(struct keyspace *ks, struct entry *entry);
-/* Call after each change of a value that keyspace_rearm is not told of: what is hidden depends on
- * the number of members, too. O(1) while no key is hidden, else O(log n) */
+/* Call after each change of a value that does not call keyspace_rearm: whether a key is hidden
+ * depends on the number of its members too. O(1) while no key is hidden, else O(log n) */
 void keyspace_changed(struct keyspace *ks, struct bytes key);
-/* The entry that is due first, if it is due by now (by its own or an inner deadline), or NULL. No
- * key may be hidden. */
+/* The entry that is due first, if it is due by now (by its own or an inner deadline), or NULL.
+ * Requires that no key is hidden. */
 struct entry *keyspace_first_due(const struct keyspace *ks, msec now);
 /* While this is later than now, no key and no member has expired. It is the first such instant if
  * no key is hidden. O(1) */
@@ -113,7 +114,7 @@ static inline struct due_at keyspace_next_due(const struct keyspace *ks)
 /* Has the key expired by now: its own deadline, or those of all its members? */
 bool entry_expired(const struct keyspace *ks, const struct entry *entry, msec now);
 
-/* Hides keys that are due by now; moves at most `most` nodes, and returns how many. A result below
+/* Hides keys that are due by now. Moves at most `most` nodes and returns how many. A result below
  * `most` means that all are hidden. If the clock was set back, it reveals all keys first. O(log n)
  * for each node; a key's node moves at most twice if the key does not change. */
 size_t keyspace_hide(struct keyspace *ks, msec now, size_t most);
@@ -122,7 +123,7 @@ size_t keyspace_reveal(struct keyspace *ks, size_t most);
 /* Number of nodes that keyspace_hide would move, which is also how many the counts below visit;
  * stops at `most`. O(found) */
 size_t keyspace_count_to_hide(const struct keyspace *ks, msec now, size_t most);
-/* The first instant from which keyspace_hide has work, if the clock is not set back. O(1) */
+/* The first instant at which keyspace_hide has work, unless the clock is set back. O(1) */
 struct due_at keyspace_next_to_hide(const struct keyspace *ks);
 
 /* Number of keys due by now, by any deadline; stops counting at `most`. O(found) */
@@ -155,9 +156,9 @@ size_t keyspace_table_bytes(const struct keyspace *ks);
 size_t keyspace_agenda_bytes(const struct keyspace *ks);
 /* A uniformly random entry, or NULL if there is none; see dict_random. Expected O(1) */
 struct entry *keyspace_random(const struct keyspace *ks, uint64_t (*next)(void *ctx), void *ctx);
-/* An entry that has not expired, for when most have: nearly uniformly random, NULL if there is
- * none. O(1) if none or only keys with deadlines are left, else about one step for each expired key
- * per other key. Call keyspace_hide first. */
+/* An entry that has not expired, for databases in which most have: nearly uniformly random, NULL if
+ * there is none. O(1) if none or only keys with deadlines are left, else about one step for each
+ * expired key per other key. Call keyspace_hide first. */
 struct entry *keyspace_random_alive(const struct keyspace *ks, msec now,
                                     uint64_t (*next)(void *ctx), void *ctx);
 /* The entry with the earliest own deadline, or NULL. Approximate: of the keys that have an earlier

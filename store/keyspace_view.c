@@ -231,8 +231,8 @@ struct entry *keyspace_random_volatile(const struct keyspace *ks, uint64_t (*nex
     return nth_of(ks, kinds, sizeof(kinds) / sizeof(kinds[0]), next(ctx));
 }
 
-/* Any key of the table may be the answer, but the longer the run of expired ones before a key, the
- * likelier the key. */
+/* Takes the first key alive after a random position, so a key is likelier the more expired keys
+ * precede it. Uniform draws would seldom hit a key that is alive. */
 static struct entry *search_alive(const struct keyspace *ks, msec now, uint64_t lot)
 {
     struct dict_iter iter;

@@ -1,6 +1,5 @@
-/* library: the libraries of functions that are part of the data set: names and texts of programs.
- * Does not depend on any language; whoever compiles the texts compares `version` with the one that
- * it has compiled. */
+/* library: the function libraries of the data set, as names and source code. Does not depend on any
+ * language: the interpreter compares `version` with the version that it compiled. */
 #ifndef STORE_LIBRARY_H
 #define STORE_LIBRARY_H
 
@@ -16,8 +15,7 @@ struct library;
 struct libraries {
     struct dict dict; /* of struct library, by name */
     size_t bytes;     /* memory of the libraries, without the table */
-    /* Changes whenever the set of libraries, or a text, may have changed; also after another data
-     * set was loaded. */
+    /* Changes whenever the libraries may have changed, even by loading another data set. */
     uint64_t version;
 };
 
@@ -29,7 +27,7 @@ bool library_name_ok(struct bytes name);
 /* Borrowed until the library is replaced or removed. O(1) */
 struct bytes library_name(const struct library *library);
 struct bytes library_code(const struct library *library);
-/* Another number each time that a library of the store is set, even to the same code. */
+/* A new number each time the library is set, even to the same code. */
 uint64_t library_stamp(const struct library *library);
 
 static inline size_t libraries_count(const struct libraries *libraries)
@@ -38,8 +36,8 @@ static inline size_t libraries_count(const struct libraries *libraries)
 }
 /* The library of this name, or NULL. Borrowed until it is replaced or removed. O(1) */
 const struct library *libraries_find(const struct libraries *libraries, struct bytes name);
-/* Adds a library, or replaces the code of the one that has the name, which must satisfy
- * library_name_ok. Copies both, which may point into the old one. O(length) */
+/* Adds a library or replaces its code. The name must satisfy library_name_ok. Both texts are copied
+ * and may point into the old library. O(length) */
 const struct library *libraries_set(struct libraries *libraries, struct bytes name,
                                     struct bytes code);
 bool libraries_remove(struct libraries *libraries, struct bytes name); /* false: there is none */

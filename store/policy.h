@@ -1,7 +1,7 @@
 /* policy: policies (TTL, length limits, ...) for all keys with a prefix, and the table that finds
  * the policy of a key. txn/txn_policy.c applies policies to keys.
  *
- * A policy's name is a key, or a prefix followed by '*'. Of the names that match a key, an exact
+ * A policy's name is a key, or a prefix followed by '*'. If several names match a key, an exact
  * name wins, then the longest prefix. */
 #ifndef STORE_POLICY_H
 #define STORE_POLICY_H
@@ -71,13 +71,14 @@ struct policy_use {
     msec now, at;    /* its deadline, or NEVER */
     bool created;    /* or replaced */
     bool expiry_set; /* by the command itself: TTL does not apply */
-    bool refreshed;  /* by a use for which REFRESH sets the TTL anew */
+    bool refreshed;  /* by an access for which REFRESH resets the TTL */
 };
-/* The deadline by TTL: now + TTL for a new key without one; one that it has comes from the command,
- * or from the key it was copied or renamed from. With REFRESH, now + TTL if that is later. */
+/* Applies the rule TTL: a new key without a deadline gets now + TTL. A deadline that it already has
+ * is kept, because it comes from the command or from the key that was copied or renamed. With
+ * REFRESH, now + TTL if that is later. */
 msec policy_ttl_deadline(const struct policy *policy, const struct policy_use *use,
                          struct random *random);
-/* The deadline, or the latest one that MAXTTL allows. */
+/* The deadline, but no later than MAXTTL allows. */
 msec policy_limit(const struct policy *policy, msec at, msec now);
 /* Adds a copy of the policy, or replaces the one of the same name, which must satisfy
  * policy_name_ok. A pending policy goes to the end of the list. O(length of the names) */
@@ -89,7 +90,7 @@ bool policies_remove(struct policies *policies, struct bytes name); /* false: th
  * until the next change. O(length of the key) */
 const struct policy *policies_of(const struct policies *policies, struct bytes key,
                                  struct bytes *name);
-/* Is the key one that a policy logs to? O(log policies) */
+/* Is the key the target of some policy's EXPIRED TO? O(log policies) */
 static inline bool policies_target(const struct policies *policies, struct bytes key)
 {
     return policies->targets.count > 0 && policy_targets_have(&policies->targets, key);
@@ -106,7 +107,7 @@ bool policies_in_pass(const struct policies *policies, const struct policy *poli
 /* The first pending policy of the current pass, or NULL; *name (if not NULL) is its name. O(1) */
 const struct policy *policies_first_in_pass(const struct policies *policies, struct bytes *name);
 
-/* Private to policy.c: adds the options to the table's counts, or removes them. */
+/* Used by policy.c only: adds the options to the table's counts, or removes them. */
 void policies_count(struct policies *policies, const struct policy *policy, bool adds);
 void policies_check(const struct policies *policies);
 

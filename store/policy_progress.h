@@ -29,13 +29,13 @@ struct policy_walk {
     struct policy_walk_place *places; /* one per database */
     struct policy_walk_rest *rests;
     size_t rest_count, rest_cap;
-    struct entry **found; /* entries found in the bucket visited last */
+    struct entry **found; /* entries found in the last visited bucket */
     size_t found_count, found_cap;
 };
 
 struct policy_walk *policy_walk_new(unsigned databases);
 void policy_walk_free(struct policy_walk *walk);
-/* Empties the list of unfinished keys. */
+/* Clears the list of unfinished keys. */
 void policy_walk_forget_rests(struct policy_walk *walk);
 /* Call after databases a and b were exchanged. O(unfinished keys) */
 void policy_walk_swap(struct policy_walk *walk, unsigned a, unsigned b);

@@ -19,7 +19,7 @@ struct policy_targets {
 
 void policy_targets_drop(struct policy_targets *targets);
 void policy_targets_add(struct policy_targets *targets, struct bytes name); /* O(n) */
-/* The name was added more often than it was removed. */
+/* The name must have been added more often than removed. */
 void policy_targets_remove(struct policy_targets *targets, struct bytes name);
 bool policy_targets_have(const struct policy_targets *targets, struct bytes name); /* O(log n) */
 void policy_targets_check(const struct policy_targets *targets);

@@ -1,6 +1,6 @@
-/* reclaim: a queue of values and keyspaces that have been removed and remain to be freed. Small
- * values are freed at once, large ones in slices, so that DEL and FLUSHALL do not block the
- * loop. */
+/* reclaim: a queue of removed values and keyspaces whose memory is still to be freed. Small values
+ * are freed at once, large ones in slices, so that DEL and FLUSHALL do not block the loop. A thread
+ * would be the alternative, but then the allocator would have to be thread-safe. */
 #ifndef STORE_RECLAIM_H
 #define STORE_RECLAIM_H
 
@@ -15,7 +15,7 @@ struct reclaim_item;
 
 struct reclaim {
     struct reclaim_item *first, *last;
-    size_t left;    /* values that wait, in keyspaces too */
+    size_t left;    /* values in the queue, including those in keyspaces */
     uint64_t freed; /* values that were freed in slices */
 };
 

@@ -8,7 +8,7 @@ struct visit {
     struct keyspace *ks;
 };
 
-/* Elements that were announced after the walk began may be announced a second time. */
+/* Elements that were announced after the walk began may be announced again. */
 static void rewind_dehydrator(void *ctx, struct entry *entry)
 {
     const struct visit *visit = ctx;

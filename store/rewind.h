@@ -30,12 +30,13 @@ static inline void rewind_note(struct rewind *rewind, msec now)
 {
     if (now > rewind->announced) rewind->announced = now;
 }
-/* Starts a walk if the clock was set back behind the last announcement, and makes up to `budget`
- * steps (of dict_scan) of it. True while there is more to do. Call it in every turn. */
+/* Starts a walk if the clock was set back to before the last announcement, and makes up to `budget`
+ * steps (of dict_scan). True while there is more to do. Call it in every turn of the loop. */
 bool rewind_run(struct store *store, msec now, unsigned budget);
 /* Call after two databases were exchanged: restarts a running walk. */
 void rewind_swapped(struct rewind *rewind);
-/* Call before a key moves to a place that a running walk may have passed: handles this key now. */
+/* Call before a key moves to a place that a running walk may have passed; handles the key at
+ * once. */
 void rewind_entry(const struct rewind *rewind, struct keyspace *ks, struct entry *entry);
 
 #endif

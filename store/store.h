@@ -35,15 +35,17 @@ struct store_stats {
     uint64_t expired_keys, expired_members, evicted_keys;
     /* Entries that the target of EXPIRED TO or MAXDELIVERIES could not take. */
     uint64_t expired_log_errors, dead_letter_errors;
-    uint64_t payloads;    /* of RESTORE, each of which was checked as a whole */
+    uint64_t payloads;    /* payloads of RESTORE, each checked as a whole */
     struct histogram lag; /* how late expired keys and members were removed */
 };
 
 struct policy_walk;
 
-/* How the expiry log writes values. Without a function: no payloads, and scores with 17 digits. */
+/* How the expiry log writes values. Defaults for missing functions: no payloads, and scores with 17
+ * digits. */
 struct value_format {
-    /* Passes on the payload that DUMP replies; does not call `take` without memory. */
+    /* Calls `take` with the payload that DUMP would reply; does not call it if there is no
+     * memory. */
     void (*dump)(const struct object *object, void (*take)(void *ctx, struct bytes payload),
                  void *ctx);
     size_t (*print_score)(char *to, double score); /* at most 40 characters, returns how many */
@@ -61,7 +63,7 @@ struct store {
     struct policy_walk *policy_walk; /* applies pending policies to existing keys; owned */
     struct rewind rewind;
     bool counts_access; /* entry->accessed counts uses (LFU) instead of the last use (LRU) */
-    /* Of LFU: how slowly the counter rises, and minutes after which it falls by one (0: never). */
+    /* For LFU: how slowly the counter rises, and minutes after which it falls by one (0: never). */
     unsigned access_log_factor, access_decay_minutes;
     struct value_format value_format;
     struct store_stats stats;
@@ -72,10 +74,11 @@ struct store {
 struct store *store_new(unsigned databases);
 void store_free(struct store *store);
 
-/* Replaces the store's data, policies and libraries by those of `other`, without any effect. Frees
- * `other`, and the old data in slices. Both must have the same number of databases. O(databases) */
+/* Replaces the store's data, policies and libraries with those of `other`, without recording
+ * effects. Frees `other` at once and the old data in slices. Both must have the same number of
+ * databases. O(databases) */
 void store_replace(struct store *store, struct store *other);
-/* Frees `other`, its keys in slices with what else `store` reclaims. O(databases) */
+/* Frees `other`; its keys join the reclaim queue of `store`. O(databases) */
 void store_discard(struct store *store, struct store *other);
 
 /* Sets the listener and its event mask (LISTEN_*), replacing the previous ones. NULL: none. */
@@ -91,11 +94,11 @@ size_t store_count(const struct store *store);
 /* Keys with work due by now, in all databases; stops at `most`. O(databases + found) */
 size_t store_count_due(const struct store *store, msec now, size_t most);
 /* Hides keys that have work due by now, in all databases: see keyspace_hide. Moves at most `most`
- * nodes; a result below that means that all are hidden. O(databases + moved * log n) */
+ * nodes; a result below `most` means that all are hidden. O(databases + moved * log n) */
 size_t store_hide(struct store *store, msec now, size_t most);
 /* Nodes that store_hide would move; stops at `most`. O(databases + found) */
 size_t store_count_to_hide(const struct store *store, msec now, size_t most);
-/* The first instant at which store_hide has work, if the clock is not set back. O(databases) */
+/* The first instant at which store_hide has work, unless the clock is set back. O(databases) */
 msec store_next_to_hide(const struct store *store);
 
 /* The first instant at which expiry_run has work; NEVER if there is none. O(databases) */

@@ -1,5 +1,5 @@
 /* walk: the effects that build a value from nothing. Snapshots, COPY, DUMP and stored results are
- * made of them. */
+ * made from them, so one description of each type serves all four. */
 #ifndef STORE_WALK_H
 #define STORE_WALK_H
 

@@ -9,9 +9,9 @@ int bytes_compare(struct bytes a, struct bytes b)
     return (a.len > b.len) - (a.len < b.len);
 }
 
-/* Does c belong to the set after '[' at *at? Moves *at behind the set. As in Redis, an unclosed set
- * ends with the pattern, "[a-]" is a range up to ']' in an unclosed set, the ends of a range may
- * come in either order, and bytes compare as signed. */
+/* Does c match the set after '[' at *at? Moves *at past the set. As in Redis, an unclosed set ends
+ * with the pattern, "[a-]" is a range up to ']' in an unclosed set, the ends of a range may come in
+ * either order, and bytes compare as signed. */
 static bool match_set(struct bytes pattern, size_t *at, char c)
 {
     size_t i = *at;
@@ -32,7 +32,7 @@ static bool match_set(struct bytes pattern, size_t *at, char c)
     return found != negated;
 }
 
-/* Does the element of the pattern at *at (not a star) match c? Moves *at behind it. */
+/* Does the element of the pattern at *at (not a star) match c? Moves *at past it. */
 static bool match_one(struct bytes pattern, size_t *at, char c)
 {
     char p = pattern.data[(*at)++];

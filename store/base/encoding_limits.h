@@ -1,7 +1,7 @@
-/* encoding_limits: up to which size OBJECT ENCODING gives a collection the name of Redis' small
- * form. They name forms only, except for the sparse form of a HyperLogLog and the blocks of a
- * stream: how other values are kept in memory does not depend on them. As in Redis, a change
- * concerns values that grow afterwards. */
+/* encoding_limits: the sizes up to which OBJECT ENCODING reports Redis' compact encoding of a
+ * collection. They change the reported name, not the layout in memory, which has limits of its own;
+ * only the sparse form of a HyperLogLog and the blocks of a stream really depend on them. As in
+ * Redis, a new limit applies to values that grow afterwards. */
 #ifndef STORE_BASE_ENCODING_LIMITS_H
 #define STORE_BASE_ENCODING_LIMITS_H
 
@@ -15,7 +15,7 @@ struct encoding_limits {
     size_t stream_bytes, stream_entries; /* of a block; 0: no limit, but at most 32 KiB */
 };
 
-/* The limits of all stores of the process: Redis' defaults, until something sets others. */
+/* The limits of all stores of the process; initially Redis' defaults. */
 extern struct encoding_limits encoding_limits;
 
 #endif

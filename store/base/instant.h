@@ -1,14 +1,14 @@
-/* instant: milliseconds since 1970, deadlines, and the instants at which work falls due.
- * Every comparison of a deadline with now uses these functions, so that all agree to the
- * millisecond. `now` is always an argument: this library reads no clock.
+/* instant: milliseconds since 1970, deadlines, and the instants at which work falls due. Every
+ * comparison of a deadline with now uses these functions, so that all agree to the millisecond.
+ * `now` is always an argument: this library reads no clock.
  *
  * A key or member is alive at its deadline and expired one millisecond later. So a deadline (msec)
  * and the first instant at which there is work (struct due_at) are different things. They are
  * different types too, and only functions of this header convert one to the other.
  *
  * `now` and every deadline are between INSTANT_MIN and INSTANT_MAX, or NEVER, so no conversion and
- * no span between two of them overflows. Check an instant that comes from outside (commands,
- * journal, payloads, files, the clock) with instant_ok or instant_after. */
+ * no span between two of them overflows. Check an instant from outside (commands, journal,
+ * payloads, files, the clock) with instant_ok or instant_after. */
 #ifndef STORE_BASE_INSTANT_H
 #define STORE_BASE_INSTANT_H
 
@@ -38,7 +38,7 @@ static inline msec instant_last_expired(msec now)
     return now == INT64_MIN ? now : now - 1;
 }
 
-/* A command that sets a deadline which is not in the future deletes the data instead. */
+/* Is the deadline not in the future? Then a command that sets it deletes the data instead. */
 static inline bool instant_past(msec at, msec now)
 {
     return at <= now;
@@ -50,7 +50,8 @@ static inline msec instant_next(msec now)
     return now + 1;
 }
 
-/* The first instant at which there is work: a key or member has expired, an element is due. */
+/* The first instant at which there is work: when a key or member has expired or an element is
+ * due. */
 struct due_at {
     msec at;
 };

@@ -12,12 +12,12 @@
 enum {
     MAX_TEXT = 5 * 1024, /* Redis' buffer for a long double's text, including the NUL */
     UINT64_MAX_CHARS = 20,
-    SAFE_DIGITS = 19, /* any number with so many digits fits into a uint64_t */
+    SAFE_DIGITS = 19, /* any number of this many digits fits into a uint64_t */
 };
 
 #define MAX_EXACT_INTEGER (UINT64_C(1) << 53)
 
-/* From here on %.17g prints integers with an exponent. */
+/* From this value on, %.17g prints integers with an exponent. */
 #define FIRST_WITH_EXPONENT 1e17
 
 static const char digit_pairs[201] = "00010203040506070809101112131415161718192021222324"
@@ -180,10 +180,9 @@ static bool parse_short_decimal(const char *text, size_t len, double *value)
     return true;
 }
 
-/* strtod needs a NUL behind the text. Its conditions are Redis': the whole text, no NaN, no
- * overflow or underflow.
- * DIFFERS: Redis accepts a double of any length, with digits that change nothing. (doc/differs.md)
- */
+/* strtod needs a NUL after the text. Its conditions are Redis': the whole text, no NaN, no overflow
+ * or underflow. DIFFERS: Redis accepts a double of any length, with digits that change nothing.
+ * (doc/differs.md) */
 bool number_parse_double(const char *text, size_t len, double *value)
 {
     if (parse_short_decimal(text, len, value)) return true;

@@ -21,7 +21,7 @@ void buffer_append(struct buffer *buffer, const void *data, size_t len);
 
 /* For sizes that a file or a client chooses. False: no memory, and the content is unchanged. */
 bool buffer_try_append(struct buffer *buffer, const void *data, size_t len);
-/* Makes room for `more` bytes behind the content. */
+/* Makes room for `more` bytes after the content. */
 bool buffer_try_reserve(struct buffer *buffer, size_t more);
 
 static inline struct bytes buffer_bytes(const struct buffer *buffer)

@@ -18,7 +18,8 @@
 enum {
     LINE = 64,
     GROW_FIRST = 8, /* elements */
-    /* The reserve consists of small pieces, which fit into gaps after much was freed. */
+    /* The reserve consists of small pieces, so that it can be restored from scattered free
+     * memory. */
     RESERVE_PIECE = 16 * 1024,
     RESERVE_PIECES = 512,
     SHORT_TRY = 32 * 1024, /* the largest block that mem_try_* gives while memory is short */
@@ -55,7 +56,7 @@ static size_t small = SMALL; /* 0 with a foreign allocator */
 static bool all_sparse;
 static uint64_t tries_to_failure; /* 0: no fault is injected */
 
-/* Constant in builds without a pool, as are the next two. */
+/* In builds without a pool this and the next two functions are constants. */
 static bool in_pool(const void *p)
 {
     return SMALL != 0 && pool_owns(p);
@@ -98,8 +99,8 @@ static struct {
     void *blocks[FOREIGN_FEW];
 } foreign_recent[FOREIGN_RECENT_MAX / FOREIGN_STEP + 1];
 
-/* The usable size that jemalloc has for blocks of so many bytes: four sizes between two powers of
- * two. With another allocator, whose sizes differ, fewer blocks are used again. */
+/* jemalloc's usable size for a block of this many bytes: four sizes between two powers of two. With
+ * another allocator, whose sizes differ, fewer blocks are reused. */
 static size_t foreign_size(size_t size)
 {
     if (size <= 8 * FOREIGN_STEP) return (size + FOREIGN_STEP - 1) & ~(size_t)(FOREIGN_STEP - 1);
@@ -167,7 +168,7 @@ void mem_exhausted(size_t wanted)
     abort();
 }
 
-/* NULL: the size is not the pool's, or the pool has no addresses or memory left. */
+/* NULL: the pool has no class for the size, or is out of addresses or memory. */
 static void *pooled_new(size_t size)
 {
     size_t class = class_for(size);
@@ -232,7 +233,7 @@ __attribute__((noinline)) static void *alloc_new(size_t size)
     return p != NULL ? p : block_need(NULL, size);
 }
 
-/* The fast path does nothing else, so that it saves no registers. */
+/* Nothing else is on the fast path, so that the compiler saves no registers there. */
 void *mem_alloc(size_t size)
 {
     size_t class = pool_small_class(size);
@@ -267,7 +268,7 @@ void mem_free(void *p)
     pool_free(p);
 }
 
-/* The pool aligns multiples of a cache line by itself. */
+/* The pool already aligns multiples of a cache line. */
 void *mem_alloc_lines(size_t size)
 {
     size_t whole = (size + LINE - 1) / LINE * LINE;
@@ -305,7 +306,7 @@ bool mem_has_room(size_t size)
 {
     if (fault_injected() || mem_is_short()) return false;
     if (foreign.resize != NULL) return true;
-    void *volatile p = malloc(size); /* volatile: or the compiler removes malloc and free */
+    void *volatile p = malloc(size); /* volatile, or the compiler would remove malloc and free */
     bool has = p != NULL;
     free(p);
     return has;
@@ -435,7 +436,7 @@ static size_t jemalloc_figure(const char *name)
 static struct mem_allocators jemalloc_figures(void)
 {
     uint64_t epoch = 1;
-    mallctl("epoch", NULL, NULL, &epoch, sizeof(epoch)); /* or the figures are old */
+    mallctl("epoch", NULL, NULL, &epoch, sizeof(epoch)); /* else the figures are stale */
     return (struct mem_allocators){
         .allocated = jemalloc_figure("stats.allocated"),
         .active = jemalloc_figure("stats.active"),
@@ -482,7 +483,8 @@ void mem_purge_aside(void)
     if (mallctl == NULL) return;
     bool on = true;
     size_t never = SIZE_MAX / 2;
-    /* Otherwise freeing 8 MiB in a row gives them back at once, in the caller's time. */
+    /* Otherwise freeing 8 MiB at once returns the memory to the system immediately, which delays
+     * the caller. */
     mallctl("arena.0.oversize_threshold", NULL, NULL, &never, sizeof(never));
     mallctl("background_thread", NULL, NULL, &on, sizeof(on));
 }

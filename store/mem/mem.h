@@ -1,17 +1,17 @@
-/* mem: the allocator of the store and the daemon; all other code calls malloc through it. Counts
- * the bytes in use, by usable size.
+/* mem: the allocator of the store and the daemon, which call malloc only through it. Counts the
+ * bytes in use, by usable size.
  *
  * Blocks of up to 1 KiB, and powers of two up to 32 KiB, come from the pool (pool.h), except in
  * builds with a sanitizer that watches malloc, or with -DNO_POOL. pool.h says what the pool gains.
- * Single-threaded: helper threads must not call it. What they use, such as the journal's manifest,
- * has malloc's own memory.
+ * Single-threaded: helper threads must not call it. Data that they use, such as the journal's
+ * manifest, comes from malloc directly.
  *
- * Folder store/mem: memory. mem is the only caller of malloc in the store and the server; it
- * counts bytes, can be made to fail for tests, and can use a foreign allocator (the engine's, in
- * the module). pool serves small blocks from slabs of huge pages, relocate moves blocks between
- * them during defragmentation. blob is a byte string that may have several owners; buffer is a
- * growing block, outbuf a growing list of blocks. Depends on store/base.
- * Start with mem.h, then blob.h. Read pool.h when memory or speed is the question. */
+ * Folder store/mem: memory. mem is the only caller of malloc in the store and the server; it counts
+ * bytes, can be made to fail for tests, and can use a foreign allocator (the engine's, in the
+ * module). pool serves small blocks from slabs of huge pages, relocate moves blocks between them
+ * during defragmentation. blob is a byte string that may have several owners; buffer is a growing
+ * block, outbuf a growing list of blocks. Depends on store/base. Start with mem.h, then blob.h.
+ * Read pool.h when memory or speed is the question. */
 #ifndef STORE_MEM_MEM_H
 #define STORE_MEM_MEM_H
 
@@ -37,27 +37,28 @@ void *mem_grow(void *array, size_t count, size_t *room, size_t size);
  * blocks are given, so that the rest of the reserve is left for mem_alloc. */
 void *mem_try_alloc(size_t size);
 void *mem_try_realloc(void *old, size_t size);
-/* Is there memory for so much, besides the reserve? Costs one large malloc and free. */
+/* Can this much be allocated without touching the reserve? Costs one large malloc and free. */
 bool mem_has_room(size_t size);
 
-/* Turns a reserve of some MiB, never written to, on or off. A mem_alloc that finds no memory
- * releases it: from then on memory is short, and callers should refuse what needs more memory. */
+/* Turns a reserve of several MiB, which is never written to, on or off. A mem_alloc that finds no
+ * memory releases it: from then on memory is short, and callers should refuse what needs more
+ * memory. */
 void mem_keep_reserve(bool on);
 /* Is memory short? If so, first tries to allocate the reserve again. O(1) otherwise. */
 bool mem_is_short(void);
 
-/* Ends the process as a failed mem_alloc does: for callers that cannot go on after mem_try_*
+/* Ends the process as a failed mem_alloc does: for callers that cannot continue after mem_try_*
  * failed. */
 __attribute__((noreturn, cold)) void mem_exhausted(size_t wanted);
 
 size_t mem_size(const void *p); /* usable bytes of the block; 0 for NULL */
 size_t mem_used(void);
 
-/* --- moving blocks together ---
- * After scattered frees, memory lies unused between small blocks. To give it back, walk over all
- * blocks, copy each one for which mem_sparse() is true into a new one, and free it. Repeating the
- * walk until it moves nothing ends, and leaves less than 64 KiB unused per size class and a few MiB
- * in all. O(1), except for 32 slabs once per 2 MiB. */
+/* --- moving blocks together --- After scattered frees, memory lies unused between small blocks. To
+ * return it to the system, walk over all blocks, copy each one for which mem_sparse() is true into
+ * a new one, and free it. Repeat until a walk moves nothing: that always happens, and leaves less
+ * than 64 KiB unused per size class and a few MiB in total. O(1), except for 32 slabs once per 2
+ * MiB. */
 bool mem_sparse(const void *p);
 /* A new block with the size and alignment of p; NULL: no memory. */
 void *mem_alloc_like(const void *p);
@@ -65,16 +66,15 @@ void *mem_alloc_like(const void *p);
 void mem_all_sparse(bool on);
 size_t mem_pool_waste(void); /* bytes held by the pool and not in use by blocks */
 size_t mem_pool_spare(void); /* the part of it in slabs without any block: mem_trim frees it */
-/* Gives up to 2 MiB of free slabs back to the system; true if there are more. Seldom needed,
- * because freeing does it when there are many. */
+/* Returns up to 2 MiB of free slabs to the system; true if there are more. Seldom needed, because
+ * freeing does this when there are many. */
 bool mem_trim(void);
 
 size_t mem_peak(void);
 void mem_reset_peak(void);
 size_t mem_resident(void); /* resident bytes of the process (RSS); 0: unknown */
-/* What the process has from its allocators: the pool and jemalloc together. Without jemalloc the
- * allocator is not asked: `allocated` is mem_used, and the others are mem_resident. Costs some ten
- * microseconds. */
+/* Figures of the pool and jemalloc together. Without jemalloc `allocated` is mem_used and the
+ * others are mem_resident. Costs tens of microseconds. */
 struct mem_allocators {
     size_t allocated; /* bytes in blocks, with those of libraries */
     size_t active;    /* of pages and slabs that have blocks */
@@ -82,16 +82,16 @@ struct mem_allocators {
     size_t muzzy;     /* of unused pages that the system may take back at any time */
 };
 struct mem_allocators mem_allocators(void);
-void mem_purge(void); /* asks the allocator to give unused memory back to the system */
-/* Lets a thread of the allocator give back unused memory, so that no free waits for it. A fork does
- * not inherit threads: call it after the last fork. */
+void mem_purge(void); /* asks the allocator to return unused memory to the system */
+/* Lets a thread of the allocator return unused memory, so that no free() waits for it. A forked
+ * process has no such thread: call it after the last fork. */
 void mem_purge_aside(void);
 /* Writes the allocator's own report in pieces. */
 void mem_describe(void (*write)(void *ctx, const char *text), void *ctx);
 const char *mem_allocator_name(void); /* "jemalloc-5.3.0", "libc", "foreign" */
 
-/* Uses another allocator, or with NULL our own. Call it while nothing is allocated. A few freed
- * blocks of each size up to 2 KiB are kept, to be used again: mem_used does not count them. */
+/* Replaces the allocator; NULL: restores our own. Call it while nothing is allocated. A few freed
+ * blocks of each size up to 2 KiB are kept for reuse; mem_used does not count them. */
 struct mem_hooks {
     void *(*resize)(void *old, size_t size); /* as realloc */
     void (*release)(void *p);

@@ -81,7 +81,7 @@ void outbuf_drop(struct outbuf *out)
     empty(out);
 }
 
-/* The size of the next chunk if no certain size is needed: twice the last one's. */
+/* The default size of the next chunk: twice the last one's. */
 static size_t next_size(const struct outbuf *out)
 {
     if (out->last == NULL || is_shared(out->last)) return MIN_CHUNK;
@@ -138,7 +138,7 @@ void outbuf_append(struct outbuf *out, const void *data, size_t len)
     if (add_chunk_for(out, len - head)) put_in_chunk(out, from + head, len - head);
 }
 
-/* The chunk is full, so that nothing is appended to it. */
+/* The chunk is made full, so that nothing is ever appended to the owner's bytes. */
 void outbuf_append_shared(struct outbuf *out, const void *data, size_t len,
                           void (*release)(void *owner), void *owner)
 {

@@ -1,6 +1,6 @@
 /* outbuf: bytes to be written, as a chain of chunks. Does not know sockets or the protocol. Growth
- * never moves existing bytes, so that a reply of any size costs no stall. Chunks grow from 1 KiB to
- * 64 KiB; an empty outbuf owns no memory. */
+ * never moves existing bytes: doubling one block would stall the server for large replies. Chunks
+ * grow from 1 KiB to 64 KiB; an empty outbuf owns no memory. */
 #ifndef STORE_MEM_OUTBUF_H
 #define STORE_MEM_OUTBUF_H
 
@@ -28,9 +28,8 @@ void outbuf_drop(struct outbuf *out); /* empties it; `optional` stays */
 /* Appends a copy. Amortised O(len). */
 void outbuf_append(struct outbuf *out, const void *data, size_t len);
 
-/* Appends bytes of another owner, which stay where they are and must not change until
- * release(owner) is called: once, when all of them were removed, or at once if output is lost. O(1)
- */
+/* Appends another owner's bytes without copying them. They must not change until release(owner) is
+ * called: once all of them have been consumed, or at once if output is lost. O(1) */
 void outbuf_append_shared(struct outbuf *out, const void *data, size_t len,
                           void (*release)(void *owner), void *owner);
 
@@ -56,7 +55,7 @@ struct outbuf_mark {
     size_t end;
 };
 struct outbuf_mark outbuf_mark(const struct outbuf *out);
-/* The next piece after the mark; moves the mark behind it. False at the end. O(1). */
+/* The next piece after the mark; moves the mark past it. False at the end. O(1). */
 bool outbuf_next(const struct outbuf *out, struct outbuf_mark *mark, struct iovec *piece);
 
 /* Removes the first `len` bytes (len <= out->len) and frees chunks that become empty. */

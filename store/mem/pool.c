@@ -85,8 +85,8 @@ static unsigned bin_of(const struct slab *slab)
     return slab->used == slab->room ? FULL : 1 + slab->used * (unsigned)BINS / slab->room;
 }
 
-/* The fewest used blocks with which a slab stays in this place. Slabs being emptied are checked at
- * every free. */
+/* The smallest number of used blocks with which a slab stays in this place. Slabs being emptied are
+ * checked at every free. */
 static unsigned floor_of(unsigned place, unsigned room)
 {
     if (place == NOWHERE || place == CURRENT) return 0;

@@ -38,7 +38,7 @@ struct slab {
     uint16_t free;  /* first of the list of freed blocks, linked through their first bytes */
     uint16_t fresh; /* blocks from this position on were never used */
     uint16_t used;  /* blocks in use, counting recent ones */
-    uint16_t floor; /* a free that finds at most so many in use changes the slab's place */
+    uint16_t floor; /* a free that finds at most this many in use changes the slab's place */
     uint16_t room;  /* number of blocks, used or not */
     char unused[RING_ROW - sizeof(struct ring_link) - 8 * sizeof(uint16_t) - 1];
 };
@@ -71,7 +71,7 @@ static inline size_t pool_small_class(size_t size)
     return (size + POOL_WORD - 1) / POOL_WORD;
 }
 
-/* The class for tables of exactly so many bytes; 0: none. */
+/* The class for tables of exactly this many bytes; 0: none. */
 size_t pool_table_class(size_t size);
 
 void *pool_alloc_slab(size_t class);
@@ -101,16 +101,16 @@ static inline void pool_free(void *block)
         pool_free_slab(slab, block);
 }
 
-/* Would it save memory to copy the block into a new one and free it? If so, no new block comes from
- * its slab until all its blocks have moved, unless the class needs more slabs. Repeatedly moving
- * all blocks for which this is true comes to an end, and has then emptied all slabs that can be.
- * O(1), except once per 2 MiB, when all slabs of a step are marked. */
+/* Would it save memory to copy the block into a new one and free it? If so, its slab gives no new
+ * block until all its blocks have moved, unless the class needs more slabs. Moving all blocks for
+ * which this is true, again and again, terminates, and then every slab that can be emptied is
+ * empty. O(1), except once per 2 MiB, when all slabs of a step are marked. */
 bool pool_sparse(const void *block);
 
 size_t pool_used(void);      /* bytes in blocks */
 size_t pool_committed(void); /* bytes of slabs with blocks, and of free slabs that have memory */
 size_t pool_spare(void);     /* bytes of free slabs that have memory */
-/* Gives some unused memory back to the system; true if there is more. */
+/* Returns some unused memory to the system; true if there is more. */
 bool pool_trim(void);
 void pool_check(void);
 

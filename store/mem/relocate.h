@@ -2,8 +2,8 @@
  *
  * Only defragmentation uses it; store/sweep/defrag.h says what that gains.
  *
- * Each owner of blocks has a function `..._relocate`, which looks at some of its blocks and stores
- * the place where to continue. Contents do not change, and no effect is recorded. */
+ * Each owner of blocks has a function `..._relocate`, which visits some of its blocks and stores
+ * where to continue. Contents do not change, and no effect is recorded. */
 #ifndef STORE_MEM_RELOCATE_H
 #define STORE_MEM_RELOCATE_H
 
@@ -12,12 +12,11 @@
 #include <stdint.h>
 
 struct relocation {
-    size_t left;          /* work left: about so many blocks may still be looked at */
+    size_t left;          /* budget left: about this many more blocks may be visited */
     uint64_t moved, kept; /* blocks so far */
 };
 
-/* Where to continue in something with many blocks. Zeros mean the beginning, and that it is done.
- */
+/* Where to continue in a structure of many blocks. All zero: at the beginning, or done. */
 struct relocation_place {
     uint64_t at;
     unsigned part;

@@ -1,10 +1,10 @@
 /* slabs: see slabs.h.
  *
- * Little address space is reserved, because it may be limited or count as memory: under RLIMIT_AS,
- * strict overcommit, qemu-user and valgrind. The range begins where a large part of the address
- * space is free, and further steps are mapped right after those before, up to half as many at once,
- * at most 32 MiB: mapping waits while another thread touches a page. The range ends at the first
- * address that another mapping uses.
+ * Reserving all address space at the start would be simpler, but it may be limited or count as
+ * memory: under RLIMIT_AS, strict overcommit, qemu-user and valgrind. So the range begins where a
+ * large part of the address space is free, and more steps are mapped right after the existing ones,
+ * up to half as many at once, at most 32 MiB: mapping waits while another thread touches a page.
+ * The range ends at the first address that another mapping uses.
  *
  * Invariants: a step is in the ring of its place; a taken slab has memory; `partial` counts the
  * steps in the rings 1 to 31, and `room` the free slabs in them. */
@@ -24,12 +24,12 @@ enum {
     VACATED,           /* being emptied: some slabs are taken, no more may be */
     PLAIN_STEPS = 4,   /* the first steps use small pages */
     PLANNED_MOST = 16, /* steps that are mapped at once */
-    /* Steps that are announced: one in so many of those in use, and at most ... */
+    /* How many steps are announced: one for each AHEAD_SHARE in use, and at most ... */
     AHEAD_SHARE = 8,
     AHEAD_MOST = 4,
     SPARE_SHIFT = 5, /* one in 2^SPARE_SHIFT steps may be free and keep its memory */
-    /* Give back single slabs, which splits huge pages, if slabs with memory outnumber taken ones by
-     * this factor. */
+    /* Return single slabs to the system, which splits huge pages, if slabs with memory outnumber
+     * taken ones by this factor. */
     IDLE_FACTOR = 4,
     SMALL_LIMIT = 4096,
     TABLE_PAGE = 65536, /* tables grow by this much, a multiple of any page size */
@@ -43,7 +43,7 @@ struct step {
     uint32_t taken, backed; /* bit per slab: is taken; has memory */
     uint8_t place;
     bool vacated;
-    bool small; /* a part was given back, so it must not become a huge page again */
+    bool small; /* a part was returned, so it must not become a huge page again */
 };
 
 /* RING_ROW bytes, so that it can be a row of a ring's table. */
@@ -98,7 +98,7 @@ static size_t round_up(size_t n, size_t unit)
     return (n + unit - 1) / unit * unit;
 }
 
-/* If it can't, and `ends`, the range ends before the other mapping. */
+/* If it can't, and `ends` is true, the range ends before the other mapping. */
 static bool table_reach(struct table *table, size_t wanted, bool ends)
 {
     if (wanted <= table->ready) return true;
@@ -112,7 +112,7 @@ static bool table_reach(struct table *table, size_t wanted, bool ends)
         return true;
     }
     bool taken = at != MAP_FAILED || errno == EEXIST;
-    if (at != MAP_FAILED) munmap(at, more); /* a system that takes the address as a mere hint */
+    if (at != MAP_FAILED) munmap(at, more); /* the system treated the address as a hint only */
     if (taken && ends) table->size = table->ready;
     return false;
 }
@@ -153,7 +153,7 @@ static void find_range(void)
     slab_range.rows = all.rows.at;
 }
 
-/* Maps steps behind those that are planned: several, if there is room for them. */
+/* Maps more steps after the planned ones: several, if there is room. */
 static bool plan_steps(void)
 {
     uint32_t from = all.planned, more = from / 2;

@@ -1,9 +1,9 @@
 /* slabs: pieces of 64 KiB from one range of addresses, and the memory behind them.
  *
- * The range grows in steps of 2 MiB, which are huge pages if the system gives them on request; the
- * first few steps use small pages, so that a small process stays small. Slabs are taken from the
- * fullest step, so that others become empty. An empty step goes back to the system, except for a
- * few kept as spare. No call gives back more than one step.
+ * The range grows in steps of 2 MiB, which become huge pages if the system supports that (madvise);
+ * the first few steps use small pages, so that a small process stays small. Slabs are taken from
+ * the fullest step, so that others become empty. An empty step goes back to the system, except for
+ * a few kept as spare. No call gives back more than one step.
  *
  * Huge pages gain 4 to 14 % of a request's CPU time; emptying whole steps keeps them after many
  * deletes, which gains 12 % of GET (doc/performance.md, "Which optimizations helped"). */
@@ -34,10 +34,10 @@ extern struct slab_range slab_range;
 uint32_t slabs_take(void); /* SLAB_NONE: no memory or no addresses left */
 void slabs_give(uint32_t slab);
 
-/* The first use of a huge page takes 0.2 ms, and several where a hypervisor has to find memory for
- * it. `announce` gets the memory of the steps that will be used next, one to four, whenever a step
- * begins to be used, so that another thread can touch them ahead. That must not change their bytes.
- * It is called in forked children too. NULL: nobody. */
+/* The first touch of a huge page takes 0.2 ms, and several ms where a hypervisor has to find memory
+ * for it. So whenever a new step comes into use, `announce` gets the memory of the next one to four
+ * steps, which another thread can touch in advance without changing their bytes. It is called in
+ * forked children too. NULL: off. */
 void slabs_on_next(void (*announce)(void *ctx, void *memory, size_t size), void *ctx);
 
 /* --- emptying steps --- */
@@ -50,12 +50,12 @@ struct slab_set {
 /* Should the slab's step be emptied, because others have room for its slabs? If so, it gives no
  * more slabs until it is empty or slabs_stay is called, and *leaving gets the slabs to empty. */
 bool slabs_vacate(uint32_t slab, struct slab_set *leaving);
-/* If the next slab would need new memory, stops emptying one step; *staying gets its slabs. */
+/* If the next slab would need new memory, stops emptying one step; *staying is set to its slabs. */
 bool slabs_stay(struct slab_set *staying);
 
 /* --- memory --- */
 
-/* Gives back the free slabs of one step; false: there was none. */
+/* Returns the free slabs of one step to the system; false: there were none. */
 bool slabs_trim(void);
 size_t slabs_taken(void);     /* number of slabs in use */
 size_t slabs_committed(void); /* bytes of slabs that have memory, taken or not */

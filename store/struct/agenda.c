@@ -18,7 +18,7 @@ enum {
     FIRST_ROOM = 8,
 };
 
-/* Not inlined: rare cases, so that the common path stays short. */
+/* Rare cases are not inlined, so that the common path stays short. */
 #define RARE __attribute__((noinline))
 
 static inline struct agenda_slot *slot_at(const struct agenda *ag, uint32_t i)
@@ -69,8 +69,8 @@ static RARE number number_new_far(struct agenda *ag, struct deadline *d, msec at
     return number_make(nearest_storable(at), ag->arrivals++, far) | FAR;
 }
 
-/* Gives all slots new arrival numbers, from 0 in their order. This can be done during a walk, which
- * reads no slot twice, because the order does not change. */
+/* Gives all slots new arrival numbers, from 0 in their order. Safe during a walk, because the order
+ * does not change and a walk reads no slot twice. */
 static RARE void renumber(struct agenda *ag)
 {
     struct agenda_walk walk;

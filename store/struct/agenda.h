@@ -7,9 +7,10 @@
  *
  * A slot packs instant (46 bits), arrival number (35 bits) and pointer into 16 bytes. 46 bits reach
  * from 1970 to the year 4199. A key's deadline may be later, up to INSTANT_MAX; such a far instant
- * is kept in an extra block of 16 bytes, so that the order is exact for all. When arrival numbers
- * run out (2^35 since the agenda was last empty), all slots are renumbered from 0, in O(n log n).
- * Requires: a deadline is aligned to 4 bytes and lies below address 2^48. */
+ * is stored in an extra block of 16 bytes, so that the order is exact for all. Deadlines that far
+ * away are so rare that wider slots for all would be a waste. When arrival numbers run out (2^35
+ * since the agenda was last empty), all slots are renumbered from 0, in O(n log n). Requires: a
+ * deadline is aligned to 4 bytes and lies below address 2^48. */
 #ifndef STORE_STRUCT_AGENDA_H
 #define STORE_STRUCT_AGENDA_H
 
@@ -59,7 +60,7 @@ void agenda_move(struct agenda *ag, struct deadline *d, msec at);
 void agenda_cancel(struct agenda *ag, struct deadline *d); /* d may be idle. O(log n) */
 /* Removes and returns the first deadline with at <= now, or NULL. O(log n) */
 struct deadline *agenda_pop_due(struct agenda *ag, msec now);
-/* Call after the owner was copied to new memory. `d` is the copy of an armed deadline. O(1) */
+/* Call after the owner moved in memory. `d` is the new copy of an armed deadline. O(1) */
 void agenda_moved(struct agenda *ag, struct deadline *d);
 
 /* Relocates the agenda's own blocks, not the owners of deadlines. */

@@ -3,7 +3,7 @@
  * and computes the member's address from that of the deadline.
  *
  * The collection holds a pointer, NULL while no member has a deadline. So a collection without
- * deadlines pays for that pointer alone. */
+ * deadlines pays only for that pointer. */
 #ifndef STORE_STRUCT_DEADLINES_H
 #define STORE_STRUCT_DEADLINES_H
 
@@ -22,8 +22,7 @@ struct deadlines {
 void deadlines_set(struct deadlines **deadlines, struct deadline *d, msec at);
 /* Removes d's deadline; d may be idle. O(log n) */
 void deadlines_cancel(struct deadlines **deadlines, struct deadline *d);
-/* Call after the member was copied to new memory. d is the copy of its deadline; may be idle.
- * O(1) */
+/* Call after the member moved in memory. d is the new copy of its deadline; it may be idle. O(1) */
 void deadlines_moved(struct deadlines *deadlines, struct deadline *d);
 
 /* As agenda_relocate; *deadlines may be NULL. */

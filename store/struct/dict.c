@@ -220,7 +220,7 @@ static inline void *bucket_find(const struct dict *dict, const struct dict_bucke
     return find_among_equal_tags(dict, bucket, key, equal, tag);
 }
 
-/* The element's position; the bucket's count if it is not there. */
+/* The element's position; the bucket's count if it is absent. */
 static unsigned position_of(const struct dict_bucket *bucket, const void *element)
 {
     unsigned position = 0, count = bucket_count(bucket);
@@ -287,9 +287,10 @@ static bool is_sparse(const struct dict *dict)
     return 2 * dict->count < (dict->buckets - 1) * SHRINK_LOAD;
 }
 
-/* When elements are removed in the order of a scan, hashes of those that are left end in the same
- * bits: few buckets hold them all. Such buckets are not merged, and the table stays larger than it
- * needs to be until they are shorter. Then several merges follow each change. */
+/* When elements are removed in the order of a scan, the hashes of the remaining ones end in the
+ * same bits, so a few buckets hold them all. Merging such long buckets would stall, so they are not
+ * merged, and the table stays larger than it needs to be until they are shorter. After that, each
+ * change merges several. */
 static void shrink(struct dict *dict)
 {
     for (unsigned work = 0; work < SHRINK_WORK && is_sparse(dict); work++) {
@@ -374,7 +375,7 @@ void *dict_remove(struct dict *dict, struct bytes key)
     struct dict_bucket *bucket = bucket_for(dict, hash);
     void *element = bucket_find(dict, bucket, key, hash);
     if (element == NULL) return NULL;
-    /* The last element fills the hole, unless it is the removed one. */
+    /* Fill the hole with the last element, unless that is the removed one. */
     unsigned position = position_of(bucket, element);
     struct slot last = bucket_pop(bucket, &dict->overflow_bytes);
     if (last.element != element) bucket_put(bucket, position, last);
@@ -436,11 +437,11 @@ static void bucket_visit(const struct dict *dict, size_t i, void (*visit)(void *
         visit(ctx, bucket_get(bucket, position).element);
 }
 
-/* Why no element is missed: a cursor counts through the last `level` bits of hashes in bit-reversed
- * order, so the classes of hashes already visited are those whose reversed bits are smaller. When
- * the level rises, each class splits into two that are adjacent in that order, so visited classes
- * stay visited. When it falls, the cursor's class becomes larger and is visited again as a whole:
- * elements may be visited twice, but none is missed. */
+/* Why a scan misses no element: a cursor counts through the last `level` bits of hashes in
+ * bit-reversed order, so the classes of hashes already visited are those whose reversed bits are
+ * smaller. When the level rises, each class splits into two that are adjacent in that order, so
+ * visited classes stay visited. When it falls, the cursor's class becomes larger and is visited
+ * again as a whole: elements may be visited twice, but none is missed. */
 static uint64_t next_cursor(const struct dict *dict, uint64_t cursor)
 {
     return reverse_bits(reverse_bits(cursor | ~(uint64_t)(round_size(dict) - 1)) + 1);

@@ -3,8 +3,9 @@
  * Linear hashing (Litwin 1980; Larson 1988): the table grows and shrinks by one bucket at a time,
  * in segments behind a directory. So no operation rehashes more than one bucket, and memory is
  * proportional to the count; a table whose elements are removed in the order of a scan shrinks
- * late. A bucket is a cache line of eight tagged pointers (dict_bucket.h): nearly all misses touch
- * that line only, and most hits that line and the element.
+ * late. Classic doubling, even when rehashed in steps as in Redis, has two tables at once and peaks
+ * in memory. A bucket is a cache line of eight tagged pointers (dict_bucket.h): nearly all misses
+ * touch that line only, and most hits that line and the element.
  *
  * dict_scan gives Redis' guarantee: an element that is present from the first call to the last is
  * visited at least once, whether the table grows or shrinks meanwhile (reverse-binary cursor, after
@@ -42,7 +43,7 @@ struct dict {
     uint32_t level;
     uint32_t segment_cap;
     size_t overflow_bytes;
-    uint32_t longest; /* no bucket has ever held more elements; for dict_random */
+    uint32_t longest; /* the most elements that any bucket has ever held; for dict_random */
 };
 
 void dict_init(struct dict *dict, const struct dict_type *type);
@@ -61,16 +62,16 @@ void *dict_remove(struct dict *dict, struct bytes key);     /* the element, or N
 void *dict_find_hashed(const struct dict *dict, struct bytes key, uint64_t hash);
 void dict_add_hashed(struct dict *dict, void *element, uint64_t hash);
 
-/* Prefetching for a later dict_find; none of these waits for memory. First the bucket: returns the
- * key's hash, for the next steps. Then the element with the key's tag, which may be another key's,
- * or NULL. The dict must not be empty. */
+/* Prefetch for a later dict_find, in steps that never wait for memory. First the bucket: returns
+ * the key's hash for the next steps. Then the element with the key's tag, which may have another
+ * key; or NULL. The dict must not be empty. */
 uint64_t dict_hint_bucket(const struct dict *dict, struct bytes key);
 void *dict_hint_element(const struct dict *dict, uint64_t hash);
-/* Last, if dict_hint_element found nothing: looks in the bucket's overflow. */
+/* Last, if dict_hint_element found nothing: searches the bucket's overflow. */
 void *dict_hint_overflow(const struct dict *dict, uint64_t hash);
 
-/* Call after an element was moved in memory from `old` to `moved`, its key unchanged. `old` may be
- * freed already: only its address is used. */
+/* Call after an element moved in memory from `old` to `moved` with the same key. `old` may be freed
+ * already: only its address is used. */
 void dict_moved(struct dict *dict, const void *old, void *moved);
 
 /* A uniformly random element, or NULL if empty. `next` must return uniformly random 64-bit numbers
@@ -82,8 +83,8 @@ void *dict_random(const struct dict *dict, uint64_t (*next)(void *ctx), void *ct
 uint64_t dict_scan(const struct dict *dict, uint64_t cursor,
                    void (*visit)(void *ctx, void *element), void *ctx);
 
-/* As dict_scan, and relocates the table's own blocks. `move` may copy an element to new memory and
- * free the old one; it returns the element's address. NULL: elements stay where they are. */
+/* As dict_scan, but also relocates the table's own blocks. `move` may copy an element to new memory
+ * and free the old one; it returns the element's address. NULL: elements stay where they are. */
 uint64_t dict_relocate(struct dict *dict, uint64_t cursor, struct relocation *relocation,
                        void *(*move)(void *ctx, void *element), void *ctx);
 

@@ -2,15 +2,16 @@
  * the test only.
  *
  * A bucket is one cache line: eight tags in a word, which are compared at once, eight pointers, and
- * the address of the overflow, a block that holds all further elements. The line has a filter of 16
- * bits over the overflow's tags, so that few searches look there in vain.
+ * the address of the overflow, a block that holds all further elements. The line also has a filter
+ * of 16 bits over the overflow's tags, so that few searches touch the overflow in vain.
  *
  * Positions count from 0 through the line and on through the overflow. They are filled without
  * holes; an overflow is never empty. A bucket of zero bytes is empty.
  *
  * A bucket is long only if many hashes end in the same bits: when elements are added in the order
- * of a scan of another dict, as by a client that moves keys, the longest one has about the square
- * root of six times their number. So 65535 are more than memory has elements for. */
+ * of a scan of another dict, as by a client that copies keys, the longest bucket holds about the
+ * square root of six times their number. So a count of 16 bits is enough for any number of elements
+ * that fits in memory. */
 #ifndef STORE_STRUCT_DICT_BUCKET_H
 #define STORE_STRUCT_DICT_BUCKET_H
 

@@ -11,7 +11,7 @@
 #include "store/base/prefetch.h"
 
 enum {
-    BRIEF_MEMBER = 15, /* the longest lengths in a head of one byte */
+    BRIEF_MEMBER = 15, /* the greatest lengths in a head of one byte */
     BRIEF_VALUE = 7,
     RECORD_MAX = 2 + sizeof(msec) + 2 * PACKED_MAX_PART,
     SLACK = 32, /* shrink only if room exceeds twice the records plus this */
@@ -141,8 +141,8 @@ bool packed_fits_instead(const struct packed *packed, uint32_t place,
     return packed->len - old + record_size(record) <= PACKED_MAX_BYTES;
 }
 
-/* Do two records have equal heads, and so equal sizes? For most neighbours this is true, and then
- * the place of the next record does not depend on a load of this one. */
+/* Do two records have equal heads and so equal sizes? Most neighbours do, and the CPU predicts this
+ * branch, so that it need not wait for one record's head to find the next record. */
 static inline bool is_alike(const char *record, const char *other)
 {
     return record[0] == other[0] && ((record[0] & 0x80) == 0 || record[1] == other[1]);

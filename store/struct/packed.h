@@ -1,11 +1,11 @@
 /* packed: a few records, one after another in one allocation: the form of small collections. The
- * caller decides about the meaning of values and the order of records.
+ * caller decides what values mean and how records are ordered.
  *
  * A record is a member, a value (may be empty) and an optional deadline. Its head is one byte if
  * the member has at most 15 bytes, the value at most 7, and there is no deadline; else two bytes:
  *
- *     0 (1 bit)   value length (3 bits)   member length (4 bits)
- *     1 (1 bit)   member length (7 bits)   has a deadline (1 bit)   value length (7 bits)
+ *     0 (1 bit) value length (3 bits) member length (4 bits)
+ *     1 (1 bit) member length (7 bits) has a deadline (1 bit) value length (7 bits)
  *
  * Then follow the deadline (8 bytes, little endian, if there is one), the member and the value. To
  * change the layout, change this comment, packed_head_at() here, and record_size() and encode() in
@@ -54,7 +54,7 @@ void packed_drop(struct packed *packed); /* frees the records; it is empty after
 
 /* Would the records stay within the limits with this one added? packed_insert requires it. */
 bool packed_fits(const struct packed *packed, const struct packed_record *record);
-/* Would they, with this record in place of the one at `place`? */
+/* The same with this record replacing the one at `place`. */
 bool packed_fits_instead(const struct packed *packed, uint32_t place,
                          const struct packed_record *record);
 
@@ -82,7 +82,7 @@ static inline uint32_t packed_size_of_head(struct packed_head head)
     return (uint32_t)head.member_at + head.member_len + head.value_len;
 }
 
-/* The deadline stands right before the member. */
+/* The deadline is right before the member. */
 static inline msec packed_deadline_at(const char *p, struct packed_head head)
 {
     uint64_t at;
@@ -127,7 +127,8 @@ void packed_replace(struct packed *packed, uint32_t place, const struct packed_r
 
 /* Sets the record's deadline (NEVER: none); false, and nothing changes, if it does not fit. */
 bool packed_expire(struct packed *packed, uint32_t place, msec at);
-/* The member with the earliest deadline, the first in memory of equal ones; false: none has one. */
+/* The member with the earliest deadline (of equal ones, the first in memory); false: no member has
+ * a deadline. */
 bool packed_first(const struct packed *packed, struct bytes *member, msec *at);
 msec packed_latest(const struct packed *packed); /* INT64_MIN: none has a deadline */
 /* Visits members with a deadline <= until. Return false to stop. */

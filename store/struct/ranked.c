@@ -74,7 +74,7 @@ static unsigned items_below(const struct ranked_node *node, const struct probe *
     return low;
 }
 
-/* The branch that a member belongs to: the last one that does not begin after it. */
+/* The branch of a member: the last one that does not begin after it. */
 static unsigned branch_for(const struct ranked_node *inner, const struct probe *probe)
 {
     unsigned below = items_below(inner, probe);
@@ -462,7 +462,7 @@ void ranked_remove(struct ranked *ranked, struct ranked_member *m)
     leaf_remove(ranked, &path, m);
 }
 
-/* Moves m to another place in the same leaf. */
+/* Moves m within its leaf. */
 static void leaf_move(const struct path *to, struct ranked_member *m)
 {
     struct ranked_node *leaf = to->leaf;

@@ -44,7 +44,7 @@ static inline unsigned ranked_node_min(const struct ranked_node *node)
     return ranked_node_max(node) / 4;
 }
 
-/* The most items of a merged node, so that it has room for more. A node with at most so many can
+/* The most items of a merged node, so that it has room for more. A node with at most this many can
  * take items from a full neighbour. */
 static inline unsigned ranked_node_merge_max(const struct ranked_node *node)
 {

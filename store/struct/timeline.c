@@ -11,7 +11,7 @@
 #include "store/struct/timeline_tree.h"
 
 enum {
-    AHEAD = 8, /* timeline_pop_due prefetches the owner that is so many pops ahead */
+    AHEAD = 8, /* timeline_pop_due prefetches the owner this many pops ahead */
 };
 
 void timeline_init(struct timeline *tl)

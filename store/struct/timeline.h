@@ -1,11 +1,11 @@
-/* timeline: a queue ordered by instant, in which one can also count, search and walk; equal
- * instants keep the order of arrival. Used for the elements of dehydrators.
+/* timeline: a queue ordered by instant that can also count, search and walk; equal instants keep
+ * the order of arrival. Used for the elements of dehydrators.
  *
  * A counted B+ tree over instants. A leaf's slots (instant and pointer) are ordered; a new one goes
- * after its equals, so that no arrival number is needed. The embedded struct stores only its
- * leaf's number; its slot is found by searching the leaf. So moving slots within a leaf does not
- * touch the owners, and no operation moves more than a few leaves of slots. A slot takes 16 bytes,
- * with unused slots and the tree 17 to 19; more after many cancellations in the middle.
+ * after its equals, so no arrival number is needed. The embedded struct stores only its leaf's
+ * number; its slot is found by searching the leaf. So moving slots within a leaf does not touch the
+ * owners, and no operation moves more than a few leaves of slots. A slot takes 16 bytes, with
+ * unused slots and the tree 17 to 19; more after many cancellations in the middle.
  *
  * Compared with the agenda (a heap): draining takes a third of the time or less, counting up to an
  * instant and finding the next after one cost O(log n), and it can be walked in order; but adding,
@@ -67,8 +67,7 @@ void timeline_cancel(struct timeline *tl,
                      struct timeline_node *node); /* node may be idle. O(log n) */
 /* Removes and returns the first with at <= now, or NULL. O(log n) */
 struct timeline_node *timeline_pop_due(struct timeline *tl, msec now);
-/* Call after the owner was copied to new memory. `old` is in the old copy, `node` in the new one.
- * O(1) */
+/* Call after the owner moved in memory. `old` is in the old copy, `node` in the new one. O(1) */
 void timeline_moved(struct timeline *tl, const struct timeline_node *old,
                     struct timeline_node *node);
 

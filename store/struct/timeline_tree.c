@@ -10,7 +10,7 @@
 #include "store/mem/mem.h"
 
 enum {
-    STEP = 8, /* a leaf's cap is a multiple of so many slots */
+    STEP = 8, /* a leaf's cap is a multiple of this many slots */
 };
 
 /* --- memory --- */

@@ -1,21 +1,21 @@
 /* defrag: see defrag.h. A walk goes over all databases, and is repeated until it gains nothing.
  *
  * A walk follows the order of SCAN, so that it reaches every entry that stays, whatever changes
- * between two calls. A value too large for one call is found again by its key. */
+ * between two calls. A value too large for one call is found by its key when the walk continues. */
 #include "store/sweep/defrag.h"
 
 #include "store/mem/blob.h"
 #include "store/mem/mem.h"
 
 enum {
-    /* Begin, or repeat, a walk if so many percent of the memory in use are unused ... */
+    /* Begin, or repeat, a walk if this percentage of the memory in use is unused ... */
     BEGIN_PERCENT = 10,
     AGAIN_PERCENT = 4,
-    BEGIN_MIN = 3 << 20, /* ... and so many bytes. */
+    BEGIN_MIN = 3 << 20, /* ... and at least this many bytes. */
     AGAIN_MIN = 1 << 20,
     GROWTH_PERCENT = 1, /* do not begin if the data grew by more since the last check */
-    FORGET_SHIFT = 6,   /* each check forgets this part of what the last walk could not free */
-    USELESS_SHIFT = 7,  /* do not repeat if fewer than this part of the blocks moved */
+    FORGET_SHIFT = 6,   /* each check writes off this share of what the last walk could not free */
+    USELESS_SHIFT = 7,  /* do not repeat if fewer than this share of the blocks moved */
 };
 
 enum { PART_ENTRIES, PART_AGENDAS, PARTS = PART_AGENDAS + KEY_KINDS };
@@ -79,7 +79,7 @@ static bool has_grown(struct defrag *defrag)
     return used > before + before / 100 * GROWTH_PERCENT;
 }
 
-/* Bytes that are unused now, without those that the last run left unused. */
+/* Unused bytes, not counting those that the last run could not free. */
 static size_t newly_unused(struct defrag *defrag, size_t unused)
 {
     defrag->settled -= defrag->settled >> FORGET_SHIFT;
@@ -94,7 +94,7 @@ bool defrag_begin(struct defrag *defrag)
     if (has_grown(defrag)) return false;
     if (!is_worth(unused, BEGIN_MIN, BEGIN_PERCENT) || !is_worth_more(newly)) return false;
     defrag_force(defrag);
-    /* Whole free slabs can be given back without moving blocks. */
+    /* Free slabs can be returned without moving blocks. */
     defrag->trimming = !is_worth(unused - mem_pool_spare(), BEGIN_MIN, BEGIN_PERCENT);
     return true;
 }
@@ -112,7 +112,7 @@ static void walk_end(struct defrag *defrag)
         defrag->trimming = true;
 }
 
-/* Gives back free slabs that the pool keeps as spare ones. */
+/* Returns free slabs that the pool keeps as spares. */
 static void trim_some(struct defrag *defrag)
 {
     if (is_worth_more(mem_pool_waste()) && mem_trim()) return;

@@ -1,5 +1,5 @@
 /* defrag: after scattered deletes, moves blocks of the data together, so that the memory between
- * them can be given back to the system. The caller decides when there is time for it.
+ * them can be returned to the system. The caller decides when there is time for that.
  *
  * After a random 90 % of the items are deleted, RSS falls to 10 to 17 %; with malloc it stays at 68
  * to 97 % (doc/performance.md, "what the allocator layers gain").
@@ -41,13 +41,13 @@ void defrag_init(struct defrag *defrag, struct store *store);
 void defrag_drop(struct defrag *defrag);
 
 /* Starts a run if enough memory can be gained. Returns whether one is running. Call it about once
- * per second: it does not start while the data grow, because growth reuses unused memory. */
+ * per second: it does not start while the data grows, because growth reuses unused memory. */
 bool defrag_begin(struct defrag *defrag);
-/* Starts a run in any case: for tests. */
+/* Starts a run unconditionally, for tests. */
 void defrag_force(struct defrag *defrag);
 void defrag_stop(struct defrag *defrag);
-/* Looks at about `work` blocks; moving a block counts for several. Returns true while there is more
- * to do. */
+/* Visits about `work` blocks; moving one counts as several. Returns true while there is more to
+ * do. */
 bool defrag_run(struct defrag *defrag, size_t work);
 
 #endif

@@ -6,7 +6,7 @@
 struct candidate {
     struct keyspace *ks;
     struct entry *entry;
-    uint64_t worth; /* the key with the least is evicted */
+    uint64_t worth; /* the key with the lowest is evicted */
 };
 
 bool evict_counts_access(enum evict_policy policy)

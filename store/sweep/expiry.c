@@ -4,8 +4,8 @@
 #include "store/base/ensure.h"
 #include "store/txn/txn_internal.h"
 
-/* Up to so many members with equal deadlines expire together, with one event, even if the budget is
- * smaller. */
+/* Up to this many members with equal deadlines expire together, with one event, even if the budget
+ * is smaller. */
 enum { GROUP_MIN = 64 };
 
 static struct keyspace *earliest_due_database(struct store *store, msec now)

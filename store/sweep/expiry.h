@@ -16,14 +16,13 @@
 
 /* Removes about `budget` expired keys and members, as one transaction; returns how many. A
  * collection that expires as a whole counts all its members. Up to 64 members with equal deadlines
- * are removed together, whatever the budget. A result below `budget` means that none is left. */
+ * are removed together, whatever the budget. A result below `budget` means that nothing is left. */
 size_t expiry_run(struct store *store, msec now, size_t budget);
 
-/* Handles what is due first in the transaction's database, which must have something due: removes a
- * key, or up to `budget` members with equal deadlines, or announces a dehydrator's elements; if
- * keys are hidden, it first reveals up to `budget` of them. It
- * does not do more at once, because members of another key may be next. Returns the work done, at
- * least 1. */
+/* Handles the first due item of the transaction's database, which must exist: removes a key, or up
+ * to `budget` members with equal deadlines, or announces a dehydrator's elements; if keys are
+ * hidden, it first reveals up to `budget` of them. It stops there, because the next item may be in
+ * another key. Returns the work done, at least 1. */
 struct txn;
 size_t expiry_first(struct txn *txn, size_t budget);
 

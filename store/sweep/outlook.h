@@ -71,24 +71,24 @@ struct outlook_count {
 struct outlook;
 
 struct outlook *outlook_new(const struct keyspace *ks, msec now);
-/* Shows each key that is counted, expired or not, to a visitor that changes no data. Call before
+/* Calls a visitor, which must not change data, for each counted key, expired or not. Call before
  * the first step. */
 void outlook_watch(struct outlook *outlook, void (*visit)(void *ctx, const struct entry *entry),
                    void *ctx);
 void outlook_free(struct outlook *outlook);
-/* Looks at about `budget` more keys and members; true: all are counted. */
+/* Counts about `budget` more keys and members; true: all are counted. */
 bool outlook_run(struct outlook *outlook, size_t budget);
-/* The result, when all are counted, as of now: leaves out what has expired since it was counted,
- * and shifts the bands to begin at an instant between outlook_new and now that differs from now by
- * at most 1/32 of the time since outlook_new (by 0 if that is less than 64 ms). */
+/* The result as of now, once all are counted. Leaves out what has expired since it was counted, and
+ * shifts the bands to now. The shift may be too small by up to 1/32 of the time since outlook_new;
+ * it is exact in the first 64 ms. */
 void outlook_counts(const struct outlook *outlook, msec now,
                     struct outlook_count counts[OUTLOOK_BANDS]);
 
-/* The coming hour in spans of ten seconds: deadlines from begin on, at the instants at which they
- * were when they were counted. */
+/* The coming hour in spans of ten seconds, from `begin`: deadlines as they were when they were
+ * counted. */
 enum { OUTLOOK_SPANS = 361, OUTLOOK_SPAN = 10 * 1000 };
 struct outlook_hour {
-    msec begin; /* at most a span before outlook_new; a multiple of the span */
+    msec begin; /* the multiple of the span at or before outlook_new */
     struct outlook_count spans[OUTLOOK_SPANS];
 };
 const struct outlook_hour *outlook_hour(const struct outlook *outlook); /* borrowed */

@@ -10,8 +10,8 @@
 #include "store/walk.h"
 
 enum {
-    VISIT_COST = 1,  /* of each bucket, and of each key to which a policy of the pass applies */
-    PACKED_SHARE = 8 /* records of a packed collection that cost as much as one key */
+    VISIT_COST = 1, /* cost of each bucket, and of each key to which a policy of the pass applies */
+    PACKED_SHARE = 8 /* this many records of a packed collection cost as much as one key */
 };
 
 /* One call of policy_walk_run. */
@@ -59,8 +59,8 @@ static void seek_in_element(void *ctx, void *element)
     seek->found = object_member_deadline(seek->object, seek->member, &at) && at == NEVER;
 }
 
-/* Finds the next member without a deadline from *cursor on, and spends budget for the search.
- * *cursor moves on when its bucket has no such member left. */
+/* Finds the next member without a deadline from *cursor on; the search uses up budget. *cursor
+ * advances when its bucket has no such member left. */
 static bool seek_member(struct slice *slice, const struct object *object, uint64_t *cursor,
                         struct bytes *member)
 {
@@ -119,8 +119,8 @@ static void remember_rest(struct policy_walk *walk, const struct entry *entry, u
         (struct policy_walk_rest){ .key = key, .db = db, .cursor = cursor };
 }
 
-/* Applies the policy inside the value, from *cursor on; true when done. Keeps entry->accessed,
- * because a policy walk is not a use of the key. */
+/* Applies the policy inside the value, from *cursor on; true when done. Preserves entry->accessed,
+ * because a policy walk is not an access to the key. */
 static bool look_inside(struct slice *slice, struct entry *entry, uint64_t *cursor)
 {
     const struct policy *policy = policy_for(slice->txn.store, entry);

@@ -7,8 +7,8 @@
  * one by MEMBERTTL; a sorted set or stream is trimmed to MAXLEN; a stream gets its RETAIN. A list
  * is not trimmed, because only its next push shows at which end new elements arrive.
  *
- * Changes are recorded as ordinary effects. A policy is recorded as pending until its pass has
- * ended, so that a store loaded in the middle of a pass begins another one. */
+ * Changes are recorded as ordinary effects. A policy stays recorded as pending until its pass has
+ * ended, so a store that is loaded after a crash in the middle of a pass starts another one. */
 #ifndef STORE_SWEEP_POLICY_WALK_H
 #define STORE_SWEEP_POLICY_WALK_H
 
@@ -23,8 +23,8 @@ static inline bool policy_walk_pending(const struct store *store)
 {
     return store->policies.pending > 0;
 }
-/* Looks at about `budget` keys and members, as one transaction; true while there is more to do.
- * Does nothing while anything is overdue: call expiry_run first. */
+/* Visits about `budget` keys and members, as one transaction; true while there is more to do. Does
+ * nothing while anything is overdue: call expiry_run first. */
 bool policy_walk_run(struct store *store, msec now, size_t budget);
 
 #endif

@@ -48,8 +48,8 @@ bool apply_write(struct txn *txn, struct entry *entry, const struct effect *effe
 bool apply_drop(struct txn *txn, struct entry *entry, const struct effect *effect)
 {
     (void)effect;
-    /* Each effect is a call of its own, so if the previous one emptied the key, it is gone already.
-     */
+    /* Each effect is a call of its own, so if the previous one emptied the key, the key is already
+     * dropped. */
     if (entry != NULL) txn_key_drop(txn, entry, EVENT_DEL);
     return true;
 }

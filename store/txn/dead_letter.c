@@ -11,7 +11,7 @@ static const struct policy *limiting_policy(struct txn *txn, const struct entry 
     if (txn->store->policies.delivery_limits == 0) return NULL;
     const struct policy *policy = txn_policy_of(txn, entry);
     if (policy == NULL || policy->max_deliveries == 0) return NULL;
-    /* The stream of dead letters may be under the same prefix; it has no limit. */
+    /* The policy's prefix may cover its own target, which must then have no limit. */
     return bytes_equal(policy->dead_to, entry_key(entry)) ? NULL : policy;
 }
 

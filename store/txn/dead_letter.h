@@ -1,23 +1,22 @@
-/* dead_letter: what the policy MAXDELIVERIES n TO key does: an entry that was delivered to a group
- * n times without XACK moves to the stream `key` when it would be delivered again. */
+/* dead_letter: the policy MAXDELIVERIES n TO key: an entry that was delivered to a group n times
+ * without XACK moves to the stream `key` when it would be delivered again. */
 #ifndef STORE_TXN_DEAD_LETTER_H
 #define STORE_TXN_DEAD_LETTER_H
 
 #include "store/txn/txn_stream.h"
 
-/* How often the entries of this stream are delivered at most; 0: no limit. O(length of the key),
+/* The maximum number of deliveries of an entry of this stream; 0: no limit. O(length of the key),
  * O(1) without such policies */
 uint64_t dead_letter_limit(struct txn *txn, const struct entry *entry);
 
 enum dead_letter_result {
     DEAD_LETTER_MOVED,
-    DEAD_LETTER_REFUSED, /* the target is not a stream, or takes no more: nothing changed, counted
-                          */
+    DEAD_LETTER_REFUSED, /* the target is not a stream or is full: nothing changed, but counted  */
     DEAD_LETTER_MISSING  /* the stream no longer has the entry: nothing changed */
 };
 /* Adds the entry's fields, and origin, group and deliveries, to the target of the policy, which
  * must have a limit for this stream, and removes it from the group's pending entries. The stream
- * keeps it, for other groups. May remove an expired target, but leaves other keys in place. */
+ * keeps it, for other groups. May remove an expired target; entries of other keys stay valid. */
 enum dead_letter_result dead_letter_move(struct txn *txn, struct entry *entry,
                                          struct stream_group *group, const struct pending *pending);
 

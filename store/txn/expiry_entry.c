@@ -32,8 +32,8 @@ static size_t print_score(const struct txn *txn, char *to, double score)
 
 /* ---- the target ------------------------------------------------------------------------------ */
 
-/* The key, not expired, or NULL. Entries of a stream that have expired stay: to add one does not
- * need their removal, which may take long. */
+/* The key if it has not expired, else NULL. Does not remove expired entries of a stream: that may
+ * take long, and adding an entry does not need it. */
 static struct entry *find_log(struct txn *txn, struct bytes key)
 {
     struct entry *entry = keyspace_find(txn->ks, key);
@@ -90,7 +90,7 @@ static bool hash_fits(const struct object *object, uint64_t most)
     return len <= most;
 }
 
-/* A payload is not made only to find that it is too long. */
+/* A cheap bound, so that no payload is built only to turn out too long. */
 static bool may_fit(const struct object *object, uint64_t most)
 {
     enum { PAYLOAD_SHARE = 16 }; /* no payload is this many times smaller than its value */

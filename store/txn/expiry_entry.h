@@ -17,7 +17,7 @@ struct expiry_fact {
     struct bytes member, value;  /* of a member: value of a field, if has_value */
     double score;                /* of a member, if has_score */
     const struct object *object; /* the key's value, or NULL */
-    uint64_t size;               /* of a value that is left out because of its size */
+    uint64_t size;               /* of a value that is too large to log */
 };
 
 /* The largest hash that is logged field by field. */
@@ -25,9 +25,10 @@ enum { EXPIRY_FIELDS_MAX = 262144 };
 
 /* Memory for building entries, and the last target. All zero at first. */
 struct expiry_writer {
-    const struct policy *policy; /* `target` is that of this policy in database db; NULL: none */
+    const struct policy
+        *policy; /* `target` is the target of this policy in database db; NULL: none yet */
     unsigned db;
-    struct entry *target; /* NULL: it can't be written to */
+    struct entry *target; /* NULL: cannot be written to */
     struct bytes *parts;
     size_t count, cap;
     char *names;
@@ -39,7 +40,8 @@ enum type expiry_target_type(struct txn *txn, const struct policy *policy, unsig
 /* 0 if the value may be logged; else its size, which is at least 1: the length of a string, the
  * memory of other values. */
 uint64_t expiry_size_of(const struct object *object, uint64_t most);
-/* Adds the entry to the policy's target in txn->ks; a target that can't take it is counted. */
+/* Adds the entry to the policy's target in txn->ks; counts an error if the target cannot take
+ * it. */
 void expiry_entry_write(struct txn *txn, struct expiry_writer *writer, const struct policy *policy,
                         const struct expiry_fact *fact);
 /* Forgets the target, which may change. */

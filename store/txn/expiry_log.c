@@ -7,9 +7,9 @@
 #include "store/txn/expiry_entry.h"
 
 enum {
-    NOTES_MANY = 256,        /* background expiry writes them when there are so many, */
-    TEXT_MANY = 1024 * 1024, /* or so many bytes, */
-    VALUE_LARGE = 64 * 1024, /* or a value of so many bytes */
+    NOTES_MANY = 256,        /* background expiry writes the notes when there are this many, */
+    TEXT_MANY = 1024 * 1024, /* or this many bytes of text, */
+    VALUE_LARGE = 64 * 1024, /* or a value this large */
 };
 
 struct expiry_note {
@@ -27,7 +27,7 @@ struct expiry_log {
     size_t count, cap;
     struct buffer text;
     bool has_large;
-    /* The last policy and database that were asked for, since notes were written; NULL: none. */
+    /* The last policy and database looked up since notes were written; NULL: none. */
     const struct policy *asked;
     unsigned asked_db;
     bool wants_value;
@@ -54,7 +54,7 @@ static struct expiry_note *note_new(struct txn *txn, const struct entry *entry)
     return note;
 }
 
-/* A dehydrator gets the value in any case: as the payload. */
+/* A dehydrator always gets the value, as the payload. */
 static bool wants_value(struct txn *txn, const struct expiry_note *note)
 {
     struct expiry_log *log = txn->expiry_log;

@@ -1,15 +1,15 @@
 /* expiry_log: adds what expires under a policy with EXPIRED TO to a stream or a dehydrator.
  *
  * What expires is noted while it is removed, and the notes are written by ordinary mutators when
- * the call ends (of background expiry: when the transaction ends, or many have gathered). So the
+ * the call ends (in background expiry: when the transaction ends, or when there are many). So the
  * removal and its entry are in the same transaction, and no command sees a key appear between two
- * of its own look-ups. The keys that policies log to are not logged themselves. */
+ * of its own look-ups. What expires in a log is not logged again. */
 #ifndef STORE_TXN_EXPIRY_LOG_H
 #define STORE_TXN_EXPIRY_LOG_H
 
 #include "store/txn/txn_internal.h"
 
-/* Does a policy want what expires at this key? O(length of the key), O(1) without such policies */
+/* Does a policy log what expires at this key? O(length of the key), O(1) without such policies */
 bool expiry_log_covers(struct txn *txn, const struct entry *entry);
 static inline bool expiry_is_logged(struct txn *txn, const struct entry *entry)
 {
@@ -22,9 +22,9 @@ bool expiry_log_key(struct txn *txn, const struct entry *entry);
 void expiry_log_keep(struct txn *txn, struct object object);
 /* Call before the member, which has expired at `at`, is removed from an entry that is logged. */
 void expiry_log_member(struct txn *txn, const struct entry *entry, struct bytes member, msec at);
-/* Call when a call ends. May note policies, and adds keys. */
+/* Call when a call ends. May add keys and note policies for them. */
 void expiry_log_write(struct txn *txn);
-/* Are there so many notes that background expiry should write them now? */
+/* Are there enough notes for background expiry to write them now? */
 bool expiry_log_full(const struct expiry_log *log);
 void expiry_log_free(struct expiry_log *log);
 

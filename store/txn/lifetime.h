@@ -11,7 +11,7 @@ enum life_rule {
     LIFE_KEEP,    /* HINCRBY, ZINCRBY: the same, but MEMBERTTL applies to new members only */
     LIFE_CLEAR,   /* HSET: no deadline */
     LIFE_SET,     /* `at`, which must not be in the past */
-    LIFE_SET_NEW, /* `at` for a new member; an existing one keeps what it has */
+    LIFE_SET_NEW, /* `at` for a new member; an existing member keeps its deadline */
 };
 struct lifetime {
     enum life_rule rule;

@@ -8,7 +8,7 @@
 #include "store/mem/mem.h"
 #include "store/txn/expiry_log.h"
 
-/* A replay is not listened to, and may be nested in a transaction that is. */
+/* A replay has no listener, and may be nested in a transaction that has one. */
 static void begin_listening(struct txn *txn)
 {
     struct store *store = txn->store;
@@ -16,8 +16,8 @@ static void begin_listening(struct txn *txn)
         store->event_mask = store->listener.begin(store->listener.ctx, txn);
 }
 
-/* Commands between the calls of a transaction may watch, subscribe or track; background work can't,
- * and has a call for each key. */
+/* Commands between the calls of a transaction may watch, subscribe or track. Background work
+ * cannot, and asking the listener again would cost it a call for each key. */
 static bool may_gain_listeners(const struct txn *txn)
 {
     return txn->has_begun_call && (txn->origin == FROM_CLIENT || txn->origin == FROM_MASTER);
@@ -29,7 +29,7 @@ void txn_begin(struct txn *txn, struct store *store, msec now, enum origin origi
     begin_listening(txn);
 }
 
-/* The journal has no record of it: replay drops empty collections as well. */
+/* Not recorded in the journal: replay drops empty collections too. */
 void txn_drop_emptied(struct txn *txn, struct entry *entry)
 {
     struct effect effect = { .kind = EFFECT_NONE, .event = EVENT_DEL };
@@ -43,13 +43,13 @@ void txn_write_expiry_log(struct txn *txn)
     if (txn->expiry_log != NULL) expiry_log_write(txn);
 }
 
-/* Background expiry gathers many entries, so that a log is looked up once for all of them. */
+/* Background expiry collects many entries first, so that one look-up of the log serves all. */
 static bool writes_log_now(const struct txn *txn)
 {
     return txn->origin != FROM_EXPIRY || expiry_log_full(txn->expiry_log);
 }
 
-/* Apart, so that most calls pay for one test. */
+/* A separate function, so that most calls pay only for one test. */
 __attribute__((noinline)) static void finish_call(struct txn *txn)
 {
     if (txn->asides != NULL) txn_aside_return(txn);

@@ -53,16 +53,17 @@ struct txn {
     struct keyspace *ks; /* the database of the call; txn_call sets it */
     msec now;            /* constant from begin to commit */
     enum origin origin;
-    void *caller; /* the listener's: who runs the call, or NULL. Unused in store/ */
-    /* The next calls belong to one command of a master: each event is recorded once per key. */
+    void *caller; /* for the listener: who runs the call, or NULL. Unused in store/ */
+    /* The next calls come from one command of a master: record each event once per key. */
     bool one_command;
     bool has_begun_call; /* txn_call was called */
     bool writes_log;     /* entries of expiry_log.h are written: the policies of logs apply */
     bool no_touch;       /* reads do not change the access time (CLIENT NO-TOUCH) */
     /* Expired keys are hidden, not removed (CLIENT PAUSE, replicas); for reads only. */
     bool no_expiry;
-    bool no_purge; /* with no_expiry: expired members, too, are hidden, not removed (replicas) */
-    /* The call depends on no other members than these; only they are hidden. NULL: on any. */
+    bool
+        no_purge; /* with no_expiry: hide expired members too instead of removing them (replicas) */
+    /* The only members that the call uses, so that only these need be hidden. NULL: any. */
     const struct bytes *named;
     size_t named_count;
     uint64_t changes;                   /* effects so far that changed data */
@@ -78,7 +79,8 @@ struct txn {
     const struct policy *ruled_by;   /* and that policy, or NULL */
 };
 
-/* The data come from elsewhere, with a record of each removal: nothing expires on access. */
+/* Does the transaction apply recorded effects, which include each removal? Then nothing expires on
+ * access. */
 static inline bool txn_replays(const struct txn *txn)
 {
     return txn->origin == FROM_REPLAY || txn->origin == FROM_MASTER;
@@ -87,10 +89,10 @@ static inline bool txn_replays(const struct txn *txn)
 void txn_begin(struct txn *txn, struct store *store, msec now, enum origin origin);
 /* Ends the previous call and begins the next one, in this database. */
 void txn_call(struct txn *txn, unsigned db);
-/* The call that has begun looks at no other members of any key than these, which are borrowed until
- * it ends. So a look-up where expired members are hidden costs those that it names. */
+/* Promises that the current call uses no other members of any key. They are borrowed until it ends.
+ * Where expired members are hidden, a look-up then costs only the named ones. */
 void txn_names_members(struct txn *txn, const struct bytes *members, size_t count);
-/* The call failed: policies do not count the keys that it only read as used. */
+/* The call failed: keys that it only read do not count as used for policies. */
 void txn_call_failed(struct txn *txn);
 void txn_commit(struct txn *txn);
 
@@ -121,14 +123,14 @@ void txn_key_rename(struct txn *txn, struct entry *entry, struct bytes to);
 void txn_key_copy(struct txn *txn, struct entry *entry, unsigned db, struct bytes to);
 /* Moves the key to database db; false if it exists there. `entry` is invalid afterwards. */
 bool txn_key_move(struct txn *txn, struct entry *entry, unsigned db);
-/* Replaces the key by this object (ownership passes), without a deadline. An empty object drops the
- * key ("del" if it existed) and returns NULL. */
+/* Replaces the key's value with this object (ownership passes), without a deadline. An empty object
+ * drops the key ("del" if it existed) and returns NULL. */
 struct entry *txn_key_store(struct txn *txn, struct bytes key, struct object object,
                             enum event event);
 /* The same for a value made elsewhere (RESTORE, import): not empty, with its own deadlines, and no
  * policy changes it. `at`: the key's deadline or NEVER. Events "new" and "restore". */
 struct entry *txn_key_restore(struct txn *txn, struct bytes key, struct object object, msec at);
-/* Sets idle time or frequency (0 to 255), whichever the store keeps; -1 leaves it as it is. */
+/* Sets idle time or frequency (0 to 255), whichever the store keeps; -1 leaves it unchanged. */
 void txn_key_accessed(struct txn *txn, struct entry *entry, int64_t idle_seconds, int frequency);
 void txn_swap(struct txn *txn, unsigned a, unsigned b);
 void txn_flush(struct txn *txn, unsigned db);

@@ -1,5 +1,5 @@
-/* txn_internal: functions for mutators, apply and background work in store/, besides txn.h. Files
- * outside store/ must not include this (tools/lint/tree.py). */
+/* txn_internal: functions for mutators, apply and background work in store/, in addition to txn.h.
+ * Files outside store/ must not include this (tools/lint/tree.py). */
 #ifndef STORE_TXN_TXN_INTERNAL_H
 #define STORE_TXN_TXN_INTERNAL_H
 
@@ -19,7 +19,7 @@ void txn_record_each(struct txn *txn, struct bytes key, struct effect *effect);
 void txn_note_emptied(struct txn *txn, struct entry *entry);
 /* Drops the key of an empty collection now, with "del". */
 void txn_drop_emptied(struct txn *txn, struct entry *entry);
-/* Writes what expired so far to the logs of its policies (expiry_log.h). */
+/* Writes what has expired so far to the logs of its policies (expiry_log.h). */
 void txn_write_expiry_log(struct txn *txn);
 /* Call before freeing an entry: removes the call's references to it. */
 void txn_forget(struct txn *txn, const struct entry *entry);
@@ -65,14 +65,14 @@ void txn_rede_announce(struct txn *txn, struct entry *entry);
 
 /* ---- streams: txn_stream.c ---- */
 
-/* Removes entries that had expired at the instant `by`, the first ones first, and the references of
- * groups to them; about `limit` of both, at least one entry. Event "xtrim" once. First gives the
- * stream the retention of its policy, if it has another one. Returns the work done; 0: none. */
+/* Removes the first entries that had expired at the instant `by`, and the references of groups to
+ * them: about `limit` of both together, at least one entry. Event "xtrim" once. If the stream's
+ * retention differs from its policy's, first updates it. Returns the work done; 0: none. */
 size_t txn_stream_purge(struct txn *txn, struct entry *entry, msec by, size_t limit);
 
 /* ---- policies: txn_policy.c ---- */
 
-/* A change by which a call makes the key's policy apply when the call ends. */
+/* A change that makes the key's policy apply when the call ends. */
 enum policy_cause {
     POLICY_CREATED, /* or replaced */
     POLICY_WRITTEN,
@@ -100,11 +100,11 @@ void txn_policy_time_members(struct txn *txn, struct bytes key, struct object *o
 msec txn_policy_member_at(struct txn *txn, const struct policy *policy);
 
 /* For sweep/policy_walk.c, which applies a new policy to existing keys: sets the deadline by TTL
- * and MAXTTL where the key has none, or a later one than MAXTTL allows. */
+ * and MAXTTL if the key has none, or one later than MAXTTL allows. */
 void txn_policy_limit(struct txn *txn, struct entry *entry, const struct policy *policy);
-/* Gives a stream the retention of its policy (NULL: none); true if it had another one. */
+/* Sets a stream's retention to its policy's (NULL: none); true if that changed it. */
 bool txn_policy_retain(struct txn *txn, struct entry *entry, const struct policy *policy);
-/* Does MAXLEN cut values of this type at one end, whatever the last change was? */
+/* Does MAXLEN always cut values of this type at the same end? */
 static inline bool type_is_cut(enum type type)
 {
     return type == TYPE_ZSET || type == TYPE_STREAM;
@@ -112,7 +112,7 @@ static inline bool type_is_cut(enum type type)
 /* Cuts a sorted set or stream to MAXLEN, by at most `limit` members; returns how many. */
 size_t txn_policy_cut(struct txn *txn, struct entry *entry, const struct policy *policy,
                       size_t limit);
-/* Marks the policy, which exists, as applied to all keys. */
+/* Marks the policy, which must exist, as applied to all keys. */
 void txn_policy_applied(struct txn *txn, struct bytes name);
 
 #endif

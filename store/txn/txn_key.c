@@ -12,8 +12,8 @@ static bool is_expired(const struct txn *txn, const struct entry *entry)
     return !txn_replays(txn) && entry_expired(txn->ks, entry, txn->now);
 }
 
-/* Removes expired members, announces elements that are due. NULL: the last member expired, and the
- * key was dropped. */
+/* Removes expired members and announces due elements. NULL: the last member expired, and the key
+ * was dropped. */
 static struct entry *settle_inside(struct txn *txn, struct entry *entry)
 {
     if (!due_at_come(object_next_due(&entry->object), txn->now)) return entry;
@@ -33,14 +33,14 @@ static struct entry *settle_inside(struct txn *txn, struct entry *entry)
         txn_aside_take(txn, entry);
         return entry;
     }
-    /* Also with no_expiry: a read must not see expired members. */
+    /* Even with no_expiry: a read must not see expired members. */
     txn_member_purge(txn, &entry, txn->now, SIZE_MAX);
     return entry;
 }
 
 /* Call before a key is dropped: records the event of members that had expired at the instant `by`.
- * They are removed one by one only if a listener wants each name. NULL: the key was dropped with
- * them. */
+ * They are removed one by one only if a listener wants each name. Returns NULL if the key was
+ * dropped with them. */
 static struct entry *settle_before_drop(struct txn *txn, struct entry *entry, msec by)
 {
     const struct object *object = &entry->object;
@@ -202,8 +202,8 @@ bool txn_key_persist(struct txn *txn, struct entry *entry)
     return true;
 }
 
-/* Removes the key without an event of its own, since another one replaces it. False: no such key.
- */
+/* Removes the key without an event of its own, because another key replaces it. False: no such
+ * key. */
 static bool vacate_key(struct txn *txn, struct bytes key)
 {
     struct entry *old = keyspace_find(txn->ks, key);
@@ -357,7 +357,7 @@ static void swap_keyspaces(struct store *store, unsigned a, unsigned b)
 void txn_swap(struct txn *txn, unsigned a, unsigned b)
 {
     if (a == b) return;
-    txn_call(txn, txn->ks->db); /* because the call has references to entries of both databases */
+    txn_call(txn, txn->ks->db); /* the call may hold references to entries of both databases */
     swap_keyspaces(txn->store, a, b);
     rewind_swapped(&txn->store->rewind);
     struct effect effect = { .kind = EFFECT_SWAP, .to = b };
@@ -384,7 +384,7 @@ void txn_flush_all(struct txn *txn)
     txn->store->flushed_at = txn->store->changes + txn->changes;
 }
 
-/* Call before looking at all keys: expired ones that stay are not to be visited each time. */
+/* Call before visiting all keys, so that expired keys that must stay are not visited each time. */
 static void hide_expired(struct txn *txn)
 {
     if (txn->no_expiry) keyspace_hide(txn->ks, txn->now, SIZE_MAX);
@@ -398,7 +398,7 @@ size_t txn_count(struct txn *txn)
 
 struct entry *txn_random(struct txn *txn)
 {
-    /* Nearly always the first draw has not expired. */
+    /* Nearly always the first draw is a key that has not expired. */
     for (int tries = 0; tries < 100; tries++) {
         struct entry *entry = keyspace_random(txn->ks, random_next, &txn->store->random);
         if (entry == NULL || !is_expired(txn, entry)) return entry;

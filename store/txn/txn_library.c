@@ -1,4 +1,4 @@
-/* txn_library: changes the libraries of functions, which belong to no key and to no database. */
+/* txn_library: changes function libraries, which belong to no key and no database. */
 #include "store/txn/txn_internal.h"
 
 void txn_library_set(struct txn *txn, struct bytes name, struct bytes code)

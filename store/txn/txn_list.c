@@ -65,7 +65,8 @@ void txn_list_insert(struct txn *txn, struct entry *entry, size_t index, struct 
         .to = pivot == NULL ? -1 : pivot->after,
     };
     txn_record(txn, entry, &effect);
-    /* Counts as a push at the nearer end, so that MAXLEN does not remove it. */
+    /* For MAXLEN this counts as a push at the nearer end, so that the new element is not the one
+     * removed. */
     size_t behind = list_count(entry->object.list) - 1 - index;
     txn_note(txn, entry, index < behind ? POLICY_PUSHED_HEAD : POLICY_PUSHED_TAIL);
 }

@@ -1,5 +1,6 @@
-/* txn_policy: applies policies. A call notes what it did to each key; when it ends, the key's
- * policy is applied once, by ordinary mutators, so replay needs no policy. */
+/* txn_policy: applies policies. A call notes what it did to each key. When the call ends, the key's
+ * policy is applied once, by ordinary mutators: their effects are recorded like any others, so
+ * replay needs no policies and cannot disagree. */
 #include "store/mem/mem.h"
 #include "store/txn/txn_internal.h"
 #include "store/txn/txn_stream.h"
@@ -185,7 +186,7 @@ static struct policy_note *add_note(struct txn *txn, struct entry *entry,
     return note;
 }
 
-/* Does the policy react to this cause? */
+/* Does this cause make the policy apply? */
 static bool policy_heeds(const struct policy *policy, enum policy_cause cause)
 {
     switch (cause) {
@@ -202,8 +203,8 @@ static bool policy_heeds(const struct policy *policy, enum policy_cause cause)
     return false;
 }
 
-/* A read that does not count as access (TTL, EXISTS, CLIENT NO-TOUCH), or while nothing may change
- * (CLIENT PAUSE). */
+/* Is this a read that does not count as an access (TTL, EXISTS, CLIENT NO-TOUCH), or one while
+ * nothing may change (CLIENT PAUSE)? */
 static bool is_idle_look(const struct txn *txn, enum policy_cause cause)
 {
     return cause == POLICY_READ && (txn->no_touch || txn->no_expiry);
@@ -250,7 +251,7 @@ void txn_policy_forget(struct txn *txn, const struct entry *entry)
 
 /* ---- applying a policy ---- */
 
-/* A list that was stored as a whole counts as pushed at its tail, element by element. */
+/* A list that was stored as a whole counts as pushed to its tail. */
 static void cut_list(struct txn *txn, const struct policy_note *note)
 {
     size_t count = list_count(note->entry->object.list), most = (size_t)note->policy->max_len;
@@ -355,7 +356,7 @@ static void follow_policy(struct txn *txn, const struct policy_note *note)
 void txn_policy_end(struct txn *txn)
 {
     struct keyspace *ks = txn->ks;
-    /* Applying a policy notes the same entries again, in their existing notes. */
+    /* Applying a policy notes the same entries again, which reuses their notes. */
     for (size_t i = 0; i < txn->note_count; i++) {
         const struct policy_note note = txn->notes[i];
         if (note.entry == NULL || object_is_emptied(&note.entry->object)) continue;

@@ -64,7 +64,7 @@ static const struct policy *exceeded_policy(const struct txn *txn, const struct 
     return exceeds ? policy : NULL;
 }
 
-/* If few members stay, they are copied instead of removing the others one by one. */
+/* If few members stay, they are copied, which is cheaper than removing the others one by one. */
 static size_t work_of(const struct txn *txn, const struct entry *entry, size_t excess, size_t stay)
 {
     if (entry->object.type == TYPE_STREAM) return excess;

@@ -8,14 +8,14 @@
 
 enum { SETTLE_AT_ONCE = 1000 }; /* members: well under a millisecond */
 
-/* Would finding the entry, of txn's database, remove more than SETTLE_AT_ONCE members? Counts those
- * (and a stream's entries) that expired and those beyond the policy's MAXLEN. O(SETTLE_AT_ONCE);
- * O(1) if nothing in the database is overdue and no policy has a MAXLEN. */
+/* Would finding the entry, in txn's database, remove more than SETTLE_AT_ONCE members? Counts
+ * expired members (and entries of a stream) and those beyond the policy's MAXLEN.
+ * O(SETTLE_AT_ONCE); O(1) if nothing in the database is overdue and no policy has a MAXLEN. */
 bool txn_settles_slowly(struct txn *txn, const struct entry *entry);
-/* Removes about `limit` of these members (SETTLE_AT_ONCE where few remain). Returns the amount of
+/* Removes about `limit` of these members (or SETTLE_AT_ONCE if few remain). Returns the amount of
  * work, 0 when done. *entry becomes NULL when the key is dropped. MAXLEN applies to sorted sets
- * only, because the older end of a list is unknown until a push. With txn->no_expiry members that
- * expired are removed, but nothing is cut to MAXLEN. */
+ * only, because the older end of a list is unknown until a push. With txn->no_expiry, expired
+ * members are still removed, but nothing is cut to MAXLEN. */
 size_t txn_settle_some(struct txn *txn, struct entry **entry, size_t limit);
 
 #endif

@@ -48,8 +48,9 @@ bool txn_stream_remove(struct txn *txn, struct entry *entry, struct stream_id id
 
 typedef void record(struct txn *txn, struct entry *entry, struct effect *effect);
 
-/* The last entry has the greatest ID, so "entries before an ID" can't name it: it is removed by
- * itself, and the marks, which that changes, are restored. */
+/* An effect names trimmed entries as "all before an ID", which cannot name the entry with the
+ * greatest ID. So that one is removed on its own, and the marks, which that changes, are
+ * restored. */
 static void cut_all(struct txn *txn, struct entry *entry, record *to)
 {
     struct stream *stream = entry->object.stream;
@@ -248,7 +249,7 @@ static void count_overdue(struct txn *txn, const struct stream *stream, size_t c
         stream_id_at(stream, rank, &id);
         next = stream_rank(stream, (struct stream_id){ id.ms, UINT64_MAX });
         if (next > count) next = count;
-        /* The rank does not count an entry with the greatest sequence number. */
+        /* The rank leaves out an entry with the greatest possible sequence number. */
         if (next == rank) next++;
         if (!instant_after(stream_id_instant(id), stream_retention(stream), &at)) at = INSTANT_MAX;
         histogram_add(&txn->store->stats.lag, txn->now - at, next - rank);
@@ -276,7 +277,8 @@ static size_t purge_group(struct txn *txn, struct entry *entry, struct stream_gr
 
 size_t txn_stream_purge(struct txn *txn, struct entry *entry, msec by, size_t limit)
 {
-    /* The policy may have gone, or the stream may have come from a key of another policy. */
+    /* The policy may have been removed, or the stream may have been renamed from a key with another
+     * policy. */
     bool changed = txn_policy_retain(txn, entry, txn_policy_of(txn, entry));
     const struct stream *stream = entry->object.stream;
     const struct stream_groups *groups = stream_groups(stream);

@@ -9,7 +9,7 @@
 
 /* ---- entries ---- */
 
-/* The ID of XADD's `*`: now, or the one after the last. False: there is none. */
+/* The ID of XADD's `*`: now, or the one after the last. False: the IDs are exhausted. */
 bool txn_stream_next_id(const struct txn *txn, const struct entry *entry, struct stream_id *id);
 /* As stream_append; event "xadd". */
 void txn_stream_append(struct txn *txn, struct entry *entry, struct stream_id id,

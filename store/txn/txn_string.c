@@ -26,7 +26,8 @@ static struct entry *put_text(struct txn *txn, struct bytes key, struct entry *e
     return entry;
 }
 
-/* The deadline in the effect, also if it was kept. A kept one is looked up only for a listener. */
+/* The deadline for the effect, even if it was kept. A kept deadline is looked up only if there is a
+ * listener. */
 static msec deadline_given(const struct txn *txn, const struct entry *entry,
                            const struct string_set *how)
 {

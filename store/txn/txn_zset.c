@@ -4,7 +4,7 @@
 #include "store/base/ensure.h"
 #include "store/txn/txn_internal.h"
 
-/* Computes the new score from the old one, or the reason why nothing changes. */
+/* Computes the new score from the old one, or returns why nothing changes. */
 static enum zput_result next_score(const struct zput *how, bool present, double old, double *score)
 {
     if (present ? how->only_new : how->only_present) return ZPUT_REFUSED;
@@ -88,7 +88,7 @@ static void notify_ranks(struct txn *txn, struct entry *entry, size_t from, size
     }
 }
 
-enum { REBUILD_MIN = 256 }; /* removed members from which on a rebuild is faster */
+enum { REBUILD_MIN = 256 }; /* number of removed members from which a rebuild is faster */
 
 static void copy_ranks(struct zset *to, const struct zset *from, size_t begin, size_t end)
 {

@@ -10,7 +10,7 @@
 enum {
     SHORT_ID = (1 << 12) - 1, /* the longest lengths that fit in the head */
     SHORT_PAYLOAD = (1 << 16) - 1,
-    EXACT_DEADLINES = 1000, /* dehydrator_count_deadlines estimates when there are more */
+    EXACT_DEADLINES = 1000, /* dehydrator_count_deadlines estimates if there are more */
 };
 
 /* After the head follow: the lengths as two uint32_t if the element is long; a struct claim if it
@@ -268,7 +268,7 @@ struct stage dehydrator_stage(const struct dehydrator *dehydrator, const struct 
 
 /* ---- changing -------------------------------------------------------------------------------- */
 
-/* Call when an element gets this deadline, so that it does not count as announced. */
+/* Call when an element is given this deadline, so that it is announced again. */
 static void unannounce(struct dehydrator *dehydrator, msec at)
 {
     if (at <= dehydrator->announced) dehydrator->announced = at - 1;

@@ -1,11 +1,11 @@
-/* dehydrator: elements ordered by (deadline, arrival), to be taken when they are due. Modelled on
- * ReDe, the Redis Dehydrator module (2016).
+/* dehydrator: a delay queue: elements ordered by (deadline, arrival), which consumers take when
+ * they are due. Modelled on ReDe, the Redis Dehydrator module (2016).
  *
  * An element waits until its deadline and is then due until a consumer takes it. A claim moves the
  * deadline of a due element to the end of a lease: until then it is hidden, afterwards it is due
  * again. The mark "claimed" stays when the lease has ended, until the element is given back or
- * moved. So whether a lease has ended follows from comparing with now, and setting the clock back
- * restores the lease. */
+ * moved. So the end of a lease needs no work and no record: whether it has ended follows from a
+ * comparison with now, and setting the clock back restores the lease. */
 #ifndef STORE_TYPE_DEHYDRATOR_H
 #define STORE_TYPE_DEHYDRATOR_H
 
@@ -32,9 +32,10 @@ size_t dehydrator_count_due(const struct dehydrator *dehydrator, msec now);
 size_t dehydrator_count_claimed(const struct dehydrator *dehydrator, msec now);
 /* Elements that were claimed more than once. O(1) */
 size_t dehydrator_count_redelivered(const struct dehydrator *dehydrator);
-/* Elements ever added, since it was made or loaded. O(1) */
+/* Elements added since it was created or loaded. O(1) */
 uint64_t dehydrator_count_pushed(const struct dehydrator *dehydrator);
-/* Distinct deadlines: exact up to 1000, beyond that an estimate from the first ones. */
+/* Number of distinct deadlines: exact for up to 1000 elements, else an estimate from the first
+ * ones. */
 size_t dehydrator_count_deadlines(const struct dehydrator *dehydrator);
 /* The earliest deadline; NEVER if empty. O(1) */
 msec dehydrator_next(const struct dehydrator *dehydrator);

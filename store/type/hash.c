@@ -21,7 +21,7 @@ enum {
 #define NOT_BRIEF FIELD_LEN_MAX
 
 /* A pair with expiry has its deadline in place of the value's length, and both lengths in the word
- * before it. So a deadline does not enlarge a short pair. In a longer one the word is NOT_BRIEF,
+ * before it. So a deadline costs a short pair no extra word. In a longer one the word is NOT_BRIEF,
  * and the lengths are two uint32_t before the field. */
 struct pair {
     uint32_t word : 31;      /* the field's length, or both lengths */
@@ -161,7 +161,8 @@ static struct hash_table *hash_table_new(void)
     return table;
 }
 
-/* Frees pairs first, then the agenda, because freeing the agenda does not access pairs. */
+/* Frees pairs first, then the agenda: that order is safe because freeing the agenda does not access
+ * pairs. */
 static bool hash_table_free_some(struct hash_table *table, size_t *work)
 {
     for (; *work > 0 && dict_count(&table->pairs) > 0; --*work)

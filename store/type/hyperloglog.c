@@ -67,7 +67,7 @@ static uint64_t murmur_hash(struct bytes text)
 struct hll_place hll_place(struct bytes element)
 {
     uint64_t hash = murmur_hash(element);
-    /* A bit above the highest one ends the run of zeros if all others are zero. */
+    /* A bit above the highest one stops the count of zeros if all others are zero. */
     uint64_t rest = hash >> INDEX_BITS | UINT64_C(1) << RANK_BITS;
     return (struct hll_place){ .index = (unsigned)(hash % HLL_REGISTERS),
                                .rank = (unsigned)__builtin_ctzll(rest) + 1 };
@@ -174,7 +174,7 @@ struct hll_run hll_run_at(struct bytes text, size_t at)
     if (head & RUN_VALUE)
         return (struct hll_run){ .rank = (head >> 2 & 31) + 1, .len = (head & 3) + 1, .bytes = 1 };
     if (!(head & RUN_LONG)) return (struct hll_run){ .len = (head & 63) + 1, .bytes = 1 };
-    /* If the text ends here, Redis reads the NUL that ends its strings. */
+    /* At the end of the text Redis reads the NUL that terminates its strings. */
     unsigned low = at + 1 < text.len ? byte_at(text, at + 1) : 0;
     return (struct hll_run){ .len = ((head & 63) << 8 | low) + 1, .bytes = 2 };
 }

@@ -12,7 +12,7 @@ enum {
     RANK_MAX = 51,   /* the rank of 50 zeros */
     RANKS = 64,      /* values of six bits, although no element has a rank above RANK_MAX */
     GROUP = 4,       /* registers ... */
-    GROUP_BYTES = 3, /* ... that take so many bytes */
+    GROUP_BYTES = 3, /* ... that take this many bytes */
 };
 
 /* 1 / (2 ln 2) */

@@ -2,7 +2,7 @@
  *
  * Pushing is amortised O(1). If there is no room at the end, a block that is at most half full
  * moves its free space to both ends; a fuller one doubles, with the new space at the end that needs
- * it; beside one that cannot double a new node is added. */
+ * it; if it cannot double, a new node is added. */
 #include "store/type/list.h"
 
 #include "store/base/ensure.h"
@@ -415,7 +415,7 @@ size_t list_count(const struct list *list)
 
 enum {
     NODES_MAX = 1024
-}; /* nodes to relocate at most, because reaching later ones costs too much */
+}; /* relocate at most this many nodes, because reaching later ones costs too much */
 
 struct list *list_relocate(struct list *list, struct relocation_place *place,
                            struct relocation *relocation)

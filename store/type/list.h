@@ -19,8 +19,8 @@ enum list_end { LIST_HEAD, LIST_TAIL };
 
 struct list *list_new(void);
 void list_free(struct list *list);
-/* Frees in slices: frees about *work elements and subtracts them from *work; true when all is
- * freed, including the list. */
+/* Frees in slices: frees about *work elements and subtracts them from *work; true when everything,
+ * including the list itself, is freed. */
 bool list_free_some(struct list *list, size_t *work);
 
 size_t list_count(const struct list *list);

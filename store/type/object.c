@@ -204,7 +204,8 @@ void object_relocate(struct object *object, struct relocation_place *place,
         break;
     case TYPE_STREAM: object->stream = stream_relocate(object->stream, place, relocation); break;
     default:
-        /* Others may point at a big one. It is in no slab, so that moving it would gain nothing. */
+        /* A big blob may have other owners, which point to it. It is not in a slab, so moving it
+         * would gain nothing. */
         if (!object->is_small && object->string->len < BLOB_BIG)
             object->string = relocation_block(relocation, object->string);
         *place = (struct relocation_place){ 0 };

@@ -82,7 +82,7 @@ void object_relocate(struct object *object, struct relocation_place *place,
 size_t object_count(const struct object *object);         /* elements; 1 for a string */
 size_t object_bytes(const struct object *object);         /* memory of the value. O(1) */
 const char *object_encoding(const struct object *object); /* as Redis names it */
-/* Gives a set, hash or sorted set the name of its large encoding for good. */
+/* Makes a set, hash or sorted set report its large encoding for good. */
 void object_widen(struct object *object);
 
 /* ---- deadlines inside ----------------------------------------------------------------------- */
@@ -102,14 +102,13 @@ static inline bool type_may_be_empty(enum type type)
 {
     return type == TYPE_STREAM;
 }
-/* Must the key of the value go, because it has no elements? */
+/* Is the value empty, so that its key must be dropped? */
 static inline bool object_is_emptied(const struct object *object)
 {
     return !type_may_be_empty(object->type) && object_count(object) == 0;
 }
-/* The next instant at which something inside is due: the first at which a member has expired, or
- * that of the first element of a dehydrator that has not been announced, or the first at which an
- * entry of a stream has expired. NEVER: none. O(1); for a dehydrator O(log n) */
+/* The next instant at which something inside is due: a member or an entry of a stream has expired,
+ * or a dehydrator has an element to announce. NEVER: none. O(1); for a dehydrator O(log n) */
 struct due_at object_next_due(const struct object *object);
 /* The member's (or field's) deadline, NEVER if it has none; false: no such member. O(1) */
 bool object_member_deadline(const struct object *object, struct bytes member, msec *at);

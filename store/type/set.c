@@ -1,8 +1,8 @@
 /* set: see set.h. Members are packed in one allocation while they are few and small, else each is
  * an allocation in a table.
  *
- * The name of the encoding is independent of the form: it follows Redis' rules. A table stays a
- * table, so that a scan's cursor keeps its meaning. */
+ * The name of the encoding is independent of the form: it follows Redis' rules. A table is never
+ * packed again, because the cursors of scans in progress would lose their meaning. */
 #include "store/type/set.h"
 
 #include "store/base/encoding_limits.h"

@@ -12,8 +12,8 @@ enum {
 };
 
 struct pending_branch {
-    struct stream_id from; /* no record of it is before, none of earlier ones is not; not used for
-                              the first branch of a node */
+    struct stream_id from; /* its records are at or after this ID, those of earlier branches before;
+                              unused in a node's first branch */
     void *child;
     size_t count; /* records below */
     struct pending_summary below;

@@ -263,7 +263,7 @@ static unsigned narrow_from(const struct pending_leaf *leaf, struct stream_id id
     if (id.ms < leaf->ms) return 0;
     uint64_t after = id.ms - leaf->ms;
     if (after > UINT32_MAX) return leaf->count;
-    if (id.seq > UINT32_MAX) { /* no record has such a number: the next millisecond */
+    if (id.seq > UINT32_MAX) { /* no narrow record has such a number: use the next millisecond */
         id.seq = 0;
         after++;
     }
@@ -364,7 +364,7 @@ struct pending_leaf *pending_leaf_set(struct pending_leaf *leaf, unsigned i,
 struct pending_leaf *pending_leaf_remove(struct pending_leaf *leaf, unsigned i, size_t *bytes)
 {
     gap_close(leaf, i);
-    /* With hysteresis, so that adding and removing in turn does not reallocate each time. */
+    /* With hysteresis, so that alternating adds and removals do not reallocate each time. */
     unsigned count = leaf->count;
     if (count == 0 || leaf->cap <= room_for(count + count / 4 + 2)) return leaf;
     return leaf_resize(leaf, room_for(count), bytes);

@@ -29,7 +29,7 @@ static inline unsigned pending_kind(const struct pending_record *record)
     return record->consumer == 0 ? PENDING_RELEASED : PENDING_DELIVERED;
 }
 
-/* What searches that skip records need to know of those below a node. */
+/* What a search needs to know about the records below a node to skip them. */
 struct pending_summary {
     msec first[PENDING_KINDS]; /* the earliest `at`; NEVER: none */
     uint64_t consumers;        /* bits of the consumers that have some */

@@ -1,7 +1,7 @@
 /* pending_tree: see pending_tree.h. A change first brings the summaries and counts on its path up
  * to date, then splits or merges nodes; neither changes what is below their parents.
  *
- * Of two neighbours below one parent the items always are too many for a half-full node. */
+ * Two neighbours below one parent always have too many items for one half-full node. */
 #include "store/type/stream/pending_tree.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@ enum {
     HEIGHT_MAX = 30,
 };
 
-/* The way to a leaf; step 0 is the root. */
+/* The path to a leaf; step 0 is the root. */
 struct path {
     struct pending_inner *node[HEIGHT_MAX];
     unsigned index[HEIGHT_MAX];

@@ -27,7 +27,7 @@ struct stream {
     size_t bytes; /* of the blocks and this struct */
     struct stream_marks marks;
     msec retention;
-    size_t hidden;          /* entries at the beginning that nobody sees, */
+    size_t hidden;          /* entries at the beginning hidden from all readers, */
     struct stream_id floor; /* and the first ID behind them; 0-0 without any */
     struct stream_groups *groups;
 };

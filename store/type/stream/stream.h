@@ -4,14 +4,14 @@
  * Entries are in blocks of limited size (encoding_limits.h; a larger entry has a block of its own),
  * with IDs as differences, and without the names of fields that are those of the entry before. The
  * blocks are the leaves of a counted tree, so that finding an ID and a rank cost O(log n), and a
- * trim that and the blocks that it frees. Entries are only added at the end. A stream may be empty.
+ * trim costs O(log n) and the blocks that it frees. Entries are only added at the end. A stream may
+ * be empty.
  *
  * Folder store/type/stream: a stream is packed blocks of entries (stream_block) in a counted tree
  * (stream_tree). The last block grows outside the tree, so appending is O(1). Consumer groups
  * (stream_group) know IDs only; pending_tree has the pending entries of a group, in a counted tree
  * that can skip subtrees by consumer and by time. Depends on store/struct, store/mem and
- * store/base.
- * Start with this header, then stream_group.h. */
+ * store/base. Start with this header, then stream_group.h. */
 #ifndef STORE_TYPE_STREAM_STREAM_H
 #define STORE_TYPE_STREAM_STREAM_H
 
@@ -35,14 +35,14 @@ bool stream_free_some(struct stream *stream, size_t *work);
 
 size_t stream_count(const struct stream *stream); /* entries. O(1) */
 
-/* What a stream remembers of entries that may be gone. */
+/* What a stream remembers of entries that may have been removed. */
 struct stream_marks {
     struct stream_id last;        /* new IDs must be greater */
     struct stream_id max_deleted; /* the greatest ID that stream_remove removed */
     uint64_t added;               /* number of entries ever added, at most INT64_MAX */
 };
 struct stream_marks stream_marks(const struct stream *stream);
-/* Is no entry after `last`, and were at least as many added as there are? */
+/* Are the marks consistent: no entry after `last`, and `added` at least the count? */
 bool stream_marks_fit(const struct stream *stream, const struct stream_marks *marks);
 void stream_set_marks(struct stream *stream, const struct stream_marks *marks); /* they fit */
 
@@ -55,7 +55,7 @@ void stream_append(struct stream *stream, struct stream_id id, const struct byte
                    size_t count);
 /* Removes one entry; false: there is none. Raises marks.max_deleted. O(log n) plus its block */
 bool stream_remove(struct stream *stream, struct stream_id id);
-/* Removes the first `count` entries, which are there. O(log n + blocks removed) */
+/* Removes the first `count` entries, which must exist. O(log n + blocks removed) */
 void stream_cut(struct stream *stream, size_t count);
 
 /* ---- finding ---- */
@@ -126,8 +126,8 @@ msec stream_next_deadline(const struct stream *stream);
 /* The number of entries that have expired by now. O(log n) */
 size_t stream_count_expired(const struct stream *stream, msec now);
 
-/* Hides the first `count` entries from all that counts, finds and walks, until stream_show: for
- * reads while expired entries have to stay. Nothing may be added or removed meanwhile. O(log n) */
+/* Hides the first `count` entries from all functions that count, find or walk, until stream_show:
+ * for reads while expired entries must stay. Nothing may be added or removed meanwhile. O(log n) */
 void stream_hide(struct stream *stream, size_t count);
 void stream_show(struct stream *stream);
 

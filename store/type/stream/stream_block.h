@@ -9,9 +9,9 @@
  * - for each value its length, a varint, and its bytes.
  *
  * A varint has 7 bits in each byte, the lowest first, and the top bit set in all bytes but the
- * last. The first entry's difference means nothing: its ID is in the block.
+ * last. The first entry's difference is ignored: its ID is stored in the block.
  *
- * What is cut off at the beginning stays in memory until a block that grows needs the room. */
+ * Removed entries at the beginning stay in memory until the block grows and needs the room. */
 #ifndef STORE_TYPE_STREAM_STREAM_BLOCK_H
 #define STORE_TYPE_STREAM_STREAM_BLOCK_H
 
@@ -32,7 +32,7 @@ struct stream_block {
     uint32_t count;     /* entries, at least one */
     uint32_t added;     /* entries ever added, as Redis counts to find that a block is full */
     uint32_t begin;     /* of the first entry */
-    uint32_t names;     /* the names that are in force before it */
+    uint32_t names;     /* the names that apply before it */
     uint32_t own_names; /* the names of the last entry */
     unsigned char data[];
 };
@@ -41,7 +41,7 @@ enum stream_id_form {
     STREAM_ID_NEXT,  /* the same time, the next sequence number */
     STREAM_ID_START, /* a later time, sequence number 0 */
     STREAM_ID_GIVEN, /* the sequence number is a varint */
-    STREAM_ID_WIDE,  /* that would have more than 8 bytes: the number is in 8, lowest first */
+    STREAM_ID_WIDE,  /* as 8 bytes, lowest first, because a varint would be longer */
 };
 
 /* How an entry will be packed. */

@@ -40,8 +40,8 @@ struct stream_group *group_find(const struct stream_groups *groups, struct bytes
 struct stream_group *group_add(struct stream_groups *groups, struct bytes name);
 void group_remove(struct stream_groups *groups,
                   struct stream_group *group); /* O(its pending entries) */
-/* Moves a group with all that it has to another stream's, where its name must be absent; for
- * freeing it in slices. O(log n) */
+/* Moves a group with its consumers and pending entries to another stream's groups, where its name
+ * must be absent; used to free it in slices. O(log n) */
 void group_move(struct stream_group *group, struct stream_groups *to);
 /* The group after this one in the order of their names (as memcmp); NULL: the first. NULL: the end.
  */
@@ -72,8 +72,8 @@ struct stream_consumer *consumer_next(const struct stream_group *group,
                                       const struct stream_consumer *consumer); /* as group_next */
 struct bytes consumer_name(const struct stream_consumer *consumer);
 size_t consumer_pending(const struct stream_consumer *consumer); /* O(1) */
-/* When it last tried anything, and when it last got an entry (NEVER: not yet). Not part of the
- * data: no effect is recorded for them, snapshots do not have them. */
+/* When it last called any command, and when it last got an entry (NEVER: not yet). Not part of the
+ * data: not recorded in effects or snapshots. */
 msec consumer_seen_at(const struct stream_consumer *consumer);
 msec consumer_active_at(const struct stream_consumer *consumer);
 void consumer_saw(struct stream_consumer *consumer, msec now, bool active);
@@ -103,8 +103,8 @@ struct pending_filter {
     bool by_time;                           /* only those with at <= until; until_released for */
     msec until, until_released;             /* those that were released */
 };
-/* The first that passes, in the order of IDs; false: none does. To go on, set filter->from behind
- * it: the group may change between calls. O(log n) */
+/* The first that passes, in the order of IDs; false: none does. To continue, set filter->from to
+ * the next ID: the group may change between calls. O(log n) */
 bool pending_next(const struct stream_group *group, const struct pending_filter *filter,
                   struct pending *found);
 /* The earliest `at` of delivered and of released ones; NEVER: none. O(1) */

@@ -1,5 +1,5 @@
 /* stream_progress: how many entries a group has read, and how many are left, computed as in Redis
- * 7.0. Both are unknown where entries between were deleted. */
+ * 7.0. Both are unknown if entries in between were deleted. */
 #ifndef STORE_TYPE_STREAM_STREAM_PROGRESS_H
 #define STORE_TYPE_STREAM_STREAM_PROGRESS_H
 

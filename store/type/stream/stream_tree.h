@@ -1,5 +1,5 @@
-/* stream_tree: the counted tree whose leaves are a stream's blocks, all but the last block while
- * that still grows. For stream*.c only.
+/* stream_tree: the counted tree whose leaves are a stream's blocks, except the last block while it
+ * still grows. For stream*.c only.
  *
  * Blocks are added at the end only, and removed anywhere. An inner node holds, for each child, the
  * number of entries below it, and an ID: all entries of the children before it are before this ID,
