@@ -22,9 +22,9 @@
 PREFIX ?= /usr/local
 SYSCONFDIR ?= $(if $(filter /usr,$(PREFIX)),/etc,$(PREFIX)/etc)
 MALLOC ?= $(if $(shell pkg-config --exists jemalloc 2>/dev/null && echo yes),jemalloc,libc)
-FUZZ_SECONDS ?= 60
-CRASH_SECONDS ?= 300
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+# Test programs at a time: many wait more than they compute.
+TEST_JOBS ?= $(shell echo $$((2 * $(JOBS))))
 CFLAGS ?= -O2 -g
 
 # A variant lives in its own folder: object files, libraries, the daemon, tests and tools.
@@ -85,8 +85,8 @@ unit_of = $(filter $(B)/tests/unit/$(1)/%,$(UNIT))
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all expired installed tools run unit test test-all asan fuzz lint format clean example reference
-.PHONY: objects tests-built fuzz-built test-here bench tidy coverage compile_commands.json
+.PHONY: all expired installed tools run unit test test-all asan lint format clean example reference
+.PHONY: objects tests-built test-here bench tidy coverage compile_commands.json
 
 all: expired installed
 
@@ -163,7 +163,7 @@ run:
 
 # One build at a time in this folder, so that two runs at once may share it.
 LOCKED = mkdir -p $(B) && flock $(B)/.lock
-TEST_ENV = JOBS=$(JOBS) PYTHONDONTWRITEBYTECODE=1 EXPIRED=$(abspath $(B)/expired) BUILD=$(abspath $(B)) \
+TEST_ENV = JOBS=$(TEST_JOBS) PYTHONDONTWRITEBYTECODE=1 EXPIRED=$(abspath $(B)/expired) BUILD=$(abspath $(B)) \
     $(if $(SANITIZE),$(CHECKED_MODULE_ENV))
 
 not_core_that_needs = $(wildcard $(shell sed -n '/^\# needs $(1)/,/^$$/{/^[^\#]/p}' tests/not_core))
@@ -178,9 +178,10 @@ $(NODE_MODULES): tests/e2e/clients/package.json tests/e2e/clients/package-lock.j
 
 test-here:
 	@$(LOCKED) $(MAKE) $(PARALLEL) tests-built
-	@$(TEST_ENV) LEFT_OUT="$(LEFT_OUT)" tests/run $(or $(TESTS),$(UNIT) $(E2E))
+	@$(TEST_ENV) LEFT_OUT="$(LEFT_OUT)" tests/run $(or $(TESTS),$(E2E) $(UNIT))
 
-CORE = $(filter-out $(NOT_CORE) $(patsubst %.c,$(B)/%,$(NOT_CORE)),$(UNIT) $(E2E))
+# The short unit tests run last, so that no core waits for one long program at the end.
+CORE = $(filter-out $(NOT_CORE) $(patsubst %.c,$(B)/%,$(NOT_CORE)),$(E2E) $(UNIT))
 # The second make sees what tools/deps has installed. The core has fewer random programs.
 test:
 	@tools/deps build test
@@ -217,30 +218,23 @@ ASAN_B = build/asan
 ASAN = B=$(ASAN_B) MALLOC=libc CFLAGS="-O1 -g" \
     SANITIZE="-fsanitize=$(SANITIZERS) -fno-sanitize-recover=all"
 
-fuzz-built: $(FUZZERS) ; @:
-fuzz:
-	@tools/deps build fuzz
-	@$(MAKE) $(PARALLEL) B=build/fuzz CC=clang MALLOC=libc CFLAGS="-O1 -g" fuzz-built \
-	    SANITIZE="-fsanitize=fuzzer-no-link,$(SANITIZERS) -fno-sanitize-recover=all"
-	@tests/fuzz/run build/fuzz $(FUZZ_SECONDS)
-
 # ---- reviewing ----
 
 objects: $(call obj,$(ALL_SRC)) ; @:
-# gcc gives some warnings only with the options that packages are built with.
+# gcc gives some warnings only with the options that packages are built with, clang all without optimizing.
 lint:
 	@tools/deps build unit lint tidy
 	@$(MAKE) $(PARALLEL) -s B=build/lint/gcc CC=gcc LTO= WERROR=-Werror \
 	    CPPFLAGS="$(CPPFLAGS) -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2" objects \
 	    $(addprefix build/lint/gcc/tools/,conf_example command_reference)
-	@$(MAKE) $(PARALLEL) -s B=build/lint/clang CC=clang WERROR=-Werror objects
+	@$(MAKE) $(PARALLEL) -s B=build/lint/clang CC=clang CFLAGS=-O0 WERROR=-Werror objects
 	clang-format --dry-run -Werror $(ALL_SRC) $(HEADERS)
 	/usr/bin/python3 tools/lint/tree.py
 	build/lint/gcc/tools/conf_example | diff -u expired.conf.example -
 	rm -rf build/lint/commands && mkdir -p build/lint/commands
 	build/lint/gcc/tools/command_reference build/lint/commands
 	diff -ru doc/commands build/lint/commands # make reference writes them
-	@$(MAKE) $(PARALLEL) all
+	@$(LOCKED) $(MAKE) $(PARALLEL) all
 	tools/lint/install
 	@tools/lint/tidy.py $(filter-out tests/%,$(ALL_SRC))
 

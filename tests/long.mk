@@ -1,11 +1,15 @@
 # long: tests that `make test-all` does not run, or not for so long. The Makefile includes it.
 #
 #   make diff          N random programs against redis-server: SEED, FIRST, JOBS, CASES
-#   make crash         crashes and failing disks, for CRASH_SECONDS, SEED
+#   make crash         crashes and failing disks, for CRASH_SECONDS (300), SEED
+#   make fuzz          runs each fuzzer for FUZZ_SECONDS (60)
 #   make soak          a mixed load for MINUTES (30), SEED; its plot is doc/soak.svg
 #   make coverage      lines and branches that the unit tests reach, by folder
 #   make mutants       N faults in a copy of the sources: SEED, PATHS
 #   make service-test  the units, in a machine of its own, as root
+
+FUZZ_SECONDS ?= 60
+CRASH_SECONDS ?= 300
 
 diff:
 	@tools/deps build test
@@ -16,6 +20,13 @@ crash:
 	@tools/deps build test
 	@$(LOCKED) $(MAKE) $(PARALLEL) $(B)/expired $(FAULT)
 	@$(TEST_ENV) tests/crash/run $(CRASH_SECONDS) $(SEED)
+
+fuzz-built: $(FUZZERS) ; @:
+fuzz:
+	@tools/deps build fuzz
+	@$(MAKE) $(PARALLEL) B=build/fuzz CC=clang MALLOC=libc CFLAGS="-O1 -g" fuzz-built \
+	    SANITIZE="-fsanitize=fuzzer-no-link,$(SANITIZERS) -fno-sanitize-recover=all"
+	@tests/fuzz/run build/fuzz $(FUZZ_SECONDS)
 
 soak:
 	@tools/deps build test bench
@@ -36,4 +47,4 @@ service-test: expired
 	@tools/deps service
 	@$(TEST_ENV) TIMES=1 tests/service/run
 
-.PHONY: diff crash soak mutants service-test
+.PHONY: diff crash fuzz fuzz-built soak mutants service-test
