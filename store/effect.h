@@ -109,9 +109,9 @@ enum {
 };
 
 struct effect_listener {
-    /* Called when a transaction begins, and again before each later call of a client's or a
-     * master's transaction, because an earlier call may have added a WATCH or a subscription.
-     * Returns the event mask until the next begin. NULL: the mask is constant. */
+    /* Called when the first call of a transaction begins, and again before each later call of a
+     * client's or a master's transaction, because an earlier call may have added a WATCH or a
+     * subscription. Returns the event mask until the next begin. NULL: the mask is constant. */
     unsigned (*begin)(void *ctx, const struct txn *txn);
     void (*effect)(void *ctx, const struct txn *txn, const struct effect *effect);
     void (*commit)(void *ctx, const struct txn *txn);

@@ -81,6 +81,14 @@ static void append_line(struct resp_writer *w, char type, const char *text, size
     outbuf_append(w->out, line_end, sizeof(line_end));
 }
 
+/* A short line with its end: the replies that are made most often. */
+static inline void append_ready(struct resp_writer *w, const char *line, size_t len)
+{
+    if (is_silent(w)) return;
+    memcpy(outbuf_reserve(w->out, len), line, len);
+    outbuf_commit(w->out, len);
+}
+
 /* ---- replies ---- */
 
 bool resp_has_push(const struct resp_writer *w)
@@ -95,6 +103,14 @@ void resp_status(struct resp_writer *w, const char *text)
         put_text(w, REPLY_STATUS, text, len);
     else
         append_line(w, '+', text, len);
+}
+
+void resp_ok(struct resp_writer *w)
+{
+    if (w->sink != NULL)
+        put_text(w, REPLY_STATUS, "OK", 2);
+    else
+        append_ready(w, "+OK\r\n", 5);
 }
 
 /* DIFFERS: Redis replaces CR and LF only and passes other controls. (doc/differs.md) */
@@ -259,7 +275,7 @@ void resp_null(struct resp_writer *w)
     if (w->sink != NULL)
         put_number(w, REPLY_NULL, 0);
     else if (w->version < 3)
-        append_line(w, '$', "-1", 2);
+        append_ready(w, "$-1\r\n", 5);
     else
         append_line(w, '_', "", 0);
 }

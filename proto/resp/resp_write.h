@@ -30,7 +30,8 @@ struct resp_writer {
  */
 bool resp_has_push(const struct resp_writer *w);
 
-void resp_status(struct resp_writer *w, const char *text); /* +OK */
+void resp_ok(struct resp_writer *w);                       /* +OK */
+void resp_status(struct resp_writer *w, const char *text); /* +PONG */
 /* The same for any bytes; replaces CR, LF and other controls by spaces. */
 void resp_status_bytes(struct resp_writer *w, const char *text, size_t len);
 /* "-line": code and text; replaces CR, LF and other controls by spaces. */

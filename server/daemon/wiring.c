@@ -115,6 +115,7 @@ static void make_policies(struct parts *parts)
 {
     struct txn txn;
     txn_begin(&txn, parts->store, clock_now(&parts->clock), FROM_CLIENT);
+    txn_call(&txn, 0);
     policy_lines_set(&txn, parts->conf.policy);
     txn_commit(&txn);
 }

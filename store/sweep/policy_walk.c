@@ -226,6 +226,7 @@ bool policy_walk_run(struct store *store, msec now, size_t budget)
     if (store_next_due(store) <= now) return true;
     struct slice slice = { .walk = store->policy_walk, .left = budget };
     txn_begin(&slice.txn, store, now, FROM_POLICY);
+    txn_call(&slice.txn, 0);
     while (slice.left > 0 && policy_walk_pending(store))
         walk_step(&slice);
     txn_commit(&slice.txn);

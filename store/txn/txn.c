@@ -9,24 +9,24 @@
 #include "store/txn/expiry_log.h"
 
 /* A replay has no listener, and may be nested in a transaction that has one. */
+static bool is_heard(const struct txn *txn)
+{
+    return txn->store->listener.begin != NULL && txn->origin != FROM_REPLAY;
+}
+
+/* Asks the listener what it wants. Commands between the calls of a transaction may watch, subscribe
+ * or track. Background work cannot, and asking again would cost it a question for each key. */
 static void begin_listening(struct txn *txn)
 {
     struct store *store = txn->store;
-    if (store->listener.begin != NULL && txn->origin != FROM_REPLAY)
+    bool again = txn->origin == FROM_CLIENT || txn->origin == FROM_MASTER;
+    if (is_heard(txn) && (again || !txn->has_begun_call))
         store->event_mask = store->listener.begin(store->listener.ctx, txn);
-}
-
-/* Commands between the calls of a transaction may watch, subscribe or track. Background work
- * cannot, and asking the listener again would cost it a call for each key. */
-static bool may_gain_listeners(const struct txn *txn)
-{
-    return txn->has_begun_call && (txn->origin == FROM_CLIENT || txn->origin == FROM_MASTER);
 }
 
 void txn_begin(struct txn *txn, struct store *store, msec now, enum origin origin)
 {
     *txn = (struct txn){ .store = store, .ks = &store->databases[0], .now = now, .origin = origin };
-    begin_listening(txn);
 }
 
 /* Not recorded in the journal: replay drops empty collections too. */
@@ -75,7 +75,7 @@ void txn_call(struct txn *txn, unsigned db)
     ensure(db < txn->store->database_count, "database %u of %u", db, txn->store->database_count);
     txn->ks = &txn->store->databases[db];
     txn->named = NULL;
-    if (may_gain_listeners(txn)) begin_listening(txn);
+    begin_listening(txn);
     txn->has_begun_call = true;
 }
 
@@ -87,6 +87,8 @@ void txn_names_members(struct txn *txn, const struct bytes *members, size_t coun
 
 void txn_commit(struct txn *txn)
 {
+    ensure(txn->has_begun_call || txn->changes == 0 || !is_heard(txn),
+           "%llu changes before the first call", (unsigned long long)txn->changes);
     if (txn->expiry_log != NULL) expiry_log_write(txn);
     end_call(txn);
     if (txn->expiry_log != NULL) expiry_log_free(txn->expiry_log);

@@ -87,7 +87,7 @@ static inline bool txn_replays(const struct txn *txn)
 }
 
 void txn_begin(struct txn *txn, struct store *store, msec now, enum origin origin);
-/* Ends the previous call and begins the next one, in this database. */
+/* Ends the previous call and begins the next one, in this database. Call it before any mutator. */
 void txn_call(struct txn *txn, unsigned db);
 /* Promises that the current call uses no other members of any key. They are borrowed until it ends.
  * Where expired members are hidden, a look-up then costs only the named ones. */

@@ -93,7 +93,7 @@ static inline void reply_bytes(struct call *call, struct bytes text)
 }
 static inline void reply_ok(struct call *call)
 {
-    resp_status(call->out, "OK");
+    resp_ok(call->out);
 }
 
 #endif
