@@ -160,8 +160,8 @@ def table_of(daemon, raw):
     for group, cells in sorted(rows.items()):
         cells = [cell(cells.get(word, [])) for word in ("read", "write", "neither")]
         lines.append(f"| {group} | {' | '.join(cells)} |")
-    lines += ["", f"Set the key's deadline themselves: {cell(rest['deadline'])}.", "",
-              f"Remove the key: {cell(rest['gone'])}."]
+    lines += ["", f"These commands set the key's deadline: {cell(rest['deadline'])}.", "",
+              f"These remove the key: {cell(rest['gone'])}."]
     return "\n".join(lines) + "\n"
 
 
