@@ -141,7 +141,7 @@ $(addprefix $(B)/tests/fuzz/,restore_fuzz script_formats_fuzz): $(SERVER)
 IN_A_SERVER := $(patsubst %,$(B)/tests/fuzz/%_fuzz,acl http program script tls)
 $(IN_A_SERVER): $(SERVER) $(call obj,$(filter-out %/suite.c,$(SUPPORT_SRC)))
 $(IN_A_SERVER): FUZZ_LIBS = $(CHECK_LIBS)
-$(FUZZERS): $(B)/%: $(B)/obj/%.o $(PROTO) $(CONF) $(STORE)
+$(FUZZERS): $(B)/%: $(B)/obj/%.o $(PROTO) $(CONF) $(STORE) $(BOTTOM)
 	@mkdir -p $(@D)
 	$(LINK) $(filter %.a,$^) -fsanitize=fuzzer,$(SANITIZERS) $(SERVER_LIBS) $(FUZZ_LIBS) -lm
 
