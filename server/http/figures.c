@@ -314,9 +314,9 @@ static const struct figure rows[] = {
     COUNTER(repl_bytes_out, "replication_sent_bytes", "Bytes of copies and stream for replicas."),
     COUNTER(full_syncs, "replica_syncs_full", "Full copies that replicas have got."),
     COUNTER(partial_syncs, "replica_syncs_partial",
-            "Times that a replica went on from its offset."),
+            "Times that a replica continued from its offset."),
     COUNTER(refused_syncs, "replica_syncs_refused",
-            "Times that a replica could not go on and got a full copy."),
+            "Times that a replica could not continue and got a full copy."),
     COUNTER(full_copies, "master_copies_loaded", "Full copies of a master that were loaded."),
 };
 

@@ -261,7 +261,7 @@ def module_table(results, _names):
              f"{100 * results['price'][mix]['more']:+.1f}% of {results['price'][mix]['cpu_ns']:.0f} ns", ""]
             for mix, what in (("set-ex", "SET EX, one TTL"), ("setex", "SETEX, random TTLs"),
                               ("get", "GET"))]
-    rows.append(["memory for a deadline, besides the key's name", f"{memory['counted']:.1f} bytes", ""])
+    rows.append(["memory for a deadline, not counting the key's name", f"{memory['counted']:.1f} bytes", ""])
     at_once = "all keys at one instant"
     for figure, what in (("ping_p50_ms", f"other clients' median, {at_once}"),
                          ("ping_p999_ms", f"other clients' p99.9, {at_once}"),

@@ -3,7 +3,7 @@
  * session that runs the call, or NULL: the server itself.
  *
  * Folder server/engine/react: what follows from a change of data. commit_hooks is the store's
- * listener: a transaction asks it at its begin what it wants to hear, and reports each effect to
+ * listener: a transaction asks it at its first call which effects it wants, and reports each to
  * it. It passes effects to the journal, the replication stream, watch (WATCH), blocked (clients
  * that wait for keys), tracking (client-side caching) and notify (keyspace events), which
  * publishes through pubsub. So no command notifies, wakes or journals anything itself.
