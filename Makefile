@@ -145,7 +145,7 @@ $(FUZZERS): $(B)/%: $(B)/obj/%.o $(PROTO) $(CONF) $(STORE) $(BOTTOM)
 	@mkdir -p $(@D)
 	$(LINK) $(filter %.a,$^) -fsanitize=fuzzer,$(SANITIZERS) $(SERVER_LIBS) $(FUZZ_LIBS) -lm
 
-FAULT = $(B)/tests/crash/fault.so $(B)/tests/crash/shifted_clock.so
+FAULT = $(patsubst %,$(B)/tests/crash/%.so,fault shifted_clock accept_delay)
 $(FAULT): $(B)/%.so: %.c
 	@mkdir -p $(@D)
 	$(call say,LD )$(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) -O2 -fPIC -pthread -shared -o $@ $<

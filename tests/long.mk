@@ -4,6 +4,7 @@
 #   make crash         crashes and failing disks, for CRASH_SECONDS (300), SEED
 #   make fuzz          runs each fuzzer for FUZZ_SECONDS (60)
 #   make soak          a mixed load for MINUTES (30), SEED; its plot is doc/soak.svg
+#   make steady        every test ROUNDS times (5), beside busy processes, in random order: TEST_SEED, TESTS
 #   make coverage      lines and branches that the unit tests reach, by folder
 #   make mutants       N faults in a copy of the sources: SEED, PATHS
 #   make service-test  the units, in a machine of its own, as root
@@ -33,6 +34,11 @@ soak:
 	@$(LOCKED) $(MAKE) $(PARALLEL) $(B)/expired
 	@$(TEST_ENV) tests/soak/run MINUTES=$(or $(MINUTES),30) PLOT=doc/soak.svg $(if $(SEED),SEED=$(SEED))
 
+steady:
+	@tools/deps build test_all
+	@$(LOCKED) $(MAKE) $(PARALLEL) tests-built
+	@$(TEST_ENV) ROUNDS=$(or $(ROUNDS),5) tests/steady $(or $(TESTS),$(E2E) $(UNIT))
+
 coverage:
 	@tools/deps build unit coverage
 	@find build/coverage -name '*.gcda' -delete 2>/dev/null || :
@@ -47,4 +53,4 @@ service-test: expired
 	@tools/deps service
 	@$(TEST_ENV) TIMES=1 tests/service/run
 
-.PHONY: diff crash fuzz fuzz-built soak mutants service-test
+.PHONY: diff crash fuzz fuzz-built soak steady mutants service-test

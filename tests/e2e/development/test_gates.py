@@ -141,6 +141,46 @@ def output_stays_in_order_when_programs_run_together():
           + "36 passed, 0 failed\n")
 
 
+@test
+def steady_lists_the_programs_that_fail_with_their_seeds():
+    with folder() as where:
+        paths = {name: os.path.join(where, name) for name in ("good", "bad")}
+        for name, script in (("good", GOOD), ("bad", f"[ $TEST_SEED != 8 ] && {GOOD} || {{ echo 0 passed, 1 failed; false; }}")):
+            with open(paths[name], "w", encoding="utf-8") as file:
+                file.write(f"#!/bin/sh\n{script}\n")
+            os.chmod(paths[name], stat.S_IRWXU)
+        done = subprocess.run([os.path.join(ROOT, "tests", "steady"), *paths.values()], capture_output=True, text=True,
+                              timeout=50, env={**os.environ, "ROUNDS": "3", "TEST_SEED": "7"})
+    equal((done.returncode, done.stdout.split("\n")[-3:]),
+          (1, [f"unsteady: {paths['bad']}: TEST_SEED=8", "5 passed, 1 failed", ""]), done.stderr)
+
+
+# Accepts 200 connections that are all there; prints how many calls found none.
+ACCEPT = """
+import socket
+server = socket.create_server(("127.0.0.1", 0), backlog=200)
+clients = [socket.create_connection(server.getsockname()) for _ in range(200)]
+server.setblocking(False)
+found = refused = 0
+while found < len(clients):
+    try:
+        server.accept()[0].close()
+        found += 1
+    except BlockingIOError:
+        refused += 1
+print(refused)
+"""
+
+
+@test
+def accept_delay_refuses_three_of_four_accepts_of_the_daemon():
+    shim = os.path.join(os.environ.get("BUILD") or os.path.join(ROOT, "build"), "tests", "crash", "accept_delay.so")
+    for name, least, most in (("expired", 400, 900), ("python3", 0, 0)):
+        done = subprocess.run([name, "-c", ACCEPT], executable="/usr/bin/python3", text=True, timeout=50, check=True,
+                              capture_output=True, env={**os.environ, "LD_PRELOAD": shim, "TEST_SEED": "7"})
+        assert least <= int(done.stdout) <= most, (name, done.stdout, done.stderr)
+
+
 def program_without_oracle(path, **env):
     """(status, last line)"""
     done = subprocess.run([sys.executable, "-B", os.path.join(ROOT, path)], text=True, timeout=50,
