@@ -364,7 +364,11 @@ def check_c():
 
 def check_folders():
     """A folder of tests that can be read at a glance."""
-    files = collections.Counter(path.rpartition("/")[0] for path in tracked() if path.startswith("tests/"))
+    paths = [path for path in tracked() if path.startswith("tests/")]
+    for path in paths:
+        if re.fullmatch(r"tests/(e2e|e2e/.*/.*|lib|crash/.*)/test_[^/]*", path):
+            complain(path, 1, "make does not run it: a test stands in a folder of tests/e2e/, or in tests/crash/")
+    files = collections.Counter(path.rpartition("/")[0] for path in paths)
     for folder, count in files.items():
         if count > WIDEST:
             complain(folder, 1, f"{count} files; at most {WIDEST}: group them")
