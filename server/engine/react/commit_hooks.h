@@ -4,8 +4,8 @@
  *
  * Folder server/engine/react: what follows from a change of data. commit_hooks is the store's
  * listener: a transaction asks it at its first call which effects it wants, and reports each to
- * it. It passes effects to the journal, the replication stream, watch (WATCH), blocked (clients
- * that wait for keys), tracking (client-side caching) and notify (keyspace events), which
+ * it. It passes effects to the journal, the replication stream, blocked (clients that wait for
+ * keys), watch (WATCH), tracking (client-side caching) and notify (keyspace events), which
  * publishes through pubsub. So no command notifies, wakes or journals anything itself.
  * Depends on server/cmd/call, server/disk and server/replica/stream. Start here, then watch.h, the
  * smallest of the parts. */
