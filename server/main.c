@@ -34,11 +34,12 @@ static void say_exhausted(size_t wanted, bool ends)
     int64_t now = clock_mono_usec();
     if (!ends && said != 0 && now - said < SAY_USEC) return;
     said = now;
-    log_line(LOG_WARNING, "Out of memory: %zu bytes wanted, %zu in use. %s", wanted, mem_used(),
-             ends ? "The server ends now; the journal is complete. Give it more memory, or set "
-                    "maxmemory"
-                  : "Commands that need more are refused until memory is free. Set maxmemory, or "
-                    "delete data");
+    log_line(
+        LOG_WARNING, "Out of memory: %zu bytes wanted, %zu in use. %s", wanted, mem_used(),
+        ends
+            ? "The server exits now; the journal is complete. Give it more memory, or set maxmemory"
+            : "Commands that need more are refused until memory is free. Set maxmemory, or "
+              "delete data");
 }
 
 static bool seed_hash(void)
@@ -84,16 +85,15 @@ static void report_accepted(const struct conf *conf)
 {
     char *names = conf_accepted_names(conf);
     if (names[0] != '\0')
-        log_line(LOG_WARNING, "Options of Redis that have no effect here: %s", names);
+        log_line(LOG_WARNING, "Ignoring options of Redis that have no effect here: %s", names);
     free(names);
 }
 
 static void report_unkept(const struct conf *conf)
 {
     if (conf->appendonly || conf->save[0] != '\0') return;
-    log_line(LOG_WARNING,
-             "Data are kept in memory only, and are lost at a stop: appendonly is no, and "
-             "save is empty. Set one of them to keep data");
+    log_line(LOG_WARNING, "Data is kept in memory only and will be lost on shutdown: appendonly is "
+                          "no and save is empty. Set one of them to keep data");
 }
 
 static bool enter_process(struct parts *parts)

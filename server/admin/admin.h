@@ -5,7 +5,7 @@
  * CLUSTER, pub/sub, MULTI and others, one file for each group; INFO, ACL, CLIENT and COMMAND have
  * folders of their own. A group of commands gets the parts that it needs as its context. renames
  * has rename-command; cluster, cluster_nodes and cluster_keys answer as a cluster of one node.
- * Depends on every part that it shows. Start with slowlog_commands.c, the smallest group. */
+ * Depends on every part that it reports on. Start with slowlog_commands.c, the smallest group. */
 #ifndef SERVER_ADMIN_ADMIN_H
 #define SERVER_ADMIN_ADMIN_H
 
@@ -58,11 +58,11 @@ extern const struct command_group transaction_commands;
 /* SUBSCRIBE ... PUBSUB. */
 struct pubsub_context {
     struct pubsub *pubsub;
-    const struct commit_hooks *hooks; /* messages go to replicas, too */
+    const struct commit_hooks *hooks; /* messages go to replicas too */
 };
 extern const struct command_group pubsub_commands;
 
-/* Why options could not take effect. */
+/* Why an option could not take effect. */
 struct config_fault {
     const struct conf_option *option;
     char text[TLS_WHY_SIZE];
@@ -82,16 +82,15 @@ struct config_context {
     /* Called after CONFIG SET, for options that take effect at once (log level). False: the journal
      * could not be turned on. */
     bool (*changed)(void *ctx);
-    /* Called before, for options that may fail to take effect (ports, folders), with those that
-     * were set. False: `fault` has the first one; call it again with the old values. NULL: none can
-     * fail.
-     */
+    /* Called before `changed`, with the options that were set, to apply those that may fail (ports,
+     * directories). False: `fault` has the first that failed; restore the old values and call it
+     * again. NULL: none can fail. */
     bool (*try)(void *ctx, const struct conf_option *const *set, size_t count,
                 struct config_fault *fault);
     void *ctx;
 };
 extern const struct command_group config_commands;
-/* Call when options have changed: they take effect. False: the journal could not be turned on. */
+/* Applies changed options. False: the journal could not be turned on. */
 bool config_apply(const struct config_context *context);
 
 /* INFO ROLE TIME SHUTDOWN. */

@@ -16,13 +16,13 @@ static bool is_off(struct call *call)
     return true;
 }
 
-/* Everything that would change the cluster. */
+/* All subcommands that would change the cluster. */
 static void cmd_fixed(struct call *call)
 {
     if (!is_off(call)) fail(call, ERR_CLUSTER_EMULATED);
 }
 
-/* READONLY, READWRITE, ASKING: they change nothing where one node has all slots. */
+/* READONLY, READWRITE, ASKING: no effect, because the only node owns all slots. */
 static void cmd_nothing(struct call *call)
 {
     if (!is_off(call)) reply_ok(call);
@@ -78,15 +78,15 @@ static void cmd_help(struct call *call)
     static const char *const lines[] = {
         "CLUSTER <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
         "COUNTKEYSINSLOT <slot>",
-        "    Returns the number of keys in a slot, after a look at all keys.",
+        "    Returns the number of keys in a slot. Visits all keys.",
         "GETKEYSINSLOT <slot> <count>",
-        "    Returns at most so many keys of a slot, after a look at the keys.",
+        "    Returns at most this many keys of a slot. Visits keys until they are found.",
         "INFO",
         "    Returns the state of the cluster of one node.",
         "KEYSLOT <key>",
         "    Returns the slot of a key.",
         "LINKS, REPLICAS <node-id>, COUNT-FAILURE-REPORTS <node-id>",
-        "    Return nothing: there is one node.",
+        "    Return empty lists: this is the only node.",
         "MYID",
         "    Returns the ID of the node.",
         "NODES, SHARDS, SLOTS",
@@ -133,7 +133,7 @@ static const struct command subcommands[] = {
       .since = "3.0.0",
       .replies = REPLIES("integer: the number of keys in the slot"),
       .errors = ERRORS(ERR_NO_CLUSTER, ERR_NOT_INTEGER, ERR_SLOT),
-      .complexity = "O(N), N keys of the database; while it runs, others are served",
+      .complexity = "O(N), N keys of the database; other clients are served meanwhile",
       .syntax = "slot",
       .summary = "Counts the keys of a slot." },
     FIXED_ROW("DELSLOTS", -3, CHANGES, "slot [slot ...]", "3.0.0", NULL),
@@ -151,7 +151,7 @@ static const struct command subcommands[] = {
       .since = "3.0.0",
       .replies = REPLIES("[bulk ...]: keys"),
       .errors = ERRORS(ERR_NO_CLUSTER, ERR_NOT_INTEGER, ERR_SLOT_OR_COUNT),
-      .complexity = "O(N), N keys of the database; while it runs, others are served",
+      .complexity = "O(N), N keys of the database; other clients are served meanwhile",
       .syntax = "slot count",
       .summary = "Returns keys of a slot." },
     { .name = "HELP",
@@ -207,7 +207,7 @@ static const struct command subcommands[] = {
       .flags = STALE,
       .group = "cluster",
       .since = "3.0.0",
-      .replies = REPLIES("bulk: the ID, another one after each start"),
+      .replies = REPLIES("bulk: the ID, which changes at each start"),
       .errors = ERRORS(ERR_NO_CLUSTER),
       .complexity = "O(1)",
       .syntax = "",
@@ -303,7 +303,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_NO_CLUSTER),
       .complexity = "O(1)",
       .syntax = "",
-      .summary = "Accepted for clients of clusters." },
+      .summary = "Accepted for cluster clients; has no effect." },
     { .name = "READWRITE",
       .run = cmd_nothing,
       .arity = 1,
@@ -315,7 +315,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_NO_CLUSTER),
       .complexity = "O(1)",
       .syntax = "",
-      .summary = "Accepted for clients of clusters." },
+      .summary = "Accepted for cluster clients; has no effect." },
     { .name = "ASKING",
       .run = cmd_nothing,
       .arity = 1,
@@ -327,7 +327,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_NO_CLUSTER),
       .complexity = "O(1)",
       .syntax = "",
-      .summary = "Accepted for clients of clusters." },
+      .summary = "Accepted for cluster clients; has no effect." },
 };
 
 const struct command_group cluster_commands = COMMAND_GROUP(rows);

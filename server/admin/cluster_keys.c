@@ -1,5 +1,5 @@
-/* cluster_keys: see cluster_keys.h. Nothing is indexed by slot: all keys of the database are looked
- * at, in the background if there are many. */
+/* cluster_keys: see cluster_keys.h. There is no index by slot, because only an emulated cluster
+ * would use it: all keys of the database are visited, in the background if there are many. */
 #include "server/admin/cluster_keys.h"
 
 #include "server/admin/admin.h"
@@ -51,7 +51,7 @@ static void look_at(void *ctx, struct entry *entry)
     if (question->names) resp_bulk(&question->out, key.data, key.len);
 }
 
-/* True: all is known. */
+/* True: all keys have been visited. */
 static bool go_on(struct question *question, msec now, size_t steps)
 {
     const struct keyspace *ks = store_database(question->store, question->db);

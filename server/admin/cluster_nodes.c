@@ -1,5 +1,6 @@
-/* cluster_nodes: see cluster_nodes.h. The node's address is the one by which the client has reached
- * it, because a server does not know how others reach it; options say it otherwise. */
+/* cluster_nodes: see cluster_nodes.h. By default the node's address is the one that the client
+ * connected to, because a server cannot know by which address others reach it. Options override
+ * it. */
 #include "server/admin/cluster_nodes.h"
 
 #include <inttypes.h>
@@ -60,7 +61,7 @@ static void reply_pair(struct call *call, const char *name, const char *value)
     resp_bulk_text(call->out, value);
 }
 
-/* What names the node, and then what else is known of it. */
+/* The preferred endpoint, then the other addresses of the node. */
 static void reply_endpoint(struct call *call, const struct node *node, enum conf_endpoint type)
 {
     bool has_name = node->name[0] != '\0', tells_ip = type != CONF_ENDPOINT_IP;
@@ -140,7 +141,7 @@ void cluster_reply_nodes(struct call *call)
 {
     struct node node = describe(call);
     char text[TEXT_MAX];
-    /* Nobody listens there. */
+    /* The bus port is computed as in Redis; nothing listens on it. */
     int64_t bus = node.reached <= 65535 - BUS_DISTANCE ? node.reached + BUS_DISTANCE : 0;
     int len = snprintf(
         text, sizeof(text),

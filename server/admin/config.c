@@ -79,7 +79,7 @@ static char *c_string_of(struct bytes bytes)
     return text;
 }
 
-/* Values and names are C strings, which a zero byte would cut. */
+/* Values and names are C strings, which a zero byte would truncate. */
 static bool has_zero_byte(struct bytes text)
 {
     return text.len > 0 && memchr(text.data, '\0', text.len) != NULL;
@@ -123,7 +123,7 @@ static bool may_set(struct call *call, const struct conf_option *option)
     return false;
 }
 
-/* Also of options that CONFIG SET does not know, or may not set. */
+/* Applies even to options that CONFIG SET does not know or may not set. */
 static bool is_secret(struct bytes name)
 {
     static const char *const secrets[] = { "requirepass", "user", "masterauth", "tls-key-file-pass",
@@ -157,8 +157,8 @@ static bool find_options(struct call *call, struct change *changes, int count)
     return true;
 }
 
-/* DIFFERS: Redis accepts a zero byte in a password, and cuts other options there. (doc/differs.md)
- */
+/* DIFFERS: Redis accepts a zero byte in a password and truncates other options there.
+ * (doc/differs.md) */
 static bool set_one(struct conf *conf, const struct conf_option *option, struct bytes word,
                     const char **why)
 {
@@ -200,8 +200,8 @@ bool config_apply(const struct config_context *context)
     return context->changed(context->ctx);
 }
 
-/* Reads certificates and keys again if a tls option was set, even to the value that it had. All of
- * the options are put back if the new ones don't work. */
+/* Rereads certificates and keys if a tls option was set, even to its old value. If they don't work,
+ * all options are restored. */
 static bool apply_tls(struct call *call, const struct change *changes, int count)
 {
     const struct config_context *context = call->context;
@@ -216,8 +216,8 @@ static bool apply_tls(struct call *call, const struct change *changes, int count
     return false;
 }
 
-/* Options such as ports may not take effect: then all are put back. Certificates are then read
- * again as the old options say, which worked before. */
+/* Some options, such as ports, may fail to take effect. Then all options are restored, and
+ * certificates are reread by the old options, which worked before. */
 static bool try_places(struct call *call, const struct change *changes, int count)
 {
     const struct config_context *context = call->context;
@@ -234,7 +234,7 @@ static bool try_places(struct call *call, const struct change *changes, int coun
     return false;
 }
 
-/* Also an unchanged requirepass replaces the passwords that ACL SETUSER has given. */
+/* Even an unchanged requirepass replaces passwords that were set by ACL SETUSER. */
 static void set_password(const struct config_context *context, const struct change *changes,
                          int count)
 {

@@ -24,7 +24,7 @@ static void fail_subcommand(struct call *call)
     failf(call, ERR_SUBCOMMAND_OR_ARITY, arg_width(call, 1), call->argv[1].data, "DEBUG");
 }
 
-/* Blocks the whole server on purpose. */
+/* Blocks the whole server, on purpose. */
 static void debug_sleep(struct call *call)
 {
     double seconds;

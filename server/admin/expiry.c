@@ -9,7 +9,7 @@
 enum {
     SHOWN = 10,
     SHOWN_MAX = 1000,
-    SETTLED_AT_ONCE = 1000, /* keys and members; less than a millisecond of work */
+    SETTLED_AT_ONCE = 1000, /* keys and members, which take less than a millisecond */
     COUNTED_AT_ONCE = 5000,
     COUNTED_AT_A_TIME = 256,
 };
@@ -48,7 +48,7 @@ static void reply_next_deadlines(struct resp_writer *out, const struct next_ques
     mem_free(due);
 }
 
-/* Waits; the expire timer removes what is overdue. */
+/* Waits while background expiry removes what is overdue. */
 static enum long_query_state next_work(void *ctx, msec now)
 {
     const struct next_question *question = ctx;
@@ -162,7 +162,7 @@ static void cmd_expiry_help(struct call *call)
         "    Returns how many keys and members of the selected database are due within 1s, 10s,",
         "    1m, 10m, 1h, 1d, later or never. An entry is: span, keys, members of sets, sorted",
         "    sets and hashes and entries of streams. Each key or member is counted once, in the",
-        "    shortest span that its TTL fits.",
+        "    shortest span that fits its TTL.",
         "LAG",
         "    Returns how many milliseconds after their deadlines keys and members were removed (1:",
         "    on time): percentiles and maximum, since the start or CONFIG RESETSTAT.",

@@ -172,8 +172,9 @@ static void cmd_latency_doctor(struct call *call)
         append_text(&text, line);
     }
     if (text.len == 0)
-        append_text(&text,
-                    "No event was as slow as latency-monitor-threshold (0: not measured).\n");
+        append_text(
+            &text,
+            "No event has reached latency-monitor-threshold (0: events are not measured).\n");
     reply_text(call, &text);
 }
 
@@ -339,9 +340,9 @@ static const struct command subcommands[] = {
       .tips = "nondeterministic_output request_policy:all_nodes response_policy:special",
       .group = "server",
       .since = "7.0.0",
-      .replies =
-          REPLIES("map[bulk map['calls' integer 'histogram_usec' map[integer integer ...]] ...]: "
-                  "by command: its calls, and how many took at most so many microseconds"),
+      .replies = REPLIES(
+          "map[bulk map['calls' integer 'histogram_usec' map[integer integer ...]] ...]: by "
+          "command: its calls, and for each bound in microseconds how many took at most that long"),
       .complexity = "O(N), N commands",
       .syntax = "[command [command ...]]",
       .summary = "Returns a histogram of the durations of calls, by command." },

@@ -76,7 +76,7 @@ size_t memory_figures_at_start(const struct memory_context *context)
     return parts_of(&figures);
 }
 
-/* What the parts had at the start is in `startup` already. */
+/* Memory that the parts had at the start is already counted in `startup`. */
 static size_t overhead_of(const struct memory_context *context,
                           const struct memory_figures *figures)
 {

@@ -1,4 +1,4 @@
-/* memory_figures: what memory is used for: the figures of MEMORY STATS and of INFO's section
+/* memory_figures: how much memory each part uses: the figures of MEMORY STATS and of INFO's section
  * Memory. Depends on the parts that own memory. */
 #ifndef SERVER_ADMIN_MEMORY_FIGURES_H
 #define SERVER_ADMIN_MEMORY_FIGURES_H
@@ -17,21 +17,21 @@ struct memory_figures {
     size_t used, peak, resident, startup;
     size_t clients;         /* with their buffers, without replicas */
     size_t replicas;        /* their connections */
-    size_t backlog, copies; /* bytes of the replication stream, and of full copies on their way */
+    size_t backlog, copies; /* bytes of the replication stream, and of full copies being sent */
     size_t journal;         /* records that wait to be written */
     struct script_report scripts;
     struct memory_of_keys keys; /* of all databases */
-    size_t overhead;        /* all of the above but the values, and what was there at the start */
-    size_t dataset;         /* the rest of `used` */
-    double dataset_percent; /* of what came since the start */
+    size_t overhead; /* all of the above except the values, plus the memory in use at the start */
+    size_t dataset;  /* the rest of `used` */
+    double dataset_percent; /* of the memory allocated since the start */
     struct mem_allocators allocators;
 };
 
 struct memory_of_keys memory_of_keys(const struct keyspace *ks);
 /* O(N), N connections and databases. */
 void memory_figures(const struct memory_context *context, struct memory_figures *figures);
-/* The bytes that `overhead` counts and that exist before there are data or clients. Call it once,
- * at the start. */
+/* The part of `overhead` that exists before there is any data or client. Call once, at the
+ * start. */
 size_t memory_figures_at_start(const struct memory_context *context);
 
 double memory_ratio(size_t value, size_t to); /* 0 if `to` is */

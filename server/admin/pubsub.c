@@ -20,8 +20,8 @@ struct confirmation {
     unsigned count;           /* of channels and patterns, afterwards */
 };
 
-/* Sends a confirmation, once for each name. Like messages, they are pushes and are sent also with
- * CLIENT REPLY OFF. */
+/* Sends a confirmation, once for each name. Like messages they are pushes, so they are sent even
+ * with CLIENT REPLY OFF. */
 static void confirm(const struct call *call, const struct confirmation *what)
 {
     struct resp_writer out = *call->out;
@@ -108,7 +108,7 @@ static void cmd_sunsubscribe(struct call *call)
     unsubscribe(call, PUBSUB_SHARD, "sunsubscribe");
 }
 
-/* Replicas get the message at its place among the changes of its transaction. */
+/* Replicas get the message in order, among the changes of its transaction. */
 static void pass_on(const struct call *call, struct bytes name)
 {
     const struct pubsub_context *context = call->context;

@@ -12,7 +12,7 @@
 static void cmd_time(struct call *call)
 {
     const struct server_context *context = call->context;
-    /* Time stands still in a script. */
+    /* Inside a script, time does not advance. */
     int64_t now = call->from_script ? call->txn->now * 1000 : clock_wall_usec(context->clock);
     resp_array(call->out, 2);
     resp_bulk_int64(call->out, now / 1000000);
@@ -36,7 +36,7 @@ static void cmd_module_help(struct call *call)
 }
 
 /* The journal is always completed before the server ends, so NOW changes nothing. A snapshot is
- * written if SAVE or save points ask for one; with FORCE the server ends also if that fails. */
+ * written if SAVE or save points ask for one; with FORCE the server stops even if that fails. */
 static bool must_save(const struct server_context *context, bool save, bool nosave)
 {
     return context->persist != NULL && !nosave && (save || context->conf->save[0] != '\0');

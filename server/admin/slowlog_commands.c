@@ -58,7 +58,7 @@ static void cmd_slowlog_help(struct call *call)
         "GET [<count> [WITHBLOCKED]]",
         "    Returns the newest entries (default: 10, -1: all). An entry is: id, Unix time,",
         "    microseconds, arguments, the client's address, the client's name; WITHBLOCKED adds",
-        "    the microseconds that the call waited for data, besides those that it ran.",
+        "    the microseconds for which the call was blocked, not counted in its run time.",
         "LEN",
         "    Returns the number of entries.",
         "RESET",
@@ -88,12 +88,11 @@ static const struct command subcommands[] = {
       .tips = "request_policy:all_nodes nondeterministic_output",
       .group = "server",
       .since = "2.2.12",
-      .replies =
-          REPLIES("[[integer integer integer [bulk ...] bulk bulk] ...]: number, Unix time "
-                  "in seconds, microseconds, arguments, address and name of the connection",
-                  "[[integer integer integer [bulk ...] bulk bulk integer] ...]: the same "
-                  "with WITHBLOCKED, and the microseconds that the call was blocked, waiting "
-                  "for data, which the first ones do not contain"),
+      .replies = REPLIES("[[integer integer integer [bulk ...] bulk bulk] ...]: number, Unix time "
+                         "in seconds, microseconds, arguments, address and name of the connection",
+                         "[[integer integer integer [bulk ...] bulk bulk integer] ...]: the same "
+                         "with WITHBLOCKED, plus the microseconds for which the call was blocked, "
+                         "which its run time does not include"),
       .errors = ERRORS(ERR_SLOWLOG_COUNT, ERR_SUBCOMMAND_OR_ARITY),
       .complexity = "O(N), N entries",
       .syntax = "[count [WITHBLOCKED]]",

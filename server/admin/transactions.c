@@ -32,8 +32,8 @@ static void cmd_discard(struct call *call)
     reply_ok(call);
 }
 
-/* Has the key expired since WATCH? A look at it also removes its expired members, but on a replica,
- * which marks the session. */
+/* Has the key expired since WATCH? Looking at it removes its expired members too (except on a
+ * replica), which marks the session as dirty. */
 static void look_if_expired(void *ctx, unsigned db, struct bytes key, bool existed)
 {
     struct call *call = ctx;

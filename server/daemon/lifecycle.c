@@ -41,17 +41,17 @@ void lifecycle_report_ready(struct parts *parts)
         parts->wrote_pid = process_write_pid(conf->pidfile);
         if (!parts->wrote_pid)
             log_line(LOG_WARNING,
-                     "Can't write pidfile %s: %s. The server runs without it. Correct its folder's "
-                     "rights, or set pidfile to another path",
+                     "Can't write pidfile %s: %s. The server runs without it. Correct the "
+                     "permissions of its directory, or set pidfile to another path",
                      conf->pidfile, strerror(errno));
     }
     log_line(LOG_NOTICE, "Ready to accept connections");
     char text[SUPERVISOR_STATUS_MAX];
     status_write(parts, text, sizeof(text));
     if (!supervisor_ready(&parts->supervisor, text) && conf->supervised == CONF_SUPERVISED_SYSTEMD)
-        log_line(LOG_WARNING, "supervised is systemd, but systemd can't be told that the server is "
-                              "ready: there is no NOTIFY_SOCKET to send to. Set Type=notify in the "
-                              "unit, or supervised to auto");
+        log_line(LOG_WARNING,
+                 "supervised is systemd, but systemd can't be notified that the server is ready: "
+                 "NOTIFY_SOCKET is not set. Set Type=notify in the unit, or supervised to auto");
 }
 
 /* --- options --- */
@@ -122,8 +122,8 @@ static void stop_by_signal(struct parts *parts, int64_t how)
     if (!parts->stop_saves)
         loop_stop(parts->loop);
     else if (!busy_stop(parts->scripting))
-        log_line(LOG_WARNING, "Stopping when the script that runs has ended. Use SHUTDOWN NOSAVE "
-                              "to stop at once, without its changes");
+        log_line(LOG_WARNING, "Stopping once the running script has ended. Use SHUTDOWN NOSAVE to "
+                              "stop at once and discard its changes");
 }
 
 static void on_term(void *ctx)

@@ -52,8 +52,8 @@ static bool read_again(const struct parts *parts, struct conf *conf, struct conf
     const struct reload *reload = &parts->reload;
     int here = open_here();
     if (here >= 0 && fchdir(reload->start_dir) != 0)
-        log_line(LOG_VERBOSE,
-                 "The directory of the start is gone: relative paths may not be found");
+        log_line(LOG_VERBOSE, "The directory in which the server was started is gone: relative "
+                              "paths may not be found");
     bool good = conf_load_args(conf, reload->argc, reload->argv, error);
     if (here >= 0 && fchdir(here) != 0)
         log_line(LOG_WARNING, "Can't change back to dir after a reload. Restart the server");
@@ -138,9 +138,9 @@ static void take_over(struct parts *parts, const struct conf *conf)
         if (!waits) reload->read[i] = value;
     }
     log_line(LOG_NOTICE, "Configuration reloaded from %s%s", parts->conf.file,
-             set.len + later.len == 0 ? ": no option was changed there" : "");
+             set.len + later.len == 0 ? ": no option has changed" : "");
     log_names("Options changed by the reload", &set);
-    log_names("Options that change with the next restart", &later);
+    log_names("Options that will change at the next restart", &later);
     /* A journal that can't be started has been logged, and appendonly is no again. */
     if (set.len > 0) config_apply(&parts->admin.config);
 }
@@ -152,7 +152,7 @@ static bool reload_file(struct parts *parts)
     struct conf_error error;
     if (parts->conf.file[0] == '\0') return true;
     if (strcmp(reload->argv[reload->argc - 1], "-") == 0) {
-        log_line(LOG_WARNING, "Configuration not reloaded: a part of it came from standard input. "
+        log_line(LOG_WARNING, "Configuration not reloaded: part of it came from standard input. "
                               "Use CONFIG SET, or restart the server");
         return false;
     }

@@ -122,8 +122,8 @@ static void begin_busy(void *ctx)
 {
     const struct parts *parts = ctx;
     log_line(LOG_WARNING,
-             "A script has run for longer than busy-reply-threshold: other clients are answered "
-             "BUSY until it ends. SCRIPT KILL or FUNCTION KILL stops it, if it has not written");
+             "A script has run for longer than busy-reply-threshold: other clients get BUSY errors "
+             "until it ends. SCRIPT KILL or FUNCTION KILL stops it, unless it has written data");
     clients_set_aside(parts->clients);
 }
 
@@ -133,7 +133,7 @@ static void run_busy_turn(void *ctx)
     struct parts *parts = ctx;
     loop_poll(parts->loop);
     if (!loop_stopped(parts->loop)) return;
-    log_line(LOG_WARNING, "Stopping while a script runs: none of its changes is kept");
+    log_line(LOG_WARNING, "Stopping while a script runs: its changes are discarded");
     bool good = lifecycle_end(parts);
     net_close(parts->net);
     clients_free(parts->clients);

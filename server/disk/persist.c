@@ -356,7 +356,7 @@ bool persist_configure(struct persist *persist)
     }
     persist->listens = true;
     persist->rewrite_scheduled = true;
-    log_line(LOG_NOTICE, "Journal turned on: writing a base of the current data");
+    log_line(LOG_NOTICE, "Journal turned on: writing a base file of the current data");
     return true;
 }
 

@@ -227,10 +227,10 @@ static bool find_in_folder(const struct conf *conf, const char *folder, char pat
         unsigned count = disk_path(inner, folder, folders[i]) == 0
                              ? find_manifests(inner, is_manifest, path)
                              : 0;
-        *why = "the folder has several manifests. Give the path of one";
+        *why = "the directory has several manifests. Give the path of one";
         if (count > 0) return count == 1;
     }
-    *why = "the folder has no RDB, AOF or manifest of Redis";
+    *why = "the directory has no RDB, AOF or manifest of Redis";
     for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
         if (disk_path(path, folder, files[i]) == 0 && is_file_of_redis(path)) return true;
     return false;

@@ -120,7 +120,7 @@ static bool check_segment_end(struct loading *loading, const char *path, bool is
                          "expired-check --fix on it",
                          path, file->good, file->reason);
     log_line(LOG_WARNING,
-             "%s is torn at byte %" PRIu64 " (%s), as a crash leaves it: the last %" PRIu64
+             "%s is torn at byte %" PRIu64 " (%s), as after a crash: the last %" PRIu64
              " bytes are %s",
              path, file->good, file->reason, file->size - file->good,
              loading->cuts_torn_end ? "cut off" : "ignored");

@@ -25,8 +25,8 @@ static void resume_accepting(evutil_socket_t fd, short what, void *server)
     evhttp_foreach_bound_socket(server, resume_one, NULL);
 }
 
-/* Trying again at once would keep the CPU busy, because the connection stays ready. The listener
- * may be gone by then, so all of the server are resumed. `server`: evhttp passes itself. */
+/* Retrying at once would spin, because the connection stays ready. This listener may be gone when
+ * the pause ends, so all listeners of the server are resumed. `server`: evhttp passes itself. */
 static void on_accept_error(struct evconnlistener *listener, void *server)
 {
     const struct timeval pause = { .tv_usec = RETRY_USEC };
@@ -42,7 +42,8 @@ static bool is_missing(int error)
     return error == EADDRNOTAVAIL || error == EAFNOSUPPORT;
 }
 
-/* Listens on one word of metrics-bind; with '-' in front, the machine need not have the address. */
+/* Listens on one word of metrics-bind; with a '-' before it the address may be missing on this
+ * machine. */
 static bool listen_on(struct evhttp *server, const char *word, int port, char *why, size_t why_size)
 {
     const char *host = word[0] == '-' ? word + 1 : word, *address = host;
@@ -103,5 +104,5 @@ bool doors_open(struct evhttp *server, const char *bind, int port, char *why, si
         if (len > 0 && !listen_on(server, word, port, why, why_size)) return false;
     }
     evhttp_foreach_bound_socket(server, count_bound, &count);
-    return count > 0; /* else `why` is about the last address */
+    return count > 0; /* else `why` has the reason for the last address */
 }

@@ -1,5 +1,5 @@
-/* doors: the listening sockets of the metrics port. Depends on libevent alone; apart from http.c,
- * because libevent and the store both name a type "event". */
+/* doors: the listening sockets of the metrics port. Depends on libevent alone. Separate from
+ * http.c, because libevent and the store each define a type "event". */
 #ifndef SERVER_HTTP_DOORS_H
 #define SERVER_HTTP_DOORS_H
 

@@ -1,5 +1,5 @@
-/* figures: the numbers that the port shows, read at one instant from the reports that INFO is made
- * of, and the table that names those of /metrics. Nothing is counted here. */
+/* figures: the numbers that the port shows, read at one instant from the reports that INFO uses,
+ * and the table that names the metrics. Counts nothing itself. */
 #ifndef SERVER_HTTP_FIGURES_H
 #define SERVER_HTTP_FIGURES_H
 
@@ -11,7 +11,7 @@
 
 /* Spans are in seconds, sizes in bytes, instants in Unix time; a bool is 0 or 1. */
 struct figures {
-    /* also while data are being loaded */
+    /* valid even while data is being loaded */
     double uptime, cpu_user, cpu_system;
     double loading, loading_bytes, loading_bytes_total, loading_left;
     double memory, memory_peak, memory_resident, memory_limit, memory_pool_unused, memory_scripts;
@@ -20,7 +20,7 @@ struct figures {
     double commands_rate, bytes_in_rate, bytes_out_rate; /* of the last second */
     double slowlog;
     double http_requests, http_failed_logins;
-    /* not while data are being loaded */
+    /* 0 while data is being loaded */
     double busy, clients_blocked, clients_tracking, tracking_keys;
     double hits, misses, expired_keys, expired_members, evicted_keys;
     double with_deadline, overdue_keys, overdue_members,
@@ -36,13 +36,13 @@ struct figures {
     double repl_bytes_in, repl_bytes_out, full_syncs, partial_syncs, refused_syncs, full_copies;
 };
 
-/* Counts of the port's own. */
+/* Counters of the port itself. */
 struct figures_http {
     uint64_t requests, failed_logins;
 };
 
-/* O(databases), and up to 10000 steps for overdue keys. While data are being loaded, the second
- * part is 0. */
+/* O(databases), and up to 10000 steps for overdue keys. While data is being loaded, the second part
+ * is 0. */
 void figures_read(struct figures *figures, const struct server_context *context,
                   const struct figures_http *http);
 

@@ -1,4 +1,4 @@
-/* history: the last five minutes of a few rates, for the page's lines, and how late expiry was in
+/* history: the last five minutes of a few rates, for the page's charts, and how late expiry was in
  * the last minute. Kept by the server, so that a page that was just opened has them. Depends on the
  * counters of the store and the server; the caller has the timer. */
 #ifndef SERVER_HTTP_HISTORY_H
@@ -17,7 +17,7 @@ enum {
     HISTORY_LAGS = 6,         /* ... and as many of them make a minute */
 };
 
-/* Second number `count - 1` is the last; a ring. */
+/* Rings: second number `count - 1` is the latest. */
 struct history {
     double commands[HISTORY_SECONDS]; /* per second */
     double errors[HISTORY_SECONDS];   /* per second */

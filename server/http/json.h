@@ -1,4 +1,4 @@
-/* json: writes JSON (RFC 8259) as UTF-8. Knows nothing of the server.
+/* json: writes JSON (RFC 8259) as UTF-8. Knows nothing about the server.
  *
  * `name` is the member's name inside an object, a constant without special characters, and NULL
  * inside an array. */

@@ -54,8 +54,8 @@ static bool read_scheme(struct bytes authorization, struct bytes *rest)
     return true;
 }
 
-/* By the name in the row: rename-command may have given it another one. row is NULL if it is
- * disabled. */
+/* Finds a command by the name in its row, because rename-command may have changed it. The result's
+ * row is NULL if the command is disabled. */
 static struct command_ref find_command(const struct acl *acl, struct bytes name)
 {
     for (size_t i = 0; i < commands_count(acl->commands); i++) {
@@ -74,7 +74,7 @@ static struct command_ref find_row(const struct acl *acl, const struct bytes wor
     return part;
 }
 
-/* What the port shows: to read it by commands, a user needs these, and all keys. */
+/* The commands, with access to all keys, by which a user could read what the port shows. */
 static bool may_read(const struct acl *acl, const struct acl_user *user)
 {
     static const struct bytes shown[][2] = {
@@ -95,7 +95,7 @@ static bool may_read(const struct acl *acl, const struct acl_user *user)
 static enum login check_user(const struct acl *acl, struct bytes name, struct bytes password)
 {
     const struct acl_user *user = name.len > 0 ? acl_find(acl, name) : acl->main_user;
-    /* Without such a user, hash all the same: the time must not tell which names exist. */
+    /* Hash even if there is no such user, so that the time does not reveal which names exist. */
     bool admitted = acl_user_admits(user != NULL ? user : acl->main_user, password);
     return user != NULL && admitted && may_read(acl, user) ? LOGIN_GRANTED : LOGIN_WRONG;
 }

@@ -34,7 +34,7 @@ static void write_build(struct report *report)
     prom_label(&labels, "redis_version", LIT(REDIS_VERSION));
     prom_label(&labels, "allocator", text_bytes(mem_allocator_name()));
     prom_family(&report->prom, "expired_build_info", PROM_GAUGE,
-                "Always 1; the labels tell the version.");
+                "Always 1; the labels have the version.");
     prom_integer(&report->prom, &labels, 1);
 }
 
@@ -82,7 +82,7 @@ static void write_command_counts(struct report *report)
     } metrics[] = {
         { "expired_command_calls_total", "Calls of each command.",
           offsetof(struct command_stats, calls) },
-        { "expired_command_failures_total", "Calls that were answered with an error.",
+        { "expired_command_failures_total", "Calls that ended with an error.",
           offsetof(struct command_stats, failed) },
         { "expired_command_rejections_total", "Calls that were refused before they ran.",
           offsetof(struct command_stats, rejected) },
@@ -127,11 +127,11 @@ static void write_duration(void *ctx, struct command_ref ref)
 static void write_durations(struct report *report)
 {
     prom_family(&report->prom, "expired_command_duration_seconds", PROM_HISTOGRAM,
-                "How long calls took, of blocked ones without the time that they waited.");
+                "How long calls ran, not counting the time for which they were blocked.");
     commands_each_stats(report->context->commands, write_duration, report);
 }
 
-/* Scripts choose codes of their own; only such as are usual get a label. */
+/* Scripts can make up error codes; only the usual ones get a label, to bound their number. */
 static bool is_usual_code(struct bytes code)
 {
     for (size_t i = 0; i < code.len; i++)
@@ -164,7 +164,7 @@ static void write_errors(struct report *report)
 
 /* ---- expiry ---------------------------------------------------------------------------------- */
 
-/* Up to 32 ms, a bound includes itself; above, it is the first one of a bucket. */
+/* Up to 32 ms a bucket includes its bound; above, bounds are the beginnings of buckets. */
 static const char *const lag_bounds[] = { "0.001", "0.002", "0.004", "0.008",  "0.016",
                                           "0.032", "0.064", "0.128", "0.256",  "0.512",
                                           "1.024", "2.048", "4.096", "16.384", "65.536" };
@@ -179,8 +179,9 @@ static void write_lag_histogram(struct report *report)
     uint64_t cumulative[LAGS];
     for (size_t i = 0; i < LAGS; i++)
         cumulative[i] = histogram_below(lag, lag_limits[i]);
-    prom_family(&report->prom, "expired_expiry_lag_seconds", PROM_HISTOGRAM,
-                "How long after their deadlines keys and members were removed; on time is 0.001.");
+    prom_family(
+        &report->prom, "expired_expiry_lag_seconds", PROM_HISTOGRAM,
+        "Time between the deadlines of keys and members and their removal; on time is 0.001.");
     prom_histogram(&report->prom, NULL,
                    &(struct prom_histogram){ .count = LAGS,
                                              .bounds = lag_bounds,
@@ -221,16 +222,16 @@ static void write_forecast(struct report *report)
 {
     unsigned databases = report->context->store->database_count;
     prom_family(&report->prom, "expired_forecast_keys", PROM_GAUGE,
-                "Keys by the time to their deadline, each in the shortest span that fits.");
+                "Keys by the time left to their deadline, each in the shortest span that fits.");
     for (unsigned db = 0; db < databases; db++)
         write_forecast_of(report, db, false);
     prom_family(&report->prom, "expired_forecast_members", PROM_GAUGE,
-                "Members and fields by the time to their deadline.");
+                "Members and fields by the time left to their deadline.");
     for (unsigned db = 0; db < databases; db++)
         write_forecast_of(report, db, true);
     msec age = report->now - survey_began(report->survey);
     prom_family(&report->prom, "expired_forecast_age_seconds", PROM_GAUGE,
-                "How long ago the counting of keys, members and dehydrators began.");
+                "Time since the current counts of keys, members and dehydrators were begun.");
     if (survey_ready(report->survey)) prom_real(&report->prom, NULL, (double)age / 1e3);
 }
 
@@ -261,10 +262,10 @@ static void write_dehydrators(struct report *report)
           offsetof(struct surveyed, length) },
         { "expired_dehydrator_due_elements", "Elements that are due and wait for a consumer.",
           offsetof(struct surveyed, due) },
-        { "expired_dehydrator_claimed_elements", "Elements that a consumer has claimed.",
+        { "expired_dehydrator_claimed_elements", "Elements that consumers have claimed.",
           offsetof(struct surveyed, claimed) },
         { "expired_dehydrator_redelivered_elements",
-          "Elements that were claimed more than once so far.",
+          "Elements that have been claimed more than once.",
           offsetof(struct surveyed, redelivered) },
     };
     for (size_t i = 0; i < sizeof(metrics) / sizeof(metrics[0]); i++) {
@@ -273,7 +274,7 @@ static void write_dehydrators(struct report *report)
         survey_dehydrators(report->survey, report->now, write_dehydrator, &metric);
     }
     prom_family(&report->prom, "expired_dehydrators_omitted", PROM_GAUGE,
-                "Dehydrators that fit metrics-dehydrators and are not reported.");
+                "Dehydrators that match metrics-dehydrators but are not reported.");
     prom_integer(&report->prom, NULL, survey_omitted(report->survey));
 }
 

@@ -1,5 +1,5 @@
-/* prom: see prom.h. Samples are assembled from ready pieces: a scrape may have thousands, and
- * nobody is served meanwhile. */
+/* prom: see prom.h. Samples are assembled from ready pieces, because a scrape may have thousands
+ * and blocks the loop. */
 #include "server/http/prom.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* prom: writes Prometheus' text format 0.0.4
- * (https://prometheus.io/docs/instrumenting/exposition_formats/). Knows nothing of the server.
+ * (https://prometheus.io/docs/instrumenting/exposition_formats/). Knows nothing about the server.
  *
  * A family is a metric's name with its type and help; its samples follow it at once. Fractions have
  * six decimals, so that spans of time are exact to the microsecond. */

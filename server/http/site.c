@@ -7,8 +7,8 @@
 #include "server/http/page_files.h"
 #include "server/http/state.h"
 
-/* The page loads nothing from elsewhere, and nobody may put it into a frame. Each reply closes its
- * connection, so that nothing behind a request is ever taken for another one. */
+/* The page loads nothing from other sites and cannot be framed. Each reply closes its connection,
+ * so that bytes after a request are never taken for another one. */
 const struct site_header site_headers[] = {
     { "Cache-Control", "no-store" },
     { "Connection", "close" },
@@ -59,7 +59,8 @@ static struct bytes name_of_host(struct bytes host)
     return bytes_of(host.data, len);
 }
 
-/* An address, or "localhost": not a name that somebody else's name server may point here. */
+/* An address or "localhost", and not a name that a foreign name server could point here (DNS
+ * rebinding). */
 static bool is_own_host(struct bytes host)
 {
     struct bytes name = name_of_host(host);
@@ -69,8 +70,9 @@ static bool is_own_host(struct bytes host)
     return true;
 }
 
-/* As on the client port, protected-mode means: without a password, only this machine. A browser on
- * it also runs pages of strangers, which must not read this port by a name of theirs. */
+/* As on the client port, protected-mode allows only this machine while there is no password. A
+ * browser on this machine also runs foreign pages, which must not read this port under a name of
+ * their own. */
 static bool is_protected(const struct server_context *context, const struct site_request *request)
 {
     if (!context->conf->protected_mode || !context->engine->acl->main_user->nopass) return false;
@@ -81,7 +83,7 @@ static bool is_protected(const struct server_context *context, const struct site
 static bool may_ask(struct site *site, const struct site_request *request, struct site_reply *reply)
 {
     if (request->method == SITE_OTHER) {
-        refuse(reply, 405, "Method Not Allowed", "This port is only for reading: use GET.\n");
+        refuse(reply, 405, "Method Not Allowed", "This port is read-only: use GET.\n");
         return false;
     }
     if (is_protected(site->context, request)) {
@@ -108,8 +110,8 @@ static bool may_ask(struct site *site, const struct site_request *request, struc
 
 /* ---- what there is --------------------------------------------------------------------------- */
 
-/* The numbers are to be those of now. While data are being loaded or a script runs, nothing may
- * count keys, and the clock stands still. */
+/* Brings the numbers up to date. While data is being loaded or a script runs, keys must not be
+ * counted, and the clock stands still. */
 static void look_around(struct site *site)
 {
     const struct engine *engine = site->context->engine;
@@ -138,6 +140,6 @@ void site_answer(struct site *site, const struct site_request *request, struct s
         reply->type = file.type;
         outbuf_append(&reply->body, file.content.data, file.content.len);
     } else {
-        refuse(reply, 404, "Not Found", "There are /, /metrics and /state.json.\n");
+        refuse(reply, 404, "Not Found", "Available: /, /metrics and /state.json.\n");
     }
 }

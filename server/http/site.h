@@ -1,4 +1,4 @@
-/* site: what the metrics port answers, from a request to its reply. Knows neither sockets nor
+/* site: the answers of the metrics port, from a request to its reply. Knows neither sockets nor
  * libevent; http.c carries both. */
 #ifndef SERVER_HTTP_SITE_H
 #define SERVER_HTTP_SITE_H
@@ -24,7 +24,7 @@ struct site_request {
     struct bytes path; /* without the query, as it was sent */
     struct bytes host, authorization;
     bool from_loopback;
-    bool crowded; /* too many replies to failed logins wait: check no further password */
+    bool crowded; /* too many delayed replies to failed logins: do not check more passwords */
 };
 
 struct site_reply {
@@ -42,7 +42,7 @@ struct site_header {
     const char *name, *value;
 };
 extern const struct site_header site_headers[];
-/* Further headers of replies with this status: a name, or NULL. */
+/* An additional header for replies with this status; NULL: none. */
 const struct site_header *site_status_header(int status);
 
 #endif

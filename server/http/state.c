@@ -17,9 +17,9 @@
 
 enum {
     HOST_SIZE = 256,
-    MOST = 50,         /* entries of a list: those that matter most */
+    MOST = 50,         /* entries of a list: the most important ones */
     SLOW_CHARS = 160,  /* of an example */
-    SLOW_CALLS = 1000, /* the newest that are looked at */
+    SLOW_CALLS = 1000, /* the newest calls examined */
     NAME_SIZE = 128,   /* of a command */
 };
 
@@ -243,7 +243,7 @@ static void list_slow_calls(struct state *state)
 /* ---- figures and history -----------------------------------------------------------------------
  */
 
-/* Under which name and port clients find the server. */
+/* The address and port by which clients reach the server. */
 static void write_place(struct state *state)
 {
     const struct conf *conf = state->context->conf;

@@ -1,5 +1,5 @@
-/* survey: see survey.h. A pass makes an outlook of each database in turn; while the outlook counts,
- * it shows each key, and the dehydrators among them are written down. */
+/* survey: see survey.h. A pass makes an outlook of each database in turn. The outlook visits each
+ * key anyway, so the survey notes the dehydrators and streams among them on the way. */
 #include "server/http/survey.h"
 
 #include "server/http/surveyed_names.h"
@@ -11,7 +11,7 @@ enum {
     STEPS = 256, /* keys and members in about 20 us */
     STEPS_AT_ONCE = 20 * STEPS,
     LEAST_USEC = 1000 * 1000,
-    REST = 20, /* times the time that a survey worked */
+    REST = 20, /* the pause, as a multiple of the time that a survey worked */
 };
 
 struct pass {

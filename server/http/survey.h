@@ -1,10 +1,10 @@
 /* survey: the forecast of each database and the names of the dehydrators and streams to report, for
- * the metrics port. Both need a look at every key, which background work takes in slices, as for
+ * the metrics port. Both need a visit to every key, which background work makes in slices, as for
  * EXPIRY FORECAST. Depends on the store and the clock, not on HTTP.
  *
- * A survey begins when somebody asks and the last one is old enough: a second, and twenty times the
- * time that it worked, so that it takes at most a twentieth of the server's time however many keys
- * there are. Its result stays until the next one is complete. */
+ * A survey begins on demand when the last one is old enough: a second, and twenty times as long as
+ * it worked, so that surveys take at most a twentieth of the server's time however many keys there
+ * are. Its result stays until the next one is complete. */
 #ifndef SERVER_HTTP_SURVEY_H
 #define SERVER_HTTP_SURVEY_H
 
@@ -23,8 +23,8 @@ struct survey *survey_new(const struct store *store, const struct conf *conf,
                           const struct clock *clock);
 void survey_free(struct survey *survey);
 
-/* Call before the result is read: begins a survey if it is time to, and works on it for a fraction
- * of a millisecond, which is enough for a few thousand keys. */
+/* Call before reading the result: begins a survey if one is due, and works on it for a fraction of
+ * a millisecond, enough to finish a few thousand keys. */
 void survey_ask(struct survey *survey);
 /* For struct background_work. */
 bool survey_run(void *survey, size_t amount);

@@ -1,5 +1,5 @@
-/* surveyed_names: a sorted list of the first names that fit a pattern, at most so many. Depends on
- * byte strings. */
+/* surveyed_names: a sorted list of the first names that match a pattern, up to a maximum. Depends
+ * on byte strings. */
 #ifndef SERVER_HTTP_SURVEYED_NAMES_H
 #define SERVER_HTTP_SURVEYED_NAMES_H
 
@@ -16,7 +16,7 @@ struct surveyed_names {
     struct blob *pattern;
     struct surveyed_name *at; /* by key, then database */
     size_t count, most, room;
-    size_t omitted; /* fit the pattern and are not in the list */
+    size_t omitted; /* match the pattern but are not in the list */
 };
 
 /* {0} is an empty list that accepts nothing. */

@@ -49,7 +49,7 @@ static void release(struct visitors *visitors)
     visitors->count = stay;
 }
 
-/* Makes the HTTP server close the connection, as if nothing had moved for too long. */
+/* Makes the HTTP server close the connection as if it had timed out. */
 static void send_away(const struct visitor *visitor)
 {
     bufferevent_trigger_event(visitor->stream, BEV_EVENT_READING | BEV_EVENT_TIMEOUT, 0);
@@ -84,8 +84,8 @@ void visitors_free(struct visitors *visitors)
     mem_free(visitors);
 }
 
-/* The stream owns the socket and OpenSSL's state. A peer that ends without saying farewell is no
- * error: a reply has its length. */
+/* The stream owns the socket and OpenSSL's state. A TLS peer that closes without close_notify is
+ * not an error, because replies have a length. */
 static struct bufferevent *open_stream(const struct visitors *visitors, struct event_base *base)
 {
     if (visitors->tls == NULL) return bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE);

@@ -22,8 +22,8 @@ struct bufferevent *visitors_admit(struct event_base *base, void *visitors);
 
 enum {
     VISITORS_MAX = 32,
-    VISITORS_SEC = 10,          /* a connection ends after so much time, whatever it does */
-    VISITORS_SILENT_SEC = 5,    /* and if nothing moves for so long */
+    VISITORS_SEC = 10,          /* a connection is closed after this time in any case */
+    VISITORS_SILENT_SEC = 5,    /* and after this long without traffic */
     VISITORS_HEADER_MAX = 8192, /* bytes of a request's first line and headers */
     VISITORS_BODY_MAX = 1024,   /* bytes of a body, which no request needs */
     VISITORS_READ_MAX = 16384,  /* bytes read and not parsed */
@@ -31,12 +31,12 @@ enum {
 
 /* ---- delayed replies ---- */
 
-/* Replies to failed logins are sent a second later, so that passwords can't be tried fast. */
+/* Replies to failed logins are delayed by a second, to slow down guessing. */
 struct delayed;
 struct evhttp_request;
 
 struct delayed *delayed_new(struct loop *loop);
-/* Sends all replies; before the HTTP server is freed. */
+/* Sends all replies. Call before the HTTP server is freed. */
 void delayed_free(struct delayed *delayed);
 bool delayed_full(const struct delayed *delayed);
 /* Takes over a request whose headers and body are ready; it must not be full. `reason` is a

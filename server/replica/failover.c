@@ -144,7 +144,7 @@ void failover_begin(struct failover *failover, const struct failover_goal *goal)
     failover->state = FAILOVER_WAITS;
     failover->w.pause->failover = true;
     loop_timer_set_msec(failover->timer, goal->ttl > 0 ? goal->ttl : -1);
-    log_line(LOG_NOTICE, "Failover: writes wait until %s has the whole stream",
+    log_line(LOG_NOTICE, "Failover: writes are paused until %s has caught up",
              goal->host[0] != '\0' ? "the replica" : "a replica");
 }
 
@@ -159,7 +159,7 @@ void failover_abort(struct failover *failover, const char *why)
 {
     enum failover_state state = failover->state;
     if (state == FAILOVER_NONE) return;
-    log_line(LOG_NOTICE, "Failover given up in the state %s: %s", failover_name(state), why);
+    log_line(LOG_NOTICE, "Failover aborted in state %s: %s", failover_name(state), why);
     end(failover);
     if (state == FAILOVER_RUNS) failover->w.take_back(failover->w.ctx);
 }

@@ -127,7 +127,7 @@ static void pass_over(struct follower *follower)
     follower->logged_usec = now;
     show_name(name, follower->request.argv[0]);
     log_line(LOG_WARNING,
-             "A command of the master failed here and was passed over: '%s'. %" PRIu64
+             "A command of the master failed here and was skipped: '%s'. %" PRIu64
              " so far: this replica may differ from its master",
              name, follower->failed);
 }
@@ -248,7 +248,7 @@ static bool apply_unit(struct follower *follower, const char *data, size_t len)
     struct engine *engine = follower->w.engine;
     if (follower_db(follower) >= engine->store->database_count) {
         snprintf(follower->why, WHY,
-                 "database %u is selected, and there are %u here: set 'databases'",
+                 "database %u is selected, but there are only %u here: raise 'databases'",
                  follower_db(follower), engine->store->database_count);
         return false;
     }
@@ -281,7 +281,7 @@ enum followed follower_apply(struct follower *follower, const char *data, size_t
         enum measured result = measure_unit(follower, data + *used, len - *used, &size);
         if (result == PARTIAL) return wait_for_rest(follower, len, *used);
         if (result == MALFORMED) {
-            snprintf(follower->why, WHY, "bytes that are no command");
+            snprintf(follower->why, WHY, "bytes that are not a command");
             return FOLLOW_BROKEN;
         }
         if (!apply_unit(follower, data + *used, size)) return FOLLOW_BROKEN;

@@ -124,13 +124,13 @@ static bool take_line(struct link *link, char line[LINE_MAX_LEN])
     const char *from = link->data + link->start;
     const char *end = link->len > 0 ? memchr(from, '\n', link->len) : NULL;
     if (end == NULL) {
-        if (link->len >= LINE_MAX_LEN) link_close(link, "sends no line where one is expected");
+        if (link->len >= LINE_MAX_LEN) link_close(link, "sent no line where one was expected");
         return false;
     }
     size_t whole = (size_t)(end + 1 - from), len = whole - 1;
     if (len > 0 && from[len - 1] == '\r') len--;
     if (len >= LINE_MAX_LEN) {
-        link_close(link, "sends a line that is too long");
+        link_close(link, "sent a line that is too long");
         return false;
     }
     for (size_t i = 0; i < len; i++)

@@ -89,7 +89,7 @@ static void answer_ping(struct link *link, const char *line)
         begins_with(line, "-ERR operation not permitted"))
         next_step(link);
     else
-        link_fail(link, "answers PING with '%s'", line);
+        link_fail(link, "answered PING with '%s'", line);
 }
 
 static void expect_copy(struct link *link, const char *line)
@@ -98,7 +98,7 @@ static void expect_copy(struct link *link, const char *line)
     link->copy = (struct link_copy){ .length = 0 };
     if (sscanf(line, "+FULLRESYNC %40[0-9a-fA-F] %" SCNd64, link->copy.id, &offset) != 2 ||
         strlen(link->copy.id) != HISTORY_ID || offset < 0 || offset > OFFSET_MAX) {
-        link_fail(link, "answers PSYNC with '%s'", line);
+        link_fail(link, "answered PSYNC with '%s'", line);
         return;
     }
     link->copy.offset = (uint64_t)offset + 1; /* it names the last byte */
@@ -109,13 +109,13 @@ static void go_on(struct link *link, const char *line)
 {
     char id[HISTORY_ID + 1] = "";
     if (!link->has_asked) {
-        link_fail(link, "goes on with a stream that was not asked for ('%s')", line);
+        link_fail(link, "continues a stream that was not requested ('%s')", line);
         return;
     }
     (void)sscanf(line, "+CONTINUE %40[0-9a-fA-F]", id);
     link->state = LINK_STREAM;
     link->down_usec = -1;
-    log_line(LOG_NOTICE, "Master %s: goes on with the stream", link->name);
+    log_line(LOG_NOTICE, "Master %s: continues the stream", link->name);
     link->w.goes_on(link->w.ctx, strlen(id) == HISTORY_ID ? id : NULL);
 }
 
@@ -127,7 +127,7 @@ static void answer_psync(struct link *link, const char *line)
     else if (begins_with(line, "+CONTINUE"))
         go_on(link, line);
     else
-        link_fail(link, "answers PSYNC with '%s'. Trying again", line);
+        link_fail(link, "answered PSYNC with '%s'. Trying again", line);
     link->w.answered(link->w.ctx, link->state != LINK_DOWN);
 }
 
@@ -143,7 +143,7 @@ static void answer_copy_head(struct link *link, const char *line)
         long long length = strtoll(line + 1, &end, 10);
         if (line[0] != '$' || end == line + 1 || *end != '\0' || errno != 0 || link->has_mark ||
             length <= 0) {
-            link_fail(link, "announces a copy with '%s'", line);
+            link_fail(link, "announced a copy with '%s'", line);
             return;
         }
         link->copy.length = (uint64_t)length;
@@ -151,7 +151,7 @@ static void answer_copy_head(struct link *link, const char *line)
     link->copy_read = 0;
     link->copy.received = link->len;
     link->state = LINK_COPY;
-    log_line(LOG_NOTICE, "Master %s: a full copy begins", link->name);
+    log_line(LOG_NOTICE, "Master %s: full copy begins", link->name);
 }
 
 /* A server like this one says "OK expired", or "OK expired <offset>" when effects begin there.
@@ -175,7 +175,7 @@ void link_answer(struct link *link, const char *line)
     case STEP_COPY_HEAD: answer_copy_head(link, line); break;
     case STEP_AUTH:
         if (line[0] == '-')
-            link_fail(link, "refuses masterauth: %s", line + 1);
+            link_fail(link, "refused masterauth: %s", line + 1);
         else
             next_step(link);
         break;

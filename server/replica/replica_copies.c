@@ -103,7 +103,7 @@ static void fail_copy(struct replicas *all)
     struct replica *replica;
     all->report.copies_failed++;
     log_line(LOG_WARNING,
-             "The child that makes the full copy failed: its replicas have to ask again");
+             "The child process that wrote a full copy failed: its replicas have to reconnect");
     TAILQ_FOREACH(replica, &all->list, in_order)
     if (replica->state == COPYING) replicas_close(replica);
     full_copy_rest(all->copy);

@@ -38,7 +38,7 @@ static int peek_source(void *ctx, struct iovec *chunks, int max)
 void replicas_go_online(struct replica *replica)
 {
     replica->state = ONLINE;
-    log_line(LOG_NOTICE, "Replica %s: in step with the stream from offset %" PRIu64 " on",
+    log_line(LOG_NOTICE, "Replica %s: online, in step with the stream from offset %" PRIu64 " on",
              replica->session->peer, replica->sent);
     clients_source_ready(replica->session);
 }
@@ -155,7 +155,7 @@ static void go_on_from(struct replica *replica, uint64_t offset)
         snprintf(line, sizeof(line), "CONTINUE");
     resp_status(&replica->session->out, line);
     replica->sent = replica->applied = offset;
-    log_line(LOG_NOTICE, "Replica %s: goes on from offset %" PRIu64 ", %" PRIu64 " bytes behind",
+    log_line(LOG_NOTICE, "Replica %s: continues from offset %" PRIu64 ", %" PRIu64 " bytes behind",
              replica->session->peer, offset, backlog_end(all->w.backlog) - offset);
     replicas_go_online(replica);
 }
@@ -311,7 +311,7 @@ static void check_silence(struct replica *replica, int64_t now)
     if (now - replica->heard_usec <= timeout) return;
     log_line(LOG_WARNING, "Replica %s closed: %s for longer than repl-timeout",
              replica->session->peer,
-             replica->state == COPYING ? "it has taken nothing of its full copy" : "silent");
+             replica->state == COPYING ? "it has read nothing of its full copy" : "silent");
     replicas_close(replica);
 }
 

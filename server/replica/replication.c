@@ -107,8 +107,8 @@ bool replication_promote(struct replication *r)
     r->active = r->has_position = true;
     if (r->effects_from > backlog_end(r->backlog)) r->effects_from = backlog_end(r->backlog);
     feed_restart(r->feed);
-    replicas_close_all(r->replicas, "this server is a master now");
-    log_line(LOG_NOTICE, "This server is a master now, with the stream %s from offset %" PRIu64,
+    replicas_close_all(r->replicas, "this server is now a master");
+    log_line(LOG_NOTICE, "This server is now a master, with the stream %s from offset %" PRIu64,
              r->history.id, backlog_end(r->backlog));
     replication_update_role(r);
     return true;
@@ -150,7 +150,7 @@ static void goes_on(void *ctx, const char *id)
     history_adopt(&r->history, id);
     memcpy(r->history.old_id, old.id, sizeof(old.id));
     r->history.old_end = end;
-    replicas_close_all(r->replicas, "the master's stream has a new id");
+    replicas_close_all(r->replicas, "the master's stream has a new ID");
 }
 
 static void answered(void *ctx, bool accepted)

@@ -53,7 +53,7 @@ static ssize_t read_copy(void *ctx, void *to, size_t size)
 
 static bool fail_end(char why[WHY])
 {
-    snprintf(why, WHY, "it does not end where its data end");
+    snprintf(why, WHY, "there are bytes after its end");
     return false;
 }
 
@@ -97,7 +97,7 @@ static void take_over(struct replication *r, struct store *store, unsigned db)
     store_replace(engine->store, store);
     if (engine->persist != NULL) persist_replaced(engine->persist);
     commit_hooks_replaced(engine->hooks);
-    replicas_close_all(r->replicas, "the data were replaced by a full copy of the master");
+    replicas_close_all(r->replicas, "the data was replaced with a full copy from the master");
     history_adopt(&r->history, copy.id);
     backlog_restart(r->backlog, copy.offset);
     r->active = r->has_position = true;
@@ -108,8 +108,8 @@ static void take_over(struct replication *r, struct store *store, unsigned db)
     replication_update_role(r);
     replication_acknowledge(r);
     log_line(LOG_NOTICE,
-             "Full copy of the master loaded: %zu key%s, %" PRIu64
-             " bytes; the stream goes on at offset %" PRIu64,
+             "Full copy from the master loaded: %zu key%s, %" PRIu64
+             " bytes; the stream continues at offset %" PRIu64,
              store_count(engine->store), log_plural(store_count(engine->store)), copy.received,
              copy.offset);
 }
@@ -136,8 +136,7 @@ void replication_load(struct replication *r)
     store_discard(engine->store, store);
     if (is_over(r)) return;
     char text[WHY + 64];
-    snprintf(text, sizeof(text), "its full copy can't be loaded: %s. The data stay as they were",
-             why);
+    snprintf(text, sizeof(text), "its full copy can't be loaded: %s. The old data is kept", why);
     link_close(r->link, text);
     r->retry_usec = clock_mono_usec() + RETRY_SECONDS * USEC;
 }

@@ -264,7 +264,7 @@ static void compile_stored(void *ctx, const struct library *stored)
         library = NULL;
     }
     if (library == NULL) {
-        log_line(LOG_WARNING, "The library %.*s of functions can't be used: %s", (int)name.len,
+        log_line(LOG_WARNING, "The function library %.*s can't be used: %s", (int)name.len,
                  name.data, error);
         library = function_library_new(name);
     }

@@ -40,7 +40,7 @@ static bool may_begin(const struct host *host, struct call *caller, unsigned fla
 
 bool host_begin(struct host *host, struct call *caller, unsigned flags, bool read_only)
 {
-    ensure(host->caller == NULL, "a script runs inside a script");
+    ensure(host->caller == NULL, "a script would run inside a script");
     if (!may_begin(host, caller, flags, read_only)) return false;
     if (read_only) flags |= SCRIPT_NO_WRITES;
     host->caller = caller;

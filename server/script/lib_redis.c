@@ -124,7 +124,7 @@ static bool run_command(lua_State *lua)
     if (lib->room_size > ROOM_KEPT) lib_redis_drop(lib);
     if (lib->interpreter->exceeded || interpreter_is_full(lib->interpreter)) {
         lua_settop(lua, 0);
-        luaL_error(lua, "not enough memory: a reply passes script-memory-limit");
+        luaL_error(lua, "not enough memory: a reply exceeds script-memory-limit");
     }
     lib->on_command(lib->ctx, lua);
     return good;

@@ -383,6 +383,6 @@ bool lua_write_reply(lua_State *lua, struct resp_writer *out, int version, size_
     }
     lua_pop(lua, 1);
     if (write_bounded(lua, out, version, limit)) return false;
-    lua_pushliteral(lua, "ERR not enough memory: the reply passes script-memory-limit");
+    lua_pushliteral(lua, "ERR not enough memory: the reply exceeds script-memory-limit");
     return true;
 }

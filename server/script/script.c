@@ -80,7 +80,7 @@ static void reply_error(struct call *call, lua_State *lua, const char *name)
     const char *at = is_table ? text_field(lua, error, "line") : NULL;
     bool counted = is_table && is_counted(lua, error);
     const char *code = is_table ? "" : "ERR ";
-    if (text == NULL) text = "ERR the script raised an error without a text";
+    if (text == NULL) text = "ERR the script raised an error without a message";
     if (source != NULL && at != NULL)
         len = snprintf(line, sizeof(line), "%s%s script: %s, on %s:%s.", code, text, name, source,
                        at);
@@ -128,7 +128,7 @@ static bool try_arguments(struct scripting *scripting, const struct call *call,
     lua_pushlightuserdata(lua, &passing);
     if (interpreter_call(scripting->interpreter, 1, LUA_MULTRET, 0)) return true;
     arguments_drop(&scripting->arguments);
-    lua_pushliteral(lua, "not enough memory: the arguments pass script-memory-limit");
+    lua_pushliteral(lua, "not enough memory: the arguments exceed script-memory-limit");
     return false;
 }
 

@@ -57,7 +57,7 @@ class Member(Daemon):
     def syncs(self):
         """How many full and how many partial synchronizations this replica got, by its log."""
         log = self.log()
-        return (log.count("Full copy of the master loaded"), log.count("goes on with the stream"))
+        return (log.count("Full copy from the master loaded"), log.count("continues the stream"))
 
     def cut(self):
         """Cuts the links to its replicas: tests use the Unix socket."""

@@ -1,4 +1,4 @@
-/* acl_admin: the rows of ACL, and its subcommands that change users or try rights: SETUSER,
+/* acl_admin: the rows of ACL, and its subcommands that change users or test permissions: SETUSER,
  * DELUSER, LOAD, SAVE, GENPASS and DRYRUN. The others are in acl_show.c. */
 #include <sys/random.h>
 
@@ -183,7 +183,7 @@ static void cmd_acl_dryrun(struct call *call)
         failf(call, ERR_ACL_NO_COMMAND, arg_width(call, 3), call->argv[3].data);
         return;
     }
-    /* Such calls may have passwords: AUTH, HELLO, CONFIG SET, ACL SETUSER. */
+    /* Calls of these commands may contain passwords: AUTH, HELLO, CONFIG SET, ACL SETUSER. */
     for (int i = 4; i < call->argc && (ref.row->flags & (NO_AUTH | ADMIN)); i++)
         call_hide(call, i);
     if (!command_fits_arity(ref.row, argc)) {
@@ -231,11 +231,11 @@ static const struct command subcommands[] = {
       .flags = SYSTEM,
       .group = "server",
       .since = "7.0.0",
-      .replies = REPLIES("OK: the user may do it", "bulk: why it may not"),
+      .replies = REPLIES("OK: the user may do it", "bulk: the reason why not"),
       .errors = ERRORS(ERR_ACL_NO_USER, ERR_ACL_NO_COMMAND, ERR_ARITY),
       .complexity = "O(N), N rules of the user",
       .syntax = "username command [arg [arg ...]]",
-      .summary = "Tells whether a user may make a call, without making it." },
+      .summary = "Checks whether a user may run a command, without running it." },
     { .name = "GENPASS",
       .run = cmd_acl_genpass,
       .arity = -2,
@@ -246,7 +246,7 @@ static const struct command subcommands[] = {
       .errors = ERRORS(ERR_ACL_GENPASS, ERR_NOT_INTEGER, ERR_SUBCOMMAND_OR_ARITY),
       .complexity = "O(1)",
       .syntax = "[bits]",
-      .summary = "Makes a password that can't be guessed." },
+      .summary = "Generates a random password." },
     { .name = "GETUSER",
       .run = acl_show_user,
       .arity = 3,
@@ -353,7 +353,7 @@ static const struct command rows[] = {
       .since = "6.0.0",
       .complexity = "depends on the subcommand",
       .syntax = "",
-      .summary = "Manages users and their rights.",
+      .summary = "Manages users and their permissions.",
       .subcommands = subcommands },
 };
 

@@ -114,7 +114,7 @@ static void append_name(struct resp_writer *out, struct command_ref ref, unsigne
 static void reply_members(struct call *call, unsigned category)
 {
     const struct commands *commands = acl_of(call)->commands;
-    struct outbuf aside; /* their number is sent first */
+    struct outbuf aside; /* a separate buffer, because their number is sent first */
     outbuf_init(&aside);
     struct resp_writer out = resp_aside(call->out, &aside);
     size_t count = 0;

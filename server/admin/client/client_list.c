@@ -195,7 +195,7 @@ static struct replication *replication_of(const struct call *call)
     return ((const struct connection_context *)call->context)->replication;
 }
 
-/* All clients, and the link to the master. */
+/* Visits all clients and the link to the master. */
 static void each_connection(struct call *call,
                             void (*visit)(void *ctx, const struct client_info *info), void *ctx)
 {
@@ -277,7 +277,7 @@ static bool parse_kill_option(struct call *call, int i, struct filter *filter)
 
 static bool parse_kill(struct call *call, struct filter *filter)
 {
-    if (call->argc == 3) { /* the old form: only an address, which may be the caller's own */
+    if (call->argc == 3) { /* the old form: just an address, which may be the caller's own */
         filter->address = call->argv[2];
         return true;
     }

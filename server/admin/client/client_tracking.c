@@ -97,7 +97,7 @@ static bool prefixes_overlap(struct bytes a, struct bytes b)
     return bytes_equal(bytes_of(a.data, len), bytes_of(b.data, len));
 }
 
-/* A prefix of the call, by its place in it, or one that the session has. */
+/* A prefix: either a new one, by its position in the call, or one that the session already has. */
 struct candidate {
     struct bytes text;
     size_t place;
@@ -128,8 +128,9 @@ static void add_held(void *ctx, struct bytes prefix)
     all->at[all->count++] = (struct candidate){ prefix, HELD };
 }
 
-/* In the order of bytes, what begins with a text follows it at once, so each prefix is compared
- * with one other. Returns the place of the first one that overlaps with any, or HELD. */
+/* After sorting by bytes, texts that begin with a prefix follow it directly, so each prefix need
+ * only be compared with its neighbour: O(n log n), not O(n^2). Returns the place of the first one
+ * that overlaps with any, or HELD. */
 static size_t find_overlapping(const struct session *session, const struct options *options)
 {
     struct candidates all = { 0 };
@@ -168,7 +169,7 @@ static bool prefixes_fit(struct call *call, const struct options *options)
     return fail_overlap(call, prefix, "another provided", other);
 }
 
-/* DIFFERS: Redis lets everyone hear the names of all keys. (doc/differs.md) */
+/* DIFFERS: Redis lets every user track the names of all keys. (doc/differs.md) */
 static bool may_hear_keys(struct call *call, const struct options *options)
 {
     const struct acl_user *user = call->session->user;

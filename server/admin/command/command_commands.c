@@ -168,7 +168,7 @@ static void cmd_command_list(struct call *call)
     commands_each_stats(call->context, list_command, &listing);
 }
 
-/* The row of the command given to GETKEYS, or NULL: the error is replied. */
+/* The row of the command given to GETKEYS, or NULL after an error reply. */
 static const struct command *row_to_look_through(struct call *call, int argc,
                                                  const struct bytes *argv)
 {

@@ -1,5 +1,6 @@
-/* info: INFO: its sections, which of them a call asks for, and its row. Fields that Redis has keep
- * Redis' names; most of those of this server alone are in the sections Expired and Expiry. */
+/* info: the row of INFO, its sections, and which of them a call asks for. Fields that Redis has
+ * keep their names; most fields that only this server has are in the sections Expired and
+ * Expiry. */
 #include "server/admin/info/report.h"
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/reply_text.h"

@@ -6,7 +6,7 @@
 #include "server/replica/replication.h"
 #include "store/sweep/outlook.h"
 
-/* Memory that was copied while the last full copy for replicas was made. */
+/* Memory copied by the kernel while the last full copy for replicas was written. */
 static size_t copied_for_replicas(const struct server_context *context)
 {
     if (context->replication == NULL) return 0;
@@ -26,7 +26,7 @@ void info_expired(struct report *report)
     REPORT_ROWS(report, rows);
 }
 
-/* Counts expired keys only up to this number, which bounds the time. */
+/* Expired keys are counted only up to this number, to bound the time. */
 enum { OVERDUE_MOST = 10000 };
 
 static void write_lag(struct report *report, const struct histogram *lag)
@@ -70,7 +70,7 @@ void info_expiry(struct report *report)
     REPORT_ROWS(report, more);
 }
 
-/* The mean of a random sample; Redis' value is an estimate, too. */
+/* The mean of a random sample; Redis' value is an estimate too. */
 static msec mean_ttl(const struct keyspace *ks, struct random *random, msec now)
 {
     enum { DRAWN = 16 };
@@ -84,7 +84,8 @@ static msec mean_ttl(const struct keyspace *ks, struct random *random, msec now)
     return sum;
 }
 
-/* Nothing expires while data are being loaded: count all keys, without looking at expired ones. */
+/* Nothing expires while data is being loaded, so all keys are counted, without checking for expired
+ * ones. */
 void info_keyspace(struct report *report)
 {
     struct store *store = report->context->store;

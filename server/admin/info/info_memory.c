@@ -9,7 +9,8 @@
 static void write_use(struct report *report, const struct memory_figures *figures)
 {
     const struct stats *stats = report->context->stats;
-    int64_t peak_usec = report->mono_usec; /* a peak that no sample has seen is of this second */
+    int64_t peak_usec =
+        report->mono_usec; /* a peak that no sample has recorded is from this second */
     if (stats->memory_peak == figures->peak) peak_usec = stats->memory_peak_usec;
     int64_t peak_age = (report->mono_usec - peak_usec) / 1000000;
     uint64_t system = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
@@ -62,7 +63,7 @@ static void write_limit(struct report *report)
     free(policy);
 }
 
-/* By how many bytes one figure exceeds another; negative if it is smaller. */
+/* How many bytes one figure exceeds another; negative if smaller. */
 static int64_t excess(size_t value, size_t above)
 {
     return (int64_t)value - (int64_t)above;

@@ -28,7 +28,7 @@ static size_t padded(size_t size)
     return (size + 3) & ~(size_t)3;
 }
 
-/* Looks through a segment of notes, each a header, a name and its bytes. */
+/* Searches a segment of notes, each a header, a name and its bytes. */
 static bool find_build_id(const char *notes, size_t size, struct build_id *id)
 {
     while (size >= sizeof(ElfW(Nhdr))) {
@@ -127,7 +127,7 @@ void info_server(struct report *report)
 
 /* ---- Clients --------------------------------------------------------------------------------- */
 
-/* Their connections are not counted as clients'. */
+/* Connections of replicas do not count as clients. */
 static size_t replicas_of_context(const struct server_context *context)
 {
     if (context->replication == NULL) return 0;

@@ -1,4 +1,4 @@
-/* info_stats: INFO's section Stats: what was counted since the start or CONFIG RESETSTAT. */
+/* info_stats: INFO's section Stats: counters since the start or CONFIG RESETSTAT. */
 #include "server/admin/info/report.h"
 
 #include "server/replica/replication.h"
@@ -28,7 +28,8 @@ static void write_traffic(struct report *report)
     REPORT_ROWS(report, rows);
 }
 
-/* Overdue keys that are not removed yet, of all that have deadlines. In Redis it is an estimate. */
+/* The share of keys with deadlines that are overdue and not yet removed. In Redis it is an
+ * estimate. */
 static double stale_percent(const struct report *report)
 {
     const struct store *store = report->context->store;
@@ -111,7 +112,7 @@ static void write_requests(struct report *report)
         COUNT("tracking_total_keys", tracking.keys),
         COUNT("tracking_total_items", tracking.items),
         COUNT("tracking_total_prefixes", tracking.prefixes),
-        /* Commands of a master that is no server like this one. */
+        /* Commands of a master that is a Redis or Valkey. */
         COUNT("unexpected_error_replies", failed_commands(context)),
         COUNT("total_error_replies", stats->errors),
         COUNT("acl_access_denied_auth", stats->denied_auth),

@@ -16,7 +16,7 @@ void report_line(struct report *report, const char *format, ...)
     int len = vsnprintf(text, sizeof(text) - 2, format, values);
     va_end(values);
     if (len > (int)sizeof(text) - 3) len = (int)sizeof(text) - 3;
-    /* A text may come from a client: it must not begin a line. */
+    /* The text may come from a client, which must not be able to forge a line. */
     for (int i = 0; i < len; i++)
         if ((unsigned char)text[i] < ' ' || text[i] == 0x7f) text[i] = ' ';
     memcpy(text + len, "\r\n", 2);

@@ -1,10 +1,9 @@
-/* report: the text of INFO while it is written: lines of fields, from tables of rows.
+/* report: builds the text of INFO: lines of fields, from tables of rows.
  *
- * Folder server/admin/info: INFO: a file for each group of sections, a table of rows for each
- * group of fields. A row names a field and the figure that it shows; the figure is counted by the
- * part that it belongs to. Depends on those parts and on server/admin.
- * Start here, then info_stats.c. To add a field, add a row; doc/info.md has the fields that are
- * ours or differ from Redis'. */
+ * Folder server/admin/info: INFO: a file for each group of sections, a table of rows for each group
+ * of fields. A row names a field and the figure that it shows; the part of the server that owns the
+ * figure counts it. Depends on those parts and on server/admin. Start here, then info_stats.c. To
+ * add a field, add a row; doc/info.md lists the fields that Redis lacks or defines differently. */
 #ifndef SERVER_ADMIN_INFO_REPORT_H
 #define SERVER_ADMIN_INFO_REPORT_H
 
@@ -76,12 +75,12 @@ struct info_row {
     {                                                                                              \
         .name = (field), .kind = INFO_TEXT, .text = (value)                                        \
     }
-/* What does not exist here, so that its figure is always 0. */
+/* A field of Redis for something that does not exist here: always 0. */
 #define NEVER_ANY(field) COUNT(field, 0)
 
 #define REPORT_ROWS(report, rows) report_rows(report, rows, sizeof(rows) / sizeof((rows)[0]))
 void report_rows(struct report *report, const struct info_row *rows, size_t count);
-/* A line as a whole, cut after 1000 bytes. */
+/* A whole line, truncated after 1000 bytes. */
 __attribute__((format(printf, 2, 3))) void report_line(struct report *report, const char *format,
                                                        ...);
 

@@ -84,7 +84,7 @@
     E(ERR_PAYLOAD_WORDED, "ERR %s")                                                                \
     E(ERR_SCRIPT_FLUSH, "ERR SCRIPT FLUSH only support SYNC|ASYNC option")                         \
     E(ERR_SCRIPT_DEBUG, "ERR Use SCRIPT DEBUG YES/SYNC/NO")                                        \
-    E(ERR_NO_DEBUGGER, "ERR there is no debugger: SCRIPT DEBUG accepts only NO")                   \
+    E(ERR_NO_DEBUGGER, "ERR the script debugger is not supported: SCRIPT DEBUG accepts only NO")   \
     E(ERR_BUSY_SCRIPT,                                                                             \
       "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.")    \
     E(ERR_BUSY_FUNCTION,                                                                           \
@@ -220,7 +220,7 @@
                       "Unable to turn on AOF. Check server logs.")                                 \
     E(ERR_SAVE_RUNS, "ERR Background save already in progress")                                    \
     E(ERR_SAVE_FAILED, "ERR can't write the snapshot. See the log for the reason")                 \
-    E(ERR_SAVE_FOREIGN, "ERR this server did not write the file dbfilename, so it is not "         \
+    E(ERR_SAVE_FOREIGN, "ERR the file dbfilename was not written by this server, so it is not "    \
                         "replaced. Set another dbfilename, or move the file away")                 \
     E(ERR_REWRITE_RUNS, "ERR Background append only file rewriting already in progress")           \
     E(ERR_REWRITE_FAILED, "ERR can't rewrite the journal. See the log for the reason")             \
@@ -264,8 +264,9 @@
     E(ERR_CACHING_MODE,                                                                            \
       "ERR CLIENT CACHING %s is only valid when tracking is enabled in %s mode.")                  \
     E(ERR_NO_CLUSTER, "ERR This instance has cluster support disabled")                            \
-    E(ERR_CLUSTER_EMULATED, "ERR The cluster is emulated by one node, which owns all slots: it "   \
-                            "can't be changed")                                                    \
+    E(ERR_CLUSTER_EMULATED,                                                                        \
+      "ERR The cluster is emulated by this one node, which owns all slots, and "                   \
+      "can't be changed")                                                                          \
     E(ERR_CLUSTER_NODE, "ERR Unknown node %.*s")                                                   \
     E(ERR_SLOT, "ERR Invalid slot")                                                                \
     E(ERR_SLOT_OR_COUNT, "ERR Invalid slot or number of keys")                                     \
@@ -409,7 +410,7 @@
       "ERR MAX: '%.*s' is not a number of bytes from 1, or one with a unit: k, kb, m, mb, g, gb")  \
     E(ERR_POLICY_NO_TARGET, "ERR %s needs TO and a key")                                           \
     E(ERR_POLICY_TARGET_NAME, "ERR %s: the key after TO must have 1 to %d bytes")                  \
-    E(ERR_POLICY_OWN_TARGET, "ERR a policy of one key can't write to this key itself")             \
+    E(ERR_POLICY_OWN_TARGET, "ERR a policy of one key can't write to that key")                    \
     E(ERR_POLICY_TARGET_TYPE,                                                                      \
       "ERR %s: key '%.*s' in database %u is a %s. It must be absent, or a %s")                     \
     E(ERR_POLICY_ALONE, "ERR %s requires %s")                                                      \

@@ -94,7 +94,7 @@ static bool receive_all(struct reading *reading, char *to, size_t len)
 {
     while (len > 0) {
         ssize_t got = reading->source->read(reading->source->ctx, to, len);
-        if (got <= 0) return fail_at(reading, got == 0 ? "it ends too early" : "reading failed");
+        if (got <= 0) return fail_at(reading, got == 0 ? "it ends early" : "reading failed");
         reading->at += (uint64_t)got;
         to += got;
         len -= (size_t)got;

@@ -114,8 +114,8 @@ int file_check(const char *path, unsigned kinds)
 
 const char *file_error_text(int error)
 {
-    return error == EEXIST ? "a file that this server did not write has that name and is not "
-                             "replaced. Move it away, or set another name"
+    return error == EEXIST ? "a file of that name exists that this server did not write, so it is "
+                             "not replaced. Move it away, or set another name"
                            : strerror(error);
 }
 
@@ -128,12 +128,12 @@ const char *file_error_advice(int error)
     case EACCES:
     case EPERM:
     case EROFS: return ". Let the server's user write to dir (ReadWritePaths in a unit)";
-    case ENOENT: return ". Make dir again";
+    case ENOENT: return ". Create dir again";
     case EMFILE:
     case ENFILE: return ". Raise the limit of open files, or lower maxclients";
     case ENOMEM:
     case EAGAIN: return ". Free memory, or set vm.overcommit_memory to 1: a child shares it";
-    case ECHILD: return ". The child process was ended from outside: see the kernel's log";
+    case ECHILD: return ". The child process was killed: see the kernel's log";
     default: return ". Check the disk";
     }
 }

@@ -185,8 +185,9 @@ static enum snapshot_got check_last_block(struct snapshot_reader *reader,
     const struct snapshot_info *info = &reader->info;
     uint64_t end = reader->at + SNAPSHOT_BLOCK_HEADER;
     if (end != info->length || reader->raw != info->raw || reader->blocks != info->blocks) {
-        fail_reading(fault, reader->at, "last block comes too early or too late: %u of %u blocks",
-                     reader->blocks, info->blocks);
+        fail_reading(fault, reader->at,
+                     "the last block is not where the header says: %u of %u blocks", reader->blocks,
+                     info->blocks);
         return SNAPSHOT_FAULT;
     }
     reader->ended = true;

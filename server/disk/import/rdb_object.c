@@ -22,7 +22,7 @@ msec rdb_object_instant(int64_t at)
 
 void rdb_object_begin(struct rdb_object *value, enum rdb_type type)
 {
-    ensure(!value->begun, "a value of type %u within another", (unsigned)type);
+    ensure(!value->begun, "a value of type %u inside another value", (unsigned)type);
     bool is_string = type == RDB_STRING;
     value->object = is_string ? string_new(bytes_of("", 0)) : object_new(types[type]);
     value->begun = true;

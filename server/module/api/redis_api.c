@@ -47,7 +47,7 @@ bool api_load(RedisModuleCtx *ctx, const char *name, int version)
         if (get(wanted[i].name, place) != API_OK && wanted[i].needed) missing = wanted[i].name;
     }
     if (missing != NULL) {
-        complain(ctx, "this engine is too old, it lacks ", missing);
+        complain(ctx, "this server is too old for the module: it lacks ", missing);
         return false;
     }
     if (redis.IsModuleNameBusy(name)) {
@@ -57,7 +57,7 @@ bool api_load(RedisModuleCtx *ctx, const char *name, int version)
     redis.SetModuleAttribs(ctx, name, version, API_VERSION);
     for (size_t i = 0; i < WANTED; i++)
         if (!wanted[i].needed && get(wanted[i].name, &(void *){ NULL }) != API_OK)
-            redis.Log(ctx, "notice", "this engine lacks %s: keys may expire some ms later",
+            redis.Log(ctx, "notice", "this server lacks %s: keys may expire a few ms later",
                       wanted[i].name);
     return true;
 }

@@ -51,11 +51,11 @@ static bool read_policy(const struct bytes *words, size_t count, const struct po
     if (!policy_args_read(words, count, policies, policy, fault)) return false;
     const char *option = option_left_out(policy);
     if (option != NULL)
-        snprintf(fault->text, sizeof(fault->text), "ERR the module has no %s", option);
+        snprintf(fault->text, sizeof(fault->text), "ERR the module does not support %s", option);
     bool plain = is_plain(words[0]) && is_plain(policy->expired_to);
     if (option == NULL && !plain)
         snprintf(fault->text, sizeof(fault->text),
-                 "ERR the module takes no name with spaces, control bytes or ';'");
+                 "ERR in the module a policy's name can't have spaces, control bytes or ';'");
     return option == NULL && plain;
 }
 

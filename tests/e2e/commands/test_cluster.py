@@ -164,8 +164,8 @@ def a_node_has_the_address_that_its_client_has_used():
 def what_would_change_the_cluster_is_refused():
     with Daemon(*EMULATED) as daemon:
         for line in ("ADDSLOTS 1", "MEET 127.0.0.1 7000", "FAILOVER", "RESET", "FORGET x"):
-            equal(call(daemon, "CLUSTER", *line.split()), b"ERR The cluster is emulated by one node, "
-                  b"which owns all slots: it can't be changed")
+            equal(call(daemon, "CLUSTER", *line.split()), b"ERR The cluster is emulated by this one node, "
+                  b"which owns all slots, and can't be changed")
         assert b"redis_mode:cluster\r\n" in call(daemon, "INFO", "server")
         with daemon.raw() as raw:
             assert b"\r\ncluster\r\n" in raw.call("HELLO", "3")

@@ -260,8 +260,8 @@ def what_the_module_can_not_do_is_refused():
     with engine() as (_, client):
         for option in (("TTL", "1h", "REFRESH", "ACCESS"), ("RETAIN", "1h"),
                        ("MAXDELIVERIES", 3, "TO", "dead")):
-            assert "the module has no" in error_of(client, "EXPIRED.POLICY", "SET", "x:*", *option)
-        assert "takes no name" in error_of(client, "EXPIRED.POLICY", "SET", "a b", "TTL", 5)
+            assert "the module does not support" in error_of(client, "EXPIRED.POLICY", "SET", "x:*", *option)
+        assert "in the module a policy's name" in error_of(client, "EXPIRED.POLICY", "SET", "a b", "TTL", 5)
         assert "unknown subcommand 'x'" in error_of(client, "EXPIRED.POLICY", "x")
         assert "wrong number" in error_of(client, "EXPIRED.POLICY", "GET")
         assert "needs one of" in error_of(client, "EXPIRED.POLICY", "SET", "x")

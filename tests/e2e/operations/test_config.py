@@ -71,7 +71,7 @@ def refuses(*arguments):
 
 def accepted_in(log):
     """The names in the warning about options without effect; it must come once."""
-    lines = re.findall(r"# Options of Redis that have no effect here: (.*)", log)
+    lines = re.findall(r"# Ignoring options of Redis that have no effect here: (.*)", log)
     assert len(lines) <= 1, lines
     return set(lines[0].split(", ")) if lines else set()
 
@@ -336,7 +336,7 @@ class FromFile(Server):
 
 
 POINTS = "3600 1 300 100 60 10000"
-IN_MEMORY = "Data are kept in memory only"
+IN_MEMORY = "Data is kept in memory only"
 
 
 @own

@@ -277,7 +277,7 @@ def options_that_need_a_restart_are_named_by_a_reload():
         for _ in range(2):
             before = len(daemon.log())
             reload(daemon, manager)
-            assert "Options that change with the next restart: databases\n" in daemon.log()[before:]
+            assert "Options that will change at the next restart: databases\n" in daemon.log()[before:]
         equal((option(raw, "databases"), option(raw, "timeout")), ("16", "2"))
 
 

@@ -159,7 +159,7 @@ def a_failover_ends_when_its_time_has_passed():
             equal(call(master, "FAILOVER", "TIMEOUT", "100"), b"OK")
             writer.send(encode("SET", "k", "2"))
             equal(writer.reply(), b"+OK\r\n")
-            assert "Failover given up in the state waiting-for-sync" in master.log()
+            assert "Failover aborted in state waiting-for-sync" in master.log()
         equal(role(master)[0], b"master")
 
 

@@ -127,7 +127,7 @@ def a_user_of_the_master_with_few_rights_is_enough():
         raw.call("AUTH", "hard")
         raw.call("ACL", "SETUSER", "copier", "on", ">secret", "+psync", "+replconf", "+ping")
         call(replica, "REPLICAOF", "127.0.0.1", master.port)
-        says(replica, f"Master 127.0.0.1:{master.port}: refuses masterauth: WRONGPASS")
+        says(replica, f"Master 127.0.0.1:{master.port}: refused masterauth: WRONGPASS")
         equal(call(replica, "CONFIG", "SET", "masterauth", "secret"), b"OK")
         linked(replica)
         raw.call("SET", "k", "v")
@@ -140,7 +140,7 @@ def a_user_without_the_right_to_sync_is_named_in_the_log():
             Daemon("--masterauth", "secret", "--masteruser", "nobody", tcp=True) as replica:
         call(master, "ACL", "SETUSER", "nobody", "on", ">secret", "+ping", "+replconf")
         call(replica, "REPLICAOF", "127.0.0.1", master.port)
-        says(replica, f"Master 127.0.0.1:{master.port}: answers PSYNC with '-NOPERM")
+        says(replica, f"Master 127.0.0.1:{master.port}: answered PSYNC with '-NOPERM")
 
 
 @beside_redis

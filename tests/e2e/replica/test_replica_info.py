@@ -66,7 +66,7 @@ def the_log_says_1_key_and_not_1_keys():
         with replica_of(tcp_daemon, master, "--appendonly", "yes") as replica:
             assert wait_for(lambda: "Journal rewritten: 1 key," in replica.log(), 20), replica.log()
             said = master.log() + replica.log()
-    assert "Snapshot written: 1 key, " in said and "Full copy of the master loaded: 1 key, " in said, said
+    assert "Snapshot written: 1 key, " in said and "Full copy from the master loaded: 1 key, " in said, said
     equal(re.findall(r"\b1 (?:keys|clients|commands)\b", said), [])
 
 

@@ -73,7 +73,7 @@ def stream_without_a_position_is_refused():
         equal(fake.asked[1:3], [b"?", b"-1"])
         fake.send(b"+CONTINUE " + ID + b"\r\n" + encode("SET", OLD[0], "wrong"))
         fake.await_closed()
-        check_survived(replica, fake, "not asked for")
+        check_survived(replica, fake, "not requested")
 
 
 @own
@@ -86,7 +86,7 @@ def wrong_heads_of_copies_are_refused():
                 replica.follow(fake)
                 fake.copy(b"", head=head, tail=b"")
                 fake.await_closed()
-                check_survived(replica, fake, "announces a copy")
+                check_survived(replica, fake, "announced a copy")
 
 
 def offers(replica, ours, data, head=None, tail=MARK, close=False, said="can't be loaded"):
@@ -227,7 +227,7 @@ def replica_of_itself_and_loops_are_named_and_harmless():
         two.follow(one)
         check_survived(one, one, "PSYNC")
         one.follow(two)
-        assert wait_for(lambda: f"Master 127.0.0.1:{two.port}: answers PSYNC" in one.log())
+        assert wait_for(lambda: f"Master 127.0.0.1:{two.port}: answered PSYNC" in one.log())
         equal(one.call("GET", OLD[0]), b"$9\r\nold value\r\n")
         one.follow(None)
         await_linked(two)
@@ -255,7 +255,7 @@ def another_master_can_be_followed_while_a_copy_is_loaded():
             other.ok("SET", "other", "data")
             replica.follow(fake)
             fake.copy(whole[:-30], tail=b"")
-            assert wait_for(lambda: "a full copy begins" in replica.log())
+            assert wait_for(lambda: "full copy begins" in replica.log())
             equal(replica.call("GET", OLD[0]), b"$9\r\nold value\r\n")
             replica.follow(other)
             await_linked(replica, seconds=5)

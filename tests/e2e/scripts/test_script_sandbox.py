@@ -316,7 +316,7 @@ def replies_without_end_are_errors():
            "local t = {} t[1] = t t[2] = t return t",
            "local t = {} t.map = {[t] = t, [1] = t} return t",
            "local s = string.rep('x', 1e6) local t = {} for i = 1, 1e4 do t[i] = s end return t",
-           error=b"the reply passes script-memory-limit")
+           error=b"the reply exceeds script-memory-limit")
 
 
 @own
