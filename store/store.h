@@ -7,7 +7,7 @@
  *     expiry_run(store, now, 200);            // then: remove what has expired
  *
  * Folder store: the data set. A store has databases, each a keyspace (keys, values, deadlines,
- * SCAN); policies (rules by prefix of the key's name, applied by txn/) and libraries (texts of
+ * SCAN); policies (store/policy, applied by txn/) and libraries (texts of
  * functions, not run here). effect.h lists the changes that can be recorded, event.h the keyspace
  * events; walk visits the effects that rebuild a value, walk_store those that rebuild everything.
  * rewind handles a clock that is set back, reclaim frees large values in slices, guest lends one
@@ -26,7 +26,7 @@
 #include "store/effect.h"
 #include "store/keyspace.h"
 #include "store/library.h"
-#include "store/policy.h"
+#include "store/policy/policy.h"
 #include "store/reclaim.h"
 #include "store/rewind.h"
 

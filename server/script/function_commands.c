@@ -406,9 +406,8 @@ static const struct command subcommands[] = {
       .complexity = "O(N) for N functions",
       .syntax = "[LIBRARYNAME library-name-pattern] [WITHCODE]",
       .summary = "Returns the libraries and their functions.",
-      .replies =
-          REPLIES("[map[bulk any ...] ...]: each library's name, interpreter and functions, and "
-                  "its code with WITHCODE"),
+      .replies = REPLIES("[map[bulk any ...] ...]: each library's name, engine and functions, and "
+                         "its code with WITHCODE"),
       .errors = ERRORS(ERR_FUNCTION_ARGUMENT, ERR_FUNCTION_NO_PATTERN) },
     { .name = "LOAD",
       .run = cmd_function_load,

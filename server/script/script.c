@@ -268,7 +268,6 @@ void scripting_free(struct scripting *scripting)
 void scripting_add_commands(struct scripting *scripting, struct commands *commands)
 {
     commands_add(commands, &script_commands, scripting);
-    commands_add(commands, &fcall_commands, scripting);
     commands_add(commands, &function_commands, scripting);
 }
 

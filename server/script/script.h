@@ -88,6 +88,6 @@ struct functions *scripting_functions(struct scripting *scripting);
 void script_show_to_monitors(struct call *call);
 
 /* Context: struct scripting. */
-extern const struct command_group script_commands, fcall_commands, function_commands;
+extern const struct command_group script_commands, function_commands;
 
 #endif

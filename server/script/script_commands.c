@@ -1,7 +1,8 @@
-/* script_commands: EVAL and its like, and SCRIPT. Context: struct scripting. */
+/* script_commands: EVAL and its like, FCALL, and SCRIPT. Context: struct scripting. */
 #include <string.h>
 
 #include "server/cmd/call/args.h"
+#include "server/cmd/call/error.h"
 #include "server/cmd/call/reply_text.h"
 #include "server/script/script.h"
 
@@ -215,10 +216,43 @@ enum {
                    MAY_REPLICATE | RUNS_SCRIPT
 };
 
+static void run_function(struct call *call, bool read_only)
+{
+    struct scripting *scripting = call->context;
+    script_show_to_monitors(call);
+    const struct function *function =
+        function_table_find(&scripting_functions(scripting)->table, call->argv[1]);
+    if (function == NULL) {
+        fail(call, ERR_FUNCTION_MISSING);
+        return;
+    }
+    struct script_run run = { .name = function_name(function).data,
+                              .function = function->callback,
+                              .flags = function->flags,
+                              .read_only = read_only };
+    if (script_read_keys(call, &run)) script_run(scripting, call, &run);
+}
+
+static void cmd_fcall(struct call *call)
+{
+    run_function(call, false);
+}
+
+static void cmd_fcall_ro(struct call *call)
+{
+    run_function(call, true);
+}
+
 #define SCRIPT_ROW                                                                                 \
     .arity = -3, .find_keys = script_find_keys, .likely_key = SCRIPT_KEYS_AT,                      \
     .group = "scripting", .complexity = "Depends on the script",                                   \
     .replies = REPLIES("any: what the script returns")
+
+#define CALL_ROW                                                                                   \
+    .arity = -3, .find_keys = script_find_keys, .likely_key = SCRIPT_KEYS_AT,                      \
+    .group = "scripting", .since = "7.0.0", .complexity = "Depends on the function",               \
+    .syntax = "function numkeys [key [key ...]] [arg [arg ...]]",                                  \
+    .replies = REPLIES("any: what the function returns")
 
 static const struct command rows[] = {
     { .name = "EVAL",
@@ -257,6 +291,23 @@ static const struct command rows[] = {
       .syntax = "script numkeys [key [key ...]] [arg [arg ...]]",
       .summary = "Runs a script in Lua that only reads.",
       .errors = ERRORS(ERR_NUMKEYS_ARGS, ERR_KEYS_NEGATIVE, ERR_SCRIPT_RO_COMMAND) },
+    { .name = "FCALL",
+      .run = cmd_fcall,
+      CALL_ROW,
+      .flags = NOSCRIPT | STALE | SKIP_MONITOR | NO_MANDATORY_KEYS | MOVABLE_KEYS | MAY_REPLICATE |
+               RUNS_SCRIPT,
+      .specs = { KEYS_COUNTED_AT(2, KEY_RW | KEY_ACCESS | KEY_UPDATE) },
+      .summary = "Calls a function of a library, as one transaction.",
+      .errors = ERRORS(ERR_FUNCTION_MISSING, ERR_KEYS_BAD, ERR_NUMKEYS_ARGS, ERR_KEYS_NEGATIVE) },
+    { .name = "FCALL_RO",
+      .run = cmd_fcall_ro,
+      CALL_ROW,
+      .flags = READONLY | NOSCRIPT | STALE | SKIP_MONITOR | NO_MANDATORY_KEYS | MOVABLE_KEYS |
+               RUNS_SCRIPT,
+      .specs = { KEYS_COUNTED_AT(2, KEY_RO | KEY_ACCESS) },
+      .summary = "Calls a function that only reads: one with the flag no-writes.",
+      .errors = ERRORS(ERR_FUNCTION_MISSING, ERR_KEYS_BAD, ERR_NUMKEYS_ARGS, ERR_KEYS_NEGATIVE,
+                       ERR_SCRIPT_RO_COMMAND) },
     { .name = "SCRIPT",
       .arity = -2,
       .group = "scripting",

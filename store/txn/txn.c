@@ -3,7 +3,6 @@
 #include "store/txn/txn_internal.h"
 
 #include "store/access.h"
-#include "store/txn/txn_aside.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 #include "store/txn/expiry_log.h"

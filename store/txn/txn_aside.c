@@ -1,6 +1,10 @@
-/* txn_aside: see txn_aside.h. The key's agenda node stays as it is: what it is armed for comes
- * back. */
-#include "store/txn/txn_aside.h"
+/* txn_aside: hides expired members from one call without removing them, for reads on a replica:
+ * only its master may remove them, whose clock may differ.
+ *
+ * The members are moved to an object of the transaction and put back when the call ends, so that
+ * commands never see them. A stream hides its expired entries itself. The key's agenda node stays
+ * as it is, because the members that it is armed for come back. */
+#include "store/txn/txn_internal.h"
 
 #include "store/mem/mem.h"
 #include "store/walk.h"

@@ -3,7 +3,6 @@
 #include "store/access.h"
 #include "store/policy_progress.h"
 #include "store/txn/expiry_log.h"
-#include "store/txn/txn_aside.h"
 #include "store/txn/txn_internal.h"
 #include "store/walk.h"
 

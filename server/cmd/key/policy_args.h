@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "store/policy.h"
+#include "store/policy/policy.h"
 
 struct policy_fault {
     char text[512]; /* as an error reply: "ERR policy option TTL: ..." */

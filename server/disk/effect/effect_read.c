@@ -4,7 +4,7 @@
 
 #include "server/disk/effect/effect_text.h"
 #include "server/disk/effect/effect_words.h"
-#include "store/policy.h"
+#include "store/policy/policy.h"
 
 enum {
     NAME_MIN = 3,

@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 #include "store/base/bytes.h"
-#include "store/policy.h"
+#include "store/policy/policy.h"
 
 enum { POLICY_WORDS_MAX = 32, POLICY_NUMBERS_MAX = 10 };
 

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 #include "server/module/api/redis_api.h"
-#include "store/policy.h"
+#include "store/policy/policy.h"
 
 /* Registers command and option, and reads the option. `on_change` is called after the policies have
  * changed. False: the engine refused. */

@@ -8,7 +8,7 @@
 #include "server/disk/effect/request.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
-#include "store/policy.h"
+#include "store/policy/policy.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 #include "tests/support/world.h"

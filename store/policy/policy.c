@@ -1,7 +1,7 @@
 /* policy: a radix tree of names. There is a node wherever names differ or a name ends. The '*' of a
  * prefix is stored as an ordinary byte, always the last of its name, so that one walk down the tree
  * for a key visits every prefix of it. */
-#include "store/policy.h"
+#include "store/policy/policy.h"
 
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"

@@ -2,9 +2,14 @@
  * the policy of a key. txn/txn_policy.c applies policies to keys.
  *
  * A policy's name is a key, or a prefix followed by '*'. If several names match a key, an exact
- * name wins, then the longest prefix. */
-#ifndef STORE_POLICY_H
-#define STORE_POLICY_H
+ * name wins, then the longest prefix.
+ *
+ * Folder store/policy: rules by prefix. policy has a policy and the table of them, policy_options
+ * what a new policy changes in an old one, policy_targets the keys that policies write to. Depends
+ * on store/base and store/mem. Start here; store/policy_progress.h says how far a new policy has
+ * been applied to keys that were there already. */
+#ifndef STORE_POLICY_POLICY_H
+#define STORE_POLICY_POLICY_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,7 +18,7 @@
 #include "store/base/bytes.h"
 #include "store/base/instant.h"
 #include "store/base/random.h"
-#include "store/policy_targets.h"
+#include "store/policy/policy_targets.h"
 
 enum policy_refresh { REFRESH_NEVER, REFRESH_WRITE, REFRESH_ACCESS };
 

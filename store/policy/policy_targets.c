@@ -1,5 +1,5 @@
 /* policy_targets: see policy_targets.h. */
-#include "store/policy_targets.h"
+#include "store/policy/policy_targets.h"
 
 #include "store/base/ensure.h"
 #include "store/mem/blob.h"

@@ -1,5 +1,5 @@
 /* policy_options: names and options of policies, without the tree that finds them (policy.c). */
-#include "store/policy.h"
+#include "store/policy/policy.h"
 
 bool policy_name_ok(struct bytes name)
 {
