@@ -19,6 +19,7 @@ import resp
 from answer import Error, OK, QUEUED, matches
 from dataset import COLLECTIONS, DATABASES, NEVER, Dataset, Refused
 from questions import Questions
+from random_programs import Difference
 from servers import Gone
 
 NOON = 1_900_000_000_000
@@ -27,12 +28,6 @@ PACKED = 64      # members of a small collection, at most
 IN_TABLES = 200  # further bytes of a member that is not packed
 LEX = (b"ZREMRANGEBYLEX", b"ZLEXCOUNT")
 SPREADS = (b"FLUSHALL", b"FLUSHDB", b"SWAPDB")  # these need not send events of expired keys
-
-
-class Difference(Exception):
-    def __init__(self, signature, text):
-        super().__init__(text)
-        self.signature = signature
 
 
 class Runner:
