@@ -48,12 +48,11 @@ struct clients *clients_new(const struct clients_wiring *wiring)
     struct clients *all = mem_zalloc(sizeof(*all));
     all->w = *wiring;
     TAILQ_INIT(&all->by_age);
-    TAILQ_INIT(&all->to_write);
-    TAILQ_INIT(&all->to_run);
-    TAILQ_INIT(&all->to_read);
     TAILQ_INIT(&all->to_read_on);
-    TAILQ_INIT(&all->arrived);
-    TAILQ_INIT(&all->held);
+    for (int place = 0; place < INPUT_PLACES; place++)
+        TAILQ_INIT(&all->input[place]);
+    for (int place = 0; place < OUTPUT_PLACES; place++)
+        TAILQ_INIT(&all->output[place]);
     TAILQ_INIT(&all->paused);
     for (int class = 0; class < CLIENT_CLASSES; class ++)
         TAILQ_INIT(&all->by_memory[class]);
@@ -222,12 +221,9 @@ void client_free(struct client *client)
 {
     struct clients *all = client->all;
     if (all->next_checked == client) all->next_checked = TAILQ_NEXT(client, by_age);
-    if (client->listed_to_write)
-        TAILQ_REMOVE(client->held ? &all->held : &all->to_write, client, to_write);
-    if (client->listed_to_run) TAILQ_REMOVE(&all->to_run, client, to_run);
-    if (client->listed_to_read) TAILQ_REMOVE(&all->to_read, client, to_read);
+    client_place_input(client, INPUT_AT_REST);
+    client_place_output(client, OUTPUT_AT_REST);
     if (client->listed_to_read_on) TAILQ_REMOVE(&all->to_read_on, client, to_read_on);
-    if (client->arrival.waits) TAILQ_REMOVE(&all->arrived, client, arrived);
     handshakes_end(all->handshakes, client);
     client_forget_memory(client);
     if (client->source != NULL) client->source->gone(client->source->ctx);
@@ -254,9 +250,7 @@ void client_free(struct client *client)
 
 void client_list_to_write(struct client *client)
 {
-    if (client->listed_to_write) return;
-    client->listed_to_write = true;
-    TAILQ_INSERT_TAIL(&client->all->to_write, client, to_write);
+    if (client->output_place == OUTPUT_AT_REST) client_place_output(client, OUTPUT_TO_WRITE);
 }
 
 void client_doom(struct client *client)
@@ -279,12 +273,9 @@ static bool waits_for_journal(const struct client *client, uint64_t safe)
 static void release_held(struct clients *all, uint64_t safe)
 {
     struct client *client, *next;
-    for (client = TAILQ_FIRST(&all->held); client != NULL; client = next) {
-        next = TAILQ_NEXT(client, to_write);
-        if (waits_for_journal(client, safe)) continue;
-        TAILQ_REMOVE(&all->held, client, to_write);
-        client->held = false;
-        TAILQ_INSERT_TAIL(&all->to_write, client, to_write);
+    for (client = TAILQ_FIRST(&all->output[OUTPUT_HELD]); client != NULL; client = next) {
+        next = TAILQ_NEXT(client, same_output);
+        if (!waits_for_journal(client, safe)) client_place_output(client, OUTPUT_TO_WRITE);
     }
 }
 
@@ -292,11 +283,10 @@ static void release_held(struct clients *all, uint64_t safe)
 static void write_listed(struct clients *all, uint64_t safe)
 {
     struct client *client;
-    while ((client = TAILQ_FIRST(&all->to_write)) != NULL) {
+    while ((client = TAILQ_FIRST(&all->output[OUTPUT_TO_WRITE])) != NULL) {
         if (deadline_armed(&client->penalty_end) &&
             !client_is_doomed(client)) { /* the end of the penalty lists it again */
-            TAILQ_REMOVE(&all->to_write, client, to_write);
-            client->listed_to_write = false;
+            client_place_output(client, OUTPUT_AT_REST);
             continue;
         }
         bool hold = waits_for_journal(client, safe);
@@ -305,9 +295,7 @@ static void write_listed(struct clients *all, uint64_t safe)
             client_free(client);
             continue;
         }
-        TAILQ_REMOVE(&all->to_write, client, to_write);
-        client->held = client->listed_to_write = hold;
-        if (hold) TAILQ_INSERT_TAIL(&all->held, client, to_write);
+        client_place_output(client, hold ? OUTPUT_HELD : OUTPUT_AT_REST);
     }
 }
 
@@ -315,7 +303,7 @@ void clients_turn(void *ctx)
 {
     struct clients *all = ctx;
     if (all->aside == NULL) clients_look_at_pause(all);
-    if (!TAILQ_EMPTY(&all->to_write)) all->turn_usec = clock_mono_usec();
+    if (!TAILQ_EMPTY(&all->output[OUTPUT_TO_WRITE])) all->turn_usec = clock_mono_usec();
     uint64_t safe = persist_safe_position(all->w.persist);
     release_held(all, safe);
     write_listed(all, safe);
@@ -349,9 +337,9 @@ void clients_attach(struct session *session, const struct client_source *source)
 void clients_source_ready(struct session *session)
 {
     struct client *client = client_of(session);
-    if (client->listed_to_write) return;
-    client->listed_to_write = true;
-    TAILQ_INSERT_HEAD(&client->all->to_write, client, to_write);
+    if (client->output_place != OUTPUT_AT_REST) return;
+    client->output_place = OUTPUT_TO_WRITE;
+    TAILQ_INSERT_HEAD(&client->all->output[OUTPUT_TO_WRITE], client, same_output);
 }
 
 struct client_label client_label(const struct client *client)
@@ -371,7 +359,7 @@ static void check_idle(struct client *client, int64_t now)
     int64_t timeout = client->all->w.conf->timeout;
     if (client->source != NULL) return;
     if (timeout == 0 || (now - client->active_usec) / USEC <= timeout) return;
-    if (session_subscriptions(&client->session) > 0 || client->arrival.waits) return;
+    if (session_subscriptions(&client->session) > 0 || client_has_arrived(client)) return;
     enum wait_reason reason = client->session.waits_for;
     if (reason != WAIT_NOTHING && reason != WAIT_OUTPUT) return;
     log_line(LOG_VERBOSE, "Client %s closed: idle for longer than timeout",
@@ -388,7 +376,7 @@ void clients_housekeeping(struct clients *all)
     for (; left > 0; left--) {
         if (client == NULL) client = TAILQ_FIRST(&all->by_age);
         peak_note(&all->w.stats->input, client->input.cap + client->input.big_len);
-        if (client->out.len > 0 && !client->arrival.waits) client_check_output(client);
+        if (client->out.len > 0 && !client_has_arrived(client)) client_check_output(client);
         if (!client_is_doomed(client)) client_check_handshake(client, now);
         if (!client_is_doomed(client)) check_idle(client, now);
         client->out_peak = client->out.len;
@@ -422,7 +410,7 @@ size_t clients_paused(const struct clients *all)
 size_t client_bytes_being_run(const struct client *client)
 {
     const struct arrival *arrival = &client->arrival;
-    return arrival->waits && arrival->data != NULL ? arrival->len : 0;
+    return client_has_arrived(client) && arrival->data != NULL ? arrival->len : 0;
 }
 
 static void fill_info(struct client *client, int64_t now, struct client_info *info)

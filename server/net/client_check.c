@@ -9,7 +9,8 @@
 
 /* How many connections are in each list: first as the lists say, then as the connections do. */
 struct tally {
-    size_t to_write, held, to_run, to_read, to_read_on, arrived, paused, classed, doomed, all;
+    size_t input[INPUT_PLACES], output[OUTPUT_PLACES];
+    size_t to_read_on, paused, classed, doomed, all;
     size_t counted;
 };
 
@@ -22,12 +23,11 @@ struct tally {
 
 static void count_lists(struct clients *all, struct tally *tally)
 {
-    COUNT_LIST(tally->to_write, &all->to_write, to_write);
-    COUNT_LIST(tally->held, &all->held, to_write);
-    COUNT_LIST(tally->to_run, &all->to_run, to_run);
-    COUNT_LIST(tally->to_read, &all->to_read, to_read);
+    for (int place = 0; place < INPUT_PLACES; place++)
+        COUNT_LIST(tally->input[place], &all->input[place], same_input);
+    for (int place = 0; place < OUTPUT_PLACES; place++)
+        COUNT_LIST(tally->output[place], &all->output[place], same_output);
     COUNT_LIST(tally->to_read_on, &all->to_read_on, to_read_on);
-    COUNT_LIST(tally->arrived, &all->arrived, arrived);
     COUNT_LIST(tally->paused, &all->paused, paused);
     for (int class = 0; class < CLIENT_CLASSES; class ++)
         COUNT_LIST(tally->classed, &all->by_memory[class], same_class);
@@ -35,12 +35,9 @@ static void count_lists(struct clients *all, struct tally *tally)
 
 static void count_client(const struct client *client, struct tally *tally)
 {
-    tally->to_write += client->listed_to_write && !client->held;
-    tally->held += client->held;
-    tally->to_run += client->listed_to_run;
-    tally->to_read += client->listed_to_read;
+    tally->input[client->input_place] += client->input_place != INPUT_AT_REST;
+    tally->output[client->output_place] += client->output_place != OUTPUT_AT_REST;
     tally->to_read_on += client->listed_to_read_on;
-    tally->arrived += client->arrival.waits;
     tally->paused += client->session.waits_for == WAIT_PAUSE;
     tally->classed += client->is_classed;
     tally->doomed += client_is_doomed(client);
@@ -65,8 +62,7 @@ static bool has_request(const struct client *client)
 /* Nothing would ever run such a request. */
 static void check_not_forgotten(const struct client *client)
 {
-    bool will_run = client->arrival.waits || client->listed_to_run;
-    if (client->session.state != SESSION_SERVING || will_run) return;
+    if (client->session.state != SESSION_SERVING || client->input_place >= INPUT_TO_RUN) return;
     ensure(!has_request(client), "client %" PRIu64 " has a request that nothing runs",
            client->session.id);
 }
@@ -77,16 +73,17 @@ static void check_client(const struct client *client)
     enum wait_reason reason = client->session.waits_for;
     bool penalty = deadline_armed(&client->penalty_end);
     session_check(&client->session);
-    ensure(state != SESSION_ENDED || client->listed_to_write, "nothing frees client %" PRIu64,
-           client->session.id);
-    ensure(!client->held || client->listed_to_write, "client %" PRIu64 " is held for no output",
-           client->session.id);
+    ensure(state != SESSION_ENDED || client->output_place != OUTPUT_AT_REST,
+           "nothing frees client %" PRIu64, client->session.id);
     ensure(reason != WAIT_PENALTY || penalty, "a penalty has no end");
     ensure(!penalty || reason == WAIT_PENALTY || session_is_over(&client->session),
            "client %" PRIu64 " has a penalty in state %d", client->session.id, state);
-    ensure(reason != WAIT_OUTPUT || client->write_blocked || client->listed_to_write ||
-               client->arrival.waits,
+    ensure(reason != WAIT_OUTPUT || client->write_blocked ||
+               client->output_place != OUTPUT_AT_REST || client_has_arrived(client),
            "nothing writes to client %" PRIu64, client->session.id);
+    ensure(client->input_place != INPUT_ARRIVED || state != SESSION_WAITING ||
+               clients_running(client->all) == client,
+           "client %" PRIu64 " waits, and its requests are to run", client->session.id);
     bool shakes = client->in_handshake || client->listed_to_shake;
     ensure(!shakes || client->lane != NULL, "client %" PRIu64 " is in no lane", client->session.id);
     ensure(!shakes || state == SESSION_SHAKING || state == SESSION_ENDED,
@@ -99,18 +96,24 @@ void clients_check(struct clients *all)
     struct tally lists = { .all = all->count, .doomed = all->doomed, .counted = all->counted };
     struct tally clients = { 0 };
     const struct client *client;
-    if (all->aside != NULL) return; /* a client is set aside, out of all lists */
     TAILQ_FOREACH(client, &all->by_age, by_age)
     {
         check_client(client);
         count_client(client, &clients);
     }
     count_lists(all, &lists);
+    for (int place = 0; place < INPUT_PLACES; place++)
+        ensure(lists.input[place] == clients.input[place],
+               "input place %d: %zu listed, %zu are there", place, lists.input[place],
+               clients.input[place]);
+    for (int place = 0; place < OUTPUT_PLACES; place++)
+        ensure(lists.output[place] == clients.output[place],
+               "output place %d: %zu listed, %zu are there", place, lists.output[place],
+               clients.output[place]);
     ensure(memcmp(&lists, &clients, sizeof(lists)) == 0,
-           "lists: %zu %zu %zu %zu %zu %zu %zu %zu, their clients: %zu %zu %zu %zu %zu %zu %zu %zu",
-           lists.to_write, lists.held, lists.to_run, lists.to_read, lists.to_read_on, lists.arrived,
-           lists.paused, lists.classed, clients.to_write, clients.held, clients.to_run,
-           clients.to_read, clients.to_read_on, clients.arrived, clients.paused, clients.classed);
+           "%zu paused, %zu classed, %zu doomed of %zu; their clients: %zu, %zu, %zu of %zu",
+           lists.paused, lists.classed, lists.doomed, lists.all, clients.paused, clients.classed,
+           clients.doomed, clients.all);
     ensure(all->paused_count == clients.paused, "%zu paused, not %zu", clients.paused,
            all->paused_count);
     agenda_check(&all->soft_ends);

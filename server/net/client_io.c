@@ -215,13 +215,6 @@ static bool has_shared_room(const struct clients *all)
     return all->scratch_used + CLIENT_READ <= CLIENT_SCRATCH;
 }
 
-static void list_to_read(struct client *client)
-{
-    if (client->listed_to_read) return;
-    client->listed_to_read = true;
-    TAILQ_INSERT_TAIL(&client->all->to_read, client, to_read);
-}
-
 /* Reads after the bytes that wait to run. If the buffer is full, the client is read at the end of
  * the turn when these have run: requests never run inside the loop's callbacks, because a script
  * may need turns of the loop. */
@@ -229,14 +222,16 @@ static void read_shared(struct client *client)
 {
     struct clients *all = client->all;
     if (!has_shared_room(all)) {
-        list_to_read(client);
+        if (client->input_place == INPUT_AT_REST) client_place_input(client, INPUT_TO_READ);
         return;
     }
     char *room = all->scratch + all->scratch_used;
     ssize_t got = receive(client, room, client_is_anon(client) ? ANON_READ : CLIENT_READ);
     if (!check_received(client, got)) return;
     if (room[0] == TLS_FIRST_BYTE && client_refuse_tls(client, room, (size_t)got)) return;
-    if (client->input.len > 0) {
+    /* The buffer is emptied only when requests in it have run. */
+    bool waits = client->session.state == SESSION_WAITING;
+    if (client->input.len > 0 || waits) {
         client_keep_input(client, room, (size_t)got);
         client_arrived(client, NULL, 0);
     } else {
@@ -293,7 +288,7 @@ static void read_on(struct client *client)
 static void read_ready(struct client *client)
 {
     /* Run these bytes first; the socket stays readable and brings the rest in a later turn. */
-    bool later = client->listed_to_run || client->arrival.waits || !client_may_read(client);
+    bool later = client->input_place >= INPUT_TO_RUN || !client_may_read(client);
     size_t wants = later ? 0 : resp_reader_wants(&client->reader, client->input.len);
     if (!later && big_wants(&client->input) > 0)
         read_lifted(client);
@@ -321,10 +316,9 @@ void clients_read_pending(void *ctx)
 bool clients_read_more(struct clients *all)
 {
     struct client *client;
-    bool any = !TAILQ_EMPTY(&all->to_read);
-    while (has_shared_room(all) && (client = TAILQ_FIRST(&all->to_read)) != NULL) {
-        TAILQ_REMOVE(&all->to_read, client, to_read);
-        client->listed_to_read = false;
+    bool any = !TAILQ_EMPTY(&all->input[INPUT_TO_READ]);
+    while (has_shared_room(all) && (client = TAILQ_FIRST(&all->input[INPUT_TO_READ])) != NULL) {
+        client_place_input(client, INPUT_AT_REST);
         read_ready(client);
     }
     return any;

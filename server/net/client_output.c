@@ -72,7 +72,7 @@ void clients_close_lagging(void *ctx)
     while ((due = (char *)agenda_pop_due(&all->soft_ends, now)) != NULL) {
         struct client *client = (struct client *)(due - offsetof(struct client, soft_end));
         msec at = soft_end(client);
-        if (client_is_doomed(client) || client->arrival.waits)
+        if (client_is_doomed(client) || client_has_arrived(client))
             continue; /* else it runs a request */
         if (at <= now)
             close_over(client, "soft");

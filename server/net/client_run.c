@@ -11,6 +11,7 @@
 #include "server/base/log.h"
 #include "server/net/lookahead.h"
 #include "server/engine/multi.h"
+#include "store/base/ensure.h"
 #include "store/mem/blob.h"
 #include "store/mem/mem.h"
 
@@ -45,9 +46,9 @@ static bool may_run_requests(const struct client *client)
 
 void client_list_to_run(struct client *client)
 {
-    if (client->listed_to_run) return;
-    client->listed_to_run = true;
-    TAILQ_INSERT_TAIL(&client->all->to_run, client, to_run);
+    /* finish_arrival lists it if something is left to run. */
+    if (client_has_arrived(client) || client->input_place == INPUT_TO_RUN) return;
+    client_place_input(client, INPUT_TO_RUN);
     loop_timer_set(client->all->run_timer, 0);
 }
 
@@ -209,7 +210,6 @@ static void parse_requests(struct client *client)
     struct arrival *arrival = &client->arrival;
     arrival->holds = false;
     while (!arrival->ended && !arrival->holds && client->all->window.count < WINDOW) {
-        if (arrival->left == 0) client_list_to_run(client);
         if (!may_run_requests(client))
             arrival->cut = true; /* the rest is parsed again when the client may run */
         if (arrival->left == 0 || arrival->parsed == arrival->len || arrival->cut)
@@ -224,14 +224,14 @@ static void fill_window(struct clients *all)
     struct client *client;
     all->window.count = 0;
     all->window.args = 0;
-    TAILQ_FOREACH(client, &all->arrived, arrived)
+    TAILQ_FOREACH(client, &all->input[INPUT_ARRIVED], same_input)
     {
         parse_requests(client);
         if (all->window.count == WINDOW) return;
     }
 }
 
-/* ---- running --------------------------------------------------------------------------------- */
+/* ---- looking ahead --------------------------------------------------------------------------- */
 
 static void look_ahead(struct clients *all)
 {
@@ -275,42 +275,6 @@ static bool run_parsed(struct client *client, const struct request *request,
                                request->argc, argv);
     client_count_memory(client);
     return done;
-}
-
-static void run_request(const struct window *window, const struct request *request)
-{
-    struct client *client = request->client;
-    struct arrival *arrival = &client->arrival;
-    if (arrival->cut) return;
-    arrival->cut = !may_run_requests(client);
-    if (arrival->cut) return;
-    if (!run_parsed(client, request, window->argv + request->first)) {
-        /* Parse the request again later: when the session is woken, or when the pause is over. */
-        if (client->session.state == SESSION_SERVING) pause_client(client);
-        arrival->cut = true;
-        return;
-    }
-    arrival->used = request->end;
-    if (client->out.len > OUTPUT_LOOK || client->out.lost) look_at_output(client);
-}
-
-static void run_window(struct clients *all)
-{
-    const struct observer *observer = all->w.engine->observer;
-    const struct client *before = NULL;
-    for (unsigned i = 0; i < all->window.count; i++) {
-        struct client *client = all->window.requests[i].client;
-        if (client == NULL) continue;
-        all->window.running = i;
-        all->request += all->aside == NULL;
-        if (client != before) client_bound_output(client);
-        before = client;
-        look_remember(&all->window.looks[i]);
-        run_request(&all->window, &all->window.requests[i]);
-        look_forget();
-        if (observer->last_usec - all->turn_usec >= TICK_USEC) tick_turn(all);
-    }
-    all->window.running = all->window.count;
 }
 
 /* ---- after running --------------------------------------------------------------------------- */
@@ -361,25 +325,71 @@ static void finish_arrival(struct client *client)
               client->input.cap + client->input.big_len + client_bytes_being_run(client));
     keep_rest(client);
     client_check_input(client);
-    /* The pause or delay may have ended in the same turn. */
-    if (arrival->cut && client->input.len > 0 && may_run_requests(client))
+    client_place_input(client, INPUT_AT_REST);
+    if ((arrival->cut || arrival->left == 0) && client->input.len > 0 && may_run_requests(client))
         client_list_to_run(client);
     if (behind) client_join_input(client);
     if (behind || (client->input.len == 0 && client->reader.args_cap > KEPT_ARGS))
         reset_reader(client);
     client_count_memory(client);
-    TAILQ_REMOVE(&client->all->arrived, client, arrived);
-    arrival->waits = false;
     if (client->session.state == SESSION_CLOSING || client->session.waits_for == WAIT_OUTPUT ||
         (client->out.len > ANON_UNREAD && client_is_anon(client)) ||
         (client->out.len > 0 && !client->write_blocked))
         client_list_to_write(client);
 }
 
+/* ---- running --------------------------------------------------------------------------------- */
+
+static void run_request(const struct window *window, const struct request *request)
+{
+    struct client *client = request->client;
+    if (!run_parsed(client, request, window->argv + request->first)) {
+        /* Parse the request again later: when the session is woken, or when the pause is over. */
+        if (may_run_requests(client)) pause_client(client);
+        return;
+    }
+    client->arrival.used = request->end;
+    if (client->out.len > OUTPUT_LOOK || client->out.lost) look_at_output(client);
+}
+
+/* The client waits or closes: its requests in the window, which follow one another, do not run. Now
+ * and not at the end of the window, so that clients that are woken meanwhile go on in the order in
+ * which they were woken. */
+static void cut_off(struct client *client, unsigned next)
+{
+    struct window *window = &client->all->window;
+    for (; next < window->count && window->requests[next].client == client; next++)
+        window->requests[next].client = NULL;
+    client->arrival.cut = true;
+    finish_arrival(client);
+}
+
+static void run_window(struct clients *all)
+{
+    const struct observer *observer = all->w.engine->observer;
+    const struct client *before = NULL;
+    for (unsigned i = 0; i < all->window.count; i++) {
+        struct client *client = all->window.requests[i].client;
+        if (client == NULL) continue;
+        all->window.running = i;
+        all->request += all->aside == NULL;
+        if (client != before) client_bound_output(client);
+        before = client;
+        if (may_run_requests(client)) {
+            look_remember(&all->window.looks[i]);
+            run_request(&all->window, &all->window.requests[i]);
+            look_forget();
+        }
+        if (!may_run_requests(client)) cut_off(client, i + 1);
+        if (observer->last_usec - all->turn_usec >= TICK_USEC) tick_turn(all);
+    }
+    all->window.running = all->window.count;
+}
+
 static void finish_ended(struct clients *all)
 {
     struct client *client;
-    while ((client = TAILQ_FIRST(&all->arrived)) != NULL) {
+    while ((client = TAILQ_FIRST(&all->input[INPUT_ARRIVED])) != NULL) {
         if (!client->arrival.ended && !client->arrival.cut) return;
         finish_arrival(client);
     }
@@ -407,8 +417,8 @@ void clients_give_back(struct clients *all, const struct client *but)
     for (unsigned i = all->window.running; i < all->window.count; i++)
         if (all->window.requests[i].client != but) all->window.requests[i].client = NULL;
     struct client *client, *next;
-    for (client = TAILQ_FIRST(&all->arrived); client != NULL; client = next) {
-        next = TAILQ_NEXT(client, arrived);
+    for (client = TAILQ_FIRST(&all->input[INPUT_ARRIVED]); client != NULL; client = next) {
+        next = TAILQ_NEXT(client, same_input);
         if (client == but) continue;
         client->arrival.cut = true;
         finish_arrival(client);
@@ -419,23 +429,28 @@ void clients_give_back(struct clients *all, const struct client *but)
 
 void client_arrived(struct client *client, const char *data, size_t len)
 {
+    if (!may_run_requests(client)) {
+        ensure(data == NULL, "client %llu runs nothing", (unsigned long long)client->session.id);
+        client_check_input(client);
+        client_count_memory(client);
+        return;
+    }
     client->arrival = (struct arrival){
         .data = data,
         .len = data != NULL ? len : client->input.len,
         .left = REQUESTS_PER_TURN,
-        .waits = true,
     };
-    TAILQ_INSERT_TAIL(&client->all->arrived, client, arrived);
+    client_place_input(client, INPUT_ARRIVED);
 }
 
 static void run_arrived(struct clients *all)
 {
-    if (TAILQ_EMPTY(&all->arrived)) return;
+    if (TAILQ_EMPTY(&all->input[INPUT_ARRIVED])) return;
     tick_turn(all);
     struct client *client;
-    TAILQ_FOREACH(client, &all->arrived, arrived)
+    TAILQ_FOREACH(client, &all->input[INPUT_ARRIVED], same_input)
     client->active_usec = all->turn_usec;
-    while (!TAILQ_EMPTY(&all->arrived)) {
+    while (!TAILQ_EMPTY(&all->input[INPUT_ARRIVED])) {
         fill_window(all);
         look_ahead(all);
         run_window(all);
@@ -460,9 +475,8 @@ void clients_run_listed(void *ctx)
 {
     struct clients *all = ctx;
     struct client *client;
-    while ((client = TAILQ_FIRST(&all->to_run)) != NULL) {
-        TAILQ_REMOVE(&all->to_run, client, to_run);
-        client->listed_to_run = false;
-        if (!client->arrival.waits && client->input.len > 0) client_arrived(client, NULL, 0);
+    while ((client = TAILQ_FIRST(&all->input[INPUT_TO_RUN])) != NULL) {
+        client_place_input(client, INPUT_AT_REST);
+        if (client->input.len > 0) client_arrived(client, NULL, 0);
     }
 }

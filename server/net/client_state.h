@@ -44,6 +44,25 @@ struct client_input {
     int big_arg;            /* its index in the request */
 };
 
+/* What a turn still has to do with a connection's input, and with its output. Each place is one
+ * list of struct clients, and client_place_input and client_place_output alone move clients between
+ * them. */
+enum input_place {
+    INPUT_AT_REST, /* nothing to do: in no list */
+    INPUT_TO_READ, /* the turn's buffer was full: it is read when that has run */
+    INPUT_TO_RUN,  /* complete requests may be in its input: they run in the next turn */
+    INPUT_ARRIVED, /* bytes were read in this turn, whose requests run at its end; it serves */
+    INPUT_ASIDE,   /* its request runs, and serves other clients meanwhile (client_aside.c) */
+    INPUT_PLACES,
+};
+enum output_place {
+    OUTPUT_AT_REST,  /* nothing to send, or its socket is full: in no list */
+    OUTPUT_TO_WRITE, /* client_write is due at the end of this turn */
+    OUTPUT_HELD,     /* ... once the journal has what its output tells */
+    OUTPUT_ASIDE,    /* ... once the request that serves others meanwhile has ended */
+    OUTPUT_PLACES,
+};
+
 /* Bytes read in this turn, until their requests have run. */
 struct arrival {
     const char *data; /* NULL: they are in the client's input buffer */
@@ -51,7 +70,6 @@ struct arrival {
     size_t parsed;  /* bytes of requests that are in the window */
     size_t used;    /* bytes of requests that have run */
     unsigned left;  /* requests that may still run in this turn */
-    bool waits;     /* listed in clients.arrived */
     bool ended;     /* no further request can be parsed from it */
     bool holds;     /* parsed requests must run before more is parsed */
     bool cut;       /* a request could not run: it stays, with all bytes after it */
@@ -83,7 +101,9 @@ struct client {
     struct session session; /* first, so that a session's address is its client's */
     struct clients *all;
     TAILQ_ENTRY(client)
-    by_age, to_write, to_run, to_read, to_read_on, arrived, paused, same_class, to_shake;
+    by_age, same_input, same_output, to_read_on, paused, same_class, to_shake;
+    enum input_place input_place;
+    enum output_place output_place;
     struct loop_io *io;
     int fd;
     const struct transport *via;
@@ -107,10 +127,6 @@ struct client {
     bool is_classed;   /* it is in clients.by_memory[memory_class] */
     uint64_t woken_in; /* the last request (clients.request) that appended to its output */
     bool unix_socket;
-    bool listed_to_write;   /* client_write is due at the end of this turn */
-    bool held;              /* ... once the journal has what its output tells */
-    bool listed_to_run;     /* complete requests may be in its input */
-    bool listed_to_read;    /* the turn's buffer was full: it is read when that has run */
     bool listed_to_read_on; /* its transport has input that the socket does not announce */
     bool in_handshake;      /* its TLS handshake has begun, and not ended */
     bool listed_to_shake;   /* it waits in its lane, and is not watched */
@@ -120,8 +136,8 @@ struct client {
 
 struct clients {
     struct clients_wiring w;
-    struct client_list by_age, to_write, to_run, to_read, to_read_on, arrived;
-    struct client_list held;   /* of to_write: their output waits for the journal */
+    struct client_list by_age, to_read_on;
+    struct client_list input[INPUT_PLACES], output[OUTPUT_PLACES];
     struct client_list paused; /* WAIT_PAUSE, in the order in which they will continue */
     /* Those that maxmemory-clients may close, by magnitude of their memory. */
     struct client_list by_memory[CLIENT_CLASSES];
@@ -148,6 +164,25 @@ struct clients {
     int64_t turn_usec; /* monotonic; read at the beginning of the turn and after slow requests */
 };
 
+/* Inline, because each turn moves a client four times. */
+static inline void client_place_input(struct client *client, enum input_place place)
+{
+    struct client_list *lists = client->all->input;
+    if (client->input_place != INPUT_AT_REST)
+        TAILQ_REMOVE(&lists[client->input_place], client, same_input);
+    client->input_place = place;
+    if (place != INPUT_AT_REST) TAILQ_INSERT_TAIL(&lists[place], client, same_input);
+}
+
+static inline void client_place_output(struct client *client, enum output_place place)
+{
+    struct client_list *lists = client->all->output;
+    if (client->output_place != OUTPUT_AT_REST)
+        TAILQ_REMOVE(&lists[client->output_place], client, same_output);
+    client->output_place = place;
+    if (place != OUTPUT_AT_REST) TAILQ_INSERT_TAIL(&lists[place], client, same_output);
+}
+
 /* client.c */
 /* Closes the connection at the end of the turn. */
 void client_doom(struct client *client);
@@ -157,6 +192,11 @@ struct client *client_of(struct session *session);
 void client_list_to_write(struct client *client);
 /* Must the client authenticate first? Asked for each request, so what is true of most is inline. */
 bool client_must_log_in(const struct client *client);
+/* Are there requests of this turn that have not run, or run now? */
+static inline bool client_has_arrived(const struct client *client)
+{
+    return client->input_place == INPUT_ARRIVED || client->input_place == INPUT_ASIDE;
+}
 static inline bool client_is_doomed(const struct client *client)
 {
     return client->session.state == SESSION_ENDED;
@@ -225,8 +265,9 @@ void client_check_handshake(struct client *client, int64_t now_usec);
 bool client_may_read(const struct client *client);
 /* Closes a client with more unanswered input than it may have. */
 void client_check_input(struct client *client);
-/* Call when bytes were read, into the turn's buffer or (NULL) into the client's empty input buffer:
- * their requests run at the end of the turn. */
+/* Call when bytes were read, into the turn's buffer or (NULL) into the client's input: their
+ * requests run at the end of the turn. Those of a client that does not serve have to be in its
+ * input, and stay there. */
 void client_arrived(struct client *client, const char *data, size_t len);
 void clients_run_listed(void *clients);
 /* Takes parsed requests of all clients but one out of the window: they stay in the input, and are

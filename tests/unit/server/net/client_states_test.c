@@ -173,6 +173,46 @@ START_TEST(a_client_that_is_woken_in_the_same_turn_goes_on)
 }
 END_TEST
 
+START_TEST(clients_go_on_in_the_order_in_which_they_were_woken)
+{
+    begin();
+    for (int i = 0; i < 3; i++)
+        open_peer(i, PORT_UNIX);
+    say(1, "BLPOP q1 0\r\nRPUSH out second\r\n");
+    turn();
+    say(0, "BLPOP q0 0\r\nRPUSH out first\r\n");
+    loop_poll(world.loop);
+    say(2, "RPUSH q0 e\r\nRPUSH q1 e\r\n");
+    turn();
+    turn();
+    ck_assert_str_eq(server_world_send(&world, FILLER, "LRANGE out 0 -1").data,
+                     "*2\r\n$5\r\nfirst\r\n$6\r\nsecond\r\n");
+    end();
+}
+END_TEST
+
+START_TEST(input_of_waiting_clients_leaves_room_for_others)
+{
+    enum { WAITING = 5 };
+    static char block[64 * 1024];
+    begin();
+    for (int i = 0; i <= WAITING; i++)
+        open_peer(i, PORT_UNIX);
+    for (int i = 0; i < WAITING; i++)
+        say(i, "BLPOP q 0\r\n");
+    turn();
+    memset(block, 'x', sizeof(block));
+    for (int i = 0; i < WAITING; i++) {
+        ck_assert_int_eq(send(peers[i], block, sizeof(block), 0), sizeof(block));
+        turn();
+    }
+    say(WAITING, "PING\r\n");
+    turn();
+    ck_assert_str_eq(hear(WAITING), "+PONG\r\n");
+    end();
+}
+END_TEST
+
 START_TEST(a_pause_makes_writes_wait_until_it_ends)
 {
     begin();
@@ -389,6 +429,8 @@ Suite *test_suite(void)
     const TTest *const tests[] = {
         requests_behind_a_waiting_one_run_when_it_is_answered,
         a_client_that_is_woken_in_the_same_turn_goes_on,
+        clients_go_on_in_the_order_in_which_they_were_woken,
+        input_of_waiting_clients_leaves_room_for_others,
         a_pause_makes_writes_wait_until_it_ends,
         the_end_of_input_ends_every_wait,
         a_failed_login_holds_its_reply_even_when_the_client_closes,
