@@ -88,7 +88,7 @@ static uint64_t own_bytes(void)
     return sum * 1024;
 }
 
-/* What the child keeps to itself. */
+/* Data that only the child uses. */
 struct own {
     struct page *page;
     int64_t next_usec; /* the next measurement */
@@ -125,8 +125,8 @@ struct child_progress child_progress(const struct child *child)
     };
 }
 
-/* Closes the parent's connections and ports, but for one descriptor, which becomes number 3, and
- * makes the child end with the parent. */
+/* Closes the parent's connections and ports, except for one descriptor, which becomes number 3, and
+ * makes the child end when the parent ends. */
 static void leave_parent(int keep)
 {
     unsigned first = 3;

@@ -1,5 +1,5 @@
-/* child: a forked process that writes the data, as they are at the fork, while the parent
- * continues. Depends on the clock. What it writes, and where to, its owner says. */
+/* child: a forked process that writes the data as of the fork, while the parent continues. Depends
+ * on the clock. Its owner decides what is written, and where to. */
 #ifndef SERVER_DISK_CHILD_H
 #define SERVER_DISK_CHILD_H
 
@@ -19,7 +19,7 @@ struct child_work {
     int (*run)(void *ctx, int fd, void (*report)(void *ctx, uint64_t keys), void *report_ctx,
                struct base_size *size);
     void *ctx;
-    int fd; /* the descriptor besides 0, 1 and 2 that the child keeps; -1: none */
+    int fd; /* a descriptor that the child keeps in addition to 0, 1 and 2; -1: none */
 };
 /* Forks. 0 or an errno. O(N), N pages of the process */
 int child_begin(struct child *child, const struct child_work *work);

@@ -2,7 +2,7 @@
  * while files are created, synced, renamed or removed. To remove a large file takes long, too: its
  * blocks are freed (ext4: 0.2 s for a GiB). Depends on pthreads.
  *
- * What the function uses is its own until it has ended. It must not call mem, which is
+ * The function owns the data that it uses until it has ended. It must not call mem, which is
  * single-threaded. Call all functions here from one thread, the loop's. */
 #ifndef SERVER_DISK_FILE_JOB_H
 #define SERVER_DISK_FILE_JOB_H

@@ -220,7 +220,7 @@ void journal_end_record(struct journal *journal)
     journal->whole_len = journal->waiting.len;
 }
 
-/* The next bytes that are not summed, at most `most`, which are there. */
+/* The next bytes without a checksum, at most `most`, which must exist. */
 static struct iovec next_unsummed(struct journal *journal, size_t most)
 {
     struct unsummed *unsummed = &journal->unsummed;
@@ -366,7 +366,7 @@ static int write_waiting(struct journal *journal, int64_t now)
     return write_some(journal, now, NO_LIMIT);
 }
 
-/* A write for which blocks have to be found waits while a sync finds blocks for others. */
+/* A write that has to allocate blocks would wait while a sync allocates blocks for others. */
 static void keep_room(struct journal *journal)
 {
     uint64_t end = journal->length + journal->part, ahead = end;
@@ -435,7 +435,7 @@ static int64_t next_call_due(const struct journal *journal, int64_t now)
     return -1;
 }
 
-/* Fresh bytes are always written, or a fast writer would be ahead forever. */
+/* New bytes are always written in full, or a fast writer would stay ahead forever. */
 static size_t flush_limit(const struct journal *journal)
 {
     if (has_unsummed(journal)) return SLICE;

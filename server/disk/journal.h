@@ -14,7 +14,7 @@
  * memory: it needs a base with all data, and a new segment, and writes nothing until then. The old
  * segment is left unchanged, since it may be complete.
  *
- * Bytes are written also while a sync runs. Redis delays such a write for up to two seconds,
+ * Bytes are written even while a sync runs. Redis delays such a write for up to two seconds,
  * because some file systems make it wait. Here replies wait for the write, so a delay would make
  * every writer wait for every sync (6 ms at 5 MB/s, 30 ms at 50 MB/s). Without the delay few writes
  * take long (ext4: 99.9% end within 0.3 ms at 50 MB/s, with syncs or without).

@@ -36,7 +36,7 @@ static void on_files_done(void *ctx, unsigned what)
 
 static void on_timer(void *ctx)
 {
-    (void)ctx; /* a timer only has to start a turn */
+    (void)ctx; /* the timer only has to start a turn */
 }
 
 struct persist *persist_new(const struct persist_wiring *wiring)
@@ -360,7 +360,7 @@ bool persist_configure(struct persist *persist)
     return true;
 }
 
-/* The journal of the folder before, if it was turned off, is not continued in the new one. */
+/* A journal in the old directory, if it was turned off, is not continued in the new one. */
 int persist_move(struct persist *persist, const char *folder)
 {
     bool writes = persist->task != TASK_NONE || persist->save_scheduled;

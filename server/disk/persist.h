@@ -42,7 +42,7 @@ struct persist_wiring {
     /* Called when a load begins and after each MiB or so of it, to serve connections. */
     void (*progress)(void *ctx);
     /* Called often while a snapshot is written without a child, which keeps the loop from turning;
-     * must not run a turn. NULL: nobody cares. */
+     * must not run a turn. NULL: not called. */
     void (*works)(void *ctx);
     /* Runs a command of a Redis AOF, which may be any command. False: it failed. */
     bool (*command)(void *ctx, unsigned *db, int argc, const struct bytes *argv);
@@ -82,9 +82,9 @@ const char *persist_refusal(const struct persist *persist);
 uint64_t persist_position(const struct persist *persist);
 uint64_t persist_safe_position(const struct persist *persist);
 
-/* The data were replaced by others (a full copy from a master): the journal drops what it has not
- * written, and begins again with a base of the new data. Until that is complete, a start loads the
- * old ones. */
+/* Call when the data was replaced (by a full copy from a master): the journal drops unwritten
+ * records and restarts with a base of the new data. Until that is complete, a start would load the
+ * old data. */
 void persist_replaced(struct persist *persist);
 /* Are base and journal synced up to this position? False without a journal, and while the first
  * base of new data is being written. */
@@ -126,7 +126,7 @@ struct persist_report {
     uint64_t journal_waiting, late_syncs;
     bool sync_running;
     size_t buffer_bytes; /* memory of what waits to be written */
-    /* By the last child of each kind, because pages were changed meanwhile. */
+    /* Memory copied during the last child of each kind, because pages were changed meanwhile. */
     size_t save_copied_bytes, rewrite_copied_bytes;
     size_t copied_now, copied_peak; /* the same by the child that runs, and the most it had; 0 */
     int64_t copied_age_sec;         /* since copied_now was measured */

@@ -79,7 +79,7 @@ static bool load_base(struct loading *loading, const char *path)
     return good || fail_load(loading, "%s is damaged %s. Run expired-check on it", path, load.why);
 }
 
-/* Cuts off a torn end also in the file: later records may go to another file, and this one must
+/* Cuts off a torn end in the file itself: later records may go to another file, and this one must
  * then end with a complete record. */
 static bool cut_torn_end(struct loading *loading, const char *path, uint64_t length)
 {

@@ -12,17 +12,18 @@
 
 enum persist_task { TASK_NONE, TASK_SAVE, TASK_REWRITE };
 
-/* What a rewrite changes in the journal's folder, before and behind its child. A thread does it. */
+/* The steps of a rewrite in the journal's directory, before and after its child. A thread does
+ * them. */
 enum persist_step {
     STEP_NONE,
     STEP_SEGMENT, /* a new segment is created and listed */
-    STEP_ROTATE,  /* it is there: the journal switches to it at the end of a turn */
+    STEP_ROTATE,  /* the segment exists: the journal switches to it at the end of a turn */
     STEP_BASE,    /* the base is listed */
     STEP_SWEEP,   /* files of the old journal are removed; the task has ended */
 };
 
-/* Which tasks have failed and will begin again, both at one time. After an error for want of space
- * they begin earlier, when there is more of it. */
+/* Failed tasks that will be retried, both at the same time. If the disk was full, they are retried
+ * earlier when there is more space. */
 struct persist_retry {
     bool save, rewrite;
     int64_t at_usec, delay; /* monotonic; the delay doubles after each failure */

@@ -143,7 +143,8 @@ int persist_fork(struct persist *persist, enum persist_task task, const char *pa
 static uint64_t free_bytes(void)
 {
     uint64_t bytes = 0;
-    (void)disk_free_bytes(".", &bytes); /* an error is as no space: the delay decides */
+    (void)disk_free_bytes(".",
+                          &bytes); /* an error counts as no free space: then the delay decides */
     return bytes;
 }
 
@@ -170,8 +171,8 @@ void persist_note_failure(struct persist *persist, enum persist_task task, const
              (double)retry->delay / USEC_PER_SEC, file_error_advice(error));
 }
 
-/* Other programs change the free space a little all the time, and a large base costs much, so that
- * an eighth more is asked for. */
+/* Other programs change the free space a little all the time, and an attempt at a large base is
+ * expensive, so an eighth more space is required. */
 static bool has_more_space(const struct persist_retry *retry)
 {
     uint64_t now = free_bytes();

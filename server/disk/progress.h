@@ -1,5 +1,5 @@
-/* progress: how far a long piece of work is, and how long it will still take if it goes on like
- * this. For INFO, the log and the service manager. Depends on the log. */
+/* progress: how far a long task has come, and an estimate of the time left. For INFO, the log and
+ * the service manager. Depends on the log. */
 #ifndef SERVER_DISK_PROGRESS_H
 #define SERVER_DISK_PROGRESS_H
 
@@ -22,7 +22,7 @@ struct progress_report {
 };
 struct progress_report progress_report(const struct progress *progress, int64_t now_usec);
 
-/* Logs how far it is, at most once in five seconds, the first time five seconds after it began. */
+/* Logs the progress at most every five seconds, and first five seconds after the start. */
 void progress_log(struct progress *progress, int64_t now_usec);
 
 #endif

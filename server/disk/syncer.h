@@ -29,7 +29,7 @@ void syncer_ask(struct syncer *syncer, int fd, uint64_t position);
 void syncer_make_room(struct syncer *syncer, int fd, uint64_t from, uint64_t len);
 
 /* Gives up a file: the thread closes it and reports that once. With SYNCER_SYNC_AND_CLOSE it syncs
- * the file first; else results of its syncs are not reported any more. False, without any effect,
+ * the file first; otherwise results of its syncs are no longer reported. False, without any effect,
  * while an earlier file still waits to be retired. */
 enum syncer_last { SYNCER_JUST_CLOSE, SYNCER_SYNC_AND_CLOSE };
 bool syncer_retire(struct syncer *syncer, int fd, uint64_t position, enum syncer_last last);

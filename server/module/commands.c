@@ -34,8 +34,8 @@ static const struct command_group *const collection_groups[] = {
     &geo_commands,           &geo_search_commands,
 };
 
-/* BZTSMOVE pushes to a list, and lists are the engine's own; the keys of the other two can't be
- * told by their position alone. */
+/* BZTSMOVE pushes to a list, and lists belong to the engine; the keys of the other two cannot be
+ * found by position alone. */
 static const char *const left_out[] = { "BZTSMOVE", "GEORADIUS", "GEORADIUSBYMEMBER" };
 
 enum { FEW = 16 };
@@ -62,8 +62,8 @@ static void arguments_end(struct arguments *args)
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-/* Runs a call on the lent keys. A read removes nothing that has expired: it may run on a replica.
- */
+/* Runs a call on the lent keys. A read removes nothing that has expired, because it may run on a
+ * replica. */
 static void run_call(struct call *call, msec now)
 {
     struct txn txn;
@@ -95,8 +95,7 @@ static void open_all(struct lent_keys *lent, RedisModuleCtx *ctx, const struct c
     if (positions != few) mem_free(positions);
 }
 
-/* On a master a read, too, removes what has expired, but not from keys that are open for reading.
- */
+/* On a master even a read removes what has expired, which needs keys that are open for writing. */
 static void open_keys(struct lent_keys *lent, RedisModuleCtx *ctx, const struct call *call,
                       RedisModuleString **argv, msec now)
 {
@@ -215,8 +214,7 @@ static bool is_left_out(const char *name)
     return false;
 }
 
-/* The rows of our table are copies, which have the names that the engine knows. They stay for
- * good. */
+/* Adds copies of our rows, under the names that the engine knows. They are never freed. */
 static bool add_group(RedisModuleCtx *ctx, const struct command_group *group, const char *prefix)
 {
     struct command *rows = mem_alloc(group->count * sizeof(*rows));

@@ -18,11 +18,11 @@ enum {
     READ_END = 250,     /* deadlines of changed keys, and values of keys that are about to expire */
     SLICE_END = 500,    /* everything else */
 
-    REPLIES_USEC = 250, /* a turn that ends so soon after a slice has none */
+    REPLIES_USEC = 250, /* a turn that ends this soon after a slice gets none */
     VALUES_USEC = 50,   /* for those values, at least */
     BATCH = 16,         /* keys or members between two looks at the clock */
     READS = 4,          /* batches of names between two */
-    /* More are not left for the next slice: clients that write faster have to wait. */
+    /* The most that are left for the next slice: clients that write faster have to wait. */
     POLICIES_WAITING = 1024, /* keys */
     NAMES_WAITING = 1 << 16,
     SOON_MSEC = 1,       /* the shortest timer of the engine */
@@ -73,7 +73,7 @@ static void set_timer(RedisModuleCtx *ctx, struct due_at due)
     here.timer_runs = true;
 }
 
-/* The loop turns again without waiting. */
+/* Makes the loop turn again without sleeping. */
 static void wake(RedisModuleCtx *ctx)
 {
     if (here.woken) return;
@@ -116,7 +116,8 @@ static void apply_policies(RedisModuleCtx *ctx, uint64_t end)
     }
 }
 
-/* What is due first, a key or something in a value; returns about how much that was. */
+/* Handles what is due first, a key or something in a value; returns about how much work that
+ * was. */
 static size_t open_first(RedisModuleCtx *ctx, msec now)
 {
     size_t done = 0;
@@ -173,11 +174,11 @@ static bool policies_are_due(void)
     return !due_at_is_never(next) && due_at_come(next, redis.Milliseconds());
 }
 
-/* The engine writes replies after the event in which slices run. So a client that asks during a
- * slice would wait for the next slice too, if the short turn after a slice had one. A turn in which
- * the engine's cron ran has none either, for the cron may take milliseconds. But no two turns in a
- * row go without. Policies need every turn: they are applied right after a write, and a value is
- * copied before its key expires. */
+/* Should this turn have no slice? The engine writes replies after the event in which slices run. So
+ * if the short turn after a slice had one too, a client whose request came during the first slice
+ * would wait for both. A turn in which the engine's cron ran gets none either, because cron may
+ * take milliseconds. But no two turns in a row go without. Policies need every turn, because they
+ * apply right after a write and values must be copied before their keys expire. */
 static bool leaves_turn_to_replies(void)
 {
     bool leaves = !here.left_turn && node_policies()->count == 0 &&
@@ -275,7 +276,7 @@ static void on_swap(RedisModuleCtx *ctx, struct api_event event, uint64_t what, 
 }
 
 /* Each loaded key has an event, so nothing is left to scan. But a replica may load its master's
- * data beside its own, and keep its own if that fails. */
+ * data into a second place, and keep its own if that fails. */
 static void on_loading(RedisModuleCtx *ctx, struct api_event event, uint64_t what, void *data)
 {
     (void)ctx;

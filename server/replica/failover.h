@@ -1,10 +1,9 @@
-/* failover: hands the role of a master over to one of its replicas (FAILOVER). Depends on replicas,
- * the backlog and the pause; its owner changes roles and connects.
+/* failover: makes one of the replicas the master, and this server its replica (FAILOVER). Depends
+ * on replicas, the backlog and the pause; its owner changes roles and connects.
  *
  * Writes are paused until a replica has the whole stream. Then this server follows it, and asks it
- * to become the master (PSYNC ... FAILOVER). The pause ends when that is answered: writes that have
- * waited are refused then, because this server is a replica, or run, because the failover was
- * given up. */
+ * to become the master (PSYNC ... FAILOVER). The pause ends with the answer. Paused writes then
+ * fail, because this server is a replica, or run, because the failover was aborted. */
 #ifndef SERVER_REPLICA_FAILOVER_H
 #define SERVER_REPLICA_FAILOVER_H
 
@@ -26,9 +25,9 @@ struct failover_wiring {
     const struct replicas *replicas;
     const struct backlog *backlog;
     struct pause *pause;
-    /* Follow this replica, and ask it to take the role over. */
+    /* Follows this replica and asks it to become the master. */
     void (*hand_over)(void *ctx, const char *host, int64_t port);
-    /* Be a master again. */
+    /* Becomes a master again. */
     void (*take_back)(void *ctx);
     void *ctx;
 };
@@ -48,7 +47,7 @@ struct failover_goal {
     char host[FAILOVER_HOST_MAX]; /* "": any replica that has the whole stream */
     int64_t port;
     msec ttl;   /* 0: wait without a limit */
-    bool force; /* when the time has passed, hand over all the same */
+    bool force; /* hand over even after the timeout */
 };
 enum failover_target { TARGET_UNKNOWN, TARGET_NOT_ONLINE, TARGET_ONLINE };
 /* Looks for the replica at goal->host and goal->port, and sets goal->host to the address under
@@ -62,7 +61,8 @@ void failover_abort(struct failover *failover, const char *why);
 void failover_turn(struct failover *failover);
 /* The replica has answered the request to become the master. */
 void failover_answered(struct failover *failover, bool accepted);
-/* Must the stream stay as it is, because a replica has a limited time to catch up? */
+/* Must nothing (such as PING) be added to the stream, because a replica has limited time to catch
+ * up? */
 bool failover_wants_silence(const struct failover *failover);
 
 #endif

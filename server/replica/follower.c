@@ -16,8 +16,8 @@
 
 enum { WHY = 256, NAME_SHOWN = 32, UNITS_PER_LOOK = 16, LOG_USEC = 60 * 1000 * 1000 };
 
-/* What of the next unit is there and has been measured; it is not measured again when more comes.
- */
+/* The part of the next unit that has arrived and been parsed, so that it is not parsed again when
+ * more arrives. */
 struct part {
     size_t len; /* bytes; 0: nothing yet */
     bool bracketed, multi;
@@ -117,7 +117,7 @@ static bool fail_command(struct follower *follower, const char *what)
     return false;
 }
 
-/* A command that Redis has and this server has not, or that fails: passed over, as Redis does. */
+/* Skips a command that this server lacks or that failed, as a Redis replica does. */
 static void pass_over(struct follower *follower)
 {
     char name[NAME_SHOWN + 1];
@@ -166,7 +166,7 @@ static bool run_command(struct follower *follower)
 
 enum measured { MEASURED, PARTIAL, MALFORMED };
 
-/* The next thing at `data`: a command, or an empty line (*empty). */
+/* Measures the next item at `data`: a command, or an empty line (*empty). */
 static enum measured measure(const char *data, size_t len, size_t *size, bool *empty)
 {
     *empty = false;
@@ -260,7 +260,8 @@ static bool apply_unit(struct follower *follower, const char *data, size_t len)
     return good;
 }
 
-/* A unit has to be there as a whole before it is applied, so a master can make it cost memory. */
+/* A unit is applied only when it has arrived completely, so a bad master could use up memory; this
+ * limits it. */
 static enum followed wait_for_rest(struct follower *follower, size_t len, size_t used)
 {
     int64_t limit = follower->w.engine->conf->client_query_buffer_limit;

@@ -43,8 +43,8 @@ enum followed follower_apply(struct follower *follower, const char *data, size_t
                              size_t *used);
 const char *follower_error(const struct follower *follower);
 
-/* Commands that could not be run, and were passed over as Redis does; the last one's name is
- * logged. */
+/* Number of commands that failed or do not exist here and were skipped, as in Redis; their names
+ * are logged. */
 uint64_t follower_failed(const struct follower *follower);
 
 #endif

@@ -70,7 +70,7 @@ static bool write_data(const struct full_copy *copy, const struct copy_sink *sin
     return rdb_store_write(copy->store, functions, copy->stream_db, sink);
 }
 
-/* The data do not change in the child, so a first pass can tell the length. */
+/* The data does not change in the child, so a first pass can compute the length. */
 static bool write_sized(struct writing *writing, const struct copy_sink *sink)
 {
     char head[32];
@@ -153,7 +153,7 @@ static bool has_room(const struct full_copy *copy)
     return backlog_end(copy->bytes) - copy->least < FULL_COPY_AHEAD;
 }
 
-/* The pipe ends when the child has: its result decides. */
+/* The pipe also ends if the child has crashed, so its exit status decides. */
 static void end_copy(struct full_copy *copy)
 {
     struct child_outcome outcome = { .error = ECHILD };

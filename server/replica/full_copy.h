@@ -1,8 +1,8 @@
-/* full_copy: the data as they are now, written by a forked child into a pipe, for any number of
- * replicas at once. Depends on child, the loop and a store; knows no connection.
+/* full_copy: the current data, written by a forked child into a pipe, for any number of replicas at
+ * once. Depends on child, the loop and a store; knows no connection.
  *
- * The bytes wait in memory until every reader has taken them. While more than FULL_COPY_AHEAD wait,
- * the pipe is not read, so a slow reader slows the child down and costs no memory. */
+ * The bytes wait in memory until every reader has taken them. While more than FULL_COPY_AHEAD bytes
+ * wait, the pipe is not read, so a slow reader slows down the child instead of using memory. */
 #ifndef SERVER_REPLICA_FULL_COPY_H
 #define SERVER_REPLICA_FULL_COPY_H
 

@@ -1,7 +1,8 @@
-/* history: which stream the data belong to, and up to which offset. Two servers with the same id
- * and offset have the same data. After a failover the new master goes on under an id of its own,
- * and remembers the old one up to the offset at which it took over, so that other replicas of the
- * old master can go on with it (Redis' PSYNC2). */
+/* history: identifies the stream that the data comes from, and the offset up to which it has it.
+ * Two servers with the same id and offset have the same data. After a failover the new master
+ * continues under an id of its own, and remembers the old one up to the offset at which it took
+ * over, so that other replicas of the old master can continue with it without a full copy (Redis'
+ * PSYNC2). */
 #ifndef SERVER_REPLICA_HISTORY_H
 #define SERVER_REPLICA_HISTORY_H
 
@@ -18,10 +19,10 @@ struct history {
 
 /* A new stream, with no past. False: no random numbers. */
 bool history_begin(struct history *history);
-/* Goes on under a new id; the old one holds for offsets before `offset`. False: no random numbers.
- */
+/* Continues under a new id; the old one stays valid for offsets before `offset`. False: no random
+ * numbers. */
 bool history_branch(struct history *history, uint64_t offset);
-/* Takes over a master's id. What this server knew of an earlier stream ends. */
+/* Adopts a master's id, and forgets earlier streams. */
 void history_adopt(struct history *history, const char *id);
 /* Is `offset` a place in this history under the given id, for a peer that has all bytes before it?
  */

@@ -1,5 +1,4 @@
-/* link: see link.h. The socket, and the bytes that wait; link_handshake.c has what is said first.
- */
+/* link: see link.h. The socket and the received bytes; link_handshake.c has the handshake. */
 #include "server/replica/link_state.h"
 
 #include <errno.h>
@@ -24,7 +23,7 @@
 
 enum {
     READ_MIN = 64 * 1024,
-    AHEAD_MAX = 4 << 20, /* bytes that wait; more is not read from the socket */
+    AHEAD_MAX = 4 << 20, /* received bytes not yet taken; beyond this the socket is not read */
 };
 
 struct link *link_new(const struct link_wiring *wiring)
@@ -84,7 +83,8 @@ static const char *fault_of(const struct link *link)
     return link->tls != NULL && errno == EPROTO ? tls_fault(link->tls) : strerror(errno);
 }
 
-/* What is sent is small, and the socket is empty: a partial write means that the link is broken. */
+/* Messages are small and the socket's buffer is empty, so a partial write means that the link is
+ * broken. */
 static void send_text(struct link *link, const char *text, size_t len)
 {
     struct iovec chunk = { .iov_base = (char *)(uintptr_t)text, .iov_len = len };
@@ -355,7 +355,7 @@ bool link_copy_begins(struct link *link)
     return true;
 }
 
-/* The last bytes are kept back: they may be the mark. */
+/* Holds back the last bytes, which may be the mark that ends the copy. */
 static size_t copy_bytes_there(const struct link *link)
 {
     if (link->state != LINK_COPY) return 0;

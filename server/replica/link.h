@@ -1,6 +1,6 @@
-/* link: the connection of a replica to its master: connects, shakes hands, receives a full copy or
- * goes on with the stream. Depends on sockets and the loop; knows no store: its owner loads copies
- * and applies the stream.
+/* link: the connection of a replica to its master: connects, performs the handshake, receives a
+ * full copy or continues the stream. Depends on sockets and the loop; knows no store: its owner
+ * loads copies and applies the stream.
  *
  * The bytes of the stream stay in the link until its owner has applied them. */
 #ifndef SERVER_REPLICA_LINK_H
@@ -33,7 +33,7 @@ struct link_wiring {
     struct stats *stats;
     /* What PSYNC asks for: the id and the next byte. False: nothing is there, so a full copy. */
     bool (*position)(void *ctx, const char **id, uint64_t *offset);
-    /* The master goes on with the stream (+CONTINUE) under this id. */
+    /* The master continues the stream (+CONTINUE) under this id. */
     void (*goes_on)(void *ctx, const char *id);
     /* The master has answered PSYNC: with data, or with an error. */
     void (*answered)(void *ctx, bool accepted);
@@ -75,7 +75,7 @@ struct link_copy {
 };
 /* The copy that comes; valid in LINK_COPY. */
 const struct link_copy *link_copy(const struct link *link);
-/* Have its first bytes come? */
+/* Have its first bytes arrived? */
 bool link_copy_begins(struct link *link);
 /* Up to `size` bytes of the copy. 0: none are there yet, or, if link_copy_ended, none will come. */
 size_t link_copy_read(struct link *link, void *to, size_t size);
@@ -89,7 +89,8 @@ void link_copy_done(struct link *link);
 /* The bytes that have come and are not taken; borrowed until the next turn of the loop. */
 struct bytes link_stream(const struct link *link);
 void link_stream_take(struct link *link, size_t len);
-/* While on, the link reads on however much waits: the owner can't do anything with less. */
+/* While on, the link keeps reading however much is waiting, because the owner needs more to make
+ * progress. */
 void link_want_more(struct link *link, bool on);
 /* Tells the master what has been applied, and synced: the last byte, as Redis counts. */
 void link_acknowledge(struct link *link, uint64_t applied, uint64_t synced);

@@ -1,5 +1,5 @@
-/* link_handshake: what a replica and its master say before a copy or the stream comes: steps, each
- * a request and what its answer means. See link.h. */
+/* link_handshake: the handshake of a replica with its master, before the full copy or the stream: a
+ * list of steps, each a request and a function for its answer. See link.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -101,7 +101,7 @@ static void expect_copy(struct link *link, const char *line)
         link_fail(link, "answered PSYNC with '%s'", line);
         return;
     }
-    link->copy.offset = (uint64_t)offset + 1; /* it names the last byte */
+    link->copy.offset = (uint64_t)offset + 1; /* the reply has the offset of the last byte */
     link->step = STEP_COPY_HEAD;
 }
 
@@ -155,7 +155,8 @@ static void answer_copy_head(struct link *link, const char *line)
 }
 
 /* A server like this one says "OK expired", or "OK expired <offset>" when effects begin there.
- * Redis says OK to any word, and so does a server like this one that passes on Redis' stream. */
+ * Redis replies plain OK to any word, and so does a server like this one that relays the stream of
+ * a Redis. */
 static void answer_ours(struct link *link, const char *line)
 {
     static const char ours[] = "+OK expired";

@@ -4,8 +4,8 @@
  * A replica asks for the stream from an offset. If the backlog has it, it goes on from there; else
  * it gets a full copy first, made by one child for all that wait, and then the stream from the
  * offset at which the child was forked. Bytes go from the backlog straight to the sockets: a
- * replica costs no memory but what it lags behind, and is closed when that exceeds its output
- * limit. */
+ * replica uses no memory except for the bytes that it lags behind, and is closed when these exceed
+ * its output limit. */
 #ifndef SERVER_REPLICA_REPLICAS_H
 #define SERVER_REPLICA_REPLICAS_H
 
@@ -54,7 +54,8 @@ void replica_set_port(struct replica *replica, int64_t port);
 /* False: it is empty, too long, or has a byte that no address and no host name has. */
 bool replica_set_address(struct replica *replica, struct bytes address);
 void replica_add_ability(struct replica *replica, enum replica_can can);
-/* A replica like this server was told where effects begin. Was it told this? Others need not be. */
+/* Has the replica been told that effects begin at this offset? Always true for replicas that are
+ * not servers like this one. */
 void replica_told_effects(struct replica *replica, uint64_t from);
 bool replica_knows_effects(const struct replica *replica, uint64_t from);
 /* Only the copy is wanted, not the stream (redis-cli --rdb). */
@@ -73,15 +74,16 @@ void replica_sync_old(struct replica *replica);
 /* ---- at work ---- */
 
 /* Call at the end of each turn, before output is sent: begins full copies, passes on the stream,
- * closes replicas that lag too far, and forgets what nobody needs. */
+ * closes replicas that lag too far behind, and trims the backlog. */
 void replicas_turn(struct replicas *replicas);
 /* Memory that is needed only because replicas are slow: what they lag behind more than
  * repl-backlog-size, and copies on their way. */
 size_t replicas_lag_bytes(const struct replicas *replicas);
-/* About once a second: timeouts; and PING, unless the stream has to stay as it is. */
+/* About once a second: timeouts; and PING, unless `silent`. */
 void replicas_second(struct replicas *replicas, bool silent);
-/* Closes all that have asked for the stream: it has ended, or goes on under another id. They may
- * come later than this call, so replicas_gone_sec counts from here, even if none is closed. */
+/* Closes all replicas that have asked for the stream, because it has ended or continues under
+ * another id. They may come later than this call, so replicas_gone_sec counts from here, even if
+ * none is closed. */
 void replicas_close_all(struct replicas *replicas, const char *why);
 
 size_t replicas_count(const struct replicas *replicas); /* that have asked for the stream */

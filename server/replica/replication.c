@@ -28,7 +28,8 @@ void replication_update_role(struct replication *r)
         !r->follows && least > 0 &&
         replicas_good(r->replicas, r->w.conf->min_replicas_max_lag) < (size_t)least;
     bool feeds = r->active && !r->follows;
-    /* A transaction may change the role: its writes so far are in the data. */
+    /* A transaction may change the role in its middle: its writes so far are part of the data, so
+     * they are committed to the stream. */
     if (!feeds && feed_pending(r->feed)) feed_commit(r->feed);
     r->w.engine->hooks->feed = feeds ? r->feed : NULL;
 }
@@ -36,14 +37,15 @@ void replication_update_role(struct replication *r)
 void replication_begin_stream(struct replication *r)
 {
     if (r->active) return;
-    /* What was before is not in the backlog, so nobody can go on from it. */
+    /* Earlier bytes are not in the backlog, so no replica can continue from them. */
     if (!r->has_position) history_begin(&r->history);
     r->active = r->has_position = true;
     feed_restart(r->feed);
     replication_update_role(r);
 }
 
-/* Without replicas for long: gives the memory back. Nobody can go on from here later. */
+/* There have been no replicas for long: frees the memory. No replica can continue from this stream
+ * later. */
 static void end_stream(struct replication *r)
 {
     r->active = r->has_position = false;
@@ -85,7 +87,7 @@ void replication_follow(struct replication *r, const char *host, int64_t port)
     snprintf(value, sizeof(value), "%s %" PRId64, r->host, port);
     remember_master(r, value);
     if (!r->follows) clients_each(r->w.clients, end_blocked, r);
-    /* A master's own stream has been going on up to here: a new master may know it. */
+    /* Our own stream as a master ended here: the new master may know it. */
     r->follows = true;
     r->retry_usec = 0;
     log_line(LOG_NOTICE, "Following the master %s:%" PRId64, r->host, port);
@@ -144,7 +146,7 @@ static void goes_on(void *ctx, const char *id)
     replication_stream_begins(r, backlog_end(r->backlog), follower_db(r->follower));
     replication_update_role(r);
     if (id == NULL || strcmp(id, r->history.id) == 0) return;
-    /* The master has a new id: so have we, and our replicas have to know. */
+    /* The master's id has changed, so ours changes too, and our replicas must learn it. */
     uint64_t end = backlog_end(r->backlog);
     struct history old = r->history;
     history_adopt(&r->history, id);
@@ -205,7 +207,7 @@ void replication_acknowledge(struct replication *r)
 
 /* ---- the master's stream --------------------------------------------------------------------- */
 
-/* The stream is broken: only a full copy can mend that. */
+/* The stream cannot be applied: only a full copy can repair that. */
 static void give_up_stream(struct replication *r)
 {
     char why[WHY];
@@ -287,7 +289,7 @@ void replication_second(struct replication *r)
 
 /* ---- making and reporting -------------------------------------------------------------------- */
 
-/* A master's own stream selects its database anew behind each copy. */
+/* A master's stream selects its database again after each full copy. */
 static unsigned stream_db(void *ctx)
 {
     struct replication *r = ctx;

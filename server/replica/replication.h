@@ -1,19 +1,17 @@
-/* replication: this server's role, and what follows from it. Owns the backlog, the feed, the
- * replicas and the link to a master; tells engine the role. Depends on all of replica/, on
- * engine and net.
+/* replication: this server's role as master or replica. Owns the backlog, the feed, the replicas
+ * and the link to a master; tells engine the role. Depends on all of replica/, on engine and net.
  *
  * A master makes the stream (feed). A replica passes its master's stream on to its own replicas
- * byte by byte, so that offsets mean the same everywhere. Promoted, it goes on from there under a
- * new id.
+ * byte by byte, so that offsets mean the same everywhere. When promoted, it continues from there
+ * under a new id.
  *
- * Folder server/replica: masters and replicas. replication owns the role and publishes what
- * follows from it (server/cmd/call/role.h). On a master, replicas sends the stream to those that
- * follow, replica_copies gives them full copies, which full_copy writes in a forked child. On a
- * replica, link is the connection to the master, follower applies its stream, replication_load
- * receives a full copy. history names the streams that the data belong to, waits has the clients
- * of WAIT, failover hands the role over.
- * Depends on server/net, server/engine, server/disk and server/replica/stream. Start here;
- * doc/replication.md is the page for operators. */
+ * Folder server/replica: masters and replicas. replication owns the role and publishes what follows
+ * from it (server/cmd/call/role.h). On a master, replicas sends the stream to those that follow,
+ * replica_copies gives them full copies, which full_copy writes in a forked child. On a replica,
+ * link is the connection to the master, follower applies its stream, replication_load receives a
+ * full copy. history names the streams that the data belong to, waits has the clients of WAIT,
+ * failover hands the role over. Depends on server/net, server/engine, server/disk and
+ * server/replica/stream. Start here; doc/replication.md is the page for operators. */
 #ifndef SERVER_REPLICA_REPLICATION_H
 #define SERVER_REPLICA_REPLICATION_H
 
@@ -47,9 +45,9 @@ void replication_free(struct replication *replication); /* after the connections
 /* Begins to follow the master of the option `replicaof`, if there is one. Call when data are
  * loaded. */
 void replication_start(struct replication *replication);
-/* Follows this master from now on; keeps the data until a full copy of it is here. */
+/* Starts to follow this master; keeps its old data until a full copy has arrived. */
 void replication_follow(struct replication *replication, const char *host, int64_t port);
-/* Is a master from now on, with the data as they are. False: it was one. */
+/* Becomes a master with its current data. False: it was one. */
 bool replication_promote(struct replication *replication);
 /* The options of replication have changed. */
 void replication_configure(struct replication *replication);
@@ -77,7 +75,7 @@ void replication_begin_stream(struct replication *replication);
 struct failover *replication_failover(const struct replication *replication);
 struct waits *replication_waits(const struct replication *replication);
 bool replication_has_journal(const struct replication *replication);
-/* Asks the replicas how far they are, at the end of this turn. */
+/* Asks the replicas for acknowledgements at the end of this turn. */
 void replication_ask(struct replication *replication);
 
 struct replication_report {

@@ -29,7 +29,8 @@ static void pause_load(void *ctx)
     serve_meanwhile(ctx, false);
 }
 
-/* Turns of the loop may have begun to follow another master, whose copy comes already. */
+/* In the meantime a turn of the loop may have begun to follow another master, whose copy may
+ * already be arriving. */
 static bool is_over(const struct replication *r)
 {
     return link_state(r->link) != LINK_COPY || r->link_id != r->loads_from ||
@@ -85,11 +86,11 @@ static bool load_into(struct replication *r, struct store *store, unsigned *db, 
     bool good = link_copy(r->link)->is_rdb
                     ? load_rdb(r, store, db, why)
                     : copy_load(store, &source, clock_now(r->w.clock), db, why, WHY);
-    /* The end has to be there, too. */
+    /* The end must have arrived too. */
     return good && (read_copy(r, &rest, 1) == 0 || fail_end(why));
 }
 
-/* The copy is here: from now on these are the data. */
+/* The copy is complete: replaces the data with it. */
 static void take_over(struct replication *r, struct store *store, unsigned db)
 {
     const struct link_copy copy = *link_copy(r->link);
@@ -114,7 +115,7 @@ static void take_over(struct replication *r, struct store *store, unsigned db)
              copy.offset);
 }
 
-/* The data that were there stay until the whole copy is loaded. */
+/* The old data is kept until the whole copy is loaded. */
 void replication_load(struct replication *r)
 {
     char why[WHY] = "";

@@ -73,7 +73,7 @@ static void forget_waiter(void *ctx)
     mem_free(waiter);
 }
 
-/* With what there is now. */
+/* Replies with the current counts. */
 static void reply(void *ctx)
 {
     const struct waiter *waiter = ctx;

@@ -1,5 +1,5 @@
-/* waits: clients that wait until enough replicas have their writes (WAIT, WAITAOF). Depends on
- * blocked clients, replicas and the journal's position. */
+/* waits: clients blocked until enough replicas have acknowledged their writes (WAIT, WAITAOF).
+ * Depends on blocked clients, replicas and the journal's position. */
 #ifndef SERVER_REPLICA_WAITS_H
 #define SERVER_REPLICA_WAITS_H
 
@@ -16,7 +16,7 @@ struct waits;
 
 struct waits *waits_new(struct loop *loop, struct blocked *blocked, const struct replicas *replicas,
                         const struct persist *persist);
-void waits_free(struct waits *waits); /* nobody may wait */
+void waits_free(struct waits *waits); /* no client may be waiting */
 
 struct wait_for {
     uint64_t offset;   /* of the stream: the client's last write is before it */
@@ -36,7 +36,7 @@ bool waits_is_met(const struct waits *waits, const struct wait_for *what);
 
 /* Blocks the session until it is met, or the time has passed. */
 void waits_block(struct waits *waits, struct session *session, const struct wait_for *what);
-/* Answers those whose condition is met. Call in each turn. */
+/* Replies to clients whose condition is met. Call in each turn. */
 void waits_turn(struct waits *waits);
 bool waits_any(const struct waits *waits);
 

@@ -1,6 +1,6 @@
-/* arguments: KEYS and ARGV, the globals of scripts. The next script gets the same two tables,
- * unless a script changed them itself: making and collecting new ones is a twentieth of a short
- * script's cost. Functions get tables of their own, because a library may keep them. */
+/* arguments: KEYS and ARGV, the globals of scripts. The same two tables are reused by the next
+ * script, unless a script has changed them: creating and collecting new ones would be a twentieth
+ * of a short script's cost. Functions get tables of their own, because a library may keep them. */
 #ifndef SERVER_SCRIPT_ARGUMENTS_H
 #define SERVER_SCRIPT_ARGUMENTS_H
 

@@ -58,7 +58,7 @@ bool busy_stop(struct scripting *scripting)
     return true;
 }
 
-/* DIFFERS: in Redis a script can't be killed once it has called a command that writes, also if that
+/* DIFFERS: in Redis a script can't be killed once it has called a command that writes, even if that
  * changed nothing. (doc/differs.md) */
 void busy_kill(struct scripting *scripting, struct call *call, bool function)
 {

@@ -26,7 +26,7 @@
 struct scripting;
 struct lua_State;
 
-/* What server/daemon/ does for it. begin and end enclose the turns of one script. */
+/* Callbacks into server/daemon/. begin and end enclose the turns during one script. */
 struct busy_wiring {
     void (*begin)(void *ctx);
     void (*turn)(void *ctx);
@@ -42,7 +42,7 @@ void busy_look(struct scripting *scripting, struct lua_State *lua, int64_t now);
 /* Call when the script has ended. */
 void busy_end(struct scripting *scripting);
 
-/* Has the script that runs end with an error, at once. False: it has changed data. */
+/* Makes the running script fail at once. False: it has changed data. */
 bool busy_stop(struct scripting *scripting);
 /* SCRIPT KILL and FUNCTION KILL: replies. */
 void busy_kill(struct scripting *scripting, struct call *call, bool function);

@@ -21,8 +21,8 @@ void function_batch_drop(struct function_batch *batch);
  */
 bool function_batch_add(struct function_batch *batch, struct bytes code,
                         const struct libraries *taken);
-/* May the batch be added to these libraries? With `replace`, in place of those of the same names.
- */
+/* May the batch be added to these libraries? With `replace`, libraries of the same names are
+ * replaced. */
 bool function_batch_fits(struct function_batch *batch, const struct libraries *libraries,
                          bool replace);
 /* Changes the data set. The batch must fit; afterwards only its codes are left. */

@@ -1,6 +1,6 @@
 /* function_table: the functions that compiled libraries have registered, by name. Knows callbacks
- * as numbers, not how to call them. As in Redis 7.0, names of functions are unique among all
- * libraries and case does not matter; that of libraries' names does. */
+ * as numbers, not how to call them. As in Redis 7.0, function names are unique among all libraries
+ * and case-insensitive; library names are case-sensitive. */
 #ifndef SERVER_SCRIPT_FUNCTION_TABLE_H
 #define SERVER_SCRIPT_FUNCTION_TABLE_H
 

@@ -166,7 +166,7 @@ static bool run_loading(struct functions *functions)
     return good;
 }
 
-/* The first line is left out, but not its end, so that the lines of errors are right. */
+/* Leaves out the first line but keeps its newline, so that line numbers in errors are right. */
 static struct bytes without_header(struct bytes code)
 {
     const char *end = memchr(code.data, '\n', code.len);
@@ -248,7 +248,8 @@ static bool clashes(const struct function_table *table, const struct function_li
     return function != NULL;
 }
 
-/* A library that can't be used has an entry without functions, so that it is tried once only. */
+/* A library that does not compile gets an entry without functions, so that it is compiled only
+ * once. */
 static void compile_stored(void *ctx, const struct library *stored)
 {
     const struct syncing *syncing = ctx;

@@ -1,9 +1,8 @@
-/* functions: compiles the libraries of the store and has their functions ready to be called.
- * Depends on the store's libraries, which it only reads, and on Lua; knows no command.
+/* functions: compiles the libraries of the store, so that their functions can be called. Depends on
+ * the store's libraries, which it only reads, and on Lua; knows no command.
  *
  * Libraries change in the store first, by commands, by loading or by replay; functions_sync then
- * compiles what has changed. A library whose code is not set again keeps the values of its
- * variables. */
+ * compiles what has changed. A library that is not set again keeps the values of its variables. */
 #ifndef SERVER_SCRIPT_FUNCTIONS_H
 #define SERVER_SCRIPT_FUNCTIONS_H
 

@@ -95,7 +95,7 @@ static bool take_arguments(struct lib_redis *lib, lua_State *lua, int count)
 }
 
 /* unpack may return as many values as LuaJIT's stack has places for one function. Then the
- * arguments move into a table, which keeps their texts. */
+ * arguments are moved into a table, which keeps their texts alive. */
 static void make_places(lua_State *lua, int count)
 {
     if (lua_checkstack(lua, PUSH_PLACES)) return;
@@ -207,7 +207,7 @@ static int redis_log(lua_State *lua)
 static int redis_setresp(lua_State *lua)
 {
     if (lua_gettop(lua) != 1) return raise_error(lua, "redis.setresp() requires one argument.");
-    lua_Integer version = lua_tointeger(lua, 1); /* cut, as in Redis */
+    lua_Integer version = lua_tointeger(lua, 1); /* truncated, as in Redis */
     if (version != 2 && version != 3) return raise_error(lua, "RESP version must be 2 or 3.");
     lib_of(lua)->version = (int)version;
     return 0;

@@ -181,7 +181,8 @@ enum { TABLE_BYTES = 64 };
 
 static void write_value(struct writing *writing);
 
-/* What follows would be dropped. Tables that contain each other twice have no end. */
+/* Anything more would be dropped. Stops early, because tables that contain each other would be
+ * written forever. */
 static bool is_full(const struct writing *writing)
 {
     const struct resp_writer *out = writing->out;

@@ -2,7 +2,7 @@
  * Depends on LuaJIT and the writer of replies.
  *
  * RESP2 inside a script: an integer is a number, a bulk a string, an array a table, a status {ok=},
- * an error {err=}, null false. RESP3 besides: null nil, booleans, {double=}, {big_number=},
+ * an error {err=}, null false. RESP3 in addition: null nil, booleans, {double=}, {big_number=},
  * {verbatim_string={string=, format=}}, {map={}}, {set={member=true}}. */
 #ifndef SERVER_SCRIPT_LUA_REPLY_H
 #define SERVER_SCRIPT_LUA_REPLY_H
@@ -16,7 +16,7 @@
 
 enum { LUA_REPLY_DEPTH = 32 }; /* no command nests its reply deeper */
 
-/* Pushes one reply on the stack of Lua, value by value. It raises no Lua error; if it passes the
+/* Pushes one reply on the stack of Lua, value by value. It raises no Lua error; if it exceeds the
  * memory limit, the rest is dropped and interpreter->exceeded is set. */
 struct lua_reply {
     struct resp_sink sink;
@@ -34,7 +34,7 @@ struct lua_reply {
 /* Begins a reply; needs some free places on the stack. Write it to the writer that is returned. */
 struct resp_writer lua_reply_begin(struct lua_reply *reply, struct interpreter *interpreter,
                                    lua_State *lua, int version);
-/* After the last write: exactly one value was pushed, also if the reply was dropped. */
+/* After the last write: exactly one value was pushed, even if the reply was dropped. */
 void lua_reply_end(struct lua_reply *reply);
 
 /* Pushes an error as a table: {err=text}, with a code in front of the text. As in Redis a text

@@ -1,9 +1,9 @@
-/* returns: finds the tail calls in a Lua text that parentheses can make plain calls.
+/* returns: finds the tail calls in a Lua program that parentheses can turn into plain calls, so
+ * that errors name the line that Redis names.
  *
- * LuaJIT drops the frame of a function that ends with `return f()` before it calls f, also where f
- * is a C function, so an error of f has no line. Lua 5.1 keeps the frame, and Redis' errors have
- * the line. `return (f())` is no tail call; it has one value, so only these returns get
- * parentheses:
+ * LuaJIT drops the frame of a function that ends with `return f()` before it calls f, even if f is
+ * a C function, so an error of f has no line. Lua 5.1 keeps the frame, and Redis' errors have the
+ * line. `return (f())` is no tail call; it has one value, so only these returns get parentheses:
  * - `return redis.name(...)` and `return error(...)`, which have one value or none, unless the text
  *   uses these names otherwise, perhaps for functions of its own
  * - those of the chunk itself, if its caller uses the first value only */

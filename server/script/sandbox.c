@@ -115,7 +115,7 @@ static int change_unguarded(lua_State *lua)
     return call_original(lua);
 }
 
-/* For functions that only read it and give none of it away but its fields. */
+/* For functions that only read the table and return nothing of it except fields. */
 static int read_guarded(lua_State *lua)
 {
     see_through(lua, 1);
@@ -182,7 +182,7 @@ static void make_place(lua_State *lua, int at)
     }
 }
 
-/* Lua's insert moves 2^31 places that do not exist, if the script asks for it. */
+/* A script can make Lua's insert move 2^31 places that do not exist. */
 static int insert_bounded(lua_State *lua)
 {
     refuse_guard(lua, 1);
@@ -284,7 +284,7 @@ static int handle_unless_hurried(lua_State *lua)
     return call_original(lua);
 }
 
-/* LuaJIT passes further arguments to the function. */
+/* LuaJIT passes additional arguments on to the function; Lua 5.1 does not. */
 static int xpcall_plain(lua_State *lua)
 {
     lua_settop(lua, 2);

@@ -2,8 +2,8 @@
  * cannot be changed. Depends on LuaJIT's libraries and ours; knows no command.
  *
  * A table that scripts may read but not change is an empty table, its guard, whose metatable finds
- * the fields in the real one. Functions that would reach around the metatable (next, pairs, rawget,
- * rawset, setmetatable, table.insert ...) are replaced by ones that know guards. */
+ * the fields in the real one. Functions that would bypass the metatable (next, pairs, rawget,
+ * rawset, setmetatable, table.insert ...) are replaced with ones that know about guards. */
 #ifndef SERVER_SCRIPT_SANDBOX_H
 #define SERVER_SCRIPT_SANDBOX_H
 
@@ -16,8 +16,8 @@
 /* Makes the world in a new state: the globals of scripts and of chunks that they load. The real
  * table of the globals is then at the top of the stack: add fields to it, or keep a reference. */
 void sandbox_open(lua_State *lua);
-/* Call after each script, function or load of a library: settings of cjson and the seed of
- * math.random hold for that long. */
+/* Call after each script, function or load of a library: resets cjson's settings and the seed of
+ * math.random. */
 void sandbox_reset(lua_State *lua);
 /* Replaces the table at the top of the stack by a guard for it. */
 void sandbox_guard(lua_State *lua);

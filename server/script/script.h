@@ -7,8 +7,8 @@
  * that scripts see, lib_redis the table redis in it; lua_reply converts replies to Lua values and
  * back; scripts has the compiled scripts, functions the compiled libraries; busy serves other
  * clients while a script runs long; returns makes errors name the line that Redis names. The texts
- * of libraries are data (store/library.h): nothing in store/ or server/cmd knows of Lua.
- * Depends on server/engine and server/script/lua. Start here, then host.h. */
+ * of libraries are data (store/library.h): nothing in store/ or server/cmd knows about Lua. Depends
+ * on server/engine and server/script/lua. Start here, then host.h. */
 #ifndef SERVER_SCRIPT_SCRIPT_H
 #define SERVER_SCRIPT_SCRIPT_H
 

@@ -1,5 +1,5 @@
-/* scripts: the compiled scripts, by their text and by the SHA-1 of it. Those that came by EVAL
- * alone are forgotten, the least recently used first, beyond SCRIPTS_KEPT. Depends on sandbox. */
+/* scripts: the compiled scripts, by their text and by the SHA-1 of it. Of scripts that only EVAL
+ * has sent, SCRIPTS_KEPT are kept; the least recently used go first. Depends on sandbox. */
 #ifndef SERVER_SCRIPT_SCRIPTS_H
 #define SERVER_SCRIPT_SCRIPTS_H
 

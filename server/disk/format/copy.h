@@ -2,9 +2,9 @@
  * bytes are those of a base (base.h): commands, compressed, with sums. Its header has no numbers of
  * what follows, because they are not known before the end, which is an empty block:
  *
- *     at  0  12  "EXPIRED-COPY"
- *        12   4  version, 1
- *        16   4  the database that the stream behind the copy has selected; both little-endian
+ *     at 0 12 "EXPIRED-COPY"
+ *        12 4 version, 1
+ *        16 4 the database that the stream after the copy has selected; both little-endian
  *
  * The sums of the blocks continue that of the header.
  *

@@ -33,10 +33,10 @@ int disk_sync(int fd);
 int disk_sync_dir(const char *path);
 int disk_sync_parent(const char *path); /* syncs the folder that contains the path */
 int disk_cut(int fd, uint64_t length);
-/* Allocates blocks for later writes; the length stays. ENOSPC also if the file system has less than
- * 16 times as much free; EOPNOTSUPP: it can't. A caller may ignore the error. */
+/* Allocates blocks for later writes; the length stays. ENOSPC even if the file system has less than
+ * 16 times as much free; EOPNOTSUPP: not supported. A caller may ignore the error. */
 int disk_make_room(int fd, uint64_t from, uint64_t len);
-int disk_free_room(int fd); /* frees blocks behind the file's end; the error may be ignored, too */
+int disk_free_room(int fd); /* frees blocks after the file's end; the error may be ignored */
 
 /* Stores how many bytes the process can still write where the path is. */
 int disk_free_bytes(const char *path, uint64_t *bytes);
@@ -53,8 +53,8 @@ int disk_rename(const char *from, const char *to);
  * needs no file and ends with the process. */
 int disk_lock_dir(const char *path, int *fd);
 
-int disk_remove(const char *path);   /* 0 also if it does not exist */
-int disk_make_dir(const char *path); /* 0 also if it exists */
+int disk_remove(const char *path);   /* 0 even if it does not exist */
+int disk_make_dir(const char *path); /* 0 even if it exists */
 void disk_close(int fd);             /* ignores errors: important bytes were synced before */
 
 /* Stores dir/name; ENAMETOOLONG. */

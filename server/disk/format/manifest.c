@@ -220,7 +220,7 @@ enum manifest_found manifest_load(struct manifest *manifest, char why[MANIFEST_W
     bool foreign = good && !is_ours(manifest, text, len);
     free(text);
     if (!good) manifest_drop_files(manifest);
-    /* The process that saved it may have ended before the folder was synced. */
+    /* The process that saved the manifest may have ended before it synced the directory. */
     manifest->unsynced = true;
     return foreign ? MANIFEST_FOREIGN : good ? MANIFEST_LOADED : MANIFEST_BAD;
 }

@@ -164,8 +164,9 @@ static bool is_zero(const char *page)
 
 /* After a power failure a file may be longer than the bytes that reached the medium, in any order
  * of its pages; missing pages read as zeros. So a page of zeros between the last good record and
- * the next one shows that nothing from there on was synced, and that none of it was acknowledged as
- * synced. Damage can only look like this in a record whose value contains such a page. */
+ * the next one proves that nothing from there on was ever synced or acknowledged as synced, and the
+ * end may be cut off. Damage can be mistaken for this only in a record whose value contains such a
+ * page. */
 static bool has_hole(const struct reading *in, uint64_t until)
 {
     char page[PAGE];

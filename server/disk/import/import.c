@@ -201,7 +201,7 @@ static bool report_rdb_error(struct import *import, const struct rdb_error *erro
            import_fail(import, "at byte %" PRIu64 ": %s", error->offset, error->text);
 }
 
-/* Sets *end to the offset behind the RDB. */
+/* Sets *end to the offset after the RDB. */
 static enum rdb_status take_rdb(struct import *import, struct rdb_source *source, uint64_t *end)
 {
     struct rdb_error error;

@@ -114,8 +114,8 @@ static void write_entries(const struct stream *stream, struct rdb_writer *writer
     mem_free(parts);
 }
 
-/* Only those of `consumer`, or all that have one if it is NULL: Redis has no place for the others.
- */
+/* Only entries of `consumer`, or of any consumer if NULL: Redis' format has no place for released
+ * entries. */
 static void write_pending(const struct stream_group *group, const struct stream_consumer *consumer,
                           struct rdb_writer *writer)
 {

@@ -1,5 +1,5 @@
-/* command_info: registers a row of our commands in the engine, with what the engine shows of it and
- * where its keys are. */
+/* command_info: registers a row of our commands in the engine, with its description and the
+ * positions of its keys. */
 #ifndef SERVER_MODULE_API_COMMAND_INFO_H
 #define SERVER_MODULE_API_COMMAND_INFO_H
 

@@ -27,8 +27,8 @@ static const struct wanted wanted[] = {
 
 enum { WANTED = sizeof(wanted) / sizeof(wanted[0]) };
 
-/* Without the engine's log, which may be what is missing, the message goes to stderr: the engine's
- * own output. */
+/* The log function itself may be what is missing; then the message goes to stderr, the engine's own
+ * output. */
 static void complain(RedisModuleCtx *ctx, const char *what, const char *name)
 {
     if (redis.Log != NULL)

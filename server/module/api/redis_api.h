@@ -1,12 +1,12 @@
 /* redis_api: the part of the module API of Redis and Valkey that this module uses, declared from
  * its documentation. Depends on nothing.
  *
- * Names after `redis.` are those of the API without "RedisModule_". An engine hands its functions
- * out by name when it loads the module; api_load asks for all of them.
+ * Names after `redis.` are those of the API without "RedisModule_". An engine provides its
+ * functions by name when it loads the module; api_load fetches them all.
  *
  * Folder server/module/api: what the module sees of its engine: the functions that it imports
  * (redis_api), the engine's role (node_role), registering commands (command_info), a sink that
- * passes replies on (reply), and whether anybody reads the engine's stream of changes
+ * passes replies on (reply), and whether the engine's stream of changes has readers
  * (stream_readers). Start here. */
 #ifndef SERVER_MODULE_API_REDIS_API_H
 #define SERVER_MODULE_API_REDIS_API_H
@@ -324,7 +324,7 @@ typedef void (*api_on_command)(RedisModuleCommandFilterCtx *command);
     X(int, ReplyWithMap, (RedisModuleCtx * ctx, long pairs))                                       \
     X(int, WrongArity, (RedisModuleCtx * ctx))
 
-/* Without these the module does less, and the log says what. */
+/* Optional: without one of these the module does less and logs what is missing. */
 #define API_OPTIONAL(X) X(int, EventLoopAddOneShot, (void (*run)(void *data), void *data))
 
 struct redis_api {

@@ -23,7 +23,7 @@ static bool ask(RedisModuleCtx *ctx)
     return is_any(ctx, "replication", replicas) || is_any(ctx, "persistence", file);
 }
 
-/* A child that does not write a snapshot may begin something that this module does not know. */
+/* A fork that does not write a snapshot may be for a reader that this module does not know. */
 static void on_fork(RedisModuleCtx *ctx, struct api_event event, uint64_t what, void *data)
 {
     static const char *const snapshot[] = { "rdb_bgsave_in_progress", NULL };
@@ -43,7 +43,8 @@ static void on_role(RedisModuleCtx *ctx, struct api_event event, uint64_t what, 
     readers = SOMEBODY;
 }
 
-/* The first change asks: a start with a file may leave a stream that goes on from before it. */
+/* The first change asks the engine: after a start with a file, a stream from before it may
+ * continue. */
 void stream_readers_start(RedisModuleCtx *ctx)
 {
     const struct api_event fork = { .id = EVENT_ID_FORK_CHILD, .data_version = 1 };

@@ -7,7 +7,7 @@
 enum {
     KEY_ARGUMENT = 1,
     ARGUMENTS_MIN = 3,
-    CLOCK_USES = 16, /* deadlines from one look at the clock */
+    CLOCK_USES = 16, /* deadlines computed from one reading of the clock */
 };
 
 enum unit { UNIT_MSEC, UNIT_SECONDS };
@@ -118,7 +118,8 @@ void command_ttl_end_own(void)
 
 void command_ttl_new_turn(void)
 {
-    shown.key = NULL; /* its memory may become another name: calls of the module are not shown */
+    shown.key = NULL; /* its memory may be reused for another name, because the engine does not show
+                         us the module's own calls */
     watch.uses = 0;
 }
 

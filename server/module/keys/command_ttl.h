@@ -1,10 +1,10 @@
 /* command_ttl: the deadline that the running command gives its key, from the command's arguments.
  * Depends on the engine.
  *
- * To read a deadline from the engine costs about as much as a third of SET EX. The engine shows
- * each command before it runs, and the event "expire" follows while it runs. A deadline from here
- * may differ from the engine's by the time between two looks at the clock; a look at the key at
- * this deadline finds the engine's. */
+ * Why: reading a deadline from the engine costs about a third of a SET EX. The engine shows each
+ * command to a filter before it runs, and the event "expire" follows while it runs. The result may
+ * differ from the engine's deadline by the time between two readings of the clock; when the key is
+ * opened at this instant, the engine's own deadline is read. */
 #ifndef SERVER_MODULE_KEYS_COMMAND_TTL_H
 #define SERVER_MODULE_KEYS_COMMAND_TTL_H
 
@@ -16,8 +16,8 @@
 /* False: the engine refused. */
 bool command_ttl_start(RedisModuleCtx *ctx);
 
-/* No command runs, and the engine may have slept: forgets the last command, and reads the clock
- * again when it is needed next. */
+/* Call when no command runs and the engine may have slept: forgets the last command, and makes the
+ * next use read the clock. */
 void command_ttl_new_turn(void);
 
 /* The module itself gives one key this deadline, between two commands. */

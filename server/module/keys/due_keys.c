@@ -105,7 +105,7 @@ void due_keys_set(struct due_keys *keys, unsigned db, struct due_key *key, struc
     agenda_move(&keys->all[db].agenda, &key->deadline, due.at);
 }
 
-/* Sure without a look at the agenda, whose memory is another cache line. */
+/* Decides from the entry alone, without touching the agenda, which is another cache line. */
 static bool is_due_by(const struct due_key *key, struct due_at due)
 {
     return key->by <= coarse(due.at) && key->by != UINT32_MAX;

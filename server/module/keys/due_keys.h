@@ -1,8 +1,8 @@
-/* due_keys: names of keys of the engine, each with the instant at which somebody has to look at it.
+/* due_keys: names of keys of the engine, each with the instant at which the key must be checked.
  * Depends on store/struct and store/mem; knows neither the engine nor clocks.
  *
- * A name is in one agenda of its database; an entry that no longer fits the engine's key costs one
- * look. Memory: about 39 bytes and the name. */
+ * A name is in one agenda of its database; an entry that no longer matches the engine's key costs
+ * one check. Memory: about 39 bytes and the name. */
 #ifndef SERVER_MODULE_KEYS_DUE_KEYS_H
 #define SERVER_MODULE_KEYS_DUE_KEYS_H
 
@@ -75,9 +75,9 @@ uint32_t due_keys_database(struct due_keys *keys, unsigned db);
 /* Which database has it now; false: it was flushed. O(databases) */
 bool due_keys_has_database(const struct due_keys *keys, uint32_t id, unsigned *db);
 
-/* Looking ahead for many names at a time: the steps, in this order, prefetch what a later
- * due_keys_find or due_keys_advance of the name needs, and none of them waits for memory if the one
- * before was long enough ago. O(1) */
+/* Prefetch for many names at a time: run in this order, the steps load what a later due_keys_find
+ * or due_keys_advance of the name needs, and none waits for memory if enough time has passed since
+ * the previous one. O(1) */
 struct due_hint {
     unsigned db;
     struct bytes name;

@@ -1,5 +1,5 @@
-/* engine_search: see engine_search.h. The only switch is a subcommand of DEBUG, which clients need
- * not be allowed to use. */
+/* engine_search: see engine_search.h. The only switch is a subcommand of DEBUG; it works even if
+ * clients may not use DEBUG. */
 #include "server/module/keys/engine_search.h"
 
 static bool is_held;

@@ -1,8 +1,9 @@
-/* key_changes: a queue of what keyspace events have said of names, in their order. Depends on
- * store/mem; knows neither the engine nor what becomes of the names.
+/* key_changes: a queue of names from keyspace events, in order of arrival. Depends on store/mem;
+ * knows neither the engine nor how the names are used.
  *
- * An event happens inside a command, so it only copies the name here: a few bytes in sequence. What
- * needs tables, or the engine, is done between two commands, for many names at a time. */
+ * An event happens inside a command, so all it does is copy the name here, a few sequential bytes.
+ * Work that needs tables or the engine is done later, between two commands and for many names at a
+ * time, so that cache misses overlap. */
 #ifndef SERVER_MODULE_KEYS_KEY_CHANGES_H
 #define SERVER_MODULE_KEYS_KEY_CHANGES_H
 
@@ -50,7 +51,7 @@ void key_changes_put(struct key_changes *changes, uint32_t database, enum key_ch
 /* Up to `most` of the first changes; 0: there are none. They are valid until they are taken. */
 unsigned key_changes_look(const struct key_changes *changes, const struct key_change *found[],
                           unsigned most);
-/* Removes so many that key_changes_look has found. */
+/* Removes this many of the changes that key_changes_look has found. */
 void key_changes_take(struct key_changes *changes, unsigned count);
 
 size_t key_changes_bytes(const struct key_changes *changes); /* O(blocks) */

@@ -3,9 +3,9 @@
  * The engine's allocator rounds 25 bytes up to 32, and 33 to 48; here a block takes its size
  * rounded up to 4 bytes, and a page header of 32 bytes for about a hundred blocks. A page is
  * aligned to its size, so that a block finds its page; an allocator that does not align 4 KiB
- * (jemalloc does) is asked for twice as much. A page is freed with its last block, so the few
- * survivors of many may keep it, as they keep a page of jemalloc. Larger blocks are the allocator's
- * own. */
+ * (jemalloc does) is asked for twice as much. A page is freed with its last block, so a few
+ * surviving blocks may keep it, just as in jemalloc. Larger blocks come directly from the
+ * allocator. */
 #ifndef SERVER_MODULE_KEYS_NAME_PAGES_H
 #define SERVER_MODULE_KEYS_NAME_PAGES_H
 

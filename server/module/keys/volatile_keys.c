@@ -76,7 +76,7 @@ static void count_expired(struct volatile_keys *known, RedisModuleCtx *ctx, stru
     struct due_key *key = due_keys_find(&known->keys, db, name);
     struct due_at due = key != NULL ? due_keys_at(&known->keys, db, key) : DUE_AT_NEVER;
     msec now = redis.Milliseconds(), at = due_at_is_never(due) ? now : due_at_deadline(due);
-    /* The entry may have an older deadline than the key. */
+    /* The entry's deadline may be older than the key's. */
     if (known->on_expired != NULL) known->on_expired(ctx, name, at < now ? at : now);
     if (key == NULL) return;
     if (!due_at_is_never(due)) histogram_add(&known->lag, now - at, 1);
@@ -156,8 +156,9 @@ static enum found look(struct volatile_keys *known, RedisModuleCtx *ctx, struct 
     return found;
 }
 
-/* A deadline that has moved away keeps its node: each write of a key that gets its TTL anew would
- * move the node through the whole heap. At the old instant one look finds the new one. */
+/* A deadline that moves later keeps its node where it is: otherwise each write that renews a key's
+ * TTL would move the node through the whole heap. At the old instant one check finds the new
+ * deadline. */
 static void set_deadline(struct volatile_keys *known, unsigned db, struct due_key *key, msec at)
 {
     due_keys_advance(&known->keys, db, key, due_at_expiry(at));

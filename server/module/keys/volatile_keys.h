@@ -2,20 +2,20 @@
  * command_ttl and on the engine.
  *
  * Keyspace events name the keys whose deadline may have changed. Such a name is queued, with its
- * deadline if the arguments of the command say it. Otherwise the deadline is read from the engine
+ * deadline if the command's arguments contain it. Otherwise the deadline is read from the engine
  * between two commands: not during the event, where opening a key that has expired would remove it
  * amid a command. When the deadline has passed, a master opens the key, by which the engine itself
  * expires it: its event, its DEL for replicas and the AOF.
  *
- * An overwritten key, and one whose deadline has moved away, keeps its entry, which costs one look.
- * Keys of a module's RM_SetExpire, which has no event, are left to the engine's own expiry.
+ * An overwritten key, or one whose deadline has moved later, keeps its entry, which costs one
+ * check. Deadlines set by other modules with RM_SetExpire, which causes no event, are left to the
+ * engine's own expiry.
  *
  * Folder server/module/keys: deadlines of the engine's own keys. Keyspace events are queued in
  * key_changes, with the deadline that command_ttl finds in the command's arguments; due_keys has
  * names and instants in agendas, with the names in name_pages; scan_keys finds the keys that
- * existed before the module was loaded; engine_search holds back the engine's own search while
- * many keys are due. Depends on server/module/api and store/.
- * Start here. */
+ * existed before the module was loaded; engine_search holds back the engine's own search while many
+ * keys are due. Depends on server/module/api and store/. Start here. */
 #ifndef SERVER_MODULE_KEYS_VOLATILE_KEYS_H
 #define SERVER_MODULE_KEYS_VOLATILE_KEYS_H
 
@@ -33,13 +33,14 @@ struct volatile_keys {
     const struct due_key *open; /* the entry of the key being opened; NULL once it is forgotten */
     msec held_until;            /* no key is opened before: the engine hides expired ones */
     uint64_t expired;           /* keys that expired and were known */
-    uint64_t stale;             /* looks at a key that was gone or had another deadline */
+    uint64_t stale;             /* checks of a key that was gone or had another deadline */
     struct histogram lag;
-    /* Told of each key that is opened; may be NULL. */
+    /* Called for each key that is opened; may be NULL. */
     void (*on_open)(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleKey *key);
-    /* Told of each key that has expired, with its deadline; may be NULL. */
+    /* Called for each key that has expired, with its deadline; may be NULL. */
     void (*on_expired)(RedisModuleCtx *ctx, struct bytes name, msec at);
-    /* Told of each deadline that a key gets, and NEVER when a key is forgotten; may be NULL. */
+    /* Called for each deadline that a key gets, and with NEVER when a key is forgotten; may be
+     * NULL. */
     void (*on_deadline)(unsigned db, struct bytes name, msec at);
 };
 
@@ -49,7 +50,7 @@ void volatile_keys_init(struct volatile_keys *known);
 enum { VOLATILE_EVENTS = NOTIFY_GENERIC | NOTIFY_EXPIRED | NOTIFY_EVICTED | NOTIFY_LOADED };
 void volatile_keys_event(struct volatile_keys *known, RedisModuleCtx *ctx, int class,
                          const char *event, RedisModuleString *name);
-/* The engine has this key open, as in a scan. */
+/* Notes a key that the engine has open, as in a scan. */
 void volatile_keys_note(struct volatile_keys *known, RedisModuleCtx *ctx, RedisModuleString *name,
                         RedisModuleKey *key);
 

@@ -37,7 +37,7 @@ struct written_key {
 static struct {
     struct written_key **keys; /* [first, end) */
     size_t first, end, cap;
-    bool applies; /* events of what a policy does are not heard */
+    bool applies; /* a policy is being applied: ignore the events of its commands */
     msec held_until;
     uint64_t log_errors, values_left_out;
     struct random random; /* all zero: its pool is empty */
@@ -79,7 +79,7 @@ static unsigned causes_of(const char *event)
     };
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
         if (strcmp(event, known[i].event) == 0) return known[i].causes;
-    if (ends_with(event, "expired")) return 0; /* members, which nobody wrote */
+    if (ends_with(event, "expired")) return 0; /* members expired; the key was not written */
     return ends_with(event, "store") ? CREATED | WRITTEN | PUSHED_TAIL : WRITTEN;
 }
 
@@ -129,7 +129,8 @@ static void note(unsigned db, struct bytes name, unsigned causes)
         return;
     }
     struct written_key *last = here.keys[here.end - 1];
-    if (causes & CREATED) last->causes &= ~(unsigned)EXPIRY_SET; /* it is another key now */
+    if (causes & CREATED)
+        last->causes &= ~(unsigned)EXPIRY_SET; /* the key was replaced by a new one */
     last->causes |= causes;
 }
 

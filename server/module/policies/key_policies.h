@@ -1,17 +1,17 @@
 /* key_policies: applies the policies of this node to the engine's keys: TTL, MAXTTL, JITTER,
- * REFRESH WRITE, MAXLEN, and EXPIRED TO a stream. Depends on node_policies, read_ahead
- * and the engine.
+ * REFRESH WRITE, MAXLEN, and EXPIRED TO a stream. Depends on node_policies, read_ahead and the
+ * engine.
  *
  * Keyspace events name the keys that were written or have expired. Their policy is applied between
  * two commands, on a master, by commands of the engine, which replicas and the append-only file
  * get.
  *
- * Folder server/module/policies: policies in the module. They are configuration of the node,
- * because the keys of a prefix lie in many slots of a cluster. node_policies has them,
- * key_policies applies them to keys that were written or have expired; read_ahead copies values
- * into last_values shortly before their keys expire, for logs of what expired. Depends on
- * server/module/api, keys and values, and on the parser of POLICY in server/cmd/key.
- * Start with node_policies.h. */
+ * Folder server/module/policies: policies in the module. They are configuration of the node and not
+ * data, because the keys of a prefix are spread over many slots of a cluster. node_policies stores
+ * them, key_policies applies them to keys that were written or have expired; read_ahead copies
+ * values into last_values shortly before their keys expire, for expiry logs. Depends on
+ * server/module/api, keys and values, and on the parser of POLICY in server/cmd/key. Start with
+ * node_policies.h. */
 #ifndef SERVER_MODULE_POLICIES_KEY_POLICIES_H
 #define SERVER_MODULE_POLICIES_KEY_POLICIES_H
 
@@ -28,7 +28,7 @@ enum {
                     NOTIFY_ZSET | NOTIFY_STREAM | NOTIFY_MODULE | NOTIFY_NEW,
 };
 void key_policies_event(RedisModuleCtx *ctx, const char *event, RedisModuleString *name);
-/* A key that existed when its policy was set; the engine has it open. */
+/* Notes a key, open in the engine, that existed when its policy was set. */
 void key_policies_existing(RedisModuleCtx *ctx, RedisModuleString *name);
 
 /* The key has expired, with this deadline. */
@@ -41,7 +41,7 @@ struct due_at key_policies_next(void);
 bool key_policies_apply(RedisModuleCtx *ctx, msec now);
 /* Keys whose expiry could not be logged. */
 uint64_t key_policies_log_errors(void);
-/* Entries that were to have a value, and have none for lack of memory or time. */
+/* Log entries that lack their value because there was not enough memory or time. */
 uint64_t key_policies_values_left_out(void);
 
 #endif

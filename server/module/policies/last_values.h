@@ -1,4 +1,4 @@
-/* last_values: copies of what keys had in them shortly before they expire, by database and name.
+/* last_values: copies of keys' values from shortly before they expire, by database and name.
  * Depends on store/struct and store/mem; knows neither the engine nor clocks.
  *
  * A copy is a list of parts: the fields of a log's entry, a name and a value each. */

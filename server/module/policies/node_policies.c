@@ -1,5 +1,5 @@
-/* node_policies: see node_policies.h. The policies are in a store without keys, in which the
- * functions of POLICY run. */
+/* node_policies: see node_policies.h. The policies are in a store without keys, on which the
+ * functions of POLICY run as in the daemon. */
 #include "server/module/policies/node_policies.h"
 
 #include <stdio.h>
@@ -67,8 +67,9 @@ static void begin(struct txn *txn, struct store *on)
     txn_call(txn, 0);
 }
 
-/* Replicas get it, because they may be masters later; files have the option. A replica may have
- * other options of this policy, for it gets none when it connects: so it gets the whole policy. */
+/* Replicas get the change, because they may become masters; the append-only file does not need it,
+ * because the configuration has it. The whole policy is sent, because a replica does not get
+ * existing policies when it connects and so may have other options. */
 static void replicate(RedisModuleCtx *ctx, RedisModuleString *name)
 {
     const struct policy *policy = policies_get(&store->policies, api_bytes(name));

@@ -41,7 +41,7 @@ static void forget(unsigned db, struct bytes name)
     if (key != NULL) due_keys_forget(&here.due, db, key);
 }
 
-/* An instant that moves away stays, as in volatile_keys: a look then finds the new one. */
+/* An instant that moves later stays, as in volatile_keys: a check then finds the new one. */
 static void read_at(unsigned db, struct bytes name, struct due_at due)
 {
     struct due_key *key = due_keys_add(&here.due, db, name);
@@ -136,8 +136,8 @@ static const char *type_name_of(int type)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* StringDMA may store the engine's value anew, decoded. That changes nothing that a client reads
- * but OBJECT ENCODING and OBJECT IDLETIME, while GET would count a hit. */
+/* StringDMA may convert the engine's value to its raw form. Clients can see that only in OBJECT
+ * ENCODING and OBJECT IDLETIME; GET would count a hit. */
 static void copy_string(RedisModuleKey *key, uint64_t most)
 {
     struct bytes text = { .len = redis.ValueLength(key) };
@@ -227,7 +227,7 @@ static void copy_closed(RedisModuleCtx *ctx, RedisModuleString *name, const stru
 
 /* ---- looks ----------------------------------------------------------------------------------- */
 
-/* Each use of a key that has expired removes it, and the event of that forgets it here. */
+/* Opening a key that has expired removes it, and the event for that removes it here. */
 static void look_at(RedisModuleCtx *ctx, unsigned db, RedisModuleString *text, msec now)
 {
     struct bytes name = api_bytes(text);

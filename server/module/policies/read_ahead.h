@@ -1,14 +1,14 @@
-/* read_ahead: has the values of keys that are about to expire, for policies with EXPIRED TO and
+/* read_ahead: copies the values of keys that are about to expire, for policies with EXPIRED TO and
  * VALUE. Depends on due_keys, last_values, node_policies and the engine.
  *
- * An engine has no value left to read when it says that a key has expired. So the value is copied
- * AHEAD_MSEC before the deadline, or in the turn in which the deadline was set, if that is later. A
- * write drops the copy, and the value is copied again in the same turn. Writes and removals
- * are heard on replicas too, so the copies stay true when roles change; only a master makes new
- * ones.
+ * When an engine reports that a key has expired, its value is already gone. So the value is copied
+ * AHEAD_MSEC before the deadline, or in the turn in which the deadline was set if that is later. A
+ * write drops the copy, and the value is copied again in the same turn. Writes and removals are
+ * followed on replicas too, so that the copies stay correct when roles change; only a master makes
+ * new ones.
  *
- * volatile_keys says the deadlines, and forgets no key without saying so: each copy and each
- * instant here is of a key that it knows. */
+ * volatile_keys reports each deadline, and reports a key before dropping it, so each copy and each
+ * instant here belongs to a key that it knows. */
 #ifndef SERVER_MODULE_POLICIES_READ_AHEAD_H
 #define SERVER_MODULE_POLICIES_READ_AHEAD_H
 
@@ -20,8 +20,8 @@
 
 void read_ahead_init(void);
 
-/* The key's deadline is `at`, or an earlier one is not known any more; NEVER: the key is gone, or
- * has none. */
+/* Call when the key's deadline is `at` (or an earlier one has become unknown). NEVER: the key is
+ * gone or has no deadline. */
 void read_ahead_deadline(unsigned db, struct bytes name, msec at);
 /* The key was written, or removed without having expired. */
 void read_ahead_written(unsigned db, struct bytes name);
@@ -37,7 +37,7 @@ bool read_ahead_run(RedisModuleCtx *ctx, msec now);
 void read_ahead_flush(int db); /* of all databases: db < 0 */
 void read_ahead_swap(unsigned a, unsigned b);
 bool read_ahead_flushed(void); /* has flushed memory to be freed */
-/* Frees up to so much of it; true while more is left. */
+/* Frees up to `work` of it; true while more is left. */
 bool read_ahead_reclaim(size_t work);
 
 size_t read_ahead_bytes(void); /* memory, the copies included */

@@ -1,5 +1,5 @@
 /* canonical: see canonical.h. The engine runs one command at a time, so one collection is enough;
- * it is empty between two of them. Its memory is used again. */
+ * it is empty between two of them. Its memory is reused. */
 #include "server/module/values/canonical.h"
 
 #include <string.h>

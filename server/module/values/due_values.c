@@ -42,7 +42,7 @@ void due_values_note(unsigned db, struct bytes name, RedisModuleKey *key)
     if (held != NULL) note(db, name, object_next_due(&held->object));
 }
 
-/* The engine tells of a replaced value, and its note is gone then. */
+/* The engine reports a replaced value, which removes its note. */
 static bool is_news(const struct lent_key *key)
 {
     if (key->replaced) return true;
@@ -73,7 +73,7 @@ void due_values_wake(RedisModuleCtx *ctx, RedisModuleString *name, msec at)
 
 /* ---- what is due ----------------------------------------------------------------------------- */
 
-/* While clients are paused, as before a failover, replicas must get nothing more. */
+/* While clients are paused, as before a failover, nothing more may be sent to replicas. */
 static bool is_held(msec now)
 {
     if (now < held_until) return true;
@@ -82,7 +82,7 @@ static bool is_held(msec now)
     return true;
 }
 
-/* Removes at most so many members that have expired, and announces elements. */
+/* Removes at most `most` expired members, and announces elements. */
 static size_t settle(RedisModuleCtx *ctx, RedisModuleString *name, msec now, size_t most)
 {
     struct lent_keys lent;

@@ -17,7 +17,7 @@ struct due_keys *due_values_keys(void);
 void due_values_note(unsigned db, struct bytes name, RedisModuleKey *key);
 /* Notes the keys of a transaction; call it between lent_keys_take_back and lent_keys_close. */
 void due_values_note_lent(const struct lent_keys *lent);
-/* The key leaves its database: forgets it. */
+/* Call when the key leaves its database: forgets it. */
 void due_values_unlinked(RedisModuleKeyOptCtx *ctx, const void *value);
 /* Clients that wait for the key are to be served at this instant, if not earlier. */
 void due_values_wake(RedisModuleCtx *ctx, RedisModuleString *name, msec at);

@@ -19,7 +19,8 @@ struct held_value {
     struct held_value *next; /* of those that are to be freed */
 };
 
-/* A key, which the context names, leaves the database with this value, or is renamed. */
+/* Called when a key with this value (the context has its name) leaves the database or is
+ * renamed. */
 typedef void (*held_value_on_unlink)(RedisModuleKeyOptCtx *ctx, const void *value);
 /* Registers the types. False: the engine refused. */
 bool held_value_start(RedisModuleCtx *ctx, held_value_on_unlink on_unlink);

@@ -164,7 +164,7 @@ static void put_value(struct lent_key *key, struct object object)
         redis.SetExpire(key->key, NO_EXPIRE);
 }
 
-/* What the transaction has left becomes the engine's value. */
+/* Makes what the transaction has left the engine's value. */
 static void give_back(struct lent_key *key)
 {
     struct object object;
@@ -179,7 +179,7 @@ static void give_back(struct lent_key *key)
     }
 }
 
-/* Also if nobody reads: the engine counts the change, and saves by itself after so many. */
+/* Even if nobody reads the stream: the engine counts changes for its save points. */
 static void pass_command_on(const struct lent_keys *lent)
 {
     bool changed = false;

@@ -7,7 +7,7 @@
 
 #include "server/module/api/redis_api.h"
 
-/* Does a call whose context has these flags come from a master or a file? */
+/* Does a call with these context flags come from a master or a file? */
 bool replay_is_due(int flags);
 /* Applies the call's effects and replies. */
 int replay_run(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);

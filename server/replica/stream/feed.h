@@ -5,23 +5,22 @@
  * command that it does not know, but would lose a whole MULTI with one inside. So a transaction is
  * written as
  *
- *     one command                                     as it is
- *     several, all known to Redis 7.0                 MULTI, the commands, EXEC
- *     several, and one that Redis does not know       an empty line, the commands, an empty line;
+ *     one command as it is
+ *     several, all known to Redis 7.0 MULTI, the commands, EXEC
+ *     several, and one that Redis does not know an empty line, the commands, an empty line;
  *                                                     runs of known ones in MULTI and EXEC
  *
- * An empty line means nothing to Redis. To a replica of this server it begins and ends a unit,
- * which is applied as a whole. A member that is added with a deadline is written as Redis' command
- * without it and a second one that sets it, so that a stock Redis has the member.
+ * Redis ignores an empty line. To a replica of this server it begins and ends a unit, which is
+ * applied as a whole. A member that is added with a deadline is written as Redis' command without
+ * it and a second one that sets it, so that a stock Redis has the member.
  *
  * PUBLISH and SPUBLISH of clients are parts of units, at their place. Other commands of the stream
  * are PING and REPLCONF GETACK *, each outside of units.
  *
  * Folder server/replica/stream: the replication stream: feed turns transactions into its text,
- * backlog keeps its last bytes for replicas that reconnect. It is apart from server/replica
- * because the commit hooks feed it, and they are below the network. Depends on server/disk/effect,
- * server/disk/format and store/.
- * Start here. */
+ * backlog keeps its last bytes for replicas that reconnect. It is apart from server/replica because
+ * the commit hooks feed it, and they are below the network. Depends on server/disk/effect,
+ * server/disk/format and store/. Start here. */
 #ifndef SERVER_REPLICA_STREAM_FEED_H
 #define SERVER_REPLICA_STREAM_FEED_H
 

@@ -12,9 +12,9 @@
 
 enum {
     GARBAGE_MIN = 1 << 20, /* bytes; less is left to Lua's own collector */
-    PAUSE_PERCENT =
-        400,       /* that one begins at so much of what was live; interpreter_collect earlier */
-    STEP_KIB = 16, /* about 20 us of collection */
+    PAUSE_PERCENT = 400,   /* its collector begins at this percentage of the live bytes;
+                              interpreter_collect begins earlier */
+    STEP_KIB = 16,         /* about 20 us of collection */
     LARGE_BLOCK = 1 << 16,
     HOOK_BYTES = 1 << 26, /* of large blocks that the instructions between two hooks may read */
     STACK_PART = 4,       /* scripts get a quarter of a small stack */
@@ -98,7 +98,7 @@ static const char *stack_place(void)
     return __builtin_frame_address(0);
 }
 
-/* Of C's stack, since the script began. */
+/* Bytes of C's stack used since the script began. */
 static ptrdiff_t stack_used(const struct interpreter *interpreter)
 {
     return interpreter->stack_base != NULL ? interpreter->stack_base - stack_place() : 0;
@@ -161,7 +161,7 @@ static ptrdiff_t stack_max(void)
     return (ptrdiff_t)(limit.rlim_cur / STACK_PART);
 }
 
-/* Nothing of ours calls Lua unprotected where it may fail. */
+/* Called only on a bug: we never call Lua unprotected where it may fail. */
 static int die_of_error(lua_State *lua)
 {
     const char *text = lua_tostring(lua, -1);

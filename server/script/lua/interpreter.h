@@ -38,13 +38,15 @@ struct interpreter {
 };
 
 /* LuaJIT bounds the calls of one coroutine, but coroutines within coroutines would use up C's
- * stack. A script gets this much of it, or a quarter of a smaller limit (ulimit -s). */
+ * stack. A script may use this much of it, or a quarter of the limit (ulimit -s) if that is
+ * less. */
 enum { ENGINE_STACK_MAX = 2 << 20 };
 
 /* About 50 us, but much longer if each instruction takes long. Most functions and operators need
  * time in proportion to their operands, so the more bytes large blocks have, the more often the
- * hook is called: after each instruction if they have 64 MiB. Whoever created the blocks does not
- * count, because a function can keep them for its next call. The others call interpreter_spend. */
+ * hook is called: after each instruction if they have 64 MiB. It does not matter which script
+ * created the blocks, because a function can keep them for its next call. The others call
+ * interpreter_spend. */
 enum { ENGINE_HOOK_STEPS = 10000 };
 
 struct interpreter *interpreter_new(void);
@@ -63,12 +65,12 @@ void interpreter_check_stack(lua_State *lua);
  * a state without an interpreter. */
 bool interpreter_has_stack(lua_State *lua);
 
-/* A function in C has done about as much work as that many instructions: looks at the time if that
- * is due, and may raise a Lua error. No effect in a state without an interpreter. */
+/* Call when a function in C has done about as much work as this many instructions: checks the time
+ * if that is due, and may raise a Lua error. No effect in a state without an interpreter. */
 void interpreter_spend(lua_State *lua, unsigned steps);
 
-/* While a script runs, Lua may allocate so many bytes more; an allocation beyond fails with Lua's
- * error "not enough memory". 0: no limit. C's stack is measured from here. */
+/* While a script runs, Lua may allocate this many more bytes; beyond that an allocation fails with
+ * Lua's error "not enough memory". 0: no limit. C's stack is measured from here. */
 void interpreter_limit(struct interpreter *interpreter, size_t bytes);
 void interpreter_unlimit(struct interpreter *interpreter);
 static inline bool interpreter_is_full(const struct interpreter *interpreter)
@@ -76,7 +78,7 @@ static inline bool interpreter_is_full(const struct interpreter *interpreter)
     return interpreter->used > interpreter->limit;
 }
 
-/* From now on the hook is called at each line, so that a script cannot go on by catching the
+/* From now on the hook is called at each line, so that a script cannot continue by catching the
  * errors that on_steps raises. interpreter_resume ends that. */
 void interpreter_hurry(struct interpreter *interpreter);
 void interpreter_resume(struct interpreter *interpreter);

@@ -20,7 +20,7 @@ enum {
     NULL_BYTES = 5,         /* a missing element of an array */
     UNASKED_DEPTH = 8,      /* limits are asked for only beyond this depth */
     SLOTS_PER_LEVEL = 3,    /* of Lua's stack, as encode needs */
-    UNASKED_MISSING = 1000, /* and beyond so many missing elements */
+    UNASKED_MISSING = 1000, /* and beyond this many missing elements */
     VALUE_STEPS = 8,        /* of the walk */
 };
 
@@ -147,7 +147,7 @@ size_t json_bound_encoded(lua_State *L, const struct json_limits *limits)
 enum {
     PER_TABLE = 128, /* and its first element */
     PER_COMMA = 28,
-    PER_COLON = 56, /* besides a comma's */
+    PER_COLON = 56, /* in addition to a comma's */
     PER_TEXT = 60,
     PER_LEVEL = 96, /* of Lua's stack, which doubles too */
     AT_LEAST = 4096,

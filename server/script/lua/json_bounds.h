@@ -10,8 +10,8 @@
 /* Of encode's buffer and decode's text. The buffer doubles its size, which must stay an int. */
 enum { JSON_MAX_BYTES = 512 * 1024 * 1024 };
 
-/* In one call of encode, which can't be stopped: it takes up to 2 s for so many. Without a limit,
- * 30 tables that contain each other twice are a thousand million values. */
+/* In one call of encode, which can't be stopped: this many take up to 2 s. Without a limit, 30
+ * tables that contain each other twice are a thousand million values. */
 enum { JSON_MAX_VALUES = 8 * 1024 * 1024 };
 
 /* The functions that say, called without arguments, what a module's encode accepts. */

@@ -1,9 +1,10 @@
 /* lib_cjson: see lib_cjson.h. Depends on lua-cjson 2.1.0, which Redis 7.0 has too, and on mem to
- * see whether there is room for its buffers.
+ * check that there is memory for its buffers.
  *
- * lua-cjson allocates with malloc and exits if that fails, so room is looked for before. It always
- * keeps encode's buffer here, and so does not lose it to an error; a large one is freed after each
- * call. decode frees its buffer unless Lua raises an error, so Lua's memory is looked for too. */
+ * lua-cjson allocates with malloc and exits the process if that fails, so memory is checked before
+ * each call. encode's buffer is always kept, so that an error cannot leak it; a large one is freed
+ * after each call. decode frees its buffer unless Lua raises an error, so Lua's memory is checked
+ * too. */
 #include "server/script/lua/lib_cjson.h"
 
 #include <luajit-2.1/lauxlib.h>
@@ -19,7 +20,7 @@ int luaopen_cjson(lua_State *L); /* Debian's header does not include Lua's */
 
 enum {
     SMALL_NEED = 256 * 1024, /* the buffer of such a call is kept */
-    ROOM_FROM = 1024 * 1024, /* smaller needs are not looked for: mem's reserve is larger */
+    ROOM_FROM = 1024 * 1024, /* smaller needs are not checked, because mem's reserve covers them */
     BYTES_PER_STEP = 4,      /* of a text; a step takes about 5 ns */
     SLOTS_PER_LEVEL = 3,     /* of Lua's stack */
     RESERVED_LEVELS = 2600,  /* a function may have 8000 slots */
@@ -40,8 +41,8 @@ static void require_room(lua_State *L, size_t bytes)
     if (bytes > ROOM_FROM && !mem_has_room(bytes)) raise_no_memory(L);
 }
 
-/* Would Lua's allocator give so many bytes at once, and besides a third of what Lua has in use? If
- * that is nearly all strings, doubling the table of strings needs so much. */
+/* Can Lua allocate this much at once and keep a third of its memory in reserve? If its memory is
+ * nearly all strings, doubling the string table needs that third. */
 static bool has_lua_memory(lua_State *L, size_t bytes)
 {
     void *ctx;

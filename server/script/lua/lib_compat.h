@@ -1,4 +1,4 @@
-/* lib_compat: functions of LuaJIT's libraries that differ from Lua 5.1 as Redis has it, and
+/* lib_compat: replacements for functions of LuaJIT that behave differently from Redis' Lua 5.1, and
  * math.random with the numbers of Redis. Depends on LuaJIT and lib_format. */
 #ifndef SERVER_SCRIPT_LUA_LIB_COMPAT_H
 #define SERVER_SCRIPT_LUA_LIB_COMPAT_H

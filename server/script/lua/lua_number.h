@@ -1,6 +1,6 @@
-/* lua_number: doubles as integers and integers as bytes, for replies and the format libraries. A
- * double outside of the range becomes what x86-64's instructions make of it, because Redis shows
- * that. */
+/* lua_number: doubles as integers and integers as bytes, for replies and the format libraries. Out
+ * of range, a double converts as x86-64's instructions do it, because that is what Redis users
+ * see. */
 #ifndef SERVER_SCRIPT_LUA_LUA_NUMBER_H
 #define SERVER_SCRIPT_LUA_LUA_NUMBER_H
 

@@ -1,6 +1,6 @@
 /* lua_pattern: matches the patterns of Lua 5.1 and counts its steps, because a short pattern with
- * several repeats may need longer than anybody can wait. Depends on interpreter, which looks at the
- * clock and may raise an error meanwhile. */
+ * several repeats can take exponential time. Depends on interpreter, which checks the clock and may
+ * raise an error meanwhile. */
 #ifndef SERVER_SCRIPT_LUA_LUA_PATTERN_H
 #define SERVER_SCRIPT_LUA_LUA_PATTERN_H
 
