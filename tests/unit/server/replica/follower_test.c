@@ -205,9 +205,9 @@ static void check_broken(struct bytes stream, const char *why)
 
 START_TEST(what_is_no_stream_of_ours_is_refused)
 {
-    check_broken(LIT("nonsense\r\n"), "no command");
-    check_broken(LIT("*1\r\n$999999999999999\r\n"), "no command");
-    check_broken(LIT("\rx"), "no command");
+    check_broken(LIT("nonsense\r\n"), "not a command");
+    check_broken(LIT("*1\r\n$999999999999999\r\n"), "not a command");
+    check_broken(LIT("\rx"), "not a command");
     check_broken(stream_of("NOSUCH a"), "'NOSUCH'");
     check_broken(stream_of("GET k"), "'GET'");
     check_broken(stream_of("SET k v|SADD k m"), "'SADD'");
