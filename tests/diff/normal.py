@@ -192,7 +192,7 @@ NOT_SENT = [
     "PFDEBUG GETREG, TODENSE",
     "XAUTOCLAIM with a COUNT above 1,000",
     "`XTRIM`, `XADD` with `~`",  # MINID, after XDEL
-    "an own push that serves another's blocked move, under BCAST NOLOOP",
+    "a client's push that serves another client's blocked move, under BCAST NOLOOP",
     "CLIENT TRACKING with overlapping prefixes, not the first",
     "keys that a script reads for a client with CLIENT TRACKING",
     "a blocked client whose user lost the right",
