@@ -216,8 +216,8 @@ static inline void put_word(struct pen *pen, const struct word *word, const stru
 void put_words(struct pen *pen, const struct words *words, const struct effect *effect,
                struct effect *kept)
 {
-    for (const struct word *word = words->at, *end = word + words->count; word < end; word++)
-        put_word(pen, word, effect, kept);
+    for (size_t i = 0; i < words->count; i++)
+        put_word(pen, &words->at[i], effect, kept);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
