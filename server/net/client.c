@@ -360,8 +360,7 @@ static void check_idle(struct client *client, int64_t now)
     if (client->source != NULL) return;
     if (timeout == 0 || (now - client->active_usec) / USEC <= timeout) return;
     if (session_subscriptions(&client->session) > 0 || client_has_arrived(client)) return;
-    enum wait_reason reason = client->session.waits_for;
-    if (reason != WAIT_NOTHING && reason != WAIT_OUTPUT) return;
+    if (session_is_blocked(&client->session)) return;
     log_line(LOG_VERBOSE, "Client %s closed: idle for longer than timeout",
              client_label(client).text);
     client->all->w.stats->closed_idle++;
@@ -426,8 +425,6 @@ static void fill_info(struct client *client, int64_t now, struct client_info *in
         .age_sec = (now - client->born_usec) / USEC,
         .idle_sec = (now - client->active_usec) / USEC,
         .unix_socket = client->unix_socket,
-        .is_paused =
-            client->session.waits_for == WAIT_PAUSE || client->session.waits_for == WAIT_SETTLING,
         .query_used = client_input_bytes(client) + client_bytes_being_run(client),
         .query_free = input->cap - input->len,
         .arguments = client_running_bytes(client),

@@ -85,7 +85,7 @@ struct client_info {
     const char *peer, *local;
     int fd;
     int64_t age_sec, idle_sec;
-    bool unix_socket, is_paused;
+    bool unix_socket;
     bool is_master;     /* the link to the master, which is no client of net/ */
     const char *events; /* of the socket, that the loop waits for: "r", "rw", "w" */
     size_t query_used, query_free;

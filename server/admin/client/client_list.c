@@ -42,7 +42,7 @@ static const char *client_flags(const struct client_info *info, char *to)
     if (is_replica(session)) *p++ = 'S';
     if (session_subscriptions(session) > 0) *p++ = 'P';
     if (session->multi != NULL) *p++ = 'x';
-    if (session->blocked != NULL || info->is_paused) *p++ = 'b';
+    if (session_is_blocked(session)) *p++ = 'b';
     if (tracks) *p++ = 't';
     if (tracking.broken) *p++ = 'R';
     if (tracking.mode.broadcast) *p++ = 'B';

@@ -82,6 +82,12 @@ static inline bool session_is_over(const struct session *session)
 {
     return session->state == SESSION_CLOSING || session->state == SESSION_ENDED;
 }
+/* Does the client wait for something that the server has to do? CLIENT LIST shows it, and it is not
+ * closed for being idle. */
+static inline bool session_is_blocked(const struct session *session)
+{
+    return session->waits_for != WAIT_NOTHING && session->waits_for < WAIT_PENALTY;
+}
 /* Asserts that the state, the reason and the owners of waits agree. */
 void session_check(const struct session *session);
 

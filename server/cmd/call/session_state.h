@@ -34,8 +34,9 @@ enum wait_reason {
     WAIT_LONG_REPLY, /* for an answer that takes longer than a turn (engine/long_queries.h) */
     WAIT_SETTLING,   /* for a key with many expired members (engine/settle.h) */
     WAIT_PAUSE,      /* for the end of CLIENT PAUSE (net/client_run.c) */
-    WAIT_PENALTY,    /* after a failed login; its replies wait, too (net/client_penalty.c) */
-    WAIT_OUTPUT,     /* for the client to read its replies; nothing is read from it meanwhile */
+    /* For these the client itself is the cause; CLIENT LIST does not call it blocked. */
+    WAIT_PENALTY, /* after a failed login; its replies wait, too (net/client_penalty.c) */
+    WAIT_OUTPUT,  /* for the client to read its replies; nothing is read from it meanwhile */
     WAIT_REASONS,
 };
 
