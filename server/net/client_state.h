@@ -1,7 +1,9 @@
 /* client_state: the structs of connections. Only for client.c (connections), client_io.c (bytes in
  * and out), client_tls.c (TLS), client_run.c (requests), client_output.c (limits of unread
- * replies), client_memory.c (memory and its limit), client_penalty.c (failed logins) and
- * client_aside.c (turns inside a request). */
+ * replies), client_memory.c (memory and its limit), client_penalty.c (failed logins),
+ * client_aside.c (turns inside a request) and client_check.c (assertions). What a connection does
+ * is the state of its session (session_state.h); what a turn has to do with it is its places,
+ * below. */
 #ifndef SERVER_NET_CLIENT_STATE_H
 #define SERVER_NET_CLIENT_STATE_H
 
