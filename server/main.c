@@ -111,7 +111,7 @@ static bool enter_process(struct parts *parts)
     signal(SIGXFSZ, SIG_IGN); /* a write beyond the limit fails, as on a full disk */
     mem_on_exhausted(say_exhausted);
     mem_keep_reserve(true);
-    mem_purge_aside();
+    mem_purge_in_background();
     log_line(LOG_NOTICE, "expired %s starting, pid %d, %s%s", EXPIRED_VERSION, (int)getpid(),
              conf->file[0] == '\0' ? "no configuration file" : "configured by ", conf->file);
     lifecycle_fit_maxclients(&parts->conf);

@@ -1,5 +1,6 @@
-/* policy_progress: how far pending policies have been applied to existing keys. The store owns it,
- * SWAPDB adjusts it, and sweep/policy_walk.c does the work. */
+/* policy_progress: how far pending policies have been applied to existing keys. Separate from
+ * sweep/policy_walk.c, which does the work, because the store owns it and SWAPDB has to adjust
+ * it. */
 #ifndef STORE_POLICY_PROGRESS_H
 #define STORE_POLICY_PROGRESS_H
 
@@ -11,33 +12,33 @@
 #include "store/mem/blob.h"
 
 /* Position of the scan in one database. */
-struct policy_walk_place {
+struct policy_progress_place {
     uint64_t cursor;
     bool done;
 };
 
 /* A key with members to which the policy is not yet applied; it may no longer exist. */
-struct policy_walk_rest {
+struct policy_progress_rest {
     struct blob *key; /* owned */
     unsigned db;
     uint64_t cursor; /* of the scan of its members */
 };
 
-struct policy_walk {
+struct policy_progress {
     bool running; /* a pass has begun and not ended */
     unsigned database_count;
-    struct policy_walk_place *places; /* one per database */
-    struct policy_walk_rest *rests;
+    struct policy_progress_place *places; /* one per database */
+    struct policy_progress_rest *rests;
     size_t rest_count, rest_cap;
     struct entry **found; /* entries found in the last visited bucket */
     size_t found_count, found_cap;
 };
 
-struct policy_walk *policy_walk_new(unsigned databases);
-void policy_walk_free(struct policy_walk *walk);
+struct policy_progress *policy_progress_new(unsigned databases);
+void policy_progress_free(struct policy_progress *walk);
 /* Clears the list of unfinished keys. */
-void policy_walk_forget_rests(struct policy_walk *walk);
+void policy_progress_forget_rests(struct policy_progress *walk);
 /* Call after databases a and b were exchanged. O(unfinished keys) */
-void policy_walk_swap(struct policy_walk *walk, unsigned a, unsigned b);
+void policy_progress_swap(struct policy_progress *walk, unsigned a, unsigned b);
 
 #endif

@@ -18,7 +18,7 @@ struct store *store_new(unsigned databases)
     libraries_init(&store->libraries);
     reclaim_init(&store->reclaim);
     random_init(&store->random);
-    store->policy_walk = policy_walk_new(databases);
+    store->policy_progress = policy_progress_new(databases);
     return store;
 }
 
@@ -29,7 +29,7 @@ void store_free(struct store *store)
     reclaim_drop(&store->reclaim);
     policies_drop(&store->policies);
     libraries_drop(&store->libraries);
-    policy_walk_free(store->policy_walk);
+    policy_progress_free(store->policy_progress);
     mem_free(store->databases);
     mem_free(store);
 }

@@ -39,7 +39,7 @@ struct store_stats {
     struct histogram lag; /* how late expired keys and members were removed */
 };
 
-struct policy_walk;
+struct policy_progress;
 
 /* How the expiry log writes values. Defaults for missing functions: no payloads, and scores with 17
  * digits. */
@@ -60,7 +60,7 @@ struct store {
     struct random random;
     struct policies policies;
     struct libraries libraries;
-    struct policy_walk *policy_walk; /* applies pending policies to existing keys; owned */
+    struct policy_progress *policy_progress; /* how far pending policies have been applied; owned */
     struct rewind rewind;
     bool counts_access; /* entry->accessed counts uses (LFU) instead of the last use (LRU) */
     /* For LFU: how slowly the counter rises, and minutes after which it falls by one (0: never). */

@@ -72,7 +72,7 @@ static void cmd_expiry_next(struct call *call)
     if (call->argc == 3 && !arg_range(call, 2, 1, SHOWN_MAX, &count, ERR_EXPIRY_COUNT)) return;
     struct next_question question = { call->txn->ks, (size_t)count };
     bool waits = may_wait(call) && !call->txn->no_expiry; /* a pause may last long */
-    if (outlook_settle(call->txn, waits ? SETTLED_AT_ONCE : SIZE_MAX) || !waits) {
+    if (outlook_remove_overdue(call->txn, waits ? SETTLED_AT_ONCE : SIZE_MAX) || !waits) {
         reply_next_deadlines(call->out, &question, call->txn->now);
         return;
     }

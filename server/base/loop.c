@@ -99,7 +99,7 @@ static void count_turn(struct loop *loop, bool inside)
 }
 
 /* False: no event is registered, so a further turn would never end. */
-static bool run_turn(struct loop *loop, int flags)
+static bool run_events(struct loop *loop, int flags)
 {
     int64_t outer_usec = loop->woke_usec;
     int rc = event_base_loop(loop->base, flags);
@@ -114,19 +114,19 @@ static bool run_turn(struct loop *loop, int flags)
 void loop_run(struct loop *loop)
 {
     loop->stopped = false;
-    while (!loop->stopped && run_turn(loop, EVLOOP_ONCE))
+    while (!loop->stopped && run_events(loop, EVLOOP_ONCE))
         continue;
 }
 
 void loop_poll(struct loop *loop)
 {
     /* ONCE: a condition that stays until the turn's end, like end of file, is reported once. */
-    run_turn(loop, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+    run_events(loop, EVLOOP_ONCE | EVLOOP_NONBLOCK);
 }
 
 void loop_wait(struct loop *loop)
 {
-    run_turn(loop, EVLOOP_ONCE);
+    run_events(loop, EVLOOP_ONCE);
 }
 
 bool loop_stopped(const struct loop *loop)

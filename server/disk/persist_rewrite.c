@@ -26,7 +26,7 @@ static int list_segment(void *ctx)
     int error = make_segment(persist);
     if (error != 0) return error;
     if (manifest_last_segment(&persist->manifest) == persist->segment_seq)
-        return manifest_settle(&persist->manifest);
+        return manifest_sync_again(&persist->manifest);
     return manifest_add_segment(&persist->manifest, persist->segment_seq);
 }
 

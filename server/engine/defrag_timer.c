@@ -63,11 +63,11 @@ static void rest_for(struct defrag_timer *timer, int64_t usec)
 /* A run is noticed within a second of its beginning and at its end. */
 static void note_running(struct defrag_timer *timer, int64_t mono_usec)
 {
-    struct spell *spell = &timer->engine->stats->defragging;
+    struct stopwatch *stopwatch = &timer->engine->stats->defragging;
     if (timer->defrag.running)
-        spell_begin(spell, mono_usec);
+        stopwatch_begin(stopwatch, mono_usec);
     else
-        spell_end(spell, mono_usec);
+        stopwatch_end(stopwatch, mono_usec);
 }
 
 void defrag_timer_second(struct defrag_timer *timer)

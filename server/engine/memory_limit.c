@@ -17,12 +17,12 @@ static bool is_over_limit(const struct engine *engine)
 /* For INFO: how long memory use exceeds maxmemory although keys are evicted. */
 static void note_limit(struct engine *engine)
 {
-    struct spell *spell = &engine->stats->over_memory;
+    struct stopwatch *stopwatch = &engine->stats->over_memory;
     int64_t now = clock_quick_usec(engine->clock);
     if (is_over_limit(engine))
-        spell_begin(spell, now);
+        stopwatch_begin(stopwatch, now);
     else
-        spell_end(spell, now);
+        stopwatch_end(stopwatch, now);
 }
 
 /* Evicts up to `most` keys. False: no key may be evicted. */

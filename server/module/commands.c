@@ -102,7 +102,7 @@ static void open_keys(struct lent_keys *lent, RedisModuleCtx *ctx, const struct 
     open_all(lent, ctx, call, argv);
     if (lent->writes || !lent_keys_overdue(lent, now)) return;
     lent_keys_take_back(lent);
-    due_values_settle(ctx, lent, now);
+    due_values_remove_overdue(ctx, lent, now);
     lent_keys_close(lent);
     open_all(lent, ctx, call, argv);
 }

@@ -478,7 +478,7 @@ void mem_purge(void)
         malloc_trim(0);
 }
 
-void mem_purge_aside(void)
+void mem_purge_in_background(void)
 {
     if (mallctl == NULL) return;
     bool on = true;

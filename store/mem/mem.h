@@ -85,7 +85,7 @@ struct mem_allocators mem_allocators(void);
 void mem_purge(void); /* asks the allocator to return unused memory to the system */
 /* Lets a thread of the allocator return unused memory, so that no free() waits for it. A forked
  * process has no such thread: call it after the last fork. */
-void mem_purge_aside(void);
+void mem_purge_in_background(void);
 /* Writes the allocator's own report in pieces. */
 void mem_describe(void (*write)(void *ctx, const char *text), void *ctx);
 const char *mem_allocator_name(void); /* "jemalloc-5.3.0", "libc", "foreign" */

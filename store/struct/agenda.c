@@ -63,8 +63,8 @@ static inline bool before(number a, number b)
 
 static RARE number number_new_far(struct agenda *ag, struct deadline *d, msec at)
 {
-    struct far *far = mem_alloc(sizeof(*far));
-    *far = (struct far){ at, d };
+    struct far_instant *far = mem_alloc(sizeof(*far));
+    *far = (struct far_instant){ at, d };
     ag->far_count++;
     return number_make(nearest_storable(at), ag->arrivals++, far) | FAR;
 }
@@ -195,7 +195,7 @@ static void heap_shrink(struct agenda *ag)
 
 size_t agenda_bytes(const struct agenda *ag)
 {
-    return places(ag) * sizeof(struct agenda_slot) + ag->far_count * sizeof(struct far) +
+    return places(ag) * sizeof(struct agenda_slot) + ag->far_count * sizeof(struct far_instant) +
            ag->segment_cap * sizeof(struct agenda_slot *);
 }
 
@@ -315,7 +315,7 @@ void agenda_moved(struct agenda *ag, struct deadline *d)
     ensure(d->slot < ag->count, "slot %u of %u", d->slot, ag->count);
     number n = number_at(ag, d->slot);
     if (is_far(n))
-        ((struct far *)pointer_of(n))->deadline = d;
+        ((struct far_instant *)pointer_of(n))->deadline = d;
     else
         slot_at(ag, d->slot)->bits = number_make(stored_instant(n), arrival_of(n), d);
 }
@@ -328,7 +328,7 @@ static void far_relocate(struct agenda *ag, uint32_t segment, struct relocation 
     for (uint32_t i = first; i < end && ag->far_count > 0; i++) {
         number n = number_at(ag, i);
         if (!is_far(n)) continue;
-        struct far *far = relocation_block(relocation, pointer_of(n));
+        struct far_instant *far = relocation_block(relocation, pointer_of(n));
         slot_at(ag, i)->bits = number_make(stored_instant(n), arrival_of(n), far) | FAR;
     }
 }

@@ -28,7 +28,7 @@ struct agenda_slot {
 };
 
 /* For an instant outside 46 bits: the slot holds the nearest one that fits, and points here. */
-struct far {
+struct far_instant {
     msec at;
     struct deadline *deadline;
 };
@@ -78,12 +78,12 @@ static inline bool is_far(number n)
 
 static inline struct deadline *deadline_in(number n)
 {
-    return is_far(n) ? ((struct far *)pointer_of(n))->deadline : pointer_of(n);
+    return is_far(n) ? ((struct far_instant *)pointer_of(n))->deadline : pointer_of(n);
 }
 
 static inline msec at_of(number n)
 {
-    return is_far(n) ? ((struct far *)pointer_of(n))->at : stored_instant(n);
+    return is_far(n) ? ((struct far_instant *)pointer_of(n))->at : stored_instant(n);
 }
 
 #endif

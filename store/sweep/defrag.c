@@ -82,9 +82,9 @@ static bool has_grown(struct defrag *defrag)
 /* Unused bytes, not counting those that the last run could not free. */
 static size_t newly_unused(struct defrag *defrag, size_t unused)
 {
-    defrag->settled -= defrag->settled >> FORGET_SHIFT;
-    if (unused < defrag->settled) defrag->settled = unused;
-    return unused - defrag->settled;
+    defrag->written_off -= defrag->written_off >> FORGET_SHIFT;
+    if (unused < defrag->written_off) defrag->written_off = unused;
+    return unused - defrag->written_off;
 }
 
 bool defrag_begin(struct defrag *defrag)
@@ -117,7 +117,7 @@ static void trim_some(struct defrag *defrag)
 {
     if (is_worth_more(mem_pool_waste()) && mem_trim()) return;
     defrag_stop(defrag);
-    defrag->settled = mem_pool_waste();
+    defrag->written_off = mem_pool_waste();
 }
 
 /* ---- walking --------------------------------------------------------------------------------- */

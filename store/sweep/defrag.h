@@ -34,7 +34,7 @@ struct defrag {
     uint64_t moved_at_visit;            /* relocation.moved after the last entry visited */
     uint64_t moved_before, kept_before; /* the counts when this walk began */
     size_t used_before;                 /* bytes in use when a walk was last begun or considered */
-    size_t settled;                     /* bytes that the last run could not free */
+    size_t written_off;                 /* bytes that the last run could not free */
 };
 
 void defrag_init(struct defrag *defrag, struct store *store);

@@ -13,7 +13,7 @@
 
 /* ---- the next deadlines ---------------------------------------------------------------------- */
 
-bool outlook_settle(struct txn *txn, size_t budget)
+bool outlook_remove_overdue(struct txn *txn, size_t budget)
 {
     if (txn->no_expiry) keyspace_hide(txn->ks, txn->now, SIZE_MAX);
     while (due_at_come(keyspace_next_due(txn->ks), txn->now)) {

@@ -27,10 +27,10 @@ struct due {
 /* Removes about `budget` overdue keys and members of the transaction's database. True: nothing is
  * overdue any more. With txn->no_expiry it removes nothing, hides all overdue keys, and returns
  * false if there are any. */
-bool outlook_settle(struct txn *txn, size_t budget);
+bool outlook_remove_overdue(struct txn *txn, size_t budget);
 /* Fills in up to `count` entries, one per key, in the order in which they are due after now;
- * returns how many. Leaves out keys with anything overdue: call outlook_settle first. O((overdue
- * keys that are not hidden + count) log count) */
+ * returns how many. Leaves out keys with anything overdue: call outlook_remove_overdue first.
+ * O((overdue keys that are not hidden + count) log count) */
 size_t outlook_next(const struct keyspace *ks, msec now, struct due *due, size_t count);
 
 /* ---- overdue --------------------------------------------------------------------------------- */

@@ -16,7 +16,7 @@ enum {
 
 /* One call of policy_walk_run. */
 struct slice {
-    struct policy_walk *walk;
+    struct policy_progress *walk;
     struct txn txn;
     size_t left; /* remaining budget */
 };
@@ -110,13 +110,13 @@ static bool apply_inside(struct slice *slice, struct entry *entry, const struct 
 
 /* ---- keys ----------------------------------------------------------------------------------- */
 
-static void remember_rest(struct policy_walk *walk, const struct entry *entry, unsigned db,
+static void remember_rest(struct policy_progress *walk, const struct entry *entry, unsigned db,
                           uint64_t cursor)
 {
     walk->rests = mem_grow(walk->rests, walk->rest_count, &walk->rest_cap, sizeof(*walk->rests));
     struct blob *key = blob_new(entry_key(entry));
     walk->rests[walk->rest_count++] =
-        (struct policy_walk_rest){ .key = key, .db = db, .cursor = cursor };
+        (struct policy_progress_rest){ .key = key, .db = db, .cursor = cursor };
 }
 
 /* Applies the policy inside the value, from *cursor on; true when done. Preserves entry->accessed,
@@ -133,8 +133,8 @@ static bool look_inside(struct slice *slice, struct entry *entry, uint64_t *curs
 
 static void continue_rest(struct slice *slice)
 {
-    struct policy_walk *walk = slice->walk;
-    struct policy_walk_rest *rest = &walk->rests[walk->rest_count - 1];
+    struct policy_progress *walk = slice->walk;
+    struct policy_progress_rest *rest = &walk->rests[walk->rest_count - 1];
     txn_call(&slice->txn, rest->db);
     spend_budget(slice, VISIT_COST);
     struct entry *entry = keyspace_find(slice->txn.ks, blob_view(rest->key));
@@ -154,7 +154,7 @@ static void key_begin(struct slice *slice, struct entry *entry)
 static void collect_entry(void *ctx, struct entry *entry)
 {
     struct slice *slice = ctx;
-    struct policy_walk *walk = slice->walk;
+    struct policy_progress *walk = slice->walk;
     spend_budget(slice, VISIT_COST);
     if (policy_for(slice->txn.store, entry) == NULL) return;
     walk->found =
@@ -165,8 +165,8 @@ static void collect_entry(void *ctx, struct entry *entry)
 /* Visits one bucket. Changing one entry found in it leaves the others in place. */
 static void walk_bucket(struct slice *slice, unsigned db)
 {
-    struct policy_walk *walk = slice->walk;
-    struct policy_walk_place *place = &walk->places[db];
+    struct policy_progress *walk = slice->walk;
+    struct policy_progress_place *place = &walk->places[db];
     txn_call(&slice->txn, db);
     spend_budget(slice, VISIT_COST);
     walk->found_count = 0;
@@ -178,20 +178,20 @@ static void walk_bucket(struct slice *slice, unsigned db)
 
 /* ---- passes --------------------------------------------------------------------------------- */
 
-static void pass_begin(struct policy_walk *walk, struct policies *policies)
+static void pass_begin(struct policy_progress *walk, struct policies *policies)
 {
     policies_begin_pass(policies);
     memset(walk->places, 0, walk->database_count * sizeof(*walk->places));
     walk->running = true;
 }
 
-static void pass_end(struct policy_walk *walk)
+static void pass_end(struct policy_progress *walk)
 {
-    policy_walk_forget_rests(walk);
+    policy_progress_forget_rests(walk);
     walk->running = false;
 }
 
-static unsigned next_database(const struct policy_walk *walk)
+static unsigned next_database(const struct policy_progress *walk)
 {
     unsigned db = 0;
     while (db < walk->database_count && walk->places[db].done)
@@ -201,7 +201,7 @@ static unsigned next_database(const struct policy_walk *walk)
 
 static void walk_step(struct slice *slice)
 {
-    struct policy_walk *walk = slice->walk;
+    struct policy_progress *walk = slice->walk;
     struct policies *policies = &slice->txn.store->policies;
     struct bytes name;
     const struct policy *policy = policies_first_in_pass(policies, &name);
@@ -224,13 +224,13 @@ bool policy_walk_run(struct store *store, msec now, size_t budget)
 {
     if (!policy_walk_pending(store)) return false;
     if (store_next_due(store) <= now) return true;
-    struct slice slice = { .walk = store->policy_walk, .left = budget };
+    struct slice slice = { .walk = store->policy_progress, .left = budget };
     txn_begin(&slice.txn, store, now, FROM_POLICY);
     txn_call(&slice.txn, 0);
     while (slice.left > 0 && policy_walk_pending(store))
         walk_step(&slice);
     txn_commit(&slice.txn);
     if (policy_walk_pending(store)) return true;
-    pass_end(store->policy_walk);
+    pass_end(store->policy_progress);
     return false;
 }

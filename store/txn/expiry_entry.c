@@ -168,7 +168,7 @@ static void append(struct txn *txn, const struct expiry_writer *writer)
 struct adding {
     struct txn *txn;
     struct expiry_writer *writer;
-    const struct expiry_fact *fact;
+    const struct expired_item *item;
     uint64_t most;
     bool done;
 };
@@ -185,12 +185,12 @@ static void append_dump(void *ctx, struct bytes payload)
 static void dump(struct adding *adding, void (*take)(void *ctx, struct bytes payload))
 {
     const struct value_format *format = &adding->txn->store->value_format;
-    if (format->dump != NULL) format->dump(adding->fact->object, take, adding);
+    if (format->dump != NULL) format->dump(adding->item->object, take, adding);
 }
 
 static bool add_object(struct adding *adding, char size[static NUMBER_CHARS])
 {
-    const struct object *object = adding->fact->object;
+    const struct object *object = adding->item->object;
     if (object->type == TYPE_STRING) {
         add_part(adding->writer, LIT("value"), object_text(object));
     } else if (object->type == TYPE_HASH) {
@@ -206,37 +206,37 @@ static bool add_object(struct adding *adding, char size[static NUMBER_CHARS])
 static void write_to_stream(struct adding *adding)
 {
     struct expiry_writer *writer = adding->writer;
-    const struct expiry_fact *fact = adding->fact;
-    const char *type = type_name(fact->type);
+    const struct expired_item *item = adding->item;
+    const char *type = type_name(item->type);
     char at[NUMBER_CHARS], size[NUMBER_CHARS], score[NUMBER_CHARS];
     writer->count = 0;
-    add_part(writer, LIT("key"), fact->key);
-    add_number(writer, LIT("at"), (uint64_t)fact->at, at);
+    add_part(writer, LIT("key"), item->key);
+    add_number(writer, LIT("at"), (uint64_t)item->at, at);
     add_part(writer, LIT("type"), bytes_of(type, strlen(type)));
-    if (fact->is_member) add_part(writer, LIT("member"), fact->member);
-    if (fact->size > 0) add_number(writer, LIT("size"), fact->size, size);
-    if (fact->has_value) add_part(writer, LIT("value"), fact->value);
-    if (fact->has_score)
+    if (item->is_member) add_part(writer, LIT("member"), item->member);
+    if (item->size > 0) add_number(writer, LIT("size"), item->size, size);
+    if (item->has_value) add_part(writer, LIT("value"), item->value);
+    if (item->has_score)
         add_part(writer, LIT("score"),
-                 bytes_of(score, print_score(adding->txn, score, fact->score)));
-    if (fact->object != NULL && add_object(adding, size)) return;
+                 bytes_of(score, print_score(adding->txn, score, item->score)));
+    if (item->object != NULL && add_object(adding, size)) return;
     append(adding->txn, writer);
 }
 
 /* ---- elements of a dehydrator ---------------------------------------------------------------- */
 
-static struct bytes id_of(struct expiry_writer *writer, const struct expiry_fact *fact)
+static struct bytes id_of(struct expiry_writer *writer, const struct expired_item *item)
 {
-    if (!fact->is_member) return fact->key;
-    size_t len = fact->key.len + 1 + fact->member.len;
+    if (!item->is_member) return item->key;
+    size_t len = item->key.len + 1 + item->member.len;
     if (len > writer->names_cap) {
         writer->names = mem_realloc(writer->names, len);
         writer->names_cap = len;
     }
-    if (fact->key.len > 0) memcpy(writer->names, fact->key.data, fact->key.len);
-    writer->names[fact->key.len] = '\0';
-    if (fact->member.len > 0)
-        memcpy(writer->names + fact->key.len + 1, fact->member.data, fact->member.len);
+    if (item->key.len > 0) memcpy(writer->names, item->key.data, item->key.len);
+    writer->names[item->key.len] = '\0';
+    if (item->member.len > 0)
+        memcpy(writer->names + item->key.len + 1, item->member.data, item->member.len);
     return bytes_of(writer->names, len);
 }
 
@@ -247,7 +247,7 @@ static void push(void *ctx, struct bytes payload)
     struct txn *txn = adding->txn;
     struct entry *target = adding->writer->target;
     struct stage stage = { .at = txn->now };
-    struct bytes id = id_of(adding->writer, adding->fact);
+    struct bytes id = id_of(adding->writer, adding->item);
     struct element *element = dehydrator_find(target->object.dehydrator, id);
     adding->done = true;
     if (element == NULL) {
@@ -261,13 +261,13 @@ static void push(void *ctx, struct bytes payload)
 
 static void write_to_dehydrator(struct adding *adding)
 {
-    const struct expiry_fact *fact = adding->fact;
+    const struct expired_item *item = adding->item;
     char score[NUMBER_CHARS];
-    struct bytes value = fact->value;
-    if (fact->has_score) value = bytes_of(score, print_score(adding->txn, score, fact->score));
-    if (fact->object != NULL && fact->object->type == TYPE_STRING)
-        value = object_text(fact->object);
-    else if (fact->object != NULL)
+    struct bytes value = item->value;
+    if (item->has_score) value = bytes_of(score, print_score(adding->txn, score, item->score));
+    if (item->object != NULL && item->object->type == TYPE_STRING)
+        value = object_text(item->object);
+    else if (item->object != NULL)
         dump(adding, push);
     if (!adding->done) push(adding, value);
 }
@@ -275,9 +275,9 @@ static void write_to_dehydrator(struct adding *adding)
 /* ---------------------------------------------------------------------------------------------- */
 
 void expiry_entry_write(struct txn *txn, struct expiry_writer *writer, const struct policy *policy,
-                        const struct expiry_fact *fact)
+                        const struct expired_item *item)
 {
-    struct adding adding = { txn, writer, fact, policy->value_max, false };
+    struct adding adding = { txn, writer, item, policy->value_max, false };
     const struct entry *target = target_of(txn, writer, policy);
     if (target == NULL)
         txn->store->stats.expired_log_errors++;

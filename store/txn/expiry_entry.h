@@ -9,7 +9,7 @@
 #include "store/txn/txn.h"
 
 /* What expired. */
-struct expiry_fact {
+struct expired_item {
     struct bytes key;
     msec at; /* its deadline */
     enum type type;
@@ -43,7 +43,7 @@ uint64_t expiry_size_of(const struct object *object, uint64_t most);
 /* Adds the entry to the policy's target in txn->ks; counts an error if the target cannot take
  * it. */
 void expiry_entry_write(struct txn *txn, struct expiry_writer *writer, const struct policy *policy,
-                        const struct expiry_fact *fact);
+                        const struct expired_item *item);
 /* Forgets the target, which may change. */
 void expiry_writer_forget(struct expiry_writer *writer);
 void expiry_writer_drop(struct expiry_writer *writer);

@@ -16,8 +16,8 @@ struct expiry_note {
     const struct policy *policy; /* the transaction writes the notes before policies change */
     unsigned db;
     bool has_object;
-    struct expiry_fact fact; /* without texts */
-    struct object object;    /* owned if has_object */
+    struct expired_item item; /* without texts */
+    struct object object;     /* owned if has_object */
     size_t key, member, value;
     size_t key_len, member_len, value_len;
 };
@@ -50,7 +50,7 @@ static struct expiry_note *note_new(struct txn *txn, const struct entry *entry)
     log->notes = mem_grow(log->notes, log->count, &log->cap, sizeof(*log->notes));
     struct expiry_note *note = &log->notes[log->count++];
     *note = (struct expiry_note){ .policy = txn_policy_of(txn, entry), .db = txn->ks->db };
-    note->fact.type = entry->object.type;
+    note->item.type = entry->object.type;
     return note;
 }
 
@@ -79,12 +79,12 @@ bool expiry_log_key(struct txn *txn, const struct entry *entry)
 {
     struct expiry_note *note = note_new(txn, entry);
     struct expiry_log *log = txn->expiry_log;
-    note->fact.at = entry_expires_at(txn->ks, entry);
+    note->item.at = entry_expires_at(txn->ks, entry);
     note->key_len = entry->key_len;
     note->key = keep_text(log, entry_key(entry));
     if (!wants_value(txn, note)) return false;
-    note->fact.size = expiry_size_of(&entry->object, note->policy->value_max);
-    note->has_object = note->fact.size == 0;
+    note->item.size = expiry_size_of(&entry->object, note->policy->value_max);
+    note->has_object = note->item.size == 0;
     log->has_large |= note->has_object && object_bytes(&entry->object) >= VALUE_LARGE;
     return note->has_object;
 }
@@ -98,10 +98,10 @@ void expiry_log_keep(struct txn *txn, struct object object)
 static void note_value(struct expiry_log *log, struct expiry_note *note, struct bytes value)
 {
     if (value.len > note->policy->value_max) {
-        note->fact.size = value.len;
+        note->item.size = value.len;
         return;
     }
-    note->fact.has_value = true;
+    note->item.has_value = true;
     note->value_len = value.len;
     note->value = keep_text(log, value);
 }
@@ -110,8 +110,8 @@ void expiry_log_member(struct txn *txn, const struct entry *entry, struct bytes 
 {
     struct expiry_note *note = note_new(txn, entry);
     struct expiry_log *log = txn->expiry_log;
-    note->fact.at = at;
-    note->fact.is_member = true;
+    note->item.at = at;
+    note->item.is_member = true;
     note->key_len = entry->key_len;
     note->key = keep_text(log, entry_key(entry));
     note->member_len = member.len;
@@ -121,7 +121,7 @@ void expiry_log_member(struct txn *txn, const struct entry *entry, struct bytes 
     if (entry->object.type == TYPE_HASH && hash_get(entry->object.hash, member, &value))
         note_value(log, note, value);
     if (entry->object.type == TYPE_ZSET)
-        note->fact.has_score = zset_score(entry->object.zset, member, &note->fact.score);
+        note->item.has_score = zset_score(entry->object.zset, member, &note->item.score);
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -133,13 +133,13 @@ bool expiry_log_full(const struct expiry_log *log)
 
 static void write_note(struct txn *txn, struct expiry_log *log, struct expiry_note *note)
 {
-    struct expiry_fact fact = note->fact;
-    fact.key = bytes_of(log->text.data + note->key, note->key_len);
-    fact.member = bytes_of(log->text.data + note->member, note->member_len);
-    fact.value = bytes_of(log->text.data + note->value, note->value_len);
-    fact.object = note->has_object ? &note->object : NULL;
+    struct expired_item item = note->item;
+    item.key = bytes_of(log->text.data + note->key, note->key_len);
+    item.member = bytes_of(log->text.data + note->member, note->member_len);
+    item.value = bytes_of(log->text.data + note->value, note->value_len);
+    item.object = note->has_object ? &note->object : NULL;
     txn->ks = &txn->store->databases[note->db];
-    expiry_entry_write(txn, &log->writer, note->policy, &fact);
+    expiry_entry_write(txn, &log->writer, note->policy, &item);
     if (note->has_object) reclaim_object(&txn->store->reclaim, note->object);
 }
 

@@ -51,7 +51,7 @@ static bool writes_log_now(const struct txn *txn)
 /* A separate function, so that most calls pay only for one test. */
 __attribute__((noinline)) static void finish_call(struct txn *txn)
 {
-    if (txn->asides != NULL) txn_aside_return(txn);
+    if (txn->hidden != NULL) txn_unhide(txn);
     if (txn->expiry_log != NULL && writes_log_now(txn)) expiry_log_write(txn);
     if (txn->note_count > 0) txn_policy_end(txn);
     while (txn->emptied_count > 0) {
@@ -62,7 +62,7 @@ __attribute__((noinline)) static void finish_call(struct txn *txn)
 
 static inline void end_call(struct txn *txn)
 {
-    if (txn->note_count > 0 || txn->emptied_count > 0 || txn->asides != NULL ||
+    if (txn->note_count > 0 || txn->emptied_count > 0 || txn->hidden != NULL ||
         txn->expiry_log != NULL)
         finish_call(txn);
     if (!txn->one_command) txn->recorded_entry = NULL;

@@ -18,7 +18,7 @@
  * Folder store/txn: the write path, the only way to change data. There is one file of mutators for
  * each type; txn_member for deadlines of members, txn_policy for the policies of keys that a call
  * has changed, expiry_log and expiry_entry for logs of what expires, dead_letter for entries
- * delivered too often, txn_settle for removing overdue members in slices, txn_aside for hiding
+ * delivered too often, txn_settle for removing overdue members in slices, txn_hidden for hiding
  * them from one call on a replica. effect_rows has a row for each kind of effect, apply turns an
  * effect into a call of a mutator.
  * Depends on store and below. Start here; txn_internal.h is for mutators and store/sweep only. */
@@ -74,7 +74,7 @@ struct txn {
     struct policy_note *notes; /* keys whose policy is applied when the call ends. Owned */
     size_t note_count, note_cap;
     struct expiry_log *expiry_log;   /* what expired and is to be logged; NULL: nothing. Owned */
-    struct txn_aside *asides;        /* members hidden from this call. Owned */
+    struct txn_hidden *hidden;       /* members hidden from this call. Owned */
     const struct entry *ruled_entry; /* the last key whose policy was looked up, */
     const struct policy *ruled_by;   /* and that policy, or NULL */
 };

@@ -22,14 +22,14 @@ static struct entry *settle_inside(struct txn *txn, struct entry *entry)
     }
     if (entry->object.type == TYPE_STREAM) {
         if (txn->no_purge)
-            txn_aside_take(txn, entry);
+            txn_hide_expired(txn, entry);
         else
             txn_stream_purge(txn, entry, txn->now, SIZE_MAX);
         return entry;
     }
     if (txn->no_expiry && object_all_expired(&entry->object, txn->now)) return NULL;
     if (txn->no_purge || (txn->no_expiry && txn->named != NULL)) {
-        txn_aside_take(txn, entry);
+        txn_hide_expired(txn, entry);
         return entry;
     }
     /* Even with no_expiry: a read must not see expired members. */
@@ -350,7 +350,7 @@ static void swap_keyspaces(struct store *store, unsigned a, unsigned b)
     store->databases[b] = kept;
     store->databases[a].db = a;
     store->databases[b].db = b;
-    policy_walk_swap(store->policy_walk, a, b);
+    policy_progress_swap(store->policy_progress, a, b);
 }
 
 void txn_swap(struct txn *txn, unsigned a, unsigned b)

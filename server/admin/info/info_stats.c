@@ -43,7 +43,7 @@ static void write_expiry(struct report *report)
 {
     const struct stats *stats = report->context->stats;
     const struct store_stats *store = &report->context->store->stats;
-    const struct spell *over = &stats->over_memory;
+    const struct stopwatch *over = &stats->over_memory;
     int64_t now = report->mono_usec;
     const struct info_row rows[] = {
         COUNT("expired_subkeys", store->expired_members),
@@ -53,8 +53,8 @@ static void write_expiry(struct report *report)
         COUNT("expire_cycle_cpu_milliseconds", stats->expiry_usec / USEC_PER_MSEC),
         COUNT("evicted_keys", store->evicted_keys),
         COUNT("evicted_clients", stats->evicted_clients),
-        NUMBER("total_eviction_exceeded_time", spell_total(over, now) / USEC_PER_MSEC),
-        NUMBER("current_eviction_exceeded_time", spell_current(over, now) / USEC_PER_MSEC),
+        NUMBER("total_eviction_exceeded_time", stopwatch_total(over, now) / USEC_PER_MSEC),
+        NUMBER("current_eviction_exceeded_time", stopwatch_current(over, now) / USEC_PER_MSEC),
         COUNT("keyspace_hits", store->hits),
         COUNT("keyspace_misses", store->misses),
     };
@@ -80,7 +80,7 @@ static void write_background(struct report *report)
     static const struct defrag none;
     const struct server_context *context = report->context;
     const struct defrag *defrag = context->defrag != NULL ? context->defrag : &none;
-    const struct spell *defragging = &context->stats->defragging;
+    const struct stopwatch *defragging = &context->stats->defragging;
     int64_t now = report->mono_usec;
     struct forks forks = forks_of(report);
     const struct info_row rows[] = {
@@ -95,8 +95,8 @@ static void write_background(struct report *report)
         COUNT("active_defrag_misses", defrag->relocation.kept),
         COUNT("active_defrag_key_hits", defrag->keys_moved),
         COUNT("active_defrag_key_misses", defrag->keys_kept),
-        NUMBER("total_active_defrag_time", spell_total(defragging, now) / USEC_PER_MSEC),
-        NUMBER("current_active_defrag_time", spell_current(defragging, now) / USEC_PER_MSEC),
+        NUMBER("total_active_defrag_time", stopwatch_total(defragging, now) / USEC_PER_MSEC),
+        NUMBER("current_active_defrag_time", stopwatch_current(defragging, now) / USEC_PER_MSEC),
     };
     REPORT_ROWS(report, rows);
 }

@@ -272,7 +272,7 @@ int manifest_make_folder(const struct manifest *manifest)
     return error;
 }
 
-int manifest_settle(struct manifest *manifest)
+int manifest_sync_again(struct manifest *manifest)
 {
     if (!manifest->unsynced) return 0;
     int error = disk_sync_dir(manifest->dir);
@@ -291,7 +291,7 @@ static int save_manifest(struct manifest *manifest, struct manifest *next)
     manifest_drop_files(manifest);
     *manifest = *next;
     manifest->unsynced = true;
-    return manifest_settle(manifest);
+    return manifest_sync_again(manifest);
 }
 
 static struct manifest without_files(const struct manifest *manifest)
@@ -416,7 +416,7 @@ static int remove_history(struct manifest *manifest)
 
 int manifest_sweep(struct manifest *manifest)
 {
-    int error = manifest_settle(manifest);
+    int error = manifest_sync_again(manifest);
     if (error != 0) return error;
     error = remove_history(manifest);
     return first_error(error, manifest->unsynced ? 0 : remove_leftovers(manifest));

@@ -12,7 +12,7 @@
  * or the new set of files, both complete. The struct equals the manifest on disk: when a change
  * fails, it stays as it was. Only if the last step failed, the sync of the folder, it has the
  * change although an errno is returned. A crash may then leave either set, so nothing is deleted
- * until manifest_settle has repeated that sync.
+ * until manifest_sync_again has repeated that sync.
  *
  * Any thread may use a manifest, one at a time: its memory is malloc's, and it waits for the
  * medium.
@@ -79,7 +79,7 @@ int manifest_make_segment(const struct manifest *manifest, manifest_create *crea
  * over from an unfinished first start, so that they are not taken for data. */
 int manifest_make_folder(const struct manifest *manifest);
 /* Repeats a sync of the folder that failed. Call before relying on a change. */
-int manifest_settle(struct manifest *manifest);
+int manifest_sync_again(struct manifest *manifest);
 
 /* Adds a segment at the end of the data. */
 int manifest_add_segment(struct manifest *manifest, uint64_t segment);

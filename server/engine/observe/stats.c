@@ -54,24 +54,24 @@ size_t peak_recent(const struct peak *peak)
     return most;
 }
 
-void spell_begin(struct spell *spell, int64_t mono_usec)
+void stopwatch_begin(struct stopwatch *stopwatch, int64_t mono_usec)
 {
-    if (spell->since_usec == 0) spell->since_usec = mono_usec;
+    if (stopwatch->since_usec == 0) stopwatch->since_usec = mono_usec;
 }
 
-void spell_end(struct spell *spell, int64_t mono_usec)
+void stopwatch_end(struct stopwatch *stopwatch, int64_t mono_usec)
 {
-    spell->ended_usec += spell_current(spell, mono_usec);
-    spell->since_usec = 0;
+    stopwatch->ended_usec += stopwatch_current(stopwatch, mono_usec);
+    stopwatch->since_usec = 0;
 }
 
-int64_t spell_current(const struct spell *spell, int64_t mono_usec)
+int64_t stopwatch_current(const struct stopwatch *stopwatch, int64_t mono_usec)
 {
-    if (spell->since_usec == 0 || mono_usec < spell->since_usec) return 0;
-    return mono_usec - spell->since_usec;
+    if (stopwatch->since_usec == 0 || mono_usec < stopwatch->since_usec) return 0;
+    return mono_usec - stopwatch->since_usec;
 }
 
-int64_t spell_total(const struct spell *spell, int64_t mono_usec)
+int64_t stopwatch_total(const struct stopwatch *stopwatch, int64_t mono_usec)
 {
-    return spell->ended_usec + spell_current(spell, mono_usec);
+    return stopwatch->ended_usec + stopwatch_current(stopwatch, mono_usec);
 }

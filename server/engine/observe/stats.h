@@ -16,9 +16,9 @@ struct peak {
     unsigned at;                  /* this second */
 };
 
-/* For how long something was so, in all and now. Monotonic microseconds. */
-struct spell {
-    int64_t ended_usec; /* the sum of those that have ended */
+/* For how long a condition has held, in total and at present. Monotonic microseconds. */
+struct stopwatch {
+    int64_t ended_usec; /* the sum of all periods that have ended */
     int64_t since_usec; /* 0: it is not so now */
 };
 
@@ -36,10 +36,11 @@ struct stats {
     struct loop_turns turns;
     struct peak input, output; /* bytes of one client's buffers */
 
-    uint64_t expiry_usec;     /* of the slices that remove what has expired */
-    uint64_t expiry_cut;      /* turns whose time was over while something was still overdue */
-    struct spell over_memory; /* maxmemory was exceeded, and eviction did not end that at once */
-    struct spell defragging;
+    uint64_t expiry_usec; /* of the slices that remove what has expired */
+    uint64_t expiry_cut;  /* turns whose time was over while something was still overdue */
+    struct stopwatch
+        over_memory; /* maxmemory was exceeded, and eviction did not end that at once */
+    struct stopwatch defragging;
 
     size_t memory_peak;       /* as seen by the last sample */
     int64_t memory_peak_usec; /* monotonic: the sample that saw it first; 0: none */
@@ -64,9 +65,11 @@ static inline void peak_note(struct peak *peak, size_t value)
 size_t peak_recent(const struct peak *peak);
 
 /* Both do nothing if it is so already. */
-void spell_begin(struct spell *spell, int64_t mono_usec);
-void spell_end(struct spell *spell, int64_t mono_usec);
-int64_t spell_current(const struct spell *spell, int64_t mono_usec); /* 0: it is not so now */
-int64_t spell_total(const struct spell *spell, int64_t mono_usec);   /* with the current one */
+void stopwatch_begin(struct stopwatch *stopwatch, int64_t mono_usec);
+void stopwatch_end(struct stopwatch *stopwatch, int64_t mono_usec);
+int64_t stopwatch_current(const struct stopwatch *stopwatch,
+                          int64_t mono_usec); /* 0: it is not so now */
+int64_t stopwatch_total(const struct stopwatch *stopwatch,
+                        int64_t mono_usec); /* with the current one */
 
 #endif

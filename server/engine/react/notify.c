@@ -216,17 +216,17 @@ void notify_effect(struct notify *notify, const struct effect *effect)
 /* ---- publishing ----------------------------------------------------------------------------- */
 
 /* The event being published. */
-struct story {
+struct publication {
     struct record record;
     struct bytes key, event;
 };
 
 /* Sets the channel to "__keyspace@0__:topic" and the like. */
-static void open_channel(struct notify *notify, const char *kind, const struct story *story,
-                         struct bytes topic)
+static void open_channel(struct notify *notify, const char *kind,
+                         const struct publication *publication, struct bytes topic)
 {
     char prefix[PREFIX_SIZE];
-    int len = snprintf(prefix, sizeof(prefix), "__%s@%u__:", kind, story->record.db);
+    int len = snprintf(prefix, sizeof(prefix), "__%s@%u__:", kind, publication->record.db);
     notify->channel.len = 0;
     buffer_append(&notify->channel, prefix, (size_t)len);
     append_bytes(&notify->channel, topic);
@@ -237,15 +237,15 @@ static void publish_message(struct notify *notify, struct bytes message)
     pubsub_publish(notify->pubsub, buffer_bytes(&notify->channel), message);
 }
 
-static void publish_key(struct notify *notify, const struct story *story)
+static void publish_key(struct notify *notify, const struct publication *publication)
 {
-    if (story->record.flags & ON_KEYSPACE) {
-        open_channel(notify, "keyspace", story, story->key);
-        publish_message(notify, story->event);
+    if (publication->record.flags & ON_KEYSPACE) {
+        open_channel(notify, "keyspace", publication, publication->key);
+        publish_message(notify, publication->event);
     }
-    if (story->record.flags & ON_KEYEVENT) {
-        open_channel(notify, "keyevent", story, story->event);
-        publish_message(notify, story->key);
+    if (publication->record.flags & ON_KEYEVENT) {
+        open_channel(notify, "keyevent", publication, publication->event);
+        publish_message(notify, publication->key);
     }
 }
 
@@ -265,30 +265,31 @@ static size_t list_subkeys(struct notify *notify, size_t at)
     return at;
 }
 
-static void publish_subkeyspace(struct notify *notify, const struct story *story)
+static void publish_subkeyspace(struct notify *notify, const struct publication *publication)
 {
-    open_channel(notify, "subkeyspace", story, story->key);
+    open_channel(notify, "subkeyspace", publication, publication->key);
     notify->message.len = 0;
-    append_bytes(&notify->message, story->event);
+    append_bytes(&notify->message, publication->event);
     buffer_append(&notify->message, "|", 1);
     append_bytes(&notify->message, buffer_bytes(&notify->list));
     publish_message(notify, buffer_bytes(&notify->message));
 }
 
-static void publish_subkeyevent(struct notify *notify, const struct story *story)
+static void publish_subkeyevent(struct notify *notify, const struct publication *publication)
 {
-    open_channel(notify, "subkeyevent", story, story->event);
+    open_channel(notify, "subkeyevent", publication, publication->event);
     notify->message.len = 0;
-    append_measured(&notify->message, story->key);
+    append_measured(&notify->message, publication->key);
     buffer_append(&notify->message, "|", 1);
     append_bytes(&notify->message, buffer_bytes(&notify->list));
     publish_message(notify, buffer_bytes(&notify->message));
 }
 
-static void publish_items(struct notify *notify, const struct story *story, size_t from, size_t to)
+static void publish_items(struct notify *notify, const struct publication *publication, size_t from,
+                          size_t to)
 {
-    if (memchr(story->key.data, '\n', story->key.len) != NULL) return;
-    open_channel(notify, "subkeyspaceitem", story, story->key);
+    if (memchr(publication->key.data, '\n', publication->key.len) != NULL) return;
+    open_channel(notify, "subkeyspaceitem", publication, publication->key);
     buffer_append(&notify->channel, "\n", 1);
     size_t stem = notify->channel.len;
     while (from != to) {
@@ -296,29 +297,29 @@ static void publish_items(struct notify *notify, const struct story *story, size
         struct subkey subkey = subkey_at(notify, from, &name);
         notify->channel.len = stem;
         append_bytes(&notify->channel, name);
-        publish_message(notify, story->event);
+        publish_message(notify, publication->event);
         from = subkey.next;
     }
 }
 
-static void publish_subkeyspaceevent(struct notify *notify, const struct story *story)
+static void publish_subkeyspaceevent(struct notify *notify, const struct publication *publication)
 {
-    open_channel(notify, "subkeyspaceevent", story, story->event);
+    open_channel(notify, "subkeyspaceevent", publication, publication->event);
     buffer_append(&notify->channel, "|", 1);
-    append_bytes(&notify->channel, story->key);
+    append_bytes(&notify->channel, publication->key);
     publish_message(notify, buffer_bytes(&notify->list));
 }
 
 /* Redis leaves out S and V for events with "|" in the name; none of our events has one. */
-static void publish_subkeys(struct notify *notify, const struct story *story)
+static void publish_subkeys(struct notify *notify, const struct publication *publication)
 {
-    unsigned flags = story->record.flags;
-    for (size_t from = story->record.first, to; from != NOWHERE; from = to) {
+    unsigned flags = publication->record.flags;
+    for (size_t from = publication->record.first, to; from != NOWHERE; from = to) {
         to = list_subkeys(notify, from);
-        if (flags & ON_SUBKEYSPACE) publish_subkeyspace(notify, story);
-        if (flags & ON_SUBKEYEVENT) publish_subkeyevent(notify, story);
-        if (flags & ON_SUBKEYSPACEITEM) publish_items(notify, story, from, to);
-        if (flags & ON_SUBKEYSPACEEVENT) publish_subkeyspaceevent(notify, story);
+        if (flags & ON_SUBKEYSPACE) publish_subkeyspace(notify, publication);
+        if (flags & ON_SUBKEYEVENT) publish_subkeyevent(notify, publication);
+        if (flags & ON_SUBKEYSPACEITEM) publish_items(notify, publication, from, to);
+        if (flags & ON_SUBKEYSPACEEVENT) publish_subkeyspaceevent(notify, publication);
     }
 }
 
@@ -329,14 +330,14 @@ void notify_flush(struct notify *notify)
     if (notify->queue.len == 0) return;
     size_t at = 0;
     while (at < notify->queue.len) {
-        struct story story;
-        story.record = record_at(notify, at, &story.key);
-        const char *name = event_name(story.record.event);
-        story.event = bytes_of(name, strlen(name));
-        publish_key(notify, &story);
-        publish_subkeys(notify, &story);
-        notify->latest[story.record.event] = NOWHERE;
-        at += sizeof(story.record) + story.key.len;
+        struct publication publication;
+        publication.record = record_at(notify, at, &publication.key);
+        const char *name = event_name(publication.record.event);
+        publication.event = bytes_of(name, strlen(name));
+        publish_key(notify, &publication);
+        publish_subkeys(notify, &publication);
+        notify->latest[publication.record.event] = NOWHERE;
+        at += sizeof(publication.record) + publication.key.len;
     }
     empty_buffer(&notify->queue);
     empty_buffer(&notify->subkeys);

@@ -198,30 +198,30 @@ static void copy_payload(RedisModuleCtx *ctx, RedisModuleString *name, uint64_t 
     add_size(size);
 }
 
-/* What of the key is read while it is open. */
-struct look {
+/* Facts about the key that are read while it is open. */
+struct key_view {
     int type;
     msec at;
     bool is_copied;
 };
 
-static void copy_open(RedisModuleKey *key, struct look *look, uint64_t most)
+static void copy_open(RedisModuleKey *key, struct key_view *view, uint64_t most)
 {
-    const char *type = type_name_of(look->type);
+    const char *type = type_name_of(view->type);
     if (type != NULL) add(LIT("type"), bytes_of(type, strlen(type)));
-    if (look->type == KEYTYPE_STRING) copy_string(key, most);
-    look->is_copied =
-        look->type == KEYTYPE_STRING || (look->type == KEYTYPE_HASH && copy_hash(key, most));
+    if (view->type == KEYTYPE_STRING) copy_string(key, most);
+    view->is_copied =
+        view->type == KEYTYPE_STRING || (view->type == KEYTYPE_HASH && copy_hash(key, most));
 }
 
-static void copy_closed(RedisModuleCtx *ctx, RedisModuleString *name, const struct look *look,
+static void copy_closed(RedisModuleCtx *ctx, RedisModuleString *name, const struct key_view *view,
                         uint64_t most)
 {
-    if (look->type == KEYTYPE_HASH) {
+    if (view->type == KEYTYPE_HASH) {
         add_size(memory_of(ctx, name));
         return;
     }
-    if (type_name_of(look->type) == NULL) add_reply(ctx, "TYPE", "type", name, SIZE_MAX);
+    if (type_name_of(view->type) == NULL) add_reply(ctx, "TYPE", "type", name, SIZE_MAX);
     copy_payload(ctx, name, most);
 }
 
@@ -234,17 +234,17 @@ static void look_at(RedisModuleCtx *ctx, unsigned db, RedisModuleString *text, m
     const struct policy *policy = policy_of(name);
     struct due_at next = DUE_AT_NEVER;
     RedisModuleKey *key = redis.OpenKey(ctx, text, KEY_WRITE | KEY_NOTOUCH);
-    struct look look = { .type = redis.KeyType(key), .at = NO_EXPIRE };
-    if (look.type != KEYTYPE_EMPTY && policy != NULL) look.at = redis.GetAbsExpire(key);
-    if (look.at != NO_EXPIRE) next.at = look.at - AHEAD_MSEC;
+    struct key_view view = { .type = redis.KeyType(key), .at = NO_EXPIRE };
+    if (view.type != KEYTYPE_EMPTY && policy != NULL) view.at = redis.GetAbsExpire(key);
+    if (view.at != NO_EXPIRE) next.at = view.at - AHEAD_MSEC;
     bool copies = due_at_come(next, now);
-    if (copies) copy_open(key, &look, policy->value_max);
+    if (copies) copy_open(key, &view, policy->value_max);
     redis.CloseKey(key);
-    if (copies && !look.is_copied) copy_closed(ctx, text, &look, policy->value_max);
+    if (copies && !view.is_copied) copy_closed(ctx, text, &view, policy->value_max);
     if (due_keys_find(&here.due, db, name) != NULL) {
         forget(db, name);
         if (copies)
-            last_values_put(&here.values, db, name, look.at, &here.draft);
+            last_values_put(&here.values, db, name, view.at, &here.draft);
         else if (!due_at_is_never(next))
             read_at(db, name, next);
     }

@@ -109,7 +109,7 @@ size_t due_values_run(RedisModuleCtx *ctx, msec now)
     return done + 1;
 }
 
-void due_values_settle(RedisModuleCtx *ctx, const struct lent_keys *lent, msec now)
+void due_values_remove_overdue(RedisModuleCtx *ctx, const struct lent_keys *lent, msec now)
 {
     if (node_role(ctx) != NODE_MASTER || is_held(now)) return;
     for (unsigned i = 0; i < lent->count; i++)

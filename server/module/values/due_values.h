@@ -27,7 +27,7 @@ void due_values_wake(RedisModuleCtx *ctx, RedisModuleString *name, msec at);
 size_t due_values_run(RedisModuleCtx *ctx, msec now);
 /* Removes what has expired from keys that were taken back, and announces elements; only on a
  * master. */
-void due_values_settle(RedisModuleCtx *ctx, const struct lent_keys *lent, msec now);
+void due_values_remove_overdue(RedisModuleCtx *ctx, const struct lent_keys *lent, msec now);
 /* When due_values_run has work next. */
 struct due_at due_values_next(void);
 

@@ -531,9 +531,9 @@ START_TEST(overdue_keys_are_settled_and_not_listed)
     put_key(&fixture, "later", BEGAN + 100);
     move_to(&fixture, BEGAN + 6);
     ck_assert_uint_eq(outlook_next(keys_of(&fixture), BEGAN + 6, due, 8), 1);
-    ck_assert(!outlook_settle(&fixture.txn, 30));
+    ck_assert(!outlook_remove_overdue(&fixture.txn, 30));
     ck_assert_uint_gt(dict_count(&keys_of(&fixture)->dict), 50);
-    ck_assert(outlook_settle(&fixture.txn, 1000));
+    ck_assert(outlook_remove_overdue(&fixture.txn, 1000));
     ck_assert_uint_eq(fixture.store->stats.expired_keys, 100);
     ck_assert_uint_eq(fixture.store->stats.expired_members, 50);
     ck_assert_uint_eq(outlook_next(keys_of(&fixture), BEGAN + 6, due, 8), 2);
@@ -550,11 +550,11 @@ START_TEST(no_expiry_settles_nothing)
     put_key(&fixture, "k", BEGAN + 1);
     move_to(&fixture, BEGAN + 2);
     fixture.txn.no_expiry = true;
-    ck_assert(!outlook_settle(&fixture.txn, 10));
+    ck_assert(!outlook_remove_overdue(&fixture.txn, 10));
     ck_assert_uint_eq(dict_count(&keys_of(&fixture)->dict), 1);
     fixture.txn.no_expiry = false;
-    ck_assert(outlook_settle(&fixture.txn, 10));
-    ck_assert(outlook_settle(&fixture.txn, 0));
+    ck_assert(outlook_remove_overdue(&fixture.txn, 10));
+    ck_assert(outlook_remove_overdue(&fixture.txn, 0));
     end(&fixture);
 }
 END_TEST

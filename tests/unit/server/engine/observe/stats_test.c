@@ -56,18 +56,18 @@ END_TEST
 
 START_TEST(spells_add_up_and_the_current_one_counts)
 {
-    struct spell spell = { 0 };
-    spell_end(&spell, 5);
-    ck_assert_int_eq(spell_total(&spell, 10), 0);
-    spell_begin(&spell, 10);
-    spell_begin(&spell, 15); /* it is so already */
-    ck_assert_int_eq(spell_current(&spell, 30), 20);
-    spell_end(&spell, 40);
-    ck_assert_int_eq(spell_current(&spell, 50), 0);
-    ck_assert_int_eq(spell_total(&spell, 50), 30);
-    spell_begin(&spell, 60);
-    ck_assert_int_eq(spell_total(&spell, 65), 35);
-    ck_assert_int_eq(spell_total(&spell, 55), 30); /* the quick clock was corrected */
+    struct stopwatch stopwatch = { 0 };
+    stopwatch_end(&stopwatch, 5);
+    ck_assert_int_eq(stopwatch_total(&stopwatch, 10), 0);
+    stopwatch_begin(&stopwatch, 10);
+    stopwatch_begin(&stopwatch, 15); /* it is so already */
+    ck_assert_int_eq(stopwatch_current(&stopwatch, 30), 20);
+    stopwatch_end(&stopwatch, 40);
+    ck_assert_int_eq(stopwatch_current(&stopwatch, 50), 0);
+    ck_assert_int_eq(stopwatch_total(&stopwatch, 50), 30);
+    stopwatch_begin(&stopwatch, 60);
+    ck_assert_int_eq(stopwatch_total(&stopwatch, 65), 35);
+    ck_assert_int_eq(stopwatch_total(&stopwatch, 55), 30); /* the quick clock was corrected */
 }
 END_TEST
 

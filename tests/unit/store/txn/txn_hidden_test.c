@@ -1,4 +1,4 @@
-/* Tests of txn_aside: reads of a replica hide expired members and change nothing. */
+/* Tests of txn_hidden: reads of a replica hide expired members and change nothing. */
 #include "store/txn/txn.h"
 #include "store/txn/txn_stream.h"
 
@@ -216,5 +216,5 @@ Suite *test_suite(void)
         a_key_whose_members_all_expired_is_hidden,
         NULL,
     };
-    return suite_of("txn_aside", tests);
+    return suite_of("txn_hidden", tests);
 }
