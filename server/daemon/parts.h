@@ -52,7 +52,7 @@ struct parts {
     struct net *net;
     struct http *http; /* NULL: metrics-port is 0 */
     struct background *background;
-    struct expire_timer *expire_timer;
+    struct store_work *store_work;
     struct defrag_timer *defrag_timer;
     struct long_queries *queries;
     struct settle *settle;

@@ -19,7 +19,7 @@
 #include "server/replica/replication.h"
 #include "server/engine/background.h"
 #include "server/engine/defrag_timer.h"
-#include "server/engine/expire_timer.h"
+#include "server/engine/store_work.h"
 #include "server/net/tls/tls.h"
 #include "store/mem/mem.h"
 
@@ -51,7 +51,7 @@ static msec run_turn(struct parts *parts)
         send_all(parts);
     }
     more |= background_is_left(parts->background);
-    return more ? AT_ONCE : expire_timer_next(parts->expire_timer);
+    return more ? AT_ONCE : store_work_next(parts->store_work);
 }
 
 /* A turn inside a request, whose transaction is open: see busy.h for what it leaves out. */
@@ -73,7 +73,7 @@ void turn_end(void *ctx)
         serve_inside(parts);
         return;
     }
-    expire_timer_set(parts->expire_timer, run_turn(parts));
+    store_work_wake_at(parts->store_work, run_turn(parts));
     if (parts->stops) lifecycle_stop(parts);
     if (parts->reload.wanted && !parts->engine.loading) reload_options(parts);
     if (!parts->engine.loading) replication_load(parts->replication);

@@ -21,7 +21,7 @@
 #include "server/engine/acl/acl.h"
 #include "server/engine/background.h"
 #include "server/engine/defrag_timer.h"
-#include "server/engine/expire_timer.h"
+#include "server/engine/store_work.h"
 #include "server/engine/long_queries.h"
 #include "server/engine/react/blocked.h"
 #include "server/engine/react/notify.h"
@@ -130,9 +130,9 @@ static bool on_redis_command(void *ctx, unsigned *db, int argc, const struct byt
 static bool make_background(struct parts *parts)
 {
     parts->background = background_new(&parts->clock);
-    parts->expire_timer =
-        expire_timer_new(parts->loop, &parts->clock, &parts->engine, parts->background);
-    if (parts->expire_timer == NULL)
+    parts->store_work =
+        store_work_new(parts->loop, &parts->clock, &parts->engine, parts->background);
+    if (parts->store_work == NULL)
         return lifecycle_fail(parts, "can't create a timer: %s", strerror(errno));
     parts->queries = long_queries_new(&parts->clock, parts->blocked);
     background_add(
@@ -310,7 +310,7 @@ void wiring_free(struct parts *parts)
     replication_free(parts->replication);
     tls_free(parts->tls);
     persist_free(parts->persist);
-    expire_timer_free(parts->expire_timer);
+    store_work_free(parts->store_work);
     background_free(parts->background);
     defrag_timer_free(parts->defrag_timer);
     long_queries_free(parts->queries);

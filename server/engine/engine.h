@@ -6,7 +6,7 @@
  * ACL, memory_limit keeps maxmemory; multi has the queue and EXEC; serve runs the commands of
  * blocked clients again, replay_call those of a Redis AOF. Everything that runs a command does it
  * by call_run (server/cmd/call/call.h). settle delays requests for keys with much overdue work,
- * background shares the time of a turn among slices, expire_timer and defrag_timer add theirs,
+ * background shares the time of a turn among slices, store_work and defrag_timer add theirs,
  * long_queries makes replies that take longer than a turn.
  * Depends on the folders inside it, server/disk and server/cmd/call. Start with engine.c, then
  * gates.c. */

@@ -54,7 +54,7 @@ START_TEST(a_peak_is_recent_for_eight_seconds)
 }
 END_TEST
 
-START_TEST(spells_add_up_and_the_current_one_counts)
+START_TEST(periods_add_up_and_the_current_one_counts)
 {
     struct stopwatch stopwatch = { 0 };
     stopwatch_end(&stopwatch, 5);
@@ -91,7 +91,7 @@ Suite *test_suite(void)
         rates_are_those_between_two_samples,
         counters_that_were_reset_have_no_rate,
         a_peak_is_recent_for_eight_seconds,
-        spells_add_up_and_the_current_one_counts,
+        periods_add_up_and_the_current_one_counts,
         the_time_of_the_memory_peak_is_that_of_its_first_sample,
         NULL,
     };

@@ -1,9 +1,9 @@
-/* expire_timer: see expire_timer.h. A timerfd and slices of background work.
+/* store_work: see store_work.h. A timerfd and slices of background work.
  *
  * CLOCK_REALTIME with an absolute time never fires early, and TFD_TIMER_CANCEL_ON_SET wakes the
  * loop when the system clock is set. While DEBUG CLOCK holds the clock, the timer is not armed;
  * moving the clock starts a turn. */
-#include "server/engine/expire_timer.h"
+#include "server/engine/store_work.h"
 #include "server/engine/memory_limit.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@
 
 #define UNKNOWN INT64_MIN /* the timer has to be armed again */
 
-struct expire_timer {
+struct store_work {
     struct clock *clock;
     struct engine *engine;
     struct loop_io *io;
@@ -39,7 +39,7 @@ struct expire_timer {
 static void on_wake(void *ctx, unsigned what)
 {
     (void)what;
-    struct expire_timer *timer = ctx;
+    struct store_work *timer = ctx;
     uint64_t fired;
     ssize_t got = read(timer->fd, &fired, sizeof(fired));
     if (got < 0 && errno == EAGAIN) return;
@@ -53,7 +53,7 @@ static void on_at_once(void *ctx)
 
 static void on_step(void *ctx)
 {
-    struct expire_timer *timer = ctx;
+    struct store_work *timer = ctx;
     timer->armed = UNKNOWN;
 }
 
@@ -61,7 +61,7 @@ static void on_step(void *ctx)
  * these. */
 static void on_set(void *ctx, msec by)
 {
-    struct expire_timer *timer = ctx;
+    struct store_work *timer = ctx;
     blocked_clock_set(timer->engine->blocked, by);
     pause_clock_set(&timer->engine->pause, by);
     timer->armed = UNKNOWN;
@@ -72,21 +72,21 @@ static void on_set(void *ctx, msec by)
 
 static bool rewind_slice(void *ctx, size_t amount)
 {
-    struct expire_timer *timer = ctx;
+    struct store_work *timer = ctx;
     if (timer->engine->loading) return false;
     return rewind_run(timer->engine->store, clock_now(timer->clock), (unsigned)amount);
 }
 
 static bool wait_slice(void *ctx, size_t amount)
 {
-    struct expire_timer *timer = ctx;
+    struct store_work *timer = ctx;
     if (blocked_next_due(timer->engine->blocked) > clock_now(timer->clock)) return false;
     return serve_due(timer->engine, amount) > 0;
 }
 
 /* Clients may wait for an entry that was added to the log of a policy (EXPIRED TO), or for a stream
  * that is gone. */
-static void serve_woken(struct expire_timer *timer)
+static void serve_woken(struct store_work *timer)
 {
     struct engine *engine = timer->engine;
     if (!blocked_pending(engine->blocked)) return;
@@ -95,7 +95,7 @@ static void serve_woken(struct expire_timer *timer)
 
 static bool expire_slice(void *ctx, size_t amount)
 {
-    struct expire_timer *timer = ctx;
+    struct store_work *timer = ctx;
     msec now = clock_now(timer->clock);
     struct store *store = timer->engine->store;
     if (store_next_due(store) > now) return false;
@@ -111,7 +111,7 @@ static bool expire_slice(void *ctx, size_t amount)
 static bool hide_slice(void *ctx, size_t amount)
 {
     enum { LATE = 1000 }; /* milliseconds */
-    struct expire_timer *timer = ctx;
+    struct store_work *timer = ctx;
     msec now = clock_now(timer->clock);
     struct store *store = timer->engine->store;
     if (store_next_due(store) > now || timer->engine->loading) return false;
@@ -121,7 +121,7 @@ static bool hide_slice(void *ctx, size_t amount)
 
 static bool settling_slice(void *ctx, size_t amount)
 {
-    struct expire_timer *timer = ctx;
+    struct store_work *timer = ctx;
     bool worked = settle_slice(timer->engine->settle, amount);
     serve_woken(timer);
     return worked;
@@ -129,7 +129,7 @@ static bool settling_slice(void *ctx, size_t amount)
 
 static void expire_took(void *ctx, int64_t usec)
 {
-    struct expire_timer *timer = ctx;
+    struct store_work *timer = ctx;
     struct stats *stats = timer->engine->stats;
     stats->expiry_usec += (uint64_t)usec;
     stats->expiry_cut += store_next_due(timer->engine->store) <= clock_now(timer->clock);
@@ -138,14 +138,14 @@ static void expire_took(void *ctx, int64_t usec)
 
 static void settling_took(void *ctx, int64_t usec)
 {
-    struct expire_timer *timer = ctx;
+    struct store_work *timer = ctx;
     timer->engine->stats->expiry_usec += (uint64_t)usec;
     observe_expiry(timer->engine->observer, usec);
 }
 
 static bool reclaim_slice(void *ctx, size_t amount)
 {
-    struct expire_timer *timer = ctx;
+    struct store_work *timer = ctx;
     struct reclaim *reclaim = &timer->engine->store->reclaim;
     if (!reclaim_pending(reclaim)) return false;
     reclaim_run(reclaim, amount);
@@ -155,7 +155,7 @@ static bool reclaim_slice(void *ctx, size_t amount)
 /* Expired keys come first. */
 static bool policy_slice(void *ctx, size_t amount)
 {
-    struct expire_timer *timer = ctx;
+    struct store_work *timer = ctx;
     msec now = clock_now(timer->clock);
     struct store *store = timer->engine->store;
     if (!policy_walk_pending(store) || timer->engine->loading) return false;
@@ -168,7 +168,7 @@ static bool policy_slice(void *ctx, size_t amount)
 
 static bool evict_slice(void *ctx, size_t amount)
 {
-    struct expire_timer *timer = ctx;
+    struct store_work *timer = ctx;
     bool worked = memory_limit_evict(timer->engine, amount);
     serve_woken(timer);
     return worked;
@@ -176,13 +176,13 @@ static bool evict_slice(void *ctx, size_t amount)
 
 static bool tracking_slice(void *ctx, size_t amount)
 {
-    struct expire_timer *timer = ctx;
+    struct store_work *timer = ctx;
     struct engine *engine = timer->engine;
     return tracking_trim(engine->hooks->tracking, (size_t)engine->conf->tracking_table_max_keys,
                          amount);
 }
 
-static void add_slices(struct expire_timer *timer, struct background *background)
+static void add_slices(struct store_work *timer, struct background *background)
 {
     const struct background_work slices[] = {
         { .run = rewind_slice, .most = 64 },
@@ -210,7 +210,7 @@ static msec earlier(msec a, msec b)
 }
 
 /* A pause delays changes of data, but not the timeouts of blocked clients. */
-msec expire_timer_next(const struct expire_timer *timer)
+msec store_work_next(const struct store_work *timer)
 {
     if (timer->clock->stepped) return NEVER;
     const struct pause *pause = &timer->engine->pause;
@@ -226,7 +226,7 @@ msec expire_timer_next(const struct expire_timer *timer)
     return earlier(change, blocked_next_timeout(blocked));
 }
 
-void expire_timer_set(struct expire_timer *timer, msec due)
+void store_work_wake_at(struct store_work *timer, msec due)
 {
     if (due == AT_ONCE) {
         loop_timer_set(timer->at_once, 0); /* cheaper than the timerfd and its interrupt */
@@ -251,12 +251,12 @@ void expire_timer_set(struct expire_timer *timer, msec due)
 
 /* ---- creating and freeing -------------------------------------------------------------------- */
 
-struct expire_timer *expire_timer_new(struct loop *loop, struct clock *clock, struct engine *engine,
-                                      struct background *background)
+struct store_work *store_work_new(struct loop *loop, struct clock *clock, struct engine *engine,
+                                  struct background *background)
 {
     int fd = timerfd_create(CLOCK_REALTIME, TFD_NONBLOCK | TFD_CLOEXEC);
     if (fd < 0) return NULL;
-    struct expire_timer *timer = mem_zalloc(sizeof(*timer));
+    struct store_work *timer = mem_zalloc(sizeof(*timer));
     timer->clock = clock;
     timer->engine = engine;
     timer->fd = fd;
@@ -264,7 +264,8 @@ struct expire_timer *expire_timer_new(struct loop *loop, struct clock *clock, st
     timer->io = loop_io_new(loop, fd, on_wake, timer);
     loop_io_want(timer->io, LOOP_READ);
     timer->at_once = loop_timer_new(loop, on_at_once, timer);
-    expire_timer_set(timer, AT_ONCE); /* the first turn works on what the store contains already */
+    store_work_wake_at(timer,
+                       AT_ONCE); /* the first turn works on what the store contains already */
     clock->on_step = on_step;
     clock->on_set = on_set;
     clock->ctx = timer;
@@ -272,7 +273,7 @@ struct expire_timer *expire_timer_new(struct loop *loop, struct clock *clock, st
     return timer;
 }
 
-void expire_timer_free(struct expire_timer *timer)
+void store_work_free(struct store_work *timer)
 {
     if (timer == NULL) return;
     timer->clock->on_step = NULL;

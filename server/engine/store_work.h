@@ -1,0 +1,27 @@
+/* store_work: the background work on the data (expiry, timeouts of blocked clients, freeing deleted
+ * values, eviction, trimming the table of client-side caching), and the timer that wakes the loop
+ * at the next deadline of the store or of a blocked client.
+ *
+ * The timer is a timerfd on the wall clock with an absolute time, because that is exact and also
+ * fires when the clock is set. */
+#ifndef SERVER_ENGINE_STORE_WORK_H
+#define SERVER_ENGINE_STORE_WORK_H
+
+#include "server/engine/background.h"
+#include "server/base/clock.h"
+#include "server/base/loop.h"
+
+struct engine;
+struct store_work;
+
+struct store_work *store_work_new(struct loop *loop, struct clock *clock, struct engine *engine,
+                                  struct background *background);
+void store_work_free(struct store_work *timer);
+/* The next deadline, an instant of the wall clock; NEVER: there is none, or the clock is held. */
+msec store_work_next(const struct store_work *timer);
+/* Call at the end of each turn: the next turn begins at this instant, or earlier if something else
+ * causes one. AT_ONCE: the loop does not sleep. */
+#define AT_ONCE INT64_MIN
+void store_work_wake_at(struct store_work *timer, msec due);
+
+#endif
