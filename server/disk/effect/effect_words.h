@@ -102,7 +102,8 @@ static inline bool numbers_equal(const struct word *word, const struct effect *a
 static inline bool words_equal(const struct words *words, const struct effect *a,
                                const struct effect *b)
 {
-    for (const struct word *word = words->at, *end = word + words->count; word < end; word++) {
+    for (size_t i = 0; i < words->count; i++) {
+        const struct word *word = &words->at[i];
         if (word->type == WORD_TEXT) {
             if (!bytes_equal(text_of(a, word), text_of(b, word))) return false;
         } else if (word->type != WORD_LITERAL && !numbers_equal(word, a, b)) {
