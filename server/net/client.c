@@ -17,7 +17,7 @@
 #include "server/engine/session_drop.h"
 
 enum {
-    CHECKED_PER_SECOND = 10000, /* connections that each clients_housekeeping visits */
+    CHECKED_PER_SECOND = 10000, /* connections visited by each clients_housekeeping */
 };
 
 #define USEC 1000000
@@ -37,7 +37,7 @@ static const char PROTECTED[] =
     "the server to start accepting connections from the outside.\r\n";
 static const char TOO_MANY[] = "-ERR max number of clients reached\r\n";
 
-/* The timer only has to start a turn. */
+/* Nothing to do: the timer's only purpose is to start a turn. */
 static void on_pause_timer(void *ctx)
 {
     (void)ctx;
@@ -73,7 +73,7 @@ struct clients *clients_new(const struct clients_wiring *wiring)
 void clients_free(struct clients *all)
 {
     if (all == NULL) return;
-    if (all->aside != NULL) { /* the process ends in the middle of a request */
+    if (all->aside != NULL) { /* the process exits within a long request */
         clients_take_back(all);
         if (clients_running(all) != NULL) client_doom(clients_running(all));
     }
@@ -157,16 +157,16 @@ void client_begin_session(struct client *client)
 
 static void refuse_connection(struct clients *all, int fd, const char *line)
 {
-    /* A new socket's buffer has room for the line; if the peer has closed already, the failure does
-     * not matter. */
+    /* The buffer of a new socket has room for the line. An error means that the peer has closed,
+     * which does not matter here. */
     ssize_t ignored = write(fd, line, strlen(line));
     (void)ignored;
     close(fd);
     all->w.stats->rejected_connections++;
 }
 
-/* A client of TLS can read an error only after its handshake: over maxclients, which would cost too
- * much, it gets none, as in Redis. */
+/* Over maxclients, a TLS client gets no error, as in Redis: it could only read one after a
+ * handshake, which costs too much here. */
 static bool is_refused(struct clients *all, int fd, const char *peer, enum client_port port)
 {
     if (all->count >= (size_t)all->w.conf->maxclients)
@@ -260,7 +260,7 @@ void client_doom(struct client *client)
     client_list_to_write(client);
 }
 
-/* The journal does not have the change that its output tells about. */
+/* Does the output reveal a change that is not in the journal yet? */
 static bool waits_for_journal(const struct client *client, uint64_t safe)
 {
     const struct clients *all = client->all;
@@ -279,13 +279,13 @@ static void release_held(struct clients *all, uint64_t safe)
     }
 }
 
-/* Sends, holds or frees the clients that have something to be written. */
+/* Writes to, holds back or frees each client that has output. */
 static void write_listed(struct clients *all, uint64_t safe)
 {
     struct client *client;
     while ((client = TAILQ_FIRST(&all->output[OUTPUT_TO_WRITE])) != NULL) {
         if (deadline_armed(&client->penalty_end) &&
-            !client_is_doomed(client)) { /* the end of the penalty lists it again */
+            !client_is_doomed(client)) { /* listed again when the penalty ends */
             client_place_output(client, OUTPUT_AT_REST);
             continue;
         }
@@ -320,7 +320,8 @@ void clients_kill(struct clients *all, struct session *victim, const struct sess
         session_close(victim);
         return;
     }
-    /* It is closed at the end of the turn. Until then it must not get messages or elements. */
+    /* The connection is closed at the end of the turn. Until then the client must not get messages
+     * or elements, which would be lost. */
     pubsub_forget(all->w.pubsub, victim);
     client_doom(client);
 }
@@ -333,7 +334,7 @@ void clients_attach(struct session *session, const struct client_source *source)
     client_list_to_write(client);
 }
 
-/* Replicas first: when a client has a reply, the kernel should have the change for them. */
+/* Replicas come first: the change should be on its way to them before the client has its reply. */
 void clients_source_ready(struct session *session)
 {
     struct client *client = client_of(session);

@@ -1,13 +1,13 @@
-/* client_aside: serves other clients from within a request that takes long: sets aside what the
- * turn has read, and the client whose request runs. See clients_set_aside. Depends on client_run.c.
- */
+/* client_aside: serves other clients while a long request runs. Saves the running client and the
+ * window of the interrupted turn, so that turns within the request have their own. See
+ * clients_set_aside. Depends on client_run.c. */
 #include "server/net/client_state.h"
 
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 
 struct aside {
-    struct client *client; /* whose request runs; NULL: a session without a connection */
+    struct client *client; /* the running client; NULL: a session without a connection */
     struct window window;
     char *scratch;
     size_t scratch_used;
@@ -43,7 +43,7 @@ void clients_take_back(struct clients *all)
     all->window = aside->window;
     all->scratch = aside->scratch;
     all->scratch_used = aside->scratch_used;
-    all->turn_usec = aside->turn_usec; /* so that the wall clock is read after the request */
+    all->turn_usec = aside->turn_usec; /* so that the clock is read again after the request */
     if (aside->client != NULL) {
         client_place_input(aside->client, INPUT_ARRIVED);
         client_place_output(aside->client, OUTPUT_TO_WRITE);

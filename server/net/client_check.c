@@ -1,5 +1,5 @@
-/* client_check: asserts that everything that is kept of connections agrees. For DEBUG CHECK and
- * tests of random steps. O(connections). */
+/* client_check: asserts that the states, lists, counts and deadlines of connections agree. For
+ * DEBUG CHECK and random tests. O(connections). */
 #include "server/net/client_state.h"
 
 #include <inttypes.h>
@@ -7,7 +7,7 @@
 
 #include "store/base/ensure.h"
 
-/* How many connections are in each list: first as the lists say, then as the connections do. */
+/* Number of connections per list, counted once from the lists and once from the connections. */
 struct tally {
     size_t input[INPUT_PLACES], output[OUTPUT_PLACES];
     size_t to_read_on, paused, classed, doomed, all;
@@ -59,7 +59,7 @@ static bool has_request(const struct client *client)
     return status == RESP_REQUEST;
 }
 
-/* Nothing would ever run such a request. */
+/* A complete request must be scheduled to run, or it would never run. */
 static void check_not_forgotten(const struct client *client)
 {
     if (client->session.state != SESSION_SERVING || client->input_place >= INPUT_TO_RUN) return;

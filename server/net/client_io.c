@@ -1,11 +1,12 @@
 /* client_io: reads input and writes replies. Depends on sockets and buffers; client_run.c parses
  * and runs the input.
  *
- * Most reads bring complete requests. These stay in a buffer that all connections share until they
- * run, and only the beginning of an incomplete one is kept, so an idle connection has no input
- * buffer. A big argument is read into the connection's own buffer, which grows as bytes arrive;
- * once a megabyte has come, it gets a block of the announced length, into which the rest is read.
- */
+ * Most reads bring complete requests. They stay in a buffer that all connections share until they
+ * run; only an incomplete request is copied into the connection's own buffer. So an idle connection
+ * has no input buffer, and most requests are never copied. A big argument first arrives in the
+ * connection's buffer, which grows with the bytes received, because anybody can announce a large
+ * length. Once a megabyte has arrived, the argument gets a block of the announced length, and the
+ * rest is read into it. */
 #include "server/net/client_state.h"
 
 #include <errno.h>
@@ -22,21 +23,21 @@
 
 enum {
     BIG_READ = 256 * 1024,    /* bytes of a big argument per turn */
-    WRITE_CHUNKS = 64,        /* iovecs of one writev */
-    WRITE_MOST = 1 << 20,     /* bytes of one write, which a fast reader could make last long */
-    TRUSTED_AFTER = BLOB_BIG, /* bytes after which a block of the announced length is made */
+    WRITE_CHUNKS = 64,        /* iovecs per writev */
+    WRITE_MOST = 1 << 20,     /* bytes per write, so that a fast reader can't make it last long */
+    TRUSTED_AFTER = BLOB_BIG, /* bytes that must arrive before the announced length is allocated */
     SMALL_INPUT = 64 * 1024,  /* a buffer up to this size is not shrunk */
     LAST_READS = 4,           /* before closing; see shut_down_gently() */
 };
 
-/* libc's recv and send are thread cancellation points, which costs two locked instructions each and
- * is not needed here. */
+/* System calls, because libc's recv and send are thread cancellation points, which costs two locked
+ * instructions per call. */
 static ssize_t read_plain(struct client *client, void *to, size_t size)
 {
     return syscall(SYS_recvfrom, client->fd, to, size, 0, NULL, NULL);
 }
 
-/* For one chunk, the usual case, send is cheaper than writev. */
+/* Most writes have one chunk, for which send is cheaper than writev. */
 static ssize_t write_plain(struct client *client, const struct iovec *chunks, int count)
 {
     if (count != 1) return writev(client->fd, chunks, count);
@@ -46,7 +47,7 @@ static ssize_t write_plain(struct client *client, const struct iovec *chunks, in
 
 const struct transport transport_plain = { read_plain, write_plain, NULL };
 
-/* Plain sockets, the usual case, are called directly. */
+/* Calls the plain functions directly, because most connections do not use TLS. */
 static ssize_t receive(struct client *client, void *to, size_t size)
 {
     if (client->via == &transport_plain) return read_plain(client, to, size);
@@ -70,9 +71,9 @@ static bool input_grow(struct client_input *input, size_t cap)
     return true;
 }
 
-/* The size of a buffer that has to hold `needed` bytes, if `ahead` more bytes than it has now are
- * expected. It doubles as bytes arrive, whatever length was announced, up to some size; growing
- * further would copy so much that others notice. */
+/* The new size of a buffer that must hold `needed` bytes when `ahead` more bytes are expected. It
+ * doubles as bytes arrive, whatever length was announced. Above some size it grows to the expected
+ * length at once, because copying that much again and again would delay other clients. */
 static size_t input_size(const struct client_input *input, size_t needed, size_t ahead)
 {
     size_t twice = 2 * input->cap > 256 ? 2 * input->cap : 256, whole = input->len + ahead;
@@ -89,8 +90,8 @@ static void close_for_memory(struct client *client, size_t needed)
     client_doom(client);
 }
 
-/* Makes room for `room` bytes at the end, or more if `ahead` bytes are expected. False: out of
- * memory, and the client is doomed. */
+/* Makes room for `room` bytes at the end, or for more if `ahead` bytes are expected. False: out of
+ * memory; the client is doomed. */
 static bool input_reserve(struct client *client, size_t room, size_t ahead)
 {
     struct client_input *input = &client->input;
@@ -146,7 +147,7 @@ size_t client_input_bytes(const struct client *client)
 
 /* --- a big argument --- */
 
-/* Moves the argument being read into a block of its own, once enough of it has come. */
+/* Moves the argument being read into its own block once enough of it has arrived. */
 static void lift_big(struct client *client, size_t wants)
 {
     struct client_input *input = &client->input;
@@ -189,8 +190,8 @@ static void update_readiness(struct client *client)
     loop_io_want(client->io, reading | (blocked ? LOOP_WRITE : 0));
 }
 
-/* Handles the result of a read: false if there is nothing to run. After end of file, requests that
- * came before are still answered. */
+/* Handles the result of a read. False: nothing to run. Requests that arrived before the end of file
+ * are still answered. */
 static bool check_received(struct client *client, ssize_t got)
 {
     client->all->w.stats->reads++;
@@ -200,8 +201,8 @@ static bool check_received(struct client *client, ssize_t got)
         return true;
     }
     if (got == 0) {
-        session_close(&client->session); /* if it waits, its reply would be lost */
-        update_readiness(client); /* the end stays readable while a reply waits for the journal */
+        session_close(&client->session); /* a waiting client could not get its reply */
+        update_readiness(client); /* stop polling: the socket stays readable at end of file */
         client_list_to_write(client);
     } else if (errno != EAGAIN && errno != EINTR) {
         log_line(LOG_VERBOSE, "Client %s closed: %s", client_label(client).text, strerror(errno));
@@ -215,9 +216,9 @@ static bool has_shared_room(const struct clients *all)
     return all->scratch_used + CLIENT_READ <= CLIENT_SCRATCH;
 }
 
-/* Reads after the bytes that wait to run. If the buffer is full, the client is read at the end of
- * the turn when these have run: requests never run inside the loop's callbacks, because a script
- * may need turns of the loop. */
+/* Reads into the turn's buffer, behind the bytes whose requests have not run. If the buffer is
+ * full, the client is read at the end of the turn, after these have run. They can't run now: a
+ * script may need turns of the loop, so no request runs inside a callback of the loop. */
 static void read_shared(struct client *client)
 {
     struct clients *all = client->all;
@@ -245,7 +246,7 @@ static size_t big_wants(const struct client_input *input)
     return input->big != NULL ? input->big->len - input->big_len : 0;
 }
 
-/* Nothing is to be run before the argument is complete. */
+/* Reads into the big argument; nothing can run before that is complete. */
 static void read_lifted(struct client *client)
 {
     struct client_input *input = &client->input;
@@ -274,8 +275,7 @@ static void read_big(struct client *client, size_t wants)
     client_arrived(client, NULL, 0);
 }
 
-/* Reads the client in the next turn if its transport has input that the socket does not announce.
- */
+/* Reads the client again in the next turn if its transport has input that poll does not report. */
 static void read_on(struct client *client)
 {
     if (client->listed_to_read_on || !client_may_read(client)) return;
@@ -287,7 +287,8 @@ static void read_on(struct client *client)
 
 static void read_ready(struct client *client)
 {
-    /* Run these bytes first; the socket stays readable and brings the rest in a later turn. */
+    /* If bytes of the client wait to run, they come first. The socket stays readable, so the rest
+     * is read in a later turn. */
     bool later = client->input_place >= INPUT_TO_RUN || !client_may_read(client);
     size_t wants = later ? 0 : resp_reader_wants(&client->reader, client->input.len);
     if (!later && big_wants(&client->input) > 0)
@@ -299,7 +300,7 @@ static void read_ready(struct client *client)
     if (client->via->pending != NULL) read_on(client);
 }
 
-/* Each client once: a further read waits for the next turn. */
+/* Reads each client once; what remains is read in the next turn. */
 void clients_read_pending(void *ctx)
 {
     struct clients *all = ctx;
@@ -331,14 +332,15 @@ void client_ready(void *ctx, unsigned what)
         read_ready(client);
         return;
     }
-    client_list_to_write(client); /* only after this turn's changes are in the journal */
+    client_list_to_write(client); /* not now: this turn's changes must reach the journal first */
     if (client->read_blocked) read_ready(client);
 }
 
 /* --- writing --- */
 
-/* Call when the last reply is sent. Closing a socket with unread input makes the kernel reset the
- * connection, and the peer may lose the reply. So shut down writing, and read the input first. */
+/* Call when the last reply is sent. If a socket is closed with unread input, the kernel resets the
+ * connection, and the peer may lose the reply. So shut down writing and read the input before
+ * closing. */
 static void shut_down_gently(struct client *client)
 {
     if (client->tls != NULL) tls_say_farewell(client->tls);
@@ -348,13 +350,13 @@ static void shut_down_gently(struct client *client)
     client_doom(client);
 }
 
-/* Does an unauthenticated client leave more than ANON_UNREAD bytes of replies unread? */
+/* Has an unauthenticated client left more than ANON_UNREAD bytes of replies unread? */
 static bool leaves_too_much_unread(const struct client *client)
 {
     return client->write_blocked && client->out.len > ANON_UNREAD && client_is_anon(client);
 }
 
-/* The first bytes; the rest is sent in later turns. */
+/* Cuts the chunks to WRITE_MOST bytes and returns their number; the rest is sent in later turns. */
 static int limit_write(struct iovec *chunks, int count)
 {
     size_t left = WRITE_MOST;
@@ -393,7 +395,7 @@ static bool send_replies(struct client *client)
     return true;
 }
 
-/* Sends what the source has, once in a turn. False: the connection is broken. */
+/* Sends bytes of the source, once per turn. False: the connection is broken. */
 static bool send_from_source(struct client *client)
 {
     struct iovec chunks[WRITE_CHUNKS];

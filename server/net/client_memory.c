@@ -1,9 +1,10 @@
-/* client_memory: how much memory each connection uses, their sum, and maxmemory-clients: the
- * connections that use the most are closed. Depends on the parts that keep memory for a session.
+/* client_memory: counts the memory of each connection and of all, and applies maxmemory-clients by
+ * closing the connections that use the most. Depends on the parts that hold memory for a session.
  *
- * Connections are listed by the magnitude of their memory, so that the largest are found without
- * looking at all. A connection is counted again when it has run a request, was written to, or has
- * got a message. While maxmemory-clients is 0 only unauthenticated ones are counted. */
+ * Connections are listed by the magnitude of their memory, as in Redis 7, so that the largest are
+ * found without a search or a sort. A connection is counted again when it has run a request, was
+ * written to or has received a message. While maxmemory-clients is 0, only unauthenticated
+ * connections are counted. */
 #include "server/net/client_state.h"
 
 #include "server/base/log.h"
@@ -14,7 +15,7 @@
 #include "store/mem/mem.h"
 
 enum {
-    SMALLEST_CLASS = 10, /* less than 2^11 bytes, as idle connections */
+    SMALLEST_CLASS = 10, /* less than 2^11 bytes: idle connections */
     PERCENT = 100,
 };
 
@@ -24,7 +25,8 @@ struct client_usage client_usage(const struct client *client)
 {
     const struct session *session = &client->session;
     struct client_usage usage = {
-        .output = client->out.bytes + client->out.shared, /* as if it were not shared */
+        .output = client->out.bytes +
+                  client->out.shared, /* shared blocks count in full for each client */
         .multi = multi_bytes(session) + watch_bytes(session),
     };
     usage.total =
@@ -38,7 +40,7 @@ struct client_usage client_usage(const struct client *client)
 
 /* ---- all connections ---- */
 
-/* The sum that maxmemory-clients allows; 0: any. */
+/* The total that maxmemory-clients allows; 0: no limit. */
 static size_t limit_of(const struct clients *all)
 {
     const struct conf *conf = all->w.conf;

@@ -1,5 +1,6 @@
 /* client_output: client-output-buffer-limit. A client whose unread replies reach the hard limit of
- * its class is closed at once, one that stays above the soft limit for its seconds by a timer. */
+ * its class is closed at once. A timer closes a client that stays above the soft limit for
+ * soft_seconds. */
 #include "server/net/client_state.h"
 
 #include "server/base/log.h"
@@ -63,7 +64,7 @@ static void close_over(struct client *client, const char *limit)
     client_doom(client);
 }
 
-/* Computes each end again, because CONFIG SET may have changed the limits. */
+/* Computes each deadline again, because CONFIG SET may have changed the limits. */
 void clients_close_lagging(void *ctx)
 {
     struct clients *all = ctx;
@@ -73,7 +74,7 @@ void clients_close_lagging(void *ctx)
         struct client *client = (struct client *)(due - offsetof(struct client, soft_end));
         msec at = soft_end(client);
         if (client_is_doomed(client) || client_has_arrived(client))
-            continue; /* else it runs a request */
+            continue; /* checked again after its request */
         if (at <= now)
             close_over(client, "soft");
         else if (at != NEVER)
@@ -85,7 +86,7 @@ void clients_close_lagging(void *ctx)
 void client_check_output(struct client *client)
 {
     if (client_is_doomed(client)) {
-        outbuf_drop(&client->out); /* drop what was appended after client_doom */
+        outbuf_drop(&client->out); /* bytes appended after client_doom */
         return;
     }
     if (client->out.lost) {

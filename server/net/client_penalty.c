@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* The reply of a failed login waits so long; each further one twice as long, up to 3.2 s. */
+/* The delay of the first failed login's reply. Each further failure doubles it, up to 3.2 s. */
 enum { PENALTY_FIRST_MSEC = 50, PENALTY_DOUBLINGS = 6 };
 
 static void arm_penalty_timer(struct clients *all)
@@ -28,7 +28,7 @@ void clients_end_penalties(void *ctx)
     arm_penalty_timer(all);
 }
 
-/* A call may fail several times, as an EXEC with several AUTHs does: the delays add up. */
+/* One call may fail several times (EXEC with several AUTHs): the delays add up. */
 void clients_login_failed(struct clients *all, struct session *session)
 {
     struct client *client = client_of(session);

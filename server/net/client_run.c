@@ -1,6 +1,7 @@
-/* client_run: runs the requests that arrived in a turn. Parses a window of requests at a time, over
- * all connections, prefetches their keys, then runs them in order of arrival. Depends on the parser
- * and engine. Sockets are in client_io.c.
+/* client_run: runs the requests that arrived in a turn. Parses a window of requests from all
+ * connections, prefetches their keys together, so that the waits for memory overlap (lookahead.c),
+ * and runs them in order of arrival. Depends on the parser and the engine; client_io.c has the
+ * sockets.
  *
  * A request that can't run now stays in its connection's input buffer, with everything that came
  * after it, and is parsed again later. */
@@ -16,19 +17,19 @@
 #include "store/mem/mem.h"
 
 enum {
-    REQUESTS_PER_TURN = 1024,  /* of one connection */
+    REQUESTS_PER_TURN = 1024,  /* per connection */
     MAX_LINE = 64 * 1024,      /* bytes of an inline request or a header line */
     MAX_BULK_ANON = 16 * 1024, /* bytes of an argument before AUTH */
     KEPT_ARGS = 1024,          /* a longer argument list is freed after use */
-    OUTPUT_LOOK = 64 * 1024, /* bytes of replies after which the limits are checked within a turn */
-    TICK_USEC = 200,         /* after which the clock is read again */
-    PAUSE_LOOK = 60 * 1000,  /* milliseconds after which a pause is checked again */
+    OUTPUT_LOOK = 64 * 1024,   /* bytes of replies after which a turn checks the limits */
+    TICK_USEC = 200, /* a longer time since the last reading makes the turn read the clock again */
+    PAUSE_LOOK = 60 * 1000, /* milliseconds between checks of a pause */
 };
 
 /* ---- whether a connection may be read and run ------------------------------------------------ */
 
-/* A client that waits for something else than its own reading is read from, so that its end of file
- * is noticed; its requests run later. */
+/* A client that waits is still read, so that the end of file is noticed, unless it waits for its
+ * peer to read replies. Its requests run later. */
 bool client_may_read(const struct client *client)
 {
     switch (client->session.state) {
@@ -46,7 +47,7 @@ static bool may_run_requests(const struct client *client)
 
 void client_list_to_run(struct client *client)
 {
-    /* finish_arrival lists it if something is left to run. */
+    /* finish_arrival lists the client if requests are left. */
     if (client_has_arrived(client) || client->input_place == INPUT_TO_RUN) return;
     client_place_input(client, INPUT_TO_RUN);
     loop_timer_set(client->all->run_timer, 0);
@@ -85,7 +86,7 @@ static void wait_for_end_of_pause(struct clients *all)
 {
     const struct clock *clock = all->w.clock;
     if (clock->stepped) return;
-    if (all->w.engine->pause.failover) return; /* its end starts a turn */
+    if (all->w.engine->pause.failover) return; /* the end of a failover starts a turn */
     msec left = all->w.engine->pause.until - clock_now(clock) + 1;
     loop_timer_set(all->pause_timer, (left < PAUSE_LOOK ? left : PAUSE_LOOK) * 1000);
 }
@@ -93,7 +94,7 @@ static void wait_for_end_of_pause(struct clients *all)
 void clients_look_at_pause(struct clients *all)
 {
     if (all->paused_count == 0) return;
-    /* A turn without requests has not read the clock. */
+    /* Tick, because a turn without requests has not read the clock. */
     if (pause_now(&all->w.engine->pause, clock_tick(all->w.clock)) != PAUSE_NONE) {
         wait_for_end_of_pause(all);
         return;
@@ -105,9 +106,9 @@ void clients_look_at_pause(struct clients *all)
 
 /* ---- parsing --------------------------------------------------------------------------------- */
 
-/* A complete request, and where its bytes end. */
+/* A complete request. */
 struct request {
-    struct client *client; /* NULL: it was given back to the client's input */
+    struct client *client; /* NULL: given back to the client's input */
     struct command_ref command;
     size_t end;
     int argc;
@@ -146,7 +147,7 @@ static struct bytes *argv_room(struct window *window, size_t argc)
     return window->argv + window->args;
 }
 
-/* Tries the command of the request before it first, because pipelines often repeat one command. */
+/* Tries the previous request's command first, because pipelines often repeat one command. */
 static struct command_ref command_of(struct clients *all, int argc, const struct bytes *argv)
 {
     const struct window *window = &all->window;
@@ -181,8 +182,9 @@ static void take_request(struct client *client)
     if (reader->argc > 0) request->command = command_of(all, reader->argc, argv);
     window->count++;
     window->args += (size_t)reader->argc;
-    /* AUTH changes the limits for what follows; an argument of an inline request with quotes is in
-     * the reader's buffer. */
+    /* Do not parse further until these have run: an AUTH may lift the limits, and unquoted
+     * arguments of an inline request are in the reader's buffer, which the next request overwrites.
+     */
     arrival->holds = client_is_anon(client) || reader->args_unquoted;
 }
 
@@ -204,14 +206,14 @@ static void parse_one(struct client *client)
     arrival->malformed = status == RESP_MALFORMED;
 }
 
-/* Parses requests into the window, as many as fit. */
+/* Parses as many requests as fit into the window. */
 static void parse_requests(struct client *client)
 {
     struct arrival *arrival = &client->arrival;
     arrival->holds = false;
     while (!arrival->ended && !arrival->holds && client->all->window.count < WINDOW) {
         if (!may_run_requests(client))
-            arrival->cut = true; /* the rest is parsed again when the client may run */
+            arrival->cut = true; /* the rest is parsed when the client may run again */
         if (arrival->left == 0 || arrival->parsed == arrival->len || arrival->cut)
             arrival->ended = true;
         else
@@ -252,7 +254,8 @@ static void look_ahead(struct clients *all)
     lookahead(window->looks, window->count);
 }
 
-/* Reads the clock. Called at the beginning of a turn's requests, and again only after slow ones. */
+/* Reads the clock: before the first request of a turn and after slow ones. The requests between
+ * share one reading, which is cheaper. */
 static void tick_turn(struct clients *all)
 {
     if (all->aside == NULL) clock_tick(all->w.clock);
@@ -344,7 +347,7 @@ static void run_request(const struct window *window, const struct request *reque
 {
     struct client *client = request->client;
     if (!run_parsed(client, request, window->argv + request->first)) {
-        /* Parse the request again later: when the session is woken, or when the pause is over. */
+        /* Parse the request again when the session is woken or the pause is over. */
         if (may_run_requests(client)) pause_client(client);
         return;
     }
@@ -352,9 +355,9 @@ static void run_request(const struct window *window, const struct request *reque
     if (client->out.len > OUTPUT_LOOK || client->out.lost) look_at_output(client);
 }
 
-/* The client waits or closes: its requests in the window, which follow one another, do not run. Now
- * and not at the end of the window, so that clients that are woken meanwhile go on in the order in
- * which they were woken. */
+/* Drops the client's remaining requests, which are adjacent in the window, because the client waits
+ * or closes. This happens at once and not at the end of the window, so that clients woken meanwhile
+ * continue in the order in which they were woken. */
 static void cut_off(struct client *client, unsigned next)
 {
     struct window *window = &client->all->window;

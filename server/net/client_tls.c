@@ -1,10 +1,10 @@
-/* client_tls: connections of tls-port: which clients may shake hands, when, and as which user; then
- * bytes through server/net/tls/. Depends on connection.h; client_io.c calls it through struct
- * transport.
+/* client_tls: the connections of tls-port. Decides which clients may shake hands, when, and which
+ * user they become; then passes bytes through server/net/tls/. Depends on connection.h; client_io.c
+ * calls it through struct transport.
  *
- * A handshake costs a signature, so each turn has a limited time for them, and the others wait, in
- * the order of handshakes.h. A connection that has not sent its first record owns no memory of
- * OpenSSL. */
+ * A handshake computes a signature, which takes longer than many requests, so a turn spends a
+ * limited time on handshakes; handshakes.h decides which come first. OpenSSL's state takes much
+ * memory, so it is created only after the client's first record has arrived whole. */
 #include "server/net/client_state.h"
 
 #include <errno.h>
@@ -20,16 +20,16 @@
 #include "server/net/tls/connection.h"
 
 enum {
-    RECORD_HEAD = 5,        /* bytes: a type, a version and the length of the rest */
-    RECORD_MOST = 1 << 14,  /* bytes of the rest, of a record that is not encrypted */
-    SHAKES_USEC = 500,      /* time for handshakes in one turn */
-    SHAKE_SECONDS = 10,     /* a handshake that takes longer is given up ... */
-    LANE_SECONDS = 30,      /* ... and one that has waited longer in its lane */
-    LOG_USEC = 1000 * 1000, /* refused connections are logged at most this often */
+    RECORD_HEAD = 5,        /* bytes: type, version, length of the body */
+    RECORD_MOST = 1 << 14,  /* bytes in the body of an unencrypted record */
+    SHAKES_USEC = 500,      /* time for handshakes per turn */
+    SHAKE_SECONDS = 10,     /* a longer handshake is given up, */
+    LANE_SECONDS = 30,      /* and so is one that waits longer in its lane */
+    LOG_USEC = 1000 * 1000, /* interval between log lines about refused connections */
     NAME_SIZE = 256,
 };
 
-/* Strangers could fill the log, so lines are left out, and counted. */
+/* Anybody could fill the log, so only one line per interval is written; it counts the others. */
 static void refuse(struct client *client, const char *why)
 {
     struct clients *all = client->all;
@@ -62,7 +62,7 @@ bool client_refuse_tls(struct client *client, const char *data, size_t len)
 
 /* ---- users ----------------------------------------------------------------------------------- */
 
-/* As in Redis 8.6: INFO counts it, and ACL LOG shows it. */
+/* As in Redis 8.6: INFO counts the failure, and ACL LOG lists it. */
 static void note_stranger(struct client *client, const char *name)
 {
     struct clients *all = client->all;
@@ -105,28 +105,28 @@ static void welcome(struct client *client)
     client->all->w.stats->rejected_connections++;
 }
 
-/* The peer can't answer any more. */
+/* Has the peer closed its side, so that it can't answer? */
 static bool has_gone(const struct client *client)
 {
     struct pollfd look = { .fd = client->fd, .events = POLLRDHUP };
     return poll(&look, 1, 0) > 0;
 }
 
-/* Input that waits in the socket means that the server is late, not the client. */
+/* If input waits in the socket, the server is late and not the client. */
 static bool has_input(const struct client *client)
 {
     struct pollfd look = { .fd = client->fd, .events = POLLIN };
     return poll(&look, 1, 0) > 0;
 }
 
-/* The socket is readable when it has at least this many bytes. Without that a part of a first
- * message would start a turn after the other. */
+/* Makes the socket readable only when it has at least this many bytes. Otherwise, a partial first
+ * record would start one turn after another. */
 static void announce_from(const struct client *client, int bytes)
 {
     (void)setsockopt(client->fd, SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof(bytes));
 }
 
-/* Has the first record come as a whole? Whoever sends less gets no memory of OpenSSL. */
+/* Has the first record arrived whole? Before that, the client costs no OpenSSL memory. */
 static bool has_first_record(struct client *client)
 {
     unsigned char head[RECORD_HEAD];
@@ -176,14 +176,15 @@ static void shake_step(struct client *client)
     client_count_memory(client);
 }
 
-/* A client that has sent its requests with the end of its handshake may have closed by now. */
+/* Checks for a closed peer only before the handshake: later, a client may close after sending its
+ * last requests along with the end of the handshake. */
 static void shake_hands(struct client *client)
 {
     if (client->tls == NULL && has_gone(client)) refuse(client, "it ended the TLS handshake");
     if (client->tls == NULL && !client_is_doomed(client)) begin_handshake(client);
     if (client->tls != NULL) shake_step(client);
     if (client_is_doomed(client)) return;
-    client_list_to_write(client); /* the end of this turn says what it waits for on its socket */
+    client_list_to_write(client); /* client_write sets the socket's events at the end of the turn */
     if (client->session.state != SESSION_SHAKING)
         client_ready(client, LOOP_READ);
     else
@@ -221,7 +222,7 @@ static void log_broken(const struct client *client)
              tls_fault(client->tls));
 }
 
-/* The end of this turn says what the client waits for on its socket. */
+/* client_write sets the socket's events at the end of the turn. */
 static void note_blocked(struct client *client)
 {
     bool blocked = client->tls != NULL && tls_wants_write(client->tls);
@@ -250,7 +251,7 @@ static ssize_t read_tls(struct client *client, void *to, size_t size)
         }
         note_blocked(client);
     }
-    errno = EAGAIN; /* what is wrong has been said */
+    errno = EAGAIN; /* the failure is logged already */
     return got;
 }
 

@@ -9,15 +9,15 @@
 #include "store/mem/mem.h"
 
 struct handshake_lane {
-    struct client_list begun, fresh; /* they wait; only `fresh` ones are subject to the limit */
-    unsigned count;                  /* of begun handshakes, waiting or not */
+    struct client_list begun, fresh; /* waiting; the limit applies to `fresh` only */
+    unsigned count;                  /* handshakes in progress, waiting or not */
     bool is_ready;
     TAILQ_ENTRY(handshake_lane) ready;
 };
 
 struct handshakes {
     struct handshake_lane lanes[HANDSHAKE_LANES];
-    TAILQ_HEAD(, handshake_lane) ready; /* lanes of which a connection may go on */
+    TAILQ_HEAD(, handshake_lane) ready; /* lanes with a connection that can continue */
     struct loop_timer *timer;
 };
 
@@ -39,8 +39,8 @@ void handshakes_free(struct handshakes *handshakes)
     mem_free(handshakes);
 }
 
-/* The lane of an address, which is the text before the port. Of an IPv6 address the first half
- * counts, since whoever has one has all that begin with it. */
+/* The lane of an address, which is the text before the port. Only the first 64 bits of an IPv6
+ * address count, because a host with one such address usually has all with this prefix. */
 static struct handshake_lane *lane_of(struct handshakes *handshakes, const char *peer)
 {
     char address[INET6_ADDRSTRLEN + 2] = "";

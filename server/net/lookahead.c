@@ -1,7 +1,8 @@
 /* lookahead: see lookahead.h. A look-up in a table that is larger than the CPU caches waits for
- * memory three times: for the bucket, the key and the value; and again for a member of a large
- * collection. Here the look-ups of a window wait at the same time: each step is done for all of
- * them before the next step begins. */
+ * memory three times: for the bucket, the key and the value, and again for a member of a large
+ * collection. One look-up can't avoid these waits, as each needs the result of the one before. So
+ * each step is done for all look-ups of a window before the next step begins, and their waits
+ * overlap. */
 #include "server/net/lookahead.h"
 
 #include "store/base/siphash.h"
@@ -29,8 +30,8 @@ static void prefetch_entries(struct look *looks, unsigned count)
         if (looks[i].entry != NULL) keyspace_hint_value(looks[i].entry);
 }
 
-/* The argument that is probably the member: commands of sorted sets have the score before it, or no
- * argument after it. */
+/* The argument that is probably the member: sorted set commands either put a score before it or
+ * have no argument after it. */
 static struct bytes guess_member(const struct look *look)
 {
     bool behind = look->entry->object.type == TYPE_ZSET && look->count > 2;

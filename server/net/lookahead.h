@@ -1,6 +1,6 @@
 /* lookahead: prefetches the keys and members of the next requests into the CPU cache before the
- * first of them runs. Guesses which argument is a member; a wrong guess costs a little time and has
- * no other effect. Depends on the keyspace. */
+ * first of them runs. It guesses which argument is a member; a wrong guess only costs a little
+ * time. Depends on the keyspace. */
 #ifndef SERVER_NET_LOOKAHEAD_H
 #define SERVER_NET_LOOKAHEAD_H
 
@@ -12,9 +12,9 @@ struct look {
     const struct keyspace *ks;
     const struct bytes *args; /* the key and the arguments after it; NULL: no key */
     int count;
-    /* Results of the steps so far. */
+    /* Results of the steps done so far. */
     bool hashed, member_hashed;
-    uint64_t hash, member_hash; /* of the key, and of the argument taken for a member */
+    uint64_t hash, member_hash; /* of the key, and of the presumed member */
     struct bytes member;
     const struct entry *entry;
     const struct dict *table;
@@ -22,9 +22,9 @@ struct look {
 
 void lookahead(struct look *looks, unsigned count); /* at most LOOKS_MAX */
 
-/* Call before and after the prefetched request runs: its hashes are then not computed again. They
- * are kept aside (siphash.h) and not passed with the request, because each function of store/type/
- * that finds a member would need another parameter, for less than 1% of a request. */
+/* Call before and after the prefetched request runs, so that its hashes need not be computed again.
+ * They are kept in a global (siphash.h): as arguments, they would add a parameter to each function
+ * of store/type/ that finds a member, to save less than 1% of a request. */
 void look_remember(const struct look *look);
 void look_forget(void);
 

@@ -21,9 +21,9 @@
 
 enum {
     MAX_LISTENERS = 2 * CONF_BIND_MAX + 1, /* port, tls-port, the unix socket */
-    ACCEPTS_PER_TURN = 128,                /* the others are accepted in the next turn */
-    RETRY_USEC = 100 * 1000, /* pause after accept() failed for lack of descriptors or memory */
-    LOG_USEC = 1000 * 1000,  /* such failures are logged at most this often */
+    ACCEPTS_PER_TURN = 128,                /* more are accepted in the next turn */
+    RETRY_USEC = 100 * 1000, /* pause after accept() ran out of descriptors or memory */
+    LOG_USEC = 1000 * 1000,  /* interval between log lines about that */
     PEER_SIZE = 128,
 };
 
@@ -32,10 +32,10 @@ struct listener {
     struct loop_io *io; /* NULL: unused */
     int fd;
     enum client_port port;
-    bool stays;     /* of use while the options are applied again */
-    bool removes;   /* the unix socket is a file of this daemon's, to be removed at the end */
-    char *path;     /* of a unix socket; NULL: another kind */
-    char *host;     /* the word of bind, without '-'; NULL: of another origin */
+    bool stays;     /* used by net_update: still configured */
+    bool removes;   /* a unix socket that this daemon created and removes at the end */
+    char *path;     /* NULL: not a unix socket */
+    char *host;     /* the word of bind without '-'; NULL: not from bind */
     int64_t number; /* the port */
 };
 
@@ -45,7 +45,7 @@ struct net {
     struct clients *clients;
     struct loop_timer *retry;
     int64_t logged_usec; /* when a failure was last logged; 0: never */
-    bool passed;         /* the sockets come from the service manager */
+    bool passed;         /* the service manager opened the sockets */
     struct listener listeners[MAX_LISTENERS];
 };
 
@@ -54,7 +54,7 @@ struct reason {
     size_t size;
 };
 
-/* Returns false, for the caller to return. */
+/* Formats the reason. Returns false, so that callers can `return fail_open(...)`. */
 __attribute__((format(printf, 2, 3))) static bool fail_open(const struct reason *why,
                                                             const char *format, ...)
 {
@@ -88,12 +88,12 @@ static void name_address(const struct listener *listener, const struct sockaddr_
 static void set_int(int fd, int level, int name, int64_t value)
 {
     int as_int = (int)value;
-    /* Ignore errors: the connection works without it. */
+    /* Ignore errors: the connection works without the option. */
     (void)setsockopt(fd, level, name, &as_int, sizeof(as_int));
 }
 
-/* The first probe comes after tcp-keepalive seconds of silence, then three more at a third of that.
- */
+/* Keepalive probes as in Redis: the first after tcp-keepalive seconds of silence, then three more
+ * at a third of that interval. */
 static void tune_tcp(int fd, int64_t keepalive)
 {
     set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1);
@@ -129,8 +129,8 @@ static void resume_accepting(void *ctx)
     want_all(ctx, LOOP_READ);
 }
 
-/* Call when descriptors or memory ran out. Clients stay in the kernel's backlog; trying again at
- * once would keep the CPU busy. */
+/* Call when descriptors or memory ran out. Trying again at once would keep the CPU busy; clients
+ * can wait in the kernel's backlog. */
 static void pause_accepting(struct net *net)
 {
     int error = errno;
@@ -164,7 +164,7 @@ static void accept_ready(void *ctx, unsigned what)
         } else if (errno == EAGAIN) {
             return;
         }
-        /* Other errors concern one peer, which has disconnected: continue with the next. */
+        /* Any other error means that this peer has disconnected: accept the next. */
     }
 }
 
@@ -184,7 +184,7 @@ static struct listener *free_listener(struct net *net)
     return &net->listeners[i];
 }
 
-/* `path` of a unix socket, else NULL. */
+/* `path` is NULL unless it is a unix socket. */
 static struct listener *add_listener(struct net *net, int fd, enum client_port port,
                                      const char *path)
 {
@@ -214,7 +214,8 @@ static void close_listener(struct listener *listener)
     *listener = (struct listener){ .io = NULL };
 }
 
-/* Opens a socket that listens at the address. -1 with errno, and the call that failed in `step`. */
+/* Opens a listening socket. On failure returns -1 with errno, and sets `step` to the failed call.
+ */
 static int listen_at(const struct sockaddr *address, socklen_t size, int64_t backlog,
                      const char **step)
 {
@@ -245,7 +246,8 @@ static int64_t port_of(const struct net *net, enum client_port kind)
     return kind == PORT_TLS ? net->conf->tls_port : net->conf->port;
 }
 
-/* Is there such a listener from before, which no other word of bind stands for? */
+/* Finds a listener that net_update can keep for this word of bind, and marks it, so that a second
+ * word does not match it too. */
 static bool has_listener(struct net *net, const char *host, enum client_port kind)
 {
     for (int i = 0; i < MAX_LISTENERS; i++) {
@@ -294,8 +296,8 @@ static bool listen_tcp(struct net *net, const char *word, enum client_port kind,
 
 enum { WORD_SIZE = 256 };
 
-/* Copies the next word of bind and moves *rest behind it. False: there is none, or it is too long,
- * which makes `word` empty. */
+/* Copies the next word of bind and moves *rest past it. False: no word is left, or (`word` is then
+ * empty) it is too long. */
 static bool next_word(const char **rest, char word[WORD_SIZE])
 {
     *rest += strspn(*rest, " ");
@@ -332,8 +334,8 @@ static bool is_word_of_bind(const struct net *net, const char *host)
     return false;
 }
 
-/* Removes the socket of a daemon that was killed, which refuses connections. A socket in use, or
- * another file, stays; then bind() fails with the reason. */
+/* Removes a socket file left by a killed daemon: it refuses connections. A socket in use and any
+ * other file stay, and bind() then reports why. */
 static void remove_stale(const struct sockaddr_un *address)
 {
     struct stat there;
@@ -357,7 +359,7 @@ static bool listen_unix(struct net *net, const struct reason *why)
     memcpy(address.sun_path, path, size);
     remove_stale(&address);
     const char *step;
-    /* With umask and not by chmod, for nobody may connect in between. */
+    /* By umask and not by chmod, so that nobody can connect between bind() and chmod(). */
     mode_t perm = (mode_t)net->conf->unixsocketperm, usual = umask(0);
     umask(perm != 0 ? ~perm & 0777 : usual);
     int fd = listen_at((struct sockaddr *)&address, sizeof(address), net->conf->tcp_backlog, &step);
@@ -385,7 +387,7 @@ static bool open_all(struct net *net, const struct reason *why)
 
 /* --- sockets that the service manager has opened --- */
 
-/* "path", or "@name" in the abstract name space. */
+/* "path", or "@name" for an abstract socket. */
 static void name_unix_socket(int fd, char *to, size_t size)
 {
     struct sockaddr_un here = { 0 };
@@ -444,8 +446,8 @@ struct net *net_open(struct loop *loop, const struct conf *conf, struct clients 
     return NULL;
 }
 
-/* Addresses that stay keep their sockets. Others are closed first, because one of them may have to
- * give way to a more general one ("127.0.0.1" to "*"). */
+/* Addresses in both configurations keep their sockets. Obsolete ones are closed before new ones are
+ * opened, because a new address may contain an old one ("*" and "127.0.0.1"). */
 bool net_update(struct net *net, char *why, size_t why_size)
 {
     struct reason reason = { why, why_size };
