@@ -19,7 +19,7 @@ struct peak {
 /* For how long a condition has held, in total and at present. Monotonic microseconds. */
 struct stopwatch {
     int64_t ended_usec; /* the sum of all periods that have ended */
-    int64_t since_usec; /* 0: it is not so now */
+    int64_t since_usec; /* 0: the condition does not hold now */
 };
 
 struct stats {
@@ -64,11 +64,10 @@ static inline void peak_note(struct peak *peak, size_t value)
 }
 size_t peak_recent(const struct peak *peak);
 
-/* Both do nothing if it is so already. */
+/* No effect if already begun, or ended. */
 void stopwatch_begin(struct stopwatch *stopwatch, int64_t mono_usec);
 void stopwatch_end(struct stopwatch *stopwatch, int64_t mono_usec);
-int64_t stopwatch_current(const struct stopwatch *stopwatch,
-                          int64_t mono_usec); /* 0: it is not so now */
+int64_t stopwatch_current(const struct stopwatch *stopwatch, int64_t mono_usec); /* 0: not now */
 int64_t stopwatch_total(const struct stopwatch *stopwatch,
                         int64_t mono_usec); /* with the current one */
 
