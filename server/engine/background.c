@@ -1,14 +1,15 @@
 /* background: see background.h.
  *
- * The budget of a turn is the time that everything else took since the last slice, between 100 us
- * and 500 us. So a client that sends one request after the other waits 100 us for each, while under
- * a load of many requests per turn the background gets half of the time. When turns are long, 500
- * us can be too small a part of them to keep up: for each half second in which every turn left work
- * undone, the budget may grow by the time that everything else took. DEBUG CLOCK STEP gives the
- * next turn all the time that it needs.
+ * The budget of a turn equals the time that everything else took since the last slice, but at least
+ * 100 us and at most 500 us. So a client that waits for each reply before it sends the next request
+ * loses 100 us per request, and under a load of many requests per turn the background gets half of
+ * the time. If turns are long, 500 us may be too small a share to keep up. So after each half
+ * second in which every turn left work undone, the budget's limit grows by the time that everything
+ * else took, up to four times that. After DEBUG CLOCK STEP, the next turn has no limit: it finishes
+ * all work.
  *
- * Slices run in turn, in batches of about 20 us. Each slice's batch size is adapted to its measured
- * speed. */
+ * Slices take turns in batches of about 20 us, so that none starves. The batch size of each slice
+ * is adapted to its measured speed, because the cost of a unit differs between slices. */
 #include "server/engine/background.h"
 
 #include "store/base/ensure.h"
@@ -20,24 +21,24 @@ enum {
     BATCH_USEC = 20,
     FIRST_AMOUNT = 8,
     BEHIND_USEC = 500 * 1000,
-    BEHIND_MAX = 4, /* times the time of everything else */
+    BEHIND_MAX = 4, /* multiple of the time of everything else */
     WORKS_MAX = 16,
 };
 
 struct slice {
     struct background_work work;
-    size_t amount; /* of the next batch */
+    size_t amount; /* units in the next batch */
     int64_t used;  /* microseconds in this turn */
 };
 
 struct background {
     struct clock *clock;
     struct slice slices[WORKS_MAX];
-    unsigned count, next; /* `next`: the slice that runs first in the next turn */
+    unsigned count, next; /* `next`: the slice to run next */
     bool worked;          /* in this turn */
     bool left;            /* the last turn spent its budget */
-    int64_t ended;        /* when the last turn's slices ended */
-    int64_t since;        /* since when each turn has left work */
+    int64_t ended;        /* end of the last turn's slices */
+    int64_t since;        /* start of the time in which every turn left work */
 };
 
 struct background *background_new(struct clock *clock)
@@ -107,7 +108,7 @@ static void end_slice(struct slice *slice, bool left)
 {
     if (slice->used > 0 && slice->work.took != NULL) slice->work.took(slice->work.ctx, slice->used);
     slice->used = 0;
-    /* After a pause there may be other work, so adapt the batch size again. */
+    /* The next work may be of another kind, so start again with a small batch. */
     if (!left) slice->amount = first_amount(&slice->work);
 }
 

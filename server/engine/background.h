@@ -1,8 +1,9 @@
-/* background: runs work that no request waits for: expiry, freeing deleted values, counting.
+/* background: runs the work that no request waits for, such as expiry and freeing deleted values.
  *
- * It works in slices at the end of each turn, after the replies are sent. All slices of a turn
- * share one time budget, which bounds how long the next request waits, however much work there is.
- * Depends on clock and loop; each slice is a callback of its owner. */
+ * The work runs in slices at the end of each turn, after the replies are sent. All slices of a turn
+ * share one time budget, so the delay of the next request is bounded however much work is left. A
+ * thread would need no budget, but would need locks around all data. Depends on the clock; each
+ * slice is a callback of the module whose work it is. */
 #ifndef SERVER_ENGINE_BACKGROUND_H
 #define SERVER_ENGINE_BACKGROUND_H
 
@@ -15,9 +16,9 @@
 struct background;
 
 struct background_work {
-    /* Does about `amount` of work, at most `most`. False: nothing can be done now. */
+    /* Does about `amount` units of work. False: nothing to do now. */
     bool (*run)(void *ctx, size_t amount);
-    /* May be NULL. Called with the time that the slice has run in this turn, if it has. */
+    /* Called at the end of a turn with the time that the slice took, if it ran. May be NULL. */
     void (*took)(void *ctx, int64_t usec);
     void *ctx;
     size_t most;
@@ -26,11 +27,10 @@ struct background_work {
 struct background *background_new(struct clock *clock);
 void background_free(struct background *background);
 void background_add(struct background *background, const struct background_work *work);
-/* Call at the end of each turn, after its replies are sent. Reads the clock and works until nothing
- * is left or the budget is spent. True: something was done, so there may be replies or messages to
- * send. */
+/* Call at the end of each turn, after its replies are sent. Works until nothing is left or the
+ * budget is spent. True: work was done, so there may be replies or messages to send. */
 bool background_turn(struct background *background);
-/* Is work left, so that the next turn must start without waiting? */
+/* Is work left, so that the next turn must start without sleeping? */
 bool background_is_left(const struct background *background);
 
 #endif

@@ -9,9 +9,9 @@
 enum {
     SLICE_USEC = 100,      /* a slice of work ends after this time */
     BATCH = 128,           /* blocks per call: about 20 us */
-    BUSY_REST = 19,        /* a rest after a slice lasts so many times the slice, */
-    IDLE_REST = 4,         /* or so many times if no client sent a command since the last slice */
-    WAIT_USEC = 20 * 1000, /* between checks whether other background work is done */
+    BUSY_REST = 19,        /* a rest lasts this many times the slice before it, */
+    IDLE_REST = 4,         /* or this many times if no command came since the last slice */
+    WAIT_USEC = 20 * 1000, /* between checks for other background work */
 };
 
 struct defrag_timer {
@@ -19,8 +19,8 @@ struct defrag_timer {
     const struct clock *clock;
     const struct engine *engine;
     struct loop_timer *rest;
-    uint64_t commands; /* total at the end of the last slice */
-    int64_t used;      /* microseconds of this slice */
+    uint64_t commands; /* total number at the end of the last slice */
+    int64_t used;      /* microseconds spent in this slice */
     bool due;
 };
 
@@ -60,7 +60,7 @@ static void rest_for(struct defrag_timer *timer, int64_t usec)
     loop_timer_set(timer->rest, usec);
 }
 
-/* A run is noticed within a second of its beginning and at its end. */
+/* Updates INFO's record of runs: at the end of a run, and within a second of its start. */
 static void note_running(struct defrag_timer *timer, int64_t mono_usec)
 {
     struct stopwatch *stopwatch = &timer->engine->stats->defragging;
@@ -77,7 +77,7 @@ void defrag_timer_second(struct defrag_timer *timer)
     note_running(timer, clock_mono_usec());
 }
 
-/* While a child writes a snapshot, each page that is copied takes memory twice. */
+/* While a child writes a snapshot, each page that this process changes exists twice. */
 static bool child_writes(const struct engine *engine)
 {
     if (engine->persist == NULL) return false;

@@ -1,6 +1,7 @@
-/* defrag_timer: runs defragmentation in short slices of background work. The slices are far enough
- * apart that clients keep nearly all of the time. None runs while other background work is left or
- * a child process shares the memory. */
+/* defrag_timer: runs defragmentation in short slices of background work. The rests between slices
+ * are long enough to leave clients nearly all of the time. No slice runs while other background
+ * work is left, or while a child process shares the memory: each page that defragmentation touches
+ * would be copied. */
 #ifndef SERVER_ENGINE_DEFRAG_TIMER_H
 #define SERVER_ENGINE_DEFRAG_TIMER_H
 

@@ -29,12 +29,12 @@ void engine_configure(struct engine *engine)
         .stream_bytes = (size_t)conf->stream_max_bytes,
         .stream_entries = (size_t)conf->stream_max_entries,
     };
-    engine->evicting = true; /* a lower limit takes effect at once */
+    engine->evicting = true; /* in case maxmemory was lowered */
 }
 
 /* ---- delaying ---------------------------------------------------------------------------- */
 
-/* Any pause delays commands that would change data, also before they are queued. */
+/* Any pause delays commands that change data, even those that MULTI would queue. */
 static bool is_held_up(struct engine *engine, const struct call *call)
 {
     enum pause_kind kind = pause_now(&engine->pause, clock_now(engine->clock));
@@ -44,7 +44,7 @@ static bool is_held_up(struct engine *engine, const struct call *call)
 
 /* ---- running -------------------------------------------------------------------------------- */
 
-/* On a replica only commands that write remove what has expired, not even WATCH does. */
+/* On a replica, only commands that write remove expired data: the master sends the removals. */
 static void set_expiry(struct engine *engine, const struct call *call)
 {
     unsigned flags = call->command.row->flags;
@@ -60,7 +60,8 @@ static bool note_read(void *ctx, const struct call *call, struct bytes key)
     return false;
 }
 
-/* The client may now cache the keys that it has read. A script reads by the commands it calls. */
+/* Client-side caching: the client may now cache the keys that it has read. A script's reads are
+ * noted for each command that it calls. */
 static void note_reads(struct engine *engine, const struct call *call)
 {
     bool reads = (call->command.row->flags & (READONLY | RUNS_SCRIPT)) == READONLY;
@@ -86,8 +87,8 @@ void engine_call(struct engine *engine, struct call *call)
     run_call(engine, call);
 }
 
-/* Blocks a call that found nothing and changed nothing. A message about an expired key can have
- * closed its session: then an element would be lost with it. */
+/* Blocks a call that found nothing and changed nothing. Not if a message about an expired key has
+ * closed its session: an element served to it would be lost. */
 static void block_caller(struct engine *engine, struct call *call)
 {
     if (session_is_over(call->session)) {
@@ -107,8 +108,8 @@ enum { WAKE_BATCH = 64 };
 
 static void run_alone(struct engine *engine, struct call *call)
 {
-    /* Serve the blocked clients whose keys are ready at this time before a request that comes now.
-     */
+    /* Blocked clients came before this request: first serve those whose keys have become ready by
+     * time. */
     if (instant_due(blocked_next_wake(engine->blocked), clock_now(engine->clock)))
         serve_due(engine, WAKE_BATCH);
     struct txn txn;
@@ -123,8 +124,8 @@ static void run_alone(struct engine *engine, struct call *call)
     if (blocked_pending(engine->blocked)) serve_ready(engine);
 }
 
-/* The transaction of the script is open. Only WATCH looks at data here: it finds expired keys, and
- * changes nothing. */
+/* The script's transaction is open, so this one is never committed. Of the commands allowed here,
+ * only WATCH reads data; it sees expired keys and changes nothing. */
 static void run_while_busy(struct engine *engine, struct call *call)
 {
     struct txn txn;
@@ -135,7 +136,7 @@ static void run_while_busy(struct engine *engine, struct call *call)
     ensure(txn.changes == 0, "%s changed data while a script runs", call->command.row->name);
 }
 
-/* Must the request wait for the end of a pause, or of work on a key? */
+/* Must the request wait for a pause to end or for a key to settle? */
 static bool is_put_off(struct engine *engine, const struct call *call)
 {
     if (engine->busy) return false;
@@ -165,8 +166,8 @@ void engine_answered(struct session *session)
     session->out.mute = session->reply_mode == REPLY_OFF || session->reply_mode == REPLY_SKIPPING;
 }
 
-/* A web page can make a browser connect to us. HTTP request lines begin with these words; the lines
- * that follow must not run. */
+/* A web page can make a browser send an HTTP request to this port, with commands in its body. Such
+ * a request has lines that begin with these words: close the connection before later lines run. */
 static bool is_http(struct bytes name)
 {
     return bytes_is_word(name, "post") || bytes_is_word(name, "host:");

@@ -1,15 +1,14 @@
-/* engine: takes a request through the checks and runs its command in a transaction. Depends on
- * command rows, sessions and the store; knows no sockets and no command.
+/* engine: passes a request through the gates and runs its command in a transaction. Depends on
+ * command rows, sessions and the store; knows neither sockets nor particular commands.
  *
- * Folder server/engine: a request from its arrival to its commit, and the background work of a
- * turn. gates has the checks in Redis' order, one table read from top to bottom; rights asks the
- * ACL, memory_limit keeps maxmemory; multi has the queue and EXEC; serve runs the commands of
- * blocked clients again, replay_call those of a Redis AOF. Everything that runs a command does it
- * by call_run (server/cmd/call/call.h). settle delays requests for keys with much overdue work,
- * background shares the time of a turn among slices, store_work and defrag_timer add theirs,
- * long_queries makes replies that take longer than a turn.
- * Depends on the folders inside it, server/disk and server/cmd/call. Start with engine.c, then
- * gates.c. */
+ * Folder server/engine: takes a request from its arrival to its commit, and does the background
+ * work of a turn. gates has the checks as one table in Redis' order; rights asks the ACL,
+ * memory_limit applies maxmemory; multi has the queue of MULTI and runs it at EXEC; serve runs the
+ * commands of blocked clients again, replay_call runs those of a Redis AOF. Every command runs
+ * through call_run (server/cmd/call/call.h). settle delays requests for keys with much overdue
+ * work, background shares the time of a turn among slices, store_work and defrag_timer add theirs,
+ * long_queries makes replies that take longer than a turn. Depends on the folders inside it,
+ * server/disk and server/cmd/call. Start with engine.c, then gates.c. */
 #ifndef SERVER_ENGINE_ENGINE_H
 #define SERVER_ENGINE_ENGINE_H
 
@@ -31,9 +30,9 @@
 
 struct call;
 
-/* A script runs for so long that other clients are served meanwhile: commands without ALLOW_BUSY
- * are refused, the others run without a transaction of their own, and nothing works in the
- * background. */
+/* Is a script running for so long that other clients are served meanwhile? If so, commands without
+ * ALLOW_BUSY are refused, the others run without their own transaction, because the script's is
+ * open, and no background work runs. */
 enum busy { NOT_BUSY, BUSY_SCRIPT, BUSY_FUNCTION };
 
 struct engine {
@@ -45,32 +44,33 @@ struct engine {
     struct watch *watch;
     struct blocked *blocked;
     struct stats *stats;
-    struct acl *acl;           /* NULL: every session may do everything */
+    struct acl *acl;           /* NULL: every session may run any command */
     struct settle *settle;     /* NULL: no request is delayed */
-    struct observer *observer; /* NULL: nothing is observed */
+    struct observer *observer; /* NULL: calls are not observed */
     struct pause pause;
     struct role role;
     struct persist *persist; /* NULL: nothing is persisted */
     bool loading;            /* the data set is not complete yet */
     enum busy busy;
-    /* Bytes of memory of unauthenticated connections, and of what replicas lag behind. No key is
-     * evicted because of them. */
+    /* Memory of unauthenticated connections, and of data that replicas have not received yet, in
+     * bytes. It does not count towards maxmemory, so that neither can make the server evict keys.
+     */
     size_t uncounted;
-    bool script_lacks_memory; /* it was above maxmemory when the script began */
+    bool script_lacks_memory; /* memory use was above maxmemory when the script began */
     bool evicting; /* memory use may exceed maxmemory: memory_limit_evict runs in the background */
 };
 
-/* Applies the options that concern the store. Call at the start and when one has changed. */
+/* Applies the options of the store. Call at start-up and after CONFIG SET. */
 void engine_configure(struct engine *engine);
 
-/* Must the session log in before it may do anything? */
+/* Must the session authenticate first? */
 static inline bool engine_needs_auth(const struct engine *engine, const struct session *session)
 {
     return !session->authenticated && engine->acl != NULL && acl_wants_password(engine->acl);
 }
 
-/* Must the data stay as they are, but for changes that clients or the master make? During a pause,
- * and on a replica. */
+/* Are expiry and eviction suspended? True during a pause and on a replica, where only clients and
+ * the master change data. */
 static inline bool engine_keeps_data(struct engine *engine, msec now)
 {
     return engine->role.replica || pause_now(&engine->pause, now) != PAUSE_NONE;
@@ -78,18 +78,18 @@ static inline bool engine_keeps_data(struct engine *engine, msec now)
 
 /* Runs one request of the session (argc >= 1; `command` is the row for argv) and appends its reply
  * to session->out, unless the command blocks the session. Then serves the blocked clients whose
- * keys became ready. argv is borrowed for the call.
+ * keys became ready. Borrows argv during the call.
  *
- * False: nothing has been done, and the caller must run the request again later: after
- * session_wake if the session waits, else after the pause. */
+ * False: nothing was done, and the caller must run the request again: after session_wake if the
+ * session waits, otherwise after the pause. */
 bool engine_request(struct engine *engine, struct session *session, struct command_ref command,
                     int argc, const struct bytes *argv);
 
-/* Call when a request of the session has its complete reply, at once or after blocking. */
+/* Call when a request of the session has its complete reply, whether it blocked or not. */
 void engine_answered(struct session *session);
 
-/* Runs a call of an EXEC or a script inside its open transaction, in its session's database, and
- * counts it. */
+/* Runs a call of an EXEC or a script in the open transaction and the session's database, and counts
+ * it in the statistics. */
 void engine_call(struct engine *engine, struct call *call);
 
 #endif

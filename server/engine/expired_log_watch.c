@@ -7,7 +7,7 @@
 
 enum {
     PERIOD_SECONDS = 60,
-    NAMED_MAX = 10, /* keys, each time */
+    NAMED_MAX = 10, /* keys per report */
     SHOWN_MAX = 128 /* bytes of a key */
 };
 
@@ -43,7 +43,7 @@ void expired_log_watch_second(struct expired_log_watch *watch, const struct stor
 {
     uint64_t errors = store->stats.expired_log_errors;
     if (watch->seconds > 0) watch->seconds--;
-    if (errors < watch->seen) watch->seen = 0; /* CONFIG RESETSTAT */
+    if (errors < watch->seen) watch->seen = 0; /* after CONFIG RESETSTAT */
     if (errors == watch->seen || watch->seconds > 0) return;
     log_line(LOG_WARNING, "%" PRIu64 " expired keys or members could not be logged",
              errors - watch->seen);

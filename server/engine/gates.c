@@ -10,8 +10,8 @@
 #include "server/engine/rights.h"
 
 enum {
-    ECHO_MAX = 128,           /* of the client's bytes in an error line */
-    ECHO_SIZE = ECHO_MAX + 4, /* the last argument is cut, but keeps its quotes */
+    ECHO_MAX = 128,           /* most bytes of the client's input in an error line */
+    ECHO_SIZE = ECHO_MAX + 4, /* the last argument is cut but keeps its quotes */
     NAME_SIZE = 128,
     TEXT_SIZE = 512,
 };
@@ -26,7 +26,7 @@ struct refusal {
 
 /* ---- names of commands ----------------------------------------------------------------------- */
 
-/* A precision for "%.*s", which also ends at a NUL, as in Redis. */
+/* A precision for "%.*s", which ends at a NUL as well, as in Redis. */
 static int at_most(struct bytes text, size_t max)
 {
     return (int)(text.len < max ? text.len : max);
@@ -54,8 +54,8 @@ static void write_unknown_subcommand(const struct call *call, struct refusal *wh
 
 /* ---- the gates ------------------------------------------------------------------------------- */
 
-/* Each answers whether it refuses the call. The error is that of its row, unless it sets another.
- */
+/* Each returns true to refuse the call. The error is the one in its row of GATES, unless the
+ * function sets another. */
 
 static bool is_unknown(struct engine *engine, struct call *call, struct refusal *why)
 {
@@ -109,7 +109,8 @@ static void look_at_slot(void *ctx, const struct call *call)
     look->one = look->one && slot_is_one(call, &look->slot);
 }
 
-/* With `cluster-enabled emulated-strict`, as a node of Redis Cluster. */
+/* With `cluster-enabled emulated-strict`, refuse keys of several slots like a node of Redis
+ * Cluster. */
 static bool crosses_slots(struct engine *engine, struct call *call, struct refusal *why)
 {
     (void)why;
@@ -128,7 +129,7 @@ static bool lacks_memory(struct engine *engine, struct call *call, struct refusa
     return memory_limit_refuses(engine, call);
 }
 
-/* PING is refused as well, so that monitors notice. */
+/* Refuses PING as well, so that monitoring notices. */
 static bool cannot_persist(struct engine *engine, struct call *call, struct refusal *why)
 {
     if (!(multi_flags(call) & (WRITE | TELLS_HEALTH))) return false;
@@ -189,9 +190,9 @@ static bool is_busy(struct engine *engine, struct call *call, struct refusal *wh
     return engine->busy && !(call->command.row->flags & ALLOW_BUSY);
 }
 
-/* The gates in their order: the function, its error, and whether a refused EXEC replies this error
- * itself (PLAIN) or EXECABORT with it. A list of calls, so that the compiler makes one function of
- * them: a table of pointers would cost each request 15 calls. */
+/* The gates in order: the function, its error, and whether a refused EXEC replies with this error
+ * alone (PLAIN) or inside EXECABORT (ABORTS). A macro and not an array of function pointers,
+ * because the compiler inlines the functions: pointers would cost each request 15 calls. */
 #define GATES(G)                                                                                   \
     G(is_unknown, ERR_WORDED, ABORTS)                                                              \
     G(has_wrong_arity, ERR_ARITY, ABORTS)                                                          \
@@ -209,7 +210,7 @@ static bool is_busy(struct engine *engine, struct call *call, struct refusal *wh
     G(is_loading, ERR_LOADING, ABORTS)                                                             \
     G(is_busy, ERR_BUSY_SCRIPT, ABORTS)
 
-/* True: refused, and *why is filled in. */
+/* True: a gate refuses; fills in *why. */
 static bool find_refusal(struct engine *engine, struct call *call, struct refusal *why)
 {
 #define G(refuses, id, how)                                                                        \

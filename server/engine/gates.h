@@ -1,7 +1,9 @@
-/* gates: the checks that a request passes before it is queued or runs. They are a table, in the
- * order of Redis 7.0, because clients can see the order. Depends on the engine and its parts.
+/* gates: the checks that a request passes before it is queued or runs. They form a table in the
+ * order of Redis 7.0: if a request fails two checks, the order decides which error the client gets.
+ * Depends on the engine and its parts.
  *
- * Scripts have gates of their own (server/script/host.c), with the questions below. */
+ * Commands called by scripts have other gates (server/script/host.c), which share the predicates
+ * below. */
 #ifndef SERVER_ENGINE_GATES_H
 #define SERVER_ENGINE_GATES_H
 
@@ -10,18 +12,18 @@
 #include "server/cmd/call/error.h"
 #include "server/engine/engine.h"
 
-/* True: a gate has refused the call and replied its error, and a refused EXEC has ended its MULTI.
- * Evicts keys if the call needs memory. */
+/* True: a gate has refused the call and replied with its error; a refused EXEC has ended its MULTI.
+ * May evict keys if the call needs memory. */
 bool gates_refuse(struct engine *engine, struct call *call);
 
-/* Why writes are refused while persistence fails; NULL: they are not. */
+/* Why persistence fails, for the error of refused writes; NULL: writes are not refused. */
 const char *gates_persist_fault(const struct engine *engine);
-bool gates_is_read_only(const struct engine *engine);   /* a replica that takes no writes */
+bool gates_is_read_only(const struct engine *engine);   /* a read-only replica */
 bool gates_lacks_replicas(const struct engine *engine); /* fewer than min-replicas-to-write */
-/* Are reads refused, because the data may be old? */
+/* Are reads refused because the data may be stale? */
 bool gates_is_stale(const struct engine *engine);
 
-/* Replies the error of calls that are refused while a script is busy. */
+/* Replies with the error for calls that are refused while a script is busy. */
 void gates_fail_busy(const struct engine *engine, struct call *call);
 
 #endif

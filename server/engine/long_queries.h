@@ -1,6 +1,6 @@
-/* long_queries: queries about the data that take longer than a turn. The asking session is blocked
- * while the answer is computed in the background, one query at a time in order of arrival; a query
- * that needs no work of its own is answered at once. */
+/* long_queries: queries about the data that take longer than a turn. The session is blocked while
+ * the background computes the answer, one query at a time in order of arrival: side by side, none
+ * would finish earlier. A query that needs no computation is answered at once. */
 #ifndef SERVER_ENGINE_LONG_QUERIES_H
 #define SERVER_ENGINE_LONG_QUERIES_H
 
@@ -10,13 +10,13 @@
 #include "server/engine/react/blocked.h"
 
 enum long_query_state {
-    LONG_QUERY_DONE, /* it can be answered */
+    LONG_QUERY_DONE, /* the answer is ready */
     LONG_QUERY_BUSY, /* there is more to do */
-    LONG_QUERY_IDLE, /* nothing to do now: it needs time to pass, or other work to be done */
+    LONG_QUERY_IDLE, /* nothing to do now: needs time to pass or other work to finish */
 };
 
 struct long_query_kind {
-    enum long_query_state (*work)(void *question, msec now); /* does about 20 us of work */
+    enum long_query_state (*work)(void *question, msec now); /* works for about 20 us */
     void (*answer)(void *question, msec now, struct resp_writer *out);
     void (*free)(void *question);
 };
@@ -26,10 +26,11 @@ struct long_queries;
 struct long_queries *long_queries_new(const struct clock *clock, struct blocked *blocked);
 void long_queries_free(struct long_queries *queries); /* no session may be waiting */
 
-/* Blocks the session until its query is answered. The question becomes long_queries'. */
+/* Blocks the session until its query is answered. Takes ownership of the question. */
 void long_queries_ask(struct long_queries *queries, struct session *session,
                       const struct long_query_kind *kind, void *question);
-/* Background work: does a piece for the first query that needs work. False: none does. */
+/* A slice of background work: does one piece of work for the first query that needs some. False:
+ * none does. */
 bool long_queries_run(void *queries, size_t amount);
 
 #endif

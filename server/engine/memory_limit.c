@@ -14,7 +14,7 @@ static bool is_over_limit(const struct engine *engine)
     return limit > 0 && mem_used() - engine->uncounted > (uint64_t)limit;
 }
 
-/* For INFO: how long memory use exceeds maxmemory although keys are evicted. */
+/* For INFO: records for how long memory use has exceeded maxmemory in spite of eviction. */
 static void note_limit(struct engine *engine)
 {
     struct stopwatch *stopwatch = &engine->stats->over_memory;
@@ -43,9 +43,9 @@ static bool evict_keys(struct engine *engine, size_t most)
     return able;
 }
 
-/* Eviction that one call does not finish continues in the background. A replica evicts nothing: the
- * effects that its master sends must find the master's data. Nor does a pause, which the call may
- * have to wait for. */
+/* A call evicts a few keys; the background does the rest, so that no client waits for all of it. A
+ * replica evicts nothing, because the effects that its master sends need the master's data. Nothing
+ * is evicted during a pause either; the call itself may be delayed by it. */
 static bool out_of_memory(struct engine *engine)
 {
     if (mem_is_short()) return true; /* the system has no more */
@@ -66,7 +66,7 @@ bool memory_limit_evict(struct engine *engine, size_t most)
     return false;
 }
 
-/* Inside MULTI every queued command needs memory, because the queue takes some. */
+/* Inside MULTI every command needs memory: the queue keeps a copy. */
 static bool wants_memory(const struct call *call, unsigned flags)
 {
     return (flags & GROWS) ||

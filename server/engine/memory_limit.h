@@ -1,5 +1,5 @@
-/* memory_limit: maxmemory: which calls are refused, and eviction, at a call and in the background.
- * Depends on the engine and on store/sweep/evict. */
+/* memory_limit: applies maxmemory. Evicts keys, before a call and in the background, and decides
+ * which calls to refuse. Depends on the engine and on store/sweep/evict. */
 #ifndef SERVER_ENGINE_MEMORY_LIMIT_H
 #define SERVER_ENGINE_MEMORY_LIMIT_H
 
@@ -8,12 +8,12 @@
 
 #include "server/engine/engine.h"
 
-/* Does the call need memory that is not there? Evicts some keys first. Before a script it notes
- * whether its commands will lack memory, because no key is evicted between them. */
+/* Must the call be refused for lack of memory? Evicts some keys first. No key is evicted while a
+ * script runs, so before a script it records whether the script's commands lack memory. */
 bool memory_limit_refuses(struct engine *engine, const struct call *call);
 
 /* While engine->evicting, evicts up to `most` keys by maxmemory-policy until memory use is below
- * maxmemory. False: there was nothing to do, no key may be evicted, or a pause forbids it. */
+ * maxmemory. False: nothing to do, no key can be evicted, or a pause forbids it. */
 bool memory_limit_evict(struct engine *engine, size_t most);
 
 #endif

@@ -13,7 +13,7 @@
 
 STAILQ_HEAD(queue, saved_call);
 
-/* Flags that permit; the others demand. */
+/* Flags that permit something; all others restrict. */
 enum { PERMISSIONS = STALE | LOADING };
 
 struct multi {
@@ -102,7 +102,7 @@ void multi_each(struct session *session, void (*visit)(void *ctx, const struct c
     }
 }
 
-/* The user's rights may have changed since the command was queued. */
+/* Rights may have changed since the command was queued. */
 static bool is_allowed_still(struct engine *engine, struct call *call)
 {
     enum acl_verdict verdict = rights_check(engine, call, ACL_IN_MULTI);

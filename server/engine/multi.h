@@ -13,20 +13,21 @@ struct engine;
 
 void multi_begin(struct session *session); /* the session must have no queue */
 void multi_drop(struct session *session);  /* drops the queue; does nothing without one */
-/* Appends a copy of the call. False: no memory. After multi_break nothing is stored. */
+/* Appends a copy of the call. False: out of memory. After multi_break, stores nothing: EXEC will
+ * fail. */
 bool multi_queue(struct session *session, const struct call *call);
-/* Call when a command was refused, so that EXEC will fail; does nothing without a queue. */
+/* Call when a command was refused, so that EXEC fails. No effect without a queue. */
 void multi_break(struct session *session);
 bool multi_broken(const struct session *session);
-/* The flags of the call's row. Of EXEC, joined with those of its queue: what any of them demands,
- * and permissions (STALE, LOADING) that all of them have. */
+/* The flags of the call's row. For EXEC, combined with those of the queued calls: a restriction
+ * counts if any call has it, a permission (STALE, LOADING) only if all have it. */
 unsigned multi_flags(const struct call *call);
 int multi_count(const struct session *session);    /* -1 without a queue */
 size_t multi_bytes(const struct session *session); /* memory of the queue */
 /* Visits the queue in order; does nothing without one. */
 void multi_each(struct session *session, void (*visit)(void *ctx, const struct call *call),
                 void *ctx);
-/* Runs the queue inside the transaction of the EXEC call, replies one array, and drops the queue.
+/* Runs the queue in the transaction of the EXEC call, replies with one array and drops the queue.
  */
 void multi_run(struct engine *engine, struct call *exec);
 

@@ -4,8 +4,8 @@
 #include "server/cmd/call/call.h"
 #include "store/txn/txn.h"
 
-/* Changes data (also PFCOUNT may), or (`with_messages`) sends a message. Nothing that subscribes:
- * the session is gone after the call. */
+/* Commands that may change data (even PFCOUNT) and, `with_messages`, those that send a message.
+ * None that subscribes, because the session ends with the call. */
 static bool is_replayed(const struct command *row, bool with_messages)
 {
     const unsigned message = PUBSUB | MAY_REPLICATE;
@@ -19,7 +19,7 @@ static struct command_ref find_row(struct engine *engine, int argc, const struct
                                    bool with_messages)
 {
     struct command_ref command = commands_match(engine->commands, argc, argv);
-    /* A file of a server that has not renamed it. */
+    /* The file may come from a server without our rename-command. */
     if (command.row == NULL) command = commands_match_original(engine->commands, argc, argv);
     bool fits = command.row != NULL && command_fits_arity(command.row, argc) &&
                 (is_replayed(command.row, with_messages) || bytes_is_word(argv[0], "SELECT"));

@@ -7,11 +7,11 @@
 
 #include "server/engine/engine.h"
 
-/* Runs the command in database *db, which a SELECT changes. MULTI and EXEC do nothing. False: the
- * command is unknown, or it replied an error. */
+/* Runs the command in database *db; SELECT changes *db. Ignores MULTI and EXEC. False: the command
+ * is unknown or replied with an error. */
 bool replay_call(struct engine *engine, unsigned *db, int argc, const struct bytes *argv);
 
-/* The same inside an open transaction, for the stream of a master, which may contain PUBLISH, too.
+/* The same inside an open transaction, for the stream of a master, which may also contain PUBLISH.
  */
 bool replay_call_in(struct engine *engine, struct txn *txn, unsigned *db, int argc,
                     const struct bytes *argv);

@@ -16,8 +16,8 @@ void serve_answered(struct session *session)
 
 /* ---- serving ready keys ---------------------------------------------------------------------- */
 
-/* Does the key hold the type that the client waits for, or must the client know that it does not?
- */
+/* Can a run answer the client, because the key has the right type or because the client wants an
+ * error if it has not? */
 static bool is_worth_a_run(struct engine *engine, struct txn *txn, const struct blocked_try *try)
 {
     const struct entry *entry = txn_find(txn, try->key);
@@ -34,7 +34,7 @@ static bool is_answered(struct engine *engine, struct txn *txn, const struct blo
     call.ready = &try->key;
     struct observer *observer = engine->observer;
     int64_t began = observer != NULL ? observe_now(observer) : 0;
-    /* DIFFERS: Redis 7.0 serves it also if its user has lost the right. (doc/differs.md) */
+    /* DIFFERS: Redis 7.0 serves a client even if its user has lost the right. (doc/differs.md) */
     enum acl_verdict verdict = rights_check(engine, &call, ACL_TOPLEVEL);
     if (verdict == ACL_ALLOWED)
         call_run(&call);
@@ -57,7 +57,7 @@ void serve_ready(struct engine *engine)
         struct txn txn;
         txn_begin(&txn, engine->store, clock_now(engine->clock), FROM_CLIENT);
         txn_call(&txn, try.db);
-        /* As when a command runs for the first time. Writes may wait on a writable replica. */
+        /* See expired data as on the first run. Writes can block on a writable replica. */
         bool reads = try.call->command.row->flags & READONLY;
         txn.no_expiry = txn.no_purge = engine->role.replica && reads;
         bool answered = is_worth_a_run(engine, &txn, &try) && is_answered(engine, &txn, &try);
@@ -78,7 +78,7 @@ static void reply_nothing(struct session *session)
         resp_null_array(&session->out);
 }
 
-/* `error` NULL: as if its timeout had passed. */
+/* `error` NULL: replies as at its timeout. */
 static void unblock(struct engine *engine, struct session *session, const enum error *error)
 {
     struct call_time time = { 0 };
@@ -113,7 +113,7 @@ void serve_end_blocked(struct engine *engine, struct session *session)
 
 /* ---- due by time ----------------------------------------------------------------------------- */
 
-/* Serves the first key that becomes ready by time, unless a client's timeout passes earlier. */
+/* Makes the first key due by now ready, unless a client's timeout comes before it. */
 static bool wake_first(struct engine *engine, msec now)
 {
     struct blocked *blocked = engine->blocked;
@@ -122,8 +122,8 @@ static bool wake_first(struct engine *engine, msec now)
     return blocked_wake(blocked, now);
 }
 
-/* Data that expire in the millisecond of a timeout come first: a client may wait for their entry in
- * a log. Earlier timeouts never wait for a burst. */
+/* If data expire in the same millisecond as a timeout, they come first, because the client may wait
+ * for their entry in a log. Only timeouts of that millisecond are delayed by a burst of expiry. */
 static msec timed_out_until(struct engine *engine, msec now)
 {
     bool expires = !engine->role.replica && pause_now(&engine->pause, now) == PAUSE_NONE;

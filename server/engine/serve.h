@@ -1,5 +1,5 @@
-/* serve: answers blocked clients: runs their commands again when a key becomes ready, through an
- * effect or at its own time, and replies when their timeout passes. */
+/* serve: answers blocked clients. Runs their commands again when a key becomes ready, because of an
+ * effect or because an element is due, and replies when their timeout passes. */
 #ifndef SERVER_ENGINE_SERVE_H
 #define SERVER_ENGINE_SERVE_H
 
@@ -13,21 +13,22 @@ struct engine;
 struct block_request;
 
 /* Call after a commit. Runs the commands of blocked clients whose keys are ready, each in its own
- * transaction, until no key is ready. Each run answers a client or changes nothing. */
+ * transaction, until no key is ready: a served command (BLMOVE) may make another key ready. Each
+ * run answers a client or changes nothing. */
 void serve_ready(struct engine *engine);
 
-/* Does up to `most` of the work that is due, in the order of its time: serves keys that become
- * ready at that time, then answers clients whose timeout has passed. During a pause no keys are
- * served. Returns how much was done. */
+/* Does what is due by now in order of time, at most `most` steps: serves keys that become ready by
+ * time and answers clients whose timeout has passed. During a pause, serves no keys. Returns the
+ * number of steps. */
 size_t serve_due(struct engine *engine, size_t most);
 
-/* Call when a blocked client has its reply: unblocks it, and it continues with its next request. */
+/* Call when a blocked client has its reply: unblocks it, so that its next request runs. */
 void serve_answered(struct session *session);
 
-/* CLIENT UNBLOCK: unblocks another session, as if its timeout had passed or with an error. False:
+/* CLIENT UNBLOCK: unblocks another session with an error, or as if its timeout had passed. False:
  * it is not blocked. */
 bool serve_unblock(struct engine *engine, struct session *session, bool with_error);
-/* The server becomes a replica: if the session is blocked, it gets an error and is closed. */
+/* Call when the server becomes a replica: a blocked session gets an error and is closed. */
 void serve_end_blocked(struct engine *engine, struct session *session);
 
 #endif

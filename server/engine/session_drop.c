@@ -10,7 +10,7 @@
 
 void session_drop(struct session *session, struct watch *watch, struct pubsub *pubsub)
 {
-    session_end_wait(session); /* so that the state has no reason */
+    session_end_wait(session); /* the state is kept, and must not be WAITING */
     multi_drop(session);
     watch_forget(watch, session);
     pubsub_forget(pubsub, session);

@@ -1,4 +1,4 @@
-/* settle: see settle.h. A table of keys for each database, and a queue of all keys. */
+/* settle: see settle.h. Keeps a table of keys per database and one queue of all keys. */
 #include "server/engine/settle.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "store/txn/txn_settle.h"
 
 enum {
-    COUNT_AT_ONCE = 1000, /* expired keys that a call may count by itself */
+    COUNT_AT_ONCE = 1000, /* expired keys; with fewer, a call counts without delay */
     FEW_ARGS = 32,
 };
 
@@ -26,7 +26,7 @@ struct delayed {
     struct session *session;
 };
 
-/* A ready key whose blocked clients are served when the settling key is done. */
+/* A ready key whose blocked clients are served once the settling key is done. */
 struct postponed {
     STAILQ_ENTRY(postponed) next;
     unsigned db;
@@ -48,9 +48,9 @@ struct settle {
     struct dict *tables; /* by database, of struct settling */
     TAILQ_HEAD(, settling) keys;
     struct delayed_queue counting; /* until few expired keys are left */
-    struct delayed_queue ready;    /* no longer delayed; will be woken soon */
-    uint64_t looked_at;            /* keys and members that had expired at the last look */
-    size_t count;                  /* of delayed sessions */
+    struct delayed_queue ready;    /* no longer delayed, not woken yet */
+    uint64_t looked_at;            /* total of expired keys and members at the last count */
+    size_t count;                  /* number of delayed sessions */
 };
 
 static struct bytes settling_key(const void *element)
@@ -122,8 +122,8 @@ static void free_postponed(struct settling *settling)
     }
 }
 
-/* The key has no expired members left: delayed sessions continue, and blocked clients are served,
- * after a pause if there is one. */
+/* The key has no expired members left: delayed sessions continue, and blocked clients are served
+ * (after the pause, if there is one). */
 static void settling_end(struct settle *settle, struct settling *settling)
 {
     const struct engine *engine = settle->engine;
@@ -160,9 +160,9 @@ struct look {
     struct settle *settle;
     struct txn txn;         /* never committed, used for look-ups only */
     unsigned db;            /* of the calls */
-    bool all_databases;     /* the calls may use other databases, too */
-    bool counts;            /* a call counts all keys */
-    struct settling *found; /* the first key that has to be settled first */
+    bool all_databases;     /* the calls may also use other databases */
+    bool counts;            /* some call counts all keys */
+    struct settling *found; /* the first key that settles slowly */
 };
 
 static void look_begin(struct look *look, struct engine *engine, unsigned db)
@@ -173,8 +173,8 @@ static void look_begin(struct look *look, struct engine *engine, unsigned db)
     look->txn.no_expiry = engine_keeps_data(engine, now);
 }
 
-/* Adds every key that settles slowly, so that EXEC is delayed once and not once for each key. On a
- * replica, nothing is removed for a request. */
+/* Adds every slow key and not only the first, so that an EXEC is delayed once and not once per key.
+ * On a replica, requests remove nothing. */
 static void look_at_key(struct look *look, unsigned db, struct bytes key)
 {
     struct settle *settle = look->settle;
@@ -214,8 +214,8 @@ static void look_at_call(void *ctx, const struct call *call)
         look->counts |= row->counts_keys == NULL || row->counts_keys(call);
 }
 
-/* Are there so many expired keys that counting them would take long? While nothing may remove them,
- * those that are not hidden yet. */
+/* Are there too many expired keys to count at once? If they must not be removed, only those that
+ * are not hidden yet count. */
 static bool counts_slowly(struct engine *engine)
 {
     msec now = clock_now(engine->clock);
@@ -225,7 +225,7 @@ static bool counts_slowly(struct engine *engine)
     return store_count_due(engine->store, now, COUNT_AT_ONCE) >= COUNT_AT_ONCE;
 }
 
-/* Most calls end here, because nothing is due. */
+/* A quick check: for most calls nothing is due. */
 static bool may_need_work(const struct engine *engine, unsigned db)
 {
     const struct store *store = engine->store;
@@ -247,7 +247,7 @@ static void forget_delay(struct session *session)
 static void delay_session(struct settle *settle, struct delayed_queue *queue,
                           struct session *session)
 {
-    if (session_is_over(session)) return; /* a message has closed it: the request never runs */
+    if (session_is_over(session)) return; /* closed because of a message: the request never runs */
     struct delayed *delayed = mem_alloc(sizeof(*delayed));
     *delayed = (struct delayed){ .queue = queue, .settle = settle, .session = session };
     TAILQ_INSERT_TAIL(queue, delayed, in_order);
@@ -276,8 +276,8 @@ bool settle_delays(struct engine *engine, const struct call *call)
 
     struct look look;
     look_begin(&look, engine, session->db);
-    /* A key overwritten in another database is deleted whole, without settling, unless events or
-     * logs want its members. */
+    /* A key that is overwritten in another database is deleted as a whole, without settling, unless
+     * keyspace events or logs need its expired members. */
     bool names = (engine->store->event_mask & LISTEN_MEMBERS) || engine->store->policies.logs > 0;
     look.all_databases = (flags & OTHER_DATABASES) && names;
     if (flags & RUNS_QUEUE)
@@ -318,7 +318,7 @@ bool settle_postpones(struct engine *engine, const struct blocked_try *try)
 
 /* ---- working --------------------------------------------------------------------------------- */
 
-/* True: the key is done. On a server that has become a replica it is as it is. */
+/* True: the key is done. A server that has become a replica leaves the rest to its master. */
 static bool work_on(struct settle *settle, const struct settling *settling, size_t amount)
 {
     struct engine *engine = settle->engine;
@@ -344,7 +344,7 @@ static void work_on_first(struct settle *settle, size_t amount)
     }
 }
 
-/* Hides expired keys for the calls that wait for it; true: there may be more. */
+/* Hides expired keys for calls that wait to count. True: there may be more. */
 static bool hides_more(struct settle *settle, size_t amount)
 {
     struct engine *engine = settle->engine;
@@ -353,8 +353,8 @@ static bool hides_more(struct settle *settle, size_t amount)
     return store_hide(engine->store, now, amount) == amount;
 }
 
-/* A look at what is due costs as much as expiring some keys does: one look for each COUNT_AT_ONCE
- * keys that have expired is enough. */
+/* Counting what is due costs as much as expiring some keys, so count again only after COUNT_AT_ONCE
+ * more have expired. */
 static bool still_counts_slowly(struct settle *settle)
 {
     struct engine *engine = settle->engine;

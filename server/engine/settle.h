@@ -1,14 +1,14 @@
-/* settle: delays a request that needs a key with a lot of expired members inside
- * (txn_settles_slowly) until these are removed, in slices between the clients' turns. Also delays
- * requests that count all keys, until expiry has nearly caught up, or, where nothing may remove
- * keys (a replica, CLIENT PAUSE), until the overdue ones are hidden: see keyspace_hide. Depends on
- * engine and the store.
+/* settle: delays a request for a key that contains many expired members (txn_settles_slowly) until
+ * background slices have removed them, so that no other client waits for that. Also delays requests
+ * that count all keys, until expiry has nearly caught up or, where keys must not be removed (on a
+ * replica, during CLIENT PAUSE), until the overdue keys are hidden: see keyspace_hide. Depends on
+ * the engine and the store.
  *
- * There is one queue of keys, each with its delayed sessions in order of arrival. A key is examined
- * when a request first needs it, and the keys are worked on in turn. A delayed session costs
- * nothing until its key is done; then the sessions are woken in order, and their requests, which
- * stayed in the input buffer, are parsed again. Work on a key that was begun is finished even if no
- * session waits for it any more, and also during CLIENT PAUSE. */
+ * There is one queue of keys, each with its delayed sessions in order of arrival. A request adds
+ * its slow keys to the queue, and the keys take turns, so that a small one need not wait for a huge
+ * one. A delayed session costs nothing until its key is done. Then the sessions are woken in order,
+ * and their requests, which stayed in the input buffer, are parsed again. Once begun, a key is
+ * finished even if no session waits for it any more, and even during CLIENT PAUSE. */
 #ifndef SERVER_ENGINE_SETTLE_H
 #define SERVER_ENGINE_SETTLE_H
 
@@ -24,20 +24,20 @@ struct settle;
 struct blocked_try;
 
 struct settle *settle_new(struct engine *engine);
-void settle_free(struct settle *settle); /* no session may be delayed */
+void settle_free(struct settle *settle); /* call when no session is delayed */
 
-/* True: the session's request must not run now; it has to run again after session_wake. For EXEC
- * the queued commands are examined. Always false without a settle. O(keys of the call) */
+/* True: the session's request must not run now, but again after session_wake. For EXEC, examines
+ * the queued commands. Always false if settle is NULL. O(keys of the call) */
 bool settle_delays(struct engine *engine, const struct call *call);
-/* The same for a blocked client that is about to be served. True: the turn's key becomes ready
- * again later. */
+/* The same for a blocked client that is about to be served. True: its key becomes ready again
+ * later. */
 bool settle_postpones(struct engine *engine, const struct blocked_try *try);
 
-/* Does up to `amount` of work on one key, and wakes up to `amount` sessions that are no longer
- * delayed. False: there was nothing to do. Does nothing without settle. */
+/* Removes up to `amount` expired members of one key, and wakes up to `amount` sessions that are no
+ * longer delayed. False: nothing to do, or settle is NULL. */
 bool settle_slice(struct settle *settle, size_t amount);
 
-size_t settle_count(const struct settle *settle); /* number of delayed sessions; 0 without settle */
+size_t settle_count(const struct settle *settle); /* number of delayed sessions; 0 if NULL */
 void settle_check(const struct settle *settle);
 
 #endif

@@ -1,7 +1,7 @@
 /* store_work: see store_work.h. A timerfd and slices of background work.
  *
  * CLOCK_REALTIME with an absolute time never fires early, and TFD_TIMER_CANCEL_ON_SET wakes the
- * loop when the system clock is set. While DEBUG CLOCK holds the clock, the timer is not armed;
+ * loop when the system clock is set. While DEBUG CLOCK holds the clock, the timer is not armed, and
  * moving the clock starts a turn. */
 #include "server/engine/store_work.h"
 #include "server/engine/memory_limit.h"
@@ -29,7 +29,7 @@ struct store_work {
     struct clock *clock;
     struct engine *engine;
     struct loop_io *io;
-    struct loop_timer *at_once; /* starts a turn, while `fd` stays as it is */
+    struct loop_timer *at_once; /* starts a turn without touching `fd` */
     msec armed;
     int fd;
 };
@@ -48,7 +48,7 @@ static void on_wake(void *ctx, unsigned what)
 
 static void on_at_once(void *ctx)
 {
-    (void)ctx; /* the timer only has to start a turn */
+    (void)ctx; /* starting a turn is all */
 }
 
 static void on_step(void *ctx)
@@ -57,8 +57,8 @@ static void on_step(void *ctx)
     timer->armed = UNKNOWN;
 }
 
-/* Deadlines of data are absolute, but timeouts of blocked clients and pauses are spans, so move
- * these. */
+/* The system clock was set. Deadlines of data are absolute and stay; timeouts and pauses are spans
+ * of time and move with the clock. */
 static void on_set(void *ctx, msec by)
 {
     struct store_work *timer = ctx;
@@ -84,8 +84,8 @@ static bool wait_slice(void *ctx, size_t amount)
     return serve_due(timer->engine, amount) > 0;
 }
 
-/* Clients may wait for an entry that was added to the log of a policy (EXPIRED TO), or for a stream
- * that is gone. */
+/* Expiry can wake blocked clients: it may add an entry to a policy's log (EXPIRED TO), or delete a
+ * stream. */
 static void serve_woken(struct store_work *timer)
 {
     struct engine *engine = timer->engine;
@@ -106,8 +106,9 @@ static bool expire_slice(void *ctx, size_t amount)
     return worked;
 }
 
-/* A master that is away removes nothing, so overdue keys may become many: they are hidden before
- * somebody counts. A replica that keeps up has nothing to do here. */
+/* Only the master removes a replica's expired keys. While the link is down, many may become
+ * overdue; hiding them early makes the next count fast. A replica that keeps up has nothing to do
+ * here. */
 static bool hide_slice(void *ctx, size_t amount)
 {
     enum { LATE = 1000 }; /* milliseconds */
@@ -218,9 +219,10 @@ msec store_work_next(const struct store_work *timer)
     const struct store *store = timer->engine->store;
     msec change = blocked_next_wake(blocked);
     if (!timer->engine->role.replica) change = earlier(change, store_next_due(store));
-    /* Without a pause, leftover work starts the next turn anyway. */
+    /* During a pause the work can't run. Without one, background_is_left already starts the next
+     * turn. */
     if (pause_is_on(pause) && policy_walk_pending(store)) change = 0;
-    if (pause->failover) change = NEVER; /* its end starts a turn */
+    if (pause->failover) change = NEVER; /* the end of the failover starts a turn */
     if (pause->kind != PAUSE_NONE && !instant_expired(pause->until, change))
         change = due_at_expiry(pause->until).at;
     return earlier(change, blocked_next_timeout(blocked));
@@ -235,8 +237,7 @@ void store_work_wake_at(struct store_work *timer, msec due)
     if (due == timer->armed) return;
     struct itimerspec when = { 0 };
     if (due != NEVER) {
-        /* A time of zero would disarm the timer; such an old deadline is due at once in any case.
-         */
+        /* A time of zero would disarm the timer. Such an old deadline is due at once anyway. */
         msec at = due > 0 ? due : 1;
         when.it_value.tv_sec = (time_t)(at / 1000);
         when.it_value.tv_nsec = (long)(at % 1000) * 1000000;
@@ -244,7 +245,7 @@ void store_work_wake_at(struct store_work *timer, msec due)
     int rc;
     do {
         rc = timerfd_settime(timer->fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &when, NULL);
-    } while (rc < 0 && errno == ECANCELED); /* the system clock was set meanwhile; reported once */
+    } while (rc < 0 && errno == ECANCELED); /* ECANCELED: the system clock was set; reported once */
     ensure(rc == 0, "timerfd for %lld: %s", (long long)due, strerror(errno));
     timer->armed = due;
 }
@@ -264,8 +265,7 @@ struct store_work *store_work_new(struct loop *loop, struct clock *clock, struct
     timer->io = loop_io_new(loop, fd, on_wake, timer);
     loop_io_want(timer->io, LOOP_READ);
     timer->at_once = loop_timer_new(loop, on_at_once, timer);
-    store_work_wake_at(timer,
-                       AT_ONCE); /* the first turn works on what the store contains already */
+    store_work_wake_at(timer, AT_ONCE); /* the store may contain overdue data */
     clock->on_step = on_step;
     clock->on_set = on_set;
     clock->ctx = timer;

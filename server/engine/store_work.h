@@ -17,10 +17,10 @@ struct store_work;
 struct store_work *store_work_new(struct loop *loop, struct clock *clock, struct engine *engine,
                                   struct background *background);
 void store_work_free(struct store_work *timer);
-/* The next deadline, an instant of the wall clock; NEVER: there is none, or the clock is held. */
+/* The next deadline as an instant of the wall clock; NEVER: no deadline, or the clock is held. */
 msec store_work_next(const struct store_work *timer);
-/* Call at the end of each turn: the next turn begins at this instant, or earlier if something else
- * causes one. AT_ONCE: the loop does not sleep. */
+/* Call at the end of each turn: the next turn starts at `due`, or earlier for another reason.
+ * AT_ONCE: without sleeping. */
 #define AT_ONCE INT64_MIN
 void store_work_wake_at(struct store_work *timer, msec due);
 
