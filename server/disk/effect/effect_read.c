@@ -1,5 +1,6 @@
-/* effect_read: the reader of effect_text.h. Finds the row of a command's name, which has its words.
- * Refuses commands that the writer would not write. */
+/* effect_read: the reader of effect_text.h. Finds the row with the command's name and reads its
+ * words. Refuses every command that the writer would not write, so that damage does not pass as
+ * data. */
 #include <string.h>
 
 #include "server/disk/effect/effect_text.h"
@@ -9,7 +10,7 @@
 enum {
     NAME_MIN = 3,
     SLOT_MASK = EFFECT_READER_SLOTS - 1,
-    FORMS = 2 * EFFECT_KINDS, /* the two of each kind in turn */
+    FORMS = 2 * EFFECT_KINDS, /* two forms per kind */
 };
 
 _Static_assert(FORMS < SLOT_MASK, "a slot is a byte, and some must be free");
@@ -47,7 +48,7 @@ static void add_name(struct effect_reader *reader, struct bytes name, unsigned f
     reader->slots[slot] = (uint8_t)(form + 1);
 }
 
-/* Forms of one name with different subcommands follow one another: the first one has the slot. */
+/* Forms with the same name but different subcommands are adjacent: the first one has the slot. */
 static bool has_slot(unsigned form)
 {
     struct bytes name = form_at(form)->name;
@@ -72,7 +73,7 @@ static bool has_name(unsigned form, struct bytes name)
 
 static bool find_form(struct effect_reader *reader, struct bytes name)
 {
-    /* Try the last command's row first, because equal commands often follow one another. */
+    /* Try the last command's row first, because commands often repeat. */
     if (has_name(reader->last, name)) return true;
     if (name.len < NAME_MIN) return false;
     for (unsigned slot = first_slot(name); reader->slots[slot] != 0;
@@ -87,13 +88,13 @@ static bool find_form(struct effect_reader *reader, struct bytes name)
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
-/* Refuse longer member names than a collection can hold, which would abort the process. */
+/* Refuse a member name that is too long for a collection: adding it would abort the process. */
 static bool member_fits(const struct effect *effect)
 {
     return effect->a.len <= INT32_MAX || !effect_names_member(effect);
 }
 
-/* Takes the words after the elements first, because each element's effect has them. */
+/* Takes the words after the elements first, because the effect of each element includes them. */
 static bool take_tail(struct cursor *cursor, const struct words *words, struct effect *effect)
 {
     if (cursor->end - cursor->next < words->count) return false;
@@ -118,8 +119,8 @@ static bool take_elements(struct cursor *cursor, const struct effect_form *form,
     return counted < 0 ? form->counts.len == 0 : counted == count;
 }
 
-/* If the form begins with a literal, which is a subcommand: among the forms of its name, finds the
- * one whose subcommand is the next word. False: there is none. */
+/* If the form begins with a literal, that is a subcommand: finds the form of the same name whose
+ * subcommand is the next word. False: no such form. */
 static bool find_subcommand(const struct cursor *cursor, unsigned *index)
 {
     struct bytes name = form_at(*index)->name;

@@ -1,18 +1,19 @@
-/* effect_text: the writers of effect_text.h. Words go directly to their destination: the text of
- * the run, bytes reserved in the output, or an owner of arguments. Words too large to reserve are
- * appended piece by piece, big blobs without copying them. */
+/* effect_text: the writers of effect_text.h. Every write to the store passes through here, so words
+ * are written straight to their destination: the text of the run, bytes reserved in the output, or
+ * an argument vector. Words too large to reserve are appended piece by piece, and big blobs are not
+ * copied. */
 #include "server/disk/effect/effect_text.h"
 
 #include "server/disk/effect/effect_words.h"
 
 enum {
-    RESERVE_MAX = 4096,        /* the most that is reserved in an outbuf at once */
-    RUN_SPARE = 5 * ARG_SPARE, /* a run's head, and an element, without their texts */
+    RESERVE_MAX = 4096,        /* most bytes to reserve in an outbuf at once */
+    RUN_SPARE = 5 * ARG_SPARE, /* a run's head and one element, without their texts */
 };
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
-/* A pen for at most `len` bytes; if that is too much to reserve, one that appends. */
+/* A pen for at most `len` bytes: reserves them, or appends if they are too many. */
 static struct pen pen_for(struct outbuf *out, size_t len)
 {
     return (struct pen){ .to = len <= RESERVE_MAX ? outbuf_reserve(out, len) : NULL, .out = out };
@@ -23,7 +24,7 @@ static void pen_done(const struct pen *pen, const char *start)
     if (pen->to != NULL) outbuf_commit(pen->out, (size_t)(pen->to - start));
 }
 
-/* The number of arguments of one effect's command, and a bound of its length. */
+/* The number of arguments of one effect's command, and an upper bound of its length. */
 static size_t count_arguments(const struct effect_form *form, const struct effect *effect,
                               size_t *bound)
 {
@@ -66,7 +67,7 @@ static void write_alone(struct outbuf *out, const struct effect_form *form,
     pen_done(&pen, start);
 }
 
-/* A fast path for the most frequent command, SET without a deadline: 190 instructions, which are
+/* A fast path for the most frequent command, SET without a deadline: 190 instructions instead of
  * 590 word by word. */
 static inline bool is_plain_set(const struct effect *effect)
 {
@@ -86,7 +87,7 @@ static inline char *print_plain_set(char *to, const struct effect *effect)
     return print_bulk(print_bulk(to, effect->key), effect->a);
 }
 
-/* False: it is too large. */
+/* False: the command is too large. */
 static inline bool write_plain_set(struct effect_writer *writer, const struct effect *effect)
 {
     size_t bound = plain_set_bound(effect);
@@ -113,7 +114,7 @@ static void select_database(struct effect_writer *writer, const struct effect *e
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
-/* The texts of an element. Without a head, the key is in it. */
+/* Length of an element's texts. In a form without a head, the element includes the key. */
 static size_t element_len(const struct effect_form *form, const struct effect *effect)
 {
     return (form->head.count > 0 ? 0 : effect->key.len) + effect->a.len + effect->b.len;

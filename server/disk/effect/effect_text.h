@@ -1,17 +1,19 @@
 /* effect_text: converts effects to commands and back, for the journal, snapshots, DUMP, replicas
- * and the module. Depends on the table of kinds (store/txn/effect_row.h), which has the commands,
- * and RESP; record.h and snapshot_file.h define the files.
+ * and the module. Depends on RESP and on the table of effect kinds (store/txn/effect_row.h), which
+ * defines their commands; record.h and snapshot_file.h define the files.
  *
- * On disk a command is a RESP array of bulk strings; times are absolute. Up to EFFECT_RUN_MAX
- * consecutive effects of the same kind, key, database and deadline become one command, in their
- * order, if they differ only in the words of an element, which are repeated. Numbers are decimal,
- * and scores are read back exactly. SELECT precedes a command of another database.
+ * On disk a command is a RESP array of bulk strings; times are absolute, so that a replay at any
+ * later time gives the same data. Effects are commands and not a binary format, because replicas,
+ * tools and people can read commands. Up to EFFECT_RUN_MAX consecutive effects that differ only in
+ * the words of their element (same kind, key, database and deadline) become one command that
+ * repeats these words in order: that makes the journal smaller and its replay faster. Numbers are
+ * decimal, and a score reads back exactly. SELECT precedes a command for another database.
  *
- * Folder server/disk/effect: effects as canonical commands, and back. The journal, snapshots,
- * replicas and the module all use this text. request parses commands in a file, library_header and
- * policy_words have the words of libraries and policies. Depends on proto/resp and store/; tools
- * link it.
- * Start here; the words of each kind of effect are in store/txn/effect_rows.c. */
+ * Folder server/disk/effect: converts effects to canonical commands and back. The journal,
+ * snapshots, replicas and the module all use this text. request parses the commands of a file;
+ * library_header and policy_words handle the words of libraries and policies. Depends on proto/resp
+ * and store/; tools link it. Start here; store/txn/effect_rows.c has the words of each kind of
+ * effect. */
 #ifndef SERVER_DISK_EFFECT_EFFECT_TEXT_H
 #define SERVER_DISK_EFFECT_EFFECT_TEXT_H
 
@@ -24,7 +26,7 @@
 
 enum {
     EFFECT_RUN_MAX = 64,          /* effects in one command */
-    EFFECT_RUN_BYTES = 16 * 1024, /* their bytes; a larger element gets its own command */
+    EFFECT_RUN_BYTES = 16 * 1024, /* bytes of these; a larger element gets its own command */
     EFFECT_PRINT_MAX = 4096,      /* room for a command of effect_writer_print */
     EFFECT_READER_SLOTS = 128,
 };
@@ -34,14 +36,14 @@ struct effect_run {
     const struct effect_form *form; /* NULL: no run */
     unsigned count;                 /* effects */
     size_t len;                     /* bytes so far */
-    struct effect first;            /* the texts of its head stay valid */
+    struct effect first;            /* its head's texts stay valid */
 };
 
-/* Writes into `out`, which it does not own. Collects a run of elements until another effect comes,
- * or the record ends. */
+/* Writes to `out`, which it does not own. Collects a run until an effect does not continue it or
+ * the record ends. */
 struct effect_writer {
     struct outbuf *out;
-    int64_t db;        /* the database that a reader has selected at this point; -1: unknown */
+    int64_t db;        /* the database that a reader has selected here; -1: unknown */
     uint64_t commands; /* written so far */
 
     /* private */
@@ -53,22 +55,24 @@ struct effect_writer {
 void effect_writer_init(struct effect_writer *writer, struct outbuf *out);
 /* Ignores EFFECT_NONE. Copies everything. */
 void effect_writer_put(struct effect_writer *writer, const struct effect *effect);
-/* Call at the end of a record: writes the rest into `out`. */
+/* Call at the end of a record: writes the last run to `out`. */
 void effect_writer_end(struct effect_writer *writer);
-/* Writes the command of an effect to `to` instead, and returns its length. 0: it may be longer than
- * `room` or EFFECT_PRINT_MAX, has to select its database, or could be part of a run. */
+/* A shortcut that writes the command of an effect to `to` and returns its length. 0, nothing
+ * written: the command could exceed `room` or EFFECT_PRINT_MAX, needs a SELECT, or could be part of
+ * a run. */
 size_t effect_writer_print(const struct effect_writer *writer, const struct effect *effect,
                            char *to, size_t room);
-/* Does Redis 7.0 know the command of this effect, in the same meaning? */
+/* Does Redis 7.0 have this effect's command, with the same meaning? */
 bool effect_text_is_redis(const struct effect *effect);
-/* Call when the next command begins another file (after effect_writer_end): it selects its database
- * again. */
+/* Call after effect_writer_end when the next command begins another file: it is preceded by a
+ * SELECT. */
 void effect_writer_restart(struct effect_writer *writer);
 
-/* Gives away the same commands as arguments, without RESP. All effects must be of one database. */
+/* Passes the same commands on as argument vectors instead of RESP. All effects must be in one
+ * database. */
 struct effect_args {
-    /* Takes argument `index` of the current command (0: its name), or replaces it; returns the
-     * text, which must stay valid until `end`. */
+    /* Takes argument `index` of the current command (0: its name), or replaces it. Returns the text
+     * to use, which must stay valid until `end`. */
     struct bytes (*keep)(void *ctx, size_t index, struct bytes text);
     void (*end)(void *ctx, size_t argc); /* the current command has this many arguments */
     void *ctx;
@@ -76,8 +80,8 @@ struct effect_args {
     /* private */
     struct effect_run run;
     size_t argc;       /* so far */
-    size_t count_at;   /* which of them is the number of elements */
-    struct bytes kept; /* the last one */
+    size_t count_at;   /* index of the argument that counts the elements */
+    struct bytes kept; /* the last argument */
 };
 
 /* Ignores EFFECT_NONE. */
@@ -93,9 +97,9 @@ struct effect_reader {
 
 void effect_reader_init(struct effect_reader *reader);
 
-/* Reads one command and passes its effects to the visitor (none for SELECT); they borrow from argv.
- * False: the writer would not write such a command (some effects may have been visited), or the
- * visitor returned false. */
+/* Parses one command and passes its effects to the visitor (none for SELECT); they borrow from
+ * argv. False: the visitor returned false, or no writer writes such a command; some effects may
+ * have been visited. */
 bool effect_text_read(int argc, const struct bytes *argv, struct effect_reader *reader,
                       bool (*visit)(void *ctx, const struct effect *effect), void *ctx);
 

@@ -1,5 +1,5 @@
-/* effect_words: see effect_words.h. Each type of word has a case in put_word and one in take_word.
- */
+/* effect_words: see effect_words.h. To add a type of word, add a case to put_word and one to
+ * take_word. */
 #include "server/disk/effect/effect_words.h"
 
 #include "server/disk/effect/effect_text.h"
@@ -18,7 +18,7 @@ static struct stream_id id_of(const struct effect *effect, const struct word *wo
     return *(const struct stream_id *)field_of(effect, word);
 }
 
-/* A number, a small unsigned one, or a bool. */
+/* The field's value: an int64, a smaller unsigned integer or a bool. */
 static int64_t number_of(const struct effect *effect, const struct word *word)
 {
     const void *field = field_of(effect, word);
@@ -112,7 +112,8 @@ void put_argument(struct pen *pen, struct bytes text)
     put_text(pen, text);
 }
 
-/* Prints the digits where they belong if there are ten or more, as in an instant. */
+/* A number of ten or more digits, such as an instant, is printed in place: the length of its header
+ * is known. */
 static char *print_int64(char *to, int64_t number)
 {
     enum { HEADER = 5, SHORT = 10 };
@@ -172,7 +173,7 @@ static void put_parts(struct pen *pen, const struct effect *effect)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* An effect's range is empty if it has nothing before `to`. */
+/* An empty range is written as 1 0. */
 static bool range_is_empty(const struct effect *effect)
 {
     return effect->from >= effect->to;

@@ -15,23 +15,24 @@
 
 enum {
     HEADER_MAX = 24,                 /* "*n" or "$n" with its line end */
-    ARG_SPARE = SCORE_MAX_CHARS + 8, /* an argument with its header, without its text */
+    ARG_SPARE = SCORE_MAX_CHARS + 8, /* an argument's header and line ends, without its text */
 };
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
 struct effect_args;
 
-/* Where words go: as RESP to `to`, which has room for them, or else to `out`; or to `args`. If all
- * are NULL, they are only counted. */
+/* The destination of words: as RESP to `to`, which has room, else to `out`; or as arguments to
+ * `args`. If all are NULL, words are only counted. */
 struct pen {
     char *to;
     struct outbuf *out;
     struct effect_args *args;
-    size_t words, bytes; /* counted, and the length of their texts */
+    size_t words, bytes; /* number of words, and the sum of their lengths */
 };
 
-/* Most texts are short: copying two overlapping halves is cheaper than a call. */
+/* Most texts are short. Two overlapping copies of constant size are cheaper than a call of memcpy.
+ */
 static inline char *copy_short(char *to, const char *from, size_t len)
 {
     if (len > 64 || len < 8) {
@@ -76,7 +77,7 @@ void put_resp_header(struct pen *pen, char type, size_t value);
 void put_raw(struct pen *pen, const char *data, size_t len);
 void put_argument(struct pen *pen, struct bytes text);
 void put_int64(struct pen *pen, int64_t number);
-/* Writes the words, and sets the texts of `kept`, if that is not NULL, to where they are now. */
+/* Writes the words. If `kept` is not NULL, points its texts to the written ones. */
 void put_words(struct pen *pen, const struct words *words, const struct effect *effect,
                struct effect *kept);
 
@@ -98,7 +99,7 @@ static inline bool numbers_equal(const struct word *word, const struct effect *a
     return memcmp(in_a, in_b, word->size) == 0;
 }
 
-/* Would both effects have the same words? Each is one word: for those around elements. */
+/* Would both effects have the same words? Only for head and tail, where each entry is one word. */
 static inline bool words_equal(const struct words *words, const struct effect *a,
                                const struct effect *b)
 {
@@ -118,13 +119,13 @@ static inline bool words_equal(const struct words *words, const struct effect *a
 struct cursor {
     const struct bytes *next, *end;
     struct policy *policy;         /* filled by WORD_POLICY */
-    struct library_header *header; /* filled by WORD_CODE; has the library's name, ... */
-    bool has_header;               /* ... and must be dropped */
+    struct library_header *header; /* filled by WORD_CODE with the library's name; */
+    bool has_header;               /* if so, it must be dropped */
 };
 
 bool take_literal(struct cursor *cursor, struct bytes literal);
 bool take_int64(struct cursor *cursor, int64_t *number);
-/* False: put_words would not write such words. */
+/* False: put_words writes no such words. */
 bool take_words(struct cursor *cursor, const struct words *words, struct effect *effect);
 
 #endif

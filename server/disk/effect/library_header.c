@@ -25,7 +25,7 @@ static struct bytes without_first(struct bytes text, size_t len)
     return bytes_of(text.data + len, text.len - len);
 }
 
-/* A zero byte before the end of the line hides that end, in Redis too. */
+/* A zero byte hides the end of its line, as in Redis, which searches a C string. */
 static bool split_line(struct library_header *header, struct bytes code)
 {
     const struct resp_limits unlimited = { .max_bulk = INT64_MAX,

@@ -23,7 +23,7 @@ static void put_number(struct policy_words *to, uint64_t number)
     put_word(to, bytes_of(text, number_print_int64(text, (int64_t)number)));
 }
 
-/* A number of 0 is not written. */
+/* Writes nothing if the number is 0. */
 static void put_option(struct policy_words *to, struct bytes name, uint64_t number)
 {
     if (number == 0) return;
@@ -83,7 +83,7 @@ static bool take_name(struct reading *from, struct bytes *word)
     return true;
 }
 
-/* Takes the next word if it is this one. */
+/* Takes the next word if it equals the literal. */
 static bool take_keyword(struct reading *from, struct bytes literal)
 {
     if (from->next == from->end || !bytes_equal(*from->next, literal)) return false;

@@ -1,5 +1,6 @@
-/* policy_words: the options of a policy as the words of POLICY SET, for effect_text. Only options
- * that differ from the defaults, in one order, with numbers in plain decimal. */
+/* policy_words: converts the options of a policy to the words of POLICY SET and back, for
+ * effect_text. Writes only options that differ from the defaults, in a fixed order, with plain
+ * decimal numbers, so that equal policies have equal words. */
 #ifndef SERVER_DISK_EFFECT_POLICY_WORDS_H
 #define SERVER_DISK_EFFECT_POLICY_WORDS_H
 
@@ -20,7 +21,8 @@ struct policy_words {
 };
 
 void policy_words_write(struct policy_words *to, const struct policy *policy);
-/* False: policy_words_write would not write these words. The names of keys borrow from them. */
+/* False: policy_words_write writes no such words. Key names in `policy` are borrowed from `words`.
+ */
 bool policy_words_parse(const struct bytes *words, size_t count, struct policy *policy);
 
 #endif

@@ -47,7 +47,7 @@ static inline enum request_status read_count(struct cursor *cursor, char type, u
     return REQUEST_WHOLE;
 }
 
-/* If the argument is incomplete, the cursor is set to where it will end, if that is known. */
+/* If the argument is incomplete, sets the cursor to its end, if its length is known. */
 static inline enum request_status read_argument(struct cursor *cursor, struct bytes *argument)
 {
     uint64_t len;
@@ -75,7 +75,7 @@ static void add_argument(struct request *request, struct bytes argument)
     request->argv[request->argc++] = argument;
 }
 
-/* If `request` is NULL, stores no arguments. */
+/* Stores no arguments if `request` is NULL. */
 static inline enum request_status read_request(struct request *request, const char *data,
                                                size_t len, size_t *size)
 {

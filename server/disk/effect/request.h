@@ -1,10 +1,11 @@
 /* request: splits the next command of a file into its arguments.
  *
- * Clients' requests have another reader, proto/resp/resp_read.h. It accepts what Redis accepts:
- * inline requests, a count of 0 or less, any byte in place of LF, any two after an argument. In a
- * file these are damage, so this reader accepts one form only, that of our writers: a RESP array of
- * bulk strings. It keeps no state, and says where damage begins or how many bytes there must be.
- * tests/unit/server/agreement_test.c checks that both read its commands alike. */
+ * Why not proto/resp/resp_read.h, the parser of clients' requests? That one accepts everything that
+ * Redis accepts: inline requests, a count of 0 or less, any byte in place of LF, any two after an
+ * argument. In a file these are damage, so this parser accepts only what our writers write: a RESP
+ * array of bulk strings. It keeps no state between calls, and it returns where the damage begins or
+ * how many bytes the command needs. tests/unit/server/agreement_test.c checks that both parse such
+ * commands alike. */
 #ifndef SERVER_DISK_EFFECT_REQUEST_H
 #define SERVER_DISK_EFFECT_REQUEST_H
 
@@ -15,20 +16,20 @@
 enum { REQUEST_ARGS_MAX = 1024 * 1024 };
 
 struct request {
-    struct bytes *argv; /* owned; they point into the data */
+    struct bytes *argv; /* owned array; the arguments point into the data */
     int argc, cap;
 };
 
 enum request_status {
-    REQUEST_WHOLE,     /* it has *size bytes */
-    REQUEST_PARTIAL,   /* it has at least *size bytes, more than are there */
-    REQUEST_MALFORMED, /* at the byte *size */
+    REQUEST_WHOLE,     /* the command has *size bytes */
+    REQUEST_PARTIAL,   /* the command has at least *size bytes, more than `len` */
+    REQUEST_MALFORMED, /* the damage begins at byte *size */
 };
 
 void request_init(struct request *request);
 void request_drop(struct request *request);
 
-/* Reads the command that begins at data. */
+/* Parses the command at `data`. */
 enum request_status request_read(struct request *request, const char *data, size_t len,
                                  size_t *size);
 /* Measures the command without storing its arguments. */

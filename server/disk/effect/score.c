@@ -1,4 +1,4 @@
-/* score: see score.h. Prints a number of at most 9 decimals with these, and others with 17 digits,
+/* score: see score.h. A number with at most 9 decimals is printed with these; others get 17 digits,
  * which are always enough (Steele and White, 1990). Both use exact integer arithmetic.
  * store/base/number prints very large and very small numbers. */
 #include "server/disk/effect/score.h"
@@ -12,7 +12,7 @@
 enum {
     SIGNIFICANT = 17,
     FRACTION_BITS = 52,
-    PLACES_MAX = 22,       /* 10^22 times anything of SMALLEST has 17 digits */
+    PLACES_MAX = 22,       /* 10^22 * SMALLEST has 17 digits */
     PARSED_PLACES_MAX = 19 /* 10^19 fits 64 bits */
 };
 
@@ -87,7 +87,7 @@ static uint64_t scaled(double value, unsigned places)
                       : (uint64_t)((product + ((wide)1 << (shift - 1))) >> shift);
 }
 
-/* value is not an integer, and at least SMALLEST. */
+/* value is at least SMALLEST and not an integer. */
 static size_t print_all_digits(char *to, double value)
 {
     unsigned places = 1;
@@ -102,8 +102,9 @@ static size_t print_all_digits(char *to, double value)
     return print_fixed(to, digits, places);
 }
 
-/* Prints a number of at most 9 decimals; false for others. A quotient of two exact numbers is
- * rounded once, as by strtod (Clinger, 1990), so comparing with it is exact. */
+/* Prints a number that has at most 9 decimals; false for others. Finds the decimals by trial: a
+ * quotient of two exactly represented integers is rounded only once, as by strtod (Clinger, 1990),
+ * so if it equals the value, the text reads back as the value. */
 static bool print_few_decimals(char *to, double value, size_t *len)
 {
     for (unsigned places = 3; places <= 9; places += 3) {
@@ -146,7 +147,7 @@ static double quotient(uint64_t digits, unsigned places)
     return ldexp((double)kept, drop - up);
 }
 
-/* Parses decimals in the form that score_print writes. False: another form. */
+/* Parses decimals in the form that score_print writes. False: the text has another form. */
 static bool parse_decimals(const char *text, size_t len, double *score)
 {
     size_t at = len > 0 && text[0] == '-', digits = 0, dot = len;

@@ -1,5 +1,5 @@
-/* score: converts doubles to short text that reads back exactly, and parses it. Faster than libc
- * for usual scores; any strtod can read the text. */
+/* score: prints doubles as short text that reads back exactly, and parses it. Faster than libc for
+ * usual scores; any strtod can read the text. */
 #ifndef SERVER_DISK_EFFECT_SCORE_H
 #define SERVER_DISK_EFFECT_SCORE_H
 
@@ -8,7 +8,7 @@
 
 enum { SCORE_MAX_CHARS = 40 };
 
-/* No NUL; returns the length. Not for NaN. */
+/* Returns the length; adds no NUL. The score must not be NaN. */
 size_t score_print(char *to, double score);
 bool score_parse(const char *text, size_t len, double *score); /* false: not a number, or NaN */
 
