@@ -5,7 +5,7 @@
 #include "server/cmd/call/session.h"
 #include "store/mem/mem.h"
 
-enum { LARGE = 1 << 20 }; /* bytes; the memory reserve meets smaller needs */
+enum { LARGE = 1 << 20 }; /* bytes; the memory reserve covers smaller needs */
 
 bool call_any_key(const struct call *call,
                   bool (*look)(void *ctx, const struct call *call, struct bytes key), void *ctx)
@@ -19,7 +19,7 @@ bool call_any_key(const struct call *call,
     return found;
 }
 
-/* Room for a copy of the value and for its journal record. */
+/* Is there room for a copy of the value and for its journal record? */
 static bool has_room_twice(size_t bytes)
 {
     return bytes < LARGE || mem_has_room(2 * bytes);
@@ -32,8 +32,8 @@ static bool key_has_no_room(void *ctx, const struct call *call, struct bytes key
     return entry != NULL && !has_room_twice(object_bytes(&entry->object));
 }
 
-/* Nothing is evicted during a command, so a command that needs more memory than there is has to be
- * refused before it begins. */
+/* Nothing is evicted during a command, and a command can't fail halfway, so refuse it before it
+ * begins if it needs more memory than there is. */
 static bool lacks_room(const struct call *call)
 {
     unsigned flags = call->command.row->flags;

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* A command is in a category by one of these flags, by its row's `acl`, or by its group. In Redis'
- * order; our own come last. */
+/* A command is in a category if its row has one of these flags, this `acl` or this group. In Redis'
+ * order, with our own at the end. */
 static const struct {
     const char *name;
     unsigned flags, acl;
@@ -32,7 +32,7 @@ static const struct {
     { "transaction", 0, ACL_TRANSACTION, "" },
     { "scripting", 0, 0, "scripting" },
     { "dehydrator", 0, 0, "dehydrator" },
-    { "expiry", 0, ACL_EXPIRY, "" }, /* and all commands that Redis does not have */
+    { "expiry", 0, ACL_EXPIRY, "" }, /* and every command that Redis does not have */
 };
 
 enum { CATEGORIES = sizeof(categories) / sizeof(categories[0]) };
@@ -61,7 +61,7 @@ static bool is_in_group(const struct command *row, const char *group)
     return row->run != NULL && strcmp(row->group, group) == 0;
 }
 
-/* Our own versions begin with 0, Redis' do not. */
+/* Our versions begin with 0; those of Redis do not. */
 static unsigned acl_of(const struct command *row)
 {
     bool is_own = row->origin != NULL || (row->since != NULL && row->since[0] == '0');

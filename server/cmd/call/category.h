@@ -1,5 +1,5 @@
-/* category: the ACL categories of commands ("read", "sortedset" ...), made from flags, group and
- * `acl` of the rows. COMMAND and the ACL use this one list. */
+/* category: the ACL categories of commands ("read", "sortedset" ...), derived from the flags, group
+ * and `acl` of each row. Both COMMAND and the ACL use this list. */
 #ifndef SERVER_CMD_CALL_CATEGORY_H
 #define SERVER_CMD_CALL_CATEGORY_H
 
@@ -11,8 +11,8 @@
  * which COMMAND and ACL CAT list them. */
 unsigned category_count(void);
 const char *category_name(unsigned category); /* "read", without the @ */
-int category_find(struct bytes name);         /* ignores case; -1: there is none */
+int category_find(struct bytes name);         /* ignores case; -1: no such category */
 bool category_has(unsigned category, const struct command *row);
-uint32_t category_bits(const struct command *row); /* a bit for each category that it is in */
+uint32_t category_bits(const struct command *row); /* one bit per category */
 
 #endif

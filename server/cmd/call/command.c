@@ -21,18 +21,18 @@ struct slot {
     struct name_key key;
     const struct command *row;
     void *context;
-    struct command_stats *stats; /* of the row, then one for each of its subcommands */
-    char *new_name;              /* in upper case; NULL: it was not renamed */
+    struct command_stats *stats; /* of the row, followed by those of its subcommands */
+    char *new_name;              /* in upper case; NULL: not renamed */
 };
 
-/* All names are ours or the configuration's, so the table need not resist hash flooding: a cheap
- * hash of the key finds the place, and a collision moves on to the next place. */
+/* An open hash table with linear probing and a cheap hash of the key: all names in it are ours or
+ * the configuration's, so it need not resist hash flooding. */
 struct commands {
     struct slot **places; /* a power of two of them, at least twice `count`; NULL: free */
     size_t place_mask;
-    struct slot **slots; /* in the order in which they were added; disabled ones behind `count` */
+    struct slot **slots; /* in order of addition; disabled ones after `count` */
     size_t count, disabled, room;
-    unsigned ids; /* given to rows and subcommands so far */
+    unsigned ids; /* ids given to rows and subcommands so far */
 };
 
 static char upper(char c)
@@ -80,7 +80,8 @@ static size_t subcommand_count(const struct command *row)
 
 /* ---- places ---- */
 
-/* Of each byte. A byte above 'z' or 'Z' carries into its top bit, and no further. */
+/* Converts eight bytes at once. Adding to a byte sets its top bit if it is in range, and can't
+ * carry into the next byte. */
 static uint64_t upper_word(uint64_t word)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones << 7;
@@ -96,7 +97,7 @@ static uint64_t word_at(const char *data)
     return word;
 }
 
-/* Of fewer than 8 bytes: its halves may overlap, too. */
+/* The word of a name of fewer than 8 bytes, from two halves that may overlap. */
 static uint64_t short_word(struct bytes name)
 {
     uint32_t first, last;
@@ -281,7 +282,7 @@ static const struct command *find_subcommand(const struct command *parent, struc
     return NULL;
 }
 
-/* The row for argv, of which argv[0] is found already. */
+/* The row for argv, given the row for argv[0]. */
 static struct command_ref match_in(struct command_ref ref, int argc, const struct bytes *argv)
 {
     if (ref.row == NULL || ref.row->subcommands == NULL || argc < 2) return ref;

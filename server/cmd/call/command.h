@@ -1,9 +1,9 @@
-/* command: a command is one row of data, and everything that lists commands is made from the rows.
- * Defines rows and the table of them.
+/* command: defines a command as one row of data, and the table of rows. COMMAND, the ACL and the
+ * reference are all made from the rows, so that they can't disagree.
  *
  * A file of commands ends with its rows and exports them as one group. main adds the groups to the
- * table, each with its context: the part of the server besides the store that its commands may use.
- */
+ * table, each with its context: the part of the server that its commands may use in addition to the
+ * store. */
 #ifndef SERVER_CMD_CALL_COMMAND_H
 #define SERVER_CMD_CALL_COMMAND_H
 
@@ -38,20 +38,20 @@ enum {
     MAY_REPLICATE = 1 << 17, /* not shown to clients, as in Redis */
     NO_MANDATORY_KEYS = 1 << 18,
     /* Own flags, not shown to clients: */
-    WHILE_SUBSCRIBED = 1 << 24, /* allowed in RESP2's subscribed mode */
+    WHILE_SUBSCRIBED = 1 << 24, /* allowed to a RESP2 client with subscriptions */
     NOT_QUEUED = 1 << 25,       /* runs at once inside MULTI: EXEC DISCARD MULTI WATCH QUIT RESET */
     RUNS_QUEUE = 1 << 26,       /* EXEC: a refusal ends the MULTI */
     WHILE_PAUSED = 1 << 28,     /* CLIENT PAUSE does not delay it */
-    TELLS_HEALTH = 1 << 29,     /* refused while writes are refused: PING */
+    TELLS_HEALTH = 1 << 29,     /* PING: refused whenever writes are refused */
     COPIES = 1 << 30,           /* needs memory to copy the values at its keys */
     KEEPS_CACHING = 1 << 27,    /* does not end the effect of CLIENT CACHING */
-    OTHER_DATABASES = 1 << 23,  /* names another database, or selects one */
-    NAMES_MEMBERS = 1 << 20,    /* reads no member that its arguments do not name */
-    RUNS_SCRIPT = 1 << 21,      /* the script's commands need to know if memory is left */
-    COUNTS_KEYS = 1 << 22,      /* delayed while very many expired keys are left: see counts_keys */
+    OTHER_DATABASES = 1 << 23,  /* can use or select another database */
+    NAMES_MEMBERS = 1 << 20,    /* reads only members that its arguments name */
+    RUNS_SCRIPT = 1 << 21,      /* check first whether memory is left for the script's commands */
+    COUNTS_KEYS = 1 << 22,      /* delayed while many expired keys are left: see counts_keys */
 };
 
-/* ACL categories that do not follow from flags and group, and channels. */
+/* ACL categories that can't be derived from flags and group, and where channels are. */
 enum {
     ACL_DANGEROUS = 1 << 0,
     ACL_CONNECTION = 1 << 1,
@@ -61,8 +61,8 @@ enum {
     ACL_SORTED_SET = 1 << 5,
     ACL_LIST = 1 << 6,
     ACL_ADMIN = 1 << 7,
-    ACL_EXPIRY = 1 << 8, /* each row that Redis does not have is in @expiry without it */
-    /* Not categories: where channels are that the call publishes to or subscribes to. */
+    ACL_EXPIRY = 1 << 8, /* implied for every row that Redis does not have */
+    /* Not categories: which arguments are channels to publish or subscribe to. */
     ACL_CHANNEL_FIRST = 1 << 9, /* the first argument */
     ACL_CHANNEL_ALL = 1 << 10,  /* all arguments */
     ACL_PATTERN_ALL = 1 << 11,  /* all arguments, which are patterns */
@@ -92,10 +92,10 @@ enum {
 struct key_spec {
     unsigned flags; /* KEY_*; 0: no spec */
     enum { KEYS_RANGE, KEYS_COUNTED, KEYS_ANYWHERE } find;
-    int first; /* position of the first key; KEYS_COUNTED: of their number, which they follow */
+    int first; /* position of the first key; KEYS_COUNTED: of the number of keys, before them */
     const char *keyword; /* the key follows this word, searched from `first` on; NULL: no word */
     int last, step;      /* KEYS_RANGE: relative to the first key; last < 0: from the end */
-    int limit;           /* KEYS_RANGE: 2: only the first half of the arguments are keys */
+    int limit;           /* KEYS_RANGE: 2 if only the first half of the arguments are keys */
 };
 
 enum { KEY_SPECS_MAX = 3 };
@@ -116,12 +116,12 @@ enum { KEY_SPECS_MAX = 3 };
     {                                                                                              \
         .flags = (how), .first = (from), .keyword = (word), .step = 1                              \
     }
-/* As many keys as other arguments behind them. */
+/* Keys that are followed by as many other arguments. */
 #define KEYS_BEHIND(word, from, how)                                                               \
     {                                                                                              \
         .flags = (how), .first = (from), .keyword = (word), .last = -1, .step = 1, .limit = 2      \
     }
-/* A position that cannot be described like this: find_keys finds it. */
+/* Keys that can't be described in this way: find_keys finds them. */
 #define KEY_ANYWHERE(how)                                                                          \
     {                                                                                              \
         .flags = (how), .find = KEYS_ANYWHERE                                                      \
@@ -164,20 +164,20 @@ enum { KEY_SPECS_MAX = 3 };
     }
 
 struct command {
-    const char *name;               /* upper case; of a subcommand its own word ("GET" of CONFIG) */
+    const char *name; /* upper case; for a subcommand only its own word ("GET" of CONFIG) */
     void (*run)(struct call *call); /* NULL: has only subcommands */
-    int arity;                      /* with the name; -n: at least n */
+    int arity;                      /* counts the name; -n: at least n */
     unsigned flags;
     unsigned acl;
     struct key_range keys;
-    /* For MOVABLE_KEYS: stores the argument positions of the keys in `positions` (room for argc)
-     * and returns their number, or -1 if the arguments are invalid. argc fits the arity: callers
-     * use command_keys, which checks it. */
+    /* For MOVABLE_KEYS: stores the positions of the keys in `positions` (room for argc) and returns
+     * their number, or -1 if the arguments are invalid. Called by command_keys, which has checked
+     * that argc fits the arity. */
     int (*find_keys)(int argc, const struct bytes *argv, int *positions);
-    /* Without `keys`: the argument that usually is a key, for prefetching it; 0: none. */
+    /* If there are no `keys`: the argument that usually is a key, to prefetch it; 0: none. */
     int likely_key;
-    /* How the keys are used; without these, derived from `keys` and `flags`. `key_flags` applies to
-     * the one spec that is made from `keys`. */
+    /* How the keys are used. If empty, one spec is derived from `keys` and `flags`, with
+     * `key_flags`. */
     struct key_spec specs[KEY_SPECS_MAX];
     unsigned key_flags;
     unsigned (*vary_keys)(int argc, const struct bytes *argv); /* KEY_VARIABLE: KEY_* of a call */
@@ -186,12 +186,12 @@ struct command {
     const char *tips;       /* for proxies, separated by spaces; NULL: none */
     const char *group;      /* string, list, set, hash, sorted-set, generic, dehydrator, ... */
     const char *since;      /* the version of Redis, or of expired, that introduced it */
-    const char *origin;     /* whose command it is, if neither Redis' nor ours */
+    const char *origin;     /* the product it comes from, if neither Redis nor expired */
     const char *complexity; /* "O(1)" */
-    const char *syntax;     /* after the name */
+    const char *syntax;     /* without the name */
     const char *summary;
-    const char *const *replies; /* REPLIES(...): each form of a reply but errors */
-    const uint16_t *errors;     /* ERRORS(...) besides those that any command may get; or NULL */
+    const char *const *replies; /* REPLIES(...): every form of a reply except errors */
+    const uint16_t *errors; /* ERRORS(...): not counting those that any command may get; or NULL */
     const struct command *subcommands; /* ends with a NULL name */
 };
 
@@ -209,7 +209,7 @@ struct command_group {
 struct command_stats {
     uint64_t calls, usec, rejected, failed;
     struct histogram *spans; /* microseconds; NULL before the first call */
-    unsigned id;             /* of the row: a small number, different for each row and subcommand */
+    unsigned id;             /* a small number, unique for each row and subcommand */
 };
 
 /* The table: rows by name, with the context of their group. */
@@ -221,16 +221,16 @@ void commands_add(struct commands *commands, const struct command_group *group, 
 
 struct command_ref {
     const struct command *row;    /* NULL: no such command */
-    const struct command *parent; /* of a subcommand, else NULL */
+    const struct command *parent; /* NULL: not a subcommand */
     void *context;
     struct command_stats *stats; /* of the row; NULL without a row */
 };
 
-/* rename-command, before clients connect: from now on the command is found by its new name only; ""
- * disables it. Returns Redis' error, a constant; or NULL. */
+/* rename-command: from now on, the command is only found by its new name; "" disables it. Call
+ * before clients connect. Returns NULL, or Redis' error, which is a constant. */
 const char *commands_rename(struct commands *commands, struct bytes name, struct bytes new_name);
-/* As commands_find and commands_match, by the names in the rows, whatever they were renamed to: for
- * rules of ACL and files of other servers. O(n) */
+/* Like commands_find and commands_match, but by the names in the rows, regardless of renaming: for
+ * ACL rules and files of other servers. O(n) */
 struct command_ref commands_find_original(const struct commands *commands, struct bytes name);
 struct command_ref commands_match_original(const struct commands *commands, int argc,
                                            const struct bytes *argv);
@@ -244,7 +244,7 @@ struct command_ref commands_match(const struct commands *commands, int argc,
 size_t commands_count(const struct commands *commands);
 /* All ids of rows and subcommands are below this. */
 unsigned commands_id_end(const struct commands *commands);
-/* A subcommand of a row, in the order of its `subcommands`; row NULL: there are not so many. */
+/* The i-th subcommand of a row; its row is NULL if there are fewer. */
 struct command_ref commands_subcommand(struct command_ref ref, size_t i);
 struct command_ref commands_at(const struct commands *commands,
                                size_t index); /* in the order in which they were added, without
@@ -256,14 +256,14 @@ void commands_each_stats(struct commands *commands,
 
 /* "get", "config|get", as in errors, COMMAND and ACL; returns its length, < size. */
 size_t command_full_name(struct command_ref ref, char *to, size_t size);
-/* Stores the positions of the keys in a call (room for argc); returns their number, or -1 if the
- * arguments are invalid, or not as many as the row's arity says. */
+/* Stores the positions of the keys in a call (room for argc). Returns their number, or -1 if the
+ * arguments are invalid or their number does not fit the arity. */
 int command_keys(const struct command *row, int argc, const struct bytes *argv, int *positions);
-/* KEY_* for each of the keys that command_keys found. */
+/* Sets flags[i] to the KEY_* flags of each key that command_keys found. */
 void command_key_flags(const struct command *row, int argc, const struct bytes *argv,
                        const int *positions, int count, unsigned *flags);
-/* The row's specs, made from `keys` if it gives none; returns their number. `specs` has room for
- * KEY_SPECS_MAX. */
+/* Stores the row's specs, derived from `keys` if the row has none, in `specs` (room for
+ * KEY_SPECS_MAX). Returns their number. */
 int command_specs(const struct command *row, struct key_spec *specs);
 /* Can any of its arguments be a key? */
 bool command_has_keys(const struct command *row);

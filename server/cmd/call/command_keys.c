@@ -38,7 +38,7 @@ bool command_has_keys(const struct command *row)
 
 /* ---- positions ------------------------------------------------------------------------------ */
 
-/* The position that the spec starts at; 0: its keyword is missing. */
+/* The position at which the spec starts; 0: its keyword is missing. */
 static int first_of(const struct key_spec *spec, int argc, const struct bytes *argv)
 {
     if (spec->keyword == NULL) return spec->first;
@@ -49,9 +49,9 @@ static int first_of(const struct key_spec *spec, int argc, const struct bytes *a
     return 0;
 }
 
-/* The number of keys: at least one, and no more than there are arguments. As Redis does it, with
- * atoi(), which stops at the first byte that is no digit: the command itself refuses such a number,
- * but only after the user's rights. */
+/* The number of keys, from 1 to the number of arguments. Stops at the first byte that is not a
+ * digit, like Redis, which uses atoi() here: the command itself refuses such a number, but the ACL
+ * check, which needs the keys, comes first. */
 static int count_at(struct bytes arg, int argc)
 {
     int count = 0;
@@ -66,7 +66,7 @@ static int count_at(struct bytes arg, int argc)
     return count;
 }
 
-/* Appends the spec's keys; returns the new number of keys, or -1. A range may be empty, as that of
+/* Appends the spec's keys. Returns the new number of keys, or -1. A range may be empty, such as
  * PFMERGE's sources. */
 static int append_keys(const struct key_spec *spec, int argc, const struct bytes *argv,
                        int *positions, int count)
@@ -109,7 +109,8 @@ static bool covers_position(const struct key_spec *spec, int argc, const struct 
     return position >= first && position <= last;
 }
 
-/* Keys that no other spec covers belong to KEYS_ANYWHERE, or have the row's usual flags. */
+/* Keys that no other spec covers belong to KEYS_ANYWHERE if there is one, or have the row's default
+ * flags. */
 static unsigned flags_at(const struct command *row, const struct key_spec *specs, int count,
                          int argc, const struct bytes *argv, int position)
 {

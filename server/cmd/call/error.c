@@ -1,5 +1,5 @@
-/* error: see error.h. A reply of an error is one line, formatted into a bounded buffer; resp_write
- * cleans what a client may have put into it. */
+/* error: see error.h. An error reply is one line, formatted in a bounded buffer; resp_write
+ * replaces control bytes that came from a client. */
 #include "server/cmd/call/error.h"
 
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* pause: which kind of request is delayed, and until when: by CLIENT PAUSE, and by FAILOVER. */
+/* pause: which requests CLIENT PAUSE and FAILOVER delay, and until when. */
 #ifndef SERVER_CMD_CALL_PAUSE_H
 #define SERVER_CMD_CALL_PAUSE_H
 
@@ -12,10 +12,10 @@ enum pause_kind { PAUSE_NONE, PAUSE_WRITE, PAUSE_ALL };
 struct pause {
     enum pause_kind kind;
     msec until;    /* the last millisecond of the pause */
-    bool failover; /* writes are delayed besides, until FAILOVER ends */
+    bool failover; /* writes are also delayed until FAILOVER ends */
 };
 
-/* Starts a pause, or extends the current one; it gets neither shorter nor weaker. */
+/* Starts a pause or extends the current one, never making it shorter or weaker. */
 static inline void pause_begin(struct pause *pause, enum pause_kind kind, msec until)
 {
     if (kind > pause->kind) pause->kind = kind;
@@ -34,14 +34,14 @@ static inline bool pause_is_on(const struct pause *pause)
     return pause->kind != PAUSE_NONE || pause->failover;
 }
 
-/* Keeps the length of the pause when the system clock is set. */
+/* Call when the system clock is set: the pause keeps its length. */
 static inline void pause_clock_set(struct pause *pause, msec by)
 {
     if (pause->kind == PAUSE_NONE || instant_after(pause->until, by, &pause->until)) return;
     pause->until = INSTANT_MAX;
 }
 
-/* The kind of requests to delay now; ends a pause that is over. */
+/* Which requests to delay now. Ends the pause if it is over. */
 static inline enum pause_kind pause_now(struct pause *pause, msec now)
 {
     if (pause->kind != PAUSE_NONE && instant_expired(pause->until, now)) pause_end(pause);

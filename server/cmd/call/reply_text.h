@@ -6,10 +6,10 @@
 
 #include "server/cmd/call/call.h"
 
-/* The reply of a HELP subcommand: these lines, and two about HELP itself. */
+/* The reply of a HELP subcommand: these lines and two about HELP itself. */
 void reply_help(struct call *call, const char *const *lines, size_t count);
 
-/* Replies the text as one verbatim string and drops it. */
+/* Replies with the text as one verbatim string and drops it. */
 void reply_text(struct call *call, struct outbuf *text);
 
 #endif

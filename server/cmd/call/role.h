@@ -1,12 +1,13 @@
-/* role: what the gates have to know of replication. replica/ sets it; all false: a master alone. */
+/* role: what the gates need to know of replication. Set by replica/; all false: a master without
+ * replicas. */
 #ifndef SERVER_CMD_CALL_ROLE_H
 #define SERVER_CMD_CALL_ROLE_H
 
 #include <stdbool.h>
 
 struct role {
-    bool replica;      /* the data are a master's: nothing expires or is evicted by itself */
-    bool stale;        /* the link to the master is down, or the first copy is not there yet */
+    bool replica;      /* the master owns the data: no expiry or eviction here */
+    bool stale;        /* the link to the master is down, or the first copy is incomplete */
     bool few_replicas; /* fewer good replicas than min-replicas-to-write */
 };
 

@@ -10,8 +10,8 @@ void session_init(struct session *session, struct outbuf *out)
 
 /* ---- states ---------------------------------------------------------------------------------- */
 
-/* The only function that changes a state. Whoever leaves a wait forgets it here, so no list keeps a
- * session that does not wait. */
+/* The only function that changes a state. Leaving a wait calls its forget function, so no list can
+ * keep a session that does not wait. */
 static void enter(struct session *session, enum session_state state, enum wait_reason reason,
                   void (*forget)(struct session *session))
 {
@@ -39,7 +39,7 @@ void session_end_wait(struct session *session)
 
 void session_begin_handshake(struct session *session)
 {
-    session->state = SESSION_SHAKING; /* where a session may begin */
+    session->state = SESSION_SHAKING; /* a new session may start in this state */
 }
 
 void session_end_handshake(struct session *session)

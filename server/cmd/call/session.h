@@ -1,6 +1,6 @@
-/* session: the state of a client between its commands: plain fields, and opaque pointers that the
- * named modules own. Depends on no sockets: a connection embeds one, and a test makes one by hand.
- */
+/* session: the state of a client between its commands, as plain fields and as pointers that other
+ * modules own. Knows no sockets: a connection embeds a session, and tests make one without a
+ * connection. */
 #ifndef SERVER_CMD_CALL_SESSION_H
 #define SERVER_CMD_CALL_SESSION_H
 
@@ -11,20 +11,20 @@
 #include "server/cmd/call/session_state.h"
 #include "store/base/bytes.h"
 
-struct acl_user;       /* acl: who it is */
+struct acl_user;       /* acl: its user */
 struct multi;          /* multi: commands queued since MULTI */
 struct watching;       /* watch: keys that this session watches */
 struct delayed;        /* settle: the delay of its next request */
 struct blocked_client; /* blocked: the keys and the command that it is blocked on */
 struct subscriber;     /* pubsub: its subscriptions */
 struct tracker;        /* tracking: how its reads are tracked */
-struct replica;        /* replica: the replica that it is */
+struct replica;        /* replica: its state as a replica */
 
 enum reply_mode { REPLY_ON, REPLY_OFF, REPLY_SKIP_NEXT, REPLY_SKIPPING };
 
 struct session {
     uint64_t id;
-    enum session_state state; /* changed by the functions below, as the next two */
+    enum session_state state; /* only the functions below change this and the next two */
     enum wait_reason waits_for;
     void (*forget_wait)(struct session *session); /* NULL: nothing to forget */
     const char *peer; /* "127.0.0.1:50000"; NULL: unknown. Borrowed from the connection */
@@ -38,52 +38,51 @@ struct session {
     struct multi *multi;                        /* NULL: not in MULTI */
     struct watching *watching;                  /* NULL: no watched keys */
     bool watch_touched;                         /* a watched key has changed: EXEC will fail */
-    bool monitoring;                            /* MONITOR: it gets every command */
+    bool monitoring;                            /* MONITOR: gets every command */
     struct blocked_client *blocked; /* WAIT_KEY, WAIT_REPLICAS, WAIT_LONG_REPLY; else NULL */
     struct delayed *delayed;        /* WAIT_SETTLING; else NULL */
     struct subscriber *subscriber;  /* NULL: no subscriptions */
     struct tracker *tracker;        /* NULL: CLIENT TRACKING is off */
-    struct replica *replica;        /* NULL: it is a client like others */
-    uint64_t streamed_at; /* offset of the replication stream after its last change: WAIT */
-    uint64_t durable_at;  /* its replies wait until the journal is safe up to this position */
-    struct outbuf
-        *pushes; /* NULL: pushes go to out; else they are collected here while EXEC replies */
+    struct replica *replica;        /* NULL: not a replica */
+    uint64_t streamed_at;  /* for WAIT: offset of the replication stream after its last change */
+    uint64_t durable_at;   /* replies are held until the journal is safe up to this position */
+    struct outbuf *pushes; /* collects pushes while EXEC replies; NULL: pushes go to out */
     const struct command *last_command; /* for CLIENT LIST; NULL before the first */
-    const struct command *last_parent;  /* of a subcommand */
-    /* Called by session_notify and session_wake: writes out, and runs the requests that arrived
-     * while the session waited. NULL in a test. Must not free any session: closing waits for the
-     * end of the turn. */
+    const struct command *last_parent;  /* NULL: not a subcommand */
+    /* Called by session_notify and session_wake: sends the output and schedules the requests that
+     * arrived during the wait. NULL in tests. Must not free any session, because callers still use
+     * it: connections are closed at the end of the turn. */
     void (*changed)(struct session *session);
 };
 
 /* Initializes a session in database 0, with RESP2 replies into `out`; not authenticated. */
 void session_init(struct session *session, struct outbuf *out);
 
-/* No request of the session runs until session_wake. It must be serving. `forget` removes it from
- * wherever its wait is kept; it is called once, when the wait ends for whatever reason. */
+/* No further request of the session runs until session_wake. The state must be SERVING. `forget`
+ * removes the session from the list that keeps its wait; called once, when the wait ends for any
+ * reason. */
 void session_wait(struct session *session, enum wait_reason reason,
                   void (*forget)(struct session *session));
-/* Ends the session's wait without waking it, as when it is closed. No effect if it does not wait.
- */
+/* Ends the session's wait without waking it, for example to close it. No effect if it does not
+ * wait. */
 void session_end_wait(struct session *session);
-/* Ends the session's wait, if it waits: its output is sent, and its requests run in the next turn.
- */
+/* Ends the session's wait, if any: its output is sent, and its requests run in the next turn. */
 void session_wake(struct session *session);
-/* Call when something was appended to out outside the session's own request: it is sent. */
+/* Call after appending to out outside the session's own requests, so that it is sent. */
 void session_notify(struct session *session);
-/* For a new session that comes over TLS: nothing is known of the client. */
+/* For a new session over TLS, whose client is unknown until the handshake ends. */
 void session_begin_handshake(struct session *session);
 void session_end_handshake(struct session *session); /* no effect if there is none */
-/* Nothing more runs: the connection is closed once the replies are sent. Ends a wait. */
+/* No further request runs, and the connection is closed once the replies are sent. Ends a wait. */
 void session_close(struct session *session);
-/* The connection is closed at the end of the turn without further replies. Ends a wait. */
+/* Closes the connection at the end of the turn without sending further replies. Ends a wait. */
 void session_end(struct session *session);
 static inline bool session_is_over(const struct session *session)
 {
     return session->state == SESSION_CLOSING || session->state == SESSION_ENDED;
 }
-/* Does the client wait for something that the server has to do? CLIENT LIST shows it, and it is not
- * closed for being idle. */
+/* Does the client wait for the server? If so, CLIENT LIST shows it as blocked, and it is not closed
+ * as idle. */
 static inline bool session_is_blocked(const struct session *session)
 {
     return session->waits_for != WAIT_NOTHING && session->waits_for < WAIT_PENALTY;

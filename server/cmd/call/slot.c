@@ -29,7 +29,7 @@ static uint16_t crc16(struct bytes text)
     return crc;
 }
 
-/* The part of the key that decides. */
+/* The part of the key that determines its slot. */
 static struct bytes tag_of(struct bytes key)
 {
     const char *open = key.len > 0 ? memchr(key.data, '{', key.len) : NULL;
