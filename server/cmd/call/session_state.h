@@ -1,9 +1,11 @@
 /* session_state: the states of a session, which decide what happens to its requests. A waiting
  * session also has a reason.
  *
- * SHAKING ---> SERVING <--> WAITING     a request waits for what the reason says |           |  | |
- * | |           |  +->CLOSING<+  |      its replies are sent, and nothing more runs | |       | |
- * +-----------+->ENDED<--------+      it is freed at the end of the turn
+ *   SHAKING ---> SERVING <--> WAITING     a request waits for the reason given
+ *      |           |  |         |  |
+ *      |           |  +->CLOSING<+  |      replies are sent, but no further request runs
+ *      |           |       |        |
+ *      +-----------+->ENDED<--------+      freed at the end of the turn
  *
  * A request that can't run now or has no reply yet makes its session wait. The requests after it
  * stay in the input, so that replies keep their order. One reason at a time is enough, because only
