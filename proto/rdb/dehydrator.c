@@ -35,7 +35,8 @@ bool rdb_read_dehydrator(struct rdb_reader *reader, bool annotated)
 {
     uint64_t queues;
     struct bytes name;
-    /* The name is the key at which it was created; RENAME does not change it. Ignored. */
+    /* Ignore the name: it is the key at which the value was created, and RENAME does not change it.
+     */
     if (!rdb_begin_key(reader, RDB_DEHYDRATOR) ||
         !rdb_get_module_string(reader, annotated, &reader->first, &name) ||
         !rdb_get_module_number(reader, annotated, &queues))

@@ -111,8 +111,8 @@ static int64_t integer_of(const unsigned char *at, const struct head *head)
     return value < 4096 ? value : value - 8192;
 }
 
-/* The bytes of a backward length. 16383 would fit into two bytes and takes three, because Redis
- * compares with `<`; so do the next two limits. */
+/* The bytes of a backward length. 16383 would fit into two bytes but takes three, because Redis
+ * compares with `<`; the next two limits are the same. */
 static size_t backlen_size(size_t len)
 {
     if (len <= 127) return 1;
@@ -225,8 +225,8 @@ bool rdb_listpack_finish(struct buffer *to, size_t start, uint64_t count)
 
 /* ---- ziplists ---------------------------------------------------------------------------------
  */
-/* A ziplist. An item with a wrong length of the item before, or a header with a wrong offset of the
- * last item, is damage.
+/* A ziplist. It is damaged if an item has a wrong length for the item before it, or the header has
+ * a wrong offset of the last item.
  *
  * Length of the item before: one byte below 254, or 254 and 4 bytes. Encoding: 00llllll text ·
  * 01llllll +1 text · 10...... +4 text (lengths most significant first) · c0 d0 e0: number of 2, 4,
@@ -248,7 +248,7 @@ static enum rdb_step finish_ziplist(struct rdb_walk *walk)
     return RDB_END;
 }
 
-/* Reads the length of the item before. Returns the bytes that encode it; 0: they are missing. */
+/* Reads the length of the previous item. Returns the size of its encoding; 0: truncated. */
 static size_t parse_previous(const unsigned char *at, size_t left, size_t *previous)
 {
     *previous = *at;

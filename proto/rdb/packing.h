@@ -1,6 +1,7 @@
-/* packing: Redis' packed values: iterates over the items of a listpack, ziplist, zipmap or intset
- * and checks every length and count. An item is returned as soon as it is complete; RDB_END is
- * returned only if all was correct. A caller that must not see part of a damaged value walks twice.
+/* packing: iterates over the items of Redis' packed values (listpack, ziplist, zipmap, intset) and
+ * checks every length and count. An item is returned as soon as it is complete; RDB_END means that
+ * everything was correct. A caller that must not see part of a damaged value walks twice: that
+ * takes less memory than a copy of the items.
  *
  * Layouts. Numbers are little-endian, and all but intsets end with 0xff.
  * listpack, for small values since version 7, and of streams since 5 (listpack.md of
@@ -44,7 +45,7 @@ struct rdb_walk {
     enum rdb_packing packing;
     const unsigned char *start, *at, *end;
     uint64_t announced; /* number of items in the header, or RDB_NOT_ANNOUNCED */
-    uint64_t count;     /* items so far */
+    uint64_t count;     /* items returned so far */
     size_t previous;    /* ziplist: bytes of the last item */
     size_t width;       /* intset: bytes of an item */
     int64_t last;       /* intset: the last item */
@@ -53,16 +54,15 @@ struct rdb_walk {
 
 #define RDB_NOT_ANNOUNCED UINT64_MAX
 
-/* The bytes are borrowed until the walk is over. A broken header is reported by the first step.
- * O(1) */
+/* Borrows the bytes until the walk is over. The first step reports a broken header. O(1) */
 void rdb_walk_begin(struct rdb_walk *walk, enum rdb_packing packing, struct bytes packed);
 enum rdb_step rdb_walk_next(struct rdb_walk *walk, struct rdb_item *item);
 
 /* ---- building ---- */
 
-/* A listpack at the end of `to`. The caller keeps to->len from before the start as `start`. Texts
- * that are integers are stored as such. False: no memory, an item over 2 GiB, or more than 4 GiB in
- * all. */
+/* Build a listpack at the end of `to`; `start` is to->len before rdb_listpack_start. Texts that are
+ * integers are stored as integers. False: out of memory, an item over 2 GiB, or over 4 GiB in
+ * total. */
 bool rdb_listpack_start(struct buffer *to);
 bool rdb_listpack_append(struct buffer *to, struct bytes text);
 bool rdb_listpack_finish(struct buffer *to, size_t start, uint64_t count);
@@ -70,7 +70,7 @@ bool rdb_listpack_finish(struct buffer *to, size_t start, uint64_t count);
 /* Sorts the integers in place and appends them as an intset. False: no memory. O(n log n) */
 bool rdb_intset_append(struct buffer *to, int64_t *integers, size_t count);
 
-/* ---- LZF (Marc Lehmann's LibLZF), with which Redis compresses long strings ---- */
+/* ---- LZF (Marc Lehmann's LibLZF), which Redis uses to compress long strings ---- */
 
 /* The unpacked length is at most this many times the packed length. */
 enum { RDB_LZF_MAX_RATIO = 88 };

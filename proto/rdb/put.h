@@ -1,5 +1,5 @@
 /* put: appends bytes, lengths, strings and scores to a buffer in RDB's format, in their shortest
- * form. wire.c reads them. False: no memory. */
+ * form. wire.c reads them. False: out of memory. */
 #ifndef PROTO_RDB_PUT_H
 #define PROTO_RDB_PUT_H
 
@@ -8,7 +8,7 @@
 bool rdb_put_byte(struct buffer *to, unsigned byte);
 bool rdb_put_length(struct buffer *to, uint64_t len);
 bool rdb_put_raw(struct buffer *to, struct bytes bytes); /* length and bytes */
-bool rdb_put_text(struct buffer *to, struct bytes text); /* 32-bit integers as such */
+bool rdb_put_text(struct buffer *to, struct bytes text); /* 32-bit integers as numbers */
 bool rdb_put_score(struct buffer *to, double score);
 
 #endif

@@ -75,7 +75,7 @@ static bool put_expiry(struct buffer *out, int64_t at)
     return rdb_put_byte(out, OP_EXPIRE_MS) && buffer_try_append(out, number, sizeof(number));
 }
 
-/* In a file the name stands between the type, which is the payload's first byte, and the value. */
+/* A file has the key's name between the type (the payload's first byte) and the value. */
 void rdb_file_key(struct rdb_file *file, struct bytes name, int64_t at, struct bytes payload)
 {
     note(file, payload.len > FOOTER && put_expiry(&file->out, at) &&

@@ -1,5 +1,5 @@
-/* rdb_file: writes a whole RDB of version 10, as redis-server 7.0 reads it, through a function. The
- * values are payloads of rdb_write.h.
+/* rdb_file: writes a whole RDB file of version 10, for redis-server 7.0, through a write function.
+ * The values are payloads of rdb_write.h.
  *
  *     rdb_file_begin(&file, write, ctx);
  *     rdb_file_aux(&file, name, value);                 // any number
@@ -17,10 +17,10 @@
 #include "store/mem/buffer.h"
 
 struct rdb_file {
-    bool (*write)(void *ctx, const void *data, size_t len); /* false: nothing more is written */
+    bool (*write)(void *ctx, const void *data, size_t len); /* false: stop writing */
     void *ctx;
     uint64_t crc;
-    struct buffer out; /* of one record */
+    struct buffer out; /* the current record */
     bool failed;
 };
 
@@ -32,10 +32,11 @@ void rdb_file_aux(struct rdb_file *file, struct bytes name, struct bytes value);
 void rdb_file_function(struct rdb_file *file, struct bytes code);
 void rdb_file_database(struct rdb_file *file, uint64_t number, uint64_t keys,
                        uint64_t volatile_keys);
-/* `payload` is one of DUMP, with its footer. `at`: the deadline in milliseconds, or RDB_FILE_NEVER.
- */
+/* `payload`: as from DUMP, with its footer. `at`: the deadline in unix milliseconds, or
+ * RDB_FILE_NEVER. */
 void rdb_file_key(struct rdb_file *file, struct bytes name, int64_t at, struct bytes payload);
-/* Writes the end with the checksum, and frees the buffer. False: something was not written. */
+/* Writes the end of the file with its checksum and frees the buffer. False: the file is incomplete.
+ */
 bool rdb_file_end(struct rdb_file *file);
 
 #endif

@@ -161,7 +161,7 @@ static bool read_function(struct rdb_reader *reader)
     return rdb_get_string(reader, &reader->first, &code) && RDB_VISIT(reader, function, code);
 }
 
-/* Name, engine, an optional description, code. Redis 7.0 refuses it. */
+/* Layout: name, engine, optional description, code. Redis 7.0 refuses such functions. */
 static bool read_old_function(struct rdb_reader *reader)
 {
     uint64_t described;
@@ -181,7 +181,7 @@ static bool has_attributes(const struct rdb_key *key)
     return key->expire_at != RDB_NEVER || key->idle != -1 || key->freq != -1;
 }
 
-/* A record that is neither a key nor an attribute of one. */
+/* Reads a record that is neither a key nor an attribute of one. */
 static bool read_record(struct rdb_reader *reader, unsigned code)
 {
     if (has_attributes(&reader->key)) return rdb_damaged(reader, "a deadline without a key");

@@ -1,17 +1,17 @@
-/* rdb_read: reads Redis' RDB files and DUMP payloads and calls a visitor. Supports RDB versions 1
- * to 12 (Redis up to 7.4, Valkey up to 8), every encoding of strings, lists, sets, hashes,
- * sorted sets and streams in them, and dehydrators of the ReDe module. Any bytes give a status: a
- * length is not trusted before its bytes have arrived, and memory stays proportional to what has
- * arrived (times 88 for compressed strings).
+/* rdb_read: reads Redis' RDB files and DUMP payloads and passes their contents to a visitor.
+ * Supports RDB versions 1 to 12 (Redis up to 7.4, Valkey up to 8) with all their encodings of
+ * strings, lists, sets, hashes, sorted sets and streams, and dehydrators of the ReDe module. Safe
+ * for any input: no length is trusted before its bytes have arrived, so memory is at most
+ * proportional to the bytes that have arrived (times 88 for compressed strings).
  *
- * For the format see Redis' rdb.h, and the layouts described in each file here.
+ * Redis' rdb.h defines the format; each file here describes the layouts that it reads.
  *
  * Folder proto/rdb: Redis' own formats: RDB files and DUMP payloads, read by calling a visitor
  * (rdb_read) and written value by value (rdb_write) or as a whole file (rdb_file). packing has
- * Redis' small packings (listpack, ziplist, intset, zipmap) and LZF; stream and dehydrator have
- * the layouts of those types. Depends on store/base and store/mem; knows no type of store/, so
- * tools can link it, and server/disk/import makes values of what is read.
- * Start here. A version of the format is a row or a case in value.c, not a second reader. */
+ * Redis' small packings (listpack, ziplist, intset, zipmap) and LZF; stream and dehydrator have the
+ * layouts of those types. Depends on store/base and store/mem, but on no type of store/, so that
+ * tools can link it; server/disk/import builds the values. Start here. To support another version
+ * of the format, add rows or cases to value.c. */
 #ifndef PROTO_RDB_RDB_READ_H
 #define PROTO_RDB_RDB_READ_H
 
@@ -64,7 +64,7 @@ struct rdb_stream_entry {
     size_t count; /* of parts: names and values in turn; 2 or more */
 };
 
-/* What a stream remembers of entries that may be gone. */
+/* What a stream records about its entries, including deleted ones. */
 struct rdb_stream_marks {
     struct rdb_stream_id last;        /* of all entries ever; not below that of the last entry */
     struct rdb_stream_id max_deleted; /* 0-0: none */
@@ -99,8 +99,8 @@ struct rdb_unsupported {
     int encoding_version;
 };
 
-/* Bytes are borrowed for the call, a key's name until the key's end. Any callback may be NULL;
- * returning false stops the reading.
+/* Bytes are borrowed during the call, a key's name until the key's end. Any callback may be NULL. A
+ * callback that returns false stops the reading.
  *
  * After a key_begin that returned true comes exactly one of key_end and key_failed; on key_failed
  * discard what was built. Parts of a value come in the order of the file, without duplicates, and
@@ -113,7 +113,7 @@ struct rdb_visitor {
     uint64_t max_fields; /* and entries of streams with more fields */
 
     bool (*database)(void *ctx, uint64_t number); /* of the keys that follow; 0 until called */
-    bool (*sizes)(void *ctx, uint64_t keys, uint64_t with_deadline); /* a hint, not to be trusted */
+    bool (*sizes)(void *ctx, uint64_t keys, uint64_t with_deadline); /* a hint; may be wrong */
     bool (*aux)(void *ctx, struct bytes name, struct bytes value);
     bool (*function)(void *ctx, struct bytes code); /* the source of a library */
     bool (*module_aux)(void *ctx, const char *module, int encoding_version); /* skipped */
@@ -127,8 +127,8 @@ struct rdb_visitor {
     bool (*zset_member)(void *ctx, struct bytes member, double score); /* in any order */
     bool (*dehydrator_element)(void *ctx,
                                const struct rdb_element *element); /* there may be none */
-    /* There may be no entries; marks come behind them, once, and then the groups: each with its
-     * consumers, each of these with its pending entries, in the order of their IDs. */
+    /* First the entries, of which there may be none; then the marks, once; then the groups, each
+     * followed by its consumers, and each consumer by its pending entries in order of their IDs. */
     bool (*stream_entry)(void *ctx, const struct rdb_stream_entry *entry);
     bool (*stream_marks)(void *ctx, const struct rdb_stream_marks *marks);
     bool (*stream_group)(void *ctx, const struct rdb_group *group);
@@ -144,12 +144,12 @@ enum rdb_status {
     RDB_DAMAGED,    /* truncated or inconsistent */
     RDB_FOREIGN,    /* not RDB, or of an unknown version or kind */
     RDB_UNREADABLE, /* the source's read function failed */
-    RDB_TOO_LARGE,  /* a string exceeds max_string, or there is no memory */
+    RDB_TOO_LARGE,  /* a string exceeds max_string, or out of memory */
 };
 
 struct rdb_error {
     enum rdb_status status;
-    uint64_t offset; /* where the damaged part begins, from the first byte */
+    uint64_t offset; /* where the damaged part begins */
     char text[160];  /* one printable line; empty without an error */
 };
 
@@ -158,15 +158,15 @@ struct rdb_error {
 enum rdb_status rdb_read(struct rdb_source *source, const struct rdb_visitor *visitor,
                          struct rdb_error *error);
 
-/* A payload of DUMP: one value, as a key without a name. RDB_FOREIGN: its footer's version or
- * checksum is wrong. RDB_DAMAGED: they are right, but the value is damaged or of an unknown type.
- */
+/* Reads a payload of DUMP: one value, visited as a key without a name. RDB_FOREIGN: the version or
+ * checksum in its footer is wrong. RDB_DAMAGED: both are right, but the value is damaged or of an
+ * unknown type. */
 enum rdb_status rdb_read_payload(struct bytes payload, const struct rdb_visitor *visitor,
                                  struct rdb_error *error);
 
-/* A payload of FUNCTION DUMP: calls visitor->function for each library. RDB_FOREIGN: as above.
- * RDB_DAMAGED: they are right, but the rest is damaged, or something else than libraries; the text
- * is Redis' message. */
+/* Reads a payload of FUNCTION DUMP: calls visitor->function for each library. RDB_FOREIGN: as
+ * above. RDB_DAMAGED: the footer is right, but the rest is damaged or contains something other than
+ * libraries; the text is Redis' message. */
 enum rdb_status rdb_read_functions(struct bytes payload, const struct rdb_visitor *visitor,
                                    struct rdb_error *error);
 

@@ -1,8 +1,8 @@
 /* rdb_write: builds a payload from the parts of a value.
  *
- * A set, hash or sorted set with few parts is staged: whether it is packed depends on the longest
- * part, which is known at the end. A list is written to nodes at once; their number, which comes
- * before them, is added at the end. */
+ * A set, hash or sorted set with few parts is staged first, because its encoding depends on the
+ * longest part, which is only known at the end. A list is written to nodes at once, and their
+ * number is inserted before them at the end. */
 #include "proto/rdb/rdb_write.h"
 
 #include <math.h>
@@ -233,7 +233,7 @@ static struct bytes second_of(const struct part *part)
     return (struct bytes){ part->texts + part->first_len, part->second_len };
 }
 
-/* By score, equal scores by the members' bytes. */
+/* Orders by score, and equal scores by the members' bytes. */
 static int compare_scored(const void *a, const void *b)
 {
     const struct part *x = a, *y = b;
@@ -265,8 +265,8 @@ static bool put_intset(struct rdb_writer *writer, const struct part *parts, size
     return rdb_put_byte(&writer->out, WIRE_INTSET) && rdb_put_raw(&writer->out, packed);
 }
 
-/* As Redis packs scores: all integers that it can convert safely (double2ll) as such. Minus zero
- * would lose its sign as an integer. */
+/* As in Redis, scores that its double2ll converts safely are packed as integers. Not minus zero,
+ * which would lose its sign. */
 static size_t print_score(char *to, double score)
 {
     const double limit = 0x1p62;

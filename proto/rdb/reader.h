@@ -44,9 +44,9 @@ bool rdb_skip_string(struct rdb_reader *reader);
 /* ---- calling the visitor ---- */
 
 bool rdb_begin_key(struct rdb_reader *reader, enum rdb_type type);
-/* Fails with RDB_STOPPED if `answer`, the visitor's, is false. */
+/* Fails with RDB_STOPPED if the visitor's `answer` is false. */
 bool rdb_visited(struct rdb_reader *reader, bool answer);
-/* Fails if this value already had this member. */
+/* Fails if the value already has this member. */
 bool rdb_unique(struct rdb_reader *reader, struct bytes member);
 
 #define RDB_VISIT(reader, callback, ...)                                                           \
@@ -77,7 +77,7 @@ bool rdb_read_dehydrator(struct rdb_reader *reader, bool annotated);
 
 /* ---- values of modules ---- */
 
-/* In an annotated value (since Redis 4.0) a number before each part says of what kind it is. */
+/* In an annotated value (since Redis 4.0), the number before each part is its kind. */
 bool rdb_get_module_number(struct rdb_reader *reader, bool annotated, uint64_t *value);
 bool rdb_get_module_string(struct rdb_reader *reader, bool annotated, struct buffer *room,
                            struct bytes *text);

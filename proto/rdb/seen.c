@@ -9,8 +9,8 @@
 
 enum {
     MIN_SIZE = 64,    /* slots: powers of two */
-    KEPT_SIZE = 256,  /* of a table that is kept for the next value */
-    PART_SIZE = 1024, /* of all parts, once there are several: 16 KiB */
+    KEPT_SIZE = 256,  /* size of a table that is kept for the next value */
+    PART_SIZE = 1024, /* size of each part once there are several: 16 KiB */
 };
 
 struct print {
@@ -64,7 +64,7 @@ static void part_put(struct rdb_seen_part *part, const struct print *print)
     part->count++;
 }
 
-/* Parts are in the directory more than once while they are less deep than it is. */
+/* A part that is less deep than the directory is in it more than once. */
 static bool is_first_place(const struct rdb_seen *seen, size_t i)
 {
     return i < (size_t)1 << seen->parts[i]->depth;
@@ -133,8 +133,8 @@ static bool begin_parts(struct rdb_seen *seen)
     return true;
 }
 
-/* The part where this fingerprint belongs has room for it. All fingerprints of a part may go to the
- * same half. */
+/* Makes room in the part of this fingerprint. Loops because a split may leave all fingerprints in
+ * the same half. */
 static bool make_room(struct rdb_seen *seen, const struct print *print)
 {
     if (seen->parts == NULL && !begin_parts(seen)) return false;

@@ -1,9 +1,11 @@
-/* seen: finds duplicate members of a value. Stores 128-bit fingerprints (SipHash-1-3 with a random
- * key, so that collisions cannot be prepared), not the members. Among a billion members, two
- * different ones are taken for the same with a probability of about 2^-68. A zeroed table is empty.
+/* seen: finds duplicate members of a value. To save memory it stores 128-bit fingerprints and not
+ * the members. They are SipHash-1-3 with a random key, so nobody can prepare a collision. Among a
+ * billion members, two different ones collide with a probability of about 2^-68. A zeroed table is
+ * empty.
  *
- * Extendible hashing (Fagin, Nievergelt, Pippenger and Strong 1979): a part that is half full is
- * split in two, so that no call does much work, however many members there are. */
+ * Uses extendible hashing (Fagin, Nievergelt, Pippenger and Strong 1979): a part that is half full
+ * is split in two. So no single call does much work, while an ordinary hash table would rehash all
+ * members at once. */
 #ifndef PROTO_RDB_SEEN_H
 #define PROTO_RDB_SEEN_H
 
@@ -16,7 +18,7 @@
 struct rdb_seen_part;
 
 struct rdb_seen {
-    struct rdb_seen_part **parts; /* 2^depth; several may be the same part */
+    struct rdb_seen_part **parts; /* 2^depth pointers, several of which may be equal */
     uint32_t depth;
     uint8_t key[16];
     bool keyed;

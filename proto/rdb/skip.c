@@ -81,7 +81,7 @@ bool rdb_skip_module_aux(struct rdb_reader *reader)
 {
     char name[MODULE_NAME + 1];
     uint64_t id, part;
-    /* The first part says when to load the data, before or after the keys. */
+    /* The first part is when to load the data: before or after the keys. */
     if (!rdb_get_length(reader, &id) || !rdb_get_length(reader, &part)) return false;
     if (part != PART_UNSIGNED) return rdb_damaged(reader, "an unknown part of a module's data");
     if (!rdb_skip_lengths(reader, 1) || !skip_parts(reader)) return false;

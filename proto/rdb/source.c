@@ -1,5 +1,6 @@
 /* source: a window over the bytes. With a read function the window is a buffer of 64 KiB. The
- * checksum is computed in pieces, when the window moves or when it is asked for. */
+ * checksum is computed over large pieces, which is faster: when the window moves or when it is
+ * requested. */
 #include "proto/rdb/source.h"
 
 #include <string.h>
@@ -47,7 +48,7 @@ uint64_t rdb_source_crc(struct rdb_source *source)
     return source->crc;
 }
 
-/* Calls the read function once. Returns 0 with the state set if it gave nothing. */
+/* Calls the read function once. Returns 0 and sets the state if no bytes came. */
 static size_t read_once(struct rdb_source *source, void *to, size_t size)
 {
     ssize_t got = source->read(source->ctx, to, size);
@@ -96,7 +97,7 @@ static size_t drain_window(struct rdb_source *source, size_t len, struct buffer 
     return part;
 }
 
-/* Reads without the window, which is empty. */
+/* Reads past the window, which is empty, directly into `room`. */
 static size_t read_into_room(struct rdb_source *source, size_t len, struct buffer *room)
 {
     rdb_source_crc(source);
@@ -107,7 +108,7 @@ static size_t read_into_room(struct rdb_source *source, size_t len, struct buffe
     return got;
 }
 
-/* Room grows as bytes arrive, so that a false length does not allocate memory. */
+/* Grows the room as bytes arrive, so that a false length allocates no memory. */
 static bool fetch_copy(struct rdb_source *source, uint64_t len, struct buffer *room)
 {
     room->len = 0;

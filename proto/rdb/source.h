@@ -1,5 +1,5 @@
-/* source: the bytes of a file or payload, in order, from memory or from a read function, with their
- * checksum. Allocates memory only as bytes arrive. */
+/* source: reads the bytes of a file or payload in order, from memory or through a read function,
+ * and computes their checksum. Allocates memory only as bytes arrive. */
 #ifndef PROTO_RDB_SOURCE_H
 #define PROTO_RDB_SOURCE_H
 
@@ -17,16 +17,16 @@ typedef ssize_t rdb_read_fn(void *ctx, void *to, size_t size);
 
 enum rdb_source_state {
     RDB_SOURCE_GOOD,
-    RDB_SOURCE_ENDED,     /* fewer bytes than were wanted */
+    RDB_SOURCE_ENDED,     /* fewer bytes left than requested */
     RDB_SOURCE_FAILED,    /* the read function failed */
-    RDB_SOURCE_NO_MEMORY, /* no memory for bytes that are there */
+    RDB_SOURCE_NO_MEMORY, /* out of memory */
 };
 
 struct rdb_source {
     rdb_read_fn *read; /* NULL: everything is in memory */
     void *ctx;
     const unsigned char *at, *end; /* in memory and not taken yet */
-    const unsigned char *summed;   /* `crc` covers everything before this */
+    const unsigned char *summed;   /* `crc` covers the bytes before this */
     uint64_t end_offset;           /* of `end`, from the first byte of the source */
     uint64_t crc;
     unsigned char *buffer;
@@ -38,7 +38,7 @@ void rdb_source_of_memory(struct rdb_source *source, const void *data, size_t le
 void rdb_source_of_reader(struct rdb_source *source, rdb_read_fn *read, void *ctx);
 void rdb_source_drop(struct rdb_source *source);
 
-/* The number of bytes taken. A source with a read function has read more than that. */
+/* The number of bytes taken. A source with a read function may have read more. */
 static inline uint64_t rdb_source_offset(const struct rdb_source *source)
 {
     return source->end_offset - (uint64_t)(source->end - source->at);

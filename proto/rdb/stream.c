@@ -132,7 +132,7 @@ static bool read_marks(struct stream_reading *in)
     if (!get_id(in->reader, &in->marks.last)) return false;
     if (rdb_stream_id_compare(in->marks.last, final) < 0)
         return rdb_damaged(in->reader, "a stream whose last ID is below that of an entry");
-    /* Redis 7 takes these for older streams. */
+    /* Older streams lack these; Redis 7 uses the same values. */
     in->marks.added = count;
     if (in->type >= STREAM_2 && !read_later_marks(in)) return false;
     if (in->marks.added > INT64_MAX)
@@ -203,7 +203,7 @@ static bool read_owned(struct stream_reading *in)
     return RDB_VISIT(in->reader, stream_pending, &found->pending);
 }
 
-/* A consumer's name must be new in its group, and a group's in its stream. */
+/* A consumer's name must be unique in its group, and a group's in its stream. */
 static bool check_name(struct stream_reading *in, struct bytes name, uint64_t group)
 {
     struct buffer *both = &in->reader->second;
@@ -253,7 +253,7 @@ static bool read_consumers(struct stream_reading *in)
 
 /* ---- groups ---- */
 
-/* How many entries were added up to this ID, where that is certain. Redis 7 computes the same for
+/* The number of entries added up to this ID, if that is certain. Redis 7 computes the same for
  * groups of older streams. */
 static int64_t count_read(const struct stream_reading *in, struct rdb_stream_id id)
 {

@@ -1,5 +1,5 @@
 /* stream_node: iterates over the entries of a stream's node, which is a listpack, and checks every
- * count in it. Depends on walk.h.
+ * count in it. Depends on packing.h.
  *
  * Layout: numbers of live and of deleted entries, number of names, names, 0; then the entries:
  * flags, differences of time and sequence number to the node's ID, and without SAME_NAMES the
@@ -30,10 +30,11 @@ struct rdb_node {
     const char *wrong;             /* after RDB_BROKEN: what is damaged, or NULL: no memory */
 };
 
-/* Uses the memory of the node again. All IDs must be greater than `last`. */
+/* Reuses the memory of the node. All IDs must be greater than `last`. */
 void rdb_node_begin(struct rdb_node *node, struct rdb_stream_id master, struct rdb_stream_id last,
                     struct bytes packed);
-/* The next entry that is not deleted, valid until the next call. RDB_END: all is correct. */
+/* The next entry that is not deleted, valid until the next call. RDB_END: the whole node is
+ * correct. */
 enum rdb_step rdb_node_next(struct rdb_node *node, struct rdb_stream_entry *entry);
 void rdb_node_drop(struct rdb_node *node);
 

@@ -1,6 +1,6 @@
-/* stream_write: writes streams. Entries are packed anew, into nodes as Redis makes them when it
- * adds these entries at its default limits; there are no deleted ones. stream.c and stream_node.h
- * have the layouts. */
+/* stream_write: writes streams. Packs the entries into the nodes that Redis would create if it
+ * added these entries at its default limits, without deleted ones. stream.c and stream_node.h have
+ * the layouts. */
 #include <string.h>
 
 #include "proto/rdb/packing.h"
@@ -176,7 +176,7 @@ void rdb_writer_marks(struct rdb_writer *writer, const struct rdb_stream_marks *
 
 /* ---- groups ---- */
 
-/* Takes one of `left`; false: this is not its place, or an error has happened. */
+/* Counts one of `left`. False: not allowed here, or an earlier error. */
 static bool take(struct rdb_writer *writer, uint64_t *left, bool allowed)
 {
     rdb_note(writer, allowed && *left > 0);

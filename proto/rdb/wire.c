@@ -1,4 +1,4 @@
-/* wire: reads the smallest parts of the format from a source: numbers, lengths, strings, scores.
+/* wire: reads the basic parts of the format from a source: numbers, lengths, strings, scores.
  *
  * A length: 00llllll · 01llllll +1 · 80 +4 · 81 +8 (most significant byte first). A string is its
  * length and its bytes, or c0 c1 c2: a number of 1, 2, 4 bytes, least significant first; c3: the

@@ -4,7 +4,7 @@
 
 #include "proto/rdb/rdb_write.h"
 
-/* Errors are kept until rdb_writer_end. */
+/* Records an error, which rdb_writer_end reports. */
 static inline void rdb_note(struct rdb_writer *writer, bool ok)
 {
     if (!ok) writer->failed = true;
@@ -16,7 +16,7 @@ bool rdb_accept_part(struct rdb_writer *writer, enum rdb_type type);
 /* Writes type and number of nodes in front of the nodes in `out`. */
 void rdb_put_nodes_head(struct rdb_writer *writer, unsigned type);
 
-/* Are the stream's marks and all its groups there? */
+/* Are the stream's marks and all its groups complete? */
 bool rdb_stream_is_whole(const struct rdb_writer *writer);
 
 #endif

@@ -1,11 +1,11 @@
 /* resp_read: see resp_read.h.
  *
- * As in Redis, a header line ends at the first CR, and the byte after it is skipped unchecked, as
- * are the two bytes after an argument. A NUL hides the line end after it, because Redis searches C
- * strings: such a line never ends and fails when it is too long.
+ * As in Redis, a header line ends at the first CR; the byte after it is skipped unchecked, and so
+ * are the two bytes after an argument. A NUL hides the line end after it, because Redis searches
+ * with C string functions: such a line never ends, and fails once it is too long.
  *
- * The length of a line is checked where its end is found, and not by how much input there is, so
- * that the result does not depend on how the input was split. */
+ * The length of a line is checked when its end is found, and not by the amount of input, so that
+ * the result does not depend on how the input was split. */
 #include "proto/resp/resp_read.h"
 
 #include <stdio.h>
@@ -18,9 +18,10 @@
 enum {
     MAX_ARGS_ANON = 10,  /* Redis' limit on arguments before authentication */
     FIRST_ARGS = 8,      /* arguments in the first allocation */
-    TRUSTED_ARGS = 1024, /* allocate at most so many before arguments have arrived */
+    TRUSTED_ARGS = 1024, /* allocate at most this many before arguments have arrived */
     KEPT_ARGS = 1024,    /* a larger array is freed after the request */
-    SHORT_DIGITS = 4,    /* a length with so many digits is parsed without searching its end */
+    SHORT_DIGITS =
+        4, /* a length of at most this many digits is parsed without a search for its end */
 };
 
 void resp_reader_init(struct resp_reader *reader)
@@ -41,7 +42,7 @@ static enum resp_status malformed(struct resp_reader *reader, const char *why)
     return RESP_MALFORMED;
 }
 
-/* DIFFERS: Redis replaces CR and LF only and echoes other controls. (doc/differs.md) */
+/* DIFFERS: Redis only replaces CR and LF and echoes other control bytes. (doc/differs.md) */
 static enum resp_status unexpected(struct resp_reader *reader, char found)
 {
     unsigned char byte = (unsigned char)found;
@@ -50,7 +51,7 @@ static enum resp_status unexpected(struct resp_reader *reader, char found)
     return RESP_MALFORMED;
 }
 
-/* Resets the state of the last request. */
+/* Resets the state for a new request. */
 static void begin(struct resp_reader *reader)
 {
     reader->argc = 0;
@@ -113,7 +114,7 @@ static enum resp_status find_line_end(struct resp_reader *reader, const char *in
     size_t searched = hit == NULL ? limit : (size_t)(hit - input);
     const char *nul = from < searched ? memchr(input + from, '\0', searched - from) : NULL;
     if (nul != NULL) {
-        /* Stay before the NUL, so that it also hides bytes that come later. */
+        /* Stop before the NUL, so that it also hides a line end that arrives later. */
         hit = NULL;
         searched = (size_t)(nul - input);
     }
@@ -123,8 +124,8 @@ static enum resp_status find_line_end(struct resp_reader *reader, const char *in
     return len - reader->parsed > max_line ? RESP_MALFORMED : RESP_PARTIAL;
 }
 
-/* The common case: a short length with its whole line. Returns the size of the header from its type
- * byte on; 0 if it is anything else or incomplete. */
+/* The common case: a short length in a complete line. Returns the size of the header including its
+ * type byte; 0 if it is something else or incomplete. */
 static inline size_t read_short_header(const char *header, size_t available, size_t *value)
 {
     unsigned digit = available < 4 ? 10 : (unsigned)(unsigned char)header[1] - '0';
@@ -149,7 +150,7 @@ static inline size_t read_short_header(const char *header, size_t available, siz
 }
 
 struct header {
-    int64_t value; /* if good: the number after the type byte */
+    int64_t value; /* the number after the type byte, if good */
     size_t size;   /* of the whole line */
     bool good;
 };
@@ -205,8 +206,8 @@ static enum resp_status read_bulk_header(struct resp_reader *reader, const char 
     return RESP_REQUEST;
 }
 
-/* The common request in one pass: complete, few arguments, short lengths within the limits. False:
- * it is anything else, and the reader is unchanged. */
+/* Parses the most common kind of request in one pass: complete, few arguments, short lengths within
+ * the limits. False: it is of another kind, and the reader is unchanged. */
 static bool read_at_once(struct resp_reader *reader, const char *input, size_t len)
 {
     const char *p = input, *end = input + len;
@@ -235,8 +236,8 @@ static bool read_at_once(struct resp_reader *reader, const char *input, size_t l
     return true;
 }
 
-/* Reads complete arguments with short headers, as many as there are. Leaves anything else to
- * read_bulk_header. */
+/* Parses arguments while they are complete and have short headers; read_bulk_header handles the
+ * others. */
 static void read_short_args(struct resp_reader *reader, const char *input, size_t len,
                             size_t max_bulk)
 {
@@ -263,7 +264,7 @@ static size_t short_bulk_limit(const struct resp_limits *limits)
     return most < 0 ? 0 : (size_t)most;
 }
 
-/* Otherwise the lengths must be checked. */
+/* Are short headers within the limits in any case? If not, their lengths must be checked. */
 static bool short_headers_fit(const struct resp_limits *limits)
 {
     return limits->max_line > SHORT_DIGITS + 1;
@@ -332,7 +333,7 @@ static void split_plain(struct resp_reader *reader, const char *line, size_t len
     }
 }
 
-/* The arguments' text is never longer than the line. */
+/* One buffer of the line's length suffices: unquoting never makes text longer. */
 static bool split_with_quotes(struct resp_reader *reader, const char *line, size_t len)
 {
     reader->unquoted = mem_alloc(len);

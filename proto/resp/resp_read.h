@@ -1,15 +1,15 @@
-/* resp_read: a resumable parser of requests, multibulk and inline, as Redis 7.0 reads them. Does
- * not know sockets or commands. It never reads a byte twice: the struct keeps the state of a
- * partial request.
+/* resp_read: a resumable parser of requests, multibulk and inline, that accepts what Redis 7.0
+ * accepts. Knows neither sockets nor commands. The struct keeps the state of a partial request, so
+ * no byte is parsed twice, and a request that arrives in many small pieces costs no more than a
+ * whole one.
  *
- * The caller owns one contiguous input buffer that starts with the request being parsed. The buffer
- * may grow and move between calls; arguments are offsets until the request is complete.
+ * The caller owns one contiguous input buffer that starts with the request being parsed. Arguments
+ * are stored as offsets, because the buffer may grow and move between calls.
  *
- * Folder proto/resp: the protocol of clients. resp_read parses requests, resp_write writes
- * replies, to a connection's output or to a sink inside the server (scripts, the module);
- * resp_reply parses replies, for the sinks, tests and tools. Depends on store/base and store/mem;
- * knows neither commands nor sockets.
- * Start with resp_write.h, which commands use, then this header. */
+ * Folder proto/resp: the clients' protocol. resp_read parses requests. resp_write writes replies,
+ * to a connection's output or to a sink inside the server (scripts, the module). resp_reply parses
+ * replies, for sinks, tests and tools. Depends on store/base and store/mem; knows neither commands
+ * nor sockets. Start with resp_write.h, which commands use, then this header. */
 #ifndef PROTO_RESP_RESP_READ_H
 #define PROTO_RESP_RESP_READ_H
 
@@ -20,13 +20,13 @@
 struct resp_limits {
     int64_t max_bulk;      /* bytes in one argument: proto-max-bulk-len */
     int64_t max_args;      /* arguments in one request: 2^31-1; 10 before authentication */
-    size_t max_line;       /* bytes in an inline request, or a header line: 64 KiB */
-    int64_t max_bulk_anon; /* as max_bulk while unauthenticated: 16384 */
-    bool anonymous;        /* the client has not authenticated: the smaller limits apply */
+    size_t max_line;       /* bytes in an inline request or a header line: 64 KiB */
+    int64_t max_bulk_anon; /* max_bulk before authentication: 16384 */
+    bool anonymous;        /* not authenticated: the smaller limits apply */
 };
 
 struct resp_slice {
-    size_t offset, len; /* in the input buffer, from the start of the request */
+    size_t offset, len; /* counted from the start of the request */
 };
 
 enum resp_status {
@@ -47,35 +47,36 @@ struct resp_reader {
     int64_t bulk_expected; /* length of the argument being read; -1: its header comes next */
     size_t parsed;         /* bytes parsed */
     size_t scanned;        /* bytes searched for a line end */
-    char *unquoted;        /* an inline request with quotes: the text of its arguments */
+    char *unquoted;        /* text of the arguments of an inline request with quotes */
     bool args_unquoted;    /* slices point into `unquoted` instead of the input */
 };
 
 void resp_reader_init(struct resp_reader *reader);
 void resp_reader_drop(struct resp_reader *reader);
 
-/* Parses input[0..len), which begins with the bytes of earlier partial calls. After RESP_REQUEST
- * the caller must remove `consumed` bytes from the front before the next call. */
+/* Parses input[0..len), which must begin with the bytes of earlier calls that returned
+ * RESP_PARTIAL. After RESP_REQUEST the caller must remove `consumed` bytes from the front before
+ * the next call. */
 enum resp_status resp_read(struct resp_reader *reader, const char *input, size_t len,
                            const struct resp_limits *limits);
 
-/* The text of argument i; `input` as in the last call. */
+/* The text of argument i; `input` as passed to the last resp_read. */
 const char *resp_reader_arg(const struct resp_reader *reader, const char *input, int i);
 
-/* How many more bytes complete the argument being read (0: unknown): to size the buffer for a large
- * argument at once. */
+/* The number of bytes missing from the argument being read (0: unknown), so that the buffer for a
+ * large argument can be allocated at once. */
 size_t resp_reader_wants(const struct resp_reader *reader, size_t len);
 
-/* For a large argument that the caller wants in a block of its own. */
+/* A large argument that the caller reads into its own block. */
 struct resp_lifted {
     int arg;       /* its index in the request */
-    size_t offset; /* where it begins in the input */
+    size_t offset; /* its start in the input */
     size_t len;
 };
-/* Takes the argument being read, of which `resp_reader_wants` more bytes have yet to come, out of
- * the input: the caller reads it elsewhere, and removes what has arrived of it from the input, so
- * that the bytes after it follow directly at `offset`. In the complete request the argument is
- * empty. */
+/* Removes the argument being read, of which `resp_reader_wants` bytes are missing, from the parse:
+ * the caller reads it elsewhere. The caller must remove the bytes of it that have arrived from the
+ * input, so that the bytes after the argument follow at `offset`. In the complete request the
+ * argument is empty. */
 struct resp_lifted resp_reader_lift(struct resp_reader *reader);
 
 #endif

@@ -1,5 +1,6 @@
-/* resp_reply: see resp_reply.h. Rejects what Redis never sends: lines that do not end in CR LF,
- * streamed strings and aggregates, numbers with a plus sign. */
+/* resp_reply: see resp_reply.h. Rejects what Redis never sends, so that tests notice errors of the
+ * writer: lines that do not end in CR LF, streamed strings and aggregates, numbers with a plus
+ * sign. */
 #include "proto/resp/resp_reply.h"
 
 #include <math.h>
@@ -14,7 +15,7 @@ enum { MAX_DEPTH = 128, FIRST_NODES = 16 };
 struct walk {
     const char *input;
     size_t len, at;
-    struct resp_reply *reply;        /* receives nodes; NULL: only the length is wanted */
+    struct resp_reply *reply;        /* receives the nodes; NULL: measure only */
     int depth;                       /* open aggregates */
     uint64_t missing[MAX_DEPTH + 1]; /* children still to come, by depth; [0]: the reply itself */
 };
@@ -40,7 +41,7 @@ static void add_node(struct resp_reply *reply, const struct resp_node *node)
     reply->nodes[reply->count++] = *node;
 }
 
-/* Reads the line after the type byte and moves behind it. */
+/* Reads the rest of the line after the type byte and moves past it. */
 static enum resp_reply_status take_line(struct walk *walk, struct resp_node *node)
 {
     const char *start = walk->input + walk->at;
@@ -62,7 +63,7 @@ static enum resp_reply_status as_null(struct resp_node *node)
     return REPLY_WHOLE;
 }
 
-/* The line was a length: reads so many bytes and a line end. */
+/* The line was a length: reads that many bytes and a line end. */
 static enum resp_reply_status take_blob(struct walk *walk, struct resp_node *node)
 {
     int64_t size;

@@ -50,8 +50,8 @@ struct resp_reply {
 void resp_reply_init(struct resp_reply *reply);
 void resp_reply_drop(struct resp_reply *reply);
 
-/* Parses one reply at input[0..len), nested at most 128 deep. Each call starts at byte 0, so that
- * large replies should be complete when it is called. */
+/* Parses one reply at input[0..len), nested at most 128 deep. Each call starts again at byte 0, so
+ * for a large reply wait until most of it has arrived. */
 enum resp_reply_status resp_reply_parse(struct resp_reply *reply, const char *input, size_t len);
 
 /* The size of the first complete reply; 0: partial, -1: malformed. */

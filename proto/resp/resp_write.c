@@ -1,5 +1,5 @@
-/* resp_write: see resp_write.h. Short replies are formatted in place at the end of the outbuf; only
- * payloads are copied. */
+/* resp_write: see resp_write.h. Formats short replies in place at the end of the outbuf, and copies
+ * only payloads. */
 #include "proto/resp/resp_write.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@
 
 enum {
     HEADER_ROOM = 32, /* a type byte, an integer and two line ends */
-    SMALL = 1024,     /* up to this, a payload is reserved together with header and line end */
+    SMALL = 1024, /* up to this size, a payload is reserved together with its header and line end */
     ERROR_PIECE = 512,
     FORMAT_CHARS = 3, /* length of a verbatim string's format, by the protocol */
 };
@@ -37,8 +37,8 @@ static void put_double(struct resp_writer *w, const char *text, size_t len, doub
 
 /* ---- to an outbuf ---- */
 
-/* Beyond its limit a reply is not continued: the owner of the output checks whether it is exceeded.
- */
+/* A reply is cut off at the limit. The owner of the output checks the limit and closes the
+ * connection. */
 static bool is_silent(const struct resp_writer *w)
 {
     return w->mute || (w->limit != 0 && w->out->len > w->limit);
@@ -81,7 +81,7 @@ static void append_line(struct resp_writer *w, char type, const char *text, size
     outbuf_append(w->out, line_end, sizeof(line_end));
 }
 
-/* A short line with its end: the replies that are made most often. */
+/* Appends a complete short line, for the most frequent replies. */
 static inline void append_ready(struct resp_writer *w, const char *line, size_t len)
 {
     if (is_silent(w)) return;
@@ -113,14 +113,14 @@ void resp_ok(struct resp_writer *w)
         append_ready(w, "+OK\r\n", 5);
 }
 
-/* DIFFERS: Redis replaces CR and LF only and passes other controls. (doc/differs.md) */
+/* DIFFERS: Redis only replaces CR and LF and lets other control bytes pass. (doc/differs.md) */
 static char cleaned(char c)
 {
     unsigned char byte = (unsigned char)c;
     return byte < ' ' || byte == 0x7f ? ' ' : c;
 }
 
-/* Controls become spaces, then the line ends. */
+/* Writes the text with control bytes replaced by spaces, and ends the line. */
 static void append_cleaned(struct resp_writer *w, const char *line, size_t len)
 {
     while (len > 0) {
@@ -332,7 +332,7 @@ void resp_verbatim(struct resp_writer *w, const char *format, const char *text, 
     outbuf_append(w->out, line_end, sizeof(line_end));
 }
 
-/* `children`: a map counts keys and values. */
+/* `children`: for a map, keys plus values. */
 static void put_aggregate(struct resp_writer *w, enum resp_reply_type type, size_t children)
 {
     put_number(w, type, (int64_t)children);

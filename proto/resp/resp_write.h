@@ -1,6 +1,6 @@
-/* resp_write: writes replies by meaning; the only file that distinguishes RESP2 from RESP3. Every
- * function appends to an outbuf, or passes the reply to a sink, and none fails. Aggregates announce
- * the number of elements that must follow. */
+/* resp_write: writes replies by meaning, so that only this file distinguishes RESP2 from RESP3 and
+ * commands need not. Every function appends to an outbuf or passes the reply to a sink; none fails.
+ * An aggregate announces the number of elements, which the caller must write next. */
 #ifndef PROTO_RESP_RESP_WRITE_H
 #define PROTO_RESP_RESP_WRITE_H
 
@@ -12,8 +12,8 @@
 
 struct resp_node;
 
-/* Takes replies inside the server, node by node in the order on the wire. A node's text is valid
- * during the call only. */
+/* Receives replies inside the server, node by node in wire order. A node's text is only valid
+ * during the call. */
 struct resp_sink {
     void (*put)(struct resp_sink *sink, const struct resp_node *node);
 };
@@ -26,19 +26,19 @@ struct resp_writer {
     size_t limit;           /* append nothing while `out` holds more bytes; 0: no limit */
 };
 
-/* Can push messages come between replies (RESP3)? In RESP2 a subscriber can run no other command.
- */
+/* Can the client receive push messages between replies? True for RESP3; in RESP2, a subscriber can
+ * run only a few commands. */
 bool resp_has_push(const struct resp_writer *w);
 
 void resp_ok(struct resp_writer *w);                       /* +OK */
 void resp_status(struct resp_writer *w, const char *text); /* +PONG */
-/* The same for any bytes; replaces CR, LF and other controls by spaces. */
+/* The same for any bytes; replaces CR, LF and other control bytes with spaces. */
 void resp_status_bytes(struct resp_writer *w, const char *text, size_t len);
-/* "-line": code and text; replaces CR, LF and other controls by spaces. */
+/* "-line": code and text; replaces CR, LF and other control bytes with spaces. */
 void resp_error(struct resp_writer *w, const char *line, size_t len);
 void resp_integer(struct resp_writer *w, int64_t value);
 void resp_bulk(struct resp_writer *w, const void *data, size_t len);
-/* As outbuf_append_shared; a sink gets the bytes at once. */
+/* Appends as outbuf_append_shared does, without a copy; a sink gets the bytes at once. */
 void resp_bulk_shared(struct resp_writer *w, const void *data, size_t len,
                       void (*release)(void *owner), void *owner);
 void resp_bulk_text(struct resp_writer *w, const char *text); /* NUL-terminated */
@@ -51,7 +51,7 @@ void resp_long_double(struct resp_writer *w, long double value);
 void resp_bool(struct resp_writer *w, bool value); /* 2: 0 or 1; 3: #t #f */
 void resp_null(struct resp_writer *w);             /* 2: $-1; 3: _ */
 void resp_null_array(struct resp_writer *w);       /* 2: *-1; 3: _ */
-/* 2: bulk; 3: `(`. Replaces controls by spaces. */
+/* 2: bulk; 3: `(`. Replaces control bytes with spaces. */
 void resp_big_number(struct resp_writer *w, const char *digits, size_t len);
 void resp_verbatim(struct resp_writer *w, const char *format, const char *text, size_t len);
 
@@ -68,10 +68,10 @@ void resp_pair(struct resp_writer *w);
 void resp_named(struct resp_writer *w, size_t count);
 void resp_named_next(struct resp_writer *w);
 
-/* For replies that must be written before those in front of them, such as elements before their
- * number: a writer of the same version into `aside`, which must be empty. */
+/* For elements that are written before their number is known: returns a writer of the same version
+ * that appends to `aside`, which must be empty. */
 struct resp_writer resp_aside(const struct resp_writer *w, struct outbuf *aside);
-/* Appends the replies that were written aside, and empties `aside`. */
+/* Appends the contents of `aside` and empties it. */
 void resp_splice(struct resp_writer *w, struct outbuf *aside);
 
 #endif
