@@ -1,8 +1,8 @@
 /* connection: see connection.h.
  *
- * OpenSSL reads ahead of the record that is wanted, so the socket may be silent while bytes wait
- * here: `more` says so. Data is encrypted in records of 16 KiB; small chunks are joined first,
- * because each record costs a system call, a header and a checksum. */
+ * OpenSSL reads ahead, so bytes may be buffered here while poll reports no input: then `more` is
+ * set. Data is encrypted in records of up to 16 KiB. Small chunks are joined first, because each
+ * record costs a system call, a header and a checksum. */
 #include "server/net/tls/connection.h"
 
 #include <errno.h>
@@ -20,12 +20,12 @@ struct tls_connection {
     struct tls *tls;
     SSL *ssl;
     size_t bytes;     /* memory that OpenSSL holds for it */
-    bool outgoing;    /* on the client's side: not counted */
-    bool shaken;      /* the handshake has ended well */
-    bool ended;       /* the peer sends nothing more */
-    bool broken;      /* no further call of OpenSSL is allowed */
-    bool more;        /* tls_read would find something without the socket */
-    bool wants_write; /* reading has to send first */
+    bool outgoing;    /* client's side: not in the statistics */
+    bool shaken;      /* the handshake is complete */
+    bool ended;       /* the peer has stopped sending */
+    bool broken;      /* OpenSSL must not be called again */
+    bool more;        /* tls_read has bytes without reading the socket */
+    bool wants_write; /* reading requires sending first */
     char fault[160];
 };
 
@@ -41,9 +41,9 @@ static struct tls_connection *open_on(struct tls *tls, SSL_CTX *context, int fd)
         tls_close(conn);
         return NULL;
     }
-    SSL_set_read_ahead(conn->ssl, 1); /* one system call for a record, not two */
-    /* Records without data, such as new keys, end a read when the buffer is empty; else a peer that
-     * sends only these would keep it from ending. */
+    SSL_set_read_ahead(conn->ssl, 1); /* one system call per record, not two */
+    /* A record without data, such as a key update, ends a read if the buffer is empty. Otherwise, a
+     * peer that sends only such records could keep the read from ending. */
     SSL_clear_mode(conn->ssl, SSL_MODE_AUTO_RETRY);
     conn->bytes = mem_used() - before;
     return conn;
@@ -88,7 +88,7 @@ static void name_fault(struct tls_connection *conn, int error)
              distrusted ? X509_verify_cert_error_string(verified) : "");
 }
 
-/* Call when OpenSSL has not done what it was asked for. */
+/* Call when an OpenSSL function has failed. */
 static enum tls_progress look_why(struct tls_connection *conn, int rc)
 {
     int error = SSL_get_error(conn->ssl, rc);
@@ -133,7 +133,7 @@ static size_t read_records(struct tls_connection *conn, char *to, size_t size)
     errno = 0;
     while (got < size) {
         if (SSL_read_ex(conn->ssl, to + got, size - got, &some) != 1) {
-            /* An end that was met behind data is reported by the next call. */
+            /* Return the data first; the next call reports the end. */
             conn->more = look_why(conn, 0) != TLS_WAITS && got > 0;
             return got;
         }
@@ -170,11 +170,11 @@ bool tls_wants_write(const struct tls_connection *conn)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* What is left to be sent of some chunks. */
+/* The unsent rest of some chunks. */
 struct rest {
     const struct iovec *chunks;
     int count;
-    size_t offset; /* into the first of them */
+    size_t offset; /* into the first chunk */
 };
 
 static void skip(struct rest *rest, size_t len)
@@ -187,8 +187,8 @@ static void skip(struct rest *rest, size_t len)
     }
 }
 
-/* The next record: always as long as the rest allows, because OpenSSL wants a record that was
- * refused to come again with the same bytes, or more of them. */
+/* The next record, always as long as possible: after a record could not be sent, OpenSSL requires
+ * the same bytes, or more, again. */
 static struct iovec next_record(const struct rest *rest, char *room)
 {
     struct rest at = *rest;
@@ -218,7 +218,7 @@ static size_t write_records(struct tls_connection *conn, struct rest *rest)
     while (rest->count > 0 && sent < WRITE_MOST) {
         struct iovec record = next_record(rest, conn->tls->record);
         if (SSL_write_ex(conn->ssl, record.iov_base, record.iov_len, &some) != 1) {
-            /* The peer may have said farewell; that it can't be written to is an end, too. */
+            /* The peer may have sent close_notify; a failed write is an end, too. */
             if (look_why(conn, 0) != TLS_WAITS) conn->broken = true;
             break;
         }
@@ -245,12 +245,12 @@ void tls_say_farewell(struct tls_connection *conn)
     if (!conn->shaken || conn->broken) return;
     if ((SSL_get_shutdown(conn->ssl) & SSL_SENT_SHUTDOWN) != 0) return;
     ERR_clear_error();
-    /* If it can't be sent now, the end of the TCP connection has to do. */
+    /* If it can't be sent now, the end of the TCP connection must do. */
     (void)SSL_shutdown(conn->ssl);
     ERR_clear_error();
 }
 
-/* ---- what is known of it --------------------------------------------------------------------- */
+/* ---- queries -------------------------------------------------------------------------------- */
 
 const char *tls_fault(const struct tls_connection *conn)
 {
@@ -262,7 +262,7 @@ size_t tls_bytes(const struct tls_connection *conn)
     return conn != NULL ? conn->bytes : 0;
 }
 
-/* The value of the only common name, to be freed with OPENSSL_free; NULL: there is not just one. */
+/* The only common name, to be freed with OPENSSL_free; NULL: not exactly one. */
 static unsigned char *common_name(const X509 *cert, size_t *len)
 {
     X509_NAME *subject = X509_get_subject_name(cert);

@@ -17,11 +17,11 @@
 #include "conf/words.h"
 
 enum {
-    /* A client's certificates, before it is trusted. Three of RSA-4096 have 6 KiB. */
+    /* Limit for the certificates of an untrusted client. Three of RSA-4096 have 6 KiB. */
     CLIENT_CHAIN = 32 * 1024,
 };
 
-/* All that is wrong, separated by "; ". */
+/* All errors found, separated by "; ". */
 struct faults {
     char *text;
     size_t size, used;
@@ -43,7 +43,7 @@ __attribute__((format(printf, 2, 3))) static void add_fault(struct faults *fault
     va_end(args);
 }
 
-/* The first error of the queue is the cause; the later ones say who was told. */
+/* The first error in the queue is the cause; later ones are from its callers. */
 const char *tls_reason(void)
 {
     unsigned long error = ERR_peek_error();
@@ -60,7 +60,7 @@ struct pair {
     const char *cert_option, *cert, *key_option, *key, *pass;
 };
 
-/* Without it OpenSSL would ask at the terminal. */
+/* Without this callback, OpenSSL would ask at the terminal. */
 static int give_password(char *to, int size, int writing, void *ctx)
 {
     (void)writing;
@@ -127,7 +127,7 @@ static void load_authorities(SSL_CTX *context, const struct conf *conf, struct f
     if (file[0] != '\0' && SSL_CTX_load_verify_file(context, file) != 1)
         add_fault(faults, "tls-ca-cert-file %s: %s", file, tls_reason());
     if (dir[0] == '\0') return;
-    /* OpenSSL looks into the directory only when it needs a certificate. */
+    /* Check now, because OpenSSL reads the directory only when it needs a certificate. */
     if (access(dir, R_OK | X_OK) != 0)
         add_fault(faults, "tls-ca-cert-dir %s: %s", dir, strerror(errno));
     else if (SSL_CTX_load_verify_dir(context, dir) != 1)
@@ -213,8 +213,8 @@ static void limit_sessions(SSL_CTX *context, const struct conf *conf)
 
 static void limit_connection(SSL_CTX *context)
 {
-    /* A request tells its own length, so a connection that ends without TLS' farewell loses
-     * nothing that plain TCP would not lose. */
+    /* Accept a connection that ends without close_notify: requests have explicit lengths, so
+     * truncation is noticed, as with plain TCP. */
     SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_NO_SSLv3 |
                                      SSL_OP_IGNORE_UNEXPECTED_EOF);
     SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
@@ -235,14 +235,14 @@ static void set_behaviour(SSL_CTX *context, const struct conf *conf)
 
 /* ---- connections to other servers ------------------------------------------------------------ */
 
-/* As in Redis, they use the client's pair if there is one, else the server's, and trust a server
- * whose certificate an authority has signed, whatever its name. */
+/* As in Redis, they use the client's certificate if configured, otherwise the server's, and trust
+ * any server whose certificate an authority has signed, regardless of its name. */
 static void make_outgoing(struct tls_settings *settings, const struct conf *conf,
                           struct faults *faults)
 {
     bool has_pair = conf->tls_client_cert_file[0] != '\0' || conf->tls_client_key_file[0] != '\0';
     struct faults told = { .text = (char[1]){ 0 },
-                           .size = 1 }; /* those of the server's side, too */
+                           .size = 1 }; /* including those of the server's side */
     if (!has_pair && !conf->tls_replication) return;
     SSL_CTX *context = settings->outgoing = SSL_CTX_new(TLS_client_method());
     if (context == NULL) {
@@ -260,7 +260,7 @@ static void make_outgoing(struct tls_settings *settings, const struct conf *conf
     limit_connection(context);
 }
 
-/* ---- what the certificate says --------------------------------------------------------------- */
+/* ---- fields of the certificate --------------------------------------------------------------- */
 
 static void describe(struct tls_settings *settings)
 {

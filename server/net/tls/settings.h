@@ -1,5 +1,5 @@
-/* settings: turns the tls-* options into OpenSSL's contexts. Reads certificates, keys
- * and parameters from their files. */
+/* settings: makes OpenSSL contexts from the tls-* options. Reads certificates, keys and parameters
+ * from their files. */
 #ifndef SERVER_NET_TLS_SETTINGS_H
 #define SERVER_NET_TLS_SETTINGS_H
 
@@ -12,16 +12,16 @@ enum { TLS_SERIAL_SIZE = 48 }; /* a serial number has at most 20 bytes */
 struct tls_settings {
     SSL_CTX *context;
     SSL_CTX *outgoing; /* for connections to other servers; NULL: no option asks for it */
-    int64_t not_after; /* of the server's certificate, seconds since 1970 */
+    int64_t not_after; /* end of the server's certificate, seconds since 1970 */
     char serial[TLS_SERIAL_SIZE];
 };
 
-/* False: `why` lists all wrong options, and there is nothing to drop. */
+/* False: `why` lists all wrong options, and there are no settings to drop. */
 bool tls_settings_read(struct tls_settings *settings, const struct conf *conf, char *why,
                        size_t size);
 void tls_settings_drop(struct tls_settings *settings);
 
-/* The cause of the last failure of OpenSSL, a constant text; empties its queue of errors. */
+/* The cause of OpenSSL's last failure, a constant text. Empties its queue of errors. */
 const char *tls_reason(void);
 
 #endif

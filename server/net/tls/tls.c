@@ -1,4 +1,5 @@
-/* tls: see tls.h. The life of the settings, OpenSSL's memory, and the certificate's end. */
+/* tls: see tls.h. Manages settings and OpenSSL's memory, and warns before the certificate expires.
+ */
 #include "server/net/tls/tls_state.h"
 
 #include <inttypes.h>
@@ -14,13 +15,13 @@ enum { DAY = 24 * 3600, REMIND_DAYS = 30 };
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* OpenSSL expects malloc's alignment; blocks whose size is a multiple of 16 have it. */
+/* OpenSSL expects malloc's alignment, which blocks have whose size is a multiple of 16. */
 static size_t aligned(size_t size)
 {
     return (size + 15) & ~(size_t)15;
 }
 
-/* A peer decides on sizes, so running out of memory fails the connection, not the process. */
+/* The peer determines sizes, so lack of memory must fail the connection and not the process. */
 static void *take_memory(size_t size, const char *file, int line)
 {
     (void)file;

@@ -1,6 +1,6 @@
-/* tls: encryption of connections with OpenSSL: the certificates and limits of tls-port (struct
- * tls) and of connections to other servers, and one connection (connection.h). Depends on the tls-*
- * options; knows neither clients nor the loop.
+/* tls: encryption of connections with OpenSSL: struct tls has the certificates and settings of
+ * tls-port and of connections to other servers. Depends on the tls-* options; knows neither clients
+ * nor the loop.
  *
  * Folder server/net/tls: OpenSSL: settings makes its context from the options, tls keeps and
  * exchanges contexts, connection reads and writes records. A connection of server/net has a struct
@@ -20,11 +20,11 @@ struct tls;
 
 enum { TLS_WHY_SIZE = 2048 }; /* bytes that hold the reasons of any number of wrong options */
 
-/* Makes OpenSSL take its memory from mem.h, so that it counts in used_memory. Call it before
- * anything uses OpenSSL, as hashing a password does; later it has no effect. */
+/* Makes OpenSSL allocate through mem.h, so that its memory counts in used_memory. Call before
+ * anything uses OpenSSL (even to hash a password); no effect later. */
 void tls_count_memory(void);
 
-/* Does an option ask for TLS: tls-port, metrics-tls, tls-replication? */
+/* Does tls-port, metrics-tls or tls-replication require TLS? */
 bool tls_is_wanted(const struct conf *conf);
 
 /* Reads certificates and keys. NULL: `why` has each wrong option with its file and OpenSSL's
@@ -32,12 +32,12 @@ bool tls_is_wanted(const struct conf *conf);
 struct tls *tls_new(const struct conf *conf, char *why, size_t size);
 void tls_free(struct tls *tls); /* connections may outlive it */
 
-/* Reads the options and files again, for new connections; those that are open keep what they have.
- * False: nothing has changed, and `why` is as for tls_new. Sessions can't be resumed across it. */
+/* Reads the options and files again for new connections; open ones keep the old settings. Sessions
+ * from before can't be resumed. False: nothing has changed; `why` as for tls_new. */
 bool tls_reload(struct tls *tls, char *why, size_t size);
 
-/* Logs once a day that the server's certificate expires in less than 30 days, and the first time
- * after it was read. Call it about once a second, with seconds since 1970. */
+/* If the server's certificate expires in less than 30 days, logs that after the certificate was
+ * read and then once a day. Call about once a second, with seconds since 1970. */
 void tls_remind(struct tls *tls, int64_t now_sec);
 
 /* OpenSSL's state of a new connection, on the server's side: for streams of libevent, instead of

@@ -5,7 +5,7 @@
 #include "server/net/tls/settings.h"
 #include "server/net/tls/tls.h"
 
-enum { TLS_RECORD = 16384 }; /* the most bytes of one record */
+enum { TLS_RECORD = 16384 }; /* most bytes in one record */
 
 struct tls {
     const struct conf *conf;
