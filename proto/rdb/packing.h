@@ -13,8 +13,10 @@
  *   own encoding, and its bytes.
  * zipmap, for hashes before version 2.6: number of pairs (1; 254 and more: not stored, count them),
  *   pairs. A pair is the field's length and bytes, the value's length, a number of unused bytes,
- * the value's bytes, and the unused bytes. intset, for small sets of integers: bytes of each
- * integer (4 bytes: the number 2, 4 or 8), count (4), the integers in ascending order. */
+ *   the value's bytes, and the unused bytes.
+ * intset, for small sets of integers: bytes of each integer (4 bytes: the number 2, 4 or 8), count
+ *   (4), the integers in ascending order.
+ */
 #ifndef PROTO_RDB_PACKING_H
 #define PROTO_RDB_PACKING_H
 

@@ -20,8 +20,7 @@ enum {
     FIRST_ARGS = 8,      /* arguments in the first allocation */
     TRUSTED_ARGS = 1024, /* allocate at most this many before arguments have arrived */
     KEPT_ARGS = 1024,    /* a larger array is freed after the request */
-    SHORT_DIGITS =
-        4, /* a length of at most this many digits is parsed without a search for its end */
+    SHORT_DIGITS = 4,    /* digits of a length that is parsed without searching for its end */
 };
 
 void resp_reader_init(struct resp_reader *reader)

@@ -25,8 +25,7 @@ struct client_usage client_usage(const struct client *client)
 {
     const struct session *session = &client->session;
     struct client_usage usage = {
-        .output = client->out.bytes +
-                  client->out.shared, /* shared blocks count in full for each client */
+        .output = client->out.bytes + client->out.shared, /* shared blocks count in full */
         .multi = multi_bytes(session) + watch_bytes(session),
     };
     usage.total =

@@ -250,10 +250,10 @@ void client_keep_input(struct client *client, const char *data, size_t len); /* 
 void client_drop_input(struct client *client, size_t used); /* removes from the front */
 /* Copies a big argument back between the other bytes, so that its request can be parsed again. */
 void client_join_input(struct client *client);
-size_t
-client_input_bytes(const struct client *client); /* unanswered bytes, including a big argument */
-void clients_read_pending(
-    void *clients); /* timer: reads clients with pending input in their transport */
+/* Unanswered bytes, including a big argument. */
+size_t client_input_bytes(const struct client *client);
+/* For a timer: reads clients with pending input in their transport. */
+void clients_read_pending(void *clients);
 /* Reads the clients for which the turn's buffer had no room. False: there were none. */
 bool clients_read_more(struct clients *clients);
 
@@ -277,8 +277,7 @@ void clients_run_listed(void *clients);
 /* Removes the parsed requests of all clients except `but` from the window. They stay in the input
  * and are parsed again. */
 void clients_give_back(struct clients *clients, const struct client *but);
-struct client *
-clients_running(const struct clients *clients); /* the one whose request is running */
+struct client *clients_running(const struct clients *clients); /* whose request is running */
 /* Bytes of the arguments of its running request, which are in its input or in the turn's buffer. */
 size_t client_running_bytes(const struct client *client);
 /* Schedules the complete requests in the client's input for the next turn. */

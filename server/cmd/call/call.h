@@ -34,10 +34,9 @@ struct block_request {
     bool is_array; /* the reply at a timeout is an empty array, else null */
 
     /* For streams, where clients with the same command may find different entries: */
-    int group;    /* index of the group's name: all clients of a group find the same; 0: each
-                   * client must be tried */
-    bool or_gone; /* run again even if a key is deleted or changes its type, to reply with an error
-                   */
+    int group;      /* index of the group's name: all clients of a group find the same;
+                       0: try each client */
+    bool or_gone;   /* run again even if a key is gone or changes its type, to reply an error */
     bool or_claims; /* run again even if only a group's pending entries change */
     /* Arguments to use when the command runs again, argc of them; the code that called the command
      * frees the array. NULL: the call's own arguments. */
@@ -50,10 +49,9 @@ struct call {
     const struct bytes *argv; /* argv[0] is the name as the client sent it */
     struct txn *txn;
     struct resp_writer *out;
-    struct session *session; /* opaque to data commands */
-    void *context;           /* the context with which the command's group was added */
-    struct block_request
-        *block; /* filled by a command that blocks; NULL: it must not block (MULTI) */
+    struct session *session;     /* opaque to data commands */
+    void *context;               /* the context with which the command's group was added */
+    struct block_request *block; /* filled by a command to block; NULL: it can't (MULTI) */
     /* NULL on the first run. Otherwise the call was blocked and runs again because this key is
      * ready. If it still finds nothing, it sends no reply and fills `block` again. */
     const struct bytes *ready;
