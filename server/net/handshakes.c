@@ -19,7 +19,17 @@ struct handshakes {
     struct handshake_lane lanes[HANDSHAKE_LANES];
     TAILQ_HEAD(, handshake_lane) ready; /* lanes with a connection that can continue */
     struct loop_timer *timer;
+    void (*go_on)(void *ctx);
+    void *ctx;
 };
+
+/* The turn's time may be over before any lane, or every lane, had its turn. */
+static void on_timer(void *ctx)
+{
+    struct handshakes *handshakes = ctx;
+    handshakes->go_on(handshakes->ctx);
+    if (!TAILQ_EMPTY(&handshakes->ready)) loop_timer_set(handshakes->timer, 0);
+}
 
 struct handshakes *handshakes_new(struct loop *loop, void (*go_on)(void *ctx), void *ctx)
 {
@@ -29,7 +39,9 @@ struct handshakes *handshakes_new(struct loop *loop, void (*go_on)(void *ctx), v
         TAILQ_INIT(&handshakes->lanes[i].begun);
         TAILQ_INIT(&handshakes->lanes[i].fresh);
     }
-    handshakes->timer = loop_timer_new(loop, go_on, ctx);
+    handshakes->go_on = go_on;
+    handshakes->ctx = ctx;
+    handshakes->timer = loop_timer_new(loop, on_timer, handshakes);
     return handshakes;
 }
 

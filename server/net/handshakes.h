@@ -23,7 +23,8 @@ enum {
     HANDSHAKES_MOST = 64, /* handshakes in progress per lane */
 };
 
-/* When a connection can continue, a timer calls `go_on`, which must call handshakes_next. */
+/* While a connection can continue, a timer calls `go_on` in each turn, which calls handshakes_next
+ * as often as it likes. */
 struct handshakes *handshakes_new(struct loop *loop, void (*go_on)(void *ctx), void *ctx);
 void handshakes_free(struct handshakes *handshakes); /* after all clients */
 
