@@ -33,7 +33,8 @@ static void put_code(char *to, const char *code, size_t len)
 
 static void reply_error(struct call *call, const char *line, size_t len)
 {
-    size_t code = strcspn(line, " ");
+    const char *space = memchr(line, ' ', len);
+    size_t code = space != NULL ? (size_t)(space - line) : len;
     if (code >= sizeof(call->error_code)) code = 0;
     put_code(call->error_code, line, code);
     call->failed = true;
