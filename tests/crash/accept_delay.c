@@ -38,7 +38,8 @@ __attribute__((constructor)) static void begin(void)
 /* A random number below a limit: splitmix64, whose state is a counter, so threads may share it. */
 static unsigned below(unsigned limit)
 {
-    uint64_t x = state += 0x9e3779b97f4a7c15;
+    const uint64_t step = 0x9e3779b97f4a7c15;
+    uint64_t x = atomic_fetch_add(&state, step) + step;
     x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
     x = (x ^ x >> 27) * 0x94d049bb133111eb;
     return (unsigned)((x ^ x >> 31) % limit);

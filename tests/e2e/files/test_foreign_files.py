@@ -163,7 +163,7 @@ def redis_can_use_its_files_after_the_import():
 
 @beside_redis
 def files_of_a_running_redis_are_refused_and_imported_unharmed():
-    with Daemon("--appendonly", "yes", binary=ORACLE) as source, source.redis() as theirs:
+    with Daemon("--appendonly", "yes", "--appendfsync", "no", binary=ORACLE) as source, source.redis() as theirs:
         theirs.set("a", "theirs")
         theirs.rpush("b", 1, 2, 3)
         theirs.incr("n")

@@ -104,7 +104,7 @@ def replica_that_takes_nothing_of_its_copy_is_closed():
         for number in range(64):
             master.ok("SET", f"k{number}", random.Random(number).randbytes(MIB // 4))
         raw.send(encode("PSYNC", "?", -1))
-        assert wait_for(lambda: "taken nothing of its full copy" in master.log(), 20), master.log()
+        assert wait_for(lambda: "read nothing of its full copy" in master.log(), 20), master.log()
         with Member() as replica:
             replica.follow(master)
             await_linked(replica)
