@@ -5,9 +5,10 @@ import assert from 'node:assert/strict';
 import { FlowProducer, Queue, QueueEvents, UnrecoverableError, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 
-import { Daemon, main, stepped, test } from './daemon.mjs';
+import { Daemon, main, stepped, test, until } from './daemon.mjs';
 
 const PATIENCE = 20_000; // ms for a job to end
+const SECONDS = PATIENCE / 1000;
 
 // Everything that one test opens, so that it can be closed in order.
 class Shop {
@@ -47,10 +48,6 @@ class Shop {
         assert.deepEqual(this.errors, []);
         await this.daemon.stop();
     }
-}
-
-async function until(holds) {
-    while (!await holds()) await new Promise((next) => setTimeout(next, 5));
 }
 
 // How many scripts clients have run; workers run one to ask for a job.
@@ -179,9 +176,10 @@ for (const protocol of [2, 3]) {
         const jobs = await queue.addBulk(Array.from({ length: 6 }, () => ({ name: 'few', data: {} })));
         const client = new Redis({ path: shop.daemon.path });
         for (const most of [2, 4]) {
-            await until(() => begun >= most);
+            assert.ok(await until(async () => begun >= most, SECONDS));
             const asked = await scriptsRun(client);
-            await until(async () => await scriptsRun(client) >= asked + 4); // refused again
+            // Workers ask again, and are refused.
+            assert.ok(await until(async () => await scriptsRun(client) >= asked + 4, SECONDS));
             assert.equal(begun, most);
             await shop.daemon.step(limiter.duration + 1);
         }
