@@ -20,28 +20,21 @@ static bool read_element(struct rdb_reader *reader, bool annotated, int64_t ttl)
     return RDB_VISIT(reader, dehydrator_element, &element);
 }
 
-static bool read_queue(struct rdb_reader *reader, bool annotated)
-{
-    uint64_t ttl, count;
-    if (!rdb_get_module_number(reader, annotated, &ttl) ||
-        !rdb_get_module_number(reader, annotated, &count))
-        return false;
-    for (; count > 0; count--)
-        if (!read_element(reader, annotated, (int64_t)ttl)) return false;
-    return true;
-}
-
 bool rdb_read_dehydrator(struct rdb_reader *reader, bool annotated)
 {
-    uint64_t queues;
+    uint64_t queues, ttl, count;
     struct bytes name;
-    /* Ignore the name: it is the key at which the value was created, and RENAME does not change it.
-     */
+    /* Ignore the name: it is the key at which the value was created. RENAME does not change it. */
     if (!rdb_begin_key(reader, RDB_DEHYDRATOR) ||
         !rdb_get_module_string(reader, annotated, &reader->first, &name) ||
         !rdb_get_module_number(reader, annotated, &queues))
         return false;
-    for (; queues > 0; queues--)
-        if (!read_queue(reader, annotated)) return false;
+    for (; queues > 0; queues--) {
+        if (!rdb_get_module_number(reader, annotated, &ttl) ||
+            !rdb_get_module_number(reader, annotated, &count))
+            return false;
+        for (; count > 0; count--)
+            if (!read_element(reader, annotated, (int64_t)ttl)) return false;
+    }
     return rdb_get_module_end(reader, annotated);
 }

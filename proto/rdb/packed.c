@@ -28,31 +28,25 @@ static bool field_deadline(const struct rdb_item *item, int64_t *at)
     return item->is_integer && item->integer >= 0 && (uint64_t)item->integer <= RDB_LATEST_FIELD;
 }
 
-static bool check_item(struct rdb_reader *reader, const struct rdb_walk *walk,
-                       const struct rdb_item *item, enum rdb_shape shape)
-{
-    uint64_t place = (walk->count - 1) % shapes[shape].items;
-    double score;
-    int64_t at;
-    /* The integers of an intset ascend, so they are unique. */
-    if (place == 0 && shapes[shape].unique && walk->packing != RDB_INTSET)
-        return rdb_unique(reader, item->text);
-    if (place == 1 && shape == RDB_ITEMS_ZSET && !score_of(item, &score))
-        return rdb_damaged(reader, "a score that is no number");
-    if (place == 2 && !field_deadline(item, &at))
-        return rdb_damaged(reader, "a field's deadline that is no time");
-    return true;
-}
-
 static bool check_packed(struct rdb_reader *reader, struct bytes packed, enum rdb_packing packing,
                          enum rdb_shape shape)
 {
     struct rdb_walk walk;
     struct rdb_item item;
     enum rdb_step step;
+    double score;
+    int64_t at;
+    /* The integers of an intset ascend, so they are unique. */
+    bool check_unique = shapes[shape].unique && packing != RDB_INTSET;
     rdb_walk_begin(&walk, packing, packed);
-    while ((step = rdb_walk_next(&walk, &item)) == RDB_ITEM)
-        if (!check_item(reader, &walk, &item, shape)) return false;
+    while ((step = rdb_walk_next(&walk, &item)) == RDB_ITEM) {
+        uint64_t place = (walk.count - 1) % shapes[shape].items;
+        if (place == 0 && check_unique && !rdb_unique(reader, item.text)) return false;
+        if (place == 1 && shape == RDB_ITEMS_ZSET && !score_of(&item, &score))
+            return rdb_damaged(reader, "a score that is no number");
+        if (place == 2 && !field_deadline(&item, &at))
+            return rdb_damaged(reader, "a field's deadline that is no time");
+    }
     if (step == RDB_BROKEN) return rdb_damaged(reader, walk.wrong);
     if (walk.count == 0) return rdb_damaged(reader, "an empty collection");
     return walk.count % shapes[shape].items == 0 ||

@@ -57,10 +57,9 @@ static bool begin_items(struct rdb_walk *walk, size_t header, size_t count_at)
     return true;
 }
 
-/* ---- listpacks --------------------------------------------------------------------------------
- */
+/* ---- listpacks ---- */
 
-/* A listpack. An item whose backward length does not match its size is damage.
+/* An item whose backward length does not match its size is damage.
  *
  * First byte: 0xxxxxxx number 0..127 · 10llllll text · 110xxxxx +1 number of 13 bits · 1110llll +1
  * text · f0 +4 text (length least significant first) · f1 f2 f3 f4: number of 2, 3, 4, 8 bytes. */
@@ -111,19 +110,15 @@ static int64_t integer_of(const unsigned char *at, const struct head *head)
     return value < 4096 ? value : value - 8192;
 }
 
-/* The bytes of a backward length. 16383 would fit into two bytes but takes three, because Redis
- * compares with `<`; the next two limits are the same. */
-static size_t backlen_size(size_t len)
-{
-    if (len <= 127) return 1;
-    if (len < 16383) return 2;
-    if (len < 2097151) return 3;
-    return len < 268435455 ? 4 : MAX_BACKLEN;
-}
-
 static size_t put_backlen(unsigned char *to, size_t len)
 {
-    size_t size = backlen_size(len);
+    /* 16383 would fit into two bytes but takes three, because Redis compares with `<`. The same is
+     * true of the next two limits. */
+    size_t size = len <= 127        ? 1
+                  : len < 16383     ? 2
+                  : len < 2097151   ? 3
+                  : len < 268435455 ? 4
+                                    : MAX_BACKLEN;
     for (size_t i = size; i > 0; i--, len >>= 7)
         to[i - 1] = (unsigned char)((len & 127) | (i > 1 ? 128 : 0));
     return size;
@@ -223,10 +218,9 @@ bool rdb_listpack_finish(struct buffer *to, size_t start, uint64_t count)
     return true;
 }
 
-/* ---- ziplists ---------------------------------------------------------------------------------
- */
-/* A ziplist. It is damaged if an item has a wrong length for the item before it, or the header has
- * a wrong offset of the last item.
+/* ---- ziplists ---- */
+
+/* A wrong length of the item before, or a wrong offset of the last item in the header, is damage.
  *
  * Length of the item before: one byte below 254, or 254 and 4 bytes. Encoding: 00llllll text ·
  * 01llllll +1 text · 10...... +4 text (lengths most significant first) · c0 d0 e0: number of 2, 4,
@@ -239,15 +233,6 @@ static bool ziplist_begin(struct rdb_walk *walk)
     return begin_items(walk, ZIPLIST_HEADER, ZIPLIST_COUNT_AT);
 }
 
-static enum rdb_step finish_ziplist(struct rdb_walk *walk)
-{
-    uint64_t tail = little_unsigned(walk->start + TAIL_AT, 4);
-    size_t last = (size_t)(walk->at - walk->start) - walk->previous;
-    if (packing_left(walk) != 1) return broken(walk, "ziplist ends before its last byte");
-    if (tail != last) return broken(walk, "ziplist points to another last item");
-    return RDB_END;
-}
-
 /* Reads the length of the previous item. Returns the size of its encoding; 0: truncated. */
 static size_t parse_previous(const unsigned char *at, size_t left, size_t *previous)
 {
@@ -258,23 +243,16 @@ static size_t parse_previous(const unsigned char *at, size_t left, size_t *previ
     return 5;
 }
 
-static bool parse_text_head(const unsigned char *at, size_t left, struct head *head)
-{
-    unsigned kind = *at >> 6;
-    size_t size = kind == 0 ? 1 : kind == 1 ? 2 : 5;
-    if (left < size) return false;
-    size_t len = kind == 2 ? 0 : *at & 0x3f;
-    for (size_t i = 1; i < size; i++)
-        len = len << 8 | at[i];
-    *head = (struct head){ size, len, true };
-    return true;
-}
-
 static bool parse_ziplist_head(const unsigned char *at, size_t left, struct head *head)
 {
     if (left == 0) return false;
     if (*at < 0xc0) {
-        if (!parse_text_head(at, left, head)) return false;
+        size_t size = *at < 0x40 ? 1 : *at < 0x80 ? 2 : 5;
+        size_t len = *at < 0x80 ? *at & 0x3f : 0;
+        if (left < size) return false;
+        for (size_t i = 1; i < size; i++)
+            len = len << 8 | at[i];
+        *head = (struct head){ size, len, true };
     } else {
         *head = (struct head){ 1, 0, false };
         switch (*at) {
@@ -295,7 +273,13 @@ static enum rdb_step ziplist_next(struct rdb_walk *walk, struct rdb_item *item)
     struct head head;
     size_t left = packing_left(walk), previous;
     if (left == 0) return broken(walk, "ziplist without an end");
-    if (*walk->at == END_BYTE) return finish_ziplist(walk);
+    if (*walk->at == END_BYTE) {
+        size_t last = (size_t)(walk->at - walk->start) - walk->previous;
+        if (left != 1) return broken(walk, "ziplist ends before its last byte");
+        return little_unsigned(walk->start + TAIL_AT, 4) == last
+                   ? RDB_END
+                   : broken(walk, "ziplist points to another last item");
+    }
     size_t skip = parse_previous(walk->at, left, &previous);
     if (skip == 0 || !parse_ziplist_head(walk->at + skip, left - skip, &head))
         return broken(walk, "broken item in a ziplist");
@@ -313,10 +297,9 @@ static enum rdb_step ziplist_next(struct rdb_walk *walk, struct rdb_item *item)
     return RDB_ITEM;
 }
 
-/* ---- zipmaps ----------------------------------------------------------------------------------
- */
-/* A zipmap. Items with an odd index are values. A length in a longer form than it needs is damage.
- */
+/* ---- zipmaps ---- */
+
+/* Items with an odd index are values. A length in a longer form than it needs is damage. */
 
 static bool zipmap_begin(struct rdb_walk *walk)
 {
@@ -356,9 +339,9 @@ static enum rdb_step zipmap_next(struct rdb_walk *walk, struct rdb_item *item)
     return RDB_ITEM;
 }
 
-/* ---- intsets ----------------------------------------------------------------------------------
- */
-/* An intset. Integers that do not ascend are damage. */
+/* ---- intsets ---- */
+
+/* Integers that do not ascend are damage. */
 
 enum { INTSET_HEADER = 8 };
 
@@ -393,18 +376,14 @@ static int compare_integers(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* `integers` are sorted, so the first and the last have the extreme values. */
-static size_t width_for(const int64_t *integers, size_t count)
-{
-    int64_t low = count > 0 ? integers[0] : 0, high = count > 0 ? integers[count - 1] : 0;
-    if (low >= INT16_MIN && high <= INT16_MAX) return 2;
-    return low >= INT32_MIN && high <= INT32_MAX ? 4 : 8;
-}
-
 bool rdb_intset_append(struct buffer *to, int64_t *integers, size_t count)
 {
     if (count > 1) qsort(integers, count, sizeof(*integers), compare_integers);
-    size_t width = width_for(integers, count), size = INTSET_HEADER + count * width;
+    int64_t low = count > 0 ? integers[0] : 0, high = count > 0 ? integers[count - 1] : 0;
+    size_t width = low >= INT16_MIN && high <= INT16_MAX   ? 2
+                   : low >= INT32_MIN && high <= INT32_MAX ? 4
+                                                           : 8;
+    size_t size = INTSET_HEADER + count * width;
     if (!buffer_try_reserve(to, size)) return false;
     unsigned char *at = (unsigned char *)to->data + to->len;
     little_put(at, 4, width);
@@ -416,8 +395,7 @@ bool rdb_intset_append(struct buffer *to, int64_t *integers, size_t count)
     return true;
 }
 
-/* ---- the walk ---------------------------------------------------------------------------------
- */
+/* ---- the walk ---- */
 
 static const struct packing {
     bool (*begin)(struct rdb_walk *walk);
@@ -448,55 +426,39 @@ enum rdb_step rdb_walk_next(struct rdb_walk *walk, struct rdb_item *item)
     return step;
 }
 
-/* ---- LZF --------------------------------------------------------------------------------------
- */
+/* ---- LZF ---- */
 
 /* A stream has two kinds of instruction. 000lllll: l + 1 literal bytes follow. lllooooo oooooooo:
  * l + 2 bytes from o + 1 bytes ago, where l = 7 adds a byte between the two. */
 
 enum { LITERAL_BELOW = 32, LONG_REFERENCE = 7 };
 
-struct unpacking {
-    const unsigned char *at, *end;
-    unsigned char *from, *to, *to_end;
-};
-
-static bool copy_literal(struct unpacking *u, size_t len)
-{
-    if ((size_t)(u->end - u->at) < len || (size_t)(u->to_end - u->to) < len) return false;
-    memcpy(u->to, u->at, len);
-    u->at += len;
-    u->to += len;
-    return true;
-}
-
-static bool copy_reference(struct unpacking *u, unsigned control)
-{
-    size_t len = control >> 5;
-    if (len == LONG_REFERENCE) {
-        if (u->at == u->end) return false;
-        len += *u->at++;
-    }
-    if (u->at == u->end) return false;
-    size_t back = ((size_t)(control & 31) << 8 | *u->at++) + 1;
-    len += 2;
-    if ((size_t)(u->to - u->from) < back || (size_t)(u->to_end - u->to) < len) return false;
-    /* Byte by byte: source and target may overlap, which repeats a pattern. */
-    for (; len > 0; len--, u->to++)
-        *u->to = *(u->to - back);
-    return true;
-}
-
 bool rdb_lzf_unpack(struct bytes packed, char *to, size_t len)
 {
-    const unsigned char *at = (const unsigned char *)packed.data;
-    unsigned char *out = (unsigned char *)to;
-    struct unpacking u = { at, at + packed.len, out, out, out + len };
-    while (u.at < u.end) {
-        unsigned control = *u.at++;
-        bool ok =
-            control < LITERAL_BELOW ? copy_literal(&u, control + 1) : copy_reference(&u, control);
-        if (!ok) return false;
+    const unsigned char *at = (const unsigned char *)packed.data, *end = at + packed.len;
+    char *out = to, *out_end = to + len;
+    while (at < end) {
+        unsigned control = *at++;
+        if (control < LITERAL_BELOW) {
+            size_t literal = control + 1;
+            if ((size_t)(end - at) < literal || (size_t)(out_end - out) < literal) return false;
+            memcpy(out, at, literal);
+            at += literal;
+            out += literal;
+            continue;
+        }
+        size_t copied = control >> 5;
+        if (copied == LONG_REFERENCE) {
+            if (at == end) return false;
+            copied += *at++;
+        }
+        if (at == end) return false;
+        size_t back = ((size_t)(control & 31) << 8 | *at++) + 1;
+        copied += 2;
+        if ((size_t)(out - to) < back || (size_t)(out_end - out) < copied) return false;
+        /* Byte by byte: source and target may overlap, which repeats a pattern. */
+        for (; copied > 0; copied--, out++)
+            *out = *(out - back);
     }
-    return u.to == u.to_end;
+    return out == out_end;
 }

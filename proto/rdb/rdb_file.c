@@ -67,19 +67,15 @@ void rdb_file_database(struct rdb_file *file, uint64_t number, uint64_t keys,
     flush(file);
 }
 
-static bool put_expiry(struct buffer *out, int64_t at)
-{
-    unsigned char number[8];
-    if (at == RDB_FILE_NEVER) return true;
-    little_put(number, sizeof(number), (uint64_t)at);
-    return rdb_put_byte(out, OP_EXPIRE_MS) && buffer_try_append(out, number, sizeof(number));
-}
-
 /* A file has the key's name between the type (the payload's first byte) and the value. */
 void rdb_file_key(struct rdb_file *file, struct bytes name, int64_t at, struct bytes payload)
 {
-    note(file, payload.len > FOOTER && put_expiry(&file->out, at) &&
-                   buffer_try_append(&file->out, payload.data, 1) &&
+    unsigned char number[8];
+    little_put(number, sizeof(number), (uint64_t)at);
+    if (at != RDB_FILE_NEVER)
+        note(file, rdb_put_byte(&file->out, OP_EXPIRE_MS) &&
+                       buffer_try_append(&file->out, number, sizeof(number)));
+    note(file, payload.len > FOOTER && buffer_try_append(&file->out, payload.data, 1) &&
                    rdb_put_text(&file->out, name));
     flush(file);
     if (payload.len > FOOTER) write_out(file, payload.data + 1, payload.len - 1 - FOOTER);

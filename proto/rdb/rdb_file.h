@@ -35,8 +35,7 @@ void rdb_file_database(struct rdb_file *file, uint64_t number, uint64_t keys,
 /* `payload`: as from DUMP, with its footer. `at`: the deadline in unix milliseconds, or
  * RDB_FILE_NEVER. */
 void rdb_file_key(struct rdb_file *file, struct bytes name, int64_t at, struct bytes payload);
-/* Writes the end of the file with its checksum and frees the buffer. False: the file is incomplete.
- */
+/* Writes the end and the checksum, and frees the buffer. False: the file is incomplete. */
 bool rdb_file_end(struct rdb_file *file);
 
 #endif

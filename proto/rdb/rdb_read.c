@@ -30,13 +30,6 @@ enum opcode {
     END = 255,
 };
 
-static void reader_init(struct rdb_reader *reader, struct rdb_source *source,
-                        const struct rdb_visitor *visitor, struct rdb_error *error)
-{
-    *error = (struct rdb_error){ .status = RDB_OK };
-    *reader = (struct rdb_reader){ .source = source, .visitor = visitor, .error = error };
-}
-
 static void reader_drop(struct rdb_reader *reader)
 {
     rdb_seen_drop(&reader->seen);
@@ -69,7 +62,7 @@ bool rdb_begin_key(struct rdb_reader *reader, enum rdb_type type)
     return reader->key_begun;
 }
 
-/* Resets all attributes: they belong to one key only. */
+/* Attributes belong to one key only. */
 static void reset_key(struct rdb_reader *reader)
 {
     reader->key.expire_at = RDB_NEVER;
@@ -82,17 +75,23 @@ static void reset_key(struct rdb_reader *reader)
     buffer_clear(&reader->packed);
 }
 
-static bool check_payload_end(struct rdb_reader *reader)
+static void reader_init(struct rdb_reader *reader, struct rdb_source *source,
+                        const struct rdb_visitor *visitor, struct rdb_error *error)
 {
-    reader->part_at = rdb_source_offset(reader->source);
-    return reader->source->at == reader->source->end ||
-           rdb_damaged(reader, "bytes behind the value");
+    *error = (struct rdb_error){ .status = RDB_OK };
+    *reader = (struct rdb_reader){ .source = source, .visitor = visitor, .error = error };
+    reset_key(reader);
 }
 
 static bool read_whole_value(struct rdb_reader *reader, unsigned type)
 {
     const struct rdb_visitor *visitor = reader->visitor;
-    bool ok = rdb_read_value(reader, type) && (!reader->is_payload || check_payload_end(reader));
+    bool ok = rdb_read_value(reader, type);
+    if (ok && reader->is_payload) {
+        reader->part_at = rdb_source_offset(reader->source);
+        ok = reader->source->at == reader->source->end ||
+             rdb_damaged(reader, "bytes behind the value");
+    }
     if (reader->key_begun) {
         if (!ok && visitor->key_failed != NULL) visitor->key_failed(visitor->ctx);
         if (ok && visitor->key_end != NULL)
@@ -102,13 +101,7 @@ static bool read_whole_value(struct rdb_reader *reader, unsigned type)
     return ok;
 }
 
-/* ---- between the keys ---- */
-
-static bool read_key(struct rdb_reader *reader, unsigned type)
-{
-    return rdb_get_string(reader, &reader->name, &reader->key.name) &&
-           read_whole_value(reader, type);
-}
+/* ---- records ---- */
 
 static bool read_expire(struct rdb_reader *reader, bool seconds)
 {
@@ -125,34 +118,6 @@ static bool read_idle(struct rdb_reader *reader)
     if (value > INT64_MAX) return rdb_damaged(reader, "an idle time that is no time");
     reader->key.idle = (int64_t)value;
     return true;
-}
-
-static bool read_freq(struct rdb_reader *reader)
-{
-    uint64_t value;
-    if (!rdb_get_number(reader, 1, &value)) return false;
-    reader->key.freq = (int)value;
-    return true;
-}
-
-static bool read_database(struct rdb_reader *reader)
-{
-    if (!rdb_get_length(reader, &reader->key.database)) return false;
-    return RDB_VISIT(reader, database, reader->key.database);
-}
-
-static bool read_sizes(struct rdb_reader *reader)
-{
-    uint64_t keys, with_deadline;
-    return rdb_get_length(reader, &keys) && rdb_get_length(reader, &with_deadline) &&
-           RDB_VISIT(reader, sizes, keys, with_deadline);
-}
-
-static bool read_aux(struct rdb_reader *reader)
-{
-    struct bytes name, value;
-    return rdb_get_string(reader, &reader->first, &name) &&
-           rdb_get_string(reader, &reader->second, &value) && RDB_VISIT(reader, aux, name, value);
 }
 
 static bool read_function(struct rdb_reader *reader)
@@ -181,29 +146,37 @@ static bool has_attributes(const struct rdb_key *key)
     return key->expire_at != RDB_NEVER || key->idle != -1 || key->freq != -1;
 }
 
-/* Reads a record that is neither a key nor an attribute of one. */
+/* A code below SLOT_INFO is the type of a key. */
 static bool read_record(struct rdb_reader *reader, unsigned code)
 {
-    if (has_attributes(&reader->key)) return rdb_damaged(reader, "a deadline without a key");
+    struct rdb_key *key = &reader->key;
+    struct bytes name, text;
+    uint64_t value, keys;
+    bool is_attribute = code == IDLE || code == FREQ || code == EXPIRE_MSEC || code == EXPIRE_SEC;
+    if (code >= SLOT_INFO && !is_attribute && has_attributes(key))
+        return rdb_damaged(reader, "a deadline without a key");
     switch (code) {
     case SLOT_INFO: return rdb_skip_lengths(reader, 3);
     case FUNCTION: return read_function(reader);
     case FUNCTION_OF_CANDIDATES: return read_old_function(reader);
     case MODULE_AUX: return rdb_skip_module_aux(reader);
-    case AUX: return read_aux(reader);
-    case SIZES: return read_sizes(reader);
-    default: return read_database(reader);
-    }
-}
-
-static bool read_code(struct rdb_reader *reader, unsigned code)
-{
-    switch (code) {
     case IDLE: return read_idle(reader);
-    case FREQ: return read_freq(reader);
+    case FREQ:
+        if (!rdb_get_number(reader, 1, &value)) return false;
+        key->freq = (int)value;
+        return true;
+    case AUX:
+        return rdb_get_string(reader, &reader->first, &name) &&
+               rdb_get_string(reader, &reader->second, &text) && RDB_VISIT(reader, aux, name, text);
+    case SIZES:
+        return rdb_get_length(reader, &keys) && rdb_get_length(reader, &value) &&
+               RDB_VISIT(reader, sizes, keys, value);
     case EXPIRE_MSEC: return read_expire(reader, false);
     case EXPIRE_SEC: return read_expire(reader, true);
-    default: return code < SLOT_INFO ? read_key(reader, code) : read_record(reader, code);
+    case DATABASE:
+        return rdb_get_length(reader, &key->database) && RDB_VISIT(reader, database, key->database);
+    default:
+        return rdb_get_string(reader, &reader->name, &key->name) && read_whole_value(reader, code);
     }
 }
 
@@ -242,24 +215,16 @@ static bool read_end(struct rdb_reader *reader)
                     (unsigned long long)sum, (unsigned long long)expected);
 }
 
-static bool read_file(struct rdb_reader *reader)
-{
-    uint64_t code;
-    if (!read_head(reader)) return false;
-    do {
-        if (!rdb_get_number(reader, 1, &code)) return false;
-        if (code != END && !read_code(reader, (unsigned)code)) return false;
-    } while (code != END);
-    return read_end(reader);
-}
-
 enum rdb_status rdb_read(struct rdb_source *source, const struct rdb_visitor *visitor,
                          struct rdb_error *error)
 {
     struct rdb_reader reader;
+    uint64_t code = 0;
     reader_init(&reader, source, visitor, error);
-    reset_key(&reader);
-    read_file(&reader);
+    bool ok = read_head(&reader);
+    while (ok && code != END)
+        ok = rdb_get_number(&reader, 1, &code) &&
+             (code == END ? read_end(&reader) : read_record(&reader, (unsigned)code));
     reader_drop(&reader);
     return error->status;
 }
@@ -308,7 +273,6 @@ static enum rdb_status read_payload(struct bytes payload, const struct rdb_visit
     bool sound = rdb_payload_open(payload, &body, &version);
     rdb_source_of_memory(&source, body.data, body.len);
     reader_init(&reader, &source, visitor, error);
-    reset_key(&reader);
     reader.is_payload = true;
     reader.file_version = version;
     reader.key.name = (struct bytes){ "", 0 };

@@ -183,27 +183,23 @@ static void finish_node(struct rdb_writer *writer)
     writer->in_node = 0;
 }
 
-static void add_to_node(struct rdb_writer *writer, struct bytes element)
+void rdb_writer_element(struct rdb_writer *writer, struct bytes element)
 {
-    size_t size = writer->staged.len + NODE_END;
+    if (!rdb_accept_part(writer, RDB_LIST)) return;
+    if (!has_nodes(writer)) {
+        rdb_note(writer, rdb_put_text(&writer->out, element));
+        return;
+    }
     if (element.len >= PLAIN_ELEMENT) {
         finish_node(writer);
         put_node(writer, PLAIN_NODE, element);
         return;
     }
+    size_t size = writer->staged.len + NODE_END;
     if (size + element.len + NODE_OVERHEAD > MAX_NODE) finish_node(writer);
     if (writer->in_node == 0) rdb_note(writer, rdb_listpack_start(&writer->staged));
     rdb_note(writer, rdb_listpack_append(&writer->staged, element));
     writer->in_node++;
-}
-
-void rdb_writer_element(struct rdb_writer *writer, struct bytes element)
-{
-    if (!rdb_accept_part(writer, RDB_LIST)) return;
-    if (has_nodes(writer))
-        add_to_node(writer, element);
-    else
-        rdb_note(writer, rdb_put_text(&writer->out, element));
 }
 
 /* ---- libraries of functions ---- */
@@ -242,16 +238,6 @@ static int compare_scored(const void *a, const void *b)
     int order = memcmp(x->texts, y->texts, len);
     if (order != 0) return order;
     return (x->first_len > y->first_len) - (x->first_len < y->first_len);
-}
-
-static bool put_plain_part(struct rdb_writer *writer, const struct part *part)
-{
-    if (!rdb_put_text(&writer->out, first_of(part))) return false;
-    switch (writer->type) {
-    case RDB_HASH: return rdb_put_text(&writer->out, second_of(part));
-    case RDB_ZSET: return rdb_put_score(&writer->out, part->score);
-    default: return true;
-    }
 }
 
 static bool put_intset(struct rdb_writer *writer, const struct part *parts, size_t count)
@@ -302,8 +288,13 @@ static void put_staged(struct rdb_writer *writer)
         parts[i].texts = buffer_bytes(&writer->staged).data + parts[i].at;
     if (!writer->packs) {
         put_plain_head(writer);
-        for (size_t i = 0; i < count; i++)
-            rdb_note(writer, put_plain_part(writer, &parts[i]));
+        for (size_t i = 0; i < count; i++) {
+            rdb_note(writer, rdb_put_text(&writer->out, first_of(&parts[i])));
+            if (writer->type == RDB_HASH)
+                rdb_note(writer, rdb_put_text(&writer->out, second_of(&parts[i])));
+            if (writer->type == RDB_ZSET)
+                rdb_note(writer, rdb_put_score(&writer->out, parts[i].score));
+        }
     } else if (writer->type == RDB_SET) {
         rdb_note(writer, put_intset(writer, parts, count));
     } else {

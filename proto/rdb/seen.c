@@ -23,14 +23,6 @@ struct rdb_seen_part {
     struct print slots[];
 };
 
-static struct print print_of(const struct rdb_seen *seen, struct bytes member)
-{
-    struct print print;
-    siphash_wide(seen->key, member.data, member.len, &print.low, &print.high);
-    print.low |= 1;
-    return print;
-}
-
 /* The slot of this fingerprint, or the free one where it belongs. */
 static struct print *find_slot(struct rdb_seen_part *part, const struct print *print)
 {
@@ -64,15 +56,9 @@ static void part_put(struct rdb_seen_part *part, const struct print *print)
     part->count++;
 }
 
-/* A part that is less deep than the directory is in it more than once. */
-static bool is_first_place(const struct rdb_seen *seen, size_t i)
-{
-    return i < (size_t)1 << seen->parts[i]->depth;
-}
+/* ---- growing ---- */
 
-/* ---- growing --------------------------------------------------------------------------------- */
-
-/* The only part, as long as it is small. */
+/* Doubles the only part, while it is smaller than PART_SIZE. */
 static bool grow_only_part(struct rdb_seen *seen)
 {
     struct rdb_seen_part *old = seen->parts[0], *bigger = part_new(0, 2 * old->size);
@@ -146,18 +132,17 @@ static bool make_room(struct rdb_seen *seen, const struct print *print)
     }
 }
 
-/* If the kernel has no random bytes yet, the key is an address, which is hard to guess. */
-static void choose_key(struct rdb_seen *seen)
-{
-    if (getrandom(seen->key, sizeof(seen->key), GRND_NONBLOCK) != (ssize_t)sizeof(seen->key))
-        memcpy(seen->key, &seen, sizeof(seen));
-    seen->keyed = true;
-}
-
 enum rdb_seen_result rdb_seen_add(struct rdb_seen *seen, struct bytes member)
 {
-    if (!seen->keyed) choose_key(seen);
-    struct print print = print_of(seen, member);
+    struct print print;
+    if (!seen->keyed) {
+        /* If the kernel has no random bytes yet, the key is an address, which is hard to guess. */
+        if (getrandom(seen->key, sizeof(seen->key), GRND_NONBLOCK) != (ssize_t)sizeof(seen->key))
+            memcpy(seen->key, &seen, sizeof(seen));
+        seen->keyed = true;
+    }
+    siphash_wide(seen->key, member.data, member.len, &print.low, &print.high);
+    print.low |= 1;
     if (!make_room(seen, &print)) return RDB_SEEN_NO_MEMORY;
     struct rdb_seen_part *part = seen->parts[index_of(seen, &print)];
     struct print *slot = find_slot(part, &print);
@@ -169,9 +154,10 @@ enum rdb_seen_result rdb_seen_add(struct rdb_seen *seen, struct bytes member)
 
 static void release_parts(struct rdb_seen *seen)
 {
-    /* From the end, because a part's first place is needed to see that it is the first. */
+    /* A part that is less deep than the directory is in it more than once. Free it at its first
+     * place, and iterate from the end, because the test reads the part's depth at each place. */
     for (size_t i = seen->parts != NULL ? (size_t)1 << seen->depth : 0; i-- > 0;)
-        if (is_first_place(seen, i)) mem_free(seen->parts[i]);
+        if (i < (size_t)1 << seen->parts[i]->depth) mem_free(seen->parts[i]);
     mem_free(seen->parts);
     seen->parts = NULL;
     seen->depth = 0;

@@ -16,19 +16,6 @@ enum module_part {
     PART_STRING,
 };
 
-static bool report_unsupported(struct rdb_reader *reader, const char *type, const char *module,
-                               int version)
-{
-    struct rdb_unsupported what = { .key = reader->key.name,
-                                    .database = reader->key.database,
-                                    .type = type,
-                                    .module = module,
-                                    .encoding_version = version };
-    return RDB_VISIT(reader, unsupported, &what);
-}
-
-/* ---- modules ---- */
-
 /* A module type's id: nine characters of six bits, and a version, which is returned. */
 static int parse_module_id(uint64_t id, char name[MODULE_NAME + 1])
 {
@@ -41,26 +28,22 @@ static int parse_module_id(uint64_t id, char name[MODULE_NAME + 1])
     return (int)(id & ((1 << ENCODING_VERSION_BITS) - 1));
 }
 
-static bool skip_part(struct rdb_reader *reader, uint64_t part)
-{
-    switch (part) {
-    case PART_SIGNED:
-    case PART_UNSIGNED: return rdb_skip_lengths(reader, 1);
-    case PART_FLOAT: return rdb_skip(reader, 4);
-    case PART_DOUBLE: return rdb_skip(reader, 8);
-    case PART_STRING: return rdb_skip_string(reader);
-    default: return rdb_damaged(reader, "an unknown part of a module's value");
-    }
-}
-
 static bool skip_parts(struct rdb_reader *reader)
 {
     uint64_t part;
-    do {
-        if (!rdb_get_length(reader, &part)) return false;
-        if (part != PART_END && !skip_part(reader, part)) return false;
-    } while (part != PART_END);
-    return true;
+    bool ok = true;
+    while (ok && rdb_get_length(reader, &part)) {
+        switch (part) {
+        case PART_END: return true;
+        case PART_SIGNED:
+        case PART_UNSIGNED: ok = rdb_skip_lengths(reader, 1); break;
+        case PART_FLOAT: ok = rdb_skip(reader, 4); break;
+        case PART_DOUBLE: ok = rdb_skip(reader, 8); break;
+        case PART_STRING: ok = rdb_skip_string(reader); break;
+        default: return rdb_damaged(reader, "an unknown part of a module's value");
+        }
+    }
+    return false;
 }
 
 bool rdb_read_module(struct rdb_reader *reader, bool annotated)
@@ -74,7 +57,13 @@ bool rdb_read_module(struct rdb_reader *reader, bool annotated)
     /* Pre-releases of Redis 4.0 wrote no kinds: only the module itself finds the end. */
     if (!annotated)
         return rdb_fail(reader, RDB_FOREIGN, "a value of the module type %s that has no end", name);
-    return skip_parts(reader) && report_unsupported(reader, "module", name, version);
+    if (!skip_parts(reader)) return false;
+    struct rdb_unsupported what = { .key = reader->key.name,
+                                    .database = reader->key.database,
+                                    .type = "module",
+                                    .module = name,
+                                    .encoding_version = version };
+    return RDB_VISIT(reader, unsupported, &what);
 }
 
 bool rdb_skip_module_aux(struct rdb_reader *reader)

@@ -86,41 +86,31 @@ const unsigned char *rdb_source_take(struct rdb_source *source, size_t len)
     return at;
 }
 
-/* Moves at most `len` bytes from the window to the end of `room`. */
-static size_t drain_window(struct rdb_source *source, size_t len, struct buffer *room)
-{
-    size_t part = bytes_left(source) < len ? bytes_left(source) : len;
-    if (part == 0) return 0;
-    memcpy(room->data + room->len, source->at, part);
-    room->len += part;
-    source->at += part;
-    return part;
-}
-
-/* Reads past the window, which is empty, directly into `room`. */
-static size_t read_into_room(struct rdb_source *source, size_t len, struct buffer *room)
-{
-    rdb_source_crc(source);
-    size_t got = read_once(source, room->data + room->len, len);
-    source->crc = rdb_crc64(source->crc, room->data + room->len, got);
-    source->end_offset += got;
-    room->len += got;
-    return got;
-}
-
 /* Grows the room as bytes arrive, so that a false length allocates no memory. */
 static bool fetch_copy(struct rdb_source *source, uint64_t len, struct buffer *room)
 {
     room->len = 0;
     while (room->len < len) {
-        size_t piece = room->len < FIRST_PIECE ? FIRST_PIECE : room->len, got;
+        size_t piece = room->len < FIRST_PIECE ? FIRST_PIECE : room->len;
+        size_t left = bytes_left(source);
         if (piece > len - room->len) piece = (size_t)(len - room->len);
         if (!buffer_try_reserve(room, piece)) return fail_source(source, RDB_SOURCE_NO_MEMORY);
-        got = drain_window(source, piece, room);
-        if (got > 0) continue;
-        if (source->read == NULL) return fail_source(source, RDB_SOURCE_ENDED);
-        got = piece < WINDOW ? 0 : read_into_room(source, piece, room);
-        if (got == 0 && (piece >= WINDOW || !fill_window(source, 1))) return false;
+        if (left > 0) {
+            if (piece > left) piece = left;
+            memcpy(room->data + room->len, source->at, piece);
+            source->at += piece;
+            room->len += piece;
+        } else if (piece < WINDOW) {
+            if (!fill_window(source, 1)) return false;
+        } else {
+            /* Read past the empty window, directly into the room. */
+            rdb_source_crc(source);
+            size_t got = read_once(source, room->data + room->len, piece);
+            if (got == 0) return false;
+            source->crc = rdb_crc64(source->crc, room->data + room->len, got);
+            source->end_offset += got;
+            room->len += got;
+        }
     }
     return true;
 }

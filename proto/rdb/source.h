@@ -47,8 +47,7 @@ static inline uint64_t rdb_source_offset(const struct rdb_source *source)
 /* The checksum of all bytes taken so far. */
 uint64_t rdb_source_crc(struct rdb_source *source);
 
-/* The next `len` (at most RDB_SOURCE_MAX_TAKE) bytes, valid until the next call; NULL: see state.
- */
+/* The next `len` bytes, at most RDB_SOURCE_MAX_TAKE, valid until the next call. NULL: see state. */
 const unsigned char *rdb_source_take(struct rdb_source *source, size_t len);
 
 /* The next `len` bytes: borrowed from the source if all is in memory, else copied to `room`, whose

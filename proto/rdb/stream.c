@@ -89,43 +89,31 @@ static bool walk_node(struct stream_reading *in, struct rdb_stream_id master, st
     return rdb_damaged(in->reader, in->node.wrong);
 }
 
-/* Checks a node to its end before it visits the entries. */
-static bool read_node(struct stream_reading *in)
+/* Checks each node to its end before it visits the entries. */
+static bool read_nodes(struct stream_reading *in)
 {
     struct rdb_reader *reader = in->reader;
     struct bytes id, packed;
-    if (!rdb_get_string(reader, &reader->first, &id)) return false;
-    if (id.len != ID_BYTES) return rdb_damaged(reader, "a stream's node without an ID");
-    struct rdb_stream_id master = id_at(id.data);
-    if (!rdb_get_string(reader, &reader->second, &packed) ||
-        !walk_node(in, master, packed, false) || !walk_node(in, master, packed, true))
-        return false;
-    in->marks.last = in->node.last;
-    return true;
-}
-
-static bool read_nodes(struct stream_reading *in)
-{
     uint64_t nodes;
-    if (!rdb_get_length(in->reader, &nodes)) return false;
-    for (; nodes > 0; nodes--)
-        if (!read_node(in)) return false;
+    if (!rdb_get_length(reader, &nodes)) return false;
+    for (; nodes > 0; nodes--) {
+        if (!rdb_get_string(reader, &reader->first, &id)) return false;
+        if (id.len != ID_BYTES) return rdb_damaged(reader, "a stream's node without an ID");
+        struct rdb_stream_id master = id_at(id.data);
+        if (!rdb_get_string(reader, &reader->second, &packed) ||
+            !walk_node(in, master, packed, false) || !walk_node(in, master, packed, true))
+            return false;
+        in->marks.last = in->node.last;
+    }
     return true;
 }
 
-/* ---- what a stream remembers ---- */
-
-static bool read_later_marks(struct stream_reading *in)
-{
-    struct rdb_stream_id first;
-    return get_id(in->reader, &first) && get_id(in->reader, &in->marks.max_deleted) &&
-           rdb_get_length(in->reader, &in->marks.added);
-}
+/* ---- marks ---- */
 
 static bool read_marks(struct stream_reading *in)
 {
     uint64_t count;
-    struct rdb_stream_id final = in->marks.last;
+    struct rdb_stream_id final = in->marks.last, first;
     if (!rdb_get_length(in->reader, &count)) return false;
     if (count != in->count)
         return rdb_damaged(in->reader, "a stream with another number of entries than it says");
@@ -134,7 +122,10 @@ static bool read_marks(struct stream_reading *in)
         return rdb_damaged(in->reader, "a stream whose last ID is below that of an entry");
     /* Older streams lack these; Redis 7 uses the same values. */
     in->marks.added = count;
-    if (in->type >= STREAM_2 && !read_later_marks(in)) return false;
+    if (in->type >= STREAM_2 &&
+        (!get_id(in->reader, &first) || !get_id(in->reader, &in->marks.max_deleted) ||
+         !rdb_get_length(in->reader, &in->marks.added)))
+        return false;
     if (in->marks.added > INT64_MAX)
         return rdb_damaged(in->reader, "a stream with more entries ever added than can be");
     if (in->marks.added < count)
@@ -144,31 +135,26 @@ static bool read_marks(struct stream_reading *in)
 
 /* ---- a group's pending entries ---- */
 
-static bool read_pending(struct stream_reading *in, struct rdb_stream_id *last, bool any)
-{
-    struct rdb_reader *reader = in->reader;
-    struct owned one = { .owned = false };
-    uint64_t at;
-    if (!get_raw_id(reader, &one.pending.id)) return false;
-    if (any && rdb_stream_id_compare(one.pending.id, *last) <= 0)
-        return rdb_damaged(reader, "a group's pending entries that are not in order");
-    *last = one.pending.id;
-    if (!rdb_get_number(reader, 8, &at) || !rdb_get_length(reader, &one.pending.deliveries))
-        return false;
-    one.pending.at = (int64_t)at;
-    return buffer_try_append(&in->pending, &one, sizeof(one)) ||
-           rdb_fail(reader, RDB_TOO_LARGE, "out of memory");
-}
-
 static bool read_all_pending(struct stream_reading *in)
 {
-    uint64_t count;
+    struct rdb_reader *reader = in->reader;
     struct rdb_stream_id last = { 0, 0 };
+    uint64_t count, at;
     buffer_clear(&in->pending);
     in->owned = 0;
-    if (!rdb_get_length(in->reader, &count)) return false;
-    for (uint64_t i = 0; i < count; i++)
-        if (!read_pending(in, &last, i > 0)) return false;
+    if (!rdb_get_length(reader, &count)) return false;
+    for (uint64_t i = 0; i < count; i++) {
+        struct owned one = { .owned = false };
+        if (!get_raw_id(reader, &one.pending.id)) return false;
+        if (i > 0 && rdb_stream_id_compare(one.pending.id, last) <= 0)
+            return rdb_damaged(reader, "a group's pending entries that are not in order");
+        last = one.pending.id;
+        if (!rdb_get_number(reader, 8, &at) || !rdb_get_length(reader, &one.pending.deliveries))
+            return false;
+        one.pending.at = (int64_t)at;
+        if (!buffer_try_append(&in->pending, &one, sizeof(one)))
+            return rdb_fail(reader, RDB_TOO_LARGE, "out of memory");
+    }
     return true;
 }
 
@@ -190,19 +176,6 @@ static struct owned *find_pending(const struct stream_reading *in, struct rdb_st
 
 /* ---- consumers ---- */
 
-static bool read_owned(struct stream_reading *in)
-{
-    struct rdb_stream_id id = { 0, 0 };
-    if (!get_raw_id(in->reader, &id)) return false;
-    struct owned *found = find_pending(in, id);
-    if (found == NULL)
-        return rdb_damaged(in->reader, "a consumer's pending entry that its group does not have");
-    if (found->owned) return rdb_damaged(in->reader, "a pending entry of two consumers");
-    found->owned = true;
-    in->owned++;
-    return RDB_VISIT(in->reader, stream_pending, &found->pending);
-}
-
 /* A consumer's name must be unique in its group, and a group's in its stream. */
 static bool check_name(struct stream_reading *in, struct bytes name, uint64_t group)
 {
@@ -216,28 +189,31 @@ static bool check_name(struct stream_reading *in, struct bytes name, uint64_t gr
     return rdb_unique(in->reader, buffer_bytes(both));
 }
 
-static bool get_times(struct stream_reading *in, struct rdb_consumer *consumer)
-{
-    uint64_t seen, active;
-    if (!rdb_get_number(in->reader, 8, &seen)) return false;
-    active = seen;
-    if (in->type >= STREAM_3 && !rdb_get_number(in->reader, 8, &active)) return false;
-    consumer->seen_at = (int64_t)seen;
-    consumer->active_at = (int64_t)active;
-    return true;
-}
-
 static bool read_consumer(struct stream_reading *in)
 {
     struct rdb_reader *reader = in->reader;
     struct rdb_consumer consumer;
-    uint64_t count;
+    struct rdb_stream_id id = { 0, 0 };
+    uint64_t seen, active, count;
     if (!rdb_get_string(reader, &reader->first, &consumer.name) ||
-        !check_name(in, consumer.name, in->group) || !get_times(in, &consumer) ||
-        !RDB_VISIT(reader, stream_consumer, &consumer) || !rdb_get_length(reader, &count))
+        !check_name(in, consumer.name, in->group) || !rdb_get_number(reader, 8, &seen))
         return false;
-    for (; count > 0; count--)
-        if (!read_owned(in)) return false;
+    active = seen;
+    if (in->type >= STREAM_3 && !rdb_get_number(reader, 8, &active)) return false;
+    consumer.seen_at = (int64_t)seen;
+    consumer.active_at = (int64_t)active;
+    if (!RDB_VISIT(reader, stream_consumer, &consumer) || !rdb_get_length(reader, &count))
+        return false;
+    for (; count > 0; count--) {
+        if (!get_raw_id(reader, &id)) return false;
+        struct owned *found = find_pending(in, id);
+        if (found == NULL)
+            return rdb_damaged(reader, "a consumer's pending entry that its group does not have");
+        if (found->owned) return rdb_damaged(reader, "a pending entry of two consumers");
+        found->owned = true;
+        in->owned++;
+        if (!RDB_VISIT(reader, stream_pending, &found->pending)) return false;
+    }
     return true;
 }
 
@@ -277,23 +253,20 @@ static bool get_read(struct stream_reading *in, struct rdb_group *group)
            rdb_damaged(in->reader, "a group that has read fewer than no entries");
 }
 
-static bool read_group(struct stream_reading *in)
+static bool read_groups(struct stream_reading *in)
 {
     struct rdb_reader *reader = in->reader;
     struct rdb_group group;
-    /* 0 is for the names of groups. */
-    in->group++;
-    return rdb_get_string(reader, &reader->first, &group.name) && check_name(in, group.name, 0) &&
-           get_id(reader, &group.last) && get_read(in, &group) &&
-           RDB_VISIT(reader, stream_group, &group) && read_all_pending(in) && read_consumers(in);
-}
-
-static bool read_groups(struct stream_reading *in)
-{
     uint64_t count;
-    if (!rdb_get_length(in->reader, &count)) return false;
-    for (; count > 0; count--)
-        if (!read_group(in)) return false;
+    if (!rdb_get_length(reader, &count)) return false;
+    for (; count > 0; count--) {
+        in->group++; /* check_name uses 0 for the names of groups */
+        if (!rdb_get_string(reader, &reader->first, &group.name) ||
+            !check_name(in, group.name, 0) || !get_id(reader, &group.last) ||
+            !get_read(in, &group) || !RDB_VISIT(reader, stream_group, &group) ||
+            !read_all_pending(in) || !read_consumers(in))
+            return false;
+    }
     return true;
 }
 

@@ -22,19 +22,8 @@ static struct bytes *texts_array(struct rdb_texts *texts)
     return (struct bytes *)(void *)texts->texts.data;
 }
 
-static bool texts_add(struct rdb_texts *texts, const struct rdb_item *item)
-{
-    struct bytes text = item->text;
-    if (item->is_integer) {
-        /* The digits may still move. */
-        if (!buffer_try_append(&texts->digits, text.data, text.len)) return false;
-        text.data = NULL;
-    }
-    return buffer_try_append(&texts->texts, &text, sizeof(text));
-}
-
-/* Call when all texts are there. */
-static void texts_settle(struct rdb_texts *texts)
+/* Sets the pointers to digits. Call after the last text, because digits move while they grow. */
+static void texts_finish(struct rdb_texts *texts)
 {
     struct bytes *array = texts_array(texts);
     const char *digits = texts->digits.data;
@@ -77,7 +66,14 @@ static bool next_count(struct rdb_node *node, uint64_t *count)
 
 static bool next_text(struct rdb_node *node, struct rdb_texts *to)
 {
-    return next_item(node) && (texts_add(to, &node->item) || node_broken(node, NULL));
+    if (!next_item(node)) return false;
+    struct bytes text = node->item.text;
+    bool ok = true;
+    if (node->item.is_integer) {
+        ok = buffer_try_append(&to->digits, text.data, text.len);
+        text.data = NULL;
+    }
+    return (ok && buffer_try_append(&to->texts, &text, sizeof(text))) || node_broken(node, NULL);
 }
 
 /* ---- the node ---- */
@@ -91,7 +87,7 @@ static bool read_node_head(struct rdb_node *node)
         return false;
     for (; names > 0; names--)
         if (!next_text(node, &node->names)) return false;
-    texts_settle(&node->names);
+    texts_finish(&node->names);
     if (!next_integer(node, &zero)) return false;
     return zero == 0 || node_broken(node, "a stream's node without the end of its names");
 }
@@ -132,7 +128,7 @@ static bool next_fields(struct rdb_node *node, bool same_names, uint64_t *count)
                                 : next_text(node, &node->parts);
         if (!named || !next_text(node, &node->parts)) return false;
     }
-    texts_settle(&node->parts);
+    texts_finish(&node->parts);
     return true;
 }
 
@@ -155,20 +151,17 @@ static bool read_entry(struct rdb_node *node, struct rdb_stream_entry *entry, in
     return true;
 }
 
-static enum rdb_step check_end(struct rdb_node *node)
-{
-    enum rdb_step step = rdb_walk_next(&node->walk, &node->item);
-    if (step == RDB_END) return RDB_END;
-    node->wrong = step == RDB_BROKEN ? node->walk.wrong : "items behind a stream's entries";
-    return RDB_BROKEN;
-}
-
 enum rdb_step rdb_node_next(struct rdb_node *node, struct rdb_stream_entry *entry)
 {
     int64_t flags = RDB_ENTRY_DELETED;
     if (node->walk.count == 0 && !read_node_head(node)) return RDB_BROKEN;
     while ((flags & RDB_ENTRY_DELETED) != 0) {
-        if (node->live == 0 && node->deleted == 0) return check_end(node);
+        if (node->live == 0 && node->deleted == 0) {
+            enum rdb_step step = rdb_walk_next(&node->walk, &node->item);
+            if (step == RDB_END) return RDB_END;
+            node->wrong = step == RDB_BROKEN ? node->walk.wrong : "items behind a stream's entries";
+            return RDB_BROKEN;
+        }
         if (!read_entry(node, entry, &flags)) return RDB_BROKEN;
     }
     return RDB_ITEM;

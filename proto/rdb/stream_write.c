@@ -62,13 +62,6 @@ static void put_integer(struct rdb_writer *writer, uint64_t value)
     put_item(writer, (struct bytes){ digits, number_print_int64(digits, (int64_t)value) });
 }
 
-/* Keeps a name of the node, to compare those of later entries with it. */
-static void keep_name(struct rdb_writer *writer, struct bytes name)
-{
-    rdb_note(writer, buffer_try_append(&writer->parts, &name.len, sizeof(name.len)) &&
-                         buffer_try_append(&writer->parts, name.data, name.len));
-}
-
 static bool has_names_of_node(const struct rdb_writer *writer, const struct rdb_stream_entry *entry)
 {
     const char *at = writer->parts.data;
@@ -94,8 +87,11 @@ static void start_node(struct rdb_writer *writer, const struct rdb_stream_entry 
     put_integer(writer, 0);
     put_integer(writer, writer->stream.names);
     for (size_t i = 0; i < entry->count; i += 2) {
-        put_item(writer, entry->parts[i]);
-        keep_name(writer, entry->parts[i]);
+        struct bytes name = entry->parts[i];
+        put_item(writer, name);
+        /* Keep the names, to compare those of later entries with them. */
+        rdb_note(writer, buffer_try_append(&writer->parts, &name.len, sizeof(name.len)) &&
+                             buffer_try_append(&writer->parts, name.data, name.len));
     }
     put_integer(writer, 0);
 }
@@ -152,7 +148,7 @@ void rdb_writer_entry(struct rdb_writer *writer, const struct rdb_stream_entry *
     if (!writer->failed) put_entry(writer, entry);
 }
 
-/* ---- what a stream remembers ---- */
+/* ---- marks ---- */
 
 void rdb_writer_marks(struct rdb_writer *writer, const struct rdb_stream_marks *marks,
                       uint64_t groups)

@@ -133,26 +133,19 @@ static bool read_packed(struct rdb_reader *reader, const struct kind *kind)
            rdb_visit_packed(reader, packed, kind->packing, kind->shape);
 }
 
-/* A bug of Redis 5 and 6 left nodes without items; Redis skips them. */
-static bool read_packed_node(struct rdb_reader *reader, const struct kind *kind, bool *empty)
-{
-    struct bytes packed;
-    if (!rdb_get_string(reader, &reader->first, &packed)) return false;
-    if (rdb_packing_is_empty(packed, kind->packing)) return true;
-    *empty = false;
-    return rdb_visit_packed(reader, packed, kind->packing, RDB_ITEMS_LIST);
-}
-
 static bool read_list_node(struct rdb_reader *reader, const struct kind *kind, bool *empty)
 {
     uint64_t container = PACKED_NODE;
-    struct bytes element;
+    struct bytes node;
     if (kind->packing == RDB_LISTPACK && !rdb_get_length(reader, &container)) return false;
-    if (container == PACKED_NODE) return read_packed_node(reader, kind, empty);
-    if (container != PLAIN_NODE) return rdb_damaged(reader, "a list's node of an unknown kind");
+    if (container != PACKED_NODE && container != PLAIN_NODE)
+        return rdb_damaged(reader, "a list's node of an unknown kind");
+    if (!rdb_get_string(reader, &reader->first, &node)) return false;
+    /* A bug of Redis 5 and 6 left nodes without items; Redis skips them. */
+    if (container == PACKED_NODE && rdb_packing_is_empty(node, kind->packing)) return true;
     *empty = false;
-    return rdb_get_string(reader, &reader->first, &element) &&
-           RDB_VISIT(reader, list_element, element);
+    return container == PLAIN_NODE ? RDB_VISIT(reader, list_element, node)
+                                   : rdb_visit_packed(reader, node, kind->packing, RDB_ITEMS_LIST);
 }
 
 static bool read_quicklist(struct rdb_reader *reader, const struct kind *kind)

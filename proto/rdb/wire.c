@@ -122,22 +122,15 @@ static bool get_integer_text(struct rdb_reader *reader, unsigned encoding, struc
     return true;
 }
 
-static bool get_lzf_lengths(struct rdb_reader *reader, uint64_t *packed, uint64_t *len)
-{
-    uint64_t part_at = reader->part_at;
-    bool ok = rdb_get_length(reader, packed) && rdb_get_length(reader, len);
-    if (!ok) return false;
-    reader->part_at = part_at;
-    if (!check_max_string(reader, *len) || !check_max_string(reader, *packed)) return false;
-    if (*packed > 0 && *len > 0 && *len / RDB_LZF_MAX_RATIO <= *packed) return true;
-    return rdb_damaged(reader, "a packed string that cannot be as long as it says");
-}
-
 static bool get_lzf_text(struct rdb_reader *reader, struct buffer *room, struct bytes *text)
 {
-    uint64_t packed_len, len;
+    uint64_t packed_len, len, part_at = reader->part_at;
     struct bytes packed;
-    if (!get_lzf_lengths(reader, &packed_len, &len)) return false;
+    if (!rdb_get_length(reader, &packed_len) || !rdb_get_length(reader, &len)) return false;
+    reader->part_at = part_at;
+    if (!check_max_string(reader, len) || !check_max_string(reader, packed_len)) return false;
+    if (packed_len == 0 || len == 0 || len / RDB_LZF_MAX_RATIO > packed_len)
+        return rdb_damaged(reader, "a packed string that cannot be as long as it says");
     if (!rdb_source_fetch(reader->source, packed_len, &reader->packed, &packed))
         return rdb_no_bytes(reader);
     room->len = 0;

@@ -41,15 +41,6 @@ static enum resp_status malformed(struct resp_reader *reader, const char *why)
     return RESP_MALFORMED;
 }
 
-/* DIFFERS: Redis only replaces CR and LF and echoes other control bytes. (doc/differs.md) */
-static enum resp_status unexpected(struct resp_reader *reader, char found)
-{
-    unsigned char byte = (unsigned char)found;
-    char shown = byte < ' ' || byte == 0x7f ? ' ' : found;
-    snprintf(reader->error, sizeof(reader->error), "Protocol error: expected '$', got '%c'", shown);
-    return RESP_MALFORMED;
-}
-
 /* Resets the state for a new request. */
 static void begin(struct resp_reader *reader)
 {
@@ -85,14 +76,6 @@ static void grow_args(struct resp_reader *reader)
 {
     int64_t cap = reader->args_cap == 0 ? FIRST_ARGS : 2 * (int64_t)reader->args_cap;
     resize_args(reader, cap > INT32_MAX ? INT32_MAX : cap);
-}
-
-/* Makes room for the announced arguments, up to TRUSTED_ARGS. */
-static void expect_args(struct resp_reader *reader)
-{
-    int64_t cap = reader->args_expected < TRUSTED_ARGS ? reader->args_expected : TRUSTED_ARGS;
-    if (cap < FIRST_ARGS) cap = FIRST_ARGS;
-    if (cap > reader->args_cap) resize_args(reader, cap);
 }
 
 static void add_arg(struct resp_reader *reader, size_t offset, size_t len)
@@ -195,7 +178,15 @@ static enum resp_status read_bulk_header(struct resp_reader *reader, const char 
     if (status == RESP_MALFORMED) return malformed(reader, "too big bulk count string");
     if (status != RESP_REQUEST) return status;
 
-    if (input[reader->parsed] != '$') return unexpected(reader, input[reader->parsed]);
+    char type = input[reader->parsed];
+    if (type != '$') {
+        /* DIFFERS: Redis only replaces CR and LF and echoes other control bytes. (doc/differs.md)
+         */
+        unsigned char byte = (unsigned char)type;
+        snprintf(reader->error, sizeof(reader->error), "Protocol error: expected '$', got '%c'",
+                 byte < ' ' || byte == 0x7f ? ' ' : type);
+        return RESP_MALFORMED;
+    }
     if (!header.good || header.value < 0 || header.value > limits->max_bulk)
         return malformed(reader, "invalid bulk length");
     if (limits->anonymous && header.value > limits->max_bulk_anon)
@@ -256,29 +247,18 @@ static void read_short_args(struct resp_reader *reader, const char *input, size_
     reader->parsed = at;
 }
 
-static size_t short_bulk_limit(const struct resp_limits *limits)
-{
-    int64_t most = limits->max_bulk;
-    if (limits->anonymous && limits->max_bulk_anon < most) most = limits->max_bulk_anon;
-    return most < 0 ? 0 : (size_t)most;
-}
-
 /* Are short headers within the limits in any case? If not, their lengths must be checked. */
 static bool short_headers_fit(const struct resp_limits *limits)
 {
     return limits->max_line > SHORT_DIGITS + 1;
 }
 
-static bool lengths_are_free(const struct resp_limits *limits)
-{
-    return !limits->anonymous && limits->max_bulk >= 100 && limits->max_args >= FIRST_ARGS &&
-           short_headers_fit(limits);
-}
-
 static enum resp_status read_args(struct resp_reader *reader, const char *input, size_t len,
                                   const struct resp_limits *limits)
 {
-    size_t short_limit = short_bulk_limit(limits);
+    int64_t most = limits->max_bulk;
+    if (limits->anonymous && limits->max_bulk_anon < most) most = limits->max_bulk_anon;
+    size_t short_limit = most < 0 ? 0 : (size_t)most;
     bool may_be_short = short_headers_fit(limits);
     while (reader->argc < reader->args_expected) {
         if (reader->bulk_expected < 0) {
@@ -314,7 +294,10 @@ static enum resp_status begin_multibulk(struct resp_reader *reader, const char *
         enum resp_status status = read_multibulk_header(reader, input, len, limits);
         if (status != RESP_REQUEST) return status;
     }
-    expect_args(reader);
+    /* Make room for the announced arguments, up to TRUSTED_ARGS. */
+    int64_t cap = reader->args_expected < TRUSTED_ARGS ? reader->args_expected : TRUSTED_ARGS;
+    if (cap < FIRST_ARGS) cap = FIRST_ARGS;
+    if (cap > reader->args_cap) resize_args(reader, cap);
     return RESP_REQUEST;
 }
 
@@ -373,8 +356,10 @@ enum resp_status resp_read(struct resp_reader *reader, const char *input, size_t
         begin(reader);
         if (len == 0) return RESP_PARTIAL;
         if (input[0] != '*') return read_inline(reader, input, len, limits);
-        if (reader->scanned == 0 && reader->args_cap >= FIRST_ARGS && lengths_are_free(limits) &&
-            read_at_once(reader, input, len))
+        /* read_at_once checks no limits, so all that it accepts must be within them. */
+        if (reader->scanned == 0 && reader->args_cap >= FIRST_ARGS && !limits->anonymous &&
+            limits->max_bulk >= 100 && limits->max_args >= FIRST_ARGS &&
+            short_headers_fit(limits) && read_at_once(reader, input, len))
             return RESP_REQUEST;
         enum resp_status status = begin_multibulk(reader, input, len, limits);
         if (status != RESP_REQUEST) return status;

@@ -31,16 +31,6 @@ void resp_reply_drop(struct resp_reply *reply)
     resp_reply_init(reply);
 }
 
-static void add_node(struct resp_reply *reply, const struct resp_node *node)
-{
-    if (reply == NULL) return;
-    if (reply->count == reply->cap) {
-        reply->cap = reply->cap == 0 ? FIRST_NODES : 2 * reply->cap;
-        reply->nodes = mem_realloc(reply->nodes, reply->cap * sizeof(*reply->nodes));
-    }
-    reply->nodes[reply->count++] = *node;
-}
-
 /* Reads the rest of the line after the type byte and moves past it. */
 static enum resp_reply_status take_line(struct walk *walk, struct resp_node *node)
 {
@@ -172,8 +162,14 @@ static enum resp_reply_status take_node(struct walk *walk)
     if (node.type != REPLY_ATTRIBUTE) walk->missing[walk->depth]--;
     enum resp_reply_status status = take_line(walk, &node);
     if (status == REPLY_WHOLE) status = take_value(walk, byte, &node);
-    if (status == REPLY_WHOLE) add_node(walk->reply, &node);
-    return status;
+    struct resp_reply *reply = walk->reply;
+    if (status != REPLY_WHOLE || reply == NULL) return status;
+    if (reply->count == reply->cap) {
+        reply->cap = reply->cap == 0 ? FIRST_NODES : 2 * reply->cap;
+        reply->nodes = mem_realloc(reply->nodes, reply->cap * sizeof(*reply->nodes));
+    }
+    reply->nodes[reply->count++] = node;
+    return REPLY_WHOLE;
 }
 
 static enum resp_reply_status take_reply(struct walk *walk)

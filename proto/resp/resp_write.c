@@ -29,12 +29,6 @@ static void put_number(struct resp_writer *w, enum resp_reply_type type, int64_t
     w->sink->put(w->sink, &(struct resp_node){ .type = type, .number = number });
 }
 
-static void put_double(struct resp_writer *w, const char *text, size_t len, double real)
-{
-    w->sink->put(w->sink, &(struct resp_node){
-                              .type = REPLY_DOUBLE, .text = text, .len = len, .real = real });
-}
-
 /* ---- to an outbuf ---- */
 
 /* A reply is cut off at the limit. The owner of the output checks the limit and closes the
@@ -113,21 +107,17 @@ void resp_ok(struct resp_writer *w)
         append_ready(w, "+OK\r\n", 5);
 }
 
-/* DIFFERS: Redis only replaces CR and LF and lets other control bytes pass. (doc/differs.md) */
-static char cleaned(char c)
-{
-    unsigned char byte = (unsigned char)c;
-    return byte < ' ' || byte == 0x7f ? ' ' : c;
-}
-
-/* Writes the text with control bytes replaced by spaces, and ends the line. */
+/* Writes the text with control bytes replaced by spaces, and ends the line.
+ * DIFFERS: Redis only replaces CR and LF and lets other control bytes pass. (doc/differs.md) */
 static void append_cleaned(struct resp_writer *w, const char *line, size_t len)
 {
     while (len > 0) {
         size_t piece = len < ERROR_PIECE ? len : ERROR_PIECE;
         char *to = outbuf_reserve(w->out, piece);
-        for (size_t i = 0; i < piece; i++)
-            to[i] = cleaned(line[i]);
+        for (size_t i = 0; i < piece; i++) {
+            unsigned char byte = (unsigned char)line[i];
+            to[i] = byte < ' ' || byte == 0x7f ? ' ' : line[i];
+        }
         outbuf_commit(w->out, piece);
         line += piece;
         len -= piece;
@@ -174,15 +164,6 @@ void resp_integer(struct resp_writer *w, int64_t value)
     outbuf_commit(w->out, (size_t)(p - start));
 }
 
-static void append_small_bulk(struct outbuf *out, const void *data, size_t len)
-{
-    char *start = outbuf_reserve(out, len + HEADER_ROOM);
-    char *p = put_header(start, '$', len);
-    if (len > 0) memcpy(p, data, len);
-    p = put_line_end(p + len);
-    outbuf_commit(out, (size_t)(p - start));
-}
-
 void resp_bulk(struct resp_writer *w, const void *data, size_t len)
 {
     if (w->sink != NULL) {
@@ -191,7 +172,11 @@ void resp_bulk(struct resp_writer *w, const void *data, size_t len)
     }
     if (is_silent(w)) return;
     if (len <= SMALL) {
-        append_small_bulk(w->out, data, len);
+        char *start = outbuf_reserve(w->out, len + HEADER_ROOM);
+        char *p = put_header(start, '$', len);
+        if (len > 0) memcpy(p, data, len);
+        p = put_line_end(p + len);
+        outbuf_commit(w->out, (size_t)(p - start));
         return;
     }
     append_header(w, '$', len);
@@ -241,7 +226,8 @@ static void write_double(struct resp_writer *w, const char *text, size_t len, do
     if (w->version < 3)
         resp_bulk(w, text, len);
     else if (w->sink != NULL)
-        put_double(w, text, len, value);
+        w->sink->put(w->sink, &(struct resp_node){
+                                  .type = REPLY_DOUBLE, .text = text, .len = len, .real = value });
     else
         append_line(w, ',', text, len);
 }
@@ -302,16 +288,6 @@ void resp_big_number(struct resp_writer *w, const char *digits, size_t len)
     }
 }
 
-/* The text of a verbatim string begins with its format. */
-static void put_verbatim(struct resp_writer *w, const char *prefix, const char *text, size_t len)
-{
-    char *whole = mem_alloc(FORMAT_CHARS + 1 + len);
-    memcpy(whole, prefix, FORMAT_CHARS + 1);
-    if (len > 0) memcpy(whole + FORMAT_CHARS + 1, text, len);
-    put_text(w, REPLY_VERBATIM, whole, FORMAT_CHARS + 1 + len);
-    mem_free(whole);
-}
-
 void resp_verbatim(struct resp_writer *w, const char *format, const char *text, size_t len)
 {
     if (w->version < 3) {
@@ -322,7 +298,11 @@ void resp_verbatim(struct resp_writer *w, const char *format, const char *text, 
     for (int i = 0; i < FORMAT_CHARS && format[i] != '\0'; i++)
         prefix[i] = format[i];
     if (w->sink != NULL) {
-        put_verbatim(w, prefix, text, len);
+        char *whole = mem_alloc(sizeof(prefix) + len);
+        memcpy(whole, prefix, sizeof(prefix));
+        if (len > 0) memcpy(whole + sizeof(prefix), text, len);
+        put_text(w, REPLY_VERBATIM, whole, sizeof(prefix) + len);
+        mem_free(whole);
         return;
     }
     if (is_silent(w)) return;
@@ -332,48 +312,43 @@ void resp_verbatim(struct resp_writer *w, const char *format, const char *text, 
     outbuf_append(w->out, line_end, sizeof(line_end));
 }
 
-/* `children`: for a map, keys plus values. */
-static void put_aggregate(struct resp_writer *w, enum resp_reply_type type, size_t children)
+/* `children`: for a map, keys plus values. `count`: as on the wire. */
+static void aggregate(struct resp_writer *w, enum resp_reply_type type, size_t children, char byte,
+                      size_t count)
 {
-    put_number(w, type, (int64_t)children);
+    if (w->sink != NULL)
+        put_number(w, type, (int64_t)children);
+    else
+        append_header(w, byte, count);
 }
 
 void resp_array(struct resp_writer *w, size_t count)
 {
-    if (w->sink != NULL)
-        put_aggregate(w, REPLY_ARRAY, count);
-    else
-        append_header(w, '*', count);
+    aggregate(w, REPLY_ARRAY, count, '*', count);
 }
 
 void resp_set(struct resp_writer *w, size_t count)
 {
     if (w->version < 3)
         resp_array(w, count);
-    else if (w->sink != NULL)
-        put_aggregate(w, REPLY_SET, count);
     else
-        append_header(w, '~', count);
+        aggregate(w, REPLY_SET, count, '~', count);
 }
 
 void resp_map(struct resp_writer *w, size_t pairs)
 {
     if (w->version < 3)
         resp_array(w, 2 * pairs);
-    else if (w->sink != NULL)
-        put_aggregate(w, REPLY_MAP, 2 * pairs);
     else
-        append_header(w, '%', pairs);
+        aggregate(w, REPLY_MAP, 2 * pairs, '%', pairs);
 }
 
 void resp_push(struct resp_writer *w, size_t count)
 {
     if (w->version < 3)
         resp_array(w, count);
-    else if (w->sink != NULL)
-        put_aggregate(w, REPLY_PUSH, count);
     else
-        append_header(w, '>', count);
+        aggregate(w, REPLY_PUSH, count, '>', count);
 }
 
 void resp_pairs(struct resp_writer *w, size_t count)
