@@ -48,19 +48,15 @@ static void add_name(struct effect_reader *reader, struct bytes name, unsigned f
     reader->slots[slot] = (uint8_t)(form + 1);
 }
 
-/* Forms with the same name but different subcommands are adjacent: the first one has the slot. */
-static bool has_slot(unsigned form)
-{
-    struct bytes name = form_at(form)->name;
-    return name.len > 0 && (form < 2 || !bytes_equal(form_at(form - 2)->name, name));
-}
-
 void effect_reader_init(struct effect_reader *reader)
 {
     *reader = (struct effect_reader){ 0 };
     for (unsigned i = 0; i < FORMS; i++) {
         const struct effect_form *form = form_at(i);
-        if (!has_slot(i)) continue;
+        /* Forms with the same name but different subcommands are adjacent, and only the first one
+         * has a slot. */
+        bool is_first = i < 2 || !bytes_equal(form_at(i - 2)->name, form->name);
+        if (form->name.len == 0 || !is_first) continue;
         add_name(reader, form->name, i);
         if (form->many.len > 0) add_name(reader, form->many, i);
     }
@@ -88,21 +84,6 @@ static bool find_form(struct effect_reader *reader, struct bytes name)
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
-/* Refuse a member name that is too long for a collection: adding it would abort the process. */
-static bool member_fits(const struct effect *effect)
-{
-    return effect->a.len <= INT32_MAX || !effect_names_member(effect);
-}
-
-/* Takes the words after the elements first, because the effect of each element includes them. */
-static bool take_tail(struct cursor *cursor, const struct words *words, struct effect *effect)
-{
-    if (cursor->end - cursor->next < words->count) return false;
-    struct cursor tail = { .next = cursor->end - words->count, .end = cursor->end };
-    cursor->end = tail.next;
-    return take_words(&tail, words, effect);
-}
-
 static bool take_elements(struct cursor *cursor, const struct effect_form *form,
                           struct effect *effect, bool (*visit)(void *ctx, const struct effect *),
                           void *ctx)
@@ -113,7 +94,10 @@ static bool take_elements(struct cursor *cursor, const struct effect_form *form,
         return false;
     do {
         if (!take_words(cursor, &form->element, effect)) return false;
-        if (!member_fits(effect) || !visit(ctx, effect)) return false;
+        /* Refuse a member name that is too long for a collection: adding it would abort the
+         * process. */
+        if (effect->a.len > INT32_MAX && effect_names_member(effect)) return false;
+        if (!visit(ctx, effect)) return false;
         count++;
     } while (cursor->next < cursor->end);
     return counted < 0 ? form->counts.len == 0 : counted == count;
@@ -142,7 +126,13 @@ static bool read_command(struct cursor *cursor, struct effect_reader *reader,
     const struct effect_form *form = form_at(index);
     struct effect effect = { .kind = index / 2, .db = reader->db, .at = NEVER };
     if (!take_words(cursor, &form->head, &effect)) return false;
-    if (form->tail.count > 0 && !take_tail(cursor, &form->tail, &effect)) return false;
+    if (form->tail.count > 0) {
+        /* Take the words after the elements first: the effect of each element includes them. */
+        if (cursor->end - cursor->next < form->tail.count) return false;
+        struct cursor tail = { .next = cursor->end - form->tail.count, .end = cursor->end };
+        cursor->end = tail.next;
+        if (!take_words(&tail, &form->tail, &effect)) return false;
+    }
     if (form->element.count > 0) return take_elements(cursor, form, &effect, visit, ctx);
     if (cursor->next < cursor->end) return false;
     if (effect.kind != EFFECT_NONE) return visit(ctx, &effect);

@@ -255,31 +255,24 @@ void effect_args_end(struct effect_args *args)
     args->end(args->ctx, argc);
 }
 
-static void begin_args(struct effect_args *args, const struct effect_form *form,
-                       const struct effect *effect)
-{
-    struct pen pen = { .args = args };
-    args->argc = 0;
-    put_argument(&pen, form->name);
-    begin_run(&args->run, &pen, form, effect);
-    if (form->counts.len == 0) return;
-    put_argument(&pen, form->counts);
-    args->count_at = args->argc;
-    put_int64(&pen, 1);
-}
-
 void effect_args_put(struct effect_args *args, const struct effect *effect)
 {
     if (effect->kind == EFFECT_NONE) return;
     const struct effect_form *form = effect_form_of(effect);
-    bool has_elements = form->element.count > 0;
+    struct pen pen = { .args = args };
     if (args->run.form != form || !continues_run(&args->run, form, effect)) {
         effect_args_end(args);
-        begin_args(args, form, effect);
+        args->argc = 0;
+        put_argument(&pen, form->name);
+        begin_run(&args->run, &pen, form, effect);
+        if (form->counts.len > 0) {
+            put_argument(&pen, form->counts);
+            args->count_at = args->argc;
+            put_int64(&pen, 1);
+        }
     }
-    struct pen pen = { .args = args };
     put_words(&pen, &form->element, effect, NULL);
     args->run.count++;
     args->run.len += element_len(form, effect);
-    if (!has_elements) effect_args_end(args);
+    if (form->element.count == 0) effect_args_end(args);
 }

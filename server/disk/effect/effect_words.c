@@ -13,11 +13,6 @@ static void *field_in(struct effect *effect, const struct word *word)
     return (char *)effect + word->offset;
 }
 
-static struct stream_id id_of(const struct effect *effect, const struct word *word)
-{
-    return *(const struct stream_id *)field_of(effect, word);
-}
-
 /* The field's value: an int64, a smaller unsigned integer or a bool. */
 static int64_t number_of(const struct effect *effect, const struct word *word)
 {
@@ -65,22 +60,16 @@ static void release_blob(void *blob)
     blob_free(blob);
 }
 
-static void append_big(struct outbuf *out, struct bytes text)
-{
-    struct blob *blob = blob_share(text);
-    if (blob != NULL)
-        outbuf_append_shared(out, text.data, text.len, release_blob, blob);
-    else
-        outbuf_append(out, text.data, text.len);
-}
-
 void put_raw(struct pen *pen, const char *data, size_t len)
 {
     if (len == 0) return;
-    if (pen->to != NULL)
+    if (pen->to != NULL) {
         pen->to = copy_short(pen->to, data, len);
-    else if (len >= BLOB_BIG)
-        append_big(pen->out, bytes_of(data, len));
+        return;
+    }
+    struct blob *blob = len >= BLOB_BIG ? blob_share(bytes_of(data, len)) : NULL;
+    if (blob != NULL)
+        outbuf_append_shared(pen->out, data, len, release_blob, blob);
     else
         outbuf_append(pen->out, data, len);
 }
@@ -141,12 +130,12 @@ static void put_score(struct pen *pen, double score)
     put_argument(pen, bytes_of(text, score_print(text, score)));
 }
 
-static void put_id(struct pen *pen, struct stream_id id)
+static void put_id(struct pen *pen, const struct stream_id *id)
 {
     char text[2 * NUMBER_INT64_MAX_CHARS + 1];
-    size_t len = number_print_uint64(text, id.ms);
+    size_t len = number_print_uint64(text, id->ms);
     text[len++] = '-';
-    len += number_print_uint64(text + len, id.seq);
+    len += number_print_uint64(text + len, id->seq);
     put_argument(pen, bytes_of(text, len));
 }
 
@@ -158,19 +147,6 @@ static void put_policy(struct pen *pen, const struct policy *policy)
         put_argument(pen, words.words[i]);
 }
 
-static void put_deadline(struct pen *pen, msec at)
-{
-    if (at == NEVER) return;
-    put_argument(pen, LIT("PXAT"));
-    put_int64(pen, at);
-}
-
-static void put_parts(struct pen *pen, const struct effect *effect)
-{
-    for (size_t i = 0; i < effect->part_count; i++)
-        put_argument(pen, effect->parts[i]);
-}
-
 /* ---- writing --------------------------------------------------------------------------------- */
 
 /* An empty range is written as 1 0. */
@@ -179,17 +155,14 @@ static bool range_is_empty(const struct effect *effect)
     return effect->from >= effect->to;
 }
 
-static struct bytes last_text(const struct pen *pen, size_t len)
-{
-    return pen->to != NULL ? bytes_of(pen->to - 2 - len, len) : pen->args->kept;
-}
-
 static inline void put_field(struct pen *pen, const struct word *word, const struct effect *effect,
                              struct effect *kept)
 {
     struct bytes text = text_of(effect, word);
     put_text(pen, text);
-    if (kept != NULL) *(struct bytes *)field_in(kept, word) = last_text(pen, text.len);
+    if (kept != NULL)
+        *(struct bytes *)field_in(kept, word) =
+            pen->to != NULL ? bytes_of(pen->to - 2 - text.len, text.len) : pen->args->kept;
 }
 
 static inline void put_word(struct pen *pen, const struct word *word, const struct effect *effect,
@@ -203,13 +176,20 @@ static inline void put_word(struct pen *pen, const struct word *word, const stru
         put_argument(pen, number_of(effect, word) == 0 ? literal_of(word) : other_of(word));
         break;
     case WORD_SCORE: put_score(pen, effect->score); break;
-    case WORD_ID: put_id(pen, id_of(effect, word)); break;
+    case WORD_ID: put_id(pen, field_of(effect, word)); break;
     case WORD_FIRST: put_int64(pen, range_is_empty(effect) ? 1 : effect->from); break;
     case WORD_LAST: put_int64(pen, range_is_empty(effect) ? 0 : effect->to - 1); break;
     case WORD_CODE: put_argument(pen, effect->a); break;
-    case WORD_PARTS: put_parts(pen, effect); break;
+    case WORD_PARTS:
+        for (size_t i = 0; i < effect->part_count; i++)
+            put_argument(pen, effect->parts[i]);
+        break;
     case WORD_POLICY: put_policy(pen, effect->policy); break;
-    case WORD_DEADLINE: put_deadline(pen, effect->at); break;
+    case WORD_DEADLINE:
+        if (effect->at == NEVER) break;
+        put_argument(pen, LIT("PXAT"));
+        put_int64(pen, effect->at);
+        break;
     case WORD_IMPLIED: break;
     }
 }
@@ -247,14 +227,6 @@ static bool take_within(struct cursor *cursor, int64_t least, int64_t most, int6
     return take_int64(cursor, number) && *number >= least && *number <= most;
 }
 
-static bool take_number(struct cursor *cursor, const struct word *word, struct effect *effect)
-{
-    int64_t number;
-    if (!take_within(cursor, word->least, word->most, &number)) return false;
-    set_number(effect, word, number);
-    return true;
-}
-
 static bool take_choice(struct cursor *cursor, const struct word *word, struct effect *effect)
 {
     struct bytes text;
@@ -262,12 +234,6 @@ static bool take_choice(struct cursor *cursor, const struct word *word, struct e
     bool is_other = bytes_equal(text, other_of(word));
     set_number(effect, word, is_other);
     return is_other || bytes_equal(text, literal_of(word));
-}
-
-static bool take_score(struct cursor *cursor, double *score)
-{
-    struct bytes text;
-    return take_text(cursor, &text) && score_parse(text.data, text.len, score);
 }
 
 static bool parse_id(struct bytes text, struct stream_id *id)
@@ -279,12 +245,6 @@ static bool parse_id(struct bytes text, struct stream_id *id)
            number_parse_uint64(dash + 1, text.len - ms_len - 1, &id->seq);
 }
 
-static bool take_id(struct cursor *cursor, struct stream_id *id)
-{
-    struct bytes text;
-    return take_text(cursor, &text) && parse_id(text, id);
-}
-
 static bool take_last(struct cursor *cursor, struct effect *effect)
 {
     int64_t last;
@@ -292,11 +252,6 @@ static bool take_last(struct cursor *cursor, struct effect *effect)
     if (effect->from == 1 && last == 0) effect->from = 0, last = -1;
     effect->to = last + 1;
     return effect->to >= effect->from;
-}
-
-static bool take_deadline(struct cursor *cursor, msec *at)
-{
-    return take_literal(cursor, LIT("PXAT")) && take_within(cursor, INSTANT_MIN, INSTANT_MAX, at);
 }
 
 static bool take_parts(struct cursor *cursor, struct effect *effect)
@@ -328,19 +283,28 @@ static bool take_code(struct cursor *cursor, struct effect *effect)
 
 static bool take_word(struct cursor *cursor, const struct word *word, struct effect *effect)
 {
+    struct bytes text;
+    int64_t number;
     switch ((enum word_type)word->type) {
     case WORD_LITERAL: return take_literal(cursor, literal_of(word));
     case WORD_TEXT: return take_text(cursor, field_in(effect, word));
-    case WORD_NUMBER: return take_number(cursor, word, effect);
+    case WORD_NUMBER:
+        if (!take_within(cursor, word->least, word->most, &number)) return false;
+        set_number(effect, word, number);
+        return true;
     case WORD_CHOICE: return take_choice(cursor, word, effect);
-    case WORD_SCORE: return take_score(cursor, &effect->score);
-    case WORD_ID: return take_id(cursor, field_in(effect, word));
+    case WORD_SCORE:
+        return take_text(cursor, &text) && score_parse(text.data, text.len, &effect->score);
+    case WORD_ID: return take_text(cursor, &text) && parse_id(text, field_in(effect, word));
     case WORD_FIRST: return take_within(cursor, 0, INT64_MAX, &effect->from);
     case WORD_LAST: return take_last(cursor, effect);
     case WORD_PARTS: return take_parts(cursor, effect);
     case WORD_POLICY: return take_policy(cursor, effect);
     case WORD_CODE: return take_code(cursor, effect);
-    case WORD_DEADLINE: return cursor->next == cursor->end || take_deadline(cursor, &effect->at);
+    case WORD_DEADLINE:
+        return cursor->next == cursor->end ||
+               (take_literal(cursor, LIT("PXAT")) &&
+                take_within(cursor, INSTANT_MIN, INSTANT_MAX, &effect->at));
     case WORD_IMPLIED: set_number(effect, word, word->least); return true;
     }
     return false;

@@ -25,41 +25,32 @@ static struct bytes without_first(struct bytes text, size_t len)
     return bytes_of(text.data + len, text.len - len);
 }
 
-/* A zero byte hides the end of its line, as in Redis, which searches a C string. */
-static bool split_line(struct library_header *header, struct bytes code)
-{
-    const struct resp_limits unlimited = { .max_bulk = INT64_MAX,
-                                           .max_args = INT32_MAX,
-                                           .max_line = SIZE_MAX };
-    return resp_read(&header->reader, code.data, code.len, &unlimited) == RESP_REQUEST;
-}
-
 static struct bytes word_at(const struct library_header *header, struct bytes code, int i)
 {
     return bytes_of(resp_reader_arg(&header->reader, code.data, i), header->reader.args[i].len);
 }
 
-static bool read_word(struct library_header *header, struct bytes word)
-{
-    if (!begins_with(word, NAME_WORD))
-        return refuse_header(header, "Invalid metadata value given: ", word);
-    if (header->name.data != NULL)
-        return refuse_header(
-            header, "Invalid metadata value, name argument was given multiple times", LIT(""));
-    header->name = without_first(word, NAME_WORD.len);
-    return true;
-}
-
 bool library_header_read(struct library_header *header, struct bytes code)
 {
+    const struct resp_limits unlimited = { .max_bulk = INT64_MAX,
+                                           .max_args = INT32_MAX,
+                                           .max_line = SIZE_MAX };
     *header = (struct library_header){ .error = NULL };
     resp_reader_init(&header->reader);
     if (!begins_with(code, MARK)) return refuse_header(header, "Missing library metadata", LIT(""));
-    if (!split_line(header, code))
+    /* A zero byte hides the end of its line, as in Redis, which searches a C string. */
+    if (resp_read(&header->reader, code.data, code.len, &unlimited) != RESP_REQUEST)
         return refuse_header(header, "Invalid library metadata", LIT(""));
     header->engine = without_first(word_at(header, code, 0), MARK.len);
-    for (int i = 1; i < header->reader.argc; i++)
-        if (!read_word(header, word_at(header, code, i))) return false;
+    for (int i = 1; i < header->reader.argc; i++) {
+        struct bytes word = word_at(header, code, i);
+        if (!begins_with(word, NAME_WORD))
+            return refuse_header(header, "Invalid metadata value given: ", word);
+        if (header->name.data != NULL)
+            return refuse_header(
+                header, "Invalid metadata value, name argument was given multiple times", LIT(""));
+        header->name = without_first(word, NAME_WORD.len);
+    }
     if (header->name.data == NULL)
         return refuse_header(header, "Library name was not given", LIT(""));
     if (library_name_ok(header->name)) return true;

@@ -16,19 +16,14 @@ static void put_word(struct policy_words *to, struct bytes word)
     to->words[to->count++] = word;
 }
 
-static void put_number(struct policy_words *to, uint64_t number)
-{
-    ensure(to->number_count < POLICY_NUMBERS_MAX, "more than %d numbers", POLICY_NUMBERS_MAX);
-    char *text = to->numbers[to->number_count++];
-    put_word(to, bytes_of(text, number_print_int64(text, (int64_t)number)));
-}
-
 /* Writes nothing if the number is 0. */
 static void put_option(struct policy_words *to, struct bytes name, uint64_t number)
 {
     if (number == 0) return;
+    ensure(to->number_count < POLICY_NUMBERS_MAX, "more than %d numbers", POLICY_NUMBERS_MAX);
+    char *text = to->numbers[to->number_count++];
     put_word(to, name);
-    put_number(to, number);
+    put_word(to, bytes_of(text, number_print_int64(text, (int64_t)number)));
 }
 
 static void put_choice(struct policy_words *to, struct bytes name, struct bytes word)
@@ -36,18 +31,6 @@ static void put_choice(struct policy_words *to, struct bytes name, struct bytes 
     if (word.len == 0) return;
     put_word(to, name);
     put_word(to, word);
-}
-
-static void put_stream_options(struct policy_words *to, const struct policy *policy)
-{
-    put_option(to, LIT("RETAIN"), (uint64_t)policy->retain);
-    put_option(to, LIT("MAXDELIVERIES"), policy->max_deliveries);
-    if (policy->max_deliveries > 0) put_choice(to, LIT("TO"), policy->dead_to);
-    if (policy->expired_to.len == 0) return;
-    put_word(to, LIT("EXPIRED"));
-    put_choice(to, LIT("TO"), policy->expired_to);
-    if (policy->log_value) put_word(to, LIT("VALUE"));
-    if (policy->log_value) put_option(to, LIT("MAX"), policy->value_max);
 }
 
 void policy_words_write(struct policy_words *to, const struct policy *policy)
@@ -65,7 +48,15 @@ void policy_words_write(struct policy_words *to, const struct policy *policy)
     put_option(to, LIT("MEMBERTTL"), (uint64_t)policy->member_ttl);
     put_option(to, LIT("MAXLEN"), policy->max_len);
     if (policy->keep_low) put_choice(to, LIT("KEEP"), LIT("LOW"));
-    put_stream_options(to, policy);
+    put_option(to, LIT("RETAIN"), (uint64_t)policy->retain);
+    put_option(to, LIT("MAXDELIVERIES"), policy->max_deliveries);
+    if (policy->max_deliveries > 0) put_choice(to, LIT("TO"), policy->dead_to);
+    if (policy->expired_to.len > 0) {
+        put_word(to, LIT("EXPIRED"));
+        put_choice(to, LIT("TO"), policy->expired_to);
+        if (policy->log_value) put_word(to, LIT("VALUE"));
+        if (policy->log_value) put_option(to, LIT("MAX"), policy->value_max);
+    }
     put_option(to, LIT("PENDING"), policy->pending);
 }
 
@@ -137,14 +128,6 @@ static bool take_refresh(struct reading *from)
     return take_keyword(from, LIT("ACCESS"));
 }
 
-static bool take_jitter(struct reading *from)
-{
-    int64_t number;
-    if (!take_bounded(from, 100, &number)) return false;
-    from->policy->jitter = (unsigned)number;
-    return true;
-}
-
 static bool take_option(struct reading *from)
 {
     struct policy *policy = from->policy;
@@ -153,7 +136,12 @@ static bool take_option(struct reading *from)
     if (take_keyword(from, LIT("MEMBERTTL"))) return take_span(from, &policy->member_ttl);
     if (take_keyword(from, LIT("RETAIN"))) return take_span(from, &policy->retain);
     if (take_keyword(from, LIT("REFRESH"))) return take_refresh(from);
-    if (take_keyword(from, LIT("JITTER"))) return take_jitter(from);
+    if (take_keyword(from, LIT("JITTER"))) {
+        int64_t number;
+        if (!take_bounded(from, 100, &number)) return false;
+        policy->jitter = (unsigned)number;
+        return true;
+    }
     if (take_keyword(from, LIT("MAXLEN"))) return take_count(from, &policy->max_len);
     if (take_keyword(from, LIT("EXPIRED"))) return take_log(from);
     if (take_keyword(from, LIT("KEEP"))) return policy->keep_low = take_keyword(from, LIT("LOW"));

@@ -66,15 +66,6 @@ static inline enum request_status read_argument(struct cursor *cursor, struct by
     return REQUEST_WHOLE;
 }
 
-static void add_argument(struct request *request, struct bytes argument)
-{
-    if (request->argc == request->cap) {
-        request->cap = request->cap > 0 ? 2 * request->cap : FIRST_CAP;
-        request->argv = mem_realloc(request->argv, (size_t)request->cap * sizeof(*request->argv));
-    }
-    request->argv[request->argc++] = argument;
-}
-
 /* Stores no arguments if `request` is NULL. */
 static inline enum request_status read_request(struct request *request, const char *data,
                                                size_t len, size_t *size)
@@ -86,7 +77,13 @@ static inline enum request_status read_request(struct request *request, const ch
     if (status == REQUEST_WHOLE && argc == 0) status = REQUEST_MALFORMED;
     for (; argc > 0 && status == REQUEST_WHOLE; argc--) {
         status = read_argument(&cursor, &argument);
-        if (status == REQUEST_WHOLE && request != NULL) add_argument(request, argument);
+        if (status != REQUEST_WHOLE || request == NULL) continue;
+        if (request->argc == request->cap) {
+            request->cap = request->cap > 0 ? 2 * request->cap : FIRST_CAP;
+            request->argv =
+                mem_realloc(request->argv, (size_t)request->cap * sizeof(*request->argv));
+        }
+        request->argv[request->argc++] = argument;
     }
     bool is_unknown = status == REQUEST_PARTIAL && cursor.at <= len;
     *size = is_unknown ? len + 1 : cursor.at;
