@@ -34,17 +34,12 @@ static void report_keys(void *ctx, uint64_t keys)
     if (options->report != NULL) options->report(options->ctx, keys);
 }
 
-static uint64_t length_of(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0 ? (uint64_t)status.st_size : 0;
-}
-
 int base_write(const struct store *store, const char *path, const struct snapshot_options *options,
                struct base_size *size)
 {
     struct writing writing = { .options = options };
     struct snapshot_counts counts = { .records = 1 };
+    struct stat status;
     int error = snapshot_create(path, options, &writing.file);
     if (error != 0) return error;
     struct store_text_sink sink = { append_piece, report_keys, &writing };
@@ -54,7 +49,8 @@ int base_write(const struct store *store, const char *path, const struct snapsho
         error = writing.error;
         snapshot_abort(writing.file);
     }
-    *size = (struct base_size){ counts.keys, length_of(path) };
+    uint64_t length = stat(path, &status) == 0 ? (uint64_t)status.st_size : 0;
+    *size = (struct base_size){ counts.keys, length };
     return error;
 }
 
@@ -73,26 +69,7 @@ static bool fail_load_reading(struct base_load *load, const struct snapshot_faul
     return fail_load_at(load, fault->offset, fault->reason);
 }
 
-/* `carry` has the bytes that were read but not applied yet: the beginning of a command. */
-static bool apply_carried(struct replay *replay, struct buffer *carry, uint64_t offset,
-                          struct base_load *load)
-{
-    size_t consumed;
-    if (carry->data == NULL) return true; /* no bytes yet */
-    if (!replay_feed(replay, carry->data, carry->len, &consumed))
-        return fail_load_at(load, offset, replay->error);
-    carry->len -= consumed;
-    memmove(carry->data, carry->data + consumed, carry->len);
-    return true;
-}
-
-static void report_base_progress(const struct base_load *load, uint64_t done, uint64_t *reported)
-{
-    if (load->progress.report == NULL || done < *reported + PROGRESS) return;
-    *reported = done;
-    load->progress.report(load->progress.ctx, done);
-}
-
+/* `carry` gets the bytes that are not applied yet: the beginning of a command. */
 static bool load_blocks(struct snapshot_reader *file, struct replay *replay, struct buffer *carry,
                         struct base_load *load)
 {
@@ -105,9 +82,12 @@ static bool load_blocks(struct snapshot_reader *file, struct replay *replay, str
         enum snapshot_got got = snapshot_read(file, &data, &len, &fault);
         if (got == SNAPSHOT_FAULT) return fail_load_reading(load, &fault);
         if (got == SNAPSHOT_END) break;
-        buffer_append(carry, data, len);
-        if (!apply_carried(replay, carry, offset, load)) return false;
-        report_base_progress(load, snapshot_offset(file), &reported);
+        if (!replay_carry(replay, carry, data, len))
+            return fail_load_at(load, offset, replay->error);
+        uint64_t done = snapshot_offset(file);
+        if (load->progress.report == NULL || done < reported + PROGRESS) continue;
+        reported = done;
+        load->progress.report(load->progress.ctx, done);
     }
     return carry->len == 0 ||
            fail_load_at(load, snapshot_offset(file), "the last command is incomplete");

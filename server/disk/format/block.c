@@ -16,23 +16,14 @@ size_t block_fill(struct block_packer *packer, const char *data, size_t len)
     return here;
 }
 
-/* Stores the raw bytes after the block's header, compressed if that is shorter; returns their
- * length. */
-static uint32_t compress_raw(struct block_packer *packer)
-{
-    char *to = packer->block + BLOCK_HEADER;
-    int raw = (int)packer->filled;
-    int packed = 0;
-    if (!packer->plain && raw > 1) packed = LZ4_compress_default(packer->raw, to, raw, raw - 1);
-    if (packed > 0) return (uint32_t)packed;
-    memcpy(to, packer->raw, packer->filled);
-    return (uint32_t)raw;
-}
-
 size_t block_pack(struct block_packer *packer)
 {
-    char *block = packer->block;
-    uint32_t stored = compress_raw(packer);
+    char *block = packer->block, *to = block + BLOCK_HEADER;
+    int raw = (int)packer->filled, packed = 0;
+    /* LZ4 returns 0 if the result is not shorter. */
+    if (!packer->plain && raw > 1) packed = LZ4_compress_default(packer->raw, to, raw, raw - 1);
+    if (packed <= 0) memcpy(to, packer->raw, packer->filled);
+    uint32_t stored = (uint32_t)(packed > 0 ? packed : raw);
     put_u32(block, stored);
     put_u32(block + 4, (uint32_t)packer->filled);
     packer->sum = crc32c(packer->sum, block, 8);

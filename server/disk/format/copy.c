@@ -49,22 +49,18 @@ static void report_copied(void *ctx, uint64_t keys)
     if (sink->report != NULL) sink->report(sink->ctx, keys);
 }
 
-static bool send_header(struct writing *writing, unsigned stream_db)
-{
-    char header[HEADER] = MAGIC;
-    put_u32(header + 12, VERSION);
-    put_u32(header + 16, stream_db);
-    writing->packer.sum = crc32c(0, header, sizeof(header));
-    return writing->sink->write(writing->sink->ctx, header, sizeof(header));
-}
-
 bool copy_write(const struct store *store, unsigned stream_db, const struct copy_sink *sink)
 {
     struct writing *writing = mem_zalloc(sizeof(*writing));
     struct store_text_sink text = { pack_piece, report_copied, writing };
     uint64_t keys;
+    char header[HEADER] = MAGIC;
+    put_u32(header + 12, VERSION);
+    put_u32(header + 16, stream_db);
     writing->sink = sink;
-    bool good = send_header(writing, stream_db) && store_text_write(store, &text, &keys) &&
+    writing->packer.sum = crc32c(0, header, sizeof(header));
+    bool good = sink->write(sink->ctx, header, sizeof(header)) &&
+                store_text_write(store, &text, &keys) &&
                 (writing->packer.filled == 0 || send_block(writing)) && send_block(writing);
     mem_free(writing);
     return good;
@@ -102,31 +98,10 @@ static bool receive_all(struct reading *reading, char *to, size_t len)
     return true;
 }
 
-static bool apply_text(struct reading *reading, const char *data, size_t len)
-{
-    size_t used;
-    struct buffer *carry = &reading->carry;
-    buffer_append(carry, data, len);
-    if (!replay_feed(&reading->replay, carry->data, carry->len, &used))
-        return fail_at(reading, reading->replay.error);
-    carry->len -= used;
-    memmove(carry->data, carry->data + used, carry->len);
-    return true;
-}
-
-static bool apply_pieces(struct reading *reading, const char *data, size_t len)
-{
-    for (size_t at = 0, part; at < len; at += part) {
-        part = len - at < PIECE ? len - at : PIECE;
-        if (!apply_text(reading, data + at, part)) return false;
-        if (reading->source->between != NULL) reading->source->between(reading->source->ctx);
-    }
-    return true;
-}
-
 /* *last: it was the last block. */
 static bool load_block(struct reading *reading, bool *last)
 {
+    const struct copy_source *source = reading->source;
     if (!receive_all(reading, reading->block, BLOCK_HEADER)) return false;
     struct block_sizes sizes = block_sizes(reading->block);
     if (!block_sizes_ok(&sizes)) return fail_at(reading, "impossible block size");
@@ -137,7 +112,13 @@ static bool load_block(struct reading *reading, bool *last)
     if (*last) return reading->carry.len == 0 || fail_at(reading, "the last command is incomplete");
     const char *raw = block_unpack(reading->block, &sizes, reading->text);
     if (raw == NULL) return fail_at(reading, "block is not valid LZ4");
-    return apply_pieces(reading, raw, sizes.raw);
+    for (size_t at = 0, part; at < sizes.raw; at += part) {
+        part = sizes.raw - at < PIECE ? sizes.raw - at : PIECE;
+        if (!replay_carry(&reading->replay, &reading->carry, raw + at, part))
+            return fail_at(reading, reading->replay.error);
+        if (source->between != NULL) source->between(source->ctx);
+    }
+    return true;
 }
 
 static bool load_header(struct reading *reading, unsigned *stream_db)

@@ -6,8 +6,9 @@
  * these contributions; the compiler makes the tables from them. */
 #include "server/disk/format/crc32c.h"
 
-#include <stdbool.h>
 #include <string.h>
+
+#include "store/base/little_endian.h"
 
 /* The reflected polynomial, and what each further step of the shift register makes of it. */
 #define STEP_0  0x82f63b78u
@@ -101,25 +102,17 @@ static const uint32_t tables[8][256] = {
     TABLE(SLICE_4), TABLE(SLICE_5), TABLE(SLICE_6), TABLE(SLICE_7),
 };
 
-static uint32_t low_half(const uint8_t *at)
-{
-    return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
-}
-
-static uint32_t eight_bytes(uint32_t state, const uint8_t *at)
-{
-    uint32_t low = state ^ low_half(at), high = low_half(at + 4);
-    return tables[7][low & 0xff] ^ tables[6][low >> 8 & 0xff] ^ tables[5][low >> 16 & 0xff] ^
-           tables[4][low >> 24] ^ tables[3][high & 0xff] ^ tables[2][high >> 8 & 0xff] ^
-           tables[1][high >> 16 & 0xff] ^ tables[0][high >> 24];
-}
-
 uint32_t crc32c_by_table(uint32_t sum, const void *data, size_t len)
 {
     const uint8_t *at = data;
     uint32_t state = ~sum;
-    for (; len >= 8; len -= 8, at += 8)
-        state = eight_bytes(state, at);
+    for (; len >= 8; len -= 8, at += 8) {
+        uint64_t word = state ^ little_unsigned(at, 8);
+        state = tables[7][word & 0xff] ^ tables[6][word >> 8 & 0xff] ^
+                tables[5][word >> 16 & 0xff] ^ tables[4][word >> 24 & 0xff] ^
+                tables[3][word >> 32 & 0xff] ^ tables[2][word >> 40 & 0xff] ^
+                tables[1][word >> 48 & 0xff] ^ tables[0][word >> 56];
+    }
     for (; len > 0; len--)
         state = tables[0][(state ^ *at++) & 0xff] ^ state >> 8;
     return ~state;
@@ -128,11 +121,6 @@ uint32_t crc32c_by_table(uint32_t sum, const void *data, size_t len)
 #if defined(__x86_64__)
 
 #include <nmmintrin.h>
-
-static bool has_instruction(void)
-{
-    return __builtin_cpu_supports("sse4.2") != 0;
-}
 
 __attribute__((target("sse4.2"))) static uint32_t by_instruction(uint32_t sum, const void *data,
                                                                  size_t len)
@@ -160,21 +148,17 @@ __attribute__((target("sse4.2"))) static uint32_t by_instruction(uint32_t sum, c
     return ~(uint32_t)state;
 }
 
-#else
-
-static bool has_instruction(void)
+uint32_t crc32c(uint32_t sum, const void *data, size_t len)
 {
-    return false;
+    return __builtin_cpu_supports("sse4.2") ? by_instruction(sum, data, len)
+                                            : crc32c_by_table(sum, data, len);
 }
 
-static uint32_t by_instruction(uint32_t sum, const void *data, size_t len)
+#else
+
+uint32_t crc32c(uint32_t sum, const void *data, size_t len)
 {
     return crc32c_by_table(sum, data, len);
 }
 
 #endif
-
-uint32_t crc32c(uint32_t sum, const void *data, size_t len)
-{
-    return has_instruction() ? by_instruction(sum, data, len) : crc32c_by_table(sum, data, len);
-}

@@ -81,17 +81,6 @@ int disk_open_to_read(const char *path, int *fd)
     return open_with(path, O_RDONLY, fd);
 }
 
-/* Limits the pieces to `len` bytes; returns how many pieces remain. */
-static int shorten(struct iovec *iov, int count, size_t len)
-{
-    int i = 0;
-    for (; i < count && len > 0; i++) {
-        if (iov[i].iov_len > len) iov[i].iov_len = len;
-        len -= iov[i].iov_len;
-    }
-    return i;
-}
-
 /* One system call, of at most SSIZE_MAX bytes; Linux writes at most 2 GiB at once. */
 static int write_some(int fd, const struct iovec *iov, int count, uint64_t at, size_t *written)
 {
@@ -105,8 +94,13 @@ static int write_some(int fd, const struct iovec *iov, int count, uint64_t at, s
     ssize_t put;
     if (step.len < all) {
         struct iovec fewer[IOV_MAX];
-        memcpy(fewer, iov, (size_t)count * sizeof(*iov));
-        put = pwritev(fd, fewer, shorten(fewer, count, step.len), (off_t)at);
+        int used = 0;
+        for (size_t left = step.len; used < count && left > 0; used++) {
+            fewer[used] = iov[used];
+            if (fewer[used].iov_len > left) fewer[used].iov_len = left;
+            left -= fewer[used].iov_len;
+        }
+        put = pwritev(fd, fewer, used, (off_t)at);
     } else {
         put = pwritev(fd, iov, count, (off_t)at);
     }
@@ -194,17 +188,13 @@ int disk_free_bytes(const char *path, uint64_t *bytes)
     return 0;
 }
 
-static bool has_plenty(int fd, uint64_t len)
-{
-    struct statvfs of;
-    return fstatvfs(fd, &of) == 0 && (uint64_t)of.f_bavail / ROOM_SHARE * of.f_frsize >= len;
-}
-
 int disk_make_room(int fd, uint64_t from, uint64_t len)
 {
+    struct statvfs of;
     int error = call_hook(&(struct disk_step){ .call = DISK_ROOM, .fd = fd, .len = len });
     if (error != 0) return error;
-    if (!has_plenty(fd, len)) return ENOSPC;
+    if (fstatvfs(fd, &of) != 0 || (uint64_t)of.f_bavail / ROOM_SHARE * of.f_frsize < len)
+        return ENOSPC;
     return fallocate(fd, FALLOC_FL_KEEP_SIZE, (off_t)from, (off_t)len) < 0 ? errno : 0;
 }
 

@@ -38,10 +38,8 @@ int disk_cut(int fd, uint64_t length);
 int disk_make_room(int fd, uint64_t from, uint64_t len);
 int disk_free_room(int fd); /* frees blocks after the file's end; the error may be ignored */
 
-/* Stores how many bytes the process can still write where the path is. */
+/* The free space, for this process, of the file system that has the path. */
 int disk_free_bytes(const char *path, uint64_t *bytes);
-
-int disk_free_bytes(const char *path, uint64_t *bytes); /* free space of its file system */
 
 /* Creates a file with these bytes and syncs it; removes it again after an error. Its name is not
  * synced. */

@@ -26,20 +26,6 @@ static bool head_is_cut_off(const char *head, size_t len, const char *text)
     return len < strlen(text) && memcmp(head, text, len) == 0;
 }
 
-static bool is_all_zeros(const char *head, size_t len)
-{
-    for (size_t i = 0; i < len; i++)
-        if (head[i] != '\0') return false;
-    return true;
-}
-
-/* Does it begin with a command, or with the one annotation that Redis writes? */
-static bool is_redis_aof(const char *head, size_t len)
-{
-    return (len >= 2 && head[0] == '*' && isdigit((unsigned char)head[1])) ||
-           head_begins_with(head, len, "#TS:");
-}
-
 enum file_kind file_kind_of_head(const char *head, size_t len)
 {
     if (len == 0) return FILE_EMPTY;
@@ -48,12 +34,15 @@ enum file_kind file_kind_of_head(const char *head, size_t len)
     if (head_begins_with(head, len, MANIFEST_FIRST_LINE)) return FILE_MANIFEST;
     if (head_is_cut_off(head, len, RECORD_FIRST_LINE)) return FILE_JOURNAL;
     /* The header of a snapshot is written last. */
-    if (is_all_zeros(head, len) || head_is_cut_off(head, len, SNAPSHOT_MAGIC) ||
+    bool is_all_zeros = head[0] == '\0' && memcmp(head, head + 1, len - 1) == 0;
+    if (is_all_zeros || head_is_cut_off(head, len, SNAPSHOT_MAGIC) ||
         head_is_cut_off(head, len, MANIFEST_FIRST_LINE))
         return FILE_UNFINISHED;
     if (head_begins_with(head, len, "REDIS") || head_begins_with(head, len, "VALKEY"))
         return FILE_REDIS_RDB;
-    if (is_redis_aof(head, len)) return FILE_REDIS_AOF;
+    /* An AOF begins with a command, or with the one annotation that Redis writes. */
+    bool is_command = len >= 2 && head[0] == '*' && isdigit((unsigned char)head[1]);
+    if (is_command || head_begins_with(head, len, "#TS:")) return FILE_REDIS_AOF;
     return head_begins_with(head, len, "file ") ? FILE_LIST : FILE_UNKNOWN;
 }
 

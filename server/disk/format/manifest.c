@@ -110,11 +110,6 @@ static const char *end_of_name(const struct manifest *manifest, const char *name
     return count > 0 ? digits + count : NULL;
 }
 
-static bool is_own_end(const char *end)
-{
-    return strcmp(end, MANIFEST_END) == 0 || strcmp(end, FIRST_END) == 0;
-}
-
 static bool is_temporary(const struct manifest *manifest, const char *name)
 {
     if (strncmp(name, TEMPORARY, sizeof(TEMPORARY) - 1) != 0) return false;
@@ -122,7 +117,8 @@ static bool is_temporary(const struct manifest *manifest, const char *name)
     const char *end = end_of_name(manifest, name);
     if (end != NULL) return strcmp(end, BASE_END) == 0;
     size_t len = strlen(manifest->prefix);
-    return strncmp(name, manifest->prefix, len) == 0 && is_own_end(name + len);
+    if (strncmp(name, manifest->prefix, len) != 0) return false;
+    return strcmp(name + len, MANIFEST_END) == 0 || strcmp(name + len, FIRST_END) == 0;
 }
 
 /* ---- loading ---- */
@@ -158,25 +154,13 @@ static bool holds_data(const struct manifest *manifest, const char *name)
            (stat(path, &what) == 0 && what.st_size > (off_t)(sizeof(RECORD_FIRST_LINE) - 1));
 }
 
-/* The path of the manifest, or of its temporary file. */
-static int own_path(const struct manifest *manifest, const char *before, char path[DISK_PATH_MAX])
+/* `before`: TEMPORARY or "". */
+static int own_path(const struct manifest *manifest, const char *before, const char *end,
+                    char path[DISK_PATH_MAX])
 {
-    int len = snprintf(path, DISK_PATH_MAX, "%s/%s%s" MANIFEST_END, manifest->dir, before,
-                       manifest->prefix);
+    int len =
+        snprintf(path, DISK_PATH_MAX, "%s/%s%s%s", manifest->dir, before, manifest->prefix, end);
     return len < DISK_PATH_MAX ? 0 : ENAMETOOLONG;
-}
-
-static int first_start_path(const struct manifest *manifest, char path[DISK_PATH_MAX])
-{
-    int len = snprintf(path, DISK_PATH_MAX, "%s/" TEMPORARY "%s" FIRST_END, manifest->dir,
-                       manifest->prefix);
-    return len < DISK_PATH_MAX ? 0 : ENAMETOOLONG;
-}
-
-static bool is_first_start(const struct manifest *manifest)
-{
-    char path[DISK_PATH_MAX];
-    return first_start_path(manifest, path) == 0 && file_kind(path) == FILE_EMPTY;
 }
 
 /* Files with data but without a manifest are an error: the user should know before new data are
@@ -184,7 +168,9 @@ static bool is_first_start(const struct manifest *manifest)
 static enum manifest_found check_without_manifest(const struct manifest *manifest,
                                                   char why[MANIFEST_WHY_MAX])
 {
-    if (is_first_start(manifest)) return MANIFEST_NONE;
+    char first[DISK_PATH_MAX];
+    int error = own_path(manifest, TEMPORARY, FIRST_END, first);
+    if (error == 0 && file_kind(first) == FILE_EMPTY) return MANIFEST_NONE;
     DIR *dir = opendir(manifest->dir);
     if (dir == NULL && errno == ENOENT) return MANIFEST_NONE;
     if (dir == NULL) {
@@ -207,7 +193,7 @@ static enum manifest_found check_without_manifest(const struct manifest *manifes
 enum manifest_found manifest_load(struct manifest *manifest, char why[MANIFEST_WHY_MAX])
 {
     char path[DISK_PATH_MAX];
-    int error = own_path(manifest, "", path);
+    int error = own_path(manifest, "", MANIFEST_END, path);
     size_t len;
     char *text = error == 0 ? conf_read_file(path, &len) : NULL;
     if (text == NULL && error == 0) error = errno;
@@ -239,25 +225,19 @@ static int check_own(const struct manifest *manifest, const char *path)
     return found == MANIFEST_LOADED ? 0 : EEXIST;
 }
 
-static int write_temporary(const struct manifest *manifest, const char *path)
-{
-    size_t len;
-    char *text = manifest_format(manifest, &len);
-    int error = disk_write_file(path, text, len);
-    free(text);
-    return error;
-}
-
 static int put_in_place(const struct manifest *next)
 {
     char path[DISK_PATH_MAX], temporary[DISK_PATH_MAX];
-    int error = own_path(next, "", path);
-    if (error == 0) error = own_path(next, TEMPORARY, temporary);
+    size_t len;
+    int error = own_path(next, "", MANIFEST_END, path);
+    if (error == 0) error = own_path(next, TEMPORARY, MANIFEST_END, temporary);
     if (error == 0) error = check_own(next, path);
     if (error == 0) error = file_check(temporary, FILE_SET_OURS);
-    if (error == 0) error = write_temporary(next, temporary);
-    if (error == 0) error = disk_rename(temporary, path);
-    return error;
+    if (error != 0) return error;
+    char *text = manifest_format(next, &len);
+    error = disk_write_file(temporary, text, len);
+    free(text);
+    return error != 0 ? error : disk_rename(temporary, path);
 }
 
 int manifest_make_folder(const struct manifest *manifest)
@@ -265,7 +245,7 @@ int manifest_make_folder(const struct manifest *manifest)
     char path[DISK_PATH_MAX];
     int error = disk_make_dir(manifest->dir);
     if (error != 0 || manifest->count > 0) return error;
-    error = first_start_path(manifest, path);
+    error = own_path(manifest, TEMPORARY, FIRST_END, path);
     if (error == 0) error = file_check(path, FILE_SET(FILE_EMPTY));
     if (error == 0) error = disk_write_file(path, "", 0);
     if (error == 0) error = disk_sync_dir(manifest->dir);
@@ -379,19 +359,16 @@ static int remove_file(const struct manifest *manifest, const char *name)
     return error != 0 ? error : disk_remove(path);
 }
 
-static bool is_leftover(const struct manifest *manifest, const char *name)
-{
-    return is_own_name(manifest, name) && !manifest_lists_file(manifest, name);
-}
-
 static int remove_leftovers(const struct manifest *manifest)
 {
     DIR *dir = opendir(manifest->dir);
     if (dir == NULL) return errno;
     int error = 0;
-    for (struct dirent *entry; (entry = readdir(dir)) != NULL;)
-        if (is_leftover(manifest, entry->d_name))
-            error = first_error(error, remove_file(manifest, entry->d_name));
+    for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
+        const char *name = entry->d_name;
+        if (is_own_name(manifest, name) && !manifest_lists_file(manifest, name))
+            error = first_error(error, remove_file(manifest, name));
+    }
     closedir(dir);
     return error;
 }

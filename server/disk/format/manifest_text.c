@@ -90,21 +90,6 @@ __attribute__((format(printf, 2, 3))) static bool fail_manifest(struct reading *
     return false;
 }
 
-/* Is it a file name without a path? */
-static bool good_name(const char *name)
-{
-    return name[0] != '\0' && strchr(name, '/') == NULL && strcmp(name, ".") != 0 &&
-           strcmp(name, "..") != 0;
-}
-
-static bool parse_seq(const char *text, uint64_t *seq)
-{
-    size_t len = strspn(text, "0123456789");
-    if (len == 0 || len > strlen("999999999999999999") || text[len] != '\0') return false;
-    *seq = strtoull(text, NULL, 10);
-    return *seq > 0;
-}
-
 /* The fields of a line, before they are checked. */
 struct fields {
     const char *name, *type;
@@ -115,11 +100,16 @@ static bool parse_pair(struct reading *reading, struct fields *fields, const cha
                        const char *value)
 {
     if (strcasecmp(key, "file") == 0) {
-        if (!good_name(value)) return fail_manifest(reading, "'%s' is not a file name", value);
+        bool is_path =
+            strchr(value, '/') != NULL || strcmp(value, ".") == 0 || strcmp(value, "..") == 0;
+        if (value[0] == '\0' || is_path)
+            return fail_manifest(reading, "'%s' is not a file name", value);
         fields->name = value;
     } else if (strcasecmp(key, "seq") == 0) {
-        if (!parse_seq(value, &fields->seq))
-            return fail_manifest(reading, "'%s' is not a number", value);
+        size_t len = strspn(value, "0123456789");
+        bool fits = len <= strlen("999999999999999999") && value[len] == '\0';
+        fields->seq = fits ? strtoull(value, NULL, 10) : 0;
+        if (fields->seq == 0) return fail_manifest(reading, "'%s' is not a number", value);
     } else if (strcasecmp(key, "type") == 0) {
         bool known = strlen(value) == 1 && strchr("bih", value[0]) != NULL;
         if (!known) return fail_manifest(reading, "'%s' is not a file type", value);
@@ -128,29 +118,24 @@ static bool parse_pair(struct reading *reading, struct fields *fields, const cha
     return true;
 }
 
-static bool add_parsed_file(struct reading *reading, const struct fields *fields)
-{
-    struct manifest *manifest = reading->manifest;
-    if (fields->name == NULL || fields->seq == 0 || fields->type == NULL)
-        return fail_manifest(reading, "expected 'file NAME seq N type T'");
-    enum manifest_type type = (enum manifest_type)fields->type[0];
-    if (type == MANIFEST_BASE && manifest_base(manifest) != NULL)
-        return fail_manifest(reading, "second base file '%s'", fields->name);
-    if (type == MANIFEST_SEGMENT && fields->seq <= manifest_last_segment(manifest))
-        return fail_manifest(reading, "'%s' is out of order", fields->name);
-    if (manifest_lists_file(manifest, fields->name))
-        return fail_manifest(reading, "duplicate file '%s'", fields->name);
-    manifest_add_file(manifest, fields->name, fields->seq, type);
-    return true;
-}
-
 static bool parse_words(struct reading *reading, const struct conf_words *words)
 {
+    struct manifest *manifest = reading->manifest;
     struct fields fields = { 0 };
     if (words->count % 2 != 0) return fail_manifest(reading, "expected 'file NAME seq N type T'");
     for (size_t i = 0; i < words->count; i += 2)
         if (!parse_pair(reading, &fields, words->at[i], words->at[i + 1])) return false;
-    return add_parsed_file(reading, &fields);
+    if (fields.name == NULL || fields.seq == 0 || fields.type == NULL)
+        return fail_manifest(reading, "expected 'file NAME seq N type T'");
+    enum manifest_type type = (enum manifest_type)fields.type[0];
+    if (type == MANIFEST_BASE && manifest_base(manifest) != NULL)
+        return fail_manifest(reading, "second base file '%s'", fields.name);
+    if (type == MANIFEST_SEGMENT && fields.seq <= manifest_last_segment(manifest))
+        return fail_manifest(reading, "'%s' is out of order", fields.name);
+    if (manifest_lists_file(manifest, fields.name))
+        return fail_manifest(reading, "duplicate file '%s'", fields.name);
+    manifest_add_file(manifest, fields.name, fields.seq, type);
+    return true;
 }
 
 static bool parse_line(struct reading *reading, const char *line, size_t len)

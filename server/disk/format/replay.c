@@ -6,7 +6,7 @@
 #include "store/txn/apply.h"
 #include "store/reclaim.h"
 
-enum { NAME_SHOWN = 32, RECLAIM_WORK = 4096, TELL_BYTES = 256 * 1024 };
+enum { NAME_SHOWN = 32, RECLAIM_WORK = 4096, REPORT_BYTES = 256 * 1024 };
 
 void replay_init(struct replay *replay, struct store *store, msec now)
 {
@@ -34,15 +34,6 @@ static bool count_and_apply(void *ctx, const struct effect *effect)
     return replay->store == NULL || apply_effect(&replay->txn, effect);
 }
 
-/* Replaces unprintable bytes of the file, for terminals. */
-static void show_name(char to[static NAME_SHOWN + 1], struct bytes name)
-{
-    size_t len = name.len < NAME_SHOWN ? name.len : NAME_SHOWN;
-    for (size_t i = 0; i < len; i++)
-        to[i] = (char)(name.data[i] > ' ' && name.data[i] <= '~' ? name.data[i] : '?');
-    to[len] = '\0';
-}
-
 static bool apply_command(struct replay *replay)
 {
     const struct request *request = &replay->request;
@@ -51,8 +42,13 @@ static bool apply_command(struct replay *replay)
         replay->commands++;
         return true;
     }
+    /* Replace unprintable bytes of the name, for terminals. */
     char name[NAME_SHOWN + 1];
-    show_name(name, request->argv[0]);
+    struct bytes from = request->argv[0];
+    size_t len = from.len < NAME_SHOWN ? from.len : NAME_SHOWN;
+    for (size_t i = 0; i < len; i++)
+        name[i] = (char)(from.data[i] > ' ' && from.data[i] <= '~' ? from.data[i] : '?');
+    name[len] = '\0';
     bool was_read = replay->effects > before;
     snprintf(replay->error, sizeof(replay->error),
              was_read ? "command '%s' does not fit the data before it"
@@ -63,55 +59,30 @@ static bool apply_command(struct replay *replay)
 
 /* ---- several commands ------------------------------------------------------------------------ */
 
-static void begin_txn(struct replay *replay)
-{
-    if (replay->store != NULL) txn_begin(&replay->txn, replay->store, replay->now, FROM_REPLAY);
-}
-
-static void commit_txn(struct replay *replay)
-{
-    if (replay->store == NULL) return;
-    txn_commit(&replay->txn);
-    /* Free overwritten values here, because the background work does not run yet. */
-    if (reclaim_pending(&replay->store->reclaim))
-        reclaim_run(&replay->store->reclaim, RECLAIM_WORK);
-}
-
-static bool fail_malformed(struct replay *replay, size_t at)
-{
-    snprintf(replay->error, sizeof(replay->error), "command is malformed %zu bytes after its start",
-             at);
-    return false;
-}
-
-/* The length of a comment line; 0: it is incomplete. */
-static size_t comment_length(const char *data, size_t len)
-{
-    const char *end = memchr(data, '\n', len);
-    return end != NULL ? (size_t)(end + 1 - data) : 0;
-}
-
-static void tell_progress(const struct replay *replay, size_t done)
-{
-    const struct replay_progress *progress = replay->progress;
-    if (progress != NULL && progress->inside != NULL)
-        progress->inside(progress->ctx, replay->record_at + done);
-}
-
 static bool apply_commands(struct replay *replay, const char *data, size_t len, size_t *consumed)
 {
-    size_t told = 0;
+    const struct replay_progress *progress = replay->progress;
+    size_t reported = 0;
     for (size_t at = 0, size; at < len; at += size) {
         *consumed = at;
-        if (at - told >= TELL_BYTES) tell_progress(replay, told = at);
+        if (at - reported >= REPORT_BYTES) {
+            reported = at;
+            if (progress != NULL && progress->inside != NULL)
+                progress->inside(progress->ctx, replay->record_at + at);
+        }
         if (data[at] == '#') {
-            size = comment_length(data + at, len - at);
-            if (size == 0) return true;
+            const char *end = memchr(data + at, '\n', len - at);
+            if (end == NULL) return true;
+            size = (size_t)(end + 1 - (data + at));
             continue;
         }
         enum request_status status = request_read(&replay->request, data + at, len - at, &size);
         if (status == REQUEST_PARTIAL) return true;
-        if (status == REQUEST_MALFORMED) return fail_malformed(replay, size);
+        if (status == REQUEST_MALFORMED) {
+            snprintf(replay->error, sizeof(replay->error),
+                     "command is malformed %zu bytes after its start", size);
+            return false;
+        }
         if (!apply_command(replay)) return false;
     }
     *consumed = len;
@@ -120,8 +91,23 @@ static bool apply_commands(struct replay *replay, const char *data, size_t len, 
 
 bool replay_feed(struct replay *replay, const char *data, size_t len, size_t *consumed)
 {
-    begin_txn(replay);
+    struct store *store = replay->store;
+    if (store != NULL) txn_begin(&replay->txn, store, replay->now, FROM_REPLAY);
     bool good = apply_commands(replay, data, len, consumed);
-    commit_txn(replay);
+    if (store == NULL) return good;
+    txn_commit(&replay->txn);
+    /* Free overwritten values here, because the background work does not run yet. */
+    if (reclaim_pending(&store->reclaim)) reclaim_run(&store->reclaim, RECLAIM_WORK);
     return good;
+}
+
+bool replay_carry(struct replay *replay, struct buffer *carry, const char *data, size_t len)
+{
+    size_t consumed;
+    buffer_append(carry, data, len);
+    if (carry->len == 0) return true;
+    if (!replay_feed(replay, carry->data, carry->len, &consumed)) return false;
+    carry->len -= consumed;
+    memmove(carry->data, carry->data + consumed, carry->len);
+    return true;
 }

@@ -12,15 +12,15 @@
 
 #include "server/disk/effect/effect_text.h"
 #include "server/disk/effect/request.h"
+#include "store/mem/buffer.h"
 #include "store/txn/txn.h"
 
-enum { REPLAY_ERROR_MAX = 192, REPLAY_AHEAD = 16 };
+enum { REPLAY_ERROR_MAX = 192 };
 
-/* Called with the number of bytes done, after each MiB or more. `inside` (or NULL) is called while
- * a record is applied, when the data are in the middle of a transaction. */
 struct replay_progress {
-    void (*report)(void *ctx, uint64_t done);
-    void (*inside)(void *ctx, uint64_t done);
+    void (*report)(void *ctx, uint64_t done); /* after each MiB or more; `done`: bytes */
+    void (*inside)(void *ctx, uint64_t done); /* while a record is applied, inside its transaction;
+                                                 may be NULL */
     void *ctx;
 };
 
@@ -34,7 +34,7 @@ struct replay {
     msec now;
     struct effect_reader reader;
     struct request request;
-    const struct replay_progress *progress; /* of the record being applied; NULL: not told */
+    const struct replay_progress *progress; /* of the record being applied; may be NULL */
     uint64_t record_at;                     /* where it begins in the file */
 };
 
@@ -50,6 +50,10 @@ void replay_restart(struct replay *replay);
  * False: the command at *consumed is malformed or does not fit the data; those before it were
  * applied. */
 bool replay_feed(struct replay *replay, const char *data, size_t len, size_t *consumed);
+
+/* Appends the data to `carry`, applies the complete commands in it and removes them; the beginning
+ * of an incomplete one stays. False: as above. */
+bool replay_carry(struct replay *replay, struct buffer *carry, const char *data, size_t len);
 
 /* ---- a journal's file (record.h) ----
  *

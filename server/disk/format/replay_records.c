@@ -157,11 +157,6 @@ static bool search_bytes(struct search *search, const char *data, size_t len, si
     return false;
 }
 
-static bool is_zero(const char *page)
-{
-    return page[0] == '\0' && memcmp(page, page + 1, PAGE - 1) == 0;
-}
-
 /* After a power failure a file may be longer than the bytes that reached the medium, in any order
  * of its pages; missing pages read as zeros. So a page of zeros between the last good record and
  * the next one proves that nothing from there on was ever synced or acknowledged as synced, and the
@@ -171,8 +166,10 @@ static bool has_hole(const struct reading *in, uint64_t until)
 {
     char page[PAGE];
     uint64_t at = (in->file->good + PAGE - 1) / PAGE * PAGE;
-    for (; at + PAGE <= until; at += PAGE)
-        if (read_at(in, page, PAGE, at) == PAGE && is_zero(page)) return true;
+    for (; at + PAGE <= until; at += PAGE) {
+        bool is_read = read_at(in, page, PAGE, at) == PAGE;
+        if (is_read && page[0] == '\0' && memcmp(page, page + 1, PAGE - 1) == 0) return true;
+    }
     return false;
 }
 
@@ -291,27 +288,6 @@ static bool read_first_line(struct reading *in)
     return true;
 }
 
-/* Long ones in pieces, between which progress is reported. */
-static uint32_t sum_record(struct reading *in, const char *record, size_t len)
-{
-    uint32_t sum = in->file->sum;
-    for (size_t at = 0, piece; at < len; at += piece) {
-        piece = len - at < SUM_STEP ? len - at : SUM_STEP;
-        if (at > 0) report_segment_progress(in);
-        sum = crc32c(sum, record + at, piece);
-    }
-    return sum;
-}
-
-static bool feed_record(struct reading *in, const char *record, size_t len, size_t *applied)
-{
-    in->replay->progress = in->progress;
-    in->replay->record_at = in->file->good;
-    bool good = replay_feed(in->replay, record, len, applied);
-    in->replay->progress = NULL;
-    return good;
-}
-
 /* False: reading has stopped. */
 static bool replay_record(struct reading *in)
 {
@@ -320,12 +296,22 @@ static bool replay_record(struct reading *in)
     if (in->file->good == in->file->size) return false;
     if (!find_end(in, &len, &written)) return false;
     const char *record = in->buffer + in->start;
-    uint32_t sum = sum_record(in, record, len);
+    uint32_t sum = in->file->sum;
+    /* Report progress between the pieces of a long record. */
+    for (size_t at = 0, piece; at < len; at += piece) {
+        piece = len - at < SUM_STEP ? len - at : SUM_STEP;
+        if (at > 0) report_segment_progress(in);
+        sum = crc32c(sum, record + at, piece);
+    }
     if (sum != written)
         return stop_bad(in, in->file->good + len,
                         "checksum of the record is %08" PRIx32 ", but it says %08" PRIx32, sum,
                         written);
-    if (!feed_record(in, record, len, &applied))
+    in->replay->progress = in->progress;
+    in->replay->record_at = in->file->good;
+    bool good = replay_feed(in->replay, record, len, &applied);
+    in->replay->progress = NULL;
+    if (!good)
         return stop_reading(in, REPLAY_DAMAGED, in->file->good + applied, "%s", in->replay->error);
     accept_bytes(in, len + RECORD_SUM_LINE, crc32c(sum, record + len, RECORD_SUM_LINE));
     in->file->records++;

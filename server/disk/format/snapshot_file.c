@@ -59,21 +59,16 @@ int snapshot_create(const char *path, const struct snapshot_options *options,
     return 0;
 }
 
-static void sync_some(struct snapshot_writer *writer)
-{
-    if (writer->error != 0 || writer->info.length - writer->synced < SYNC_BYTES) return;
-    writer->error = disk_sync(writer->fd);
-    writer->synced = writer->info.length;
-}
-
 static void write_block(struct snapshot_writer *writer)
 {
     writer->info.raw += writer->packer.filled;
     size_t len = block_pack(&writer->packer);
     writer->error = disk_write_bytes(writer->fd, writer->packer.block, len, writer->info.length);
     writer->info.length += len;
-    sync_some(writer);
     writer->info.blocks++;
+    if (writer->error != 0 || writer->info.length - writer->synced < SYNC_BYTES) return;
+    writer->error = disk_sync(writer->fd);
+    writer->synced = writer->info.length;
 }
 
 int snapshot_append(struct snapshot_writer *writer, const void *data, size_t len)
@@ -86,11 +81,6 @@ int snapshot_append(struct snapshot_writer *writer, const void *data, size_t len
         if (writer->packer.filled == SNAPSHOT_BLOCK) write_block(writer);
     }
     return writer->error;
-}
-
-uint64_t snapshot_written(const struct snapshot_writer *writer)
-{
-    return writer->info.length;
 }
 
 static int write_header(struct snapshot_writer *writer)
@@ -109,18 +99,13 @@ static int write_header(struct snapshot_writer *writer)
     return disk_write_bytes(writer->fd, header, sizeof(header), 0);
 }
 
-static int write_rest(struct snapshot_writer *writer)
-{
-    if (writer->error == 0 && writer->packer.filled > 0) write_block(writer);
-    if (writer->error == 0) write_block(writer);
-    return writer->error != 0 ? writer->error : write_header(writer);
-}
-
 int snapshot_finish(struct snapshot_writer *writer, const struct snapshot_counts *counts)
 {
     writer->info.keys = counts->keys;
     writer->info.records = counts->records;
-    int error = write_rest(writer);
+    if (writer->error == 0 && writer->packer.filled > 0) write_block(writer);
+    if (writer->error == 0) write_block(writer); /* the last block, which is empty */
+    int error = writer->error != 0 ? writer->error : write_header(writer);
     if (error == 0) error = disk_sync(writer->fd);
     /* Another program may have created a file of that name meanwhile. */
     if (error == 0) error = file_check(writer->path, FILE_SET(FILE_SNAPSHOT));

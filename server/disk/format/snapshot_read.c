@@ -142,16 +142,6 @@ static bool read_all(struct snapshot_reader *reader, char *to, size_t len, uint6
     return true;
 }
 
-static bool check_sizes(const struct snapshot_reader *reader, const struct block_sizes *block,
-                        struct snapshot_fault *fault)
-{
-    uint64_t left = reader->info.length - reader->at - SNAPSHOT_BLOCK_HEADER;
-    if (!block_sizes_ok(block) || block->stored > left)
-        return fail_reading(fault, reader->at, "impossible block size: %u stored, %u raw",
-                            block->stored, block->raw);
-    return true;
-}
-
 /* Reads the next block's header and stored bytes into reader->block. */
 static bool read_block(struct snapshot_reader *reader, struct block_sizes *block,
                        struct snapshot_fault *fault)
@@ -160,23 +150,16 @@ static bool read_block(struct snapshot_reader *reader, struct block_sizes *block
         return fail_reading(fault, reader->at, "file ends without its last block");
     if (!read_all(reader, reader->block, SNAPSHOT_BLOCK_HEADER, reader->at, fault)) return false;
     *block = block_sizes(reader->block);
-    if (!check_sizes(reader, block, fault)) return false;
+    uint64_t left = reader->info.length - reader->at - SNAPSHOT_BLOCK_HEADER;
+    if (!block_sizes_ok(block) || block->stored > left)
+        return fail_reading(fault, reader->at, "impossible block size: %u stored, %u raw",
+                            block->stored, block->raw);
     char *stored = reader->block + SNAPSHOT_BLOCK_HEADER;
     if (!read_all(reader, stored, block->stored, reader->at + SNAPSHOT_BLOCK_HEADER, fault))
         return false;
     if (!block_sum_ok(reader->block, block, &reader->sum))
         return fail_reading(fault, reader->at, "wrong checksum of the block");
     return true;
-}
-
-/* Returns the block's raw bytes, or NULL. */
-static const char *unpack(struct snapshot_reader *reader, const struct block_sizes *block,
-                          struct snapshot_fault *fault)
-{
-    const char *raw = block_unpack(reader->block, block, reader->text);
-    if (raw != NULL) return raw;
-    fail_reading(fault, reader->at, "block is not valid LZ4");
-    return NULL;
 }
 
 static enum snapshot_got check_last_block(struct snapshot_reader *reader,
@@ -203,8 +186,11 @@ enum snapshot_got snapshot_read(struct snapshot_reader *reader, const char **dat
     if (!read_block(reader, &block, fault)) return SNAPSHOT_FAULT;
     reader->blocks++;
     if (block.raw == 0) return check_last_block(reader, fault);
-    *data = unpack(reader, &block, fault);
-    if (*data == NULL) return SNAPSHOT_FAULT;
+    *data = block_unpack(reader->block, &block, reader->text);
+    if (*data == NULL) {
+        fail_reading(fault, reader->at, "block is not valid LZ4");
+        return SNAPSHOT_FAULT;
+    }
     *len = block.raw;
     reader->at += SNAPSHOT_BLOCK_HEADER + block.stored;
     reader->raw += block.raw;
