@@ -149,21 +149,19 @@ static bool begin_key(void *ctx, const struct rdb_key *key)
     return true;
 }
 
-static bool refuse_duplicate_key(struct reading *in)
-{
-    char shown[IMPORT_KEY_SHOWN];
-    rdb_object_drop(&in->value);
-    import_show(shown, sizeof(shown), in->key.name);
-    return import_fail(in->import, "at byte %" PRIu64 ": duplicate key '%s' in database %" PRIu64,
-                       offset_read(in), shown, in->key.database);
-}
-
 static bool end_key(void *ctx)
 {
     struct reading *in = ctx;
     struct bytes name = in->key.name;
     txn_call(&in->txn, (unsigned)in->key.database);
-    if (txn_peek(&in->txn, name) != NULL) return refuse_duplicate_key(in);
+    if (txn_peek(&in->txn, name) != NULL) {
+        char shown[IMPORT_KEY_SHOWN];
+        rdb_object_drop(&in->value);
+        import_show(shown, sizeof(shown), name);
+        return import_fail(in->import,
+                           "at byte %" PRIu64 ": duplicate key '%s' in database %" PRIu64,
+                           offset_read(in), shown, in->key.database);
+    }
     struct object object = rdb_object_take(&in->value);
     /* The ReDe module keeps empty dehydrators; here only a stream exists without elements. */
     if (object_is_emptied(&object)) {
@@ -195,12 +193,6 @@ static ssize_t read_rdb_bytes(void *ctx, void *to, size_t size)
     return (ssize_t)got;
 }
 
-static bool report_rdb_error(struct import *import, const struct rdb_error *error)
-{
-    return error->status == RDB_OK ||
-           import_fail(import, "at byte %" PRIu64 ": %s", error->offset, error->text);
-}
-
 /* Sets *end to the offset after the RDB. */
 static enum rdb_status take_rdb(struct import *import, struct rdb_source *source, uint64_t *end)
 {
@@ -221,7 +213,9 @@ static enum rdb_status take_rdb(struct import *import, struct rdb_source *source
     rdb_object_drop(&in.value);
     *end = rdb_source_offset(source);
     rdb_source_drop(source);
-    if (error.status != RDB_UNREADABLE) report_rdb_error(import, &error);
+    /* The caller knows more about a failed read. */
+    if (error.status != RDB_OK && error.status != RDB_UNREADABLE)
+        import_fail(import, "at byte %" PRIu64 ": %s", error.offset, error.text);
     return error.status;
 }
 

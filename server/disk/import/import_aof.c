@@ -73,15 +73,6 @@ static enum step fill_aof(struct reading *in, uint64_t wanted)
     return STEP_GOOD;
 }
 
-static void skip_aof(struct reading *in, size_t len)
-{
-    in->start += len;
-    in->at += len;
-    if (in->at - in->reported < PROGRESS_STEP || in->import->progress.report == NULL) return;
-    in->reported = in->at;
-    in->import->progress.report(in->import->progress.ctx, in->reported);
-}
-
 /* ---- parts ----------------------------------------------------------------------------------- */
 
 /* Measures a line that begins with #. Redis writes times in such lines. */
@@ -130,13 +121,6 @@ static bool is_named_command(const struct reading *in, const char *word)
     return in->request.argc > 0 && bytes_is_word(in->request.argv[0], word);
 }
 
-/* Commands of modules are named "module.command". */
-static bool is_of_module(struct bytes name)
-{
-    return memchr(name.data, '.', name.len) != NULL &&
-           !(name.len >= 5 && strncasecmp(name.data, "REDE.", 5) == 0);
-}
-
 static bool run_aof_command(struct reading *in, size_t offset)
 {
     const struct bytes *argv = in->request.argv;
@@ -144,7 +128,9 @@ static bool run_aof_command(struct reading *in, size_t offset)
     char name[IMPORT_KIND_NAME / 2];
     uint64_t at = in->at + offset;
     import_show(name, sizeof(name), argv[0]);
-    if (is_of_module(argv[0])) {
+    /* Commands of modules are named "module.command". */
+    bool is_ours = argv[0].len >= 5 && strncasecmp(argv[0].data, "REDE.", 5) == 0;
+    if (!is_ours && memchr(argv[0].data, '.', argv[0].len) != NULL) {
         struct bytes what = in->request.argc > 1 ? argv[1] : argv[0];
         return import_pass_over(import, "module command", name, what, at);
     }
@@ -182,6 +168,7 @@ static enum step run_transaction(struct reading *in, size_t from, size_t *len)
 
 static enum step run_next(struct reading *in)
 {
+    const struct replay_progress *progress = &in->import->progress;
     size_t len;
     enum step step = read_part(in, 0, &len);
     if (step != STEP_GOOD) return step;
@@ -191,8 +178,13 @@ static enum step run_next(struct reading *in)
         step = fail_aof(in, 0, "EXEC without MULTI");
     else if (in->request.argc > 0 && !run_aof_command(in, 0))
         step = STEP_BAD;
-    if (step == STEP_GOOD) skip_aof(in, len);
-    return step;
+    if (step != STEP_GOOD) return step;
+    in->start += len;
+    in->at += len;
+    if (in->at - in->reported < PROGRESS_STEP || progress->report == NULL) return STEP_GOOD;
+    in->reported = in->at;
+    progress->report(progress->ctx, in->reported);
+    return STEP_GOOD;
 }
 
 /* The file ends within a command. If complete commands follow the beginning of that one, its length

@@ -153,17 +153,12 @@ static void write_rdb_zset(const struct object *object, struct rdb_writer *write
         rdb_writer_scored(writer, member, score);
 }
 
-static enum rdb_type rdb_type_of(enum type type)
-{
-    unsigned name = 0;
-    while (types[name] != type)
-        name++;
-    return (enum rdb_type)name;
-}
-
 bool rdb_object_write(const struct object *object, struct rdb_writer *writer, struct bytes *payload)
 {
-    rdb_writer_begin(writer, rdb_type_of(object->type), object_count(object));
+    unsigned type = 0;
+    while (types[type] != object->type)
+        type++;
+    rdb_writer_begin(writer, (enum rdb_type)type, object_count(object));
     switch (object->type) {
     case TYPE_STRING: rdb_writer_string(writer, object_text(object)); break;
     case TYPE_LIST: write_rdb_list(object, writer); break;

@@ -11,7 +11,6 @@
 enum { GATHER = 128 * 1024 };
 
 struct writing {
-    const struct store *store;
     const struct copy_sink *sink;
     struct rdb_file file;
     struct rdb_writer writer;
@@ -45,16 +44,11 @@ static void write_library(void *ctx, const struct library *library)
     rdb_file_function(&writing->file, library_code(library));
 }
 
-static bool redis_holds(const struct entry *entry)
-{
-    return entry->object.type != TYPE_DEHYDRATOR;
-}
-
 static bool write_key(void *ctx, const struct keyspace *ks, const struct entry *entry)
 {
     struct writing *writing = ctx;
     struct bytes payload;
-    if (!redis_holds(entry)) return true;
+    if (entry->object.type == TYPE_DEHYDRATOR) return true; /* Redis has none */
     if (!rdb_object_write(&entry->object, &writing->writer, &payload)) {
         writing->file.failed = true;
         return false;
@@ -62,13 +56,6 @@ static bool write_key(void *ctx, const struct keyspace *ks, const struct entry *
     rdb_file_key(&writing->file, entry_key(entry), entry_expires_at(ks, entry), payload);
     writing->keys++;
     return !writing->file.failed;
-}
-
-static void write_database(struct writing *writing, const struct keyspace *ks)
-{
-    if (keyspace_count(ks) == 0 || writing->file.failed) return;
-    rdb_file_database(&writing->file, ks->db, keyspace_count(ks), keyspace_volatile(ks));
-    keyspace_each(ks, write_key, writing);
 }
 
 static void write_aux(struct writing *writing, const char *name, const char *value)
@@ -80,7 +67,6 @@ bool rdb_store_write(const struct store *store, bool functions_only, unsigned st
                      const struct copy_sink *sink)
 {
     struct writing *writing = mem_zalloc(sizeof(*writing));
-    writing->store = store;
     writing->sink = sink;
     rdb_writer_init(&writing->writer, RDB_VERSION_7);
     rdb_file_begin(&writing->file, gather, writing);
@@ -89,8 +75,12 @@ bool rdb_store_write(const struct store *store, bool functions_only, unsigned st
     write_aux(writing, "redis-ver", "7.0.15");
     write_aux(writing, "repl-stream-db", number);
     libraries_each(&store->libraries, write_library, writing);
-    for (unsigned db = 0; db < store->database_count && !functions_only; db++)
-        write_database(writing, store_database(store, db));
+    for (unsigned db = 0; db < store->database_count && !functions_only; db++) {
+        const struct keyspace *ks = store_database(store, db);
+        if (keyspace_count(ks) == 0 || writing->file.failed) continue;
+        rdb_file_database(&writing->file, ks->db, keyspace_count(ks), keyspace_volatile(ks));
+        keyspace_each(ks, write_key, writing);
+    }
     bool good = rdb_file_end(&writing->file);
     good = send_gathered(writing) && good;
     rdb_writer_drop(&writing->writer);
