@@ -1,8 +1,8 @@
 /* journal: see journal.h. A buffer of records, the current segment and a thread that syncs it.
  *
- * A big record is summed and written in slices, by one flush after the other. Records that follow
- * it wait for their checksums and for the write, and are complete all the same. Records that had to
- * wait for a base are written in slices, too, each with what has come since the last one.
+ * A big record is summed and written in slices, one in each flush. The records after it wait for
+ * their checksums and for the write, but count as complete. Records that had to wait for a base are
+ * also written in slices, each flush with the new records in addition.
  *
  * Invariants: position == `written` + the bytes of complete records in `waiting`, except while a
  * base is needed: then the base, or `waiting` from `restart_from` on, has the rest. synced <=
@@ -26,8 +26,8 @@ enum {
     SYNC_USEC = 1000 * 1000,
     PIECES = 256, /* of at most 64 KiB each, so that one system call usually writes all of a turn */
     HEADER_LENGTH = sizeof(RECORD_FIRST_LINE) - 1,
-    SLICE = 1 << 20, /* bytes that one flush sums and writes, if there are many */
-    /* Blocks are allocated ahead for as many bytes as the segment has, within these limits. */
+    SLICE = 1 << 20, /* bytes that one flush sums and writes, if more are waiting */
+    /* Allocate blocks ahead for as many bytes as the segment has, within these limits. */
     ROOM_LEAST = 1 << 20,
     ROOM_MOST = 32 << 20,
 };
@@ -52,8 +52,8 @@ struct journal {
     int fd; /* -1: no file */
     uint64_t length;
     uint64_t room; /* blocks were ordered up to here */
-    size_t part;   /* bytes of `waiting` that are written, of records that are not as a whole */
-    size_t late;   /* complete bytes that the last flush left */
+    size_t part;   /* bytes of `waiting` that are written, while the rest is not */
+    size_t late;   /* complete bytes that the last flush did not write */
     bool uncut;
     bool retiring; /* the previous segment is being synced: do not write to this one yet */
 
@@ -160,7 +160,7 @@ struct outbuf *journal_buffer(struct journal *journal)
     return &journal->waiting;
 }
 
-/* Writes the sum so far into the line, which then counts itself. */
+/* Writes the checksum so far into the line, then adds the line to the checksum. */
 static void fill_sum_line(struct journal *journal, char *line)
 {
     record_print_sum(line, journal->sum);
@@ -179,12 +179,6 @@ static void sum_record(struct journal *journal, size_t left)
 static bool has_unsummed(const struct journal *journal)
 {
     return journal->unsummed.count > 0;
-}
-
-/* Is a big record being written? */
-static bool is_sliced(const struct journal *journal)
-{
-    return has_unsummed(journal) || journal->part > 0;
 }
 
 /* Reserves the line of the checksum, which sum_some fills in. */
@@ -235,7 +229,8 @@ static struct iovec next_unsummed(struct journal *journal, size_t most)
     return piece;
 }
 
-/* Sums the first record up to some bytes, and returns how many that were. */
+/* Sums at most `most` bytes of the first record's text, and after the last of them its checksum
+ * line. Returns the number of bytes. */
 static size_t sum_first(struct journal *journal, size_t most)
 {
     struct unsummed *unsummed = &journal->unsummed;
@@ -253,13 +248,6 @@ static size_t sum_first(struct journal *journal, size_t most)
     unsummed->first++;
     unsummed->count--;
     return done + RECORD_SUM_LINE;
-}
-
-static void sum_some(struct journal *journal, size_t most)
-{
-    size_t done = 0;
-    while (has_unsummed(journal) && done < most)
-        done += sum_first(journal, most - done);
 }
 
 /* ---- writing ---- */
@@ -298,23 +286,15 @@ static int next_pieces(const struct journal *journal, struct outbuf_mark *from, 
     return count;
 }
 
-/* Where the bytes that are to be written begin. */
-static struct outbuf_mark find_part(const struct journal *journal)
-{
-    struct outbuf_mark from = { 0 };
-    struct iovec pieces[PIECES];
-    size_t left = journal->part;
-    while (left > 0 && next_pieces(journal, &from, &left, pieces) > 0)
-        ;
-    return from;
-}
-
 /* Writes bytes of complete records, at most `left`. */
 static int write_pieces(struct journal *journal, size_t left)
 {
-    struct outbuf_mark from = find_part(journal);
+    struct outbuf_mark from = { 0 };
+    struct iovec pieces[PIECES];
+    /* Skip the part that is written. */
+    for (size_t part = journal->part; part > 0;)
+        if (next_pieces(journal, &from, &part, pieces) == 0) break;
     for (;;) {
-        struct iovec pieces[PIECES];
         int count = next_pieces(journal, &from, &left, pieces);
         if (count == 0) return 0;
         size_t written;
@@ -326,30 +306,27 @@ static int write_pieces(struct journal *journal, size_t left)
     }
 }
 
-static void note_written(struct journal *journal)
+/* Sums and writes at most `most` bytes. First cuts off the rest of a failed write. */
+static int write_buffer(struct journal *journal, size_t most)
 {
+    int error = journal->part == 0 ? cut_back(journal) : 0;
+    for (size_t summed = 0; has_unsummed(journal) && summed < most;)
+        summed += sum_first(journal, most - summed);
+    size_t ready = has_unsummed(journal) ? journal->unsummed.summed : journal->whole_len;
+    size_t left = ready - journal->part;
+    if (error == 0) error = write_pieces(journal, left < most ? left : most);
+    if (error != 0) {
+        journal->counts.failed_writes++;
+        cut_back(journal); /* if this fails, the next write tries again */
+        return error;
+    }
+    if (journal->part < journal->whole_len) return 0;
     journal->uncut = false;
     journal->length += journal->whole_len;
     journal->written = journal->position;
     empty_buffer(journal);
     journal->counts.writes++;
-}
-
-/* Sums and writes at most `most` bytes. What a failed write left is cut off first. */
-static int write_buffer(struct journal *journal, size_t most)
-{
-    int error = journal->part == 0 ? cut_back(journal) : 0;
-    sum_some(journal, most);
-    size_t ready = has_unsummed(journal) ? journal->unsummed.summed : journal->whole_len;
-    size_t left = ready - journal->part;
-    if (error == 0) error = write_pieces(journal, left < most ? left : most);
-    if (error == 0) {
-        if (journal->part == journal->whole_len) note_written(journal);
-        return 0;
-    }
-    journal->counts.failed_writes++;
-    cut_back(journal); /* if this fails, the next write tries again */
-    return error;
+    return 0;
 }
 
 static int write_some(struct journal *journal, int64_t now, size_t most)
@@ -361,11 +338,6 @@ static int write_some(struct journal *journal, int64_t now, size_t most)
     return journal->error;
 }
 
-static int write_waiting(struct journal *journal, int64_t now)
-{
-    return write_some(journal, now, NO_LIMIT);
-}
-
 /* A write that has to allocate blocks would wait while a sync allocates blocks for others. */
 static void keep_room(struct journal *journal)
 {
@@ -375,12 +347,6 @@ static void keep_room(struct journal *journal)
     if (journal->room >= end + ahead / 2) return;
     journal->room = end + ahead;
     syncer_make_room(journal->syncer, journal->fd, end, ahead);
-}
-
-static bool may_write(const struct journal *journal, int64_t now)
-{
-    if (journal->retiring || journal->state == JOURNAL_NEEDS_BASE) return false;
-    return journal->state == JOURNAL_OK || now - journal->tried_at >= RETRY_USEC;
 }
 
 /* ---- syncing ---- */
@@ -435,19 +401,18 @@ static int64_t next_call_due(const struct journal *journal, int64_t now)
     return -1;
 }
 
-/* New bytes are always written in full, or a fast writer would stay ahead forever. */
-static size_t flush_limit(const struct journal *journal)
-{
-    if (has_unsummed(journal)) return SLICE;
-    if (journal->late == 0) return NO_LIMIT;
-    return SLICE + (journal->whole_len - journal->part - journal->late);
-}
-
 int64_t journal_flush(struct journal *journal, int64_t now)
 {
-    if (journal->whole_len > 0 && may_write(journal, now) &&
-        write_some(journal, now, flush_limit(journal)) == 0)
-        keep_room(journal);
+    bool retries = journal->state == JOURNAL_CANNOT_WRITE && now - journal->tried_at >= RETRY_USEC;
+    bool may_write = !journal->retiring && (journal->state == JOURNAL_OK || retries);
+    if (journal->whole_len > 0 && may_write) {
+        /* Write all new bytes in addition to a slice of the late ones, or a fast writer would stay
+         * ahead forever. */
+        size_t most = journal->late == 0
+                          ? NO_LIMIT
+                          : SLICE + (journal->whole_len - journal->part - journal->late);
+        if (write_some(journal, now, has_unsummed(journal) ? SLICE : most) == 0) keep_room(journal);
+    }
     /* Drop records that are not needed: the next base will hold their changes. */
     if (journal->state == JOURNAL_NEEDS_BASE && !journal->restarting) empty_buffer(journal);
     journal->late = journal->whole_len - journal->part;
@@ -480,9 +445,10 @@ void journal_sync_done(struct journal *journal, int64_t now)
 
 int journal_rotate(struct journal *journal, int fd)
 {
-    if (journal->retiring || is_sliced(journal)) return EBUSY;
+    bool is_sliced = has_unsummed(journal) || journal->part > 0; /* a big record is being written */
+    if (journal->retiring || is_sliced) return EBUSY;
     if (journal->state == JOURNAL_NEEDS_BASE) return journal->error != 0 ? journal->error : EINVAL;
-    int error = write_waiting(journal, journal->tried_at);
+    int error = write_some(journal, journal->tried_at, NO_LIMIT);
     if (error != 0) return error;
     bool unsynced = journal->synced < journal->written;
     enum syncer_last last = unsynced ? SYNCER_SYNC_AND_CLOSE : SYNCER_JUST_CLOSE;
@@ -540,7 +506,7 @@ int journal_close(struct journal *journal)
     journal_sync_done(journal, journal->asked_at);
     int error = journal->error;
     if (journal->state != JOURNAL_NEEDS_BASE) {
-        error = write_waiting(journal, journal->tried_at);
+        error = write_some(journal, journal->tried_at, NO_LIMIT);
         if (error == 0) error = disk_sync(journal->fd);
     }
     if (journal->fd >= 0) disk_free_room(journal->fd);

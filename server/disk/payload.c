@@ -24,20 +24,9 @@ static void put_effect(void *ctx, struct effect *effect)
     effect_writer_put(ctx, effect);
 }
 
-/* Sets the body: RDB_OWN_TYPE and the commands. Returns its memory, to be freed. */
-static char *take_body(struct outbuf *text, struct bytes *body)
-{
-    char *data = mem_alloc(text->len + 1);
-    data[0] = (char)RDB_OWN_TYPE;
-    outbuf_copy(text, data + 1);
-    *body = (struct bytes){ data, text->len + 1 };
-    return data;
-}
-
 static bool write_own(struct payload *payload, const struct object *object)
 {
     struct outbuf text;
-    struct bytes body;
     struct effect_writer *effects = mem_alloc(sizeof(*effects));
     outbuf_init(&text);
     effect_writer_init(effects, &text);
@@ -45,7 +34,10 @@ static bool write_own(struct payload *payload, const struct object *object)
     walk_object(object, put_effect, effects);
     effect_writer_end(effects);
     mem_free(effects);
-    char *data = take_body(&text, &body);
+    char *data = mem_alloc(text.len + 1);
+    struct bytes body = { data, text.len + 1 };
+    data[0] = (char)RDB_OWN_TYPE;
+    outbuf_copy(&text, data + 1);
     outbuf_drop(&text);
     bool good = rdb_writer_seal(&payload->writer, body, &payload->bytes);
     mem_free(data);
@@ -145,31 +137,27 @@ static bool rebuild_with_effect(void *ctx, const struct effect *effect)
     return walk_put(&in->object, effect);
 }
 
-static bool read_commands(struct rebuilding *in, const char *text, size_t len)
+static bool read_own(struct bytes body, struct object *object)
 {
+    struct rebuilding in = { .begun = false };
     struct effect_reader reader;
     struct request request;
     bool good = true;
     effect_reader_init(&reader);
     request_init(&request);
-    for (size_t at = 0, size; at < len && good; at += size)
-        good = request_read(&request, text + at, len - at, &size) == REQUEST_WHOLE &&
-               effect_text_read(request.argc, request.argv, &reader, rebuild_with_effect, in) &&
+    for (size_t at = 1, size; at < body.len && good; at += size)
+        good = request_read(&request, body.data + at, body.len - at, &size) == REQUEST_WHOLE &&
+               effect_text_read(request.argc, request.argv, &reader, rebuild_with_effect, &in) &&
                reader.db == 0;
     request_drop(&request);
-    return good && in->begun;
-}
-
-static bool read_own(struct bytes body, struct object *object)
-{
-    struct rebuilding in = { .begun = false };
-    if (read_commands(&in, body.data + 1, body.len - 1)) {
+    if (!in.begun) return false;
+    if (good) {
         in.object.has_expiry = !due_at_is_never(object_next_due(&in.object));
         *object = in.object;
-        return true;
+    } else {
+        object_free(&in.object);
     }
-    if (in.begun) object_free(&in.object);
-    return false;
+    return good;
 }
 
 /* ---- reading either form --------------------------------------------------------------------- */

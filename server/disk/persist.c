@@ -16,8 +16,8 @@
 enum {
     MSEC_PER_SEC = 1000,
     REST_SHARE = 9, /* rewriting takes at most a tenth of the time */
-    /* The journal keeps at most this many bytes in memory while the disk can't be written to, when
-     * only expiry changes data. Beyond that it drops them and needs a base. */
+    /* While the disk can't be written to, only expiry changes data. If the journal then has more
+     * than this many bytes in memory, it drops them and needs a base. */
     WAITING_MAX = 32 << 20,
 };
 
@@ -169,7 +169,7 @@ void persist_replaced(struct persist *persist)
     persist_drop_rewrite(persist);
     journal_need_base(persist->journal);
     effect_writer_restart(&persist->writer);
-    persist->opened = false; /* writes are accepted meanwhile, as while the first base is written */
+    persist->opened = false; /* accept writes, as while the first base is being written */
     persist->base_error = 0;
 }
 
@@ -233,15 +233,6 @@ void persist_turn_inside(struct persist *persist)
     if (persist->listens && !persist->report.loading) flush_journal(persist);
 }
 
-/* For a base, if the journal can't be written. After FLUSHALL a base needs no space, and with it
- * the old files go. */
-static void give_up_segment(struct persist *persist)
-{
-    if (journal_state(persist->journal) != JOURNAL_CANNOT_WRITE) return;
-    journal_give_up_segment(persist->journal);
-    persist->retry.rewrite = false;
-}
-
 void persist_turn(void *ctx)
 {
     struct persist *persist = ctx;
@@ -249,19 +240,17 @@ void persist_turn(void *ctx)
     bool flushed = persist->w.store->flushed_at != persist->flush_seen;
     if (persist->listens) {
         flush_journal(persist);
-        if (flushed || journal_report(persist->journal).waiting > WAITING_MAX)
-            give_up_segment(persist);
+        /* After FLUSHALL a base needs no space, and frees that of the old files. */
+        bool wants_base = flushed || journal_report(persist->journal).waiting > WAITING_MAX;
+        if (wants_base && journal_state(persist->journal) == JOURNAL_CANNOT_WRITE) {
+            journal_give_up_segment(persist->journal);
+            persist->retry.rewrite = false;
+        }
     }
     if (flushed) persist_save_flushed(persist);
     persist_begin_tasks(persist);
     if (persist->listens)
         update_write_error(persist); /* after starting tasks, whose errors count */
-}
-
-/* Rewriting takes at most a tenth of the time, however fast the journal grows. */
-static bool rewrote_recently(const struct persist *persist)
-{
-    return clock_mono_usec() - persist->rewritten_usec < REST_SHARE * persist->rewrite_took_usec;
 }
 
 static bool grew_enough(const struct persist *persist)
@@ -289,20 +278,19 @@ static bool save_is_due(const struct persist *persist)
     return false;
 }
 
-static void look_at_child(struct persist *persist)
-{
-    persist->at_task.done = child_progress(persist->child).keys;
-    progress_log(&persist->at_task, clock_mono_usec());
-}
-
 void persist_second(struct persist *persist)
 {
+    int64_t now = clock_mono_usec();
     if (persist->report.loading) return;
-    if (child_runs(persist->child)) look_at_child(persist);
+    if (child_runs(persist->child)) {
+        persist->at_task.done = child_progress(persist->child).keys;
+        progress_log(&persist->at_task, now);
+    }
     if (persist->retry.save || persist->retry.rewrite) return;
     if (save_is_due(persist)) persist->save_scheduled = true;
-    if (persist->listens && persist->task == TASK_NONE && grew_enough(persist) &&
-        !rewrote_recently(persist))
+    /* Rewriting takes at most a tenth of the time, however fast the journal grows. */
+    bool has_rested = now - persist->rewritten_usec >= REST_SHARE * persist->rewrite_took_usec;
+    if (persist->listens && persist->task == TASK_NONE && grew_enough(persist) && has_rested)
         persist->rewrite_scheduled = true;
 }
 
@@ -395,17 +383,6 @@ bool persist_stop(struct persist *persist, char *why, size_t size)
     return error == 0;
 }
 
-static void report_child(const struct persist *persist, struct persist_report *report, int64_t now)
-{
-    struct child_progress child = child_progress(persist->child);
-    struct progress at = persist->at_task;
-    at.done = child.keys;
-    report->task = progress_report(&at, now);
-    report->copied_now = child.copied;
-    report->copied_peak = child.copied_peak;
-    report->copied_age_sec = child.copied_usec > 0 ? (now - child.copied_usec) / 1000000 : 0;
-}
-
 struct persist_report persist_report(struct persist *persist)
 {
     if (persist->listens && !persist->report.loading) update_journal_report(persist);
@@ -413,7 +390,15 @@ struct persist_report persist_report(struct persist *persist)
     int64_t now = clock_mono_usec();
     report.load = progress_report(&persist->load, now);
     report.save = progress_report(&persist->at_save, now);
-    if (child_runs(persist->child)) report_child(persist, &report, now);
+    if (child_runs(persist->child)) {
+        struct child_progress child = child_progress(persist->child);
+        struct progress at = persist->at_task;
+        at.done = child.keys;
+        report.task = progress_report(&at, now);
+        report.copied_now = child.copied;
+        report.copied_peak = child.copied_peak;
+        report.copied_age_sec = child.copied_usec > 0 ? (now - child.copied_usec) / 1000000 : 0;
+    }
     int64_t task_sec = (now - persist->task_began_usec) / 1000000;
     report.journal = persist->listens;
     report.saving = persist->task == TASK_SAVE;

@@ -75,12 +75,6 @@ static unsigned find_manifests(const char *folder, bool (*fits)(const char *path
 
 /* ---- the journal's folder -------------------------------------------------------------------- */
 
-static void use_folder(struct persist *persist, const char *dir)
-{
-    manifest_drop(&persist->manifest);
-    manifest_init(&persist->manifest, dir, persist->w.conf->appendfilename);
-}
-
 __attribute__((format(printf, 2, 3))) static enum manifest_found fail_find(char *why,
                                                                            const char *format, ...)
 {
@@ -95,7 +89,8 @@ static enum manifest_found load_folder(struct persist *persist, const char *dir,
                                        char why[MANIFEST_WHY_MAX])
 {
     char reason[MANIFEST_WHY_MAX] = "";
-    use_folder(persist, dir);
+    manifest_drop(&persist->manifest);
+    manifest_init(&persist->manifest, dir, persist->w.conf->appendfilename);
     enum manifest_found found = manifest_load(&persist->manifest, reason);
     if (found != MANIFEST_BAD) return found;
     return fail_find(why, "%s/%s/%s" MANIFEST_END ": %s", persist->w.conf->dir, dir,
@@ -140,13 +135,18 @@ enum manifest_found persist_find_journal(struct persist *persist, char why[MANIF
 
 /* ---- files of Redis in dir ------------------------------------------------------------------- */
 
-/* Finds an append-only file of Redis where Redis would look for it with these options. */
+static bool is_file_of_redis(const char *path)
+{
+    enum file_kind kind = file_kind(path);
+    return kind == FILE_REDIS_AOF || kind == FILE_REDIS_RDB;
+}
+
+/* Finds an append-only file of Redis where Redis would search for it with these options. */
 static bool find_aof(const struct conf *conf, char path[DISK_PATH_MAX])
 {
     if (find_manifests(conf->appenddirname, is_redis_manifest, path) > 0) return true;
-    enum file_kind kind = file_kind(conf->appendfilename);
     snprintf(path, DISK_PATH_MAX, "%s", conf->appendfilename);
-    return kind == FILE_REDIS_AOF || kind == FILE_REDIS_RDB;
+    return is_file_of_redis(conf->appendfilename);
 }
 
 static bool find_rdb(const struct conf *conf, char path[DISK_PATH_MAX])
@@ -209,13 +209,7 @@ static bool is_manifest(const char *path)
     return kind == FILE_LIST || kind == FILE_MANIFEST;
 }
 
-static bool is_file_of_redis(const char *path)
-{
-    enum file_kind kind = file_kind(path);
-    return kind == FILE_REDIS_AOF || kind == FILE_REDIS_RDB;
-}
-
-/* Looks for files in Redis' order: an append-only file before a snapshot, which may be older. */
+/* Searches in Redis' order: an append-only file before a snapshot, which may be older. */
 static bool find_in_folder(const struct conf *conf, const char *folder, char path[DISK_PATH_MAX],
                            const char **why)
 {

@@ -54,12 +54,6 @@ int persist_try_folder(struct persist *persist)
     return error != 0 ? error : make_segment(persist);
 }
 
-static void drop_segment(struct persist *persist)
-{
-    if (persist->pending_segment >= 0) disk_close(persist->pending_segment);
-    persist->pending_segment = -1;
-}
-
 static void begin_step(struct persist *persist, enum persist_step step, int (*run)(void *ctx))
 {
     persist->step = step;
@@ -157,27 +151,22 @@ void persist_end_base(struct persist *persist, const struct child_outcome *outco
 
 /* ---- the journal's next segment -------------------------------------------------------------- */
 
-/* Switches the journal to the new segment. EBUSY: try again later. */
-static int change_segment(struct persist *persist)
+/* Switches the journal to its new segment and begins the base. Has no effect while the journal is
+ * busy; called again at the end of the next turn. */
+static void rotate(struct persist *persist)
 {
     uint64_t length = journal_report(persist->journal).segment_length;
     int error = journal_rotate(persist->journal, persist->pending_segment);
-    if (error != 0) return error;
+    if (error == EBUSY) return;
+    persist->step = STEP_NONE;
+    if (error != 0) {
+        fail_rewrite(persist, "new segment", error);
+        return;
+    }
     persist->pending_segment = -1;
     persist->segments_bytes += length;
     effect_writer_restart(&persist->writer);
-    return 0;
-}
-
-static void rotate(struct persist *persist)
-{
-    int error = change_segment(persist);
-    if (error == EBUSY) return;
-    persist->step = STEP_NONE;
-    if (error != 0)
-        fail_rewrite(persist, "new segment", error);
-    else
-        begin_base(persist);
+    begin_base(persist);
 }
 
 static void end_rewrite(struct persist *persist)
@@ -185,15 +174,6 @@ static void end_rewrite(struct persist *persist)
     persist->base_named = false;
     note_rewritten(persist, &persist->base_size);
     begin_step(persist, STEP_SWEEP, sweep);
-}
-
-/* Switches the journal to its new segment, with all records kept since the base began. Does nothing
- * while the segment before is being synced; called again later. */
-static void restart_journal(struct persist *persist)
-{
-    if (journal_restart_end(persist->journal, persist->pending_segment) == EBUSY) return;
-    persist->pending_segment = -1;
-    end_rewrite(persist);
 }
 
 /* ---- a rewrite ------------------------------------------------------------------------------- */
@@ -212,8 +192,11 @@ bool persist_waits_for_base(const struct persist *persist)
            persist->task != TASK_REWRITE && !persist->base_named;
 }
 
-static void begin_rewrite(struct persist *persist)
+bool persist_start_rewrite(struct persist *persist)
 {
+    bool wanted =
+        persist->rewrite_scheduled || (persist_waits_for_base(persist) && !persist->retry.rewrite);
+    if (!wanted || persist->step != STEP_NONE) return false;
     persist->rewrite_scheduled = persist->retry.rewrite = false;
     persist->task = TASK_REWRITE;
     persist->task_began_usec = clock_mono_usec();
@@ -224,7 +207,7 @@ static void begin_rewrite(struct persist *persist)
         /* Syncing the new files may take long; order a sync of the written records first. */
         journal_sync_now(persist->journal, clock_mono_usec());
         begin_step(persist, STEP_SEGMENT, list_segment);
-        return;
+        return true;
     }
     journal_restart_begin(persist->journal);
     effect_writer_restart(&persist->writer);
@@ -233,18 +216,10 @@ static void begin_rewrite(struct persist *persist)
         fail_rewrite(persist, "folder", error);
     else
         begin_base(persist);
-}
-
-bool persist_start_rewrite(struct persist *persist)
-{
-    bool wanted =
-        persist->rewrite_scheduled || (persist_waits_for_base(persist) && !persist->retry.rewrite);
-    if (!wanted || persist->step != STEP_NONE) return false;
-    begin_rewrite(persist);
     return true;
 }
 
-static void end_sweep(int error)
+void persist_log_sweep(int error)
 {
     if (error != 0)
         log_line(LOG_WARNING,
@@ -252,38 +227,40 @@ static void end_sweep(int error)
                  strerror(error));
 }
 
-static void end_list_base(struct persist *persist, int error)
-{
-    persist->task = TASK_NONE;
-    if (error != 0)
-        fail_rewrite(persist, "manifest", error);
-    else if (persist->restarts)
-        persist->base_named = true;
-    else
-        end_rewrite(persist);
-}
-
 static void end_step(struct persist *persist)
 {
     enum persist_step step = persist->step;
+    int error = persist->step_error;
     if (!persist->step_ended) return;
     persist->step_ended = false;
     persist->step = STEP_NONE;
-    if (step == STEP_SWEEP)
-        end_sweep(persist->step_error);
-    else if (step == STEP_BASE)
-        end_list_base(persist, persist->step_error);
-    else if (persist->step_error != 0)
-        fail_rewrite(persist, "new segment", persist->step_error);
-    else
+    if (step == STEP_SWEEP) {
+        persist_log_sweep(error);
+    } else if (step == STEP_BASE) {
+        persist->task = TASK_NONE;
+        if (error != 0)
+            fail_rewrite(persist, "manifest", error);
+        else if (persist->restarts)
+            persist->base_named = true;
+        else
+            end_rewrite(persist);
+    } else if (error != 0) {
+        fail_rewrite(persist, "new segment", error);
+    } else {
         persist->step = STEP_ROTATE;
+    }
 }
 
-void persist_go_on_rewriting(struct persist *persist)
+void persist_continue_rewrite(struct persist *persist)
 {
     end_step(persist);
     if (persist->step == STEP_ROTATE) rotate(persist);
-    if (persist->base_named) restart_journal(persist);
+    if (!persist->base_named) return;
+    /* Switch the journal to its new segment, with all records kept since the base began. While the
+     * segment before is being synced, try again in the next turn. */
+    if (journal_restart_end(persist->journal, persist->pending_segment) == EBUSY) return;
+    persist->pending_segment = -1;
+    end_rewrite(persist);
 }
 
 void persist_drop_rewrite(struct persist *persist)
@@ -297,6 +274,7 @@ void persist_drop_rewrite(struct persist *persist)
         persist->step = STEP_NONE;
         persist->step_ended = false;
     }
-    drop_segment(persist);
+    if (persist->pending_segment >= 0) disk_close(persist->pending_segment);
+    persist->pending_segment = -1;
     persist->base_named = persist->rewrite_scheduled = persist->retry.rewrite = false;
 }

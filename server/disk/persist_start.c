@@ -144,15 +144,6 @@ static bool load_segment(struct loading *loading, const char *path, bool is_last
     return check_segment_end(loading, path, is_last, &file);
 }
 
-static void log_unsupported(const struct import *import)
-{
-    const char *what = import->skip_unsupported ? "skipped" : "found";
-    for (unsigned i = 0; i < import->kind_count; i++)
-        log_line(LOG_WARNING,
-                 "Import: %s %" PRIu64 " of the unsupported type %s, the first is '%s'", what,
-                 import->kinds[i].keys, import->kinds[i].name, import->kinds[i].first_key);
-}
-
 /* As in Redis, only the last file may be torn. */
 static bool check_import_end(struct loading *loading, const char *path, bool is_last,
                              const struct import *import)
@@ -185,7 +176,11 @@ static bool import_redis_file(struct loading *loading, const char *path, bool is
                                .command = persist->w.command,
                                .ctx = persist->w.ctx };
     bool good = import_file(import, path);
-    log_unsupported(import);
+    for (unsigned i = 0; i < import->kind_count; i++)
+        log_line(LOG_WARNING,
+                 "Import: %s %" PRIu64 " of the unsupported type %s, the first is '%s'",
+                 import->skip_unsupported ? "skipped" : "found", import->kinds[i].keys,
+                 import->kinds[i].name, import->kinds[i].first_key);
     if (!good)
         fail_load(loading, "%s can't be imported: %s", path, import->why);
     else
@@ -380,11 +375,7 @@ static bool open_journal(struct loading *loading, bool go_on)
         return fail_load(loading, "can't open the journal in %s/%s: %s%s", persist->w.conf->dir,
                          persist->manifest.dir, file_error_text(error), file_error_advice(error));
     persist->listens = persist->opened = true;
-    error = manifest_sweep(&persist->manifest);
-    if (error != 0)
-        log_line(LOG_WARNING,
-                 "Can't remove files of the old journal: %s. The next rewrite tries again",
-                 strerror(error));
+    persist_log_sweep(manifest_sweep(&persist->manifest));
     return true;
 }
 

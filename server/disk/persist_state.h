@@ -134,9 +134,11 @@ bool persist_waits_for_base(const struct persist *persist);
 bool persist_start_rewrite(struct persist *persist);
 /* The child has written the base, or failed. */
 void persist_end_base(struct persist *persist, const struct child_outcome *outcome);
-/* Call at the end of each turn: acts on what the thread has done. */
-void persist_go_on_rewriting(struct persist *persist);
-/* Takes the result of the thread, if it has ended; persist_go_on_rewriting acts on it. */
+/* Logs the error of manifest_sweep, if it is one. */
+void persist_log_sweep(int error);
+/* Call at the end of each turn: acts on the result of the thread. */
+void persist_continue_rewrite(struct persist *persist);
+/* Takes the result of the thread, if it has ended; persist_continue_rewrite acts on it. */
 void persist_take_step(struct persist *persist);
 /* Waits for the thread, after which the manifest may be used until the next turn. */
 void persist_await_files(struct persist *persist);

@@ -28,7 +28,7 @@ struct snapshot_options persist_options(const struct persist *persist)
 
 /* ---- snapshots ------------------------------------------------------------------------------- */
 
-static void note_saved(struct persist *persist, uint64_t changes)
+static void note_saved(struct persist *persist, uint64_t changes, const struct base_size *size)
 {
     persist->report.save_failed = false;
     persist->report.saves++;
@@ -36,6 +36,8 @@ static void note_saved(struct persist *persist, uint64_t changes)
     persist->retry.delay = 0;
     persist->report.last_save_sec = clock_now(persist->w.clock) / 1000;
     persist->changes_saved = changes;
+    log_line(LOG_NOTICE, "Snapshot written: %" PRIu64 " key%s, %" PRIu64 " bytes", size->keys,
+             log_plural(size->keys), size->bytes);
 }
 
 static void report_saving(void *ctx, uint64_t keys)
@@ -68,9 +70,7 @@ enum persist_outcome persist_save(struct persist *persist)
     persist->report.saves_begun++;
     int error = persist_write_now(persist, SAVING, persist->w.conf->dbfilename, &size);
     if (error == 0) {
-        note_saved(persist, persist->w.store->changes);
-        log_line(LOG_NOTICE, "Snapshot written: %" PRIu64 " key%s, %" PRIu64 " bytes", size.keys,
-                 log_plural(size.keys), size.bytes);
+        note_saved(persist, persist->w.store->changes, &size);
         return PERSIST_DONE;
     }
     persist->report.save_failed = true;
@@ -171,43 +171,19 @@ void persist_note_failure(struct persist *persist, enum persist_task task, const
              (double)retry->delay / USEC_PER_SEC, file_error_advice(error));
 }
 
-/* Other programs change the free space a little all the time, and an attempt at a large base is
- * expensive, so an eighth more space is required. */
-static bool has_more_space(const struct persist_retry *retry)
-{
-    uint64_t now = free_bytes();
-    return now > retry->free_then && now - retry->free_then > retry->free_then / 8;
-}
-
 static bool retry_is_due(struct persist *persist)
 {
     struct persist_retry *retry = &persist->retry;
     int64_t now = clock_mono_usec();
     if (now >= retry->at_usec) return true;
     if (!retry->full || now < retry->look_usec) return false;
-    if (has_more_space(retry)) return true;
+    /* Other programs change the free space a little all the time, and an attempt at a large base is
+     * expensive, so an eighth more space is required. */
+    uint64_t space = free_bytes();
+    if (space > retry->free_then && space - retry->free_then > retry->free_then / 8) return true;
     retry->look_usec = now + RETRY_USEC;
     loop_timer_set(persist->task_again, RETRY_USEC);
     return false;
-}
-
-static void retry_tasks(struct persist *persist)
-{
-    struct persist_retry *retry = &persist->retry;
-    if ((!retry->save && !retry->rewrite) || !retry_is_due(persist)) return;
-    persist->save_scheduled |= retry->save;
-    persist->rewrite_scheduled |= retry->rewrite && persist->listens;
-    retry->save = retry->rewrite = false;
-}
-
-static void begin_save(struct persist *persist)
-{
-    persist->save_scheduled = persist->retry.save = false;
-    int error = persist_fork(persist, TASK_SAVE, persist->w.conf->dbfilename);
-    if (error != 0)
-        persist_note_failure(persist, TASK_SAVE, "fork", error);
-    else
-        log_line(LOG_NOTICE, "Writing a snapshot in the background");
 }
 
 /* Starts at the end of the turn, so that no snapshot contains half of a transaction. */
@@ -225,17 +201,6 @@ enum persist_outcome persist_begin_save(struct persist *persist, bool or_schedul
 
 /* ---- tasks ----------------------------------------------------------------------------------- */
 
-static void end_save(struct persist *persist, const struct child_outcome *outcome)
-{
-    if (outcome->error != 0) {
-        persist_note_failure(persist, TASK_SAVE, persist->w.conf->dbfilename, outcome->error);
-        return;
-    }
-    note_saved(persist, persist->changes_at_task);
-    log_line(LOG_NOTICE, "Snapshot written: %" PRIu64 " key%s, %" PRIu64 " bytes",
-             outcome->size.keys, log_plural(outcome->size.keys), outcome->size.bytes);
-}
-
 void persist_end_tasks(struct persist *persist)
 {
     struct child_outcome outcome;
@@ -249,7 +214,10 @@ void persist_end_tasks(struct persist *persist)
     if (task == TASK_SAVE) {
         persist->report.save_sec = seconds;
         persist->report.save_copied_bytes = outcome.copied;
-        end_save(persist, &outcome);
+        if (outcome.error != 0)
+            persist_note_failure(persist, TASK_SAVE, persist->w.conf->dbfilename, outcome.error);
+        else
+            note_saved(persist, persist->changes_at_task, &outcome.size);
     } else {
         persist->report.rewrite_sec = seconds;
         persist->report.rewrite_copied_bytes = outcome.copied;
@@ -261,8 +229,19 @@ void persist_end_tasks(struct persist *persist)
 
 void persist_begin_tasks(struct persist *persist)
 {
-    persist_go_on_rewriting(persist);
+    struct persist_retry *retry = &persist->retry;
+    persist_continue_rewrite(persist);
     if (persist->task != TASK_NONE || persist->base_named) return;
-    retry_tasks(persist);
-    if (!persist_start_rewrite(persist) && persist->save_scheduled) begin_save(persist);
+    if ((retry->save || retry->rewrite) && retry_is_due(persist)) {
+        persist->save_scheduled |= retry->save;
+        persist->rewrite_scheduled |= retry->rewrite && persist->listens;
+        retry->save = retry->rewrite = false;
+    }
+    if (persist_start_rewrite(persist) || !persist->save_scheduled) return;
+    persist->save_scheduled = retry->save = false;
+    int error = persist_fork(persist, TASK_SAVE, persist->w.conf->dbfilename);
+    if (error != 0)
+        persist_note_failure(persist, TASK_SAVE, "fork", error);
+    else
+        log_line(LOG_NOTICE, "Writing a snapshot in the background");
 }

@@ -39,13 +39,6 @@ struct syncer {
     struct syncer_report report;
 };
 
-static void signal_report(const struct syncer *syncer)
-{
-    uint64_t one = 1;
-    ssize_t put = write(syncer->event, &one, sizeof(one));
-    ensure(put == sizeof(one) || errno == EAGAIN, "eventfd: %s", strerror(errno));
-}
-
 static void report_sync(struct syncer *syncer, int error, uint64_t position)
 {
     if (error != 0)
@@ -97,6 +90,7 @@ static void run_retire(struct syncer *syncer)
 static void *syncer_main(void *ctx)
 {
     struct syncer *syncer = ctx;
+    uint64_t one = 1;
     pthread_mutex_lock(&syncer->lock);
     for (;;) {
         /* Retire the old file before syncing the new one. */
@@ -113,7 +107,8 @@ static void *syncer_main(void *ctx)
             pthread_cond_wait(&syncer->wake, &syncer->lock);
             continue;
         }
-        signal_report(syncer);
+        ssize_t put = write(syncer->event, &one, sizeof(one));
+        ensure(put == sizeof(one) || errno == EAGAIN, "eventfd: %s", strerror(errno));
     }
     pthread_mutex_unlock(&syncer->lock);
     return NULL;
