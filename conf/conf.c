@@ -30,11 +30,6 @@ static void *place(struct conf *conf, const struct conf_option *option)
     return (char *)conf + offset_of(option);
 }
 
-static const void *place_of(const struct conf *conf, const struct conf_option *option)
-{
-    return (const char *)conf + offset_of(option);
-}
-
 /* ---- reading ---- */
 
 static const char *out_of_range(const struct conf_option *option)
@@ -47,12 +42,11 @@ static const char *out_of_range(const struct conf_option *option)
     return text;
 }
 
-static const char *percent_too_high(const struct conf_option *option)
+static const struct conf_choice *find_choice(const struct conf_choice *choices, const char *name)
 {
-    static char text[128];
-    snprintf(text, sizeof(text), "percentage argument must be less or equal to %" PRId64,
-             -option->min);
-    return text;
+    while (choices->name != NULL && strcasecmp(choices->name, name) != 0)
+        choices++;
+    return choices->name != NULL ? choices : NULL;
 }
 
 static const char *none_of(const struct conf_choice *choices)
@@ -84,27 +78,20 @@ static bool read_octal(const char *text, int64_t *number)
     return errno == 0;
 }
 
-static int64_t memory_unit(const char *unit)
+/* As in Redis, a text without digits is 0. Values that do not fit become INT64_MAX. */
+static bool read_memory(const char *text, int64_t *bytes)
 {
     static const struct conf_choice units[] = {
         { "", 1 },           { "b", 1 },        { "k", 1000 },
         { "kb", 1 << 10 },   { "m", 1000000 },  { "mb", 1 << 20 },
         { "g", 1000000000 }, { "gb", 1 << 30 }, { NULL, 0 },
     };
-    for (const struct conf_choice *at = units; at->name != NULL; at++)
-        if (strcasecmp(at->name, unit) == 0) return at->value;
-    return 0;
-}
-
-/* As in Redis, a text without digits is 0. Values that do not fit become INT64_MAX. */
-static bool read_memory(const char *text, int64_t *bytes)
-{
     size_t digits = strspn(text, "0123456789");
-    int64_t unit = memory_unit(text + digits);
-    if (unit == 0) return false;
+    const struct conf_choice *unit = find_choice(units, text + digits);
+    if (unit == NULL) return false;
     errno = 0;
     int64_t count = digits > 0 ? strtoll(text, NULL, 10) : 0;
-    if (errno != 0 || __builtin_mul_overflow(count, unit, bytes)) *bytes = INT64_MAX;
+    if (errno != 0 || __builtin_mul_overflow(count, unit->value, bytes)) *bytes = INT64_MAX;
     return true;
 }
 
@@ -116,16 +103,6 @@ static bool read_memory_or_percent(const char *text, int64_t *number)
     errno = 0;
     *number = -strtoll(text, NULL, 10);
     return errno == 0;
-}
-
-static bool read_choice(const struct conf_choice *choices, const char *text, int64_t *number)
-{
-    for (; choices->name != NULL; choices++) {
-        if (strcasecmp(choices->name, text) != 0) continue;
-        *number = choices->value;
-        return true;
-    }
-    return false;
 }
 
 static int parse_limit_class(const char *word)
@@ -158,18 +135,17 @@ static const char *read_limits(const char *text, struct conf_output_limit *limit
     return why;
 }
 
-static const char *read_bool(const char *text, int64_t *number)
-{
-    *number = strcasecmp(text, "yes") == 0;
-    return *number || strcasecmp(text, "no") == 0 ? NULL : "argument must be 'yes' or 'no'";
-}
-
 /* Parses text by the option's type. Returns the error, or NULL. */
 static const char *read_value(const struct conf_option *option, const char *text,
                               struct value *value)
 {
+    static char too_high[128];
+    const struct conf_choice *choice;
     switch (option->type) {
-    case CONF_BOOL: return read_bool(text, &value->number);
+    case CONF_BOOL:
+        value->number = strcasecmp(text, "yes") == 0;
+        if (value->number || strcasecmp(text, "no") == 0) return NULL;
+        return "argument must be 'yes' or 'no'";
     case CONF_INT:
         if (!read_int(text, &value->number)) return "argument couldn't be parsed into an integer";
         break;
@@ -179,14 +155,19 @@ static const char *read_value(const struct conf_option *option, const char *text
     case CONF_MEMORY_PERCENT:
         if (!read_memory_or_percent(text, &value->number))
             return "argument must be a memory or percent value";
-        if (value->number < option->min) return percent_too_high(option);
-        break;
+        if (value->number >= option->min) break;
+        snprintf(too_high, sizeof(too_high),
+                 "percentage argument must be less or equal to %" PRId64, -option->min);
+        return too_high;
     case CONF_OCTAL:
         if (!read_octal(text, &value->number))
             return "argument couldn't be parsed as an octal number";
         break;
     case CONF_ENUM:
-        return read_choice(option->choices, text, &value->number) ? NULL : none_of(option->choices);
+        choice = find_choice(option->choices, text);
+        if (choice == NULL) return none_of(option->choices);
+        value->number = choice->value;
+        return NULL;
     case CONF_TEXT:
     case CONF_LINES: return NULL;
     case CONF_LIMITS: return read_limits(text, value->limits);
@@ -212,24 +193,18 @@ static void store_value(struct conf *conf, const struct conf_option *option,
     }
 }
 
-/* The first error in the lines, each of which must be words, or NULL. */
-static const char *fault_in_words(const char *text)
-{
-    const char *line, *why = NULL, *end = text + strlen(text);
-    size_t len;
-    while (why == NULL && conf_next_line(&text, end, &line, &len)) {
-        struct conf_words words;
-        if (conf_words_split(line, len, &words, &why)) conf_words_drop(&words);
-    }
-    return why;
-}
-
-/* Lines of policies, renames and users are checked by the server, which knows their syntax. */
+/* The error in lines of an option, each of which must be words, or NULL. The server checks the
+ * lines of policies, renames and users, because it knows their syntax. */
 static const char *fault_in_lines(const struct conf *conf, const struct conf_option *option,
                                   const char *text)
 {
-    const char *why = fault_in_words(text);
-    if (why != NULL) return why;
+    const char *line, *why = NULL, *at = text, *end = text + strlen(text);
+    size_t len;
+    while (conf_next_line(&at, end, &line, &len)) {
+        struct conf_words words;
+        if (!conf_words_split(line, len, &words, &why)) return why;
+        conf_words_drop(&words);
+    }
     const char *(*fault)(const char *lines) = NULL;
     if (option->offset == offsetof(struct conf, policy)) fault = conf->policies_fault;
     if (option->offset == offsetof(struct conf, renames)) fault = conf->renames_fault;
@@ -272,36 +247,27 @@ static void show_limits(FILE *to, const struct conf_output_limit *limits)
                 limits[i].hard, limits[i].soft, limits[i].soft_seconds);
 }
 
-static void show_memory_or_percent(FILE *to, int64_t number)
+char *conf_get(const struct conf *conf, const struct conf_option *option)
 {
-    if (number < 0)
-        fprintf(to, "%" PRId64 "%%", -number);
-    else
-        fprintf(to, "%" PRId64, number);
-}
-
-static void show(FILE *to, const struct conf *conf, const struct conf_option *option)
-{
-    const void *at = place_of(conf, option);
+    const void *at = (const char *)conf + offset_of(option);
+    char *text;
+    size_t len;
+    FILE *to = conf_memory_stream(&text, &len);
+    int64_t number = 0;
     switch (option->type) {
     case CONF_BOOL: fputs(*(const bool *)at ? "yes" : "no", to); break;
     case CONF_INT:
     case CONF_MEMORY: fprintf(to, "%" PRId64, *(const int64_t *)at); break;
-    case CONF_MEMORY_PERCENT: show_memory_or_percent(to, *(const int64_t *)at); break;
+    case CONF_MEMORY_PERCENT:
+        number = *(const int64_t *)at;
+        fprintf(to, "%" PRId64 "%s", number < 0 ? -number : number, number < 0 ? "%" : "");
+        break;
     case CONF_OCTAL: fprintf(to, "%" PRIo64, *(const int64_t *)at); break;
     case CONF_ENUM: fputs(choice_name(option->choices, *(const int64_t *)at), to); break;
     case CONF_TEXT:
     case CONF_LINES: fputs(*(char *const *)at, to); break;
     case CONF_LIMITS: show_limits(to, at); break;
     }
-}
-
-char *conf_get(const struct conf *conf, const struct conf_option *option)
-{
-    char *text;
-    size_t len;
-    FILE *to = conf_memory_stream(&text, &len);
-    show(to, conf, option);
     fclose(to);
     return text;
 }

@@ -42,15 +42,9 @@ const struct conf_option *conf_find(const char *name)
 
 enum { NAME_MAX_BYTES = 64 };
 
-static size_t least_of(size_t a, size_t b, size_t c)
-{
-    size_t least = a < b ? a : b;
-    return least < c ? least : c;
-}
-
 /* The edit distance: how many letters must be added, removed or replaced to turn `from` into `to`,
  * ignoring case (Levenshtein 1966). Both have at most NAME_MAX_BYTES bytes. */
-static size_t distance(const char *from, const char *to)
+static size_t edit_distance(const char *from, const char *to)
 {
     size_t row[NAME_MAX_BYTES + 1], len = strlen(to);
     for (size_t j = 0; j <= len; j++)
@@ -61,7 +55,10 @@ static size_t distance(const char *from, const char *to)
         for (size_t j = 0; j < len; j++) {
             bool same = tolower((unsigned char)from[i]) == tolower((unsigned char)to[j]);
             size_t above = row[j + 1];
-            row[j + 1] = least_of(above_left + !same, above + 1, row[j] + 1);
+            size_t least = above_left + !same;
+            if (above + 1 < least) least = above + 1;
+            if (row[j] + 1 < least) least = row[j] + 1;
+            row[j + 1] = least;
             above_left = above;
         }
     }
@@ -76,9 +73,9 @@ const char *conf_closest_name(const char *name)
     size_t best = 2 + (len < 16 ? len / 4 : 4);
     for (size_t i = 0; i < conf_option_count(); i++) {
         const struct conf_option *option = conf_option_at(i);
-        size_t far = distance(name, option->name);
-        if (far >= best) continue;
-        best = far;
+        size_t edits = edit_distance(name, option->name);
+        if (edits >= best) continue;
+        best = edits;
         closest = option->name;
     }
     return closest;

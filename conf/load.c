@@ -84,44 +84,31 @@ void conf_error_print(const struct conf_error *error, FILE *to, const char *prog
 
 /* ---- one option ---- */
 
-/* The words of earlier lines followed by these; the caller frees it. */
+/* The option's earlier words or lines, followed by these words; the caller frees it. An empty word
+ * adds no line. */
 static char *with_words(const struct conf *conf, const struct conf_option *option,
                         const struct conf_words *words)
 {
-    char *before = conf_get(conf, option), *added = conf_words_join(words, 1), *all;
+    bool lines = option->type == CONF_LINES;
+    if (lines && words->count == 2 && *words->at[1] == '\0') return conf_get(conf, option);
+    char *before = conf_get(conf, option), *all;
+    char *added = lines ? conf_words_quote(words, 1) : conf_words_join(words, 1);
     bool alone = before[0] == '\0' || added[0] == '\0';
-    if (asprintf(&all, "%s%s%s", alone ? "" : before, alone ? "" : " ", added) < 0) abort();
+    if (asprintf(&all, "%s%s%s", alone ? "" : before, alone ? "" : lines ? "\n" : " ", added) < 0)
+        abort();
     free(before);
     free(added);
     return all;
 }
 
-/* The option's lines plus one of these words. An empty word adds nothing. The caller frees it. */
-static char *with_line(const struct conf *conf, const struct conf_option *option,
-                       const struct conf_words *words)
-{
-    if (words->count == 2 && *words->at[1] == '\0') return conf_get(conf, option);
-    char *lines = conf_get(conf, option), *added = conf_words_quote(words, 1), *all;
-    if (asprintf(&all, "%s%s%s", lines, *lines != '\0' ? "\n" : "", added) < 0) abort();
-    free(lines);
-    free(added);
-    return all;
-}
-
-/* Directives of redis.conf that are not options, and that would be dangerous to ignore. */
-static const char *refusal_of(const char *name)
-{
-    if (strcasecmp(name, "loadmodule") == 0) return "modules are not supported. Remove the line";
-    if (strcasecmp(name, "sentinel") == 0) return "this server is not a Sentinel. Remove the line";
-    return NULL;
-}
-
-/* The error for a name that is not an option. */
+/* The error for a name that is not an option. loadmodule and sentinel are directives of redis.conf
+ * that would be dangerous to ignore. */
 static const char *unknown_name(const char *name)
 {
     static char text[128];
-    const char *refusal = refusal_of(name), *closest = conf_closest_name(name);
-    if (refusal != NULL) return refusal;
+    if (strcasecmp(name, "loadmodule") == 0) return "modules are not supported. Remove the line";
+    if (strcasecmp(name, "sentinel") == 0) return "this server is not a Sentinel. Remove the line";
+    const char *closest = conf_closest_name(name);
     if (closest == NULL) return "no such option";
     snprintf(text, sizeof(text), "no such option. Is it %s?", closest);
     return text;
@@ -155,9 +142,8 @@ static bool set_words(struct conf *conf, const struct conf_words *words, bool in
     if (words->count < 2 || (words->count > 2 && !option->many)) return false;
     *why = option->twice;
     if (option->twice != NULL && has_line(conf, option, words->at[1])) return false;
-    char *value = option->type == CONF_LINES ? with_line(conf, option, words)
-                  : option->adds             ? with_words(conf, option, words)
-                                             : conf_words_join(words, 1);
+    bool adds = option->type == CONF_LINES || option->adds;
+    char *value = adds ? with_words(conf, option, words) : conf_words_join(words, 1);
     bool ok = conf_set(conf, option, value, why);
     free(value);
     if (ok && included) conf_mark(&conf->by_include, conf_original(option));
@@ -167,23 +153,12 @@ static bool set_words(struct conf *conf, const struct conf_words *words, bool in
 
 /* ---- files ---- */
 
-static void fail_unread(const struct source *source, const char *path)
-{
-    char why[256];
-    snprintf(why, sizeof(why), "%.140s: %.100s", path, strerror(errno));
-    fail_at(source, "include", why);
-}
-
 /* As in Redis, a pattern may match no file, but a file named in full must exist. */
 static void include(struct conf *conf, const struct conf_words *words, const struct source *source)
 {
-    const char *why = NULL;
-    if (words->count != 2)
-        why = "wrong number of arguments";
-    else if (source->depth >= INCLUDE_DEPTH)
-        why = "too many nested includes";
-    if (why != NULL) {
-        fail_at(source, words->at[0], why);
+    if (words->count != 2 || source->depth >= INCLUDE_DEPTH) {
+        fail_at(source, words->at[0],
+                words->count != 2 ? "wrong number of arguments" : "too many nested includes");
         return;
     }
     /* Without this limit, a file that includes itself several times would be read exponentially
@@ -196,38 +171,36 @@ static void include(struct conf *conf, const struct conf_words *words, const str
         fail_at(source, words->at[0], "cannot search for files that match the pattern");
         return;
     }
-    for (size_t i = 0; i < found.gl_pathc; i++)
-        if (!load_path(conf, found.gl_pathv[i], source->depth + 1, source->faults))
-            fail_unread(source, found.gl_pathv[i]);
-    globfree(&found);
-}
-
-static void load_line(struct conf *conf, const char *line, size_t len, const struct source *source)
-{
-    size_t blank = 0;
-    while (blank < len && strchr(" \t\r\v\f", line[blank]) != NULL && line[blank] != '\0')
-        blank++;
-    if (blank == len || line[blank] == '#') return;
-    struct conf_words words;
-    const char *why;
-    if (!conf_words_split(line, len, &words, &why)) {
-        fail_at(source, "", why);
-        return;
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        const char *path = found.gl_pathv[i];
+        if (load_path(conf, path, source->depth + 1, source->faults)) continue;
+        char why[256];
+        snprintf(why, sizeof(why), "%.140s: %.100s", path, strerror(errno));
+        fail_at(source, "include", why);
     }
-    if (strcasecmp(words.at[0], "include") == 0)
-        include(conf, &words, source);
-    else if (!set_words(conf, &words, source->depth > 0, &why))
-        fail_at(source, words.at[0], why);
-    conf_words_drop(&words);
+    globfree(&found);
 }
 
 static void load_lines(struct conf *conf, const char *text, size_t len, struct source *source)
 {
-    const char *line, *end = text + len;
+    const char *line, *why, *end = text + len;
     size_t line_len;
     while (conf_next_line(&text, end, &line, &line_len)) {
+        size_t blank = 0;
         source->line++;
-        load_line(conf, line, line_len, source);
+        while (blank < line_len && strchr(" \t\r\v\f", line[blank]) != NULL && line[blank] != '\0')
+            blank++;
+        if (blank == line_len || line[blank] == '#') continue;
+        struct conf_words words;
+        if (!conf_words_split(line, line_len, &words, &why)) {
+            fail_at(source, "", why);
+            continue;
+        }
+        if (strcasecmp(words.at[0], "include") == 0)
+            include(conf, &words, source);
+        else if (!set_words(conf, &words, source->depth > 0, &why))
+            fail_at(source, words.at[0], why);
+        conf_words_drop(&words);
     }
 }
 
@@ -271,18 +244,6 @@ bool conf_load_file(struct conf *conf, const char *path, struct conf_error *erro
     struct faults faults = begin_faults(error);
     load_file(conf, path, &faults);
     return end_faults(&faults);
-}
-
-static void load_stdin(struct conf *conf, struct faults *faults)
-{
-    size_t len;
-    char *text = conf_read_stream(stdin, &len);
-    if (text == NULL) {
-        add_fault(faults, "standard input: %.100s", strerror(errno));
-        return;
-    }
-    load_lines(conf, text, len, &(struct source){ .name = "standard input", .faults = faults });
-    free(text);
 }
 
 /* ---- the command line ---- */
@@ -351,12 +312,19 @@ bool conf_load_args(struct conf *conf, int argc, char *const *argv, struct conf_
 {
     struct faults faults = begin_faults(error);
     char *const *at = argv + 1, *const *end = argv + argc;
-    bool has_file = at < end && **at != '-', has_stdin;
+    bool has_file = at < end && **at != '-';
     if (has_file) load_file(conf, *at++, &faults);
-    has_stdin = at < end && strcmp(end[-1], "-") == 0;
+    bool has_stdin = at < end && strcmp(end[-1], "-") == 0;
     if (has_stdin) {
+        struct source source = { .name = "standard input", .faults = &faults };
+        size_t len;
+        char *text = conf_read_stream(stdin, &len);
+        if (text != NULL)
+            load_lines(conf, text, len, &source);
+        else
+            add_fault(&faults, "standard input: %.100s", strerror(errno));
+        free(text);
         end--;
-        load_stdin(conf, &faults);
     }
     if (at < end && !is_name(*at))
         add_fault(&faults, "%.100s: not an option; options are given as --name value", *at);

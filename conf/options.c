@@ -112,9 +112,9 @@ static const struct conf_option options[] = {
       .live = true,
       .section = "limits",
       .help =
-          "Memory limit in bytes. A command that would exceed it first evicts keys, as "
-          "maxmemory-policy\n"
-          "says. A new limit or policy takes effect at once. Client buffers count, but cause "
+          "Memory limit in bytes. A command that would exceed it first evicts keys by "
+          "maxmemory-policy.\n"
+          "A new limit or policy takes effect at once. Client buffers count, but cause "
           "evictions only\n"
           "when a command needs memory; unauthenticated connections do not count. 0: no limit." },
     { .name = "maxmemory-policy",
@@ -310,7 +310,7 @@ static const struct conf_option options[] = {
       .offset = AT(syslog_enabled),
       .preset = "no",
       .section = "process",
-      .help = "Log to syslog in addition." },
+      .help = "Also log to syslog." },
     { .name = "syslog-ident",
       .type = CONF_TEXT,
       .offset = AT(syslog_ident),

@@ -75,7 +75,7 @@ static const struct conf_option options[] = {
       .max = 16384,
       .preset = "16",
       .section = "data",
-      .help = "Number of databases, which SELECT numbers from 0." },
+      .help = "Number of databases. SELECT numbers them from 0." },
     { .name = "notify-keyspace-events",
       .type = CONF_TEXT,
       .offset = AT(notify_keyspace_events),
@@ -96,11 +96,12 @@ static const struct conf_option options[] = {
       .preset = "",
       .many = true,
       .section = "data",
-      .help = "<prefix*|name> <option> <value> ...: a policy as for POLICY SET, set at start "
-              "unless the\n"
-              "data already has a policy of that name. A further line of a name adds options; "
-              "\"\": none. Example:\n"
-              "policy rv:* MAXLEN 30 TTL 7d REFRESH WRITE" },
+      .help =
+          "<prefix*|name> <option> <value> ...: a policy as for POLICY SET, set at start "
+          "unless the\n"
+          "data already has a policy of that name. Further lines with the same name add options.\n"
+          "\"\": none. Example:\n"
+          "policy rv:* MAXLEN 30 TTL 7d REFRESH WRITE" },
     { .name = "rename-command",
       .type = CONF_LINES,
       .offset = AT(renames),

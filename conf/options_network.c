@@ -52,7 +52,7 @@ static const struct conf_option options[] = {
       .tidy = conf_tidy_spaces,
       .live = true,
       .section = "network",
-      .help = "Addresses to listen on. With a \"-\" before it, an address may be missing on this\n"
+      .help = "Addresses to listen on. An address with a \"-\" before it may be missing on this\n"
               "machine. \"*\": every IPv4 address; \"::*\": every IPv6 address; \"\": none." },
     { .name = "port",
       .type = CONF_INT,

@@ -102,14 +102,13 @@ static void write_help(FILE *to, const char *help, bool live)
     fputs(live ? " (live)\n" : "\n", to);
 }
 
-/* Lists the options of Redis with this use: those that are ignored, or those that are refused. */
-static void write_others(FILE *to, enum conf_use use, const char *heading)
+static void write_accepted(FILE *to)
 {
     size_t column = 0;
-    write_heading(to, heading);
+    write_heading(to, "options of Redis that are accepted and ignored");
     for (size_t i = 0; i < conf_option_count(); i++) {
         const struct conf_option *option = conf_option_at(i);
-        if (option->use != use) continue;
+        if (option->use != CONF_ACCEPTED) continue;
         size_t len = strlen(option->name) + 1;
         if (column == 0 || column + len > LINE_WIDTH) {
             fputs(column > 0 ? "\n#" : "#", to);
@@ -141,7 +140,7 @@ void conf_write_example(FILE *to)
         write_option(to, &defaults, option);
     }
     conf_drop(&defaults);
-    write_others(to, CONF_ACCEPTED, "options of Redis that are accepted and ignored");
+    write_accepted(to);
 }
 
 /* ---- CONFIG REWRITE ---- */
@@ -166,45 +165,33 @@ static bool is_included(const struct rewriting *all, const struct conf_option *o
 }
 
 /* Does this line, applied to the defaults, give the option's current value? */
-static bool says_so(const struct rewriting *all, const struct conf_option *option,
-                    const struct conf_words *words)
+static bool gives_value(const struct rewriting *all, const struct conf_option *option,
+                        const struct conf_words *words)
 {
     struct conf other;
     conf_init(&other);
     const char *why;
     char *value = conf_words_join(words, 1);
     bool same = conf_set(&other, option, value, &why);
-    char *is = conf_get(&other, option), *wanted = conf_get(all->conf, option);
-    same = same && strcmp(is, wanted) == 0;
+    char *given = conf_get(&other, option), *current = conf_get(all->conf, option);
+    same = same && strcmp(given, current) == 0;
     free(value);
-    free(is);
-    free(wanted);
+    free(given);
+    free(current);
     conf_drop(&other);
     return same;
-}
-
-static int limit_class_of(const char *word)
-{
-    if (strcasecmp(word, "normal") == 0) return CONF_LIMIT_NORMAL;
-    return strcasecmp(word, "pubsub") == 0 ? CONF_LIMIT_PUBSUB : CONF_LIMIT_REPLICA;
 }
 
 static void rewrite_limits(struct rewriting *all, const struct conf_option *option,
                            const struct conf_words *words)
 {
     for (size_t i = 1; i < words->count; i += 4) {
-        int which = limit_class_of(words->at[i]);
+        int which = strcasecmp(words->at[i], "normal") == 0   ? CONF_LIMIT_NORMAL
+                    : strcasecmp(words->at[i], "pubsub") == 0 ? CONF_LIMIT_PUBSUB
+                                                              : CONF_LIMIT_REPLICA;
         if (!all->limit_done[which]) write_limit(all->to, option, all->conf, which);
         all->limit_done[which] = true;
     }
-}
-
-static bool is_empty(const struct rewriting *all, const struct conf_option *option)
-{
-    char *value = conf_get(all->conf, option);
-    bool empty = value[0] == '\0';
-    free(value);
-    return empty;
 }
 
 static void rewrite_option(struct rewriting *all, const struct conf_option *option,
@@ -229,8 +216,11 @@ static void rewrite_option(struct rewriting *all, const struct conf_option *opti
         return;
     }
     conf_mark(&all->done, same);
-    if (option->omitted && is_empty(all, option)) return;
-    if (says_so(all, option, words))
+    char *value = conf_get(all->conf, option);
+    bool omitted = option->omitted && value[0] == '\0';
+    free(value);
+    if (omitted) return;
+    if (gives_value(all, option, words))
         copy_line(all->to, line, len);
     else
         write_option(all->to, all->conf, option);
@@ -283,12 +273,12 @@ static void append_option(struct rewriting *all, const struct conf *defaults,
                           const struct conf_option *option)
 {
     if (conf_is_marked(&all->done, option) || option->alias_of != NULL) return;
-    char *is = conf_get(all->conf, option), *preset = conf_get(defaults, option);
-    if (strcmp(is, preset) != 0 || is_included(all, option)) {
+    char *current = conf_get(all->conf, option), *preset = conf_get(defaults, option);
+    if (strcmp(current, preset) != 0 || is_included(all, option)) {
         sign(all);
         write_option(all->to, all->conf, option);
     }
-    free(is);
+    free(current);
     free(preset);
 }
 
@@ -334,7 +324,7 @@ static char *rewritten(const struct conf *conf, const char *text, size_t len, si
 
 /* Copies mode and owner of the old file. A file that did not exist stays private, because it may
  * hold a password. */
-static bool take_over_mode(int fd, const char *path)
+static bool copy_owner_and_mode(int fd, const char *path)
 {
     struct stat old;
     if (stat(path, &old) != 0) return errno == ENOENT;
@@ -372,15 +362,15 @@ static bool sync_directory_of(const char *path)
 /* Writes a temporary file and renames it. */
 bool conf_replace_file(const char *path, const char *text, size_t len)
 {
-    char *beside = conf_resize(NULL, strlen(path) + sizeof ".XXXXXX");
-    stpcpy(stpcpy(beside, path), ".XXXXXX");
-    int fd = mkostemp(beside, O_CLOEXEC);
-    bool ok = fd >= 0 && take_over_mode(fd, path) && write_bytes(fd, text, len) &&
-              rename(beside, path) == 0;
+    char *temporary = conf_resize(NULL, strlen(path) + sizeof ".XXXXXX");
+    stpcpy(stpcpy(temporary, path), ".XXXXXX");
+    int fd = mkostemp(temporary, O_CLOEXEC);
+    bool ok = fd >= 0 && copy_owner_and_mode(fd, path) && write_bytes(fd, text, len) &&
+              rename(temporary, path) == 0;
     int why = errno;
     if (fd >= 0) close(fd);
-    if (fd >= 0 && !ok) unlink(beside);
-    free(beside);
+    if (fd >= 0 && !ok) unlink(temporary);
+    free(temporary);
     errno = why;
     return ok && sync_directory_of(path);
 }

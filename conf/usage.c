@@ -14,17 +14,11 @@ static const struct usage_option of_all[] = {
 };
 enum { OF_ALL = sizeof(of_all) / sizeof(of_all[0]) };
 
-static size_t count_own(const struct usage *usage)
-{
-    size_t count = 0;
-    while (usage->options != NULL && usage->options[count].name != NULL)
-        count++;
-    return count;
-}
-
 const struct usage_option *usage_option_at(const struct usage *usage, size_t index)
 {
-    size_t own = count_own(usage);
+    size_t own = 0;
+    while (usage->options != NULL && usage->options[own].name != NULL)
+        own++;
     if (index < own) return &usage->options[index];
     return index - own < OF_ALL ? &of_all[index - own] : NULL;
 }
@@ -111,14 +105,6 @@ static void write_title(FILE *to, const char *title)
     fputs(":\n", to);
 }
 
-static void write_section(FILE *to, const struct usage_section *section)
-{
-    write_title(to, section->title);
-    if (section->intro != NULL) write_text(to, section->intro, TERM_AT, 0);
-    for (size_t i = 0; section->items != NULL && section->items[i].term != NULL; i++)
-        write_item(to, section->items[i].term, section->items[i].text);
-}
-
 void usage_write_help(const struct usage *usage, FILE *to)
 {
     char term[TERM_SIZE];
@@ -131,8 +117,13 @@ void usage_write_help(const struct usage *usage, FILE *to)
         usage_write_term(option, term, sizeof(term));
         write_item(to, term, option->help);
     }
-    for (size_t i = 0; usage->sections[i].title != NULL; i++)
-        if (!usage->sections[i].only_manual) write_section(to, &usage->sections[i]);
+    for (const struct usage_section *at = usage->sections; at->title != NULL; at++) {
+        if (at->only_manual) continue;
+        write_title(to, at->title);
+        if (at->intro != NULL) write_text(to, at->intro, TERM_AT, 0);
+        for (size_t i = 0; at->items != NULL && at->items[i].term != NULL; i++)
+            write_item(to, at->items[i].term, at->items[i].text);
+    }
 }
 
 /* ---- parsing ---- */

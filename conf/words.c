@@ -142,22 +142,9 @@ static bool is_plain(char c)
     return isalnum((unsigned char)c) || strchr("-_./:*+@,=$%", c) != NULL;
 }
 
-static void write_quoted(FILE *to, char c)
-{
-    static const char plain_names[] = "\n\r\t\b\a", letters[] = "nrtba";
-    const char *known = strchr(plain_names, c);
-    if (known != NULL)
-        fprintf(to, "\\%c", letters[known - plain_names]);
-    else if (c == '"' || c == '\\')
-        fprintf(to, "\\%c", c);
-    else if (isprint((unsigned char)c))
-        fputc(c, to);
-    else
-        fprintf(to, "\\x%02x", (unsigned char)c);
-}
-
 void conf_word_write(FILE *to, const char *word)
 {
+    static const char controls[] = "\n\r\t\b\a", letters[] = "nrtba";
     const char *at = word;
     while (*at != '\0' && is_plain(*at))
         at++;
@@ -166,7 +153,16 @@ void conf_word_write(FILE *to, const char *word)
         return;
     }
     fputc('"', to);
-    for (at = word; *at != '\0'; at++)
-        write_quoted(to, *at);
+    for (at = word; *at != '\0'; at++) {
+        const char *control = strchr(controls, *at);
+        if (control != NULL)
+            fprintf(to, "\\%c", letters[control - controls]);
+        else if (*at == '"' || *at == '\\')
+            fprintf(to, "\\%c", *at);
+        else if (isprint((unsigned char)*at))
+            fputc(*at, to);
+        else
+            fprintf(to, "\\x%02x", (unsigned char)*at);
+    }
     fputc('"', to);
 }
