@@ -12,29 +12,21 @@
 #define INT64_END 0x1p63L
 
 /* A timeout that milliseconds can't hold is an error like a negative one, as in Redis. */
-static bool parse_timeout(struct call *call, int i, msec *ttl)
+bool arg_timeout(struct call *call, int i, msec *until)
 {
     long double seconds;
+    *until = NEVER;
+    if (call->ready != NULL) return true; /* it is blocked already; its timeout does not change */
     if (!number_parse_long_double(call->argv[i].data, call->argv[i].len, &seconds)) {
         fail(call, ERR_TIMEOUT_FLOAT);
         return false;
     }
-    long double msecs = ceill(seconds * 1000);
-    if (msecs < 0 || msecs >= INT64_END) {
+    long double ttl = ceill(seconds * 1000);
+    if (ttl < 0 || ttl >= INT64_END) {
         fail(call, ERR_TIMEOUT_NEGATIVE);
         return false;
     }
-    *ttl = (msec)msecs;
-    return true;
-}
-
-bool arg_timeout(struct call *call, int i, msec *until)
-{
-    msec ttl;
-    *until = NEVER;
-    if (call->ready != NULL) return true; /* it is blocked already; its timeout does not change */
-    if (!parse_timeout(call, i, &ttl)) return false;
-    if (ttl > 0 && !instant_after(call->txn->now, ttl, until)) *until = NEVER;
+    if (ttl > 0 && !instant_after(call->txn->now, (msec)ttl, until)) *until = NEVER;
     return true;
 }
 

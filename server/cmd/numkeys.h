@@ -5,8 +5,7 @@
 #include "store/base/bytes.h"
 
 /* For find_keys of a command: argument i is the number of the keys that follow. Stores their
- * positions and returns their number, or -1 if it is wrong. Parses the number like atoi, as Redis
- * does, so it accepts texts that the command itself refuses. */
+ * positions and returns their number, or -1 if it is wrong. See command_count_keys. */
 int numkeys_find(int argc, const struct bytes *argv, int i, int *positions);
 
 #endif

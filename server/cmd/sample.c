@@ -63,15 +63,6 @@ static void reply_distinct_draws(struct sampling *s)
     mem_free(s->drawn);
 }
 
-static void reply_draws(struct sampling *s)
-{
-    struct bytes name, value;
-    while (s->left > 0) {
-        draw_element(s, &name, &value);
-        reply_element(s, name, value);
-    }
-}
-
 /* ---- the walk -------------------------------------------------------------------------------- */
 
 /* Selection sampling (Knuth, The Art of Computer Programming 3.4.2, algorithm S): each element is
@@ -123,9 +114,13 @@ void sample_reply(struct call *call, const struct object *object, int64_t count,
         resp_pairs(call->out, s.left);
     else
         resp_array(call->out, s.left);
-    if (count < 0)
-        reply_draws(&s);
-    else if (s.left < s.unseen / DENSE_PART)
+    while (count < 0 && s.left > 0) {
+        struct bytes name, value;
+        draw_element(&s, &name, &value);
+        reply_element(&s, name, value);
+    }
+    if (count < 0) return;
+    if (s.left < s.unseen / DENSE_PART)
         reply_distinct_draws(&s);
     else if (object->type == TYPE_HASH)
         walk_hash(&s);

@@ -7,7 +7,7 @@
 /* Parses the count at argument i. False: an error was replied. */
 bool sample_read_count(struct call *call, int i, int64_t *count);
 
-/* DIFFERS: Redis draws as often as asked, until it is out of memory. (doc/differs.md) */
+/* DIFFERS: Redis has no limit, and draws until it is out of memory. (doc/differs.md) */
 enum { SAMPLE_DRAWS_MAX = 1 << 24 };
 
 /* Replies `count` distinct elements, each combination equally likely, or all if there are fewer. If

@@ -10,8 +10,8 @@
 void scan_begin(struct scan *scan, struct call *call)
 {
     *scan = (struct scan){ .call = call, .pattern = LIT("*"), .count = 10 };
-    outbuf_init(&scan->aside);
-    scan->out = resp_aside(call->out, &scan->aside);
+    outbuf_init(&scan->collected);
+    scan->out = resp_aside(call->out, &scan->collected);
 }
 
 /* Like strtoul, which Redis uses: an empty text is 0, a sign may come first, a NUL ends it. */
@@ -90,7 +90,7 @@ void scan_give_double(struct scan *scan, double item)
 void scan_reply_items(struct scan *scan)
 {
     resp_array(scan->call->out, scan->items);
-    resp_splice(scan->call->out, &scan->aside);
+    resp_splice(scan->call->out, &scan->collected);
 }
 
 void scan_reply(struct scan *scan)

@@ -11,9 +11,9 @@ struct scan {
     struct bytes pattern; /* default "*" */
     int64_t count;        /* at least 1; default 10 */
     uint64_t visited;     /* elements, matching or not */
-    size_t items;         /* written into `aside` so far */
-    struct outbuf aside;
-    struct resp_writer out; /* into aside */
+    size_t items;         /* written into `collected` so far */
+    struct outbuf collected;
+    struct resp_writer out; /* into collected */
 };
 
 /* A scan that succeeds ends with scan_reply or scan_reply_items. */

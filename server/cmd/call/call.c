@@ -8,13 +8,13 @@
 enum { LARGE = 1 << 20 }; /* bytes; the memory reserve covers smaller needs */
 
 bool call_any_key(const struct call *call,
-                  bool (*look)(void *ctx, const struct call *call, struct bytes key), void *ctx)
+                  bool (*test)(void *ctx, const struct call *call, struct bytes key), void *ctx)
 {
     int *positions = mem_alloc((size_t)call->argc * sizeof(*positions));
     int count = command_keys(call->command.row, call->argc, call->argv, positions);
     bool found = false;
     for (int i = 0; i < count && !found; i++)
-        found = look(ctx, call, call->argv[positions[i]]);
+        found = test(ctx, call, call->argv[positions[i]]);
     mem_free(positions);
     return found;
 }

@@ -68,9 +68,9 @@ struct call {
  * sees expired data. Fails with OOM if the system lacks the memory that the call needs. */
 void call_run(struct call *call);
 
-/* True as soon as `look` returns true for one of the call's keys. */
+/* True if `test` returns true for any of the call's keys. */
 bool call_any_key(const struct call *call,
-                  bool (*look)(void *ctx, const struct call *call, struct bytes key), void *ctx);
+                  bool (*test)(void *ctx, const struct call *call, struct bytes key), void *ctx);
 
 /* Hides an argument, such as a password, from MONITOR and SLOWLOG. The last bit stands for all
  * arguments from 63 on. */

@@ -55,26 +55,18 @@ int category_find(struct bytes name)
     return -1;
 }
 
-static bool is_in_group(const struct command *row, const char *group)
-{
-    if (group == NULL) return !(row->flags & FAST);
-    return row->run != NULL && strcmp(row->group, group) == 0;
-}
-
-/* Our versions begin with 0; those of Redis do not. */
-static unsigned acl_of(const struct command *row)
-{
-    bool is_own = row->origin != NULL || (row->since != NULL && row->since[0] == '0');
-    return row->acl | (is_own && row->run != NULL ? ACL_EXPIRY : 0U);
-}
-
 bool category_has(unsigned category, const struct command *row)
 {
+    unsigned flags = row->flags, acl = row->acl;
+    const char *group = categories[category].group;
     /* Scripts that only read are not in @read, as in Redis. */
-    unsigned flags = row->flags;
     if ((flags & READONLY) && strcmp(row->group, "scripting") == 0) flags &= ~(unsigned)READONLY;
-    return (flags & categories[category].flags) || (acl_of(row) & categories[category].acl) ||
-           is_in_group(row, categories[category].group);
+    /* Our versions begin with 0; those of Redis do not. */
+    bool is_own = row->origin != NULL || (row->since != NULL && row->since[0] == '0');
+    if (is_own && row->run != NULL) acl |= ACL_EXPIRY;
+    bool in_group =
+        group == NULL ? !(row->flags & FAST) : row->run != NULL && strcmp(row->group, group) == 0;
+    return (flags & categories[category].flags) || (acl & categories[category].acl) || in_group;
 }
 
 uint32_t category_bits(const struct command *row)

@@ -40,11 +40,6 @@ static char upper(char c)
     return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
 }
 
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
 struct commands *commands_new(void)
 {
     return mem_zalloc(sizeof(struct commands));
@@ -144,20 +139,16 @@ static const char *name_of(const struct slot *slot)
     return slot->new_name != NULL ? slot->new_name : slot->row->name;
 }
 
-static bool is_slot_of(const struct slot *slot, const struct name_key *key, struct bytes name)
-{
-    return slot->key.head == key->head && slot->key.tail == key->tail &&
-           slot->key.len == key->len &&
-           (name.len <= KEY_BYTES || is_same_name(name_of(slot), name));
-}
-
 static const struct slot *find_slot(const struct commands *commands, struct bytes name)
 {
     if (name.len > NAME_MAX_LEN || commands->count == 0) return NULL;
     struct name_key key = key_of(name);
-    size_t i = place_of(commands, &key);
-    for (; commands->places[i] != NULL; i = (i + 1) & commands->place_mask)
-        if (is_slot_of(commands->places[i], &key, name)) return commands->places[i];
+    const struct slot *slot;
+    for (size_t i = place_of(commands, &key); (slot = commands->places[i]) != NULL;
+         i = (i + 1) & commands->place_mask)
+        if (slot->key.head == key.head && slot->key.tail == key.tail && slot->key.len == key.len &&
+            (name.len <= KEY_BYTES || is_same_name(name_of(slot), name)))
+            return slot;
     return NULL;
 }
 
@@ -214,23 +205,16 @@ static struct command_ref ref_of(const struct slot *slot)
 struct command_ref commands_find(const struct commands *commands, struct bytes name)
 {
     const struct slot *slot = find_slot(commands, name);
-    if (slot == NULL) return (struct command_ref){ 0 };
-    return ref_of(slot);
+    return slot != NULL ? ref_of(slot) : (struct command_ref){ 0 };
 }
 
 /* ---- renaming ---- */
 
-static struct slot *original_slot(const struct commands *commands, struct bytes name)
-{
-    for (size_t i = 0; i < commands->count + commands->disabled; i++)
-        if (is_same_name(commands->slots[i]->row->name, name)) return commands->slots[i];
-    return NULL;
-}
-
 struct command_ref commands_find_original(const struct commands *commands, struct bytes name)
 {
-    const struct slot *slot = original_slot(commands, name);
-    return slot != NULL ? ref_of(slot) : (struct command_ref){ 0 };
+    for (size_t i = 0; i < commands->count + commands->disabled; i++)
+        if (is_same_name(commands->slots[i]->row->name, name)) return ref_of(commands->slots[i]);
+    return (struct command_ref){ 0 };
 }
 
 static void disable_slot(struct commands *commands, struct slot *slot)
@@ -243,15 +227,6 @@ static void disable_slot(struct commands *commands, struct slot *slot)
     commands->slots[i + behind] = slot;
     commands->count--;
     commands->disabled++;
-}
-
-static char *upper_copy(struct bytes name)
-{
-    char *copy = mem_alloc(name.len + 1);
-    for (size_t i = 0; i < name.len; i++)
-        copy[i] = upper(name.data[i]);
-    copy[name.len] = '\0';
-    return copy;
 }
 
 const char *commands_rename(struct commands *commands, struct bytes name, struct bytes new_name)
@@ -268,17 +243,12 @@ const char *commands_rename(struct commands *commands, struct bytes name, struct
         disable_slot(commands, slot);
     } else {
         mem_free(slot->new_name);
-        slot->new_name = upper_copy(new_name);
+        slot->new_name = mem_zalloc(new_name.len + 1);
+        for (size_t i = 0; i < new_name.len; i++)
+            slot->new_name[i] = upper(new_name.data[i]);
         slot->key = key_of(new_name);
     }
     make_places(commands, commands->place_mask + 1);
-    return NULL;
-}
-
-static const struct command *find_subcommand(const struct command *parent, struct bytes name)
-{
-    for (const struct command *row = parent->subcommands; row->name != NULL; row++)
-        if (is_same_name(row->name, name)) return row;
     return NULL;
 }
 
@@ -286,9 +256,13 @@ static const struct command *find_subcommand(const struct command *parent, struc
 static struct command_ref match_in(struct command_ref ref, int argc, const struct bytes *argv)
 {
     if (ref.row == NULL || ref.row->subcommands == NULL || argc < 2) return ref;
+    size_t i = 0;
+    const struct command *rows = ref.row->subcommands;
+    while (rows[i].name != NULL && !is_same_name(rows[i].name, argv[1]))
+        i++;
     ref.parent = ref.row;
-    ref.row = find_subcommand(ref.parent, argv[1]);
-    ref.stats = ref.row != NULL ? ref.stats + 1 + (ref.row - ref.parent->subcommands) : NULL;
+    ref.row = rows[i].name != NULL ? &rows[i] : NULL;
+    ref.stats = ref.row != NULL ? ref.stats + 1 + i : NULL;
     return ref;
 }
 
@@ -347,7 +321,7 @@ void commands_each_stats(struct commands *commands,
 static size_t append_lower(char *to, size_t at, size_t size, const char *text)
 {
     for (; *text != '\0' && at + 1 < size; text++)
-        to[at++] = lower(*text);
+        to[at++] = *text >= 'A' && *text <= 'Z' ? (char)(*text - 'A' + 'a') : *text;
     return at;
 }
 

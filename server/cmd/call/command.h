@@ -256,6 +256,10 @@ void commands_each_stats(struct commands *commands,
 
 /* "get", "config|get", as in errors, COMMAND and ACL; returns its length, < size. */
 size_t command_full_name(struct command_ref ref, char *to, size_t size);
+/* The number of keys that a numkeys argument gives, at most argc; 0 if it is wrong. Stops at the
+ * first byte that is not a digit, like Redis, which uses atoi() here: the command itself refuses
+ * such a number, but the ACL check, which needs the keys, comes first. */
+int command_count_keys(struct bytes arg, int argc);
 /* Stores the positions of the keys in a call (room for argc). Returns their number, or -1 if the
  * arguments are invalid or their number does not fit the arity. */
 int command_keys(const struct command *row, int argc, const struct bytes *argv, int *positions);

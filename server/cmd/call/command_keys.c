@@ -49,10 +49,7 @@ static int first_of(const struct key_spec *spec, int argc, const struct bytes *a
     return 0;
 }
 
-/* The number of keys, from 1 to the number of arguments. Stops at the first byte that is not a
- * digit, like Redis, which uses atoi() here: the command itself refuses such a number, but the ACL
- * check, which needs the keys, comes first. */
-static int count_at(struct bytes arg, int argc)
+int command_count_keys(struct bytes arg, int argc)
 {
     int count = 0;
     size_t i = 0;
@@ -76,7 +73,7 @@ static int append_keys(const struct key_spec *spec, int argc, const struct bytes
     int last = spec->last < 0 ? argc + spec->last : first + spec->last;
     if (spec->find == KEYS_COUNTED) {
         if (first >= argc) return -1;
-        last = first + count_at(argv[first], argc);
+        last = first + command_count_keys(argv[first], argc);
         first++;
         if (last < first) return -1;
     }

@@ -21,22 +21,18 @@ const char *error_text(enum error error)
     return texts[error];
 }
 
-/* A script chooses the first word of its errors. It is a name in INFO, so separators become '_'. */
-static void put_code(char *to, const char *code, size_t len)
-{
-    for (size_t i = 0; i < len; i++) {
-        bool plain = code[i] > ' ' && code[i] < 0x7f && strchr("#:=,", code[i]) == NULL;
-        to[i] = plain ? code[i] : '_';
-    }
-    to[len] = '\0';
-}
-
 static void reply_error(struct call *call, const char *line, size_t len)
 {
     const char *space = memchr(line, ' ', len);
     size_t code = space != NULL ? (size_t)(space - line) : len;
     if (code >= sizeof(call->error_code)) code = 0;
-    put_code(call->error_code, line, code);
+    /* A script chooses the first word of its errors. It is a name in INFO, so separators become
+     * '_'. */
+    for (size_t i = 0; i < code; i++) {
+        bool plain = line[i] > ' ' && line[i] < 0x7f && strchr("#:=,", line[i]) == NULL;
+        call->error_code[i] = plain ? line[i] : '_';
+    }
+    call->error_code[code] = '\0';
     call->failed = true;
     resp_error(call->out, line, len);
 }

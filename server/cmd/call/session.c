@@ -70,20 +70,16 @@ void session_wake(struct session *session)
 
 /* ---- checking -------------------------------------------------------------------------------- */
 
-static bool is_kept_by_blocked(enum wait_reason reason)
-{
-    return reason == WAIT_KEY || reason == WAIT_REPLICAS || reason == WAIT_LONG_REPLY;
-}
-
 void session_check(const struct session *session)
 {
     enum wait_reason reason = session->waits_for;
     bool blocked = session->blocked != NULL, delayed = session->delayed != NULL;
+    bool blocks = reason == WAIT_KEY || reason == WAIT_REPLICAS || reason == WAIT_LONG_REPLY;
     ensure(session->state < SESSION_STATES && reason < WAIT_REASONS, "state %d, reason %d",
            session->state, reason);
     ensure((session->state == SESSION_WAITING) == (reason != WAIT_NOTHING), "state %d, reason %d",
            session->state, reason);
-    ensure(blocked == is_kept_by_blocked(reason), "reason %d, blocked: %d", reason, blocked);
+    ensure(blocked == blocks, "reason %d, blocked: %d", reason, blocked);
     ensure(delayed == (reason == WAIT_SETTLING), "reason %d, delayed: %d", reason, delayed);
     ensure(reason != WAIT_NOTHING || session->forget_wait == NULL, "a wait was not forgotten");
 }

@@ -18,17 +18,6 @@ static uint16_t crc_step(uint16_t crc, unsigned nibble)
     return (uint16_t)((crc << 4) ^ table[(crc >> 12) ^ nibble]);
 }
 
-static uint16_t crc16(struct bytes text)
-{
-    uint16_t crc = 0;
-    for (size_t i = 0; i < text.len; i++) {
-        unsigned byte = (unsigned char)text.data[i];
-        crc = crc_step(crc, byte >> 4);
-        crc = crc_step(crc, byte & 15);
-    }
-    return crc;
-}
-
 /* The part of the key that determines its slot. */
 static struct bytes tag_of(struct bytes key)
 {
@@ -41,12 +30,19 @@ static struct bytes tag_of(struct bytes key)
 
 int slot_of(struct bytes key)
 {
-    return crc16(tag_of(key)) % SLOTS;
+    struct bytes tag = tag_of(key);
+    uint16_t crc = 0;
+    for (size_t i = 0; i < tag.len; i++) {
+        unsigned byte = (unsigned char)tag.data[i];
+        crc = crc_step(crc, byte >> 4);
+        crc = crc_step(crc, byte & 15);
+    }
+    return crc % SLOTS;
 }
 
 bool slot_is_one(const struct call *call, int *slot)
 {
-    int few[KEYS_ON_STACK], *positions = few;
+    int on_stack[KEYS_ON_STACK], *positions = on_stack;
     if (call->argc > KEYS_ON_STACK) positions = mem_alloc((size_t)call->argc * sizeof(*positions));
     int count = command_keys(call->command.row, call->argc, call->argv, positions);
     bool one = true;
@@ -55,6 +51,6 @@ bool slot_is_one(const struct call *call, int *slot)
         one = *slot == SLOT_NONE || *slot == found;
         *slot = found;
     }
-    if (positions != few) mem_free(positions);
+    if (positions != on_stack) mem_free(positions);
     return one;
 }
