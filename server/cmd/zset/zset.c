@@ -113,18 +113,8 @@ static bool parse_zadd(struct call *call, struct zadd *how)
     return error == ERROR_COUNT;
 }
 
-/* Removes a member that was put with a deadline that has passed. A new member then does not count
- * as added, and an existing one counts as moved. */
-static enum zput_result expire_at_once(struct call *call, struct entry *entry, struct bytes member,
-                                       const struct zadd *how, enum zput_result result)
-{
-    bool gone =
-        result == ZPUT_ADDED || (!how->life.keeps && (result == ZPUT_MOVED || result == ZPUT_SAME));
-    if (!gone) return result;
-    txn_member_expire(call->txn, entry, member, how->life.at);
-    return result == ZPUT_ADDED ? ZPUT_SAME : ZPUT_MOVED;
-}
-
+/* A member whose given deadline has passed is removed at once: a new one then does not count as
+ * added, and an existing one counts as moved. */
 static struct tally put_scored_members(struct call *call, struct entry *entry,
                                        const struct zadd *how, const double *scores)
 {
@@ -134,25 +124,17 @@ static struct tally put_scored_members(struct call *call, struct entry *entry,
         struct bytes member = call->argv[how->first + 2 * i + 1];
         tally.score = scores[i];
         enum zput_result result = txn_zset_put(call->txn, entry, member, &tally.score, &how->put);
-        if (past) result = expire_at_once(call, entry, member, how, result);
+        bool is_new = result == ZPUT_ADDED, is_old = result == ZPUT_MOVED || result == ZPUT_SAME;
+        if (past && (is_new || (is_old && !how->life.keeps))) {
+            txn_member_expire(call->txn, entry, member, how->life.at);
+            result = is_new ? ZPUT_SAME : ZPUT_MOVED;
+        }
         tally.added += result == ZPUT_ADDED;
         tally.moved += result == ZPUT_MOVED;
         tally.refused = result == ZPUT_REFUSED;
         tally.not_a_number = result == ZPUT_NAN;
     }
     return tally;
-}
-
-static void reply_zadd(struct call *call, const struct zadd *how, const struct tally *tally)
-{
-    if (tally->not_a_number)
-        fail(call, ERR_SCORE_NAN);
-    else if (!how->put.add)
-        resp_integer(call->out, tally->added + (how->count_moved ? tally->moved : 0));
-    else if (tally->refused)
-        resp_null(call->out);
-    else
-        resp_double(call->out, tally->score);
 }
 
 static void zadd_scored(struct call *call, const struct zadd *how, double *scores)
@@ -171,17 +153,24 @@ static void zadd_scored(struct call *call, const struct zadd *how, double *score
         entry = entry_or_new(call, 1, entry, TYPE_ZSET);
         tally = put_scored_members(call, entry, how, scores);
     }
-    reply_zadd(call, how, &tally);
+    if (tally.not_a_number)
+        fail(call, ERR_SCORE_NAN);
+    else if (!how->put.add)
+        resp_integer(call->out, tally.added + (how->count_moved ? tally.moved : 0));
+    else if (tally.refused)
+        resp_null(call->out);
+    else
+        resp_double(call->out, tally.score);
 }
 
 static void zadd(struct call *call, struct zadd *how)
 {
-    double few[16], *scores = few;
+    double on_stack[16], *scores = on_stack;
     if (!parse_zadd(call, how)) return;
     size_t pairs = (size_t)how->pairs;
-    if (pairs > sizeof(few) / sizeof(few[0])) scores = mem_alloc(pairs * sizeof(*scores));
+    if (pairs > sizeof(on_stack) / sizeof(on_stack[0])) scores = mem_alloc(pairs * sizeof(*scores));
     zadd_scored(call, how, scores);
-    if (scores != few) mem_free(scores);
+    if (scores != on_stack) mem_free(scores);
 }
 
 static void cmd_zadd(struct call *call)

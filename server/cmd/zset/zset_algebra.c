@@ -120,15 +120,6 @@ static bool take_algebra_option(struct call *call, struct algebra *a, int *i)
     return false;
 }
 
-static bool parse_algebra(struct call *call, struct algebra *a, int first)
-{
-    if (!read_zset_sources(call, a, first)) return false;
-    int i = first + (int)a->count;
-    while (i < call->argc)
-        if (!take_algebra_option(call, a, &i)) return false;
-    return true;
-}
-
 /* ---- scores ---------------------------------------------------------------------------------- */
 
 /* As in Redis, infinity * 0 and infinity - infinity count as 0. */
@@ -168,40 +159,32 @@ static struct bytes sum_key(const void *sum)
 
 static const struct dict_type sums_type = { .key = sum_key };
 
-/* Adds the members of the source to the sums. `last` is the first unused sum; returns the new one.
- */
-static struct sum *add_up(const struct algebra *a, const struct source *source, struct dict *found,
-                          struct sum *last)
-{
-    struct source_iter iter;
-    struct bytes member;
-    double score;
-    source_iter_begin(&iter, source->object);
-    while (source_iter_next(&iter, &member, &score)) {
-        score = nan_to_0(source->weight * score);
-        struct sum *sum = dict_find(found, member);
-        if (sum != NULL) {
-            sum->score = aggregate_scores(a->aggregate, sum->score, score);
-            continue;
-        }
-        *last = (struct sum){ member, score };
-        dict_add(found, last++);
-    }
-    return last;
-}
-
 static void unite_zsets(const struct algebra *a, struct zset *result)
 {
     size_t room = 0;
     for (size_t i = 0; i < a->count; i++)
         room += a->sources[i].count;
     if (room == 0) return;
-
     struct dict found;
     struct sum *sums = mem_alloc(room * sizeof(*sums)), *last = sums;
     dict_init(&found, &sums_type);
-    for (size_t i = 0; i < a->count; i++)
-        if (a->sources[i].count > 0) last = add_up(a, &a->sources[i], &found, last);
+    for (size_t i = 0; i < a->count; i++) {
+        struct source_iter iter;
+        struct bytes member;
+        double score;
+        if (a->sources[i].count == 0) continue;
+        source_iter_begin(&iter, a->sources[i].object);
+        while (source_iter_next(&iter, &member, &score)) {
+            score = nan_to_0(a->sources[i].weight * score);
+            struct sum *sum = dict_find(&found, member);
+            if (sum != NULL) {
+                sum->score = aggregate_scores(a->aggregate, sum->score, score);
+                continue;
+            }
+            *last = (struct sum){ member, score };
+            dict_add(&found, last++);
+        }
+    }
     dict_drop(&found);
     for (const struct sum *sum = sums; sum < last; sum++)
         add_to_zset(a, result, sum->member, sum->score);
@@ -269,55 +252,35 @@ static struct set *shared_members(const struct algebra *a)
     return shared;
 }
 
-/* Adds the members of the first source that no other one has. Uses `shared`, unless it is NULL,
- * instead of look-ups in every source. */
-static void add_unique(const struct algebra *a, const struct set *shared, struct zset *result)
-{
-    struct source_iter iter;
-    struct bytes member;
-    double score;
-    source_iter_begin(&iter, a->sources[0].object);
-    while (source_iter_next(&iter, &member, &score))
-        if (shared != NULL ? !set_has(shared, member) : !is_in_other_source(a, member))
-            add_to_zset(a, result, member, score);
-}
-
 /* Looks up the members of the first source in the others or, if those are small, their members in
  * the first. */
 static void subtract_zsets(const struct algebra *a, struct zset *result)
 {
+    struct source_iter iter;
+    struct bytes member;
+    double score;
     size_t others = 0, lookups = a->sources[0].count;
     if (lookups == 0) return;
     if (__builtin_mul_overflow(lookups, a->count - 1, &lookups)) lookups = SIZE_MAX;
     for (size_t i = 1; i < a->count; i++)
         others += a->sources[i].count;
     struct set *shared = others < lookups / 2 ? shared_members(a) : NULL;
-    add_unique(a, shared, result);
+    source_iter_begin(&iter, a->sources[0].object);
+    while (source_iter_next(&iter, &member, &score))
+        if (shared != NULL ? !set_has(shared, member) : !is_in_other_source(a, member))
+            add_to_zset(a, result, member, score);
     if (shared != NULL) set_free(shared);
 }
 
 /* ---- the commands ---------------------------------------------------------------------------- */
 
-static void reply_zset_result(struct call *call, const struct algebra *a, struct object result)
-{
-    size_t count = object_count(&result);
-    if (a->is_stored) {
-        static const enum event events[] = {
-            [UNION] = EVENT_ZUNIONSTORE,
-            [INTER] = EVENT_ZINTERSTORE,
-            [DIFF] = EVENT_ZDIFFSTORE,
-        };
-        txn_key_store(call->txn, call->argv[1], result, events[a->operation]);
-        resp_integer(call->out, (int64_t)count);
-        return;
-    }
-    struct span span = span_all(result.zset);
-    span_reply(call, result.zset, &span, a->with_scores ? SCORES_PAIRED : SCORES_NONE);
-    object_free(&result);
-}
-
 static void compute_zset_operation(struct call *call, struct algebra *a)
 {
+    static const enum event events[] = {
+        [UNION] = EVENT_ZUNIONSTORE,
+        [INTER] = EVENT_ZINTERSTORE,
+        [DIFF] = EVENT_ZDIFFSTORE,
+    };
     if (a->operation != DIFF) qsort(a->sources, a->count, sizeof(*a->sources), compare_counts);
     if (a->only_count) {
         resp_integer(call->out, intersect_zsets(a, NULL));
@@ -329,7 +292,15 @@ static void compute_zset_operation(struct call *call, struct algebra *a)
     case INTER: intersect_zsets(a, result.zset); break;
     case DIFF: subtract_zsets(a, result.zset); break;
     }
-    reply_zset_result(call, a, result);
+    if (a->is_stored) {
+        size_t count = object_count(&result);
+        txn_key_store(call->txn, call->argv[1], result, events[a->operation]);
+        resp_integer(call->out, (int64_t)count);
+        return;
+    }
+    struct span span = span_all(result.zset);
+    span_reply(call, result.zset, &span, a->with_scores ? SCORES_PAIRED : SCORES_NONE);
+    object_free(&result);
 }
 
 static void run_zset_operation(struct call *call, struct algebra a)
@@ -347,7 +318,10 @@ static void run_zset_operation(struct call *call, struct algebra a)
     }
     a.count = (size_t)count;
     a.sources = mem_alloc(a.count * sizeof(*a.sources));
-    if (parse_algebra(call, &a, at + 1)) compute_zset_operation(call, &a);
+    bool ok = read_zset_sources(call, &a, at + 1);
+    for (int i = at + 1 + (int)count; ok && i < call->argc;)
+        ok = take_algebra_option(call, &a, &i);
+    if (ok) compute_zset_operation(call, &a);
     mem_free(a.sources);
 }
 
@@ -411,10 +385,7 @@ static const struct command rows[] = {
       READ_KEYS,
       .group = "sorted-set",
       .since = "6.2.0",
-      .replies =
-          REPLIES("[bulk ...]: the members of the result",
-                  "RESP2 [bulk bulk ...]: with WITHSCORES: members, each followed by its score",
-                  "RESP3 [[bulk double] ...]: with WITHSCORES: members with their scores"),
+      .replies = REPLIES("[bulk ...]: the members of the result", REPLY_WITHSCORES),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NO_INPUT_KEY, ERR_WEIGHT),
       .complexity = COST_UNION,
       .syntax = JOINED " [WITHSCORES]",
@@ -425,10 +396,7 @@ static const struct command rows[] = {
       READ_KEYS,
       .group = "sorted-set",
       .since = "6.2.0",
-      .replies =
-          REPLIES("[bulk ...]: the members of the result",
-                  "RESP2 [bulk bulk ...]: with WITHSCORES: members, each followed by its score",
-                  "RESP3 [[bulk double] ...]: with WITHSCORES: members with their scores"),
+      .replies = REPLIES("[bulk ...]: the members of the result", REPLY_WITHSCORES),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NO_INPUT_KEY, ERR_WEIGHT),
       .complexity = COST_INTER,
       .syntax = JOINED " [WITHSCORES]",
@@ -439,10 +407,7 @@ static const struct command rows[] = {
       READ_KEYS,
       .group = "sorted-set",
       .since = "6.2.0",
-      .replies =
-          REPLIES("[bulk ...]: the members of the result",
-                  "RESP2 [bulk bulk ...]: with WITHSCORES: members, each followed by its score",
-                  "RESP3 [[bulk double] ...]: with WITHSCORES: members with their scores"),
+      .replies = REPLIES("[bulk ...]: the members of the result", REPLY_WITHSCORES),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NO_INPUT_KEY),
       .complexity = COST_DIFF,
       .syntax = "numkeys key [key ...] [WITHSCORES]",

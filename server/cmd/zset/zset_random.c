@@ -27,14 +27,6 @@ static size_t draw_rank(const struct zset_sample *sample)
     return (size_t)(random_next(&sample->call->txn->store->random) % zset_count(sample->zset));
 }
 
-static void begin_zset_sample(const struct zset_sample *sample)
-{
-    if (sample->with_scores)
-        resp_pairs(sample->call->out, sample->wanted);
-    else
-        resp_array(sample->call->out, sample->wanted);
-}
-
 static void reply_sampled(const struct zset_sample *sample, struct bytes member, double score)
 {
     if (sample->with_scores) resp_pair(sample->call->out);
@@ -79,57 +71,21 @@ static int compare_ranks(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-static size_t remove_repeated(size_t *ranks, size_t count)
-{
-    size_t kept = 0;
-    qsort(ranks, count, sizeof(*ranks), compare_ranks);
-    for (size_t i = 0; i < count; i++)
-        if (kept == 0 || ranks[kept - 1] != ranks[i]) ranks[kept++] = ranks[i];
-    return kept;
-}
-
 /* Draws again for each repeated rank, until all are different. */
 static void reply_by_draws(const struct zset_sample *sample)
 {
-    size_t *ranks = mem_alloc(sample->wanted * sizeof(*ranks));
-    for (size_t drawn = 0; drawn < sample->wanted;) {
-        while (drawn < sample->wanted)
-            ranks[drawn++] = draw_rank(sample);
-        drawn = remove_repeated(ranks, drawn);
+    size_t *ranks = mem_alloc(sample->wanted * sizeof(*ranks)), kept = 0;
+    while (kept < sample->wanted) {
+        while (kept < sample->wanted)
+            ranks[kept++] = draw_rank(sample);
+        qsort(ranks, kept, sizeof(*ranks), compare_ranks);
+        kept = 0;
+        for (size_t i = 0; i < sample->wanted; i++)
+            if (kept == 0 || ranks[kept - 1] != ranks[i]) ranks[kept++] = ranks[i];
     }
     for (size_t i = 0; i < sample->wanted; i++)
         reply_at_rank(sample, ranks[i]);
     mem_free(ranks);
-}
-
-static void reply_distinct_ranks(const struct zset_sample *sample)
-{
-    begin_zset_sample(sample);
-    if (sample->wanted < zset_count(sample->zset) / DENSE_PART)
-        reply_by_draws(sample);
-    else
-        reply_by_walk(sample);
-}
-
-/* Replies all members highest first, as Redis does. */
-static void reply_all_reversed(const struct zset_sample *sample)
-{
-    struct span span = span_all(sample->zset);
-    span.reverse = true;
-    span_reply(sample->call, sample->zset, &span,
-               sample->with_scores ? SCORES_PAIRED : SCORES_NONE);
-}
-
-static void reply_random_zset_member(struct call *call)
-{
-    struct entry *entry;
-    if (!read_typed(call, 1, TYPE_ZSET, &entry)) return;
-    if (entry == NULL) {
-        resp_null(call->out);
-        return;
-    }
-    struct zset_sample sample = { .call = call, .zset = entry->object.zset, .wanted = 1 };
-    reply_any_ranks(&sample);
 }
 
 static void reply_random_zset_members(struct call *call, int64_t count, bool with_scores)
@@ -140,7 +96,7 @@ static void reply_random_zset_members(struct call *call, int64_t count, bool wit
         resp_array(call->out, 0);
         return;
     }
-    /* DIFFERS: Redis draws as often as asked, until it is out of memory. (doc/differs.md) */
+    /* DIFFERS: Redis has no limit, and draws until it is out of memory. (doc/differs.md) */
     if (count < -SAMPLE_DRAWS_MAX) {
         fail(call, ERR_OUT_OF_RANGE);
         return;
@@ -149,14 +105,23 @@ static void reply_random_zset_members(struct call *call, int64_t count, bool wit
                                   .zset = entry->object.zset,
                                   .with_scores = with_scores };
     sample.wanted = (size_t)(count < 0 ? -count : count);
-    if (count < 0) {
-        begin_zset_sample(&sample);
-        reply_any_ranks(&sample);
-    } else if (count > 1 && sample.wanted >= zset_count(sample.zset)) {
-        reply_all_reversed(&sample);
-    } else {
-        reply_distinct_ranks(&sample);
+    size_t all = zset_count(sample.zset);
+    if (count > 1 && sample.wanted >= all) { /* highest first, as in Redis */
+        struct span span = span_all(sample.zset);
+        span.reverse = true;
+        span_reply(call, sample.zset, &span, with_scores ? SCORES_PAIRED : SCORES_NONE);
+        return;
     }
+    if (with_scores)
+        resp_pairs(call->out, sample.wanted);
+    else
+        resp_array(call->out, sample.wanted);
+    if (count < 0)
+        reply_any_ranks(&sample);
+    else if (sample.wanted < all / DENSE_PART)
+        reply_by_draws(&sample);
+    else
+        reply_by_walk(&sample);
 }
 
 static void cmd_zrandmember(struct call *call)
@@ -164,7 +129,13 @@ static void cmd_zrandmember(struct call *call)
     int64_t count;
     bool with_scores = call->argc > 3;
     if (call->argc == 2) {
-        reply_random_zset_member(call);
+        struct entry *entry;
+        if (!read_typed(call, 1, TYPE_ZSET, &entry)) return;
+        if (entry == NULL)
+            resp_null(call->out);
+        else
+            reply_any_ranks(
+                &(struct zset_sample){ .call = call, .zset = entry->object.zset, .wanted = 1 });
         return;
     }
     if (!sample_read_count(call, 2, &count)) return;
@@ -191,8 +162,7 @@ static const struct command rows[] = {
       .replies =
           REPLIES("bulk: a member", "null: there is no such key",
                   "[bulk ...]: with count: members; a negative count may name one repeatedly",
-                  "RESP2 [bulk bulk ...]: with WITHSCORES: members, each followed by its score",
-                  "RESP3 [[bulk double] ...]: with WITHSCORES: members with their scores"),
+                  REPLY_WITHSCORES),
       .errors =
           ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_OUT_OF_RANGE, ERR_NOT_BETWEEN),
       .complexity = "O(M*log(N)) where N is the number of members in the sorted set and M the "

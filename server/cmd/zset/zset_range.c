@@ -57,18 +57,6 @@ static void cmd_zrevrangebylex(struct call *call)
 
 /* ---- store ----------------------------------------------------------------------------------- */
 
-static void copy_span(struct zset *to, const struct zset *zset, const struct span *span)
-{
-    struct zset_iter iter;
-    struct bytes member;
-    double score;
-    zset_iter_at(&iter, zset, span->from);
-    for (size_t left = span_count(span); left > 0; left--) {
-        zset_iter_next(&iter, &member, &score);
-        zset_put(to, member, score, NEVER);
-    }
-}
-
 static void cmd_zrangestore(struct call *call)
 {
     struct range range = { .by = BY_OPEN, .way = WAY_OPEN, .is_stored = true };
@@ -78,7 +66,14 @@ static void cmd_zrangestore(struct call *call)
     struct object result = object_new(TYPE_ZSET);
     if (entry != NULL) {
         struct span span = range_find_limited(entry->object.zset, &range);
-        copy_span(result.zset, entry->object.zset, &span);
+        struct zset_iter iter;
+        struct bytes member;
+        double score;
+        zset_iter_at(&iter, entry->object.zset, span.from);
+        for (size_t left = span_count(&span); left > 0; left--) {
+            zset_iter_next(&iter, &member, &score);
+            zset_put(result.zset, member, score, NEVER);
+        }
     }
     resp_integer(call->out, (int64_t)object_count(&result));
     txn_key_store(call->txn, call->argv[1], result, EVENT_ZRANGESTORE);
@@ -190,10 +185,7 @@ static const struct command rows[] = {
       .keys = KEY_FIRST,
       .group = "sorted-set",
       .since = "1.2.0",
-      .replies =
-          REPLIES("[bulk ...]: the members",
-                  "RESP2 [bulk bulk ...]: with WITHSCORES: members, each followed by its score",
-                  "RESP3 [[bulk double] ...]: with WITHSCORES: members with their scores"),
+      .replies = REPLIES("[bulk ...]: the members", REPLY_WITHSCORES),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_MIN_MAX_FLOAT,
                        ERR_MIN_MAX_LEX, ERR_LIMIT_ALONE, ERR_WITHSCORES_LEX),
       .complexity = COST_RANGE,
@@ -207,10 +199,7 @@ static const struct command rows[] = {
       .keys = KEY_FIRST,
       .group = "sorted-set",
       .since = "1.2.0",
-      .replies =
-          REPLIES("[bulk ...]: the members",
-                  "RESP2 [bulk bulk ...]: with WITHSCORES: members, each followed by its score",
-                  "RESP3 [[bulk double] ...]: with WITHSCORES: members with their scores"),
+      .replies = REPLIES("[bulk ...]: the members", REPLY_WITHSCORES),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER),
       .complexity = COST_RANGE,
       .syntax = "key start stop [WITHSCORES]",
@@ -222,10 +211,7 @@ static const struct command rows[] = {
       .keys = KEY_FIRST,
       .group = "sorted-set",
       .since = "1.0.5",
-      .replies =
-          REPLIES("[bulk ...]: the members",
-                  "RESP2 [bulk bulk ...]: with WITHSCORES: members, each followed by its score",
-                  "RESP3 [[bulk double] ...]: with WITHSCORES: members with their scores"),
+      .replies = REPLIES("[bulk ...]: the members", REPLY_WITHSCORES),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_MIN_MAX_FLOAT),
       .complexity = COST_RANGE,
       .syntax = "key min max [WITHSCORES] [LIMIT offset count]",
@@ -237,10 +223,7 @@ static const struct command rows[] = {
       .keys = KEY_FIRST,
       .group = "sorted-set",
       .since = "2.2.0",
-      .replies =
-          REPLIES("[bulk ...]: the members",
-                  "RESP2 [bulk bulk ...]: with WITHSCORES: members, each followed by its score",
-                  "RESP3 [[bulk double] ...]: with WITHSCORES: members with their scores"),
+      .replies = REPLIES("[bulk ...]: the members", REPLY_WITHSCORES),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_MIN_MAX_FLOAT),
       .complexity = COST_RANGE,
       .syntax = "key max min [WITHSCORES] [LIMIT offset count]",

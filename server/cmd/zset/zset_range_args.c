@@ -13,26 +13,21 @@
 
 /* Parses like strtod, as Redis does. Unlike a score, a bound may be empty, begin with spaces or
  * exceed the range of a double, and a NUL ends it. */
-static bool parse_limit_score(struct bytes text, double *score)
-{
-    if (number_parse_double(text.data, text.len, score)) return true;
-    char small[64], *end;
-    char *copy = text.len < sizeof(small) ? small : mem_alloc(text.len + 1);
-    memcpy(copy, text.data, text.len);
-    copy[text.len] = '\0';
-    *score = strtod(copy, &end);
-    bool good = *end == '\0' && !isnan(*score);
-    if (copy != small) mem_free(copy);
-    return good;
-}
-
 static bool parse_score_bound(struct bytes text, struct bound *bound)
 {
     if (text.len > 0 && text.data[0] == '(') {
         bound->exclusive = true;
         text = bytes_of(text.data + 1, text.len - 1);
     }
-    return parse_limit_score(text, &bound->score);
+    if (number_parse_double(text.data, text.len, &bound->score)) return true;
+    char small[64], *end;
+    char *copy = text.len < sizeof(small) ? small : mem_alloc(text.len + 1);
+    memcpy(copy, text.data, text.len);
+    copy[text.len] = '\0';
+    bound->score = strtod(copy, &end);
+    bool good = *end == '\0' && !isnan(bound->score);
+    if (copy != small) mem_free(copy);
+    return good;
 }
 
 static bool parse_lex_bound(struct bytes text, struct bound *bound)
@@ -89,9 +84,10 @@ static enum option take_range_option(struct call *call, int *i, struct range *ra
     return OPTION_TAKEN;
 }
 
-static bool parse_range_options(struct call *call, int first, struct range *range)
+bool range_parse(struct call *call, struct range *range, int first)
 {
-    for (int i = first; i < call->argc; i++) {
+    range->limit = -1;
+    for (int i = first + 2; i < call->argc; i++) {
         enum option option = take_range_option(call, &i, range);
         if (option == OPTION_UNKNOWN) fail(call, ERR_SYNTAX);
         if (option != OPTION_TAKEN) return false;
@@ -105,14 +101,7 @@ static bool parse_range_options(struct call *call, int first, struct range *rang
         fail(call, ERR_WITHSCORES_LEX);
         return false;
     }
-    return true;
-}
-
-/* In a reverse range of scores or members the high bound comes first. */
-bool range_parse(struct call *call, struct range *range, int first)
-{
-    range->limit = -1;
-    if (!parse_range_options(call, first + 2, range)) return false;
+    /* In a reverse range of scores or members the high bound comes first. */
     bool high_first = range->way == WAY_REVERSE && range->by != BY_RANK;
     return range_parse_bounds(call, range, first + high_first, first + !high_first);
 }

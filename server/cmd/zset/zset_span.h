@@ -30,6 +30,11 @@ struct span span_limited(struct span span, int64_t skip, int64_t limit);
 /* FLAT: member, score, member, score; PAIRED: the same in RESP2, pairs in RESP3. */
 enum span_scores { SCORES_NONE, SCORES_FLAT, SCORES_PAIRED };
 
+/* The forms of a reply with WITHSCORES, for REPLIES. */
+#define REPLY_WITHSCORES                                                                           \
+    "RESP2 [bulk bulk ...]: with WITHSCORES: members, each followed by its score",                 \
+        "RESP3 [[bulk double] ...]: with WITHSCORES: members with their scores"
+
 /* Replies the members as one array. O(log n + members) */
 void span_reply(struct call *call, const struct zset *zset, const struct span *span,
                 enum span_scores scores);

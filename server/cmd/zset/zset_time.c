@@ -28,23 +28,6 @@ static msec due_instant(double score, msec now)
     return instant_past(at, now) ? instant_next(now) : at;
 }
 
-/* Returns the due members, lowest first, at most `most`. O(log n) */
-static struct span due_span(const struct zset *zset, msec now, int64_t most)
-{
-    struct span span = { .to = zset_below_score(zset, seconds_of(now), true) };
-    return span_limited(span, 0, most);
-}
-
-static double first_score(const struct zset *zset)
-{
-    struct zset_iter iter;
-    struct bytes member;
-    double score = 0;
-    zset_iter_at(&iter, zset, 0);
-    zset_iter_next(&iter, &member, &score);
-    return score;
-}
-
 /* ---- commands -------------------------------------------------------------------------------- */
 
 struct take {
@@ -64,8 +47,9 @@ static bool read_take(struct call *call, struct take *take)
     if (!arg_timeout(call, count + 1, &take->until)) return false;
     if (!find_source(call, TYPE_ZSET, 1, 1, &source)) return false;
     take->from = source.entry;
-    if (take->from != NULL)
-        take->span = due_span(take->from->object.zset, call->txn->now, take->most);
+    if (take->from == NULL) return true;
+    take->span.to = zset_below_score(take->from->object.zset, seconds_of(call->txn->now), true);
+    take->span = span_limited(take->span, 0, take->most);
     return true;
 }
 
@@ -77,11 +61,16 @@ static bool has_due(const struct take *take)
 static void block_until_score_due(struct call *call, const struct take *take)
 {
     struct block_request block = {
-        .first = 1, .count = 1, .type = TYPE_ZSET, .until = take->until
+        .first = 1, .count = 1, .type = TYPE_ZSET, .until = take->until, .again = NEVER
     };
-    block.again = take->from == NULL
-                      ? NEVER
-                      : due_instant(first_score(take->from->object.zset), call->txn->now);
+    if (take->from != NULL) {
+        struct zset_iter iter;
+        struct bytes member;
+        double lowest = 0;
+        zset_iter_at(&iter, take->from->object.zset, 0);
+        zset_iter_next(&iter, &member, &lowest);
+        block.again = due_instant(lowest, call->txn->now);
+    }
     block_on(call, &block);
 }
 
@@ -102,33 +91,29 @@ static void cmd_bztspop(struct call *call)
     remove_taken(call, &take);
 }
 
-/* Pushes the members to the tail of the list, lowest first, and replies them. */
-static void push_taken(struct call *call, const struct take *take, struct entry *to)
-{
-    struct zset_iter iter;
-    struct bytes member;
-    double score;
-    size_t left = span_count(&take->span);
-    resp_array(call->out, left);
-    zset_iter_at(&iter, take->from->object.zset, take->span.from);
-    for (; left > 0 && zset_iter_next(&iter, &member, &score); left--) {
-        reply_bytes(call, member);
-        txn_list_push(call->txn, to, LIST_TAIL, member);
-    }
-}
-
-/* The type of the destination is checked only when a member is moved, as in BLMOVE. */
+/* Pushes the members to the tail of the list, lowest first. The type of the destination is checked
+ * only when a member is moved, as in BLMOVE. */
 static void cmd_bztsmove(struct call *call)
 {
     struct take take;
     struct entry *to;
+    struct zset_iter iter;
+    struct bytes member;
+    double score;
     if (!read_take(call, &take)) return;
     if (!has_due(&take)) {
         block_until_score_due(call, &take);
         return;
     }
     if (!find_typed(call, 2, TYPE_LIST, &to)) return;
-    push_taken(call, &take, entry_or_new(call, 2, to, TYPE_LIST));
+    to = entry_or_new(call, 2, to, TYPE_LIST);
+    size_t left = span_count(&take.span);
+    resp_array(call->out, left);
+    zset_iter_at(&iter, take.from->object.zset, take.span.from);
+    for (; left > 0 && zset_iter_next(&iter, &member, &score); left--) {
+        reply_bytes(call, member);
+        txn_list_push(call->txn, to, LIST_TAIL, member);
+    }
     remove_taken(call, &take);
 }
 
