@@ -20,41 +20,23 @@ struct geoadd {
     int count;        /* of places */
 };
 
-static bool take_geoadd_option(const struct call *call, int i, struct geoadd *how)
-{
-    if (arg_is(call, i, "NX"))
-        how->put.only_new = true;
-    else if (arg_is(call, i, "XX"))
-        how->put.only_present = true;
-    else if (arg_is(call, i, "CH"))
-        how->count_moved = true;
-    else
-        return false;
-    return true;
-}
-
 static bool parse_geoadd(struct call *call, struct geoadd *how)
 {
-    how->first = 2;
-    while (take_geoadd_option(call, how->first, how))
-        how->first++;
+    for (how->first = 2;; how->first++) {
+        if (arg_is(call, how->first, "NX"))
+            how->put.only_new = true;
+        else if (arg_is(call, how->first, "XX"))
+            how->put.only_present = true;
+        else if (arg_is(call, how->first, "CH"))
+            how->count_moved = true;
+        else
+            break;
+    }
     int rest = call->argc - how->first;
     how->count = rest / 3;
     if (rest > 0 && rest % 3 == 0 && !(how->put.only_new && how->put.only_present)) return true;
     fail(call, ERR_SYNTAX);
     return false;
-}
-
-static int64_t put_places(struct call *call, struct entry *entry, const struct geoadd *how,
-                          double *scores)
-{
-    int64_t counted = 0;
-    for (int i = 0; i < how->count; i++) {
-        struct bytes member = call->argv[how->first + 3 * i + 2];
-        enum zput_result result = txn_zset_put(call->txn, entry, member, &scores[i], &how->put);
-        counted += result == ZPUT_ADDED || (how->count_moved && result == ZPUT_MOVED);
-    }
-    return counted;
 }
 
 static void geoadd_scored(struct call *call, const struct geoadd *how, double *scores)
@@ -69,7 +51,11 @@ static void geoadd_scored(struct call *call, const struct geoadd *how, double *s
     int64_t counted = 0;
     if (entry != NULL || !how->put.only_present) {
         entry = entry_or_new(call, 1, entry, TYPE_ZSET);
-        counted = put_places(call, entry, how, scores);
+        for (int i = 0; i < how->count; i++) {
+            struct bytes member = call->argv[how->first + 3 * i + 2];
+            enum zput_result result = txn_zset_put(call->txn, entry, member, &scores[i], &how->put);
+            counted += result == ZPUT_ADDED || (how->count_moved && result == ZPUT_MOVED);
+        }
     }
     resp_integer(call->out, counted);
 }

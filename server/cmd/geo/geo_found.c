@@ -7,34 +7,27 @@
 
 /* ---- finding --------------------------------------------------------------------------------- */
 
-static void add_place(struct geo_found *found, struct geo_place place)
-{
-    found->places = mem_grow(found->places, found->count, &found->room, sizeof(*found->places));
-    place.turn = found->count;
-    found->places[found->count++] = place;
-}
-
-static void find_in_cell(struct geo_found *found, const struct zset *zset,
-                         const struct geo_shape *shape, struct score_range cell, size_t limit)
-{
-    struct zset_iter iter;
-    struct geo_place place;
-    zset_iter_at(&iter, zset, zset_below_score(zset, cell.min, false));
-    while (found->count < limit && zset_iter_next(&iter, &place.member, &place.score)) {
-        if (place.score >= cell.max) return;
-        place.place = geohash_decode(place.score);
-        if (geo_shape_has(shape, place.place, &place.distance)) add_place(found, place);
-    }
-}
-
 void geo_find(struct geo_found *found, const struct zset *zset, const struct geo_shape *shape,
               size_t limit)
 {
     struct score_range cells[GEO_CELLS_MAX];
     size_t count = geo_shape_cells(shape, cells);
+    if (limit == 0) limit = SIZE_MAX;
     *found = (struct geo_found){ 0 };
-    for (size_t i = 0; i < count; i++)
-        find_in_cell(found, zset, shape, cells[i], limit == 0 ? SIZE_MAX : limit);
+    for (size_t i = 0; i < count; i++) {
+        struct zset_iter iter;
+        struct geo_place place;
+        zset_iter_at(&iter, zset, zset_below_score(zset, cells[i].min, false));
+        while (found->count < limit && zset_iter_next(&iter, &place.member, &place.score)) {
+            if (place.score >= cells[i].max) break;
+            place.place = geohash_decode(place.score);
+            if (!geo_shape_has(shape, place.place, &place.distance)) continue;
+            place.turn = found->count;
+            found->places =
+                mem_grow(found->places, found->count, &found->room, sizeof(*found->places));
+            found->places[found->count++] = place;
+        }
+    }
 }
 
 void geo_found_drop(struct geo_found *found)
@@ -173,20 +166,16 @@ static void sort_first(struct geo_place *places, size_t count, size_t wanted, bo
     if (wanted > 0) sort_by_insertion(places, count, farthest);
 }
 
-static unsigned patience_for(size_t count)
-{
-    unsigned rounds = 16;
-    for (; count > 1; count /= 2)
-        rounds += 4;
-    return rounds;
-}
-
 void geo_found_sort(struct geo_found *found, size_t wanted, bool farthest)
 {
     if (found->count == 0) return;
-    if (wanted < found->count)
-        sort_first(found->places, found->count, wanted, farthest, patience_for(found->count));
-    else
+    if (wanted >= found->count) {
         qsort(found->places, found->count, sizeof(*found->places),
               farthest ? farthest_first : nearest_first);
+        return;
+    }
+    unsigned patience = 16;
+    for (size_t count = found->count; count > 1; count /= 2)
+        patience += 4;
+    sort_first(found->places, found->count, wanted, farthest, patience);
 }

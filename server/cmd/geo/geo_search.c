@@ -82,14 +82,6 @@ static enum option taken_or_failed(bool well)
     return well ? OPTION_TAKEN : OPTION_FAILED;
 }
 
-static enum option take_search_count(struct call *call, int *i, struct search *s)
-{
-    if (!arg_int64(call, ++*i, &s->count)) return OPTION_FAILED;
-    if (s->count > 0) return OPTION_TAKEN;
-    fail(call, ERR_GEO_COUNT);
-    return OPTION_FAILED;
-}
-
 /* Parses GEOSEARCH's options for the centre and the shape. */
 static enum option take_shape(struct call *call, int *i, struct search *s)
 {
@@ -116,22 +108,25 @@ static enum option take_shape(struct call *call, int *i, struct search *s)
     return OPTION_UNKNOWN;
 }
 
-/* Parses GEORADIUS' options STORE and STOREDIST, of which the last one counts. */
-static enum option take_destination(struct call *call, int *i, struct search *s)
-{
-    bool distance = arg_is(call, *i, "STOREDIST");
-    if (call->argc - *i <= 1 || !(distance || arg_is(call, *i, "STORE"))) return OPTION_UNKNOWN;
-    s->store_distance = distance;
-    s->destination = ++*i;
-    return OPTION_TAKEN;
-}
-
+/* Of GEORADIUS' options STORE and STOREDIST the last one counts. */
 static enum option take_search_option(struct call *call, int *i, struct search *s)
 {
+    bool valued = call->argc - *i > 1;
     if (take_search_flag(call, *i, s)) return OPTION_TAKEN;
-    if (call->argc - *i > 1 && arg_is(call, *i, "COUNT")) return take_search_count(call, i, s);
-    if (s->may_store) return take_destination(call, i, s);
-    if (s->form == SEARCH_STORE && arg_is(call, *i, "STOREDIST")) {
+    if (valued && arg_is(call, *i, "COUNT")) {
+        if (!arg_int64(call, ++*i, &s->count)) return OPTION_FAILED;
+        if (s->count > 0) return OPTION_TAKEN;
+        fail(call, ERR_GEO_COUNT);
+        return OPTION_FAILED;
+    }
+    bool distance = arg_is(call, *i, "STOREDIST");
+    if (s->may_store) {
+        if (!valued || !(distance || arg_is(call, *i, "STORE"))) return OPTION_UNKNOWN;
+        s->store_distance = distance;
+        s->destination = ++*i;
+        return OPTION_TAKEN;
+    }
+    if (s->form == SEARCH_STORE && distance) {
         s->store_distance = true;
         return OPTION_TAKEN;
     }
@@ -216,34 +211,27 @@ static void store_found(struct call *call, const struct search *s, const struct 
     resp_integer(call->out, (int64_t)count);
 }
 
-static void find_and_reply(struct call *call, const struct search *s)
-{
-    struct geo_found found = { 0 };
-    if (s->in != NULL) geo_find(&found, s->in, &s->shape, s->any ? (size_t)s->count : 0);
-
-    size_t count = found.count;
-    if (s->count > 0 && (uint64_t)s->count < count) count = (size_t)s->count;
-    enum order order = s->order;
-    /* COUNT without ANY or an order means the nearest places. */
-    if (s->count > 0 && order == AS_FOUND && !s->any) order = NEAREST_FIRST;
-    if (order != AS_FOUND) geo_found_sort(&found, count, order == FARTHEST_FIRST);
-
-    if (s->destination != 0)
-        store_found(call, s, &found, count);
-    else
-        reply_found(call, s, &found, count);
-    geo_found_drop(&found);
-}
-
 /* ---- commands -------------------------------------------------------------------------------- */
 
 static void run_geo_search(struct call *call, enum form form, bool may_store)
 {
     struct search s = { .form = form, .may_store = may_store };
     struct entry *entry;
+    struct geo_found found = { 0 };
     if (!read_typed(call, form == SEARCH_STORE ? 2 : 1, TYPE_ZSET, &entry)) return;
     if (entry != NULL) s.in = entry->object.zset;
-    if (parse_search(call, &s)) find_and_reply(call, &s);
+    if (!parse_search(call, &s)) return;
+    if (s.in != NULL) geo_find(&found, s.in, &s.shape, s.any ? (size_t)s.count : 0);
+    size_t count = found.count;
+    if (s.count > 0 && (uint64_t)s.count < count) count = (size_t)s.count;
+    /* COUNT without ANY or an order means the nearest places. */
+    if (s.count > 0 && s.order == AS_FOUND && !s.any) s.order = NEAREST_FIRST;
+    if (s.order != AS_FOUND) geo_found_sort(&found, count, s.order == FARTHEST_FIRST);
+    if (s.destination != 0)
+        store_found(call, &s, &found, count);
+    else
+        reply_found(call, &s, &found, count);
+    geo_found_drop(&found);
 }
 
 static void cmd_georadius(struct call *call)
@@ -276,8 +264,9 @@ static void cmd_geosearchstore(struct call *call)
     run_geo_search(call, SEARCH_STORE, false);
 }
 
-/* Finds argument 1 and each destination, those of STORE first, as Redis. `options` is the first
- * argument that may be one. DIFFERS: Redis finds the first one of each only. (doc/differs.md) */
+/* Finds argument 1 and each destination, those of STORE first, as Redis does. `options` is the
+ * first argument that may be one. DIFFERS: Redis finds the first one of each only. (doc/differs.md)
+ */
 static int find_destinations(int options, int argc, const struct bytes *argv, int *positions)
 {
     static const char *const words[] = { "STORE", "STOREDIST" };
@@ -315,6 +304,11 @@ static int find_member_radius_keys(int argc, const struct bytes *argv, int *posi
 #define CIRCLE "key longitude latitude radius " UNIT " " WITH " " CHOICE
 #define AROUND "key member radius " UNIT " " WITH " " CHOICE
 #define STORE  " [STORE key] [STOREDIST key]"
+#define REPLY_MEMBERS                                                                              \
+    "[bulk ...]: the members",                                                                     \
+        "[[bulk bulk|integer|[double double]]|[bulk bulk integer]|[bulk bulk|integer [double "     \
+        "double]]|[bulk bulk integer [double double]] ...]: with WITHDIST, WITHHASH or "           \
+        "WITHCOORD: each member with its distance, hash, longitude and latitude, in this order"
 
 static const struct command rows[] = {
     { .name = "GEORADIUS",
@@ -327,12 +321,8 @@ static const struct command rows[] = {
                  KEY_BEHIND("STOREDIST", 6, KEY_OW | KEY_UPDATE) },
       .group = "geo",
       .since = "3.2.0",
-      .replies = REPLIES(
-          "[bulk ...]: the members",
-          "[[bulk bulk|integer|[double double]]|[bulk bulk integer]|[bulk bulk|integer [double "
-          "double]]|[bulk bulk integer [double double]] ...]: with WITHDIST, WITHHASH or "
-          "WITHCOORD: each member with its distance, hash, longitude and latitude, in this order",
-          "integer: with STORE or STOREDIST: the number of members stored"),
+      .replies =
+          REPLIES(REPLY_MEMBERS, "integer: with STORE or STOREDIST: the number of members stored"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NOT_FLOAT, ERR_GEO_PAIR,
                        ERR_GEO_UNIT, ERR_GEO_RADIUS, ERR_GEO_RADIUS_NEGATIVE, ERR_GEO_COUNT,
                        ERR_GEO_ANY, ERR_GEO_STORE_WITH),
@@ -346,11 +336,7 @@ static const struct command rows[] = {
       .keys = KEY_FIRST,
       .group = "geo",
       .since = "3.2.10",
-      .replies = REPLIES(
-          "[bulk ...]: the members",
-          "[[bulk bulk|integer|[double double]]|[bulk bulk integer]|[bulk bulk|integer [double "
-          "double]]|[bulk bulk integer [double double]] ...]: with WITHDIST, WITHHASH or "
-          "WITHCOORD: each member with its distance, hash, longitude and latitude, in this order"),
+      .replies = REPLIES(REPLY_MEMBERS),
       .errors =
           ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NOT_FLOAT, ERR_GEO_PAIR,
                  ERR_GEO_UNIT, ERR_GEO_RADIUS, ERR_GEO_RADIUS_NEGATIVE, ERR_GEO_COUNT, ERR_GEO_ANY),
@@ -367,12 +353,8 @@ static const struct command rows[] = {
                  KEY_BEHIND("STOREDIST", 5, KEY_OW | KEY_UPDATE) },
       .group = "geo",
       .since = "3.2.0",
-      .replies = REPLIES(
-          "[bulk ...]: the members",
-          "[[bulk bulk|integer|[double double]]|[bulk bulk integer]|[bulk bulk|integer [double "
-          "double]]|[bulk bulk integer [double double]] ...]: with WITHDIST, WITHHASH or "
-          "WITHCOORD: each member with its distance, hash, longitude and latitude, in this order",
-          "integer: with STORE or STOREDIST: the number of members stored"),
+      .replies =
+          REPLIES(REPLY_MEMBERS, "integer: with STORE or STOREDIST: the number of members stored"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_GEO_UNIT, ERR_GEO_RADIUS,
                        ERR_GEO_RADIUS_NEGATIVE, ERR_GEO_MEMBER, ERR_GEO_COUNT, ERR_GEO_ANY,
                        ERR_GEO_STORE_WITH),
@@ -386,11 +368,7 @@ static const struct command rows[] = {
       .keys = KEY_FIRST,
       .group = "geo",
       .since = "3.2.10",
-      .replies = REPLIES(
-          "[bulk ...]: the members",
-          "[[bulk bulk|integer|[double double]]|[bulk bulk integer]|[bulk bulk|integer [double "
-          "double]]|[bulk bulk integer [double double]] ...]: with WITHDIST, WITHHASH or "
-          "WITHCOORD: each member with its distance, hash, longitude and latitude, in this order"),
+      .replies = REPLIES(REPLY_MEMBERS),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_GEO_UNIT, ERR_GEO_RADIUS,
                        ERR_GEO_RADIUS_NEGATIVE, ERR_GEO_MEMBER, ERR_GEO_COUNT, ERR_GEO_ANY),
       .complexity = COST,
@@ -403,11 +381,7 @@ static const struct command rows[] = {
       .keys = KEY_FIRST,
       .group = "geo",
       .since = "6.2.0",
-      .replies = REPLIES(
-          "[bulk ...]: the members",
-          "[[bulk bulk|integer|[double double]]|[bulk bulk integer]|[bulk bulk|integer [double "
-          "double]]|[bulk bulk integer [double double]] ...]: with WITHDIST, WITHHASH or "
-          "WITHCOORD: each member with its distance, hash, longitude and latitude, in this order"),
+      .replies = REPLIES(REPLY_MEMBERS),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NOT_FLOAT, ERR_GEO_PAIR,
                        ERR_GEO_UNIT, ERR_GEO_RADIUS, ERR_GEO_RADIUS_NEGATIVE, ERR_GEO_WIDTH,
                        ERR_GEO_HEIGHT, ERR_GEO_BOX_NEGATIVE, ERR_GEO_MEMBER, ERR_GEO_COUNT,

@@ -74,7 +74,7 @@ static uint64_t bits_of(struct cell cell)
 }
 
 /* Returns the neighbour `east` columns and `north` rows away. Offsets wrap around at the edges. */
-static struct cell beside(struct cell cell, int east, int north)
+static struct cell neighbour_of(struct cell cell, int east, int north)
 {
     uint32_t mask = (UINT32_C(1) << cell.steps) - 1;
     if (east != 0) cell.x = (cell.x + (uint32_t)east) & mask;
@@ -156,13 +156,6 @@ bool geo_shape_has(const struct geo_shape *shape, struct place place, double *di
     return shape->is_box || !(*distance > shape->radius * shape->unit);
 }
 
-/* Returns the metres from the centre to the farthest point of the shape. */
-static double farthest_reach(const struct geo_shape *shape)
-{
-    double x = shape->width / 2, y = shape->height / 2;
-    return (shape->is_box ? sqrt(x * x + y * y) : shape->radius) * shape->unit;
-}
-
 /* The bounding box of a shape in degrees. */
 struct box {
     double west, east, south, north;
@@ -200,8 +193,8 @@ static unsigned steps_for(double metres, double latitude)
 /* Returns whether the box reaches beyond the far edge of a neighbour of the cell. */
 static bool is_too_small(struct cell cell, const struct box *box)
 {
-    struct cell north = beside(cell, 0, 1), south = beside(cell, 0, -1);
-    struct cell east = beside(cell, 1, 0), west = beside(cell, -1, 0);
+    struct cell north = neighbour_of(cell, 0, 1), south = neighbour_of(cell, 0, -1);
+    struct cell east = neighbour_of(cell, 1, 0), west = neighbour_of(cell, -1, 0);
     return edge(north.y + 1, latitudes, cell.steps) < box->north ||
            edge(south.y, latitudes, cell.steps) > box->south ||
            edge(east.x + 1, longitudes, cell.steps) < box->east ||
@@ -210,7 +203,9 @@ static bool is_too_small(struct cell cell, const struct box *box)
 
 static struct cell center_cell(const struct geo_shape *shape, const struct box *box)
 {
-    unsigned steps = steps_for(farthest_reach(shape), shape->center.latitude);
+    double x = shape->width / 2, y = shape->height / 2;
+    double reach = (shape->is_box ? sqrt(x * x + y * y) : shape->radius) * shape->unit;
+    unsigned steps = steps_for(reach, shape->center.latitude);
     struct cell cell = cell_of(shape->center, steps);
     if (steps > 1 && is_too_small(cell, box)) cell = cell_of(shape->center, steps - 1);
     return cell;
@@ -227,13 +222,6 @@ static bool is_outside(struct cell cell, const struct box *box, int east, int no
            (east > 0 && edge(cell.x + 1, longitudes, cell.steps) > box->east);
 }
 
-static struct score_range scores_in(struct cell cell)
-{
-    unsigned shift = 2 * (STEPS - cell.steps);
-    uint64_t bits = bits_of(cell);
-    return (struct score_range){ (double)(bits << shift), (double)((bits + 1) << shift) };
-}
-
 size_t geo_shape_cells(const struct geo_shape *shape, struct score_range cells[GEO_CELLS_MAX])
 {
     static const struct {
@@ -242,10 +230,12 @@ size_t geo_shape_cells(const struct geo_shape *shape, struct score_range cells[G
                  { 1, 1 }, { -1, 1 }, { 1, -1 }, { -1, -1 } };
     struct box box = box_around(shape);
     struct cell center = center_cell(shape, &box);
+    unsigned shift = 2 * (STEPS - center.steps);
     size_t count = 0;
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
         if (is_outside(center, &box, ways[i].east, ways[i].north)) continue;
-        struct score_range cell = scores_in(beside(center, ways[i].east, ways[i].north));
+        uint64_t bits = bits_of(neighbour_of(center, ways[i].east, ways[i].north));
+        struct score_range cell = { (double)(bits << shift), (double)((bits + 1) << shift) };
         /* With one halving there are four cells: the northern and southern neighbours are the same
          * cell, as are the eastern and western ones. */
         if (count > 1 && cells[count - 1].min == cell.min) continue;

@@ -2,9 +2,9 @@
  * cover a shape. Depends on arithmetic only.
  *
  * The number interleaves the bits of two 26-bit offsets in the ranges of Web Mercator (EPSG:3857),
- * those of the longitude being the odd (higher) ones. Near places mostly have near numbers, and a
- * cell of any size is one range of numbers. The idea is Gustavo Niemeyer's geohash (2008) and G. M.
- * Morton's order (1966). Distances use the haversine formula on a sphere. */
+ * those of the longitude being the odd (higher) ones. Places close to each other mostly have close
+ * numbers, and a cell of any size is one range of numbers. The idea is Gustavo Niemeyer's geohash
+ * (2008) and G. M. Morton's order (1966). Distances use the haversine formula on a sphere. */
 #ifndef SERVER_CMD_GEO_GEOHASH_H
 #define SERVER_CMD_GEO_GEOHASH_H
 
@@ -21,8 +21,8 @@ struct place {
 bool geohash_has(struct place place);
 /* Encodes a place that geohash_has accepts. */
 uint64_t geohash_encode(struct place place);
-/* Returns the centre of the score's smallest cell. Every score decodes to some place, also one that
- * geohash_encode never returns. */
+/* Returns the centre of the score's smallest cell. Every score decodes to some place, even one
+ * that geohash_encode never returns. */
 struct place geohash_decode(double score);
 
 /* The standard geohash text (geohash.org) of a score's place. */
