@@ -80,14 +80,6 @@ static void cmd_rede_gidpush(struct call *call)
 
 enum { TRIPLE = 3 }; /* ttl element id */
 
-static bool has_good_ttls(struct call *call)
-{
-    msec at;
-    for (int i = 2; i < call->argc; i += TRIPLE)
-        if (!arg_from_now(call, i, "ttl", &at)) return false;
-    return true;
-}
-
 static struct bytes argument_key(const void *argument)
 {
     return *(const struct bytes *)argument;
@@ -116,17 +108,17 @@ static void cmd_rede_mpush(struct call *call)
         fail_named(call, ERR_ARITY);
         return;
     }
-    if (!has_good_ttls(call)) return;
+    msec at;
+    for (int i = 2; i < call->argc; i += TRIPLE)
+        if (!arg_from_now(call, i, "ttl", &at)) return;
     if (!find_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
     if (!has_new_ids(call, entry)) {
         fail(call, ERR_DEHYDRATING);
         return;
     }
     entry = entry_or_new(call, 1, entry, TYPE_DEHYDRATOR);
-    for (int i = 2; i < call->argc; i += TRIPLE) {
-        msec at;
+    for (int i = 2; i < call->argc; i += TRIPLE)
         if (arg_from_now(call, i, "ttl", &at)) push_element(call, entry, i + 1, at);
-    }
     resp_integer(call->out, (call->argc - 2) / TRIPLE);
 }
 

@@ -18,13 +18,6 @@ struct take {
     msec until; /* the timeout of a blocking call */
 };
 
-/* A command without COUNT_0 may block, so it can't take 0 elements. */
-static bool parse_take_count(struct call *call, int i, unsigned known, struct take *take)
-{
-    if (known & COUNT_0) return arg_range(call, i, 0, INT64_MAX, &take->limit, ERR_NOT_POSITIVE);
-    return arg_range(call, i, 1, INT64_MAX, &take->limit, ERR_COUNT_POSITIVE);
-}
-
 /* Parses the options from argument i to the last. False: an error was replied. */
 static bool parse_take(struct call *call, int i, unsigned known, struct take *take)
 {
@@ -32,7 +25,11 @@ static bool parse_take(struct call *call, int i, unsigned known, struct take *ta
     for (; i < call->argc; i++) {
         bool valued = i + 1 < call->argc;
         if (valued && arg_is(call, i, "COUNT")) {
-            if (!parse_take_count(call, ++i, known, take)) return false;
+            /* A command without COUNT_0 may block, so it can't take 0 elements. */
+            bool or_0 = known & COUNT_0;
+            if (!arg_range(call, ++i, or_0 ? 0 : 1, INT64_MAX, &take->limit,
+                           or_0 ? ERR_NOT_POSITIVE : ERR_COUNT_POSITIVE))
+                return false;
         } else if ((known & WITHIDS) && arg_is(call, i, "WITHIDS")) {
             take->with_ids = true;
         } else if ((known & BLOCK) && valued && arg_is(call, i, "BLOCK")) {
@@ -198,7 +195,7 @@ static void cmd_rede_nack(struct call *call)
 
 /* ---- other deadlines ------------------------------------------------------------------------- */
 
-/* A claimed element stays claimed until the new end of its lease, also if the lease has just ended
+/* A claimed element stays claimed until the new end of its lease, even if the lease has just ended
  * and no other worker has claimed it. */
 static void cmd_rede_reschedule(struct call *call)
 {
@@ -279,7 +276,7 @@ static const struct command rows[] = {
       .since = "0.1.0",
       .replies =
           REPLIES("[[bulk bulk integer] ...]: id, payload and number of deliveries of each claimed "
-                  "element; empty if none is due, also when the timeout of BLOCK ended"),
+                  "element; empty if none is due, even after the timeout of BLOCK"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_TIMEOUT_NEGATIVE, ERR_TIMEOUT_FLOAT,
                        ERR_COUNT_POSITIVE, ERR_BAD_MSEC),
       .complexity = "O(K*log(N)) where K is the number of elements returned and N the number in "

@@ -40,43 +40,39 @@ static void cmd_rede_len(struct call *call)
     resp_integer(call->out, (int64_t)count);
 }
 
-static void reply_info_field(struct call *call, const char *name, int64_t value)
+static void reply_info_field(struct call *call, const char *name, size_t value)
 {
     resp_bulk_text(call->out, name);
-    resp_integer(call->out, value);
+    resp_integer(call->out, (int64_t)value);
 }
 
 /* A missing key counts as an empty dehydrator. */
-static void reply_empty_info(struct call *call)
-{
-    reply_info_field(call, "length", 0);
-    reply_info_field(call, "due", 0);
-    reply_info_field(call, "claimed", 0);
-    reply_info_field(call, "redelivered", 0);
-    resp_bulk_text(call->out, "next-deadline");
-    resp_null(call->out);
-    reply_info_field(call, "distinct-ttls", 0);
-    reply_info_field(call, "bytes", 0);
-}
-
 static void cmd_rede_info(struct call *call)
 {
     struct entry *entry;
+    size_t length = 0, due = 0, claimed = 0, redelivered = 0, ttls = 0, bytes = 0;
     if (!read_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
-    resp_map(call->out, 7);
-    if (entry == NULL) {
-        reply_empty_info(call);
-        return;
+    const struct dehydrator *dehydrator = entry == NULL ? NULL : entry->object.dehydrator;
+    if (dehydrator != NULL) {
+        length = dehydrator_count(dehydrator);
+        due = dehydrator_count_due(dehydrator, call->txn->now);
+        claimed = dehydrator_count_claimed(dehydrator, call->txn->now);
+        redelivered = dehydrator_count_redelivered(dehydrator);
+        ttls = dehydrator_count_deadlines(dehydrator);
+        bytes = dehydrator_bytes(dehydrator);
     }
-    const struct dehydrator *dehydrator = entry->object.dehydrator;
-    msec now = call->txn->now;
-    reply_info_field(call, "length", (int64_t)dehydrator_count(dehydrator));
-    reply_info_field(call, "due", (int64_t)dehydrator_count_due(dehydrator, now));
-    reply_info_field(call, "claimed", (int64_t)dehydrator_count_claimed(dehydrator, now));
-    reply_info_field(call, "redelivered", (int64_t)dehydrator_count_redelivered(dehydrator));
-    reply_info_field(call, "next-deadline", dehydrator_next(dehydrator));
-    reply_info_field(call, "distinct-ttls", (int64_t)dehydrator_count_deadlines(dehydrator));
-    reply_info_field(call, "bytes", (int64_t)dehydrator_bytes(dehydrator));
+    resp_map(call->out, 7);
+    reply_info_field(call, "length", length);
+    reply_info_field(call, "due", due);
+    reply_info_field(call, "claimed", claimed);
+    reply_info_field(call, "redelivered", redelivered);
+    resp_bulk_text(call->out, "next-deadline");
+    if (dehydrator != NULL)
+        resp_integer(call->out, dehydrator_next(dehydrator));
+    else
+        resp_null(call->out);
+    reply_info_field(call, "distinct-ttls", ttls);
+    reply_info_field(call, "bytes", bytes);
 }
 
 /* ---- ranges of deadlines --------------------------------------------------------------------- */
@@ -90,13 +86,6 @@ static bool arg_bound(struct call *call, int i, msec *at)
     if (number_parse_int64(arg.data, arg.len, at)) return true;
     failf(call, ERR_BAD_MSEC, "min or max");
     return false;
-}
-
-static size_t count_between(const struct dehydrator *dehydrator, msec min, msec max)
-{
-    if (min > max) return 0;
-    size_t before = min == INT64_MIN ? 0 : dehydrator_count_due(dehydrator, min - 1);
-    return dehydrator_count_due(dehydrator, max) - before;
 }
 
 static void reply_range(struct call *call, const struct dehydrator *dehydrator, msec min,
@@ -116,31 +105,27 @@ static void reply_range(struct call *call, const struct dehydrator *dehydrator, 
     dehydrator_walk_end(&walk);
 }
 
-static bool parse_range_count(struct call *call, int i, int64_t *limit)
-{
-    *limit = INT64_MAX;
-    if (i == call->argc) return true;
-    if (i + 2 == call->argc && arg_is(call, i, "COUNT"))
-        return arg_range(call, i + 1, 0, INT64_MAX, limit, ERR_NOT_POSITIVE);
-    fail(call, ERR_SYNTAX);
-    return false;
-}
-
 static void cmd_rede_range(struct call *call)
 {
     msec min, max;
-    int64_t limit;
+    int64_t limit = INT64_MAX;
     struct entry *entry;
     if (!arg_bound(call, 2, &min) || !arg_bound(call, 3, &max)) return;
-    if (!parse_range_count(call, 4, &limit)) return;
+    if (call->argc != 4 && (call->argc != 6 || !arg_is(call, 4, "COUNT"))) {
+        fail(call, ERR_SYNTAX);
+        return;
+    }
+    if (call->argc == 6 && !arg_range(call, 5, 0, INT64_MAX, &limit, ERR_NOT_POSITIVE)) return;
     if (!read_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
-    if (entry == NULL) {
+    if (entry == NULL || min > max) {
         resp_array(call->out, 0);
         return;
     }
-    size_t count = count_between(entry->object.dehydrator, min, max);
+    const struct dehydrator *dehydrator = entry->object.dehydrator;
+    size_t before = min == INT64_MIN ? 0 : dehydrator_count_due(dehydrator, min - 1);
+    size_t count = dehydrator_count_due(dehydrator, max) - before;
     if ((uint64_t)limit < count) count = (size_t)limit;
-    reply_range(call, entry->object.dehydrator, min, count);
+    reply_range(call, dehydrator, min, count);
 }
 
 /* ---- scan ------------------------------------------------------------------------------------ */
