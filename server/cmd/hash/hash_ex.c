@@ -22,11 +22,11 @@ struct hsetex {
     int first; /* argument of the first field; pairs to the end */
 };
 
-static enum arg_taken take_hsetex_condition(struct call *call, int *i, struct hsetex *how)
+static enum arg_taken take_hsetex_option(struct call *call, int *i, struct hsetex *how)
 {
     bool all_new = arg_is(call, *i, "FNX"), all_present = arg_is(call, *i, "FXX"),
          each_new = how->is_dragonfly && arg_is(call, *i, "NX");
-    if (!all_new && !all_present && !each_new) return ARG_OTHER;
+    if (!all_new && !all_present && !each_new) return arg_member_life(call, i, &how->life);
     if (how->all_new || how->all_present || how->each_new) {
         fail(call, how->is_dragonfly ? ERR_NX_FNX_FXX : ERR_FNX_FXX);
         return ARG_FAILED;
@@ -36,12 +36,6 @@ static enum arg_taken take_hsetex_condition(struct call *call, int *i, struct hs
     how->each_new = each_new;
     *i += 1;
     return ARG_TAKEN;
-}
-
-static enum arg_taken take_hsetex_option(struct call *call, int *i, struct hsetex *how)
-{
-    enum arg_taken taken = take_hsetex_condition(call, i, how);
-    return taken == ARG_OTHER ? arg_member_life(call, i, &how->life) : taken;
 }
 
 /* "FIELDS numfields field value ..." */
@@ -84,22 +78,15 @@ static bool parse_hsetex_seconds(struct call *call, int seconds, struct hsetex *
     return false;
 }
 
-/* Returns the argument of the seconds, or 0 in Redis' form. */
-static int find_hsetex_seconds(const struct call *call)
+/* Dragonfly's form has a number after these options, Redis' form has FIELDS. */
+static bool parse_hsetex(struct call *call, struct hsetex *how)
 {
     int i = 2;
     while (arg_is(call, i, "NX") || arg_is(call, i, "FNX") || arg_is(call, i, "FXX") ||
            arg_is(call, i, "KEEPTTL"))
         i++;
-    return arg_looks_like_number(call, i) ? i : 0;
-}
-
-static bool parse_hsetex(struct call *call, struct hsetex *how)
-{
-    int seconds = find_hsetex_seconds(call);
-    how->is_dragonfly = seconds > 0;
-    return how->is_dragonfly ? parse_hsetex_seconds(call, seconds, how)
-                             : parse_hsetex_fields(call, how);
+    how->is_dragonfly = arg_looks_like_number(call, i);
+    return how->is_dragonfly ? parse_hsetex_seconds(call, i, how) : parse_hsetex_fields(call, how);
 }
 
 /* Returns whether FNX or FXX holds for all fields. */
@@ -113,21 +100,6 @@ static bool hsetex_condition_holds(const struct call *call, const struct entry *
     return true;
 }
 
-/* Returns the number of new fields. If the deadline has passed, the fields are removed again. */
-static int64_t put_fields(struct call *call, struct entry *entry, const struct hsetex *how)
-{
-    int64_t added = 0;
-    bool past = member_life_is_past(call, &how->life);
-    const struct hput put = { EVENT_HSET, member_lifetime(call, &how->life, LIFE(CLEAR)) };
-    for (int i = how->first; i < call->argc; i += 2) {
-        struct bytes field = call->argv[i];
-        if (how->each_new && has_field(entry, field)) continue;
-        added += txn_hash_put(call->txn, entry, field, call->argv[i + 1], &put);
-        if (past) txn_member_expire(call->txn, entry, field, how->life.at);
-    }
-    return added;
-}
-
 static void cmd_hsetex(struct call *call)
 {
     struct hsetex how = { .first = 0 };
@@ -139,50 +111,38 @@ static void cmd_hsetex(struct call *call)
         return;
     }
     entry = entry_or_new(call, 1, entry, TYPE_HASH);
-    int64_t added = put_fields(call, entry, &how);
+    int64_t added = 0;
+    bool past = member_life_is_past(call, &how.life); /* the fields are then removed again */
+    const struct hput put = { EVENT_HSET, member_lifetime(call, &how.life, LIFE(CLEAR)) };
+    for (int i = how.first; i < call->argc; i += 2) {
+        struct bytes field = call->argv[i];
+        if (how.each_new && has_field(entry, field)) continue;
+        added += txn_hash_put(call->txn, entry, field, call->argv[i + 1], &put);
+        if (past) txn_member_expire(call->txn, entry, field, how.life.at);
+    }
     resp_integer(call->out, how.is_dragonfly ? added : 1);
 }
 
 /* ---- HGETEX ---------------------------------------------------------------------------------- */
 
-struct hgetex {
-    bool sets, persists; /* EX and the like; PERSIST */
-    msec at;
-};
-
-/* Parses the options; *block is the argument of FIELDS, which follows. False: an error was replied.
- */
-static bool parse_hgetex(struct call *call, struct hgetex *how, int *block)
-{
-    enum ttl_unit unit;
-    *block = 2;
-    if (arg_ttl_unit(call, 2, &unit)) {
-        how->sets = true;
-        *block = 4;
-        if (!arg_member_deadline(call, 3, unit, &how->at)) return false;
-    } else if (arg_is(call, 2, "PERSIST")) {
-        how->persists = true;
-        *block = 3;
-    }
-    return arg_member_block(call, *block, &field_words, ERR_MEMBERS_POSITIVE);
-}
-
 static void cmd_hgetex(struct call *call)
 {
-    struct hgetex how = { .sets = false };
     struct entry *entry;
-    int block;
+    enum ttl_unit unit;
+    msec at = NEVER;
     if (!read_typed(call, 1, TYPE_HASH, &entry)) return;
-    if (!parse_hgetex(call, &how, &block)) return;
-
+    bool sets = arg_ttl_unit(call, 2, &unit), persists = !sets && arg_is(call, 2, "PERSIST");
+    if (sets && !arg_member_deadline(call, 3, unit, &at)) return;
+    int block = sets ? 4 : persists ? 3 : 2; /* argument of FIELDS */
+    if (!arg_member_block(call, block, &field_words, ERR_MEMBERS_POSITIVE)) return;
     int first = block + 2;
     resp_array(call->out, (size_t)(call->argc - first));
     for (int i = first; i < call->argc; i++) {
         struct bytes field = call->argv[i];
         reply_field_value(call, entry, field);
         if (entry == NULL) continue;
-        if (how.sets) txn_member_expire(call->txn, entry, field, how.at);
-        if (how.persists) txn_member_persist(call->txn, entry, field);
+        if (sets) txn_member_expire(call->txn, entry, field, at);
+        if (persists) txn_member_persist(call->txn, entry, field);
     }
 }
 

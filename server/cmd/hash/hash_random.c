@@ -3,40 +3,13 @@
 #include "server/cmd/cmd.h"
 #include "server/cmd/sample.h"
 
-static void reply_random_field(struct call *call)
-{
-    struct entry *entry;
-    struct bytes field, value;
-    if (!read_typed(call, 1, TYPE_HASH, &entry)) return;
-    if (entry == NULL) {
-        resp_null(call->out);
-        return;
-    }
-    hash_random(entry->object.hash, random_next, &call->txn->store->random, &field, &value);
-    reply_bytes(call, field);
-}
-
-static void reply_random_fields(struct call *call, int64_t count, bool with_values)
-{
-    struct entry *entry;
-    if (!read_typed(call, 1, TYPE_HASH, &entry)) return;
-    if (entry == NULL || count == 0)
-        resp_array(call->out, 0);
-    else if (count < -SAMPLE_DRAWS_MAX)
-        fail(call, ERR_OUT_OF_RANGE);
-    else
-        sample_reply(call, &entry->object, count, with_values);
-}
-
 static void cmd_hrandfield(struct call *call)
 {
-    int64_t count;
+    int64_t count = 0;
+    struct entry *entry;
+    struct bytes field, value;
     bool with_values = call->argc > 3;
-    if (call->argc == 2) {
-        reply_random_field(call);
-        return;
-    }
-    if (!sample_read_count(call, 2, &count)) return;
+    if (call->argc > 2 && !sample_read_count(call, 2, &count)) return;
     if (call->argc > 4 || (with_values && !arg_is(call, 3, "WITHVALUES"))) {
         fail(call, ERR_SYNTAX);
         return;
@@ -45,7 +18,19 @@ static void cmd_hrandfield(struct call *call)
         fail(call, ERR_OUT_OF_RANGE);
         return;
     }
-    reply_random_fields(call, count, with_values);
+    if (!read_typed(call, 1, TYPE_HASH, &entry)) return;
+    if (call->argc == 2 && entry == NULL) {
+        resp_null(call->out);
+    } else if (call->argc == 2) {
+        hash_random(entry->object.hash, random_next, &call->txn->store->random, &field, &value);
+        reply_bytes(call, field);
+    } else if (entry == NULL || count == 0) {
+        resp_array(call->out, 0);
+    } else if (count < -SAMPLE_DRAWS_MAX) {
+        fail(call, ERR_OUT_OF_RANGE);
+    } else {
+        sample_reply(call, &entry->object, count, with_values);
+    }
 }
 
 static const struct command rows[] = {
