@@ -62,27 +62,6 @@ static bool read_restore_options(struct call *call, struct restore *how)
     return how->ttl >= 0;
 }
 
-/* DIFFERS: in Redis a TTL that is too large overflows, and the key is lost. (doc/differs.md) */
-static bool read_restore_deadline(struct call *call, const struct restore *how, msec *at)
-{
-    *at = NEVER;
-    if (how->ttl == 0) return true;
-    *at = how->ttl;
-    if (how->is_instant ? how->ttl <= INSTANT_MAX : instant_after(call->txn->now, how->ttl, at))
-        return true;
-    fail_named(call, ERR_BAD_EXPIRE);
-    return false;
-}
-
-static bool read_payload(struct call *call, struct object *object)
-{
-    enum payload_status status = payload_read(call->argv[3], object);
-    call->txn->store->stats.payloads++;
-    if (status == PAYLOAD_FOREIGN) fail(call, ERR_PAYLOAD_FOREIGN);
-    if (status == PAYLOAD_DAMAGED) fail(call, ERR_PAYLOAD_DAMAGED);
-    return status == PAYLOAD_WHOLE;
-}
-
 /* If the deadline has passed, the key is not created, but the key that it replaces is deleted.
  * During a replay nothing counts as expired. */
 static void put_restored(struct call *call, const struct restore *how, struct object object,
@@ -99,13 +78,22 @@ static void put_restored(struct call *call, const struct restore *how, struct ob
     txn_key_accessed(txn, entry, how->idle, (int)how->frequency);
 }
 
+/* DIFFERS: in Redis a TTL that is too large overflows, and the key is lost. (doc/differs.md) */
 static void cmd_restore(struct call *call)
 {
     struct restore how;
     struct object object;
-    msec at;
-    if (!read_restore_options(call, &how) || !read_payload(call, &object)) return;
-    if (!read_restore_deadline(call, &how, &at)) {
+    if (!read_restore_options(call, &how)) return;
+    enum payload_status status = payload_read(call->argv[3], &object);
+    call->txn->store->stats.payloads++;
+    if (status != PAYLOAD_WHOLE) {
+        fail(call, status == PAYLOAD_FOREIGN ? ERR_PAYLOAD_FOREIGN : ERR_PAYLOAD_DAMAGED);
+        return;
+    }
+    msec at = how.ttl == 0 ? NEVER : how.ttl;
+    if (how.ttl > 0 &&
+        !(how.is_instant ? at <= INSTANT_MAX : instant_after(call->txn->now, how.ttl, &at))) {
+        fail_named(call, ERR_BAD_EXPIRE);
         object_free(&object);
         return;
     }

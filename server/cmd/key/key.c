@@ -23,7 +23,7 @@ static void cmd_exists(struct call *call)
     resp_integer(call->out, present);
 }
 
-/* TOUCH updates access times also with CLIENT NO-TOUCH. */
+/* TOUCH updates access times even with CLIENT NO-TOUCH. */
 static void cmd_touch(struct call *call)
 {
     bool before = call->txn->no_touch;

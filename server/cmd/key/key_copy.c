@@ -20,39 +20,28 @@ static bool arg_database(struct call *call, int i, unsigned *db)
     return is_database(call, number);
 }
 
-struct copy_options {
-    unsigned db;
-    bool replace;
-};
-
-static bool read_copy_options(struct call *call, struct copy_options *options)
-{
-    *options = (struct copy_options){ .db = call->txn->ks->db };
-    for (int i = 3; i < call->argc; i++) {
-        if (arg_is(call, i, "REPLACE")) {
-            options->replace = true;
-        } else if (arg_is(call, i, "DB") && i + 1 < call->argc) {
-            if (!arg_database(call, ++i, &options->db)) return false;
-        } else {
-            fail(call, ERR_SYNTAX);
-            return false;
-        }
-    }
-    return true;
-}
-
 static void cmd_copy(struct call *call)
 {
-    struct copy_options options;
+    unsigned db = call->txn->ks->db;
+    bool replace = false;
     struct bytes from = call->argv[1], to = call->argv[2];
-    if (!read_copy_options(call, &options)) return;
-    if (options.db == call->txn->ks->db && bytes_equal(from, to)) {
+    for (int i = 3; i < call->argc; i++) {
+        if (arg_is(call, i, "REPLACE")) {
+            replace = true;
+        } else if (arg_is(call, i, "DB") && i + 1 < call->argc) {
+            if (!arg_database(call, ++i, &db)) return;
+        } else {
+            fail(call, ERR_SYNTAX);
+            return;
+        }
+    }
+    if (db == call->txn->ks->db && bytes_equal(from, to)) {
         fail(call, ERR_SAME_OBJECT);
         return;
     }
     struct entry *entry = txn_read(call->txn, from);
-    bool copied = entry != NULL && (options.replace || !txn_exists_in(call->txn, options.db, to));
-    if (copied) txn_key_copy(call->txn, entry, options.db, to);
+    bool copied = entry != NULL && (replace || !txn_exists_in(call->txn, db, to));
+    if (copied) txn_key_copy(call->txn, entry, db, to);
     resp_integer(call->out, copied);
 }
 

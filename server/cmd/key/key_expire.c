@@ -92,38 +92,32 @@ static bool has_key_or_member(struct call *call)
     return false;
 }
 
-static bool persist_key_or_member(struct call *call, struct entry *entry)
-{
-    if (entry == NULL) return false;
-    if (call->argc == 2) return txn_key_persist(call->txn, entry);
-    return type_has_members(entry->object.type) &&
-           txn_member_persist(call->txn, entry, call->argv[2]);
-}
-
 static void cmd_persist(struct call *call)
 {
     if (!has_key_or_member(call)) return;
     struct entry *entry = txn_find(call->txn, call->argv[1]);
-    resp_integer(call->out, persist_key_or_member(call, entry));
+    bool removed = false;
+    if (entry != NULL && call->argc == 2)
+        removed = txn_key_persist(call->txn, entry);
+    else if (entry != NULL && type_has_members(entry->object.type))
+        removed = txn_member_persist(call->txn, entry, call->argv[2]);
+    resp_integer(call->out, removed);
 }
 
-/* Returns the deadline of the key, or of the member if one is given. NEVER: there is none. */
-static msec deadline_of(const struct call *call, const struct entry *entry)
-{
-    msec at;
-    if (call->argc == 2) return entry_expires_at(call->txn->ks, entry);
-    bool found = type_has_members(entry->object.type) &&
-                 object_member_deadline(&entry->object, call->argv[2], &at);
-    return found ? at : NEVER;
-}
-
-/* Reads the deadline. False: there is none, and -1, -2 or an error was replied. */
+/* Reads the deadline of the key, or of the member if one is given. False: there is none, and -1, -2
+ * or an error was replied. */
 static bool read_deadline(struct call *call, msec *at)
 {
     enum { NO_KEY = -2, NO_DEADLINE = -1 };
+    msec of_member;
+    *at = NEVER;
     if (!has_key_or_member(call)) return false;
     const struct entry *entry = peek_key(call, 1);
-    *at = entry == NULL ? NEVER : deadline_of(call, entry);
+    if (entry != NULL && call->argc == 2)
+        *at = entry_expires_at(call->txn->ks, entry);
+    else if (entry != NULL && type_has_members(entry->object.type) &&
+             object_member_deadline(&entry->object, call->argv[2], &of_member))
+        *at = of_member;
     if (*at != NEVER) return true;
     resp_integer(call->out, entry == NULL ? NO_KEY : NO_DEADLINE);
     return false;

@@ -35,15 +35,6 @@ static void cmd_keys(struct call *call)
     scan_reply_items(&listing.scan);
 }
 
-/* Also accepts "dehy-type", the type's name in the ReDe module. */
-static void read_type_filter(struct listing *listing, int i)
-{
-    if (arg_is(listing->scan.call, i, "dehy-type")) listing->type = TYPE_DEHYDRATOR;
-    for (unsigned t = 0; t < TYPE_COUNT; t++)
-        if (arg_is(listing->scan.call, i, type_name((enum type)t))) listing->type = (enum type)t;
-    listing->no_type = listing->type == TYPE_COUNT;
-}
-
 static void cmd_scan(struct call *call)
 {
     struct listing listing = { .type = TYPE_COUNT };
@@ -51,7 +42,11 @@ static void cmd_scan(struct call *call)
     scan_begin(&listing.scan, call);
     if (!scan_read_cursor(&listing.scan, 1)) return;
     if (!scan_read_options(&listing.scan, 2, &type_at)) return;
-    if (type_at > 0) read_type_filter(&listing, type_at);
+    /* "dehy-type" is the type's name in the ReDe module. */
+    if (type_at > 0 && arg_is(call, type_at, "dehy-type")) listing.type = TYPE_DEHYDRATOR;
+    for (unsigned t = 0; type_at > 0 && t < TYPE_COUNT; t++)
+        if (arg_is(call, type_at, type_name((enum type)t))) listing.type = (enum type)t;
+    listing.no_type = type_at > 0 && listing.type == TYPE_COUNT;
     scan_run(&listing.scan, step_keys, &listing);
     scan_reply(&listing.scan);
 }

@@ -25,7 +25,7 @@ static bool check_target(struct call *call, const char *option, struct bytes key
     return true;
 }
 
-/* The keys behind TO. A key may be named so, too. */
+/* Finds the keys that follow TO. A key may itself be named TO. */
 static int find_targets(int argc, const struct bytes *argv, int *positions)
 {
     int count = 0;
@@ -156,8 +156,8 @@ static void cmd_policy_help(struct call *call)
         "        When the deadline moves to now + TTL: never, at each write, or at each read or",
         "        write. It never moves to an earlier time, and a key without a deadline gets none.",
         "    MEMBERTTL <duration>",
-        "        The TTL of each member or field that is added to a set, sorted set or hash, also",
-        "        if it exists already.",
+        "        The TTL of each member or field that is added to a set, sorted set or hash, even",
+        "        if it already exists.",
         "    MAXLEN <count>",
         "        The length that a sorted set, list or stream is cut to when it grows.",
         "    KEEP HIGH|LOW",

@@ -54,7 +54,7 @@ static const struct unit {
     int64_t size;
 } sizes[] = {
     { "b", 1 },        { "k", 1000 },       { "kb", 1 << 10 }, { "m", 1000000 },
-    { "mb", 1 << 20 }, { "g", 1000000000 }, { "gb", 1 << 30 },
+    { "mb", 1 << 20 }, { "g", 1000000000 }, { "gb", 1 << 30 }, { NULL, 0 },
 };
 
 static const struct unit spans[] = {
@@ -63,6 +63,7 @@ static const struct unit spans[] = {
     { "m", 60 * 1000 },
     { "h", 60 * 60 * 1000 },
     { "d", 24 * 60 * 60 * 1000 },
+    { NULL, 0 },
 };
 
 /* The options that the policy has, and those that the words change. */
@@ -91,13 +92,6 @@ static int shown(struct bytes word)
     return (int)(word.len < SHOWN_MAX ? word.len : SHOWN_MAX);
 }
 
-static bool find_option(struct bytes word, enum option *option)
-{
-    for (*option = 0; *option < OPTION_COUNT; (*option)++)
-        if (bytes_is_word(word, options[*option].name)) return true;
-    return false;
-}
-
 static bool read_choice(struct reading *reading, enum option option, struct bytes word)
 {
     const char *const *choices = options[option].choices;
@@ -110,40 +104,27 @@ static bool read_choice(struct reading *reading, enum option option, struct byte
                      shown(word), word.data);
 }
 
-struct units {
-    const struct unit *list;
-    size_t count;
-};
-
-/* Removes the unit from the word; returns what it stands for, or 0 if it is unknown. */
-static int64_t split_unit(struct bytes *word, struct units units)
+/* Parses a number that may be followed by one of these units. */
+static bool read_amount(struct bytes word, const struct unit *units, int64_t *amount)
 {
     size_t digits = 0;
-    while (digits < word->len && word->data[digits] >= '0' && word->data[digits] <= '9')
+    while (digits < word.len && word.data[digits] >= '0' && word.data[digits] <= '9')
         digits++;
-    struct bytes unit = bytes_of(word->data + digits, word->len - digits);
-    if (unit.len == 0) return 1;
-    word->len = digits;
-    for (size_t i = 0; i < units.count; i++)
-        if (bytes_is_word(unit, units.list[i].name)) return units.list[i].size;
-    return 0;
-}
-
-static bool read_amount(struct bytes word, struct units units, int64_t *amount)
-{
-    int64_t unit = split_unit(&word, units);
-    return unit > 0 && number_parse_int64(word.data, word.len, amount) &&
-           !__builtin_mul_overflow(*amount, unit, amount);
+    struct bytes name = bytes_of(word.data + digits, word.len - digits);
+    if (name.len == 0) return number_parse_int64(word.data, word.len, amount);
+    while (units->name != NULL && !bytes_is_word(name, units->name))
+        units++;
+    return units->name != NULL && number_parse_int64(word.data, digits, amount) &&
+           !__builtin_mul_overflow(*amount, units->size, amount);
 }
 
 static bool read_value(struct reading *reading, enum option option, struct bytes word)
 {
-    static const struct units span_units = { spans, sizeof(spans) / sizeof(spans[0]) };
     int64_t most = options[option].most, *value = &reading->values[option];
     if (options[option].value == VALUE_WORD) return read_choice(reading, option, word);
     bool is_span = options[option].value == VALUE_SPAN;
-    bool good = is_span ? read_amount(word, span_units, value)
-                        : number_parse_int64(word.data, word.len, value);
+    bool good =
+        is_span ? read_amount(word, spans, value) : number_parse_int64(word.data, word.len, value);
     if (good && *value >= 1 && *value <= most) return true;
     return set_fault(reading->fault, is_span ? ERR_POLICY_SPAN : ERR_POLICY_NUMBER,
                      options[option].name, shown(word), word.data, (long long)most);
@@ -170,34 +151,28 @@ static bool take_target(struct reading *reading, enum option option, struct byte
 
 static bool take_log_options(struct reading *reading)
 {
-    static const struct units size_units = { sizes, sizeof(sizes) / sizeof(sizes[0]) };
     reading->value_max = POLICY_VALUE_MAX;
     if (!take_target(reading, OPTION_EXPIRED, &reading->expired_to)) return false;
     reading->log_value = take_word(reading, "VALUE");
     if (!reading->log_value || !take_word(reading, "MAX")) return true;
     if (reading->next == reading->end) return set_fault(reading->fault, ERR_POLICY_NO_VALUE, "MAX");
     struct bytes word = *reading->next++;
-    if (read_amount(word, size_units, &reading->value_max) && reading->value_max >= 1) return true;
+    if (read_amount(word, sizes, &reading->value_max) && reading->value_max >= 1) return true;
     return set_fault(reading->fault, ERR_POLICY_SIZE, shown(word), word.data);
-}
-
-/* NONE removes an option, with the words that belong to it. */
-static void drop_option(struct reading *reading, enum option option)
-{
-    reading->has[option] = false;
-    reading->values[option] = 0;
-    if (option == OPTION_MAXDELIVERIES) reading->dead_to = bytes_of(NULL, 0);
-    if (option != OPTION_EXPIRED) return;
-    reading->expired_to = bytes_of(NULL, 0);
-    reading->log_value = false;
-    reading->value_max = 0;
 }
 
 static bool take_option(struct reading *reading, enum option option)
 {
-    drop_option(reading, option);
-    if (take_word(reading, "NONE")) return true;
-    reading->has[option] = true;
+    bool none = take_word(reading, "NONE");
+    reading->has[option] = !none;
+    reading->values[option] = 0;
+    if (option == OPTION_MAXDELIVERIES) reading->dead_to = bytes_of(NULL, 0);
+    if (option == OPTION_EXPIRED) {
+        reading->expired_to = bytes_of(NULL, 0);
+        reading->log_value = false;
+        reading->value_max = 0;
+    }
+    if (none) return true;
     if (option == OPTION_EXPIRED) return take_log_options(reading);
     if (reading->next == reading->end)
         return set_fault(reading->fault, ERR_POLICY_NO_VALUE, options[option].name);
@@ -209,8 +184,10 @@ static bool read_policy_options(struct reading *reading)
 {
     while (reading->next < reading->end) {
         struct bytes word = *reading->next++;
-        enum option option;
-        if (!find_option(word, &option))
+        enum option option = 0;
+        while (option < OPTION_COUNT && !bytes_is_word(word, options[option].name))
+            option++;
+        if (option == OPTION_COUNT)
             return set_fault(reading->fault, ERR_POLICY_OPTION, shown(word), word.data);
         if (reading->named[option])
             return set_fault(reading->fault, ERR_POLICY_TWICE, options[option].name);
@@ -218,12 +195,6 @@ static bool read_policy_options(struct reading *reading)
         reading->named[option] = true;
     }
     return true;
-}
-
-/* A policy for one key may not write to this key. */
-static bool is_own_target(const struct reading *reading, struct bytes name)
-{
-    return bytes_equal(reading->dead_to, name) || bytes_equal(reading->expired_to, name);
 }
 
 static bool is_consistent(const struct reading *reading)
@@ -266,36 +237,33 @@ static void begin_with(struct reading *reading, const struct policy *policy)
     reading->value_max = (int64_t)policy->value_max;
 }
 
-static struct policy policy_of_reading(const struct reading *reading)
-{
-    return (struct policy){
-        .ttl = reading->values[OPTION_TTL],
-        .max_ttl = reading->values[OPTION_MAXTTL],
-        .member_ttl = reading->values[OPTION_MEMBERTTL],
-        .retain = reading->values[OPTION_RETAIN],
-        .max_len = (uint64_t)reading->values[OPTION_MAXLEN],
-        .max_deliveries = (uint64_t)reading->values[OPTION_MAXDELIVERIES],
-        .dead_to = reading->dead_to,
-        .expired_to = reading->expired_to,
-        .log_value = reading->log_value,
-        .value_max = (uint64_t)reading->value_max,
-        .refresh = (enum policy_refresh)reading->values[OPTION_REFRESH],
-        .jitter = (unsigned)reading->values[OPTION_JITTER],
-        .keep_low = reading->values[OPTION_KEEP] != 0,
-    };
-}
-
 bool policy_args_read(const struct bytes *words, size_t count, const struct policies *policies,
                       struct policy *policy, struct policy_fault *fault)
 {
-    if (!policy_name_ok(words[0]))
-        return set_fault(fault, ERR_POLICY_NAME, shown(words[0]), words[0].data, POLICY_NAME_MAX);
+    struct bytes name = words[0];
+    if (!policy_name_ok(name))
+        return set_fault(fault, ERR_POLICY_NAME, shown(name), name.data, POLICY_NAME_MAX);
     if (count == 1) return set_fault(fault, ERR_POLICY_EMPTY);
     struct reading reading = { .next = words + 1, .end = words + count, .fault = fault };
-    const struct policy *old = policies_get(policies, words[0]);
+    const struct policy *old = policies_get(policies, name);
     if (old != NULL) begin_with(&reading, old);
     if (!read_policy_options(&reading) || !is_consistent(&reading)) return false;
-    if (is_own_target(&reading, words[0])) return set_fault(fault, ERR_POLICY_OWN_TARGET);
-    *policy = policy_of_reading(&reading);
+    if (bytes_equal(reading.dead_to, name) || bytes_equal(reading.expired_to, name))
+        return set_fault(fault, ERR_POLICY_OWN_TARGET);
+    *policy = (struct policy){
+        .ttl = reading.values[OPTION_TTL],
+        .max_ttl = reading.values[OPTION_MAXTTL],
+        .member_ttl = reading.values[OPTION_MEMBERTTL],
+        .retain = reading.values[OPTION_RETAIN],
+        .max_len = (uint64_t)reading.values[OPTION_MAXLEN],
+        .max_deliveries = (uint64_t)reading.values[OPTION_MAXDELIVERIES],
+        .dead_to = reading.dead_to,
+        .expired_to = reading.expired_to,
+        .log_value = reading.log_value,
+        .value_max = (uint64_t)reading.value_max,
+        .refresh = (enum policy_refresh)reading.values[OPTION_REFRESH],
+        .jitter = (unsigned)reading.values[OPTION_JITTER],
+        .keep_low = reading.values[OPTION_KEEP] != 0,
+    };
     return true;
 }

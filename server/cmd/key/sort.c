@@ -31,17 +31,6 @@ struct sort {
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-static bool take_limit(struct sort *sort, int i)
-{
-    return arg_int64(sort->call, i, &sort->limit_from) &&
-           arg_int64(sort->call, i + 1, &sort->limit_count);
-}
-
-static bool has_star(struct bytes pattern)
-{
-    return memchr(pattern.data, '*', strnlen(pattern.data, pattern.len)) != NULL;
-}
-
 /* Keys that a pattern gives are not known before, so it needs the right to read all keys. */
 static bool may_follow(struct call *call, const char *option)
 {
@@ -62,14 +51,20 @@ static int take_sort_option(struct sort *sort, int i, bool may_store)
         sort->alpha = true;
         return 1;
     }
-    if (left >= 2 && arg_is(call, i, "LIMIT")) return take_limit(sort, i + 1) ? 3 : 0;
+    if (left >= 2 && arg_is(call, i, "LIMIT")) {
+        bool good =
+            arg_int64(call, i + 1, &sort->limit_from) && arg_int64(call, i + 2, &sort->limit_count);
+        return good ? 3 : 0;
+    }
     if (left >= 1 && may_store && arg_is(call, i, "STORE")) {
         sort->store = i + 1;
         return 2;
     }
     if (left >= 1 && arg_is(call, i, "BY")) {
+        struct bytes pattern = call->argv[i + 1];
         sort->by = i + 1;
-        if (has_star(call->argv[i + 1])) return may_follow(call, "BY") ? 2 : 0;
+        if (memchr(pattern.data, '*', strnlen(pattern.data, pattern.len)) != NULL)
+            return may_follow(call, "BY") ? 2 : 0;
         sort->unsorted = true;
         return 2;
     }
@@ -80,13 +75,6 @@ static int take_sort_option(struct sort *sort, int i, bool may_store)
     }
     fail(call, ERR_SYNTAX);
     return 0;
-}
-
-static bool take_sort_options(struct sort *sort, bool may_store)
-{
-    for (int i = 2, took; i < sort->call->argc; i += took)
-        if ((took = take_sort_option(sort, i, may_store)) == 0) return false;
-    return true;
 }
 
 static bool find_sortable(struct call *call, struct entry **entry)
@@ -166,15 +154,6 @@ static bool look_up(struct call *call, int i, struct bytes element, struct bytes
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-static void clip_limit(struct sort *sort, size_t count)
-{
-    int64_t n = (int64_t)count;
-    int64_t from = sort->limit_from < 0 ? 0 : sort->limit_from > n ? n : sort->limit_from;
-    int64_t wanted = sort->limit_count < 0 || sort->limit_count > n ? n : sort->limit_count;
-    sort->from = (size_t)from;
-    sort->to = (size_t)(from + wanted > n ? n : from + wanted);
-}
-
 static void add_row(struct sort *sort, struct bytes element)
 {
     sort->rows[sort->count] = (struct row){ .element = element, .place = sort->count };
@@ -218,7 +197,11 @@ static void load_set(struct sort *sort, const struct set *set, size_t from, size
 static void load_rows(struct sort *sort, const struct object *object)
 {
     size_t count = object_count(object), from = 0;
-    clip_limit(sort, count);
+    int64_t n = (int64_t)count;
+    int64_t skipped = sort->limit_from < 0 ? 0 : sort->limit_from > n ? n : sort->limit_from;
+    int64_t wanted = sort->limit_count < 0 || sort->limit_count > n ? n : sort->limit_count;
+    sort->from = (size_t)skipped;
+    sort->to = (size_t)(skipped + wanted > n ? n : skipped + wanted);
     if (sort->unsorted) {
         from = sort->from;
         count = sort->to - sort->from;
@@ -232,13 +215,6 @@ static void load_rows(struct sort *sort, const struct object *object)
     case TYPE_ZSET: load_zset(sort, object->zset, from, count); break;
     default: load_set(sort, object->set, from, count); break;
     }
-}
-
-static struct bytes copy_terminated(struct bytes text)
-{
-    char *copy = mem_alloc(text.len + 1);
-    copy[append_bytes(copy, 0, text)] = '\0';
-    return bytes_of(copy, text.len);
 }
 
 /* Parses a weight as Redis does: strtod must consume all of it; an empty text is 0. */
@@ -263,10 +239,13 @@ static bool load_weights(struct sort *sort)
         struct row *row = &sort->rows[i];
         struct bytes weight = row->element;
         if (sort->by != 0 && !look_up(sort->call, sort->by, row->element, &weight)) continue;
-        if (sort->alpha)
-            row->text = copy_terminated(weight);
-        else
+        if (!sort->alpha) {
             good &= parse_weight(weight, &row->score);
+            continue;
+        }
+        char *copy = mem_alloc(weight.len + 1);
+        copy[append_bytes(copy, 0, weight)] = '\0';
+        row->text = bytes_of(copy, weight.len);
     }
     if (!good) fail(sort->call, ERR_SORT_SCORE);
     return good;
@@ -331,23 +310,22 @@ static void store_rows(struct sort *sort)
     resp_integer(call->out, (int64_t)count);
 }
 
-/* A set has no order, so its elements are always sorted before they are stored. */
-static void order_stored_set(struct sort *sort, const struct object *object)
-{
-    if (!sort->unsorted || sort->store == 0 || object->type != TYPE_SET) return;
-    sort->unsorted = false;
-    sort->alpha = true;
-    sort->by = 0;
-}
-
 static void run_sort(struct sort *sort, bool may_store)
 {
     struct entry *entry;
-    if (!take_sort_options(sort, may_store) || !find_sortable(sort->call, &entry)) return;
+    for (int i = 2, took; i < sort->call->argc; i += took)
+        if ((took = take_sort_option(sort, i, may_store)) == 0) return;
+    if (!find_sortable(sort->call, &entry)) return;
     if (entry != NULL) {
-        order_stored_set(sort, &entry->object);
+        enum type type = entry->object.type;
+        /* A set has no order, so its elements are always sorted before they are stored. */
+        if (sort->unsorted && sort->store != 0 && type == TYPE_SET) {
+            sort->unsorted = false;
+            sort->alpha = true;
+            sort->by = 0;
+        }
         /* Redis turns a sorted set into its large encoding before it sorts it. */
-        if (entry->object.type == TYPE_ZSET) txn_zset_widen(sort->call->txn, entry);
+        if (type == TYPE_ZSET) txn_zset_widen(sort->call->txn, entry);
         load_rows(sort, &entry->object);
     }
     if (!sort->unsorted) {
@@ -383,7 +361,7 @@ static void cmd_sort_ro(struct call *call)
 }
 
 /* Finds argument 1 and the destination of the last STORE.
- * DIFFERS: Redis goes on at the destination, which may be the word "get". (doc/differs.md) */
+ * DIFFERS: Redis continues at the destination, which may be the word "get". (doc/differs.md) */
 static int find_sort_keys(int argc, const struct bytes *argv, int *positions)
 {
     const struct call call = { .argc = argc, .argv = argv };
