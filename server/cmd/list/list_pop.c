@@ -22,42 +22,30 @@ static void reply_elements(struct call *call, const struct list *list, enum list
     }
 }
 
-static void pop_list_count(struct call *call, enum list_end end)
-{
-    struct entry *entry;
-    int64_t wanted;
-    if (!arg_range(call, 2, 0, INT64_MAX, &wanted, ERR_NOT_POSITIVE)) return;
-    if (!find_typed(call, 1, TYPE_LIST, &entry)) return;
-    if (entry == NULL) {
-        resp_null_array(call->out);
-        return;
-    }
-    size_t count = list_count(entry->object.list);
-    if ((uint64_t)wanted < count) count = (size_t)wanted;
-    resp_array(call->out, count);
-    if (count == 0) return;
-    reply_elements(call, entry->object.list, end, count); /* before the mutator frees them */
-    txn_list_pop(call->txn, entry, end, count);
-}
-
 static void pop_list(struct call *call, enum list_end end)
 {
     struct entry *entry;
+    int64_t wanted = 1;
+    bool counted = call->argc == 3;
     if (call->argc > 3) {
         fail_named(call, ERR_ARITY);
         return;
     }
-    if (call->argc == 3) {
-        pop_list_count(call, end);
-        return;
-    }
+    if (counted && !arg_range(call, 2, 0, INT64_MAX, &wanted, ERR_NOT_POSITIVE)) return;
     if (!find_typed(call, 1, TYPE_LIST, &entry)) return;
     if (entry == NULL) {
-        resp_null(call->out);
+        if (counted)
+            resp_null_array(call->out);
+        else
+            resp_null(call->out);
         return;
     }
-    reply_elements(call, entry->object.list, end, 1);
-    txn_list_pop(call->txn, entry, end, 1);
+    size_t count = list_count(entry->object.list);
+    if ((uint64_t)wanted < count) count = (size_t)wanted;
+    if (counted) resp_array(call->out, count);
+    if (count == 0) return;
+    reply_elements(call, entry->object.list, end, count); /* before the mutator frees them */
+    txn_list_pop(call->txn, entry, end, count);
 }
 
 static void cmd_lpop(struct call *call)

@@ -9,7 +9,7 @@
 
 #include "server/cmd/call/args.h"
 
-/* The latest deadline of a member: 46 bits, as Redis. */
+/* The latest deadline of a member: 46 bits, as in Redis. */
 #define MEMBER_DEADLINE_MAX (((msec)1 << 46) - 1)
 
 /* The words for members in arguments and errors: FIELDS for hashes, MEMBERS for other types. */

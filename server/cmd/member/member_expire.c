@@ -99,21 +99,19 @@ static void reply_ttl(struct call *call, const struct family *family, enum ttl_u
 
 /* ---- PERSIST --------------------------------------------------------------------------------- */
 
-static int persist_one(struct call *call, struct entry *entry, struct bytes member)
-{
-    msec at;
-    if (!find_deadline(entry, member, &at)) return NO_MEMBER;
-    return txn_member_persist(call->txn, entry, member) ? DONE : NO_DEADLINE;
-}
-
 static void persist_members(struct call *call, const struct family *family)
 {
     struct entry *entry;
+    msec at;
     if (!find_typed(call, 1, family->type, &entry)) return;
     if (!arg_member_block(call, BLOCK, family->words, ERR_MEMBERS_POSITIVE)) return;
     resp_array(call->out, (size_t)(call->argc - FIRST));
     for (int i = FIRST; i < call->argc; i++)
-        resp_integer(call->out, persist_one(call, entry, call->argv[i]));
+        if (!find_deadline(entry, call->argv[i], &at))
+            resp_integer(call->out, NO_MEMBER);
+        else
+            resp_integer(call->out,
+                         txn_member_persist(call->txn, entry, call->argv[i]) ? DONE : NO_DEADLINE);
 }
 
 /* ---- the commands of a family ---------------------------------------------------------------- */

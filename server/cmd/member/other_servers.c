@@ -7,20 +7,16 @@
 
 /* ---- KeyDB ----------------------------------------------------------------------------------- */
 
-/* Parses a number of this unit as an instant. Instants before 1970 are refused. A negative span is
- * accepted: the member expires at once. */
-static bool read_instant(struct call *call, int i, enum ttl_unit unit, msec *at)
-{
-    if (!arg_deadline(call, i, unit, false, at)) return false;
-    if (*at >= 0 && *at <= MEMBER_DEADLINE_MAX) return true;
-    fail_named(call, ERR_BAD_EXPIRE);
-    return false;
-}
-
 static void expire_member(struct call *call, enum ttl_unit unit)
 {
     msec at;
-    if (!read_instant(call, 3, unit, &at)) return;
+    if (!arg_deadline(call, 3, unit, false, &at)) return;
+    /* An instant before 1970 is refused. A negative span is accepted: the member expires at once.
+     */
+    if (at < 0 || at > MEMBER_DEADLINE_MAX) {
+        fail_named(call, ERR_BAD_EXPIRE);
+        return;
+    }
     struct entry *entry = txn_find(call->txn, call->argv[1]);
     if (entry != NULL && !type_has_members(entry->object.type)) {
         fail(call, ERR_WRONGTYPE);

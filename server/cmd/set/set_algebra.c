@@ -22,7 +22,7 @@ struct operands {
  * set. */
 struct result {
     struct call *call;
-    struct resp_writer *reply; /* of a buffer aside; NULL: none */
+    struct resp_writer *reply; /* into a buffer; NULL: none */
     struct set *set;           /* NULL: none */
     size_t count, limit;       /* limit 0: none */
 };
@@ -60,12 +60,6 @@ static int by_count_down(const void *a, const void *b)
     return by_count(b, a);
 }
 
-static void sort_sets(const struct set **sets, size_t count,
-                      int (*order)(const void *, const void *))
-{
-    qsort(sets, count, sizeof(*sets), order);
-}
-
 /* ---- results without copies of members ------------------------------------------------------- */
 
 /* Returns false if the limit is reached. */
@@ -98,7 +92,7 @@ static void intersect_sets(const struct operands *in, struct result *result)
     if (in->missing > 0) return;
     struct set_iter iter;
     struct bytes member;
-    sort_sets(in->sets, in->count, by_count);
+    qsort(in->sets, in->count, sizeof(*in->sets), by_count);
     set_iter_begin(&iter, in->sets[0]);
     while (set_iter_next(&iter, &member))
         if (is_in_all(in->sets + 1, in->count - 1, member) && !add_to_result(result, member))
@@ -189,8 +183,9 @@ static void compute_set_operation(enum operation operation, const struct operand
                                   struct result *result)
 {
     if (in->count == 0 || (operation == DIFFERENCE && !in->has_first)) return;
-    if (operation == UNION) sort_sets(in->sets, in->count, by_count_down);
-    if (operation == DIFFERENCE) sort_sets(in->sets + 1, in->count - 1, by_count_down);
+    if (operation == UNION) qsort(in->sets, in->count, sizeof(*in->sets), by_count_down);
+    if (operation == DIFFERENCE)
+        qsort(in->sets + 1, in->count - 1, sizeof(*in->sets), by_count_down);
     if (operation == INTERSECTION)
         intersect_sets(in, result);
     else if (result->set != NULL && (operation == UNION || !has_few_lookups(operation, in)))
@@ -205,14 +200,14 @@ static void reply_set_operation(struct call *call, enum operation operation)
 {
     struct operands in;
     if (!read_operands(call, 1, call->argc - 1, &in)) return;
-    struct outbuf aside;
-    outbuf_init(&aside);
-    struct resp_writer reply = resp_aside(call->out, &aside);
+    struct outbuf collected;
+    outbuf_init(&collected);
+    struct resp_writer reply = resp_aside(call->out, &collected);
     struct result result = { .call = call, .reply = &reply };
     compute_set_operation(operation, &in, &result);
     mem_free(in.sets);
     resp_set(call->out, result.count);
-    resp_splice(call->out, &aside);
+    resp_splice(call->out, &collected);
 }
 
 static void store_set_operation(struct call *call, enum operation operation, enum event event)
@@ -264,18 +259,6 @@ static int find_sintercard_keys(int argc, const struct bytes *argv, int *positio
     return numkeys_find(argc, argv, 1, positions);
 }
 
-static bool read_sintercard_limit(struct call *call, int first, int64_t *limit)
-{
-    for (int i = first; i < call->argc; i += 2) {
-        if (!arg_is(call, i, "LIMIT") || i + 1 == call->argc) {
-            fail(call, ERR_SYNTAX);
-            return false;
-        }
-        if (!arg_range(call, i + 1, 0, INT64_MAX, limit, ERR_LIMIT_NEGATIVE)) return false;
-    }
-    return true;
-}
-
 static void cmd_sintercard(struct call *call)
 {
     int64_t keys, limit = 0;
@@ -285,7 +268,13 @@ static void cmd_sintercard(struct call *call)
         fail(call, ERR_NUMKEYS_ARGS);
         return;
     }
-    if (!read_sintercard_limit(call, 2 + (int)keys, &limit)) return;
+    for (int i = 2 + (int)keys; i < call->argc; i += 2) {
+        if (!arg_is(call, i, "LIMIT") || i + 1 == call->argc) {
+            fail(call, ERR_SYNTAX);
+            return;
+        }
+        if (!arg_range(call, i + 1, 0, INT64_MAX, &limit, ERR_LIMIT_NEGATIVE)) return;
+    }
     if (!read_operands(call, 2, (int)keys, &in)) return;
     struct result result = { .call = call, .limit = (size_t)limit };
     compute_set_operation(INTERSECTION, &in, &result);

@@ -43,37 +43,25 @@ static bool parse_saddex_members(struct call *call, struct saddex *how)
     return false;
 }
 
-static bool parse_saddex(struct call *call, struct saddex *how)
-{
-    int seconds = arg_is(call, 2, "KEEPTTL") ? 3 : 2;
-    return arg_looks_like_number(call, seconds) ? parse_saddex_seconds(call, seconds, how)
-                                                : parse_saddex_members(call, how);
-}
-
-/* Returns the number of new members. If the deadline has passed, all of the given members are
- * removed. */
-static int64_t add_members(struct call *call, struct entry *entry, const struct saddex *how)
-{
-    int64_t added = 0;
-    bool past = member_life_is_past(call, &how->life);
-    struct lifetime life = member_lifetime(call, &how->life, LIFE(KEEP));
-    for (int i = how->first; i < call->argc; i++) {
-        bool is_new = txn_set_add(call->txn, entry, call->argv[i], life);
-        added += is_new && !past;
-        if (past && (is_new || !how->life.keeps))
-            txn_member_expire(call->txn, entry, call->argv[i], how->life.at);
-    }
-    return added;
-}
-
 static void cmd_saddex(struct call *call)
 {
     struct saddex how = { .first = 0 };
     struct entry *entry;
-    if (!parse_saddex(call, &how)) return;
-    if (!find_typed(call, 1, TYPE_SET, &entry)) return;
+    int seconds = arg_is(call, 2, "KEEPTTL") ? 3 : 2;
+    bool parsed = arg_looks_like_number(call, seconds) ? parse_saddex_seconds(call, seconds, &how)
+                                                       : parse_saddex_members(call, &how);
+    if (!parsed || !find_typed(call, 1, TYPE_SET, &entry)) return;
     entry = entry_or_new(call, 1, entry, TYPE_SET);
-    resp_integer(call->out, add_members(call, entry, &how));
+    int64_t added = 0;
+    bool past = member_life_is_past(call, &how.life); /* the given members are then removed */
+    struct lifetime life = member_lifetime(call, &how.life, LIFE(KEEP));
+    for (int i = how.first; i < call->argc; i++) {
+        bool is_new = txn_set_add(call->txn, entry, call->argv[i], life);
+        added += is_new && !past;
+        if (past && (is_new || !how.life.keeps))
+            txn_member_expire(call->txn, entry, call->argv[i], how.life.at);
+    }
+    resp_integer(call->out, added);
 }
 
 static const struct command rows[] = {

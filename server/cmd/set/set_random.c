@@ -21,13 +21,22 @@ static void reply_whole_set(struct call *call, const struct set *set)
         reply_bytes(call, member);
 }
 
-static void pop_random_members(struct call *call)
+static void cmd_spop(struct call *call)
 {
     struct entry *entry;
-    int64_t wanted;
-    if (!arg_range(call, 2, 0, INT64_MAX, &wanted, ERR_NOT_POSITIVE)) return;
+    int64_t wanted = 1;
+    bool counted = call->argc == 3;
+    if (call->argc > 3) {
+        fail(call, ERR_SYNTAX);
+        return;
+    }
+    if (counted && !arg_range(call, 2, 0, INT64_MAX, &wanted, ERR_NOT_POSITIVE)) return;
     if (!find_typed(call, 1, TYPE_SET, &entry)) return;
-    if (entry == NULL || wanted == 0) {
+    if (!counted && entry == NULL) {
+        resp_null(call->out);
+    } else if (!counted) {
+        pop_random_member(call, entry);
+    } else if (entry == NULL || wanted == 0) {
         resp_set(call->out, 0);
     } else if ((uint64_t)wanted >= set_count(entry->object.set)) {
         reply_whole_set(call, entry->object.set);
@@ -39,54 +48,27 @@ static void pop_random_members(struct call *call)
     }
 }
 
-static void cmd_spop(struct call *call)
+static void cmd_srandmember(struct call *call)
 {
     struct entry *entry;
+    int64_t count = 1;
+    bool counted = call->argc == 3;
     if (call->argc > 3) {
         fail(call, ERR_SYNTAX);
         return;
     }
-    if (call->argc == 3) {
-        pop_random_members(call);
-        return;
-    }
-    if (!find_typed(call, 1, TYPE_SET, &entry)) return;
-    if (entry == NULL)
-        resp_null(call->out);
-    else
-        pop_random_member(call, entry);
-}
-
-static void reply_random_members(struct call *call)
-{
-    struct entry *entry;
-    int64_t count;
-    if (!sample_read_count(call, 2, &count)) return;
+    if (counted && !sample_read_count(call, 2, &count)) return;
     if (!read_typed(call, 1, TYPE_SET, &entry)) return;
-    if (entry == NULL || count == 0)
+    if (!counted && entry == NULL)
+        resp_null(call->out);
+    else if (!counted)
+        reply_bytes(call, set_random(entry->object.set, random_next, &call->txn->store->random));
+    else if (entry == NULL || count == 0)
         resp_array(call->out, 0);
     else if (count < -SAMPLE_DRAWS_MAX)
         fail(call, ERR_OUT_OF_RANGE);
     else
         sample_reply(call, &entry->object, count, false);
-}
-
-static void cmd_srandmember(struct call *call)
-{
-    struct entry *entry;
-    if (call->argc > 3) {
-        fail(call, ERR_SYNTAX);
-        return;
-    }
-    if (call->argc == 3) {
-        reply_random_members(call);
-        return;
-    }
-    if (!read_typed(call, 1, TYPE_SET, &entry)) return;
-    if (entry == NULL)
-        resp_null(call->out);
-    else
-        reply_bytes(call, set_random(entry->object.set, random_next, &call->txn->store->random));
 }
 
 static const struct command rows[] = {
