@@ -73,17 +73,8 @@ static uint64_t load_word(const char *from)
     return word;
 }
 
-static size_t count_bytes(const char *data, size_t len)
-{
-    size_t count = 0, at = 0;
-    for (; len - at >= sizeof(uint64_t); at += sizeof(uint64_t))
-        count += (size_t)__builtin_popcountll(load_word(data + at));
-    for (; at < len; at++)
-        count += (size_t)__builtin_popcount((unsigned char)data[at]);
-    return count;
-}
-
-/* Counts the set bits in [from, to). */
+/* Counts the set bits in [from, to): single bits up to a whole byte at both ends, between them
+ * words and bytes. */
 static size_t count_bits(struct bytes text, size_t from, size_t to)
 {
     size_t count = 0;
@@ -91,7 +82,11 @@ static size_t count_bits(struct bytes text, size_t from, size_t to)
         count += has_bit(text, from);
     for (; from < to && to % 8 != 0; to--)
         count += has_bit(text, to - 1);
-    return count + (from < to ? count_bytes(text.data + from / 8, (to - from) / 8) : 0);
+    for (; from + 64 <= to; from += 64)
+        count += (size_t)__builtin_popcountll(load_word(text.data + from / 8));
+    for (; from < to; from += 8)
+        count += (size_t)__builtin_popcount((unsigned char)text.data[from / 8]);
+    return count;
 }
 
 /* Returns the first byte in [at, to) that differs from `skipped`, or to. */
@@ -283,16 +278,6 @@ static bool find_longest_source(struct call *call, size_t *len)
     return true;
 }
 
-static void fill_result(struct call *call, enum bitop op, struct blob *result)
-{
-    struct bytes first = source_text(call, 3);
-    if (first.len > 0) memcpy(result->data, first.data, first.len);
-    memset(result->data + first.len, 0, result->len - first.len);
-    if (op == BITOP_NOT) combine_padded(op, result->data, result->len, first);
-    for (int i = 4; i < call->argc; i++)
-        combine_padded(op, result->data, result->len, source_text(call, i));
-}
-
 static void cmd_bitop(struct call *call)
 {
     enum bitop op;
@@ -314,7 +299,12 @@ static void cmd_bitop(struct call *call)
         fail(call, ERR_OOM);
         return;
     }
-    fill_result(call, op, result);
+    struct bytes first = source_text(call, 3);
+    if (first.len > 0) memcpy(result->data, first.data, first.len);
+    memset(result->data + first.len, 0, len - first.len);
+    if (op == BITOP_NOT) combine_padded(op, result->data, len, first);
+    for (int i = 4; i < call->argc; i++)
+        combine_padded(op, result->data, len, source_text(call, i));
     struct object object = string_of_blob(result);
     object.raw = true;
     txn_key_store(call->txn, call->argv[2], object, EVENT_SET);
@@ -342,7 +332,7 @@ static const struct command rows[] = {
       .keys = KEY_FIRST,
       .group = "bitmap",
       .since = "2.2.0",
-      .replies = REPLIES("integer: the bit, 0 behind the end of the string"),
+      .replies = REPLIES("integer: the bit, 0 past the end of the string"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_BIT_OFFSET),
       .complexity = "O(1)",
       .syntax = "key offset",

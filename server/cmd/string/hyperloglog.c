@@ -139,32 +139,29 @@ static bool merge_all(struct call *call, uint8_t *registers, bool *any_dense)
     return true;
 }
 
-/* Keeps a new count in the string, a change without a keyspace event. A replica's client may not.
- */
-static void keep_count(struct call *call, struct entry *entry, uint64_t count)
-{
-    char printed[HLL_COUNT_BYTES];
-    if (call->txn->no_purge) return;
-    hll_print_count(printed, count);
-    txn_string_write(call->txn, call->argv[1], entry, HLL_COUNT_AT,
-                     bytes_of(printed, sizeof(printed)), EVENT_NONE);
-}
-
 static void count_one(struct call *call)
 {
     struct entry *entry;
     uint64_t count = 0;
     if (!read_hll(call, 1, &entry)) return;
-    if (entry != NULL) {
-        struct bytes text = object_text(&entry->object);
-        txn_string_unshare(call->txn, entry);
-        if (!hll_cached(text, &count)) {
-            if (!hll_count(text, &count)) {
-                fail(call, ERR_HLL_CORRUPT);
-                return;
-            }
-            keep_count(call, entry, count);
-        }
+    if (entry == NULL) {
+        resp_integer(call->out, 0);
+        return;
+    }
+    struct bytes text = object_text(&entry->object);
+    txn_string_unshare(call->txn, entry);
+    bool cached = hll_cached(text, &count);
+    if (!cached && !hll_count(text, &count)) {
+        fail(call, ERR_HLL_CORRUPT);
+        return;
+    }
+    /* Keeps the new count in the string, a change without a keyspace event. A client of a replica
+     * may not change data. */
+    if (!cached && !call->txn->no_purge) {
+        char printed[HLL_COUNT_BYTES];
+        hll_print_count(printed, count);
+        txn_string_write(call->txn, call->argv[1], entry, HLL_COUNT_AT,
+                         bytes_of(printed, sizeof(printed)), EVENT_NONE);
     }
     resp_integer(call->out, (int64_t)count);
 }

@@ -64,14 +64,6 @@ static void fill_row(uint64_t *row, const uint64_t *above, const uint64_t *mask,
     }
 }
 
-static size_t count_clear(const uint64_t *row, size_t bits)
-{
-    size_t clear = 0;
-    for (size_t j = 0; j < bits; j++)
-        clear += !(row[j / WORD_BITS] >> j % WORD_BITS & 1);
-    return clear;
-}
-
 /* False: out of memory. a and b must not be empty. */
 static bool fill_table(struct table *table)
 {
@@ -87,7 +79,8 @@ static bool fill_table(struct table *table)
             fill_row(row, above, masks.of[(unsigned char)table->a.data[i]], table->words);
             above = row;
         }
-        table->length = count_clear(row, table->b.len);
+        for (size_t j = 0; j < table->b.len; j++)
+            table->length += !(row[j / WORD_BITS] >> j % WORD_BITS & 1);
     }
     mem_free(masks.bits);
     return table->rows != NULL;
@@ -100,18 +93,6 @@ static bool table_init(struct table *table, struct bytes a, struct bytes b, bool
                              .words = (b.len + WORD_BITS - 1) / WORD_BITS,
                              .row_count = only_length ? 1 : a.len };
     return a.len == 0 || b.len == 0 || fill_table(table);
-}
-
-static void table_drop(struct table *table)
-{
-    mem_free(table->rows);
-}
-
-/* Returns whether the traceback goes up, not left, at a mismatch of a[i - 1] and b[j - 1]. */
-static bool goes_up(const struct table *table, size_t i, size_t j)
-{
-    const uint64_t *row = table->rows + (i - 1) * table->words;
-    return !(row[(j - 1) / WORD_BITS] >> (j - 1) % WORD_BITS & 1);
 }
 
 /* A maximal part of the subsequence that is contiguous in both strings. */
@@ -136,10 +117,12 @@ static bool traceback_next(struct traceback *back, struct match *match)
     const struct table *table = back->table;
     const char *a = table->a.data, *b = table->b.data;
     while (back->i > 0 && back->j > 0 && a[back->i - 1] != b[back->j - 1]) {
-        if (goes_up(table, back->i, back->j))
-            back->i--;
-        else
+        const uint64_t *row = table->rows + (back->i - 1) * table->words;
+        size_t bit = back->j - 1;
+        if (row[bit / WORD_BITS] >> bit % WORD_BITS & 1)
             back->j--;
+        else
+            back->i--;
     }
     match->len = 0;
     while (back->i > 0 && back->j > 0 && a[back->i - 1] == b[back->j - 1]) {
@@ -185,15 +168,6 @@ static void reply_span(struct call *call, size_t at, size_t len)
     resp_integer(call->out, (int64_t)(at + len - 1));
 }
 
-static void reply_lcs_match(struct call *call, const struct match *match,
-                            const struct options *options)
-{
-    resp_array(call->out, options->with_match_len ? 3 : 2);
-    reply_span(call, match->a_at, match->len);
-    reply_span(call, match->b_at, match->len);
-    if (options->with_match_len) resp_integer(call->out, (int64_t)match->len);
-}
-
 static void reply_lcs_matches(struct call *call, const struct table *table,
                               const struct options *options)
 {
@@ -204,8 +178,13 @@ static void reply_lcs_matches(struct call *call, const struct table *table,
     resp_map(call->out, 2);
     resp_bulk_text(call->out, "matches");
     resp_array(call->out, count);
-    for (struct traceback back = traceback_begin(table); traceback_next(&back, &match);)
-        if (match.len >= min) reply_lcs_match(call, &match, options);
+    for (struct traceback back = traceback_begin(table); traceback_next(&back, &match);) {
+        if (match.len < min) continue;
+        resp_array(call->out, options->with_match_len ? 3 : 2);
+        reply_span(call, match.a_at, match.len);
+        reply_span(call, match.b_at, match.len);
+        if (options->with_match_len) resp_integer(call->out, (int64_t)match.len);
+    }
     resp_bulk_text(call->out, "len");
     resp_integer(call->out, (int64_t)table->length);
 }
@@ -277,7 +256,7 @@ static void cmd_lcs(struct call *call)
         resp_integer(call->out, (int64_t)table.length);
     else
         reply_lcs_text(call, &table);
-    table_drop(&table);
+    mem_free(table.rows);
 }
 
 static const struct command rows[] = {
