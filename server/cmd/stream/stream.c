@@ -14,7 +14,7 @@ struct add {
     bool no_stream;      /* NOMKSTREAM */
     bool by_time;        /* "*" */
     bool next_seq;       /* "ms-*" */
-    struct stream_id id; /* else */
+    struct stream_id id; /* otherwise */
     struct trim trim;
     int fields; /* the argument of the first name */
 };
@@ -69,7 +69,7 @@ static bool parse_add(struct call *call, struct add *add)
     return !zero;
 }
 
-/* The ID of the new entry after the last one; false: there is none. */
+/* Sets *id to the ID of the new entry. False: it can't be above the last ID. */
 static bool choose_id(const struct call *call, const struct add *add, struct stream_id last,
                       struct stream_id *id)
 {
@@ -88,26 +88,21 @@ static bool choose_id(const struct call *call, const struct add *add, struct str
     return stream_id_before(last, *id);
 }
 
-static bool is_too_large(const struct call *call, int fields)
-{
-    size_t bytes = 0;
-    for (int i = fields; i < call->argc; i++)
-        bytes += call->argv[i].len;
-    return bytes > ENTRY_MAX_BYTES;
-}
-
-/* The new ID; false: an error was replied. */
+/* Sets *id to the ID of the new entry. False: an error was replied. */
 static bool check_add(struct call *call, const struct add *add, const struct entry *entry,
                       struct stream_id *id)
 {
     struct stream_id last = STREAM_ID_MIN;
     enum error error = ERROR_COUNT;
+    size_t bytes = 0;
+    for (int i = add->fields; i < call->argc; i++)
+        bytes += call->argv[i].len;
     if (entry != NULL) last = stream_marks(entry->object.stream).last;
     if (stream_id_equal(last, STREAM_ID_MAX))
         error = ERR_XADD_LAST;
     else if (!choose_id(call, add, last, id))
         error = ERR_XADD_SMALL;
-    else if (is_too_large(call, add->fields))
+    else if (bytes > ENTRY_MAX_BYTES)
         error = ERR_XADD_LARGE;
     if (error != ERROR_COUNT) fail(call, error);
     return error == ERROR_COUNT;
@@ -163,17 +158,7 @@ static void cmd_xdel(struct call *call)
     resp_integer(call->out, removed);
 }
 
-enum { NOT_THERE = -1, REMOVED = 1, STILL_REFERENCED = 2 }; /* replies of XDELEX */
-
-static int drop_unless_referenced(struct call *call, struct entry *entry, struct stream_id id,
-                                  enum refs refs)
-{
-    const struct stream *stream = entry->object.stream;
-    if (!stream_has(stream, id)) return NOT_THERE;
-    if (refs == REFS_ACKED && stream_is_referenced(stream, id)) return STILL_REFERENCED;
-    stream_drop_entry(call, entry, id, refs);
-    return REMOVED;
-}
+enum { ABSENT = -1, REMOVED = 1, STILL_REFERENCED = 2 }; /* replies of XDELEX */
 
 static void cmd_xdelex(struct call *call)
 {
@@ -186,8 +171,13 @@ static void cmd_xdelex(struct call *call)
     resp_array(call->out, (size_t)(call->argc - first));
     for (int i = first; i < call->argc; i++) {
         struct stream_id id = stream_id_of(call, i);
-        resp_integer(call->out,
-                     entry == NULL ? NOT_THERE : drop_unless_referenced(call, entry, id, refs));
+        int reply = ABSENT;
+        if (entry != NULL && stream_has(entry->object.stream, id)) {
+            bool keeps = refs == REFS_ACKED && stream_is_referenced(entry->object.stream, id);
+            reply = keeps ? STILL_REFERENCED : REMOVED;
+            if (!keeps) stream_drop_entry(call, entry, id, refs);
+        }
+        resp_integer(call->out, reply);
     }
 }
 

@@ -12,7 +12,8 @@ enum { ID_TEXT_MAX = 127 }; /* longer texts are no IDs, as in Redis */
 
 /* ---- IDs ------------------------------------------------------------------------------------- */
 
-/* Like Redis, which uses strtoull for what is not a plain number: "007" and "+7" are numbers. */
+/* Like Redis, which uses strtoull for text that is not a plain number: "007" and "+7" are numbers.
+ */
 static bool parse_part(const char *text, size_t len, uint64_t *value)
 {
     int64_t plain;

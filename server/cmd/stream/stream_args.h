@@ -2,7 +2,7 @@
  * commands of streams. A function that returns false has replied the error.
  *
  * Folder server/cmd/stream: streams and their groups: stream adds and removes entries,
- * stream_range and stream_read read them, stream_group, stream_pending and stream_claim are about
+ * stream_range and stream_read read them, stream_group, stream_pending and stream_claim manage
  * groups, stream_delivery hands entries to consumers. The value is store/type/stream. Start with
  * stream.c. */
 #ifndef SERVER_CMD_STREAM_STREAM_ARGS_H
@@ -22,7 +22,7 @@ bool arg_stream_id(struct call *call, int i, uint64_t seq, struct stream_id *id)
 bool arg_stream_id_or_end(struct call *call, int i, struct stream_id *id);
 /* Are the arguments from i to the last all IDs? */
 bool arg_stream_ids(struct call *call, int i);
-/* The ID at argument i, which was parsed before. */
+/* Returns the ID at argument i, which has been parsed before. */
 struct stream_id stream_id_of(const struct call *call, int i);
 
 /* An interval of IDs, both ends included. */
@@ -34,18 +34,18 @@ bool arg_id_range(struct call *call, int first, int last, struct id_range *range
 /* The first end alone. */
 bool arg_id_from(struct call *call, int i, struct stream_id *from);
 
-/* IDS numids id [id ...] at argument i, and nothing behind it. *first: the first ID. */
+/* Parses IDS numids id [id ...] from argument i to the last. *first: the first ID. */
 bool arg_counted_ids(struct call *call, int i, int *first);
 
 /* What becomes of references in groups when an entry is removed. */
 enum refs { REFS_KEEP, REFS_DELETE, REFS_ACKED };
-/* KEEPREF, DELREF or ACKED at argument i; false: another word; no reply. */
+/* Parses KEEPREF, DELREF or ACKED at argument i. False: another word, and nothing was replied. */
 bool arg_refs(const struct call *call, int i, enum refs *refs);
 
 /* ---- streams and groups ---- */
 
-/* The stream of argument 1 and the group of argument 2. An entry of another type is WRONGTYPE;
- * group NULL: there is no such key or group; no reply. */
+/* The stream of argument 1 and the group of argument 2. An entry of another type is WRONGTYPE. If
+ * the key or the group does not exist, group is NULL and nothing was replied. */
 struct group_place {
     struct entry *entry;
     struct stream_group *group;
@@ -54,7 +54,7 @@ bool find_group(struct call *call, struct group_place *place);
 /* The same, but an absent group is an error. */
 bool need_group(struct call *call, struct group_place *place);
 
-/* The consumer of this name, made if it is new; notes that it was seen. */
+/* Returns the consumer of this name, created if it is missing, and marks it as seen now. */
 struct stream_consumer *consumer_or_new(struct call *call, const struct group_place *place,
                                         struct bytes name);
 
@@ -66,7 +66,7 @@ size_t stream_id_print(char *to, struct stream_id id); /* room for STREAM_ID_CHA
 void reply_stream_id(struct resp_writer *out, struct stream_id id);
 void reply_fields(struct resp_writer *out, struct stream_entry *entry);       /* [name value ...] */
 void reply_stream_entry(struct resp_writer *out, struct stream_entry *entry); /* [id, fields] */
-/* The entry with this ID; false, and no reply: there is none. */
+/* Finds the entry with this ID. False: there is none, and nothing was replied. */
 bool find_stream_entry(const struct stream *stream, struct stream_id id,
                        struct stream_entry *entry);
 

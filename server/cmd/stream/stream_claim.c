@@ -12,27 +12,21 @@ struct claim {
     msec at;            /* IDLE, TIME: when it counts as delivered */
     int64_t deliveries; /* RETRYCOUNT; -1: one more than before, the same with JUSTID */
     struct stream_id last;
-    int ids; /* the argument behind the last ID */
+    int ids; /* the argument after the last ID */
 };
 
 /* ---- claiming one entry ---------------------------------------------------------------------- */
 
-static void reply_claimed(struct resp_writer *out, const struct claim *claim,
-                          struct stream_entry *entry)
+/* Replies the entry and assigns it to the consumer of argument 3. */
+static void claim_entry(struct call *call, struct claim *claim, struct pending *pending,
+                        struct stream_entry *entry, struct resp_writer *out)
 {
+    if (claim->consumer == NULL)
+        claim->consumer = consumer_or_new(call, &claim->place, call->argv[3]);
     if (claim->just_id)
         reply_stream_id(out, entry->id);
     else
         reply_stream_entry(out, entry);
-}
-
-/* Replies the entry and puts it down to the consumer of argument 3. */
-static void take(struct call *call, struct claim *claim, struct pending *pending,
-                 struct stream_entry *entry, struct resp_writer *out)
-{
-    if (claim->consumer == NULL)
-        claim->consumer = consumer_or_new(call, &claim->place, call->argv[3]);
-    reply_claimed(out, claim, entry);
     pending->consumer = claim->consumer;
     pending->at = claim->at;
     if (claim->deliveries >= 0)
@@ -42,7 +36,8 @@ static void take(struct call *call, struct claim *claim, struct pending *pending
     txn_pending_put(call->txn, claim->place.entry, claim->place.group, pending);
 }
 
-/* Is the entry not delivered, but a dead letter now? Finds `entry` again, which that may move. */
+/* Returns whether the entry became a dead letter. If not, finds `entry` again, because the attempt
+ * may have moved it. */
 static bool is_dead(struct call *call, const struct claim *claim, const struct pending *pending,
                     struct stream_entry *entry)
 {
@@ -73,7 +68,7 @@ static bool parse_number(struct call *call, int i, int64_t *value)
     return false;
 }
 
-/* One option at *i, which is set to its last argument. */
+/* Parses the option at *i and moves *i to its last argument. */
 static bool parse_claim_option(struct call *call, int *i, struct claim *claim)
 {
     bool valued = *i + 1 < call->argc;
@@ -108,7 +103,7 @@ static bool parse_claim(struct call *call, struct claim *claim)
     return true;
 }
 
-/* False: it is not claimed. A pending ID whose entry is gone is removed. */
+/* Returns whether the entry was claimed. Removes a pending ID whose entry no longer exists. */
 static bool claim_id(struct call *call, struct claim *claim, struct stream_id id,
                      struct resp_writer *out)
 {
@@ -122,38 +117,34 @@ static bool claim_id(struct call *call, struct claim *claim, struct stream_id id
     }
     if (found ? !is_claimable(call, &pending, claim->idle) : !claim->force) return false;
     if (found && is_dead(call, claim, &pending, &entry)) return false;
-    take(call, claim, &pending, &entry, out);
+    claim_entry(call, claim, &pending, &entry, out);
     return true;
-}
-
-static void move_last(struct call *call, const struct claim *claim)
-{
-    struct group_position position = group_position(claim->place.group);
-    if (!stream_id_before(position.last, claim->last)) return;
-    position.last = claim->last;
-    txn_group_set_position(call->txn, claim->place.entry, claim->place.group, &position,
-                           EVENT_NONE);
 }
 
 static void cmd_xclaim(struct call *call)
 {
     struct claim claim = { 0 };
-    struct outbuf aside;
+    struct outbuf collected;
     size_t count = 0;
     if (!need_group(call, &claim.place)) return;
     if (!parse_claim(call, &claim)) return;
-    move_last(call, &claim);
-    outbuf_init(&aside);
-    struct resp_writer out = resp_aside(call->out, &aside);
+    struct group_position position = group_position(claim.place.group);
+    if (stream_id_before(position.last, claim.last)) {
+        position.last = claim.last;
+        txn_group_set_position(call->txn, claim.place.entry, claim.place.group, &position,
+                               EVENT_NONE);
+    }
+    outbuf_init(&collected);
+    struct resp_writer out = resp_aside(call->out, &collected);
     for (int i = 5; i < claim.ids; i++)
         count += claim_id(call, &claim, stream_id_of(call, i), &out);
     resp_array(call->out, count);
-    resp_splice(call->out, &aside);
+    resp_splice(call->out, &collected);
 }
 
 /* ---- XAUTOCLAIM ------------------------------------------------------------------------------ */
 
-enum { AUTO_COUNT = 100, LOOKS_PER_COUNT = 10, LOOKS_MAX = 10000 };
+enum { AUTO_COUNT = 100, EXAMINED_PER_COUNT = 10, EXAMINED_MAX = 10000 };
 #define AUTO_COUNT_MAX (INT64_MAX / 16)
 
 struct auto_claim {
@@ -161,7 +152,7 @@ struct auto_claim {
     struct stream_id from;
     int64_t count;
     struct resp_writer claimed_out, gone_out;
-    struct outbuf claimed_aside, gone_aside;
+    struct outbuf claimed_buffer, gone_buffer;
     size_t claimed, gone;
 };
 
@@ -201,21 +192,21 @@ static int auto_claim_one(struct call *call, struct auto_claim *all, struct pend
     }
     if (!is_claimable(call, pending, claim->idle)) return 0;
     if (is_dead(call, claim, pending, &entry)) return 1;
-    take(call, claim, pending, &entry, &all->claimed_out);
+    claim_entry(call, claim, pending, &entry, &all->claimed_out);
     all->claimed++;
     return 1;
 }
 
-/* Looks at ten times as many entries as it may claim, as in Redis, but at no more than others can
- * wait for. Returns the ID to go on with. */
+/* Examines at most ten times COUNT entries, as in Redis, and at most 10,000, because other clients
+ * wait. Returns the ID to continue from, or 0-0 at the end. */
 static struct stream_id auto_claim_all(struct call *call, struct auto_claim *all)
 {
     struct pending_filter filter = { .from = all->from, .to = STREAM_ID_MAX };
     struct pending pending;
-    int64_t looks = all->count * LOOKS_PER_COUNT, left = all->count;
-    if (looks > LOOKS_MAX) looks = LOOKS_MAX;
-    for (; pending_next(all->claim.place.group, &filter, &pending); looks--) {
-        if (looks == 0 || left == 0) return pending.id;
+    int64_t to_examine = all->count * EXAMINED_PER_COUNT, left = all->count;
+    if (to_examine > EXAMINED_MAX) to_examine = EXAMINED_MAX;
+    for (; pending_next(all->claim.place.group, &filter, &pending); to_examine--) {
+        if (to_examine == 0 || left == 0) return pending.id;
         left -= auto_claim_one(call, all, &pending);
         filter.from = pending.id;
         if (!stream_id_up(&filter.from)) break;
@@ -231,17 +222,17 @@ static void cmd_xautoclaim(struct call *call)
         return;
     }
     if (!need_group(call, &all.claim.place)) return;
-    outbuf_init(&all.claimed_aside);
-    outbuf_init(&all.gone_aside);
-    all.claimed_out = resp_aside(call->out, &all.claimed_aside);
-    all.gone_out = resp_aside(call->out, &all.gone_aside);
+    outbuf_init(&all.claimed_buffer);
+    outbuf_init(&all.gone_buffer);
+    all.claimed_out = resp_aside(call->out, &all.claimed_buffer);
+    all.gone_out = resp_aside(call->out, &all.gone_buffer);
     struct stream_id next = auto_claim_all(call, &all);
     resp_array(call->out, 3);
     reply_stream_id(call->out, next);
     resp_array(call->out, all.claimed);
-    resp_splice(call->out, &all.claimed_aside);
+    resp_splice(call->out, &all.claimed_buffer);
     resp_array(call->out, all.gone);
-    resp_splice(call->out, &all.gone_aside);
+    resp_splice(call->out, &all.gone_buffer);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -277,9 +268,8 @@ static const struct command rows[] = {
                          "the end; the claimed entries, or their IDs; IDs whose entries are gone"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOGROUP, ERR_STREAM_ID, ERR_CLAIM_MIN_IDLE,
                        ERR_INTERVAL_START, ERR_XAUTOCLAIM_COUNT),
-      .complexity =
-          "O(M*log(N)) where N is the number of pending entries and M the number of those "
-          "it looks at: ten times the count, and at most 10,000.",
+      .complexity = "O(M*log(N)) where N is the number of pending entries and M the number "
+                    "examined: ten times the count, and at most 10,000.",
       .syntax = "key group consumer min-idle-time start [COUNT count] [JUSTID]",
       .summary = "Gives pending entries that were idle for long enough to a consumer, from an ID "
                  "on." },

@@ -5,8 +5,8 @@
 #include "store/txn/txn_stream.h"
 #include "store/type/stream/stream_progress.h"
 
-/* Pending entries that one command removes instead of delivering them. COUNT does not bound these,
- * and other clients wait. */
+/* The maximum number of pending entries that one command removes instead of delivering them. COUNT
+ * does not limit these, and other clients wait. */
 enum { REMOVED_MAX = 1000 };
 
 uint64_t count_delivery(uint64_t deliveries)
@@ -50,9 +50,9 @@ void deliver_new(struct call *call, const struct delivery *delivery, struct stre
     txn_group_set_position(call->txn, place->entry, place->group, &position, EVENT_NONE);
 }
 
-/* ---- entries that the consumer has ----------------------------------------------------------- */
+/* ---- pending entries of the consumer --------------------------------------------------------- */
 
-/* The number of its pending entries from `from` on, at most `count`. */
+/* Counts the consumer's pending entries that pass the filter, up to `count`. */
 static size_t count_history(const struct delivery *delivery, struct pending_filter filter,
                             size_t count)
 {
@@ -90,11 +90,9 @@ void deliver_history(struct call *call, const struct delivery *delivery, struct 
                                      .to = STREAM_ID_MAX,
                                      .consumer = delivery->consumer };
     struct pending pending;
-    bool more = stream_id_up(&filter.from);
-    size_t left = !more ? 0
-                  : count < consumer_pending(delivery->consumer)
-                      ? count
-                      : consumer_pending(delivery->consumer);
+    size_t left = consumer_pending(delivery->consumer);
+    if (count < left) left = count;
+    if (!stream_id_up(&filter.from)) left = 0;
     left = count_history(delivery, filter, left);
     resp_array(call->out, left);
     for (; left > 0 && pending_next(delivery->place.group, &filter, &pending); left--) {
@@ -104,7 +102,7 @@ void deliver_history(struct call *call, const struct delivery *delivery, struct 
     }
 }
 
-/* ---- entries that others had ----------------------------------------------------------------- */
+/* ---- pending entries of others --------------------------------------------------------------- */
 
 struct pending_filter claim_filter(const struct call *call, msec idle)
 {
@@ -151,7 +149,8 @@ bool became_dead_letter(struct call *call, const struct group_place *place,
     return dead_letter_move(call->txn, place->entry, place->group, pending) == DEAD_LETTER_MOVED;
 }
 
-/* False: it is not delivered, but a dead letter now, or gone, so that the reference is removed. */
+/* Returns whether the entry was delivered. Otherwise it became a dead letter, or it no longer
+ * exists and the pending ID was removed. */
 static bool claim_one(struct call *call, const struct delivery *delivery, struct resp_writer *out,
                       struct pending *pending)
 {

@@ -1,5 +1,5 @@
-/* stream_delivery: gives entries of a stream to a consumer of a group: new ones, those that it has
- * already, and those that others had for too long. */
+/* stream_delivery: gives entries of a stream to a consumer of a group: new ones, its pending
+ * ones again, and those that other consumers have left idle. */
 #ifndef SERVER_CMD_STREAM_STREAM_DELIVERY_H
 #define SERVER_CMD_STREAM_STREAM_DELIVERY_H
 
@@ -12,34 +12,35 @@ struct delivery {
     bool with_counts; /* entries show how long they were idle, and how often delivered */
 };
 
-/* Replies `count` entries after `after`, which are there, and makes them pending. */
+/* Replies the `count` entries after `after`, which must exist, and makes them pending. */
 void deliver_new(struct call *call, const struct delivery *delivery, struct stream_id after,
                  size_t count);
 /* Replies up to `count` of the consumer's pending entries after `after`, as an array. */
 void deliver_history(struct call *call, const struct delivery *delivery, struct stream_id after,
                      size_t count);
 
-/* The filter that pending entries pass which were idle for this span, or are released and due. */
+/* A filter for pending entries that were idle for this span, or are released and due. */
 struct pending_filter claim_filter(const struct call *call, msec idle);
 /* Could an entry of the group be claimed now? O(1) */
 bool has_claims(const struct call *call, const struct stream_group *group, msec idle);
-/* When the next one can be claimed; NEVER: none is pending. O(1) */
+/* The instant at which the next entry can be claimed; NEVER: none is pending. O(1) */
 msec next_claim(const struct stream_group *group, msec idle);
-/* Writes up to `count` claimed entries to `out`; returns how many. On the way it removes pending
- * IDs without an entry, and moves entries that were delivered too often; after 1000 of these it
- * ends, and there may be more to claim. */
+/* Writes up to `count` claimed entries to `out`; returns their number. Also removes pending IDs
+ * without an entry, and moves entries that were delivered too often. Stops after 1000 of these,
+ * even if more entries could be claimed. */
 size_t deliver_claims(struct call *call, const struct delivery *delivery, struct resp_writer *out,
                       msec idle, size_t count);
 
-/* Did the entry go to the stream of a policy, because it was delivered as often as it may be? */
+/* If the entry has been delivered as often as a policy allows, moves it to the policy's stream of
+ * dead letters. Returns whether it was moved. */
 bool became_dead_letter(struct call *call, const struct group_place *place,
                         const struct pending *pending);
 
-/* One more delivery; it does not overflow. */
+/* The count after one more delivery, without overflow. */
 uint64_t count_delivery(uint64_t deliveries);
 /* Milliseconds since the entry was delivered; -1: it is released. */
 int64_t pending_idle(const struct call *call, const struct pending *pending);
-/* May it be claimed by somebody who asks for entries that were idle for this span? */
+/* May the entry be claimed by a command that asks for entries idle for this span? */
 bool is_claimable(const struct call *call, const struct pending *pending, msec idle);
 
 #endif

@@ -49,7 +49,7 @@ static bool find_place(struct call *call, struct group_place *place)
     return true;
 }
 
-/* The group has to exist, too. */
+/* The same, but the group must exist too. */
 static bool need_place(struct call *call, struct group_place *place)
 {
     if (!find_place(call, place)) return false;
@@ -153,7 +153,7 @@ static void cmd_xgroup_help(struct call *call)
         "DESTROY <key> <group>",
         "    Removes the group.",
         "SETID <key> <group> <id|$> [ENTRIESREAD <n>]",
-        "    Sets after which ID the group goes on.",
+        "    Sets the ID after which the group continues.",
     };
     reply_help(call, lines, sizeof(lines) / sizeof(lines[0]));
 }
@@ -210,7 +210,7 @@ static const struct command xgroup_rows[] = {
       .key_flags = KEY_RW | KEY_INSERT,
       .group = "stream",
       .since = "6.2.0",
-      .replies = REPLIES("integer: 1 if the consumer was added, 0 if it was there"),
+      .replies = REPLIES("integer: 1 if the consumer was added, 0 if it existed"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_XGROUP_KEY, ERR_NOGROUP_KEY),
       .complexity = "O(1)",
       .syntax = "key group consumer",

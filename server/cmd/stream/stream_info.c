@@ -55,11 +55,6 @@ static const struct stream *find_stream(struct call *call)
     return NULL;
 }
 
-static void refuse_xinfo(struct call *call)
-{
-    failf(call, ERR_SUBCOMMAND_OR_ARITY, arg_width(call, 1), call->argv[1].data, "XINFO");
-}
-
 /* ---- XINFO STREAM ---------------------------------------------------------------------------- */
 
 /* DIFFERS: Redis counts the nodes of its own tree. (doc/differs.md) */
@@ -77,7 +72,7 @@ static void reply_basics(struct call *call, const struct stream *stream)
     name_id(call, "recorded-first-entry-id", first);
 }
 
-/* The entry with this ID, if there is any at all. */
+/* Replies the entry with this ID, or null for an empty stream. */
 static void reply_edge(struct call *call, const char *name, const struct stream *stream, bool found,
                        struct stream_id id)
 {
@@ -107,7 +102,7 @@ static size_t at_most(size_t count, int64_t limit)
     return limit > 0 && (uint64_t)limit < count ? (size_t)limit : count;
 }
 
-/* The first pending entries, of the consumer or of all. */
+/* Replies the first pending entries of the consumer, or of the whole group. */
 static void reply_full_pending(struct call *call, const struct stream_group *group,
                                const struct stream_consumer *consumer, int64_t limit)
 {
@@ -130,16 +125,6 @@ static void reply_full_pending(struct call *call, const struct stream_group *gro
     }
 }
 
-static void reply_full_consumer(struct call *call, const struct stream_group *group,
-                                const struct stream_consumer *consumer, int64_t limit)
-{
-    resp_map(call->out, 4);
-    name_bytes(call, "name", consumer_name(consumer));
-    name_integer(call, "seen-time", consumer_seen_at(consumer));
-    name_integer(call, "pel-count", (int64_t)consumer_pending(consumer));
-    reply_full_pending(call, group, consumer, limit);
-}
-
 /* The count of released entries is shown only where there are any: Redis 7.0 does not have it. */
 static void reply_full_group(struct call *call, const struct stream *stream,
                              const struct stream_group *group, int64_t limit)
@@ -156,8 +141,13 @@ static void reply_full_group(struct call *call, const struct stream *stream,
     reply_full_pending(call, group, NULL, limit);
     resp_bulk_text(call->out, "consumers");
     resp_array(call->out, group_count_consumers(group));
-    for (struct stream_consumer *c = NULL; (c = consumer_next(group, c)) != NULL;)
-        reply_full_consumer(call, group, c, limit);
+    for (struct stream_consumer *c = NULL; (c = consumer_next(group, c)) != NULL;) {
+        resp_map(call->out, 4);
+        name_bytes(call, "name", consumer_name(c));
+        name_integer(call, "seen-time", consumer_seen_at(c));
+        name_integer(call, "pel-count", (int64_t)consumer_pending(c));
+        reply_full_pending(call, group, c, limit);
+    }
 }
 
 static void reply_full(struct call *call, const struct stream *stream, int64_t limit)
@@ -189,7 +179,7 @@ static void cmd_xinfo_stream(struct call *call)
     bool full = call->argc > 3 && arg_is(call, 3, "FULL");
     bool counted = call->argc == FULL_COUNT_ARGS && arg_is(call, 4, "COUNT");
     if (call->argc > 3 && !(full && (call->argc == FULL_ARGS || counted))) {
-        refuse_xinfo(call);
+        failf(call, ERR_SUBCOMMAND_OR_ARITY, arg_width(call, 1), call->argv[1].data, "XINFO");
         return;
     }
     if (counted && !arg_int64(call, 5, &limit)) return;
@@ -249,7 +239,7 @@ static void cmd_xinfo_help(struct call *call)
         "GROUPS <key>",
         "    Returns the groups of the stream.",
         "STREAM <key> [FULL [COUNT <count>]]",
-        "    Returns facts about the stream.",
+        "    Returns information about the stream.",
     };
     reply_help(call, lines, sizeof(lines) / sizeof(lines[0]));
 }
@@ -297,9 +287,10 @@ static const struct command xinfo_rows[] = {
       .replies = REPLIES("map[bulk any ...]: length, marks, groups, the first and the last entry; "
                          "with FULL entries, groups, consumers and pending entries"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_NO_KEY, ERR_NOT_INTEGER, ERR_SUBCOMMAND_OR_ARITY),
-      .complexity = "O(1); with FULL O(N), N entries, groups, consumers and pending entries.",
+      .complexity = "O(1); with FULL O(N) where N is the number of entries, groups, consumers and "
+                    "pending entries.",
       .syntax = "key [FULL [COUNT count]]",
-      .summary = "Returns facts about a stream." },
+      .summary = "Returns information about a stream." },
     { .name = "HELP",
       .run = cmd_xinfo_help,
       .arity = 2,

@@ -68,7 +68,7 @@ static bool parse_mode(struct call *call, enum nack_mode *mode)
     return !call->failed;
 }
 
-/* IDS numids id [id ...] at *i, which is set to the last ID. */
+/* Parses IDS numids id [id ...] at *i and moves *i to the last ID. */
 static bool parse_nack_ids(struct call *call, int *i, struct nack *nack)
 {
     int64_t count;
@@ -87,30 +87,22 @@ static bool parse_nack_ids(struct call *call, int *i, struct nack *nack)
     return true;
 }
 
-static bool parse_delay(struct call *call, int i, msec *at)
-{
-    int64_t delay;
-    if (!arg_int64(call, i, &delay)) return false;
-    if (delay >= 0 && instant_after(call->txn->now, delay, at)) return true;
-    fail(call, ERR_XNACK_DELAY);
-    return false;
-}
-
-static bool parse_retry_count(struct call *call, int i, int64_t *deliveries)
-{
-    if (!arg_int64(call, i, deliveries)) return false;
-    if (*deliveries >= 0) return true;
-    fail(call, ERR_XNACK_RETRYCOUNT);
-    return false;
-}
-
 static bool parse_nack_option(struct call *call, int *i, struct nack *nack)
 {
     bool valued = *i + 1 < call->argc;
     if (nack->first == 0 && valued && arg_is(call, *i, "IDS")) return parse_nack_ids(call, i, nack);
-    if (valued && arg_is(call, *i, "RETRYCOUNT"))
-        return parse_retry_count(call, ++*i, &nack->deliveries);
-    if (valued && arg_is(call, *i, "DELAY")) return parse_delay(call, ++*i, &nack->at);
+    if (valued && arg_is(call, *i, "RETRYCOUNT")) {
+        if (!arg_int64(call, ++*i, &nack->deliveries)) return false;
+        if (nack->deliveries < 0) fail(call, ERR_XNACK_RETRYCOUNT);
+        return nack->deliveries >= 0;
+    }
+    if (valued && arg_is(call, *i, "DELAY")) {
+        int64_t delay;
+        if (!arg_int64(call, ++*i, &delay)) return false;
+        if (delay >= 0 && instant_after(call->txn->now, delay, &nack->at)) return true;
+        fail(call, ERR_XNACK_DELAY);
+        return false;
+    }
     nack->force |= arg_is(call, *i, "FORCE");
     if (arg_is(call, *i, "FORCE")) return true;
     failf(call, ERR_STREAM_OPTION, "XNACK", arg_width(call, *i), call->argv[*i].data);
@@ -128,7 +120,7 @@ static bool parse_nack(struct call *call, struct nack *nack)
     return false;
 }
 
-/* False: it is not pending, and is not made so. */
+/* Returns whether the entry was released. One that is not pending is released only with FORCE. */
 static bool release(struct call *call, const struct group_place *place, const struct nack *nack,
                     struct stream_id id)
 {
@@ -161,19 +153,6 @@ static void cmd_xnack(struct call *call)
 
 /* ---- XPENDING -------------------------------------------------------------------------------- */
 
-static struct bytes name_of(const struct pending *pending)
-{
-    return pending->consumer != NULL ? consumer_name(pending->consumer) : bytes_of("", 0);
-}
-
-static size_t count_busy(const struct stream_group *group)
-{
-    size_t count = 0;
-    for (struct stream_consumer *c = NULL; (c = consumer_next(group, c)) != NULL;)
-        count += consumer_pending(c) > 0;
-    return count;
-}
-
 static void reply_summary(struct call *call, const struct stream_group *group)
 {
     struct stream_id first, last;
@@ -187,7 +166,10 @@ static void reply_summary(struct call *call, const struct stream_group *group)
     }
     reply_stream_id(call->out, first);
     reply_stream_id(call->out, last);
-    resp_array(call->out, count_busy(group));
+    size_t busy = 0;
+    for (struct stream_consumer *c = NULL; (c = consumer_next(group, c)) != NULL;)
+        busy += consumer_pending(c) > 0;
+    resp_array(call->out, busy);
     for (struct stream_consumer *c = NULL; (c = consumer_next(group, c)) != NULL;) {
         if (consumer_pending(c) == 0) continue;
         resp_array(call->out, 2);
@@ -226,17 +208,7 @@ static bool parse_query(struct call *call, struct pending_query *query)
     return arg_id_range(call, at, at + 1, &query->range);
 }
 
-static void reply_pending(struct call *call, struct resp_writer *out, const struct pending *pending)
-{
-    struct bytes name = name_of(pending);
-    resp_array(out, 4);
-    reply_stream_id(out, pending->id);
-    resp_bulk(out, name.data, name.len);
-    resp_integer(out, pending_idle(call, pending));
-    resp_integer(out, (int64_t)pending->deliveries);
-}
-
-/* The number of entries is known only at the end, so they are written aside. */
+/* The number of entries is known only at the end, so they are collected in a buffer. */
 static void reply_query(struct call *call, const struct stream_group *group,
                         const struct pending_query *query, const struct stream_consumer *consumer)
 {
@@ -245,19 +217,25 @@ static void reply_query(struct call *call, const struct stream_group *group,
     filter.to = query->range.to;
     filter.consumer = consumer;
     filter.by_time = query->idle > 0;
-    struct outbuf aside;
+    struct outbuf collected;
     struct pending pending;
     int64_t count = 0;
-    outbuf_init(&aside);
-    struct resp_writer out = resp_aside(call->out, &aside);
+    outbuf_init(&collected);
+    struct resp_writer out = resp_aside(call->out, &collected);
     while (count < query->count && pending_next(group, &filter, &pending)) {
-        reply_pending(call, &out, &pending);
+        struct bytes name = bytes_of("", 0);
+        if (pending.consumer != NULL) name = consumer_name(pending.consumer);
+        resp_array(&out, 4);
+        reply_stream_id(&out, pending.id);
+        resp_bulk(&out, name.data, name.len);
+        resp_integer(&out, pending_idle(call, &pending));
+        resp_integer(&out, (int64_t)pending.deliveries);
         count++;
         filter.from = pending.id;
         if (!stream_id_up(&filter.from)) break;
     }
     resp_array(call->out, (size_t)count);
-    resp_splice(call->out, &aside);
+    resp_splice(call->out, &collected);
 }
 
 static void cmd_xpending(struct call *call)
@@ -344,9 +322,9 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOGROUP, ERR_STREAM_ID, ERR_NOT_INTEGER,
                        ERR_INTERVAL_START, ERR_INTERVAL_END),
       .complexity = "O(log(N)+M) where N is the number of pending entries and M the number "
-                    "returned; without an interval O(C), C consumers.",
+                    "returned; without an interval O(C) where C is the number of consumers.",
       .syntax = "key group [[IDLE min-idle-time] start end count [consumer]]",
-      .summary = "Returns what is pending in a group: delivered and not acknowledged." },
+      .summary = "Returns the pending entries of a group: delivered, but not acknowledged." },
 };
 
 const struct command_group stream_pending_commands = COMMAND_GROUP(rows);

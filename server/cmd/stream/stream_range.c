@@ -9,37 +9,16 @@ static void cmd_xlen(struct call *call)
     resp_integer(call->out, entry != NULL ? (int64_t)stream_count(entry->object.stream) : 0);
 }
 
-/* [COUNT count] from argument 4 on; a negative count is 0. */
-static bool parse_count(struct call *call, int64_t *count)
-{
-    *count = INT64_MAX;
-    for (int i = 4; i < call->argc; i += 2) {
-        if (!arg_is(call, i, "COUNT") || i + 1 >= call->argc) {
-            fail(call, ERR_SYNTAX);
-            return false;
-        }
-        if (!arg_int64(call, i + 1, count)) return false;
-        if (*count < 0) *count = 0;
-    }
-    return true;
-}
-
-/* The number of entries in the range, at most `limit`. */
-static size_t count_range(const struct stream *stream, const struct id_range *range, int64_t limit)
-{
-    struct stream_id after = range->to;
-    size_t to = stream_id_up(&after) ? stream_rank(stream, after) : stream_count(stream);
-    size_t from = stream_rank(stream, range->from);
-    size_t count = to > from ? to - from : 0;
-    return (uint64_t)limit < count ? (size_t)limit : count;
-}
-
 static void reply_range(struct call *call, const struct stream *stream,
                         const struct id_range *range, int64_t limit, bool back)
 {
     struct stream_walk walk;
     struct stream_entry entry;
-    size_t left = count_range(stream, range, limit);
+    struct stream_id after = range->to;
+    size_t to = stream_id_up(&after) ? stream_rank(stream, after) : stream_count(stream);
+    size_t from = stream_rank(stream, range->from);
+    size_t left = to > from ? to - from : 0;
+    if ((uint64_t)limit < left) left = (size_t)limit;
     resp_array(call->out, left);
     if (left == 0) return;
     if (back)
@@ -54,9 +33,16 @@ static void find_range(struct call *call, bool back)
 {
     struct id_range range;
     struct entry *entry;
-    int64_t count;
+    int64_t count = INT64_MAX;
     if (!arg_id_range(call, back ? 3 : 2, back ? 2 : 3, &range)) return;
-    if (!parse_count(call, &count)) return;
+    for (int i = 4; i < call->argc; i += 2) {
+        if (!arg_is(call, i, "COUNT") || i + 1 >= call->argc) {
+            fail(call, ERR_SYNTAX);
+            return;
+        }
+        if (!arg_int64(call, i + 1, &count)) return;
+        if (count < 0) count = 0;
+    }
     if (!read_typed(call, 1, TYPE_STREAM, &entry)) return;
     if (entry == NULL)
         resp_array(call->out, 0);

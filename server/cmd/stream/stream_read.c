@@ -11,12 +11,12 @@ enum {
     BLOCKED_COUNT = 1000, /* entries for a client that was blocked and gave no COUNT */
 };
 
-/* One stream of the command. */
+/* One of the command's streams. */
 struct source_stream {
     int key;             /* argument */
     struct entry *entry; /* NULL: there is none */
     struct stream_group *group;
-    struct stream_id after; /* STREAM_ID_MAX for a group: what is new to it */
+    struct stream_id after; /* for a group: STREAM_ID_MAX for entries that are new to it */
     bool is_served;
 };
 
@@ -33,19 +33,6 @@ static bool wants_new(const struct source_stream *stream)
 
 /* ---- finding streams and groups -------------------------------------------------------------- */
 
-static bool find_stream_group(struct call *call, const struct reading *reading,
-                              struct source_stream *stream)
-{
-    struct bytes name = call->argv[reading->args.group];
-    stream->group = NULL;
-    if (stream->entry != NULL)
-        stream->group = group_find(stream_groups(stream->entry->object.stream), name);
-    if (stream->group != NULL) return true;
-    failf(call, ERR_XREADGROUP_NOGROUP, arg_width(call, stream->key), call->argv[stream->key].data,
-          arg_width(call, reading->args.group), name.data);
-    return false;
-}
-
 static bool find_streams(struct call *call, struct reading *reading)
 {
     const struct read_args *args = &reading->args;
@@ -53,13 +40,20 @@ static bool find_streams(struct call *call, struct reading *reading)
         struct source_stream *stream = &reading->streams[i];
         *stream = (struct source_stream){ .key = args->first + i };
         if (!read_typed(call, stream->key, TYPE_STREAM, &stream->entry)) return false;
-        if (args->group > 0 && !find_stream_group(call, reading, stream)) return false;
+        struct bytes key = call->argv[stream->key], name = call->argv[args->group];
+        if (args->group > 0 && stream->entry != NULL)
+            stream->group = group_find(stream_groups(stream->entry->object.stream), name);
+        if (args->group > 0 && stream->group == NULL) {
+            failf(call, ERR_XREADGROUP_NOGROUP, arg_width(call, stream->key), key.data,
+                  arg_width(call, args->group), name.data);
+            return false;
+        }
         if (!parse_read_id(call, args, i, stream->entry, &stream->after)) return false;
     }
     return true;
 }
 
-/* ---- what there is --------------------------------------------------------------------------- */
+/* ---- available entries ----------------------------------------------------------------------- */
 
 /* Is there an entry after this ID? */
 static bool has_after(const struct stream *stream, struct stream_id after)
@@ -68,8 +62,8 @@ static bool has_after(const struct stream *stream, struct stream_id after)
     return stream_final(stream, &top) && stream_id_before(after, top);
 }
 
-static bool has_something(struct call *call, const struct reading *reading,
-                          const struct source_stream *stream)
+static bool has_entries(struct call *call, const struct reading *reading,
+                        const struct source_stream *stream)
 {
     if (stream->entry == NULL) {
         txn_read(call->txn, call->argv[stream->key]); /* Redis counts the miss again */
@@ -114,7 +108,7 @@ static void reply_after(struct call *call, const struct source_stream *stream, s
         reply_stream_entry(call->out, &entry);
 }
 
-/* With CLAIM the number of entries is known only after claiming. False: there was nothing. */
+/* With CLAIM the number of entries is known only after claiming. False: there were none. */
 static bool reply_claims(struct call *call, const struct reading *reading,
                          const struct source_stream *stream, const struct delivery *delivery,
                          size_t limit)
@@ -168,9 +162,9 @@ static bool reply_stream(struct call *call, const struct reading *reading,
 
 /* ---- replying -------------------------------------------------------------------------------- */
 
-/* With CLAIM, or if a key stands twice, some of the streams may turn out to have nothing, so they
- * are written aside. */
-static size_t reply_aside(struct call *call, const struct reading *reading, size_t limit)
+/* With CLAIM, or if a key is given twice, a stream may turn out to have no entries, so the replies
+ * are collected in a buffer. */
+static size_t reply_collected(struct call *call, const struct reading *reading, size_t limit)
 {
     struct resp_writer *out = call->out;
     struct outbuf parts;
@@ -187,13 +181,13 @@ static size_t reply_aside(struct call *call, const struct reading *reading, size
     return count;
 }
 
-/* The number of streams that were replied; 0: nothing was replied. */
+/* Returns the number of streams replied; 0: nothing was replied. */
 static size_t reply_served(struct call *call, const struct reading *reading, size_t served,
                            size_t limit)
 {
     if (served == 0) return 0;
     if (reading->args.claim >= 0 || (reading->args.group > 0 && served > 1))
-        return reply_aside(call, reading, limit);
+        return reply_collected(call, reading, limit);
     resp_named(call->out, served);
     for (int i = 0; i < reading->args.streams; i++)
         if (reading->streams[i].is_served) reply_stream(call, reading, &reading->streams[i], limit);
@@ -202,8 +196,8 @@ static size_t reply_served(struct call *call, const struct reading *reading, siz
 
 /* ---- blocking -------------------------------------------------------------------------------- */
 
-/* The arguments with "$" replaced by the IDs that it stands for now. NULL: there is none. The
- * caller frees it. */
+/* Returns the arguments with each "$" replaced by the last ID as it is now, or NULL if there is no
+ * "$". The caller frees them. */
 static struct bytes *resolve_last(const struct call *call, const struct reading *reading)
 {
     int ids = reading->args.first + reading->args.streams, found = 0;
@@ -222,7 +216,7 @@ static struct bytes *resolve_last(const struct call *call, const struct reading 
     return argv;
 }
 
-/* `again`: when an entry can be claimed. */
+/* `again`: the instant at which an entry can be claimed. */
 static void block_reading(struct call *call, const struct reading *reading, msec again)
 {
     const struct read_args *args = &reading->args;
@@ -232,23 +226,14 @@ static void block_reading(struct call *call, const struct reading *reading, msec
         .type = TYPE_STREAM,
         .until = args->until,
         .again = again,
-        /* Clients of a group find the same, but with CLAIM each has a span of its own. */
+        /* All clients of a group find the same entries, except with CLAIM, because the minimum idle
+         * times may differ. */
         .group = args->claim < 0 ? args->group : 0,
         .or_gone = args->group > 0,
         .or_claims = args->claim >= 0,
     };
     if (call->block != NULL && call->ready == NULL) block.argv = resolve_last(call, reading);
     block_on(call, &block);
-}
-
-static msec next_of_claims(const struct reading *reading)
-{
-    msec next = NEVER;
-    for (int i = 0; i < reading->args.streams && reading->args.claim >= 0; i++) {
-        msec at = next_claim(reading->streams[i].group, reading->args.claim);
-        if (at < next) next = at;
-    }
-    return next;
 }
 
 /* ---- the first run --------------------------------------------------------------------------- */
@@ -260,14 +245,20 @@ static void read_streams(struct call *call, struct reading *reading)
     if (!find_streams(call, reading)) return;
     for (int i = 0; i < args->streams; i++) {
         struct source_stream *stream = &reading->streams[i];
-        stream->is_served = has_something(call, reading, stream);
+        stream->is_served = has_entries(call, reading, stream);
         served += stream->is_served;
     }
     if (reply_served(call, reading, served, limit) > 0) return;
-    if (args->blocks)
-        block_reading(call, reading, next_of_claims(reading));
-    else
+    if (!args->blocks) {
         resp_null_array(call->out);
+        return;
+    }
+    msec next = NEVER;
+    for (int i = 0; i < args->streams && args->claim >= 0; i++) {
+        msec at = next_claim(reading->streams[i].group, args->claim);
+        if (at < next) next = at;
+    }
+    block_reading(call, reading, next);
 }
 
 /* ---- later runs ------------------------------------------------------------------------------ */
@@ -294,7 +285,7 @@ static bool find_ready(struct call *call, const struct reading *reading,
     return stream->group != NULL;
 }
 
-/* Only the key that is ready is looked at. As in Redis, an entry that was added and removed again
+/* Reads only the key that is ready. As in Redis, an entry that was added and removed again
  * in one transaction gives an empty list. */
 static void read_ready(struct call *call, struct reading *reading)
 {
@@ -371,8 +362,8 @@ static const struct command rows[] = {
       .syntax = "GROUP group consumer [COUNT count] [BLOCK milliseconds] [CLAIM min-idle-time] "
                 "[NOACK] STREAMS key [key ...] id [id ...]",
       .summary = "Delivers entries of streams to a consumer of a group: new ones, those that it "
-                 "has not acknowledged yet, and with CLAIM those that others have left idle; or "
-                 "blocks until there is one." },
+                 "has not acknowledged yet, and with CLAIM those that others have left idle. "
+                 "Blocks until there is one, if BLOCK is given." },
 };
 
 const struct command_group stream_read_commands = COMMAND_GROUP(rows);

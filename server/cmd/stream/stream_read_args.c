@@ -16,7 +16,7 @@ static bool refuse(struct call *call, enum error error)
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-/* The timeout in milliseconds; a client that is blocked already keeps the one it has. */
+/* Parses the timeout in milliseconds. A client that is already blocked keeps its timeout. */
 static bool parse_block(struct call *call, int i, struct read_args *args)
 {
     int64_t span;
@@ -33,21 +33,7 @@ static bool parse_block(struct call *call, int i, struct read_args *args)
     return true;
 }
 
-static bool parse_claim_idle(struct call *call, int i, bool is_group, struct read_args *args)
-{
-    if (!is_group) return refuse(call, ERR_XREAD_CLAIM);
-    if (!arg_int64_or(call, i, &args->claim, ERR_CLAIM_IDLE)) return false;
-    return args->claim >= 0 || refuse(call, ERR_CLAIM_IDLE_NEGATIVE);
-}
-
-static bool parse_streams(struct call *call, int i, struct read_args *args)
-{
-    args->first = i;
-    args->streams = (call->argc - i) / 2;
-    return (call->argc - i) % 2 == 0 || refuse(call, ERR_XREAD_UNBALANCED);
-}
-
-/* One option at *i; sets *i behind it. */
+/* Parses the option at *i and moves *i past it. */
 static bool parse_option(struct call *call, int *i, bool is_group, struct read_args *args)
 {
     int left = call->argc - *i - 1, value = *i + 1;
@@ -58,8 +44,11 @@ static bool parse_option(struct call *call, int *i, bool is_group, struct read_a
         if (args->count < 0) args->count = 0;
         return true;
     }
-    if (left > 0 && arg_is(call, value - 1, "CLAIM"))
-        return parse_claim_idle(call, value, is_group, args);
+    if (left > 0 && arg_is(call, value - 1, "CLAIM")) {
+        if (!is_group) return refuse(call, ERR_XREAD_CLAIM);
+        if (!arg_int64_or(call, value, &args->claim, ERR_CLAIM_IDLE)) return false;
+        return args->claim >= 0 || refuse(call, ERR_CLAIM_IDLE_NEGATIVE);
+    }
     if (left > 1 && arg_is(call, value - 1, "GROUP")) {
         if (!is_group) return refuse(call, ERR_XREAD_GROUP);
         args->group = value;
@@ -78,9 +67,13 @@ bool parse_read(struct call *call, struct read_args *args)
     bool is_group = call->command.row->flags & WRITE;
     *args = (struct read_args){ .until = NEVER, .claim = -1 };
     for (int i = 1; i < call->argc && args->first == 0;) {
-        bool last = i + 1 < call->argc && arg_is(call, i, "STREAMS");
-        bool ok = last ? parse_streams(call, i + 1, args) : parse_option(call, &i, is_group, args);
-        if (!ok) return false;
+        if (i + 1 < call->argc && arg_is(call, i, "STREAMS")) {
+            args->first = i + 1;
+            args->streams = (call->argc - args->first) / 2;
+            if ((call->argc - args->first) % 2 != 0) return refuse(call, ERR_XREAD_UNBALANCED);
+        } else if (!parse_option(call, &i, is_group, args)) {
+            return false;
+        }
     }
     if (args->first == 0) return refuse(call, ERR_SYNTAX);
     return !is_group || args->group > 0 || refuse(call, ERR_XREADGROUP_MISSING);
@@ -104,7 +97,7 @@ bool parse_read_id(struct call *call, const struct read_args *args, int i,
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
-/* The number of arguments of an option, with its word; 0: it is none. */
+/* The number of arguments of an option, including its word; 0: not an option. */
 static int option_length(struct bytes word)
 {
     static const struct {
@@ -118,9 +111,9 @@ static int option_length(struct bytes word)
     return 0;
 }
 
-/* The argument STREAMS that the command finds; groups and consumers may have this name, too. In a
- * call that the command refuses, as Redis' key specification: the first one from `from` on.
- * DIFFERS: Redis takes that one in any call. (doc/differs.md) */
+/* Returns the argument STREAMS that the command uses; a group or consumer may have this name, too.
+ * In a call that the command refuses, it is the first one from `from` on, as in Redis' key
+ * specification. DIFFERS: Redis takes that one in any call. (doc/differs.md) */
 static int find_streams_word(int from, int argc, const struct bytes *argv)
 {
     int at = 1, length = 1;

@@ -13,10 +13,10 @@ struct read_args {
     int first, streams; /* the argument of the first key, and the number of keys */
 };
 
-/* The options up to the IDs. */
+/* Parses the options and finds the keys. */
 bool parse_read(struct call *call, struct read_args *args);
-/* The ID of stream i of the command. "$" is the last one of the stream (entry NULL: of none), ">"
- * STREAM_ID_MAX. */
+/* Parses the ID for stream i of the command. "$" gives the stream's last ID (0-0 if entry is NULL),
+ * ">" gives STREAM_ID_MAX. */
 bool parse_read_id(struct call *call, const struct read_args *args, int i,
                    const struct entry *entry, struct stream_id *id);
 /* For find_keys: the keys follow the word STREAMS. */

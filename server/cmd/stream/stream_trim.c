@@ -59,16 +59,8 @@ bool trim_parse_option(struct call *call, int *i, struct trim *trim, bool *known
     return true;
 }
 
-/* Without LIMIT an approximate trim does a bounded amount of work, as in Redis. */
-static int64_t default_limit(void)
-{
-    size_t entries = encoding_limits.stream_entries;
-    if (entries == 0) return LIMIT_DEFAULT;
-    return entries > LIMIT_MOST / LIMIT_BLOCKS ? LIMIT_MOST : (int64_t)(LIMIT_BLOCKS * entries);
-}
-
-/* Redis sends its replicas, and writes into files, "= threshold LIMIT count" for what it trimmed by
- * an approximate trim. */
+/* Redis replicates and logs an approximate trim as "= threshold LIMIT count", so a replay accepts
+ * LIMIT without "~". */
 bool trim_check(struct call *call, struct trim *trim, bool required)
 {
     enum error error = ERROR_COUNT;
@@ -82,7 +74,14 @@ bool trim_check(struct call *call, struct trim *trim, bool required)
         fail(call, error);
         return false;
     }
-    if (trim->approximate && !trim->has_limit) trim->limit = default_limit();
+    if (!trim->approximate || trim->has_limit) return true;
+    /* Without LIMIT an approximate trim does a bounded amount of work, as in Redis. */
+    size_t entries = encoding_limits.stream_entries;
+    if (entries == 0)
+        trim->limit = LIMIT_DEFAULT;
+    else
+        trim->limit =
+            entries > LIMIT_MOST / LIMIT_BLOCKS ? LIMIT_MOST : (int64_t)(LIMIT_BLOCKS * entries);
     return true;
 }
 
@@ -107,7 +106,7 @@ bool stream_drop_entry(struct call *call, struct entry *entry, struct stream_id 
 
 /* ---- trimming -------------------------------------------------------------------------------- */
 
-/* The number of entries, from the first on, that the trim is about. */
+/* The number of entries, from the first on, that the trim may remove. */
 static size_t count_trimmed(const struct stream *stream, const struct trim *trim)
 {
     size_t count = stream_count(stream), most;
@@ -120,18 +119,7 @@ static size_t count_trimmed(const struct stream *stream, const struct trim *trim
     return stream_whole_blocks(stream, most);
 }
 
-static void forget_first(struct call *call, struct entry *entry, size_t count)
-{
-    const struct stream *stream = entry->object.stream;
-    struct stream_walk walk;
-    struct stream_entry trimmed;
-    if (stream_groups_count(stream_groups(stream)) == 0) return;
-    stream_walk_up(&walk, stream, STREAM_ID_MIN);
-    while (count-- > 0 && stream_walk_next(&walk, &trimmed))
-        txn_stream_forget_pending(call->txn, entry, trimmed.id);
-}
-
-/* How many of the first `most` entries come before the first one that is referenced. */
+/* The number of entries before the first one that is referenced, at most `most`. */
 static size_t count_unreferenced(const struct stream *stream, size_t most)
 {
     struct stream_walk walk;
@@ -144,8 +132,8 @@ static size_t count_unreferenced(const struct stream *stream, size_t most)
     return count;
 }
 
-/* Removes what is not referenced: up to `count` entries, or, if older ones are referenced, later
- * ones in their place. An approximate trim, and MINID, look at the first `count` entries only. */
+/* Removes up to `count` entries that are not referenced, skipping those that are. An approximate
+ * trim, and MINID, examine the first `count` entries only. */
 static size_t trim_acked(struct call *call, struct entry *entry, const struct trim *trim,
                          size_t count)
 {
@@ -156,11 +144,11 @@ static size_t trim_acked(struct call *call, struct entry *entry, const struct tr
     }
     bool further = trim->by == TRIM_MAXLEN && !trim->approximate;
     size_t removed = count_unreferenced(stream, count), rank = 0;
-    size_t looked = removed;
+    size_t examined = removed;
     struct stream_id id;
     txn_stream_trim(call->txn, entry, removed);
-    while (removed < count && (further || looked < count) && stream_id_at(stream, rank, &id)) {
-        looked++;
+    while (removed < count && (further || examined < count) && stream_id_at(stream, rank, &id)) {
+        examined++;
         if (stream_is_referenced(stream, id))
             rank++;
         else
@@ -175,7 +163,14 @@ size_t trim_run(struct call *call, struct entry *entry, const struct trim *trim)
     size_t count = count_trimmed(entry->object.stream, trim);
     if (count == 0) return 0;
     if (trim->refs == REFS_ACKED) return trim_acked(call, entry, trim, count);
-    if (trim->refs == REFS_DELETE) forget_first(call, entry, count);
+    const struct stream *stream = entry->object.stream;
+    if (trim->refs == REFS_DELETE && stream_groups_count(stream_groups(stream)) > 0) {
+        struct stream_walk walk;
+        struct stream_entry trimmed;
+        stream_walk_up(&walk, stream, STREAM_ID_MIN);
+        for (size_t left = count; left > 0 && stream_walk_next(&walk, &trimmed); left--)
+            txn_stream_forget_pending(call->txn, entry, trimmed.id);
+    }
     txn_stream_trim(call->txn, entry, count);
     return count;
 }

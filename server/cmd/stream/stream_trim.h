@@ -17,8 +17,8 @@ struct trim {
     struct stream_id minid;
 };
 
-/* Parses one option at *i and sets *i behind it. *known: was it one? False: an error was replied.
- */
+/* Parses the option at *i and moves *i past it. *known: it is an option of trimming. False: an
+ * error was replied. */
 bool trim_parse_option(struct call *call, int *i, struct trim *trim, bool *known);
 /* Checks the options together, after the last. */
 bool trim_check(struct call *call, struct trim *trim, bool required);
