@@ -2,7 +2,6 @@
 #include "store/reclaim.h"
 
 #include "store/mem/mem.h"
-#include "store/type/stream/stream_group.h"
 
 /* A value with fewer elements is freed at once, because queueing it would cost more. */
 enum { SMALL = 64 };
@@ -38,17 +37,11 @@ static struct reclaim_item *enqueue(struct reclaim *reclaim)
     return item;
 }
 
-static bool is_small(const struct object *object)
-{
-    if (object->type == TYPE_STREAM && stream_groups_count(stream_groups(object->stream)) > 0)
-        return false;
-    return object->type == TYPE_STRING || object_count(object) < SMALL;
-}
-
 /* False: it was freed at once. */
 static bool queue_object(struct reclaim *reclaim, struct object object)
 {
-    if (is_small(&object)) {
+    if (object.type == TYPE_STRING ||
+        (object_count(&object) < SMALL && object_references(&object) == 0)) {
         object_free(&object);
         return false;
     }

@@ -9,11 +9,11 @@ struct visit {
 };
 
 /* Elements that were announced after the walk began may be announced again. */
-static void rewind_dehydrator(void *ctx, struct entry *entry)
+static void rewind_value(void *ctx, struct entry *entry)
 {
     const struct visit *visit = ctx;
-    if (entry->object.type != TYPE_DEHYDRATOR) return;
-    if (dehydrator_rewind(entry->object.dehydrator, visit->rewind->since))
+    const struct type_row *row = &type_rows[entry->object.type];
+    if (row->rewind != NULL && row->rewind(&entry->object, visit->rewind->since))
         keyspace_rearm(visit->ks, entry);
 }
 
@@ -26,7 +26,7 @@ bool rewind_run(struct store *store, msec now, unsigned budget)
     }
     for (; rewind->running && budget > 0; budget--) {
         struct visit visit = { rewind, &store->databases[rewind->db] };
-        rewind->cursor = keyspace_scan(visit.ks, rewind->cursor, rewind_dehydrator, &visit);
+        rewind->cursor = keyspace_scan(visit.ks, rewind->cursor, rewind_value, &visit);
         if (rewind->cursor == 0 && ++rewind->db == store->database_count) rewind->running = false;
     }
     return rewind->running;
@@ -41,5 +41,5 @@ void rewind_swapped(struct rewind *rewind)
 void rewind_entry(const struct rewind *rewind, struct keyspace *ks, struct entry *entry)
 {
     struct visit visit = { rewind, ks };
-    if (rewind->running) rewind_dehydrator(&visit, entry);
+    if (rewind->running) rewind_value(&visit, entry);
 }

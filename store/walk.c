@@ -1,4 +1,4 @@
-/* walk: see walk.h. One function per type. */
+/* walk: see walk.h. Each type has a row in `forms`. */
 #include "store/walk.h"
 
 #include "store/base/ensure.h"
@@ -155,19 +155,6 @@ static void walk_stream(const struct object *object, const struct visitor *to)
         walk_group(group, to);
 }
 
-static void (*const walkers[TYPE_COUNT])(const struct object *, const struct visitor *) = {
-    [TYPE_STRING] = walk_string, [TYPE_LIST] = walk_list, [TYPE_SET] = walk_set,
-    [TYPE_HASH] = walk_hash,     [TYPE_ZSET] = walk_zset, [TYPE_DEHYDRATOR] = walk_dehydrator,
-    [TYPE_STREAM] = walk_stream,
-};
-
-void walk_object(const struct object *object, void (*visit)(void *ctx, struct effect *effect),
-                 void *ctx)
-{
-    struct visitor to = { visit, ctx };
-    walkers[object->type](object, &to);
-}
-
 static bool put_into_group(struct stream_group *group, const struct effect *effect)
 {
     if (effect->kind == EFFECT_CONSUMER_ADD) {
@@ -186,8 +173,9 @@ static bool put_into_group(struct stream_group *group, const struct effect *effe
     return true;
 }
 
-static bool put_into_stream(struct stream *stream, const struct effect *effect)
+static bool put_stream(struct object *to, const struct effect *effect)
 {
+    struct stream *stream = to->stream;
     struct stream_group *group = group_find(stream_groups(stream), effect->a);
     switch (effect->kind) {
     case EFFECT_STREAM_ADD:
@@ -208,20 +196,79 @@ static bool put_into_stream(struct stream *stream, const struct effect *effect)
     }
 }
 
+static bool put_list(struct object *to, const struct effect *effect)
+{
+    list_push(to->list, LIST_TAIL, effect->a);
+    return true;
+}
+
+static bool put_set(struct object *to, const struct effect *effect)
+{
+    set_add(to->set, effect->a, effect->at);
+    return true;
+}
+
+static bool put_hash(struct object *to, const struct effect *effect)
+{
+    hash_set(to->hash, effect->a, effect->b, effect->at);
+    return true;
+}
+
+static bool put_zset(struct object *to, const struct effect *effect)
+{
+    zset_put(to->zset, effect->a, effect->score, effect->at);
+    return true;
+}
+
+static bool put_dehydrator(struct object *to, const struct effect *effect)
+{
+    dehydrator_push(to->dehydrator, effect->a, effect->b, &effect->stage);
+    return true;
+}
+
+static void take_field(const struct object *object, struct effect *effect)
+{
+    hash_get(object->hash, effect->a, &effect->b);
+}
+
+static void take_score(const struct object *object, struct effect *effect)
+{
+    zset_score(object->zset, effect->a, &effect->score);
+}
+
+static const struct {
+    void (*walk)(const struct object *object, const struct visitor *to);
+    bool (*put)(struct object *to, const struct effect *effect); /* NULL: not a collection */
+    /* What a member has in addition to its name and deadline. NULL: nothing, or no members. */
+    void (*take)(const struct object *object, struct effect *effect);
+} forms[TYPE_COUNT] = {
+    [TYPE_STRING] = { walk_string },
+    [TYPE_LIST] = { walk_list, put_list },
+    [TYPE_SET] = { walk_set, put_set },
+    [TYPE_HASH] = { walk_hash, put_hash, take_field },
+    [TYPE_ZSET] = { walk_zset, put_zset, take_score },
+    [TYPE_DEHYDRATOR] = { walk_dehydrator, put_dehydrator },
+    [TYPE_STREAM] = { walk_stream, put_stream },
+};
+
+void walk_object(const struct object *object, void (*visit)(void *ctx, struct effect *effect),
+                 void *ctx)
+{
+    struct visitor to = { visit, ctx };
+    forms[object->type].walk(object, &to);
+}
+
 bool walk_put(struct object *to, const struct effect *effect)
 {
-    switch (to->type) {
-    case TYPE_LIST: list_push(to->list, LIST_TAIL, effect->a); break;
-    case TYPE_SET: set_add(to->set, effect->a, effect->at); break;
-    case TYPE_HASH: hash_set(to->hash, effect->a, effect->b, effect->at); break;
-    case TYPE_ZSET: zset_put(to->zset, effect->a, effect->score, effect->at); break;
-    case TYPE_DEHYDRATOR:
-        dehydrator_push(to->dehydrator, effect->a, effect->b, &effect->stage);
-        break;
-    case TYPE_STREAM: return put_into_stream(to->stream, effect);
-    default: ensure(false, "type %u", (unsigned)to->type);
-    }
-    return true;
+    ensure(forms[to->type].put != NULL, "type %u", (unsigned)to->type);
+    return forms[to->type].put(to, effect);
+}
+
+struct effect walk_member(const struct object *object, struct bytes member, msec at)
+{
+    struct effect effect = { .a = member, .at = at };
+    if (forms[object->type].take != NULL) forms[object->type].take(object, &effect);
+    return effect;
 }
 
 static void put_into(void *ctx, struct effect *effect)

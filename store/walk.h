@@ -16,6 +16,10 @@ void walk_object(const struct object *object, void (*visit)(void *ctx, struct ef
  * the effect of a stream comes from elsewhere, and does not fit; nothing changed. */
 bool walk_put(struct object *to, const struct effect *effect);
 
+/* The operands of the effect that adds this member of a set, hash or sorted set as it is, with the
+ * deadline `at`. Borrowed from the value. O(1) */
+struct effect walk_member(const struct object *object, struct bytes member, msec at);
+
 /* A deep copy with the same encoding. O(n) */
 struct object walk_copy(const struct object *object);
 

@@ -31,11 +31,6 @@ struct next_question {
 static void reply_next_deadlines(struct resp_writer *out, const struct next_question *question,
                                  msec now)
 {
-    static const char *const names[] = { [DUE_KEY] = "key",
-                                         [DUE_MEMBER] = "member",
-                                         [DUE_FIELD] = "field",
-                                         [DUE_ELEMENT] = "element",
-                                         [DUE_ENTRY] = "entry" };
     struct due *due = mem_alloc(question->count * sizeof(*due));
     size_t count = outlook_next(question->ks, now, due, question->count);
     resp_array(out, count);
@@ -43,7 +38,7 @@ static void reply_next_deadlines(struct resp_writer *out, const struct next_ques
         resp_array(out, 3);
         resp_bulk(out, due[i].key.data, due[i].key.len);
         resp_integer(out, due[i].at);
-        resp_bulk_text(out, names[due[i].what]);
+        resp_bulk_text(out, due[i].what);
     }
     mem_free(due);
 }

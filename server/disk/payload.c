@@ -106,34 +106,14 @@ struct rebuilding {
     bool begun;
 };
 
-static bool builds_value(enum effect_kind kind)
-{
-    switch (kind) {
-    case EFFECT_SET_ADD:
-    case EFFECT_HASH_PUT:
-    case EFFECT_ZSET_PUT:
-    case EFFECT_REDE_PUSH: return true;
-    case EFFECT_STREAM_RETAIN: return false;
-    default: return effect_is_of_stream(kind);
-    }
-}
-
-static bool has_element(const struct object *object, struct bytes member)
-{
-    msec at;
-    if (object->type == TYPE_STREAM) return false; /* walk_put checks it */
-    if (object->type == TYPE_DEHYDRATOR) return dehydrator_find(object->dehydrator, member) != NULL;
-    return object_member_deadline(object, member, &at);
-}
-
 static bool rebuild_with_effect(void *ctx, const struct effect *effect)
 {
     struct rebuilding *in = ctx;
-    enum type type = effect_rows[effect->kind].type;
-    if (!builds_value(effect->kind) || effect->key.len > 0) return false;
-    if (!in->begun) in->object = object_new(type);
+    const struct effect_row *row = &effect_rows[effect->kind];
+    if (!row->in_payload || effect->key.len > 0) return false;
+    if (!in->begun) in->object = object_new(row->type);
     in->begun = true;
-    if (in->object.type != type || has_element(&in->object, effect->a)) return false;
+    if (in->object.type != row->type || object_has(&in->object, effect->a)) return false;
     return walk_put(&in->object, effect);
 }
 

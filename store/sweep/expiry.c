@@ -2,7 +2,7 @@
 #include "store/sweep/expiry.h"
 
 #include "store/base/ensure.h"
-#include "store/txn/txn_internal.h"
+#include "store/txn/txn_type.h"
 
 /* Up to this many members with equal deadlines expire together, with one event, even if the budget
  * is smaller. */
@@ -30,12 +30,8 @@ size_t expiry_first(struct txn *txn, size_t budget)
     size_t done = 1;
     if (!due_at_before(next_due, due_at_expiry(entry_expires_at(txn->ks, entry))))
         txn_key_drop(txn, entry, EVENT_EXPIRED);
-    else if (entry->object.type == TYPE_DEHYDRATOR)
-        txn_rede_announce(txn, entry);
-    else if (entry->object.type == TYPE_STREAM)
-        done = txn_stream_purge(txn, entry, next_due.at, budget);
     else
-        done = txn_member_purge(txn, &entry, next_due.at, budget);
+        done = txn_type_of(entry)->purge(txn, &entry, next_due.at, budget);
     ensure(done > 0, "nothing to do at %lld", (long long)next_due.at);
     return done;
 }

@@ -10,6 +10,7 @@
 #include "store/mem/blob.h"
 #include "store/mem/mem.h"
 #include "store/sweep/expiry.h"
+#include "store/txn/txn_type.h"
 
 /* ---- the next deadlines ---------------------------------------------------------------------- */
 
@@ -29,19 +30,10 @@ bool outlook_remove_overdue(struct txn *txn, size_t budget)
 static struct due due_of(const struct keyspace *ks, const struct entry *entry,
                          struct due_at next_due)
 {
-    const struct object *object = &entry->object;
-    struct due due = { entry_key(entry), entry_expires_at(ks, entry), DUE_KEY };
-    struct bytes member;
+    struct due due = { entry_key(entry), entry_expires_at(ks, entry), "key" };
     if (due_at_equal(next_due, due_at_expiry(due.at))) return due;
-    if (object->type == TYPE_STREAM) {
-        due.what = DUE_ENTRY;
-        due.at = due_at_deadline(next_due);
-    } else if (object_member_first(object, &member, &due.at)) {
-        due.what = object->type == TYPE_HASH ? DUE_FIELD : DUE_MEMBER;
-    } else {
-        due.what = DUE_ELEMENT;
-        due.at = next_due.at; /* due at its deadline */
-    }
+    due.what = type_rows[entry->object.type].part;
+    due.at = txn_type_of(entry)->due_stays ? next_due.at : due_at_deadline(next_due);
     return due;
 }
 

@@ -14,14 +14,12 @@
 
 /* ---- the next deadlines ---------------------------------------------------------------------- */
 
-enum due_what { DUE_KEY, DUE_MEMBER, DUE_FIELD, DUE_ELEMENT, DUE_ENTRY };
-
 /* The next deadline of a key: its own, or that of a member, field, element or
  * entry of a stream. */
 struct due {
     struct bytes key; /* borrowed; valid until the key changes */
     msec at;          /* the deadline */
-    enum due_what what;
+    const char *what; /* "key", or what the type calls its parts: "field" */
 };
 
 /* Removes about `budget` overdue keys and members of the transaction's database. True: nothing is

@@ -7,6 +7,7 @@
 #include "store/mem/mem.h"
 #include "store/policy_progress.h"
 #include "store/txn/txn_internal.h"
+#include "store/txn/txn_type.h"
 #include "store/walk.h"
 
 enum {
@@ -101,11 +102,11 @@ static bool apply_inside(struct slice *slice, struct entry *entry, const struct 
                          uint64_t *cursor)
 {
     txn_policy_retain(&slice->txn, entry, policy);
-    if (type_is_cut(entry->object.type))
+    if (txn_type_of(entry)->cut != NULL && policy->max_len > 0) {
         spend_budget(slice, txn_policy_cut(&slice->txn, entry, policy, slice->left));
-    bool too_long = type_is_cut(entry->object.type) && policy->max_len > 0 &&
-                    object_count(&entry->object) > policy->max_len;
-    return !too_long && set_member_deadlines(slice, entry, policy, cursor);
+        if (object_count(&entry->object) > policy->max_len) return false;
+    }
+    return set_member_deadlines(slice, entry, policy, cursor);
 }
 
 /* ---- keys ----------------------------------------------------------------------------------- */

@@ -99,6 +99,8 @@ static bool is_nobodys(const struct effect *effect)
 #define CREATED(of)     .key = KEY_CREATED, .type = TYPE_##of
 #define IN_ANY_DATABASE .any_database = true
 #define MEMBER          .names_member = true
+#define IN_PAYLOAD      .in_payload = true
+#define EXPIRED_BY(of)  .expire = EFFECT_##of
 
 const struct effect_row effect_rows[EFFECT_KINDS] = {
     ROW(NONE) = { apply_nothing, .seen = UNSEEN, FORM("SELECT", HEAD(DATABASE(db))) },
@@ -133,7 +135,8 @@ const struct effect_row effect_rows[EFFECT_KINDS] = {
     ROW(LIST_DROP) = { apply_list_drop, EXISTS(LIST), FORM("LREM", HEAD(KEY, ANY(from), A)) },
 
     /* sets */
-    ROW(SET_ADD) = { apply_set_add, CREATED(SET), MEMBER, FORM("SADD", HEAD(KEY), EACH(A)),
+    ROW(SET_ADD) = { apply_set_add, CREATED(SET), MEMBER, IN_PAYLOAD, EXPIRED_BY(SET_EXPIRE),
+                     FORM("SADD", HEAD(KEY), EACH(A)),
                      OTHER(has_deadline, "SADDEX", HEAD(KEY, PXAT), MEMBERS, EACH(A)) },
     ROW(SET_EXPIRE) = { apply_member_expire, EXISTS(SET), MEMBER,
                         FORM("SPEXPIREAT", HEAD(KEY, INSTANT(at)), MEMBERS, EACH(A), OWN),
@@ -141,7 +144,8 @@ const struct effect_row effect_rows[EFFECT_KINDS] = {
     ROW(SET_DROP) = { apply_set_drop, EXISTS(SET), MEMBER, FORM("SREM", HEAD(KEY), EACH(A)) },
 
     /* hashes */
-    ROW(HASH_PUT) = { apply_hash_put, CREATED(HASH), MEMBER, FORM("HSET", HEAD(KEY), EACH(A, B)),
+    ROW(HASH_PUT) = { apply_hash_put, CREATED(HASH), MEMBER, IN_PAYLOAD, EXPIRED_BY(HASH_EXPIRE),
+                      FORM("HSET", HEAD(KEY), EACH(A, B)),
                       OTHER(has_deadline, "HSETEX", HEAD(KEY, PXAT), FIELDS, EACH(A, B)) },
     ROW(HASH_EXPIRE) = { apply_member_expire, EXISTS(HASH), MEMBER,
                          FORM("HPEXPIREAT", HEAD(KEY, INSTANT(at)), FIELDS, EACH(A), OWN),
@@ -149,7 +153,7 @@ const struct effect_row effect_rows[EFFECT_KINDS] = {
     ROW(HASH_DROP) = { apply_hash_drop, EXISTS(HASH), MEMBER, FORM("HDEL", HEAD(KEY), EACH(A)) },
 
     /* sorted sets */
-    ROW(ZSET_PUT) = { apply_zset_put, CREATED(ZSET), MEMBER,
+    ROW(ZSET_PUT) = { apply_zset_put, CREATED(ZSET), MEMBER, IN_PAYLOAD, EXPIRED_BY(ZSET_EXPIRE),
                       FORM("ZADD", HEAD(KEY), EACH(SCORE(score), A)),
                       OTHER(has_deadline, "ZADDEX", HEAD(KEY, PXAT), EACH(SCORE(score), A)) },
     ROW(ZSET_EXPIRE) = { apply_member_expire, EXISTS(ZSET), MEMBER,
@@ -159,7 +163,7 @@ const struct effect_row effect_rows[EFFECT_KINDS] = {
     ROW(ZSET_CUT) = { apply_zset_cut, EXISTS(ZSET), FORM("ZREMRANGEBYRANK", HEAD(KEY, RANGE)) },
 
     /* dehydrators */
-    ROW(REDE_PUSH) = { apply_rede_push, CREATED(DEHYDRATOR),
+    ROW(REDE_PUSH) = { apply_rede_push, CREATED(DEHYDRATOR), IN_PAYLOAD,
                        FORM("REDE.PUSHAT", MANY("X.REDE.PUSHAT"), HEAD(KEY),
                             EACH(INSTANT(stage.at), B, A), OWN),
                        OTHER(was_delivered, "X.REDE.PUSH", HEAD(KEY, STAGE), EACH(B, A)) },
@@ -171,29 +175,29 @@ const struct effect_row effect_rows[EFFECT_KINDS] = {
                        FORM("REDE.PULL", MANY("X.REDE.PULL"), HEAD(KEY), EACH(A), OWN) },
 
     /* streams */
-    ROW(STREAM_ADD) = { apply_stream_add, OPTIONAL(STREAM),
+    ROW(STREAM_ADD) = { apply_stream_add, OPTIONAL(STREAM), IN_PAYLOAD,
                         FORM("XADD", HEAD(KEY, ID(id), PARTS)) },
     ROW(STREAM_DROP) = { apply_stream_drop, EXISTS(STREAM), FORM("XDEL", HEAD(KEY), EACH(ID(id))) },
-    ROW(STREAM_TRIM) = { apply_stream_trim, EXISTS(STREAM),
+    ROW(STREAM_TRIM) = { apply_stream_trim, EXISTS(STREAM), IN_PAYLOAD,
                          FORM("XTRIM", HEAD(KEY, WORD("MINID"), WORD("="), ID(id))) },
-    ROW(STREAM_MARKS) = { apply_stream_marks, EXISTS(STREAM), .seen = UNSEEN,
+    ROW(STREAM_MARKS) = { apply_stream_marks, EXISTS(STREAM), IN_PAYLOAD, .seen = UNSEEN,
                           FORM("XSETID",
                                HEAD(KEY, ID(marks.last), WORD("ENTRIESADDED"), COUNT(marks.added),
                                     WORD("MAXDELETEDID"), ID(marks.max_deleted))) },
     ROW(STREAM_RETAIN) = { apply_stream_retain, EXISTS(STREAM), .seen = UNSEEN,
                            FORM("X.XRETAIN", HEAD(KEY, INSTANT(at)), OWN) },
-    ROW(GROUP_ADD) = { apply_group_add, OPTIONAL(STREAM), .seen = SEEN_IF_NEW,
+    ROW(GROUP_ADD) = { apply_group_add, OPTIONAL(STREAM), IN_PAYLOAD, .seen = SEEN_IF_NEW,
                        FORM("XGROUP", HEAD(WORD("CREATE"), KEY, A, ID(position.last),
                                            WORD("MKSTREAM"), READ)) },
     ROW(GROUP_SET) = { apply_group_set, EXISTS(STREAM), .seen = UNSEEN,
                        FORM("XGROUP", HEAD(WORD("SETID"), KEY, A, ID(position.last), READ)) },
     ROW(GROUP_DROP) = { apply_group_drop, EXISTS(STREAM), .seen = UNSEEN,
                         FORM("XGROUP", HEAD(WORD("DESTROY"), KEY, A)) },
-    ROW(CONSUMER_ADD) = { apply_consumer_add, EXISTS(STREAM), .seen = UNSEEN,
+    ROW(CONSUMER_ADD) = { apply_consumer_add, EXISTS(STREAM), IN_PAYLOAD, .seen = UNSEEN,
                           FORM("XGROUP", HEAD(WORD("CREATECONSUMER"), KEY, A, B)) },
     ROW(CONSUMER_DROP) = { apply_consumer_drop, EXISTS(STREAM), .seen = UNSEEN,
                            FORM("XGROUP", HEAD(WORD("DELCONSUMER"), KEY, A, B)) },
-    ROW(PENDING_PUT) = { apply_pending_put, EXISTS(STREAM), .seen = UNSEEN,
+    ROW(PENDING_PUT) = { apply_pending_put, EXISTS(STREAM), IN_PAYLOAD, .seen = UNSEEN,
                          FORM("XCLAIM", HEAD(KEY, A, B, WORD("0")), EACH(ID(id)),
                               TAIL(WORD("TIME"), INSTANT(at), WORD("RETRYCOUNT"), COUNT(to),
                                    WORD("FORCE"), WORD("JUSTID"))),

@@ -104,12 +104,8 @@ msec txn_policy_member_at(struct txn *txn, const struct policy *policy);
 void txn_policy_limit(struct txn *txn, struct entry *entry, const struct policy *policy);
 /* Sets a stream's retention to its policy's (NULL: none); true if that changed it. */
 bool txn_policy_retain(struct txn *txn, struct entry *entry, const struct policy *policy);
-/* Does MAXLEN always cut values of this type at the same end? */
-static inline bool type_is_cut(enum type type)
-{
-    return type == TYPE_ZSET || type == TYPE_STREAM;
-}
-/* Cuts a sorted set or stream to MAXLEN, by at most `limit` members; returns how many. */
+/* Cuts a value whose type has a `cut` (txn_type.h) to MAXLEN, by at most `limit` elements; returns
+ * how many. */
 size_t txn_policy_cut(struct txn *txn, struct entry *entry, const struct policy *policy,
                       size_t limit);
 /* Marks the policy, which must exist, as applied to all keys. */

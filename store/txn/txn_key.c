@@ -4,37 +4,12 @@
 #include "store/policy_progress.h"
 #include "store/txn/expiry_log.h"
 #include "store/txn/txn_internal.h"
+#include "store/txn/txn_type.h"
 #include "store/walk.h"
 
 static bool is_expired(const struct txn *txn, const struct entry *entry)
 {
     return !txn_replays(txn) && entry_expired(txn->ks, entry, txn->now);
-}
-
-/* Removes expired members and announces due elements. NULL: the last member expired, and the key
- * was dropped. */
-static struct entry *settle_inside(struct txn *txn, struct entry *entry)
-{
-    if (!due_at_come(object_next_due(&entry->object), txn->now)) return entry;
-    if (entry->object.type == TYPE_DEHYDRATOR) {
-        if (!txn->no_expiry) txn_rede_announce(txn, entry);
-        return entry;
-    }
-    if (entry->object.type == TYPE_STREAM) {
-        if (txn->no_purge)
-            txn_hide_expired(txn, entry);
-        else
-            txn_stream_purge(txn, entry, txn->now, SIZE_MAX);
-        return entry;
-    }
-    if (txn->no_expiry && object_all_expired(&entry->object, txn->now)) return NULL;
-    if (txn->no_purge || (txn->no_expiry && txn->named != NULL)) {
-        txn_hide_expired(txn, entry);
-        return entry;
-    }
-    /* Even with no_expiry: a read must not see expired members. */
-    txn_member_purge(txn, &entry, txn->now, SIZE_MAX);
-    return entry;
 }
 
 /* Call before a key is dropped: records the event of members that had expired at the instant `by`.
@@ -69,7 +44,9 @@ static struct entry *settle_entry(struct txn *txn, struct entry *entry)
         if (!txn->no_expiry) drop_expired(txn, entry);
         return NULL;
     }
-    return entry->object.has_expiry ? settle_inside(txn, entry) : entry;
+    bool is_due =
+        entry->object.has_expiry && due_at_come(object_next_due(&entry->object), txn->now);
+    return is_due ? txn_type_of(entry)->settle(txn, entry) : entry;
 }
 
 struct entry *txn_peek(struct txn *txn, struct bytes key)
@@ -208,7 +185,7 @@ static bool vacate_key(struct txn *txn, struct bytes key)
     struct entry *old = keyspace_find(txn->ks, key);
     if (old != NULL && due_at_come(keyspace_next_due(txn->ks), txn->now) && !txn_replays(txn)) {
         bool is_expired = instant_expired(entry_expires_at(txn->ks, old), txn->now);
-        if (is_expired || old->object.type == TYPE_DEHYDRATOR)
+        if (is_expired || txn_type_of(old)->due_stays)
             old = settle_entry(txn, old);
         else
             old = settle_before_drop(txn, old, txn->now);

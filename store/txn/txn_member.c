@@ -1,18 +1,7 @@
 /* txn_member: the deadlines of members, for sets, hashes and sorted sets alike.
  * Depends on the events of each type, not on how a type keeps its members. */
 #include "store/txn/expiry_log.h"
-
-static const struct {
-    enum effect_kind expire, drop;
-    enum event on_expire, on_persist, on_expired, on_removed;
-} words[TYPE_COUNT] = {
-    [TYPE_SET] = { EFFECT_SET_EXPIRE, EFFECT_SET_DROP, EVENT_SEXPIRE, EVENT_SPERSIST,
-                   EVENT_SEXPIRED, EVENT_SREM },
-    [TYPE_HASH] = { EFFECT_HASH_EXPIRE, EFFECT_HASH_DROP, EVENT_HEXPIRE, EVENT_HPERSIST,
-                    EVENT_HEXPIRED, EVENT_HDEL },
-    [TYPE_ZSET] = { EFFECT_ZSET_EXPIRE, EFFECT_ZSET_DROP, EVENT_ZEXPIRE, EVENT_ZPERSIST,
-                    EVENT_ZEXPIRED, EVENT_ZREM },
-};
+#include "store/txn/txn_type.h"
 
 void txn_member_left(struct txn *txn, struct entry *entry)
 {
@@ -33,7 +22,7 @@ static void set_member_deadline(struct txn *txn, struct entry *entry, struct byt
                                 enum event event)
 {
     struct effect effect = {
-        .kind = words[entry->object.type].expire, .event = event, .a = member, .at = at
+        .kind = txn_type_of(entry)->expire, .event = event, .a = member, .at = at
     };
     txn_record(txn, entry, &effect);
     object_member_expire(&entry->object, member, at);
@@ -46,14 +35,14 @@ enum member_fate txn_member_expire(struct txn *txn, struct entry *entry, struct 
     msec old;
     if (!object_member_deadline(&entry->object, member, &old)) return MEMBER_MISSING;
     if (!instant_past(at, txn->now) || txn_replays(txn)) {
-        enum event event = at == NEVER ? words[entry->object.type].on_persist
-                                       : words[entry->object.type].on_expire;
+        enum event event =
+            at == NEVER ? txn_type_of(entry)->on_persist : txn_type_of(entry)->on_expire;
         set_member_deadline(txn, entry, member, at, event);
         return MEMBER_EXPIRY_SET;
     }
     struct effect effect = {
-        .kind = words[entry->object.type].drop,
-        .event = words[entry->object.type].on_removed,
+        .kind = txn_type_of(entry)->drop,
+        .event = txn_type_of(entry)->on_removed,
         .a = member,
     };
     txn_record(txn, entry, &effect);
@@ -66,7 +55,7 @@ bool txn_member_persist(struct txn *txn, struct entry *entry, struct bytes membe
 {
     msec old;
     if (!object_member_deadline(&entry->object, member, &old) || old == NEVER) return false;
-    set_member_deadline(txn, entry, member, NEVER, words[entry->object.type].on_persist);
+    set_member_deadline(txn, entry, member, NEVER, txn_type_of(entry)->on_persist);
     return true;
 }
 
@@ -78,7 +67,7 @@ static void count_expired(struct txn *txn, msec at, size_t count)
 
 void txn_member_notify_expired(struct txn *txn, struct entry *entry)
 {
-    struct effect notice = { .kind = EFFECT_NONE, .event = words[entry->object.type].on_expired };
+    struct effect notice = { .kind = EFFECT_NONE, .event = txn_type_of(entry)->on_expired };
     txn_notify(txn, entry, &notice);
 }
 
@@ -111,8 +100,8 @@ size_t txn_member_purge(struct txn *txn, struct entry **purged, msec by, size_t 
            instant_expired(at, by);
          done++) {
         struct effect effect = {
-            .kind = words[entry->object.type].drop,
-            .event = words[entry->object.type].on_expired,
+            .kind = txn_type_of(entry)->drop,
+            .event = txn_type_of(entry)->on_expired,
             .a = member,
         };
         txn_notify(txn, entry, &effect);

@@ -4,6 +4,7 @@
 #include "store/mem/mem.h"
 #include "store/txn/txn_internal.h"
 #include "store/txn/txn_stream.h"
+#include "store/txn/txn_type.h"
 #include "store/walk.h"
 
 enum { NOTES_MIN = 8 };
@@ -277,12 +278,7 @@ size_t txn_policy_cut(struct txn *txn, struct entry *entry, const struct policy 
     if (policy->max_len == 0 || count <= policy->max_len) return 0;
     size_t excess = count - (size_t)policy->max_len;
     if (excess > limit) excess = limit;
-    if (entry->object.type == TYPE_STREAM) {
-        txn_stream_trim(txn, entry, excess);
-        return excess;
-    }
-    size_t from = policy->keep_low ? count - excess : 0;
-    txn_zset_remove_ranks(txn, entry, from, from + excess, EVENT_ZREMRANGEBYRANK);
+    txn_type_of(entry)->cut(txn, entry, policy, excess);
     return excess;
 }
 
@@ -293,7 +289,8 @@ static void cut_value(struct txn *txn, const struct policy_note *note)
     uint64_t most = note->policy->max_len;
     if (most == 0 || !(note->causes & GREW) || object_count(object) <= most) return;
     if (object->type == TYPE_LIST) cut_list(txn, note);
-    if (type_is_cut(object->type)) txn_policy_cut(txn, note->entry, note->policy, SIZE_MAX);
+    if (txn_type_of(note->entry)->cut != NULL)
+        txn_policy_cut(txn, note->entry, note->policy, SIZE_MAX);
 }
 
 static bool is_refreshed(const struct policy_note *note)

@@ -2,6 +2,7 @@
 #include "store/txn/txn_settle.h"
 
 #include "store/txn/expiry_log.h"
+#include "store/txn/txn_type.h"
 
 /* ---- expired members ---- */
 
@@ -15,7 +16,7 @@ static msec purged_by(const struct txn *txn, const struct entry *entry)
 static bool has_expired(const struct txn *txn, const struct entry *entry)
 {
     return !txn_replays(txn) && due_at_come(keyspace_next_due(txn->ks), txn->now) &&
-           entry->object.has_expiry && entry->object.type != TYPE_DEHYDRATOR;
+           entry->object.has_expiry && !txn_type_of(entry)->due_stays;
 }
 
 /* A collection with expired members only is dropped at once, unless a listener or a log wants each
@@ -31,9 +32,7 @@ static bool goes_whole(struct txn *txn, const struct entry *entry)
 static size_t count_work(const struct txn *txn, const struct object *object)
 {
     size_t count = object_count_expired(object, txn->now, SETTLE_AT_ONCE);
-    if (object->type == TYPE_STREAM)
-        count *= 1 + stream_groups_count(stream_groups(object->stream));
-    return count;
+    return count * (1 + object_references(object));
 }
 
 static bool purges_slowly(struct txn *txn, const struct entry *entry)
@@ -45,9 +44,7 @@ static bool purges_slowly(struct txn *txn, const struct entry *entry)
 static size_t purge_some(struct txn *txn, struct entry **entry, size_t limit)
 {
     if (!has_expired(txn, *entry) || goes_whole(txn, *entry)) return 0;
-    if ((*entry)->object.type == TYPE_STREAM)
-        return txn_stream_purge(txn, *entry, purged_by(txn, *entry), limit);
-    return txn_member_purge(txn, entry, purged_by(txn, *entry), limit);
+    return txn_type_of(*entry)->purge(txn, entry, purged_by(txn, *entry), limit);
 }
 
 /* ---- members beyond MAXLEN ---- */
@@ -57,7 +54,7 @@ static const struct policy *exceeded_policy(const struct txn *txn, const struct 
 {
     const struct policies *policies = &txn->store->policies;
     if (policies->limits == 0 || txn->no_expiry || txn_replays(txn)) return NULL;
-    if (!type_is_cut(entry->object.type)) return NULL;
+    if (txn_type_of(entry)->cut == NULL) return NULL;
     const struct policy *policy = policies_of(policies, entry_key(entry), NULL);
     bool exceeds =
         policy != NULL && policy->max_len > 0 && object_count(&entry->object) > policy->max_len;
@@ -67,7 +64,7 @@ static const struct policy *exceeded_policy(const struct txn *txn, const struct 
 /* If few members stay, they are copied, which is cheaper than removing the others one by one. */
 static size_t work_of(const struct txn *txn, const struct entry *entry, size_t excess, size_t stay)
 {
-    if (entry->object.type == TYPE_STREAM) return excess;
+    if (!txn_type_of(entry)->cut_copies) return excess;
     bool notifies = txn->store->event_mask & LISTEN_MEMBERS;
     return notifies || excess < stay ? excess : stay;
 }

@@ -1,27 +1,9 @@
-/* object: see object.h. One row of functions per type. */
+/* object: see object.h. Has the rows of type_row.h. */
 #include "store/type/object.h"
 
 #include "store/base/ensure.h"
+#include "store/type/stream/stream_group.h"
 #include "store/type/string.h"
-
-struct type_ops {
-    const char *name;
-    void *(*new)(void); /* NULL: made by other functions (strings) */
-    bool (*free_some)(struct object *object, size_t *work);
-    size_t (*count)(const struct object *object);
-    size_t (*bytes)(const struct object *object);
-    const char *(*encoding)(const struct object *object);
-    void (*check)(const struct object *object);
-    struct due_at (*next_due)(const struct object *object); /* NULL: derived from the members */
-    const struct member_ops *members;                       /* NULL: members have no deadlines */
-};
-
-struct member_ops {
-    bool (*deadline)(const struct object *object, struct bytes member, msec *at);
-    bool (*expire)(const struct object *object, struct bytes member, msec at);
-    bool (*remove)(const struct object *object, struct bytes member);
-    struct expiring (*expiring)(const struct object *object);
-};
 
 /* Defines a collection's functions for struct object. */
 #define COLLECTION(noun)                                                                           \
@@ -32,6 +14,11 @@ struct member_ops {
     static bool any_##noun##_free_some(struct object *object, size_t *work)                        \
     {                                                                                              \
         return noun##_free_some(object->noun, work);                                               \
+    }                                                                                              \
+    static void any_##noun##_relocate(struct object *object, struct relocation_place *place,       \
+                                      struct relocation *relocation)                               \
+    {                                                                                              \
+        object->noun = noun##_relocate(object->noun, place, relocation);                           \
     }                                                                                              \
     static size_t any_##noun##_count(const struct object *object)                                  \
     {                                                                                              \
@@ -50,12 +37,11 @@ struct member_ops {
         noun##_check(object->noun);                                                                \
     }
 
-#define COLLECTION_OPS(type_name, noun)                                                            \
-    {                                                                                              \
-        .name = (type_name), .new = any_##noun##_new, .free_some = any_##noun##_free_some,         \
-        .count = any_##noun##_count, .bytes = any_##noun##_bytes,                                  \
-        .encoding = any_##noun##_encoding, .check = any_##noun##_check                             \
-    }
+/* The fields of its row. */
+#define COLLECTION_ROW(noun)                                                                       \
+    .name = #noun, .new = any_##noun##_new, .free_some = any_##noun##_free_some,                   \
+    .relocate = any_##noun##_relocate, .count = any_##noun##_count, .bytes = any_##noun##_bytes,   \
+    .encoding = any_##noun##_encoding, .check = any_##noun##_check
 
 #define MEMBERS(noun)                                                                              \
     static bool any_##noun##_deadline(const struct object *object, struct bytes member, msec *at)  \
@@ -70,6 +56,19 @@ struct member_ops {
     {                                                                                              \
         return noun##_remove(object->noun, member);                                                \
     }                                                                                              \
+    static bool any_##noun##_has(const struct object *object, struct bytes member)                 \
+    {                                                                                              \
+        msec at;                                                                                   \
+        return noun##_deadline(object->noun, member, &at);                                         \
+    }                                                                                              \
+    static void any_##noun##_widen(struct object *object)                                          \
+    {                                                                                              \
+        noun##_widen(object->noun);                                                                \
+    }                                                                                              \
+    static const struct dict *any_##noun##_hint(const struct object *object)                       \
+    {                                                                                              \
+        return noun##_hint(object->noun);                                                          \
+    }                                                                                              \
     static struct expiring any_##noun##_expiring(const struct object *object)                      \
     {                                                                                              \
         return noun##_expiring(object->noun);                                                      \
@@ -81,12 +80,9 @@ struct member_ops {
         .expiring = any_##noun##_expiring,                                                         \
     };
 
-#define COLLECTION_WITH_MEMBERS_OPS(type_name, noun)                                               \
-    {                                                                                              \
-        .name = (type_name), .new = any_##noun##_new, .free_some = any_##noun##_free_some,         \
-        .count = any_##noun##_count, .bytes = any_##noun##_bytes,                                  \
-        .encoding = any_##noun##_encoding, .check = any_##noun##_check, .members = &noun##_members \
-    }
+#define MEMBERS_ROW(noun)                                                                          \
+    .may_have_expiry = true, .members = &noun##_members, .widen = any_##noun##_widen,              \
+    .hint = any_##noun##_hint, .has = any_##noun##_has
 
 COLLECTION(list)
 COLLECTION(set)
@@ -98,14 +94,46 @@ MEMBERS(set)
 MEMBERS(hash)
 MEMBERS(zset)
 
-static struct due_at any_dehydrator_next_due(const struct object *object)
+static struct due_at dehydrator_due(const struct object *object)
 {
     return due_at_instant(dehydrator_next_due(object->dehydrator));
 }
 
-static struct due_at any_stream_next_due(const struct object *object)
+static bool dehydrator_has(const struct object *object, struct bytes id)
+{
+    return dehydrator_find(object->dehydrator, id) != NULL;
+}
+
+static bool dehydrator_rewind_to(struct object *object, msec since)
+{
+    return dehydrator_rewind(object->dehydrator, since);
+}
+
+static struct due_at stream_due(const struct object *object)
 {
     return due_at_expiry(stream_next_deadline(object->stream));
+}
+
+static size_t stream_expired(const struct object *object, msec now)
+{
+    return stream_count_expired(object->stream, now);
+}
+
+static bool stream_hide_expired(struct object *object, msec now)
+{
+    size_t expired = stream_count_expired(object->stream, now);
+    if (expired > 0) stream_hide(object->stream, expired);
+    return expired > 0;
+}
+
+static void stream_show_all(struct object *object)
+{
+    stream_show(object->stream);
+}
+
+static size_t stream_references(const struct object *object)
+{
+    return stream_groups_count(stream_groups(object->stream));
 }
 
 static bool string_free_some(struct object *object, size_t *work)
@@ -115,52 +143,54 @@ static bool string_free_some(struct object *object, size_t *work)
     return true;
 }
 
+/* A big blob may have other owners, which point to it. It is not in a slab, so moving it would gain
+ * nothing. */
+static void string_relocate(struct object *object, struct relocation_place *place,
+                            struct relocation *relocation)
+{
+    if (!object->is_small && object->string->len < BLOB_BIG)
+        object->string = relocation_block(relocation, object->string);
+    *place = (struct relocation_place){ 0 };
+}
+
 static size_t string_count(const struct object *object)
 {
     (void)object;
     return 1;
 }
 
-static const struct type_ops types[TYPE_COUNT] = {
+const struct type_row type_rows[TYPE_COUNT] = {
     [TYPE_STRING] = { .name = "string",
                       .free_some = string_free_some,
+                      .relocate = string_relocate,
                       .count = string_count,
                       .bytes = string_bytes,
                       .encoding = string_encoding,
                       .check = string_check },
-    [TYPE_LIST] = COLLECTION_OPS("list", list),
-    [TYPE_SET] = COLLECTION_WITH_MEMBERS_OPS("set", set),
-    [TYPE_HASH] = COLLECTION_WITH_MEMBERS_OPS("hash", hash),
-    [TYPE_ZSET] = COLLECTION_WITH_MEMBERS_OPS("zset", zset),
-    [TYPE_DEHYDRATOR] = { .name = "dehydrator",
-                          .new = any_dehydrator_new,
-                          .free_some = any_dehydrator_free_some,
-                          .count = any_dehydrator_count,
-                          .bytes = any_dehydrator_bytes,
-                          .encoding = any_dehydrator_encoding,
-                          .check = any_dehydrator_check,
-                          .next_due = any_dehydrator_next_due },
-    [TYPE_STREAM] = { .name = "stream",
-                      .new = any_stream_new,
-                      .free_some = any_stream_free_some,
-                      .count = any_stream_count,
-                      .bytes = any_stream_bytes,
-                      .encoding = any_stream_encoding,
-                      .check = any_stream_check,
-                      .next_due = any_stream_next_due },
+    [TYPE_LIST] = { COLLECTION_ROW(list) },
+    [TYPE_SET] = { COLLECTION_ROW(set), MEMBERS_ROW(set), .part = "member" },
+    [TYPE_HASH] = { COLLECTION_ROW(hash), MEMBERS_ROW(hash), .part = "field" },
+    [TYPE_ZSET] = { COLLECTION_ROW(zset), MEMBERS_ROW(zset), .part = "member" },
+    [TYPE_DEHYDRATOR] = { COLLECTION_ROW(dehydrator), .part = "element", .may_have_expiry = true,
+                          .has = dehydrator_has, .next_due = dehydrator_due,
+                          .rewind = dehydrator_rewind_to },
+    [TYPE_STREAM] = { COLLECTION_ROW(stream), .part = "entry", .may_have_expiry = true,
+                      .may_be_empty = true, .references = stream_references, .next_due = stream_due,
+                      .count_expired = stream_expired, .hide = stream_hide_expired,
+                      .show = stream_show_all },
 };
 
-static const struct type_ops *ops_of(enum type type)
+static const struct type_row *row_of(enum type type)
 {
     ensure((unsigned)type < TYPE_COUNT, "unknown type %u", (unsigned)type);
-    return &types[type];
+    return &type_rows[type];
 }
 
 struct object object_new(enum type type)
 {
-    const struct type_ops *ops = ops_of(type);
-    ensure(ops->new != NULL, "no constructor for type %s", ops->name);
-    return (struct object){ .any = ops->new (), .type = type };
+    const struct type_row *row = row_of(type);
+    ensure(row->new != NULL, "no constructor for type %s", row->name);
+    return (struct object){ .any = row->new (), .type = type };
 }
 
 void object_free(struct object *object)
@@ -171,73 +201,65 @@ void object_free(struct object *object)
 
 bool object_free_some(struct object *object, size_t *work)
 {
-    if (!ops_of(object->type)->free_some(object, work)) return false;
+    if (!row_of(object->type)->free_some(object, work)) return false;
     object->any = NULL;
     return true;
 }
 
 size_t object_count(const struct object *object)
 {
-    return ops_of(object->type)->count(object);
+    return row_of(object->type)->count(object);
 }
 
 size_t object_bytes(const struct object *object)
 {
-    return ops_of(object->type)->bytes(object);
+    return row_of(object->type)->bytes(object);
 }
 
 const char *object_encoding(const struct object *object)
 {
-    return ops_of(object->type)->encoding(object);
+    return row_of(object->type)->encoding(object);
 }
 
 void object_relocate(struct object *object, struct relocation_place *place,
                      struct relocation *relocation)
 {
-    switch (object->type) {
-    case TYPE_LIST: object->list = list_relocate(object->list, place, relocation); break;
-    case TYPE_SET: object->set = set_relocate(object->set, place, relocation); break;
-    case TYPE_HASH: object->hash = hash_relocate(object->hash, place, relocation); break;
-    case TYPE_ZSET: object->zset = zset_relocate(object->zset, place, relocation); break;
-    case TYPE_DEHYDRATOR:
-        object->dehydrator = dehydrator_relocate(object->dehydrator, place, relocation);
-        break;
-    case TYPE_STREAM: object->stream = stream_relocate(object->stream, place, relocation); break;
-    default:
-        /* A big blob may have other owners, which point to it. It is not in a slab, so moving it
-         * would gain nothing. */
-        if (!object->is_small && object->string->len < BLOB_BIG)
-            object->string = relocation_block(relocation, object->string);
-        *place = (struct relocation_place){ 0 };
-        break;
-    }
+    row_of(object->type)->relocate(object, place, relocation);
 }
 
 void object_widen(struct object *object)
 {
-    switch (object->type) {
-    case TYPE_SET: set_widen(object->set); break;
-    case TYPE_HASH: hash_widen(object->hash); break;
-    case TYPE_ZSET: zset_widen(object->zset); break;
-    default: break; /* one encoding only, or derived from the content */
-    }
+    const struct type_row *row = row_of(object->type);
+    if (row->widen != NULL) row->widen(object);
+}
+
+bool object_has(const struct object *object, struct bytes name)
+{
+    const struct type_row *row = row_of(object->type);
+    return row->has != NULL && row->has(object, name);
+}
+
+size_t object_references(const struct object *object)
+{
+    const struct type_row *row = row_of(object->type);
+    return row->references != NULL ? row->references(object) : 0;
 }
 
 /* ---- members with deadlines ---- */
 
 static const struct member_ops *members_of(const struct object *object)
 {
-    const struct member_ops *ops = ops_of(object->type)->members;
+    const struct member_ops *ops = row_of(object->type)->members;
     ensure(ops != NULL, "members of a %s have no deadlines", type_name(object->type));
     return ops;
 }
 
 struct due_at object_next_due(const struct object *object)
 {
-    const struct type_ops *ops = ops_of(object->type);
+    const struct type_row *row = row_of(object->type);
     struct bytes member;
     msec at;
-    if (ops->next_due != NULL) return ops->next_due(object);
+    if (row->next_due != NULL) return row->next_due(object);
     return object_member_first(object, &member, &at) ? due_at_expiry(at) : DUE_AT_NEVER;
 }
 
@@ -258,7 +280,7 @@ bool object_member_remove(const struct object *object, struct bytes member)
 
 static struct expiring expiring_of(const struct object *object)
 {
-    const struct member_ops *ops = ops_of(object->type)->members;
+    const struct member_ops *ops = row_of(object->type)->members;
     return ops == NULL ? (struct expiring){ .packed = NULL } : ops->expiring(object);
 }
 
@@ -299,8 +321,9 @@ size_t object_count_expired(const struct object *object, msec now, size_t most)
 {
     struct expired_count expired = { 0, most };
     if (now == INT64_MIN || most == 0) return 0;
-    if (object->type == TYPE_STREAM) {
-        size_t count = stream_count_expired(object->stream, now);
+    const struct type_row *row = row_of(object->type);
+    if (row->count_expired != NULL) {
+        size_t count = row->count_expired(object, now);
         return count < most ? count : most;
     }
     object_each_until(object, instant_last_expired(now), count_up_to_most, &expired);
@@ -328,21 +351,12 @@ bool object_all_expired(const struct object *object, msec now)
 
 const struct dict *object_hint(const struct object *object)
 {
-    switch (object->type) {
-    case TYPE_SET: return set_hint(object->set);
-    case TYPE_HASH: return hash_hint(object->hash);
-    case TYPE_ZSET: return zset_hint(object->zset);
-    default: return NULL;
-    }
-}
-
-const char *type_name(enum type type)
-{
-    return ops_of(type)->name;
+    const struct type_row *row = row_of(object->type);
+    return row->hint != NULL ? row->hint(object) : NULL;
 }
 
 void object_check(const struct object *object)
 {
     ensure(object->is_small || object->any != NULL, "%s without a value", type_name(object->type));
-    ops_of(object->type)->check(object);
+    row_of(object->type)->check(object);
 }

@@ -1,6 +1,6 @@
 /* object: a tagged value of any type, and the functions that all types have. Depends on all types.
- * A type is a value of `enum type` and a row of functions in object.c; what else a type needs is in
- * doc/first-type.md.
+ * A type is a value of `enum type` and a row (type_row.h); doc/first-type.md lists what else a type
+ * needs.
  *
  * Folder store/type: the values: string, list, set, hash, sorted set, dehydrator, and HyperLogLog
  * inside a string; streams are in store/type/stream. Small collections are packed records and
@@ -25,18 +25,8 @@
 #include "store/mem/relocate.h"
 #include "store/type/set.h"
 #include "store/type/stream/stream.h"
+#include "store/type/type_row.h"
 #include "store/type/zset.h"
-
-enum type {
-    TYPE_STRING,
-    TYPE_LIST,
-    TYPE_SET,
-    TYPE_HASH,
-    TYPE_ZSET,
-    TYPE_DEHYDRATOR,
-    TYPE_STREAM,
-    TYPE_COUNT
-};
 
 enum { OBJECT_SMALL = 8 }; /* the longest string, in bytes, that is stored in the object itself */
 
@@ -79,7 +69,10 @@ bool object_free_some(struct object *object, size_t *work);
  * the value. */
 void object_relocate(struct object *object, struct relocation_place *place,
                      struct relocation *relocation);
-size_t object_count(const struct object *object);         /* elements; 1 for a string */
+size_t object_count(const struct object *object); /* elements; 1 for a string */
+/* Does a collection have an element (member, field) of this name? False if elements of its type
+ * have no names. O(1) */
+bool object_has(const struct object *object, struct bytes name);
 size_t object_bytes(const struct object *object);         /* memory of the value. O(1) */
 const char *object_encoding(const struct object *object); /* as Redis names it */
 /* Makes a set, hash or sorted set report its large encoding for good. */
@@ -90,22 +83,17 @@ void object_widen(struct object *object);
 /* Can objects of this type have deadlines inside? */
 static inline bool type_may_have_expiry(enum type type)
 {
-    return type != TYPE_STRING && type != TYPE_LIST;
+    return type_rows[type].may_have_expiry;
 }
 /* Can members of this type have deadlines? True for sets, hashes and sorted sets. */
 static inline bool type_has_members(enum type type)
 {
-    return type == TYPE_SET || type == TYPE_HASH || type == TYPE_ZSET;
-}
-/* Does a value without elements keep its key? */
-static inline bool type_may_be_empty(enum type type)
-{
-    return type == TYPE_STREAM;
+    return type_rows[type].members != NULL;
 }
 /* Is the value empty, so that its key must be dropped? */
 static inline bool object_is_emptied(const struct object *object)
 {
-    return !type_may_be_empty(object->type) && object_count(object) == 0;
+    return !type_rows[object->type].may_be_empty && object_count(object) == 0;
 }
 /* The next instant at which something inside is due: a member or an entry of a stream has expired,
  * or a dehydrator has an element to announce. NEVER: none. O(1); for a dehydrator O(log n) */
@@ -139,7 +127,13 @@ size_t object_count_expired(const struct object *object, msec now, size_t most);
  * of a small one. */
 const struct dict *object_hint(const struct object *object);
 
-const char *type_name(enum type type); /* as TYPE replies */
+static inline const char *type_name(enum type type) /* as TYPE replies */
+{
+    return type_rows[type].name;
+}
+/* Parts of the value that refer to each element, and whose references a removal of the element
+ * removes too: the groups of a stream. O(1) */
+size_t object_references(const struct object *object);
 void object_check(const struct object *object);
 
 #endif

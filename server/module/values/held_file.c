@@ -92,13 +92,6 @@ static bool load_score(RedisModuleIO *io, struct effect *effect)
     return !isnan(effect->score);
 }
 
-static bool has_element(const struct object *object, struct bytes name)
-{
-    msec at;
-    if (object->type == TYPE_DEHYDRATOR) return dehydrator_find(object->dehydrator, name) != NULL;
-    return object_member_deadline(object, name, &at);
-}
-
 /* Bytes of the engine, to be freed with its function; NULL at the end of a damaged file. */
 static char *load_bytes(RedisModuleIO *io, struct bytes *text)
 {
@@ -117,7 +110,7 @@ static bool load_element(RedisModuleIO *io, struct object *object)
     char *name = good ? load_bytes(io, &effect.a) : NULL;
     char *value = name != NULL && has_value ? load_bytes(io, &effect.b) : NULL;
     good = name != NULL && (value != NULL || !has_value) && !redis.IsIOError(io) &&
-           !has_element(object, effect.a) && walk_put(object, &effect);
+           !object_has(object, effect.a) && walk_put(object, &effect);
     redis.Free(name);
     redis.Free(value);
     return good;

@@ -9,6 +9,7 @@
 #include "store/base/number.h"
 #include "store/mem/mem.h"
 #include "store/mem/outbuf.h"
+#include "store/txn/effect_row.h"
 
 #define EMPTY_LINE LIT("\r\n")
 #define MULTI      LIT("*1\r\n$5\r\nMULTI\r\n")
@@ -106,23 +107,11 @@ static void put(struct feed *feed, const struct effect *effect)
     effect_writer_put(&feed->writer, effect);
 }
 
-/* The effect that sets the deadline of what this one adds; EFFECT_NONE: it adds no deadline. */
-static enum effect_kind expire_kind(const struct effect *effect)
-{
-    if (effect->at == NEVER) return EFFECT_NONE;
-    switch (effect->kind) {
-    case EFFECT_SET_ADD: return EFFECT_SET_EXPIRE;
-    case EFFECT_HASH_PUT: return EFFECT_HASH_EXPIRE;
-    case EFFECT_ZSET_PUT: return EFFECT_ZSET_EXPIRE;
-    default: return EFFECT_NONE;
-    }
-}
-
 void feed_add(struct feed *feed, const struct effect *effect)
 {
     if (effect->kind == EFFECT_NONE) return;
-    enum effect_kind expire = expire_kind(effect);
-    if (expire == EFFECT_NONE) {
+    enum effect_kind expire = effect_rows[effect->kind].expire;
+    if (expire == EFFECT_NONE || effect->at == NEVER) {
         put(feed, effect);
         return;
     }

@@ -479,7 +479,7 @@ START_TEST(the_outlook_knows_entries)
     const struct keyspace *ks = &world.store->databases[0];
     struct due due[4];
     ck_assert_uint_eq(outlook_next(ks, world.now, due, 4), 2);
-    ck_assert_int_eq(due[0].what, DUE_ENTRY);
+    ck_assert_str_eq(due[0].what, "entry");
     ck_assert_int_eq(due[0].at, START + 1000);
     ck_assert_int_eq(due[1].at, START + 5000);
     struct outlook *outlook = outlook_new(ks, world.now);

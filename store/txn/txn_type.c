@@ -1,0 +1,73 @@
+/* txn_type: the table of txn_type.h. */
+#include "store/txn/txn_type.h"
+
+#include "store/txn/txn_internal.h"
+#include "store/txn/txn_stream.h"
+
+static struct entry *settle_members(struct txn *txn, struct entry *entry)
+{
+    if (txn->no_expiry && object_all_expired(&entry->object, txn->now)) return NULL;
+    if (txn->no_purge || (txn->no_expiry && txn->named != NULL)) {
+        txn_hide_expired(txn, entry);
+        return entry;
+    }
+    /* Even with no_expiry: a read must not see expired members. */
+    txn_member_purge(txn, &entry, txn->now, SIZE_MAX);
+    return entry;
+}
+
+#define MEMBERS(type, letter, removed)                                                             \
+    .expire = EFFECT_##type##_EXPIRE, .drop = EFFECT_##type##_DROP,                                \
+    .on_expire = EVENT_##letter##EXPIRE, .on_persist = EVENT_##letter##PERSIST,                    \
+    .on_expired = EVENT_##letter##EXPIRED, .on_removed = EVENT_##removed,                          \
+    .settle = settle_members, .purge = txn_member_purge
+
+static void cut_zset(struct txn *txn, struct entry *entry, const struct policy *policy,
+                     size_t excess)
+{
+    size_t from = policy->keep_low ? object_count(&entry->object) - excess : 0;
+    txn_zset_remove_ranks(txn, entry, from, from + excess, EVENT_ZREMRANGEBYRANK);
+}
+
+static struct entry *settle_dehydrator(struct txn *txn, struct entry *entry)
+{
+    if (!txn->no_expiry) txn_rede_announce(txn, entry);
+    return entry;
+}
+
+static size_t announce_due(struct txn *txn, struct entry **entry, msec by, size_t limit)
+{
+    (void)by;
+    (void)limit;
+    txn_rede_announce(txn, *entry);
+    return 1;
+}
+
+static struct entry *settle_stream(struct txn *txn, struct entry *entry)
+{
+    if (txn->no_purge)
+        txn_hide_expired(txn, entry);
+    else
+        txn_stream_purge(txn, entry, txn->now, SIZE_MAX);
+    return entry;
+}
+
+static size_t purge_stream(struct txn *txn, struct entry **entry, msec by, size_t limit)
+{
+    return txn_stream_purge(txn, *entry, by, limit);
+}
+
+static void cut_stream(struct txn *txn, struct entry *entry, const struct policy *policy,
+                       size_t excess)
+{
+    (void)policy;
+    txn_stream_trim(txn, entry, excess);
+}
+
+const struct txn_type txn_types[TYPE_COUNT] = {
+    [TYPE_SET] = { MEMBERS(SET, S, SREM) },
+    [TYPE_HASH] = { MEMBERS(HASH, H, HDEL) },
+    [TYPE_ZSET] = { MEMBERS(ZSET, Z, ZREM), .cut = cut_zset, .cut_copies = true },
+    [TYPE_DEHYDRATOR] = { .settle = settle_dehydrator, .purge = announce_due, .due_stays = true },
+    [TYPE_STREAM] = { .settle = settle_stream, .purge = purge_stream, .cut = cut_stream },
+};

@@ -1,0 +1,39 @@
+/* txn_type: one row for each type: what transactions do with deadlines inside its values, and with
+ * more elements than a policy allows. Depends on the mutators. What a type does without a
+ * transaction is in store/type/type_row.h. Files outside store/ must not include
+ * this (tools/lint/tree.py). */
+#ifndef STORE_TXN_TXN_TYPE_H
+#define STORE_TXN_TXN_TYPE_H
+
+#include "store/txn/txn.h"
+
+struct txn_type {
+    /* Of a type whose members have deadlines: the effects that set a member's deadline and remove
+     * the member, and the events for a deadline set, a deadline removed, a member that has expired,
+     * and one that a deadline in the past removes. */
+    enum effect_kind expire, drop;
+    enum event on_expire, on_persist, on_expired, on_removed;
+
+    /* A key was found, and something inside it is due: removes it, hides it from the call if it
+     * must stay, or announces it. Returns NULL if the key was dropped, or counts as absent. */
+    struct entry *(*settle)(struct txn *txn, struct entry *entry);
+    /* Background expiry: removes, or announces, what was due at the instant `by`, about `limit` of
+     * it. Returns the work done, 0 if there was none. *entry becomes NULL if the key was
+     * dropped. */
+    size_t (*purge)(struct txn *txn, struct entry **entry, msec by, size_t limit);
+    bool due_stays; /* what is due inside is announced, and stays until a client takes it */
+
+    /* MAXLEN: removes this many elements at the end that the type or the policy names. NULL: no
+     * such end (a list is cut at the end opposite to a push), or MAXLEN does not apply. */
+    void (*cut)(struct txn *txn, struct entry *entry, const struct policy *policy, size_t excess);
+    bool cut_copies; /* if few elements stay, `cut` copies these and drops the old value whole */
+};
+
+extern const struct txn_type txn_types[TYPE_COUNT];
+
+static inline const struct txn_type *txn_type_of(const struct entry *entry)
+{
+    return &txn_types[entry->object.type];
+}
+
+#endif

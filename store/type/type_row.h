@@ -1,0 +1,71 @@
+/* type_row: one row for each type: what it is called, and the functions by which the rest of the
+ * store treats values of any type. The rows are in object.c; the functions of object.h call them.
+ * What a transaction does with a type is in store/txn/txn_type.h. */
+#ifndef STORE_TYPE_TYPE_ROW_H
+#define STORE_TYPE_TYPE_ROW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "store/base/bytes.h"
+#include "store/base/instant.h"
+#include "store/mem/relocate.h"
+#include "store/struct/expiring.h"
+
+enum type {
+    TYPE_STRING,
+    TYPE_LIST,
+    TYPE_SET,
+    TYPE_HASH,
+    TYPE_ZSET,
+    TYPE_DEHYDRATOR,
+    TYPE_STREAM,
+    TYPE_COUNT
+};
+
+struct object;
+
+/* Members with deadlines. The contracts are those of object_member_... in object.h. */
+struct member_ops {
+    bool (*deadline)(const struct object *object, struct bytes member, msec *at);
+    bool (*expire)(const struct object *object, struct bytes member, msec at);
+    bool (*remove)(const struct object *object, struct bytes member);
+    struct expiring (*expiring)(const struct object *object);
+};
+
+/* The contracts are those of the functions of the same name in object.h. */
+struct type_row {
+    const char *name; /* as TYPE replies */
+    const char *part; /* what EXPIRY NEXT calls something with a deadline inside */
+    bool may_have_expiry;
+    bool may_be_empty; /* a value without elements keeps its key */
+
+    void *(*new)(void); /* NULL: made by other functions (strings) */
+    bool (*free_some)(struct object *object, size_t *work);
+    void (*relocate)(struct object *object, struct relocation_place *place,
+                     struct relocation *relocation);
+    size_t (*count)(const struct object *object);
+    size_t (*bytes)(const struct object *object);
+    const char *(*encoding)(const struct object *object);
+    void (*check)(const struct object *object);
+    void (*widen)(struct object *object);                        /* NULL: does nothing */
+    const struct dict *(*hint)(const struct object *object);     /* NULL: there is no table */
+    bool (*has)(const struct object *object, struct bytes name); /* NULL: elements have no names */
+    size_t (*references)(const struct object *object);           /* NULL: there are none */
+
+    const struct member_ops *members; /* NULL: members have no deadlines */
+    /* NULL: derived from the members. */
+    struct due_at (*next_due)(const struct object *object);
+    size_t (*count_expired)(const struct object *object, msec now);
+    /* A type that can hide expired elements in place: hides those that are not hidden yet (false:
+     * there are none), and shows them all again. NULL: expired members are moved away instead. */
+    bool (*hide)(struct object *object, msec now);
+    void (*show)(struct object *object);
+    /* The clock was set back to `since`: reports again what is due later than that. True if the
+     * value's next due time has changed. NULL: nothing is reported before it is removed. */
+    bool (*rewind)(struct object *object, msec since);
+};
+
+extern const struct type_row type_rows[TYPE_COUNT];
+
+#endif
