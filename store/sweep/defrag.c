@@ -73,26 +73,16 @@ void defrag_force(struct defrag *defrag)
     walk_begin(defrag);
 }
 
-static bool has_grown(struct defrag *defrag)
-{
-    size_t before = defrag->used_before, used = defrag->used_before = mem_used();
-    return used > before + before / 100 * GROWTH_PERCENT;
-}
-
-/* Unused bytes, not counting those that the last run could not free. */
-static size_t newly_unused(struct defrag *defrag, size_t unused)
-{
-    defrag->written_off -= defrag->written_off >> FORGET_SHIFT;
-    if (unused < defrag->written_off) defrag->written_off = unused;
-    return unused - defrag->written_off;
-}
-
 bool defrag_begin(struct defrag *defrag)
 {
     if (defrag->running) return true;
-    size_t unused = mem_pool_waste(), newly = newly_unused(defrag, unused);
-    if (has_grown(defrag)) return false;
-    if (!is_worth(unused, BEGIN_MIN, BEGIN_PERCENT) || !is_worth_more(newly)) return false;
+    size_t unused = mem_pool_waste(), before = defrag->used_before, used = mem_used();
+    defrag->written_off -= defrag->written_off >> FORGET_SHIFT;
+    if (unused < defrag->written_off) defrag->written_off = unused;
+    defrag->used_before = used;
+    if (used > before + before / 100 * GROWTH_PERCENT) return false;
+    if (!is_worth(unused, BEGIN_MIN, BEGIN_PERCENT)) return false;
+    if (!is_worth_more(unused - defrag->written_off)) return false;
     defrag_force(defrag);
     /* Free slabs can be returned without moving blocks. */
     defrag->trimming = !is_worth(unused - mem_pool_spare(), BEGIN_MIN, BEGIN_PERCENT);
@@ -112,24 +102,7 @@ static void walk_end(struct defrag *defrag)
         defrag->trimming = true;
 }
 
-/* Returns free slabs that the pool keeps as spares. */
-static void trim_some(struct defrag *defrag)
-{
-    if (is_worth_more(mem_pool_waste()) && mem_trim()) return;
-    defrag_stop(defrag);
-    defrag->written_off = mem_pool_waste();
-}
-
 /* ---- walking --------------------------------------------------------------------------------- */
-
-static void value_remember(struct defrag *defrag, const struct entry *entry,
-                           struct relocation_place place)
-{
-    defrag->values =
-        mem_grow(defrag->values, defrag->value_count, &defrag->value_cap, sizeof(*defrag->values));
-    struct blob *key = blob_new(entry_key(entry));
-    defrag->values[defrag->value_count++] = (struct defrag_value){ key, place };
-}
 
 /* Relocates an entry's value. The entry itself may just have been moved. */
 static void visit(void *ctx, struct entry *entry)
@@ -138,7 +111,12 @@ static void visit(void *ctx, struct entry *entry)
     struct relocation_place place = { 0 };
     bool has_work = defrag->relocation.left > 0 || entry->object.type == TYPE_STRING;
     if (has_work) object_relocate(&entry->object, &place, &defrag->relocation);
-    if (!has_work || !relocation_begins(&place)) value_remember(defrag, entry, place);
+    if (!has_work || !relocation_begins(&place)) {
+        defrag->values = mem_grow(defrag->values, defrag->value_count, &defrag->value_cap,
+                                  sizeof(*defrag->values));
+        struct blob *key = blob_new(entry_key(entry));
+        defrag->values[defrag->value_count++] = (struct defrag_value){ key, place };
+    }
     if (defrag->relocation.moved != defrag->moved_at_visit)
         defrag->keys_moved++;
     else
@@ -147,7 +125,7 @@ static void visit(void *ctx, struct entry *entry)
 }
 
 /* Continues with the last of the large values. */
-static void value_go_on(struct defrag *defrag, struct keyspace *ks)
+static void continue_value(struct defrag *defrag, struct keyspace *ks)
 {
     struct defrag_value *value = &defrag->values[defrag->value_count - 1];
     struct entry *entry = keyspace_find(ks, blob_view(value->key));
@@ -159,7 +137,7 @@ static void value_go_on(struct defrag *defrag, struct keyspace *ks)
     defrag->value_count--;
 }
 
-static void database_go_on(struct defrag *defrag, struct keyspace *ks)
+static void continue_database(struct defrag *defrag, struct keyspace *ks)
 {
     struct relocation_place *place = &defrag->place;
     if (place->part == PART_ENTRIES) {
@@ -173,20 +151,22 @@ static void database_go_on(struct defrag *defrag, struct keyspace *ks)
     defrag->db++;
 }
 
-static void go_on(struct defrag *defrag)
+static void take_step(struct defrag *defrag)
 {
     size_t *left = &defrag->relocation.left;
     if (*left > 0) --*left; /* the cost of finding it, even if there is nothing to do */
     if (defrag->trimming) {
-        trim_some(defrag);
         *left = 0;
+        if (is_worth_more(mem_pool_waste()) && mem_trim()) return;
+        defrag_stop(defrag);
+        defrag->written_off = mem_pool_waste();
         return;
     }
     struct keyspace *ks = &defrag->store->databases[defrag->db];
     if (defrag->value_count > 0)
-        value_go_on(defrag, ks);
+        continue_value(defrag, ks);
     else if (defrag->db < defrag->store->database_count)
-        database_go_on(defrag, ks);
+        continue_database(defrag, ks);
     else
         walk_end(defrag);
 }
@@ -195,6 +175,6 @@ bool defrag_run(struct defrag *defrag, size_t work)
 {
     defrag->relocation.left = work;
     while (defrag->running && defrag->relocation.left > 0)
-        go_on(defrag);
+        take_step(defrag);
     return defrag->running;
 }

@@ -25,18 +25,6 @@ bool outlook_remove_overdue(struct txn *txn, size_t budget)
     return true;
 }
 
-/* The first deadline of the entry: its own, or one inside. `next_due` is the instant of its
- * node. */
-static struct due due_of(const struct keyspace *ks, const struct entry *entry,
-                         struct due_at next_due)
-{
-    struct due due = { entry_key(entry), entry_expires_at(ks, entry), "key" };
-    if (due_at_equal(next_due, due_at_expiry(due.at))) return due;
-    due.what = type_rows[entry->object.type].part;
-    due.at = txn_type_of(entry)->due_stays ? next_due.at : due_at_deadline(next_due);
-    return due;
-}
-
 size_t outlook_next(const struct keyspace *ks, msec now, struct due *due, size_t count)
 {
     size_t found = 0;
@@ -46,7 +34,13 @@ size_t outlook_next(const struct keyspace *ks, msec now, struct due *due, size_t
         struct due_at next_due;
         const struct entry *entry = keyspace_walk_next(&walk, &next_due);
         if (entry == NULL) break;
-        if (!due_at_come(next_due, now)) due[found++] = due_of(ks, entry, next_due);
+        if (due_at_come(next_due, now)) continue;
+        struct due first = { entry_key(entry), entry_expires_at(ks, entry), "key" };
+        if (!due_at_equal(next_due, due_at_expiry(first.at))) {
+            first.what = type_rows[entry->object.type].part;
+            first.at = txn_type_of(entry)->due_stays ? next_due.at : due_at_deadline(next_due);
+        }
+        due[found++] = first;
     }
     keyspace_walk_end(&walk);
     return found;
@@ -164,18 +158,6 @@ void outlook_free(struct outlook *outlook)
 
 /* --- counting --- */
 
-static void count_in_hour(struct outlook_hour *hour, enum kind kind, msec at)
-{
-    msec after;
-    if (at < hour->begin || __builtin_sub_overflow(at, hour->begin, &after)) return;
-    if (after >= (msec)OUTLOOK_SPANS * OUTLOOK_SPAN) return;
-    struct outlook_count *count = &hour->spans[after / OUTLOOK_SPAN];
-    if (kind == KEYS)
-        count->keys++;
-    else
-        count->members++;
-}
-
 static void count_deadline(struct outlook *outlook, enum kind kind, msec at)
 {
     msec left;
@@ -185,7 +167,14 @@ static void count_deadline(struct outlook *outlook, enum kind kind, msec at)
     while (left > bands[band].end)
         band++;
     histogram_add(&outlook->left[kind][band], left - band_begin(band), 1);
-    count_in_hour(&outlook->hour, kind, at);
+    msec after; /* the beginning of the hour */
+    if (at < outlook->hour.begin || __builtin_sub_overflow(at, outlook->hour.begin, &after)) return;
+    if (after >= (msec)OUTLOOK_SPANS * OUTLOOK_SPAN) return;
+    struct outlook_count *count = &outlook->hour.spans[after / OUTLOOK_SPAN];
+    if (kind == KEYS)
+        count->keys++;
+    else
+        count->members++;
 }
 
 static bool count_member(void *ctx, struct bytes member, msec at)
@@ -281,15 +270,6 @@ static void add_to_batch(void *ctx, struct entry *entry)
     outlook->batch[outlook->batch_count++] = entry;
 }
 
-static size_t scan_some(struct outlook *outlook)
-{
-    do {
-        outlook->cursor = keyspace_scan(outlook->ks, outlook->cursor, add_to_batch, outlook);
-        outlook->scanned = outlook->cursor == 0;
-    } while (!outlook->scanned && outlook->batch_count < BATCH / 2);
-    return 1 + count_batch(outlook);
-}
-
 /* Counts more members of a large collection; true: all are counted. */
 static bool count_members(struct outlook *outlook, const struct object *object, size_t *steps,
                           size_t budget)
@@ -323,10 +303,15 @@ bool outlook_run(struct outlook *outlook, size_t budget)
 {
     size_t steps = 0;
     while (steps < budget && (outlook->large_count > 0 || !outlook->scanned)) {
-        if (outlook->large_count > 0)
+        if (outlook->large_count > 0) {
             steps += count_large(outlook, budget - steps);
-        else
-            steps += scan_some(outlook);
+            continue;
+        }
+        do {
+            outlook->cursor = keyspace_scan(outlook->ks, outlook->cursor, add_to_batch, outlook);
+            outlook->scanned = outlook->cursor == 0;
+        } while (!outlook->scanned && outlook->batch_count < BATCH / 2);
+        steps += 1 + count_batch(outlook);
     }
     return outlook->large_count == 0 && outlook->scanned;
 }

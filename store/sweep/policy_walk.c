@@ -97,37 +97,22 @@ static bool set_member_deadlines(struct slice *slice, struct entry *entry,
     return false;
 }
 
-/* Applies the policy inside the value; true when that is done. */
-static bool apply_inside(struct slice *slice, struct entry *entry, const struct policy *policy,
-                         uint64_t *cursor)
-{
-    txn_policy_retain(&slice->txn, entry, policy);
-    if (txn_type_of(entry)->cut != NULL && policy->max_len > 0) {
-        spend_budget(slice, txn_policy_cut(&slice->txn, entry, policy, slice->left));
-        if (object_count(&entry->object) > policy->max_len) return false;
-    }
-    return set_member_deadlines(slice, entry, policy, cursor);
-}
-
 /* ---- keys ----------------------------------------------------------------------------------- */
-
-static void remember_rest(struct policy_progress *walk, const struct entry *entry, unsigned db,
-                          uint64_t cursor)
-{
-    walk->rests = mem_grow(walk->rests, walk->rest_count, &walk->rest_cap, sizeof(*walk->rests));
-    struct blob *key = blob_new(entry_key(entry));
-    walk->rests[walk->rest_count++] =
-        (struct policy_progress_rest){ .key = key, .db = db, .cursor = cursor };
-}
 
 /* Applies the policy inside the value, from *cursor on; true when done. Preserves entry->accessed,
  * because a policy walk is not an access to the key. */
-static bool look_inside(struct slice *slice, struct entry *entry, uint64_t *cursor)
+static bool apply_inside(struct slice *slice, struct entry *entry, uint64_t *cursor)
 {
     const struct policy *policy = policy_for(slice->txn.store, entry);
     if (policy == NULL) return true;
     uint32_t accessed = entry->accessed;
-    bool done = apply_inside(slice, entry, policy, cursor);
+    txn_policy_retain(&slice->txn, entry, policy);
+    bool done = true;
+    if (txn_type_of(entry)->cut != NULL && policy->max_len > 0) {
+        spend_budget(slice, txn_policy_cut(&slice->txn, entry, policy, slice->left));
+        done = object_count(&entry->object) <= policy->max_len;
+    }
+    if (done) done = set_member_deadlines(slice, entry, policy, cursor);
     entry->accessed = accessed;
     return done;
 }
@@ -139,7 +124,7 @@ static void continue_rest(struct slice *slice)
     txn_call(&slice->txn, rest->db);
     spend_budget(slice, VISIT_COST);
     struct entry *entry = keyspace_find(slice->txn.ks, blob_view(rest->key));
-    if (entry != NULL && !look_inside(slice, entry, &rest->cursor)) return;
+    if (entry != NULL && !apply_inside(slice, entry, &rest->cursor)) return;
     blob_free(rest->key);
     walk->rest_count--;
 }
@@ -148,8 +133,12 @@ static void key_begin(struct slice *slice, struct entry *entry)
 {
     txn_policy_limit(&slice->txn, entry, policy_for(slice->txn.store, entry));
     uint64_t cursor = 0;
-    if (slice->left == 0 || !look_inside(slice, entry, &cursor))
-        remember_rest(slice->walk, entry, slice->txn.ks->db, cursor);
+    if (slice->left > 0 && apply_inside(slice, entry, &cursor)) return;
+    struct policy_progress *walk = slice->walk;
+    walk->rests = mem_grow(walk->rests, walk->rest_count, &walk->rest_cap, sizeof(*walk->rests));
+    struct blob *key = blob_new(entry_key(entry));
+    walk->rests[walk->rest_count++] =
+        (struct policy_progress_rest){ .key = key, .db = slice->txn.ks->db, .cursor = cursor };
 }
 
 static void collect_entry(void *ctx, struct entry *entry)
@@ -179,25 +168,10 @@ static void walk_bucket(struct slice *slice, unsigned db)
 
 /* ---- passes --------------------------------------------------------------------------------- */
 
-static void pass_begin(struct policy_progress *walk, struct policies *policies)
-{
-    policies_begin_pass(policies);
-    memset(walk->places, 0, walk->database_count * sizeof(*walk->places));
-    walk->running = true;
-}
-
 static void pass_end(struct policy_progress *walk)
 {
     policy_progress_forget_rests(walk);
     walk->running = false;
-}
-
-static unsigned next_database(const struct policy_progress *walk)
-{
-    unsigned db = 0;
-    while (db < walk->database_count && walk->places[db].done)
-        db++;
-    return db;
 }
 
 static void walk_step(struct slice *slice)
@@ -206,9 +180,13 @@ static void walk_step(struct slice *slice)
     struct policies *policies = &slice->txn.store->policies;
     struct bytes name;
     const struct policy *policy = policies_first_in_pass(policies, &name);
-    unsigned db = next_database(walk);
+    unsigned db = 0;
+    while (db < walk->database_count && walk->places[db].done)
+        db++;
     if (!walk->running) {
-        pass_begin(walk, policies);
+        policies_begin_pass(policies);
+        memset(walk->places, 0, walk->database_count * sizeof(*walk->places));
+        walk->running = true;
     } else if (policy == NULL) { /* all done, or replaced or removed meanwhile */
         pass_end(walk);
     } else if (walk->rest_count > 0) {

@@ -1,5 +1,5 @@
-/* apply: the appliers of all kinds. The events are those that Redis has for
- * the effect's command (effect_rows.c). */
+/* apply: the appliers of all kinds of effects. The events are those that Redis has for the effect's
+ * command (effect_rows.c). */
 #include "store/txn/apply.h"
 
 #include "store/mem/mem.h"
@@ -215,13 +215,6 @@ static bool is_claimed(const struct entry *entry, const struct element *element)
     return dehydrator_stage(entry->object.dehydrator, element).claimed;
 }
 
-/* The effect does not say by which command it was made. */
-static enum event move_event(bool was_claimed, bool is_claimed_now)
-{
-    if (is_claimed_now) return EVENT_REDE_CLAIM;
-    return was_claimed ? EVENT_REDE_NACK : EVENT_REDE_RESCHEDULE;
-}
-
 bool apply_rede_put(struct txn *txn, struct entry *entry, const struct effect *effect)
 {
     struct element *element = dehydrator_find(entry->object.dehydrator, effect->a);
@@ -234,7 +227,10 @@ bool apply_rede_move(struct txn *txn, struct entry *entry, const struct effect *
 {
     struct element *element = dehydrator_find(entry->object.dehydrator, effect->a);
     if (element == NULL) return false;
-    enum event event = move_event(is_claimed(entry, element), effect->stage.claimed);
+    /* The effect does not name its command, so the event follows from the marks. */
+    enum event event = effect->stage.claimed        ? EVENT_REDE_CLAIM
+                       : is_claimed(entry, element) ? EVENT_REDE_NACK
+                                                    : EVENT_REDE_RESCHEDULE;
     txn_rede_move(txn, entry, element, &effect->stage, event);
     return true;
 }
@@ -391,17 +387,6 @@ bool apply_pending_drop(struct txn *txn, struct entry *entry, const struct effec
 
 /* ---- applying -------------------------------------------------------------------------------- */
 
-/* False: the entry that the applier needs is missing or has another type. */
-static bool find_entry(struct txn *txn, const struct effect_row *row, const struct effect *effect,
-                       struct entry **entry)
-{
-    if (row->key == KEY_UNUSED) return true;
-    *entry = txn_find(txn, effect->key);
-    if (*entry != NULL) return row->type == TYPE_ANY || (*entry)->object.type == row->type;
-    if (row->key == KEY_CREATED) *entry = txn_create(txn, effect->key, row->type);
-    return row->key != KEY_EXISTS;
-}
-
 bool apply_effect(struct txn *txn, const struct effect *effect)
 {
     const struct effect_row *row = &effect_rows[effect->kind];
@@ -410,5 +395,12 @@ bool apply_effect(struct txn *txn, const struct effect *effect)
     if (effect->at != NEVER && !instant_ok(effect->at)) return false;
     if (!instant_ok(effect->stage.at)) return false;
     txn_call(txn, effect->db);
-    return find_entry(txn, row, effect, &entry) && row->apply(txn, entry, effect);
+    if (row->key != KEY_UNUSED) {
+        entry = txn_find(txn, effect->key);
+        if (entry == NULL && row->key == KEY_EXISTS) return false;
+        if (entry == NULL && row->key == KEY_CREATED)
+            entry = txn_create(txn, effect->key, row->type);
+        if (entry != NULL && row->type != TYPE_ANY && entry->object.type != row->type) return false;
+    }
+    return row->apply(txn, entry, effect);
 }

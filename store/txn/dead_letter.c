@@ -21,13 +21,6 @@ uint64_t dead_letter_limit(struct txn *txn, const struct entry *entry)
     return policy != NULL ? policy->max_deliveries : 0;
 }
 
-static bool find_source(const struct entry *entry, struct stream_id id, struct stream_entry *found)
-{
-    struct stream_walk walk;
-    stream_walk_up(&walk, entry->object.stream, id);
-    return stream_walk_next(&walk, found) && stream_id_equal(found->id, id);
-}
-
 /* NULL: the key can't take the entry. */
 static struct entry *find_target(struct txn *txn, struct bytes key, struct stream_id *id)
 {
@@ -41,9 +34,12 @@ static struct entry *find_target(struct txn *txn, struct bytes key, struct strea
 enum dead_letter_result dead_letter_move(struct txn *txn, struct entry *entry,
                                          struct stream_group *group, const struct pending *pending)
 {
+    struct stream_walk walk;
     struct stream_entry source;
     struct stream_id id;
-    if (!find_source(entry, pending->id, &source)) return DEAD_LETTER_MISSING;
+    stream_walk_up(&walk, entry->object.stream, pending->id);
+    if (!stream_walk_next(&walk, &source) || !stream_id_equal(source.id, pending->id))
+        return DEAD_LETTER_MISSING;
     struct entry *target = find_target(txn, limiting_policy(txn, entry)->dead_to, &id);
     if (target == NULL) return DEAD_LETTER_REFUSED;
 

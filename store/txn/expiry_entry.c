@@ -3,25 +3,13 @@
 
 #include <stdio.h>
 
+#include "store/base/number.h"
 #include "store/mem/mem.h"
 #include "store/txn/txn_dehydrator.h"
 #include "store/txn/txn_internal.h"
 #include "store/txn/txn_stream.h"
 
 enum { NUMBER_CHARS = 40 };
-
-static size_t print_number(char *to, uint64_t number)
-{
-    char digits[20];
-    size_t len = 0, at = 0;
-    do {
-        digits[len++] = (char)('0' + number % 10);
-        number /= 10;
-    } while (number > 0);
-    while (len > 0)
-        to[at++] = digits[--len];
-    return at;
-}
 
 static size_t print_score(const struct txn *txn, char *to, double score)
 {
@@ -90,21 +78,17 @@ static bool hash_fits(const struct object *object, uint64_t most)
     return len <= most;
 }
 
-/* A cheap bound, so that no payload is built only to turn out too long. */
-static bool may_fit(const struct object *object, uint64_t most)
-{
-    enum { PAYLOAD_SHARE = 16 }; /* no payload is this many times smaller than its value */
-    return object_bytes(object) / PAYLOAD_SHARE <= most;
-}
-
 uint64_t expiry_size_of(const struct object *object, uint64_t most)
 {
     if (object->type == TYPE_STRING) {
         uint64_t len = object_text(object).len;
         return len > most ? len : 0;
     }
-    bool fits = object->type == TYPE_HASH ? hash_fits(object, most) : may_fit(object, most);
-    return fits ? 0 : object_bytes(object);
+    /* No payload is this many times smaller than its value, so do not build one that can't fit. */
+    enum { PAYLOAD_SHARE = 16 };
+    size_t size = object_bytes(object);
+    bool fits = object->type == TYPE_HASH ? hash_fits(object, most) : size / PAYLOAD_SHARE <= most;
+    return fits ? 0 : size;
 }
 
 /* ---- entries of a stream --------------------------------------------------------------------- */
@@ -122,10 +106,10 @@ static void add_part(struct expiry_writer *writer, struct bytes name, struct byt
 static void add_number(struct expiry_writer *writer, struct bytes name, uint64_t number,
                        char text[static NUMBER_CHARS])
 {
-    add_part(writer, name, bytes_of(text, print_number(text, number)));
+    add_part(writer, name, bytes_of(text, number_print_uint64(text, number)));
 }
 
-static void reserve_names(struct expiry_writer *writer, const struct hash *hash)
+static void add_fields(struct expiry_writer *writer, const struct hash *hash)
 {
     const struct bytes prefix = LIT("field:");
     struct hash_iter iter;
@@ -134,17 +118,10 @@ static void reserve_names(struct expiry_writer *writer, const struct hash *hash)
     hash_iter_begin(&iter, hash);
     while (hash_iter_next(&iter, &field, &value))
         len += prefix.len + field.len;
-    if (len <= writer->names_cap) return;
-    writer->names = mem_realloc(writer->names, len);
-    writer->names_cap = len;
-}
-
-static void add_fields(struct expiry_writer *writer, const struct hash *hash)
-{
-    const struct bytes prefix = LIT("field:");
-    struct hash_iter iter;
-    struct bytes field, value;
-    reserve_names(writer, hash);
+    if (len > writer->names_cap) {
+        writer->names = mem_realloc(writer->names, len);
+        writer->names_cap = len;
+    }
     char *to = writer->names;
     hash_iter_begin(&iter, hash);
     while (hash_iter_next(&iter, &field, &value)) {

@@ -95,17 +95,6 @@ void expiry_log_keep(struct txn *txn, struct object object)
     log->notes[log->count - 1].object = object;
 }
 
-static void note_value(struct expiry_log *log, struct expiry_note *note, struct bytes value)
-{
-    if (value.len > note->policy->value_max) {
-        note->item.size = value.len;
-        return;
-    }
-    note->item.has_value = true;
-    note->value_len = value.len;
-    note->value = keep_text(log, value);
-}
-
 void expiry_log_member(struct txn *txn, const struct entry *entry, struct bytes member, msec at)
 {
     struct expiry_note *note = note_new(txn, entry);
@@ -118,8 +107,15 @@ void expiry_log_member(struct txn *txn, const struct entry *entry, struct bytes 
     note->member = keep_text(log, member);
     if (!wants_value(txn, note)) return;
     struct bytes value;
-    if (entry->object.type == TYPE_HASH && hash_get(entry->object.hash, member, &value))
-        note_value(log, note, value);
+    if (entry->object.type == TYPE_HASH && hash_get(entry->object.hash, member, &value)) {
+        note->item.has_value = value.len <= note->policy->value_max;
+        if (note->item.has_value) {
+            note->value_len = value.len;
+            note->value = keep_text(log, value);
+        } else {
+            note->item.size = value.len;
+        }
+    }
     if (entry->object.type == TYPE_ZSET)
         note->item.has_score = zset_score(entry->object.zset, member, &note->item.score);
 }
@@ -131,25 +127,22 @@ bool expiry_log_full(const struct expiry_log *log)
     return log->count >= NOTES_MANY || log->text.len >= TEXT_MANY || log->has_large;
 }
 
-static void write_note(struct txn *txn, struct expiry_log *log, struct expiry_note *note)
-{
-    struct expired_item item = note->item;
-    item.key = bytes_of(log->text.data + note->key, note->key_len);
-    item.member = bytes_of(log->text.data + note->member, note->member_len);
-    item.value = bytes_of(log->text.data + note->value, note->value_len);
-    item.object = note->has_object ? &note->object : NULL;
-    txn->ks = &txn->store->databases[note->db];
-    expiry_entry_write(txn, &log->writer, note->policy, &item);
-    if (note->has_object) reclaim_object(&txn->store->reclaim, note->object);
-}
-
 void expiry_log_write(struct txn *txn)
 {
     struct expiry_log *log = txn->expiry_log;
     struct keyspace *ks = txn->ks;
     txn->writes_log = true; /* so that the target's own policy is applied */
-    for (size_t i = 0; i < log->count; i++)
-        write_note(txn, log, &log->notes[i]);
+    for (size_t i = 0; i < log->count; i++) {
+        struct expiry_note *note = &log->notes[i];
+        struct expired_item item = note->item;
+        item.key = bytes_of(log->text.data + note->key, note->key_len);
+        item.member = bytes_of(log->text.data + note->member, note->member_len);
+        item.value = bytes_of(log->text.data + note->value, note->value_len);
+        item.object = note->has_object ? &note->object : NULL;
+        txn->ks = &txn->store->databases[note->db];
+        expiry_entry_write(txn, &log->writer, note->policy, &item);
+        if (note->has_object) reclaim_object(&txn->store->reclaim, note->object);
+    }
     txn->writes_log = false;
     txn->ks = ks;
     expiry_writer_forget(&log->writer);

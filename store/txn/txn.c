@@ -42,17 +42,13 @@ void txn_write_expiry_log(struct txn *txn)
     if (txn->expiry_log != NULL) expiry_log_write(txn);
 }
 
-/* Background expiry collects many entries first, so that one look-up of the log serves all. */
-static bool writes_log_now(const struct txn *txn)
-{
-    return txn->origin != FROM_EXPIRY || expiry_log_full(txn->expiry_log);
-}
-
 /* A separate function, so that most calls pay only for one test. */
 __attribute__((noinline)) static void finish_call(struct txn *txn)
 {
     if (txn->hidden != NULL) txn_unhide(txn);
-    if (txn->expiry_log != NULL && writes_log_now(txn)) expiry_log_write(txn);
+    /* Background expiry collects many entries first, so that one look-up of the log serves all. */
+    if (txn->expiry_log != NULL && (txn->origin != FROM_EXPIRY || expiry_log_full(txn->expiry_log)))
+        expiry_log_write(txn);
     if (txn->note_count > 0) txn_policy_end(txn);
     while (txn->emptied_count > 0) {
         struct entry *entry = txn->emptied[--txn->emptied_count];
@@ -108,38 +104,27 @@ static bool is_wanted(unsigned wants, const struct effect *effect)
     return (wants & LISTEN_MEMBERS) && effect_names_member(effect);
 }
 
-static void notify_listener(struct txn *txn, const struct effect *effect)
-{
-    unsigned wants = txn->store->event_mask;
-    if (wants == 0 || txn->origin == FROM_REPLAY || !is_wanted(wants, effect)) return;
-    txn->store->listener.effect(txn->store->listener.ctx, txn, effect);
-}
-
 void txn_record_each(struct txn *txn, struct bytes key, struct effect *effect)
 {
     effect->db = txn->ks->db;
     effect->key = key;
     txn->changes += effect->kind != EFFECT_NONE && !effect->is_part;
     if (effect->kind != EFFECT_NONE && txn->ks->hidden > 0) keyspace_changed(txn->ks, key);
-    notify_listener(txn, effect);
+    unsigned wants = txn->store->event_mask;
+    if (wants == 0 || txn->origin == FROM_REPLAY || !is_wanted(wants, effect)) return;
+    txn->store->listener.effect(txn->store->listener.ctx, txn, effect);
 }
 
-/* Was the event already recorded for this key in this call? Marks it as recorded. */
-static bool recorded_before(struct txn *txn, struct entry *entry, enum event event)
+void txn_notify(struct txn *txn, struct entry *entry, struct effect *effect)
 {
     if (txn->recorded_entry != entry) {
         txn->recorded_entry = entry;
         memset(txn->recorded, 0, sizeof(txn->recorded));
     }
-    uint64_t bit = (uint64_t)1 << (event % 64), *word = &txn->recorded[event / 64];
-    bool before = *word & bit;
+    uint64_t bit = (uint64_t)1 << (effect->event % 64);
+    uint64_t *word = &txn->recorded[effect->event / 64];
+    effect->again = *word & bit;
     *word |= bit;
-    return before;
-}
-
-void txn_notify(struct txn *txn, struct entry *entry, struct effect *effect)
-{
-    effect->again = recorded_before(txn, entry, effect->event);
     txn_record_each(txn, entry_key(entry), effect);
 }
 

@@ -31,17 +31,14 @@ static struct entry *settle_before_drop(struct txn *txn, struct entry *entry, ms
     return entry;
 }
 
-/* Members that expired before their key are recorded first, as if each had been removed on time. */
-static void drop_expired(struct txn *txn, struct entry *entry)
-{
-    entry = settle_before_drop(txn, entry, entry_expires_at(txn->ks, entry));
-    if (entry != NULL) txn_key_drop(txn, entry, EVENT_EXPIRED);
-}
-
 static struct entry *settle_entry(struct txn *txn, struct entry *entry)
 {
-    if (instant_expired(entry_expires_at(txn->ks, entry), txn->now)) {
-        if (!txn->no_expiry) drop_expired(txn, entry);
+    msec at = entry_expires_at(txn->ks, entry);
+    if (instant_expired(at, txn->now)) {
+        if (txn->no_expiry) return NULL;
+        /* Members that expired before their key are recorded first, as if removed on time. */
+        entry = settle_before_drop(txn, entry, at);
+        if (entry != NULL) txn_key_drop(txn, entry, EVENT_EXPIRED);
         return NULL;
     }
     bool is_due =
@@ -320,21 +317,16 @@ void txn_key_accessed(struct txn *txn, struct entry *entry, int64_t idle_seconds
     access_set(txn->store, entry, txn->now, idle_seconds, frequency);
 }
 
-static void swap_keyspaces(struct store *store, unsigned a, unsigned b)
-{
-    struct keyspace kept = store->databases[a];
-    store->databases[a] = store->databases[b];
-    store->databases[b] = kept;
-    store->databases[a].db = a;
-    store->databases[b].db = b;
-    policy_progress_swap(store->policy_progress, a, b);
-}
-
 void txn_swap(struct txn *txn, unsigned a, unsigned b)
 {
     if (a == b) return;
     txn_call(txn, txn->ks->db); /* the call may hold references to entries of both databases */
-    swap_keyspaces(txn->store, a, b);
+    struct keyspace *databases = txn->store->databases, kept = databases[a];
+    databases[a] = databases[b];
+    databases[b] = kept;
+    databases[a].db = a;
+    databases[b].db = b;
+    policy_progress_swap(txn->store->policy_progress, a, b);
     rewind_swapped(&txn->store->rewind);
     struct effect effect = { .kind = EFFECT_SWAP, .to = b };
     record_in(txn, a, (struct bytes){ NULL, 0 }, &effect);

@@ -161,22 +161,18 @@ static void link_note(struct txn *txn, uint32_t index)
     txn->notes[note->chain].head = index + 1;
 }
 
-static void make_note_room(struct txn *txn)
-{
-    if (txn->note_count < txn->note_cap) return;
-    size_t cap = txn->note_cap > 0 ? 2 * txn->note_cap : NOTES_MIN;
-    txn->notes = mem_realloc(txn->notes, cap * sizeof(*txn->notes));
-    txn->note_cap = cap;
-    for (size_t i = 0; i < cap; i++)
-        txn->notes[i].head = 0;
-    for (uint32_t i = 0; i < txn->note_count; i++)
-        if (txn->notes[i].entry != NULL) link_note(txn, i);
-}
-
 static struct policy_note *add_note(struct txn *txn, struct entry *entry,
                                     const struct policy *policy)
 {
-    make_note_room(txn);
+    if (txn->note_count == txn->note_cap) {
+        size_t cap = txn->note_cap > 0 ? 2 * txn->note_cap : NOTES_MIN;
+        txn->notes = mem_realloc(txn->notes, cap * sizeof(*txn->notes));
+        txn->note_cap = cap;
+        for (size_t i = 0; i < cap; i++)
+            txn->notes[i].head = 0;
+        for (uint32_t i = 0; i < txn->note_count; i++)
+            if (txn->notes[i].entry != NULL) link_note(txn, i);
+    }
     struct policy_note *note = &txn->notes[txn->note_count];
     note->entry = entry;
     note->ks = txn->ks;
@@ -204,16 +200,11 @@ static bool policy_heeds(const struct policy *policy, enum policy_cause cause)
     return false;
 }
 
-/* Is this a read that does not count as an access (TTL, EXISTS, CLIENT NO-TOUCH), or one while
- * nothing may change (CLIENT PAUSE)? */
-static bool is_idle_look(const struct txn *txn, enum policy_cause cause)
-{
-    return cause == POLICY_READ && (txn->no_touch || txn->no_expiry);
-}
-
 void txn_policy_note(struct txn *txn, struct entry *entry, enum policy_cause cause)
 {
-    if (is_idle_look(txn, cause)) return;
+    /* TTL, EXISTS and CLIENT NO-TOUCH do not count as an access; during CLIENT PAUSE nothing may
+     * change. */
+    if (cause == POLICY_READ && (txn->no_touch || txn->no_expiry)) return;
     struct policy_note *note = note_of(txn, entry);
     if (note == NULL) {
         const struct policy *policy = txn_policy_of(txn, entry);
@@ -252,16 +243,6 @@ void txn_policy_forget(struct txn *txn, const struct entry *entry)
 
 /* ---- applying a policy ---- */
 
-/* A list that was stored as a whole counts as pushed to its tail. */
-static void cut_list(struct txn *txn, const struct policy_note *note)
-{
-    size_t count = list_count(note->entry->object.list), most = (size_t)note->policy->max_len;
-    if (note->end == LIST_HEAD)
-        txn_list_keep(txn, note->entry, 0, most);
-    else
-        txn_list_keep(txn, note->entry, count - most, count);
-}
-
 bool txn_policy_retain(struct txn *txn, struct entry *entry, const struct policy *policy)
 {
     if (entry->object.type != TYPE_STREAM) return false;
@@ -285,37 +266,33 @@ size_t txn_policy_cut(struct txn *txn, struct entry *entry, const struct policy 
 static void cut_value(struct txn *txn, const struct policy_note *note)
 {
     enum { GREW = CAUSE(CREATED) | CAUSE(GROWN) | CAUSE(PUSHED_HEAD) | CAUSE(PUSHED_TAIL) };
-    const struct object *object = &note->entry->object;
-    uint64_t most = note->policy->max_len;
-    if (most == 0 || !(note->causes & GREW) || object_count(object) <= most) return;
-    if (object->type == TYPE_LIST) cut_list(txn, note);
-    if (txn_type_of(note->entry)->cut != NULL)
+    size_t count = object_count(&note->entry->object), most = (size_t)note->policy->max_len;
+    if (most == 0 || !(note->causes & GREW) || count <= most) return;
+    /* A list that was stored as a whole counts as pushed to its tail. */
+    if (note->entry->object.type == TYPE_LIST && note->end == LIST_HEAD)
+        txn_list_keep(txn, note->entry, 0, most);
+    else if (note->entry->object.type == TYPE_LIST)
+        txn_list_keep(txn, note->entry, count - most, count);
+    else if (txn_type_of(note->entry)->cut != NULL)
         txn_policy_cut(txn, note->entry, note->policy, SIZE_MAX);
 }
 
-static bool is_refreshed(const struct policy_note *note)
-{
-    if (note->causes & ~CAUSE(READ)) return note->policy->refresh != REFRESH_NEVER;
-    return note->policy->refresh == REFRESH_ACCESS;
-}
-
-/* Unchanged if the command itself set the deadline. */
-static msec ttl_deadline(struct txn *txn, const struct policy_note *note)
-{
-    const struct policy_use use = { .now = txn->now,
-                                    .at = entry_expires_at(note->ks, note->entry),
-                                    .created = note->causes & CAUSE(CREATED),
-                                    .expiry_set = note->causes & CAUSE(EXPIRY_SET),
-                                    .refreshed = is_refreshed(note) };
-    return policy_ttl_deadline(note->policy, &use, &txn->store->random);
-}
-
-/* A read changes the deadline only by REFRESH. */
+/* The deadline that the policy gives now. The old one if the command itself set it; a read changes
+ * it only by REFRESH. */
 static msec deadline_of(struct txn *txn, const struct policy_note *note)
 {
-    msec at = ttl_deadline(txn, note);
-    if (note->causes == CAUSE(READ) && at == entry_expires_at(note->ks, note->entry)) return at;
-    return policy_limit(note->policy, at, txn->now);
+    enum policy_refresh refresh = note->policy->refresh;
+    bool read_only = note->causes == CAUSE(READ);
+    msec old = entry_expires_at(note->ks, note->entry);
+    const struct policy_use use = {
+        .now = txn->now,
+        .at = old,
+        .created = note->causes & CAUSE(CREATED),
+        .expiry_set = note->causes & CAUSE(EXPIRY_SET),
+        .refreshed = read_only ? refresh == REFRESH_ACCESS : refresh != REFRESH_NEVER,
+    };
+    msec at = policy_ttl_deadline(note->policy, &use, &txn->store->random);
+    return read_only && at == old ? at : policy_limit(note->policy, at, txn->now);
 }
 
 void txn_policy_limit(struct txn *txn, struct entry *entry, const struct policy *policy)
@@ -327,16 +304,6 @@ void txn_policy_limit(struct txn *txn, struct entry *entry, const struct policy 
     if (at != old) txn_key_expire(txn, entry, at);
 }
 
-/* Not txn_key_expire: WATCH and client caches must not see a change. */
-static void expire_by_read(struct txn *txn, struct entry *entry, msec at)
-{
-    keyspace_set_deadline(txn->ks, entry, at);
-    struct effect effect = {
-        .kind = EFFECT_EXPIRE, .event = EVENT_EXPIRE, .by_read = true, .at = at
-    };
-    txn_record_each(txn, entry_key(entry), &effect);
-}
-
 static void follow_policy(struct txn *txn, const struct policy_note *note)
 {
     if (note->causes & (CAUSE(CREATED) | CAUSE(GROWN)))
@@ -344,10 +311,16 @@ static void follow_policy(struct txn *txn, const struct policy_note *note)
     cut_value(txn, note);
     msec at = deadline_of(txn, note);
     if (at == entry_expires_at(note->ks, note->entry)) return;
-    if (note->causes == CAUSE(READ))
-        expire_by_read(txn, note->entry, at);
-    else
+    if (note->causes != CAUSE(READ)) {
         txn_key_expire(txn, note->entry, at);
+        return;
+    }
+    /* Not txn_key_expire: WATCH and client caches must not see a change. */
+    keyspace_set_deadline(txn->ks, note->entry, at);
+    struct effect effect = {
+        .kind = EFFECT_EXPIRE, .event = EVENT_EXPIRE, .by_read = true, .at = at
+    };
+    txn_record_each(txn, entry_key(note->entry), &effect);
 }
 
 void txn_policy_end(struct txn *txn)

@@ -46,22 +46,16 @@ bool txn_set_remove(struct txn *txn, struct entry *entry, struct bytes member, e
     return true;
 }
 
-/* Records an event for each member, for listeners that want names. */
-static void notify_all(struct txn *txn, struct entry *entry, enum event event)
-{
-    struct set_iter iter;
-    struct bytes member;
-    set_iter_begin(&iter, entry->object.set);
-    while (set_iter_next(&iter, &member)) {
-        struct effect notice = { .kind = EFFECT_NONE, .event = event, .a = member };
-        txn_notify(txn, entry, &notice);
-    }
-}
-
 void txn_set_remove_all(struct txn *txn, struct entry *entry, enum event event)
 {
-    if (txn->store->event_mask & LISTEN_MEMBERS) notify_all(txn, entry, event);
     struct effect notice = { .kind = EFFECT_NONE, .event = event };
+    if (txn->store->event_mask & LISTEN_MEMBERS) {
+        struct set_iter iter;
+        set_iter_begin(&iter, entry->object.set);
+        while (set_iter_next(&iter, &notice.a))
+            txn_notify(txn, entry, &notice);
+        notice.a = bytes_of(NULL, 0);
+    }
     txn_record(txn, entry, &notice);
     txn_key_drop(txn, entry, EVENT_DEL);
 }

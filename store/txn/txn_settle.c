@@ -28,19 +28,6 @@ static bool goes_whole(struct txn *txn, const struct entry *entry)
            !((txn->store->event_mask & LISTEN_MEMBERS) || expiry_is_logged(txn, entry));
 }
 
-/* Each expired entry of a stream may be pending in each group. */
-static size_t count_work(const struct txn *txn, const struct object *object)
-{
-    size_t count = object_count_expired(object, txn->now, SETTLE_AT_ONCE);
-    return count * (1 + object_references(object));
-}
-
-static bool purges_slowly(struct txn *txn, const struct entry *entry)
-{
-    return has_expired(txn, entry) && count_work(txn, &entry->object) >= SETTLE_AT_ONCE &&
-           !goes_whole(txn, entry);
-}
-
 static size_t purge_some(struct txn *txn, struct entry **entry, size_t limit)
 {
     if (!has_expired(txn, *entry) || goes_whole(txn, *entry)) return 0;
@@ -96,7 +83,13 @@ static size_t trim_some(struct txn *txn, struct entry *entry, size_t limit)
 
 bool txn_settles_slowly(struct txn *txn, const struct entry *entry)
 {
-    return purges_slowly(txn, entry) || trims_slowly(txn, entry);
+    if (has_expired(txn, entry)) {
+        /* Each expired entry of a stream may be pending in each group. */
+        size_t work = object_count_expired(&entry->object, txn->now, SETTLE_AT_ONCE) *
+                      (1 + object_references(&entry->object));
+        if (work >= SETTLE_AT_ONCE && !goes_whole(txn, entry)) return true;
+    }
+    return trims_slowly(txn, entry);
 }
 
 size_t txn_settle_some(struct txn *txn, struct entry **entry, size_t limit)

@@ -4,12 +4,6 @@
 #include "store/type/string.h"
 #include "store/txn/txn_internal.h"
 
-static enum policy_cause string_cause(const struct string_set *how)
-{
-    if (how->keep_ttl) return POLICY_WRITTEN;
-    return how->at == NEVER ? POLICY_CREATED : POLICY_EXPIRY_SET;
-}
-
 void txn_string_set(struct txn *txn, struct bytes key, struct bytes value,
                     const struct string_set *how)
 {
@@ -43,7 +37,10 @@ void txn_string_put(struct txn *txn, struct bytes key, struct entry *entry, stru
     entry->object.text = how->text;
     if (!how->keep_ttl && (how->at != NEVER || deadline_armed(&entry->deadline)))
         keyspace_set_deadline(txn->ks, entry, how->at);
-    txn_note(txn, entry, string_cause(how));
+    txn_note(txn, entry,
+             how->keep_ttl      ? POLICY_WRITTEN
+             : how->at == NEVER ? POLICY_CREATED
+                                : POLICY_EXPIRY_SET);
 
     struct effect set = {
         .kind = EFFECT_SET,

@@ -112,15 +112,6 @@ static void keep_few(struct txn *txn, struct entry *entry, size_t from, size_t t
     reclaim_object(&txn->store->reclaim, old);
 }
 
-static void remove_ranks(struct txn *txn, struct entry *entry, size_t from, size_t to)
-{
-    size_t removed = to - from, stay = zset_count(entry->object.zset) - removed;
-    if (removed >= REBUILD_MIN && removed > 2 * stay)
-        keep_few(txn, entry, from, to);
-    else
-        zset_remove_ranks(entry->object.zset, from, to);
-}
-
 void txn_zset_remove_ranks(struct txn *txn, struct entry *entry, size_t from, size_t to,
                            enum event event)
 {
@@ -128,7 +119,11 @@ void txn_zset_remove_ranks(struct txn *txn, struct entry *entry, size_t from, si
     ensure(from <= to && to <= count, "ranks %zu to %zu of %zu", from, to, count);
     if (from == to) return;
     if (txn->store->event_mask & LISTEN_MEMBERS) notify_ranks(txn, entry, from, to, event);
-    remove_ranks(txn, entry, from, to);
+    size_t removed = to - from;
+    if (removed >= REBUILD_MIN && removed > 2 * (count - removed))
+        keep_few(txn, entry, from, to);
+    else
+        zset_remove_ranks(entry->object.zset, from, to);
     struct effect effect = {
         .kind = EFFECT_ZSET_CUT,
         .event = event,
