@@ -144,23 +144,18 @@ static uint64_t digest_entries(unsigned lane, const struct stream *stream, msec 
     return chain;
 }
 
-/* The end of the entries that have expired: those before it have. */
-static struct stream_id expired_before(const struct stream *stream, msec now)
-{
-    size_t count = stream_count_expired(stream, now);
-    struct stream_id id = STREAM_ID_MIN;
-    if (count > 0) stream_id_at(stream, count - 1, &id);
-    if (count > 0) stream_id_up(&id);
-    return id;
-}
-
 static uint64_t digest_pending(unsigned lane, const struct stream *stream,
                                const struct stream_group *group, msec now)
 {
     uint64_t chain = 0;
     struct pending_filter filter = { .to = STREAM_ID_MAX };
     struct pending pending;
-    struct stream_id alive = expired_before(stream, now);
+    size_t expired = stream_count_expired(stream, now);
+    struct stream_id alive = STREAM_ID_MIN; /* entries before it have expired */
+    if (expired > 0) {
+        stream_id_at(stream, expired - 1, &alive);
+        stream_id_up(&alive);
+    }
     for (bool more = true; more && pending_next(group, &filter, &pending);
          more = stream_id_up(&filter.from)) {
         filter.from = pending.id;
@@ -219,18 +214,15 @@ static uint64_t digest_entry(unsigned lane, const struct keyspace *ks, const str
     return hash_words(lane, words, 5);
 }
 
-enum {
-    STREAM_WORDS = 6
-}; /* of a policy; left out without them, as digests of earlier versions have none */
-
-static bool has_stream_options(const struct policy *policy)
-{
-    return policy->retain > 0 || policy->max_deliveries > 0 || policy->expired_to.len > 0;
-}
+/* A policy's last words are left out if none of their options is set, because digests of earlier
+ * versions have none. */
+enum { STREAM_WORDS = 6 };
 
 static void digest_policy(void *ctx, struct bytes name, const struct policy *policy)
 {
     struct digest *digest = ctx;
+    bool has_stream_options =
+        policy->retain > 0 || policy->max_deliveries > 0 || policy->expired_to.len > 0;
     for (unsigned lane = 0; lane < 2; lane++) {
         const uint64_t words[] = {
             lane_hash(lane, name),
@@ -249,7 +241,7 @@ static void digest_policy(void *ctx, struct bytes name, const struct policy *pol
             policy->value_max,
         };
         size_t count = sizeof(words) / sizeof(words[0]);
-        if (!has_stream_options(policy)) count -= STREAM_WORDS;
+        if (!has_stream_options) count -= STREAM_WORDS;
         uint64_t hash = hash_words(lane, words, count);
         *(lane == 0 ? &digest->high : &digest->low) += hash;
     }

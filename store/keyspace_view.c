@@ -56,18 +56,6 @@ static bool visit_due_node(void *ctx, struct deadline *d, msec at)
     return !visits->stopped;
 }
 
-static void each_hidden_until(const struct keyspace *ks, unsigned kind, msec until,
-                              struct visits *visits)
-{
-    const struct agenda *agenda = &ks->agendas[kind];
-    for (uint32_t i = 0; i < agenda_count(agenda) && !visits->stopped; i++) {
-        struct deadline *node = agenda_nth(agenda, i);
-        const struct entry *entry = entry_of(node);
-        struct due_at due = entry_next_due(ks, entry);
-        if (due_at_come(due, until)) visit_due_node(visits, node, due.at);
-    }
-}
-
 void keyspace_each_until(const struct keyspace *ks, msec until,
                          bool (*visit)(void *ctx, const struct entry *entry, struct due_at due),
                          void *ctx)
@@ -75,8 +63,15 @@ void keyspace_each_until(const struct keyspace *ks, msec until,
     struct visits visits = { visit, ctx, false };
     for (unsigned kind = 0; kind < KEY_SHOWN_KINDS && !visits.stopped; kind++)
         agenda_each_until(&ks->agendas[kind], until, visit_due_node, &visits);
-    for (unsigned kind = KEY_SHOWN_KINDS; kind < KEY_KINDS && !visits.stopped; kind++)
-        each_hidden_until(ks, kind, until, &visits);
+    /* A hidden key's node is armed at another instant than the next due one. */
+    for (unsigned kind = KEY_SHOWN_KINDS; kind < KEY_KINDS; kind++) {
+        const struct agenda *agenda = &ks->agendas[kind];
+        for (uint32_t i = 0; i < agenda_count(agenda) && !visits.stopped; i++) {
+            struct deadline *node = agenda_nth(agenda, i);
+            struct due_at due = entry_next_due(ks, entry_of(node));
+            if (due_at_come(due, until)) visit_due_node(&visits, node, due.at);
+        }
+    }
 }
 
 void keyspace_each(const struct keyspace *ks,

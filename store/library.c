@@ -32,15 +32,13 @@ static struct bytes key_of(const void *element)
 
 static const struct dict_type by_name = { .key = key_of };
 
-static bool is_name_byte(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 bool library_name_ok(struct bytes name)
 {
-    for (size_t i = 0; i < name.len; i++)
-        if (!is_name_byte(name.data[i])) return false;
+    for (size_t i = 0; i < name.len; i++) {
+        char c = name.data[i];
+        bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        if (!is_letter && !(c >= '0' && c <= '9') && c != '_') return false;
+    }
     return name.len > 0;
 }
 
@@ -70,15 +68,10 @@ void libraries_init(struct libraries *libraries)
     dict_init(&libraries->dict, &by_name);
 }
 
-static void empty(struct libraries *libraries)
+void libraries_drop(struct libraries *libraries)
 {
     while (dict_count(&libraries->dict) > 0)
         library_free(libraries, dict_take(&libraries->dict));
-}
-
-void libraries_drop(struct libraries *libraries)
-{
-    empty(libraries);
     dict_drop(&libraries->dict);
 }
 

@@ -105,26 +105,6 @@ static void walk_no_entries(const struct visitor *to)
     visit_effect(to, (struct effect){ .kind = EFFECT_STREAM_TRIM, .id = { 0, 2 } });
 }
 
-static void walk_pending(const struct stream_group *group, const struct visitor *to)
-{
-    struct pending_filter filter = { .to = STREAM_ID_MAX };
-    struct pending pending;
-    bool more = true;
-    while (more && pending_next(group, &filter, &pending)) {
-        bool released = pending.consumer == NULL;
-        visit_effect(to, (struct effect){
-                             .kind = EFFECT_PENDING_PUT,
-                             .a = group_name(group),
-                             .b = released ? bytes_of(NULL, 0) : consumer_name(pending.consumer),
-                             .id = pending.id,
-                             .at = pending.at,
-                             .to = (int64_t)pending.deliveries,
-                         });
-        filter.from = pending.id;
-        more = stream_id_up(&filter.from);
-    }
-}
-
 static void walk_group(const struct stream_group *group, const struct visitor *to)
 {
     struct bytes name = group_name(group);
@@ -136,7 +116,21 @@ static void walk_group(const struct stream_group *group, const struct visitor *t
                                           .a = name,
                                           .b = consumer_name(consumer),
                                           .at = consumer_seen_at(consumer) });
-    walk_pending(group, to);
+    struct pending_filter filter = { .to = STREAM_ID_MAX };
+    struct pending pending;
+    for (bool more = true; more && pending_next(group, &filter, &pending);
+         more = stream_id_up(&filter.from)) {
+        bool released = pending.consumer == NULL;
+        visit_effect(to, (struct effect){
+                             .kind = EFFECT_PENDING_PUT,
+                             .a = name,
+                             .b = released ? bytes_of(NULL, 0) : consumer_name(pending.consumer),
+                             .id = pending.id,
+                             .at = pending.at,
+                             .to = (int64_t)pending.deliveries,
+                         });
+        filter.from = pending.id;
+    }
 }
 
 static void walk_stream(const struct object *object, const struct visitor *to)

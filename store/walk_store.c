@@ -35,9 +35,9 @@ static void visit_value_effect(void *ctx, struct effect *effect)
     walk->to->effect(walk->to->ctx, effect);
 }
 
-static void visit_key(const struct key_walk *walk)
+static void visit_key(struct key_walk *walk)
 {
-    walk_object(&walk->entry->object, visit_value_effect, (void *)(uintptr_t)walk);
+    walk_object(&walk->entry->object, visit_value_effect, walk);
     msec at = entry_expires_at(walk->ks, walk->entry);
     if (at == NEVER || walk->entry->object.type == TYPE_STRING) return;
     struct effect effect = {
@@ -46,21 +46,17 @@ static void visit_key(const struct key_walk *walk)
     walk->to->effect(walk->to->ctx, &effect);
 }
 
-static bool walk_keys(const struct keyspace *ks, const struct store_visitor *to)
-{
-    struct dict_iter iter;
-    dict_iter_begin(&iter, &ks->dict);
-    for (const struct entry *entry; (entry = dict_iter_next(&iter)) != NULL;) {
-        visit_key(&(struct key_walk){ to, ks, entry });
-        if (!to->key_done(to->ctx)) return false;
-    }
-    return true;
-}
-
 void walk_store(const struct store *store, const struct store_visitor *to)
 {
     libraries_each(&store->libraries, visit_library, (void *)(uintptr_t)to);
     policies_each(&store->policies, visit_policy, (void *)(uintptr_t)to);
-    for (unsigned db = 0; db < store->database_count; db++)
-        if (!walk_keys(&store->databases[db], to)) return;
+    for (unsigned db = 0; db < store->database_count; db++) {
+        struct key_walk walk = { .to = to, .ks = &store->databases[db] };
+        struct dict_iter iter;
+        dict_iter_begin(&iter, &walk.ks->dict);
+        while ((walk.entry = dict_iter_next(&iter)) != NULL) {
+            visit_key(&walk);
+            if (!to->key_done(to->ctx)) return;
+        }
+    }
 }
