@@ -97,15 +97,6 @@ static void free_block(struct policies *policies, void *block)
     mem_free(block);
 }
 
-static struct rule *rule_new(struct policies *policies, struct bytes name)
-{
-    struct rule *rule = counted_block(policies, mem_zalloc(sizeof(*rule) + name.len));
-    rule->name_len = (uint32_t)name.len;
-    memcpy(rule->name, name.data, name.len);
-    policies->count++;
-    return rule;
-}
-
 static struct bytes put_name(char *to, struct bytes name)
 {
     if (name.len > 0) memcpy(to, name.data, name.len);
@@ -214,13 +205,6 @@ static void insert_child(struct policies *policies, struct policy_node *node, ui
     *at = child;
 }
 
-static void delete_child(struct policies *policies, struct policy_node *node, uint32_t index)
-{
-    struct policy_node **at = &node->children[index];
-    memmove(at, at + 1, (node->child_count - index - 1) * sizeof(*at));
-    resize_children(policies, node, node->child_count - 1);
-}
-
 /* Moves rule and children, but not the label. */
 static void move_contents(struct policy_node *to, struct policy_node *from)
 {
@@ -258,14 +242,6 @@ static void join_only_child(struct policies *policies, struct policy_node **plac
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
-static size_t common_length(struct bytes a, struct bytes b)
-{
-    size_t len = 0, most = a.len < b.len ? a.len : b.len;
-    while (len < most && a.data[len] == b.data[len])
-        len++;
-    return len;
-}
-
 static bool begins_with(struct bytes text, struct bytes start)
 {
     return text.len >= start.len && memcmp(text.data, start.data, start.len) == 0;
@@ -290,7 +266,10 @@ static struct policy_node *node_for(struct policies *policies, struct bytes name
             return child;
         }
         place = &(*place)->children[index];
-        size_t len = common_length(label_of(*place), name);
+        struct bytes label = label_of(*place);
+        size_t len = 1;
+        while (len < label.len && len < name.len && label.data[len] == name.data[len])
+            len++;
         if (len < (*place)->label_len) split_label(policies, place, len);
         name = without_first(name, len);
     }
@@ -301,8 +280,13 @@ void policies_set(struct policies *policies, struct bytes name, const struct pol
 {
     ensure(policy_name_ok(name), "a policy's name of %zu bytes", name.len);
     struct policy_node *node = node_for(policies, name);
-    if (node->rule == NULL) node->rule = rule_new(policies, name);
     struct rule *rule = node->rule;
+    if (rule == NULL) {
+        rule = node->rule = counted_block(policies, mem_zalloc(sizeof(*rule) + name.len));
+        rule->name_len = (uint32_t)name.len;
+        memcpy(rule->name, name.data, name.len);
+        policies->count++;
+    }
     if (rule->policy.pending) pending_remove(policies, rule);
     policies_count(policies, &rule->policy, false);
     rule_put(policies, rule, policy);
@@ -341,7 +325,9 @@ bool policies_remove(struct policies *policies, struct bytes name)
         join_only_child(policies, place);
     } else {
         ensure(above != NULL, "a rule without a name");
-        delete_child(policies, *above, index);
+        struct policy_node **at = &(*above)->children[index];
+        memmove(at, at + 1, ((*above)->child_count - index - 1) * sizeof(struct policy_node *));
+        resize_children(policies, *above, (*above)->child_count - 1);
         free_subtree(policies, node);
         join_only_child(policies, above);
     }
@@ -350,16 +336,6 @@ bool policies_remove(struct policies *policies, struct bytes name)
 }
 
 /* ---- keys ----------------------------------------------------------------------------------- */
-
-/* The rule of a prefix that ends inside this node's label and matches the rest of a key, or NULL. A
- * '*' is always the last byte of a label. */
-static const struct rule *prefix_in(const struct policy_node *node, struct bytes rest)
-{
-    struct bytes label = label_of(node);
-    label.len--;
-    if (label.data[label.len] != '*') return NULL;
-    return begins_with(rest, label) ? node->rule : NULL;
-}
 
 static const struct rule *rule_for(const struct policies *policies, struct bytes key)
 {
@@ -371,9 +347,11 @@ static const struct rule *rule_for(const struct policies *policies, struct bytes
         if (key.len == 0) return node->rule != NULL ? node->rule : best;
         node = child_of(node, key.data[0]);
         if (node == NULL) return best;
-        const struct rule *prefix = prefix_in(node, key);
-        if (prefix != NULL) return prefix;
-        if (!begins_with(key, label_of(node))) return best;
+        /* A prefix may end inside the label: its '*' is the last byte then. */
+        struct bytes label = label_of(node), prefix = bytes_of(label.data, label.len - 1);
+        bool is_prefix = label.data[prefix.len] == '*' && begins_with(key, prefix);
+        if (is_prefix && node->rule != NULL) return node->rule;
+        if (!begins_with(key, label)) return best;
         key = without_first(key, node->label_len);
     }
     return best;
@@ -422,23 +400,13 @@ static void check_children(const struct policy_node *node)
     }
 }
 
+/* Adds the rule to the totals. */
 static void check_rule(const struct policies *policies, const struct policy_node *node,
-                       size_t depth)
+                       size_t depth, struct totals *totals)
 {
     struct bytes name = name_of(node->rule);
-    ensure(policy_name_ok(name), "malformed name of %zu bytes", name.len);
-    ensure(name.len == depth, "name of %zu bytes at depth %zu", name.len, depth);
-    ensure(policies_get(policies, name) == &node->rule->policy, "name '%.*s' is not found",
-           (int)name.len, name.data);
-    ensure(name.data[name.len - 1] != '*' || node->child_count == 0, "'%.*s' has children",
-           (int)name.len, name.data);
-}
-
-static void add_rule(const struct policies *policies, const struct rule *rule,
-                     struct totals *totals)
-{
-    const struct policy *policy = &rule->policy;
-    totals->bytes += mem_size(rule) + mem_size(rule->names);
+    const struct policy *policy = &node->rule->policy;
+    totals->bytes += mem_size(node->rule) + mem_size(node->rule->names);
     totals->count++;
     totals->pending += policy->pending;
     totals->limits += policy->max_len > 0;
@@ -447,6 +415,12 @@ static void add_rule(const struct policies *policies, const struct rule *rule,
     totals->logs += policy->expired_to.len > 0;
     ensure(policy->expired_to.len == 0 || policies_target(policies, policy->expired_to),
            "'%.*s' is no target", (int)policy->expired_to.len, policy->expired_to.data);
+    ensure(policy_name_ok(name), "malformed name of %zu bytes", name.len);
+    ensure(name.len == depth, "name of %zu bytes at depth %zu", name.len, depth);
+    ensure(policies_get(policies, name) == &node->rule->policy, "name '%.*s' is not found",
+           (int)name.len, name.data);
+    ensure(name.data[name.len - 1] != '*' || node->child_count == 0, "'%.*s' has children",
+           (int)name.len, name.data);
 }
 
 static void check_policy_node(const struct policies *policies, const struct policy_node *node,
@@ -454,10 +428,9 @@ static void check_policy_node(const struct policies *policies, const struct poli
 {
     depth += node->label_len;
     totals->bytes += mem_size(node) + mem_size(node->children);
-    if (node->rule != NULL) add_rule(policies, node->rule, totals);
     ensure(node == policies->root || node->rule != NULL || node->child_count >= 2,
            "node at depth %zu has no rule and fewer than two children", depth);
-    if (node->rule != NULL) check_rule(policies, node, depth);
+    if (node->rule != NULL) check_rule(policies, node, depth, totals);
     check_children(node);
     for (uint32_t i = 0; i < node->child_count; i++)
         check_policy_node(policies, node->children[i], depth, totals);

@@ -46,15 +46,6 @@ static bool find(const struct policy_targets *targets, struct bytes name, size_t
     return false;
 }
 
-static void make_room(struct policy_targets *targets)
-{
-    if (targets->count < targets->cap) return;
-    targets->bytes -= mem_size(targets->names);
-    targets->cap = targets->cap > 0 ? 2 * targets->cap : 4;
-    targets->names = mem_realloc(targets->names, targets->cap * sizeof(*targets->names));
-    targets->bytes += mem_size(targets->names);
-}
-
 void policy_targets_add(struct policy_targets *targets, struct bytes name)
 {
     size_t index;
@@ -62,7 +53,12 @@ void policy_targets_add(struct policy_targets *targets, struct bytes name)
         targets->names[index].uses++;
         return;
     }
-    make_room(targets);
+    if (targets->count == targets->cap) {
+        targets->bytes -= mem_size(targets->names);
+        targets->cap = targets->cap > 0 ? 2 * targets->cap : 4;
+        targets->names = mem_realloc(targets->names, targets->cap * sizeof(*targets->names));
+        targets->bytes += mem_size(targets->names);
+    }
     struct policy_target *at = &targets->names[index];
     memmove(at + 1, at, (targets->count - index) * sizeof(*at));
     *at = (struct policy_target){ .name = blob_new(name), .uses = 1 };
