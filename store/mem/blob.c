@@ -62,20 +62,13 @@ struct blob *blob_try_new(size_t len)
     return blob_try_resize(NULL, len);
 }
 
-static void free_big(struct blob *blob)
-{
-    struct big *big = find_big(blob);
-    if (--big->owners > 0) return;
-    unlist(find(blob));
-    mem_free(blob);
-}
-
 void blob_free(struct blob *blob)
 {
-    if (blob != NULL && blob->len >= BLOB_BIG)
-        free_big(blob);
-    else
-        mem_free(blob);
+    if (blob != NULL && blob->len >= BLOB_BIG) {
+        if (--find_big(blob)->owners > 0) return;
+        unlist(find(blob));
+    }
+    mem_free(blob);
 }
 
 struct blob *blob_try_resize(struct blob *blob, size_t len)

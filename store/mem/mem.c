@@ -108,28 +108,12 @@ static size_t foreign_size(size_t size)
     return (size + step - 1) & ~(step - 1);
 }
 
-static bool foreign_keep(void *p, size_t size)
-{
-    if (size > FOREIGN_RECENT_MAX || size % FOREIGN_STEP != 0) return false;
-    size_t class = size / FOREIGN_STEP;
-    if (foreign_recent[class].count == FOREIGN_FEW) return false;
-    foreign_recent[class].blocks[foreign_recent[class].count++] = p;
-    return true;
-}
-
 /* NULL: none of this size was freed lately. */
 static void *foreign_reuse(size_t size)
 {
     size_t usable = foreign_size(size), class = usable / FOREIGN_STEP;
     if (size == 0 || usable > FOREIGN_RECENT_MAX || foreign_recent[class].count == 0) return NULL;
     return count_in(foreign_recent[class].blocks[--foreign_recent[class].count], usable);
-}
-
-static void foreign_drop_recent(void)
-{
-    for (size_t class = 0; class <= FOREIGN_RECENT_MAX / FOREIGN_STEP; class ++)
-        while (foreign_recent[class].count > 0)
-            foreign.release(foreign_recent[class].blocks[--foreign_recent[class].count]);
 }
 
 /* --- blocks outside the pool --- */
@@ -153,9 +137,15 @@ __attribute__((noinline)) static void large_free(void *p)
     if (p == NULL) return;
     size_t size = block_size(p);
     used -= size;
-    if (foreign.release == NULL)
+    if (foreign.release == NULL) {
         free(p);
-    else if (!foreign_keep(p, size))
+        return;
+    }
+    size_t class = size / FOREIGN_STEP;
+    bool fits = size <= FOREIGN_RECENT_MAX && size % FOREIGN_STEP == 0;
+    if (fits && foreign_recent[class].count < FOREIGN_FEW)
+        foreign_recent[class].blocks[foreign_recent[class].count++] = p;
+    else
         foreign.release(p);
 }
 
@@ -393,7 +383,9 @@ void mem_reset_peak(void)
 void mem_use(const struct mem_hooks *hooks)
 {
     ensure(used == 0, "%zu bytes are already allocated", used);
-    foreign_drop_recent();
+    for (size_t class = 0; class <= FOREIGN_RECENT_MAX / FOREIGN_STEP; class ++)
+        while (foreign_recent[class].count > 0)
+            foreign.release(foreign_recent[class].blocks[--foreign_recent[class].count]);
     foreign = hooks != NULL ? *hooks : (struct mem_hooks){ 0 };
     small = hooks != NULL ? 0 : SMALL;
 }
@@ -432,19 +424,6 @@ static size_t jemalloc_figure(const char *name)
     return mallctl(name, &value, &len, NULL, 0) == 0 ? value : 0;
 }
 
-/* 4096 stands for all arenas together. */
-static struct mem_allocators jemalloc_figures(void)
-{
-    uint64_t epoch = 1;
-    mallctl("epoch", NULL, NULL, &epoch, sizeof(epoch)); /* else the figures are stale */
-    return (struct mem_allocators){
-        .allocated = jemalloc_figure("stats.allocated"),
-        .active = jemalloc_figure("stats.active"),
-        .resident = jemalloc_figure("stats.resident"),
-        .muzzy = jemalloc_figure("stats.arenas.4096.pmuzzy") * (size_t)sysconf(_SC_PAGESIZE),
-    };
-}
-
 struct mem_allocators mem_allocators(void)
 {
     if (mallctl == NULL || foreign.resize != NULL) {
@@ -452,15 +431,16 @@ struct mem_allocators mem_allocators(void)
         return (
             struct mem_allocators){ .allocated = used, .active = resident, .resident = resident };
     }
-    struct mem_allocators figures = jemalloc_figures();
+    uint64_t epoch = 1;
+    mallctl("epoch", NULL, NULL, &epoch, sizeof(epoch)); /* else the figures are stale */
     size_t unwritten = (size_t)reserved * RESERVE_PIECE; /* the reserve has addresses, no memory */
-    figures.allocated -= unwritten;
-    figures.active -= unwritten;
-    figures.resident -= unwritten;
-    figures.allocated += pool_used();
-    figures.active += pool_committed() - pool_spare();
-    figures.resident += pool_committed();
-    return figures;
+    return (struct mem_allocators){
+        .allocated = jemalloc_figure("stats.allocated") - unwritten + pool_used(),
+        .active = jemalloc_figure("stats.active") - unwritten + pool_committed() - pool_spare(),
+        .resident = jemalloc_figure("stats.resident") - unwritten + pool_committed(),
+        /* 4096 stands for all arenas together. */
+        .muzzy = jemalloc_figure("stats.arenas.4096.pmuzzy") * (size_t)sysconf(_SC_PAGESIZE),
+    };
 }
 
 bool mem_trim(void)

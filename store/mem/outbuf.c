@@ -81,14 +81,6 @@ void outbuf_drop(struct outbuf *out)
     empty(out);
 }
 
-/* The default size of the next chunk: twice the last one's. */
-static size_t next_size(const struct outbuf *out)
-{
-    if (out->last == NULL || is_shared(out->last)) return MIN_CHUNK;
-    size_t size = 2 * chunk_size(out->last);
-    return size > MAX_CHUNK ? MAX_CHUNK : size;
-}
-
 static bool add_chunk(struct outbuf *out, size_t size)
 {
     struct outbuf_chunk *chunk = out->optional ? mem_try_alloc(size) : mem_alloc(size);
@@ -111,7 +103,10 @@ static bool add_chunk(struct outbuf *out, size_t size)
 /* Appends a chunk with at least `room` bytes. False: no memory, output is lost. */
 static bool add_chunk_for(struct outbuf *out, size_t room)
 {
-    size_t size = next_size(out);
+    /* Chunks double in size. */
+    size_t size = MIN_CHUNK;
+    if (out->last != NULL && !is_shared(out->last)) size = 2 * chunk_size(out->last);
+    if (size > MAX_CHUNK) size = MAX_CHUNK;
     size_t needed = sizeof(struct outbuf_chunk) + room;
     if (room > OWN_CHUNK)
         size = needed + OWN_CHUNK_SLACK;
@@ -176,12 +171,6 @@ void outbuf_commit(struct outbuf *out, size_t used)
     }
 }
 
-static void copy_all(struct outbuf *out, const struct outbuf *from)
-{
-    for (const struct outbuf_chunk *chunk = from->first; chunk != NULL; chunk = chunk->next)
-        put_in_chunk(out, chunk->data + chunk->start, chunk->end - chunk->start);
-}
-
 void outbuf_splice(struct outbuf *out, struct outbuf *from)
 {
     out->lost = out->lost || from->lost;
@@ -191,7 +180,8 @@ void outbuf_splice(struct outbuf *out, struct outbuf *from)
     }
     /* A chunk of a few bytes would waste memory and an iovec. */
     if (from->len <= SPLICE_COPY && from->len <= tail_room(out)) {
-        copy_all(out, from);
+        for (const struct outbuf_chunk *chunk = from->first; chunk != NULL; chunk = chunk->next)
+            put_in_chunk(out, chunk->data + chunk->start, chunk->end - chunk->start);
         outbuf_drop(from);
         return;
     }
@@ -253,17 +243,6 @@ bool outbuf_next(const struct outbuf *out, struct outbuf_mark *mark, struct iove
     return true;
 }
 
-static void drop_first(struct outbuf *out)
-{
-    struct outbuf_chunk *chunk = out->first;
-    out->first = chunk->next;
-    if (out->first == NULL) out->last = NULL;
-    out->bytes -= chunk_size(chunk);
-    out->shared -= shared_size(chunk);
-    out->chunks--;
-    free_chunk(chunk);
-}
-
 void outbuf_consume(struct outbuf *out, size_t len)
 {
     ensure(len <= out->len, "%zu of %zu bytes", len, out->len);
@@ -281,7 +260,11 @@ void outbuf_consume(struct outbuf *out, size_t len)
             return;
         }
         len -= here;
-        drop_first(out);
+        out->first = chunk->next;
+        out->bytes -= chunk_size(chunk);
+        out->shared -= shared_size(chunk);
+        out->chunks--;
+        free_chunk(chunk);
     }
 }
 

@@ -74,12 +74,6 @@ static bool is_going(unsigned place)
     return place == LEAVING || place == VACATED;
 }
 
-/* Blocks of sparse slabs are not recycled, so that these become empty. */
-static bool is_recycling(unsigned place)
-{
-    return is_staying(place) && place > BINS / 2;
-}
-
 static unsigned bin_of(const struct slab *slab)
 {
     return slab->used == slab->room ? FULL : 1 + slab->used * (unsigned)BINS / slab->room;
@@ -120,17 +114,10 @@ static void slab_put(struct slab *slab, unsigned place)
     leaving_slabs -= old == LEAVING;
     bool recycled = slab->recycles;
     slab->place = (uint8_t)place;
-    slab->recycles = is_recycling(place) && slab->class <= POOL_TABLES;
+    /* Blocks of sparse slabs are not recycled, so that these become empty. */
+    slab->recycles = is_staying(place) && place > BINS / 2 && slab->class <= POOL_TABLES;
     slab->floor = (uint16_t)floor_of(place, slab->room);
     if (recycled && !slab->recycles) flush_recent(slab->class);
-}
-
-static void make_current(struct pool_class *class, struct slab *slab)
-{
-    slab_put(slab, CURRENT);
-    class->slab = slab;
-    class->end = (size_t)slab->room * slab->words;
-    class->memory = (char *)slab_range.base + (size_t)number_of(slab) * SLAB_BYTES - POOL_WORD;
 }
 
 /* The slab has become empty. */
@@ -175,20 +162,15 @@ size_t pool_table_class(size_t size)
     return POOL_TABLES + (size_t)__builtin_ctzll(size / POOL_SMALL);
 }
 
-/* Uses a step that is being emptied again, before a new one is mapped. */
-static void stay(void)
+static struct slab *slab_new(size_t class)
 {
+    /* Use a step that is being emptied again, before a new one is mapped. */
     struct slab_set back;
-    if (!slabs_stay(&back)) return;
-    for (unsigned i = 0; i < STEP_SLABS; i++) {
+    bool stay = slabs_stay(&back);
+    for (unsigned i = 0; stay && i < STEP_SLABS; i++) {
         struct slab *one = slab_at(back.first + i);
         if (back.taken >> i & 1) slab_put(one, bin_of(one));
     }
-}
-
-static struct slab *slab_new(size_t class)
-{
-    stay();
     uint32_t number = slabs_take();
     if (number == SLAB_NONE) return NULL;
     struct slab *slab = slab_at(number);
@@ -204,7 +186,10 @@ static bool next_slab(struct pool_class *class)
     struct slab *slab = slab_with_room(class);
     if (slab == NULL) slab = slab_new((size_t)(class - classes));
     if (slab == NULL) return false;
-    make_current(class, slab);
+    slab_put(slab, CURRENT);
+    class->slab = slab;
+    class->end = (size_t)slab->room * slab->words;
+    class->memory = (char *)slab_range.base + (size_t)number_of(slab) * SLAB_BYTES - POOL_WORD;
     return true;
 }
 
@@ -360,13 +345,6 @@ struct tally {
     size_t blocks, leaving, staying;
 };
 
-static void tally_add(struct tally *tally, const struct slab *slab)
-{
-    tally->blocks += slab->used;
-    tally->leaving += is_going(slab->place) ? slab->used : 0u;
-    tally->staying += is_staying(slab->place);
-}
-
 static void check_class(size_t number, const struct tally *tally)
 {
     const struct pool_class *class = &classes[number];
@@ -398,7 +376,10 @@ void pool_check(void)
         if (slab->place == NOWHERE) continue;
         check_free_list(number, slab);
         check_place(number, slab);
-        tally_add(&tallies[slab->class], slab);
+        struct tally *tally = &tallies[slab->class];
+        tally->blocks += slab->used;
+        tally->leaving += is_going(slab->place) ? slab->used : 0u;
+        tally->staying += is_staying(slab->place);
     }
     ensure(leaving == leaving_slabs, "%zu slabs are leaving, not %zu", leaving, leaving_slabs);
     for (size_t class = 1; class < POOL_CLASSES; class ++)

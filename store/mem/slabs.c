@@ -169,7 +169,7 @@ static bool plan_steps(void)
     return true;
 }
 
-/* Small pages are not worth it. */
+/* Steps of small pages are not announced: touching their pages early gains little. */
 static void announce_next(void)
 {
     uint32_t ahead = all.entered / AHEAD_SHARE;
@@ -293,11 +293,6 @@ static void slabs_release(struct step *step, uint32_t slabs)
     }
 }
 
-static size_t spare_limit(void)
-{
-    return 1 + (all.taken / STEP_SLABS >> SPARE_SHIFT);
-}
-
 /* --- slabs --- */
 
 static struct step *step_with_room(void)
@@ -328,7 +323,7 @@ void slabs_give(uint32_t slab)
     step_set(step, step->taken & ~bit);
     if (vacated && step->taken == 0)
         step_release(step);
-    else if (all.spare > spare_limit())
+    else if (all.spare > 1 + (all.taken / STEP_SLABS >> SPARE_SHIFT))
         step_release(step_at(all.places.first[0]));
     else if (all.backed > IDLE_FACTOR * all.taken + STEP_SLABS)
         slabs_trim();
