@@ -9,18 +9,6 @@ static int hex_digit(char c)
     return -1;
 }
 
-static char unescape(char c)
-{
-    switch (c) {
-    case 'n': return '\n';
-    case 'r': return '\r';
-    case 't': return '\t';
-    case 'b': return '\b';
-    case 'a': return '\a';
-    default: return c;
-    }
-}
-
 /* The character after a backslash in "..."; *at < end. */
 static char take_escape(const char **at, const char *end)
 {
@@ -30,7 +18,14 @@ static char take_escape(const char **at, const char *end)
         return (char)(hex_digit(p[1]) * 16 + hex_digit(p[2]));
     }
     ++*at;
-    return unescape(*p);
+    switch (*p) {
+    case 'n': return '\n';
+    case 'r': return '\r';
+    case 't': return '\t';
+    case 'b': return '\b';
+    case 'a': return '\a';
+    default: return *p;
+    }
 }
 
 /* From behind the opening quote to behind the closing one. */

@@ -19,12 +19,6 @@ void random_fill(void *to, size_t len)
     }
 }
 
-static void refill_pool(struct random *random)
-{
-    random_fill(random->pool, sizeof(random->pool));
-    random->left = sizeof(random->pool) / sizeof(random->pool[0]);
-}
-
 void random_init(struct random *random)
 {
     *random = (struct random){ .left = 0 };
@@ -33,6 +27,9 @@ void random_init(struct random *random)
 uint64_t random_next(void *random)
 {
     struct random *from = random;
-    if (from->left == 0) refill_pool(from);
+    if (from->left == 0) {
+        random_fill(from->pool, sizeof(from->pool));
+        from->left = sizeof(from->pool) / sizeof(from->pool[0]);
+    }
     return from->pool[--from->left];
 }

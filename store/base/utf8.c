@@ -1,4 +1,4 @@
-/* utf8: see utf8.h. Refuses overlong forms, surrogates and what is above U+10FFFF. */
+/* utf8: see utf8.h. Refuses overlong forms, surrogates and code points above U+10FFFF. */
 #include "store/base/utf8.h"
 
 enum { CONTINUES_MASK = 0xC0, CONTINUES = 0x80 };

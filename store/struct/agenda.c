@@ -480,7 +480,7 @@ static void check_number(const struct agenda *ag, uint32_t i)
 {
     number n = number_at(ag, i);
     msec at = at_of(n);
-    ensure(deadline_in(n)->slot == i, "deadline of slot %u says slot %u", i, deadline_in(n)->slot);
+    ensure(deadline_in(n)->slot == i, "deadline of slot %u has slot %u", i, deadline_in(n)->slot);
     ensure(is_far(n) != is_near(at) && stored_instant(n) == nearest_storable(at),
            "slot %u: %lld stored as %lld", i, (long long)at, (long long)stored_instant(n));
     ensure(arrival_of(n) < ag->arrivals, "slot %u: arrival %llu, next is %llu", i,

@@ -457,11 +457,15 @@ uint64_t dict_scan(const struct dict *dict, uint64_t cursor,
     return next_cursor(dict, cursor);
 }
 
-static void elements_move(struct dict_bucket *bucket, void *(*move)(void *ctx, void *element),
-                          void *ctx)
+/* Relocates bucket i, and its segment if i is the first bucket in it. */
+static void bucket_relocate_all(struct dict *dict, size_t i, struct relocation *relocation,
+                                void *(*move)(void *ctx, void *element), void *ctx)
 {
-    unsigned count = bucket_count(bucket);
-    for (unsigned position = 0; position < count; position++) {
+    struct dict_bucket **segment = &dict->segments[i / SEGMENT];
+    if (i % SEGMENT == 0) *segment = relocation_block(relocation, *segment);
+    struct dict_bucket *bucket = bucket_at(dict, i);
+    bucket_relocate(bucket, relocation);
+    for (unsigned position = 0; move != NULL && position < bucket_count(bucket); position++) {
         struct slot slot = bucket_get(bucket, position);
         void *moved = move(ctx, slot.element);
         if (moved == slot.element) continue;
@@ -469,16 +473,6 @@ static void elements_move(struct dict_bucket *bucket, void *(*move)(void *ctx, v
         slot.element = moved;
         bucket_put(bucket, position, slot);
     }
-}
-
-/* Relocates bucket i, and its segment if i is the first bucket in it. */
-static void bucket_relocate_all(struct dict *dict, size_t i, struct relocation *relocation,
-                                void *(*move)(void *ctx, void *element), void *ctx)
-{
-    struct dict_bucket **segment = &dict->segments[i / SEGMENT];
-    if (i % SEGMENT == 0) *segment = relocation_block(relocation, *segment);
-    bucket_relocate(bucket_at(dict, i), relocation);
-    if (move != NULL) elements_move(bucket_at(dict, i), move, ctx);
 }
 
 uint64_t dict_relocate(struct dict *dict, uint64_t cursor, struct relocation *relocation,

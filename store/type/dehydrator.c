@@ -15,7 +15,7 @@ enum {
 
 /* After the head follow: the lengths as two uint32_t if the element is long; a struct claim if it
  * was ever claimed; the id; the payload. A short element that was never claimed takes 8 bytes
- * besides id and payload. */
+ * in addition to id and payload. */
 struct element {
     struct timeline_node deadline;
     uint32_t id_len : 12, payload_len : 16;

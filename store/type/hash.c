@@ -152,15 +152,6 @@ static struct pair *pair_rebuild(struct hash_table *table, struct pair *old, str
 
 /* ---- large --------------------------------------------------------------------------------- */
 
-static struct hash_table *hash_table_new(void)
-{
-    struct hash_table *table = mem_alloc(sizeof(*table));
-    dict_init(&table->pairs, &pairs_type);
-    table->deadlines = NULL;
-    table->bytes = mem_size(table);
-    return table;
-}
-
 /* Frees pairs first, then the agenda: that order is safe because freeing the agenda does not access
  * pairs. */
 static bool hash_table_free_some(struct hash_table *table, size_t *work)
@@ -221,21 +212,6 @@ static void *pair_relocate(void *ctx, void *old)
     return moved;
 }
 
-static void hash_table_relocate(struct hash_table *table, struct relocation_place *place,
-                                struct relocation *relocation)
-{
-    struct mover mover = { table, relocation };
-    if (place->part == PART_DEADLINES) {
-        deadlines_relocate(&table->deadlines, place, relocation);
-        if (place->at == 0) place->part = 0;
-        return;
-    }
-    do
-        place->at = dict_relocate(&table->pairs, place->at, relocation, pair_relocate, &mover);
-    while (place->at != 0 && relocation->left > 0);
-    if (place->at == 0) place->part = PART_DEADLINES;
-}
-
 struct hash *hash_relocate(struct hash *hash, struct relocation_place *place,
                            struct relocation *relocation)
 {
@@ -247,7 +223,17 @@ struct hash *hash_relocate(struct hash *hash, struct relocation_place *place,
         return hash;
     }
     if (begins) hash->table = relocation_block(relocation, hash->table);
-    hash_table_relocate(hash->table, place, relocation);
+    struct hash_table *table = hash->table;
+    if (place->part == PART_DEADLINES) {
+        deadlines_relocate(&table->deadlines, place, relocation);
+        if (place->at == 0) place->part = PART_PAIRS;
+        return hash;
+    }
+    struct mover mover = { table, relocation };
+    do
+        place->at = dict_relocate(&table->pairs, place->at, relocation, pair_relocate, &mover);
+    while (place->at != 0 && relocation->left > 0);
+    if (place->at == 0) place->part = PART_DEADLINES;
     return hash;
 }
 
@@ -259,13 +245,16 @@ static void set_and_enlarge(struct hash *hash, const struct packed_record *last)
 {
     struct packed records = hash->packed;
     struct packed_record record;
-    hash->table = hash_table_new();
+    struct hash_table *table = hash->table = mem_alloc(sizeof(*table));
+    dict_init(&table->pairs, &pairs_type);
+    table->deadlines = NULL;
+    table->bytes = mem_size(table);
     hash->is_large = true;
     for (uint32_t place = 0; place < records.len;) {
         place = packed_get(&records, place, &record);
-        hash_table_set(hash->table, &record);
+        hash_table_set(table, &record);
     }
-    hash_table_set(hash->table, last);
+    hash_table_set(table, last);
     packed_drop(&records);
 }
 
@@ -281,18 +270,6 @@ static bool small_set(struct hash *hash, const struct packed_record *record)
     else
         set_and_enlarge(hash, record);
     return is_new;
-}
-
-static bool small_expire(struct hash *hash, struct bytes field, msec at)
-{
-    struct packed_record record;
-    uint32_t place = packed_find(&hash->packed, field);
-    if (place == hash->packed.len) return false;
-    if (packed_expire(&hash->packed, place, at)) return true;
-    packed_get(&hash->packed, place, &record);
-    record.at = at;
-    set_and_enlarge(hash, &record);
-    return true;
 }
 
 /* ---- the hash ------------------------------------------------------------------------------ */
@@ -344,18 +321,14 @@ bool hash_get(const struct hash *hash, struct bytes field, struct bytes *value)
     return true;
 }
 
-static bool fields_fit_listpack(const struct hash *hash, size_t field_len, size_t value_len)
-{
-    const struct encoding_limits *limits = &encoding_limits;
-    return hash_count(hash) <= limits->hash_fields && field_len <= limits->hash_len &&
-           value_len <= limits->hash_len;
-}
-
 bool hash_set(struct hash *hash, struct bytes field, struct bytes value, msec at)
 {
     const struct packed_record record = { field, value, at };
     bool is_new = hash->is_large ? hash_table_set(hash->table, &record) : small_set(hash, &record);
-    if (!fields_fit_listpack(hash, field.len, value.len)) hash->hashtable = true;
+    const struct encoding_limits *limits = &encoding_limits;
+    if (hash_count(hash) > limits->hash_fields || field.len > limits->hash_len ||
+        value.len > limits->hash_len)
+        hash->hashtable = true;
     return is_new;
 }
 
@@ -426,20 +399,17 @@ void hash_iter_begin(struct hash_iter *iter, const struct hash *hash)
     if (hash->is_large) dict_iter_begin(&iter->in, &hash->table->pairs);
 }
 
-static bool small_iter_next(struct hash_iter *iter, struct bytes *field, struct bytes *value)
-{
-    struct packed_record record;
-    if (iter->place == iter->hash->packed.len) return false;
-    iter->place = packed_get(&iter->hash->packed, iter->place, &record);
-    *field = record.member;
-    *value = record.value;
-    iter->at = record.at;
-    return true;
-}
-
 bool hash_iter_next(struct hash_iter *iter, struct bytes *field, struct bytes *value)
 {
-    if (!iter->hash->is_large) return small_iter_next(iter, field, value);
+    if (!iter->hash->is_large) {
+        struct packed_record record;
+        if (iter->place == iter->hash->packed.len) return false;
+        iter->place = packed_get(&iter->hash->packed, iter->place, &record);
+        *field = record.member;
+        *value = record.value;
+        iter->at = record.at;
+        return true;
+    }
     const struct pair *pair = dict_iter_next(&iter->in);
     if (pair == NULL) return false;
     *field = field_of(pair);
@@ -466,7 +436,16 @@ bool hash_deadline(const struct hash *hash, struct bytes field, msec *at)
 
 bool hash_expire(struct hash *hash, struct bytes field, msec at)
 {
-    if (!hash->is_large) return small_expire(hash, field, at);
+    if (!hash->is_large) {
+        struct packed_record record;
+        uint32_t place = packed_find(&hash->packed, field);
+        if (place == hash->packed.len) return false;
+        if (packed_expire(&hash->packed, place, at)) return true;
+        packed_get(&hash->packed, place, &record);
+        record.at = at;
+        set_and_enlarge(hash, &record);
+        return true;
+    }
     struct pair *pair = dict_find(&hash->table->pairs, field);
     if (pair == NULL) return false;
     hash_table_expire(hash->table, pair, at);
@@ -511,8 +490,13 @@ size_t hash_bytes(const struct hash *hash)
            deadlines_bytes(table->deadlines);
 }
 
-static void hash_table_check(const struct hash_table *table)
+void hash_check(const struct hash *hash)
 {
+    if (!hash->is_large) {
+        packed_check(&hash->packed);
+        return;
+    }
+    const struct hash_table *table = hash->table;
     size_t bytes = mem_size(table), expiring = 0;
     struct dict_iter iter;
     const struct pair *pair;
@@ -526,12 +510,4 @@ static void hash_table_check(const struct hash_table *table)
     ensure(expiring == deadlines_count(table->deadlines), "%zu armed pairs, %zu deadlines",
            expiring, deadlines_count(table->deadlines));
     ensure(bytes == table->bytes, "%zu bytes, counted %zu", bytes, table->bytes);
-}
-
-void hash_check(const struct hash *hash)
-{
-    if (hash->is_large)
-        hash_table_check(hash->table);
-    else
-        packed_check(&hash->packed);
 }

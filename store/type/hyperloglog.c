@@ -249,12 +249,6 @@ static enum hll_change raise_after_promotion(struct hll *hll, struct hll_place p
     return raise_dense(hll, place);
 }
 
-static size_t sparse_max(void)
-{
-    return encoding_limits.hll_sparse < HLL_DENSE_BYTES ? encoding_limits.hll_sparse
-                                                        : HLL_DENSE_BYTES;
-}
-
 static enum hll_change raise_sparse(struct hll *hll, struct hll_place place)
 {
     if (place.rank > SPARSE_RANK_MAX) return raise_after_promotion(hll, place);
@@ -276,7 +270,9 @@ static enum hll_change raise_sparse(struct hll *hll, struct hll_place place)
     if (place.index > first) len += put_run(split, run.rank, place.index - first);
     len += put_run(split + len, place.rank, 1);
     if (behind > 0) len += put_run(split + len, run.rank, behind);
-    if (len > run.bytes && text.len + len - run.bytes > sparse_max())
+    size_t most =
+        encoding_limits.hll_sparse < HLL_DENSE_BYTES ? encoding_limits.hll_sparse : HLL_DENSE_BYTES;
+    if (len > run.bytes && text.len + len - run.bytes > most)
         return raise_after_promotion(hll, place);
     replace_run(hll, at, run.bytes, split, len);
     join_runs(hll, before);

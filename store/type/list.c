@@ -80,30 +80,24 @@ void list_push(struct list *list, enum list_end end, struct bytes element)
 
 /* ---- pop and keep --------------------------------------------------------------------------- */
 
-/* Pops fewer elements than the node has. */
-static void node_pop(struct list_node *node, enum list_end end, uint32_t count)
-{
-    node->count -= count;
-    for (; count > 0; count--) {
-        if (end == LIST_HEAD)
-            node->begin += list_size_at(node, node->begin);
-        else
-            node->end -= list_size_before(node, node->end);
-    }
-}
-
 void list_pop(struct list *list, enum list_end end, size_t count)
 {
     ensure(count <= list->count, "pop of %zu from %zu elements", count, list->count);
     list->count -= count;
     while (count > 0) {
         struct list_node *node = end == LIST_HEAD ? list->head : list->tail;
-        if (count < node->count) {
-            node_pop(node, end, (uint32_t)count);
-            break;
+        if (count >= node->count) {
+            count -= node->count;
+            list_node_unlink(list, node);
+            continue;
         }
-        count -= node->count;
-        list_node_unlink(list, node);
+        node->count -= (uint32_t)count;
+        for (; count > 0; count--) {
+            if (end == LIST_HEAD)
+                node->begin += list_size_at(node, node->begin);
+            else
+                node->end -= list_size_before(node, node->end);
+        }
     }
     if (list->head != NULL && list->head == list->tail) list_node_shrink(list, list->head);
 }
@@ -177,17 +171,6 @@ static void merge_next(struct list *list, struct list_node *node)
     list_node_unlink(list, node->next);
 }
 
-/* After a removal: unlinks the node if it is empty, merges it if it is sparse. Invalidates it. */
-static void unlink_or_merge(struct list *list, struct list_node *node, bool backward)
-{
-    if (node->count == 0) {
-        list_node_unlink(list, node);
-        return;
-    }
-    node = list_node_trim(list, node);
-    merge_next(list, backward ? node : node->prev);
-}
-
 size_t list_remove(struct list *list, int64_t count, struct bytes element)
 {
     bool backward = count < 0;
@@ -200,7 +183,12 @@ size_t list_remove(struct list *list, int64_t count, struct bytes element)
         uint32_t gone = backward ? remove_backward(node, limit - removed, element)
                                  : remove_forward(node, limit - removed, element);
         removed += gone;
-        if (gone > 0) unlink_or_merge(list, node, backward);
+        if (gone > 0 && node->count == 0) {
+            list_node_unlink(list, node);
+        } else if (gone > 0) {
+            node = list_node_trim(list, node);
+            merge_next(list, backward ? node : node->prev);
+        }
         node = following;
     }
     list->count -= removed;
@@ -286,16 +274,6 @@ struct bytes list_at(const struct list *list, size_t index)
 
 /* ---- changing in the middle ----------------------------------------------------------------- */
 
-/* Makes room for `size` bytes at the end of a node, in which they fit. */
-static struct list_node *make_tail_room(struct list *list, struct list_node *node, uint32_t size)
-{
-    if (room_at(node, LIST_TAIL) >= size) return node;
-    uint32_t needed = list_node_used(node) + size, cap = node->cap;
-    while (cap < needed)
-        cap = 2 * cap < LIST_CAP_MAX ? 2 * cap : LIST_CAP_MAX;
-    return list_node_arrange(list, node, cap, 0);
-}
-
 static bool node_fits(const struct list_node *node, uint32_t size)
 {
     return list_node_used(node) <= LIST_CAP_MAX && list_node_used(node) + size <= LIST_CAP_MAX;
@@ -306,7 +284,12 @@ static void node_insert(struct list *list, struct list_node *node, uint32_t at,
                         struct bytes element)
 {
     uint32_t size = list_packed_size(element.len);
-    node = make_tail_room(list, node, size);
+    if (room_at(node, LIST_TAIL) < size) {
+        uint32_t needed = list_node_used(node) + size, cap = node->cap;
+        while (cap < needed)
+            cap = 2 * cap < LIST_CAP_MAX ? 2 * cap : LIST_CAP_MAX;
+        node = list_node_arrange(list, node, cap, 0);
+    }
     char *to = node->data + node->begin + at;
     memmove(to + size, to, list_node_used(node) - at);
     list_pack(to, size, element);
@@ -324,18 +307,6 @@ static struct list_node *node_after(struct list *list, struct list_node *prev, u
     return node;
 }
 
-/* Moves the elements from number `index` on, which begin at offset `at`, into a new node. */
-static void node_split(struct list *list, struct list_node *node, uint32_t at, size_t index)
-{
-    uint32_t size = list_node_used(node) - at;
-    struct list_node *tail = node_after(list, node, size);
-    memcpy(tail->data, node->data + node->begin + at, size);
-    tail->end = size;
-    tail->count = node->count - (uint32_t)index;
-    node->end -= size;
-    node->count = (uint32_t)index;
-}
-
 void list_insert(struct list *list, size_t index, struct bytes element)
 {
     ensure(index <= list->count, "index %zu of %zu", index, list->count);
@@ -351,8 +322,14 @@ void list_insert(struct list *list, size_t index, struct bytes element)
         node_insert(list, node, at, element);
         return;
     }
-    if (at > 0) {
-        node_split(list, node, at, index);
+    if (at > 0) { /* move the elements from `index` on into a new node */
+        uint32_t moved = list_node_used(node) - at;
+        struct list_node *tail = node_after(list, node, moved);
+        memcpy(tail->data, node->data + node->begin + at, moved);
+        tail->end = moved;
+        tail->count = node->count - (uint32_t)index;
+        node->end -= moved;
+        node->count = (uint32_t)index;
     } else {
         node = node->prev;
     }

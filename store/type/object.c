@@ -330,7 +330,7 @@ size_t object_count_expired(const struct object *object, msec now, size_t most)
     return expired.count;
 }
 
-/* Do all members have deadlines, and is there one? */
+/* Do all members have deadlines? False for an empty collection. */
 static bool all_expire(const struct object *object, struct expiring members)
 {
     size_t count = expiring_count(members);

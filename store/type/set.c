@@ -53,11 +53,6 @@ static inline struct deadline *deadline_of_set_member(struct set_member *member)
     return (struct deadline *)(void *)member->data;
 }
 
-static struct set_member *set_member_of(struct deadline *d)
-{
-    return (struct set_member *)(void *)((char *)d - offsetof(struct set_member, data));
-}
-
 static struct set_member *set_member_new(struct bytes content, bool has_expiry)
 {
     ensure(content.len <= INT32_MAX, "set member of %zu bytes", content.len);
@@ -97,16 +92,6 @@ static bool set_table_remove(struct set_table *table, struct bytes content)
     return true;
 }
 
-/* Reallocates a member with room for its first deadline. */
-static struct set_member *set_table_make_expiring(struct set_table *table, struct set_member *old)
-{
-    struct set_member *member = set_member_new(set_member_view(old), true);
-    table->bytes += mem_size(member) - mem_size(old);
-    dict_moved(&table->members, old, member);
-    mem_free(old);
-    return member;
-}
-
 static bool set_table_expire(struct set_table *table, struct bytes content, msec at)
 {
     struct set_member *member = dict_find(&table->members, content);
@@ -115,18 +100,15 @@ static bool set_table_expire(struct set_table *table, struct bytes content, msec
         if (member->has_expiry) deadlines_cancel(&table->deadlines, deadline_of_set_member(member));
         return true;
     }
-    if (!member->has_expiry) member = set_table_make_expiring(table, member);
+    if (!member->has_expiry) { /* reallocate it with room for a deadline */
+        struct set_member *old = member;
+        member = set_member_new(set_member_view(old), true);
+        table->bytes += mem_size(member) - mem_size(old);
+        dict_moved(&table->members, old, member);
+        mem_free(old);
+    }
     deadlines_set(&table->deadlines, deadline_of_set_member(member), at);
     return true;
-}
-
-static struct set_table *set_table_new(void)
-{
-    struct set_table *table = mem_alloc(sizeof(*table));
-    dict_init(&table->members, &members_type);
-    table->deadlines = NULL;
-    table->bytes = 0;
-    return table;
 }
 
 static bool set_table_free_some(struct set_table *table, size_t *work)
@@ -161,22 +143,6 @@ static void *set_member_relocate(void *ctx, void *old)
     return moved;
 }
 
-static void set_table_relocate(struct set_table *table, struct relocation_place *place,
-                               struct relocation *relocation)
-{
-    struct mover mover = { table, relocation };
-    if (place->part == PART_DEADLINES) {
-        deadlines_relocate(&table->deadlines, place, relocation);
-        if (place->at == 0) place->part = 0;
-        return;
-    }
-    do
-        place->at =
-            dict_relocate(&table->members, place->at, relocation, set_member_relocate, &mover);
-    while (place->at != 0 && relocation->left > 0);
-    if (place->at == 0) place->part = PART_DEADLINES;
-}
-
 struct set *set_relocate(struct set *set, struct relocation_place *place,
                          struct relocation *relocation)
 {
@@ -188,7 +154,18 @@ struct set *set_relocate(struct set *set, struct relocation_place *place,
         return set;
     }
     if (begins) set->table = relocation_block(relocation, set->table);
-    set_table_relocate(set->table, place, relocation);
+    struct set_table *table = set->table;
+    if (place->part == PART_DEADLINES) {
+        deadlines_relocate(&table->deadlines, place, relocation);
+        if (place->at == 0) place->part = PART_MEMBERS;
+        return set;
+    }
+    struct mover mover = { table, relocation };
+    do
+        place->at =
+            dict_relocate(&table->members, place->at, relocation, set_member_relocate, &mover);
+    while (place->at != 0 && relocation->left > 0);
+    if (place->at == 0) place->part = PART_DEADLINES;
     return set;
 }
 
@@ -233,18 +210,15 @@ bool set_has(const struct set *set, struct bytes member)
     return packed_find(&set->packed, member) != set->packed.len;
 }
 
-static bool fits_intset(const struct set *set)
-{
-    return set_count(set) <= encoding_limits.intset_members;
-}
-
 /* Makes the set large. Returns the packed records, because the caller's member may point into them;
  * the caller frees them. */
 static struct packed enlarge(struct set *set)
 {
     struct packed records = set->packed;
     struct packed_record record;
-    set->table = set_table_new();
+    set->table = mem_alloc(sizeof(*set->table));
+    *set->table = (struct set_table){ .bytes = 0 };
+    dict_init(&set->table->members, &members_type);
     set->is_large = true;
     for (uint32_t place = 0; place < records.len;) {
         place = packed_get(&records, place, &record);
@@ -265,7 +239,9 @@ bool set_add(struct set *set, struct bytes member, msec at)
         set_table_add(set->table, member, at);
     else
         packed_insert(&set->packed, set->packed.len, &record);
-    if (!set->hashtable) set->hashtable = !fits_intset(set) || !is_canonical_integer(member);
+    if (!set->hashtable)
+        set->hashtable =
+            set_count(set) > encoding_limits.intset_members || !is_canonical_integer(member);
     return true;
 }
 
@@ -324,20 +300,17 @@ void set_iter_begin(struct set_iter *iter, const struct set *set)
     if (set->is_large) dict_iter_begin(&iter->in, &set->table->members);
 }
 
-static bool packed_next(struct set_iter *iter, struct bytes *member)
-{
-    const struct packed *packed = &iter->set->packed;
-    struct packed_record record;
-    if (iter->place == packed->len) return false;
-    iter->place = packed_get(packed, iter->place, &record);
-    *member = record.member;
-    iter->at = record.at;
-    return true;
-}
-
 bool set_iter_next(struct set_iter *iter, struct bytes *member)
 {
-    if (!iter->set->is_large) return packed_next(iter, member);
+    if (!iter->set->is_large) {
+        const struct packed *packed = &iter->set->packed;
+        struct packed_record record;
+        if (iter->place == packed->len) return false;
+        iter->place = packed_get(packed, iter->place, &record);
+        *member = record.member;
+        iter->at = record.at;
+        return true;
+    }
     struct set_member *next = dict_iter_next(&iter->in);
     if (next == NULL) return false;
     *member = set_member_view(next);
@@ -374,7 +347,7 @@ bool set_expire(struct set *set, struct bytes member, msec at)
 
 static struct bytes member_of_deadline(struct deadline *d)
 {
-    return set_member_view(set_member_of(d));
+    return set_member_view((void *)((char *)d - offsetof(struct set_member, data)));
 }
 
 struct expiring set_expiring(const struct set *set)

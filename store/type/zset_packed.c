@@ -16,27 +16,18 @@ struct score_text {
     uint32_t len;
 };
 
-static bool is_whole(double score)
-{
-    if (!(score >= -FIRST_TOO_LARGE && score < FIRST_TOO_LARGE)) return false;
-    return (double)(int64_t)score == score && !(score == 0 && signbit(score));
-}
-
-/* The number of bytes that hold the bits of the number and its sign. */
-static uint32_t size_of_whole(int64_t number)
-{
-    uint64_t size = (uint64_t)(number < 0 ? ~number : number);
-    return size < 0x80 ? 1 : (64 - (uint32_t)__builtin_clzll(size) + 1 + 7) / 8;
-}
-
 static struct score_text text_of(double score)
 {
     struct score_text text = { .len = sizeof(score) };
     uint64_t bits;
     memcpy(&bits, &score, sizeof(bits));
-    if (is_whole(score)) {
-        bits = (uint64_t)(int64_t)score;
-        text.len = size_of_whole((int64_t)score);
+    bool is_small = score >= -FIRST_TOO_LARGE && score < FIRST_TOO_LARGE;
+    int64_t whole = is_small ? (int64_t)score : 0;
+    if (is_small && (double)whole == score && !(whole == 0 && signbit(score))) {
+        uint64_t size = (uint64_t)(whole < 0 ? ~whole : whole);
+        bits = (uint64_t)whole;
+        /* the bytes that hold the bits of the number and its sign */
+        text.len = size < 0x80 ? 1 : (64 - (uint32_t)__builtin_clzll(size) + 1 + 7) / 8;
     }
     bits = htole64(bits);
     memcpy(text.data, &bits, sizeof(bits));

@@ -61,16 +61,6 @@ static void member_free(struct zset_table *table, struct ranked_member *m)
     mem_free(m);
 }
 
-/* Reallocates a member with room for a deadline. */
-static struct ranked_member *member_add_room(struct zset_table *table, struct ranked_member *old)
-{
-    struct ranked_member *m = member_new(table, ranked_bytes(old), old->score, true);
-    dict_moved(&table->members, old, m);
-    ranked_moved(&table->ranked, old, m);
-    member_free(table, old);
-    return m;
-}
-
 /* ---- the table ---- */
 
 void zset_table_expire(struct zset_table *table, struct ranked_member *m, msec at)
@@ -81,7 +71,13 @@ void zset_table_expire(struct zset_table *table, struct ranked_member *m, msec a
         deadlines_cancel(&table->deadlines, ranked_deadline(m));
         return;
     }
-    if (!m->has_expiry) m = member_add_room(table, m);
+    if (!m->has_expiry) { /* reallocate it with room for a deadline */
+        struct ranked_member *old = m;
+        m = member_new(table, ranked_bytes(old), old->score, true);
+        dict_moved(&table->members, old, m);
+        ranked_moved(&table->ranked, old, m);
+        member_free(table, old);
+    }
     deadlines_set(&table->deadlines, ranked_deadline(m), at);
 }
 

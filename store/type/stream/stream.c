@@ -13,7 +13,7 @@
 
 enum {
     CAP_MIN = 64,          /* bytes of a small block, growing by doubling */
-    LIMIT_MAX = 32 * 1024, /* bytes of a block, whatever encoding_limits says */
+    LIMIT_MAX = 32 * 1024, /* bytes of a block, even if encoding_limits allow more */
     SHRINK_SHARE = 4,      /* a block in the tree shrinks when a quarter of it is unused, */
     KEEP_SHARE = 4,        /* the last one when only a quarter is used */
     PART_BLOCKS = 0,
@@ -69,24 +69,13 @@ static void block_tidy(struct stream *stream, struct stream_block *block)
     if (!in_tree(block)) {
         if (size <= CAP_MIN || sizeof(*block) + live > size / KEEP_SHARE) return;
         stream_block_compact(block);
-        if (sizeof(*block) + block->used > size / 2)
-            return; // names that are kept before the entries
+        /* Names that are kept before the entries may leave too little to gain. */
+        if (sizeof(*block) + block->used > size / 2) return;
         block_resize(stream, block, size / 2 - sizeof(*block));
         return;
     }
     if (block->begin > live) stream_block_compact(block);
     if (block->cap - block->used > size / SHRINK_SHARE) block_resize(stream, block, block->used);
-}
-
-static struct stream_block *block_add(struct stream *stream, size_t cap)
-{
-    struct stream_block *block = mem_alloc(sizeof(*block) + cap), *last = stream->last;
-    *block = (struct stream_block){ .prev = last, .cap = mem_size(block) - sizeof(*block) };
-    *(last != NULL ? &last->next : &stream->first) = block;
-    stream->last = block;
-    stream->bytes += mem_size(block);
-    stream->blocks++;
-    return block;
 }
 
 /* Removes a block with its entries. */
@@ -110,13 +99,8 @@ static struct stream_block *find_block(const struct stream *stream, struct strea
     return block != NULL ? block : stream->first;
 }
 
-/* The entries of all blocks before this one. */
-static size_t count_before(const struct stream *stream, const struct stream_block *block)
-{
-    return in_tree(block) ? stream_tree_before(block) : stream->count - block->count;
-}
-
-/* The block with the entry of this rank, which is there; *rank becomes its number in the block. */
+/* The block with the entry of this rank, which must exist; *rank becomes its number in the block.
+ */
 static struct stream_block *block_at(const struct stream *stream, size_t *rank)
 {
     struct stream_block *last = stream->last;
@@ -164,8 +148,15 @@ static struct stream_block *add_last(struct stream *stream, size_t size)
     if (last != NULL && !in_tree(last)) {
         stream_tree_append(&stream->tree, last);
         block_tidy(stream, last);
+        last = stream->last; /* it may have moved */
     }
-    return block_add(stream, size);
+    struct stream_block *block = mem_alloc(sizeof(*block) + size);
+    *block = (struct stream_block){ .prev = last, .cap = mem_size(block) - sizeof(*block) };
+    *(last != NULL ? &last->next : &stream->first) = block;
+    stream->last = block;
+    stream->bytes += mem_size(block);
+    stream->blocks++;
+    return block;
 }
 
 void stream_append(struct stream *stream, struct stream_id id, const struct bytes *parts,
@@ -258,7 +249,7 @@ static size_t whole_rank(const struct stream *stream, struct stream_id id)
     struct stream_cursor cursor;
     const struct stream_block *block = find_block(stream, id);
     if (block == NULL) return 0;
-    size_t before = count_before(stream, block);
+    size_t before = in_tree(block) ? stream_tree_before(block) : stream->count - block->count;
     if (!stream_id_before(block->first, id)) return before;
     if (stream_id_before(block->last, id)) return before + block->count;
     stream_cursor_seek(&cursor, block, id);

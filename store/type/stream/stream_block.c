@@ -49,18 +49,6 @@ static const unsigned char *varint_get(const unsigned char *from, uint64_t *valu
     return from;
 }
 
-static unsigned char *wide_put(unsigned char *to, uint64_t value)
-{
-    little_put(to, WIDE, value);
-    return to + WIDE;
-}
-
-static const unsigned char *wide_get(const unsigned char *from, uint64_t *value)
-{
-    *value = little_unsigned(from, WIDE);
-    return from + WIDE;
-}
-
 /* ---- texts: names, values ------------------------------------------------------------------- */
 
 static unsigned char *text_put(unsigned char *to, struct bytes text)
@@ -147,8 +135,9 @@ static unsigned char *head_put(unsigned char *to, const struct stream_packing *p
                             (packing->own_names ? OWN_NAMES : 0));
     if (time == TIME_LONG) to = varint_put(to, packing->time - TIME_LONG);
     if (packing->form == STREAM_ID_GIVEN) to = varint_put(to, packing->sequence);
-    if (packing->form == STREAM_ID_WIDE) to = wide_put(to, packing->sequence);
-    return to;
+    if (packing->form != STREAM_ID_WIDE) return to;
+    little_put(to, WIDE, packing->sequence);
+    return to + WIDE;
 }
 
 /* Reads a head; *id is the ID before and becomes the entry's. */
@@ -166,7 +155,12 @@ static const unsigned char *head_get(const unsigned char *from, struct stream_id
     case STREAM_ID_NEXT: id->seq++; break;
     case STREAM_ID_START: id->seq = 0; break;
     default:
-        from = form == STREAM_ID_WIDE ? wide_get(from, &sequence) : varint_get(from, &sequence);
+        if (form == STREAM_ID_WIDE) {
+            sequence = little_unsigned(from, WIDE);
+            from += WIDE;
+        } else {
+            from = varint_get(from, &sequence);
+        }
         id->seq = time == 0 ? id->seq + sequence : sequence;
         break;
     }

@@ -4,7 +4,7 @@
  * - a byte. Bit 0: it has names of its own, else they are those of the entry before. Bits 1 and 2:
  *   enum stream_id_form. Bits 3 to 7: the difference of the IDs' times, at most 31;
  * - if that is 31: the rest of the difference, a varint;
- * - the sequence number, as the form says; its difference if the times are equal;
+ * - the sequence number, as the form requires; its difference if the times are equal;
  * - its own names: their number, a varint, and for each its length, a varint, and its bytes;
  * - for each value its length, a varint, and its bytes.
  *

@@ -116,7 +116,8 @@ struct stream_group *group_next(const struct stream_groups *groups,
 
 struct stream_group *group_add(struct stream_groups *groups, struct bytes name)
 {
-    ensure(group_find(groups, name) == NULL, "group of %zu bytes is there", name.len);
+    ensure(group_find(groups, name) == NULL, "a group with this name of %zu bytes exists",
+           name.len);
     struct stream_group *group = named_new(sizeof(*group), name);
     group->owner = groups;
     group->names = mem_size(group);
@@ -141,7 +142,7 @@ void group_remove(struct stream_groups *groups, struct stream_group *group)
 void group_move(struct stream_group *group, struct stream_groups *to)
 {
     struct stream_groups *from = group->owner;
-    ensure(group_find(to, group_name(group)) == NULL, "group of %zu bytes is there",
+    ensure(group_find(to, group_name(group)) == NULL, "a group with this name of %zu bytes exists",
            group_name(group).len);
     ranked_remove(&from->by_name, group_member(group));
     ranked_add(&to->by_name, group_member(group));
@@ -224,7 +225,8 @@ static void number_free(struct stream_group *group, uint32_t number)
 
 struct stream_consumer *consumer_add(struct stream_group *group, struct bytes name, msec now)
 {
-    ensure(consumer_find(group, name) == NULL, "consumer of %zu bytes is there", name.len);
+    ensure(consumer_find(group, name) == NULL, "a consumer with this name of %zu bytes exists",
+           name.len);
     struct stream_consumer *consumer = named_new(sizeof(*consumer), name);
     consumer->number = number_take(group, consumer);
     consumer->seen_at = now;
