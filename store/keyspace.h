@@ -52,7 +52,7 @@ enum key_kind {
     /* Not hidden: the next deadline. */
     KEY_OWN_FIRST,   /* the key's own deadline; none inside the value is earlier */
     KEY_INNER_FIRST, /* a deadline inside the value; the key's own is later */
-    KEY_INNER_ONLY,  /* a deadline inside the value; the key has none of its own */
+    KEY_INNER_ONLY,  /* a deadline inside the value, but the key has no deadline itself */
     KEY_SHOWN_KINDS,
     /* Hidden: the instant at which the whole key has expired, or NEVER. */
     KEY_PARTLY = KEY_SHOWN_KINDS, /* overdue inside; the key's own deadline is later */

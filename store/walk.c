@@ -153,7 +153,7 @@ static bool put_into_group(struct stream_group *group, const struct effect *effe
 {
     if (effect->kind == EFFECT_CONSUMER_ADD) {
         if (consumer_find(group, effect->b) != NULL) return false;
-        /* Payloads do not say when it was seen. */
+        /* Payloads do not contain the time at which it was seen. */
         consumer_add(group, effect->b, effect->at == NEVER ? INSTANT_MIN : effect->at);
         return true;
     }

@@ -2,7 +2,7 @@
  * bytes in use, by usable size.
  *
  * Blocks of up to 1 KiB, and powers of two up to 32 KiB, come from the pool (pool.h), except in
- * builds with a sanitizer that watches malloc, or with -DNO_POOL. pool.h says what the pool gains.
+ * builds with a sanitizer that watches malloc, or with -DNO_POOL. What the pool gains is in pool.h.
  * Single-threaded: helper threads must not call it. Data that they use, such as the journal's
  * manifest, comes from malloc directly.
  *
@@ -41,14 +41,13 @@ void *mem_try_realloc(void *old, size_t size);
 bool mem_has_room(size_t size);
 
 /* Turns a reserve of several MiB, which is never written to, on or off. A mem_alloc that finds no
- * memory releases it: from then on memory is short, and callers should refuse what needs more
- * memory. */
+ * memory releases it. From then on memory is short, and callers should refuse work that needs
+ * more. */
 void mem_keep_reserve(bool on);
 /* Is memory short? If so, first tries to allocate the reserve again. O(1) otherwise. */
 bool mem_is_short(void);
 
-/* Ends the process as a failed mem_alloc does: for callers that cannot continue after mem_try_*
- * failed. */
+/* Ends the process as a failed mem_alloc does, for callers that cannot continue without memory. */
 __attribute__((noreturn, cold)) void mem_exhausted(size_t wanted);
 
 size_t mem_size(const void *p); /* usable bytes of the block; 0 for NULL */

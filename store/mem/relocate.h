@@ -1,6 +1,6 @@
 /* relocate: copies blocks out of sparse slabs, so that these become empty (mem_sparse in mem.h).
  *
- * Only defragmentation uses it; store/sweep/defrag.h says what that gains.
+ * Only defragmentation uses it; its gain is in store/sweep/defrag.h.
  *
  * Each owner of blocks has a function `..._relocate`, which visits some of its blocks and stores
  * where to continue. Contents do not change, and no effect is recorded. */

@@ -21,7 +21,7 @@ enum {
     /* A step's place: the number of its taken slabs (0: none, but it has memory), or ... */
     FULL = STEP_SLABS, /* has no ring */
     CLEAN,             /* without memory */
-    VACATED,           /* being emptied: some slabs are taken, no more may be */
+    VACATED,           /* being emptied: some slabs are taken, and no others may be */
     PLAIN_STEPS = 4,   /* the first steps use small pages */
     PLANNED_MOST = 16, /* steps that are mapped at once */
     /* How many steps are announced: one for each AHEAD_SHARE in use, and at most ... */

@@ -6,8 +6,8 @@
  *
  * Folder store/policy: rules by prefix. policy has a policy and the table of them, policy_options
  * what a new policy changes in an old one, policy_targets the keys that policies write to. Depends
- * on store/base and store/mem. Start here; store/policy_progress.h says how far a new policy has
- * been applied to keys that were there already. */
+ * on store/base and store/mem. Start here; store/policy_progress.h records how far a new
+ * policy has been applied to existing keys. */
 #ifndef STORE_POLICY_POLICY_H
 #define STORE_POLICY_POLICY_H
 

@@ -83,7 +83,7 @@ struct effect_row {
      * stream's groups and its last ID do not count, except that a new key does. */
     enum { SEEN, SEEN_IF_NEW, UNSEEN } seen;
     bool names_member; /* by a */
-    bool in_payload; /* a payload (DUMP) in our own form may have it */
+    bool in_payload;   /* a payload (DUMP) in our own form may have it */
     /* For an effect that adds a member with a deadline: the kind that sets the deadline alone, for
      * Redis, which has no command for both. EFFECT_NONE: the effect adds no deadline. */
     enum effect_kind expire;

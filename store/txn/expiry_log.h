@@ -24,7 +24,7 @@ void expiry_log_keep(struct txn *txn, struct object object);
 void expiry_log_member(struct txn *txn, const struct entry *entry, struct bytes member, msec at);
 /* Call when a call ends. May add keys and note policies for them. */
 void expiry_log_write(struct txn *txn);
-/* Are there enough notes for background expiry to write them now? */
+/* Should background expiry write the notes now, because there are many? */
 bool expiry_log_full(const struct expiry_log *log);
 void expiry_log_free(struct expiry_log *log);
 

@@ -21,7 +21,7 @@ struct txn_type {
      * it. Returns the work done, 0 if there was none. *entry becomes NULL if the key was
      * dropped. */
     size_t (*purge)(struct txn *txn, struct entry **entry, msec by, size_t limit);
-    bool due_stays; /* what is due inside is announced, and stays until a client takes it */
+    bool due_stays; /* due elements are announced, and stay until a client takes them */
 
     /* MAXLEN: removes this many elements at the end that the type or the policy names. NULL: no
      * such end (a list is cut at the end opposite to a push), or MAXLEN does not apply. */
