@@ -17,7 +17,7 @@ struct refusal {
     size_t size;
 };
 
-/* Returns false, for the caller to return. */
+/* Formats the reason. Returns false, so that callers can `return refuse(...)`. */
 __attribute__((format(printf, 2, 3))) static bool refuse(const struct refusal *refusal,
                                                          const char *format, ...)
 {
@@ -28,7 +28,7 @@ __attribute__((format(printf, 2, 3))) static bool refuse(const struct refusal *r
     return false;
 }
 
-/* The number in an environment variable; -1: it is not there, or no number. */
+/* The number in an environment variable; -1 if it is unset or not a number. */
 static long read_number(const char *name)
 {
     const char *text = getenv(name);
@@ -39,25 +39,10 @@ static long read_number(const char *name)
     return errno == 0 && *end == '\0' ? number : -1;
 }
 
-/* Copies the next name of a list with colons between them; returns where the rest begins. */
-static const char *next_name(const char *list, char name[ACTIVATION_NAME_MAX])
-{
-    size_t len = strcspn(list, ":");
-    snprintf(name, ACTIVATION_NAME_MAX, "%.*s", (int)len, list);
-    return list + len + (list[len] == ':');
-}
-
 static bool get_option(int fd, int option, int *value)
 {
     socklen_t size = sizeof(*value);
     return getsockopt(fd, SOL_SOCKET, option, value, &size) == 0;
-}
-
-static bool set_flags(int fd)
-{
-    int flags = fcntl(fd, F_GETFL);
-    return flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0 &&
-           fcntl(fd, F_SETFD, FD_CLOEXEC) == 0;
 }
 
 static bool take_socket(struct activation_socket *taken, const struct refusal *refusal)
@@ -79,7 +64,11 @@ static bool take_socket(struct activation_socket *taken, const struct refusal *r
                       "LISTEN_FDS: descriptor %d (%s) does not listen. Set Accept=no in the socket "
                       "unit",
                       fd, taken->name);
-    return set_flags(fd) || refuse(refusal, "LISTEN_FDS: descriptor %d: %s", fd, strerror(errno));
+    int flags = fcntl(fd, F_GETFL);
+    if (flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0 &&
+        fcntl(fd, F_SETFD, FD_CLOEXEC) == 0)
+        return true;
+    return refuse(refusal, "LISTEN_FDS: descriptor %d: %s", fd, strerror(errno));
 }
 
 bool activation_take(struct activation *taken, char *why, size_t size)
@@ -95,7 +84,9 @@ bool activation_take(struct activation *taken, char *why, size_t size)
     for (int i = 0; i < count; i++) {
         struct activation_socket *socket = &taken->sockets[taken->count++];
         *socket = (struct activation_socket){ .fd = FIRST_FD + i };
-        names = next_name(names, socket->name);
+        size_t len = strcspn(names, ":");
+        snprintf(socket->name, sizeof(socket->name), "%.*s", (int)len, names);
+        names += len + (names[len] == ':');
         if (!take_socket(socket, &refusal)) return false;
     }
     unsetenv("LISTEN_PID");

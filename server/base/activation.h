@@ -1,5 +1,5 @@
-/* activation: listening sockets that the service manager has opened for the daemon, as in
- * sd_listen_fds(3). Depends on the environment and on sockets. */
+/* activation: takes over the listening sockets that the service manager has opened for the daemon,
+ * as sd_listen_fds(3) does. Depends on the environment and on sockets. */
 #ifndef SERVER_BASE_ACTIVATION_H
 #define SERVER_BASE_ACTIVATION_H
 
@@ -11,7 +11,7 @@ enum { ACTIVATION_MAX = 17, ACTIVATION_NAME_MAX = 256 };
 struct activation_socket {
     int fd;                         /* listens; non-blocking, and closed in child programs */
     bool is_unix;                   /* else IPv4 or IPv6 */
-    char name[ACTIVATION_NAME_MAX]; /* of LISTEN_FDNAMES; "" if there is none */
+    char name[ACTIVATION_NAME_MAX]; /* from LISTEN_FDNAMES; "" if it has no name */
 };
 
 struct activation {
@@ -20,8 +20,8 @@ struct activation {
 };
 
 /* Takes over the sockets that LISTEN_PID, LISTEN_FDS and LISTEN_FDNAMES describe, and removes these
- * variables, so that a second call finds none. False, with the reason in `why`: one of them can't
- * be served; the caller ends. */
+ * variables, so that a second call finds none. False, with the reason in `why`, if the daemon can't
+ * serve one of them; it must not start then. */
 bool activation_take(struct activation *taken, char *why, size_t size);
 
 #endif

@@ -41,21 +41,17 @@ void clock_init(struct clock *clock)
     clock_tick(clock);
 }
 
-static void check_whether_set(struct clock *clock, int64_t wall)
-{
-    int64_t ahead = wall - clock_mono_usec(), by = ahead - clock->ahead_usec;
-    if (by > -SET_USEC && by < SET_USEC) return;
-    bool known = clock->ahead_usec != 0;
-    clock->ahead_usec = ahead;
-    if (known && clock->on_set != NULL) clock->on_set(clock->ctx, by / 1000);
-}
-
 msec clock_tick(struct clock *clock)
 {
     if (clock->stepped) return clock->now;
     int64_t wall = read_usec(CLOCK_REALTIME);
     clock->now = wall / 1000;
-    check_whether_set(clock, wall);
+    int64_t ahead = wall - clock_mono_usec(), by = ahead - clock->ahead_usec;
+    if (by <= -SET_USEC || by >= SET_USEC) { /* the clock was set */
+        bool known = clock->ahead_usec != 0;
+        clock->ahead_usec = ahead;
+        if (known && clock->on_set != NULL) clock->on_set(clock->ctx, by / 1000);
+    }
     return clock->now;
 }
 
@@ -102,22 +98,19 @@ int64_t clock_quick_usec(const struct clock *clock)
     return clock->counter_usec + (int64_t)(counts * clock->usec_per_count >> 32);
 }
 
-static void measure_rate(struct clock *clock, uint64_t counter, int64_t now)
-{
-    int64_t span = now - clock->rated_usec;
-    if (clock->rated_usec != 0 && span < RATED_USEC) return;
-    /* A counter that stands still or was set back has no rate. */
-    bool usable = clock->rated_usec != 0 && counter > clock->rated_counter;
-    clock->usec_per_count =
-        usable ? (uint64_t)(((unsigned __int128)span << 32) / (counter - clock->rated_counter)) : 0;
-    clock->rated_counter = counter;
-    clock->rated_usec = now;
-}
-
 int64_t clock_mark(struct clock *clock)
 {
     clock->counter = read_counter();
     clock->counter_usec = clock_mono_usec();
-    measure_rate(clock, clock->counter, clock->counter_usec);
+    int64_t span = clock->counter_usec - clock->rated_usec;
+    if (clock->rated_usec != 0 && span < RATED_USEC) return clock->counter_usec;
+    /* A counter that stands still or was set back has no rate. */
+    bool usable = clock->rated_usec != 0 && clock->counter > clock->rated_counter;
+    clock->usec_per_count =
+        usable
+            ? (uint64_t)(((unsigned __int128)span << 32) / (clock->counter - clock->rated_counter))
+            : 0;
+    clock->rated_counter = clock->counter;
+    clock->rated_usec = clock->counter_usec;
     return clock->counter_usec;
 }

@@ -13,8 +13,9 @@ struct clock {
     bool stepped; /* held by DEBUG CLOCK */
     bool finish;  /* set by a step: the background does all that is due, and clears it */
     void (*on_step)(void *ctx); /* called after hold, step and release */
-    /* Called when the system clock was set by this many milliseconds, to move spans that are stored
-     * by their end. Small corrections are added up and reported together. */
+    /* Called when the system clock was set forward by this many milliseconds (back, if negative),
+     * so that spans that are stored by their end can be moved. Small corrections are added up and
+     * reported together. */
     void (*on_set)(void *ctx, msec by);
     void *ctx;
     int64_t ahead_usec; /* wall time minus monotonic time, as last reported; 0: unknown */
@@ -35,12 +36,12 @@ static inline msec clock_now(const struct clock *clock)
     return clock->now;
 }
 void clock_hold(struct clock *clock, msec at); /* stops the clock at this instant */
-/* Stops the clock and moves it by this span. What becomes due is done before the next turn, so what
- * a test finds does not depend on the machine's speed. */
+/* Stops the clock and moves it by this span. All work that becomes due is done before the next
+ * turn, so the result of a test does not depend on the machine's speed. */
 void clock_step(struct clock *clock, msec by);
 void clock_release(struct clock *clock); /* returns to real time */
 
-int64_t clock_wall_usec(const struct clock *clock); /* for TIME; also held */
+int64_t clock_wall_usec(const struct clock *clock); /* for TIME; obeys hold and step too */
 int64_t clock_mono_usec(void);
 /* The monotonic time by the counter since the last clock_mark. Costs a third of reading the clock;
  * exact enough for spans of some milliseconds. */

@@ -110,30 +110,6 @@ static size_t put_json_head(char *line, size_t size, enum log_level level)
                             priority, stamp, (int)(clock.now % 1000), names[level], (int)getpid());
 }
 
-/* Names and addresses come from clients, so replace control characters: a line stays one line. */
-static void blank_control_bytes(char *text, size_t len)
-{
-    for (size_t i = 0; i < len; i++)
-        if ((unsigned char)text[i] < ' ' || text[i] == 0x7f) text[i] = ' ';
-}
-
-static size_t make_line(char line[LINE_MAX_BYTES], enum log_level level, const char *text,
-                        size_t len)
-{
-    bool json = form == LOG_JSON;
-    size_t size = (json ? put_json_head : put_text_head)(line, HEAD_MAX_BYTES, level);
-    if (json) {
-        size += json_text_put(line + size, bytes_of(text, len));
-        line[size++] = '"';
-        line[size++] = '}';
-    } else {
-        memcpy(line + size, text, len);
-        size += len;
-    }
-    line[size++] = '\n';
-    return size;
-}
-
 void log_line(enum log_level level, const char *format, ...)
 {
     if (level < threshold) return;
@@ -145,8 +121,22 @@ void log_line(enum log_level level, const char *format, ...)
     int wrote = vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     size_t len = wrote < 0 ? 0 : (size_t)wrote < sizeof(text) ? (size_t)wrote : sizeof(text) - 1;
-    blank_control_bytes(text, len);
-    size_t size = make_line(line, level, text, len);
+    /* Names and addresses come from clients: blank control characters, so that they can't forge
+     * further lines. */
+    for (size_t i = 0; i < len; i++)
+        if ((unsigned char)text[i] < ' ' || text[i] == 0x7f) text[i] = ' ';
+
+    bool json = form == LOG_JSON;
+    size_t size = (json ? put_json_head : put_text_head)(line, HEAD_MAX_BYTES, level);
+    if (json) {
+        size += json_text_put(line + size, bytes_of(text, len));
+        line[size++] = '"';
+        line[size++] = '}';
+    } else {
+        memcpy(line + size, text, len);
+        size += len;
+    }
+    line[size++] = '\n';
     /* Ignore errors: there is no other place to report them. */
     ssize_t ignored = write(descriptor, line, size);
     (void)ignored;

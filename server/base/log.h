@@ -1,5 +1,5 @@
-/* log: writes lines with a level to a file or to standard output, as text or as JSON, with a
- * priority for systemd if that is its journal, and to syslog if asked to. */
+/* log: writes lines with a level, as text or as JSON, to a file or to standard output, and also to
+ * syslog if configured. If standard output is the systemd journal, lines carry its priorities. */
 #ifndef SERVER_BASE_LOG_H
 #define SERVER_BASE_LOG_H
 
@@ -12,15 +12,16 @@ enum log_format { LOG_TEXT, LOG_JSON };
 /* Path "" is standard output. Call again to switch to another file, or to reopen it. False with
  * errno if it can't be opened; logging then continues to the old file. */
 bool log_open(const char *path);
-/* Is standard output the log, and read by a program: the journal, or one that wants JSON? */
+/* Does the log go to standard output, and does a program read it: the systemd journal, or a reader
+ * of JSON? */
 bool log_is_read_by_program(void);
 void log_set_level(enum log_level level);
 void log_set_format(enum log_format format);
-/* From now on each line goes to syslog too. The facility is one of <syslog.h>. */
+/* From now on each line is sent to syslog too. The facility is one of <syslog.h>. */
 void log_to_syslog(const char *ident, int facility);
 __attribute__((format(printf, 2, 3))) void log_line(enum log_level level, const char *format, ...);
 
-/* The ending of a noun behind this number: "1 key", "2 keys". */
+/* The plural's ending of a noun after this number: "1 key", "2 keys". */
 static inline const char *log_plural(uint64_t count)
 {
     return count == 1 ? "" : "s";

@@ -27,7 +27,7 @@ struct loop {
     struct callback signal_callbacks[MAX_SIGNALS];
     struct callback hooks[MAX_HOOKS];
     const struct clock *clock;
-    struct loop_turns *turns; /* NULL: they are not counted */
+    struct loop_turns *turns; /* NULL: turns are not counted */
     int64_t woke_usec;        /* when the first callback of this turn began; 0: none yet */
 };
 
@@ -44,20 +44,14 @@ struct loop_timer {
     struct callback callback;
 };
 
-static struct event_base *new_base(void)
+struct loop *loop_new(void)
 {
+    event_set_mem_functions(mem_alloc, mem_realloc, mem_free);
     struct event_config *config = event_config_new();
     if (config == NULL) return NULL;
     event_config_set_flag(config, EVENT_BASE_FLAG_PRECISE_TIMER | EVENT_BASE_FLAG_NOLOCK);
     struct event_base *base = event_base_new_with_config(config);
     event_config_free(config);
-    return base;
-}
-
-struct loop *loop_new(void)
-{
-    event_set_mem_functions(mem_alloc, mem_realloc, mem_free);
-    struct event_base *base = new_base();
     if (base == NULL) return NULL;
     struct loop *loop = mem_zalloc(sizeof(*loop));
     loop->base = base;
@@ -79,7 +73,7 @@ void loop_count_turns(struct loop *loop, const struct clock *clock, struct loop_
     loop->turns = turns;
 }
 
-/* libevent does not say when it has waited, so the first callback of a turn does. */
+/* libevent does not report when its wait ended, so the first callback of a turn notes the time. */
 static void note_awake(struct loop *loop)
 {
     if (loop->woke_usec == 0 && loop->turns != NULL)

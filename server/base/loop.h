@@ -1,8 +1,8 @@
 /* loop: readiness, timers and signals, by libevent. A turn is:
  * wait, call back what is ready, then call the end-of-turn hooks in the order they were added.
  *
- * Folder server/base: the process and what it asks of the system: loop (libevent: readiness,
- * timers, signals), clock (the only reader of clocks, real or stepped), log and system_log,
+ * Folder server/base: the process and its use of the operating system: loop (libevent: readiness,
+ * timers, signals), clock (the only code that reads clocks, real or stepped), log and system_log,
  * process (daemonizing, pid file, messages to systemd), activation (sockets that systemd has
  * opened), thread, page_thread (touches memory before it is used). Depends on store/base and
  * store/mem; knows no client, command or data.
@@ -27,15 +27,15 @@ void loop_free(struct loop *loop);
 void loop_run(struct loop *loop);  /* until loop_stop */
 void loop_stop(struct loop *loop); /* after this turn */
 bool loop_stopped(const struct loop *loop);
-/* Runs one turn with what is ready now, without waiting. For work that takes long, such as loading,
- * to serve connections meanwhile. */
+/* Runs one turn without waiting. For long work, such as loading, which calls it again and again so
+ * that connections are served meanwhile. */
 void loop_poll(struct loop *loop);
 
-/* The same, but waits until something is ready. Not inside a callback. */
+/* Runs one turn, and waits first until something is ready. Do not call it inside a callback. */
 void loop_wait(struct loop *loop);
 
-/* Counts of turns, for INFO. The time of a turn is from its first callback to its end, so it does
- * not contain the wait. A turn inside a turn is counted, and its time is the outer one's. */
+/* Counts of turns, for INFO. A turn's time runs from its first callback to its end, so it does not
+ * contain the wait. A turn inside a turn is counted, and its time belongs to the outer one. */
 struct loop_turns {
     uint64_t count;
     uint64_t usec, longest_usec;
@@ -43,7 +43,7 @@ struct loop_turns {
 /* Counts into `turns` from now on, by this clock. Both are borrowed. */
 void loop_count_turns(struct loop *loop, const struct clock *clock, struct loop_turns *turns);
 const char *loop_backend(const struct loop *loop);
-/* libevent's own loop, for server/http alone, whose HTTP server is libevent's. */
+/* libevent's own loop. For server/http only, which uses libevent's HTTP server. */
 struct event_base;
 struct event_base *loop_event_base(const struct loop *loop);
 
@@ -57,7 +57,7 @@ void loop_io_free(struct loop_io *io); /* does not close the descriptor */
 /* A timer fires once, after a span of the monotonic clock. */
 struct loop_timer *loop_timer_new(struct loop *loop, void (*fire)(void *ctx), void *ctx);
 void loop_timer_set(struct loop_timer *timer, int64_t usec); /* < 0 cancels */
-/* Any number, as clients may send it: one that is too large is as long as can be. */
+/* Takes any number, because clients choose it: a span that is too large becomes the longest one. */
 void loop_timer_set_msec(struct loop_timer *timer, msec ttl);
 void loop_timer_free(struct loop_timer *timer);
 

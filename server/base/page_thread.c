@@ -15,7 +15,7 @@
 #include "store/mem/mem.h"
 #include "store/mem/slabs.h"
 
-/* On a shared core the main thread comes first, but not by far: it may need the page soon. */
+/* On a shared core the main thread has priority, but only a little: it may need the page soon. */
 enum { NICE = 5, PAGE_BYTES = STEP_SLABS * SLAB_BYTES };
 
 struct page_thread {
@@ -32,14 +32,7 @@ static void wake(struct page_thread *thread)
     (void)ignored;
 }
 
-/* A huge page comes as a whole. Or-ing nothing is a write, and changes nothing that another thread
- * writes meanwhile. */
-static void touch(unsigned char *page)
-{
-    __atomic_fetch_or(page, 0, __ATOMIC_RELAXED);
-}
-
-/* Moves to the first page that is not touched yet; false: there is none. */
+/* Moves to the first page that is not touched yet. False: all are. */
 static bool next_page(const struct page_thread *thread, unsigned char **at)
 {
     unsigned char *until = atomic_load(&thread->until), *from = atomic_load(&thread->from);
@@ -52,12 +45,14 @@ static void *run(void *ctx)
     struct page_thread *thread = ctx;
     uint64_t count;
     unsigned char *at = NULL;
-    setpriority(PRIO_PROCESS, 0, NICE); /* of this thread, in Linux */
+    setpriority(PRIO_PROCESS, 0, NICE); /* on Linux, of this thread only */
     while (!atomic_load(&thread->stop)) {
         ssize_t got = read(thread->event, &count, sizeof(count));
         if (got < 0 && errno != EINTR) break;
         while (next_page(thread, &at) && !atomic_load(&thread->stop)) {
-            touch(at);
+            /* One write maps the whole huge page. Or-ing 0 changes nothing that another thread may
+             * have written meanwhile. */
+            __atomic_fetch_or(at, 0, __ATOMIC_RELAXED);
             at += PAGE_BYTES;
         }
     }

@@ -34,17 +34,6 @@ int64_t process_raise_files(int64_t clients)
     return limit.rlim_cur > OWN_FILES ? (int64_t)(limit.rlim_cur - OWN_FILES) : 1;
 }
 
-/* The child sends one byte when it is ready; if it dies before, the pipe is closed without one. */
-static void wait_for_child(int from)
-{
-    char byte;
-    ssize_t got;
-    do {
-        got = read(from, &byte, 1);
-    } while (got < 0 && errno == EINTR);
-    _exit(got == 1 ? EXIT_SUCCESS : EXIT_FAILURE);
-}
-
 int process_detach(void)
 {
     int ends[2];
@@ -58,8 +47,14 @@ int process_detach(void)
         return -1;
     }
     if (child > 0) {
+        /* The child sends one byte when it is ready. If it dies before, the pipe ends without. */
+        char byte;
+        ssize_t got;
         close(ends[1]);
-        wait_for_child(ends[0]);
+        do {
+            got = read(ends[0], &byte, 1);
+        } while (got < 0 && errno == EINTR);
+        _exit(got == 1 ? EXIT_SUCCESS : EXIT_FAILURE);
     }
     close(ends[0]);
     setsid();
@@ -91,7 +86,7 @@ bool process_write_pid(const char *path)
 
 enum { NOTIFY_WAIT_USEC = 1000 * 1000 };
 
-/* The address that NOTIFY_SOCKET names; its size, or 0: there is none. */
+/* Reads the address in NOTIFY_SOCKET. Returns its size; 0: unset, or not an address. */
 static socklen_t notify_address(struct sockaddr_un *address)
 {
     const char *path = getenv("NOTIFY_SOCKET");

@@ -9,17 +9,17 @@
 /* Raises the limit of open files for this many clients; returns how many fit, at least 1. */
 int64_t process_raise_files(int64_t clients);
 
-/* Continues in a child, detached from the terminal. The parent waits for process_detached, so that
- * its exit status says whether the daemon started. Returns the argument for process_detached; -1
- * with errno. */
+/* Continues in a child, detached from the terminal. The parent waits until the child calls
+ * process_detached, and its exit status shows whether the daemon has started. Returns the argument
+ * for process_detached, or -1 with errno. */
 int process_detach(void);
 void process_detached(int parent);
 
 /* False with errno. */
 bool process_write_pid(const char *path);
 
-/* Sends a state of sd_notify(3), like "READY=1"; waits for a manager that is busy, for a second at
- * most. False: it was not sent. */
+/* Sends a state of sd_notify(3), like "READY=1". Waits for a busy manager for at most a second.
+ * False: it was not sent. */
 bool process_notify(const char *state);
 /* The same without waiting. */
 bool process_notify_now(const char *state);

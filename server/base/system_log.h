@@ -1,5 +1,5 @@
-/* system_log: lines to syslog(3). Apart from log.h, because <syslog.h> uses the same names for
- * other values. */
+/* system_log: writes lines to syslog(3). Not part of log.h, because <syslog.h> uses the same names
+ * for other values. */
 #ifndef SERVER_BASE_SYSTEM_LOG_H
 #define SERVER_BASE_SYSTEM_LOG_H
 

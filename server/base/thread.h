@@ -4,8 +4,8 @@
 
 #include <pthread.h>
 
-/* The new thread has all signals blocked, so none interrupts it, and the main thread gets them all.
- * 0, or an errno. */
+/* Starts a thread with all signals blocked, so that the main thread gets them all. Returns 0 or an
+ * errno. */
 int thread_start(pthread_t *thread, void *(*run)(void *ctx), void *ctx);
 
 #endif
