@@ -39,8 +39,9 @@ static void send_all(struct parts *parts)
     clients_turn(parts->clients);
 }
 
-/* Runs what arrived, sends, then works in the background: no reply waits for background work, whose
- * own messages are sent after it. Returns when the next turn has to begin. */
+/* Runs the requests that have arrived and sends the replies before it works in the background, so
+ * that no reply waits for background work. Messages that background work causes are sent after it.
+ * Returns the instant at which the next turn has to begin. */
 static msec run_turn(struct parts *parts)
 {
     clients_run(parts->clients);
@@ -54,23 +55,17 @@ static msec run_turn(struct parts *parts)
     return more ? AT_ONCE : store_work_next(parts->store_work);
 }
 
-/* A turn inside a request, whose transaction is open: see busy.h for what it leaves out. */
-static void serve_inside(struct parts *parts)
-{
-    clients_run(parts->clients);
-    persist_turn_inside(parts->persist);
-    clients_turn(parts->clients);
-}
-
-/* Only deadlines of data and of blocked clients are instants of the wall clock, which may be set.
- * All other timers (the journal's syncs and retries, housekeeping, rests of defragmentation, limits
- * of connections) are spans of the monotonic clock. Their owners set them once, when they begin;
- * here each turn would have to ask for them again. */
+/* The end of each turn sets the timer for deadlines of data and of blocked clients only: these are
+ * instants of the wall clock, which may be set. All other timers (the journal's syncs and retries,
+ * housekeeping, rests of defragmentation, limits of connections) are spans of the monotonic clock,
+ * so their owners set them once; asking for them here would cost time in each turn. */
 void turn_end(void *ctx)
 {
     struct parts *parts = ctx;
-    if (parts->engine.busy) {
-        serve_inside(parts);
+    if (parts->engine.busy) { /* inside a script, whose transaction is open: see busy.h */
+        clients_run(parts->clients);
+        persist_turn_inside(parts->persist);
+        clients_turn(parts->clients);
         return;
     }
     store_work_wake_at(parts->store_work, run_turn(parts));
@@ -79,26 +74,13 @@ void turn_end(void *ctx)
     if (!parts->engine.loading) replication_load(parts->replication);
 }
 
-static void look_at_memory(struct parts *parts)
-{
-    bool is_short = mem_is_short();
-    if (parts->memory_short && !is_short)
-        log_line(LOG_NOTICE, "Memory is available again: commands are no longer refused");
-    parts->memory_short = is_short;
-}
-
-static void say_status(struct parts *parts)
-{
-    char text[SUPERVISOR_STATUS_MAX];
-    if (!parts->supervisor.listens || ++parts->seconds % STATUS_SECONDS != 0) return;
-    status_write(parts, text, sizeof(text));
-    supervisor_say(&parts->supervisor, text);
-}
-
 void turn_second(void *ctx)
 {
     struct parts *parts = ctx;
-    look_at_memory(parts);
+    bool was_short = parts->memory_short;
+    parts->memory_short = mem_is_short();
+    if (was_short && !parts->memory_short)
+        log_line(LOG_NOTICE, "Memory is available again: commands are no longer refused");
     clients_housekeeping(parts->clients);
     if (parts->tls != NULL) tls_remind(parts->tls, clock_wall_usec(&parts->clock) / 1000000);
     stats_sample(&parts->stats, clock_mono_usec());
@@ -106,7 +88,11 @@ void turn_second(void *ctx)
     replication_second(parts->replication);
     defrag_timer_second(parts->defrag_timer);
     expired_log_watch_second(&parts->expired_logs, parts->store);
-    say_status(parts);
+    if (parts->supervisor.listens && ++parts->seconds % STATUS_SECONDS == 0) {
+        char text[SUPERVISOR_STATUS_MAX];
+        status_write(parts, text, sizeof(text));
+        supervisor_say(&parts->supervisor, text);
+    }
     loop_timer_set(parts->housekeeping, HOUSEKEEPING_USEC);
 }
 
@@ -124,10 +110,11 @@ static void begin_busy(void *ctx)
     log_line(LOG_WARNING,
              "A script has run for longer than busy-reply-threshold: other clients get BUSY errors "
              "until it ends. SCRIPT KILL or FUNCTION KILL stops it, unless it has written data");
-    clients_set_aside(parts->clients);
+    clients_suspend_turn(parts->clients);
 }
 
-/* To stop now means to leave the script's transaction unfinished: the journal has nothing of it. */
+/* If the server has to stop now, the script's transaction stays unfinished: the journal has none of
+ * its changes. */
 static void run_busy_turn(void *ctx)
 {
     struct parts *parts = ctx;
@@ -145,7 +132,7 @@ static void run_busy_turn(void *ctx)
 static void end_busy(void *ctx)
 {
     const struct parts *parts = ctx;
-    clients_take_back(parts->clients);
+    clients_resume_turn(parts->clients);
 }
 
 static void live(void *ctx)
@@ -161,10 +148,10 @@ struct busy_wiring turn_busy(struct parts *parts)
     };
 }
 
-/* --- while data are being loaded or saved --- */
+/* --- while data is being loaded or saved --- */
 
-/* Neither the loop nor its timers may run for long: the service manager must not take that for a
- * hang, nor lose patience with a start or a stop. */
+/* The loop and its timers do not run meanwhile, so report to the service manager here: it must not
+ * assume a hang, nor end a long start or stop. */
 void turn_working(void *ctx)
 {
     struct parts *parts = ctx;

@@ -73,8 +73,8 @@ struct clients *clients_new(const struct clients_wiring *wiring)
 void clients_free(struct clients *all)
 {
     if (all == NULL) return;
-    if (all->aside != NULL) { /* the process exits within a long request */
-        clients_take_back(all);
+    if (all->suspended != NULL) { /* the process exits within a long request */
+        clients_resume_turn(all);
         if (clients_running(all) != NULL) client_doom(clients_running(all));
     }
     struct client *client;
@@ -165,19 +165,6 @@ static void refuse_connection(struct clients *all, int fd, const char *line)
     all->w.stats->rejected_connections++;
 }
 
-/* Over maxclients, a TLS client gets no error, as in Redis: it could only read one after a
- * handshake, which costs too much here. */
-static bool is_refused(struct clients *all, int fd, const char *peer, enum client_port port)
-{
-    if (all->count >= (size_t)all->w.conf->maxclients)
-        refuse_connection(all, fd, port == PORT_TLS ? "" : TOO_MANY);
-    else if (port != PORT_TLS && is_protected(all, peer, port == PORT_UNIX))
-        refuse_connection(all, fd, PROTECTED);
-    else
-        return false;
-    return true;
-}
-
 static char *keep_text(const char *text)
 {
     size_t size = strlen(text) + 1;
@@ -187,7 +174,16 @@ static char *keep_text(const char *text)
 void clients_accept(struct clients *all, int fd, const char *peer, const char *local,
                     enum client_port port)
 {
-    if (is_refused(all, fd, peer, port)) return;
+    /* Over maxclients, a TLS client gets no error, as in Redis: it could only read one after a
+     * handshake, which costs too much here. */
+    if (all->count >= (size_t)all->w.conf->maxclients) {
+        refuse_connection(all, fd, port == PORT_TLS ? "" : TOO_MANY);
+        return;
+    }
+    if (port != PORT_TLS && is_protected(all, peer, port == PORT_UNIX)) {
+        refuse_connection(all, fd, PROTECTED);
+        return;
+    }
     struct client *client = mem_zalloc(sizeof(*client));
     client->all = all;
     client->fd = fd;
@@ -265,7 +261,7 @@ static bool waits_for_journal(const struct client *client, uint64_t safe)
 {
     const struct clients *all = client->all;
     if (client_is_doomed(client)) return false;
-    bool woken_by_open = all->aside != NULL && client->woken_in == all->request;
+    bool woken_by_open = all->suspended != NULL && client->woken_in == all->request;
     return client->session.durable_at > safe || woken_by_open;
 }
 
@@ -302,7 +298,7 @@ static void write_listed(struct clients *all, uint64_t safe)
 void clients_turn(void *ctx)
 {
     struct clients *all = ctx;
-    if (all->aside == NULL) clients_look_at_pause(all);
+    if (all->suspended == NULL) clients_check_pause(all);
     if (!TAILQ_EMPTY(&all->output[OUTPUT_TO_WRITE])) all->turn_usec = clock_mono_usec();
     uint64_t safe = persist_safe_position(all->w.persist);
     release_held(all, safe);

@@ -59,14 +59,14 @@ void clients_accept(struct clients *clients, int fd, const char *peer, const cha
 void clients_run(void *clients);
 /* End of turn, last hook: writes replies, frees closed connections. */
 void clients_turn(void *clients);
-/* Let a long request serve all other clients: between these two calls, it may run turns of the
- * loop. Requests that were read but have not run yet are parsed again in those turns. Until the
- * second call
+/* Let a long request serve all other clients: between these two calls, it may run turns of the loop
+ * inside the turn that runs it. Requests that were read but have not run yet are parsed again in
+ * those turns. Until the second call
  * - the caller's connection is not read, written or freed, and its arguments stay in place;
  * - output caused by the request, such as messages, is held back;
  * - no pause ends, and the wall clock does not advance. */
-void clients_set_aside(struct clients *clients);
-void clients_take_back(struct clients *clients);
+void clients_suspend_turn(struct clients *clients);
+void clients_resume_turn(struct clients *clients);
 /* Call about once a second: closes idle connections and those over an output limit. */
 void clients_housekeeping(struct clients *clients);
 

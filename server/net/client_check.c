@@ -7,7 +7,7 @@
 
 #include "store/base/ensure.h"
 
-/* Number of connections per list, counted once from the lists and once from the connections. */
+/* Number of connections per list, counted in two ways: from the lists and from the connections. */
 struct tally {
     size_t input[INPUT_PLACES], output[OUTPUT_PLACES];
     size_t to_read_on, paused, classed, doomed, all;
@@ -59,14 +59,6 @@ static bool has_request(const struct client *client)
     return status == RESP_REQUEST;
 }
 
-/* A complete request must be scheduled to run, or it would never run. */
-static void check_not_forgotten(const struct client *client)
-{
-    if (client->session.state != SESSION_SERVING || client->input_place >= INPUT_TO_RUN) return;
-    ensure(!has_request(client), "client %" PRIu64 " has a request that nothing runs",
-           client->session.id);
-}
-
 static void check_client(const struct client *client)
 {
     enum session_state state = client->session.state;
@@ -74,21 +66,25 @@ static void check_client(const struct client *client)
     bool penalty = deadline_armed(&client->penalty_end);
     session_check(&client->session);
     ensure(state != SESSION_ENDED || client->output_place != OUTPUT_AT_REST,
-           "nothing frees client %" PRIu64, client->session.id);
-    ensure(reason != WAIT_PENALTY || penalty, "a penalty has no end");
+           "client %" PRIu64 " has ended, but is not listed to be freed", client->session.id);
+    ensure(reason != WAIT_PENALTY || penalty, "client %" PRIu64 " waits for a penalty not armed",
+           client->session.id);
     ensure(!penalty || reason == WAIT_PENALTY || session_is_over(&client->session),
            "client %" PRIu64 " has a penalty in state %d", client->session.id, state);
     ensure(reason != WAIT_OUTPUT || client->write_blocked ||
                client->output_place != OUTPUT_AT_REST || client_has_arrived(client),
-           "nothing writes to client %" PRIu64, client->session.id);
+           "client %" PRIu64 " waits to be read, but no write is due", client->session.id);
     ensure(client->input_place != INPUT_ARRIVED || state != SESSION_WAITING ||
                clients_running(client->all) == client,
-           "client %" PRIu64 " waits, and its requests are to run", client->session.id);
+           "client %" PRIu64 " waits, but its requests are listed to run", client->session.id);
     bool shakes = client->in_handshake || client->listed_to_shake;
     ensure(!shakes || client->lane != NULL, "client %" PRIu64 " is in no lane", client->session.id);
     ensure(!shakes || state == SESSION_SHAKING || state == SESSION_ENDED,
            "client %" PRIu64 " shakes hands in state %d", client->session.id, state);
-    check_not_forgotten(client);
+    bool may_forget = state == SESSION_SERVING && client->input_place < INPUT_TO_RUN;
+    ensure(!may_forget || !has_request(client),
+           "client %" PRIu64 " has a complete request, but is not listed to run",
+           client->session.id);
 }
 
 void clients_check(struct clients *all)
@@ -104,11 +100,11 @@ void clients_check(struct clients *all)
     count_lists(all, &lists);
     for (int place = 0; place < INPUT_PLACES; place++)
         ensure(lists.input[place] == clients.input[place],
-               "input place %d: %zu listed, %zu are there", place, lists.input[place],
+               "input place %d: %zu listed, %zu clients", place, lists.input[place],
                clients.input[place]);
     for (int place = 0; place < OUTPUT_PLACES; place++)
         ensure(lists.output[place] == clients.output[place],
-               "output place %d: %zu listed, %zu are there", place, lists.output[place],
+               "output place %d: %zu listed, %zu clients", place, lists.output[place],
                clients.output[place]);
     ensure(memcmp(&lists, &clients, sizeof(lists)) == 0,
            "%zu paused, %zu classed, %zu doomed of %zu; their clients: %zu, %zu, %zu of %zu",

@@ -47,17 +47,12 @@ static ssize_t write_plain(struct client *client, const struct iovec *chunks, in
 
 const struct transport transport_plain = { read_plain, write_plain, NULL };
 
-/* Calls the plain functions directly, because most connections do not use TLS. */
+/* Calls the plain function directly, as send_chunks does, because most connections do not use TLS.
+ */
 static ssize_t receive(struct client *client, void *to, size_t size)
 {
     if (client->via == &transport_plain) return read_plain(client, to, size);
     return client->via->read(client, to, size);
-}
-
-static ssize_t transmit(struct client *client, const struct iovec *chunks, int count)
-{
-    if (client->via == &transport_plain) return write_plain(client, chunks, count);
-    return client->via->write(client, chunks, count);
 }
 
 /* --- the connection's own input --- */
@@ -350,27 +345,10 @@ static void shut_down_gently(struct client *client)
     client_doom(client);
 }
 
-/* Has an unauthenticated client left more than ANON_UNREAD bytes of replies unread? */
-static bool leaves_too_much_unread(const struct client *client)
-{
-    return client->write_blocked && client->out.len > ANON_UNREAD && client_is_anon(client);
-}
-
-/* Cuts the chunks to WRITE_MOST bytes and returns their number; the rest is sent in later turns. */
-static int limit_write(struct iovec *chunks, int count)
-{
-    size_t left = WRITE_MOST;
-    int used = 0;
-    for (; used < count && left > 0; used++) {
-        if (chunks[used].iov_len > left) chunks[used].iov_len = left;
-        left -= chunks[used].iov_len;
-    }
-    return used;
-}
-
 static ssize_t send_chunks(struct client *client, const struct iovec *chunks, int count)
 {
-    ssize_t sent = transmit(client, chunks, count);
+    ssize_t sent = client->via == &transport_plain ? write_plain(client, chunks, count)
+                                                   : client->via->write(client, chunks, count);
     client->all->w.stats->writes++;
     if (sent < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
     if (sent < 0) {
@@ -381,14 +359,17 @@ static ssize_t send_chunks(struct client *client, const struct iovec *chunks, in
     return sent;
 }
 
-/* False: the connection is broken. */
+/* Sends at most WRITE_MOST bytes. False: the connection is broken. */
 static bool send_replies(struct client *client)
 {
     struct iovec chunks[WRITE_CHUNKS];
     if (client->out.len > client->out_peak) client->out_peak = client->out.len;
-    int count = outbuf_peek(&client->out, chunks, WRITE_CHUNKS);
-    if (client->out.len > WRITE_MOST) count = limit_write(chunks, count);
-    ssize_t sent = send_chunks(client, chunks, count);
+    int count = outbuf_peek(&client->out, chunks, WRITE_CHUNKS), used = 0;
+    for (size_t left = WRITE_MOST; used < count && left > 0; used++) {
+        if (chunks[used].iov_len > left) chunks[used].iov_len = left;
+        left -= chunks[used].iov_len;
+    }
+    ssize_t sent = send_chunks(client, chunks, used);
     if (sent < 0) return false;
     client->all->w.stats->bytes_out += (uint64_t)sent;
     if (sent > 0) outbuf_consume(&client->out, (size_t)sent);
@@ -409,19 +390,15 @@ static bool send_from_source(struct client *client)
     return true;
 }
 
-static bool has_more_to_send(const struct client *client)
-{
-    struct iovec chunk;
-    if (client->out.len > 0) return true;
-    return client->source != NULL && client->source->peek(client->source->ctx, &chunk, 1) > 0;
-}
-
 void client_write(struct client *client)
 {
     if (client->out.len > 0 && !send_replies(client)) return;
     if (client->out.len == 0 && client->source != NULL && !send_from_source(client)) return;
-    client->write_blocked = has_more_to_send(client);
-    if (leaves_too_much_unread(client)) {
+    struct iovec chunk;
+    const struct client_source *source = client->source;
+    client->write_blocked =
+        client->out.len > 0 || (source != NULL && source->peek(source->ctx, &chunk, 1) > 0);
+    if (client->write_blocked && client->out.len > ANON_UNREAD && client_is_anon(client)) {
         log_line(LOG_VERBOSE,
                  "Client %s closed: it is unauthenticated and does not read its replies",
                  client_label(client).text);

@@ -37,24 +37,6 @@ struct client_usage client_usage(const struct client *client)
     return usage;
 }
 
-/* ---- all connections ---- */
-
-/* The total that maxmemory-clients allows; 0: no limit. */
-static size_t limit_of(const struct clients *all)
-{
-    const struct conf *conf = all->w.conf;
-    if (conf->maxmemory_clients >= 0) return (size_t)conf->maxmemory_clients;
-    return (size_t)((double)conf->maxmemory * (double)-conf->maxmemory_clients / PERCENT);
-}
-
-static unsigned class_of(size_t bytes)
-{
-    unsigned magnitude = bytes > 0 ? 63 - (unsigned)__builtin_clzll(bytes) : 0;
-    if (magnitude <= SMALLEST_CLASS) return 0;
-    unsigned class = magnitude - SMALLEST_CLASS;
-    return class < CLIENT_CLASSES ? class : CLIENT_CLASSES - 1;
-}
-
 static void leave_class(struct client *client)
 {
     if (!client->is_classed) return;
@@ -66,7 +48,9 @@ static void count_for_limit(struct client *client, size_t bytes)
 {
     struct clients *all = client->all;
     bool may_go = !client->session.no_evict && client->source == NULL && !client_is_doomed(client);
-    unsigned class = class_of(bytes);
+    unsigned magnitude = bytes > 0 ? 63 - (unsigned)__builtin_clzll(bytes) : 0;
+    unsigned class = magnitude > SMALLEST_CLASS ? magnitude - SMALLEST_CLASS : 0;
+    if (class >= CLIENT_CLASSES) class = CLIENT_CLASSES - 1;
     all->counted = all->counted - client->counted + bytes;
     client->counted = bytes;
     if (client->is_classed && may_go && class == client->memory_class) return;
@@ -106,42 +90,35 @@ void client_forget_memory(struct client *client)
     count_as_anon(client, 0);
 }
 
-/* Call when maxmemory-clients was turned on or off. */
-static void count_again(struct clients *all)
-{
-    struct client *client;
-    all->counts_all = all->w.conf->maxmemory_clients != 0;
-    TAILQ_FOREACH(client, &all->by_age, by_age)
-    {
-        client_forget_memory(client);
-        client_count_memory(client);
-    }
-}
-
-static void evict_client(struct client *client)
-{
-    struct clients *all = client->all;
-    log_line(LOG_NOTICE,
-             "Client %s closed: it uses %zu bytes, and all clients together %zu, which is more "
-             "than maxmemory-clients",
-             client_label(client).text, client->counted, all->counted);
-    all->w.stats->evicted_clients++;
-    client_forget_memory(client);
-    clients_kill(all, &client->session, NULL);
-}
-
 bool clients_evict(struct clients *all)
 {
+    const struct conf *conf = all->w.conf;
+    struct client *client;
     bool any = false;
-    if (all->counts_all != (all->w.conf->maxmemory_clients != 0)) count_again(all);
-    size_t limit = limit_of(all);
-    if (limit == 0) return false;
-    for (int class = CLIENT_CLASSES - 1; class >= 0 && all->counted > limit; class --) {
-        struct client *client;
-        while (all->counted > limit && (client = TAILQ_FIRST(&all->by_memory[class])) != NULL) {
-            evict_client(client);
-            any = true;
+    if (all->counts_all != (conf->maxmemory_clients != 0)) { /* it was turned on or off */
+        all->counts_all = conf->maxmemory_clients != 0;
+        TAILQ_FOREACH(client, &all->by_age, by_age)
+        {
+            client_forget_memory(client);
+            client_count_memory(client);
         }
     }
+    if (conf->maxmemory_clients == 0) return false;
+    size_t limit =
+        conf->maxmemory_clients > 0
+            ? (size_t)conf->maxmemory_clients
+            : (size_t)((double)conf->maxmemory * (double)-conf->maxmemory_clients / PERCENT);
+    if (limit == 0) return false;
+    for (int class = CLIENT_CLASSES - 1; class >= 0 && all->counted > limit; class --)
+        while (all->counted > limit && (client = TAILQ_FIRST(&all->by_memory[class])) != NULL) {
+            log_line(LOG_NOTICE,
+                     "Client %s closed: it uses %zu bytes, and all clients together %zu, which is "
+                     "more than maxmemory-clients",
+                     client_label(client).text, client->counted, all->counted);
+            all->w.stats->evicted_clients++;
+            client_forget_memory(client);
+            clients_kill(all, &client->session, NULL);
+            any = true;
+        }
     return any;
 }

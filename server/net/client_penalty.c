@@ -23,7 +23,7 @@ void clients_end_penalties(void *ctx)
     while ((due = (char *)agenda_pop_due(&all->penalty_ends, now)) != NULL) {
         struct client *client = (struct client *)(due - offsetof(struct client, penalty_end));
         client_list_to_write(client);
-        client_go_on(client);
+        client_continue(client);
     }
     arm_penalty_timer(all);
 }

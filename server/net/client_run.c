@@ -17,13 +17,13 @@
 #include "store/mem/mem.h"
 
 enum {
-    REQUESTS_PER_TURN = 1024,  /* per connection */
-    MAX_LINE = 64 * 1024,      /* bytes of an inline request or a header line */
-    MAX_BULK_ANON = 16 * 1024, /* bytes of an argument before AUTH */
-    KEPT_ARGS = 1024,          /* a longer argument list is freed after use */
-    OUTPUT_LOOK = 64 * 1024,   /* bytes of replies after which a turn checks the limits */
+    REQUESTS_PER_TURN = 1024,       /* per connection */
+    MAX_LINE = 64 * 1024,           /* bytes of an inline request or a header line */
+    MAX_BULK_ANON = 16 * 1024,      /* bytes of an argument before AUTH */
+    KEPT_ARGS = 1024,               /* a longer argument list is freed after use */
+    OUTPUT_CHECK_BYTES = 64 * 1024, /* bytes of replies after which a turn checks the limits */
     TICK_USEC = 200, /* a longer time since the last reading makes the turn read the clock again */
-    PAUSE_LOOK = 60 * 1000, /* milliseconds between checks of a pause */
+    PAUSE_CHECK_MSEC = 60 * 1000, /* milliseconds between checks of a pause */
 };
 
 /* ---- whether a connection may be read and run ------------------------------------------------ */
@@ -53,13 +53,7 @@ void client_list_to_run(struct client *client)
     loop_timer_set(client->all->run_timer, 0);
 }
 
-static void reset_reader(struct client *client)
-{
-    resp_reader_drop(&client->reader);
-    resp_reader_init(&client->reader);
-}
-
-void client_go_on(struct client *client)
+void client_continue(struct client *client)
 {
     session_end_wait(&client->session);
     client_list_to_run(client);
@@ -74,34 +68,24 @@ static void forget_pause(struct session *session)
     TAILQ_REMOVE(&client->all->paused, client, paused);
 }
 
-static void pause_client(struct client *client)
-{
-    client->all->paused_count++;
-    TAILQ_INSERT_TAIL(&client->all->paused, client, paused);
-    session_wait(&client->session, WAIT_PAUSE, forget_pause);
-}
-
-/* A held clock does not advance by itself; moving it starts a turn. */
-static void wait_for_end_of_pause(struct clients *all)
-{
-    const struct clock *clock = all->w.clock;
-    if (clock->stepped) return;
-    if (all->w.engine->pause.failover) return; /* the end of a failover starts a turn */
-    msec left = all->w.engine->pause.until - clock_now(clock) + 1;
-    loop_timer_set(all->pause_timer, (left < PAUSE_LOOK ? left : PAUSE_LOOK) * 1000);
-}
-
-void clients_look_at_pause(struct clients *all)
+void clients_check_pause(struct clients *all)
 {
     if (all->paused_count == 0) return;
+    struct pause *pause = &all->w.engine->pause;
     /* Tick, because a turn without requests has not read the clock. */
-    if (pause_now(&all->w.engine->pause, clock_tick(all->w.clock)) != PAUSE_NONE) {
-        wait_for_end_of_pause(all);
+    msec now = clock_tick(all->w.clock);
+    if (pause_now(pause, now) != PAUSE_NONE) {
+        /* A held clock does not advance by itself; moving it starts a turn. So does the end of a
+         * failover. */
+        if (all->w.clock->stepped || pause->failover) return;
+        msec left = pause->until - clock_now(all->w.clock) + 1;
+        loop_timer_set(all->pause_timer,
+                       (left < PAUSE_CHECK_MSEC ? left : PAUSE_CHECK_MSEC) * 1000);
         return;
     }
     struct client *client;
     while ((client = TAILQ_FIRST(&all->paused)) != NULL)
-        client_go_on(client);
+        client_continue(client);
 }
 
 /* ---- parsing --------------------------------------------------------------------------------- */
@@ -118,7 +102,7 @@ struct request {
 void window_init(struct window *window)
 {
     *window = (struct window){ .requests = mem_alloc(WINDOW * sizeof(struct request)),
-                               .looks = mem_alloc(WINDOW * sizeof(struct look)),
+                               .prefetches = mem_alloc(WINDOW * sizeof(struct prefetch)),
                                .argv = mem_alloc(WINDOW * sizeof(struct bytes)),
                                .args_cap = WINDOW };
 }
@@ -126,7 +110,7 @@ void window_init(struct window *window)
 void window_drop(struct window *window)
 {
     mem_free(window->requests);
-    mem_free(window->looks);
+    mem_free(window->prefetches);
     mem_free(window->argv);
 }
 
@@ -136,15 +120,6 @@ static const char *arrived_at(const struct client *client, size_t offset)
     const char *data = arrival->data;
     if (data == NULL) data = client->input.data + client->input.start;
     return data + offset;
-}
-
-static struct bytes *argv_room(struct window *window, size_t argc)
-{
-    if (window->args + argc > window->args_cap) {
-        window->args_cap = 2 * (window->args + argc);
-        window->argv = mem_realloc(window->argv, window->args_cap * sizeof(*window->argv));
-    }
-    return window->argv + window->args;
 }
 
 /* Tries the previous request's command first, because pipelines often repeat one command. */
@@ -170,7 +145,11 @@ static void take_request(struct client *client)
     bool is_first = arrival->parsed == 0;
     arrival->parsed += reader->consumed;
     arrival->left--;
-    struct bytes *argv = argv_room(window, (size_t)reader->argc);
+    if (window->args + (size_t)reader->argc > window->args_cap) {
+        window->args_cap = 2 * (window->args + (size_t)reader->argc);
+        window->argv = mem_realloc(window->argv, window->args_cap * sizeof(*window->argv));
+    }
+    struct bytes *argv = window->argv + window->args;
     for (int i = 0; i < reader->argc; i++)
         argv[i] = bytes_of(resp_reader_arg(reader, input, i), reader->args[i].len);
     if (client->input.big != NULL && is_first)
@@ -221,18 +200,6 @@ static void parse_requests(struct client *client)
     }
 }
 
-static void fill_window(struct clients *all)
-{
-    struct client *client;
-    all->window.count = 0;
-    all->window.args = 0;
-    TAILQ_FOREACH(client, &all->input[INPUT_ARRIVED], same_input)
-    {
-        parse_requests(client);
-        if (all->window.count == WINDOW) return;
-    }
-}
-
 /* ---- looking ahead --------------------------------------------------------------------------- */
 
 static void look_ahead(struct clients *all)
@@ -241,43 +208,33 @@ static void look_ahead(struct clients *all)
     for (unsigned i = 0; i < window->count; i++) {
         const struct request *request = &window->requests[i];
         const struct command *row = request->command.row;
-        struct look *look = &window->looks[i];
-        *look = (struct look){ .args = NULL };
+        struct prefetch *prefetch = &window->prefetches[i];
+        *prefetch = (struct prefetch){ .args = NULL };
         if (row == NULL) continue;
         bool likely = row->keys.first <= 0;
         int key = likely ? row->likely_key : row->keys.first;
         if (key <= 0 || key >= request->argc) continue;
-        look->ks = store_database(all->w.engine->store, request->client->session.db);
-        look->args = window->argv + request->first + key;
-        look->count = likely ? 1 : request->argc - key;
+        prefetch->ks = store_database(all->w.engine->store, request->client->session.db);
+        prefetch->args = window->argv + request->first + key;
+        prefetch->count = likely ? 1 : request->argc - key;
     }
-    lookahead(window->looks, window->count);
+    lookahead(window->prefetches, window->count);
 }
 
 /* Reads the clock: before the first request of a turn and after slow ones. The requests between
  * share one reading, which is cheaper. */
 static void tick_turn(struct clients *all)
 {
-    if (all->aside == NULL) clock_tick(all->w.clock);
+    if (all->suspended == NULL) clock_tick(all->w.clock);
     all->turn_usec = clock_mark(all->w.clock);
     observe_turn(all->w.engine->observer, all->turn_usec);
 }
 
-static void look_at_output(struct client *client)
+static void check_unread(struct client *client)
 {
     client_check_output(client);
     if (client->out.len > CLIENT_STALL_BYTES && may_run_requests(client))
         session_wait(&client->session, WAIT_OUTPUT, NULL);
-}
-
-static bool run_parsed(struct client *client, const struct request *request,
-                       const struct bytes *argv)
-{
-    if (request->argc == 0) return true;
-    bool done = engine_request(client->all->w.engine, &client->session, request->command,
-                               request->argc, argv);
-    client_count_memory(client);
-    return done;
 }
 
 /* ---- after running --------------------------------------------------------------------------- */
@@ -309,31 +266,27 @@ void client_check_input(struct client *client)
     client_doom(client);
 }
 
-static void keep_rest(struct client *client)
-{
-    const struct arrival *arrival = &client->arrival;
-    if (arrival->data == NULL)
-        client_drop_input(client, arrival->used);
-    else
-        client_keep_input(client, arrival->data + arrival->used, arrival->len - arrival->used);
-}
-
 static void finish_arrival(struct client *client)
 {
     struct arrival *arrival = &client->arrival;
     bool behind = arrival->used < arrival->parsed;
-    if (client->out.len > 0 || client->out.lost) look_at_output(client);
+    if (client->out.len > 0 || client->out.lost) check_unread(client);
     if (arrival->malformed && !behind && may_run_requests(client)) refuse_malformed(client);
     peak_note(&client->all->w.stats->input,
               client->input.cap + client->input.big_len + client_bytes_being_run(client));
-    keep_rest(client);
+    if (arrival->data == NULL)
+        client_drop_input(client, arrival->used);
+    else
+        client_keep_input(client, arrival->data + arrival->used, arrival->len - arrival->used);
     client_check_input(client);
     client_place_input(client, INPUT_AT_REST);
     if ((arrival->cut || arrival->left == 0) && client->input.len > 0 && may_run_requests(client))
         client_list_to_run(client);
     if (behind) client_join_input(client);
-    if (behind || (client->input.len == 0 && client->reader.args_cap > KEPT_ARGS))
-        reset_reader(client);
+    if (behind || (client->input.len == 0 && client->reader.args_cap > KEPT_ARGS)) {
+        resp_reader_drop(&client->reader);
+        resp_reader_init(&client->reader);
+    }
     client_count_memory(client);
     if (client->session.state == SESSION_CLOSING || client->session.waits_for == WAIT_OUTPUT ||
         (client->out.len > ANON_UNREAD && client_is_anon(client)) ||
@@ -346,13 +299,21 @@ static void finish_arrival(struct client *client)
 static void run_request(const struct window *window, const struct request *request)
 {
     struct client *client = request->client;
-    if (!run_parsed(client, request, window->argv + request->first)) {
-        /* Parse the request again when the session is woken or the pause is over. */
-        if (may_run_requests(client)) pause_client(client);
-        return;
+    struct clients *all = client->all;
+    if (request->argc > 0) {
+        bool done = engine_request(all->w.engine, &client->session, request->command, request->argc,
+                                   window->argv + request->first);
+        client_count_memory(client);
+        if (!done) { /* it is parsed again when the session is woken or the pause is over */
+            if (!may_run_requests(client)) return;
+            all->paused_count++;
+            TAILQ_INSERT_TAIL(&all->paused, client, paused);
+            session_wait(&client->session, WAIT_PAUSE, forget_pause);
+            return;
+        }
     }
     client->arrival.used = request->end;
-    if (client->out.len > OUTPUT_LOOK || client->out.lost) look_at_output(client);
+    if (client->out.len > OUTPUT_CHECK_BYTES || client->out.lost) check_unread(client);
 }
 
 /* Drops the client's remaining requests, which are adjacent in the window, because the client waits
@@ -375,27 +336,18 @@ static void run_window(struct clients *all)
         struct client *client = all->window.requests[i].client;
         if (client == NULL) continue;
         all->window.running = i;
-        all->request += all->aside == NULL;
+        all->request += all->suspended == NULL;
         if (client != before) client_bound_output(client);
         before = client;
         if (may_run_requests(client)) {
-            look_remember(&all->window.looks[i]);
+            lookahead_remember(&all->window.prefetches[i]);
             run_request(&all->window, &all->window.requests[i]);
-            look_forget();
+            lookahead_forget();
         }
         if (!may_run_requests(client)) cut_off(client, i + 1);
         if (observer->last_usec - all->turn_usec >= TICK_USEC) tick_turn(all);
     }
     all->window.running = all->window.count;
-}
-
-static void finish_ended(struct clients *all)
-{
-    struct client *client;
-    while ((client = TAILQ_FIRST(&all->input[INPUT_ARRIVED])) != NULL) {
-        if (!client->arrival.ended && !client->arrival.cut) return;
-        finish_arrival(client);
-    }
 }
 
 struct client *clients_running(const struct clients *all)
@@ -433,7 +385,8 @@ void clients_give_back(struct clients *all, const struct client *but)
 void client_arrived(struct client *client, const char *data, size_t len)
 {
     if (!may_run_requests(client)) {
-        ensure(data == NULL, "client %llu runs nothing", (unsigned long long)client->session.id);
+        ensure(data == NULL, "client %llu may not run requests",
+               (unsigned long long)client->session.id);
         client_check_input(client);
         client_count_memory(client);
         return;
@@ -454,10 +407,18 @@ static void run_arrived(struct clients *all)
     TAILQ_FOREACH(client, &all->input[INPUT_ARRIVED], same_input)
     client->active_usec = all->turn_usec;
     while (!TAILQ_EMPTY(&all->input[INPUT_ARRIVED])) {
-        fill_window(all);
+        all->window.count = 0;
+        all->window.args = 0;
+        TAILQ_FOREACH(client, &all->input[INPUT_ARRIVED], same_input)
+        {
+            parse_requests(client);
+            if (all->window.count == WINDOW) break;
+        }
         look_ahead(all);
         run_window(all);
-        finish_ended(all);
+        while ((client = TAILQ_FIRST(&all->input[INPUT_ARRIVED])) != NULL &&
+               (client->arrival.ended || client->arrival.cut))
+            finish_arrival(client);
     }
     all->scratch_used = 0;
     if (all->window.args_cap > KEPT_ARGS * WINDOW) {

@@ -1,9 +1,9 @@
 /* client_state: the structs of connections, private to client.c (connections), client_io.c (bytes
  * in and out), client_tls.c (TLS), client_run.c (requests), client_output.c (limits of unread
  * replies), client_memory.c (memory and its limit), client_penalty.c (failed logins),
- * client_aside.c (turns inside a request) and client_check.c (assertions). session_state.h defines
- * the state of a connection; the enums input_place and output_place below define what a turn still
- * has to do for it. */
+ * client_suspend.c (turns inside a request) and client_check.c (assertions). session_state.h
+ * defines the state of a connection; the enums input_place and output_place below define the work
+ * that a turn still has to do for it. */
 #ifndef SERVER_NET_CLIENT_STATE_H
 #define SERVER_NET_CLIENT_STATE_H
 
@@ -19,7 +19,7 @@
 TAILQ_HEAD(client_list, client);
 
 enum {
-    WINDOW = LOOKS_MAX,          /* requests whose keys are prefetched together */
+    WINDOW = PREFETCHES_MAX,     /* requests whose keys are prefetched together */
     CLIENT_READ = 64 * 1024,     /* bytes per read */
     CLIENT_SCRATCH = 256 * 1024, /* bytes that a turn reads before it runs requests */
     /* Limits before AUTH, so that many unauthenticated clients can't use up the memory. DIFFERS:
@@ -47,21 +47,22 @@ struct client_input {
     int big_arg;            /* its index in the request */
 };
 
-/* What a turn still has to do with a connection's input and with its output. Each place but AT_REST
- * is a list in struct clients; only client_place_input and client_place_output move a client. */
+/* The work that a turn still has to do with a connection's input and with its output. Each place
+ * except AT_REST is a list in struct clients; only client_place_input and client_place_output move
+ * a client. */
 enum input_place {
-    INPUT_AT_REST, /* nothing to do: in no list */
-    INPUT_TO_READ, /* the turn's buffer was full: read once its requests have run */
-    INPUT_TO_RUN,  /* its input may hold complete requests: run them in the next turn */
-    INPUT_ARRIVED, /* bytes were read in this turn; their requests run at its end */
-    INPUT_ASIDE,   /* its request is running and serves other clients meanwhile (client_aside.c) */
+    INPUT_AT_REST,   /* nothing to do: in no list */
+    INPUT_TO_READ,   /* the turn's buffer was full: read once its requests have run */
+    INPUT_TO_RUN,    /* its input may hold complete requests: run them in the next turn */
+    INPUT_ARRIVED,   /* bytes were read in this turn; their requests run at its end */
+    INPUT_SUSPENDED, /* its request runs, and other turns inside it (client_suspend.c) */
     INPUT_PLACES,
 };
 enum output_place {
-    OUTPUT_AT_REST,  /* nothing to send, or the socket is full: in no list */
-    OUTPUT_TO_WRITE, /* client_write is due at the end of this turn */
-    OUTPUT_HELD,     /* ... once the journal has the changes that its output reveals */
-    OUTPUT_ASIDE,    /* ... once the request that serves others meanwhile has ended */
+    OUTPUT_AT_REST,   /* nothing to send, or the socket is full: in no list */
+    OUTPUT_TO_WRITE,  /* client_write is due at the end of this turn */
+    OUTPUT_HELD,      /* client_write is due once the journal has the changes that it reveals */
+    OUTPUT_SUSPENDED, /* client_write is due once the request that runs turns inside has ended */
     OUTPUT_PLACES,
 };
 
@@ -81,9 +82,9 @@ struct arrival {
 /* Parsed requests that have not run yet, with their arguments in one array. */
 struct request;
 struct window {
-    struct request *requests; /* an array of WINDOW requests */
-    unsigned running;         /* index of the running request */
-    struct look *looks;       /* one for each request, to prefetch its key */
+    struct request *requests;    /* an array of WINDOW requests */
+    unsigned running;            /* index of the running request */
+    struct prefetch *prefetches; /* one for each request */
     unsigned count;
     struct bytes *argv;
     size_t args, args_cap;
@@ -159,11 +160,11 @@ struct clients {
     size_t scratch_used;
     struct window window;
     struct handshakes *handshakes;
-    struct aside *aside;    /* NULL: no long request is serving other clients */
-    uint64_t request;       /* number of the running request */
-    int64_t refusals_usec;  /* monotonic; no refused TLS handshake is logged before */
-    size_t refusals_unsaid; /* refused handshakes since the last log line */
-    int64_t turn_usec;      /* monotonic; read at the start of the turn and after slow requests */
+    struct suspended_turn *suspended; /* NULL: no turns run inside a request */
+    uint64_t request;                 /* number of the running request */
+    int64_t refusals_usec;            /* monotonic; no refused TLS handshake is logged before */
+    size_t refusals_unlogged;         /* refused handshakes since the last log line */
+    int64_t turn_usec; /* monotonic; read at the start of the turn and after slow requests */
 };
 
 /* Inline, because each turn moves a client four times. */
@@ -198,7 +199,7 @@ bool client_must_log_in(const struct client *client);
 /* Does this client have requests of this turn that are running or still have to run? */
 static inline bool client_has_arrived(const struct client *client)
 {
-    return client->input_place == INPUT_ARRIVED || client->input_place == INPUT_ASIDE;
+    return client->input_place == INPUT_ARRIVED || client->input_place == INPUT_SUSPENDED;
 }
 static inline bool client_is_doomed(const struct client *client)
 {
@@ -283,9 +284,9 @@ size_t client_running_bytes(const struct client *client);
 /* Schedules the complete requests in the client's input for the next turn. */
 void client_list_to_run(struct client *client);
 /* Ends a wait that net/ itself has started. */
-void client_go_on(struct client *client);
+void client_continue(struct client *client);
 /* If the pause is over, lets all paused clients continue. Otherwise, arms the timer for its end. */
-void clients_look_at_pause(struct clients *clients);
+void clients_check_pause(struct clients *clients);
 void window_init(struct window *window);
 void window_drop(struct window *window);
 

@@ -36,16 +36,16 @@ static void refuse(struct client *client, const char *why)
     int64_t now = clock_mono_usec();
     client_doom(client);
     if (now < all->refusals_usec) {
-        all->refusals_unsaid++;
+        all->refusals_unlogged++;
         return;
     }
     char more[64] = "";
-    if (all->refusals_unsaid > 0)
+    if (all->refusals_unlogged > 0)
         snprintf(more, sizeof(more), " (and %zu more since the last such line)",
-                 all->refusals_unsaid);
+                 all->refusals_unlogged);
     log_line(LOG_NOTICE, "Client %s closed: %s%s", client_label(client).text, why, more);
     all->refusals_usec = now + LOG_USEC;
-    all->refusals_unsaid = 0;
+    all->refusals_unlogged = 0;
 }
 
 /* ---- the wrong port -------------------------------------------------------------------------- */
@@ -75,8 +75,8 @@ static void note_stranger(struct client *client, const char *name)
                                        .now = clock_now(all->w.clock) },
                 (size_t)all->w.conf->acllog_max_len);
     log_line(LOG_VERBOSE,
-             "Client %s is not logged in: no user is on that has its certificate's "
-             "name, %s",
+             "Client %s is not logged in: no enabled user matches its certificate's common name, "
+             "%s",
              client_label(client).text, name);
 }
 
@@ -105,25 +105,11 @@ static void welcome(struct client *client)
     client->all->w.stats->rejected_connections++;
 }
 
-/* Has the peer closed its side, so that it can't answer? */
-static bool has_gone(const struct client *client)
+/* POLLRDHUP: has the peer closed its side, so that it can't answer? POLLIN: is input waiting? */
+static bool polls(const struct client *client, short event)
 {
-    struct pollfd look = { .fd = client->fd, .events = POLLRDHUP };
-    return poll(&look, 1, 0) > 0;
-}
-
-/* If input waits in the socket, the server is late and not the client. */
-static bool has_input(const struct client *client)
-{
-    struct pollfd look = { .fd = client->fd, .events = POLLIN };
-    return poll(&look, 1, 0) > 0;
-}
-
-/* Makes the socket readable only when it has at least this many bytes. Otherwise, a partial first
- * record would start one turn after another. */
-static void announce_from(const struct client *client, int bytes)
-{
-    (void)setsockopt(client->fd, SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof(bytes));
+    struct pollfd poll_for = { .fd = client->fd, .events = event };
+    return poll(&poll_for, 1, 0) > 0;
 }
 
 /* Has the first record arrived whole? Before that, the client costs no OpenSSL memory. */
@@ -143,7 +129,10 @@ static bool has_first_record(struct client *client)
         return false;
     }
     bool whole = ioctl(client->fd, FIONREAD, &waits) == 0 && waits >= record;
-    announce_from(client, whole ? 1 : record);
+    /* Until the record is complete, make the socket readable only when all of it has arrived.
+     * Otherwise, a partial record would start one turn after another. */
+    int bytes = whole ? 1 : record;
+    (void)setsockopt(client->fd, SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof(bytes));
     return whole && got == RECORD_HEAD;
 }
 
@@ -180,7 +169,8 @@ static void shake_step(struct client *client)
  * last requests along with the end of the handshake. */
 static void shake_hands(struct client *client)
 {
-    if (client->tls == NULL && has_gone(client)) refuse(client, "it ended the TLS handshake");
+    if (client->tls == NULL && polls(client, POLLRDHUP))
+        refuse(client, "it ended the TLS handshake");
     if (client->tls == NULL && !client_is_doomed(client)) begin_handshake(client);
     if (client->tls != NULL) shake_step(client);
     if (client_is_doomed(client)) return;
@@ -206,11 +196,11 @@ void client_check_handshake(struct client *client, int64_t now)
     bool waits = client->listed_to_shake;
     int64_t most = waits ? LANE_SECONDS : SHAKE_SECONDS;
     bool late = now - client->born_usec >= most * 1000000;
-    if (waits && has_gone(client))
+    if (waits && polls(client, POLLRDHUP))
         refuse(client, "it ended the TLS handshake");
     else if (late && waits)
         refuse(client, "too many of its address are in a TLS handshake");
-    else if (late && !has_input(client))
+    else if (late && !polls(client, POLLIN)) /* otherwise the server is late, not the client */
         refuse(client, "its TLS handshake took too long");
 }
 
@@ -222,34 +212,24 @@ static void log_broken(const struct client *client)
              tls_fault(client->tls));
 }
 
-/* client_write sets the socket's events at the end of the turn. */
-static void note_blocked(struct client *client)
-{
-    bool blocked = client->tls != NULL && tls_wants_write(client->tls);
-    if (blocked == client->read_blocked) return;
-    client->read_blocked = blocked;
-    client_list_to_write(client);
-}
-
-static void wait_in_lane(struct client *client)
-{
-    handshakes_wait(client->all->handshakes, client);
-    client->read_blocked = false;
-    client_list_to_write(client);
-}
-
 static ssize_t read_tls(struct client *client, void *to, size_t size)
 {
     ssize_t got = -1;
+    /* client_write sets the socket's events at the end of the turn, so list the client if they
+     * change. */
     if (client->session.state == SESSION_SHAKING) {
-        wait_in_lane(client);
+        handshakes_wait(client->all->handshakes, client);
+        client->read_blocked = false;
+        client_list_to_write(client);
     } else {
         got = tls_read(client->tls, to, size);
         if (got < 0 && errno != EAGAIN) {
             log_broken(client);
             client_doom(client);
         }
-        note_blocked(client);
+        bool blocked = tls_wants_write(client->tls);
+        if (blocked != client->read_blocked) client_list_to_write(client);
+        client->read_blocked = blocked;
     }
     errno = EAGAIN; /* the failure is logged already */
     return got;

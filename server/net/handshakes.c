@@ -19,7 +19,7 @@ struct handshakes {
     struct handshake_lane lanes[HANDSHAKE_LANES];
     TAILQ_HEAD(, handshake_lane) ready; /* lanes with a connection that can continue */
     struct loop_timer *timer;
-    void (*go_on)(void *ctx);
+    void (*work)(void *ctx);
     void *ctx;
 };
 
@@ -27,11 +27,11 @@ struct handshakes {
 static void on_timer(void *ctx)
 {
     struct handshakes *handshakes = ctx;
-    handshakes->go_on(handshakes->ctx);
+    handshakes->work(handshakes->ctx);
     if (!TAILQ_EMPTY(&handshakes->ready)) loop_timer_set(handshakes->timer, 0);
 }
 
-struct handshakes *handshakes_new(struct loop *loop, void (*go_on)(void *ctx), void *ctx)
+struct handshakes *handshakes_new(struct loop *loop, void (*work)(void *ctx), void *ctx)
 {
     struct handshakes *handshakes = mem_zalloc(sizeof(*handshakes));
     TAILQ_INIT(&handshakes->ready);
@@ -39,7 +39,7 @@ struct handshakes *handshakes_new(struct loop *loop, void (*go_on)(void *ctx), v
         TAILQ_INIT(&handshakes->lanes[i].begun);
         TAILQ_INIT(&handshakes->lanes[i].fresh);
     }
-    handshakes->go_on = go_on;
+    handshakes->work = work;
     handshakes->ctx = ctx;
     handshakes->timer = loop_timer_new(loop, on_timer, handshakes);
     return handshakes;
@@ -69,15 +69,10 @@ static struct handshake_lane *lane_of(struct handshakes *handshakes, const char 
     return &handshakes->lanes[hash % HANDSHAKE_LANES];
 }
 
-static bool may_go_on(const struct handshake_lane *lane)
-{
-    return !TAILQ_EMPTY(&lane->begun) ||
-           (!TAILQ_EMPTY(&lane->fresh) && lane->count < HANDSHAKES_MOST);
-}
-
 static void update_ready(struct handshakes *handshakes, struct handshake_lane *lane)
 {
-    bool ready = may_go_on(lane);
+    bool ready =
+        !TAILQ_EMPTY(&lane->begun) || (!TAILQ_EMPTY(&lane->fresh) && lane->count < HANDSHAKES_MOST);
     if (ready == lane->is_ready) return;
     lane->is_ready = ready;
     if (!ready) {

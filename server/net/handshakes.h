@@ -23,9 +23,9 @@ enum {
     HANDSHAKES_MOST = 64, /* handshakes in progress per lane */
 };
 
-/* While a connection can continue, a timer calls `go_on` in each turn, which calls handshakes_next
+/* While a connection can continue, a timer calls `work` in each turn, which calls handshakes_next
  * as often as it likes. */
-struct handshakes *handshakes_new(struct loop *loop, void (*go_on)(void *ctx), void *ctx);
+struct handshakes *handshakes_new(struct loop *loop, void (*work)(void *ctx), void *ctx);
 void handshakes_free(struct handshakes *handshakes); /* after all clients */
 
 /* Queues a client that has input. No effect if it is queued already. O(1). */

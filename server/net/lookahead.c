@@ -9,71 +9,64 @@
 
 enum { LARGE_TABLE = 4096 }; /* elements; smaller tables are usually in the CPU cache */
 
-static void prefetch_buckets(struct look *looks, unsigned count)
+static void prefetch_buckets(struct prefetch *all, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
-        struct look *look = &looks[i];
-        if (look->args == NULL || keyspace_count(look->ks) == 0) continue;
-        look->hash = keyspace_hint_bucket(look->ks, look->args[0]);
-        look->hashed = true;
+        struct prefetch *one = &all[i];
+        if (one->args == NULL || keyspace_count(one->ks) == 0) continue;
+        one->hash = keyspace_hint_bucket(one->ks, one->args[0]);
+        one->hashed = true;
     }
 }
 
-static void prefetch_entries(struct look *looks, unsigned count)
+static void prefetch_entries(struct prefetch *all, unsigned count)
 {
     for (unsigned i = 0; i < count; i++)
-        if (looks[i].hashed) looks[i].entry = keyspace_hint_entry(looks[i].ks, looks[i].hash);
+        if (all[i].hashed) all[i].entry = keyspace_hint_entry(all[i].ks, all[i].hash);
     for (unsigned i = 0; i < count; i++)
-        if (looks[i].hashed && looks[i].entry == NULL)
-            looks[i].entry = keyspace_hint_overflow(looks[i].ks, looks[i].hash);
+        if (all[i].hashed && all[i].entry == NULL)
+            all[i].entry = keyspace_hint_overflow(all[i].ks, all[i].hash);
     for (unsigned i = 0; i < count; i++)
-        if (looks[i].entry != NULL) keyspace_hint_value(looks[i].entry);
+        if (all[i].entry != NULL) keyspace_hint_value(all[i].entry);
 }
 
-/* The argument that is probably the member: sorted set commands either put a score before it or
- * have no argument after it. */
-static struct bytes guess_member(const struct look *look)
-{
-    bool behind = look->entry->object.type == TYPE_ZSET && look->count > 2;
-    return look->args[behind ? 2 : 1];
-}
-
-static void prefetch_members(struct look *looks, unsigned count)
+static void prefetch_members(struct prefetch *all, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
-        struct look *look = &looks[i];
-        if (look->entry == NULL || look->count < 2) continue;
-        look->table = object_hint(&look->entry->object);
-        if (look->table == NULL || dict_count(look->table) < LARGE_TABLE) continue;
-        look->member = guess_member(look);
-        look->member_hash = dict_hint_bucket(look->table, look->member);
-        look->member_hashed = true;
+        struct prefetch *one = &all[i];
+        if (one->entry == NULL || one->count < 2) continue;
+        one->table = object_hint(&one->entry->object);
+        if (one->table == NULL || dict_count(one->table) < LARGE_TABLE) continue;
+        /* Guess: sorted set commands either put a score before the member or have no argument after
+         * it; all others have it behind the key. */
+        bool behind_score = one->entry->object.type == TYPE_ZSET && one->count > 2;
+        one->member = one->args[behind_score ? 2 : 1];
+        one->member_hash = dict_hint_bucket(one->table, one->member);
+        one->member_hashed = true;
     }
-    void *members[LOOKS_MAX];
+    void *members[PREFETCHES_MAX];
     for (unsigned i = 0; i < count; i++)
-        if (looks[i].member_hashed)
-            members[i] = dict_hint_element(looks[i].table, looks[i].member_hash);
+        if (all[i].member_hashed) members[i] = dict_hint_element(all[i].table, all[i].member_hash);
     for (unsigned i = 0; i < count; i++)
-        if (looks[i].member_hashed && members[i] == NULL)
-            dict_hint_overflow(looks[i].table, looks[i].member_hash);
+        if (all[i].member_hashed && members[i] == NULL)
+            dict_hint_overflow(all[i].table, all[i].member_hash);
 }
 
-void lookahead(struct look *looks, unsigned count)
+void lookahead(struct prefetch *all, unsigned count)
 {
-    prefetch_buckets(looks, count);
+    prefetch_buckets(all, count);
     if (count < 2) return;
-    prefetch_entries(looks, count);
-    prefetch_members(looks, count);
+    prefetch_entries(all, count);
+    prefetch_members(all, count);
 }
 
-void look_remember(const struct look *look)
+void lookahead_remember(const struct prefetch *one)
 {
-    if (look->hashed) siphash_remember(look->args[0].data, look->args[0].len, look->hash);
-    if (look->member_hashed)
-        siphash_remember(look->member.data, look->member.len, look->member_hash);
+    if (one->hashed) siphash_remember(one->args[0].data, one->args[0].len, one->hash);
+    if (one->member_hashed) siphash_remember(one->member.data, one->member.len, one->member_hash);
 }
 
-void look_forget(void)
+void lookahead_forget(void)
 {
     siphash_forget();
 }

@@ -6,9 +6,10 @@
 
 #include "store/keyspace.h"
 
-enum { LOOKS_MAX = 32 };
+enum { PREFETCHES_MAX = 32 };
 
-struct look {
+/* The key of one request, and perhaps a member. */
+struct prefetch {
     const struct keyspace *ks;
     const struct bytes *args; /* the key and the arguments after it; NULL: no key */
     int count;
@@ -20,12 +21,12 @@ struct look {
     const struct dict *table;
 };
 
-void lookahead(struct look *looks, unsigned count); /* at most LOOKS_MAX */
+void lookahead(struct prefetch *all, unsigned count); /* at most PREFETCHES_MAX */
 
 /* Call before and after the prefetched request runs, so that its hashes need not be computed again.
  * They are kept in a global (siphash.h): as arguments, they would add a parameter to each function
  * of store/type/ that finds a member, to save less than 1% of a request. */
-void look_remember(const struct look *look);
-void look_forget(void);
+void lookahead_remember(const struct prefetch *one);
+void lookahead_forget(void);
 
 #endif

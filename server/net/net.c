@@ -176,19 +176,13 @@ static char *copy_text(const char *text)
     return memcpy(mem_alloc(size), text, size);
 }
 
-static struct listener *free_listener(struct net *net)
-{
-    int i = 0;
-    while (net->listeners[i].io != NULL)
-        i++;
-    return &net->listeners[i];
-}
-
 /* `path` is NULL unless it is a unix socket. */
 static struct listener *add_listener(struct net *net, int fd, enum client_port port,
                                      const char *path)
 {
-    struct listener *listener = free_listener(net);
+    struct listener *listener = net->listeners;
+    while (listener->io != NULL)
+        listener++;
     *listener = (struct listener){ .net = net, .fd = fd, .port = port };
     if (path != NULL) listener->path = copy_text(path);
     listener->io = loop_io_new(net->loop, fd, accept_ready, listener);
@@ -424,14 +418,6 @@ static bool open_passed(struct net *net, const struct activation *passed, const 
     return true;
 }
 
-static bool open_passed_or_all(struct net *net, const struct reason *why)
-{
-    struct activation passed;
-    if (!activation_take(&passed, why->text, why->size)) return false;
-    net->passed = passed.count > 0;
-    return passed.count > 0 ? open_passed(net, &passed, why) : open_all(net, why);
-}
-
 struct net *net_open(struct loop *loop, const struct conf *conf, struct clients *clients, char *why,
                      size_t why_size)
 {
@@ -441,7 +427,11 @@ struct net *net_open(struct loop *loop, const struct conf *conf, struct clients 
     net->clients = clients;
     net->retry = loop_timer_new(loop, resume_accepting, net);
     struct reason reason = { why, why_size };
-    if (open_passed_or_all(net, &reason)) return net;
+    struct activation passed;
+    bool good = activation_take(&passed, why, why_size);
+    net->passed = good && passed.count > 0;
+    if (good) good = net->passed ? open_passed(net, &passed, &reason) : open_all(net, &reason);
+    if (good) return net;
     net_close(net);
     return NULL;
 }

@@ -5,8 +5,8 @@
  * clients, client_io reads and writes their bytes, client_run runs the requests that a turn has
  * read, client_output limits unread replies, client_memory counts the memory of each connection,
  * client_tls and handshakes schedule TLS handshakes, client_penalty slows down failed logins,
- * client_aside serves other clients while a script runs. lookahead prefetches the keys of a turn's
- * requests into the CPU cache.
+ * client_suspend serves other clients while a script runs. lookahead prefetches the keys of a
+ * turn's requests into the CPU cache.
  * Depends on server/engine, which runs requests, and server/disk, because replies wait for the
  * journal. Start with client.h, then client_run.c. */
 #ifndef SERVER_NET_NET_H

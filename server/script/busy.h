@@ -4,7 +4,7 @@
  *
  * The transaction of the script's call is open meanwhile, so of a turn of the loop (run_turn in
  * server/daemon/turn.c) only these parts run inside it:
- * - accepting, reading and closing connections, except the caller's (clients_set_aside);
+ * - accepting, reading and closing connections, except the caller's (clients_suspend_turn);
  * - requests, through all gates, where commands without ALLOW_BUSY are refused: the others (AUTH
  *   HELLO MULTI DISCARD WATCH UNWATCH RESET QUIT SHUTDOWN, SCRIPT KILL, FUNCTION KILL and STATS)
  *   change no data. No pause and no work on a key delays them;

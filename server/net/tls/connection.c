@@ -75,21 +75,8 @@ void tls_close(struct tls_connection *conn)
     mem_free(conn);
 }
 
-/* ---- outcomes -------------------------------------------------------------------------------- */
-
-static void name_fault(struct tls_connection *conn, int error)
-{
-    long verified = SSL_get_verify_result(conn->ssl);
-    const char *system = errno != 0 ? strerror(errno) : "connection lost";
-    bool by_system = error == SSL_ERROR_SYSCALL && ERR_peek_error() == 0;
-    const char *why = by_system ? system : tls_reason();
-    bool distrusted = !by_system && verified != X509_V_OK;
-    snprintf(conn->fault, sizeof(conn->fault), "%s%s%s", why, distrusted ? ": " : "",
-             distrusted ? X509_verify_cert_error_string(verified) : "");
-}
-
-/* Call when an OpenSSL function has failed. */
-static enum tls_progress look_why(struct tls_connection *conn, int rc)
+/* Call when an OpenSSL function has failed: it may only have to wait. */
+static enum tls_progress end_failed_call(struct tls_connection *conn, int rc)
 {
     int error = SSL_get_error(conn->ssl, rc);
     conn->wants_write = error == SSL_ERROR_WANT_WRITE;
@@ -99,7 +86,13 @@ static enum tls_progress look_why(struct tls_connection *conn, int rc)
         return TLS_CLOSED;
     }
     conn->broken = true;
-    name_fault(conn, error);
+    long verified = SSL_get_verify_result(conn->ssl);
+    const char *system = errno != 0 ? strerror(errno) : "connection lost";
+    bool by_system = error == SSL_ERROR_SYSCALL && ERR_peek_error() == 0;
+    const char *why = by_system ? system : tls_reason();
+    bool distrusted = !by_system && verified != X509_V_OK;
+    snprintf(conn->fault, sizeof(conn->fault), "%s%s%s", why, distrusted ? ": " : "",
+             distrusted ? X509_verify_cert_error_string(verified) : "");
     ERR_clear_error();
     return TLS_FAILED;
 }
@@ -110,7 +103,7 @@ enum tls_progress tls_shake_hands(struct tls_connection *conn)
     ERR_clear_error();
     errno = 0;
     int rc = SSL_do_handshake(conn->ssl);
-    enum tls_progress progress = rc == 1 ? TLS_DONE : look_why(conn, rc);
+    enum tls_progress progress = rc == 1 ? TLS_DONE : end_failed_call(conn, rc);
     if (progress == TLS_DONE) {
         conn->shaken = true;
         conn->wants_write = false;
@@ -134,7 +127,7 @@ static size_t read_records(struct tls_connection *conn, char *to, size_t size)
     while (got < size) {
         if (SSL_read_ex(conn->ssl, to + got, size - got, &some) != 1) {
             /* Return the data first; the next call reports the end. */
-            conn->more = look_why(conn, 0) != TLS_WAITS && got > 0;
+            conn->more = end_failed_call(conn, 0) != TLS_WAITS && got > 0;
             return got;
         }
         got += some;
@@ -219,7 +212,7 @@ static size_t write_records(struct tls_connection *conn, struct rest *rest)
         struct iovec record = next_record(rest, conn->tls->record);
         if (SSL_write_ex(conn->ssl, record.iov_base, record.iov_len, &some) != 1) {
             /* The peer may have sent close_notify; a failed write is an end, too. */
-            if (look_why(conn, 0) != TLS_WAITS) conn->broken = true;
+            if (end_failed_call(conn, 0) != TLS_WAITS) conn->broken = true;
             break;
         }
         sent += some;

@@ -105,17 +105,6 @@ static void load_own_pair(SSL_CTX *context, const struct conf *conf, struct faul
               faults);
 }
 
-static void load_client_pair(SSL_CTX *context, const struct conf *conf, struct faults *faults)
-{
-    load_pair(context,
-              &(struct pair){ .cert_option = "tls-client-cert-file",
-                              .cert = conf->tls_client_cert_file,
-                              .key_option = "tls-client-key-file",
-                              .key = conf->tls_client_key_file,
-                              .pass = conf->tls_client_key_file_pass },
-              faults);
-}
-
 static void load_authorities(SSL_CTX *context, const struct conf *conf, struct faults *faults)
 {
     const char *file = conf->tls_ca_cert_file, *dir = conf->tls_ca_cert_dir;
@@ -221,18 +210,6 @@ static void limit_connection(SSL_CTX *context)
                                   SSL_MODE_RELEASE_BUFFERS);
 }
 
-static void set_behaviour(SSL_CTX *context, const struct conf *conf)
-{
-    static const int modes[] = {
-        [CONF_TLS_AUTH_NO] = SSL_VERIFY_NONE,
-        [CONF_TLS_AUTH_YES] = SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT,
-        [CONF_TLS_AUTH_OPTIONAL] = SSL_VERIFY_PEER,
-    };
-    SSL_CTX_set_verify(context, modes[conf->tls_auth_clients], NULL);
-    limit_connection(context);
-    SSL_CTX_set_max_cert_list(context, CLIENT_CHAIN);
-}
-
 /* ---- connections to other servers ------------------------------------------------------------ */
 
 /* As in Redis, they use the client's certificate if configured, otherwise the server's, and trust
@@ -241,8 +218,8 @@ static void make_outgoing(struct tls_settings *settings, const struct conf *conf
                           struct faults *faults)
 {
     bool has_pair = conf->tls_client_cert_file[0] != '\0' || conf->tls_client_key_file[0] != '\0';
-    struct faults told = { .text = (char[1]){ 0 },
-                           .size = 1 }; /* including those of the server's side */
+    /* Faults that are also found on the server's side are reported there. */
+    struct faults reported = { .text = (char[1]){ 0 }, .size = 1 };
     if (!has_pair && !conf->tls_replication) return;
     SSL_CTX *context = settings->outgoing = SSL_CTX_new(TLS_client_method());
     if (context == NULL) {
@@ -250,12 +227,18 @@ static void make_outgoing(struct tls_settings *settings, const struct conf *conf
         return;
     }
     if (has_pair)
-        load_client_pair(context, conf, faults);
+        load_pair(context,
+                  &(struct pair){ .cert_option = "tls-client-cert-file",
+                                  .cert = conf->tls_client_cert_file,
+                                  .key_option = "tls-client-key-file",
+                                  .key = conf->tls_client_key_file,
+                                  .pass = conf->tls_client_key_file_pass },
+                  faults);
     else
-        load_own_pair(context, conf, &told);
-    load_authorities(context, conf, &told);
+        load_own_pair(context, conf, &reported);
+    load_authorities(context, conf, &reported);
     limit_protocols(context, conf->tls_protocols);
-    limit_ciphers(context, conf, &told);
+    limit_ciphers(context, conf, &reported);
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
     limit_connection(context);
 }
@@ -280,6 +263,11 @@ static void describe(struct tls_settings *settings)
 bool tls_settings_read(struct tls_settings *settings, const struct conf *conf, char *why,
                        size_t size)
 {
+    static const int modes[] = {
+        [CONF_TLS_AUTH_NO] = SSL_VERIFY_NONE,
+        [CONF_TLS_AUTH_YES] = SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT,
+        [CONF_TLS_AUTH_OPTIONAL] = SSL_VERIFY_PEER,
+    };
     struct faults faults = { .text = why, .size = size };
     *settings = (struct tls_settings){ .context = NULL };
     ERR_clear_error();
@@ -295,7 +283,9 @@ bool tls_settings_read(struct tls_settings *settings, const struct conf *conf, c
     limit_protocols(context, conf->tls_protocols);
     limit_ciphers(context, conf, &faults);
     limit_sessions(context, conf);
-    set_behaviour(context, conf);
+    SSL_CTX_set_verify(context, modes[conf->tls_auth_clients], NULL);
+    limit_connection(context);
+    SSL_CTX_set_max_cert_list(context, CLIENT_CHAIN);
     describe(settings);
     ERR_clear_error();
     if (faults.used == 0) return true;

@@ -27,15 +27,15 @@ START_TEST(requests_without_a_key_are_skipped)
 {
     begin(10);
     struct bytes args[] = { LIT("k1"), LIT("none") };
-    struct look looks[] = {
+    struct prefetch all[] = {
         { .args = NULL },
         { .ks = store_database(store, 0), .args = &args[0], .count = 1 },
         { .ks = store_database(store, 0), .args = &args[1], .count = 1 },
     };
-    lookahead(looks, 3);
-    ck_assert(!looks[0].hashed && looks[0].entry == NULL);
-    ck_assert(looks[1].hashed && looks[1].entry != NULL);
-    ck_assert(looks[2].hashed);
+    lookahead(all, 3);
+    ck_assert(!all[0].hashed && all[0].entry == NULL);
+    ck_assert(all[1].hashed && all[1].entry != NULL);
+    ck_assert(all[2].hashed);
     store_free(store);
 }
 END_TEST
@@ -44,9 +44,9 @@ START_TEST(an_empty_database_is_skipped)
 {
     begin(0);
     struct bytes key = LIT("k1");
-    struct look look = { .ks = store_database(store, 0), .args = &key, .count = 1 };
-    lookahead(&look, 1);
-    ck_assert(!look.hashed);
+    struct prefetch one = { .ks = store_database(store, 0), .args = &key, .count = 1 };
+    lookahead(&one, 1);
+    ck_assert(!one.hashed);
     store_free(store);
 }
 END_TEST
