@@ -24,30 +24,22 @@
 #include "store/base/siphash.h"
 #include "store/mem/mem.h"
 
-enum { SAY_USEC = 1000 * 1000 };
+enum { EXHAUSTED_LOG_USEC = 1000 * 1000 }; /* between two log lines about it */
 
 /* --- the process --- */
 
-static void say_exhausted(size_t wanted, bool ends)
+static void log_exhausted(size_t wanted, bool ends)
 {
-    static int64_t said;
+    static int64_t logged_usec;
     int64_t now = clock_mono_usec();
-    if (!ends && said != 0 && now - said < SAY_USEC) return;
-    said = now;
+    if (!ends && logged_usec != 0 && now - logged_usec < EXHAUSTED_LOG_USEC) return;
+    logged_usec = now;
     log_line(
         LOG_WARNING, "Out of memory: %zu bytes wanted, %zu in use. %s", wanted, mem_used(),
         ends
             ? "The server exits now; the journal is complete. Give it more memory, or set maxmemory"
             : "Commands that need more are refused until memory is free. Set maxmemory, or "
               "delete data");
-}
-
-static bool seed_hash(void)
-{
-    uint8_t key[16];
-    if (getrandom(key, sizeof(key), 0) != (ssize_t)sizeof(key)) return false;
-    siphash_seed(key);
-    return true;
 }
 
 /* Makes `dir` absolute, so that CONFIG GET dir shows where the files are. */
@@ -60,8 +52,8 @@ static bool keep_absolute_dir(struct conf *conf)
     return kept;
 }
 
-/* Makes `import` absolute if the file exists relative to the folder that the daemon is started in.
- * Otherwise it is looked for in `dir`. */
+/* Makes `import` absolute if it names a file in the directory that the daemon is started in.
+ * Otherwise the file is searched in `dir`. */
 static bool keep_absolute_import(struct conf *conf)
 {
     const char *why;
@@ -81,21 +73,6 @@ static bool open_log(const struct conf *conf)
     return false;
 }
 
-static void report_accepted(const struct conf *conf)
-{
-    char *names = conf_accepted_names(conf);
-    if (names[0] != '\0')
-        log_line(LOG_WARNING, "Ignoring options of Redis that have no effect here: %s", names);
-    free(names);
-}
-
-static void report_unkept(const struct conf *conf)
-{
-    if (conf->appendonly || conf->save[0] != '\0') return;
-    log_line(LOG_WARNING, "Data is kept in memory only and will be lost on shutdown: appendonly is "
-                          "no and save is empty. Set one of them to keep data");
-}
-
 static bool enter_process(struct parts *parts)
 {
     const struct conf *conf = &parts->conf;
@@ -105,25 +82,27 @@ static bool enter_process(struct parts *parts)
         return lifecycle_fail(parts, "dir: can't change to %s: %s", conf->dir, strerror(errno));
     if (!keep_absolute_dir(&parts->conf)) return lifecycle_fail(parts, "dir: %s", strerror(errno));
     if (!open_log(conf)) return false;
-    if (!seed_hash()) return lifecycle_fail(parts, "can't get random numbers: %s", strerror(errno));
+    uint8_t key[16];
+    if (getrandom(key, sizeof(key), 0) != (ssize_t)sizeof(key))
+        return lifecycle_fail(parts, "can't get random numbers: %s", strerror(errno));
+    siphash_seed(key);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); /* a write beyond the limit fails, as on a full disk */
-    mem_on_exhausted(say_exhausted);
+    mem_on_exhausted(log_exhausted);
     mem_keep_reserve(true);
     mem_purge_in_background();
     log_line(LOG_NOTICE, "expired %s starting, pid %d, %s%s", EXPIRED_VERSION, (int)getpid(),
              conf->file[0] == '\0' ? "no configuration file" : "configured by ", conf->file);
     lifecycle_fit_maxclients(&parts->conf);
-    report_accepted(conf);
-    report_unkept(conf);
+    char *ignored = conf_accepted_names(conf);
+    if (ignored[0] != '\0')
+        log_line(LOG_WARNING, "Ignoring options of Redis that have no effect here: %s", ignored);
+    free(ignored);
+    if (!conf->appendonly && conf->save[0] == '\0')
+        log_line(LOG_WARNING, "Data is kept in memory only and will be lost on shutdown: "
+                              "appendonly is no and save is empty. Set one of them to keep data");
     return true;
-}
-
-static bool serve_clients(struct parts *parts)
-{
-    loop_run(parts->loop);
-    return lifecycle_end(parts);
 }
 
 static int run_process(struct parts *parts, int argc, char **argv)
@@ -142,7 +121,8 @@ static int run_process(struct parts *parts, int argc, char **argv)
     if (good) {
         lifecycle_report_ready(parts);
         if (parent >= 0) process_detached(parent);
-        good = serve_clients(parts);
+        loop_run(parts->loop);
+        good = lifecycle_end(parts);
     }
     wiring_free(parts);
     reload_drop(parts);

@@ -11,7 +11,7 @@
 #include "server/daemon/wiring.h"
 #include "server/net/tls/tls.h"
 
-/* What does not fit is left out, as of other faults. */
+/* Adds a line. Text that does not fit is cut off, as in the other functions that fill the error. */
 __attribute__((format(printf, 2, 3))) static bool add_fault(struct conf_error *error,
                                                             const char *format, ...)
 {
@@ -49,20 +49,15 @@ static bool check_users(const struct conf *conf, struct conf_error *error)
     return good;
 }
 
-static bool check_certificates(const struct conf *conf, struct conf_error *error)
-{
-    char why[TLS_WHY_SIZE];
-    if (!tls_is_wanted(conf)) return true;
-    struct tls *tls = tls_new(conf, why, sizeof(why));
-    bool good = tls != NULL || add_fault(error, "%s", why);
-    tls_free(tls);
-    return good;
-}
-
 bool check_files(const struct conf *conf, struct conf_error *error)
 {
     bool good = chdir(conf->dir) == 0 ||
                 add_fault(error, "dir: can't change to %s: %s", conf->dir, strerror(errno));
     good = check_users(conf, error) && good;
-    return check_certificates(conf, error) && good;
+    if (!tls_is_wanted(conf)) return good;
+    char why[TLS_WHY_SIZE];
+    struct tls *tls = tls_new(conf, why, sizeof(why));
+    if (tls == NULL) return add_fault(error, "%s", why);
+    tls_free(tls);
+    return good;
 }

@@ -1,5 +1,5 @@
-/* check: for --check-config: what a start would find wrong in the files that options name. Depends
- * on acl and tls. */
+/* check: finds the faults that would prevent a start in files that options name, for
+ * --check-config. Depends on acl and tls. */
 #ifndef SERVER_DAEMON_CHECK_H
 #define SERVER_DAEMON_CHECK_H
 
@@ -7,8 +7,9 @@
 
 #include "conf/conf.h"
 
-/* Adds to the error the faults of `dir`, of the users and of the certificates, one per line.
- * Changes to the folder `dir`, where relative paths begin. False: there are some. */
+/* Adds the faults of `dir`, of the users and of the certificates to the error, one per line.
+ * Changes the working directory to `dir`, because other options have paths relative to it. False:
+ * there are faults. */
 bool check_files(const struct conf *conf, struct conf_error *error);
 
 #endif

@@ -82,7 +82,6 @@ bool lifecycle_apply(void *ctx)
 
 /* --- stopping --- */
 
-/* False: some changes could not be written to the disk. */
 bool lifecycle_end(struct parts *parts)
 {
     static const char text[] = "Stopping: writing the end of the journal";
@@ -139,7 +138,8 @@ static void on_interrupt(void *ctx)
     stop_by_signal(parts, parts->conf.shutdown_on_sigint);
 }
 
-/* Log rotation renames the log file, so open a new one at once; options wait for the turn's end. */
+/* Log rotation renames the log file, so open a new one at once. The configuration is reloaded at
+ * the end of the turn. */
 static void on_hangup(void *ctx)
 {
     struct parts *parts = ctx;

@@ -1,5 +1,5 @@
-/* lifecycle: how the daemon becomes ready, takes over changed options, reacts to signals, and
- * stops. Depends on process, log, persist and loop. */
+/* lifecycle: reports that the daemon is ready or can't start, applies changed options, reacts to
+ * signals, and stops. Depends on process, log, persist and loop. */
 #ifndef SERVER_DAEMON_LIFECYCLE_H
 #define SERVER_DAEMON_LIFECYCLE_H
 
@@ -8,15 +8,15 @@
 struct conf;
 struct parts;
 
-/* Reports why the daemon can't start: on standard error, and in the log if that is a file or is
- * read by a program, which then gets it there only. Returns false. */
+/* Reports why the daemon can't start: on standard error, and in the log if that is a file or
+ * syslog. If a program reads the log on standard output, only there. Returns false. */
 __attribute__((format(printf, 2, 3))) bool lifecycle_fail(const struct parts *parts,
                                                           const char *format, ...);
 
-/* Writes the pid file, and tells the service manager that the daemon is ready. */
+/* Writes the pid file, and notifies the service manager that the daemon is ready. */
 void lifecycle_report_ready(struct parts *parts);
 void lifecycle_on_signals(struct parts *parts); /* call when the loop has been made */
-/* Lowers maxclients to what the limit of open files allows. */
+/* Lowers maxclients to the number that the limit of open files allows. */
 void lifecycle_fit_maxclients(struct conf *conf);
 /* For CONFIG SET, with the parts: applies changed options. False: the journal could not be started.
  */

@@ -1,10 +1,10 @@
-/* parts: the parts of the running daemon. Only for server/daemon/ and main.c, which make them and
- * have them work together; every other file gets the parts that it needs from its caller.
+/* parts: the parts of the running daemon. Only for server/daemon/ and main.c, which make and
+ * connect them; every other file gets the parts that it needs from its caller.
  *
- * Folder server/daemon: the daemon: the only folder that sees all parts. wiring makes, connects
- * and frees them, turn is the order of work in a turn of the loop, lifecycle starts, applies
- * changed options, reacts to signals and stops. places applies changed ports, addresses and dir,
- * reload takes over a changed configuration file, check is --check-config, supervisor and status
+ * Folder server/daemon: the only folder that sees all parts. wiring makes, connects and frees
+ * them, turn has the order of work in a turn of the loop, lifecycle starts and stops the daemon,
+ * applies changed options and reacts to signals. places applies changed ports, addresses and dir,
+ * reload applies a changed configuration file, check is --check-config, supervisor and status
  * report to systemd. server/main.c has the command line and calls wiring and lifecycle.
  * Depends on everything. Start with turn.c: run_turn shows what happens in which order. */
 #ifndef SERVER_DAEMON_PARTS_H
@@ -61,12 +61,12 @@ struct parts {
     struct replication *replication;
     struct loop_timer *housekeeping;
     int64_t loading_turn_usec;
-    unsigned seconds; /* that the loop has run */
+    unsigned seconds; /* counts housekeepings, if a service manager listens */
     struct admin admin;
     char run_id[RUN_ID_LEN + 1];
     bool wrote_pid;
     bool memory_short;
-    bool stop_saves; /* ... after writing a snapshot */
+    bool stop_saves; /* lifecycle_stop writes a snapshot first */
     bool stops;      /* a signal to stop came while a script ran: stop when it has ended */
 };
 

@@ -1,5 +1,5 @@
-/* places: see places.h. The working directory comes last, because the others are put back more
- * easily. */
+/* places: see places.h. The working directory is changed last: if it fails, the others are easy to
+ * restore. */
 #include "server/daemon/places.h"
 
 #include <errno.h>
@@ -43,7 +43,7 @@ struct attempt {
     struct config_fault *fault;
 };
 
-/* The first option that was set and is one of these; NULL: none. */
+/* The first of the options set that has one of these names; NULL: none. */
 static const struct conf_option *first_of(const struct attempt *attempt, const char *const *names)
 {
     for (size_t i = 0; i < attempt->count; i++)
@@ -59,7 +59,7 @@ static bool fail_attempt(const struct attempt *attempt, const struct conf_option
     return false;
 }
 
-/* TLS begins with the first option that needs it. */
+/* Starts TLS if an option needs it and it is not in use yet. */
 static bool need_tls(const struct attempt *attempt, const struct conf_option *option)
 {
     struct parts *parts = attempt->parts;
@@ -71,12 +71,6 @@ static bool need_tls(const struct attempt *attempt, const struct conf_option *op
     clients_use_tls(parts->clients, parts->tls);
     tls_remind(parts->tls, clock_wall_usec(&parts->clock) / 1000000);
     return true;
-}
-
-static bool try_links(const struct attempt *attempt)
-{
-    const struct conf_option *option = first_of(attempt, of_links);
-    return option == NULL || need_tls(attempt, option);
 }
 
 static bool try_clients(const struct attempt *attempt)
@@ -117,13 +111,7 @@ static bool try_metrics(const struct attempt *attempt)
     return good || fail_attempt(attempt, option, why);
 }
 
-static const char *why_not_moved(int error)
-{
-    if (error != EBUSY) return strerror(error);
-    return "the journal or a snapshot is being written there. Wait, or set appendonly to no first";
-}
-
-/* DIFFERS: Redis also changes it while it writes an append-only file. (doc/differs.md) */
+/* DIFFERS: Redis changes `dir` even while it writes an append-only file. (doc/differs.md) */
 static bool try_folder(const struct attempt *attempt)
 {
     struct parts *parts = attempt->parts;
@@ -134,7 +122,11 @@ static bool try_folder(const struct attempt *attempt)
     free(here);
     if (!moves) return true;
     int error = persist_move(parts->persist, parts->conf.dir);
-    if (error != 0) return fail_attempt(attempt, option, why_not_moved(error));
+    if (error == EBUSY)
+        return fail_attempt(attempt, option,
+                            "the journal or a snapshot is being written there. Wait, or set "
+                            "appendonly to no first");
+    if (error != 0) return fail_attempt(attempt, option, strerror(error));
     here = getcwd(NULL, 0);
     if (here != NULL) conf_set(&parts->conf, option, here, &ignored);
     free(here);
@@ -145,6 +137,7 @@ bool places_try(void *parts, const struct conf_option *const *set, size_t count,
                 struct config_fault *fault)
 {
     const struct attempt attempt = { parts, set, count, fault };
-    return try_links(&attempt) && try_clients(&attempt) && try_metrics(&attempt) &&
-           try_folder(&attempt);
+    const struct conf_option *links = first_of(&attempt, of_links);
+    return (links == NULL || need_tls(&attempt, links)) && try_clients(&attempt) &&
+           try_metrics(&attempt) && try_folder(&attempt);
 }

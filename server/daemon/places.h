@@ -1,6 +1,5 @@
-/* places: the options that say where the daemon is found: addresses, ports and the working
- * directory. To take effect each needs something of the system that may refuse it. Depends on net,
- * http, tls and persist. */
+/* places: applies changed addresses, ports and the working directory. Unlike other options, each
+ * needs a system call that may fail. Depends on net, http, tls and persist. */
 #ifndef SERVER_DAEMON_PLACES_H
 #define SERVER_DAEMON_PLACES_H
 
@@ -11,13 +10,13 @@
 
 struct parts;
 
-bool places_has(const struct conf_option *option); /* is it one of them? */
-/* For CONFIG SET and reloads, with the parts: the options of `set` that are places take effect with
- * the values that they have now. False: see struct config_context; the log has the details. */
+bool places_has(const struct conf_option *option); /* is it one of these options? */
+/* For CONFIG SET and reloads, with the parts: applies the current values of those options in `set`
+ * that are places. False: see struct config_context; the details are logged. */
 bool places_try(void *parts, const struct conf_option *const *set, size_t count,
                 struct config_fault *fault);
 
-/* Begins to listen for HTTP if metrics-port is not 0. False: `why` has the reason. */
+/* Starts to listen for HTTP if metrics-port is not 0. False: the reason is in `why`. */
 bool places_open_http(struct parts *parts, char *why, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
-/* policy_lines: see policy_lines.h. The lines set policies in a store of their own first, since a
- * line adds to the earlier ones of its name, and not to the policy that the data set has. */
+/* policy_lines: see policy_lines.h. The lines first set policies in an empty store: a line adds to
+ * earlier lines with the same name, but not to the policy that the data set has. */
 #include "server/daemon/policy_lines.h"
 
 #include <string.h>

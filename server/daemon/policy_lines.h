@@ -1,5 +1,4 @@
-/* policy_lines: the policies of the configuration, whose lines are the words of POLICY SET one
- * after the other. */
+/* policy_lines: the `policy` lines of the configuration. Each has the arguments of a POLICY SET. */
 #ifndef SERVER_DAEMON_POLICY_LINES_H
 #define SERVER_DAEMON_POLICY_LINES_H
 
@@ -7,7 +6,7 @@ struct txn;
 
 /* For conf.policies_fault: the error of the first wrong line, in a static buffer, or NULL. */
 const char *policy_lines_fault(const char *lines);
-/* Sets the policies of the lines, except those whose names exist; the lines must be valid. */
+/* Sets the policies of the lines, except those whose names exist. The lines must be valid. */
 void policy_lines_set(struct txn *txn, const char *lines);
 
 #endif

@@ -46,7 +46,8 @@ void reload_drop(struct parts *parts)
 
 /* --- reading again --- */
 
-/* Includes and the file may be named relative to the directory that the daemon was started in. */
+/* Reads in the directory that the daemon was started in, because the names of the file and of its
+ * includes may be relative to it. */
 static bool read_again(const struct parts *parts, struct conf *conf, struct conf_error *error)
 {
     const struct reload *reload = &parts->reload;
@@ -74,7 +75,7 @@ static void log_faults(const char *text)
 
 /* --- taking over --- */
 
-/* Names with commas between them; those that do not fit are counted. */
+/* A list of names, separated by commas. Names that do not fit are only counted. */
 struct names {
     char text[1024];
     size_t len, left_out;
@@ -108,7 +109,7 @@ static bool is_value(const struct conf *conf, const struct conf_option *option, 
     return same;
 }
 
-/* Takes over one option if it was changed; `value` is the one just read. */
+/* Applies one option if its value in the file has changed to `value`. */
 static void take_option(struct parts *parts, size_t index, const char *value, struct names *set,
                         struct names *later)
 {
@@ -169,9 +170,9 @@ static bool reload_file(struct parts *parts)
     return good;
 }
 
-/* --- options that may not take effect: of TLS, and places --- */
+/* --- options that may fail to take effect: those of TLS, and places --- */
 
-/* Their values, by index; NULL for others. */
+/* Copies of their values, by index; NULL for other options. */
 static char **keep_values(const struct conf *conf)
 {
     char **kept = mem_zalloc(conf_option_count() * sizeof(char *));
@@ -183,19 +184,13 @@ static char **keep_values(const struct conf *conf)
     return kept;
 }
 
-static void drop_kept(char **kept)
-{
-    for (size_t i = 0; i < conf_option_count(); i++)
-        free(kept[i]);
-    mem_free(kept);
-}
-
 static bool was_changed(const struct parts *parts, char *const *kept, size_t index)
 {
     return kept[index] != NULL && !is_value(&parts->conf, conf_option_at(index), kept[index]);
 }
 
-/* The values that the file has now do not work: the next reload tries them again. */
+/* Restores the values from before the reload, because those of the file do not work. The next
+ * reload tries them again. */
 static void put_back(struct parts *parts, char *const *kept)
 {
     struct reload *reload = &parts->reload;
@@ -209,7 +204,7 @@ static void put_back(struct parts *parts, char *const *kept)
     }
 }
 
-/* Also when no option has changed: the files may be new. */
+/* Called even if no option has changed, because the files may be new. */
 static bool reload_certificates(struct parts *parts)
 {
     char why[TLS_WHY_SIZE];
@@ -221,8 +216,8 @@ static bool reload_certificates(struct parts *parts)
     return false;
 }
 
-/* As at the start, a relative `dir` begins where the daemon was started. */
-static void find_folder(struct parts *parts)
+/* Makes `dir` absolute. As at the start, it is relative to where the daemon was started. */
+static void make_dir_absolute(struct parts *parts)
 {
     const char *why;
     int here = open_here();
@@ -244,7 +239,7 @@ static bool reload_places(struct parts *parts, char *const *kept)
         if (places_has(conf_option_at(i)) && was_changed(parts, kept, i))
             set[count++] = conf_option_at(i);
     if (count == 0) return true;
-    find_folder(parts);
+    make_dir_absolute(parts);
     if (places_try(parts, set, count, &fault)) return true;
     log_line(LOG_WARNING, "%s: %s It stays as it was, and so do other ports, dir and tls options",
              fault.option->name, fault.text);
@@ -264,7 +259,9 @@ void reload_options(struct parts *parts)
     bool good = reload_certificates(parts);
     if (!good) put_back(parts, kept);
     if (!good || !reload_places(parts, kept)) parts->reload.failed = true;
-    drop_kept(kept);
+    for (size_t i = 0; i < conf_option_count(); i++)
+        free(kept[i]);
+    mem_free(kept);
     status_write(parts, text, sizeof(text));
     supervisor_ready(&parts->supervisor, text);
 }

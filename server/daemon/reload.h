@@ -1,5 +1,4 @@
-/* reload: takes over what has changed in the configuration file, on SIGHUP. Depends on conf and on
- * lifecycle. */
+/* reload: applies changes of the configuration file on SIGHUP. Depends on conf and places. */
 #ifndef SERVER_DAEMON_RELOAD_H
 #define SERVER_DAEMON_RELOAD_H
 
@@ -7,12 +6,12 @@
 
 struct parts;
 
-/* What a reload needs to know of the start. */
+/* State from the start, and of the last reload. */
 struct reload {
     int argc;
     char *const *argv; /* main's */
-    int start_dir;     /* where relative paths of the command line begin; -1: not known */
-    char **read;       /* by option: the value as it was last read, as CONFIG GET shows it */
+    int start_dir;     /* the directory that the daemon was started in; -1: unknown */
+    char **read;       /* by option: the value when it was last read, as CONFIG GET shows it */
     bool wanted;       /* a reload waits for the end of the turn, of loading or of a script */
     bool failed;       /* the last one found faults */
 };
@@ -21,11 +20,11 @@ struct reload {
 void reload_init(struct parts *parts, int argc, char *const *argv);
 void reload_drop(struct parts *parts);
 
-/* Reads the file and the command line again, as a start does. With a fault nothing changes, and the
- * log has all faults. Else the live options whose value was changed there since the last time take
- * their new value; one that CONFIG SET has changed keeps its value until then. The log names what
- * was changed, and what only a restart changes. Tells the service manager. Not while data are being
- * loaded or a script runs. */
+/* Reads the file and the command line again, as a start does. If they have faults, logs all of them
+ * and changes nothing. Otherwise sets each live option whose value there differs from the last time
+ * it was read; an option that CONFIG SET has changed keeps its value until its value in the file
+ * changes. Logs the changed options, and those that need a restart. Notifies the service manager.
+ * Do not call it while data is being loaded or a script runs. */
 void reload_options(struct parts *parts);
 
 #endif

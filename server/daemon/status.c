@@ -45,23 +45,20 @@ static void add_progress(struct line *line, const struct progress_report *at)
     if (at->left_sec >= 0) add(line, ", about %" PRId64 " s left", at->left_sec);
 }
 
-static void add_clock_time(struct line *line, int64_t unix_sec)
-{
-    time_t seconds = (time_t)unix_sec;
-    struct tm local;
-    char stamp[32] = "";
-    if (localtime_r(&seconds, &local) != NULL)
-        strftime(stamp, sizeof(stamp), "%Y-%m-%d %H:%M:%S", &local);
-    add(line, "; last snapshot %s", stamp);
-}
-
 static void add_persistence(struct line *line, const struct persist_report *report)
 {
     if (report->journal) {
         add(line, "; journal ");
         add_bytes(line, report->journal_bytes);
     }
-    if (report->last_save_sec > report->start_sec) add_clock_time(line, report->last_save_sec);
+    if (report->last_save_sec > report->start_sec) {
+        time_t seconds = (time_t)report->last_save_sec;
+        struct tm local;
+        char stamp[32] = "";
+        if (localtime_r(&seconds, &local) != NULL)
+            strftime(stamp, sizeof(stamp), "%Y-%m-%d %H:%M:%S", &local);
+        add(line, "; last snapshot %s", stamp);
+    }
     if (report->saving || report->rewriting) {
         add(line, "; ");
         add_progress(line, &report->task);

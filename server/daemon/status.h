@@ -7,8 +7,8 @@
 
 struct parts;
 
-/* "Ready: 120 keys, 3 clients, 1.5M of memory; ...", or what it is busy with: "Loading: 43%, about
- * 12 s left". Cut where the room ends. */
+/* Writes "Ready: 120 keys, 3 clients, 1.5M of memory; ...", or the progress of long work: "Loading:
+ * 43%, about 12 s left". Cuts the text at `size`. */
 void status_write(const struct parts *parts, char *text, size_t size);
 
 #endif

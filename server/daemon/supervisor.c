@@ -1,5 +1,5 @@
-/* supervisor: see supervisor.h. Messages about the state wait for a manager that is busy, for a
- * second at most; the others are left out then, because the next one follows soon. */
+/* supervisor: see supervisor.h. Messages about the state wait for a busy manager for at most a
+ * second. Other messages are skipped then, because the next one follows soon. */
 #include "server/daemon/supervisor.h"
 
 #include <inttypes.h>
@@ -14,27 +14,21 @@
 enum {
     USEC_PER_SEC = 1000 * 1000,
     WORK_USEC = 2 * USEC_PER_SEC,  /* between two messages about long work */
-    MORE_USEC = 60 * USEC_PER_SEC, /* what each of them asks for */
+    MORE_USEC = 60 * USEC_PER_SEC, /* the time that each of them asks for */
     MESSAGE_MAX = SUPERVISOR_STATUS_MAX + 128,
 };
-
-/* The time of the watchdog, if it is meant for this process; else 0. */
-static int64_t read_watchdog(void)
-{
-    const char *usec = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
-    if (usec == NULL || (pid != NULL && strtoll(pid, NULL, 10) != getpid())) return 0;
-    int64_t time = strtoll(usec, NULL, 10);
-    return time > 0 ? time : 0;
-}
 
 void supervisor_init(struct supervisor *supervisor, const struct conf *conf)
 {
     *supervisor = (struct supervisor){ 0 };
     supervisor->listens = conf->supervised != CONF_SUPERVISED_NO && getenv("NOTIFY_SOCKET") != NULL;
-    if (supervisor->listens) supervisor->watchdog_usec = read_watchdog();
+    const char *usec = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
+    bool for_us = usec != NULL && (pid == NULL || strtoll(pid, NULL, 10) == getpid());
+    int64_t time = for_us ? strtoll(usec, NULL, 10) : 0;
+    if (supervisor->listens && time > 0) supervisor->watchdog_usec = time;
 }
 
-static void send_life(void *ctx)
+static void send_keep_alive(void *ctx)
 {
     struct supervisor *supervisor = ctx;
     supervisor->alive_usec = clock_mono_usec();
@@ -45,8 +39,8 @@ static void send_life(void *ctx)
 void supervisor_begin(struct supervisor *supervisor, struct loop *loop)
 {
     if (supervisor->watchdog_usec == 0) return;
-    supervisor->timer = loop_timer_new(loop, send_life, supervisor);
-    send_life(supervisor);
+    supervisor->timer = loop_timer_new(loop, send_keep_alive, supervisor);
+    send_keep_alive(supervisor);
 }
 
 void supervisor_end(struct supervisor *supervisor)
@@ -71,7 +65,7 @@ static bool send_state(struct supervisor *supervisor, const char *state, const c
 
 bool supervisor_ready(struct supervisor *supervisor, const char *text)
 {
-    supervisor->working_usec = 0; /* the next long work is told at once */
+    supervisor->working_usec = 0; /* the next long work is reported at once */
     return send_state(supervisor, "READY=1", text);
 }
 
@@ -96,7 +90,7 @@ void supervisor_say(struct supervisor *supervisor, const char *text)
     process_notify_now(message);
 }
 
-static bool wants_life(const struct supervisor *supervisor, int64_t now_usec)
+static bool wants_keep_alive(const struct supervisor *supervisor, int64_t now_usec)
 {
     return supervisor->watchdog_usec > 0 &&
            now_usec - supervisor->alive_usec >= supervisor->watchdog_usec / 2;
@@ -104,7 +98,7 @@ static bool wants_life(const struct supervisor *supervisor, int64_t now_usec)
 
 void supervisor_live(struct supervisor *supervisor, int64_t now_usec)
 {
-    if (!wants_life(supervisor, now_usec)) return;
+    if (!wants_keep_alive(supervisor, now_usec)) return;
     supervisor->alive_usec = now_usec;
     process_notify_now("WATCHDOG=1");
 }
@@ -113,7 +107,8 @@ void supervisor_live(struct supervisor *supervisor, int64_t now_usec)
 bool supervisor_wants_work(const struct supervisor *supervisor, int64_t now_usec)
 {
     if (!supervisor->listens) return false;
-    return now_usec - supervisor->working_usec >= WORK_USEC || wants_life(supervisor, now_usec);
+    return now_usec - supervisor->working_usec >= WORK_USEC ||
+           wants_keep_alive(supervisor, now_usec);
 }
 
 void supervisor_work(struct supervisor *supervisor, int64_t now_usec, const char *text)

@@ -1,6 +1,6 @@
-/* supervisor: what the service manager is told, by sd_notify(3): that the daemon is ready, reloads
- * or stops, a line about its state, signs of life, and that it needs more time where starting or
- * stopping takes long. Depends on process and the loop. */
+/* supervisor: notifies the service manager, as sd_notify(3) does: that the daemon is ready, reloads
+ * or stops, a line about its state, keep-alives for the watchdog, and requests for more time if
+ * starting or stopping takes long. Depends on process and the loop. */
 #ifndef SERVER_DAEMON_SUPERVISOR_H
 #define SERVER_DAEMON_SUPERVISOR_H
 
@@ -13,34 +13,34 @@
 enum { SUPERVISOR_STATUS_MAX = 256 };
 
 struct supervisor {
-    bool listens;          /* there is somebody to tell */
-    int64_t watchdog_usec; /* without a sign of life for so long, the daemon is killed; 0: never */
-    int64_t alive_usec;    /* monotonic times: of the last sign of life, */
-    int64_t working_usec;  /* ... and of the last message about long work */
-    struct loop_timer *timer;           /* of the signs of life; NULL: none */
+    bool listens;          /* a service manager receives our messages */
+    int64_t watchdog_usec; /* without a keep-alive for this long, it kills the daemon; 0: never */
+    int64_t alive_usec;    /* monotonic: when the last keep-alive was sent */
+    int64_t working_usec;  /* monotonic: when the last message about long work was sent */
+    struct loop_timer *timer;           /* of the keep-alives; NULL: none */
     char status[SUPERVISOR_STATUS_MAX]; /* as last sent */
 };
 
-/* Nothing is ever sent if `supervised` is no. */
+/* If `supervised` is no, the other functions send nothing. */
 void supervisor_init(struct supervisor *supervisor, const struct conf *conf);
-/* Sends a sign of life twice in each time of the watchdog, from now on, while the loop turns. */
+/* From now on, sends two keep-alives per watchdog interval while the loop runs. */
 void supervisor_begin(struct supervisor *supervisor, struct loop *loop);
 void supervisor_end(struct supervisor *supervisor);
 
-/* Each sends one message; text is the line about the state. False: it could not be sent. */
+/* Each sends one message, with the line about the state. False: it could not be sent. */
 bool supervisor_ready(struct supervisor *supervisor, const char *text);
 bool supervisor_reloading(struct supervisor *supervisor, const char *text);
 bool supervisor_stopping(struct supervisor *supervisor, const char *text);
 /* Sends the line about the state if it differs from the last one. */
 void supervisor_say(struct supervisor *supervisor, const char *text);
 
-/* A sign of life if it is time for one. For a script, which may keep the loop from turning for as
- * long as it likes, but must not put off a stop. */
+/* Sends a keep-alive if one is due. For a long script, during which the loop may not run: the
+ * watchdog must not kill the daemon for it, but a stop gets no more time. */
 void supervisor_live(struct supervisor *supervisor, int64_t now_usec);
-/* For work that keeps the loop from turning: call often. True, at most every two seconds: it is
- * time for supervisor_work. */
+/* For work during which the loop does not run: call often. True, about every two seconds: call
+ * supervisor_work. */
 bool supervisor_wants_work(const struct supervisor *supervisor, int64_t now_usec);
-/* A sign of life, a line about the state, and another minute for starting or stopping. */
+/* Sends a keep-alive and a line about the state, and asks for another minute to start or stop. */
 void supervisor_work(struct supervisor *supervisor, int64_t now_usec, const char *text);
 
 #endif

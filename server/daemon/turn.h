@@ -1,5 +1,5 @@
-/* turn: what the daemon does in each turn of the loop, in each second, while it loads, and in a
- * turn inside a long script. Depends on net, run, react, persist and script. */
+/* turn: the work of each turn of the loop, of each second, of turns during loading and saving, and
+ * of turns inside a long script. Depends on net, engine, persist, replication and script. */
 #ifndef SERVER_DAEMON_TURN_H
 #define SERVER_DAEMON_TURN_H
 
@@ -9,13 +9,13 @@ struct parts;
 
 /* For loop_on_turn_end. Like the other callbacks here it takes the parts. */
 void turn_end(void *parts);
-/* For the timer of housekeeping, which it sets again; the first time call turn_begin_seconds. */
+/* For the timer of housekeeping, which it sets again; turn_begin_seconds starts it. */
 void turn_second(void *parts);
 void turn_begin_seconds(struct parts *parts);
 /* For struct persist_wiring: loading and saving call them often. */
 void turn_loading(void *parts);
 void turn_working(void *parts);
-/* For struct scripting: turns inside a script that runs for long. */
+/* For struct scripting: turns inside a script that runs long. */
 struct busy_wiring turn_busy(struct parts *parts);
 
 #endif

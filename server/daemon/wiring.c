@@ -1,4 +1,4 @@
-/* wiring: see wiring.h. Knows nothing that a part does inside. */
+/* wiring: see wiring.h. Calls only the parts' interfaces. */
 #include "server/daemon/wiring.h"
 
 #include <errno.h>
@@ -41,15 +41,6 @@
 #include "store/mem/mem.h"
 #include "store/store.h"
 #include "store/txn/txn.h"
-
-static bool make_run_id(char *run_id, size_t size)
-{
-    uint8_t id[RUN_ID_LEN / 2];
-    if (getrandom(id, sizeof(id), 0) != (ssize_t)sizeof(id)) return false;
-    for (size_t i = 0; i < sizeof(id); i++)
-        snprintf(run_id + 2 * i, size - 2 * i, "%02x", id[i]);
-    return true;
-}
 
 static void add_commands(struct parts *parts)
 {
@@ -110,23 +101,13 @@ static void make_data_side(struct parts *parts)
     parts->scripting = scripting_new(&parts->engine);
 }
 
-/* Sets the policies of the configuration, except those whose names the data set already has. */
-static void make_policies(struct parts *parts)
-{
-    struct txn txn;
-    txn_begin(&txn, parts->store, clock_now(&parts->clock), FROM_CLIENT);
-    txn_call(&txn, 0);
-    policy_lines_set(&txn, parts->conf.policy);
-    txn_commit(&txn);
-}
-
 static bool on_redis_command(void *ctx, unsigned *db, int argc, const struct bytes *argv)
 {
     struct parts *parts = ctx;
     return replay_call(&parts->engine, db, argc, argv);
 }
 
-/* The slices of background work, in the order in which they take turns. */
+/* Adds the kinds of background work, in the order in which they get their slices. */
 static bool make_background(struct parts *parts)
 {
     parts->background = background_new(&parts->clock);
@@ -201,7 +182,8 @@ static bool make_event_side(struct parts *parts)
     return true;
 }
 
-/* The users of `aclfile` or `user`. Plain passwords of the option do not stay in memory. */
+/* Makes the users of `aclfile` or of the option `user`, whose value is then replaced, so that plain
+ * passwords do not stay in memory. */
 static bool make_users(struct parts *parts)
 {
     struct outbuf why;
@@ -221,15 +203,6 @@ static bool make_users(struct parts *parts)
     conf_set(&parts->conf, conf_find("user"), lines, &ignored);
     free(lines);
     return true;
-}
-
-static bool load_data(struct parts *parts)
-{
-    char why[1024];
-    parts->engine.loading = true;
-    bool good = persist_start(parts->persist, why, sizeof(why));
-    parts->engine.loading = false;
-    return good || lifecycle_fail(parts, "%s", why);
 }
 
 struct commands *wiring_commands(void)
@@ -287,17 +260,27 @@ bool wiring_make(struct parts *parts)
     parts->page_thread = page_thread_new();
     make_data_side(parts);
     if (!make_event_side(parts)) return false;
-    if (!make_run_id(parts->run_id, sizeof(parts->run_id)))
+    uint8_t id[RUN_ID_LEN / 2];
+    if (getrandom(id, sizeof(id), 0) != (ssize_t)sizeof(id))
         return lifecycle_fail(parts, "can't get random numbers: %s", strerror(errno));
+    for (size_t i = 0; i < sizeof(id); i++)
+        snprintf(parts->run_id + 2 * i, sizeof(parts->run_id) - 2 * i, "%02x", id[i]);
     add_commands(parts);
     renames_apply(parts->commands, parts->conf.renames);
     if (!make_users(parts)) return false;
-    char why[512];
+    char why[1024];
     parts->net = net_open(parts->loop, &parts->conf, parts->clients, why, sizeof(why));
     if (parts->net == NULL) return lifecycle_fail(parts, "%s", why);
     if (!places_open_http(parts, why, sizeof(why))) return lifecycle_fail(parts, "%s", why);
-    if (!load_data(parts)) return false;
-    make_policies(parts);
+    parts->engine.loading = true;
+    bool good = persist_start(parts->persist, why, sizeof(why));
+    parts->engine.loading = false;
+    if (!good) return lifecycle_fail(parts, "%s", why);
+    struct txn txn;
+    txn_begin(&txn, parts->store, clock_now(&parts->clock), FROM_CLIENT);
+    txn_call(&txn, 0);
+    policy_lines_set(&txn, parts->conf.policy);
+    txn_commit(&txn);
     replication_start(parts->replication);
     return true;
 }

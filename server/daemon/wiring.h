@@ -8,17 +8,15 @@
 struct commands;
 struct parts;
 
-/* Makes all parts but the configuration, opens the ports and loads the data: clients that connect
- * meanwhile are answered LOADING. False: the reason has been reported. */
+/* Makes all parts except the configuration, opens the ports and loads the data; clients that
+ * connect meanwhile are answered LOADING. False: the reason has been reported. */
 bool wiring_make(struct parts *parts);
-/* All commands, for names and rules only: their contexts must not be used. Free with commands_free.
- */
+/* All commands, for their names and rules only: they must not be run. Free with commands_free. */
 struct commands *wiring_commands(void);
-/* For conf.renames_fault: tries rename-command on a table of all commands, whose contexts are not
- * used. */
+/* For conf.renames_fault: tries the lines of rename-command on such a table. */
 const char *wiring_renames_fault(const char *lines);
 const char *wiring_users_fault(const char *lines); /* the same for conf.users_fault */
-/* Frees what wiring_make has made, also after it has failed. */
+/* Frees all parts, even if wiring_make has failed. */
 void wiring_free(struct parts *parts);
 
 #endif
