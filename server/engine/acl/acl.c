@@ -203,7 +203,7 @@ void acl_set_requirepass(struct acl *acl, const char *password)
     mem_free(word);
 }
 
-/* Users of the same name keep their address, because sessions have it. */
+/* Users of the same name keep their address, because sessions point to it. */
 void acl_adopt(struct acl *acl, struct acl_users *users)
 {
     struct user_list old = list_users(&acl->users);
@@ -256,7 +256,7 @@ void acl_end_session(struct session *session)
 bool acl_log_in(struct acl *acl, struct session *session, struct bytes name, struct bytes password)
 {
     struct acl_user *user = acl_find(acl, name);
-    /* Without such a user, hash all the same: the time must not tell which names exist. */
+    /* Hash even if there is no such user: the time must not reveal which names exist. */
     bool admitted = acl_user_admits(user != NULL ? user : acl->main_user, password);
     if (user == NULL || !admitted) return false;
     give_user(session, user, true);

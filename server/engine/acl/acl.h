@@ -1,15 +1,15 @@
-/* acl: the users of the server, by name. One of them, "default", always exists: connections begin
- * with it. Depends on acl_user, the options and sessions' `user`; knows no connections.
+/* acl: the users of the server, by name. The user "default" always exists: connections begin with
+ * it. Depends on acl_user, the options and sessions' `user`; knows no connections.
  *
- * A session holds its user, so a user that is deleted lives until its last session has another.
+ * A session holds its user, so a deleted user is freed when its last session has another one.
  *
  * Folder server/engine/acl: users and their rights. acl_user is a user, acl_selector one set of
  * its permissions, acl_commands the rights to commands as bits over the table of rows, acl_rules
  * the words that gave them, acl_check the answer for a call; acl_file reads and writes many users,
- * acl_log has what was refused. A user with all rights has a flag that answers for every call at
- * once.
- * Depends on conf and server/cmd/call. Start here; server/engine/rights.c asks, server/admin/acl
- * has the commands. */
+ * acl_log keeps the latest refusals. A user with all rights has a flag that allows every call
+ * without further checks.
+ * Depends on conf and server/cmd/call. Start here; server/engine/rights.c checks calls,
+ * server/admin/acl has the commands. */
 #ifndef SERVER_ENGINE_ACL_ACL_H
 #define SERVER_ENGINE_ACL_ACL_H
 
@@ -31,8 +31,8 @@ struct acl {
     struct acl_log log;
 };
 
-/* With the default user alone, who may do everything; requirepass is its password. The commands
- * must be complete before rules are applied. */
+/* Has only the default user, which may do everything; requirepass is its password. All commands
+ * must be registered before rules are applied. */
 struct acl *acl_new(const struct commands *commands, const struct conf *conf);
 void acl_free(struct acl *acl); /* NULL is allowed */
 
@@ -42,24 +42,24 @@ size_t acl_count(const struct acl *acl);
 /* All users in the order of their names. Borrowed; mem_free() the array. O(n log n) */
 struct acl_user **acl_sorted(const struct acl *acl);
 
-/* Words with each "( ... )" joined to one. */
+/* Words, with each "( ... )" joined to one word. */
 struct acl_words {
     struct bytes *at; /* borrowed from the words given, or in `text` */
     size_t count;
     char *text;
 };
-/* Returns the first word of a parenthesis that is not closed, or `count`. Drop the words always. */
+/* Returns the index of a parenthesis that is not closed, or `count`. Drop the words in any case. */
 size_t acl_words_join(struct acl_words *words, const struct bytes *given, size_t count);
 void acl_words_drop(struct acl_words *words);
 
-/* Creates or changes a user as ACL SETUSER does: all words or none. If a word is refused, *refused
- * is it. The user's sessions have the new rights at once. */
+/* Creates or changes a user as ACL SETUSER does: applies all words or none. A word that is refused
+ * is returned in *refused. The user's sessions have the new rights at once. */
 enum acl_fault acl_set_user(struct acl *acl, struct bytes name, const struct acl_words *words,
                             struct bytes *refused);
-/* False: there is no such user. The caller must give its sessions another user; until then they
- * hold it, and its `is_deleted` is true. Not for the default user. */
+/* False: no such user. The caller must give its sessions another user; until then they hold it, and
+ * its `is_deleted` is true. Not for the default user. */
 bool acl_delete_user(struct acl *acl, struct bytes name);
-/* The new requirepass: the only password of the default user; "": it needs none. */
+/* Makes the new requirepass the only password of the default user; "": it needs none. */
 void acl_set_requirepass(struct acl *acl, const char *password);
 
 /* ---- several users at once: files and options (acl_file.c) ---- */
@@ -73,17 +73,17 @@ void acl_read_file(const struct acl *acl, struct bytes text, const char *name,
                    struct acl_users *users, struct outbuf *faults);
 void acl_read_options(const struct acl *acl, const char *lines, struct acl_users *users,
                       struct outbuf *faults);
-/* Makes them the users, and empties the table. Sessions keep their users, whose rights change. If
- * default is missing, requirepass says what it is. Users that are not among them are deleted, as by
- * acl_delete_user. */
+/* Replaces the users of the server by those of the table, and empties the table. Sessions keep
+ * their users, whose rights change. A missing default user is made from requirepass. Users that are
+ * not in the table are deleted, as by acl_delete_user. */
 void acl_adopt(struct acl *acl, struct acl_users *users);
 /* At start: reads `aclfile` or `user`. False: `why` has all faults. */
 bool acl_start(struct acl *acl, struct outbuf *why);
 /* ACL LOAD and SAVE. False: `why` is the reply. */
 bool acl_load(struct acl *acl, struct outbuf *why);
 bool acl_save(const struct acl *acl, struct outbuf *why);
-/* The users as lines of the option `user`, for CONFIG REWRITE; free() it. "" if requirepass says
- * all. */
+/* The users as lines of the option `user`, for CONFIG REWRITE; free() it. "" if requirepass is
+ * enough to make them. */
 char *acl_option_lines(const struct acl *acl);
 
 /* ---- sessions ---- */
@@ -93,12 +93,12 @@ void acl_begin_session(struct acl *acl, struct session *session);
 void acl_end_session(struct session *session);
 /* Logs in. False: a wrong password, no such user, or it is off. */
 bool acl_log_in(struct acl *acl, struct session *session, struct bytes name, struct bytes password);
-/* Logs in without a password: something else, such as a certificate, has proved who the peer is.
+/* Logs in without a password: something else, such as a certificate, has authenticated the peer.
  * False: no such user, or it is off. */
 bool acl_log_in_by_name(struct acl *acl, struct session *session, struct bytes name);
-/* Its user is deleted: it becomes an unauthenticated session of the default user. */
+/* For a session whose user was deleted: makes it an unauthenticated session of the default user. */
 void acl_log_out(struct acl *acl, struct session *session);
-/* Must a session that has not logged in do so? */
+/* Does the default user need a password, so that new sessions must log in? */
 static inline bool acl_wants_password(const struct acl *acl)
 {
     return !acl->main_user->nopass || !acl->main_user->on;

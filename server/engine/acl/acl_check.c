@@ -1,21 +1,21 @@
-/* acl_check: may a user make a call? The checks of acl_user.h, in Redis' order: command, keys,
- * channels. */
+/* acl_check: decides whether a user may make a call. The checks of acl_user.h, in Redis' order:
+ * command, keys, channels. */
 #include "server/engine/acl/acl_user.h"
 
 #include "store/mem/mem.h"
 
-enum { KEYS_ASIDE = 32 }; /* calls with so many arguments need no allocation */
+enum { FEW_ARGS = 32 }; /* calls with at most this many arguments need no allocation */
 
-/* A call, and its keys, which are looked for once for all selectors. */
+/* A call, and its keys, which are found once for all selectors. */
 struct question {
     struct command_ref command;
     int argc;
     const struct bytes *argv;
-    int key_count; /* -1: not looked for yet */
+    int key_count; /* -1: not found yet */
     int *positions;
     unsigned *flags;
-    int position_room[KEYS_ASIDE];
-    unsigned flag_room[KEYS_ASIDE];
+    int position_room[FEW_ARGS];
+    unsigned flag_room[FEW_ARGS];
 };
 
 static void begin_question(struct question *question, struct command_ref command, int argc,
@@ -41,7 +41,7 @@ static void find_keys(struct question *question)
     const struct command *row = question->command.row;
     size_t room = (size_t)question->argc;
     if (question->key_count >= 0) return;
-    if (room > KEYS_ASIDE) {
+    if (room > FEW_ARGS) {
         question->positions = mem_alloc(room * sizeof(*question->positions));
         question->flags = mem_alloc(room * sizeof(*question->flags));
     }
@@ -63,14 +63,6 @@ static bool allows_command(const struct acl_selector *selector, const struct que
     return acl_rules_allow_first_arg(&selector->rules, ref.row, question->argv[1]);
 }
 
-/* A key that is only looked at, as by EXISTS, needs a pattern with any right. */
-static unsigned access_of(unsigned flags)
-{
-    unsigned access = flags & KEY_ACCESS ? ACL_READ : 0;
-    if (flags & (KEY_INSERT | KEY_DELETE | KEY_UPDATE)) access |= ACL_WRITE;
-    return access;
-}
-
 static bool allows_key(const struct acl_selector *selector, struct bytes key, unsigned access)
 {
     for (const struct acl_item *item = selector->keys.first; item != NULL; item = item->next) {
@@ -79,20 +71,24 @@ static bool allows_key(const struct acl_selector *selector, struct bytes key, un
     return false;
 }
 
-/* The argument of the first key that is refused; 0: none is. */
+/* The index of the first key that is refused; 0: none is. */
 static int refused_key(const struct acl_selector *selector, struct question *question)
 {
     if (selector->all_keys || !command_has_keys(question->command.row)) return 0;
     find_keys(question);
     for (int i = 0; i < question->key_count; i++) {
         int at = question->positions[i];
-        if (question->flags[i] & KEY_NOT) continue;
-        if (!allows_key(selector, question->argv[at], access_of(question->flags[i]))) return at;
+        unsigned flags = question->flags[i];
+        if (flags & KEY_NOT) continue;
+        /* A key that is only tested, as by EXISTS, needs a pattern with any right. */
+        unsigned access = flags & KEY_ACCESS ? ACL_READ : 0;
+        if (flags & (KEY_INSERT | KEY_DELETE | KEY_UPDATE)) access |= ACL_WRITE;
+        if (!allows_key(selector, question->argv[at], access)) return at;
     }
     return 0;
 }
 
-/* A pattern must be given as it stands in the rule, because it might match further channels. */
+/* A pattern must equal that of a rule, because it might match further channels. */
 static bool allows_channel(const struct acl_selector *selector, struct bytes name, bool is_pattern)
 {
     if (selector->all_channels) return true;
@@ -103,25 +99,21 @@ static bool allows_channel(const struct acl_selector *selector, struct bytes nam
     return false;
 }
 
-static int refused_channel(const struct acl_selector *selector, const struct question *question)
-{
-    unsigned acl = question->command.row->acl;
-    if (!command_fits_arity(question->command.row, question->argc)) return 0;
-    bool is_pattern = acl & ACL_PATTERN_ALL;
-    if (!(acl & (ACL_CHANNEL_FIRST | ACL_CHANNEL_ALL | ACL_PATTERN_ALL))) return 0;
-    int end = acl & ACL_CHANNEL_FIRST ? 2 : question->argc;
-    for (int i = 1; i < end; i++)
-        if (!allows_channel(selector, question->argv[i], is_pattern)) return i;
-    return 0;
-}
-
 static enum acl_verdict check_selector(const struct acl_selector *selector,
                                        struct question *question, int *at)
 {
     *at = 0;
     if (!allows_command(selector, question)) return ACL_NO_COMMAND;
     if ((*at = refused_key(selector, question)) != 0) return ACL_NO_KEY;
-    if ((*at = refused_channel(selector, question)) != 0) return ACL_NO_CHANNEL;
+    unsigned acl = question->command.row->acl;
+    if (!(acl & (ACL_CHANNEL_FIRST | ACL_CHANNEL_ALL | ACL_PATTERN_ALL))) return ACL_ALLOWED;
+    if (!command_fits_arity(question->command.row, question->argc)) return ACL_ALLOWED;
+    int end = acl & ACL_CHANNEL_FIRST ? 2 : question->argc;
+    for (int i = 1; i < end; i++) {
+        if (allows_channel(selector, question->argv[i], acl & ACL_PATTERN_ALL)) continue;
+        *at = i;
+        return ACL_NO_CHANNEL;
+    }
     return ACL_ALLOWED;
 }
 

@@ -1,6 +1,6 @@
 /* acl_commands: the words of a selector that are about commands.
  *
- * Each changes the bits of the commands that it names, so the last one about a command decides.
+ * Each changes the bits of the commands that it names, so the last word about a command decides.
  * acl_rules keeps the words. */
 #include "server/engine/acl/acl_selector.h"
 
@@ -21,7 +21,7 @@ static void set_bit(struct acl_selector *selector, unsigned id, bool allow)
     }
 }
 
-/* Of a command and its subcommands. */
+/* Sets the bits of a command and its subcommands. */
 static void set_bits(struct acl_selector *selector, struct command_ref ref, bool allow)
 {
     struct command_ref sub;
@@ -29,17 +29,6 @@ static void set_bits(struct acl_selector *selector, struct command_ref ref, bool
     acl_rules_end_first_args(&selector->rules, ref.row);
     for (size_t i = 0; ref.parent == NULL && (sub = commands_subcommand(ref, i)).row != NULL; i++)
         set_bit(selector, sub.stats->id, allow);
-}
-
-static void set_category(struct acl_selector *selector, const struct commands *commands,
-                         unsigned category, bool allow)
-{
-    for (size_t i = 0; i < commands_count(commands); i++) {
-        struct command_ref ref = commands_at(commands, i), sub;
-        if (category_has(category, ref.row)) set_bits(selector, ref, allow);
-        for (size_t j = 0; (sub = commands_subcommand(ref, j)).row != NULL; j++)
-            if (category_has(category, sub.row)) set_bit(selector, sub.stats->id, allow);
-    }
 }
 
 static void set_all(struct acl_selector *selector, bool allow)
@@ -61,7 +50,7 @@ void acl_commands_deny_all(struct acl_selector *selector)
 
 /* ---- words ---------------------------------------------------------------------------------- */
 
-/* "get" or "config|get"; row NULL: there is no such command. */
+/* Finds "get" or "config|get". row NULL: no such command. */
 static struct command_ref find_command(const struct commands *commands, struct bytes name)
 {
     const char *bar = name.len > 0 ? memchr(name.data, '|', name.len) : NULL;
@@ -72,18 +61,7 @@ static struct command_ref find_command(const struct commands *commands, struct b
     return ref.parent != NULL ? ref : (struct command_ref){ 0 };
 }
 
-/* "+select|0": only with this first argument. It means nothing for a command that is allowed. */
-static enum acl_fault allow_first_arg(struct acl_selector *selector, struct command_ref ref,
-                                      struct bytes word, struct bytes arg)
-{
-    if (acl_has_spaces(arg)) return ACL_SYNTAX;
-    bool there = acl_selector_has_id(selector, ref.stats->id) ||
-                 acl_rules_allow_first_arg(&selector->rules, ref.row, arg);
-    if (!there) acl_rules_add(&selector->rules, ACL_RULE_FIRST_ARG, ref.row, word);
-    return ACL_NO_FAULT;
-}
-
-/* Of a command or a subcommand. */
+/* Applies a word about a command or a subcommand. */
 static void apply_command(struct acl_selector *selector, struct command_ref ref, struct bytes word)
 {
     set_bits(selector, ref, word.data[0] == '+');
@@ -104,7 +82,14 @@ static enum acl_fault allow_part(struct acl_selector *selector, const struct com
     if (parent.row == NULL) return ACL_UNKNOWN;
     if (parent.parent != NULL) return ACL_FIRST_OF_SUBCOMMAND;
     if (part.len == 0) return ACL_SYNTAX;
-    if (parent.row->subcommands == NULL) return allow_first_arg(selector, parent, word, part);
+    if (parent.row->subcommands == NULL) {
+        /* "+select|0": only with this first argument. No effect if that is allowed already. */
+        if (acl_has_spaces(part)) return ACL_SYNTAX;
+        if (!acl_selector_has_id(selector, parent.stats->id) &&
+            !acl_rules_allow_first_arg(&selector->rules, parent.row, part))
+            acl_rules_add(&selector->rules, ACL_RULE_FIRST_ARG, parent.row, word);
+        return ACL_NO_FAULT;
+    }
     struct command_ref ref = find_command(commands, bytes_of(word.data + 1, word.len - 1));
     if (ref.row == NULL) return ACL_UNKNOWN;
     apply_command(selector, ref, word);
@@ -122,7 +107,12 @@ static enum acl_fault apply_category(struct acl_selector *selector, const struct
     }
     int category = category_find(name);
     if (category < 0) return ACL_UNKNOWN;
-    set_category(selector, commands, (unsigned)category, allow);
+    for (size_t i = 0; i < commands_count(commands); i++) {
+        struct command_ref ref = commands_at(commands, i), sub;
+        if (category_has((unsigned)category, ref.row)) set_bits(selector, ref, allow);
+        for (size_t j = 0; (sub = commands_subcommand(ref, j)).row != NULL; j++)
+            if (category_has((unsigned)category, sub.row)) set_bit(selector, sub.stats->id, allow);
+    }
     acl_rules_add(&selector->rules, ACL_RULE_CATEGORY, NULL, word);
     return ACL_NO_FAULT;
 }

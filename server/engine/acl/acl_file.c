@@ -1,5 +1,5 @@
-/* acl_file: many users at once: the ACL file, and the lines of the option `user`. All faults are
- * found before anything changes. */
+/* acl_file: reads and writes many users at once: the ACL file, and the lines of the option `user`.
+ * Finds all faults before it changes anything. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -21,7 +21,8 @@ static const char BOTH[] =
     "is invalid. This setup is very likely to lead to configuration errors and security holes, "
     "please define either an ACL file or declare users directly in your redis.conf, but not both.";
 
-__attribute__((format(printf, 2, 3))) static void say(struct outbuf *to, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void add_text(struct outbuf *to, const char *format,
+                                                           ...)
 {
     char *text;
     va_list values;
@@ -35,76 +36,67 @@ __attribute__((format(printf, 2, 3))) static void say(struct outbuf *to, const c
 
 /* ---- one user ------------------------------------------------------------------------------- */
 
-/* Where a user stands, for the words about its faults. */
+/* The line of a user, for error texts. */
 struct place {
     const char *file; /* NULL: in the configuration */
     size_t line;
 };
 
-/* Words about passwords are not shown. Nor are words that are no rule, because a password may stand
- * in a wrong place. */
-static bool is_secret(struct bytes word)
-{
-    return word.len > 0 && memchr("<>#!", word.data[0], 4) != NULL;
-}
-
-static void say_fault(struct outbuf *faults, const struct place *place, struct bytes name,
+static void add_fault(struct outbuf *faults, const struct place *place, struct bytes name,
                       struct bytes word, enum acl_fault fault)
 {
     const char *text = acl_fault_text(fault);
+    /* Do not show passwords: neither words about them, nor words that are no rule, because these
+     * may be passwords in a wrong place. */
+    bool is_secret =
+        fault == ACL_SYNTAX || (word.len > 0 && memchr("<>#!", word.data[0], 4) != NULL);
     if (place->file == NULL)
-        say(faults, "Error in user declaration '%.*s': %s. ", (int)name.len, name.data, text);
-    else if (fault == ACL_SYNTAX || is_secret(word))
-        say(faults, "%s:%zu: %s. ", place->file, place->line, text);
+        add_text(faults, "Error in user declaration '%.*s': %s. ", (int)name.len, name.data, text);
+    else if (is_secret)
+        add_text(faults, "%s:%zu: %s. ", place->file, place->line, text);
     else
-        say(faults, "%s:%zu: Error in applying operation '%.*s': %s. ", place->file, place->line,
-            (int)word.len, word.data, text);
+        add_text(faults, "%s:%zu: Error in applying operation '%.*s': %s. ", place->file,
+                 place->line, (int)word.len, word.data, text);
 }
 
-static void apply_words(const struct acl *acl, struct acl_user *user, const struct acl_words *words,
-                        const struct place *place, struct outbuf *faults)
-{
-    struct acl_context context = acl_context(acl);
-    bool said_syntax = false;
-    for (size_t i = 0; i < words->count; i++) {
-        enum acl_fault fault = acl_user_apply(user, &context, words->at[i]);
-        if (fault == ACL_NO_FAULT || (fault == ACL_SYNTAX && said_syntax)) continue;
-        said_syntax |= fault == ACL_SYNTAX;
-        say_fault(faults, place, blob_view(user->name), words->at[i], fault);
-    }
-}
-
-/* `words` follow "user": the name and its rules. */
+/* Adds a user. `given` are the words after "user": the name and its rules. */
 static void read_user(const struct acl *acl, struct acl_users *users, const struct acl_words *given,
                       const struct place *place, struct outbuf *faults)
 {
     struct bytes name = given->at[0];
     struct acl_words words;
     if (acl_has_spaces(name)) {
-        say(faults, "Spaces not allowed in ACL usernames. ");
+        add_text(faults, "Spaces not allowed in ACL usernames. ");
         return;
     }
     if (acl_users_find(users, name) != NULL) {
         if (place->file != NULL)
-            say(faults, "WARNING: Duplicate user '%.*s' found on line %zu. ", (int)name.len,
-                name.data, place->line);
+            add_text(faults, "WARNING: Duplicate user '%.*s' found on line %zu. ", (int)name.len,
+                     name.data, place->line);
         else
-            say_fault(faults, place, name, name, ACL_TWO_USERS);
+            add_fault(faults, place, name, name, ACL_TWO_USERS);
         return;
     }
     size_t rules = given->count - 1;
     if (acl_words_join(&words, given->at + 1, rules) != rules) {
         if (place->file != NULL)
-            say(faults, "%s:%zu: Unmatched parenthesis in selector definition. ", place->file,
-                place->line);
+            add_text(faults, "%s:%zu: Unmatched parenthesis in selector definition. ", place->file,
+                     place->line);
         else
-            say(faults,
-                "Error in user declaration '%.*s': Unmatched parenthesis in selector "
-                "definition. ",
-                (int)name.len, name.data);
+            add_text(faults,
+                     "Error in user declaration '%.*s': Unmatched parenthesis in selector "
+                     "definition. ",
+                     (int)name.len, name.data);
     } else {
-        struct acl_user *user = acl_user_new(name, acl_context(acl).all_channels);
-        apply_words(acl, user, &words, place, faults);
+        struct acl_context context = acl_context(acl);
+        struct acl_user *user = acl_user_new(name, context.all_channels);
+        bool had_syntax_fault = false;
+        for (size_t i = 0; i < words.count; i++) {
+            enum acl_fault fault = acl_user_apply(user, &context, words.at[i]);
+            if (fault != ACL_NO_FAULT && !(fault == ACL_SYNTAX && had_syntax_fault))
+                add_fault(faults, place, name, words.at[i], fault);
+            had_syntax_fault |= fault == ACL_SYNTAX;
+        }
         acl_users_add(users, user);
     }
     acl_words_drop(&words);
@@ -132,19 +124,6 @@ static struct acl_words split_line(const char *line, size_t len)
     return words;
 }
 
-static void read_line(const struct acl *acl, struct acl_users *users, const struct acl_words *words,
-                      const struct place *place, struct outbuf *faults)
-{
-    if (words->count == 0 || words->at[0].data[0] == '#') return;
-    if (words->count < 2 || !bytes_equal(words->at[0], LIT("user"))) {
-        say(faults, "%s:%zu should start with user keyword followed by the username. ", place->file,
-            place->line);
-        return;
-    }
-    struct acl_words rest = { .at = words->at + 1, .count = words->count - 1 };
-    read_user(acl, users, &rest, place, faults);
-}
-
 void acl_read_file(const struct acl *acl, struct bytes text, const char *name,
                    struct acl_users *users, struct outbuf *faults)
 {
@@ -154,7 +133,13 @@ void acl_read_file(const struct acl *acl, struct bytes text, const char *name,
     while (conf_next_line(&at, end, &line, &len)) {
         place.line++;
         struct acl_words words = split_line(line, len);
-        read_line(acl, users, &words, &place, faults);
+        bool is_skipped = words.count == 0 || words.at[0].data[0] == '#';
+        struct acl_words rest = { .at = words.at + 1, .count = words.count - 1 };
+        if (!is_skipped && words.count >= 2 && bytes_equal(words.at[0], LIT("user")))
+            read_user(acl, users, &rest, &place, faults);
+        else if (!is_skipped)
+            add_text(faults, "%s:%zu should start with user keyword followed by the username. ",
+                     place.file, place.line);
         acl_words_drop(&words);
     }
 }
@@ -179,14 +164,14 @@ void acl_read_options(const struct acl *acl, const char *lines, struct acl_users
 
 /* ---- the file and the options --------------------------------------------------------------- */
 
-/* `why` gets the faults. */
+/* Reads the users of `aclfile`. Faults are added to `why`. */
 static void read_path(const struct acl *acl, struct acl_users *users, struct outbuf *why)
 {
     const char *path = acl->conf->aclfile;
     size_t len;
     char *text = conf_read_file(path, &len);
     if (text == NULL) {
-        say(why, "Error loading ACLs, opening file '%s': %s", path, strerror(errno));
+        add_text(why, "Error loading ACLs, opening file '%s': %s", path, strerror(errno));
         return;
     }
     acl_read_file(acl, bytes_of(text, len), path, users, why);
@@ -199,7 +184,7 @@ bool acl_start(struct acl *acl, struct outbuf *why)
     struct acl_users users;
     bool has_file = acl->conf->aclfile[0] != '\0';
     if (has_file && acl->conf->user[0] != '\0') {
-        say(why, "%s", BOTH);
+        add_text(why, "%s", BOTH);
         return false;
     }
     acl_users_init(&users);
@@ -211,7 +196,7 @@ bool acl_start(struct acl *acl, struct outbuf *why)
         acl_users_drop(&users);
         return false;
     }
-    /* requirepass stands for a line about the default user, if there is none. */
+    /* Without a line about the default user, requirepass defines it. */
     if (!has_file && acl_users_find(&users, LIT("default")) == NULL)
         acl_users_add(&users, acl_user_copy(acl->main_user));
     acl_adopt(acl, &users);
@@ -222,14 +207,15 @@ bool acl_load(struct acl *acl, struct outbuf *why)
 {
     struct acl_users users;
     if (acl->conf->aclfile[0] == '\0') {
-        say(why, "%s", NO_FILE);
+        add_text(why, "%s", NO_FILE);
         return false;
     }
     acl_users_init(&users);
     read_path(acl, &users, why);
     if (why->len > 0) {
         acl_users_drop(&users);
-        say(why, "WARNING: ACL errors detected, no change to the previously active ACL rules was "
+        add_text(why,
+                 "WARNING: ACL errors detected, no change to the previously active ACL rules was "
                  "performed");
         return false;
     }
@@ -251,7 +237,7 @@ bool acl_save(const struct acl *acl, struct outbuf *why)
     const char *path = acl->conf->aclfile;
     struct outbuf lines;
     if (path[0] == '\0') {
-        say(why, "%s", NO_FILE);
+        add_text(why, "%s", NO_FILE);
         return false;
     }
     outbuf_init(&lines);
@@ -267,14 +253,15 @@ bool acl_save(const struct acl *acl, struct outbuf *why)
     if (!good) {
         log_line(LOG_WARNING, "Can't write the ACL file %s: %s. Check the folder and its rights",
                  path, strerror(errno));
-        say(why, "There was an error trying to save the ACLs. Please check the server logs for "
+        add_text(why,
+                 "There was an error trying to save the ACLs. Please check the server logs for "
                  "more information");
     }
     mem_free(text);
     return good;
 }
 
-/* Is the default user as the option requirepass alone makes it? */
+/* Is the default user exactly as the option requirepass alone would make it? */
 static bool is_plain_default(const struct acl *acl)
 {
     struct acl *plain = acl_new(acl->commands, acl->conf);

@@ -3,8 +3,8 @@
 
 #include "store/mem/mem.h"
 
-/* A list that was once longer than this keeps its index: going back and forth across the limit must
- * not build it again each time. */
+/* A list that was once longer than this keeps its index, so that a list whose length varies around
+ * the limit does not build it again each time. */
 enum { UNINDEXED = 16 };
 
 static struct bytes item_text(const void *item)
@@ -14,14 +14,6 @@ static struct bytes item_text(const void *item)
 
 static const struct dict_type by_text = { .key = item_text };
 
-static void make_index(struct acl_items *items)
-{
-    dict_init(&items->index, &by_text);
-    items->is_indexed = true;
-    for (struct acl_item *item = items->first; item != NULL; item = item->next)
-        dict_add(&items->index, item);
-}
-
 struct acl_item *acl_items_add(struct acl_items *items, unsigned tag, struct bytes text)
 {
     struct acl_item *item = mem_alloc(sizeof(*item));
@@ -29,10 +21,14 @@ struct acl_item *acl_items_add(struct acl_items *items, unsigned tag, struct byt
     *(items->last != NULL ? &items->last->next : &items->first) = item;
     items->last = item;
     items->count++;
-    if (items->is_indexed)
+    if (items->is_indexed) {
         dict_add(&items->index, item);
-    else if (items->count > UNINDEXED)
-        make_index(items);
+    } else if (items->count > UNINDEXED) {
+        dict_init(&items->index, &by_text);
+        items->is_indexed = true;
+        for (struct acl_item *each = items->first; each != NULL; each = each->next)
+            dict_add(&items->index, each);
+    }
     return item;
 }
 

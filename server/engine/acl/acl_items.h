@@ -1,6 +1,6 @@
-/* acl_items: a list of texts, each with a number: patterns of keys and channels, passwords,
- * rules. In the order in which they were added; no two have the same text. The list can be copied
- * by assignment, if only one of the two is used afterwards. */
+/* acl_items: a list of distinct texts, each with a number, in the order in which they were added:
+ * patterns of keys and channels, passwords, rules. The list can be copied by assignment if only one
+ * of the two is used afterwards. */
 #ifndef SERVER_ENGINE_ACL_ACL_ITEMS_H
 #define SERVER_ENGINE_ACL_ACL_ITEMS_H
 
@@ -14,9 +14,9 @@
 struct acl_item {
     struct acl_item *prev, *next;
     struct blob *text;
-    unsigned tag; /* what the owner of the list says */
-    /* Of a rule about a part of a command (acl_rules.c): */
-    struct acl_parts *parts; /* NULL: not in such a list */
+    unsigned tag; /* its meaning is up to the owner of the list */
+    /* For a rule about a part of a command (acl_rules.c): */
+    struct acl_parts *parts; /* the list that it is in, by `part`; or NULL */
     LIST_ENTRY(acl_item) part;
 };
 
@@ -25,7 +25,7 @@ struct acl_items {
     struct acl_item *first, *last;
     size_t count;
     /* private */
-    bool is_indexed; /* a long list: */
+    bool is_indexed; /* true for a long list */
     struct dict index;
 };
 
@@ -35,6 +35,6 @@ struct acl_item *acl_items_find(const struct acl_items *items,
                                 struct bytes text);                    /* or NULL. O(1) */
 void acl_items_remove(struct acl_items *items, struct acl_item *item); /* frees it. O(1) */
 void acl_items_clear(struct acl_items *items);
-struct acl_items acl_items_copy(const struct acl_items *items); /* of texts and numbers */
+struct acl_items acl_items_copy(const struct acl_items *items); /* texts and numbers only */
 
 #endif

@@ -5,7 +5,7 @@
 
 enum {
     GROUPED_MSEC = 60 * 1000, /* refusals of one kind within this time are one entry */
-    GROUPED_LOOKS = 10,       /* entries among which the same kind is looked for */
+    GROUPED_AMONG = 10,       /* the latest entries, which are searched for the same kind */
 };
 
 const char *acl_reason_text(enum acl_reason reason)
@@ -50,28 +50,7 @@ static bool is_same_kind(const struct acl_log_entry *entry, const struct acl_ref
            bytes_equal(blob_view(entry->user_name), refusal->user_name);
 }
 
-static struct acl_log_entry *find_same(struct acl_log *log, const struct acl_refusal *refusal)
-{
-    struct acl_log_entry *entry = TAILQ_FIRST(&log->entries);
-    for (int looks = GROUPED_LOOKS; entry != NULL && looks > 0; looks--) {
-        if (is_same_kind(entry, refusal)) return entry;
-        entry = TAILQ_NEXT(entry, next);
-    }
-    return NULL;
-}
-
-static struct acl_log_entry *new_entry(struct acl_log *log, const struct acl_refusal *refusal)
-{
-    struct acl_log_entry *entry = mem_zalloc(sizeof(*entry));
-    entry->reason = refusal->reason;
-    entry->where = refusal->where;
-    entry->object = blob_new(refusal->object);
-    entry->user_name = blob_new(refusal->user_name);
-    log->count++;
-    return entry;
-}
-
-/* The line about the client, without its end. */
+/* The line about the client, without a line end. */
 static struct blob *describe(const struct acl_log *log, struct session *session)
 {
     struct outbuf line;
@@ -89,11 +68,20 @@ static struct blob *describe(const struct acl_log *log, struct session *session)
 
 void acl_log_add(struct acl_log *log, const struct acl_refusal *refusal, size_t most)
 {
-    struct acl_log_entry *entry = find_same(log, refusal);
-    if (entry != NULL)
+    struct acl_log_entry *entry = TAILQ_FIRST(&log->entries);
+    int left = GROUPED_AMONG;
+    for (; entry != NULL && left > 0 && !is_same_kind(entry, refusal); left--)
+        entry = TAILQ_NEXT(entry, next);
+    if (entry != NULL && left > 0) {
         TAILQ_REMOVE(&log->entries, entry, next);
-    else
-        entry = new_entry(log, refusal);
+    } else {
+        entry = mem_zalloc(sizeof(*entry));
+        entry->reason = refusal->reason;
+        entry->where = refusal->where;
+        entry->object = blob_new(refusal->object);
+        entry->user_name = blob_new(refusal->user_name);
+        log->count++;
+    }
     TAILQ_INSERT_HEAD(&log->entries, entry, next);
     entry->count++;
     entry->at = refusal->now;

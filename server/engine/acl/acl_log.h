@@ -16,7 +16,7 @@ enum acl_reason {
     ACL_LOG_KEY,
     ACL_LOG_CHANNEL,
     ACL_LOG_AUTH,
-    ACL_LOG_TLS_CERT, /* a client's certificate has a name that no user has */
+    ACL_LOG_TLS_CERT, /* no enabled user has the name of a client's certificate */
 };
 enum acl_where { ACL_TOPLEVEL, ACL_IN_MULTI, ACL_IN_SCRIPT };
 
@@ -27,14 +27,14 @@ struct acl_log_entry {
     enum acl_where where;
     struct blob *object; /* the command, key or channel; "" for a certificate */
     struct blob *user_name;
-    struct blob *client; /* a line as of CLIENT LIST */
-    msec at;             /* of the last of them */
+    struct blob *client; /* a line like those of CLIENT LIST */
+    msec at;             /* when the last refusal of the entry happened */
 };
 
 struct acl_log {
     TAILQ_HEAD(acl_log_list, acl_log_entry) entries; /* the latest first */
     size_t count;
-    /* Appends the line of CLIENT LIST about a session; NULL: there is none. */
+    /* Appends the line of CLIENT LIST about a session. NULL: entries have no such line. */
     void (*describe)(void *ctx, struct session *session, struct outbuf *to);
     void *describe_ctx;
 };

@@ -11,8 +11,8 @@ enum {
     COUNTS = 4, /* allows a first argument, and no later rule has ended that */
 };
 
-/* The rules about parts of a command. Those that count come first, so that ending them does not
- * look at the others. */
+/* The rules about parts of a command. Those with COUNTS come first, so that ending them does not
+ * visit the others. */
 struct acl_parts {
     const struct command *command;
     LIST_HEAD(, acl_item) rules;
@@ -63,7 +63,7 @@ void acl_rules_drop(struct acl_rules *rules)
     *rules = (struct acl_rules){ 0 };
 }
 
-/* Adding in the same order puts the rules that count first: they were added last. */
+/* Adding in the same order keeps the rules with COUNTS first, because they were added last. */
 struct acl_rules acl_rules_copy(const struct acl_rules *rules)
 {
     struct acl_rules copy = { .from_all = rules->from_all };
@@ -77,8 +77,8 @@ struct acl_rules acl_rules_copy(const struct acl_rules *rules)
 
 /* ---- useless rules -------------------------------------------------------------------------- */
 
-/* Says a rule that is not behind one about a category what holds already: for all commands, or for
- * its container? */
+/* For a rule that follows no category: does it repeat what already holds for all commands, or for
+ * the command that it is a part of? */
 static bool is_needless(const struct acl_rules *rules, const struct acl_item *rule)
 {
     struct bytes name = blob_view(rule->text);
@@ -99,8 +99,8 @@ static void remove_rule(struct acl_rules *rules, struct acl_item *rule)
     acl_items_remove(&rules->items, rule);
 }
 
-/* Removes a rule about a category. Rules behind it may have been needed only because of it. Each
- * rule is looked at once at most: afterwards it has no category before it. */
+/* Removes a rule about a category, and rules after it that were needed only because of it. Each
+ * rule is visited at most once, because afterwards no category precedes it. */
 static void remove_category(struct acl_rules *rules, struct acl_item *category)
 {
     struct acl_item *next = category->next;
@@ -115,32 +115,12 @@ static void remove_category(struct acl_rules *rules, struct acl_item *category)
     rules->first_category = next;
 }
 
-/* Removes those that say something about the same. */
-static void remove_covered(struct acl_rules *rules, enum acl_rule_kind kind,
-                           const struct command *command, struct bytes name)
-{
-    struct acl_parts *parts = kind == ACL_RULE_COMMAND ? find_parts(rules, command) : NULL;
-    while (parts != NULL && !LIST_EMPTY(&parts->rules))
-        remove_rule(rules, LIST_FIRST(&parts->rules));
-    struct acl_item *same = acl_items_find(&rules->items, name);
-    if (same == NULL) return;
-    if (kind == ACL_RULE_CATEGORY)
-        remove_category(rules, same);
-    else
-        remove_rule(rules, same);
-}
-
-/* ---- rules ---------------------------------------------------------------------------------- */
-
-static char to_lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
 static size_t copy_lower(char *to, struct bytes text)
 {
-    for (size_t i = 0; i < text.len; i++)
-        to[i] = to_lower(text.data[i]);
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.data[i];
+        to[i] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+    }
     return text.len;
 }
 
@@ -153,7 +133,15 @@ void acl_rules_add(struct acl_rules *rules, enum acl_rule_kind kind, const struc
     unsigned tag = word.data[0] == '+' ? ALLOWS : 0;
     if (kind == ACL_RULE_CATEGORY) tag |= IS_CATEGORY;
     if (kind == ACL_RULE_FIRST_ARG) tag |= COUNTS;
-    remove_covered(rules, kind, command, name);
+    /* Remove the rules that this one covers. */
+    struct acl_parts *parts = kind == ACL_RULE_COMMAND ? find_parts(rules, command) : NULL;
+    while (parts != NULL && !LIST_EMPTY(&parts->rules))
+        remove_rule(rules, LIST_FIRST(&parts->rules));
+    struct acl_item *same = acl_items_find(&rules->items, name);
+    if (same != NULL && kind == ACL_RULE_CATEGORY)
+        remove_category(rules, same);
+    else if (same != NULL)
+        remove_rule(rules, same);
     struct acl_item *rule = acl_items_add(&rules->items, tag, name);
     if (kind == ACL_RULE_SUBCOMMAND || kind == ACL_RULE_FIRST_ARG) add_part(rules, command, rule);
     if (rules->first_category != NULL) return;

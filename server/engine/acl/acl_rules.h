@@ -1,9 +1,9 @@
 /* acl_rules: the rules of a selector about commands, in their order: "+get", "-@write",
- * "+select|0". A list of users shows them, so they say what was meant, also about commands that a
- * later version adds to a category. Rules that a later one makes useless are removed.
+ * "+select|0". Lists of users show them. They are kept, and not only their bits, because they
+ * express the intent, which also covers commands that a later version adds to a category. Rules
+ * that a later one makes useless are removed.
  *
- * A client may send any number of rules with first arguments, so each step takes the same time
- * however many rules there are. */
+ * A client may send any number of rules with first arguments, so each step takes constant time. */
 #ifndef SERVER_ENGINE_ACL_ACL_RULES_H
 #define SERVER_ENGINE_ACL_ACL_RULES_H
 
@@ -12,7 +12,7 @@
 
 enum { ACL_RULE_MAX_LEN = 256 };
 
-/* What a rule is about. */
+/* What a rule applies to. */
 enum acl_rule_kind {
     ACL_RULE_CATEGORY,
     ACL_RULE_COMMAND,    /* and its subcommands */
@@ -25,7 +25,7 @@ struct acl_rules {
     bool from_all;          /* they begin with +@all, so commands of later versions are allowed */
     struct acl_items items; /* their texts have no sign, and are in lower case */
     /* private */
-    struct acl_item *first_category; /* NULL: none is about a category */
+    struct acl_item *first_category; /* the first rule about a category, or NULL */
     struct acl_parts **parts;        /* for each command: the rules about parts of it */
     size_t part_count;
 };
@@ -40,8 +40,8 @@ void acl_rules_add(struct acl_rules *rules, enum acl_rule_kind kind, const struc
 /* Does a rule allow the command with this first argument? */
 bool acl_rules_allow_first_arg(const struct acl_rules *rules, const struct command *command,
                                struct bytes arg);
-/* The command is allowed or forbidden whatever its first argument is: earlier rules about first
- * arguments stay in the list, but no longer count. */
+/* Call when the command is allowed or forbidden regardless of its first argument: earlier rules
+ * about first arguments stay in the list, but no longer count. */
 void acl_rules_end_first_args(struct acl_rules *rules, const struct command *command);
 
 bool acl_rule_allows(const struct acl_item *rule); /* "+", not "-" */

@@ -83,18 +83,8 @@ static struct bytes without(struct bytes text, size_t len)
     return bytes_of(text.data + len, text.len - len);
 }
 
-/* A pattern that is there already gets the further rights. */
-static void add_keys(struct acl_selector *selector, unsigned access, struct bytes pattern)
-{
-    struct acl_item *item = acl_items_find(&selector->keys, pattern);
-    if (item != NULL)
-        item->tag |= access;
-    else
-        acl_items_add(&selector->keys, access, pattern);
-}
-
 /* "~pattern", "%R~pattern", "%W~pattern" or "%RW~pattern". As in Redis, the pattern after % may be
- * left out, which leaves only the empty key. */
+ * left out: the rule then matches only the empty key. A pattern that exists gets further rights. */
 static enum acl_fault take_keys(struct acl_selector *selector, struct bytes word)
 {
     unsigned access = word.data[0] == '~' ? ACL_READ_WRITE : 0;
@@ -111,17 +101,11 @@ static enum acl_fault take_keys(struct acl_selector *selector, struct bytes word
     if (access == 0) return ACL_SYNTAX;
     if (word.data[0] == '%' && i < word.len) i++;
     if (acl_has_spaces(without(word, i))) return ACL_SYNTAX;
-    add_keys(selector, access, without(word, i));
-    return ACL_NO_FAULT;
-}
-
-static enum acl_fault take_channels(struct acl_selector *selector, struct bytes word)
-{
-    struct bytes pattern = without(word, 1);
-    if (selector->all_channels) return ACL_HAS_ALL_CHANNELS;
-    if (acl_has_spaces(pattern)) return ACL_SYNTAX;
-    if (acl_items_find(&selector->channels, pattern) == NULL)
-        acl_items_add(&selector->channels, 0, pattern);
+    struct acl_item *item = acl_items_find(&selector->keys, without(word, i));
+    if (item != NULL)
+        item->tag |= access;
+    else
+        acl_items_add(&selector->keys, access, without(word, i));
     return ACL_NO_FAULT;
 }
 
@@ -142,9 +126,13 @@ enum acl_fault acl_selector_apply(struct acl_selector *selector, const struct co
         acl_commands_deny_all(selector);
     else if (word.len > 0 && (word.data[0] == '~' || word.data[0] == '%'))
         return take_keys(selector, word);
-    else if (word.len > 0 && word.data[0] == '&')
-        return take_channels(selector, word);
-    else if (word.len > 0 && (word.data[0] == '+' || word.data[0] == '-'))
+    else if (word.len > 0 && word.data[0] == '&') {
+        struct bytes pattern = without(word, 1);
+        if (selector->all_channels) return ACL_HAS_ALL_CHANNELS;
+        if (acl_has_spaces(pattern)) return ACL_SYNTAX;
+        if (acl_items_find(&selector->channels, pattern) == NULL)
+            acl_items_add(&selector->channels, 0, pattern);
+    } else if (word.len > 0 && (word.data[0] == '+' || word.data[0] == '-'))
         return acl_commands_apply(selector, commands, word);
     else
         return ACL_SYNTAX;

@@ -1,8 +1,8 @@
-/* acl_selector: one set of permissions: commands, keys and channels. A user has one or more; a call
- * is allowed if a single one of them allows all of it.
+/* acl_selector: one set of permissions for commands, keys and channels. A user has one or more; a
+ * call is allowed if one selector alone allows all of it.
  *
- * Each word of ACL SETUSER that is about commands, keys or channels is applied here. Depends on the
- * command table; knows neither users nor sessions. */
+ * Applies the words of ACL SETUSER that concern commands, keys or channels. Depends on the command
+ * table; knows neither users nor sessions. */
 #ifndef SERVER_ENGINE_ACL_ACL_SELECTOR_H
 #define SERVER_ENGINE_ACL_ACL_SELECTOR_H
 
@@ -31,10 +31,10 @@ enum acl_fault {
 const char *acl_fault_text(enum acl_fault fault); /* in Redis' words */
 
 struct acl_selector {
-    bool all_commands; /* nothing was taken away since +@all */
+    bool all_commands; /* no command was forbidden since +@all */
     bool all_keys, all_channels;
     uint64_t allowed[ACL_IDS_MAX / 64]; /* a bit for each command and subcommand, by id */
-    struct acl_rules rules;             /* what was said about commands */
+    struct acl_rules rules;             /* the words about commands */
     struct acl_items keys;              /* tag: ACL_READ, ACL_WRITE */
     struct acl_items channels;
 };
@@ -49,14 +49,14 @@ void acl_selector_reset(struct acl_selector *selector, bool all_channels);
 /* A fault changes nothing. */
 enum acl_fault acl_selector_apply(struct acl_selector *selector, const struct commands *commands,
                                   struct bytes word);
-/* The part of it that is about commands: +get -get +@read +config|get +select|0 +@all -@all. */
+/* The same for words about commands: +get -get +@read +config|get +select|0 +@all -@all. */
 enum acl_fault acl_commands_apply(struct acl_selector *selector, const struct commands *commands,
                                   struct bytes word);
 void acl_commands_allow_all(struct acl_selector *selector);
 void acl_commands_deny_all(struct acl_selector *selector);
 
-/* Words that make this selector of a new one, between single spaces: "~a* %R~b &ch* -@all +get".
- * With `resets`, "resetchannels" comes before channels, as lists of users need it. */
+/* Append the words that would make this selector from a new one: "~a* %R~b &ch* -@all +get". With
+ * `resets`, "resetchannels" comes before the channels, as needed in lists of users. */
 void acl_selector_describe_keys(const struct acl_selector *selector, struct outbuf *to);
 void acl_selector_describe_channels(const struct acl_selector *selector, bool resets,
                                     struct outbuf *to);

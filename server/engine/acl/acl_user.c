@@ -26,8 +26,8 @@ static bool is_full(const struct acl_selector *selector)
     return selector->all_commands && selector->all_keys && selector->all_channels;
 }
 
-/* Only the first selector changes, so this does not look at the others again. */
-static void judge(struct acl_user *user)
+/* Only the first selector can change, so the others need no new check. */
+static void update_unrestricted(struct acl_user *user)
 {
     user->unrestricted = user->has_full_selector || is_full(&user->selectors[0]);
 }
@@ -39,7 +39,7 @@ void acl_user_open(struct acl_user *user)
     root->all_keys = true;
     acl_commands_allow_all(root);
     user->on = user->nopass = true;
-    judge(user);
+    update_unrestricted(user);
 }
 
 static void drop_selectors(struct acl_user *user, size_t left)
@@ -49,7 +49,7 @@ static void drop_selectors(struct acl_user *user, size_t left)
     user->has_full_selector = false;
 }
 
-/* As many as fit without growing: a power of two. */
+/* The capacity for this many: a power of two. */
 static size_t room_for(size_t count)
 {
     size_t room = 1;
@@ -113,7 +113,7 @@ static void hash_password(struct bytes password, char hex[ACL_HASH_LEN])
     }
 }
 
-/* All hashes are compared, each byte by byte, so that the time tells nothing about them. */
+/* Compares all hashes, and all bytes of each, so that the time reveals nothing about them. */
 bool acl_user_admits(const struct acl_user *user, struct bytes password)
 {
     char hex[ACL_HASH_LEN];
@@ -164,7 +164,7 @@ static enum acl_fault take_password(struct acl_user *user, struct bytes word)
 
 /* ---- words ---------------------------------------------------------------------------------- */
 
-/* The next word of the text, which spaces separate; len 0: there is none. */
+/* The next word of the text; words are separated by spaces. len 0: no word is left. */
 static struct bytes next_word(struct bytes *text)
 {
     while (text->len > 0 && text->data[0] == ' ')
@@ -211,16 +211,7 @@ static void forget_passwords(struct acl_user *user, bool nopass)
     user->nopass = nopass;
 }
 
-static void reset_all(struct acl_user *user, const struct acl_context *context)
-{
-    forget_passwords(user, false);
-    drop_selectors(user, 1);
-    acl_selector_reset(&user->selectors[0], context->all_channels);
-    user->on = false;
-    user->payload = ACL_PAYLOAD_CHECK;
-}
-
-/* Words about the user itself. False: the word is another one. */
+/* Applies a word about the user itself. False: it is another word. */
 static bool take_flag(struct acl_user *user, const struct acl_context *context, struct bytes word)
 {
     if (bytes_is_word(word, "on"))
@@ -237,10 +228,15 @@ static bool take_flag(struct acl_user *user, const struct acl_context *context, 
         user->payload = ACL_PAYLOAD_TRUST;
     else if (bytes_is_word(word, "clearselectors"))
         drop_selectors(user, 1);
-    else if (bytes_is_word(word, "reset"))
-        reset_all(user, context);
-    else
+    else if (bytes_is_word(word, "reset")) {
+        forget_passwords(user, false);
+        drop_selectors(user, 1);
+        acl_selector_reset(&user->selectors[0], context->all_channels);
+        user->on = false;
+        user->payload = ACL_PAYLOAD_CHECK;
+    } else {
         return word.len == 0;
+    }
     return true;
 }
 
@@ -256,7 +252,7 @@ enum acl_fault acl_user_apply(struct acl_user *user, const struct acl_context *c
         fault = add_selector(user, context, word);
     else
         fault = acl_selector_apply(&user->selectors[0], context->commands, word);
-    judge(user);
+    update_unrestricted(user);
     return fault;
 }
 
@@ -267,7 +263,7 @@ size_t acl_user_flags(const struct acl_user *user, const char *words[3])
     size_t count = 0;
     words[count++] = user->on ? "on" : "off";
     if (user->nopass) words[count++] = "nopass";
-    if (user->payload != ACL_PAYLOAD_UNSAID)
+    if (user->payload != ACL_PAYLOAD_UNSET)
         words[count++] =
             user->payload == ACL_PAYLOAD_TRUST ? "skip-sanitize-payload" : "sanitize-payload";
     return count;

@@ -1,5 +1,5 @@
-/* acl_user: a user: name, passwords, flags and selectors. Passwords are kept as SHA-256 only, and
- * compared in constant time. Depends on acl_selector and libcrypto; knows no sessions. */
+/* acl_user: one user, with its name, passwords, flags and selectors. Passwords are kept as SHA-256
+ * only, and compared in constant time. Depends on acl_selector and libcrypto; knows no sessions. */
 #ifndef SERVER_ENGINE_ACL_ACL_USER_H
 #define SERVER_ENGINE_ACL_ACL_USER_H
 
@@ -8,11 +8,11 @@
 
 enum { ACL_HASH_LEN = 64 }; /* SHA-256 in hexadecimal digits */
 
-/* Whether RESTORE checks payloads. Here it always does; the words are accepted and listed. */
-enum acl_payload { ACL_PAYLOAD_UNSAID, ACL_PAYLOAD_CHECK, ACL_PAYLOAD_TRUST };
+/* Whether RESTORE should check payloads. Here it always does; the words are accepted and listed. */
+enum acl_payload { ACL_PAYLOAD_UNSET, ACL_PAYLOAD_CHECK, ACL_PAYLOAD_TRUST };
 
 struct acl_user {
-    /* Some selector allows everything: no call needs a check. Read for each call. */
+    /* A selector allows everything, so no call needs a check. Read for each call. */
     bool unrestricted;
     bool on, nopass;
     bool is_deleted; /* only sessions hold it */
@@ -20,9 +20,9 @@ struct acl_user {
     unsigned holders; /* the set of users, and the sessions that have this user */
     struct blob *name;
     struct acl_items hashes;        /* of passwords */
-    struct acl_selector *selectors; /* the first one is changed by words outside of (...) */
+    struct acl_selector *selectors; /* words outside of (...) change the first one */
     size_t selector_count;
-    bool has_full_selector; /* one behind the first allows everything */
+    bool has_full_selector; /* a selector after the first allows everything */
 };
 
 /* A user that can do nothing: off, no password; held once. */
@@ -30,12 +30,12 @@ struct acl_user *acl_user_new(struct bytes name, bool all_channels);
 /* Makes it allow everything without a password, as the default user does at first. */
 void acl_user_open(struct acl_user *user);
 struct acl_user *acl_user_copy(const struct acl_user *user); /* held once */
-/* Exchanges everything but the name and who holds it. */
+/* Exchanges everything except the names and the numbers of holders. */
 void acl_user_swap(struct acl_user *a, struct acl_user *b);
 struct acl_user *acl_user_hold(struct acl_user *user);
 void acl_user_release(struct acl_user *user); /* the last one frees it; NULL is allowed */
 
-/* What the server knows and a rule needs. */
+/* State of the server that rules depend on. */
 struct acl_context {
     const struct commands *commands;
     bool all_channels; /* of new selectors: acl-pubsub-default */
@@ -44,7 +44,7 @@ struct acl_context {
 enum acl_fault acl_user_apply(struct acl_user *user, const struct acl_context *context,
                               struct bytes word);
 
-/* Takes the same time for each wrong password. False also if the user is off. */
+/* Takes the same time for each wrong password. False, too, if the user is off. */
 bool acl_user_admits(const struct acl_user *user, struct bytes password);
 
 /* "user a on #... ~a* resetchannels -@all +get", from which the user can be made again. */
@@ -57,8 +57,8 @@ size_t acl_user_flags(const struct acl_user *user, const char *words[3]);
 /* In the order in which they count: if each selector refuses a call, the greatest is replied. */
 enum acl_verdict { ACL_ALLOWED, ACL_NO_COMMAND, ACL_NO_KEY, ACL_NO_CHANNEL };
 
-/* May the user make this call? If not, *at is the argument that is refused. A call whose number of
- * arguments does not fit the command never runs, so that only the right to the command counts. */
+/* May the user make this call? If not, *at is the index of the refused argument. For a call with a
+ * wrong number of arguments, which never runs, only the right to the command counts. */
 enum acl_verdict acl_user_check(const struct acl_user *user, struct command_ref command, int argc,
                                 const struct bytes *argv, int *at);
 /* Does a selector that allows the call also allow to read each key? For SORT's BY and GET. */
@@ -68,7 +68,7 @@ bool acl_user_reads_all(const struct acl_user *user, struct command_ref command,
 bool acl_user_reads_prefix(const struct acl_user *user, struct bytes prefix);
 /* May it be subscribed to this channel, or to this pattern? */
 bool acl_user_hears(const struct acl_user *user, struct bytes channel, bool is_pattern);
-/* Has it no longer all rules about channels that it had? */
+/* Has the user lost a channel rule that it had before? */
 bool acl_user_lost_channels(const struct acl_user *user, const struct acl_user *before);
 
 #endif

@@ -1,4 +1,4 @@
-/* acl_users: the list of users behind acl.h. Only for server/engine/acl. */
+/* acl_users: the table of users of acl.h. Only for server/engine/acl. */
 #ifndef SERVER_ENGINE_ACL_ACL_USERS_H
 #define SERVER_ENGINE_ACL_ACL_USERS_H
 
