@@ -76,15 +76,6 @@ static int64_t budget(const struct background *background, int64_t now)
     return behind > usec ? behind : usec;
 }
 
-static void adapt_amount(struct slice *slice, int64_t usec)
-{
-    slice->used += usec;
-    if (usec > BATCH_USEC && slice->amount > 1)
-        slice->amount /= 2;
-    else if (usec < BATCH_USEC / 2 && 2 * slice->amount <= slice->work.most)
-        slice->amount *= 2;
-}
-
 /* True: the budget is spent. False: no slice found work. */
 static bool work_until(struct background *background, int64_t now, int64_t end)
 {
@@ -96,20 +87,16 @@ static bool work_until(struct background *background, int64_t now, int64_t end)
         if (!slice->work.run(slice->work.ctx, slice->amount)) continue;
         idle = 0;
         background->worked = true;
-        int64_t at = clock_quick_usec(background->clock);
-        adapt_amount(slice, at - now);
+        int64_t at = clock_quick_usec(background->clock), usec = at - now;
+        slice->used += usec;
+        if (usec > BATCH_USEC && slice->amount > 1)
+            slice->amount /= 2;
+        else if (usec < BATCH_USEC / 2 && 2 * slice->amount <= slice->work.most)
+            slice->amount *= 2;
         now = at;
         if (now >= end) return true;
     }
     return false;
-}
-
-static void end_slice(struct slice *slice, bool left)
-{
-    if (slice->used > 0 && slice->work.took != NULL) slice->work.took(slice->work.ctx, slice->used);
-    slice->used = 0;
-    /* The next work may be of another kind, so start again with a small batch. */
-    if (!left) slice->amount = first_amount(&slice->work);
 }
 
 bool background_turn(struct background *background)
@@ -122,8 +109,14 @@ bool background_turn(struct background *background)
     if (left && !background->left) background->since = now;
     background->left = left;
     if (!background->worked) return false;
-    for (unsigned i = 0; i < background->count; i++)
-        end_slice(&background->slices[i], left);
+    for (unsigned i = 0; i < background->count; i++) {
+        struct slice *slice = &background->slices[i];
+        const struct background_work *work = &slice->work;
+        if (slice->used > 0 && work->took != NULL) work->took(work->ctx, slice->used);
+        slice->used = 0;
+        /* The next work may be of another kind, so start again with a small batch. */
+        if (!left) slice->amount = first_amount(work);
+    }
     background->ended = clock_quick_usec(background->clock);
     return true;
 }

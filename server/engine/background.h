@@ -21,7 +21,7 @@ struct background_work {
     /* Called at the end of a turn with the time that the slice took, if it ran. May be NULL. */
     void (*took)(void *ctx, int64_t usec);
     void *ctx;
-    size_t most;
+    size_t most; /* the largest `amount` */
 };
 
 struct background *background_new(struct clock *clock);

@@ -77,38 +77,30 @@ void defrag_timer_second(struct defrag_timer *timer)
     note_running(timer, clock_mono_usec());
 }
 
-/* While a child writes a snapshot, each page that this process changes exists twice. */
-static bool child_writes(const struct engine *engine)
-{
-    if (engine->persist == NULL) return false;
-    struct persist_report report = persist_report(engine->persist);
-    return report.saving || report.rewriting;
-}
-
 static bool may_run(const struct defrag_timer *timer)
 {
     const struct engine *engine = timer->engine;
-    return !engine->loading && !reclaim_pending(&engine->store->reclaim) &&
-           store_next_due(engine->store) > clock_now(timer->clock) && !child_writes(engine);
-}
-
-/* True: the slice may continue. */
-static bool is_wanted(struct defrag_timer *timer)
-{
-    if (!timer->due) return false;
-    if (timer->engine->conf->activedefrag && may_run(timer)) return true;
-    timer->due = false;
-    if (timer->engine->conf->activedefrag)
-        rest_for(timer, WAIT_USEC);
-    else
-        defrag_stop(&timer->defrag);
-    return false;
+    if (engine->loading || reclaim_pending(&engine->store->reclaim)) return false;
+    if (store_next_due(engine->store) <= clock_now(timer->clock)) return false;
+    if (engine->persist == NULL) return true;
+    /* While a child writes a snapshot, each page that this process changes exists twice. */
+    struct persist_report report = persist_report(engine->persist);
+    return !report.saving && !report.rewriting;
 }
 
 static bool defrag_slice(void *ctx, size_t amount)
 {
     struct defrag_timer *timer = ctx;
-    if (!is_wanted(timer)) return false;
+    if (!timer->due) return false;
+    if (!timer->engine->conf->activedefrag) {
+        timer->due = false;
+        defrag_stop(&timer->defrag);
+        return false;
+    }
+    if (!may_run(timer)) {
+        rest_for(timer, WAIT_USEC);
+        return false;
+    }
     if (!defrag_run(&timer->defrag, amount)) timer->due = false;
     return true;
 }

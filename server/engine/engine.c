@@ -32,27 +32,25 @@ void engine_configure(struct engine *engine)
     engine->evicting = true; /* in case maxmemory was lowered */
 }
 
-/* ---- delaying ---------------------------------------------------------------------------- */
+/* ---- waiting -------------------------------------------------------------------------------- */
 
-/* Any pause delays commands that change data, even those that MULTI would queue. */
-static bool is_held_up(struct engine *engine, const struct call *call)
+/* Must the request wait for a pause to end or for a key to settle? */
+static bool must_wait(struct engine *engine, const struct call *call)
 {
-    enum pause_kind kind = pause_now(&engine->pause, clock_now(engine->clock));
-    if (kind == PAUSE_NONE || (call->command.row->flags & WHILE_PAUSED)) return false;
-    return kind == PAUSE_ALL || (multi_flags(call) & (WRITE | MAY_REPLICATE));
+    unsigned flags = call->command.row->flags;
+    if (engine->busy) return false;
+    if (pause_is_on(&engine->pause)) {
+        /* Any pause delays commands that change data, even those that MULTI would queue. */
+        enum pause_kind kind = pause_now(&engine->pause, clock_now(engine->clock));
+        bool exempt = kind == PAUSE_NONE || (flags & WHILE_PAUSED);
+        if (!exempt && (kind == PAUSE_ALL || (multi_flags(call) & (WRITE | MAY_REPLICATE))))
+            return true;
+    }
+    bool runs = call->session->multi == NULL || (flags & RUNS_QUEUE);
+    return runs && settle_delays(engine, call);
 }
 
 /* ---- running -------------------------------------------------------------------------------- */
-
-/* On a replica, only commands that write remove expired data: the master sends the removals. */
-static void set_expiry(struct engine *engine, const struct call *call)
-{
-    unsigned flags = call->command.row->flags;
-    struct txn *txn = call->txn;
-    txn->no_purge = engine->role.replica && !(flags & WRITE);
-    txn->no_expiry = txn->no_purge || (pause_is_on(&engine->pause) && (flags & READONLY) &&
-                                       engine_keeps_data(engine, txn->now));
-}
 
 static bool note_read(void *ctx, const struct call *call, struct bytes key)
 {
@@ -60,23 +58,22 @@ static bool note_read(void *ctx, const struct call *call, struct bytes key)
     return false;
 }
 
-/* Client-side caching: the client may now cache the keys that it has read. A script's reads are
- * noted for each command that it calls. */
-static void note_reads(struct engine *engine, const struct call *call)
-{
-    bool reads = (call->command.row->flags & (READONLY | RUNS_SCRIPT)) == READONLY;
-    if (reads && tracking_wants_reads(call->session))
-        call_any_key(call, note_read, engine->hooks->tracking);
-}
-
 static void run_call(struct engine *engine, struct call *call)
 {
     struct observer *observer = engine->observer;
-    set_expiry(engine, call);
+    unsigned flags = call->command.row->flags;
+    struct txn *txn = call->txn;
+    /* On a replica, only commands that write remove expired data: the master sends the removals. */
+    txn->no_purge = engine->role.replica && !(flags & WRITE);
+    txn->no_expiry = txn->no_purge || (pause_is_on(&engine->pause) && (flags & READONLY) &&
+                                       engine_keeps_data(engine, txn->now));
     engine->stats->commands++;
     int64_t began = observer != NULL ? observe_begin(observer) : 0;
     call_run(call);
-    note_reads(engine, call);
+    /* Client-side caching: the client may now cache the keys that it has read. A script's reads are
+     * noted for each command that it calls. */
+    if ((flags & (READONLY | RUNS_SCRIPT)) == READONLY && tracking_wants_reads(call->session))
+        call_any_key(call, note_read, engine->hooks->tracking);
     if (observer != NULL) observe_end(observer, call, began);
     if (call->failed) engine->stats->errors++;
 }
@@ -136,15 +133,6 @@ static void run_while_busy(struct engine *engine, struct call *call)
     ensure(txn.changes == 0, "%s changed data while a script runs", call->command.row->name);
 }
 
-/* Must the request wait for a pause to end or for a key to settle? */
-static bool is_put_off(struct engine *engine, const struct call *call)
-{
-    if (engine->busy) return false;
-    if (pause_is_on(&engine->pause) && is_held_up(engine, call)) return true;
-    bool runs = call->session->multi == NULL || (call->command.row->flags & RUNS_QUEUE);
-    return runs && settle_delays(engine, call);
-}
-
 static void queue_call(struct engine *engine, struct call *call)
 {
     if (multi_queue(call->session, call)) {
@@ -197,7 +185,7 @@ bool engine_request(struct engine *engine, struct session *session, struct comma
     if (gates_refuse(engine, &call)) {
         engine->stats->errors++;
         if (engine->observer != NULL) observe_rejected(engine->observer, &call);
-    } else if (is_put_off(engine, &call)) {
+    } else if (must_wait(engine, &call)) {
         return false;
     } else if (session->multi != NULL && !(call.command.row->flags & NOT_QUEUED)) {
         queue_call(engine, &call);

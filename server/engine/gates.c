@@ -44,14 +44,6 @@ static void write_unknown(const struct call *call, struct refusal *why)
     snprintf(why->text, sizeof(why->text), error_text(ERR_UNKNOWN_COMMAND), name, args);
 }
 
-static void write_unknown_subcommand(const struct call *call, struct refusal *why)
-{
-    char name[ECHO_MAX + 1];
-    snprintf(name, sizeof(name), "%.*s", at_most(call->argv[1], ECHO_MAX), call->argv[1].data);
-    snprintf(why->text, sizeof(why->text), error_text(ERR_UNKNOWN_SUBCOMMAND), name,
-             call->command.parent->name);
-}
-
 /* ---- the gates ------------------------------------------------------------------------------- */
 
 /* Each returns true to refuse the call. The error is the one in its row of GATES, unless the
@@ -61,10 +53,14 @@ static bool is_unknown(struct engine *engine, struct call *call, struct refusal 
 {
     (void)engine;
     if (call->command.row != NULL) return false;
-    if (call->command.parent != NULL)
-        write_unknown_subcommand(call, why);
-    else
+    if (call->command.parent != NULL) {
+        char name[ECHO_MAX + 1];
+        snprintf(name, sizeof(name), "%.*s", at_most(call->argv[1], ECHO_MAX), call->argv[1].data);
+        snprintf(why->text, sizeof(why->text), error_text(ERR_UNKNOWN_SUBCOMMAND), name,
+                 call->command.parent->name);
+    } else {
         write_unknown(call, why);
+    }
     why->detail = why->text;
     return true;
 }
@@ -98,15 +94,15 @@ static bool lacks_rights(struct engine *engine, struct call *call, struct refusa
     return verdict != ACL_ALLOWED;
 }
 
-struct slot_look {
+struct one_slot {
     int slot;
-    bool one;
+    bool holds; /* all keys so far are in `slot` */
 };
 
-static void look_at_slot(void *ctx, const struct call *call)
+static void check_slot(void *ctx, const struct call *call)
 {
-    struct slot_look *look = ctx;
-    look->one = look->one && slot_is_one(call, &look->slot);
+    struct one_slot *one = ctx;
+    one->holds = one->holds && slot_is_one(call, &one->slot);
 }
 
 /* With `cluster-enabled emulated-strict`, refuse keys of several slots like a node of Redis
@@ -114,13 +110,13 @@ static void look_at_slot(void *ctx, const struct call *call)
 static bool crosses_slots(struct engine *engine, struct call *call, struct refusal *why)
 {
     (void)why;
-    struct slot_look look = { SLOT_NONE, true };
+    struct one_slot one = { SLOT_NONE, true };
     if (engine->conf->cluster != CONF_CLUSTER_STRICT) return false;
     if (call->command.row->flags & RUNS_QUEUE)
-        multi_each(call->session, look_at_slot, &look);
+        multi_each(call->session, check_slot, &one);
     else
-        look_at_slot(&look, call);
-    return !look.one;
+        check_slot(&one, call);
+    return !one.holds;
 }
 
 static bool lacks_memory(struct engine *engine, struct call *call, struct refusal *why)
@@ -256,7 +252,7 @@ bool gates_refuse(struct engine *engine, struct call *call)
     return true;
 }
 
-/* ---- questions of scripts -------------------------------------------------------------------- */
+/* ---- predicates that scripts use as well ----------------------------------------------------- */
 
 const char *gates_persist_fault(const struct engine *engine)
 {

@@ -60,13 +60,6 @@ void long_queries_ask(struct long_queries *queries, struct session *session,
         &(struct blocked_hold){ .reason = WAIT_LONG_REPLY, .gone = forget_asked, .ctx = asked });
 }
 
-static void answer_asked(struct asked *asked)
-{
-    struct session *session = asked->session;
-    asked->kind->answer(asked->question, clock_now(asked->queries->clock), &session->out);
-    serve_answered(session);
-}
-
 bool long_queries_run(void *ctx, size_t amount)
 {
     (void)amount;
@@ -76,7 +69,11 @@ bool long_queries_run(void *ctx, size_t amount)
     {
         enum long_query_state state = asked->kind->work(asked->question, clock_now(queries->clock));
         if (state == LONG_QUERY_IDLE) continue;
-        if (state == LONG_QUERY_DONE) answer_asked(asked);
+        if (state == LONG_QUERY_DONE) {
+            struct session *session = asked->session;
+            asked->kind->answer(asked->question, clock_now(queries->clock), &session->out);
+            serve_answered(session);
+        }
         return true;
     }
     return false;

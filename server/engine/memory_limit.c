@@ -66,18 +66,13 @@ bool memory_limit_evict(struct engine *engine, size_t most)
     return false;
 }
 
-/* Inside MULTI every command needs memory: the queue keeps a copy. */
-static bool wants_memory(const struct call *call, unsigned flags)
-{
-    return (flags & GROWS) ||
-           (call->session->multi != NULL && !(call->command.row->flags & NOT_QUEUED));
-}
-
 bool memory_limit_refuses(struct engine *engine, const struct call *call)
 {
     if (engine->busy) return false;
     unsigned flags = multi_flags(call);
-    if (wants_memory(call, flags) && out_of_memory(engine)) return true;
+    /* Inside MULTI every command needs memory: the queue keeps a copy. */
+    bool is_queued = call->session->multi != NULL && !(call->command.row->flags & NOT_QUEUED);
+    if (((flags & GROWS) || is_queued) && out_of_memory(engine)) return true;
     if (flags & RUNS_SCRIPT) engine->script_lacks_memory = out_of_memory(engine);
     return false;
 }

@@ -4,8 +4,8 @@
 #include "server/cmd/call/call.h"
 #include "store/txn/txn.h"
 
-/* Commands that may change data (even PFCOUNT) and, `with_messages`, those that send a message.
- * None that subscribes, because the session ends with the call. */
+/* True for commands that may change data (even PFCOUNT) and, if `with_messages`, for those that
+ * send a message. Not for those that subscribe, because the session ends with the call. */
 static bool is_replayed(const struct command *row, bool with_messages)
 {
     const unsigned message = PUBSUB | MAY_REPLICATE;
@@ -14,7 +14,7 @@ static bool is_replayed(const struct command *row, bool with_messages)
            (with_messages && (row->flags & message) == message);
 }
 
-/* The row of a command that a file or a stream may have. */
+/* The row of a command that a file or a stream may contain. */
 static struct command_ref find_row(struct engine *engine, int argc, const struct bytes *argv,
                                    bool with_messages)
 {

@@ -16,15 +16,6 @@ void serve_answered(struct session *session)
 
 /* ---- serving ready keys ---------------------------------------------------------------------- */
 
-/* Can a run answer the client, because the key has the right type or because the client wants an
- * error if it has not? */
-static bool is_worth_a_run(struct engine *engine, struct txn *txn, const struct blocked_try *try)
-{
-    const struct entry *entry = txn_find(txn, try->key);
-    if (entry == NULL) blocked_skip_missing(engine->blocked);
-    return try->or_gone || (entry != NULL && entry->object.type == try->type);
-}
-
 static bool is_answered(struct engine *engine, struct txn *txn, const struct blocked_try *try)
 {
     struct block_request block = { 0 };
@@ -60,7 +51,12 @@ void serve_ready(struct engine *engine)
         /* See expired data as on the first run. Writes can block on a writable replica. */
         bool reads = try.call->command.row->flags & READONLY;
         txn.no_expiry = txn.no_purge = engine->role.replica && reads;
-        bool answered = is_worth_a_run(engine, &txn, &try) && is_answered(engine, &txn, &try);
+        /* A run can answer the client if the key has the right type, or if the client wants an
+         * error if it has not. */
+        const struct entry *entry = txn_find(&txn, try.key);
+        if (entry == NULL) blocked_skip_missing(engine->blocked);
+        bool has_type = entry != NULL && entry->object.type == try.type;
+        bool answered = (try.or_gone || has_type) && is_answered(engine, &txn, &try);
         txn_commit(&txn);
         if (answered) serve_answered(try.session);
     }
@@ -78,7 +74,7 @@ static void reply_nothing(struct session *session)
         resp_null_array(&session->out);
 }
 
-/* `error` NULL: replies as at its timeout. */
+/* Replies with the error; NULL: as at its timeout. */
 static void unblock(struct engine *engine, struct session *session, const enum error *error)
 {
     struct call_time time = { 0 };
@@ -122,18 +118,15 @@ static bool wake_first(struct engine *engine, msec now)
     return blocked_wake(blocked, now);
 }
 
-/* If data expire in the same millisecond as a timeout, they come first, because the client may wait
- * for their entry in a log. Only timeouts of that millisecond are delayed by a burst of expiry. */
-static msec timed_out_until(struct engine *engine, msec now)
-{
-    bool expires = !engine->role.replica && pause_now(&engine->pause, now) == PAUSE_NONE;
-    return expires && store_next_due(engine->store) <= now ? instant_last_expired(now) : now;
-}
-
 size_t serve_due(struct engine *engine, size_t most)
 {
-    msec now = clock_now(engine->clock), until = timed_out_until(engine, now);
+    msec now = clock_now(engine->clock);
     size_t count = 0;
+    /* Data that expires in the same millisecond as a timeout comes first, because the client may
+     * wait for its entry in a log. So a burst of expiry delays only timeouts of that millisecond.
+     */
+    bool expires = !engine->role.replica && pause_now(&engine->pause, now) == PAUSE_NONE;
+    msec until = expires && store_next_due(engine->store) <= now ? instant_last_expired(now) : now;
     for (; count < most; count++) {
         struct session *late = blocked_first_timed_out(engine->blocked, until);
         if (wake_first(engine, now)) {

@@ -49,7 +49,7 @@ struct settle {
     TAILQ_HEAD(, settling) keys;
     struct delayed_queue counting; /* until few expired keys are left */
     struct delayed_queue ready;    /* no longer delayed, not woken yet */
-    uint64_t looked_at;            /* total of expired keys and members at the last count */
+    uint64_t counted_at;           /* total of expired keys and members at the last count */
     size_t count;                  /* number of delayed sessions */
 };
 
@@ -102,17 +102,6 @@ static void make_ready(struct settle *settle, struct delayed_queue *queue)
     TAILQ_CONCAT(&settle->ready, queue, in_order);
 }
 
-/* True: a session was woken. */
-static bool wake_some(struct settle *settle, size_t most)
-{
-    const struct delayed *delayed;
-    size_t count = 0;
-    for (; count < most && (delayed = TAILQ_FIRST(&settle->ready)) != NULL; count++) {
-        session_wake(delayed->session);
-    }
-    return count > 0;
-}
-
 static void free_postponed(struct settling *settling)
 {
     struct postponed *postponed;
@@ -156,7 +145,8 @@ void settle_free(struct settle *settle)
 
 /* ---- finding keys that settle slowly --------------------------------------------------------- */
 
-struct look {
+/* A search for such keys among the arguments of calls. */
+struct search {
     struct settle *settle;
     struct txn txn;         /* never committed, used for look-ups only */
     unsigned db;            /* of the calls */
@@ -165,53 +155,46 @@ struct look {
     struct settling *found; /* the first key that settles slowly */
 };
 
-static void look_begin(struct look *look, struct engine *engine, unsigned db)
+static void search_begin(struct search *search, struct engine *engine, unsigned db)
 {
-    *look = (struct look){ .settle = engine->settle, .db = db };
+    *search = (struct search){ .settle = engine->settle, .db = db };
     msec now = clock_now(engine->clock);
-    txn_begin(&look->txn, engine->store, now, FROM_CLIENT);
-    look->txn.no_expiry = engine_keeps_data(engine, now);
+    txn_begin(&search->txn, engine->store, now, FROM_CLIENT);
+    search->txn.no_expiry = engine_keeps_data(engine, now);
 }
 
 /* Adds every slow key and not only the first, so that an EXEC is delayed once and not once per key.
  * On a replica, requests remove nothing. */
-static void look_at_key(struct look *look, unsigned db, struct bytes key)
+static void search_key(struct search *search, unsigned db, struct bytes key)
 {
-    struct settle *settle = look->settle;
+    struct settle *settle = search->settle;
     if (settle->engine->role.replica) return;
     struct settling *settling = NULL;
     if (!TAILQ_EMPTY(&settle->keys)) settling = dict_find(&settle->tables[db], key);
     if (settling == NULL) {
-        txn_call(&look->txn, db);
-        const struct entry *entry = keyspace_find(look->txn.ks, key);
-        if (entry == NULL || !txn_settles_slowly(&look->txn, entry)) return;
+        txn_call(&search->txn, db);
+        const struct entry *entry = keyspace_find(search->txn.ks, key);
+        if (entry == NULL || !txn_settles_slowly(&search->txn, entry)) return;
         settling = settling_add(settle, db, key);
     }
-    if (look->found == NULL) look->found = settling;
+    if (search->found == NULL) search->found = settling;
 }
 
-static void look_in_databases(struct look *look, struct bytes key)
+static void search_call(void *ctx, const struct call *call)
 {
-    if (!look->all_databases) {
-        look_at_key(look, look->db, key);
-        return;
-    }
-    for (unsigned db = 0; db < look->txn.store->database_count; db++)
-        look_at_key(look, db, key);
-}
-
-static void look_at_call(void *ctx, const struct call *call)
-{
-    struct look *look = ctx;
+    struct search *search = ctx;
     const struct command *row = call->command.row;
     int few[FEW_ARGS], *positions = few;
     if (call->argc > FEW_ARGS) positions = mem_alloc((size_t)call->argc * sizeof(*positions));
     int count = command_keys(row, call->argc, call->argv, positions);
+    unsigned from = search->all_databases ? 0 : search->db;
+    unsigned to = search->all_databases ? search->txn.store->database_count : search->db + 1;
     for (int i = 0; i < count; i++)
-        look_in_databases(look, call->argv[positions[i]]);
+        for (unsigned db = from; db < to; db++)
+            search_key(search, db, call->argv[positions[i]]);
     if (positions != few) mem_free(positions);
     if (row->flags & COUNTS_KEYS)
-        look->counts |= row->counts_keys == NULL || row->counts_keys(call);
+        search->counts |= row->counts_keys == NULL || row->counts_keys(call);
 }
 
 /* Are there too many expired keys to count at once? If they must not be removed, only those that
@@ -256,38 +239,32 @@ static void delay_session(struct settle *settle, struct delayed_queue *queue,
     session_wait(session, WAIT_SETTLING, forget_delay);
 }
 
-static void look_at_queue(struct look *look, const struct call *exec)
-{
-    struct session *session = exec->session;
-    if (multi_broken(session) || session->watch_touched) return; /* none of its commands will run */
-    look->all_databases = multi_flags(exec) & OTHER_DATABASES;
-    multi_each(session, look_at_call, look);
-}
-
 bool settle_delays(struct engine *engine, const struct call *call)
 {
-    enum { LOOK_ANYWAY = RUNS_QUEUE | OTHER_DATABASES | COUNTS_KEYS };
+    enum { ALWAYS_SEARCH = RUNS_QUEUE | OTHER_DATABASES | COUNTS_KEYS };
     struct settle *settle = engine->settle;
     struct session *session = call->session;
     unsigned flags = call->command.row->flags;
     if (settle == NULL || engine->loading) return false;
     if (engine->role.replica && !(flags & (RUNS_QUEUE | COUNTS_KEYS))) return false;
-    if (!(flags & LOOK_ANYWAY) && !may_need_work(engine, session->db)) return false;
+    if (!(flags & ALWAYS_SEARCH) && !may_need_work(engine, session->db)) return false;
 
-    struct look look;
-    look_begin(&look, engine, session->db);
+    struct search search;
+    search_begin(&search, engine, session->db);
     /* A key that is overwritten in another database is deleted as a whole, without settling, unless
      * keyspace events or logs need its expired members. */
     bool names = (engine->store->event_mask & LISTEN_MEMBERS) || engine->store->policies.logs > 0;
-    look.all_databases = (flags & OTHER_DATABASES) && names;
-    if (flags & RUNS_QUEUE)
-        look_at_queue(&look, call);
-    else
-        look_at_call(&look, call);
+    search.all_databases = (flags & OTHER_DATABASES) && names;
+    if (!(flags & RUNS_QUEUE)) {
+        search_call(&search, call);
+    } else if (!multi_broken(session) && !session->watch_touched) { /* else no command will run */
+        search.all_databases = multi_flags(call) & OTHER_DATABASES;
+        multi_each(session, search_call, &search);
+    }
     struct delayed_queue *queue = NULL;
-    if (look.found != NULL)
-        queue = &look.found->delayed;
-    else if (look.counts && counts_slowly(engine))
+    if (search.found != NULL)
+        queue = &search.found->delayed;
+    else if (search.counts && counts_slowly(engine))
         queue = &settle->counting;
     if (queue != NULL) delay_session(settle, queue, session);
     return queue != NULL;
@@ -308,49 +285,36 @@ static void postpone_key(struct settling *settling, unsigned db, struct bytes ke
 bool settle_postpones(struct engine *engine, const struct blocked_try *try)
 {
     if (engine->settle == NULL || !may_need_work(engine, try->db)) return false;
-    struct look look;
-    look_begin(&look, engine, try->db);
+    struct search search;
+    search_begin(&search, engine, try->db);
     struct call call = saved_call_again(try->call, try->session);
-    look_at_call(&look, &call);
-    if (look.found != NULL) postpone_key(look.found, try->db, try->key);
-    return look.found != NULL;
+    search_call(&search, &call);
+    if (search.found != NULL) postpone_key(search.found, try->db, try->key);
+    return search.found != NULL;
 }
 
 /* ---- working --------------------------------------------------------------------------------- */
 
-/* True: the key is done. A server that has become a replica leaves the rest to its master. */
-static bool work_on(struct settle *settle, const struct settling *settling, size_t amount)
-{
-    struct engine *engine = settle->engine;
-    struct txn txn;
-    if (engine->role.replica) return true;
-    txn_begin(&txn, engine->store, clock_now(engine->clock), FROM_EXPIRY);
-    txn_call(&txn, settling->db);
-    struct entry *entry = keyspace_find(txn.ks, settling_key(settling));
-    bool done = entry == NULL || txn_settle_some(&txn, &entry, amount) == 0;
-    txn_commit(&txn);
-    return done;
-}
-
 /* The keys take turns. */
 static void work_on_first(struct settle *settle, size_t amount)
 {
+    struct engine *engine = settle->engine;
     struct settling *first = TAILQ_FIRST(&settle->keys);
-    if (work_on(settle, first, amount)) {
+    bool done = engine->role.replica; /* a new replica leaves the rest to its master */
+    if (!done) {
+        struct txn txn;
+        txn_begin(&txn, engine->store, clock_now(engine->clock), FROM_EXPIRY);
+        txn_call(&txn, first->db);
+        struct entry *entry = keyspace_find(txn.ks, settling_key(first));
+        done = entry == NULL || txn_settle_some(&txn, &entry, amount) == 0;
+        txn_commit(&txn);
+    }
+    if (done) {
         settling_end(settle, first);
     } else {
         TAILQ_REMOVE(&settle->keys, first, in_order);
         TAILQ_INSERT_TAIL(&settle->keys, first, in_order);
     }
-}
-
-/* Hides expired keys for calls that wait to count. True: there may be more. */
-static bool hides_more(struct settle *settle, size_t amount)
-{
-    struct engine *engine = settle->engine;
-    msec now = clock_now(engine->clock);
-    if (TAILQ_EMPTY(&settle->counting) || !engine_keeps_data(engine, now)) return false;
-    return store_hide(engine->store, now, amount) == amount;
 }
 
 /* Counting what is due costs as much as expiring some keys, so count again only after COUNT_AT_ONCE
@@ -360,22 +324,31 @@ static bool still_counts_slowly(struct settle *settle)
     struct engine *engine = settle->engine;
     uint64_t expired = engine->store->stats.expired_keys + engine->store->stats.expired_members;
     msec now = clock_now(engine->clock);
-    if (expired < settle->looked_at + COUNT_AT_ONCE && store_next_due(engine->store) <= now &&
+    if (expired < settle->counted_at + COUNT_AT_ONCE && store_next_due(engine->store) <= now &&
         !engine_keeps_data(engine, now))
         return true;
-    settle->looked_at = expired;
+    settle->counted_at = expired;
     return counts_slowly(engine);
 }
 
 bool settle_slice(struct settle *settle, size_t amount)
 {
     if (settle == NULL || settle->engine->loading) return false;
-    if (hides_more(settle, amount)) return true;
+    struct engine *engine = settle->engine;
+    msec now = clock_now(engine->clock);
+    /* Hide expired keys for calls that wait to count; there may be more. */
+    if (!TAILQ_EMPTY(&settle->counting) && engine_keeps_data(engine, now) &&
+        store_hide(engine->store, now, amount) == amount)
+        return true;
     if (!TAILQ_EMPTY(&settle->counting) && !still_counts_slowly(settle))
         make_ready(settle, &settle->counting);
     bool worked = !TAILQ_EMPTY(&settle->keys);
     if (worked) work_on_first(settle, amount);
-    return wake_some(settle, amount) || worked;
+    const struct delayed *delayed;
+    size_t woken = 0;
+    for (; woken < amount && (delayed = TAILQ_FIRST(&settle->ready)) != NULL; woken++)
+        session_wake(delayed->session);
+    return worked || woken > 0;
 }
 
 /* ---- checking -------------------------------------------------------------------------------- */
@@ -386,8 +359,10 @@ static size_t check_queue(const struct settle *settle, const struct delayed_queu
     size_t count = 0;
     TAILQ_FOREACH(delayed, queue, in_order)
     {
-        ensure(delayed->queue == queue && delayed->settle == settle, "delayed in another queue");
-        ensure(delayed->session->delayed == delayed, "a delayed session does not know it");
+        ensure(delayed->queue == queue && delayed->settle == settle,
+               "a delayed session is in another queue");
+        ensure(delayed->session->delayed == delayed, "session %llu is not marked as delayed",
+               (unsigned long long)delayed->session->id);
         session_check(delayed->session);
         count++;
     }
@@ -402,7 +377,7 @@ void settle_check(const struct settle *settle)
     TAILQ_FOREACH(settling, &settle->keys, in_order)
     {
         ensure(dict_find(&settle->tables[settling->db], settling_key(settling)) == settling,
-               "a key is in no table");
+               "a key that settles is in no table");
         count += check_queue(settle, &settling->delayed);
         keys++;
     }

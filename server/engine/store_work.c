@@ -39,32 +39,32 @@ struct store_work {
 static void on_wake(void *ctx, unsigned what)
 {
     (void)what;
-    struct store_work *timer = ctx;
+    struct store_work *work = ctx;
     uint64_t fired;
-    ssize_t got = read(timer->fd, &fired, sizeof(fired));
+    ssize_t got = read(work->fd, &fired, sizeof(fired));
     if (got < 0 && errno == EAGAIN) return;
-    timer->armed = UNKNOWN;
+    work->armed = UNKNOWN;
 }
 
 static void on_at_once(void *ctx)
 {
-    (void)ctx; /* starting a turn is all */
+    (void)ctx; /* the timer's only purpose is to start a turn */
 }
 
 static void on_step(void *ctx)
 {
-    struct store_work *timer = ctx;
-    timer->armed = UNKNOWN;
+    struct store_work *work = ctx;
+    work->armed = UNKNOWN;
 }
 
 /* The system clock was set. Deadlines of data are absolute and stay; timeouts and pauses are spans
  * of time and move with the clock. */
 static void on_set(void *ctx, msec by)
 {
-    struct store_work *timer = ctx;
-    blocked_clock_set(timer->engine->blocked, by);
-    pause_clock_set(&timer->engine->pause, by);
-    timer->armed = UNKNOWN;
+    struct store_work *work = ctx;
+    blocked_clock_set(work->engine->blocked, by);
+    pause_clock_set(&work->engine->pause, by);
+    work->armed = UNKNOWN;
     log_line(LOG_NOTICE, "The system clock was set by %+lld ms", (long long)by);
 }
 
@@ -72,37 +72,37 @@ static void on_set(void *ctx, msec by)
 
 static bool rewind_slice(void *ctx, size_t amount)
 {
-    struct store_work *timer = ctx;
-    if (timer->engine->loading) return false;
-    return rewind_run(timer->engine->store, clock_now(timer->clock), (unsigned)amount);
+    struct store_work *work = ctx;
+    if (work->engine->loading) return false;
+    return rewind_run(work->engine->store, clock_now(work->clock), (unsigned)amount);
 }
 
 static bool wait_slice(void *ctx, size_t amount)
 {
-    struct store_work *timer = ctx;
-    if (blocked_next_due(timer->engine->blocked) > clock_now(timer->clock)) return false;
-    return serve_due(timer->engine, amount) > 0;
+    struct store_work *work = ctx;
+    if (blocked_next_due(work->engine->blocked) > clock_now(work->clock)) return false;
+    return serve_due(work->engine, amount) > 0;
 }
 
 /* Expiry can wake blocked clients: it may add an entry to a policy's log (EXPIRED TO), or delete a
  * stream. */
-static void serve_woken(struct store_work *timer)
+static void serve_woken(struct store_work *work)
 {
-    struct engine *engine = timer->engine;
+    struct engine *engine = work->engine;
     if (!blocked_pending(engine->blocked)) return;
-    if (pause_now(&engine->pause, clock_now(timer->clock)) == PAUSE_NONE) serve_ready(engine);
+    if (pause_now(&engine->pause, clock_now(work->clock)) == PAUSE_NONE) serve_ready(engine);
 }
 
 static bool expire_slice(void *ctx, size_t amount)
 {
-    struct store_work *timer = ctx;
-    msec now = clock_now(timer->clock);
-    struct store *store = timer->engine->store;
+    struct store_work *work = ctx;
+    msec now = clock_now(work->clock);
+    struct store *store = work->engine->store;
     if (store_next_due(store) > now) return false;
-    if (timer->engine->loading) return false;
-    if (engine_keeps_data(timer->engine, now)) return false;
+    if (work->engine->loading) return false;
+    if (engine_keeps_data(work->engine, now)) return false;
     bool worked = expiry_run(store, now, amount) > 0;
-    serve_woken(timer);
+    serve_woken(work);
     return worked;
 }
 
@@ -112,42 +112,42 @@ static bool expire_slice(void *ctx, size_t amount)
 static bool hide_slice(void *ctx, size_t amount)
 {
     enum { LATE = 1000 }; /* milliseconds */
-    struct store_work *timer = ctx;
-    msec now = clock_now(timer->clock);
-    struct store *store = timer->engine->store;
-    if (store_next_due(store) > now || timer->engine->loading) return false;
-    if (!engine_keeps_data(timer->engine, now)) return false;
+    struct store_work *work = ctx;
+    msec now = clock_now(work->clock);
+    struct store *store = work->engine->store;
+    if (store_next_due(store) > now || work->engine->loading) return false;
+    if (!engine_keeps_data(work->engine, now)) return false;
     return store_next_to_hide(store) <= now - LATE && store_hide(store, now, amount) > 0;
 }
 
 static bool settling_slice(void *ctx, size_t amount)
 {
-    struct store_work *timer = ctx;
-    bool worked = settle_slice(timer->engine->settle, amount);
-    serve_woken(timer);
+    struct store_work *work = ctx;
+    bool worked = settle_slice(work->engine->settle, amount);
+    serve_woken(work);
     return worked;
 }
 
 static void expire_took(void *ctx, int64_t usec)
 {
-    struct store_work *timer = ctx;
-    struct stats *stats = timer->engine->stats;
+    struct store_work *work = ctx;
+    struct stats *stats = work->engine->stats;
     stats->expiry_usec += (uint64_t)usec;
-    stats->expiry_cut += store_next_due(timer->engine->store) <= clock_now(timer->clock);
-    observe_expiry(timer->engine->observer, usec);
+    stats->expiry_cut += store_next_due(work->engine->store) <= clock_now(work->clock);
+    observe_expiry(work->engine->observer, usec);
 }
 
 static void settling_took(void *ctx, int64_t usec)
 {
-    struct store_work *timer = ctx;
-    timer->engine->stats->expiry_usec += (uint64_t)usec;
-    observe_expiry(timer->engine->observer, usec);
+    struct store_work *work = ctx;
+    work->engine->stats->expiry_usec += (uint64_t)usec;
+    observe_expiry(work->engine->observer, usec);
 }
 
 static bool reclaim_slice(void *ctx, size_t amount)
 {
-    struct store_work *timer = ctx;
-    struct reclaim *reclaim = &timer->engine->store->reclaim;
+    struct store_work *work = ctx;
+    struct reclaim *reclaim = &work->engine->store->reclaim;
     if (!reclaim_pending(reclaim)) return false;
     reclaim_run(reclaim, amount);
     return true;
@@ -156,34 +156,34 @@ static bool reclaim_slice(void *ctx, size_t amount)
 /* Expired keys come first. */
 static bool policy_slice(void *ctx, size_t amount)
 {
-    struct store_work *timer = ctx;
-    msec now = clock_now(timer->clock);
-    struct store *store = timer->engine->store;
-    if (!policy_walk_pending(store) || timer->engine->loading) return false;
-    if (engine_keeps_data(timer->engine, now)) return false;
+    struct store_work *work = ctx;
+    msec now = clock_now(work->clock);
+    struct store *store = work->engine->store;
+    if (!policy_walk_pending(store) || work->engine->loading) return false;
+    if (engine_keeps_data(work->engine, now)) return false;
     if (store_next_due(store) <= now) return false;
     policy_walk_run(store, now, amount);
-    serve_woken(timer);
+    serve_woken(work);
     return true;
 }
 
 static bool evict_slice(void *ctx, size_t amount)
 {
-    struct store_work *timer = ctx;
-    bool worked = memory_limit_evict(timer->engine, amount);
-    serve_woken(timer);
+    struct store_work *work = ctx;
+    bool worked = memory_limit_evict(work->engine, amount);
+    serve_woken(work);
     return worked;
 }
 
 static bool tracking_slice(void *ctx, size_t amount)
 {
-    struct store_work *timer = ctx;
-    struct engine *engine = timer->engine;
+    struct store_work *work = ctx;
+    struct engine *engine = work->engine;
     return tracking_trim(engine->hooks->tracking, (size_t)engine->conf->tracking_table_max_keys,
                          amount);
 }
 
-static void add_slices(struct store_work *timer, struct background *background)
+static void add_slices(struct store_work *work, struct background *background)
 {
     const struct background_work slices[] = {
         { .run = rewind_slice, .most = 64 },
@@ -197,9 +197,9 @@ static void add_slices(struct store_work *timer, struct background *background)
         { .run = tracking_slice, .most = 64 },
     };
     for (size_t i = 0; i < sizeof(slices) / sizeof(slices[0]); i++) {
-        struct background_work work = slices[i];
-        work.ctx = timer;
-        background_add(background, &work);
+        struct background_work slice = slices[i];
+        slice.ctx = work;
+        background_add(background, &slice);
     }
 }
 
@@ -211,14 +211,14 @@ static msec earlier(msec a, msec b)
 }
 
 /* A pause delays changes of data, but not the timeouts of blocked clients. */
-msec store_work_next(const struct store_work *timer)
+msec store_work_next(const struct store_work *work)
 {
-    if (timer->clock->stepped) return NEVER;
-    const struct pause *pause = &timer->engine->pause;
-    const struct blocked *blocked = timer->engine->blocked;
-    const struct store *store = timer->engine->store;
+    if (work->clock->stepped) return NEVER;
+    const struct pause *pause = &work->engine->pause;
+    const struct blocked *blocked = work->engine->blocked;
+    const struct store *store = work->engine->store;
     msec change = blocked_next_wake(blocked);
-    if (!timer->engine->role.replica) change = earlier(change, store_next_due(store));
+    if (!work->engine->role.replica) change = earlier(change, store_next_due(store));
     /* During a pause the work can't run. Without one, background_is_left already starts the next
      * turn. */
     if (pause_is_on(pause) && policy_walk_pending(store)) change = 0;
@@ -228,13 +228,13 @@ msec store_work_next(const struct store_work *timer)
     return earlier(change, blocked_next_timeout(blocked));
 }
 
-void store_work_wake_at(struct store_work *timer, msec due)
+void store_work_wake_at(struct store_work *work, msec due)
 {
     if (due == AT_ONCE) {
-        loop_timer_set(timer->at_once, 0); /* cheaper than the timerfd and its interrupt */
+        loop_timer_set(work->at_once, 0); /* cheaper than the timerfd and its interrupt */
         return;
     }
-    if (due == timer->armed) return;
+    if (due == work->armed) return;
     struct itimerspec when = { 0 };
     if (due != NEVER) {
         /* A time of zero would disarm the timer. Such an old deadline is due at once anyway. */
@@ -244,10 +244,10 @@ void store_work_wake_at(struct store_work *timer, msec due)
     }
     int rc;
     do {
-        rc = timerfd_settime(timer->fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &when, NULL);
+        rc = timerfd_settime(work->fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &when, NULL);
     } while (rc < 0 && errno == ECANCELED); /* ECANCELED: the system clock was set; reported once */
     ensure(rc == 0, "timerfd for %lld: %s", (long long)due, strerror(errno));
-    timer->armed = due;
+    work->armed = due;
 }
 
 /* ---- creating and freeing -------------------------------------------------------------------- */
@@ -257,30 +257,30 @@ struct store_work *store_work_new(struct loop *loop, struct clock *clock, struct
 {
     int fd = timerfd_create(CLOCK_REALTIME, TFD_NONBLOCK | TFD_CLOEXEC);
     if (fd < 0) return NULL;
-    struct store_work *timer = mem_zalloc(sizeof(*timer));
-    timer->clock = clock;
-    timer->engine = engine;
-    timer->fd = fd;
-    timer->armed = UNKNOWN;
-    timer->io = loop_io_new(loop, fd, on_wake, timer);
-    loop_io_want(timer->io, LOOP_READ);
-    timer->at_once = loop_timer_new(loop, on_at_once, timer);
-    store_work_wake_at(timer, AT_ONCE); /* the store may contain overdue data */
+    struct store_work *work = mem_zalloc(sizeof(*work));
+    work->clock = clock;
+    work->engine = engine;
+    work->fd = fd;
+    work->armed = UNKNOWN;
+    work->io = loop_io_new(loop, fd, on_wake, work);
+    loop_io_want(work->io, LOOP_READ);
+    work->at_once = loop_timer_new(loop, on_at_once, work);
+    store_work_wake_at(work, AT_ONCE); /* the store may contain overdue data */
     clock->on_step = on_step;
     clock->on_set = on_set;
-    clock->ctx = timer;
-    add_slices(timer, background);
-    return timer;
+    clock->ctx = work;
+    add_slices(work, background);
+    return work;
 }
 
-void store_work_free(struct store_work *timer)
+void store_work_free(struct store_work *work)
 {
-    if (timer == NULL) return;
-    timer->clock->on_step = NULL;
-    timer->clock->on_set = NULL;
-    timer->clock->ctx = NULL;
-    loop_io_free(timer->io);
-    loop_timer_free(timer->at_once);
-    close(timer->fd);
-    mem_free(timer);
+    if (work == NULL) return;
+    work->clock->on_step = NULL;
+    work->clock->on_set = NULL;
+    work->clock->ctx = NULL;
+    loop_io_free(work->io);
+    loop_timer_free(work->at_once);
+    close(work->fd);
+    mem_free(work);
 }

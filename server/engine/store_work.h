@@ -16,12 +16,12 @@ struct store_work;
 
 struct store_work *store_work_new(struct loop *loop, struct clock *clock, struct engine *engine,
                                   struct background *background);
-void store_work_free(struct store_work *timer);
+void store_work_free(struct store_work *work);
 /* The next deadline as an instant of the wall clock; NEVER: no deadline, or the clock is held. */
-msec store_work_next(const struct store_work *timer);
+msec store_work_next(const struct store_work *work);
 /* Call at the end of each turn: the next turn starts at `due`, or earlier for another reason.
  * AT_ONCE: without sleeping. */
 #define AT_ONCE INT64_MIN
-void store_work_wake_at(struct store_work *timer, msec due);
+void store_work_wake_at(struct store_work *work, msec due);
 
 #endif

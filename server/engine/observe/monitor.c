@@ -80,27 +80,21 @@ static void write_source(const struct call *call, char *to, size_t size)
         snprintf(to, size, "%s", peer);
 }
 
-static void write_line(struct outbuf *line, const struct call *call, int64_t wall_usec,
-                       const struct bytes *argv)
-{
-    char head[256], source[160];
-    write_source(call, source, sizeof(source));
-    int len = snprintf(head, sizeof(head), "+%" PRId64 ".%06" PRId64 " [%u %s]",
-                       wall_usec / 1000000, wall_usec % 1000000, call->session->db, source);
-    outbuf_append(line, head, len < (int)sizeof(head) ? (size_t)len : sizeof(head) - 1);
-    for (int i = 0; i < call->argc; i++) {
-        outbuf_append(line, " ", 1);
-        append_quoted(line, argv[i]);
-    }
-    outbuf_append(line, "\r\n", 2);
-}
-
 void monitor_send(struct monitor *monitor, const struct call *call, int64_t wall_usec,
                   const struct bytes *argv)
 {
     struct outbuf line;
+    char head[256], source[160];
+    write_source(call, source, sizeof(source));
+    int len = snprintf(head, sizeof(head), "+%" PRId64 ".%06" PRId64 " [%u %s]",
+                       wall_usec / 1000000, wall_usec % 1000000, call->session->db, source);
     outbuf_init(&line);
-    write_line(&line, call, wall_usec, argv);
+    outbuf_append(&line, head, len < (int)sizeof(head) ? (size_t)len : sizeof(head) - 1);
+    for (int i = 0; i < call->argc; i++) {
+        outbuf_append(&line, " ", 1);
+        append_quoted(&line, argv[i]);
+    }
+    outbuf_append(&line, "\r\n", 2);
     char *text = mem_alloc(line.len);
     outbuf_copy(&line, text);
     for (size_t i = 0; i < monitor->count; i++) {

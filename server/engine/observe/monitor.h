@@ -14,13 +14,13 @@ struct monitor;
 struct monitor *monitor_new(void);
 void monitor_free(struct monitor *monitor);
 
-/* Does nothing if the session was added before. */
+/* No effect if the session was added before. */
 void monitor_add(struct monitor *monitor, struct session *session);
 void monitor_forget(struct monitor *monitor, struct session *session);
 bool monitor_active(const struct monitor *monitor);
 
-/* Sends a line such as: +1339518083.107412 [0 127.0.0.1:60866] "keys" "*". For a command of a
- * script "lua" stands in place of the address. `argv` is without secrets. */
+/* Sends a line such as: +1339518083.107412 [0 127.0.0.1:60866] "keys" "*". For a script's command,
+ * "lua" replaces the address. `argv` must have no secrets. */
 void monitor_send(struct monitor *monitor, const struct call *call, int64_t wall_usec,
                   const struct bytes *argv);
 

@@ -90,27 +90,10 @@ int64_t observe_begin(const struct observer *observer)
     return observer->last_usec;
 }
 
-/* How long an answered call has run, and how long it was blocked between its runs. */
+/* The time that an answered call has run, and that it was blocked between its runs. */
 struct span {
     int64_t ran_usec, blocked_usec;
 };
-
-static void note_slow(struct observer *observer, const struct call *call, const struct bytes *argv,
-                      const struct span *span)
-{
-    const struct session *session = call->session;
-    const char *peer = session->peer != NULL ? session->peer : "";
-    struct slow slow = {
-        .at_sec = observer->clock->now / 1000,
-        .usec = span->ran_usec,
-        .blocked_usec = span->blocked_usec,
-        .argc = call->argc,
-        .argv = argv,
-        .peer = bytes_of(peer, strlen(peer)),
-        .name = session->name != NULL ? blob_view(session->name) : LIT(""),
-    };
-    slowlog_note(observer->slowlog, &slow, (size_t)observer->conf->slowlog_max_len);
-}
 
 /* The arguments without secrets: call->argv, or a copy. Free with free_visible_arguments. */
 static const struct bytes *visible_arguments(const struct call *call)
@@ -135,14 +118,6 @@ void observe_monitor(struct observer *observer, const struct call *call)
     free_visible_arguments(argv, call);
 }
 
-/* Call after the call has run, so that EXEC comes after its commands. */
-static void send_to_monitors(struct observer *observer, const struct call *call)
-{
-    if (!monitor_active(observer->monitor)) return;
-    if (call->command.row->flags & (SKIP_MONITOR | ADMIN)) return;
-    observe_monitor(observer, call);
-}
-
 /* Records the duration of an answered call in its command's histogram and in the slow log. */
 static void note_span(struct observer *observer, const struct call *call, const struct span *span)
 {
@@ -155,7 +130,18 @@ static void note_span(struct observer *observer, const struct call *call, const 
     int64_t slow_usec = observer->conf->slowlog_log_slower_than;
     if (slow_usec < 0 || usec < slow_usec || (call->command.row->flags & SKIP_SLOWLOG)) return;
     const struct bytes *argv = visible_arguments(call);
-    note_slow(observer, call, argv, span);
+    const struct session *session = call->session;
+    const char *peer = session->peer != NULL ? session->peer : "";
+    struct slow slow = {
+        .at_sec = observer->clock->now / 1000,
+        .usec = span->ran_usec,
+        .blocked_usec = span->blocked_usec,
+        .argc = call->argc,
+        .argv = argv,
+        .peer = bytes_of(peer, strlen(peer)),
+        .name = session->name != NULL ? blob_view(session->name) : LIT(""),
+    };
+    slowlog_note(observer->slowlog, &slow, (size_t)observer->conf->slowlog_max_len);
     free_visible_arguments(argv, call);
 }
 
@@ -193,7 +179,9 @@ void observe_end(struct observer *observer, const struct call *call, int64_t beg
         call->block->usec = usec;
     else
         note_span(observer, call, &(struct span){ .ran_usec = usec });
-    send_to_monitors(observer, call);
+    /* Monitors get the call after it has run, so that EXEC comes after its commands. */
+    if (monitor_active(observer->monitor) && !(call->command.row->flags & (SKIP_MONITOR | ADMIN)))
+        observe_monitor(observer, call);
     bool fast = call->command.row->flags & FAST;
     note_latency(observer, fast ? LATENCY_FAST_COMMAND : LATENCY_COMMAND, usec);
 }

@@ -1,13 +1,11 @@
 /* observe: statistics about calls: counts and times by command, errors by code, slow calls, and
  * MONITOR. Depends on calls and the clock; treats all commands alike.
  *
- * Folder server/engine/observe: what is measured about calls: observe counts and times each call,
- * slowlog keeps slow ones, latency the slow events of other kinds, monitor sends every call to
- * MONITOR. stats has the counters that belong to no other part (connections, turns, peaks);
- * whoever does the counted thing adds to its field. INFO, SLOWLOG, LATENCY and the metrics port
- * only read.
- * Depends on server/cmd/call and below; no command or part depends on what is measured. Start
- * here. */
+ * Folder server/engine/observe: measures calls. observe counts and times each call, slowlog keeps
+ * slow ones, latency the slow events of other kinds, monitor sends every call to MONITOR. stats has
+ * the counters that belong to no other part (connections, turns, peaks); the code that does the
+ * counted thing adds to its field. INFO, SLOWLOG, LATENCY and the metrics port only read.
+ * Depends on server/cmd/call and below; no command depends on a measurement. Start here. */
 #ifndef SERVER_ENGINE_OBSERVE_OBSERVE_H
 #define SERVER_ENGINE_OBSERVE_OBSERVE_H
 
@@ -36,17 +34,18 @@ struct observer {
     struct monitor *monitor;
     struct dict errors; /* struct error_count by code */
     int64_t last_usec;  /* monotonic: when the last call ended, or the turn began */
-    uint64_t run_usec;  /* the time of all requests' calls; that of a script has its calls' time */
+    uint64_t run_usec;  /* time of all requests' calls; a script's time includes its calls */
 };
 
 void observer_init(struct observer *observer, const struct conf *conf, const struct clock *clock);
 void observer_drop(struct observer *observer);
 void observer_reset(struct observer *observer, struct commands *commands); /* CONFIG RESETSTAT */
 
-/* Call when a turn begins to run requests, with the monotonic time: its first call begins then. */
+/* Call when a turn begins to run requests, with the monotonic time, at which its first call begins.
+ */
 void observe_turn(struct observer *observer, int64_t usec);
-/* Call before and after a call runs; pass the result of begin to end. A call is taken to begin when
- * the call before it in its turn ended, so that the clock is read only once for each. */
+/* Call before and after a call runs; pass the result of begin to end. A call counts from the end of
+ * the call before it in its turn, so that the clock is read only once per call. */
 int64_t observe_begin(const struct observer *observer);
 void observe_end(struct observer *observer, const struct call *call, int64_t began);
 /* A blocked call is recorded in the slow log and the histogram when it is answered, with the time
@@ -62,7 +61,7 @@ void observe_ended(struct observer *observer, const struct call *call,
 void observe_expiry(struct observer *observer, int64_t usec);
 /* Shows the call to monitors: for a row with SKIP_MONITOR, such as EVAL, before its own calls. */
 void observe_monitor(struct observer *observer, const struct call *call);
-/* Counts a call that engine has refused. */
+/* Counts a call that a gate has refused. */
 void observe_rejected(struct observer *observer, const struct call *call);
 /* The same inside EXEC: as in Redis, the error is counted, the call is not. */
 void observe_refused(struct observer *observer, const struct call *call);

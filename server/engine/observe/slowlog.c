@@ -19,16 +19,6 @@ struct slowlog *slowlog_new(void)
     return mem_zalloc(sizeof(struct slowlog));
 }
 
-static void call_free(struct slow_call *call)
-{
-    for (int i = 0; i < call->argc; i++)
-        blob_free(call->argv[i]);
-    mem_free(call->argv);
-    blob_free(call->peer);
-    blob_free(call->name);
-    mem_free(call);
-}
-
 /* Drops all but the newest `keep`. */
 static void keep_newest(struct slowlog *slowlog, size_t keep)
 {
@@ -39,7 +29,12 @@ static void keep_newest(struct slowlog *slowlog, size_t keep)
     *link = NULL;
     while (call != NULL) {
         struct slow_call *older = call->older;
-        call_free(call);
+        for (int i = 0; i < call->argc; i++)
+            blob_free(call->argv[i]);
+        mem_free(call->argv);
+        blob_free(call->peer);
+        blob_free(call->name);
+        mem_free(call);
         slowlog->count--;
         call = older;
     }
@@ -67,29 +62,26 @@ static struct blob *shorten_argument(struct bytes text)
     return blob_new(bytes_of(line, ARG_MAX_LEN + (size_t)rest));
 }
 
-static void keep_arguments(struct slow_call *kept, int argc, const struct bytes *argv)
-{
-    kept->argc = argc < ARGS_MAX ? argc : ARGS_MAX;
-    kept->argv = mem_alloc((size_t)kept->argc * sizeof(struct blob *));
-    for (int i = 0; i < kept->argc; i++)
-        kept->argv[i] = shorten_argument(argv[i]);
-    if (argc <= ARGS_MAX) return;
-    char rest[64];
-    int len = snprintf(rest, sizeof(rest), "... (%d more arguments)", argc - ARGS_MAX + 1);
-    blob_free(kept->argv[ARGS_MAX - 1]);
-    kept->argv[ARGS_MAX - 1] = blob_new(bytes_of(rest, (size_t)len));
-}
-
 void slowlog_note(struct slowlog *slowlog, const struct slow *slow, size_t max)
 {
     struct slow_call *kept = mem_alloc(sizeof(*kept));
-    *kept = (struct slow_call){ .at_sec = slow->at_sec,
+    *kept = (struct slow_call){ .id = slowlog->next_id++,
+                                .at_sec = slow->at_sec,
                                 .usec = slow->usec,
-                                .blocked_usec = slow->blocked_usec };
-    kept->id = slowlog->next_id++;
-    kept->peer = blob_new(slow->peer);
-    kept->name = blob_new(slow->name);
-    keep_arguments(kept, slow->argc, slow->argv);
+                                .blocked_usec = slow->blocked_usec,
+                                .argc = slow->argc < ARGS_MAX ? slow->argc : ARGS_MAX,
+                                .peer = blob_new(slow->peer),
+                                .name = blob_new(slow->name) };
+    kept->argv = mem_alloc((size_t)kept->argc * sizeof(struct blob *));
+    for (int i = 0; i < kept->argc; i++)
+        kept->argv[i] = shorten_argument(slow->argv[i]);
+    if (slow->argc > ARGS_MAX) { /* the last one kept shows the number of those left out */
+        char rest[64];
+        int len =
+            snprintf(rest, sizeof(rest), "... (%d more arguments)", slow->argc - ARGS_MAX + 1);
+        blob_free(kept->argv[ARGS_MAX - 1]);
+        kept->argv[ARGS_MAX - 1] = blob_new(bytes_of(rest, (size_t)len));
+    }
     kept->older = slowlog->newest;
     slowlog->newest = kept;
     slowlog->count++;

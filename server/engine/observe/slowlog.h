@@ -12,7 +12,7 @@ struct slowlog;
 /* A slow call, as the caller describes it. Everything is borrowed. */
 struct slow {
     int64_t at_sec, usec;
-    int64_t blocked_usec; /* besides usec: it waited for data */
+    int64_t blocked_usec; /* the time it waited for data, in addition to usec */
     int argc;
     const struct bytes *argv;
     struct bytes peer, name;
@@ -20,7 +20,7 @@ struct slow {
 
 /* A slow call, as it is stored. */
 struct slow_call {
-    uint64_t id; /* counts up from 0, also across resets */
+    uint64_t id; /* counts up from 0, and continues after a reset */
     int64_t at_sec, usec, blocked_usec;
     int argc;           /* at most 32 */
     struct blob **argv; /* long arguments are cut, and end with the number of bytes cut */

@@ -1,4 +1,4 @@
-/* stats: see stats.h. Computes rates, peaks and sums of time; others count. */
+/* stats: see stats.h. Computes rates, peaks and sums of time. */
 #include "server/engine/observe/stats.h"
 
 #include "store/mem/mem.h"
@@ -7,13 +7,6 @@
 static double rate(uint64_t now, uint64_t before, double seconds)
 {
     return now >= before && seconds > 0 ? (double)(now - before) / seconds : 0;
-}
-
-static void sample_memory(struct stats *stats, int64_t mono_usec)
-{
-    if (stats->memory_peak == mem_peak()) return;
-    stats->memory_peak = mem_peak();
-    stats->memory_peak_usec = mono_usec;
 }
 
 static void next_second(struct peak *peak)
@@ -41,7 +34,10 @@ void stats_sample(struct stats *stats, int64_t mono_usec)
     stats->sampled.repl_bytes_in = stats->repl_bytes_in;
     stats->sampled.repl_bytes_out = stats->repl_bytes_out;
     stats->sampled.turns = *turns;
-    sample_memory(stats, mono_usec);
+    if (stats->memory_peak != mem_peak()) {
+        stats->memory_peak = mem_peak();
+        stats->memory_peak_usec = mono_usec;
+    }
     next_second(&stats->input);
     next_second(&stats->output);
 }

@@ -1,6 +1,5 @@
-/* stats: the counters of INFO that concern connections, turns and all commands together. The store
- * and observe.h have further ones. CONFIG RESETSTAT zeroes them. Those who count add to the fields
- * themselves. */
+/* stats: the counters of INFO about connections, turns and all commands together. The store and
+ * observe.h have further ones. CONFIG RESETSTAT zeroes them. Callers add to the fields directly. */
 #ifndef SERVER_ENGINE_OBSERVE_STATS_H
 #define SERVER_ENGINE_OBSERVE_STATS_H
 
@@ -16,7 +15,7 @@ struct peak {
     unsigned at;                  /* this second */
 };
 
-/* For how long a condition has held, in total and at present. Monotonic microseconds. */
+/* Measures for how long a condition has held, in total and at present. Monotonic microseconds. */
 struct stopwatch {
     int64_t ended_usec; /* the sum of all periods that have ended */
     int64_t since_usec; /* 0: the condition does not hold now */
@@ -30,20 +29,19 @@ struct stats {
     uint64_t full_syncs, partial_syncs, refused_partial_syncs; /* of replicas */
     uint64_t reads, writes;                                    /* of sockets */
     uint64_t denied_auth, denied_command, denied_key, denied_channel; /* by the ACL */
-    uint64_t denied_tls_cert; /* clients' certificates whose name is no user's */
+    uint64_t denied_tls_cert; /* clients' certificates whose name matches no user */
     uint64_t closed_query_buffer, closed_output_buffer, closed_idle;
     uint64_t evicted_clients;
     struct loop_turns turns;
     struct peak input, output; /* bytes of one client's buffers */
 
-    uint64_t expiry_usec; /* of the slices that remove what has expired */
-    uint64_t expiry_cut;  /* turns whose time was over while something was still overdue */
-    struct stopwatch
-        over_memory; /* maxmemory was exceeded, and eviction did not end that at once */
+    uint64_t expiry_usec;         /* of the slices that remove expired data */
+    uint64_t expiry_cut;          /* turns whose budget was spent while data was still overdue */
+    struct stopwatch over_memory; /* maxmemory exceeded, and eviction did not end that at once */
     struct stopwatch defragging;
 
     size_t memory_peak;       /* as seen by the last sample */
-    int64_t memory_peak_usec; /* monotonic: the sample that saw it first; 0: none */
+    int64_t memory_peak_usec; /* monotonic: the first sample with this peak; 0: none */
 
     double commands_per_sec, in_per_sec, out_per_sec; /* between the last two samples */
     double repl_in_per_sec, repl_out_per_sec;
@@ -64,11 +62,12 @@ static inline void peak_note(struct peak *peak, size_t value)
 }
 size_t peak_recent(const struct peak *peak);
 
-/* No effect if already begun, or ended. */
+/* No effect if it has already begun, or ended. */
 void stopwatch_begin(struct stopwatch *stopwatch, int64_t mono_usec);
 void stopwatch_end(struct stopwatch *stopwatch, int64_t mono_usec);
-int64_t stopwatch_current(const struct stopwatch *stopwatch, int64_t mono_usec); /* 0: not now */
-int64_t stopwatch_total(const struct stopwatch *stopwatch,
-                        int64_t mono_usec); /* with the current one */
+/* The period that has not ended; 0: none. */
+int64_t stopwatch_current(const struct stopwatch *stopwatch, int64_t mono_usec);
+/* The sum of all periods, including the current one. */
+int64_t stopwatch_total(const struct stopwatch *stopwatch, int64_t mono_usec);
 
 #endif

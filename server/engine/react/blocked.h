@@ -1,14 +1,14 @@
-/* blocked: blocked clients: the keys they wait for, their timeouts, and the keys that have become
- * ready. Stores a copy of each client's command; serve.h runs it again.
+/* blocked: the blocked clients, the keys they wait for, their timeouts, and the keys that have
+ * become ready. Stores a copy of each client's command; serve.h runs it again.
  *
- * Data do not change because a client is blocked. Effects make keys ready, in order. Serving goes
- * through the ready keys in this order, and through the clients of each key in the order in which
- * they blocked, until no key is ready. An effect on a key that no client waits for costs one table
- * look-up, and nothing while no client is blocked.
+ * Blocking a client changes no data. Effects make keys ready, in order. Serving goes through the
+ * ready keys in this order, and through the clients of each key in the order in which they blocked,
+ * until no key is ready. An effect on a key that no client waits for costs one table look-up, and
+ * nothing while no client is blocked.
  *
- * A key can also become ready at a time, when something in it falls due: the earliest time that its
- * clients asked for is kept for each key, and removed when it has come. That time may be too early,
- * if what was due has gone meanwhile, but never too late. */
+ * A key can also become ready at a time, when an element in it is due: each key keeps the earliest
+ * time that its clients asked for, until it has passed. That time may be too early, if the element
+ * was removed meanwhile, but never too late. */
 #ifndef SERVER_ENGINE_REACT_BLOCKED_H
 #define SERVER_ENGINE_REACT_BLOCKED_H
 
@@ -30,18 +30,18 @@ void blocked_free(struct blocked *blocked); /* no client may be blocked */
  * blocked yet. False: no memory for a copy of the call. */
 bool blocked_block(struct blocked *blocked, const struct call *call,
                    const struct block_request *request);
-/* A client that waits for something else than a key; CLIENT UNBLOCK ends its wait, too. */
+/* A wait for something other than a key; CLIENT UNBLOCK ends it, too. */
 struct blocked_hold {
     enum wait_reason reason;
     void (*gone)(void *ctx); /* called when it is unblocked, with or without an answer */
-    void (*late)(void *ctx); /* replies at CLIENT UNBLOCK; NULL: it gets null */
+    void (*late)(void *ctx); /* replies at CLIENT UNBLOCK; NULL: the reply is null */
     void *ctx;
 };
-/* Blocks the session without a key; it must not be blocked yet. One that has been closed during its
- * own request does not block: `gone` is called at once. */
+/* Blocks the session without a key; it must not be blocked yet. A session that was closed during
+ * its own request is not blocked: `gone` is called at once. */
 void blocked_hold(struct blocked *blocked, struct session *session,
                   const struct blocked_hold *hold);
-/* Answers a held session as `late` does. False: there is no such function. */
+/* Calls `late`. False: it is NULL, or the session waits for a key. */
 bool blocked_answers_late(const struct session *session);
 /* The call that the session is blocked in, borrowed, and its time so far. NULL: it is not blocked
  * on a key. */
@@ -56,9 +56,9 @@ void blocked_effect(struct blocked *blocked, const struct effect *effect);
 void blocked_ready(struct blocked *blocked, unsigned db, struct bytes key);
 /* Makes the key ready at this time (not 0), or earlier. */
 void blocked_wake_at(struct blocked *blocked, unsigned db, struct bytes key, msec at);
-msec blocked_next_wake(const struct blocked *blocked); /* the earliest time that a key becomes ready
-                                                          by itself, or NEVER */
-/* Makes the key with the earliest time ready; false: none is due by now. O(log n) */
+/* The earliest time at which a key becomes ready by itself, or NEVER. */
+msec blocked_next_wake(const struct blocked *blocked);
+/* Makes the key with the earliest time ready. False: none is due by now. O(log n) */
 bool blocked_wake(struct blocked *blocked, msec now);
 bool blocked_pending(const struct blocked *blocked); /* blocked_next_try may find a client */
 
@@ -69,36 +69,37 @@ struct blocked_try {
     struct session *session;
     const struct saved_call *call;
     enum type type; /* that the client waits for */
-    bool or_gone;   /* it is to be run also if the key is gone, or has another type */
+    bool or_gone;   /* run it even if the key is gone or has another type */
     unsigned db;
     struct bytes key;
     struct call_time *time;
 };
 
-/* The next client to try; false: none is left. A client that is not unblocked after its try keeps
+/* The next client to try. False: none is left. A client that is not unblocked after its try keeps
  * its place in the queue. */
 bool blocked_next_try(struct blocked *blocked, struct blocked_try *try);
-/* The key of the last try has nothing more: skip its other clients. */
+/* Call when the key of the last try has nothing more: skips its other clients. */
 void blocked_skip_key(struct blocked *blocked);
-/* The key of the last try is missing: skip its other clients that do not need to know. */
+/* Call when the key of the last try is missing: skips its other clients without `or_gone`. */
 void blocked_skip_missing(struct blocked *blocked);
-/* The key has nothing for the command of this try. Skips other clients that want the same until
- * the key is ready again: at `again`, or earlier through an effect. 0 and NEVER: only through an
- * effect. */
+/* Call when the key has nothing for the command of this try. Skips other clients that want the same
+ * until the key is ready again: at `again`, or earlier by an effect. 0 or NEVER: only by an effect.
+ */
 void blocked_skip_command(struct blocked *blocked, const struct blocked_try *try, msec again);
 
 /* ---- deadlines ------------------------------------------------------------------------------ */
 
 msec blocked_next_timeout(const struct blocked *blocked); /* the next timeout; NEVER: none. O(1) */
-msec blocked_next_due(const struct blocked *blocked); /* the earlier of next_wake and next_late */
-/* The system clock was set by this much: moves all timeouts, so that their spans stay the same.
- * O(1) */
+msec blocked_next_due(
+    const struct blocked *blocked); /* the earlier of next_wake and next_timeout */
+/* Call when the system clock was set: moves all timeouts, so that their spans stay the same. O(1)
+ */
 void blocked_clock_set(struct blocked *blocked, msec by);
 /* The client with the earliest timeout that has passed (until <= now), or NULL. */
 struct session *blocked_first_timed_out(const struct blocked *blocked, msec now);
-/* Memory of the block and of its copy of the command; 0 without one. O(1) */
+/* Memory of the wait and of its copy of the command; 0 for a session that is not blocked. O(1) */
 size_t blocked_bytes(const struct session *session);
-/* Does the client get an empty array when it times out? Else it gets null. */
+/* Is the reply at the client's timeout an empty array, and not null? */
 bool blocked_wants_array(const struct session *session);
 
 /* Checks every invariant; aborts with the values if one is broken. */

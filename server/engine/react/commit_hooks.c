@@ -12,7 +12,8 @@ static void take_effect(void *ctx, const struct txn *txn, const struct effect *e
     const struct session *caller = txn->caller;
     if (hooks->keeps) persist_effect(hooks->persist, effect);
     if (hooks->feed != NULL) feed_add(hooks->feed, effect);
-    /* Readers of a stream also wait for what others do not see: that their group goes. */
+    /* Readers of a stream also wait for an effect that no other hook gets: the drop of their group.
+     */
     if (hooks->waits && (effect_is_seen(effect) || effect_is_of_stream(effect->kind)))
         blocked_effect(hooks->blocked, effect);
     if (effect_is_seen(effect)) {
@@ -39,7 +40,7 @@ static void take_commit(void *ctx, const struct txn *txn)
     notify_flush(hooks->notify);
 }
 
-/* Turns on exactly the hooks that are in use, so that effects cost nothing otherwise. */
+/* Turns on only the hooks that are in use, so that effects cost nothing otherwise. */
 static unsigned take_begin(void *ctx, const struct txn *txn)
 {
     (void)txn;
@@ -65,7 +66,7 @@ struct effect_listener commit_hooks_listener(struct commit_hooks *hooks)
 void commit_hooks_replaced(struct commit_hooks *hooks)
 {
     for (unsigned db = 0; db < hooks->store->database_count; db++) {
-        /* As if each database had been emptied, and exchanged with itself: any key may be there. */
+        /* As if each database had been emptied, and then swapped with itself: any key may exist. */
         struct effect emptied = { .kind = EFFECT_FLUSH, .db = db };
         struct effect filled = { .kind = EFFECT_SWAP, .db = db, .to = db };
         watch_effect(hooks->watch, &emptied);

@@ -2,7 +2,7 @@
  * watch, tracking and notify, in this order. The only listener of the store. txn->caller is the
  * session that runs the call, or NULL: the server itself.
  *
- * Folder server/engine/react: what follows from a change of data. commit_hooks is the store's
+ * Folder server/engine/react: the reactions to a change of data. commit_hooks is the store's
  * listener: a transaction asks it at its first call which effects it wants, and reports each to
  * it. It passes effects to the journal, the replication stream, blocked (clients that wait for
  * keys), watch (WATCH), tracking (client-side caching) and notify (keyspace events), which
@@ -31,10 +31,10 @@ struct commit_hooks {
     bool tracks, keeps, watches, waits; /* hooks in use, as when the transaction or call began */
 };
 
-/* For store_listen. The listener borrows the hooks, and tells by its begin which are in use. */
+/* For store_listen. The listener borrows the hooks; its `begin` finds out which are in use. */
 struct effect_listener commit_hooks_listener(struct commit_hooks *hooks);
-/* The whole data set was replaced: for watchers, blocked clients and caches each key may have
- * changed. Not for the journal and replicas, whose owners know. */
+/* Call when the whole data set was replaced: tells watchers, blocked clients and caches that any
+ * key may have changed. Does not inform the journal and replicas; the caller does. */
 void commit_hooks_replaced(struct commit_hooks *hooks);
 
 #endif

@@ -44,7 +44,7 @@ struct record {
     unsigned flags; /* the channels that were turned on when the event happened */
     unsigned db;
     size_t key_len;
-    size_t first, last; /* its subkeys, or NOWHERE */
+    size_t first, last; /* places of its subkeys, or NOWHERE */
 };
 
 /* A subkey, followed by its bytes. Subkeys of several records are interleaved, so those of a record
@@ -102,7 +102,7 @@ void notify_set_flags(struct notify *notify, const char *text)
         notify->wanted[event] = (notify->flags & flag_of(event_class((enum event)event))) != 0;
 }
 
-static bool somebody_listens(const struct notify *notify)
+static bool has_subscribers(const struct notify *notify)
 {
     return pubsub_channel_count(notify->pubsub) > 0 || pubsub_pattern_count(notify->pubsub) > 0;
 }
@@ -114,7 +114,7 @@ unsigned notify_wants(const struct notify *notify)
     unsigned with_members = flag_of('s') | flag_of('h') | flag_of('z'), mask = 0;
     if ((notify->flags & KEY_CHANNELS) && (notify->flags & CLASSES)) mask |= LISTEN_EVENTS;
     if ((notify->flags & SUBKEY_CHANNELS) && (notify->flags & with_members) &&
-        somebody_listens(notify))
+        has_subscribers(notify))
         mask |= LISTEN_MEMBERS;
     return mask;
 }
@@ -206,8 +206,7 @@ void notify_effect(struct notify *notify, const struct effect *effect)
 {
     bool publishes = (notify->flags & KEY_CHANNELS) && !effect->again;
     bool names = (notify->flags & SUBKEY_CHANNELS) && effect_names_member(effect);
-    if (!notify->wanted[effect->event] || !(publishes || names) || !somebody_listens(notify))
-        return;
+    if (!notify->wanted[effect->event] || !(publishes || names) || !has_subscribers(notify)) return;
     size_t at = find_record(notify, effect);
     if (at == NOWHERE) at = add_record(notify, effect);
     if (names) add_subkey(notify, at, effect->a);
@@ -237,18 +236,6 @@ static void publish_message(struct notify *notify, struct bytes message)
     pubsub_publish(notify->pubsub, buffer_bytes(&notify->channel), message);
 }
 
-static void publish_key(struct notify *notify, const struct publication *publication)
-{
-    if (publication->record.flags & ON_KEYSPACE) {
-        open_channel(notify, "keyspace", publication, publication->key);
-        publish_message(notify, publication->event);
-    }
-    if (publication->record.flags & ON_KEYEVENT) {
-        open_channel(notify, "keyevent", publication, publication->event);
-        publish_message(notify, publication->key);
-    }
-}
-
 /* Fills the list with subkeys for one message, starting with this one. Returns the first that did
  * not fit, or NOWHERE. */
 static size_t list_subkeys(struct notify *notify, size_t at)
@@ -265,21 +252,9 @@ static size_t list_subkeys(struct notify *notify, size_t at)
     return at;
 }
 
-static void publish_subkeyspace(struct notify *notify, const struct publication *publication)
+/* Publishes the message, which has its first part, with the list of subkeys after it. */
+static void publish_list(struct notify *notify)
 {
-    open_channel(notify, "subkeyspace", publication, publication->key);
-    notify->message.len = 0;
-    append_bytes(&notify->message, publication->event);
-    buffer_append(&notify->message, "|", 1);
-    append_bytes(&notify->message, buffer_bytes(&notify->list));
-    publish_message(notify, buffer_bytes(&notify->message));
-}
-
-static void publish_subkeyevent(struct notify *notify, const struct publication *publication)
-{
-    open_channel(notify, "subkeyevent", publication, publication->event);
-    notify->message.len = 0;
-    append_measured(&notify->message, publication->key);
     buffer_append(&notify->message, "|", 1);
     append_bytes(&notify->message, buffer_bytes(&notify->list));
     publish_message(notify, buffer_bytes(&notify->message));
@@ -302,24 +277,31 @@ static void publish_items(struct notify *notify, const struct publication *publi
     }
 }
 
-static void publish_subkeyspaceevent(struct notify *notify, const struct publication *publication)
-{
-    open_channel(notify, "subkeyspaceevent", publication, publication->event);
-    buffer_append(&notify->channel, "|", 1);
-    append_bytes(&notify->channel, publication->key);
-    publish_message(notify, buffer_bytes(&notify->list));
-}
-
 /* Redis leaves out S and V for events with "|" in the name; none of our events has one. */
 static void publish_subkeys(struct notify *notify, const struct publication *publication)
 {
     unsigned flags = publication->record.flags;
     for (size_t from = publication->record.first, to; from != NOWHERE; from = to) {
         to = list_subkeys(notify, from);
-        if (flags & ON_SUBKEYSPACE) publish_subkeyspace(notify, publication);
-        if (flags & ON_SUBKEYEVENT) publish_subkeyevent(notify, publication);
+        if (flags & ON_SUBKEYSPACE) {
+            open_channel(notify, "subkeyspace", publication, publication->key);
+            notify->message.len = 0;
+            append_bytes(&notify->message, publication->event);
+            publish_list(notify);
+        }
+        if (flags & ON_SUBKEYEVENT) {
+            open_channel(notify, "subkeyevent", publication, publication->event);
+            notify->message.len = 0;
+            append_measured(&notify->message, publication->key);
+            publish_list(notify);
+        }
         if (flags & ON_SUBKEYSPACEITEM) publish_items(notify, publication, from, to);
-        if (flags & ON_SUBKEYSPACEEVENT) publish_subkeyspaceevent(notify, publication);
+        if (flags & ON_SUBKEYSPACEEVENT) {
+            open_channel(notify, "subkeyspaceevent", publication, publication->event);
+            buffer_append(&notify->channel, "|", 1);
+            append_bytes(&notify->channel, publication->key);
+            publish_message(notify, buffer_bytes(&notify->list));
+        }
     }
 }
 
@@ -334,7 +316,14 @@ void notify_flush(struct notify *notify)
         publication.record = record_at(notify, at, &publication.key);
         const char *name = event_name(publication.record.event);
         publication.event = bytes_of(name, strlen(name));
-        publish_key(notify, &publication);
+        if (publication.record.flags & ON_KEYSPACE) {
+            open_channel(notify, "keyspace", &publication, publication.key);
+            publish_message(notify, publication.event);
+        }
+        if (publication.record.flags & ON_KEYEVENT) {
+            open_channel(notify, "keyevent", &publication, publication.event);
+            publish_message(notify, publication.key);
+        }
         publish_subkeys(notify, &publication);
         notify->latest[publication.record.event] = NOWHERE;
         at += sizeof(publication.record) + publication.key.len;

@@ -94,13 +94,6 @@ static struct topic *topic_new(struct topics *topics, struct bytes name)
     return topic;
 }
 
-static void topic_free(struct topics *topics, struct topic *topic)
-{
-    dict_remove(&topics->by_name, topic_name(topic));
-    TAILQ_REMOVE(&topics->in_order, topic, next);
-    mem_free(topic);
-}
-
 static struct subscriber *subscriber_of(struct pubsub *pubsub, struct session *session)
 {
     if (session->subscriber != NULL) return session->subscriber;
@@ -160,7 +153,11 @@ static void drop_subscription(struct pubsub *pubsub, enum pubsub_kind kind,
     TAILQ_REMOVE(&own->in_order, subscription, of_session);
     TAILQ_REMOVE(&topic->subscriptions, subscription, of_topic);
     mem_free(subscription);
-    if (--topic->listeners == 0) topic_free(&pubsub->kinds[kind], topic);
+    if (--topic->listeners == 0) {
+        dict_remove(&pubsub->kinds[kind].by_name, topic_name(topic));
+        TAILQ_REMOVE(&pubsub->kinds[kind].in_order, topic, next);
+        mem_free(topic);
+    }
     if (session_subscriptions(session) > 0) return;
     mem_free(session->subscriber);
     session->subscriber = NULL;
@@ -204,7 +201,7 @@ struct message {
     struct bytes channel, text;
 };
 
-/* Messages are sent also with CLIENT REPLY OFF, which suppresses replies only. */
+/* Messages are sent even with CLIENT REPLY OFF, which suppresses replies only. */
 static void deliver_message(struct session *session, const struct topic *pattern,
                             const struct message *message)
 {
@@ -253,7 +250,7 @@ size_t pubsub_publish_shard(struct pubsub *pubsub, struct bytes channel, struct 
                               &(struct message){ "smessage", channel, message });
 }
 
-/* ---- looking -------------------------------------------------------------------------------- */
+/* ---- queries -------------------------------------------------------------------------------- */
 
 size_t pubsub_listeners(const struct pubsub *pubsub, enum pubsub_kind kind, struct bytes name)
 {

@@ -1,5 +1,5 @@
-/* pubsub: channels, patterns, shard channels and their subscribers. Depends on sessions, whose
- * output it appends to; knows no commands, keys or sockets. */
+/* pubsub: channels, patterns, shard channels and their subscribers. Depends on sessions, to whose
+ * output it appends; knows no commands, keys or sockets. */
 #ifndef SERVER_ENGINE_REACT_PUBSUB_H
 #define SERVER_ENGINE_REACT_PUBSUB_H
 

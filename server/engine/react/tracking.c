@@ -58,7 +58,7 @@ static void tracked_free(struct tracked *tracked)
     mem_free(tracked);
 }
 
-/* Frees at most `most` forgotten keys; true while some are left. */
+/* Frees at most `most` forgotten keys. True: some may be left. */
 static bool free_forgotten(struct tracking *tracking, size_t most)
 {
     struct forgotten *forgotten;
@@ -203,12 +203,6 @@ static void leave_prefix(struct tracking *tracking, struct membership *membershi
     mem_free(prefix);
 }
 
-static bool begins_alike(struct bytes a, struct bytes b)
-{
-    size_t len = a.len < b.len ? a.len : b.len;
-    return len == 0 || memcmp(a.data, b.data, len) == 0;
-}
-
 bool tracking_overlaps(const struct session *session, struct bytes prefix, struct bytes *other)
 {
     if (session->tracker == NULL) return false;
@@ -216,7 +210,8 @@ bool tracking_overlaps(const struct session *session, struct bytes prefix, struc
     TAILQ_FOREACH(membership, &session->tracker->memberships, of_tracker)
     {
         *other = prefix_text(membership->prefix);
-        if (begins_alike(*other, prefix)) return true;
+        size_t len = other->len < prefix.len ? other->len : prefix.len;
+        if (len == 0 || memcmp(other->data, prefix.data, len) == 0) return true;
     }
     return false;
 }
@@ -318,15 +313,6 @@ bool tracking_wants_reads(const struct session *session)
     return true;
 }
 
-static struct tracked *tracked_new(struct tracking *tracking, struct bytes key)
-{
-    struct tracked *tracked = mem_alloc(sizeof(*tracked) + key.len);
-    *tracked = (struct tracked){ .key_len = key.len };
-    if (key.len > 0) memcpy(tracked->key, key.data, key.len);
-    dict_add(&tracking->keys, tracked);
-    return tracked;
-}
-
 /* The index of the id, or where to insert it. */
 static size_t place_of(const struct tracked *tracked, uint64_t id)
 {
@@ -344,7 +330,12 @@ static size_t place_of(const struct tracked *tracked, uint64_t id)
 void tracking_note_read(struct tracking *tracking, const struct session *session, struct bytes key)
 {
     struct tracked *tracked = dict_find(&tracking->keys, key);
-    if (tracked == NULL) tracked = tracked_new(tracking, key);
+    if (tracked == NULL) {
+        tracked = mem_alloc(sizeof(*tracked) + key.len);
+        *tracked = (struct tracked){ .key_len = key.len };
+        if (key.len > 0) memcpy(tracked->key, key.data, key.len);
+        dict_add(&tracking->keys, tracked);
+    }
     size_t place = place_of(tracked, session->id);
     if (place < tracked->count && tracked->ids[place] == session->id) return;
     if (tracked->count == tracked->cap) {
@@ -443,7 +434,7 @@ void tracking_turn(void *ctx)
     free_forgotten(tracking, FREED_PER_TURN);
 }
 
-/* ---- looking -------------------------------------------------------------------------------- */
+/* ---- totals and checks ---------------------------------------------------------------------- */
 
 struct tracking_totals tracking_totals(const struct tracking *tracking)
 {
@@ -463,9 +454,9 @@ static void check_keys(const struct tracking *tracking)
     size_t items = 0;
     dict_iter_begin(&iter, &tracking->keys);
     while ((tracked = dict_iter_next(&iter)) != NULL) {
-        ensure(tracked->count > 0, "a key of %zu bytes that nobody has read", tracked->key_len);
+        ensure(tracked->count > 0, "a key of %zu bytes without readers", tracked->key_len);
         for (size_t i = 1; i < tracked->count; i++)
-            ensure(tracked->ids[i - 1] < tracked->ids[i], "reader %" PRIu64 " before %" PRIu64,
+            ensure(tracked->ids[i - 1] < tracked->ids[i], "reader %" PRIu64 " is before %" PRIu64,
                    tracked->ids[i - 1], tracked->ids[i]);
         items += tracked->count;
     }
@@ -491,6 +482,6 @@ void tracking_check(const struct tracking *tracking)
     ensure(redirected == wanted, "%zu sessions redirect, not %zu", redirected, wanted);
     const struct prefix *prefix;
     TAILQ_FOREACH(prefix, &tracking->prefixes, next)
-    ensure(!LIST_EMPTY(&prefix->memberships), "a prefix of nobody: %.*s", (int)prefix->len,
+    ensure(!LIST_EMPTY(&prefix->memberships), "a prefix without trackers: %.*s", (int)prefix->len,
            prefix->text);
 }

@@ -33,13 +33,12 @@ struct tracking_mode {
 void tracking_on(struct tracking *tracking, struct session *session,
                  const struct tracking_mode *mode);
 /* Adds prefixes to a session in broadcast mode; "" matches all keys. Sorts them. O(n log n + m) for
- * n prefixes and m that are there */
+ * n new and m existing prefixes */
 void tracking_add_prefixes(struct tracking *tracking, struct session *session,
                            struct bytes *prefixes, size_t count);
 /* Finds a prefix of the session that overlaps with this one: *other is borrowed. O(m) */
 bool tracking_overlaps(const struct session *session, struct bytes prefix, struct bytes *other);
-void tracking_off(struct tracking *tracking,
-                  struct session *session); /* does nothing if it is off */
+void tracking_off(struct tracking *tracking, struct session *session); /* no effect if off */
 /* Call when the session ends: others may redirect to it. */
 void tracking_forget(struct tracking *tracking, struct session *session);
 

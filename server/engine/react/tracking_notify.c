@@ -20,7 +20,7 @@ struct invalidation {
 
 static struct resp_writer writer_of(struct session *session)
 {
-    /* Sent also with CLIENT REPLY OFF, which suppresses replies only. */
+    /* Sent even with CLIENT REPLY OFF, which suppresses replies only. */
     return (struct resp_writer){ .out =
                                      session->pushes != NULL ? session->pushes : session->out.out,
                                  .version = session->out.version };
@@ -139,8 +139,7 @@ static int by_key(const void *a, const void *b)
                          bytes_of((*other)->key, (*other)->key_len));
 }
 
-/* All changes of the prefix, sorted by bytes. */
-static const struct change **sorted_changes(const struct prefix *prefix)
+static void notify_prefix(struct prefix *prefix)
 {
     size_t count = dict_count(&prefix->changes), at = 0;
     const struct change **changes = mem_alloc(count * sizeof(*changes));
@@ -149,13 +148,6 @@ static const struct change **sorted_changes(const struct prefix *prefix)
     while (at < count)
         changes[at++] = dict_iter_next(&iter);
     qsort(changes, count, sizeof(*changes), by_key);
-    return changes;
-}
-
-static void notify_prefix(struct prefix *prefix)
-{
-    size_t count = dict_count(&prefix->changes);
-    const struct change **changes = sorted_changes(prefix);
     struct invalidation message = { .keys = mem_alloc(count * sizeof(*message.keys)) };
     struct membership *membership;
     LIST_FOREACH(membership, &prefix->memberships, of_prefix)

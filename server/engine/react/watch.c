@@ -67,17 +67,6 @@ static struct dict *keys_of_db(struct watch *watch, unsigned db)
     return &watch->tables[db];
 }
 
-static struct watched *watched_new(struct dict *table, unsigned db, struct bytes key)
-{
-    struct watched *watched = mem_alloc(sizeof(*watched) + key.len);
-    LIST_INIT(&watched->watchers);
-    watched->db = db;
-    watched->key_len = key.len;
-    if (key.len > 0) memcpy(watched->key, key.data, key.len);
-    dict_add(table, watched);
-    return watched;
-}
-
 /* If the session names a key twice in one WATCH, its entry is the first in the list. */
 static bool is_watched_by(const struct watched *watched, const struct session *session)
 {
@@ -87,30 +76,32 @@ static bool is_watched_by(const struct watched *watched, const struct session *s
     return false;
 }
 
-static struct watching *watching_of(struct watch *watch, struct session *session)
-{
-    if (session->watching == NULL) {
-        watch->sessions++;
-        session->watching = mem_alloc(sizeof(*session->watching));
-        STAILQ_INIT(&session->watching->watchers);
-        session->watching->bytes = sizeof(*session->watching);
-    }
-    return session->watching;
-}
-
 void watch_add(struct watch *watch, struct session *session, unsigned db, struct bytes key,
                bool exists)
 {
     struct dict *table = keys_of_db(watch, db);
     struct watched *watched = dict_find(table, key);
-    if (watched == NULL) watched = watched_new(table, db, key);
+    if (watched == NULL) {
+        watched = mem_alloc(sizeof(*watched) + key.len);
+        LIST_INIT(&watched->watchers);
+        watched->db = db;
+        watched->key_len = key.len;
+        if (key.len > 0) memcpy(watched->key, key.data, key.len);
+        dict_add(table, watched);
+    }
     if (is_watched_by(watched, session)) return;
     struct watcher *watcher = mem_alloc(sizeof(*watcher));
     watcher->watched = watched;
     watcher->session = session;
     watcher->existed = exists;
     LIST_INSERT_HEAD(&watched->watchers, watcher, of_key);
-    STAILQ_INSERT_TAIL(&watching_of(watch, session)->watchers, watcher, of_session);
+    if (session->watching == NULL) {
+        watch->sessions++;
+        session->watching = mem_alloc(sizeof(*session->watching));
+        STAILQ_INIT(&session->watching->watchers);
+        session->watching->bytes = sizeof(*session->watching);
+    }
+    STAILQ_INSERT_TAIL(&session->watching->watchers, watcher, of_session);
     session->watching->bytes += sizeof(*watcher) + sizeof(*watched) + key.len;
     watch->watchers++;
 }

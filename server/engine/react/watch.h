@@ -17,9 +17,8 @@ void watch_free(struct watch *watch);
 /* `exists`: does the key exist now? A later FLUSH marks the session only if it did. */
 void watch_add(struct watch *watch, struct session *session, unsigned db, struct bytes key,
                bool exists);
-void watch_forget(
-    struct watch *watch,
-    struct session *session); /* UNWATCH: removes the session's keys and clears watch_touched */
+/* UNWATCH: removes the session's keys and clears watch_touched. */
+void watch_forget(struct watch *watch, struct session *session);
 size_t watch_bytes(const struct session *session); /* memory of what it watches. O(1) */
 bool watch_active(const struct watch *watch);
 /* For INFO: sessions that watch keys, and keys that are watched. O(databases) */
@@ -28,7 +27,7 @@ struct watch_totals {
 };
 struct watch_totals watch_totals(const struct watch *watch);
 void watch_effect(struct watch *watch, const struct effect *effect);
-/* Visits the session's keys; `existed`: as watch_add was told. */
+/* Visits the session's keys; `existed` is watch_add's `exists`. */
 void watch_each(const struct session *session,
                 void (*visit)(void *ctx, unsigned db, struct bytes key, bool existed), void *ctx);
 

@@ -1,0 +1,198 @@
+/* blocked_ready: the keys of blocked clients that become ready, by an effect or at a time, and the
+ * checks of blocked.h. */
+#include "server/engine/react/blocked_state.h"
+
+#include <stddef.h>
+
+#include "store/base/ensure.h"
+#include "store/txn/effect_row.h"
+
+/* ---- by an effect ---------------------------------------------------------------------------- */
+
+static void make_ready(struct blocked *blocked, struct key_queue *queue, bool for_claims)
+{
+    if (!queue->ready || !for_claims) queue->for_claims = for_claims;
+    if (queue->ready) return;
+    queue->ready = true;
+    TAILQ_INSERT_TAIL(&blocked->ready, queue, by_readiness);
+}
+
+/* The database's table of keys that clients wait for, or NULL if it is empty. */
+static const struct dict *queue_in(const struct blocked *blocked, int64_t db)
+{
+    if (db < 0 || (size_t)db >= blocked->table_count) return NULL;
+    const struct dict *table = &blocked->tables[db];
+    return dict_count(table) > 0 ? table : NULL;
+}
+
+struct key_queue *blocked_find_queue(const struct blocked *blocked, int64_t db, struct bytes key)
+{
+    const struct dict *table = queue_in(blocked, db);
+    return table != NULL ? dict_find(table, key) : NULL;
+}
+
+void blocked_ready(struct blocked *blocked, unsigned db, struct bytes key)
+{
+    struct key_queue *queue = blocked_find_queue(blocked, db, key);
+    if (queue != NULL) make_ready(blocked, queue, false);
+}
+
+/* A pending entry may be claimed, now or later. Readers without CLAIM would find nothing. */
+static void ready_for_claims(struct blocked *blocked, int64_t db, struct bytes key)
+{
+    struct key_queue *queue = blocked->or_claims > 0 ? blocked_find_queue(blocked, db, key) : NULL;
+    if (queue != NULL) make_ready(blocked, queue, true);
+}
+
+/* Makes the key ready even if its own clients wait for another type, because it may get that type
+ * later in the same transaction. Redis checks for clients of any key, too. */
+static void ready_for(struct blocked *blocked, int64_t db, struct bytes key, enum type type)
+{
+    if (blocked->by_type[type] > 0) blocked_ready(blocked, (unsigned)db, key);
+}
+
+/* After SWAPDB any key may have a value. */
+static void ready_all(struct blocked *blocked, int64_t db)
+{
+    const struct dict *table = queue_in(blocked, db);
+    if (table == NULL) return;
+    struct dict_iter iter;
+    struct key_queue *queue;
+    dict_iter_begin(&iter, table);
+    while ((queue = dict_iter_next(&iter)) != NULL)
+        make_ready(blocked, queue, false);
+}
+
+/* For an effect after which the key may be gone or have another type. */
+static void gone(struct blocked *blocked, const struct effect *effect)
+{
+    if (blocked->or_gone == 0) return;
+    if (effect->kind == EFFECT_FLUSH)
+        ready_all(blocked, effect->db);
+    else
+        blocked_ready(blocked, effect->db, effect->key);
+}
+
+/* DIFFERS: Redis 7.0 serves no client when a result replaces a key of another type; here it does.
+ * (doc/differs.md) */
+void blocked_effect(struct blocked *blocked, const struct effect *effect)
+{
+    switch (effect->kind) {
+    case EFFECT_PUSH_HEAD:
+    case EFFECT_PUSH_TAIL: ready_for(blocked, effect->db, effect->key, TYPE_LIST); break;
+    case EFFECT_ZSET_PUT: ready_for(blocked, effect->db, effect->key, TYPE_ZSET); break;
+    case EFFECT_REDE_PUSH:
+    case EFFECT_REDE_MOVE: ready_for(blocked, effect->db, effect->key, TYPE_DEHYDRATOR); break;
+    case EFFECT_STREAM_ADD:
+    case EFFECT_GROUP_DROP: ready_for(blocked, effect->db, effect->key, TYPE_STREAM); break;
+    case EFFECT_PENDING_PUT: ready_for_claims(blocked, effect->db, effect->key); break;
+    case EFFECT_SET:
+    case EFFECT_DROP:
+    case EFFECT_FLUSH: gone(blocked, effect); break;
+    case EFFECT_RENAME:
+        gone(blocked, effect);
+        blocked_ready(blocked, effect->db, effect->a);
+        break;
+    case EFFECT_COPY: blocked_ready(blocked, (unsigned)effect->to, effect->a); break;
+    case EFFECT_MOVE:
+        gone(blocked, effect);
+        blocked_ready(blocked, (unsigned)effect->to, effect->key);
+        break;
+    case EFFECT_SWAP:
+        ready_all(blocked, effect->db);
+        ready_all(blocked, effect->to);
+        break;
+    default: break;
+    }
+}
+
+void blocked_wake_queue(struct blocked *blocked, struct key_queue *queue, msec at)
+{
+    if (at == 0 || at == NEVER) return;
+    bool armed = deadline_armed(&queue->wake);
+    if (armed && agenda_at(&blocked->wakes, &queue->wake) <= at) return;
+    agenda_move(&blocked->wakes, &queue->wake, at);
+}
+
+void blocked_wake_at(struct blocked *blocked, unsigned db, struct bytes key, msec at)
+{
+    struct key_queue *queue = blocked_find_queue(blocked, db, key);
+    if (queue == NULL) return;
+    queue->wakes_all = true;
+    blocked_wake_queue(blocked, queue, at);
+}
+
+msec blocked_next_wake(const struct blocked *blocked)
+{
+    return agenda_next(&blocked->wakes);
+}
+
+bool blocked_wake(struct blocked *blocked, msec now)
+{
+    char *wake = (char *)agenda_pop_due(&blocked->wakes, now);
+    if (wake == NULL) return false;
+    struct key_queue *queue = (struct key_queue *)(wake - offsetof(struct key_queue, wake));
+    make_ready(blocked, queue, !queue->wakes_all);
+    queue->wakes_all = false;
+    return true;
+}
+
+bool blocked_pending(const struct blocked *blocked)
+{
+    return blocked->next != NULL || !TAILQ_EMPTY(&blocked->ready);
+}
+
+/* ---- checking -------------------------------------------------------------------------------- */
+
+struct tally {
+    size_t ready, armed; /* queues */
+};
+
+static void check_queue(const struct blocked *blocked, const struct key_queue *queue,
+                        struct tally *tally)
+{
+    const struct place *place;
+    ensure(!TAILQ_EMPTY(&queue->clients), "no client waits for a key in database %u", queue->db);
+    TAILQ_FOREACH(place, &queue->clients, of_key)
+    {
+        const struct blocked_client *client = place->client;
+        ensure(place->queue == queue, "a place belongs to another queue");
+        ensure(client->session->blocked == client, "session %llu is not marked as blocked",
+               (unsigned long long)client->session->id);
+        session_check(client->session);
+        ensure(blocked->by_type[client->type] > 0, "no client is counted for type %d",
+               client->type);
+        ensure(queue->row == NULL || queue->row == client->call->command.row,
+               "%s is blocked, not %s", client->call->command.row->name, queue->row->name);
+    }
+    tally->ready += queue->ready;
+    if (!deadline_armed(&queue->wake)) return;
+    tally->armed++;
+    msec at = agenda_at(&blocked->wakes, &queue->wake);
+    ensure(at != 0 && at != NEVER, "a key is ready at %lld", (long long)at);
+}
+
+void blocked_check(const struct blocked *blocked)
+{
+    struct tally tally = { 0 };
+    for (unsigned db = 0; db < blocked->table_count; db++) {
+        struct dict_iter iter;
+        const struct key_queue *queue;
+        dict_check(&blocked->tables[db]);
+        dict_iter_begin(&iter, &blocked->tables[db]);
+        while ((queue = dict_iter_next(&iter)) != NULL)
+            check_queue(blocked, queue, &tally);
+    }
+    const struct key_queue *ready;
+    size_t queued = 0;
+    TAILQ_FOREACH(ready, &blocked->ready, by_readiness)
+    queued++;
+    ensure(tally.ready == queued, "%zu keys are marked ready, %zu are in the queue", tally.ready,
+           queued);
+    agenda_check(&blocked->wakes);
+    agenda_check(&blocked->deadlines);
+    ensure(agenda_count(&blocked->wakes) == tally.armed, "%u instants of %zu keys",
+           agenda_count(&blocked->wakes), tally.armed);
+    ensure(agenda_count(&blocked->deadlines) <= blocked->count, "%u deadlines of %zu sessions",
+           agenda_count(&blocked->deadlines), blocked->count);
+}

@@ -1,0 +1,86 @@
+/* blocked_state: the structs behind blocked.h. Only for blocked.c (clients) and blocked_ready.c
+ * (keys that become ready).
+ *
+ * A table per database has the keys that clients wait for; each key has a queue of its clients in
+ * the order in which they blocked. A blocked session has one entry (struct place) for each of its
+ * keys, and one deadline in an agenda for all sessions. A second agenda holds the keys that become
+ * ready at a time. Invariants: a key is in its table exactly while a client waits for it, and in
+ * the ready queue exactly while `ready` is set. */
+#ifndef SERVER_ENGINE_REACT_BLOCKED_STATE_H
+#define SERVER_ENGINE_REACT_BLOCKED_STATE_H
+
+#include <sys/queue.h>
+
+#include "server/engine/react/blocked.h"
+#include "store/struct/agenda.h"
+#include "store/struct/dict.h"
+
+enum { SKIPPED_MAX = 4 };
+
+TAILQ_HEAD(places, place);
+
+struct key_queue {
+    TAILQ_ENTRY(key_queue) by_readiness;
+    struct places clients;
+    struct deadline wake;      /* idle: only effects make it ready */
+    const struct command *row; /* the command of all its clients; NULL once they have differed */
+    unsigned db;
+    bool ready;
+    bool for_claims; /* ready, but only for readers of streams with CLAIM */
+    bool wakes_all;  /* `wake` makes it ready for all its clients */
+    size_t key_len;
+    char key[];
+};
+
+/* One session and one key. */
+struct place {
+    TAILQ_ENTRY(place) of_key;
+    struct key_queue *queue;
+    struct blocked_client *client;
+};
+
+struct blocked_client {
+    struct blocked *all;
+    struct session *session;
+    struct saved_call *call;
+    struct deadline deadline; /* idle: no timeout */
+    struct blocked_hold hold; /* if it does not wait for a key */
+    enum type type;
+    struct call_time time;   /* of the call */
+    bool is_array;           /* the reply at a timeout */
+    bool or_gone, or_claims; /* as in struct block_request */
+    int group;
+    size_t count;
+    struct place places[]; /* one for each distinct key */
+};
+
+struct blocked {
+    struct dict *tables; /* by database, of struct key_queue */
+    unsigned table_count;
+    TAILQ_HEAD(, key_queue) ready;
+    struct place *next; /* the next to try; NULL: the first client of the next ready key */
+    bool for_claims;    /* that of the key of `next` */
+    /* Clients for which the current key has nothing; others that want the same are skipped. */
+    const struct blocked_client *skipped[SKIPPED_MAX];
+    unsigned skipped_count;
+    struct agenda wakes;     /* of keys */
+    struct agenda deadlines; /* of sessions, minus `set` */
+    msec set;                /* the sum by which the system clock was set */
+    size_t count;
+    size_t by_type[TYPE_COUNT]; /* number of clients that wait for a key of each type */
+    size_t or_gone, or_claims;  /* clients with these flags */
+};
+
+static inline struct bytes blocked_queue_key(const void *element)
+{
+    const struct key_queue *queue = element;
+    return bytes_of(queue->key, queue->key_len);
+}
+
+/* blocked_ready.c */
+/* The clients of a key, or NULL if none waits for it. */
+struct key_queue *blocked_find_queue(const struct blocked *blocked, int64_t db, struct bytes key);
+/* Makes the key ready at this time, or earlier. No effect for 0 and NEVER. */
+void blocked_wake_queue(struct blocked *blocked, struct key_queue *queue, msec at);
+
+#endif
