@@ -13,9 +13,8 @@
 #include "store/mem/mem.h"
 #include "store/sweep/outlook.h"
 
-enum {
-    OVERDUE_MOST = 10000
-}; /* overdue keys and members are counted up to this number, as in INFO */
+/* Overdue keys and members are counted up to this number, as in INFO. */
+enum { OVERDUE_MOST = 10000 };
 
 static double of_usec(int64_t usec)
 {
@@ -58,15 +57,6 @@ static void read_traffic(struct figures *figures, const struct server_context *c
     figures->bytes_out_rate = stats->out_per_sec;
 }
 
-static void read_loading(struct figures *figures, const struct persist_report *report)
-{
-    figures->loading = report->loading;
-    if (!report->loading) return;
-    figures->loading_bytes = (double)report->load.done;
-    figures->loading_bytes_total = (double)report->load.total;
-    figures->loading_left = report->load.left_sec > 0 ? (double)report->load.left_sec : 0;
-}
-
 static void read_journal(struct figures *figures, const struct persist_report *report)
 {
     figures->journal = report->journal;
@@ -81,15 +71,6 @@ static void read_journal(struct figures *figures, const struct persist_report *r
     figures->rewriting = report->rewriting;
     figures->rewrites = (double)report->rewrites;
     figures->rewrites_failed = (double)report->rewrites_failed;
-}
-
-static void read_snapshots(struct figures *figures, const struct persist_report *report)
-{
-    figures->saving = report->saving;
-    figures->saves = (double)report->saves;
-    figures->saves_failed = (double)report->saves_failed;
-    figures->last_save = (double)report->last_save_sec;
-    figures->changes = (double)report->changes_since_save;
 }
 
 static void read_expiry(struct figures *figures, const struct store *store, msec now)
@@ -170,16 +151,6 @@ static void read_replication(struct figures *figures, const struct server_contex
     figures->refused_syncs = (double)stats->refused_partial_syncs;
 }
 
-static void read_forks(struct figures *figures, const struct server_context *context,
-                       const struct persist_report *persist)
-{
-    struct forks forks = { persist->forks, persist->last_fork_usec };
-    if (context->replication != NULL)
-        forks = replicas_forks(replication_replicas(context->replication), persist);
-    figures->forks = (double)forks.count;
-    figures->fork = of_usec(forks.last_usec);
-}
-
 void figures_read(struct figures *figures, const struct server_context *context,
                   const struct figures_http *http)
 {
@@ -189,22 +160,35 @@ void figures_read(struct figures *figures, const struct server_context *context,
                                  .http_failed_logins = (double)http->failed_logins };
     read_process(figures, context);
     read_traffic(figures, context);
-    read_loading(figures, &persist);
-    if (persist.loading) return;
+    figures->loading = persist.loading;
+    if (persist.loading) {
+        figures->loading_bytes = (double)persist.load.done;
+        figures->loading_bytes_total = (double)persist.load.total;
+        figures->loading_left = persist.load.left_sec > 0 ? (double)persist.load.left_sec : 0;
+        return;
+    }
     read_sessions(figures, context);
     read_expiry(figures, context->store, clock_now(context->clock));
     read_journal(figures, &persist);
     figures->keeps = figures->journal != 0 || context->conf->save[0] != '\0';
-    read_snapshots(figures, &persist);
+    figures->saving = persist.saving;
+    figures->saves = (double)persist.saves;
+    figures->saves_failed = (double)persist.saves_failed;
+    figures->last_save = (double)persist.last_save_sec;
+    figures->changes = (double)persist.changes_since_save;
     read_scripts(figures, context->scripting);
     read_replication(figures, context);
-    read_forks(figures, context, &persist);
+    struct forks forks = { persist.forks, persist.last_fork_usec };
+    if (context->replication != NULL)
+        forks = replicas_forks(replication_replicas(context->replication), &persist);
+    figures->forks = (double)forks.count;
+    figures->fork = of_usec(forks.last_usec);
 }
 
 /* ---- the table ---------------------------------------------------------------------------------
  */
 
-/* A name says what is counted, then its unit; counters end in _total
+/* A name has the thing counted, then its unit; counters end in _total
  * (https://prometheus.io/docs/practices/naming/). doc/metrics.md lists the same rows, and a test
  * compares them. */
 

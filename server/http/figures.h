@@ -23,8 +23,8 @@ struct figures {
     /* 0 while data is being loaded */
     double busy, clients_blocked, clients_tracking, tracking_keys;
     double hits, misses, expired_keys, expired_members, evicted_keys;
-    double with_deadline, overdue_keys, overdue_members,
-        next_deadline; /* infinite: there is none */
+    double with_deadline, overdue_keys, overdue_members;
+    double next_deadline; /* infinite: no deadline */
     double policy_count, policies_pending;
     double journal, journal_bytes, journal_base_bytes, journal_buffer, journal_sync, journal_syncs;
     double journal_syncs_late, journal_failures, journal_failing;

@@ -18,11 +18,6 @@ static size_t slot_of_second(uint64_t second)
     return second % HISTORY_SECONDS;
 }
 
-static struct histogram *lag_of(struct history *history, uint64_t second)
-{
-    return &history->lags[second / HISTORY_LAG_SECONDS % HISTORY_LAGS];
-}
-
 void history_note(struct history *history, const struct stats *stats, const struct store *store)
 {
     uint64_t second = history->count++;
@@ -32,7 +27,8 @@ void history_note(struct history *history, const struct stats *stats, const stru
     history->errors[at] = reset ? 0 : (double)(stats->errors - history->errors_seen);
     history->memory[at] = (double)mem_used();
     history->errors_seen = stats->errors;
-    if (second % HISTORY_LAG_SECONDS == 0) *lag_of(history, second) = store->stats.lag;
+    if (second % HISTORY_LAG_SECONDS == 0)
+        history->lags[second / HISTORY_LAG_SECONDS % HISTORY_LAGS] = store->stats.lag;
 }
 
 size_t history_length(const struct history *history)

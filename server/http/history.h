@@ -1,6 +1,6 @@
-/* history: the last five minutes of a few rates, for the page's charts, and how late expiry was in
- * the last minute. Kept by the server, so that a page that was just opened has them. Depends on the
- * counters of the store and the server; the caller has the timer. */
+/* history: the last five minutes of a few rates, for the page's charts, and the lateness of expiry
+ * in the last minute. The server keeps them, so that a page that was just opened has them. Depends
+ * on the counters of the store and the server; the caller has the timer. */
 #ifndef SERVER_HTTP_HISTORY_H
 #define SERVER_HTTP_HISTORY_H
 
@@ -13,8 +13,8 @@
 
 enum {
     HISTORY_SECONDS = 300,
-    HISTORY_LAG_SECONDS = 10, /* a count of lateness is kept every ... */
-    HISTORY_LAGS = 6,         /* ... and as many of them make a minute */
+    HISTORY_LAG_SECONDS = 10, /* the time between two copies of the histogram of lateness */
+    HISTORY_LAGS = 6,         /* copies kept: a minute */
 };
 
 /* Rings: second number `count - 1` is the latest. */
@@ -24,8 +24,7 @@ struct history {
     double memory[HISTORY_SECONDS];   /* bytes */
     uint64_t count;                   /* seconds ever noted */
     uint64_t errors_seen;
-    struct histogram
-        lags[HISTORY_LAGS]; /* as of the last multiples of HISTORY_LAG_SECONDS; a ring */
+    struct histogram lags[HISTORY_LAGS]; /* a ring of copies */
 };
 
 struct history *history_new(void);
@@ -33,10 +32,10 @@ void history_free(struct history *history);
 /* Call once a second. O(HISTOGRAM_BUCKETS) */
 void history_note(struct history *history, const struct stats *stats, const struct store *store);
 
-/* How many values each array has, and where value `index` is, the oldest being 0. */
+/* The number of values in each array, and the position of value `index`; the oldest is 0. */
 size_t history_length(const struct history *history);
 size_t history_place(const struct history *history, size_t index);
-/* The lateness of the last 50 to 60 seconds, or of all the time since the first call. */
+/* The lateness in the last 50 to 60 seconds, or since the first call if that is shorter. */
 void history_minute(const struct history *history, const struct histogram *now,
                     struct histogram *minute);
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "server/http/doors.h"
+#include "server/http/listeners.h"
 #include "server/http/site.h"
 #include "server/http/visitors.h"
 #include "store/mem/mem.h"
@@ -69,15 +69,6 @@ static void add_headers(struct evhttp_request *request, const struct site_reply 
     evhttp_add_header(headers, "Content-Length", length);
 }
 
-static void add_body(struct evhttp_request *request, const struct outbuf *body)
-{
-    struct evbuffer *to = evhttp_request_get_output_buffer(request);
-    struct outbuf_mark mark = { 0 };
-    struct iovec piece;
-    while (outbuf_next(body, &mark, &piece))
-        evbuffer_add(to, piece.iov_base, piece.iov_len);
-}
-
 static void on_request(struct evhttp_request *request, void *ctx)
 {
     struct http *http = ctx;
@@ -92,7 +83,11 @@ static void on_request(struct evhttp_request *request, void *ctx)
                                   .crowded = delayed_full(http->delayed) };
     site_answer(&http->site, &asked, &reply);
     add_headers(request, &reply);
-    if (asked.method != SITE_HEAD) add_body(request, &reply.body);
+    struct evbuffer *to = evhttp_request_get_output_buffer(request);
+    struct outbuf_mark mark = { 0 };
+    struct iovec piece;
+    while (asked.method != SITE_HEAD && outbuf_next(&reply.body, &mark, &piece))
+        evbuffer_add(to, piece.iov_base, piece.iov_len);
     outbuf_drop(&reply.body);
     if (reply.slow_down)
         delayed_add(http->delayed, request, reply.status, reply.reason);
@@ -125,7 +120,7 @@ static bool open_server(struct http *http, struct loop *loop, char *why, size_t 
     evhttp_set_allowed_methods(http->server, ALL_METHODS);
     evhttp_set_bevcb(http->server, visitors_admit, http->visitors);
     evhttp_set_gencb(http->server, on_request, http);
-    return doors_open(http->server, conf->metrics_bind, (int)conf->metrics_port, why, why_size);
+    return listeners_open(http->server, conf->metrics_bind, (int)conf->metrics_port, why, why_size);
 }
 
 struct http *http_open(struct loop *loop, const struct server_context *context, struct tls *tls,
@@ -147,9 +142,9 @@ struct http *http_open(struct loop *loop, const struct server_context *context, 
 bool http_update(struct http *http, char *why, size_t why_size)
 {
     const struct conf *conf = http->site.context->conf;
-    doors_close(http->server);
+    listeners_close(http->server);
     if (conf->metrics_port == 0) return true;
-    return doors_open(http->server, conf->metrics_bind, (int)conf->metrics_port, why, why_size);
+    return listeners_open(http->server, conf->metrics_bind, (int)conf->metrics_port, why, why_size);
 }
 
 void http_close(struct http *http)

@@ -1,17 +1,17 @@
 /* http: the metrics port: libevent's HTTP server on the daemon's loop, read-only. Depends on
- * libevent for HTTP and on site.h for what is answered.
+ * libevent for HTTP and on site.h for the answers.
  *
- * Requests are answered inside the loop's callbacks, also while data are being loaded and while a
- * script runs long. A request is at most VISITORS_HEADER_MAX bytes without a body; a connection
- * serves one request and lives at most VISITORS_SEC.
+ * A request is at most VISITORS_HEADER_MAX bytes without a body; a connection serves one request
+ * and lives at most VISITORS_SEC.
  *
- * Folder server/http: the metrics port: libevent's HTTP server on the daemon's loop. http and doors
- * know HTTP and sockets, visitors bounds connections, login asks for users; site answers a request
- * without knowing either, by metrics (Prometheus) or state (JSON for the page in page/). Both read
- * figures, which reads the reports that INFO reads. history has the last five minutes, survey
- * counts keys in background slices on demand. Requests change nothing, so they are answered even
- * while data is being loaded or a script runs long. Depends on server/admin and the parts that it
- * reports on. Start with site.h; doc/metrics.md is the page for users. */
+ * Folder server/http: the metrics port: libevent's HTTP server on the daemon's loop. http and
+ * listeners handle HTTP and sockets, visitors bounds connections, login checks users; site answers
+ * a request without knowing of any of these, with metrics (Prometheus) or state (JSON for the page
+ * in page/). Both read figures, which reads the reports that INFO reads. history has the last five
+ * minutes, survey counts keys in background slices on demand. Requests change nothing, so they are
+ * answered inside the loop's callbacks, even while data is being loaded or a script runs long.
+ * Depends on server/admin and the parts that it reports on. Start with site.h; doc/metrics.md is
+ * the page for users. */
 #ifndef SERVER_HTTP_HTTP_H
 #define SERVER_HTTP_HTTP_H
 
@@ -24,15 +24,15 @@
 struct http;
 struct tls;
 
-/* Listens on metrics-port; with `tls`, for HTTPS only. NULL: it can't, and `why` has the reason.
- * Context and tls must outlive it. */
+/* Listens on metrics-port; with `tls`, for HTTPS only. NULL: it can't listen, and `why` has the
+ * reason. Context and tls must outlive it. */
 struct http *http_open(struct loop *loop, const struct server_context *context, struct tls *tls,
                        char *why, size_t why_size);
 /* Call when metrics-port (0: off) or metrics-bind has changed. False: it does not listen on all
  * addresses, and `why` has the reason. */
 bool http_update(struct http *http, char *why, size_t why_size);
 void http_close(struct http *http);
-/* The background work that counts keys for it. */
+/* The background work that counts keys for the port. */
 struct background_work http_work(struct http *http);
 
 #endif

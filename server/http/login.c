@@ -14,21 +14,14 @@ static int digit_of(char c)
     return c == '+' ? 62 : c == '/' ? 63 : NO_DIGIT;
 }
 
-/* Padding fills the last group of four; removes it. False: there is too much of it, or too little.
- */
-static bool drop_padding(struct bytes *text)
-{
-    if (text->len % 4 != 0) return false;
-    for (int i = 0; i < 2 && text->len > 0 && text->data[text->len - 1] == '='; i++)
-        text->len--;
-    return true;
-}
-
 int login_decode(struct bytes text, char *to, int size)
 {
     unsigned held = 0, bits = 0;
     int len = 0;
-    if (!drop_padding(&text)) return -1;
+    /* Padding fills the last group of four digits. */
+    if (text.len % 4 != 0) return -1;
+    for (int i = 0; i < 2 && text.len > 0 && text.data[text.len - 1] == '='; i++)
+        text.len--;
     for (size_t i = 0; i < text.len; i++) {
         int digit = digit_of(text.data[i]);
         if (digit == NO_DIGIT) return -1;
@@ -42,7 +35,7 @@ int login_decode(struct bytes text, char *to, int size)
     return len;
 }
 
-/* The rest of "Basic ..."; false: another scheme. */
+/* Sets *rest to the credentials in "Basic ...". False: another scheme. */
 static bool read_scheme(struct bytes authorization, struct bytes *rest)
 {
     static const char scheme[] = "Basic ";
@@ -56,25 +49,20 @@ static bool read_scheme(struct bytes authorization, struct bytes *rest)
 
 /* Finds a command by the name in its row, because rename-command may have changed it. The result's
  * row is NULL if the command is disabled. */
-static struct command_ref find_command(const struct acl *acl, struct bytes name)
+static struct command_ref find_row(const struct acl *acl, const struct bytes words[2])
 {
     for (size_t i = 0; i < commands_count(acl->commands); i++) {
-        struct command_ref command = commands_at(acl->commands, i);
-        if (bytes_is_word(name, command.row->name)) return command;
+        struct command_ref command = commands_at(acl->commands, i), part;
+        if (!bytes_is_word(words[0], command.row->name)) continue;
+        if (command.row->subcommands == NULL) return command;
+        for (size_t j = 0; (part = commands_subcommand(command, j)).row != NULL; j++)
+            if (bytes_is_word(words[1], part.row->name)) break;
+        return part;
     }
     return (struct command_ref){ 0 };
 }
 
-static struct command_ref find_row(const struct acl *acl, const struct bytes words[2])
-{
-    struct command_ref command = find_command(acl, words[0]), part;
-    if (command.row == NULL || command.row->subcommands == NULL) return command;
-    for (size_t i = 0; (part = commands_subcommand(command, i)).row != NULL; i++)
-        if (bytes_is_word(words[1], part.row->name)) return part;
-    return part;
-}
-
-/* The commands, with access to all keys, by which a user could read what the port shows. */
+/* May the user run the commands that show the same as the port, and read all keys? */
 static bool may_read(const struct acl *acl, const struct acl_user *user)
 {
     static const struct bytes shown[][2] = {
@@ -92,14 +80,6 @@ static bool may_read(const struct acl *acl, const struct acl_user *user)
     return acl_user_reads_prefix(user, LIT(""));
 }
 
-static enum login check_user(const struct acl *acl, struct bytes name, struct bytes password)
-{
-    const struct acl_user *user = name.len > 0 ? acl_find(acl, name) : acl->main_user;
-    /* Hash even if there is no such user, so that the time does not reveal which names exist. */
-    bool admitted = acl_user_admits(user != NULL ? user : acl->main_user, password);
-    return user != NULL && admitted && may_read(acl, user) ? LOGIN_GRANTED : LOGIN_WRONG;
-}
-
 enum login login_check(const struct acl *acl, struct bytes authorization)
 {
     char text[CREDENTIALS_MAX];
@@ -111,7 +91,10 @@ enum login login_check(const struct acl *acl, struct bytes authorization)
     if (len < 0) return LOGIN_WRONG;
     const char *colon = memchr(text, ':', (size_t)len);
     if (colon == NULL) return LOGIN_WRONG;
-    struct bytes user = bytes_of(text, (size_t)(colon - text));
-    struct bytes password = bytes_of(colon + 1, (size_t)len - user.len - 1);
-    return check_user(acl, user, password);
+    struct bytes name = bytes_of(text, (size_t)(colon - text));
+    struct bytes password = bytes_of(colon + 1, (size_t)len - name.len - 1);
+    const struct acl_user *user = name.len > 0 ? acl_find(acl, name) : acl->main_user;
+    /* Hash even if there is no such user, so that the time does not reveal which names exist. */
+    bool admitted = acl_user_admits(user != NULL ? user : acl->main_user, password);
+    return user != NULL && admitted && may_read(acl, user) ? LOGIN_GRANTED : LOGIN_WRONG;
 }

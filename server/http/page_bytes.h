@@ -1,5 +1,5 @@
-/* page_bytes: the symbols between which the assembler puts the files of server/http/page/; for
- * page_files.c alone. */
+/* page_bytes: the symbols at the beginning and end of the files of server/http/page/, which the
+ * assembler includes; for page_files.c only. */
 #ifndef SERVER_HTTP_PAGE_BYTES_H
 #define SERVER_HTTP_PAGE_BYTES_H
 

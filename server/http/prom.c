@@ -9,7 +9,7 @@
 #include "store/base/ensure.h"
 #include "store/base/number.h"
 
-/* Beyond it a double does not hold every integer. */
+/* A larger double does not represent every integer. */
 #define WHOLE_MAX 9007199254740992.0
 
 static void write_text(struct prom *prom, const char *text, size_t len)

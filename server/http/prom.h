@@ -35,7 +35,7 @@ void prom_label(struct prom_labels *labels, const char *name, struct bytes value
 
 /* A sample of the family; `labels` may be NULL. */
 void prom_integer(struct prom *prom, const struct prom_labels *labels, uint64_t value);
-/* Written as an integer if it is one, else with six decimals. */
+/* Written as an integer if it is one, otherwise with six decimals. */
 void prom_real(struct prom *prom, const struct prom_labels *labels, double value);
 
 /* A histogram's samples. */
@@ -43,7 +43,7 @@ struct prom_histogram {
     size_t count;               /* of buckets, without the last one, +Inf */
     const char *const *bounds;  /* of each bucket, as text: "0.001" */
     const uint64_t *cumulative; /* values up to each bound */
-    uint64_t total;             /* values in all */
+    uint64_t total;             /* number of values */
     double sum;
 };
 void prom_histogram(struct prom *prom, const struct prom_labels *labels,

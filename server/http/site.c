@@ -43,40 +43,21 @@ static void refuse(struct site_reply *reply, int status, const char *reason, con
     outbuf_append(&reply->body, text, strlen(text));
 }
 
-/* ---- who may ask ----------------------------------------------------------------------------- */
-
-/* The name without the port: "[::1]:9121", "localhost:9121". */
-static struct bytes name_of_host(struct bytes host)
-{
-    size_t len = 0;
-    if (host.len > 0 && host.data[0] == '[') {
-        while (len < host.len && host.data[len] != ']')
-            len++;
-        return bytes_of(host.data, len < host.len ? len + 1 : len);
-    }
-    while (len < host.len && host.data[len] != ':')
-        len++;
-    return bytes_of(host.data, len);
-}
+/* ---- access ---------------------------------------------------------------------------------- */
 
 /* An address or "localhost", and not a name that a foreign name server could point here (DNS
  * rebinding). */
 static bool is_own_host(struct bytes host)
 {
-    struct bytes name = name_of_host(host);
-    if (name.len == 0 || name.data[0] == '[' || bytes_is_word(name, "localhost")) return true;
+    size_t len = 0;
+    if (host.len > 0 && host.data[0] == '[') return true;
+    while (len < host.len && host.data[len] != ':')
+        len++;
+    struct bytes name = bytes_of(host.data, len); /* without the port */
+    if (name.len == 0 || bytes_is_word(name, "localhost")) return true;
     for (size_t i = 0; i < name.len; i++)
         if ((name.data[i] < '0' || name.data[i] > '9') && name.data[i] != '.') return false;
     return true;
-}
-
-/* As on the client port, protected-mode allows only this machine while there is no password. A
- * browser on this machine also runs foreign pages, which must not read this port under a name of
- * their own. */
-static bool is_protected(const struct server_context *context, const struct site_request *request)
-{
-    if (!context->conf->protected_mode || !context->engine->acl->main_user->nopass) return false;
-    return !request->from_loopback || !is_own_host(request->host);
 }
 
 /* False: the reply is a refusal. */
@@ -86,13 +67,17 @@ static bool may_ask(struct site *site, const struct site_request *request, struc
         refuse(reply, 405, "Method Not Allowed", "This port is read-only: use GET.\n");
         return false;
     }
-    if (is_protected(site->context, request)) {
+    /* As on the client port, protected-mode allows only this machine while there is no password. A
+     * browser on this machine also runs foreign pages, which must not read this port under a name
+     * of their own. */
+    const struct acl *acl = site->context->engine->acl;
+    bool is_protected = site->context->conf->protected_mode && acl->main_user->nopass;
+    if (is_protected && (!request->from_loopback || !is_own_host(request->host))) {
         refuse(reply, 403, "Forbidden",
                "Without a password, protected-mode allows only requests from this machine, to an "
                "address or localhost. Set requirepass, or protected-mode no.\n");
         return false;
     }
-    const struct acl *acl = site->context->engine->acl;
     if (request->crowded && request->authorization.len > 0 && acl_wants_password(acl)) {
         refuse(reply, 429, "Too Many Requests", "Too many failed logins. Try again later.\n");
         return false;
@@ -108,11 +93,11 @@ static bool may_ask(struct site *site, const struct site_request *request, struc
     return false;
 }
 
-/* ---- what there is --------------------------------------------------------------------------- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
-/* Brings the numbers up to date. While data is being loaded or a script runs, keys must not be
+/* Updates the clock and the survey. While data is being loaded or a script runs, keys must not be
  * counted, and the clock stands still. */
-static void look_around(struct site *site)
+static void update(struct site *site)
 {
     const struct engine *engine = site->context->engine;
     if (!engine->loading && engine->busy == NOT_BUSY) {
@@ -130,11 +115,11 @@ void site_answer(struct site *site, const struct site_request *request, struct s
     if (!may_ask(site, request, reply)) return;
     if (bytes_equal(request->path, LIT("/metrics"))) {
         reply->type = "text/plain; version=0.0.4; charset=utf-8";
-        look_around(site);
+        update(site);
         metrics_write(&reply->body, site->context, &site->counts, site->survey);
     } else if (bytes_equal(request->path, LIT("/state.json"))) {
         reply->type = "application/json";
-        look_around(site);
+        update(site);
         state_write(&reply->body, site->context, &site->counts, site->survey, site->history);
     } else if (page_file_find(request->path, &file)) {
         reply->type = file.type;

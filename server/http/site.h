@@ -1,5 +1,5 @@
 /* site: the answers of the metrics port, from a request to its reply. Knows neither sockets nor
- * libevent; http.c carries both. */
+ * libevent; http.c uses both. */
 #ifndef SERVER_HTTP_SITE_H
 #define SERVER_HTTP_SITE_H
 
@@ -18,7 +18,7 @@ struct site {
 
 enum site_method { SITE_GET, SITE_HEAD, SITE_OTHER };
 
-/* A request. Texts are borrowed; empty: there is none. */
+/* A request. Texts are borrowed; empty if the request lacks them. */
 struct site_request {
     enum site_method method;
     struct bytes path; /* without the query, as it was sent */

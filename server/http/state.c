@@ -179,18 +179,15 @@ static struct bytes name_of(const struct slow_call *slow)
     return slow->argc > 0 ? blob_view(slow->argv[0]) : LIT("");
 }
 
-static bool has_same_name(const struct slow_call *one, const struct slow_call *other)
-{
-    struct bytes a = name_of(one), b = name_of(other);
-    return a.len == b.len && strncasecmp(a.data, b.data, a.len) == 0;
-}
-
 /* Adds the call to the group of its command, or begins one. The log is newest first. */
 static void add_slow(struct slow_group *groups, size_t *count, const struct slow_call *slow)
 {
+    struct bytes name = name_of(slow);
     size_t i = 0;
-    while (i < *count && !has_same_name(groups[i].worst, slow))
-        i++;
+    for (; i < *count; i++) {
+        struct bytes other = name_of(groups[i].worst);
+        if (other.len == name.len && strncasecmp(other.data, name.data, name.len) == 0) break;
+    }
     if (i == MOST) return;
     if (i == *count) groups[(*count)++] = (struct slow_group){ slow, slow->at_sec, 0 };
     groups[i].calls++;
@@ -243,22 +240,16 @@ static void list_slow_calls(struct state *state)
 /* ---- figures and history -----------------------------------------------------------------------
  */
 
-/* The address and port by which clients reach the server. */
-static void write_place(struct state *state)
-{
-    const struct conf *conf = state->context->conf;
-    char host[HOST_SIZE] = "";
-    if (gethostname(host, sizeof(host) - 1) != 0) host[0] = '\0';
-    json_text(&state->json, "host", bytes_of(host, strlen(host)));
-    json_integer(&state->json, "port", conf->port != 0 ? conf->port : conf->tls_port);
-}
-
 static void write_server(struct state *state, const struct figures *figures)
 {
     struct json *json = &state->json;
+    const struct conf *conf = state->context->conf;
+    char host[HOST_SIZE] = "";
+    if (gethostname(host, sizeof(host) - 1) != 0) host[0] = '\0';
     json_text(json, "version", LIT(EXPIRED_VERSION));
     json_text(json, "run", bytes_of(state->context->run_id, strlen(state->context->run_id)));
-    write_place(state);
+    json_text(json, "host", bytes_of(host, strlen(host)));
+    json_integer(json, "port", conf->port != 0 ? conf->port : conf->tls_port);
     json_integer(json, "now", state->now);
     json_real(json, "uptime", figures->uptime);
     json_bool(json, "loading", figures->loading != 0);
@@ -310,16 +301,6 @@ static void write_line(struct state *state, const char *name, const double *valu
     json_close(&state->json, ']');
 }
 
-/* One value for each of the last seconds. */
-static void write_history(struct state *state)
-{
-    json_open(&state->json, "history", '{');
-    write_line(state, "commands", state->history->commands);
-    write_line(state, "errors", state->history->errors);
-    write_line(state, "memory", state->history->memory);
-    json_close(&state->json, '}');
-}
-
 static void write_expiry(struct state *state, const struct figures *figures)
 {
     struct json *json = &state->json;
@@ -331,7 +312,7 @@ static void write_expiry(struct state *state, const struct figures *figures)
     json_real(json, "expiredMembers", figures->expired_members);
     json_real(json, "evictedKeys", figures->evicted_keys);
     json_real(json, "overdue", figures->overdue_keys + figures->overdue_members);
-    json_real(json, "nextSeconds", figures->next_deadline); /* null: there is none */
+    json_real(json, "nextSeconds", figures->next_deadline); /* null: no deadline */
     json_close(json, '}');
     struct histogram minute;
     history_minute(state->history, lag, &minute);
@@ -363,7 +344,7 @@ static void write_replication(struct state *state, const struct figures *figures
     json_close(json, '}');
 }
 
-/* Null until the first survey is complete. Spans without deadlines at the end are left out. */
+/* Writes null until the first survey is complete. Leaves out spans without deadlines at the end. */
 static void write_hour(struct state *state)
 {
     struct json *json = &state->json;
@@ -406,7 +387,11 @@ void state_write(struct outbuf *out, const struct server_context *context,
     json_open(&state.json, NULL, '{');
     write_server(&state, &figures);
     write_traffic(&state, &figures);
-    write_history(&state);
+    json_open(&state.json, "history", '{'); /* one value for each of the last seconds */
+    write_line(&state, "commands", history->commands);
+    write_line(&state, "errors", history->errors);
+    write_line(&state, "memory", history->memory);
+    json_close(&state.json, '}');
     if (figures.loading == 0) {
         json_bool(&state.json, "busy", figures.busy != 0);
         write_expiry(&state, &figures);

@@ -1,5 +1,5 @@
-/* survey: see survey.h. A pass makes an outlook of each database in turn. The outlook visits each
- * key anyway, so the survey notes the dehydrators and streams among them on the way. */
+/* survey: see survey.h. A pass makes an outlook of each database in turn. The outlook visits every
+ * key anyway, so the survey notes dehydrators and streams during the same visit. */
 #include "server/http/survey.h"
 
 #include "server/http/surveyed_names.h"
@@ -87,17 +87,8 @@ static void begin_pass(struct survey *survey)
     survey->active = true;
 }
 
-static void end_pass(struct survey *survey)
-{
-    drop_pass(survey, &survey->result);
-    survey->result = survey->running;
-    survey->running = (struct pass){ 0 };
-    survey->active = false;
-    survey->ready = true;
-    survey->ended_usec = clock_mono_usec();
-}
-
-/* Counts some keys of the current database, and moves on to the next one if that was all. */
+/* Counts some keys of the current database. After its last key continues with the next database;
+ * after the last database the pass is the new result. */
 static void step(struct survey *survey, size_t steps)
 {
     const struct store *store = survey->store;
@@ -108,7 +99,13 @@ static void step(struct survey *survey, size_t steps)
         outlook_watch(*outlook, note_entry, survey);
     }
     if (*outlook != NULL && !outlook_run(*outlook, steps)) return;
-    if (++survey->db == store->database_count) end_pass(survey);
+    if (++survey->db < store->database_count) return;
+    drop_pass(survey, &survey->result);
+    survey->result = survey->running;
+    survey->running = (struct pass){ 0 };
+    survey->active = false;
+    survey->ready = true;
+    survey->ended_usec = clock_mono_usec();
 }
 
 void survey_ask(struct survey *survey)
@@ -191,30 +188,23 @@ static const struct object *look_up(const struct survey *survey, const struct su
     return &entry->object;
 }
 
-static bool look_at_dehydrator(const struct survey *survey, const struct surveyed_name *name,
-                               msec now, struct surveyed *found)
-{
-    const struct object *object = look_up(survey, name, TYPE_DEHYDRATOR, now);
-    if (object == NULL) return false;
-    const struct dehydrator *dehydrator = object->dehydrator;
-    *found = (struct surveyed){ .db = name->db,
-                                .key = blob_view(name->key),
-                                .length = dehydrator_count(dehydrator),
-                                .due = dehydrator_count_due(dehydrator, now),
-                                .claimed = dehydrator_count_claimed(dehydrator, now),
-                                .redelivered = dehydrator_count_redelivered(dehydrator),
-                                .pushed = dehydrator_count_pushed(dehydrator),
-                                .next = dehydrator_next(dehydrator) };
-    return true;
-}
-
 void survey_dehydrators(const struct survey *survey, msec now,
                         void (*visit)(void *ctx, const struct surveyed *dehydrator), void *ctx)
 {
-    struct surveyed found;
     const struct surveyed_names *names = &survey->result.names;
-    for (size_t i = 0; i < names->count; i++)
-        if (look_at_dehydrator(survey, &names->at[i], now, &found)) visit(ctx, &found);
+    for (size_t i = 0; i < names->count; i++) {
+        const struct object *object = look_up(survey, &names->at[i], TYPE_DEHYDRATOR, now);
+        if (object == NULL) continue;
+        const struct dehydrator *dehydrator = object->dehydrator;
+        visit(ctx, &(struct surveyed){ .db = names->at[i].db,
+                                       .key = blob_view(names->at[i].key),
+                                       .length = dehydrator_count(dehydrator),
+                                       .due = dehydrator_count_due(dehydrator, now),
+                                       .claimed = dehydrator_count_claimed(dehydrator, now),
+                                       .redelivered = dehydrator_count_redelivered(dehydrator),
+                                       .pushed = dehydrator_count_pushed(dehydrator),
+                                       .next = dehydrator_next(dehydrator) });
+    }
 }
 
 void survey_groups(const struct survey *survey, msec now,

@@ -2,9 +2,9 @@
  * the metrics port. Both need a visit to every key, which background work makes in slices, as for
  * EXPIRY FORECAST. Depends on the store and the clock, not on HTTP.
  *
- * A survey begins on demand when the last one is old enough: a second, and twenty times as long as
- * it worked, so that surveys take at most a twentieth of the server's time however many keys there
- * are. Its result stays until the next one is complete. */
+ * A survey begins on demand when the last one is old enough: a second, and twenty times the time
+ * that it worked, so that surveys take at most a twentieth of the server's time however many keys
+ * there are. Its result is kept until the next one is complete. */
 #ifndef SERVER_HTTP_SURVEY_H
 #define SERVER_HTTP_SURVEY_H
 
@@ -64,8 +64,8 @@ enum { SURVEY_GROUPS_MAX = 1000 };
 void survey_groups(const struct survey *survey, msec now,
                    void (*visit)(void *ctx, const struct surveyed_group *group), void *ctx);
 
-/* How many dehydrators fit the pattern and are left out: beyond the maximum, with a name of more
- * than SURVEY_NAME_MAX bytes, or with one that is not UTF-8. */
+/* The number of dehydrators that fit the pattern but are left out: beyond the maximum, or with a
+ * name that is longer than SURVEY_NAME_MAX bytes or not UTF-8. */
 size_t survey_omitted(const struct survey *survey);
 enum { SURVEY_NAME_MAX = 400 };
 

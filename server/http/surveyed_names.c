@@ -43,17 +43,6 @@ static size_t place_of(const struct surveyed_names *names, unsigned db, struct b
     return low;
 }
 
-/* Makes room for one more name: by growing, or by dropping the last. */
-static void make_room(struct surveyed_names *names)
-{
-    if (names->count == names->most) {
-        blob_free(names->at[--names->count].key);
-        names->omitted++;
-    } else {
-        names->at = mem_grow(names->at, names->count, &names->room, sizeof(*names->at));
-    }
-}
-
 void surveyed_names_note(struct surveyed_names *names, unsigned db, struct bytes key)
 {
     if (names->pattern == NULL || !bytes_match(blob_view(names->pattern), key)) return;
@@ -63,7 +52,12 @@ void surveyed_names_note(struct surveyed_names *names, unsigned db, struct bytes
         names->omitted++;
         return;
     }
-    make_room(names);
+    if (names->count == names->most) { /* drop the last one */
+        blob_free(names->at[--names->count].key);
+        names->omitted++;
+    } else {
+        names->at = mem_grow(names->at, names->count, &names->room, sizeof(*names->at));
+    }
     memmove(&names->at[place + 1], &names->at[place], (names->count - place) * sizeof(*names->at));
     names->at[place] = (struct surveyed_name){ blob_new(key), db };
     names->count++;

@@ -1,8 +1,9 @@
 /* visitors: see visitors.h.
  *
  * libevent does not report when its HTTP server closes a connection, but it removes the callbacks
- * of the bufferevent then. So each visitor holds a reference to its bufferevent and looks at that.
- * The socket is closed with the last reference; the HTTP server has shut it down before. */
+ * of the bufferevent then. So each visitor holds a reference to its bufferevent and checks whether
+ * it still has callbacks. The socket, which the HTTP server has shut down, is closed with the last
+ * reference. */
 #include "server/http/visitors.h"
 
 #include <event2/bufferevent.h>
@@ -24,24 +25,19 @@ struct visitor {
 
 struct visitors {
     const struct tls *tls;    /* NULL: no encryption */
-    struct loop_timer *timer; /* each second while there are any */
+    struct loop_timer *timer; /* fires each second while the list is not empty */
     size_t count;
     struct visitor all[VISITORS_MAX]; /* the oldest first */
 };
-
-static bool has_left(const struct visitor *visitor)
-{
-    bufferevent_event_cb on_event;
-    bufferevent_getcb(visitor->stream, NULL, NULL, &on_event, NULL);
-    return on_event == NULL;
-}
 
 /* Releases those that the HTTP server has closed. */
 static void release(struct visitors *visitors)
 {
     size_t stay = 0;
     for (size_t i = 0; i < visitors->count; i++) {
-        if (has_left(&visitors->all[i]))
+        bufferevent_event_cb on_event;
+        bufferevent_getcb(visitors->all[i].stream, NULL, NULL, &on_event, NULL);
+        if (on_event == NULL)
             bufferevent_decref(visitors->all[i].stream);
         else
             visitors->all[stay++] = visitors->all[i];
@@ -119,7 +115,7 @@ struct bufferevent *visitors_admit(struct event_base *base, void *ctx)
 /* ---- delayed replies ---------------------------------------------------------------------------
  */
 
-/* A request whose connection ends meanwhile stays here; libevent frees it when it is answered. */
+/* A request stays here even if its connection ends; libevent frees it when it is answered. */
 
 enum { DELAYED_MAX = 32, DELAY_USEC = 1000 * 1000 };
 
@@ -131,7 +127,7 @@ struct waiting {
 };
 
 struct delayed {
-    struct loop_timer *timer; /* for the first one */
+    struct loop_timer *timer; /* for the first reply */
     unsigned first, count;
     struct waiting ring[DELAYED_MAX]; /* in the order in which they are due */
 };

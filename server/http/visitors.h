@@ -1,6 +1,5 @@
-/* visitors: the connections of the metrics port, which bounds their number, their time and what is
- * read from each. Depends on libevent's bufferevents and the settings of
- * TLS; knows nothing of HTTP. */
+/* visitors: the connections of the metrics port. Bounds their number, their time and the bytes read
+ * from each. Depends on libevent's bufferevents and the settings of TLS; knows nothing of HTTP. */
 #ifndef SERVER_HTTP_VISITORS_H
 #define SERVER_HTTP_VISITORS_H
 

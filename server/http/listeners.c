@@ -1,5 +1,5 @@
-/* doors: see doors.h. */
-#include "server/http/doors.h"
+/* listeners: see listeners.h. */
+#include "server/http/listeners.h"
 
 #include <errno.h>
 #include <event2/event.h>
@@ -37,13 +37,8 @@ static void on_accept_error(struct evconnlistener *listener, void *server)
                     &pause);
 }
 
-static bool is_missing(int error)
-{
-    return error == EADDRNOTAVAIL || error == EAFNOSUPPORT;
-}
-
-/* Listens on one word of metrics-bind; with a '-' before it the address may be missing on this
- * machine. */
+/* Listens on one word of metrics-bind. With '-' in front it is optional: this machine may lack the
+ * address. */
 static bool listen_on(struct evhttp *server, const char *word, int port, char *why, size_t why_size)
 {
     const char *host = word[0] == '-' ? word + 1 : word, *address = host;
@@ -56,7 +51,7 @@ static bool listen_on(struct evhttp *server, const char *word, int port, char *w
         int error = errno;
         snprintf(why, why_size, "metrics-port: can't listen on %s port %d: %s", host, port,
                  error != 0 ? strerror(error) : "unknown address");
-        return word[0] == '-' && is_missing(error);
+        return word[0] == '-' && (error == EADDRNOTAVAIL || error == EAFNOSUPPORT);
     }
     evconnlistener_set_error_cb(evhttp_bound_socket_get_listener(bound), on_accept_error);
     bool is_v6 = strchr(address, ':') != NULL;
@@ -78,7 +73,7 @@ static void find_first(struct evhttp_bound_socket *bound, void *ctx)
     if (*first == NULL) *first = bound;
 }
 
-void doors_close(struct evhttp *server)
+void listeners_close(struct evhttp *server)
 {
     for (;;) {
         struct evhttp_bound_socket *first = NULL;
@@ -88,7 +83,7 @@ void doors_close(struct evhttp *server)
     }
 }
 
-bool doors_open(struct evhttp *server, const char *bind, int port, char *why, size_t why_size)
+bool listeners_open(struct evhttp *server, const char *bind, int port, char *why, size_t why_size)
 {
     size_t count = 0;
     snprintf(why, why_size, "metrics-port: metrics-bind has no address to listen on");
