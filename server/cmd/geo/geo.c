@@ -20,25 +20,6 @@ struct geoadd {
     int count;        /* of places */
 };
 
-static bool parse_geoadd(struct call *call, struct geoadd *how)
-{
-    for (how->first = 2;; how->first++) {
-        if (arg_is(call, how->first, "NX"))
-            how->put.only_new = true;
-        else if (arg_is(call, how->first, "XX"))
-            how->put.only_present = true;
-        else if (arg_is(call, how->first, "CH"))
-            how->count_moved = true;
-        else
-            break;
-    }
-    int rest = call->argc - how->first;
-    how->count = rest / 3;
-    if (rest > 0 && rest % 3 == 0 && !(how->put.only_new && how->put.only_present)) return true;
-    fail(call, ERR_SYNTAX);
-    return false;
-}
-
 static void geoadd_scored(struct call *call, const struct geoadd *how, double *scores)
 {
     struct entry *entry;
@@ -63,7 +44,22 @@ static void geoadd_scored(struct call *call, const struct geoadd *how, double *s
 static void cmd_geoadd(struct call *call)
 {
     struct geoadd how = { .put = { .event = EVENT_ZADD, .life = LIFE(ADD) } };
-    if (!parse_geoadd(call, &how)) return;
+    for (how.first = 2;; how.first++) {
+        if (arg_is(call, how.first, "NX"))
+            how.put.only_new = true;
+        else if (arg_is(call, how.first, "XX"))
+            how.put.only_present = true;
+        else if (arg_is(call, how.first, "CH"))
+            how.count_moved = true;
+        else
+            break;
+    }
+    int rest = call->argc - how.first;
+    how.count = rest / 3;
+    if (rest == 0 || rest % 3 != 0 || (how.put.only_new && how.put.only_present)) {
+        fail(call, ERR_SYNTAX);
+        return;
+    }
     double *scores = mem_alloc((size_t)how.count * sizeof(*scores));
     geoadd_scored(call, &how, scores);
     mem_free(scores);

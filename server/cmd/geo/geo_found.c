@@ -116,10 +116,10 @@ static struct geo_place *choose_pivot(struct geo_place *places, size_t count, bo
     return median_of_3(low, middle, high, farthest);
 }
 
-/* The result of a partition: the first `before` places sort before the pivot, the last `behind`
+/* The result of a partition: the first `before` places sort before the pivot, the last `after`
  * after it, and the places in between are equal to it. */
 struct parts {
-    size_t before, behind;
+    size_t before, after;
 };
 
 /* Partitions around the pivot places[0]. */
@@ -141,7 +141,7 @@ static struct parts partition(struct geo_place *places, size_t count, bool farth
     size_t equal = count - high_end;
     size_t run = low_end < parts.before ? low_end : parts.before;
     swap_place_runs(places, places + low - run, run);
-    run = parts.behind < equal ? parts.behind : equal;
+    run = parts.after < equal ? parts.after : equal;
     swap_place_runs(places + low, places + count - run, run);
     return parts;
 }
@@ -158,9 +158,9 @@ static void sort_first(struct geo_place *places, size_t count, size_t wanted, bo
         swap_places(places, choose_pivot(places, count, farthest));
         struct parts parts = partition(places, count, farthest);
         sort_first(places, parts.before, wanted, farthest, patience);
-        size_t done = count - parts.behind;
+        size_t done = count - parts.after;
         places += done;
-        count = parts.behind;
+        count = parts.after;
         wanted = wanted > done ? wanted - done : 0;
     }
     if (wanted > 0) sort_by_insertion(places, count, farthest);

@@ -38,29 +38,23 @@ static enum arg_taken take_hsetex_option(struct call *call, int *i, struct hsete
     return ARG_TAKEN;
 }
 
-/* "FIELDS numfields field value ..." */
-static bool read_hsetex_fields(struct call *call, int i, struct hsetex *how)
-{
-    int64_t count;
-    how->first = i + 2;
-    int left = call->argc - how->first;
-    if (left >= 2 && !arg_range(call, i + 1, 1, INT32_MAX, &count, ERR_FIELDS_NUMBER)) return false;
-    if (left >= 2 && left % 2 == 0 && count == left / 2) return true;
-    fail_named(call, ERR_ARITY);
-    return false;
-}
-
+/* "[FNX|FXX] [EX seconds|...|KEEPTTL] FIELDS numfields field value ..." */
 static bool parse_hsetex_fields(struct call *call, struct hsetex *how)
 {
     enum { ARGC_MIN = 6 };
+    int i = 2;
     how->life.either_or = true;
-    for (int i = 2; call->argc >= ARGC_MIN && i < call->argc;) {
-        if (arg_is(call, i, "FIELDS")) return read_hsetex_fields(call, i, how);
+    while (call->argc >= ARGC_MIN && i < call->argc && !arg_is(call, i, "FIELDS")) {
         enum arg_taken taken = take_hsetex_option(call, &i, how);
         if (taken == ARG_OTHER)
             failf(call, ERR_UNKNOWN_ARGUMENT, arg_width(call, i), call->argv[i].data);
         if (taken != ARG_TAKEN) return false;
     }
+    int64_t count = 0;
+    how->first = i + 2;
+    int left = call->argc >= ARGC_MIN ? call->argc - how->first : 0;
+    if (left >= 2 && !arg_range(call, i + 1, 1, INT32_MAX, &count, ERR_FIELDS_NUMBER)) return false;
+    if (left >= 2 && left % 2 == 0 && count == left / 2) return true;
     fail_named(call, ERR_ARITY);
     return false;
 }
@@ -78,17 +72,6 @@ static bool parse_hsetex_seconds(struct call *call, int seconds, struct hsetex *
     return false;
 }
 
-/* Dragonfly's form has a number after these options, Redis' form has FIELDS. */
-static bool parse_hsetex(struct call *call, struct hsetex *how)
-{
-    int i = 2;
-    while (arg_is(call, i, "NX") || arg_is(call, i, "FNX") || arg_is(call, i, "FXX") ||
-           arg_is(call, i, "KEEPTTL"))
-        i++;
-    how->is_dragonfly = arg_looks_like_number(call, i);
-    return how->is_dragonfly ? parse_hsetex_seconds(call, i, how) : parse_hsetex_fields(call, how);
-}
-
 /* Returns whether FNX or FXX holds for all fields. */
 static bool hsetex_condition_holds(const struct call *call, const struct entry *entry,
                                    const struct hsetex *how)
@@ -104,8 +87,15 @@ static void cmd_hsetex(struct call *call)
 {
     struct hsetex how = { .first = 0 };
     struct entry *entry;
-    if (!parse_hsetex(call, &how)) return;
-    if (!find_typed(call, 1, TYPE_HASH, &entry)) return;
+    /* In Dragonfly's form a number follows these options, in Redis' form FIELDS does. */
+    int i = 2;
+    while (arg_is(call, i, "NX") || arg_is(call, i, "FNX") || arg_is(call, i, "FXX") ||
+           arg_is(call, i, "KEEPTTL"))
+        i++;
+    how.is_dragonfly = arg_looks_like_number(call, i);
+    bool parsed =
+        how.is_dragonfly ? parse_hsetex_seconds(call, i, &how) : parse_hsetex_fields(call, &how);
+    if (!parsed || !find_typed(call, 1, TYPE_HASH, &entry)) return;
     if (!hsetex_condition_holds(call, entry, &how)) {
         resp_integer(call->out, 0);
         return;
@@ -114,7 +104,7 @@ static void cmd_hsetex(struct call *call)
     int64_t added = 0;
     bool past = member_life_is_past(call, &how.life); /* the fields are then removed again */
     const struct hput put = { EVENT_HSET, member_lifetime(call, &how.life, LIFE(CLEAR)) };
-    for (int i = how.first; i < call->argc; i += 2) {
+    for (i = how.first; i < call->argc; i += 2) {
         struct bytes field = call->argv[i];
         if (how.each_new && has_field(entry, field)) continue;
         added += txn_hash_put(call->txn, entry, field, call->argv[i + 1], &put);

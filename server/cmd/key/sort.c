@@ -77,16 +77,6 @@ static int take_sort_option(struct sort *sort, int i, bool may_store)
     return 0;
 }
 
-static bool find_sortable(struct call *call, struct entry **entry)
-{
-    *entry = txn_read(call->txn, call->argv[1]);
-    if (*entry == NULL) return true;
-    enum type type = (*entry)->object.type;
-    if (type == TYPE_LIST || type == TYPE_SET || type == TYPE_ZSET) return true;
-    fail(call, ERR_WRONGTYPE);
-    return false;
-}
-
 /* ---- patterns -------------------------------------------------------------------------------- */
 
 /* A parsed pattern: "w_*->f" has the prefix "w_", the suffix "" and the field "f". The * and ->
@@ -312,12 +302,15 @@ static void store_rows(struct sort *sort)
 
 static void run_sort(struct sort *sort, bool may_store)
 {
-    struct entry *entry;
     for (int i = 2, took; i < sort->call->argc; i += took)
         if ((took = take_sort_option(sort, i, may_store)) == 0) return;
-    if (!find_sortable(sort->call, &entry)) return;
+    struct entry *entry = txn_read(sort->call->txn, sort->call->argv[1]);
+    enum type type = entry != NULL ? entry->object.type : TYPE_LIST;
+    if (type != TYPE_LIST && type != TYPE_SET && type != TYPE_ZSET) {
+        fail(sort->call, ERR_WRONGTYPE);
+        return;
+    }
     if (entry != NULL) {
-        enum type type = entry->object.type;
         /* A set has no order, so its elements are always sorted before they are stored. */
         if (sort->unsorted && sort->store != 0 && type == TYPE_SET) {
             sort->unsorted = false;

@@ -156,21 +156,6 @@ static bool read_lpos_options(struct call *call, struct search *search)
     return true;
 }
 
-static void matches_begin(struct matches *matches, const struct list *list,
-                          const struct search *search, struct bytes element)
-{
-    size_t length = list_count(list);
-    bool backward = search->rank < 0;
-    *matches = (struct matches){ .element = element,
-                                 .length = length,
-                                 .limit = length,
-                                 .skip = (backward ? -search->rank : search->rank) - 1,
-                                 .backward = backward };
-    if (search->limit > 0 && (uint64_t)search->limit < length)
-        matches->limit = (size_t)search->limit;
-    list_iter_at(&matches->iter, list, backward ? length - 1 : 0);
-}
-
 /* Walks the list twice, because the number of elements is replied first. */
 static void reply_match_indexes(struct call *call, struct matches matches, int64_t wanted)
 {
@@ -191,7 +176,17 @@ static void cmd_lpos(struct call *call)
     size_t index;
     if (!read_lpos_options(call, &search)) return;
     if (!read_typed(call, 1, TYPE_LIST, &entry)) return;
-    if (entry != NULL) matches_begin(&matches, entry->object.list, &search, call->argv[2]);
+    if (entry != NULL) {
+        bool backward = search.rank < 0;
+        size_t length = list_count(entry->object.list), limit = length;
+        if (search.limit > 0 && (uint64_t)search.limit < length) limit = (size_t)search.limit;
+        matches = (struct matches){ .element = call->argv[2],
+                                    .length = length,
+                                    .limit = limit,
+                                    .skip = (backward ? -search.rank : search.rank) - 1,
+                                    .backward = backward };
+        list_iter_at(&matches.iter, entry->object.list, backward ? length - 1 : 0);
+    }
 
     if (search.count >= 0 && entry == NULL)
         resp_array(call->out, 0);

@@ -78,13 +78,6 @@ static bool is_in_any(const struct set *const *sets, size_t count, struct bytes 
     return false;
 }
 
-static bool is_in_all(const struct set *const *sets, size_t count, struct bytes member)
-{
-    for (size_t i = 0; i < count; i++)
-        if (!set_has(sets[i], member)) return false;
-    return true;
-}
-
 /* Looks up the members of the smallest set in the others, smaller ones first, because those are
  * more likely to miss a member. */
 static void intersect_sets(const struct operands *in, struct result *result)
@@ -94,9 +87,12 @@ static void intersect_sets(const struct operands *in, struct result *result)
     struct bytes member;
     qsort(in->sets, in->count, sizeof(*in->sets), by_count);
     set_iter_begin(&iter, in->sets[0]);
-    while (set_iter_next(&iter, &member))
-        if (is_in_all(in->sets + 1, in->count - 1, member) && !add_to_result(result, member))
-            return;
+    while (set_iter_next(&iter, &member)) {
+        size_t i = 1;
+        while (i < in->count && set_has(in->sets[i], member))
+            i++;
+        if (i == in->count && !add_to_result(result, member)) return;
+    }
 }
 
 /* Starts with the largest set, whose members need no look-ups. */

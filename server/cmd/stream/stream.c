@@ -211,22 +211,21 @@ static bool parse_set_id(struct call *call, struct set_id *set)
     return true;
 }
 
-static enum error check_set_id(const struct stream *stream, const struct set_id *set)
-{
-    struct stream_id top;
-    if (!stream_final(stream, &top)) return ERROR_COUNT;
-    if (stream_id_before(set->last, top)) return ERR_XSETID_SMALL;
-    if (set->added != -1 && stream_count(stream) > (uint64_t)set->added) return ERR_XSETID_ADDED;
-    return ERROR_COUNT;
-}
-
 static void cmd_xsetid(struct call *call)
 {
     struct set_id set;
     struct entry *entry;
     if (!parse_set_id(call, &set)) return;
     if (!find_typed(call, 1, TYPE_STREAM, &entry)) return;
-    enum error error = entry == NULL ? ERR_NO_KEY : check_set_id(entry->object.stream, &set);
+    enum error error = entry == NULL ? ERR_NO_KEY : ERROR_COUNT;
+    struct stream_id top;
+    if (entry != NULL && stream_final(entry->object.stream, &top)) {
+        uint64_t count = stream_count(entry->object.stream);
+        if (stream_id_before(set.last, top))
+            error = ERR_XSETID_SMALL;
+        else if (set.added != -1 && count > (uint64_t)set.added)
+            error = ERR_XSETID_ADDED;
+    }
     if (error != ERROR_COUNT) {
         fail(call, error);
         return;

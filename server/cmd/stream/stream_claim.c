@@ -197,23 +197,6 @@ static int auto_claim_one(struct call *call, struct auto_claim *all, struct pend
     return 1;
 }
 
-/* Examines at most ten times COUNT entries, as in Redis, and at most 10,000, because other clients
- * wait. Returns the ID to continue from, or 0-0 at the end. */
-static struct stream_id auto_claim_all(struct call *call, struct auto_claim *all)
-{
-    struct pending_filter filter = { .from = all->from, .to = STREAM_ID_MAX };
-    struct pending pending;
-    int64_t to_examine = all->count * EXAMINED_PER_COUNT, left = all->count;
-    if (to_examine > EXAMINED_MAX) to_examine = EXAMINED_MAX;
-    for (; pending_next(all->claim.place.group, &filter, &pending); to_examine--) {
-        if (to_examine == 0 || left == 0) return pending.id;
-        left -= auto_claim_one(call, all, &pending);
-        filter.from = pending.id;
-        if (!stream_id_up(&filter.from)) break;
-    }
-    return STREAM_ID_MIN;
-}
-
 static void cmd_xautoclaim(struct call *call)
 {
     struct auto_claim all = { 0 };
@@ -226,7 +209,22 @@ static void cmd_xautoclaim(struct call *call)
     outbuf_init(&all.gone_buffer);
     all.claimed_out = resp_aside(call->out, &all.claimed_buffer);
     all.gone_out = resp_aside(call->out, &all.gone_buffer);
-    struct stream_id next = auto_claim_all(call, &all);
+    /* Examines at most ten times COUNT entries, as in Redis, and at most 10,000, because other
+     * clients wait. */
+    struct pending_filter filter = { .from = all.from, .to = STREAM_ID_MAX };
+    struct pending pending;
+    struct stream_id next = STREAM_ID_MIN; /* the ID to continue from */
+    int64_t to_examine = all.count * EXAMINED_PER_COUNT, left = all.count;
+    if (to_examine > EXAMINED_MAX) to_examine = EXAMINED_MAX;
+    for (; pending_next(all.claim.place.group, &filter, &pending); to_examine--) {
+        if (to_examine == 0 || left == 0) {
+            next = pending.id;
+            break;
+        }
+        left -= auto_claim_one(call, &all, &pending);
+        filter.from = pending.id;
+        if (!stream_id_up(&filter.from)) break;
+    }
     resp_array(call->out, 3);
     reply_stream_id(call->out, next);
     resp_array(call->out, all.claimed);
