@@ -128,7 +128,7 @@ static bool lacks_memory(struct engine *engine, struct call *call, struct refusa
 /* Refuses PING as well, so that monitoring notices. */
 static bool cannot_persist(struct engine *engine, struct call *call, struct refusal *why)
 {
-    if (!(multi_flags(call) & (WRITE | TELLS_HEALTH))) return false;
+    if (!(multi_flags(call) & (WRITE | REFUSED_WITH_WRITES))) return false;
     const char *fault = gates_persist_fault(engine);
     if (fault != NULL) why->detail = fault;
     return fault != NULL;

@@ -10,6 +10,13 @@ bool arg_is(const struct call *call, int i, const char *word)
     return i < call->argc && bytes_is_word(call->argv[i], word);
 }
 
+int arg_word(const struct call *call, int i, const char *const *words, size_t count)
+{
+    for (size_t w = 0; w < count; w++)
+        if (arg_is(call, i, words[w])) return (int)w;
+    return -1;
+}
+
 int arg_width(const struct call *call, int i)
 {
     size_t len = call->argv[i].len;
@@ -53,13 +60,6 @@ bool arg_double(struct call *call, int i, double *value)
     return false;
 }
 
-bool arg_unsigned(struct call *call, int i, uint64_t *value, enum error error)
-{
-    if (number_parse_uint64(call->argv[i].data, call->argv[i].len, value)) return true;
-    fail(call, error);
-    return false;
-}
-
 bool arg_ttl_unit(const struct call *call, int i, enum ttl_unit *unit)
 {
     static const char *const words[] = {
@@ -68,13 +68,10 @@ bool arg_ttl_unit(const struct call *call, int i, enum ttl_unit *unit)
         [TTL_UNIX_SECONDS] = "EXAT",
         [TTL_UNIX_MSEC] = "PXAT",
     };
-    if (i + 1 >= call->argc) return false;
-    for (unsigned u = 0; u < sizeof(words) / sizeof(words[0]); u++) {
-        if (!arg_is(call, i, words[u])) continue;
-        *unit = (enum ttl_unit)u;
-        return true;
-    }
-    return false;
+    int found =
+        i + 1 < call->argc ? arg_word(call, i, words, sizeof(words) / sizeof(words[0])) : -1;
+    if (found >= 0) *unit = (enum ttl_unit)found;
+    return found >= 0;
 }
 
 /* DIFFERS: Redis takes any int64 as PXAT; here the two highest values are refused, because they

@@ -12,6 +12,10 @@
 
 /* Does argument i equal this word, ignoring case? False past the end. */
 bool arg_is(const struct call *call, int i, const char *word);
+/* The index of the word that argument i equals, ignoring case; -1: none of them. */
+int arg_word(const struct call *call, int i, const char *const *words, size_t count);
+/* The outcome of parsing an option, for functions that parse one at a time. */
+enum arg_taken { ARG_TAKEN, ARG_OTHER, ARG_FAILED };
 /* The precision for this argument as a "%.*s" of failf. */
 int arg_width(const struct call *call, int i);
 
@@ -23,7 +27,6 @@ bool arg_int(struct call *call, int i, int *value);
 bool arg_range(struct call *call, int i, int64_t min, int64_t max, int64_t *value,
                enum error error);
 bool arg_double(struct call *call, int i, double *value); /* ERR_NOT_FLOAT */
-bool arg_unsigned(struct call *call, int i, uint64_t *value, enum error error);
 
 /* The option EX, PX, EXAT or PXAT, whose number follows at i + 1. Errors contain the command's
  * name: "invalid expire time in 'set' command". */

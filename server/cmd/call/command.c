@@ -222,9 +222,9 @@ static void disable_slot(struct commands *commands, struct slot *slot)
     size_t i = 0;
     while (commands->slots[i] != slot)
         i++;
-    size_t behind = commands->count + commands->disabled - i - 1;
-    memmove(&commands->slots[i], &commands->slots[i + 1], behind * sizeof(struct slot *));
-    commands->slots[i + behind] = slot;
+    size_t after = commands->count + commands->disabled - i - 1;
+    memmove(&commands->slots[i], &commands->slots[i + 1], after * sizeof(struct slot *));
+    commands->slots[i + after] = slot;
     commands->count--;
     commands->disabled++;
 }
@@ -290,11 +290,6 @@ struct command_ref commands_subcommand(struct command_ref ref, size_t i)
 size_t commands_count(const struct commands *commands)
 {
     return commands->count;
-}
-
-unsigned commands_id_end(const struct commands *commands)
-{
-    return commands->ids;
 }
 
 struct command_ref commands_at(const struct commands *commands, size_t index)

@@ -42,13 +42,13 @@ enum {
     NOT_QUEUED = 1 << 25,       /* runs at once inside MULTI: EXEC DISCARD MULTI WATCH QUIT RESET */
     RUNS_QUEUE = 1 << 26,       /* EXEC: a refusal ends the MULTI */
     WHILE_PAUSED = 1 << 28,     /* CLIENT PAUSE does not delay it */
-    TELLS_HEALTH = 1 << 29,     /* PING: refused whenever writes are refused */
-    COPIES = 1 << 30,           /* needs memory to copy the values at its keys */
-    KEEPS_CACHING = 1 << 27,    /* does not end the effect of CLIENT CACHING */
-    OTHER_DATABASES = 1 << 23,  /* can use or select another database */
-    NAMES_MEMBERS = 1 << 20,    /* reads only members that its arguments name */
-    RUNS_SCRIPT = 1 << 21,      /* check first whether memory is left for the script's commands */
-    COUNTS_KEYS = 1 << 22,      /* delayed while many expired keys are left: see counts_keys */
+    REFUSED_WITH_WRITES = 1 << 29, /* PING: refused whenever writes are refused */
+    COPIES = 1 << 30,              /* needs memory to copy the values at its keys */
+    KEEPS_CACHING = 1 << 27,       /* does not end the effect of CLIENT CACHING */
+    OTHER_DATABASES = 1 << 23,     /* can use or select another database */
+    NAMES_MEMBERS = 1 << 20,       /* reads only members that its arguments name */
+    RUNS_SCRIPT = 1 << 21, /* check first whether memory is left for the script's commands */
+    COUNTS_KEYS = 1 << 22, /* delayed while many expired keys are left: see counts_keys */
 };
 
 /* ACL categories that can't be derived from flags and group, and where channels are. */
@@ -112,12 +112,12 @@ enum { KEY_SPECS_MAX = 3 };
     {                                                                                              \
         .flags = (how), .find = KEYS_COUNTED, .first = (i), .step = 1                              \
     }
-#define KEY_BEHIND(word, from, how)                                                                \
+#define KEY_AFTER(word, from, how)                                                                 \
     {                                                                                              \
         .flags = (how), .first = (from), .keyword = (word), .step = 1                              \
     }
 /* Keys that are followed by as many other arguments. */
-#define KEYS_BEHIND(word, from, how)                                                               \
+#define KEYS_AFTER(word, from, how)                                                                \
     {                                                                                              \
         .flags = (how), .first = (from), .keyword = (word), .last = -1, .step = 1, .limit = 2      \
     }
@@ -130,24 +130,24 @@ enum { KEY_SPECS_MAX = 3 };
 /* Forms of a reply, each as "form: when". A form names types as RESP3 has them:
  *
  *     OK              a simple string, this one; simple: any
- *     bulk 'text'     a string; this very one
+ *     bulk 'text'     a string; exactly this one
  *     integer double null verbatim
  *     null-array      RESP3's null; in RESP2 *-1 where null is $-1
  *     [bulk integer]  an array of these two; [bulk ...]: of any number of strings
  *     map[...] set[...] push[...]
  *     a|b             one of them
- *     any             whatever
+ *     any             anything
  *     none            there is no reply
  *
  * In RESP2 a double and a verbatim string are a bulk, maps, sets and pushes are flat arrays. Where
- * the protocols differ otherwise, each has a form of its own behind "RESP2 " or "RESP3 ". */
+ * the protocols differ otherwise, each has its own form, after "RESP2 " or "RESP3 ". */
 #define REPLIES(...)                                                                               \
     (const char *const[])                                                                          \
     {                                                                                              \
         __VA_ARGS__, NULL                                                                          \
     }
-/* A struct key_range: the first argument is the only key; the same for the one behind the name of
- * a subcommand. */
+/* A struct key_range: the only key is the first argument, or the first one after the name of a
+ * subcommand. */
 #define KEY_FIRST                                                                                  \
     {                                                                                              \
         .first = 1, .last = 1, .step = 1                                                           \
@@ -156,11 +156,19 @@ enum { KEY_SPECS_MAX = 3 };
     {                                                                                              \
         .first = 2, .last = 2, .step = 1                                                           \
     }
-/* Of enum error; needs server/cmd/call/error.h. */
+/* A list of enum error; needs server/cmd/call/error.h. */
 #define ERRORS(...)                                                                                \
     (const uint16_t[])                                                                             \
     {                                                                                              \
         __VA_ARGS__, ERROR_COUNT                                                                   \
+    }
+
+/* The row of a subcommand HELP; the arguments add its group and more. */
+#define HELP_ROW(function, ...)                                                                    \
+    {                                                                                              \
+        .name = "HELP", .run = (function), .arity = 2, .flags = LOADING | STALE,                   \
+        .replies = REPLIES("[simple ...]: lines of text"), .complexity = "O(1)", .syntax = "",     \
+        .summary = "Returns a list of the subcommands.", __VA_ARGS__                               \
     }
 
 struct command {
@@ -242,8 +250,6 @@ struct command_ref commands_find(const struct commands *commands, struct bytes n
 struct command_ref commands_match(const struct commands *commands, int argc,
                                   const struct bytes *argv);
 size_t commands_count(const struct commands *commands);
-/* All ids of rows and subcommands are below this. */
-unsigned commands_id_end(const struct commands *commands);
 /* The i-th subcommand of a row; its row is NULL if there are fewer. */
 struct command_ref commands_subcommand(struct command_ref ref, size_t i);
 struct command_ref commands_at(const struct commands *commands,

@@ -106,28 +106,20 @@ static bool covers_position(const struct key_spec *spec, int argc, const struct 
     return position >= first && position <= last;
 }
 
-/* Keys that no other spec covers belong to KEYS_ANYWHERE if there is one, or have the row's default
- * flags. */
-static unsigned flags_at(const struct command *row, const struct key_spec *specs, int count,
-                         int argc, const struct bytes *argv, int position)
-{
-    unsigned anywhere = usual_flags(row);
-    for (int i = 0; i < count; i++) {
-        if (specs[i].find == KEYS_ANYWHERE)
-            anywhere = specs[i].flags;
-        else if (covers_position(&specs[i], argc, argv, position))
-            return specs[i].flags;
-    }
-    return anywhere;
-}
-
 void command_key_flags(const struct command *row, int argc, const struct bytes *argv,
                        const int *positions, int count, unsigned *flags)
 {
     struct key_spec specs[KEY_SPECS_MAX];
     int spec_count = command_specs(row, specs);
     for (int i = 0; i < count; i++) {
-        flags[i] = flags_at(row, specs, spec_count, argc, argv, positions[i]);
+        /* A key that no other spec covers belongs to KEYS_ANYWHERE if there is one. */
+        flags[i] = usual_flags(row);
+        for (int s = 0; s < spec_count; s++) {
+            bool anywhere = specs[s].find == KEYS_ANYWHERE;
+            if (!anywhere && !covers_position(&specs[s], argc, argv, positions[i])) continue;
+            flags[i] = specs[s].flags;
+            if (!anywhere) break;
+        }
         if (flags[i] & KEY_VARIABLE) flags[i] = row->vary_keys(argc, argv);
     }
 }

@@ -35,8 +35,6 @@ struct search {
     bool store_distance;
 };
 
-enum option { OPTION_TAKEN, OPTION_UNKNOWN, OPTION_FAILED };
-
 /* ---- arguments ------------------------------------------------------------------------------- */
 
 static bool set_center_member(struct call *call, struct search *s, int i)
@@ -77,60 +75,60 @@ static bool take_search_flag(const struct call *call, int i, struct search *s)
     return true;
 }
 
-static enum option taken_or_failed(bool well)
+static enum arg_taken taken_or_failed(bool well)
 {
-    return well ? OPTION_TAKEN : OPTION_FAILED;
+    return well ? ARG_TAKEN : ARG_FAILED;
 }
 
 /* Parses GEOSEARCH's options for the centre and the shape. */
-static enum option take_shape(struct call *call, int *i, struct search *s)
+static enum arg_taken take_shape(struct call *call, int *i, struct search *s)
 {
-    int at = *i, behind = call->argc - at - 1;
-    if (behind >= 1 && !s->from_place && arg_is(call, at, "FROMMEMBER")) {
+    int at = *i, left = call->argc - at - 1;
+    if (left >= 1 && !s->from_place && arg_is(call, at, "FROMMEMBER")) {
         *i += 1;
         return taken_or_failed(set_center_member(call, s, at + 1));
     }
-    if (behind >= 2 && !s->from_member && arg_is(call, at, "FROMLONLAT")) {
+    if (left >= 2 && !s->from_member && arg_is(call, at, "FROMLONLAT")) {
         *i += 2;
         s->from_place = true;
         return taken_or_failed(arg_place(call, at + 1, &s->shape.center));
     }
-    if (behind >= 2 && !s->by_box && arg_is(call, at, "BYRADIUS")) {
+    if (left >= 2 && !s->by_box && arg_is(call, at, "BYRADIUS")) {
         *i += 2;
         s->by_radius = true;
         return taken_or_failed(arg_radius(call, at + 1, &s->shape));
     }
-    if (behind >= 3 && !s->by_radius && arg_is(call, at, "BYBOX")) {
+    if (left >= 3 && !s->by_radius && arg_is(call, at, "BYBOX")) {
         *i += 3;
         s->by_box = true;
         return taken_or_failed(arg_box(call, at + 1, &s->shape));
     }
-    return OPTION_UNKNOWN;
+    return ARG_OTHER;
 }
 
 /* Of GEORADIUS' options STORE and STOREDIST the last one counts. */
-static enum option take_search_option(struct call *call, int *i, struct search *s)
+static enum arg_taken take_search_option(struct call *call, int *i, struct search *s)
 {
     bool valued = call->argc - *i > 1;
-    if (take_search_flag(call, *i, s)) return OPTION_TAKEN;
+    if (take_search_flag(call, *i, s)) return ARG_TAKEN;
     if (valued && arg_is(call, *i, "COUNT")) {
-        if (!arg_int64(call, ++*i, &s->count)) return OPTION_FAILED;
-        if (s->count > 0) return OPTION_TAKEN;
+        if (!arg_int64(call, ++*i, &s->count)) return ARG_FAILED;
+        if (s->count > 0) return ARG_TAKEN;
         fail(call, ERR_GEO_COUNT);
-        return OPTION_FAILED;
+        return ARG_FAILED;
     }
     bool distance = arg_is(call, *i, "STOREDIST");
     if (s->may_store) {
-        if (!valued || !(distance || arg_is(call, *i, "STORE"))) return OPTION_UNKNOWN;
+        if (!valued || !(distance || arg_is(call, *i, "STORE"))) return ARG_OTHER;
         s->store_distance = distance;
         s->destination = ++*i;
-        return OPTION_TAKEN;
+        return ARG_TAKEN;
     }
     if (s->form == SEARCH_STORE && distance) {
         s->store_distance = true;
-        return OPTION_TAKEN;
+        return ARG_TAKEN;
     }
-    return s->form == SEARCH || s->form == SEARCH_STORE ? take_shape(call, i, s) : OPTION_UNKNOWN;
+    return s->form == SEARCH || s->form == SEARCH_STORE ? take_shape(call, i, s) : ARG_OTHER;
 }
 
 /* Checks that the options fit together. False: an error was replied. */
@@ -166,18 +164,6 @@ static int parse_fixed_arguments(struct call *call, struct search *s)
     case SEARCH_STORE: s->destination = 1; return 3;
     }
     return 0;
-}
-
-static bool parse_search(struct call *call, struct search *s)
-{
-    int i = parse_fixed_arguments(call, s);
-    if (i == 0) return false;
-    for (; i < call->argc; i++) {
-        enum option option = take_search_option(call, &i, s);
-        if (option == OPTION_UNKNOWN) fail(call, ERR_SYNTAX);
-        if (option != OPTION_TAKEN) return false;
-    }
-    return check_search_options(call, s);
 }
 
 /* ---- results --------------------------------------------------------------------------------- */
@@ -220,7 +206,14 @@ static void run_geo_search(struct call *call, enum form form, bool may_store)
     struct geo_found found = { 0 };
     if (!read_typed(call, form == SEARCH_STORE ? 2 : 1, TYPE_ZSET, &entry)) return;
     if (entry != NULL) s.in = entry->object.zset;
-    if (!parse_search(call, &s)) return;
+    int i = parse_fixed_arguments(call, &s);
+    if (i == 0) return;
+    for (; i < call->argc; i++) {
+        enum arg_taken taken = take_search_option(call, &i, &s);
+        if (taken == ARG_OTHER) fail(call, ERR_SYNTAX);
+        if (taken != ARG_TAKEN) return;
+    }
+    if (!check_search_options(call, &s)) return;
     if (s.in != NULL) geo_find(&found, s.in, &s.shape, s.any ? (size_t)s.count : 0);
     size_t count = found.count;
     if (s.count > 0 && (uint64_t)s.count < count) count = (size_t)s.count;
@@ -317,8 +310,8 @@ static const struct command rows[] = {
       .flags = WRITE | GROWS | MOVABLE_KEYS,
       .keys = KEY_FIRST,
       .find_keys = find_radius_keys,
-      .specs = { KEY_AT(1, KEY_RO | KEY_ACCESS), KEY_BEHIND("STORE", 6, KEY_OW | KEY_UPDATE),
-                 KEY_BEHIND("STOREDIST", 6, KEY_OW | KEY_UPDATE) },
+      .specs = { KEY_AT(1, KEY_RO | KEY_ACCESS), KEY_AFTER("STORE", 6, KEY_OW | KEY_UPDATE),
+                 KEY_AFTER("STOREDIST", 6, KEY_OW | KEY_UPDATE) },
       .group = "geo",
       .since = "3.2.0",
       .replies =
@@ -349,8 +342,8 @@ static const struct command rows[] = {
       .flags = WRITE | GROWS | MOVABLE_KEYS,
       .keys = KEY_FIRST,
       .find_keys = find_member_radius_keys,
-      .specs = { KEY_AT(1, KEY_RO | KEY_ACCESS), KEY_BEHIND("STORE", 5, KEY_OW | KEY_UPDATE),
-                 KEY_BEHIND("STOREDIST", 5, KEY_OW | KEY_UPDATE) },
+      .specs = { KEY_AT(1, KEY_RO | KEY_ACCESS), KEY_AFTER("STORE", 5, KEY_OW | KEY_UPDATE),
+                 KEY_AFTER("STOREDIST", 5, KEY_OW | KEY_UPDATE) },
       .group = "geo",
       .since = "3.2.0",
       .replies =

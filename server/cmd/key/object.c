@@ -120,17 +120,7 @@ static const struct command object_rows[] = {
       .complexity = "O(1)",
       .syntax = "key",
       .summary = "Returns the reference count of the value of a key: always 1." },
-    { .name = "HELP",
-      .run = cmd_object_help,
-      .arity = 2,
-      .flags = LOADING | STALE,
-      .acl = ACL_KEYSPACE,
-      .group = "generic",
-      .since = "6.2.0",
-      .replies = REPLIES("[simple ...]: lines of text"),
-      .complexity = "O(1)",
-      .syntax = "",
-      .summary = "Returns a list of the subcommands." },
+    HELP_ROW(cmd_object_help, .acl = ACL_KEYSPACE, .group = "generic", .since = "6.2.0"),
     { .name = NULL },
 };
 

@@ -260,17 +260,7 @@ static const struct command subcommands[] = {
       .syntax = "key",
       .summary =
           "Returns the name of the policy that applies to a key, whether the key exists or not." },
-    { .name = "HELP",
-      .run = cmd_policy_help,
-      .arity = 2,
-      .flags = LOADING | STALE,
-      .acl = ACL_KEYSPACE,
-      .group = "generic",
-      .since = "0.1.0",
-      .replies = REPLIES("[simple ...]: lines of text"),
-      .complexity = "O(1)",
-      .syntax = "",
-      .summary = "Returns a list of the subcommands." },
+    HELP_ROW(cmd_policy_help, .acl = ACL_KEYSPACE, .group = "generic", .since = "0.1.0"),
     { .name = NULL },
 };
 

@@ -39,7 +39,6 @@ struct member_life {
     bool keeps;     /* KEEPTTL */
     msec at;
 };
-enum arg_taken { ARG_TAKEN, ARG_OTHER, ARG_FAILED };
 /* Parses such an option at *i and moves *i to the argument after it. */
 enum arg_taken arg_member_life(struct call *call, int *i, struct member_life *life);
 

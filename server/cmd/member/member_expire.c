@@ -25,14 +25,7 @@ static bool find_deadline(const struct entry *entry, struct bytes member, msec *
 /* ---- EXPIRE and its forms -------------------------------------------------------------------- */
 
 enum condition { ALWAYS, NX, XX, GT, LT };
-
-static enum condition read_member_condition(const struct call *call, int i)
-{
-    static const char *const words[] = { [NX] = "NX", [XX] = "XX", [GT] = "GT", [LT] = "LT" };
-    for (unsigned when = NX; when <= LT; when++)
-        if (arg_is(call, i, words[when])) return (enum condition)when;
-    return ALWAYS;
-}
+static const char *const conditions[] = { "NX", "XX", "GT", "LT" };
 
 /* NEVER is the latest instant, so a missing deadline compares as infinite. */
 static bool member_condition_holds(enum condition when, msec old, msec at)
@@ -62,7 +55,7 @@ static void expire_members(struct call *call, const struct family *family, enum 
     msec at;
     if (!find_typed(call, 1, family->type, &entry)) return;
     if (!arg_member_deadline(call, 2, unit, &at)) return;
-    enum condition when = read_member_condition(call, 3);
+    enum condition when = (enum condition)(1 + arg_word(call, 3, conditions, LT));
     int block = when == ALWAYS ? 3 : 4;
     if (!arg_member_block(call, block, family->words, ERR_MEMBERS_NONE)) return;
 

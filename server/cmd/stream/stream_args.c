@@ -137,12 +137,9 @@ bool arg_refs(const struct call *call, int i, enum refs *refs)
         [REFS_DELETE] = "DELREF",
         [REFS_ACKED] = "ACKED",
     };
-    for (unsigned word = 0; word < sizeof(words) / sizeof(words[0]); word++) {
-        if (!arg_is(call, i, words[word])) continue;
-        *refs = (enum refs)word;
-        return true;
-    }
-    return false;
+    int found = arg_word(call, i, words, sizeof(words) / sizeof(words[0]));
+    if (found >= 0) *refs = (enum refs)found;
+    return found >= 0;
 }
 
 /* ---- streams and groups ---------------------------------------------------------------------- */

@@ -229,16 +229,7 @@ static const struct command xgroup_rows[] = {
                     "that of the group.",
       .syntax = "key group consumer",
       .summary = "Removes a consumer from a group, with its pending entries." },
-    { .name = "HELP",
-      .run = cmd_xgroup_help,
-      .arity = 2,
-      .flags = LOADING | STALE,
-      .group = "stream",
-      .since = "5.0.0",
-      .replies = REPLIES("[simple ...]: lines of text"),
-      .complexity = "O(1)",
-      .syntax = "",
-      .summary = "Returns a list of the subcommands." },
+    HELP_ROW(cmd_xgroup_help, .group = "stream", .since = "5.0.0"),
     { .name = NULL },
 };
 

@@ -291,16 +291,7 @@ static const struct command xinfo_rows[] = {
                     "pending entries.",
       .syntax = "key [FULL [COUNT count]]",
       .summary = "Returns information about a stream." },
-    { .name = "HELP",
-      .run = cmd_xinfo_help,
-      .arity = 2,
-      .flags = LOADING | STALE,
-      .group = "stream",
-      .since = "5.0.0",
-      .replies = REPLIES("[simple ...]: lines of text"),
-      .complexity = "O(1)",
-      .syntax = "",
-      .summary = "Returns a list of the subcommands." },
+    HELP_ROW(cmd_xinfo_help, .group = "stream", .since = "5.0.0"),
     { .name = NULL },
 };
 

@@ -46,6 +46,7 @@ static void cmd_xackdel(struct call *call)
 /* ---- XNACK ----------------------------------------------------------------------------------- */
 
 enum nack_mode { NACK_SILENT, NACK_FAIL, NACK_FATAL };
+static const char *const modes[] = { "SILENT", "FAIL", "FATAL" };
 
 struct nack {
     enum nack_mode mode;
@@ -54,19 +55,6 @@ struct nack {
     msec at;            /* when the entry is due again */
     int first, count;   /* the IDs; first 0: none were given */
 };
-
-static bool parse_mode(struct call *call, enum nack_mode *mode)
-{
-    if (arg_is(call, 3, "SILENT"))
-        *mode = NACK_SILENT;
-    else if (arg_is(call, 3, "FAIL"))
-        *mode = NACK_FAIL;
-    else if (arg_is(call, 3, "FATAL"))
-        *mode = NACK_FATAL;
-    else
-        fail(call, ERR_XNACK_MODE);
-    return !call->failed;
-}
 
 /* Parses IDS numids id [id ...] at *i and moves *i to the last ID. */
 static bool parse_nack_ids(struct call *call, int *i, struct nack *nack)
@@ -112,7 +100,12 @@ static bool parse_nack_option(struct call *call, int *i, struct nack *nack)
 static bool parse_nack(struct call *call, struct nack *nack)
 {
     *nack = (struct nack){ .deliveries = -1, .at = call->txn->now };
-    if (!parse_mode(call, &nack->mode)) return false;
+    int mode = arg_word(call, 3, modes, 3);
+    if (mode < 0) {
+        fail(call, ERR_XNACK_MODE);
+        return false;
+    }
+    nack->mode = (enum nack_mode)mode;
     for (int i = 4; i < call->argc; i++)
         if (!parse_nack_option(call, &i, nack)) return false;
     if (nack->first > 0) return true;

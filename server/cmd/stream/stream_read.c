@@ -93,21 +93,6 @@ static void reply_name(struct call *call, const struct source_stream *stream)
     reply_bytes(call, call->argv[stream->key]);
 }
 
-static void reply_after(struct call *call, const struct source_stream *stream, size_t limit)
-{
-    const struct stream *entries = stream->entry->object.stream;
-    struct stream_id after = stream->after;
-    struct stream_walk walk;
-    struct stream_entry entry;
-    size_t left = count_after(entries, after, limit);
-    reply_name(call, stream);
-    resp_array(call->out, left);
-    if (left == 0 || !stream_id_up(&after)) return;
-    stream_walk_up(&walk, entries, after);
-    for (; left > 0 && stream_walk_next(&walk, &entry); left--)
-        reply_stream_entry(call->out, &entry);
-}
-
 /* With CLAIM the number of entries is known only after claiming. False: there were none. */
 static bool reply_claims(struct call *call, const struct reading *reading,
                          const struct source_stream *stream, const struct delivery *delivery,
@@ -156,7 +141,17 @@ static bool reply_stream(struct call *call, const struct reading *reading,
                          const struct source_stream *stream, size_t limit)
 {
     if (stream->group != NULL) return reply_to_group(call, reading, stream, limit);
-    reply_after(call, stream, limit);
+    const struct stream *entries = stream->entry->object.stream;
+    struct stream_id after = stream->after;
+    struct stream_walk walk;
+    struct stream_entry entry;
+    size_t left = count_after(entries, after, limit);
+    reply_name(call, stream);
+    resp_array(call->out, left);
+    if (left == 0 || !stream_id_up(&after)) return true;
+    stream_walk_up(&walk, entries, after);
+    for (; left > 0 && stream_walk_next(&walk, &entry); left--)
+        reply_stream_entry(call->out, &entry);
     return true;
 }
 
@@ -330,7 +325,7 @@ static const struct command rows[] = {
       .arity = -4,
       .flags = READONLY | BLOCKING | MOVABLE_KEYS,
       .find_keys = find_xread_keys,
-      .specs = { KEYS_BEHIND("STREAMS", 1, KEY_RO | KEY_ACCESS) },
+      .specs = { KEYS_AFTER("STREAMS", 1, KEY_RO | KEY_ACCESS) },
       .group = "stream",
       .since = "5.0.0",
       .replies = REPLIES("RESP2 [[bulk [[bulk [bulk ...]] ...]] ...]: keys, each with its entries",
@@ -348,7 +343,7 @@ static const struct command rows[] = {
       .arity = -7,
       .flags = WRITE | BLOCKING | MOVABLE_KEYS,
       .find_keys = find_xreadgroup_keys,
-      .specs = { KEYS_BEHIND("STREAMS", 4, KEY_RO | KEY_ACCESS) },
+      .specs = { KEYS_AFTER("STREAMS", 4, KEY_RO | KEY_ACCESS) },
       .group = "stream",
       .since = "5.0.0",
       .replies = REPLIES("RESP2 [[bulk [any ...]] ...]: keys, each with its entries",

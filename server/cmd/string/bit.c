@@ -203,23 +203,7 @@ static void cmd_bitpos(struct call *call)
 /* ---- BITOP ----------------------------------------------------------------------------------- */
 
 enum bitop { BITOP_AND, BITOP_OR, BITOP_XOR, BITOP_NOT };
-
-static bool arg_bitop(struct call *call, int i, enum bitop *op)
-{
-    static const char *const names[] = {
-        [BITOP_AND] = "AND",
-        [BITOP_OR] = "OR",
-        [BITOP_XOR] = "XOR",
-        [BITOP_NOT] = "NOT",
-    };
-    for (unsigned o = 0; o < sizeof(names) / sizeof(names[0]); o++) {
-        if (!arg_is(call, i, names[o])) continue;
-        *op = (enum bitop)o;
-        return true;
-    }
-    fail(call, ERR_SYNTAX);
-    return false;
-}
+static const char *const bitops[] = { "AND", "OR", "XOR", "NOT" };
 
 static inline uint64_t combine_word(enum bitop op, uint64_t a, uint64_t b)
 {
@@ -280,9 +264,13 @@ static bool find_longest_source(struct call *call, size_t *len)
 
 static void cmd_bitop(struct call *call)
 {
-    enum bitop op;
     size_t len;
-    if (!arg_bitop(call, 1, &op)) return;
+    int word = arg_word(call, 1, bitops, sizeof(bitops) / sizeof(bitops[0]));
+    enum bitop op = (enum bitop)word;
+    if (word < 0) {
+        fail(call, ERR_SYNTAX);
+        return;
+    }
     if (op == BITOP_NOT && call->argc != 4) {
         fail(call, ERR_BITOP_NOT);
         return;

@@ -12,6 +12,7 @@ enum { SIGNED_BITS_MAX = 64, UNSIGNED_BITS_MAX = 63 };
 enum { WINDOW = 9 }; /* bytes that 64 bits at any offset may touch */
 
 enum overflow { OVERFLOW_WRAP, OVERFLOW_SAT, OVERFLOW_FAIL };
+static const char *const overflows[] = { "WRAP", "SAT", "FAIL" };
 
 struct field {
     uint64_t offset; /* of its first bit */
@@ -149,21 +150,6 @@ static bool arg_field_type(struct call *call, int i, struct field *field)
     return true;
 }
 
-static bool arg_overflow(struct call *call, int i, enum overflow *overflow)
-{
-    if (arg_is(call, i, "WRAP"))
-        *overflow = OVERFLOW_WRAP;
-    else if (arg_is(call, i, "SAT"))
-        *overflow = OVERFLOW_SAT;
-    else if (arg_is(call, i, "FAIL"))
-        *overflow = OVERFLOW_FAIL;
-    else {
-        fail(call, ERR_BITFIELD_OVERFLOW);
-        return false;
-    }
-    return true;
-}
-
 /* Parses the step that begins at *i and moves *i to its last argument. False: an error was replied.
  */
 static bool read_step(struct call *call, int *i, struct step *step)
@@ -187,14 +173,15 @@ static bool read_step(struct call *call, int *i, struct step *step)
 /* Returns the number of steps, or -1 if an error was replied. */
 static int read_steps(struct call *call, struct step *steps)
 {
-    enum overflow overflow = OVERFLOW_WRAP;
-    int count = 0;
+    int overflow = OVERFLOW_WRAP, count = 0;
     for (int i = 2; i < call->argc; i++) {
         if (arg_is(call, i, "OVERFLOW") && i + 1 < call->argc) {
-            if (!arg_overflow(call, ++i, &overflow)) return -1;
-            continue;
+            overflow = arg_word(call, ++i, overflows, 3);
+            if (overflow >= 0) continue;
+            fail(call, ERR_BITFIELD_OVERFLOW);
+            return -1;
         }
-        steps[count] = (struct step){ .overflow = overflow };
+        steps[count] = (struct step){ .overflow = (enum overflow)overflow };
         if (!read_step(call, &i, &steps[count++])) return -1;
     }
     return count;

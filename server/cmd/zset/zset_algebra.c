@@ -84,32 +84,27 @@ static bool read_weights(struct call *call, struct algebra *a, int first)
     return true;
 }
 
-static bool read_aggregate(struct call *call, struct algebra *a, int i)
-{
-    static const char *const words[] = { "SUM", "MIN", "MAX" };
-    for (unsigned w = 0; w < sizeof(words) / sizeof(words[0]); w++) {
-        if (!arg_is(call, i, words[w])) continue;
-        a->aggregate = (enum aggregate)w;
-        return true;
-    }
-    fail(call, ERR_SYNTAX);
-    return false;
-}
-
 /* Parses the option at *i and moves *i to the argument after it. False: an error was replied. */
 static bool take_algebra_option(struct call *call, struct algebra *a, int *i)
 {
     int at = *i;
-    size_t behind = (size_t)(call->argc - at - 1);
+    size_t left = (size_t)(call->argc - at - 1);
     bool scored = a->operation != DIFF && !a->only_count;
     *i += 2;
-    if (scored && behind >= a->count && arg_is(call, at, "WEIGHTS")) {
+    if (scored && left >= a->count && arg_is(call, at, "WEIGHTS")) {
         *i = at + 1 + (int)a->count;
         return read_weights(call, a, at + 1);
     }
-    if (scored && behind >= 1 && arg_is(call, at, "AGGREGATE"))
-        return read_aggregate(call, a, at + 1);
-    if (a->only_count && behind >= 1 && arg_is(call, at, "LIMIT"))
+    if (scored && left >= 1 && arg_is(call, at, "AGGREGATE")) {
+        static const char *const words[] = { "SUM", "MIN", "MAX" };
+        int found = arg_word(call, at + 1, words, 3);
+        if (found >= 0)
+            a->aggregate = (enum aggregate)found;
+        else
+            fail(call, ERR_SYNTAX);
+        return found >= 0;
+    }
+    if (a->only_count && left >= 1 && arg_is(call, at, "LIMIT"))
         return arg_range(call, at + 1, 0, LONG_MAX, &a->limit, ERR_LIMIT_NEGATIVE);
     *i = at + 1;
     if (!a->is_stored && !a->only_count && arg_is(call, at, "WITHSCORES")) {

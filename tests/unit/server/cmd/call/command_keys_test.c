@@ -156,8 +156,8 @@ START_TEST(a_key_may_follow_a_word)
     const struct command radius = { .name = "GEORADIUS",
                                     .run = nothing,
                                     .arity = -1,
-                                    .specs = { KEY_AT(1, KEY_RO), KEY_BEHIND("STORE", 3, KEY_OW),
-                                               KEY_BEHIND("LAST", -2, KEY_RW) } };
+                                    .specs = { KEY_AT(1, KEY_RO), KEY_AFTER("STORE", 3, KEY_OW),
+                                               KEY_AFTER("LAST", -2, KEY_RW) } };
     ck_assert_str_eq(keys_of(&radius, "GEORADIUS k x m"), "1:RO");
     ck_assert_str_eq(keys_of(&radius, "GEORADIUS k x store d"), "1:RO 4:OW");
     ck_assert_str_eq(keys_of(&radius, "GEORADIUS k STORE d"), "1:RO");
