@@ -15,7 +15,7 @@ static bool read_element(struct rdb_reader *reader, bool annotated, int64_t ttl)
         !rdb_unique(reader, element.id) ||
         !rdb_get_module_string(reader, annotated, &reader->second, &element.payload))
         return false;
-    if (at > RDB_LATEST) return rdb_damaged(reader, "an element's deadline that is no time");
+    if (at > RDB_LATEST) return rdb_damaged(reader, "an invalid deadline of an element");
     element.at = (int64_t)at;
     return RDB_VISIT(reader, dehydrator_element, &element);
 }

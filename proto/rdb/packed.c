@@ -43,14 +43,14 @@ static bool check_packed(struct rdb_reader *reader, struct bytes packed, enum rd
         uint64_t place = (walk.count - 1) % shapes[shape].items;
         if (place == 0 && check_unique && !rdb_unique(reader, item.text)) return false;
         if (place == 1 && shape == RDB_ITEMS_ZSET && !score_of(&item, &score))
-            return rdb_damaged(reader, "a score that is no number");
+            return rdb_damaged(reader, "a score that is not a number");
         if (place == 2 && !field_deadline(&item, &at))
-            return rdb_damaged(reader, "a field's deadline that is no time");
+            return rdb_damaged(reader, "an invalid deadline of a field");
     }
     if (step == RDB_BROKEN) return rdb_damaged(reader, walk.wrong);
     if (walk.count == 0) return rdb_damaged(reader, "an empty collection");
     return walk.count % shapes[shape].items == 0 ||
-           rdb_damaged(reader, "a packing whose last part is not whole");
+           rdb_damaged(reader, "a packing whose last part is incomplete");
 }
 
 static bool visit_part(struct rdb_reader *reader, const struct rdb_item *part, enum rdb_shape shape)

@@ -17,7 +17,7 @@ enum {
 
 /* The encoding of an item. */
 struct head {
-    size_t size, len; /* bytes of the encoding, and of the text or number behind it */
+    size_t size, len; /* bytes of the encoding, and of the text or number after it */
     bool is_text;
 };
 
@@ -130,14 +130,14 @@ static enum rdb_step listpack_next(struct rdb_walk *walk, struct rdb_item *item)
     unsigned char backlen[MAX_BACKLEN];
     const unsigned char *at = walk->at;
     size_t left = packing_left(walk);
-    if (left == 0) return broken(walk, "listpack without an end");
+    if (left == 0) return broken(walk, "listpack without an end byte");
     if (*at == END_BYTE) {
-        return left == 1 ? RDB_END : broken(walk, "listpack ends before its last byte");
+        return left == 1 ? RDB_END : broken(walk, "listpack with bytes after its end");
     }
     if (!parse_listpack_head(at, left, &head)) return broken(walk, "broken item in a listpack");
     size_t size = head.size + head.len, back = put_backlen(backlen, size);
     if (left - size < back || memcmp(at + size, backlen, back) != 0)
-        return broken(walk, "an item of a listpack has another length backwards");
+        return broken(walk, "a listpack item with a wrong backward length");
     if (head.is_text)
         set_text(item, at + head.size, head.len);
     else
@@ -272,19 +272,19 @@ static enum rdb_step ziplist_next(struct rdb_walk *walk, struct rdb_item *item)
 {
     struct head head;
     size_t left = packing_left(walk), previous;
-    if (left == 0) return broken(walk, "ziplist without an end");
+    if (left == 0) return broken(walk, "ziplist without an end byte");
     if (*walk->at == END_BYTE) {
         size_t last = (size_t)(walk->at - walk->start) - walk->previous;
-        if (left != 1) return broken(walk, "ziplist ends before its last byte");
+        if (left != 1) return broken(walk, "ziplist with bytes after its end");
         return little_unsigned(walk->start + TAIL_AT, 4) == last
                    ? RDB_END
-                   : broken(walk, "ziplist points to another last item");
+                   : broken(walk, "ziplist with a wrong offset of the last item");
     }
     size_t skip = parse_previous(walk->at, left, &previous);
     if (skip == 0 || !parse_ziplist_head(walk->at + skip, left - skip, &head))
         return broken(walk, "broken item in a ziplist");
     if (previous != walk->previous)
-        return broken(walk, "an item of a ziplist has another length of the one before");
+        return broken(walk, "a ziplist item with a wrong length of the item before");
     const unsigned char *at = walk->at + skip;
     if (head.is_text)
         set_text(item, at + head.size, head.len);
@@ -324,12 +324,12 @@ static enum rdb_step zipmap_next(struct rdb_walk *walk, struct rdb_item *item)
     const unsigned char *at = walk->at;
     bool is_value = walk->count % 2 != 0;
     size_t left = packing_left(walk), len, unused = 0;
-    if (left == 0) return broken(walk, "zipmap without an end");
+    if (left == 0) return broken(walk, "zipmap without an end byte");
     if (*at == END_BYTE && !is_value)
-        return left == 1 ? RDB_END : broken(walk, "zipmap ends before its last byte");
+        return left == 1 ? RDB_END : broken(walk, "zipmap with bytes after its end");
     size_t skip = parse_zipmap_length(at, left, &len);
     if (skip != 0 && is_value) {
-        if (skip == left) return broken(walk, "zipmap without an end");
+        if (skip == left) return broken(walk, "zipmap without an end byte");
         unused = at[skip++];
     }
     if (skip == 0 || len > left - skip || unused > left - skip - len)
@@ -422,7 +422,7 @@ enum rdb_step rdb_walk_next(struct rdb_walk *walk, struct rdb_item *item)
     enum rdb_step step = packings[walk->packing].next(walk, item);
     if (step == RDB_ITEM) walk->count++;
     if (step == RDB_END && walk->announced != RDB_NOT_ANNOUNCED && walk->announced != walk->count)
-        return broken(walk, "another number of items than its header says");
+        return broken(walk, "a number of items that differs from the header");
     return step;
 }
 

@@ -15,15 +15,15 @@ bool rdb_put_byte(struct buffer *to, unsigned byte)
 bool rdb_put_length(struct buffer *to, uint64_t len)
 {
     unsigned char bytes[9];
-    size_t behind = len < 64 ? 0 : len < 16384 ? 1 : len <= UINT32_MAX ? 4 : 8;
-    for (size_t i = behind; i > 0; i--, len >>= 8)
+    size_t extra = len < 64 ? 0 : len < 16384 ? 1 : len <= UINT32_MAX ? 4 : 8;
+    for (size_t i = extra; i > 0; i--, len >>= 8)
         bytes[i] = (unsigned char)len;
     /* A short length keeps its high bits in the first byte. */
-    if (behind <= 1)
-        bytes[0] = (unsigned char)(behind << 6 | len);
+    if (extra <= 1)
+        bytes[0] = (unsigned char)(extra << 6 | len);
     else
-        bytes[0] = behind == 4 ? 0x80 : 0x81;
-    return buffer_try_append(to, bytes, 1 + behind);
+        bytes[0] = extra == 4 ? 0x80 : 0x81;
+    return buffer_try_append(to, bytes, 1 + extra);
 }
 
 bool rdb_put_raw(struct buffer *to, struct bytes bytes)

@@ -50,7 +50,7 @@ bool rdb_unique(struct rdb_reader *reader, struct bytes member)
 {
     switch (rdb_seen_add(&reader->seen, member)) {
     case RDB_SEEN_NEW: return true;
-    case RDB_SEEN_BEFORE: return rdb_damaged(reader, "a part of a value comes twice");
+    case RDB_SEEN_BEFORE: return rdb_damaged(reader, "a duplicate part of a value");
     default: return rdb_fail(reader, RDB_TOO_LARGE, "out of memory");
     }
 }
@@ -90,7 +90,7 @@ static bool read_whole_value(struct rdb_reader *reader, unsigned type)
     if (ok && reader->is_payload) {
         reader->part_at = rdb_source_offset(reader->source);
         ok = reader->source->at == reader->source->end ||
-             rdb_damaged(reader, "bytes behind the value");
+             rdb_damaged(reader, "extra bytes after the value");
     }
     if (reader->key_begun) {
         if (!ok && visitor->key_failed != NULL) visitor->key_failed(visitor->ctx);
@@ -115,7 +115,7 @@ static bool read_idle(struct rdb_reader *reader)
 {
     uint64_t value;
     if (!rdb_get_length(reader, &value)) return false;
-    if (value > INT64_MAX) return rdb_damaged(reader, "an idle time that is no time");
+    if (value > INT64_MAX) return rdb_damaged(reader, "an invalid idle time");
     reader->key.idle = (int64_t)value;
     return true;
 }
@@ -187,19 +187,19 @@ static bool read_head(struct rdb_reader *reader)
     if (head == NULL && reader->source->state != RDB_SOURCE_ENDED) return rdb_no_bytes(reader);
     if (head != NULL && memcmp(head, valkey, sizeof(valkey) - 1) == 0)
         return rdb_fail(reader, RDB_FOREIGN,
-                        "the format of Valkey 9, %.*s, is not known. With aof-use-rdb-preamble no, "
-                        "Valkey's BGREWRITEAOF writes a file that is",
+                        "unknown format %.*s of Valkey 9. In Valkey, set aof-use-rdb-preamble to "
+                        "no, run BGREWRITEAOF, and import the AOF",
                         HEAD, (const char *)head);
     if (head == NULL || memcmp(head, "REDIS", MAGIC) != 0)
-        return rdb_fail(reader, RDB_FOREIGN, "this is no RDB file of Redis");
+        return rdb_fail(reader, RDB_FOREIGN, "not an RDB file of Redis");
     for (int i = MAGIC; i < HEAD; i++) {
         if (head[i] < '0' || head[i] > '9')
-            return rdb_fail(reader, RDB_FOREIGN, "this is no RDB file of Redis");
+            return rdb_fail(reader, RDB_FOREIGN, "not an RDB file of Redis");
         reader->file_version = 10 * reader->file_version + (head[i] - '0');
     }
     if (reader->file_version >= 1 && reader->file_version <= RDB_MAX_VERSION) return true;
     return rdb_fail(reader, RDB_FOREIGN,
-                    "RDB version %d is not known (1 to %d are): a newer server wrote it",
+                    "unsupported RDB version %d (1 to %d are supported): a newer server wrote it",
                     reader->file_version, RDB_MAX_VERSION);
 }
 
@@ -211,7 +211,7 @@ static bool read_end(struct rdb_reader *reader)
     if (reader->file_version < FIRST_WITH_CHECKSUM) return true;
     if (!rdb_get_number(reader, CHECKSUM, &expected)) return false;
     if (expected == 0 || expected == sum) return true;
-    return rdb_fail(reader, RDB_DAMAGED, "the checksum is %016llx, and should be %016llx",
+    return rdb_fail(reader, RDB_DAMAGED, "wrong checksum: computed %016llx, stored %016llx",
                     (unsigned long long)sum, (unsigned long long)expected);
 }
 

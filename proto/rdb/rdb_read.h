@@ -25,7 +25,7 @@
 enum { RDB_MAX_VERSION = 12, RDB_FOOTER = 10 /* of a payload: version and checksum */ };
 
 #define RDB_NEVER  INT64_MAX
-#define RDB_LATEST (INT64_MAX - 2) /* the latest deadline of an element; there is none before 0 */
+#define RDB_LATEST (INT64_MAX - 2) /* the latest deadline of an element; the earliest is 0 */
 
 enum rdb_type { RDB_STRING, RDB_LIST, RDB_SET, RDB_ZSET, RDB_HASH, RDB_DEHYDRATOR, RDB_STREAM };
 
@@ -102,11 +102,11 @@ struct rdb_unsupported {
 /* Bytes are borrowed during the call, a key's name until the key's end. Any callback may be NULL. A
  * callback that returns false stops the reading.
  *
- * After a key_begin that returned true comes exactly one of key_end and key_failed; on key_failed
- * discard what was built. Parts of a value come in the order of the file, without duplicates, and
- * each only after its string or packing was checked completely. Later parts, and the file's
- * checksum, are checked later: to take all or nothing of a file, wait for RDB_OK. Duplicate keys in
- * a database are not detected. */
+ * Each key_begin that returns true is followed by exactly one of key_end and key_failed; on
+ * key_failed, discard the value built so far. Parts of a value come in the order of the file,
+ * without duplicates, and each only after its string or packing was checked completely. Later
+ * parts, and the file's checksum, are checked later: to take all or nothing of a file, wait for
+ * RDB_OK. Duplicate keys in a database are not detected. */
 struct rdb_visitor {
     void *ctx;
     uint64_t max_string; /* longer strings and packings are RDB_TOO_LARGE; 0: no limit */

@@ -20,8 +20,7 @@ struct rdb_stream_writer {
     struct rdb_stream_id first, last; /* entry of the stream so far */
     struct rdb_stream_id master;      /* first entry of the current node */
     uint64_t names, items;            /* of the current node */
-    /* What may come next: entries or marks; a group's pending entries; consumers or the next group.
-     */
+    /* The next call: entries or marks; a group's pending entries; consumers or the next group. */
     enum { RDB_ENTRIES, RDB_PENDING, RDB_CONSUMERS } now;
     uint64_t groups, pending, consumers, owned; /* still expected */
 };
@@ -85,8 +84,8 @@ void rdb_writer_function(struct rdb_writer *writer, struct bytes code);
  * memory. */
 bool rdb_writer_seal(struct rdb_writer *writer, struct bytes body, struct bytes *payload);
 
-/* A first byte for such bodies, halfway between what Redis and Valkey use: they number types from 0
- * up and other records from 255 down. */
+/* A first byte for such bodies. Redis and Valkey number types from 0 up and other records from 255
+ * down, so a new version of theirs is unlikely to use the middle. */
 enum { RDB_OWN_TYPE = 0x80 };
 
 #endif

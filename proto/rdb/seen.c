@@ -13,21 +13,21 @@ enum {
     PART_SIZE = 1024, /* size of each part once there are several: 16 KiB */
 };
 
-struct print {
+struct fingerprint {
     uint64_t low, high; /* low is 0 in a free slot */
 };
 
 /* The members whose high half ends in the same `depth` bits. */
 struct rdb_seen_part {
     uint32_t depth, count, size; /* size: slots, at least twice the count */
-    struct print slots[];
+    struct fingerprint slots[];
 };
 
 /* The slot of this fingerprint, or the free one where it belongs. */
-static struct print *find_slot(struct rdb_seen_part *part, const struct print *print)
+static struct fingerprint *find_slot(struct rdb_seen_part *part, const struct fingerprint *print)
 {
     size_t at = (size_t)(print->high >> 32) & (part->size - 1);
-    struct print *slot = &part->slots[at];
+    struct fingerprint *slot = &part->slots[at];
     while (slot->low != 0 && (slot->low != print->low || slot->high != print->high)) {
         at = (at + 1) & (part->size - 1);
         slot = &part->slots[at];
@@ -35,14 +35,14 @@ static struct print *find_slot(struct rdb_seen_part *part, const struct print *p
     return slot;
 }
 
-static size_t index_of(const struct rdb_seen *seen, const struct print *print)
+static size_t index_of(const struct rdb_seen *seen, const struct fingerprint *print)
 {
     return (size_t)print->high & (((size_t)1 << seen->depth) - 1);
 }
 
 static struct rdb_seen_part *part_new(uint32_t depth, uint32_t size)
 {
-    size_t bytes = size * sizeof(struct print);
+    size_t bytes = size * sizeof(struct fingerprint);
     struct rdb_seen_part *part = mem_try_alloc(sizeof(*part) + bytes);
     if (part == NULL) return NULL;
     *part = (struct rdb_seen_part){ .depth = depth, .size = size };
@@ -50,7 +50,7 @@ static struct rdb_seen_part *part_new(uint32_t depth, uint32_t size)
     return part;
 }
 
-static void part_put(struct rdb_seen_part *part, const struct print *print)
+static void part_put(struct rdb_seen_part *part, const struct fingerprint *print)
 {
     *find_slot(part, print) = *print;
     part->count++;
@@ -121,7 +121,7 @@ static bool begin_parts(struct rdb_seen *seen)
 
 /* Makes room in the part of this fingerprint. Loops because a split may leave all fingerprints in
  * the same half. */
-static bool make_room(struct rdb_seen *seen, const struct print *print)
+static bool make_room(struct rdb_seen *seen, const struct fingerprint *print)
 {
     if (seen->parts == NULL && !begin_parts(seen)) return false;
     for (;;) {
@@ -134,7 +134,7 @@ static bool make_room(struct rdb_seen *seen, const struct print *print)
 
 enum rdb_seen_result rdb_seen_add(struct rdb_seen *seen, struct bytes member)
 {
-    struct print print;
+    struct fingerprint print;
     if (!seen->keyed) {
         /* If the kernel has no random bytes yet, the key is an address, which is hard to guess. */
         if (getrandom(seen->key, sizeof(seen->key), GRND_NONBLOCK) != (ssize_t)sizeof(seen->key))
@@ -145,7 +145,7 @@ enum rdb_seen_result rdb_seen_add(struct rdb_seen *seen, struct bytes member)
     print.low |= 1;
     if (!make_room(seen, &print)) return RDB_SEEN_NO_MEMORY;
     struct rdb_seen_part *part = seen->parts[index_of(seen, &print)];
-    struct print *slot = find_slot(part, &print);
+    struct fingerprint *slot = find_slot(part, &print);
     if (slot->low != 0) return RDB_SEEN_BEFORE;
     *slot = print;
     part->count++;

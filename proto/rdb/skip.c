@@ -56,7 +56,8 @@ bool rdb_read_module(struct rdb_reader *reader, bool annotated)
         return rdb_read_dehydrator(reader, annotated);
     /* Pre-releases of Redis 4.0 wrote no kinds: only the module itself finds the end. */
     if (!annotated)
-        return rdb_fail(reader, RDB_FOREIGN, "a value of the module type %s that has no end", name);
+        return rdb_fail(reader, RDB_FOREIGN,
+                        "a value of the module type %s, whose end only the module can find", name);
     if (!skip_parts(reader)) return false;
     struct rdb_unsupported what = { .key = reader->key.name,
                                     .database = reader->key.database,
@@ -83,7 +84,7 @@ static bool get_part(struct rdb_reader *reader, bool annotated, uint64_t wanted)
     uint64_t part;
     if (!annotated) return true;
     if (!rdb_get_length(reader, &part)) return false;
-    return part == wanted || rdb_damaged(reader, "another part of a module's value than expected");
+    return part == wanted || rdb_damaged(reader, "an unexpected part of a module's value");
 }
 
 bool rdb_get_module_number(struct rdb_reader *reader, bool annotated, uint64_t *value)

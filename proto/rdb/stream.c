@@ -23,8 +23,8 @@ struct stream_reading {
     struct rdb_stream_id first;
     struct rdb_stream_marks marks;
     struct buffer pending; /* of the group: struct owned, by ID */
-    uint64_t owned;        /* of them: those whose consumer is known */
-    uint64_t group;        /* its number */
+    uint64_t owned;        /* number of these whose consumer is known */
+    uint64_t group;        /* number of the group, from 1 on */
 };
 
 struct owned {
@@ -72,7 +72,7 @@ static bool accept_entry(struct stream_reading *in, const struct rdb_stream_entr
         return RDB_VISIT(in->reader, stream_entry, entry);
     }
     return max == 0 || entry->count / 2 <= max ||
-           rdb_fail(in->reader, RDB_TOO_LARGE, "an entry of %zu fields; %llu are allowed",
+           rdb_fail(in->reader, RDB_TOO_LARGE, "an entry of %zu fields; the limit is %llu",
                     entry->count / 2, (unsigned long long)max);
 }
 
@@ -98,7 +98,7 @@ static bool read_nodes(struct stream_reading *in)
     if (!rdb_get_length(reader, &nodes)) return false;
     for (; nodes > 0; nodes--) {
         if (!rdb_get_string(reader, &reader->first, &id)) return false;
-        if (id.len != ID_BYTES) return rdb_damaged(reader, "a stream's node without an ID");
+        if (id.len != ID_BYTES) return rdb_damaged(reader, "a stream node without an ID");
         struct rdb_stream_id master = id_at(id.data);
         if (!rdb_get_string(reader, &reader->second, &packed) ||
             !walk_node(in, master, packed, false) || !walk_node(in, master, packed, true))
@@ -116,7 +116,7 @@ static bool read_marks(struct stream_reading *in)
     struct rdb_stream_id final = in->marks.last, first;
     if (!rdb_get_length(in->reader, &count)) return false;
     if (count != in->count)
-        return rdb_damaged(in->reader, "a stream with another number of entries than it says");
+        return rdb_damaged(in->reader, "a stream with a wrong number of entries");
     if (!get_id(in->reader, &in->marks.last)) return false;
     if (rdb_stream_id_compare(in->marks.last, final) < 0)
         return rdb_damaged(in->reader, "a stream whose last ID is below that of an entry");
@@ -127,9 +127,9 @@ static bool read_marks(struct stream_reading *in)
          !rdb_get_length(in->reader, &in->marks.added)))
         return false;
     if (in->marks.added > INT64_MAX)
-        return rdb_damaged(in->reader, "a stream with more entries ever added than can be");
+        return rdb_damaged(in->reader, "a stream with an impossible number of added entries");
     if (in->marks.added < count)
-        return rdb_damaged(in->reader, "a stream with more entries than were ever added");
+        return rdb_damaged(in->reader, "a stream with more entries than were added");
     return RDB_VISIT(in->reader, stream_marks, &in->marks);
 }
 
@@ -250,7 +250,7 @@ static bool get_read(struct stream_reading *in, struct rdb_group *group)
     if (!rdb_get_length(in->reader, &read)) return false;
     group->read = (int64_t)read;
     return group->read >= RDB_READ_UNKNOWN ||
-           rdb_damaged(in->reader, "a group that has read fewer than no entries");
+           rdb_damaged(in->reader, "a group with a negative number of entries read");
 }
 
 static bool read_groups(struct stream_reading *in)

@@ -1,8 +1,8 @@
 /* stream_node: see stream_node.h for the layout. */
 #include "proto/rdb/stream_node.h"
 
-static const char cut_short[] = "a stream's node that ends in an entry";
-static const char no_number[] = "a stream's node with a text where a number should be";
+static const char cut_short[] = "a stream node that ends within an entry";
+static const char no_number[] = "a stream node with text in place of a number";
 
 /* ---- texts ---- */
 
@@ -61,7 +61,7 @@ static bool next_count(struct rdb_node *node, uint64_t *count)
     int64_t value;
     if (!next_integer(node, &value)) return false;
     *count = (uint64_t)value;
-    return value >= 0 || node_broken(node, "a stream's node with a count below 0");
+    return value >= 0 || node_broken(node, "a stream node with a negative count");
 }
 
 static bool next_text(struct rdb_node *node, struct rdb_texts *to)
@@ -89,7 +89,7 @@ static bool read_node_head(struct rdb_node *node)
         if (!next_text(node, &node->names)) return false;
     texts_finish(&node->names);
     if (!next_integer(node, &zero)) return false;
-    return zero == 0 || node_broken(node, "a stream's node without the end of its names");
+    return zero == 0 || node_broken(node, "a stream node without the end of its names");
 }
 
 void rdb_node_begin(struct rdb_node *node, struct rdb_stream_id master, struct rdb_stream_id last,
@@ -111,7 +111,7 @@ static bool next_id(struct rdb_node *node, struct rdb_stream_id *id)
     *id =
         (struct rdb_stream_id){ node->master.ms + (uint64_t)ms, node->master.seq + (uint64_t)seq };
     if (rdb_stream_id_compare(*id, node->last) <= 0)
-        return node_broken(node, "a stream's entries that are not in order");
+        return node_broken(node, "stream entries that are not in order");
     node->last = *id;
     return true;
 }
@@ -120,7 +120,7 @@ static bool next_fields(struct rdb_node *node, bool same_names, uint64_t *count)
 {
     *count = texts_count(&node->names);
     if (!same_names && !next_count(node, count)) return false;
-    if (*count == 0) return node_broken(node, "a stream's entry without fields");
+    if (*count == 0) return node_broken(node, "a stream entry without fields");
     for (uint64_t i = 0; i < *count; i++) {
         const struct bytes *name = same_names ? &texts_array(&node->names)[i] : NULL;
         bool named = same_names ? buffer_try_append(&node->parts.texts, name, sizeof(*name)) ||
@@ -138,15 +138,16 @@ static bool read_entry(struct rdb_node *node, struct rdb_stream_entry *entry, in
     texts_clear(&node->parts);
     if (!next_integer(node, flags) || !next_id(node, &entry->id)) return false;
     if ((*flags & ~(int64_t)(RDB_ENTRY_DELETED | RDB_ENTRY_SAME_NAMES)) != 0)
-        return node_broken(node, "a stream's entry with an unknown flag");
+        return node_broken(node, "a stream entry with an unknown flag");
     bool same_names = (*flags & RDB_ENTRY_SAME_NAMES) != 0;
     if (!next_fields(node, same_names, &count) || !next_count(node, &items)) return false;
     if (items != (same_names ? count + 3 : 2 * count + 4))
-        return node_broken(node, "a stream's entry with another number of items than it says");
+        return node_broken(node, "a stream entry with a wrong number of items");
     entry->parts = texts_array(&node->parts);
     entry->count = 2 * (size_t)count;
     uint64_t *left = (*flags & RDB_ENTRY_DELETED) != 0 ? &node->deleted : &node->live;
-    if (*left == 0) return node_broken(node, "a stream's node with more entries than it says");
+    if (*left == 0)
+        return node_broken(node, "a stream node with more entries than its header counts");
     --*left;
     return true;
 }
@@ -159,7 +160,8 @@ enum rdb_step rdb_node_next(struct rdb_node *node, struct rdb_stream_entry *entr
         if (node->live == 0 && node->deleted == 0) {
             enum rdb_step step = rdb_walk_next(&node->walk, &node->item);
             if (step == RDB_END) return RDB_END;
-            node->wrong = step == RDB_BROKEN ? node->walk.wrong : "items behind a stream's entries";
+            node->wrong = step == RDB_BROKEN ? node->walk.wrong
+                                             : "items after the last entry of a stream node";
             return RDB_BROKEN;
         }
         if (!read_entry(node, entry, &flags)) return RDB_BROKEN;

@@ -97,7 +97,7 @@ static bool get_earliest(struct rdb_reader *reader, const struct kind *kind, uin
     if (!rdb_get_number(reader, 8, earliest)) return false;
     /* One more than the latest means none. */
     return *earliest <= RDB_LATEST_FIELD + 1 ||
-           rdb_damaged(reader, "a field's deadline that is no time");
+           rdb_damaged(reader, "an invalid deadline of a field");
 }
 
 /* A field's deadline is stored as 0 for none, else as its distance from the earliest plus 1.
@@ -109,7 +109,7 @@ static bool get_field_deadline(struct rdb_reader *reader, uint64_t earliest, int
     *at = RDB_NEVER;
     if (distance == 0) return true;
     if (distance > RDB_LATEST_FIELD + 1 || earliest + (distance - 1) > RDB_LATEST_FIELD)
-        return rdb_damaged(reader, "a field's deadline that is no time");
+        return rdb_damaged(reader, "an invalid deadline of a field");
     *at = (int64_t)(earliest + (distance - 1));
     return true;
 }
@@ -139,7 +139,7 @@ static bool read_list_node(struct rdb_reader *reader, const struct kind *kind, b
     struct bytes node;
     if (kind->packing == RDB_LISTPACK && !rdb_get_length(reader, &container)) return false;
     if (container != PACKED_NODE && container != PLAIN_NODE)
-        return rdb_damaged(reader, "a list's node of an unknown kind");
+        return rdb_damaged(reader, "a list node of unknown kind");
     if (!rdb_get_string(reader, &reader->first, &node)) return false;
     /* A bug of Redis 5 and 6 left nodes without items; Redis skips them. */
     if (container == PACKED_NODE && rdb_packing_is_empty(node, kind->packing)) return true;
@@ -195,7 +195,7 @@ bool rdb_read_value(struct rdb_reader *reader, unsigned type)
     default: break;
     }
     if (type >= KINDS || kinds[type].read == NULL)
-        return rdb_fail(reader, RDB_DAMAGED, "a value of the unknown type %u", type);
+        return rdb_fail(reader, RDB_DAMAGED, "a value of unknown type %u", type);
     const struct kind *kind = &kinds[type];
     return rdb_begin_key(reader, kind->type) && kind->read(reader, kind);
 }

@@ -44,7 +44,7 @@ bool rdb_no_bytes(struct rdb_reader *reader)
     switch (reader->source->state) {
     case RDB_SOURCE_FAILED: return rdb_fail(reader, RDB_UNREADABLE, "reading failed");
     case RDB_SOURCE_NO_MEMORY: return rdb_fail(reader, RDB_TOO_LARGE, "out of memory");
-    default: return rdb_damaged(reader, "it ends in the middle");
+    default: return rdb_damaged(reader, "unexpected end of the data");
     }
 }
 
@@ -97,14 +97,14 @@ bool rdb_get_length(struct rdb_reader *reader, uint64_t *length)
 {
     bool is_encoding;
     if (!get_length_or_encoding(reader, length, &is_encoding)) return false;
-    return !is_encoding || rdb_damaged(reader, "an encoding where a length should be");
+    return !is_encoding || rdb_damaged(reader, "an encoding in place of a length");
 }
 
 static bool check_max_string(struct rdb_reader *reader, uint64_t len)
 {
     uint64_t max = reader->visitor->max_string;
     if (max == 0 || len <= max) return true;
-    return rdb_fail(reader, RDB_TOO_LARGE, "a string of %llu bytes; %llu are allowed",
+    return rdb_fail(reader, RDB_TOO_LARGE, "a string of %llu bytes; the limit is %llu",
                     (unsigned long long)len, (unsigned long long)max);
 }
 
@@ -130,14 +130,14 @@ static bool get_lzf_text(struct rdb_reader *reader, struct buffer *room, struct 
     reader->part_at = part_at;
     if (!check_max_string(reader, len) || !check_max_string(reader, packed_len)) return false;
     if (packed_len == 0 || len == 0 || len / RDB_LZF_MAX_RATIO > packed_len)
-        return rdb_damaged(reader, "a packed string that cannot be as long as it says");
+        return rdb_damaged(reader, "a compressed string with an impossible length");
     if (!rdb_source_fetch(reader->source, packed_len, &reader->packed, &packed))
         return rdb_no_bytes(reader);
     room->len = 0;
     if (!buffer_try_reserve(room, (size_t)len))
         return rdb_fail(reader, RDB_TOO_LARGE, "out of memory");
     if (!rdb_lzf_unpack(packed, room->data, (size_t)len))
-        return rdb_damaged(reader, "a packed string that does not unpack");
+        return rdb_damaged(reader, "a damaged compressed string");
     room->len = (size_t)len;
     *text = buffer_bytes(room);
     return true;
@@ -154,7 +154,7 @@ bool rdb_get_string(struct rdb_reader *reader, struct buffer *room, struct bytes
     }
     if (len < ENCODED_LZF) return get_integer_text(reader, (unsigned)len, room, text);
     if (len == ENCODED_LZF) return get_lzf_text(reader, room, text);
-    return rdb_damaged(reader, "a string of an unknown encoding");
+    return rdb_damaged(reader, "a string with an unknown encoding");
 }
 
 bool rdb_get_score(struct rdb_reader *reader, double *score)
@@ -162,7 +162,7 @@ bool rdb_get_score(struct rdb_reader *reader, double *score)
     uint64_t bits;
     if (!rdb_get_number(reader, sizeof(bits), &bits)) return false;
     memcpy(score, &bits, sizeof(bits));
-    return !isnan(*score) || rdb_damaged(reader, "a score that is no number");
+    return !isnan(*score) || rdb_damaged(reader, "a score that is not a number");
 }
 
 bool rdb_get_text_score(struct rdb_reader *reader, double *score)
@@ -172,10 +172,10 @@ bool rdb_get_text_score(struct rdb_reader *reader, double *score)
     if (!rdb_get_number(reader, 1, &len)) return false;
     *score = len == TEXT_INF ? INFINITY : -INFINITY;
     if (len == TEXT_INF || len == TEXT_MINUS_INF) return true;
-    if (len == TEXT_NAN) return rdb_damaged(reader, "a score that is no number");
+    if (len == TEXT_NAN) return rdb_damaged(reader, "a score that is not a number");
     if (!rdb_source_fetch(reader->source, len, &reader->second, &text)) return rdb_no_bytes(reader);
     return number_parse_double(text.data, text.len, score) ||
-           rdb_damaged(reader, "a score that is no number");
+           rdb_damaged(reader, "a score that is not a number");
 }
 
 bool rdb_skip(struct rdb_reader *reader, uint64_t bytes)
@@ -198,7 +198,7 @@ bool rdb_skip_string(struct rdb_reader *reader)
     if (!get_length_or_encoding(reader, &len, &is_encoding)) return false;
     if (!is_encoding) return rdb_skip(reader, len);
     if (len < ENCODED_LZF) return rdb_skip(reader, UINT64_C(1) << len);
-    if (len > ENCODED_LZF) return rdb_damaged(reader, "a string of an unknown encoding");
+    if (len > ENCODED_LZF) return rdb_damaged(reader, "a string with an unknown encoding");
     return rdb_get_length(reader, &packed) && rdb_get_length(reader, &len) &&
            rdb_skip(reader, packed);
 }

@@ -118,8 +118,8 @@ def a_damaged_rdb_is_refused_with_the_byte_and_leaves_no_file():
 def files_that_redis_did_not_write_are_refused():
     with folder() as directory:
         path = os.path.join(directory, "file")
-        for text, wanted in (("REDIS9999", "RDB version 9999 is not known"),
-                             ("VALKEY080", "the format of Valkey 9, VALKEY080, is not known"),
+        for text, wanted in (("REDIS9999", "unsupported RDB version 9999"),
+                             ("VALKEY080", "unknown format VALKEY080 of Valkey 9"),
                              ("SET k v\n", "is not a data file of expired or Redis"),
                              ("*1\r\n$4\r\nPINGPING", "at byte 12: malformed command"),
                              ("*1\r\n$4\r\nPING\r\n",

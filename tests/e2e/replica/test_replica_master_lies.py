@@ -117,9 +117,9 @@ def damaged_copies_are_refused(ours):
         offers(replica, ours, rng.randbytes(1000))
         offers(replica, ours, b"REDIS" + rng.randbytes(1000))
         offers(replica, ours, b"REDIS9999" + rng.randbytes(1000))
-        offers(replica, ours, b"REDIS0080" + rng.randbytes(1000), said="80 is not known (1 to ")
+        offers(replica, ours, b"REDIS0080" + rng.randbytes(1000), said="unsupported RDB version 80 (1 to ")
         offers(replica, ours, b"VALKEY080" + rng.randbytes(1000),
-               said="the format of Valkey 9, VALKEY080, is not known. With aof-use-rdb-preamble no, ")
+               said="unknown format VALKEY080 of Valkey 9. In Valkey, set aof-use-rdb-preamble to ")
         offers(replica, ours, whole[:30], tail=b"", close=True,
                said="closed by the master before the end of its full copy")
         if not ours:

@@ -161,7 +161,7 @@ END_TEST
 
 START_TEST(bytes_after_a_payloads_value_fail_the_key)
 {
-    assert_damaged(byte(add_text(payload(0)), 0), "bytes behind the value");
+    assert_damaged(byte(add_text(payload(0)), 0), "extra bytes after the value");
     ck_assert_str_eq(visited.text, "string : value failed; ");
 }
 END_TEST
@@ -172,7 +172,7 @@ START_TEST(an_unknown_type_is_refused)
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
         ck_assert_int_eq(read_payload(add_text(payload(types[i]))), RDB_DAMAGED);
     ck_assert_int_eq(read_file(file_end(add_text(key(file("0009"), 26, "k")))), RDB_DAMAGED);
-    ck_assert_str_eq(error.text, "a value of the unknown type 26");
+    ck_assert_str_eq(error.text, "a value of unknown type 26");
 }
 END_TEST
 
@@ -201,7 +201,7 @@ END_TEST
 
 START_TEST(a_part_that_comes_twice_is_refused)
 {
-    const char *why = "a part of a value comes twice";
+    const char *why = "a duplicate part of a value";
     struct made *lp = lp_text(lp_raw(listpack(), "\x07", 1), "7");
     assert_damaged(text(text(length(payload(2), 2), "a"), "a"), why);
     assert_damaged(byte(byte(text(length(payload(2), 2), "5"), 0xc0), 5), why);
@@ -224,7 +224,7 @@ END_TEST
 START_TEST(a_score_that_is_no_number_is_refused)
 {
     static const char *const scores[] = { "nan", "", " 1", "1 ", "1x", "NaN", "-nan" };
-    const char *why = "a score that is no number";
+    const char *why = "a score that is not a number";
     for (size_t i = 0; i < sizeof(scores) / sizeof(scores[0]); i++) {
         assert_damaged(blob(payload(17), LISTPACK("a", "1", "b", scores[i])), why);
         ck_assert_str_eq(visited.text, "zset : failed; ");
@@ -238,7 +238,7 @@ END_TEST
 
 START_TEST(an_invalid_deadline_of_a_field_is_refused)
 {
-    const char *why = "a field's deadline that is no time";
+    const char *why = "an invalid deadline of a field";
     struct made *lp = lp_int64(lp_text(lp_text(listpack(), "f"), "v"), INT64_C(1) << 48);
     assert_damaged(blob(payload(23), lp_end(lp, 3)), why);
     lp = lp_int64(lp_text(lp_text(listpack(), "f"), "v"), -1);
@@ -251,7 +251,7 @@ END_TEST
 
 START_TEST(packing_with_incomplete_pair_is_refused)
 {
-    const char *why = "a packing whose last part is not whole";
+    const char *why = "a packing whose last part is incomplete";
     assert_damaged(blob(payload(16), LISTPACK("f", "v", "g")), why);
     ck_assert_str_eq(visited.text, "hash : failed; ");
     assert_damaged(blob(payload(17), LISTPACK("a")), why);
@@ -264,13 +264,13 @@ START_TEST(broken_packing_reports_no_items)
 {
     struct made *lp = LISTPACK("a", "b");
     lp->at[lp->len - 2] = 9;
-    assert_damaged(blob(payload(20), lp), "an item of a listpack has another length backwards");
+    assert_damaged(blob(payload(20), lp), "a listpack item with a wrong backward length");
     ck_assert_str_eq(visited.text, "set : failed; ");
     /* But the complete nodes before it are. */
     lp = LISTPACK("b");
     made_set(lp, 4, 2, 7);
     assert_damaged(blob(length(blob(length(length(payload(18), 2), 2), LISTPACK("a")), 2), lp),
-                   "another number of items than its header says");
+                   "a number of items that differs from the header");
     ck_assert_str_eq(visited.text, "list : a failed; ");
 }
 END_TEST
@@ -278,19 +278,18 @@ END_TEST
 START_TEST(wrong_lengths_are_refused)
 {
     assert_damaged(raw(payload(0), "\x81\xff\xff\xff\xff\xff\xff\xff\xff", 9),
-                   "it ends in the middle");
+                   "unexpected end of the data");
     assert_damaged(raw(payload(2),
                        "\x81\xff\xff\xff\xff\xff\xff\xff\xff\x01"
                        "a",
                        11),
-                   "it ends in the middle");
+                   "unexpected end of the data");
     assert_damaged(raw(payload(0), "\x82\x00", 2), "broken length");
-    assert_damaged(raw(payload(0), "\xc4\x00", 2), "a string of an unknown encoding");
-    assert_damaged(raw(payload(1), "\xc0\x01", 2), "an encoding where a length should be");
+    assert_damaged(raw(payload(0), "\xc4\x00", 2), "a string with an unknown encoding");
+    assert_damaged(raw(payload(1), "\xc0\x01", 2), "an encoding in place of a length");
     assert_damaged(raw(payload(0), "\xc3\x01\x80\xff\xff\xff\xff\x00", 8),
-                   "a packed string that cannot be as long as it says");
-    assert_damaged(raw(payload(0), "\xc3\x03\x09\x00x\xa0\x00", 7),
-                   "a packed string that does not unpack");
+                   "a compressed string with an impossible length");
+    assert_damaged(raw(payload(0), "\xc3\x03\x09\x00x\xa0\x00", 7), "a damaged compressed string");
 }
 END_TEST
 
@@ -322,7 +321,7 @@ END_TEST
 START_TEST(unexpected_module_parts_are_refused)
 {
     struct made *made = module_number(module_id(payload(7), "dehy-type", 0), 3);
-    assert_damaged(made, "another part of a module's value than expected");
+    assert_damaged(made, "an unexpected part of a module's value");
     made = module_id(payload(7), "Other-_09", 0);
     assert_damaged(byte(made, 6), "an unknown part of a module's value");
     /* Another version of the module's type is not supported. */
@@ -333,7 +332,7 @@ START_TEST(unexpected_module_parts_are_refused)
     module_number(module_number(made, 100), 2);
     module_text(module_text(module_number(made, 1), "id"), "x");
     module_text(module_text(module_number(made, 2), "id"), "y");
-    assert_damaged(byte(made, 0), "a part of a value comes twice");
+    assert_damaged(byte(made, 0), "a duplicate part of a value");
 }
 END_TEST
 
@@ -371,7 +370,7 @@ START_TEST(the_latest_deadline_of_an_element_is_read_and_no_later_one)
     ck_assert_int_eq(read_payload(element_due("\x7f\xff\xff\xff\xff\xff\xff\xfd")), RDB_OK);
     ck_assert_str_eq(visited.text, "dehydrator : id=x ttl 100 at 9223372036854775805; ");
     assert_damaged(element_due("\x7f\xff\xff\xff\xff\xff\xff\xfe"),
-                   "an element's deadline that is no time");
+                   "an invalid deadline of an element");
 }
 END_TEST
 

@@ -296,29 +296,29 @@ enum fault {
 };
 
 static const char *const texts_of_faults[FAULTS] = {
-    [MORE_ENTRIES] = "a stream's node that ends in an entry",
-    [FEWER_ENTRIES] = "a stream's node with more entries than it says",
-    [MORE_DELETED] = "a stream's node that ends in an entry",
-    [NEGATIVE_COUNT] = "a stream's node with a count below 0",
-    [NO_END_OF_NAMES] = "a stream's node without the end of its names",
-    [UNKNOWN_FLAG] = "a stream's entry with an unknown flag",
-    [TEXT_FOR_NUMBER] = "a stream's node with a text where a number should be",
-    [WRONG_ITEMS] = "a stream's entry with another number of items than it says",
-    [NO_FIELDS] = "a stream's entry without fields",
-    [NOT_IN_ORDER] = "a stream's entries that are not in order",
-    [ITEMS_BEHIND] = "items behind a stream's entries",
-    [SHORT_ID] = "a stream's node without an ID",
-    [NODES_NOT_IN_ORDER] = "a stream's entries that are not in order",
-    [WRONG_LENGTH] = "a stream with another number of entries than it says",
+    [MORE_ENTRIES] = "a stream node that ends within an entry",
+    [FEWER_ENTRIES] = "a stream node with more entries than its header counts",
+    [MORE_DELETED] = "a stream node that ends within an entry",
+    [NEGATIVE_COUNT] = "a stream node with a negative count",
+    [NO_END_OF_NAMES] = "a stream node without the end of its names",
+    [UNKNOWN_FLAG] = "a stream entry with an unknown flag",
+    [TEXT_FOR_NUMBER] = "a stream node with text in place of a number",
+    [WRONG_ITEMS] = "a stream entry with a wrong number of items",
+    [NO_FIELDS] = "a stream entry without fields",
+    [NOT_IN_ORDER] = "stream entries that are not in order",
+    [ITEMS_BEHIND] = "items after the last entry of a stream node",
+    [SHORT_ID] = "a stream node without an ID",
+    [NODES_NOT_IN_ORDER] = "stream entries that are not in order",
+    [WRONG_LENGTH] = "a stream with a wrong number of entries",
     [LAST_TOO_LOW] = "a stream whose last ID is below that of an entry",
-    [ADDED_TOO_FEW] = "a stream with more entries than were ever added",
-    [NEGATIVE_READ] = "a group that has read fewer than no entries",
-    [TWO_GROUPS] = "a part of a value comes twice",
+    [ADDED_TOO_FEW] = "a stream with more entries than were added",
+    [NEGATIVE_READ] = "a group with a negative number of entries read",
+    [TWO_GROUPS] = "a duplicate part of a value",
     [PENDING_NOT_IN_ORDER] = "a group's pending entries that are not in order",
     [PENDING_UNKNOWN] = "a consumer's pending entry that its group does not have",
     [PENDING_OF_TWO] = "a pending entry of two consumers",
     [PENDING_OF_NOBODY] = "a pending entry without a consumer",
-    [TWO_CONSUMERS] = "a part of a value comes twice",
+    [TWO_CONSUMERS] = "a duplicate part of a value",
 };
 
 static struct made *node_with(enum fault fault)
@@ -401,7 +401,7 @@ START_TEST(entry_with_too_many_fields_is_too_large)
     visitor = visited_visitor(&visited);
     visitor.max_fields = 1;
     ck_assert_int_eq(rdb_read_payload(made_bytes(made), &visitor, &error), RDB_TOO_LARGE);
-    ck_assert_str_eq(error.text, "an entry of 2 fields; 1 are allowed");
+    ck_assert_str_eq(error.text, "an entry of 2 fields; the limit is 1");
     ck_assert_str_eq(visited.text, "stream : failed; ");
     free(made);
 }
