@@ -19,8 +19,8 @@
 
 enum {
     CHILD_NICE = 10,
-    LOOK_USEC = 1000 * 1000, /* between two measurements of the copied memory */
-    LOOK_SHARE = 100,        /* which take at most a hundredth of the time */
+    MEASURE_USEC = 1000 * 1000, /* between two measurements of the copied memory */
+    MEASURE_SHARE = 100,        /* which take at most a hundredth of the time */
 };
 
 /* The page that the child writes and the parent reads. */
@@ -108,7 +108,8 @@ static void report_keys(void *ctx, uint64_t keys)
     if (now < own->next_usec) return;
     uint64_t copied = own_bytes();
     int64_t took = clock_mono_usec() - now;
-    own->next_usec = now + (took * LOOK_SHARE > LOOK_USEC ? took * LOOK_SHARE : LOOK_USEC);
+    own->next_usec =
+        now + (took * MEASURE_SHARE > MEASURE_USEC ? took * MEASURE_SHARE : MEASURE_USEC);
     put(&page->copied, copied);
     if (copied > page->copied_peak) put(&page->copied_peak, copied);
     __atomic_store_n(&page->copied_usec, now, __ATOMIC_RELAXED);

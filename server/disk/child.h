@@ -1,5 +1,5 @@
 /* child: a forked process that writes the data as of the fork, while the parent continues. Depends
- * on the clock. Its owner decides what is written, and where to. */
+ * on the clock. The caller decides what to write and where. */
 #ifndef SERVER_DISK_CHILD_H
 #define SERVER_DISK_CHILD_H
 
@@ -15,7 +15,7 @@ void child_free(struct child *child); /* kills a running child */
 
 struct child_work {
     /* Runs in the child, which then ends. Calls report(report_ctx, keys) now and then. 0 or an
-     * errno. `fd` is the child's own number of the descriptor below. */
+     * errno. `fd`: the descriptor below, by its number in the child. */
     int (*run)(void *ctx, int fd, void (*report)(void *ctx, uint64_t keys), void *report_ctx,
                struct base_size *size);
     void *ctx;

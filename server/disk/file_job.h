@@ -1,6 +1,6 @@
 /* file_job: runs one function at a time in a thread, so that the loop does not wait for the medium
- * while files are created, synced, renamed or removed. To remove a large file takes long, too: its
- * blocks are freed (ext4: 0.2 s for a GiB). Depends on pthreads.
+ * while files are created, synced, renamed or removed. Removing a large file also takes long,
+ * because its blocks are freed (ext4: 0.2 s for a GiB). Depends on pthreads.
  *
  * The function owns the data that it uses until it has ended. It must not call mem, which is
  * single-threaded. Call all functions here from one thread, the loop's. */
@@ -16,13 +16,13 @@ void file_job_free(struct file_job *job); /* waits until the function has ended 
 
 int file_job_fd(const struct file_job *job); /* readable when a function has ended */
 
-/* Runs the function, which returns 0 or an errno. None must run. If there is no memory for a
- * thread, runs it at once. */
+/* Runs the function, which returns 0 or an errno. No other may be running. If no thread can be
+ * started, runs it at once. */
 void file_job_begin(struct file_job *job, int (*run)(void *ctx), void *ctx);
 bool file_job_runs(const struct file_job *job); /* until its result is taken */
 /* Takes the result of a function that has ended. False: it still runs, or there is none. */
 bool file_job_ended(struct file_job *job, int *error);
-/* Waits until it has ended; its result can be taken then. Does nothing if there is none. */
+/* Waits until the function has ended; its result can be taken then. No effect without one. */
 void file_job_await(struct file_job *job);
 
 #endif

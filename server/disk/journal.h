@@ -21,8 +21,8 @@
  *
  * ext4 lets a write wait for a sync if both have to find blocks for the same file: up to 70 ms
  * while large files are removed. So the thread that syncs allocates blocks ahead of the segment's
- * end: as many as it has, at least 1 MiB and at most 32 MiB. What was not used is freed when a
- * segment is closed, and by journal_open after a crash. */
+ * end: as many as it has, at least 1 MiB and at most 32 MiB. Unused blocks are freed when a segment
+ * is closed, and by journal_open after a crash. */
 #ifndef SERVER_DISK_JOURNAL_H
 #define SERVER_DISK_JOURNAL_H
 
@@ -58,7 +58,7 @@ struct journal_end journal_begun(void); /* the end of such a segment */
 struct journal *journal_new(enum journal_sync_mode mode);
 void journal_free(struct journal *journal); /* without writing anything */
 
-/* Sets the first segment: continues at `end` and cuts off what follows; NULL: it was just created.
+/* Sets the first segment: cuts the file at `end` and continues there; NULL: it was just created.
  * Takes `fd`, unless it fails with an errno. */
 int journal_open(struct journal *journal, int fd, const struct journal_end *end);
 
@@ -66,17 +66,16 @@ int journal_open(struct journal *journal, int fd, const struct journal_end *end)
  * not on the medium. */
 int journal_close(struct journal *journal);
 
-/* Append the text of a record here; journal_end_record completes it, or does nothing without text.
- */
+/* Append the text of a record here; journal_end_record completes it (no effect without text). */
 struct outbuf *journal_buffer(struct journal *journal);
 void journal_end_record(struct journal *journal);
 
-/* Call at the end of each turn: writes all complete records, and orders a sync if one is due. Of a
- * record of more than 1 MiB, and of those that follow it, each call writes a part. `now` is
- * monotonic, in microseconds. Returns after how many microseconds it has to be called even without
- * a turn; -1: not needed. */
+/* Call at the end of each turn: writes all complete records, and orders a sync if one is due. A
+ * record of more than 1 MiB, and the records after it, are written in parts, one in each call.
+ * `now` is monotonic, in microseconds. Returns after how many microseconds it must be called even
+ * without a turn; -1: not needed. */
 int64_t journal_flush(struct journal *journal, int64_t now);
-/* Orders a sync of what is written, if none is ordered; for use before other slow disk operations.
+/* Orders a sync of the written bytes, if none is ordered; call before other slow disk operations.
  */
 void journal_sync_now(struct journal *journal, int64_t now);
 
@@ -97,7 +96,7 @@ int journal_error(const struct journal *journal); /* the last error; 0: none */
 void journal_set_sync_mode(struct journal *journal, enum journal_sync_mode mode);
 
 /* Directs records to a new segment, just created and listed in the manifest. First writes what is
- * left to the old one, and has the thread sync it under any policy, because files with a gap
+ * waiting to the old one, and has the thread sync it under any policy, because files with a gap
  * between them would not load; nothing is written to the new one until then. 0, and `fd` is taken;
  * EBUSY while an earlier segment is still being synced, or a big record is being written; else the
  * errno of the write. */
@@ -114,7 +113,7 @@ int journal_restart_end(struct journal *journal, int fd);
 /* The data will be replaced: enters JOURNAL_NEEDS_BASE from any state. */
 void journal_need_base(struct journal *journal);
 /* Changes JOURNAL_CANNOT_WRITE to JOURNAL_NEEDS_BASE: on a full disk a base may be smaller than the
- * files it replaces. Does nothing in another state. */
+ * files it replaces. No effect in another state. */
 void journal_give_up_segment(struct journal *journal);
 
 /* For INFO. */

@@ -22,7 +22,7 @@ struct payload;
  * O(n) */
 struct payload *payload_new(const struct object *object);
 void payload_free(struct payload *payload);
-/* Passes on the payload of a value; does not call `take` without memory. O(n) */
+/* Calls `take` with the payload of a value, or not at all if out of memory. O(n) */
 void payload_pass(const struct object *object, void (*take)(void *ctx, struct bytes payload),
                   void *ctx);
 struct bytes payload_bytes(const struct payload *payload); /* borrowed */

@@ -1,5 +1,5 @@
-/* persist: durability: the journal, bases and snapshots, and loading at the start. Depends on the
- * store's effects, files and the loop.
+/* persist: durability. Keeps the journal, bases and snapshots, and loads them at the start. Depends
+ * on the store's effects, files and the loop.
  *
  * The effects of each transaction become a record of the journal. The records are written at the
  * end of the turn, before the replies that acknowledge them are sent: a session remembers the
@@ -12,11 +12,11 @@
  * journal starts a new segment, writes a base of the data before it, then deletes the older files
  * (doc/durability.md).
  *
- * Folder server/disk: durability, in time: when to write, sync, rewrite and snapshot. persist
- * decides; journal appends records to the current segment, syncer is the thread that syncs it;
- * child is the forked writer of bases and snapshots, file_job a thread for the other slow steps;
- * payload has the bytes of DUMP. The bytes themselves are made in effect/ (effects as commands),
- * format/ (files) and import/ (Redis' files).
+ * Folder server/disk: decides when to write, sync, rewrite and snapshot. persist decides; journal
+ * appends records to the current segment, syncer is the thread that syncs it; child is the forked
+ * writer of bases and snapshots, file_job a thread for the other slow steps; payload has the bytes
+ * of DUMP. The layouts are in effect/ (effects as commands), format/ (files) and import/ (Redis'
+ * files).
  * Depends on these three, on server/base and store/. Start here; doc/durability.md has the
  * promises, tests/crash/ proves them. */
 #ifndef SERVER_DISK_PERSIST_H
@@ -65,12 +65,12 @@ void persist_effect(struct persist *persist, const struct effect *effect);
 void persist_commit(struct persist *persist); /* completes the record of the transaction */
 /* Call at the end of each turn, after all changes and before replies are sent. */
 void persist_turn(void *persist);
-/* The same while a transaction is open, in a turn inside a request: writes the records of the
- * transactions before it, and starts nothing. */
+/* The same while a transaction is open, in a turn inside a request: writes the records of earlier
+ * transactions and starts no task. */
 void persist_turn_inside(struct persist *persist);
 void persist_second(struct persist *persist); /* about once a second: save points, growth */
-bool persist_configure(
-    struct persist *persist); /* options have changed; false: no journal begins */
+/* Applies changed options. False: the journal could not be started. */
+bool persist_configure(struct persist *persist);
 
 /* Changes to another folder, which becomes the process' working directory. 0, or an errno and no
  * change: EBUSY with a journal, or while files are being loaded or written. */
@@ -101,8 +101,8 @@ enum persist_outcome {
     PERSIST_FOREIGN, /* not started: dbfilename is a file of another program */
 };
 enum persist_outcome persist_save(struct persist *persist); /* at once, blocking; O(n) */
-/* Like persist_save, but cancels a child that is writing a snapshot. Does nothing while data are
- * being loaded. */
+/* Like persist_save, but cancels a child that is writing a snapshot. No effect while data are being
+ * loaded. */
 enum persist_outcome persist_save_at_end(struct persist *persist);
 enum persist_outcome persist_begin_save(struct persist *persist, bool or_schedule);
 enum persist_outcome persist_begin_rewrite(struct persist *persist);
@@ -128,7 +128,7 @@ struct persist_report {
     size_t buffer_bytes; /* memory of what waits to be written */
     /* Memory copied during the last child of each kind, because pages were changed meanwhile. */
     size_t save_copied_bytes, rewrite_copied_bytes;
-    size_t copied_now, copied_peak; /* the same by the child that runs, and the most it had; 0 */
+    size_t copied_now, copied_peak; /* the same for the running child, and its maximum; else 0 */
     int64_t copied_age_sec;         /* since copied_now was measured */
     int64_t last_fork_usec;         /* how long it blocked the loop */
     int64_t forked_usec;            /* when; monotonic, 0: never */

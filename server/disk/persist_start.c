@@ -23,7 +23,7 @@ struct loading {
     size_t size;
     uint64_t before;        /* size of the files loaded so far */
     bool imports;           /* an import: files may be Redis', and are not changed */
-    bool cuts_torn_end;     /* cut off a torn end in the file, too */
+    bool cuts_torn_end;     /* cut off a torn end in the file itself */
     struct journal_end end; /* of the last segment */
     int64_t began_usec;
 };
@@ -358,12 +358,12 @@ static bool is_blank_journal(const struct persist *persist)
 }
 
 /* Continues the last segment; without one, starts a journal with a base. */
-static bool open_journal(struct loading *loading, bool go_on)
+static bool open_journal(struct loading *loading, bool continues)
 {
     struct persist *persist = loading->persist;
     char path[DISK_PATH_MAX];
     int fd = -1, error = persist_new_journal(persist);
-    if (error == 0 && go_on) {
+    if (error == 0 && continues) {
         const struct manifest_file *segment = &persist->manifest.files[persist->manifest.count - 1];
         error = manifest_file_path(&persist->manifest, segment, path);
         if (error == 0) error = disk_open(path, &fd);
@@ -405,8 +405,8 @@ static bool load_all(struct loading *loading)
         return load_without_journal(loading) && open_journal(loading, false);
     if (blank) persist_note_redis(persist);
     note_no_import(persist);
-    bool go_on = manifest_last_segment(manifest) != 0;
-    return load_manifest(loading, manifest) && open_journal(loading, go_on);
+    bool continues = manifest_last_segment(manifest) != 0;
+    return load_manifest(loading, manifest) && open_journal(loading, continues);
 }
 
 static void log_loaded(const struct loading *loading)

@@ -28,7 +28,7 @@ struct persist_retry {
     bool save, rewrite;
     int64_t at_usec, delay; /* monotonic; the delay doubles after each failure */
     bool full;
-    int64_t look_usec;  /* when to look at the free space again */
+    int64_t check_usec; /* when to check the free space again */
     uint64_t free_then; /* free bytes after the failure */
 };
 

@@ -162,7 +162,7 @@ void persist_note_failure(struct persist *persist, enum persist_task task, const
     retry->delay = delay < RETRY_MOST_USEC ? delay : RETRY_MOST_USEC;
     retry->at_usec = now + retry->delay;
     retry->full = error == ENOSPC;
-    retry->look_usec = now + RETRY_USEC;
+    retry->check_usec = now + RETRY_USEC;
     retry->free_then = free_bytes();
     loop_timer_set(persist->task_again, retry->full ? RETRY_USEC : retry->delay);
     log_line(LOG_WARNING, "%s failed (%s): %s. Trying again %sin %.1f s%s",
@@ -176,12 +176,12 @@ static bool retry_is_due(struct persist *persist)
     struct persist_retry *retry = &persist->retry;
     int64_t now = clock_mono_usec();
     if (now >= retry->at_usec) return true;
-    if (!retry->full || now < retry->look_usec) return false;
+    if (!retry->full || now < retry->check_usec) return false;
     /* Other programs change the free space a little all the time, and an attempt at a large base is
      * expensive, so an eighth more space is required. */
     uint64_t space = free_bytes();
     if (space > retry->free_then && space - retry->free_then > retry->free_then / 8) return true;
-    retry->look_usec = now + RETRY_USEC;
+    retry->check_usec = now + RETRY_USEC;
     loop_timer_set(persist->task_again, RETRY_USEC);
     return false;
 }

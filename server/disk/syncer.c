@@ -56,7 +56,7 @@ static int sync_unlocked(struct syncer *syncer, int fd)
     return error;
 }
 
-/* After an error a further sync may succeed although bytes were lost, so none is tried. */
+/* After an error a further sync may succeed although bytes were lost, so do not try one. */
 static void run_sync(struct syncer *syncer)
 {
     struct order order = syncer->sync;

@@ -24,8 +24,8 @@ int syncer_fd(const struct syncer *syncer); /* readable while there is a report 
 /* Orders a sync of everything that `fd` holds now, up to `position`. */
 void syncer_ask(struct syncer *syncer, int fd, uint64_t position);
 
-/* Orders blocks for the bytes from `from` on; nothing is reported, whether it works or not. Goes
- * before a sync that is ordered. */
+/* Orders blocks for `len` bytes at `from`. Reports neither success nor failure. Done before a sync
+ * that was ordered. */
 void syncer_make_room(struct syncer *syncer, int fd, uint64_t from, uint64_t len);
 
 /* Gives up a file: the thread closes it and reports that once. With SYNCER_SYNC_AND_CLOSE it syncs
@@ -37,7 +37,7 @@ bool syncer_retire(struct syncer *syncer, int fd, uint64_t position, enum syncer
 struct syncer_report {
     uint64_t synced; /* everything up to here is synced; 0: nothing new */
     bool retired;    /* the file that was retired is closed */
-    int error;       /* of a sync. No further sync is done until this was taken */
+    int error;       /* of a sync; no further sync is done until this has been taken */
 };
 struct syncer_report syncer_take(struct syncer *syncer);
 

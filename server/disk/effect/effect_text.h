@@ -64,8 +64,8 @@ size_t effect_writer_print(const struct effect_writer *writer, const struct effe
                            char *to, size_t room);
 /* Does Redis 7.0 have this effect's command, with the same meaning? */
 bool effect_text_is_redis(const struct effect *effect);
-/* Call after effect_writer_end when the next command begins another file: it is preceded by a
- * SELECT. */
+/* Call after effect_writer_end when the next command begins another file: writes a SELECT before
+ * it. */
 void effect_writer_restart(struct effect_writer *writer);
 
 /* Passes the same commands on as argument vectors instead of RESP. All effects must be in one
@@ -98,8 +98,8 @@ struct effect_reader {
 void effect_reader_init(struct effect_reader *reader);
 
 /* Parses one command and passes its effects to the visitor (none for SELECT); they borrow from
- * argv. False: the visitor returned false, or no writer writes such a command; some effects may
- * have been visited. */
+ * argv. False: the visitor returned false, or the writer would not write this command; some effects
+ * may have been visited. */
 bool effect_text_read(int argc, const struct bytes *argv, struct effect_reader *reader,
                       bool (*visit)(void *ctx, const struct effect *effect), void *ctx);
 

@@ -22,8 +22,8 @@ enum {
 
 struct effect_args;
 
-/* The destination of words: as RESP to `to`, which has room, else to `out`; or as arguments to
- * `args`. If all are NULL, words are only counted. */
+/* The destination of words. RESP goes to `to`, which has enough room, or without `to` is appended
+ * to `out`; arguments go to `args`. If all three are NULL, words are only counted. */
 struct pen {
     char *to;
     struct outbuf *out;
@@ -119,13 +119,13 @@ static inline bool words_equal(const struct words *words, const struct effect *a
 struct cursor {
     const struct bytes *next, *end;
     struct policy *policy;         /* filled by WORD_POLICY */
-    struct library_header *header; /* filled by WORD_CODE with the library's name; */
-    bool has_header;               /* if so, it must be dropped */
+    struct library_header *header; /* filled by WORD_CODE */
+    bool has_header;               /* `header` was filled and must be dropped */
 };
 
 bool take_literal(struct cursor *cursor, struct bytes literal);
 bool take_int64(struct cursor *cursor, int64_t *number);
-/* False: put_words writes no such words. */
+/* False: put_words would not write these words. */
 bool take_words(struct cursor *cursor, const struct words *words, struct effect *effect);
 
 #endif

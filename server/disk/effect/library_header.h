@@ -1,6 +1,6 @@
-/* library_header: parses the first line of a function library, "#!lua name=mylib", which has the
- * engine and the library's name, as Redis 7.0 does and with the same errors. Depends on proto/resp,
- * whose inline requests have the same quoting, but on no script language. */
+/* library_header: parses the first line of a function library, "#!lua name=mylib", into the engine
+ * and the library's name, with the rules and errors of Redis 7.0. Depends on proto/resp, whose
+ * inline requests have the same quoting, but on no script language. */
 #ifndef SERVER_DISK_EFFECT_LIBRARY_HEADER_H
 #define SERVER_DISK_EFFECT_LIBRARY_HEADER_H
 
@@ -11,9 +11,9 @@
 #include "store/base/bytes.h"
 
 struct library_header {
-    struct bytes engine, name; /* if it is valid: borrowed from the code or from `reader` */
-    const char *error;         /* if it is not: Redis' message, */
-    struct bytes part;         /* and the word to append to it, which may be empty */
+    struct bytes engine, name; /* of a valid header: borrowed from the code or from `reader` */
+    const char *error;         /* of an invalid header: Redis' message */
+    struct bytes part;         /* the word to append to `error`; may be empty */
     struct resp_reader reader; /* private: the words of the line */
 };
 

@@ -21,8 +21,7 @@ struct policy_words {
 };
 
 void policy_words_write(struct policy_words *to, const struct policy *policy);
-/* False: policy_words_write writes no such words. Key names in `policy` are borrowed from `words`.
- */
+/* False: policy_words_write would not write these words. Key names are borrowed from `words`. */
 bool policy_words_parse(const struct bytes *words, size_t count, struct policy *policy);
 
 #endif

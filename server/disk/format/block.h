@@ -1,5 +1,5 @@
-/* block: the blocks of a snapshot file, which the copy for a replica consists of, too.
- * snapshot_file.h defines their layout. Depends on LZ4. */
+/* block: the blocks of snapshot files and of copies for replicas. snapshot_file.h defines their
+ * layout. Depends on LZ4. */
 #ifndef SERVER_DISK_FORMAT_BLOCK_H
 #define SERVER_DISK_FORMAT_BLOCK_H
 
@@ -19,8 +19,8 @@ struct block_packer {
 
 /* Takes bytes until the block is full; returns how many it took. */
 size_t block_fill(struct block_packer *packer, const char *data, size_t len);
-/* Packs what was taken into packer->block, and begins the next one; returns the block's length.
- * Without any bytes it is the last block, which ends the stream. */
+/* Packs these bytes into packer->block, begins the next block, and returns the packed length. A
+ * block without bytes ends the stream. */
 size_t block_pack(struct block_packer *packer);
 
 struct block_sizes {

@@ -73,7 +73,7 @@ struct reading {
     struct replay replay;
     uint64_t at; /* bytes read */
     uint32_t sum;
-    struct buffer carry; /* raw bytes that were not applied yet: the beginning of a command */
+    struct buffer carry; /* raw bytes that are not applied yet: the beginning of a command */
     char *why;
     size_t why_size;
     char block[BLOCK_HEADER + BLOCK_RAW], text[BLOCK_RAW];
@@ -90,7 +90,7 @@ static bool receive_all(struct reading *reading, char *to, size_t len)
 {
     while (len > 0) {
         ssize_t got = reading->source->read(reading->source->ctx, to, len);
-        if (got <= 0) return fail_at(reading, got == 0 ? "it ends early" : "reading failed");
+        if (got <= 0) return fail_at(reading, got == 0 ? "unexpected end" : "reading failed");
         reading->at += (uint64_t)got;
         to += got;
         len -= (size_t)got;

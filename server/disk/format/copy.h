@@ -1,12 +1,12 @@
 /* copy: the contents of a store as a stream of blocks (block.h), for a replica of this server. The
- * bytes are those of a base (base.h): commands, compressed, with sums. Its header has no numbers of
- * what follows, because they are not known before the end, which is an empty block:
+ * blocks are those of a base (base.h): commands, compressed, with checksums, and an empty block at
+ * the end. The header counts neither keys nor bytes, because they are not known in advance:
  *
  *     at 0 12 "EXPIRED-COPY"
  *        12 4 version, 1
  *        16 4 the database that the stream after the copy has selected; both little-endian
  *
- * The sums of the blocks continue that of the header.
+ * The checksums of the blocks continue that of the header.
  *
  * To change the layout: use a new version. A reader refuses an unknown one. */
 #ifndef SERVER_DISK_FORMAT_COPY_H
@@ -19,9 +19,9 @@
 
 #include "store/store.h"
 
-/* Where the bytes of a copy go. False: nothing more is written. */
+/* The destination of a copy. */
 struct copy_sink {
-    bool (*write)(void *ctx, const void *data, size_t len);
+    bool (*write)(void *ctx, const void *data, size_t len); /* false: stop writing */
     void (*report)(void *ctx, uint64_t keys); /* after each 128 KiB or so; NULL: not called */
     void *ctx;
 };
@@ -29,15 +29,15 @@ struct copy_sink {
 /* `stream_db`: see above. False: `write` failed. O(n) */
 bool copy_write(const struct store *store, unsigned stream_db, const struct copy_sink *sink);
 
-/* Where they come from: reads 1 to `size` bytes. 0: the end; -1: failed. */
+/* The source of a copy. */
 struct copy_source {
-    ssize_t (*read)(void *ctx, void *to, size_t size);
+    ssize_t (*read)(void *ctx, void *to, size_t size); /* 1 to `size` bytes; 0: end; -1: failed */
     void (*between)(void *ctx); /* called after each few KiB of commands; NULL: not called */
     void *ctx;
 };
 
-/* Loads a copy into an empty store, up to its last block. False: `why`, printable, says why. O(n)
- */
+/* Loads a copy into an empty store, up to its last block. False: `why` has the reason, printable.
+ * O(n) */
 bool copy_load(struct store *store, const struct copy_source *source, msec now, unsigned *stream_db,
                char *why, size_t size);
 

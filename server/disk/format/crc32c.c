@@ -1,16 +1,16 @@
 /* crc32c: see crc32c.h. Uses SSE 4.2's instruction, else eight bytes and eight table look-ups at a
  * time (slicing by 8: Kounavis and Berry, 2005).
  *
- * The checksum is linear, so a table entry is the XOR of what each of its bits contributes, and a
- * bit contributes the polynomial shifted by some number of steps. STEP_0 to STEP_63 are all of
- * these contributions; the compiler makes the tables from them. */
+ * The checksum is linear, so a table entry is the XOR of the contributions of its bits. A bit
+ * contributes the polynomial after some number of steps of the shift register. STEP_0 to STEP_63
+ * are these values; the compiler makes the tables from them. */
 #include "server/disk/format/crc32c.h"
 
 #include <string.h>
 
 #include "store/base/little_endian.h"
 
-/* The reflected polynomial, and what each further step of the shift register makes of it. */
+/* The reflected polynomial after 0 to 63 further steps of the shift register. */
 #define STEP_0  0x82f63b78u
 #define STEP_1  0x417b1dbcu
 #define STEP_2  0x20bd8edeu

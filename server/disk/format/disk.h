@@ -33,8 +33,8 @@ int disk_sync(int fd);
 int disk_sync_dir(const char *path);
 int disk_sync_parent(const char *path); /* syncs the folder that contains the path */
 int disk_cut(int fd, uint64_t length);
-/* Allocates blocks for later writes; the length stays. ENOSPC even if the file system has less than
- * 16 times as much free; EOPNOTSUPP: not supported. A caller may ignore the error. */
+/* Allocates blocks for later writes; the length stays. Fails with ENOSPC unless the file system has
+ * 16 times as much free. EOPNOTSUPP: not supported. The error may be ignored. */
 int disk_make_room(int fd, uint64_t from, uint64_t len);
 int disk_free_room(int fd); /* frees blocks after the file's end; the error may be ignored */
 

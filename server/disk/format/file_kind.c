@@ -111,7 +111,7 @@ const char *file_error_text(int error)
 const char *file_error_advice(int error)
 {
     switch (error) {
-    case EEXIST: return ""; /* the text says it */
+    case EEXIST: return ""; /* file_error_text has the advice */
     case ENOSPC:
     case EDQUOT: return ". Free space on the disk";
     case EACCES:

@@ -9,7 +9,7 @@
 enum file_kind {
     FILE_MISSING,
     FILE_EMPTY,
-    FILE_UNFINISHED, /* ours: a crash came before its first bytes were written */
+    FILE_UNFINISHED, /* ours, left by a crash before its first bytes were written */
     FILE_SNAPSHOT,
     FILE_JOURNAL,  /* or the beginning of its first line */
     FILE_MANIFEST, /* ours */
@@ -23,9 +23,11 @@ enum file_kind {
 
 /* Follows symbolic links; a dangling link is unreadable. Sets errno for FILE_UNREADABLE. */
 enum file_kind file_kind(const char *path);
-/* The same for a file that begins with these bytes; if `len` is FILE_HEAD, the file may continue.
- */
-enum { FILE_HEAD = 32, FILE_RDB_HEAD = 6 }; /* the latter tell an RDB from all others */
+enum {
+    FILE_HEAD = 32,    /* bytes that are enough to recognize any kind */
+    FILE_RDB_HEAD = 6, /* enough to recognize an RDB */
+};
+/* The same for a file that begins with these bytes. `len` below FILE_HEAD: the whole file. */
 enum file_kind file_kind_of_head(const char *head, size_t len);
 /* For messages: "an RDB file of Redis". */
 const char *file_kind_text(enum file_kind kind);
@@ -39,7 +41,7 @@ const char *file_kind_text(enum file_kind kind);
 int file_check(const char *path, unsigned kinds);
 /* Like strerror, but EEXIST names the problem: a file of another program is in the way. */
 const char *file_error_text(int error);
-/* What an operator can do about it, to stand at the end of a line: ". Free space", or "". */
+/* Advice for the operator, to append to a log line: ". Free space", or "". */
 const char *file_error_advice(int error);
 
 #endif

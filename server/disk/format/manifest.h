@@ -45,7 +45,7 @@ struct manifest {
     char *dir, *prefix;          /* appenddirname's path, appendfilename */
     struct manifest_file *files; /* the base, history, segments in order */
     size_t count;
-    bool unsynced; /* the folder's sync failed: after a crash the old manifest may be there */
+    bool unsynced; /* the folder's sync failed: a crash may bring the old manifest back */
     bool blank;    /* written by manifest_begin and not changed since */
 };
 

@@ -182,7 +182,7 @@ bool manifest_parse(struct manifest *manifest, const char *text, size_t len,
         if (!parse_line(reading, line, line_len)) return false;
     }
     reading->line = 0;
-    if (manifest->count == 0) return fail_manifest(reading, "it lists no files");
+    if (manifest->count == 0) return fail_manifest(reading, "the manifest lists no files");
     return true;
 }
 

@@ -7,14 +7,14 @@
  *
  * The checksum continues from the beginning of the file, so that a missing, repeated or misplaced
  * record is detected. Other lines that begin with # are comments, which readers skip (but include
- * in the checksum). Redis' loader takes all these lines for annotations.
+ * in the checksum). Redis' loader treats all these lines as annotations and skips them.
  *
  * To change the layout: use a new number in the first line; readers refuse unknown numbers.
  * store/txn/effect_rows.c defines the commands.
  *
  * Folder server/disk/format: the layout of our files, and reading and writing them. A journal
- * segment has records (record.h), read by replay; snapshot_file and base are snapshots, copy is
- * what a replica gets, block is what both consist of; manifest lists the files of the data. disk
+ * segment has records (record.h), read by replay; snapshot_file and base are snapshots, copy is the
+ * full copy for a replica, block has the blocks of both; manifest lists the files of the data. disk
  * has the system calls, so that tests can make each of them fail; file_kind tells our files from
  * those of other programs before one is replaced. expired-check and expired-export link this
  * folder.

@@ -26,7 +26,7 @@ struct replay_progress {
 
 struct replay {
     uint64_t commands, effects;   /* applied so far */
-    char error[REPLAY_ERROR_MAX]; /* why the last one was not applied: printable */
+    char error[REPLAY_ERROR_MAX]; /* why the last command was not applied; printable */
 
     /* private */
     struct store *store;
@@ -60,17 +60,17 @@ bool replay_carry(struct replay *replay, struct buffer *carry, const char *data,
  * A record is checked first and then applied as a whole. If reading ends before the end of the
  * file, the file is one of:
  *
- * Torn: the bad record is the last one. A crash leaves such a record, whatever is wrong with it: it
- * is cut off, has a wrong checksum, or has bytes that are not commands, because blocks never
- * reached the disk. Cut the file at `good` and continue.
+ * Torn: the bad record is the last one. A crash can leave such a record: it is cut off, has a wrong
+ * checksum, or has bytes that are not commands, because some blocks never reached the disk. Cut the
+ * file at `good` and continue.
  *
- * Damaged: good records follow. They are recognized by two checksum lines anywhere after `good`, of
- * which the second is right if the first is. Also a record with a right checksum that does not fit
- * the data. */
+ * Damaged: a good record follows. It is recognized by two checksum lines anywhere after `good`: the
+ * second one must be correct, given the first. A record with a correct checksum that does not fit
+ * the data is also damage. */
 enum replay_end {
     REPLAY_WHOLE,      /* the file ends after a record, or after its first line */
     REPLAY_TORN,       /* also: the first line is incomplete (good is 0) */
-    REPLAY_DAMAGED,    /* no part of the bad record was applied, unless its checksum was right */
+    REPLAY_DAMAGED,    /* no part of the bad record was applied, unless its checksum is correct */
     REPLAY_UNREADABLE, /* a system call failed: `reason` is its error text */
 };
 

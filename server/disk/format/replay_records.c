@@ -1,5 +1,5 @@
 /* replay_records: reads a journal file record by record, and decides whether a bad end is torn or
- * damaged. Reads into one buffer, in which a record stays until its checksum is known. */
+ * damaged. Reads into one buffer, which holds each record until its checksum is checked. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -134,8 +134,8 @@ static bool ends_good_record(struct search *search, uint32_t sum)
     return false;
 }
 
-/* Searches data, which follows the bytes summed so far, and adds everything to the sums that can't
- * be the beginning of a line. */
+/* Searches data, which follows the bytes summed so far. Adds it to the sums, except for the end
+ * that may be an incomplete line. */
 static bool search_bytes(struct search *search, const char *data, size_t len, size_t *done)
 {
     *done = 0;
@@ -157,11 +157,11 @@ static bool search_bytes(struct search *search, const char *data, size_t len, si
     return false;
 }
 
-/* After a power failure a file may be longer than the bytes that reached the medium, in any order
- * of its pages; missing pages read as zeros. So a page of zeros between the last good record and
- * the next one proves that nothing from there on was ever synced or acknowledged as synced, and the
- * end may be cut off. Damage can be mistaken for this only in a record whose value contains such a
- * page. */
+/* Pages of a file reach the medium in any order, so after a power failure the file may have its
+ * full length while some pages are missing and read as zeros. A page of zeros between the last good
+ * record and the next one proves that nothing after it was ever synced, or acknowledged as synced,
+ * so the end may be cut off. Only damage to a record whose value contains such a page can be
+ * mistaken for this. */
 static bool has_hole(const struct reading *in, uint64_t until)
 {
     char page[PAGE];
@@ -221,14 +221,14 @@ static bool stop_short(struct reading *in, enum fill why)
  * reading has stopped. */
 static size_t measure_line(struct reading *in, size_t from)
 {
-    for (size_t looked = 0;;) {
+    for (size_t searched = 0;;) {
         const char *line = in->buffer + in->start + from;
         size_t here = in->end - in->start - from;
-        const char *end = memchr(line + looked, '\n', here - looked);
+        const char *end = memchr(line + searched, '\n', here - searched);
         size_t len = end != NULL ? (size_t)(end + 1 - line) : here;
         if (len > RECORD_REMARK_MAX) break;
         if (end != NULL) return len;
-        looked = here;
+        searched = here;
         enum fill more = fill_buffer(in, from + here + 1);
         if (more == FILLED) continue;
         stop_short(in, more);
@@ -305,8 +305,7 @@ static bool replay_record(struct reading *in)
     }
     if (sum != written)
         return stop_bad(in, in->file->good + len,
-                        "checksum of the record is %08" PRIx32 ", but it says %08" PRIx32, sum,
-                        written);
+                        "wrong checksum: computed %08" PRIx32 ", stored %08" PRIx32, sum, written);
     in->replay->progress = in->progress;
     in->replay->record_at = in->file->good;
     bool good = replay_feed(in->replay, record, len, &applied);

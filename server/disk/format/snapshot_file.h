@@ -73,8 +73,9 @@ int snapshot_temporary(const char *path, char temporary[DISK_PATH_MAX]);
 int snapshot_create(const char *path, const struct snapshot_options *options,
                     struct snapshot_writer **writer);
 int snapshot_append(struct snapshot_writer *writer, const void *data, size_t len);
-/* Completes the file, syncs it and gives it its name. 0; or an errno, and the old file of that name
- * stays (if only the sync of the folder failed, a crash may bring it back). Frees the writer. */
+/* Completes the file, syncs it and renames it to the path. 0; or an errno, and the old file of that
+ * name stays (if only the sync of the folder failed, a crash may bring it back). Frees the writer.
+ */
 int snapshot_finish(struct snapshot_writer *writer, const struct snapshot_counts *counts);
 /* Frees the writer and removes the temporary file. Does nothing for NULL. */
 void snapshot_abort(struct snapshot_writer *writer);

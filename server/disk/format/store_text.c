@@ -16,7 +16,7 @@ struct writing {
     bool refused;
 };
 
-static void give(struct writing *writing)
+static void drain_text(struct writing *writing)
 {
     struct iovec chunks[DRAIN_CHUNKS];
     const struct store_text_sink *sink = writing->sink;
@@ -37,7 +37,7 @@ static void write_effect(void *ctx, const struct effect *effect)
     struct writing *writing = ctx;
     effect_writer_put(&writing->effects, effect);
     if (writing->text.len < DRAIN) return;
-    give(writing);
+    drain_text(writing);
     if (writing->sink->report != NULL) writing->sink->report(writing->sink->ctx, writing->keys);
 }
 
@@ -56,7 +56,7 @@ bool store_text_write(const struct store *store, const struct store_text_sink *s
     effect_writer_init(&writing->effects, &writing->text);
     walk_store(store, &(struct store_visitor){ write_effect, count_key, writing });
     effect_writer_end(&writing->effects);
-    give(writing);
+    drain_text(writing);
     *keys = writing->keys;
     bool good = !writing->refused;
     outbuf_drop(&writing->text);

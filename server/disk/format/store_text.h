@@ -1,4 +1,4 @@
-/* store_text: the contents of a store as commands (effect_text.h), given away in pieces. */
+/* store_text: writes the contents of a store as commands (effect_text.h), in pieces. */
 #ifndef SERVER_DISK_FORMAT_STORE_TEXT_H
 #define SERVER_DISK_FORMAT_STORE_TEXT_H
 
@@ -9,12 +9,12 @@
 #include "store/store.h"
 
 struct store_text_sink {
-    bool (*take)(void *ctx, const char *data, size_t len); /* false: no more is wanted */
+    bool (*take)(void *ctx, const char *data, size_t len); /* false: stop writing */
     void (*report)(void *ctx, uint64_t keys); /* after each 128 KiB or so; NULL: not called */
     void *ctx;
 };
 
-/* Counts the keys. False: `take` refused a piece. O(n) */
+/* Counts the keys. False: `take` returned false. O(n) */
 bool store_text_write(const struct store *store, const struct store_text_sink *sink,
                       uint64_t *keys);
 

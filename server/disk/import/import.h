@@ -1,14 +1,14 @@
 /* import: loads Redis' files into the store: RDB, and AOF with or without an RDB preamble. Depends
  * on proto/rdb/, requests and the store's types.
  *
- * A key is added to the store only when it was read completely and is valid, and so is a
- * transaction of an AOF. Expired keys are added, too, and then expire in the normal way.
+ * A key is added, and a transaction of an AOF is run, only after it was read completely and found
+ * valid. Expired keys are also added, and then expire as usual.
  *
- * Folder server/disk/import: Redis' files become our data. proto/rdb parses the bytes and calls
- * visitors; rdb_object and rdb_stream make a value of what it finds and import adds the keys;
- * import_aof runs the commands of an AOF. In the other direction rdb_object writes a value for
- * DUMP, and rdb_store a whole store for a replica that is a Redis. Depends on proto/rdb,
- * server/disk/effect, server/disk/format and store/.
+ * Folder server/disk/import: converts Redis' files to our data. proto/rdb parses the bytes and
+ * calls visitors; rdb_object and rdb_stream build the values, and import adds the keys; import_aof
+ * runs the commands of an AOF. In the other direction rdb_object writes a value for DUMP, and
+ * rdb_store a whole store for a replica that is a Redis. Depends on proto/rdb, server/disk/effect,
+ * server/disk/format and store/.
  * Start here. */
 #ifndef SERVER_DISK_IMPORT_IMPORT_H
 #define SERVER_DISK_IMPORT_IMPORT_H
@@ -35,8 +35,7 @@ struct import {
     msec now;
     bool skip_unsupported; /* skips such keys; else the first one ends the import */
     struct replay_progress progress;
-    void (*between)(
-        void *ctx); /* called with ctx after each few keys of an RDB; NULL: not called */
+    void (*between)(void *ctx); /* called after each few keys of an RDB; NULL: not called */
     /* Runs a command of an AOF, which may be any command. False: it failed. */
     bool (*command)(void *ctx, unsigned *db, int argc, const struct bytes *argv);
     void *ctx;
@@ -44,22 +43,22 @@ struct import {
     /* Results. */
     uint64_t keys, commands;
     uint64_t libraries; /* of functions, in an RDB */
-    unsigned stream_db; /* repl-stream-db of an RDB: what the stream behind it has selected; 0 */
-    uint64_t end;       /* of an RDB: the offset behind it */
+    unsigned stream_db; /* repl-stream-db of an RDB, the database selected in the stream after it */
+    uint64_t end;       /* the offset after an RDB */
     struct import_kind kinds[IMPORT_KINDS];
     unsigned kind_count;      /* further types are counted in the last one, "other" */
     bool torn;                /* an AOF whose last command or transaction is incomplete ... */
-    uint64_t good, torn_size; /* ... after this many good bytes; and the number of bytes left out */
-    char why[256];            /* the error, with its byte */
+    uint64_t good, torn_size; /* ... after this many good bytes, and the number of bytes ignored */
+    char why[256];            /* the error, with its offset */
 };
 
 /* Reads 1 to `size` bytes. 0: the end; -1: failed. */
 typedef ssize_t import_read_fn(void *ctx, void *to, size_t size);
-/* Imports one RDB, up to its end, from a function. False: as below. */
-/* Sets import->end. It may have read more than that. */
+/* Imports one RDB from a function, and sets import->end to its end; may read bytes after that.
+ * False: as below. */
 bool import_rdb(struct import *import, import_read_fn *read, void *ctx);
 
-/* False: `why`; the store has the data before the error. */
+/* False: `why` has the error, and the store the data before it. */
 bool import_file(struct import *import, const char *path);
 
 #endif

@@ -78,14 +78,14 @@ static enum step fill_aof(struct reading *in, uint64_t wanted)
 /* Measures a line that begins with #. Redis writes times in such lines. */
 static enum step measure_comment(struct reading *in, size_t offset, size_t *size)
 {
-    for (size_t looked = 0;;) {
+    for (size_t searched = 0;;) {
         size_t here = in->end - in->start - offset;
         const char *line = bytes_at(in, offset);
-        const char *end = memchr(line + looked, '\n', here - looked);
+        const char *end = memchr(line + searched, '\n', here - searched);
         *size = end != NULL ? (size_t)(end + 1 - line) : here;
         if (end != NULL) return STEP_GOOD;
         if (here > LINE_MAX_BYTES) return fail_aof(in, offset, "line is too long");
-        looked = here;
+        searched = here;
         enum step more = fill_aof(in, offset + here + 1);
         if (more != STEP_GOOD) return more;
     }

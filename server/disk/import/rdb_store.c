@@ -1,4 +1,4 @@
-/* rdb_store: see rdb_store.h. Collects small pieces, so that each write is worth a system call. */
+/* rdb_store: see rdb_store.h. Collects small pieces, so that few writes are needed. */
 #include "server/disk/import/rdb_store.h"
 
 #include <stdio.h>

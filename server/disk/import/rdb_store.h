@@ -8,8 +8,8 @@
 #include "server/disk/format/copy.h"
 #include "store/store.h"
 
-/* Only the functions of a store, without its keys, if `functions_only`. `stream_db`: the database
- * that the stream behind the copy has selected. False: the sink failed, or no memory. O(n) */
+/* With `functions_only`, writes the functions without the keys. `stream_db`: the database selected
+ * in the stream that follows the copy. False: the sink failed, or out of memory. O(n) */
 bool rdb_store_write(const struct store *store, bool functions_only, unsigned stream_db,
                      const struct copy_sink *sink);
 

@@ -8,9 +8,9 @@
 /* Sets the callbacks for streams. Their ctx must begin with a struct rdb_object. */
 void rdb_stream_listen(struct rdb_visitor *visitor);
 
-/* Redis has no pending entries that belong to nobody. O(groups) */
+/* False: a pending entry belongs to no consumer, which Redis' format can't hold. O(groups) */
 bool rdb_stream_is_plain(const struct stream *stream);
-/* Gives the stream to a writer that has begun it. */
+/* Writes the stream; rdb_writer_begin was called for it. */
 void rdb_stream_write(const struct stream *stream, struct rdb_writer *writer);
 
 #endif

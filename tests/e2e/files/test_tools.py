@@ -151,7 +151,7 @@ def damage_inside_is_reported_with_its_offset_and_escaped():
         status, said = check(folder)
         equal(status, DAMAGED, said)
         good = ends[49]
-        assert f"damaged at byte {ends[50] - 11}: checksum of the record is " in said, said
+        assert f"damaged at byte {ends[50] - 11}: wrong checksum: computed " in said, said
         assert f"good up to byte {good}, {len(content) - good} bytes" in said, said
         write(path, content[:good] + b"\x1b[2J" + content[good + 4:])
         status, said = check(folder)

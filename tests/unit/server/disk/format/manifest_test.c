@@ -199,8 +199,8 @@ START_TEST(an_invalid_manifest_is_refused_with_its_line)
     static const struct {
         const char *text, *why;
     } bad[] = {
-        { "", "it lists no files" },
-        { "# nothing\n", "it lists no files" },
+        { "", "the manifest lists no files" },
+        { "# nothing\n", "the manifest lists no files" },
         { "file x seq 1 type b\n\n", "line 2: expected 'file NAME seq N type T'" },
         { "file x seq 1\n", "line 1: expected 'file NAME seq N type T'" },
         { "file x seq 1 type\n", "line 1: expected 'file NAME seq N type T'" },
