@@ -11,9 +11,9 @@
 #include "store/mem/mem.h"
 
 enum {
-    GARBAGE_MIN = 1 << 20, /* bytes; less is left to Lua's own collector */
-    PAUSE_PERCENT = 400,   /* its collector begins at this percentage of the live bytes;
-                              interpreter_collect begins earlier */
+    GARBAGE_MIN = 1 << 20, /* bytes; Lua's own collector deals with less */
+    PAUSE_PERCENT = 400,   /* of the live bytes, when Lua's collector begins; interpreter_collect
+                              begins earlier */
     STEP_KIB = 16,         /* about 20 us of collection */
     LARGE_BLOCK = 1 << 16,
     HOOK_BYTES = 1 << 26, /* of large blocks that the instructions between two hooks may read */
@@ -21,12 +21,11 @@ enum {
     LEAF_PARTS = 2,       /* and functions in C that only call themselves get as much again */
 };
 
-static void adapt_hook(struct interpreter *interpreter);
-
-static void *take_beyond_limit(struct interpreter *interpreter, void *old, size_t size)
+static int hook_steps(const struct interpreter *interpreter)
 {
-    interpreter->exceeded = true;
-    return mem_realloc(old, size);
+    size_t steps = interpreter->large > 0 ? HOOK_BYTES / interpreter->large : ENGINE_HOOK_STEPS;
+    if (steps > ENGINE_HOOK_STEPS) return ENGINE_HOOK_STEPS;
+    return steps > 0 ? (int)steps : 1;
 }
 
 static bool has_room(const struct interpreter *interpreter, size_t more)
@@ -44,7 +43,11 @@ static void count_block(struct interpreter *interpreter, size_t old_size, size_t
 {
     interpreter->used += size - old_size;
     interpreter->large += if_large(size) - if_large(old_size);
-    if (size >= LARGE_BLOCK) adapt_hook(interpreter);
+    if (size < LARGE_BLOCK || interpreter->lua == NULL || interpreter_hurries(interpreter->lua))
+        return;
+    /* May happen while Lua runs: LuaJIT checks for a changed hook at each instruction. Setting the
+     * hook restarts its count, so only the hook itself may make it less frequent. */
+    if (hook_steps(interpreter) < interpreter->hook_steps) interpreter_resume(interpreter);
 }
 
 /* Lua requires that shrinking never fails. */
@@ -64,7 +67,10 @@ static void *allocate_block(void *ctx, void *old, size_t old_size, size_t size)
         block = NULL;
     else
         block = old == NULL ? mem_try_alloc(size) : mem_try_realloc(old, size);
-    if (block == NULL && !interpreter->may_fail) block = take_beyond_limit(interpreter, old, size);
+    if (block == NULL && !interpreter->may_fail) {
+        interpreter->exceeded = true;
+        block = mem_realloc(old, size);
+    }
     if (block != NULL) count_block(interpreter, old_size, size);
     return block;
 }
@@ -127,21 +133,6 @@ void interpreter_spend(lua_State *lua, unsigned steps)
     if (interpreter->spent < ENGINE_HOOK_STEPS) return;
     interpreter->spent = 0;
     if (interpreter->on_steps != NULL) interpreter->on_steps(interpreter->ctx, lua);
-}
-
-static int hook_steps(const struct interpreter *interpreter)
-{
-    size_t steps = interpreter->large > 0 ? HOOK_BYTES / interpreter->large : ENGINE_HOOK_STEPS;
-    if (steps > ENGINE_HOOK_STEPS) return ENGINE_HOOK_STEPS;
-    return steps > 0 ? (int)steps : 1;
-}
-
-/* May be called while Lua runs: it looks for a changed hook at each instruction. Setting the hook
- * begins its count anew, so only the hook itself may make it rarer. */
-static void adapt_hook(struct interpreter *interpreter)
-{
-    if (interpreter->lua == NULL || interpreter_hurries(interpreter->lua)) return;
-    if (hook_steps(interpreter) < interpreter->hook_steps) interpreter_resume(interpreter);
 }
 
 static void after_steps(lua_State *lua, lua_Debug *where)

@@ -20,7 +20,7 @@
 struct interpreter {
     lua_State *lua;
     size_t used;  /* bytes of all Lua blocks */
-    size_t limit; /* no more while a script runs; SIZE_MAX: no limit */
+    size_t limit; /* of `used` while a script runs; SIZE_MAX: no limit */
     /* Lua runs inside a protected call, so an allocation may fail. Elsewhere, and while a command
      * of a script makes its reply, an error would leave C without a way back: allocations succeed
      * beyond the limit then, and `exceeded` is set. */
@@ -37,16 +37,14 @@ struct interpreter {
     void *ctx;
 };
 
-/* LuaJIT bounds the calls of one coroutine, but coroutines within coroutines would use up C's
- * stack. A script may use this much of it, or a quarter of the limit (ulimit -s) if that is
- * less. */
+/* LuaJIT bounds the depth of calls in one coroutine, but coroutines within coroutines would use up
+ * C's stack. A script may use this much of it, or a quarter of `ulimit -s` if that is less. */
 enum { ENGINE_STACK_MAX = 2 << 20 };
 
-/* About 50 us, but much longer if each instruction takes long. Most functions and operators need
- * time in proportion to their operands, so the more bytes large blocks have, the more often the
- * hook is called: after each instruction if they have 64 MiB. It does not matter which script
- * created the blocks, because a function can keep them for its next call. The others call
- * interpreter_spend. */
+/* About 50 us of simple instructions. Most functions and operators take time in proportion to their
+ * operands, so the hook is called more often the more bytes large blocks have: after each
+ * instruction if they have 64 MiB, whichever script created them, because a function can keep them
+ * for its next call. Functions that take longer than that call interpreter_spend. */
 enum { ENGINE_HOOK_STEPS = 10000 };
 
 struct interpreter *interpreter_new(void);
@@ -54,7 +52,8 @@ void interpreter_free(struct interpreter *interpreter);
 
 /* lua_pcall, inside which allocations may fail. True: no error. */
 bool interpreter_call(struct interpreter *interpreter, int args, int results, int on_error);
-/* The same for calls that Lua itself protects. Returns what it was, to be set again. */
+/* The same for calls that Lua itself protects: call it again afterwards with the value that it
+ * returned. */
 bool interpreter_let_fail(lua_State *lua, bool on);
 
 /* Raises an error once the script has used too much of C's stack. Each function in C that calls Lua
@@ -84,7 +83,8 @@ void interpreter_hurry(struct interpreter *interpreter);
 void interpreter_resume(struct interpreter *interpreter);
 bool interpreter_hurries(lua_State *lua);
 
-/* Background work after scripts that left much garbage: collects a piece. False: nothing to do. */
+/* Background work after scripts that left much garbage: collects some of it. False: little garbage
+ * is left. */
 bool interpreter_collect(void *interpreter, size_t amount);
 
 #endif

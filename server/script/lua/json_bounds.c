@@ -18,9 +18,9 @@ enum {
     ESCAPED_BYTES = 6,      /* of one byte: \u0001 */
     BETWEEN_BYTES = 2,      /* a comma, and a colon or a bracket */
     NULL_BYTES = 5,         /* a missing element of an array */
-    UNASKED_DEPTH = 8,      /* limits are asked for only beyond this depth */
+    UNASKED_DEPTH = 8,      /* deeper, the module's max_depth is read */
     SLOTS_PER_LEVEL = 3,    /* of Lua's stack, as encode needs */
-    UNASKED_MISSING = 1000, /* and beyond this many missing elements */
+    UNASKED_MISSING = 1000, /* with more missing elements, its sparse_array is read */
     VALUE_STEPS = 8,        /* of the walk */
 };
 
@@ -33,31 +33,22 @@ struct walk {
     int max_depth;
 };
 
-static void add_bytes(struct walk *walk, size_t bytes)
-{
-    walk->bytes += bytes;
-}
-
 static void add_json_text(struct walk *walk, int index)
 {
     size_t len = lua_objlen(walk->L, index);
     if (len > JSON_MAX_BYTES) len = JSON_MAX_BYTES;
-    add_bytes(walk, len * ESCAPED_BYTES + 2);
-}
-
-static int ask_max_depth(const struct walk *walk)
-{
-    lua_pushvalue(walk->L, walk->limits->max_depth);
-    lua_call(walk->L, 0, 1);
-    int depth = (int)lua_tointeger(walk->L, -1);
-    lua_pop(walk->L, 1);
-    return depth;
+    walk->bytes += len * ESCAPED_BYTES + 2;
 }
 
 static void enter_table(struct walk *walk)
 {
     walk->depth++;
-    if (walk->depth > UNASKED_DEPTH && walk->max_depth == 0) walk->max_depth = ask_max_depth(walk);
+    if (walk->depth > UNASKED_DEPTH && walk->max_depth == 0) {
+        lua_pushvalue(walk->L, walk->limits->max_depth);
+        lua_call(walk->L, 0, 1);
+        walk->max_depth = (int)lua_tointeger(walk->L, -1);
+        lua_pop(walk->L, 1);
+    }
     bool too_deep = walk->max_depth > 0 && walk->depth > walk->max_depth;
     if (too_deep || lua_checkstack(walk->L, SLOTS_PER_LEVEL) == 0 ||
         !interpreter_has_stack(walk->L))
@@ -65,8 +56,8 @@ static void enter_table(struct walk *walk)
                    too_deep ? walk->max_depth + 1 : walk->depth);
 }
 
-/* Does encode write an array with the last index `last` and `count` elements? It may refuse it, or
- * write an object. */
+/* Does encode write an array that has the last index `last` and `count` elements? If too many are
+ * missing, it raises an error or writes an object, depending on its settings. */
 static bool fills_gaps(const struct walk *walk, double last, double count)
 {
     lua_State *L = walk->L;
@@ -76,12 +67,6 @@ static bool fills_gaps(const struct walk *walk, double last, double count)
     double ratio = lua_tonumber(L, -2), safe = lua_tonumber(L, -1);
     lua_pop(L, 3);
     return ratio <= 0 || last <= count * ratio || last <= safe;
-}
-
-/* The elements that are missing in an array are written too. */
-static void add_gaps(struct walk *walk, double last, size_t count)
-{
-    if (last > (double)count) add_bytes(walk, (size_t)(last - (double)count) * NULL_BYTES);
 }
 
 static void add_value(struct walk *walk);
@@ -99,21 +84,21 @@ static void add_table(struct walk *walk)
     double last = 0;
     size_t count = 0, numbers = 0;
     enter_table(walk);
-    add_bytes(walk, BETWEEN_BYTES);
+    walk->bytes += BETWEEN_BYTES;
     for (lua_pushnil(L); lua_next(L, -2) != 0; lua_pop(L, 1)) {
         double key = lua_type(L, -2) == LUA_TNUMBER ? lua_tonumber(L, -2) : 0;
         if (lua_type(L, -2) == LUA_TSTRING) add_json_text(walk, -2);
         if (key >= 1 && key == floor(key)) numbers++;
         if (key > last && key <= INT_MAX) last = floor(key);
         count++;
-        add_bytes(walk, BETWEEN_BYTES);
+        walk->bytes += BETWEEN_BYTES;
         add_value(walk);
         check_bytes(walk);
     }
-    if (numbers == count && fills_gaps(walk, last, (double)count))
-        add_gaps(walk, last, count);
-    else
-        add_bytes(walk, count * NUMBER_BYTES);
+    if (numbers != count || !fills_gaps(walk, last, (double)count))
+        walk->bytes += count * NUMBER_BYTES;
+    else if (last > (double)count) /* missing elements of an array are written as null */
+        walk->bytes += (size_t)(last - (double)count) * NULL_BYTES;
     check_bytes(walk);
     interpreter_spend(L, VALUE_STEPS * (unsigned)(count + 1));
     walk->depth--;
@@ -126,8 +111,8 @@ static void add_value(struct walk *walk)
     switch (lua_type(walk->L, -1)) {
     case LUA_TTABLE: add_table(walk); break;
     case LUA_TSTRING: add_json_text(walk, -1); break;
-    case LUA_TNUMBER: add_bytes(walk, NUMBER_BYTES); break;
-    default: add_bytes(walk, WORD_BYTES); break;
+    case LUA_TNUMBER: walk->bytes += NUMBER_BYTES; break;
+    default: walk->bytes += WORD_BYTES; break;
     }
 }
 
@@ -141,9 +126,9 @@ size_t json_bound_encoded(lua_State *L, const struct json_limits *limits)
 
 /* ---- decoding ---- */
 
-/* Bytes of LuaJIT's memory. A table that doubles still has its old part: an element of an array
- * needs up to 24 bytes, an entry of a hash 72, a string 25 bytes besides its own and 24 in the
- * table of strings. */
+/* Bytes of LuaJIT's memory. A table still has its old part while it doubles: an element of an array
+ * needs up to 24 bytes, an entry of a hash 72, a string 25 bytes in addition to its text and 24 in
+ * the table of strings. */
 enum {
     PER_TABLE = 128, /* and its first element */
     PER_COMMA = 28,

@@ -54,15 +54,8 @@ static bool has_lua_memory(lua_State *L, size_t bytes)
     return true;
 }
 
-static void require_lua_memory(lua_State *L, size_t bytes)
-{
-    if (has_lua_memory(L, bytes)) return;
-    lua_gc(L, LUA_GCCOLLECT, 0);
-    if (!has_lua_memory(L, bytes)) raise_no_memory(L);
-}
-
-/* Raises the error on top with the place of the script's call in front, which lua-cjson could not
- * see. */
+/* Raises the error on top, with the script's line in front. lua-cjson can't add it, because pcall
+ * is between it and the script. */
 static int raise_from_script(lua_State *L)
 {
     const char *text = lua_tostring(L, -1);
@@ -109,16 +102,21 @@ static int cjson_decode(lua_State *L)
     interpreter_spend(L, (unsigned)(len / BYTES_PER_STEP));
     struct json_decoded need = json_bound_decoded(text, len);
     require_room(L, len);
-    /* So that the stack does not grow while lua-cjson runs; what is too deep is its error. */
+    /* So that the stack does not grow while lua-cjson runs, which raises an error for deeper texts.
+     */
     size_t levels = need.depth < RESERVED_LEVELS ? need.depth : RESERVED_LEVELS;
     lua_checkstack(L, (int)levels * SLOTS_PER_LEVEL + 2 * LUA_MINSTACK);
-    require_lua_memory(L, need.bytes);
+    if (!has_lua_memory(L, need.bytes)) {
+        lua_gc(L, LUA_GCCOLLECT, 0);
+        if (!has_lua_memory(L, need.bytes)) raise_no_memory(L);
+    }
     lua_pushvalue(L, lua_upvalueindex(DECODE));
     lua_insert(L, 1);
     return lua_pcall(L, 1, 1, 0) == 0 ? 1 : raise_from_script(L);
 }
 
-/* Scripts see what they set, but the buffer is always kept. The upvalue is the setting. */
+/* Returns the setting as scripts set it, but the buffer is always kept. The upvalue is the setting.
+ */
 static int cjson_encode_keep_buffer(lua_State *L)
 {
     static const char *const words[] = { "off", "on", NULL };
@@ -135,7 +133,7 @@ static int cjson_encode_keep_buffer(lua_State *L)
 
 static int cjson_new(lua_State *L);
 
-/* Pushes a module of lua-cjson with settings of its own. */
+/* Pushes a new module of lua-cjson, with its own settings. */
 static void push_module(lua_State *L, size_t kept_need)
 {
     lua_pushcfunction(L, luaopen_cjson);
@@ -172,7 +170,8 @@ static int cjson_new(lua_State *L)
 
 /* ---- settings of the module that all scripts share ---- */
 
-/* In the registry: was a setting changed, the shared module, and one that is never changed. */
+/* In the registry: whether a setting was changed, the shared module, and one that is never changed.
+ */
 static const char changed_key, shared_key, default_key;
 
 static const char *const settings[] = {
@@ -188,22 +187,12 @@ static void note_change(lua_State *L, bool changed)
     registry_set(L, &changed_key);
 }
 
-/* Upvalues: that of the function that sets, and the function. It runs in this frame, so that its
- * errors have its name and the script's line. */
+/* Upvalues: the first upvalue of the function that sets, and the function. The function runs in
+ * this frame, so that its errors have its name and the script's line. */
 static int change_setting(lua_State *L)
 {
     if (lua_gettop(L) > 0) note_change(L, true);
     return lua_tocfunction(L, lua_upvalueindex(2))(L);
-}
-
-/* Wraps a function of the module on top. */
-static void watch_setting(lua_State *L, const char *name)
-{
-    lua_getfield(L, -1, name);
-    lua_getupvalue(L, -1, 1);
-    lua_insert(L, -2);
-    lua_pushcclosure(L, change_setting, 2);
-    lua_setfield(L, -2, name);
 }
 
 void lib_cjson_reset(lua_State *L)
@@ -229,8 +218,13 @@ void script_open_cjson(lua_State *L)
     push_module(L, 0);
     registry_set(L, &default_key);
     push_module(L, SMALL_NEED);
-    for (size_t i = 0; i < SETTINGS; i++)
-        watch_setting(L, settings[i]);
+    for (size_t i = 0; i < SETTINGS; i++) {
+        lua_getfield(L, -1, settings[i]);
+        lua_getupvalue(L, -1, 1);
+        lua_insert(L, -2);
+        lua_pushcclosure(L, change_setting, 2);
+        lua_setfield(L, -2, settings[i]);
+    }
     lua_pushvalue(L, -1);
     registry_set(L, &shared_key);
     note_change(L, false);

@@ -77,28 +77,21 @@ static void pack_integer(struct lua_output *out, int64_t value)
         add_tagged(out, INT64, (uint64_t)value, 8);
 }
 
-static uint64_t bits_of_double(double number)
-{
-    uint64_t bits;
-    memcpy(&bits, &number, sizeof(bits));
-    return bits;
-}
-
-static uint32_t bits_of_float(float number)
-{
-    uint32_t bits;
-    memcpy(&bits, &number, sizeof(bits));
-    return bits;
-}
-
 static void pack_number(struct lua_output *out, double number)
 {
-    if (number >= -0x1p63 && number < 0x1p63 && (double)(int64_t)number == number)
+    if (number >= -0x1p63 && number < 0x1p63 && (double)(int64_t)number == number) {
         pack_integer(out, (int64_t)number);
-    else if ((double)(float)number == number)
-        add_tagged(out, FLOAT32, bits_of_float((float)number), sizeof(float));
+        return;
+    }
+    float single = (float)number;
+    uint32_t short_bits;
+    uint64_t bits;
+    memcpy(&short_bits, &single, sizeof(single));
+    memcpy(&bits, &number, sizeof(number));
+    if ((double)single == number)
+        add_tagged(out, FLOAT32, short_bits, sizeof(single));
     else
-        add_tagged(out, FLOAT64, bits_of_double(number), sizeof(double));
+        add_tagged(out, FLOAT64, bits, sizeof(number));
 }
 
 static void pack_text(struct lua_output *out, const char *text, size_t len)
@@ -124,7 +117,7 @@ static void add_count(struct lua_output *out, size_t count, unsigned fix, unsign
         add_tagged(out, wide + 1, count, 4);
 }
 
-/* Counts the entries of the table on top; are their keys 1 to n? */
+/* Counts the entries of the table on top. True: their keys are 1 to n. */
 static bool is_array(lua_State *L, size_t *count)
 {
     bool whole = true;
@@ -192,7 +185,7 @@ static int cmsgpack_pack(lua_State *L)
 {
     int count = lua_gettop(L);
     if (count == 0) return luaL_argerror(L, 0, "MessagePack pack needs input.");
-    /* Redis needs as many slots again. */
+    /* Redis needs another `count` slots, and so fails here. */
     if (lua_checkstack(L, count) == 0)
         return luaL_argerror(L, 0, "Too many arguments for MessagePack pack.");
     struct lua_output out;
@@ -228,30 +221,6 @@ static uint64_t take_unsigned(struct input *input, size_t size)
     return lua_number_get(take(input, size), size, true);
 }
 
-/* The sign is the highest bit of `size` bytes. */
-static int64_t take_signed(struct input *input, size_t size)
-{
-    uint64_t value = take_unsigned(input, size);
-    size_t unused = 64 - 8 * size;
-    return (int64_t)(value << unused) >> unused;
-}
-
-static double take_float(struct input *input)
-{
-    uint32_t bits = (uint32_t)take_unsigned(input, sizeof(bits));
-    float number;
-    memcpy(&number, &bits, sizeof(number));
-    return (double)number;
-}
-
-static double take_double(struct input *input)
-{
-    uint64_t bits = take_unsigned(input, sizeof(bits));
-    double number;
-    memcpy(&number, &bits, sizeof(number));
-    return number;
-}
-
 static void unpack_text(struct input *input, size_t len)
 {
     lua_pushlstring(input->L, take(input, len), len);
@@ -277,29 +246,25 @@ static void unpack_array(struct input *input, size_t count)
     }
 }
 
-static void set_entry(lua_State *L)
-{
-    bool is_nil = lua_isnil(L, -2);
-    bool is_nan = lua_type(L, -2) == LUA_TNUMBER && isnan(lua_tonumber(L, -2));
-    if (is_nil || is_nan) {
-        lua_pushstring(L, is_nil ? "table index is nil" : "table index is NaN");
-        lua_error(L);
-    }
-    lua_rawset(L, -3);
-}
-
 static void unpack_map(struct input *input, size_t count)
 {
-    check_stack(input->L, 1, "in function mp_decode_to_lua_hash");
-    lua_newtable(input->L);
+    lua_State *L = input->L;
+    check_stack(L, 1, "in function mp_decode_to_lua_hash");
+    lua_newtable(L);
     for (size_t i = 0; i < count; i++) {
         unpack_value(input);
         unpack_value(input);
-        set_entry(input->L);
+        bool is_nil = lua_isnil(L, -2);
+        bool is_nan = lua_type(L, -2) == LUA_TNUMBER && isnan(lua_tonumber(L, -2));
+        if (is_nil || is_nan) {
+            lua_pushstring(L, is_nil ? "table index is nil" : "table index is NaN");
+            lua_error(L);
+        }
+        lua_rawset(L, -3);
     }
 }
 
-/* Values whose first byte carries their length, or is the value; false: another value. */
+/* Unpacks a value if its first byte has its length, or is the value. */
 static bool unpack_short(struct input *input, unsigned first)
 {
     if (first < FIX_MAP)
@@ -319,16 +284,22 @@ static bool unpack_short(struct input *input, unsigned first)
 
 static void unpack_number(struct input *input, unsigned first)
 {
-    size_t size = (size_t)1 << (first & 3); /* of the integers */
-    switch (first) {
-    case FLOAT32: lua_pushnumber(input->L, take_float(input)); break;
-    case FLOAT64: lua_pushnumber(input->L, take_double(input)); break;
-    case UINT8:
-    case UINT16:
-    case UINT32: lua_pushnumber(input->L, (lua_Number)take_unsigned(input, size)); break;
-    /* Redis reads UINT64 as signed too. */
-    default: lua_pushnumber(input->L, (lua_Number)take_signed(input, size)); break;
-    }
+    bool real = first == FLOAT32 || first == FLOAT64;
+    size_t size = (size_t)1 << (first & 3); /* of an integer */
+    if (real) size = first == FLOAT32 ? sizeof(float) : sizeof(double);
+    uint64_t value = take_unsigned(input, size);
+    uint32_t short_bits = (uint32_t)value;
+    size_t unused = 64 - 8 * size;
+    float single;
+    double number;
+    memcpy(&single, &short_bits, sizeof(single));
+    memcpy(&number, &value, sizeof(number));
+    if (real)
+        lua_pushnumber(input->L, first == FLOAT32 ? (lua_Number)single : number);
+    else if (first < UINT64)
+        lua_pushnumber(input->L, (lua_Number)value);
+    else /* signed: the highest bit of `size` bytes is the sign. Redis reads UINT64 as signed too */
+        lua_pushnumber(input->L, (lua_Number)((int64_t)(value << unused) >> unused));
 }
 
 static void unpack_long(struct input *input, unsigned first)
@@ -368,7 +339,7 @@ static struct input input_of(lua_State *L)
     return input;
 }
 
-/* Pushes all values; returns how many. */
+/* Pushes all values and returns their number. */
 static int unpack_all(struct input *input)
 {
     while (input->left > 0)
@@ -376,7 +347,7 @@ static int unpack_all(struct input *input)
     return lua_gettop(input->L) - 1;
 }
 
-/* Pushes where the next value begins, -1 at the end, and up to `limit` values from `offset`. */
+/* Pushes the offset of the next value (-1 at the end), and up to `limit` values from `offset`. */
 static int unpack_some(struct input *input, int64_t limit, int64_t offset)
 {
     lua_State *L = input->L;

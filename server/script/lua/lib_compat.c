@@ -38,12 +38,6 @@ static int pcall_text(lua_State *lua)
     return lua_gettop(lua);
 }
 
-/* A step is about as much work as 32 bytes of Lua's memory. */
-static void spend_on_garbage(lua_State *lua)
-{
-    interpreter_spend(lua, (unsigned)lua_gc(lua, LUA_GCCOUNT, 0) * (1024 / 32));
-}
-
 /* Scripts can't stop the collector, because it keeps them below their memory limit. */
 static int collect_garbage(lua_State *lua)
 {
@@ -51,7 +45,8 @@ static int collect_garbage(lua_State *lua)
                                          "step",    "setpause", "setstepmul", NULL };
     switch (luaL_checkoption(lua, 1, "collect", words)) {
     case 0:
-        spend_on_garbage(lua);
+        /* Collecting 32 bytes of Lua's memory is about as much work as an instruction. */
+        interpreter_spend(lua, (unsigned)lua_gc(lua, LUA_GCCOUNT, 0) * (1024 / 32));
         lua_gc(lua, LUA_GCCOLLECT, 0);
         break;
     case 3:
@@ -73,20 +68,13 @@ static int fail_obsolete(lua_State *lua)
 
 struct lua_random {
     unsigned short state[3];
-    bool seeded; /* by a script, so that others could foresee the numbers */
+    bool seeded; /* by a script, so the numbers are predictable until the reset */
 };
 
 /* In the registry: the struct. */
 static const char random_key;
 
 enum { SEED_LOW = 0x330e, RANDOM_MAX = INT32_MAX };
-
-static void set_seed(struct lua_random *random, int32_t seed)
-{
-    random->state[0] = SEED_LOW;
-    random->state[1] = (unsigned short)(uint32_t)seed;
-    random->state[2] = (unsigned short)((uint32_t)seed >> 16);
-}
 
 /* The numbers of Redis: nrand48, divided by the largest int32. */
 static int random_number(lua_State *lua)
@@ -109,7 +97,10 @@ static int random_number(lua_State *lua)
 static int random_seed(lua_State *lua)
 {
     struct lua_random *random = lua_touserdata(lua, lua_upvalueindex(1));
-    set_seed(random, luaL_checkint(lua, 1));
+    uint32_t seed = (uint32_t)luaL_checkint(lua, 1);
+    random->state[0] = SEED_LOW;
+    random->state[1] = (unsigned short)seed;
+    random->state[2] = (unsigned short)(seed >> 16);
     random->seeded = true;
     return 0;
 }
@@ -128,7 +119,7 @@ void lib_compat_reset(lua_State *lua)
     lua_pop(lua, 1);
 }
 
-/* For the library table at the top. */
+/* To the library table at the top. */
 static void add_random(lua_State *lua)
 {
     struct lua_random *random = lua_newuserdata(lua, sizeof(*random));

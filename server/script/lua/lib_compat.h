@@ -1,11 +1,11 @@
 /* lib_compat: replacements for functions of LuaJIT that behave differently from Redis' Lua 5.1, and
- * math.random with the numbers of Redis. Depends on LuaJIT and lib_format. */
+ * math.random with Redis' numbers. Depends on LuaJIT and lib_format. */
 #ifndef SERVER_SCRIPT_LUA_LIB_COMPAT_H
 #define SERVER_SCRIPT_LUA_LIB_COMPAT_H
 
 #include <luajit-2.1/lua.h>
 
-/* Replaces them in the state's own libraries, which must be open. */
+/* Replaces them in Lua's own libraries, which must be open. */
 void lib_compat_adapt(lua_State *lua);
 /* Makes math.random unpredictable again, if a script called math.randomseed. */
 void lib_compat_reset(lua_State *lua);

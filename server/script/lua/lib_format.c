@@ -1,3 +1,4 @@
+/* lib_format: see lib_format.h. */
 #include "server/script/lua/lib_format.h"
 
 #include <limits.h>
@@ -15,7 +16,7 @@ enum {
     LONG_TEXT = 100, /* "%s" does not pad longer texts, and keeps their zero bytes */
 };
 
-/* A conversion for printf: what stands between "%" and its letter, and the letter. */
+/* A conversion for printf, from "%" up to its letter. */
 struct spec {
     char text[SPEC_SIZE];
     bool has_precision;
@@ -27,8 +28,7 @@ static size_t skip_digits(const char *at)
     return count < DIGITS_MAX ? count : DIGITS_MAX;
 }
 
-/* Reads the conversion behind a "%" up to its letter, and returns the letter's place. `length` is
- * what C wants before the letter. */
+/* Reads the conversion after a "%" up to its letter, and returns the letter's place. */
 static const char *read_spec(lua_State *lua, const char *at, struct spec *spec)
 {
     const char *begin = at;
@@ -45,6 +45,7 @@ static const char *read_spec(lua_State *lua, const char *at, struct spec *spec)
     return at;
 }
 
+/* Completes the conversion; `length` is C's length modifier. */
 static const char *spec_with(struct spec *spec, const char *length, char letter)
 {
     size_t len = strlen(spec->text);
@@ -82,7 +83,7 @@ static void add_quoted(lua_State *lua, luaL_Buffer *out, int index)
     luaL_addchar(out, '"');
 }
 
-/* The conversion has been checked, and comes from the script. */
+/* The conversion comes from the script, but has been checked. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 

@@ -4,8 +4,8 @@
  *   b B h H l L T  integers of C's types, in upper case unsigned (T: size_t)
  *   iN IN          integers of N bytes, at most 32; 4 without N
  *   f d            float, double
- *   s cN c0        a string with a final zero; N characters, 1 without N; c0 as many as there are,
- *                  or, when unpacking, as the number before says
+ *   s cN c0        a string with a final zero; N characters, 1 without N; c0: the whole string or,
+ *                  when unpacking, as many characters as the number before it
  *   x              one byte of padding
  * and of settings: > < byte order, !N alignment (8 without N), spaces. */
 #include "server/script/lua/lib_struct.h"
@@ -31,7 +31,7 @@ struct format {
 struct option {
     char letter;
     size_t size;
-    size_t gap; /* bytes to leave out before it */
+    size_t gap; /* bytes of padding before it */
 };
 
 static struct format first_option(lua_State *L)
@@ -56,18 +56,10 @@ static size_t read_number(struct format *format, size_t missing)
     return (size_t)value;
 }
 
-static size_t read_integer_size(struct format *format)
-{
-    size_t size = read_number(format, sizeof(int));
-    if (size > MAX_INTEGER)
-        luaL_error(format->L, "integral size %d is larger than limit of %d", (int)size,
-                   MAX_INTEGER);
-    return size;
-}
-
-/* 0: for values whose size their data say, and for settings. */
+/* 0: settings, and values whose size is in the data. */
 static size_t read_size(struct format *format, char letter)
 {
+    size_t size;
     switch (letter) {
     case 'b':
     case 'B':
@@ -81,45 +73,43 @@ static size_t read_size(struct format *format, char letter)
     case 'd': return sizeof(double);
     case 'c': return read_number(format, 1);
     case 'i':
-    case 'I': return read_integer_size(format);
+    case 'I':
+        size = read_number(format, sizeof(int));
+        if (size > MAX_INTEGER)
+            luaL_error(format->L, "integral size %d is larger than limit of %d", (int)size,
+                       MAX_INTEGER);
+        return size;
     default: return 0;
     }
 }
 
-/* A size that is no power of two is aligned in this way by Redis too. */
-static size_t gap_before(const struct format *format, const struct option *option, size_t pos)
-{
-    size_t alignment = option->size < format->alignment ? option->size : format->alignment;
-    if (alignment <= 1 || option->letter == 'c') return 0;
-    return (alignment - (pos & (alignment - 1))) & (alignment - 1);
-}
-
-/* Reads the next option; its value stands at pos or behind a gap. */
+/* Reads the next option; its value is at pos, or after a gap. */
 static struct option next_option(struct format *format, size_t pos)
 {
     interpreter_spend(format->L, OPTION_STEPS);
     struct option option = { .letter = *format->at++ };
     option.size = read_size(format, option.letter);
-    option.gap = gap_before(format, &option, pos);
+    /* Like Redis, this takes a size that is not a power of two for one. */
+    size_t alignment = option.size < format->alignment ? option.size : format->alignment;
+    if (alignment > 1 && option.letter != 'c')
+        option.gap = (alignment - (pos & (alignment - 1))) & (alignment - 1);
     return option;
 }
 
-static void set_alignment(struct format *format)
-{
-    size_t alignment = read_number(format, MAX_ALIGNMENT);
-    if (alignment == 0 || (alignment & (alignment - 1)) != 0)
-        luaL_error(format->L, "alignment %d is not a power of 2", (int)alignment);
-    format->alignment = alignment;
-}
-
-/* Applies an option that stands for no value. */
+/* Applies an option that has no value. */
 static void apply_setting(struct format *format, char letter)
 {
+    size_t alignment;
     switch (letter) {
     case ' ': break;
     case '>': format->big_endian = true; break;
     case '<': format->big_endian = false; break;
-    case '!': set_alignment(format); break;
+    case '!':
+        alignment = read_number(format, MAX_ALIGNMENT);
+        if (alignment == 0 || (alignment & (alignment - 1)) != 0)
+            luaL_error(format->L, "alignment %d is not a power of 2", (int)alignment);
+        format->alignment = alignment;
+        break;
     default:
         luaL_argerror(format->L, 1,
                       lua_pushfstring(format->L, "invalid format option '%c'", letter));
@@ -148,13 +138,13 @@ static void pack_string(struct lua_output *out, const struct option *option, int
     size_t len;
     const char *text = luaL_checklstring(out->L, arg, &len);
     size_t size = option->letter == 's' || option->size == 0 ? len : option->size;
-    /* Redis' error names the argument behind. */
+    /* Redis' error names the next argument. */
     luaL_argcheck(out->L, len >= size, arg + 1, "string too short");
     lua_output_add(out, text, size);
     if (option->letter == 's') lua_output_add_byte(out, 0);
 }
 
-/* Returns how many arguments it took. */
+/* Returns how many arguments it packed. */
 static int pack_option(struct lua_output *out, struct format *format, const struct option *option,
                        int arg)
 {
@@ -212,7 +202,7 @@ static void push_integer(lua_State *L, uint64_t value, const struct option *opti
         lua_pushnumber(L, (lua_Number)value);
         return;
     }
-    /* For sizes beyond 8 Redis takes another bit for the sign. */
+    /* For sizes beyond 8 Redis takes a wrong bit for the sign. */
     uint64_t signs = UINT64_MAX << ((option->size * CHAR_BIT - 1) & 63);
     if ((value & signs) != 0) value |= signs;
     lua_pushnumber(L, (lua_Number)(int64_t)value);
@@ -231,7 +221,7 @@ static void push_double(lua_State *L, uint64_t bits, size_t size)
     lua_pushnumber(L, size == sizeof(float) ? (lua_Number)narrow.single : wide.number);
 }
 
-/* The size of c0's value is the result before it, which goes. */
+/* Pops the result before c0, which is the size of its value. */
 static size_t take_length(lua_State *L, struct input *input)
 {
     if (input->results == 0 || !lua_isnumber(L, -1))
@@ -243,7 +233,7 @@ static size_t take_length(lua_State *L, struct input *input)
     return size;
 }
 
-/* Pushes a string; returns how many bytes it had. */
+/* Pushes a string and returns the number of its bytes in the input. */
 static size_t unpack_string(lua_State *L, struct input *input, const struct option *option)
 {
     const char *text = input->data + input->pos;
@@ -258,22 +248,22 @@ static size_t unpack_string(lua_State *L, struct input *input, const struct opti
     return (size_t)(end - text) + 1;
 }
 
-/* Pushes the value; returns how many bytes it had. */
+/* Pushes the value and returns the number of its bytes in the input. */
 static size_t unpack_item(lua_State *L, struct input *input, const struct format *format,
                           const struct option *option)
 {
+    size_t size = option->size;
     if (option->letter == 's' || option->letter == 'c') {
-        size_t size = unpack_string(L, input, option);
-        input->results++;
-        return size;
+        size = unpack_string(L, input, option);
+    } else {
+        uint64_t bits = lua_number_get(input->data + input->pos, size, format->big_endian);
+        if (option->letter == 'f' || option->letter == 'd')
+            push_double(L, bits, size);
+        else
+            push_integer(L, bits, option);
     }
     input->results++;
-    uint64_t bits = lua_number_get(input->data + input->pos, option->size, format->big_endian);
-    if (option->letter == 'f' || option->letter == 'd')
-        push_double(L, bits, option->size);
-    else
-        push_integer(L, bits, option);
-    return option->size;
+    return size;
 }
 
 static int struct_unpack(lua_State *L)
@@ -304,12 +294,7 @@ static int struct_unpack(lua_State *L)
 
 /* ---- sizes ---- */
 
-static bool is_letter_or_digit(char c)
-{
-    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-/* Letters that are no options have the size 0, as in Redis. */
+/* A letter that is not an option has the size 0, as in Redis. */
 static int struct_size(lua_State *L)
 {
     struct format format = first_option(L);
@@ -320,7 +305,9 @@ static int struct_size(lua_State *L)
         luaL_argcheck(L, option.letter != 'c' || option.size > 0, 1,
                       "option 'c0' has no fixed size");
         pos += option.gap + option.size;
-        if (!is_letter_or_digit(option.letter)) apply_setting(&format, option.letter);
+        char c = option.letter;
+        if (!is_digit(c) && !(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z'))
+            apply_setting(&format, c);
     }
     lua_pushinteger(L, (lua_Integer)pos);
     return 1;

@@ -16,6 +16,7 @@ void lua_output_begin(struct lua_output *out, lua_State *L)
     out->room = sizeof(out->small);
 }
 
+/* Kept out of lua_output_extend, so that the common case stays short. */
 static void grow(struct lua_output *out, size_t len)
 {
     if (len > MAX_OUTPUT - out->len) luaL_error(out->L, "not enough memory");

@@ -1,5 +1,5 @@
-/* lua_output: bytes that grow, for a C function that builds a string for Lua. A large output lies
- * in a userdata, so that Lua's allocator counts it, and the collector frees it after an error. */
+/* lua_output: a growing buffer for a C function that builds a string for Lua. A large output is in
+ * a userdata, so that Lua's allocator counts it, and the collector frees it after an error. */
 #ifndef SERVER_SCRIPT_LUA_LUA_OUTPUT_H
 #define SERVER_SCRIPT_LUA_LUA_OUTPUT_H
 
@@ -19,8 +19,8 @@ struct lua_output {
 /* Starts an empty output; pushes one value, which must stay where it is while the output is used.
  */
 void lua_output_begin(struct lua_output *out, lua_State *L);
-/* Makes the output `len` bytes longer; returns where they begin. Needs one free slot of Lua's
- * stack; raises an error if there is no memory. */
+/* Makes the output `len` bytes longer, and returns the first of them. Needs one free slot of Lua's
+ * stack; raises an error if memory is short. */
 char *lua_output_extend(struct lua_output *out, size_t len);
 void lua_output_add(struct lua_output *out, const void *data, size_t len);
 void lua_output_add_byte(struct lua_output *out, unsigned char byte);

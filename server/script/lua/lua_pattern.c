@@ -1,5 +1,5 @@
-/* lua_pattern: see lua_pattern.h. A pattern is read anew at each place: an item, which is a byte, a
- * class or a set, and the repeat behind it. */
+/* lua_pattern: see lua_pattern.h. A pattern is not compiled: at each place of the subject its items
+ * are read again. An item is a byte, a class or a set, and may have a repeat after it. */
 #include "server/script/lua/lua_pattern.h"
 
 #include <ctype.h>
@@ -72,7 +72,7 @@ static bool is_in_class(unsigned char c, char letter)
     return is != (isupper((unsigned char)letter) != 0);
 }
 
-/* `end` is behind the set's last bracket. */
+/* `end` is after the set's last bracket. */
 static bool is_in_set(struct lua_pattern *run, unsigned char c, const char *p, const char *end)
 {
     const char *last = end - 1;
@@ -182,21 +182,8 @@ static const char *match_balance(struct lua_pattern *run, const char *at, const 
     return NULL;
 }
 
-/* p is behind %f. The place before the subject and the one behind it count as zero bytes. */
-static bool is_frontier(struct lua_pattern *run, const char *at, const char *p, const char *end)
-{
-    unsigned char before = at == run->subject.data ? 0 : (unsigned char)at[-1];
-    return !is_in_set(run, before, p, end) && is_in_set(run, (unsigned char)*at, p, end);
-}
-
-static const char *frontier_end(struct lua_pattern *run, const char *p)
-{
-    if (*p != '[') luaL_error(run->lua, "missing '[' after '%%f' in pattern");
-    return set_end(run, p);
-}
-
-/* Matches an item and its repeat. True: the match goes on at *at and *p; otherwise *at is its
- * result. */
+/* Matches an item and its repeat. True: continue the match at *at and *p. False: *at is the result
+ * of the match. */
 static bool match_item(struct lua_pattern *run, const char **at, const char **p)
 {
     const char *end = item_end(run, *p), *found = NULL;
@@ -219,18 +206,24 @@ static bool match_item(struct lua_pattern *run, const char **at, const char **p)
     return false;
 }
 
-/* The same for what begins with '%'. */
+/* The same for an item that begins with '%'. */
 static bool match_escape(struct lua_pattern *run, const char **at, const char **p)
 {
     const char *end;
+    unsigned char before;
     switch ((*p)[1]) {
     case 'b':
         *at = match_balance(run, *at, *p + 2);
         *p += 4;
         return *at != NULL;
     case 'f':
-        end = frontier_end(run, *p + 2);
-        if (!is_frontier(run, *at, *p + 2, end)) *at = NULL;
+        if ((*p)[2] != '[') luaL_error(run->lua, "missing '[' after '%%f' in pattern");
+        end = set_end(run, *p + 2);
+        /* The bytes before the subject and after it count as zero. */
+        before = *at == run->subject.data ? 0 : (unsigned char)(*at)[-1];
+        if (is_in_set(run, before, *p + 2, end) ||
+            !is_in_set(run, (unsigned char)**at, *p + 2, end))
+            *at = NULL;
         *p = end;
         return *at != NULL;
     default:
@@ -244,21 +237,21 @@ static bool match_escape(struct lua_pattern *run, const char **at, const char **
 static const char *match_here(struct lua_pattern *run, const char *at, const char *p)
 {
     for (;;) {
-        bool goes_on;
+        bool unfinished;
         switch (*p) {
         case '\0': return at;
         case '(':
             return p[1] == ')' ? open_capture(run, at, p + 2, CAPTURE_POSITION)
                                : open_capture(run, at, p + 1, CAPTURE_OPEN);
         case ')': return close_capture(run, at, p + 1);
-        case '%': goes_on = match_escape(run, &at, &p); break;
+        case '%': unfinished = match_escape(run, &at, &p); break;
         case '$':
             if (p[1] == '\0') return at == subject_end(run) ? at : NULL;
-            goes_on = match_item(run, &at, &p);
+            unfinished = match_item(run, &at, &p);
             break;
-        default: goes_on = match_item(run, &at, &p); break;
+        default: unfinished = match_item(run, &at, &p); break;
         }
-        if (!goes_on) return at;
+        if (!unfinished) return at;
     }
 }
 

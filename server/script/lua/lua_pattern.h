@@ -1,6 +1,6 @@
-/* lua_pattern: matches the patterns of Lua 5.1 and counts its steps, because a short pattern with
- * several repeats can take exponential time. Depends on interpreter, which checks the clock and may
- * raise an error meanwhile. */
+/* lua_pattern: matches the patterns of Lua 5.1 and counts its steps, so that a match can be
+ * stopped: the time of a pattern with n repeats may grow with the n-th power of the subject's
+ * length. Depends on interpreter, which checks the time after some steps and may raise an error. */
 #ifndef SERVER_SCRIPT_LUA_LUA_PATTERN_H
 #define SERVER_SCRIPT_LUA_LUA_PATTERN_H
 
@@ -22,7 +22,7 @@ struct lua_pattern {
     lua_State *lua;
     struct bytes subject;
     const char *pattern;
-    unsigned steps; /* that the interpreter has not counted */
+    unsigned steps; /* that interpreter_spend has not got yet */
     int depth;
     int level; /* of captures */
     struct lua_capture captures[LUA_PATTERN_CAPTURES];
@@ -31,12 +31,13 @@ struct lua_pattern {
 /* Matches at this place of the subject only: the end of the match, or NULL. Raises an error if the
  * pattern is malformed. */
 const char *lua_pattern_match(struct lua_pattern *run, const char *at);
-/* Call after the last match: the interpreter counts the rest of the steps. */
+/* Call after the last match: passes the rest of the steps to interpreter_spend. */
 void lua_pattern_end(struct lua_pattern *run);
 
 /* Pushes capture `index`; of a pattern without captures, 0 is the match. */
 void lua_pattern_push(const struct lua_pattern *run, int index, const char *begin, const char *end);
-/* Pushes all captures and returns how many; the match if there are none and `begin` is not NULL. */
+/* Pushes all captures and returns their number. If the pattern has none and `begin` is not NULL,
+ * pushes the match. */
 int lua_pattern_push_all(const struct lua_pattern *run, const char *begin, const char *end);
 
 #endif
