@@ -144,7 +144,7 @@ static void live(void *ctx)
 struct busy_wiring turn_busy(struct parts *parts)
 {
     return (struct busy_wiring){
-        .begin = begin_busy, .turn = run_busy_turn, .end = end_busy, .lives = live, .ctx = parts
+        .begin = begin_busy, .turn = run_busy_turn, .end = end_busy, .alive = live, .ctx = parts
     };
 }
 

@@ -3,7 +3,7 @@
 
 #include <luajit-2.1/lauxlib.h>
 
-/* Tables for more texts, or for longer ones, do not stay in memory until the next script. */
+/* Tables with more or longer texts are not kept for the next script. */
 enum { ROOM_MIN = 8, KEPT_COUNT = 64, KEPT_BYTES = 16 * 1024 };
 
 void arguments_init(struct arguments *arguments, lua_State *lua, int globals)
@@ -28,7 +28,7 @@ void arguments_push(lua_State *lua, const struct bytes *texts, int count)
     put_texts(lua, texts, count);
 }
 
-/* ---- one table ---- */
+/* ---- one of the two tables ---- */
 
 static void drop_table(lua_State *lua, struct argument_table *table)
 {
@@ -56,10 +56,11 @@ static void fill_table(lua_State *lua, struct argument_table *table, const struc
     lua_pop(lua, 1);
 }
 
-/* Does the table at the top of the stack hold texts 1 to `count`, in its array part, and no more?
- */
-static bool is_plain(lua_State *lua, int count)
+/* Is the table small, and does it hold texts 1 to `count` in their order, and nothing else? */
+static bool can_stay(lua_State *lua, const struct argument_table *table)
 {
+    if (table->count > KEPT_COUNT) return false;
+    lua_rawgeti(lua, LUA_REGISTRYINDEX, table->ref);
     int top = lua_gettop(lua), found = 0;
     bool plain = !lua_getmetatable(lua, top);
     size_t bytes = 0;
@@ -69,20 +70,11 @@ static bool is_plain(lua_State *lua, int count)
         plain = lua_type(lua, -2) == LUA_TNUMBER && lua_tonumber(lua, -2) == ++found;
         lua_pop(lua, 1);
     }
-    lua_settop(lua, top);
-    return plain && found == count && bytes <= KEPT_BYTES;
+    lua_settop(lua, top - 1);
+    return plain && found == table->count && bytes <= KEPT_BYTES;
 }
 
-static bool can_stay(lua_State *lua, const struct argument_table *table)
-{
-    if (table->count > KEPT_COUNT) return false;
-    lua_rawgeti(lua, LUA_REGISTRYINDEX, table->ref);
-    bool plain = is_plain(lua, table->count);
-    lua_pop(lua, 1);
-    return plain;
-}
-
-/* ---- both ---- */
+/* ---- both tables ---- */
 
 static void set_globals(struct arguments *arguments, int keys, int argv)
 {

@@ -1,6 +1,6 @@
-/* arguments: KEYS and ARGV, the globals of scripts. The same two tables are reused by the next
- * script, unless a script has changed them: creating and collecting new ones would be a twentieth
- * of a short script's cost. Functions get tables of their own, because a library may keep them. */
+/* arguments: KEYS and ARGV, the globals of scripts. The next script reuses the same two tables,
+ * unless a script has changed them, which saves a short script the time to create and collect new
+ * ones. Each call of a function gets new tables, because a library may keep them. */
 #ifndef SERVER_SCRIPT_ARGUMENTS_H
 #define SERVER_SCRIPT_ARGUMENTS_H
 
@@ -28,7 +28,7 @@ void arguments_init(struct arguments *arguments, lua_State *lua, int globals);
 /* Sets KEYS and ARGV. */
 void arguments_show(struct arguments *arguments, const struct bytes *keys, int key_count,
                     const struct bytes *argv, int argv_count);
-/* A script has ended: drops the tables if it changed them, or if they hold much. */
+/* Call when a script has ended: drops the tables if it changed them, or if they are large. */
 void arguments_end(struct arguments *arguments);
 /* Drops the tables, even if they were left half filled. */
 void arguments_drop(struct arguments *arguments);

@@ -7,9 +7,9 @@
 #include "server/cmd/call/error.h"
 #include "server/script/script.h"
 
-enum { REST_USEC = 4000, LIVES_USEC = 1000 * 1000, USEC_PER_MSEC = 1000 };
+enum { REST_USEC = 4000, ALIVE_USEC = 1000 * 1000, USEC_PER_MSEC = 1000 };
 
-static bool is_due(const struct scripting *scripting, int64_t now)
+static bool turn_is_due(const struct scripting *scripting, int64_t now)
 {
     int64_t threshold = scripting->conf->busy_reply_threshold;
     if (scripting->busy.turn == NULL || scripting->host.engine->loading) return false;
@@ -17,26 +17,23 @@ static bool is_due(const struct scripting *scripting, int64_t now)
     return threshold > 0 && (now - scripting->began_usec) / USEC_PER_MSEC >= threshold;
 }
 
-static void serve_others(struct scripting *scripting)
+void busy_check(struct scripting *scripting, lua_State *lua, int64_t now)
 {
     struct engine *engine = scripting->host.engine;
     const struct busy_wiring *wiring = &scripting->busy;
-    if (!engine->busy) {
-        wiring->begin(wiring->ctx);
-        engine->busy = scripting->function ? BUSY_FUNCTION : BUSY_SCRIPT;
-    }
-    wiring->turn(wiring->ctx);
-    scripting->turned_usec = clock_mono_usec();
-}
-
-void busy_look(struct scripting *scripting, lua_State *lua, int64_t now)
-{
     if (scripting->name == NULL) return;
-    if (scripting->busy.lives != NULL && now >= scripting->lived_usec + LIVES_USEC) {
-        scripting->lived_usec = now;
-        scripting->busy.lives(scripting->busy.ctx);
+    if (wiring->alive != NULL && now >= scripting->alive_usec + ALIVE_USEC) {
+        scripting->alive_usec = now;
+        wiring->alive(wiring->ctx);
     }
-    if (!scripting->stopping && is_due(scripting, now)) serve_others(scripting);
+    if (!scripting->stopping && turn_is_due(scripting, now)) {
+        if (!engine->busy) {
+            wiring->begin(wiring->ctx);
+            engine->busy = scripting->function ? BUSY_FUNCTION : BUSY_SCRIPT;
+        }
+        wiring->turn(wiring->ctx);
+        scripting->turned_usec = clock_mono_usec();
+    }
     if (!scripting->stopping) return;
     lua_pushliteral(lua, "Script killed by user with SCRIPT KILL...");
     lua_error(lua);

@@ -1,13 +1,13 @@
-/* busy: serves other clients while a script runs for longer than busy-reply-threshold, and ends it
- * on demand. Depends on engine, whose gates then refuse most commands; server/daemon/ runs the
- * turns.
+/* busy: serves other clients while a script runs for longer than busy-reply-threshold, and stops
+ * the script on SCRIPT KILL. Depends on engine, whose gates then refuse most commands;
+ * server/daemon/ runs the turns.
  *
- * The transaction of the script's call is open meanwhile, so of a turn of the loop (run_turn in
- * server/daemon/turn.c) only these parts run inside it:
+ * The transaction of the script's call is open meanwhile, so only these parts of a turn of the loop
+ * (run_turn in server/daemon/turn.c) run inside it:
  * - accepting, reading and closing connections, except the caller's (clients_suspend_turn);
  * - requests, through all gates, where commands without ALLOW_BUSY are refused: the others (AUTH
  *   HELLO MULTI DISCARD WATCH UNWATCH RESET QUIT SHUTDOWN, SCRIPT KILL, FUNCTION KILL and STATS)
- *   change no data. No pause and no work on a key delays them;
+ *   change no data. They are not delayed by a pause or by work on a key;
  * - writing the journal's complete records and syncing it (persist_turn_inside), then replies,
  *   except to clients that got messages from the script's call;
  * - signals, the result of a child process, the checks of each second.
@@ -31,14 +31,15 @@ struct busy_wiring {
     void (*begin)(void *ctx);
     void (*turn)(void *ctx);
     void (*end)(void *ctx);
-    /* Called about once a second while a script runs, busy or not: the server does not hang. */
-    void (*lives)(void *ctx);
+    /* Called about once a second while a script runs, busy or not, to report that the server does
+     * not hang. */
+    void (*alive)(void *ctx);
     void *ctx;
 };
 
-/* Call while a script runs, often: serves others if that is due, and raises a Lua error once the
- * script has to end. `now` is monotonic, in microseconds. */
-void busy_look(struct scripting *scripting, struct lua_State *lua, int64_t now);
+/* Call often while a script runs: serves other clients if that is due, and raises a Lua error once
+ * the script has to end. `now` is monotonic, in microseconds. */
+void busy_check(struct scripting *scripting, struct lua_State *lua, int64_t now);
 /* Call when the script has ended. */
 void busy_end(struct scripting *scripting);
 

@@ -31,18 +31,20 @@ __attribute__((format(printf, 2, 3))) static bool refuse(struct function_batch *
     return false;
 }
 
-static bool is_lua(struct bytes interpreter)
-{
-    return interpreter.len == 3 && strncasecmp(interpreter.data, "lua", 3) == 0;
-}
-
 static bool refuse_function(struct function_batch *batch, const struct function *function)
 {
     return refuse(batch, "ERR Function %s already exists", function_name(function).data);
 }
 
-static bool compile(struct function_batch *batch, struct bytes name, struct bytes code)
+static bool add(struct function_batch *batch, const struct library_header *header,
+                struct bytes code, const struct libraries *taken)
 {
+    struct bytes name = header->name, engine = header->engine;
+    if (engine.len != 3 || strncasecmp(engine.data, "lua", 3) != 0)
+        return refuse(batch, "ERR Engine '%.*s' not found", (int)engine.len, engine.data);
+    if (libraries_find(&batch->codes, name) != NULL ||
+        (taken != NULL && libraries_find(taken, name) != NULL))
+        return refuse(batch, "ERR Library '%.*s' already exists", (int)name.len, name.data);
     struct function_library *library =
         functions_compile(batch->functions, name, code, batch->error);
     if (library == NULL) return false;
@@ -55,19 +57,6 @@ static bool compile(struct function_batch *batch, struct bytes name, struct byte
     function_table_add(&batch->table, library);
     batch->last = library_name(libraries_set(&batch->codes, name, code));
     return true;
-}
-
-static bool add(struct function_batch *batch, const struct library_header *header,
-                struct bytes code, const struct libraries *taken)
-{
-    struct bytes name = header->name;
-    if (!is_lua(header->engine))
-        return refuse(batch, "ERR Engine '%.*s' not found", (int)header->engine.len,
-                      header->engine.data);
-    if (libraries_find(&batch->codes, name) != NULL ||
-        (taken != NULL && libraries_find(taken, name) != NULL))
-        return refuse(batch, "ERR Library '%.*s' already exists", (int)name.len, name.data);
-    return compile(batch, name, code);
 }
 
 bool function_batch_add(struct function_batch *batch, struct bytes code,
@@ -128,7 +117,8 @@ struct applying {
     struct txn *txn;
 };
 
-/* Before any is added, because a function may move from one library to another. */
+/* Runs for all libraries before the first is added, because a function may move from one library to
+ * another. */
 static void remove_old(void *ctx, const struct library *library)
 {
     const struct applying *applying = ctx;

@@ -1,5 +1,5 @@
-/* function_batch: libraries that are added to the data set together, all or none: one by FUNCTION
- * LOAD, any number by FUNCTION RESTORE. Depends on functions and on the store's write path. */
+/* function_batch: adds libraries to the data set, all or none: one for FUNCTION LOAD, any number
+ * for FUNCTION RESTORE. Depends on functions and on the store's write path. */
 #ifndef SERVER_SCRIPT_FUNCTION_BATCH_H
 #define SERVER_SCRIPT_FUNCTION_BATCH_H
 
@@ -9,7 +9,7 @@
 struct function_batch {
     struct functions *functions;
     struct libraries codes;         /* of the batch */
-    struct function_table table;    /* the same, compiled */
+    struct function_table table;    /* the compiled libraries of `codes` */
     struct bytes last;              /* the name of the library added last; borrowed from `codes` */
     char error[FUNCTION_ERROR_MAX]; /* Redis' message, if a function here returns false */
 };
@@ -17,15 +17,14 @@ struct function_batch {
 void function_batch_init(struct function_batch *batch, struct functions *functions);
 void function_batch_drop(struct function_batch *batch);
 
-/* Compiles a library for the batch. Its name must be new to it, and to `taken` unless that is NULL.
- */
+/* Compiles a library for the batch. False if the batch, or `taken` unless NULL, has its name. */
 bool function_batch_add(struct function_batch *batch, struct bytes code,
                         const struct libraries *taken);
-/* May the batch be added to these libraries? With `replace`, libraries of the same names are
- * replaced. */
+/* May the batch be added to these libraries? With `replace`, it replaces libraries that have the
+ * same names. */
 bool function_batch_fits(struct function_batch *batch, const struct libraries *libraries,
                          bool replace);
-/* Changes the data set. The batch must fit; afterwards only its codes are left. */
+/* Changes the data set. The batch must fit; afterwards it has only its codes. */
 void function_batch_apply(struct function_batch *batch, struct txn *txn);
 
 #endif

@@ -164,9 +164,9 @@ static void cmd_function_restore(struct call *call)
 struct listing {
     struct call *call;
     const struct function_table *table;
-    struct bytes pattern; /* without data: all libraries */
+    struct bytes pattern; /* in lower case; data NULL: all libraries */
     bool with_code;
-    bool counts; /* counts the libraries instead of replying them */
+    bool counts; /* counts the libraries, does not reply them */
     size_t count;
 };
 
@@ -217,26 +217,22 @@ static struct bytes lower_copy(struct bytes text)
     return bytes_of(copy, text.len);
 }
 
-static bool is_listed(const struct listing *listing, const struct library *library)
-{
-    if (listing->pattern.data == NULL) return true;
-    struct bytes name = lower_copy(library_name(library));
-    bool matches = bytes_match(listing->pattern, name);
-    mem_free((char *)(uintptr_t)name.data);
-    return matches;
-}
-
 static void list_library(void *ctx, const struct library *library)
 {
     struct listing *listing = ctx;
-    if (!is_listed(listing, library)) return;
+    if (listing->pattern.data != NULL) {
+        struct bytes name = lower_copy(library_name(library));
+        bool matches = bytes_match(listing->pattern, name);
+        mem_free((char *)(uintptr_t)name.data);
+        if (!matches) return;
+    }
     if (listing->counts)
         listing->count++;
     else
         reply_library(listing, library);
 }
 
-/* The pattern is made lower case, as names are for the comparison. */
+/* Copies the pattern in lower case, as list_library does with names. */
 static bool read_list_options(struct call *call, struct listing *listing)
 {
     int pattern = 0;
@@ -268,29 +264,12 @@ static void cmd_function_list(struct call *call)
     mem_free((char *)(uintptr_t)listing.pattern.data);
 }
 
-/* ---- the function that runs ----------------------------------------------------------------- */
-
-static void reply_running(struct call *call, const struct scripting *scripting)
-{
-    const struct call *caller = scripting->host.caller;
-    if (caller == NULL) {
-        resp_null(call->out);
-        return;
-    }
-    resp_map(call->out, 3);
-    resp_bulk_text(call->out, "name");
-    resp_bulk_text(call->out, scripting->name);
-    resp_bulk_text(call->out, "command");
-    resp_array(call->out, (size_t)caller->argc);
-    for (int i = 0; i < caller->argc; i++)
-        reply_bytes(call, caller->argv[i]);
-    resp_bulk_text(call->out, "duration_ms");
-    resp_integer(call->out, (clock_mono_usec() - scripting->began_usec) / 1000);
-}
+/* ---- the running function ------------------------------------------------------------------- */
 
 static void cmd_function_stats(struct call *call)
 {
     struct scripting *scripting = call->context;
+    const struct call *caller = scripting->host.caller;
     const struct functions *functions = scripting_functions(scripting);
     if (scripting->name != NULL && !scripting->function) {
         gates_fail_busy(scripting->host.engine, call);
@@ -298,7 +277,19 @@ static void cmd_function_stats(struct call *call)
     }
     resp_map(call->out, 2);
     resp_bulk_text(call->out, "running_script");
-    reply_running(call, scripting);
+    if (caller == NULL) {
+        resp_null(call->out);
+    } else {
+        resp_map(call->out, 3);
+        resp_bulk_text(call->out, "name");
+        resp_bulk_text(call->out, scripting->name);
+        resp_bulk_text(call->out, "command");
+        resp_array(call->out, (size_t)caller->argc);
+        for (int i = 0; i < caller->argc; i++)
+            reply_bytes(call, caller->argv[i]);
+        resp_bulk_text(call->out, "duration_ms");
+        resp_integer(call->out, (clock_mono_usec() - scripting->began_usec) / 1000);
+    }
     resp_bulk_text(call->out, "engines");
     resp_map(call->out, 1);
     resp_bulk_text(call->out, "LUA");

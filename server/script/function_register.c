@@ -9,8 +9,8 @@
 #include "server/script/shebang.h"
 #include "store/library.h"
 
-/* Places on Lua's stack: the table of named arguments, and values taken from it, or nil. Values
- * stay there, so that their texts stay valid. */
+/* Places on Lua's stack: the table of named arguments, and the values from it, or nil. The values
+ * stay on the stack, so that their texts stay valid. */
 enum { NAMED = 1, NAME, DESCRIPTION, CALLBACK };
 
 static int refuse(lua_State *lua, const char *why)
@@ -28,15 +28,7 @@ static struct bytes text_at(lua_State *lua, int index)
     return text;
 }
 
-static unsigned flag_by_name(const char *name)
-{
-    const struct script_flag_name *known = script_flag_names;
-    while (known->name != NULL && strcasecmp(known->name, name) != 0)
-        known++;
-    return known->flag;
-}
-
-/* Of the list at the top of the stack, up to its first nil. */
+/* The flags of the list at the top of the stack, up to its first nil. */
 static unsigned read_flag_table(lua_State *lua)
 {
     unsigned flags = 0;
@@ -46,16 +38,19 @@ static unsigned read_flag_table(lua_State *lua)
     for (int i = 1;; i++) {
         lua_rawgeti(lua, -1, i);
         if (lua_isnil(lua, -1)) break;
-        unsigned flag = lua_isstring(lua, -1) ? flag_by_name(lua_tostring(lua, -1)) : 0;
-        if (flag == 0) refuse(lua, "unknown flag given");
-        flags |= flag;
+        const struct script_flag_name *known = script_flag_names;
+        const char *name = lua_tostring(lua, -1);
+        while (known->name != NULL && (name == NULL || strcasecmp(known->name, name) != 0))
+            known++;
+        if (known->flag == 0) refuse(lua, "unknown flag given");
+        flags |= known->flag;
         lua_pop(lua, 1);
     }
     lua_pop(lua, 1);
     return flags;
 }
 
-/* Puts the value at the top of the stack into its place, if it fits there. */
+/* Moves the value at the top of the stack to its place; raises an error if its type is wrong. */
 static void take_named(lua_State *lua, const char *key, unsigned *flags)
 {
     bool is_text = lua_isstring(lua, -1);
@@ -102,18 +97,6 @@ static unsigned read_named(lua_State *lua)
     return flags;
 }
 
-static void read_positional(lua_State *lua)
-{
-    if (!lua_isstring(lua, 1))
-        refuse(lua, "first argument to redis.register_function must be a string");
-    if (!lua_isfunction(lua, 2))
-        refuse(lua, "second argument to redis.register_function must be a function");
-    lua_pushnil(lua);
-    lua_insert(lua, NAMED);
-    lua_pushnil(lua);
-    lua_insert(lua, DESCRIPTION);
-}
-
 static int register_function(lua_State *lua)
 {
     struct function_library **loading = lua_touserdata(lua, lua_upvalueindex(1));
@@ -123,10 +106,18 @@ static int register_function(lua_State *lua)
         return refuse(lua, "wrong number of arguments to redis.register_function");
     if (*loading == NULL)
         return refuse(lua, "redis.register_function can only be called on FUNCTION LOAD command");
-    if (count == 1)
+    if (count == 1) {
         spec.flags = read_named(lua);
-    else
-        read_positional(lua);
+    } else {
+        if (!lua_isstring(lua, 1))
+            return refuse(lua, "first argument to redis.register_function must be a string");
+        if (!lua_isfunction(lua, 2))
+            return refuse(lua, "second argument to redis.register_function must be a function");
+        lua_pushnil(lua);
+        lua_insert(lua, NAMED);
+        lua_pushnil(lua);
+        lua_insert(lua, DESCRIPTION);
+    }
     spec.name = text_at(lua, NAME);
     if (!lua_isnil(lua, DESCRIPTION)) spec.description = text_at(lua, DESCRIPTION);
     if (!library_name_ok(spec.name))

@@ -69,7 +69,7 @@ void function_library_free(const struct function_table *table, struct function_l
     mem_free(library);
 }
 
-static struct function *function_new(const struct function_spec *spec)
+bool function_library_register(struct function_library *library, const struct function_spec *spec)
 {
     size_t name = spec->name.len, len = 2 * name + 1 + spec->description.len;
     struct function *function = mem_zalloc(sizeof(*function) + len);
@@ -82,12 +82,6 @@ static struct function *function_new(const struct function_spec *spec)
     memcpy(function->text + name, spec->name.data, name);
     if (spec->description.data != NULL)
         memcpy(function->text + 2 * name + 1, spec->description.data, spec->description.len);
-    return function;
-}
-
-bool function_library_register(struct function_library *library, const struct function_spec *spec)
-{
-    struct function *function = function_new(spec);
     if (dict_find(&library->functions, lower_name(function)) != NULL) {
         mem_free(function);
         return false;

@@ -1,6 +1,6 @@
-/* function_table: the functions that compiled libraries have registered, by name. Knows callbacks
- * as numbers, not how to call them. As in Redis 7.0, function names are unique among all libraries
- * and case-insensitive; library names are case-sensitive. */
+/* function_table: finds the functions that compiled libraries have registered by their names. A
+ * callback is a number here; the table does not call it. As in Redis 7.0, function names are
+ * case-insensitive and unique among all libraries; library names are case-sensitive. */
 #ifndef SERVER_SCRIPT_FUNCTION_TABLE_H
 #define SERVER_SCRIPT_FUNCTION_TABLE_H
 
@@ -42,7 +42,7 @@ struct function_table {
 };
 
 struct function_spec {
-    struct bytes name, description; /* a description without data: there is none */
+    struct bytes name, description; /* description.data NULL: no description */
     unsigned flags;
     int callback; /* ownership passes */
 };
@@ -55,13 +55,12 @@ void function_table_init(struct function_table *table, void (*release)(void *ctx
                          void *ctx);
 void function_table_drop(struct function_table *table);
 
-/* A library that is in no table: add it or free it. */
+/* Makes a library, to be added to a table or freed. */
 struct function_library *function_library_new(struct bytes name);
-/* Adds a function. False: the library has one of that name; the callback is still the caller's.
- * O(1)
- */
+/* Adds a function. False: the library has a function of that name, and the caller keeps the
+ * callback. O(1) */
 bool function_library_register(struct function_library *library, const struct function_spec *spec);
-/* `table`: any that can release its callbacks. */
+/* `table`: any table whose `release` can release the callbacks. */
 void function_library_free(const struct function_table *table, struct function_library *library);
 
 struct function_library *function_table_library(const struct function_table *table,

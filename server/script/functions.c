@@ -1,8 +1,8 @@
 /* functions: see functions.h.
  *
- * All libraries share one environment, an empty table whose metatable finds variables elsewhere: in
- * the few that Redis gives to a library that loads, or in all of the sandbox for a function that is
- * called. */
+ * All libraries share one environment, an empty table whose metatable finds variables in another
+ * table: in the few that Redis gives to a library while it loads, or in the whole sandbox while a
+ * function is called. */
 #include "server/script/functions.h"
 
 #include <stdio.h>
@@ -11,6 +11,7 @@
 
 #include "server/base/clock.h"
 #include "server/base/log.h"
+#include "server/script/guards.h"
 #include "server/script/lua_reply.h"
 #include "server/script/lua/registry.h"
 #include "server/script/sandbox.h"
@@ -19,19 +20,19 @@ enum { LOAD_USEC = 500 * 1000 };
 
 #define CHUNK_NAME "@user_function"
 
-/* Keys in Lua's registry: of the environment, and of the two worlds. */
+/* Keys in Lua's registry: of the environment, and of the two tables of its variables. */
 static const char environment_key, loading_key, running_key;
 
-/* ---- the world of libraries ----------------------------------------------------------------- */
+/* ---- the variables of libraries ------------------------------------------------------------- */
 
-/* Reading a field that the table at the top does not have becomes an error. */
+/* Reading a field that the table at the top does not have raises an error from now on. */
 static void make_strict(lua_State *lua)
 {
     lua_createtable(lua, 0, 1);
     lua_pushcfunction(lua, sandbox_refuse_missing);
     lua_setfield(lua, -2, "__index");
     lua_setmetatable(lua, -2);
-    sandbox_guard(lua);
+    guards_wrap(lua);
 }
 
 /* Copies fields of the table `redis` of scripts to the table at the top. */
@@ -46,7 +47,7 @@ static void copy_redis_fields(lua_State *lua, const char *const *fields)
 }
 
 /* The variables while a library loads: only `redis`, with a few of its fields. */
-static void make_loading_world(struct functions *functions)
+static void make_loading_variables(struct functions *functions)
 {
     static const char *const fields[] = {
         "log",         "LOG_DEBUG",     "LOG_VERBOSE",       "LOG_NOTICE",
@@ -65,7 +66,7 @@ static void make_loading_world(struct functions *functions)
 }
 
 /* The variables of a function that is called: those of scripts, with a smaller `redis`. */
-static void make_running_world(lua_State *lua)
+static void make_running_variables(lua_State *lua)
 {
     static const char *const fields[] = {
         "call",        "pcall",        "error_reply", "status_reply",  "sha1hex",
@@ -77,7 +78,7 @@ static void make_running_world(lua_State *lua)
     lua_newtable(lua);
     lua_newtable(lua);
     copy_redis_fields(lua, fields);
-    sandbox_guard(lua);
+    guards_wrap(lua);
     lua_setfield(lua, -2, "redis");
     lua_createtable(lua, 0, 1);
     lua_pushvalue(lua, LUA_GLOBALSINDEX);
@@ -86,24 +87,12 @@ static void make_running_world(lua_State *lua)
     registry_set(lua, &running_key);
 }
 
-static void make_environment(lua_State *lua)
-{
-    lua_newtable(lua);
-    lua_createtable(lua, 0, 3);
-    lua_pushcfunction(lua, sandbox_refuse_change);
-    lua_setfield(lua, -2, "__newindex");
-    lua_pushboolean(lua, false);
-    lua_setfield(lua, -2, "__metatable");
-    lua_setmetatable(lua, -2);
-    registry_set(lua, &environment_key);
-}
-
-/* Variables of libraries are found in this world. */
-static void set_world(lua_State *lua, const char *world)
+/* The environment finds variables in the table with this key. */
+static void set_variables(lua_State *lua, const char *key)
 {
     registry_push(lua, &environment_key);
     lua_getmetatable(lua, -1);
-    registry_push(lua, world);
+    registry_push(lua, key);
     lua_setfield(lua, -2, "__index");
     lua_pop(lua, 2);
 }
@@ -154,11 +143,11 @@ static bool run_loading(struct functions *functions)
     interpreter->on_steps = stop_late_library;
     interpreter->ctx = functions;
     functions->load_until = clock_mono_usec() + LOAD_USEC;
-    set_world(lua, &loading_key);
+    set_variables(lua, &loading_key);
     interpreter_limit(interpreter, (size_t)functions->conf->script_memory_limit);
     bool good = interpreter_call(interpreter, 0, 0, 0);
     interpreter_unlimit(interpreter);
-    set_world(lua, &running_key);
+    set_variables(lua, &running_key);
     interpreter_resume(interpreter);
     sandbox_reset(lua);
     interpreter->on_steps = on_steps;
@@ -166,30 +155,19 @@ static bool run_loading(struct functions *functions)
     return good;
 }
 
-/* Leaves out the first line but keeps its newline, so that line numbers in errors are right. */
-static struct bytes without_header(struct bytes code)
-{
-    const char *end = memchr(code.data, '\n', code.len);
-    return bytes_of(end, code.len - (size_t)(end - code.data));
-}
-
-static bool compile_text(lua_State *lua, struct bytes code, char error[FUNCTION_ERROR_MAX])
-{
-    struct bytes text = without_header(code);
-    if (!sandbox_compile(lua, text, CHUNK_NAME, false)) {
-        describe_load_error(lua, "Error compiling function", "", error);
-        return false;
-    }
-    registry_push(lua, &environment_key);
-    lua_setfenv(lua, -2);
-    return true;
-}
-
 struct function_library *functions_compile(struct functions *functions, struct bytes name,
                                            struct bytes code, char error[FUNCTION_ERROR_MAX])
 {
     lua_State *lua = functions->interpreter->lua;
-    if (!compile_text(lua, code, error)) return NULL;
+    /* Without the first line, but with its newline, so that line numbers in errors are right. */
+    const char *body = memchr(code.data, '\n', code.len);
+    struct bytes text = bytes_of(body, code.len - (size_t)(body - code.data));
+    if (!sandbox_compile(lua, text, CHUNK_NAME, false)) {
+        describe_load_error(lua, "Error compiling function", "", error);
+        return NULL;
+    }
+    registry_push(lua, &environment_key);
+    lua_setfenv(lua, -2);
     struct function_library *library = functions->loading = function_library_new(name);
     bool good = run_loading(functions);
     functions->loading = NULL;
@@ -219,26 +197,6 @@ struct syncing {
     struct functions *functions;
     const struct libraries *libraries;
 };
-
-static bool is_current(const struct function_library *library, const struct libraries *libraries)
-{
-    const struct library *stored = libraries_find(libraries, function_library_name(library));
-    return stored != NULL && library_stamp(stored) == library->stamp;
-}
-
-/* Removing changes the table, so each search begins anew only after a removal. */
-static void remove_stale(struct functions *functions, const struct libraries *libraries)
-{
-    struct function_table *table = &functions->table;
-    struct dict_iter iter;
-    struct function_library *library;
-    dict_iter_begin(&iter, &table->libraries);
-    while ((library = dict_iter_next(&iter)) != NULL) {
-        if (is_current(library, libraries)) continue;
-        function_table_remove(table, library);
-        dict_iter_begin(&iter, &table->libraries);
-    }
-}
 
 static bool clashes(const struct function_table *table, const struct function_library *library)
 {
@@ -275,22 +233,39 @@ static void compile_stored(void *ctx, const struct library *stored)
 void functions_sync(struct functions *functions, const struct libraries *libraries)
 {
     if (functions->version == libraries->version) return;
-    remove_stale(functions, libraries);
+    struct function_table *table = &functions->table;
+    struct dict_iter iter;
+    struct function_library *library;
+    dict_iter_begin(&iter, &table->libraries);
+    while ((library = dict_iter_next(&iter)) != NULL) {
+        const struct library *stored = libraries_find(libraries, function_library_name(library));
+        if (stored != NULL && library_stamp(stored) == library->stamp) continue;
+        function_table_remove(table, library);
+        dict_iter_begin(&iter, &table->libraries); /* removing ends the iteration */
+    }
     libraries_each(libraries, compile_stored, &(struct syncing){ functions, libraries });
     functions->version = libraries->version;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------ */
+/* ---- making and dropping -------------------------------------------------------------------- */
 
 void functions_init(struct functions *functions, struct interpreter *interpreter,
                     const struct conf *conf)
 {
+    lua_State *lua = interpreter->lua;
     *functions = (struct functions){ .interpreter = interpreter, .conf = conf };
     functions_table_init(functions, &functions->table);
-    make_loading_world(functions);
-    make_running_world(interpreter->lua);
-    make_environment(interpreter->lua);
-    set_world(interpreter->lua, &running_key);
+    make_loading_variables(functions);
+    make_running_variables(lua);
+    lua_newtable(lua);
+    lua_createtable(lua, 0, 3);
+    lua_pushcfunction(lua, guards_refuse_change);
+    lua_setfield(lua, -2, "__newindex");
+    lua_pushboolean(lua, false);
+    lua_setfield(lua, -2, "__metatable");
+    lua_setmetatable(lua, -2);
+    registry_set(lua, &environment_key);
+    set_variables(lua, &running_key);
 }
 
 void functions_drop(struct functions *functions)

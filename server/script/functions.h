@@ -23,30 +23,31 @@ struct functions {
     struct function_table table; /* of the libraries in the store */
     uint64_t version;            /* of the store's libraries that are compiled */
     struct function_library *loading;
-    int64_t load_until; /* clock_mono_usec() at which the library that loads is stopped */
+    int64_t load_until; /* clock_mono_usec() at which loading is stopped */
 };
 
-/* The world of scripts, with the table `redis`, must be complete. */
+/* The sandbox must be complete, with the table `redis`. */
 void functions_init(struct functions *functions, struct interpreter *interpreter,
                     const struct conf *conf);
 void functions_drop(struct functions *functions);
 
-/* Compiles the libraries that have changed since the last call, and drops those that are gone. A
- * library that does not compile is logged, and has no functions. O(1) without a change */
+/* Compiles the libraries that have changed since the last call, and drops those that the store no
+ * longer has. A library that does not compile is logged and has no functions. O(1) if no library
+ * has changed. */
 void functions_sync(struct functions *functions, const struct libraries *libraries);
 
 /* Compiles a library, to be installed or freed (with functions->table). NULL: `error` has Redis'
  * message. */
 struct function_library *functions_compile(struct functions *functions, struct bytes name,
                                            struct bytes code, char error[FUNCTION_ERROR_MAX]);
-/* Replaces the library of this name, after functions_sync and after the store has the new code as
- * `stored`. Ownership passes. Its functions must not clash. */
+/* Replaces the library of this name. Call after functions_sync, and once the store has the new code
+ * as `stored`. Ownership passes. No other library may have a function of the same name. */
 void functions_install(struct functions *functions, struct function_library *library,
                        const struct libraries *libraries, const struct library *stored);
 
-/* Inits another table, whose libraries may be installed later. */
+/* Inits another table, whose libraries can be installed later. */
 void functions_table_init(struct functions *functions, struct function_table *table);
 
-size_t functions_bytes(const struct functions *functions); /* without what Lua holds */
+size_t functions_bytes(const struct functions *functions); /* without Lua's memory */
 
 #endif

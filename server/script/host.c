@@ -6,7 +6,7 @@
 #include "server/engine/gates.h"
 #include "store/base/ensure.h"
 
-/* May a script write that does not promise the contrary? */
+/* May a script begin that has not declared that it will not write? */
 static bool may_write(const struct host *host, struct call *caller, bool read_only)
 {
     const char *why = gates_persist_fault(host->engine);
@@ -23,25 +23,20 @@ static bool may_write(const struct host *host, struct call *caller, bool read_on
     return false;
 }
 
-/* A script without a shebang is checked at each of its commands instead. */
-static bool may_begin(const struct host *host, struct call *caller, unsigned flags, bool read_only)
+bool host_begin(struct host *host, struct call *caller, unsigned flags, bool read_only)
 {
-    bool plain = flags & SCRIPT_PLAIN;
+    ensure(host->caller == NULL, "a script would run inside a script");
+    bool plain = flags & SCRIPT_PLAIN; /* checked at each of its commands instead */
     if (!plain && !(flags & (SCRIPT_ALLOW_OOM | SCRIPT_NO_WRITES)) &&
         host->engine->script_lacks_memory) {
         fail(caller, ERR_OOM);
         return false;
     }
     if (!plain && !(flags & SCRIPT_NO_WRITES) && !may_write(host, caller, read_only)) return false;
-    if (!gates_is_stale(host->engine) || (!plain && (flags & SCRIPT_ALLOW_STALE))) return true;
-    fail(caller, ERR_MASTERDOWN);
-    return false;
-}
-
-bool host_begin(struct host *host, struct call *caller, unsigned flags, bool read_only)
-{
-    ensure(host->caller == NULL, "a script would run inside a script");
-    if (!may_begin(host, caller, flags, read_only)) return false;
+    if (gates_is_stale(host->engine) && (plain || !(flags & SCRIPT_ALLOW_STALE))) {
+        fail(caller, ERR_MASTERDOWN);
+        return false;
+    }
     if (read_only) flags |= SCRIPT_NO_WRITES;
     host->caller = caller;
     host->flags = flags;
@@ -70,7 +65,7 @@ static bool lacks_rights(struct host *host, struct call *call)
     }
 }
 
-/* True: the server is in no state to run it, or lacks memory. */
+/* Refuses a command that the state of the server or its memory forbids. */
 static bool is_untimely(const struct host *host, struct call *call)
 {
     const struct engine *engine = host->engine;

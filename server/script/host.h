@@ -1,5 +1,6 @@
-/* host: runs the commands of a script inside the transaction of the call that runs it. Each command
- * passes the same checks here, in Redis' order. Depends on engine; knows no Lua.
+/* host: runs the commands of a script inside the transaction of the call that runs the script. Each
+ * command passes Redis' checks for commands of scripts, in Redis' order. Depends on engine; knows
+ * no Lua.
  *
  * While no script runs, `caller` is NULL. */
 #ifndef SERVER_SCRIPT_HOST_H
@@ -17,7 +18,7 @@ enum {
     SCRIPT_ALLOW_STALE = 1 << 2,
     SCRIPT_NO_CLUSTER = 1 << 3,
     SCRIPT_CROSS_SLOT = 1 << 4,
-    SCRIPT_PLAIN = 1 << 5, /* it has no shebang: flags do not apply, and checks are made later */
+    SCRIPT_PLAIN = 1 << 5, /* has no shebang, so no flags: each command is checked instead */
 };
 
 struct host {
@@ -25,10 +26,11 @@ struct host {
     struct call *caller; /* EVAL, FCALL ... */
     unsigned flags;
     bool called_write; /* a command that may write has been called */
-    bool wrote;        /* and changed data: the script can't be stopped any more */
+    bool wrote;        /* ... and has changed data: the script can't be stopped any more */
 };
 
-/* Refuses the call if its script must not run now. `read_only`: EVAL_RO and its like. */
+/* False: the call's script must not run now, and the error is replied. `read_only`: EVAL_RO,
+ * EVALSHA_RO, FCALL_RO. */
 bool host_begin(struct host *host, struct call *caller, unsigned flags, bool read_only);
 void host_end(struct host *host);
 /* The monotonic time when the last command ended; before the first, when the script began. */

@@ -1,5 +1,5 @@
-/* lib_redis: see lib_redis.h. Arguments are read from Lua's stack where they are; replies are made
- * there value by value. */
+/* lib_redis: see lib_redis.h. The arguments of a command are strings on Lua's stack, which are not
+ * copied; its reply is pushed value by value, without a text in between. */
 #include "server/script/lib_redis.h"
 
 #include <math.h>
@@ -94,8 +94,8 @@ static bool take_arguments(struct lib_redis *lib, lua_State *lua, int count)
     return false;
 }
 
-/* unpack may return as many values as LuaJIT's stack has places for one function. Then the
- * arguments are moved into a table, which keeps their texts alive. */
+/* redis.call(unpack(t)) may fill all places that LuaJIT's stack has for one function, and pushing
+ * the reply needs some. Then the arguments move into a table, which keeps their texts valid. */
 static void make_places(lua_State *lua, int count)
 {
     if (lua_checkstack(lua, PUSH_PLACES)) return;
@@ -213,7 +213,7 @@ static int redis_setresp(lua_State *lua)
     return 0;
 }
 
-/* Effects are always recorded: nothing else would be safe. */
+/* Effects are always recorded; without them a replica or the journal would differ from the data. */
 static int redis_set_repl(lua_State *lua)
 {
     if (lua_gettop(lua) != 1) return raise_error(lua, "redis.set_repl() requires two arguments.");

@@ -11,10 +11,10 @@
 /* ---- replies as values ---- */
 
 enum {
-    FIELDS_MAX = 1 << 26,     /* of one table: LuaJIT refuses larger ones with an error */
-    TABLE_HINT_MAX = 1 << 16, /* places reserved before the elements have come */
+    FIELDS_MAX = 1 << 26,     /* of one table: LuaJIT raises an error for more */
+    TABLE_HINT_MAX = 1 << 16, /* places reserved before the elements arrive */
     FORMAT_CHARS = 3,
-    ROOM_FROM = 1 << 16, /* bytes of a text; smaller ones come from mem's reserve, if need be */
+    ROOM_FROM = 1 << 16, /* bytes of a text; smaller ones may come from mem's reserve */
 };
 
 static void push_field(lua_State *lua, const char *field, const char *text, size_t len)
@@ -22,13 +22,6 @@ static void push_field(lua_State *lua, const char *field, const char *text, size
     lua_createtable(lua, 0, 2);
     lua_pushlstring(lua, text, len);
     lua_setfield(lua, -2, field);
-}
-
-static void push_command_error(lua_State *lua, const struct resp_node *node)
-{
-    push_field(lua, "err", node->text, node->len);
-    lua_pushboolean(lua, true);
-    lua_setfield(lua, -2, "ignore_error_stats_update");
 }
 
 /* "txt:" comes before the text. */
@@ -48,7 +41,11 @@ static void push_scalar(struct lua_reply *reply, const struct resp_node *node)
     lua_State *lua = reply->lua;
     switch (node->type) {
     case REPLY_STATUS: push_field(lua, "ok", node->text, node->len); break;
-    case REPLY_ERROR: push_command_error(lua, node); break;
+    case REPLY_ERROR:
+        push_field(lua, "err", node->text, node->len);
+        lua_pushboolean(lua, true);
+        lua_setfield(lua, -2, "ignore_error_stats_update");
+        break;
     case REPLY_INTEGER: lua_pushnumber(lua, (lua_Number)node->number); break;
     case REPLY_BOOL: lua_pushboolean(lua, node->number != 0); break;
     case REPLY_DOUBLE:
@@ -176,13 +173,14 @@ struct writing {
     size_t tables;
 };
 
-/* Of Lua's memory for an empty table: only a reply with the same tables many times has more. */
+/* An empty table takes this much of Lua's memory, so a reply has more tables than limit /
+ * TABLE_BYTES only if it has the same tables many times. */
 enum { TABLE_BYTES = 64 };
 
 static void write_value(struct writing *writing);
 
-/* Anything more would be dropped. Stops early, because tables that contain each other would be
- * written forever. */
+/* The reply is too long already, so writing can stop. It must: a table that contains itself would
+ * be written forever. */
 static bool is_full(const struct writing *writing)
 {
     const struct resp_writer *out = writing->out;
@@ -190,7 +188,7 @@ static bool is_full(const struct writing *writing)
                                                   writing->tables > out->limit / TABLE_BYTES));
 }
 
-/* Pushes the field without metamethods; its type. */
+/* Pushes the field without metamethods, and returns its type. */
 static int push_raw(lua_State *lua, const char *field)
 {
     lua_pushstring(lua, field);
@@ -267,7 +265,8 @@ static bool write_verbatim(struct writing *writing)
     return good;
 }
 
-/* Fields by which a table is a reply of its own kind, in the order in which Redis looks. */
+/* Writes a table with a field that makes it an error, a status and so on. Redis checks the fields
+ * in this order. */
 static bool write_special(struct writing *writing)
 {
     lua_State *lua = writing->lua;
@@ -299,12 +298,6 @@ static bool write_special(struct writing *writing)
     return done;
 }
 
-static void write_table(struct writing *writing)
-{
-    writing->tables++;
-    if (!write_special(writing)) write_array(writing);
-}
-
 /* Writes the value at the top, and pops it. */
 static void write_value(struct writing *writing)
 {
@@ -333,14 +326,16 @@ static void write_value(struct writing *writing)
             resp_null(writing->out);
         break;
     case LUA_TTABLE:
-        if (!is_full(writing)) write_table(writing);
+        if (is_full(writing)) break;
+        writing->tables++;
+        if (!write_special(writing)) write_array(writing);
         break;
     default: resp_null(writing->out); break;
     }
     lua_pop(lua, 1);
 }
 
-/* The reply moves to `out`. A short one is copied, because it would not fill a chunk. */
+/* Moves the reply to `out`. A short one is copied, because its chunk would stay mostly empty. */
 static void move_reply(struct outbuf *out, struct outbuf *reply)
 {
     enum { COPIED_MAX = 4096 };

@@ -1,5 +1,5 @@
 /* lua_reply: replies as Lua values, and Lua values as replies, by Redis' rules of conversion.
- * Depends on LuaJIT and the writer of replies.
+ * Depends on LuaJIT and proto/resp.
  *
  * RESP2 inside a script: an integer is a number, a bulk a string, an array a table, a status {ok=},
  * an error {err=}, null false. RESP3 in addition: null nil, booleans, {double=}, {big_number=},
@@ -14,10 +14,10 @@
 #include "proto/resp/resp_write.h"
 #include "server/script/lua/interpreter.h"
 
-enum { LUA_REPLY_DEPTH = 32 }; /* no command nests its reply deeper */
+enum { LUA_REPLY_DEPTH = 32 }; /* commands nest their replies less deeply */
 
-/* Pushes one reply on the stack of Lua, value by value. It raises no Lua error; if it exceeds the
- * memory limit, the rest is dropped and interpreter->exceeded is set. */
+/* Pushes one reply on Lua's stack, value by value. Raises no Lua error; if the reply exceeds the
+ * memory limit, the rest of it is dropped and interpreter->exceeded is set. */
 struct lua_reply {
     struct resp_sink sink;
     struct interpreter *interpreter;
@@ -31,19 +31,20 @@ struct lua_reply {
     } open[LUA_REPLY_DEPTH];
 };
 
-/* Begins a reply; needs some free places on the stack. Write it to the writer that is returned. */
+/* Begins a reply; write it to the writer that this returns. The stack needs two places for each
+ * level of nesting, and a few more. */
 struct resp_writer lua_reply_begin(struct lua_reply *reply, struct interpreter *interpreter,
                                    lua_State *lua, int version);
 /* After the last write: exactly one value was pushed, even if the reply was dropped. */
 void lua_reply_end(struct lua_reply *reply);
 
-/* Pushes an error as a table: {err=text}, with a code in front of the text. As in Redis a text
- * that begins with '-' has a code, if it has a space. */
+/* Pushes an error as a table: {err=text}, with "ERR " in front of the text, unless the text begins
+ * with '-' and has a space: as in Redis, it begins with an error code then. */
 void lua_push_error(lua_State *lua, const char *text);
 
 /* Writes the value at the top as a reply, and pops it. True: it was an error {err=}, or a reply of
- * more than `limit` bytes (0: no limit). Then nothing was written, and the error's text is left at
- * the top. */
+ * more than `limit` bytes (0: no limit). Then nothing is written, and the error's text is at the
+ * top. */
 bool lua_write_reply(lua_State *lua, struct resp_writer *out, int version, size_t limit);
 
 #endif

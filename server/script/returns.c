@@ -1,3 +1,4 @@
+/* returns: see returns.h. */
 #include "server/script/returns.h"
 
 #include <ctype.h>
@@ -7,10 +8,10 @@
 
 enum { DEPTH_MAX = 200, OPEN_MAX = 32, MARKS_FIRST = 16 };
 
-/* Kinds of tokens besides punctuation, which is its own kind. */
+/* Kinds of tokens; the kind of a punctuation character is the character. */
 enum { END_OF_TEXT = 0, NAME = 'n', NUMBER = '0', STRING = 's', BROKEN = '!', FUNCTION = 'f' };
 
-/* How much of a call that has one value has been read. */
+/* How much of a call that returns one value has been read. */
 enum callee { AT_NAME, AT_DOT, AT_FIELD, AT_PAREN, IN_CALL, BEHIND_CALL, NO_CALLEE };
 
 /* A return whose expression has not ended. */
@@ -34,7 +35,7 @@ struct finder {
     bool first_only;
     int before;      /* kind of the token before this one; FUNCTION: this keyword */
     bool after_name; /* the token before is `redis` or `error`, and no field */
-    bool renamed;    /* these names are used otherwise */
+    bool renamed;    /* these names are used in another way */
 };
 
 /* ---- tokens ---- */
@@ -49,8 +50,8 @@ static bool is_name_char(char c)
     return isalnum((unsigned char)c) || c == '_' || (unsigned char)c >= 0x80;
 }
 
-/* The end of the long string or comment whose bracket is at `at`. 0: there is none; SIZE_MAX: it
- * does not end. */
+/* The end of the long string or comment whose bracket is at `at`. 0: no such bracket is at `at`;
+ * SIZE_MAX: it does not end. */
 static size_t long_end(const struct finder *finder, size_t at)
 {
     size_t level = 0;
@@ -91,7 +92,7 @@ static size_t number_end(const struct finder *finder, size_t at)
     }
 }
 
-/* Goes past blanks and comments; false: a comment does not end. */
+/* Skips blanks and comments. False: a comment does not end. */
 static bool skip_blanks(struct finder *finder)
 {
     for (;;) {
@@ -110,13 +111,6 @@ static bool skip_blanks(struct finder *finder)
     }
 }
 
-static size_t name_end(const struct finder *finder, size_t at)
-{
-    while (is_name_char(char_at(finder, at)))
-        at++;
-    return at;
-}
-
 static int read_token(struct finder *finder, size_t *end)
 {
     char c = char_at(finder, finder->at);
@@ -130,7 +124,8 @@ static int read_token(struct finder *finder, size_t *end)
         return NUMBER;
     }
     if (is_name_char(c)) {
-        *end = name_end(finder, finder->at);
+        while (is_name_char(char_at(finder, *end)))
+            ++*end;
         return NAME;
     }
     size_t string_end =
@@ -222,7 +217,7 @@ static void follow_return(const struct finder *finder, struct open_return *open)
         open->callee = fits ? next[open->callee] : NO_CALLEE;
 }
 
-/* Notes a use of the names that is no call of Redis' functions. */
+/* Notes a use of `redis` or `error` that is not a call of Redis' functions. */
 static void follow_names(struct finder *finder)
 {
     static const char *const names[] = { "redis", "error", NULL };
@@ -275,7 +270,7 @@ static struct open_return *open_here(struct finder *finder)
     return open->depth == finder->depth ? open : NULL;
 }
 
-/* False at the end of the text, and where it is no Lua. */
+/* False at the end of the text, and where it is not Lua. */
 static bool find_next(struct finder *finder)
 {
     static const char *const ends[] = { "end", "else", "elseif", "until", NULL };

@@ -1,12 +1,13 @@
-/* returns: finds the tail calls in a Lua program that parentheses can turn into plain calls, so
+/* returns: finds the tail calls in a Lua program that can become plain calls by parentheses, so
  * that errors name the line that Redis names.
  *
  * LuaJIT drops the frame of a function that ends with `return f()` before it calls f, even if f is
  * a C function, so an error of f has no line. Lua 5.1 keeps the frame, and Redis' errors have the
- * line. `return (f())` is no tail call; it has one value, so only these returns get parentheses:
- * - `return redis.name(...)` and `return error(...)`, which have one value or none, unless the text
- *   uses these names otherwise, perhaps for functions of its own
- * - those of the chunk itself, if its caller uses the first value only */
+ * line. `return (f())` is no tail call, but it returns exactly one value, so only these returns get
+ * parentheses:
+ * - `return redis.name(...)` and `return error(...)`, which return one value or none, unless the
+ *   text uses these names in another way, perhaps for its own functions
+ * - those of the chunk itself, if its caller uses only the first value */
 #ifndef SERVER_SCRIPT_RETURNS_H
 #define SERVER_SCRIPT_RETURNS_H
 
@@ -27,8 +28,8 @@ struct returns {
     size_t count;
 };
 
-/* Finds none if the text is no Lua, or is nested too deeply. A text that it misunderstands does not
- * compile with its marks: compile it without them then. O(text). */
+/* Finds none if the text is not Lua, or is nested too deeply. This is not a whole parser: a text
+ * that it misreads does not compile with the marks, so compile it without them then. O(text). */
 void returns_find(struct returns *returns, struct bytes text, bool first_only);
 void returns_drop(struct returns *returns);
 

@@ -10,6 +10,7 @@
 #include "server/cmd/call/error.h"
 #include "server/cmd/numkeys.h"
 #include "server/engine/engine.h"
+#include "server/script/guards.h"
 #include "server/script/lua_reply.h"
 #include "server/script/sandbox.h"
 #include "store/mem/mem.h"
@@ -18,9 +19,9 @@ enum { NUMKEYS_AT = 2, ERROR_LINE_MAX = 2048 };
 
 /* ---- errors ---- */
 
-/* Makes a table {err=, source=, line=} of an error. Where it happened: in the innermost function
- * that is written in Lua, one level above a function in C. Calls no metamethod: an error in it
- * would call this again, deeper in C's stack. */
+/* Makes a table {err=, source=, line=} of an error. Source and line are those of the innermost
+ * function written in Lua, which is one level above a function in C. Calls no metamethod, because
+ * an error in it would call this again, deeper in C's stack. */
 static int describe_error(lua_State *lua)
 {
     lua_Debug where;
@@ -28,7 +29,8 @@ static int describe_error(lua_State *lua)
     if (known && where.what[0] == 'C')
         known = lua_getstack(lua, 2, &where) && lua_getinfo(lua, "Sl", &where);
     lua_settop(lua, 1);
-    if (sandbox_is_guard(lua, 1)) {
+    if (guards_push_real(lua, 1)) {
+        lua_pop(lua, 1);
         lua_pushliteral(lua, "Attempt to modify a readonly table");
         lua_replace(lua, 1);
     }
@@ -61,14 +63,6 @@ static const char *text_field(lua_State *lua, int table, const char *field)
     return lua_tostring(lua, -1);
 }
 
-/* Is the error the reply of a command, so that the statistics have it already? */
-static bool is_counted(lua_State *lua, int error)
-{
-    lua_pushliteral(lua, "ignore_error_stats_update");
-    lua_rawget(lua, error);
-    return lua_toboolean(lua, -1);
-}
-
 /* Replies the error at the top of the stack. */
 static void reply_error(struct call *call, lua_State *lua, const char *name)
 {
@@ -78,7 +72,12 @@ static void reply_error(struct call *call, lua_State *lua, const char *name)
     const char *text = is_table ? text_field(lua, error, "err") : lua_tostring(lua, error);
     const char *source = is_table ? text_field(lua, error, "source") : NULL;
     const char *at = is_table ? text_field(lua, error, "line") : NULL;
-    bool counted = is_table && is_counted(lua, error);
+    bool counted = false; /* the error is the reply of a command, so the statistics have it */
+    if (is_table) {
+        lua_pushliteral(lua, "ignore_error_stats_update");
+        lua_rawget(lua, error);
+        counted = lua_toboolean(lua, -1);
+    }
     const char *code = is_table ? "" : "ERR ";
     if (text == NULL) text = "ERR the script raised an error without a message";
     if (source != NULL && at != NULL)
@@ -98,7 +97,7 @@ struct passing {
     const struct script_run *run;
 };
 
-/* Sets the globals of a script, or pushes the arguments of a function: how many. */
+/* Sets the globals of a script, or returns the two arguments of a function. */
 static int pass_arguments(lua_State *lua)
 {
     const struct passing *passing = lua_touserdata(lua, 1);
@@ -117,7 +116,7 @@ static int pass_arguments(lua_State *lua)
     return 2;
 }
 
-/* Passes the arguments within a protected call, for they may need more memory than there is. False:
+/* Passes the arguments within a protected call, because they may exceed the memory limit. False:
  * the error is pushed. */
 static bool try_arguments(struct scripting *scripting, const struct call *call,
                           const struct script_run *run)
@@ -150,17 +149,6 @@ static bool call_protected(struct scripting *scripting, const struct call *call,
     return good;
 }
 
-static void reply_value(struct scripting *scripting, struct call *call)
-{
-    lua_State *lua = scripting->interpreter->lua;
-    bool is_error = lua_write_reply(lua, call->out, scripting->redis.version,
-                                    (size_t)scripting->conf->script_memory_limit);
-    if (!is_error) return;
-    size_t len;
-    const char *text = lua_tolstring(lua, -1, &len);
-    fail_line(call, text, len, false);
-}
-
 void script_run(struct scripting *scripting, struct call *call, const struct script_run *run)
 {
     lua_State *lua = scripting->interpreter->lua;
@@ -173,10 +161,14 @@ void script_run(struct scripting *scripting, struct call *call, const struct scr
     scripting->began_usec = host_usec(&scripting->host);
     bool good = call_protected(scripting, call, run);
     call->session->db = db;
-    if (good)
-        reply_value(scripting, call);
-    else
+    if (!good) {
         reply_error(call, lua, run->name);
+    } else if (lua_write_reply(lua, call->out, scripting->redis.version,
+                               (size_t)scripting->conf->script_memory_limit)) {
+        size_t len;
+        const char *text = lua_tolstring(lua, -1, &len);
+        fail_line(call, text, len, false);
+    }
     lua_settop(lua, 0);
     sandbox_reset(lua);
     if (run->with_globals) arguments_end(&scripting->arguments);
@@ -209,48 +201,43 @@ int script_find_keys(int argc, const struct bytes *argv, int *positions)
     return count < 0 ? 0 : count;
 }
 
-/* ---- all of it ---- */
+/* ---- making and freeing ---- */
 
-static void look_at_time(void *ctx, lua_State *lua)
+static void check_time(void *ctx, lua_State *lua)
 {
-    busy_look(ctx, lua, clock_mono_usec());
+    busy_check(ctx, lua, clock_mono_usec());
 }
 
-/* A command of the script has run. */
-static void look_after_command(void *ctx, lua_State *lua)
+/* The end of the command is the time now, so the clock need not be read again. */
+static void check_after_command(void *ctx, lua_State *lua)
 {
     struct scripting *scripting = ctx;
-    busy_look(scripting, lua, host_usec(&scripting->host));
-}
-
-static void make_world(struct scripting *scripting)
-{
-    lua_State *lua = scripting->interpreter->lua;
-    sandbox_open(lua);
-    lib_redis_open(&scripting->redis);
-    sandbox_guard(lua);
-    lua_setfield(lua, -2, "redis");
-    arguments_init(&scripting->arguments, lua, luaL_ref(lua, LUA_REGISTRYINDEX));
-    lua_pushcfunction(lua, describe_error);
-    scripting->on_error = luaL_ref(lua, LUA_REGISTRYINDEX);
-    lua_pushcfunction(lua, pass_arguments);
-    scripting->on_arguments = luaL_ref(lua, LUA_REGISTRYINDEX);
+    busy_check(scripting, lua, host_usec(&scripting->host));
 }
 
 struct scripting *scripting_new(struct engine *engine)
 {
     struct scripting *scripting = mem_zalloc(sizeof(*scripting));
     scripting->interpreter = interpreter_new();
-    scripting->interpreter->on_steps = look_at_time;
+    lua_State *lua = scripting->interpreter->lua;
+    scripting->interpreter->on_steps = check_time;
     scripting->interpreter->ctx = scripting;
     scripting->host.engine = engine;
     scripting->conf = engine->conf;
     scripting->redis = (struct lib_redis){ .interpreter = scripting->interpreter,
                                            .host = &scripting->host,
-                                           .on_command = look_after_command,
+                                           .on_command = check_after_command,
                                            .ctx = scripting };
-    scripts_init(&scripting->scripts, scripting->interpreter->lua);
-    make_world(scripting);
+    scripts_init(&scripting->scripts, lua);
+    sandbox_open(lua);
+    lib_redis_open(&scripting->redis);
+    guards_wrap(lua);
+    lua_setfield(lua, -2, "redis");
+    arguments_init(&scripting->arguments, lua, luaL_ref(lua, LUA_REGISTRYINDEX));
+    lua_pushcfunction(lua, describe_error);
+    scripting->on_error = luaL_ref(lua, LUA_REGISTRYINDEX);
+    lua_pushcfunction(lua, pass_arguments);
+    scripting->on_arguments = luaL_ref(lua, LUA_REGISTRYINDEX);
     functions_init(&scripting->functions, scripting->interpreter, scripting->conf);
     scripting->interpreter->live = scripting->interpreter->used;
     return scripting;

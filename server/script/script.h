@@ -1,11 +1,12 @@
-/* script: everything that scripts and functions share: the interpreter, its world, the commands
- * that a script may call, and one run of a script. Depends on engine; added to the commands by
- * main.
+/* script: what scripts and functions share: the interpreter, the globals that they see, the
+ * commands that they may call, and one run of a script. Depends on engine; server/daemon adds its
+ * commands to the table.
  *
  * Folder server/script: scripts and functions in Lua. script is one run; host runs the commands of
- * a script through the engine, after the checks that Redis makes for them; sandbox is the world
- * that scripts see, lib_redis the table redis in it; lua_reply converts replies to Lua values and
- * back; scripts has the compiled scripts, functions the compiled libraries; busy serves other
+ * a script through the engine, after the checks that Redis makes for them; sandbox has the globals
+ * that scripts see, guards keeps scripts from changing them, lib_redis is the table redis among
+ * them; lua_reply converts replies to Lua values and back; scripts has the compiled scripts,
+ * functions the compiled libraries; busy serves other
  * clients while a script runs long; returns makes errors name the line that Redis names. The texts
  * of libraries are data (store/library.h): nothing in store/ or server/cmd knows about Lua. Depends
  * on server/engine and server/script/lua. Start here, then host.h. */
@@ -35,13 +36,13 @@ struct scripting {
     struct arguments arguments;
     int on_error;            /* Lua's reference to the function that describes an error */
     int on_arguments;        /* to the one that passes the arguments */
-    const char *name;        /* of what runs: a SHA-1, or a function's name; NULL: nothing runs */
-    int64_t began_usec;      /* monotonic */
-    int64_t turned_usec;     /* monotonic: when others were served last */
-    int64_t lived_usec;      /* ... and when busy.lives was called last */
+    const char *name;        /* SHA-1 of the running script, or the function's name; or NULL */
+    int64_t began_usec;      /* monotonic, as the next two */
+    int64_t turned_usec;     /* when other clients were served last */
+    int64_t alive_usec;      /* when busy.alive was called last */
     bool function;           /* a function runs, not a script */
     bool stopping;           /* SCRIPT KILL or FUNCTION KILL */
-    struct busy_wiring busy; /* set by main; without it nobody is served */
+    struct busy_wiring busy; /* set by server/daemon; without it other clients wait */
 };
 
 struct scripting *scripting_new(struct engine *engine);
@@ -49,22 +50,21 @@ void scripting_free(struct scripting *scripting);
 /* Adds EVAL, SCRIPT, FCALL, FUNCTION and their like. */
 void scripting_add_commands(struct scripting *scripting, struct commands *commands);
 
-/* One run. The function gets the keys and the other arguments as globals, or as its own arguments.
- */
+/* One run. The Lua function gets keys and other arguments as globals, or as its own arguments. */
 struct script_run {
     const char *name;
     int function;      /* Lua's reference */
     unsigned flags;    /* SCRIPT_* */
     bool read_only;    /* EVAL_RO, FCALL_RO */
     bool with_globals; /* KEYS and ARGV are globals: EVAL */
-    int keys_at, keys; /* argv[keys_at] is the first key; behind the keys come the arguments */
+    int keys_at, keys; /* argv[keys_at] is the first key; the arguments follow the keys */
 };
 
-/* Runs it, and replies what it returns, or its error. */
+/* Runs it and replies the value that it returns, or its error. */
 void script_run(struct scripting *scripting, struct call *call, const struct script_run *run);
 
 struct script_report {
-    size_t lua_bytes; /* of the interpreter, with all that scripts keep in it */
+    size_t lua_bytes; /* of the interpreter, including what scripts keep in it */
     size_t scripts, script_bytes;
     uint64_t scripts_evicted;
     size_t libraries, functions, function_bytes;
@@ -75,13 +75,13 @@ struct script_report script_report(struct scripting *scripting);
 
 enum { SCRIPT_KEYS_AT = 3 }; /* of EVAL, FCALL and their like */
 
-/* Reads the number of keys, which stands before them, into `run`. False: an error is replied. */
+/* Reads the number of keys, the argument before them, into `run`. False: an error is replied. */
 bool script_read_keys(struct call *call, struct script_run *run);
-/* As in a row. A wrong number of keys counts as none, because a script may have none. */
+/* find_keys of a row. A wrong number of keys counts as none, because a script may have none. */
 int script_find_keys(int argc, const struct bytes *argv, int *positions);
 
-/* The functions, compiled from the libraries as they are now; while a script runs, as they were
- * when it began. */
+/* The compiled functions of the store's libraries; while a script runs, of the libraries as they
+ * were when it began. */
 struct functions *scripting_functions(struct scripting *scripting);
 
 /* MONITOR shows the call before the commands that the script calls. */

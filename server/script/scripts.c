@@ -44,7 +44,7 @@ static void free_script(struct scripts *scripts, struct script *script)
     mem_free(script);
 }
 
-/* Its name is free at once, even while it runs. */
+/* Its name can be used again at once, even while it runs. */
 static void drop_script(struct scripts *scripts, struct script *script)
 {
     dict_remove(&scripts->by_text, text_of(script));

@@ -1,5 +1,6 @@
-/* scripts: the compiled scripts, by their text and by the SHA-1 of it. Of scripts that only EVAL
- * has sent, SCRIPTS_KEPT are kept; the least recently used go first. Depends on sandbox. */
+/* scripts: the compiled scripts, by their text and by its SHA-1. Keeps scripts of SCRIPT LOAD until
+ * SCRIPT FLUSH, and the SCRIPTS_KEPT most recently used of those that only EVAL has sent. Depends
+ * on sandbox. */
 #ifndef SERVER_SCRIPT_SCRIPTS_H
 #define SERVER_SCRIPT_SCRIPTS_H
 
@@ -20,8 +21,8 @@ struct script {
     unsigned flags;             /* SCRIPT_*: see host.h */
     int function;               /* Lua's reference to it */
     bool loaded;                /* by SCRIPT LOAD: stays until SCRIPT FLUSH */
-    bool runs;                  /* it must not be freed now */
-    bool dropped;               /* free it when it has run */
+    bool runs;                  /* must not be freed now */
+    bool dropped;               /* to be freed when it has run */
     TAILQ_ENTRY(script) recent; /* unless loaded */
     struct blob *text;
 };
@@ -32,20 +33,20 @@ struct scripts {
     lua_State *lua;
     struct dict by_text, by_sha; /* of struct script */
     struct script_list recent;   /* the most recently used first */
-    struct script *last;         /* found by its text; NULL: none */
+    struct script *last;         /* returned last by scripts_get or scripts_find; may be NULL */
     size_t recent_count;
-    uint64_t evicted; /* scripts of EVAL that were forgotten because there were too many */
-    size_t bytes;     /* of scripts and tables, without what Lua holds */
+    uint64_t evicted; /* scripts of EVAL dropped because there were more than SCRIPTS_KEPT */
+    size_t bytes;     /* of the scripts, without Lua's memory */
 };
 
 void scripts_init(struct scripts *scripts, lua_State *lua);
 void scripts_drop(struct scripts *scripts);
 
-/* Finds the script, or compiles it. NULL: `why` (of size) says what is wrong with it. */
+/* Finds the script, or compiles it. NULL: `why` (of size) has the error. */
 struct script *scripts_get(struct scripts *scripts, struct bytes text, char *why, size_t size);
 /* NULL: unknown. Ignores the case of sha. */
 struct script *scripts_find(struct scripts *scripts, struct bytes sha);
-/* For SCRIPT LOAD: the script is kept. */
+/* Keeps the script until scripts_flush, for SCRIPT LOAD. */
 void scripts_keep(struct scripts *scripts, struct script *script);
 /* Call before and after the script runs. */
 void scripts_begin(struct scripts *scripts, struct script *script);

@@ -30,7 +30,7 @@ static bool starts_with(struct bytes text, const char *word)
     return text.len >= strlen(word) && memcmp(text.data, word, strlen(word)) == 0;
 }
 
-static void say(char *why, size_t size, const char *what, struct bytes which)
+static void set_error(char *why, size_t size, const char *what, struct bytes which)
 {
     snprintf(why, size, "ERR %s%.*s", what, (int)which.len, which.data);
 }
@@ -43,7 +43,7 @@ static bool read_flag_list(struct bytes list, unsigned *flags, char *why, size_t
         struct bytes name = bytes_of(list.data + at, end - at);
         unsigned flag = flag_of(name);
         if (flag == 0) {
-            say(why, size, "Unexpected flag in script shebang: ", name);
+            set_error(why, size, "Unexpected flag in script shebang: ", name);
             return false;
         }
         *flags |= flag;
@@ -61,13 +61,13 @@ static bool read_words(const struct conf_words *words, unsigned *flags, char *wh
 {
     static const char list[] = "flags=";
     if (words->count == 0 || !bytes_equal(word_at(words, 0), LIT("#!lua"))) {
-        say(why, size, "Unexpected engine in script shebang: ", word_at(words, 0));
+        set_error(why, size, "Unexpected engine in script shebang: ", word_at(words, 0));
         return false;
     }
     for (size_t i = 1; i < words->count; i++) {
         struct bytes word = word_at(words, i);
         if (!starts_with(word, list)) {
-            say(why, size, "Unknown lua shebang option: ", word);
+            set_error(why, size, "Unknown lua shebang option: ", word);
             return false;
         }
         word = bytes_of(word.data + strlen(list), word.len - strlen(list));
@@ -83,12 +83,12 @@ bool shebang_read(struct bytes text, struct shebang *shebang, char *why, size_t 
     const char *end = memchr(text.data, '\n', text.len), *fault;
     struct conf_words words;
     if (end == NULL) {
-        say(why, size, "Invalid script shebang", LIT(""));
+        set_error(why, size, "Invalid script shebang", LIT(""));
         return false;
     }
     *shebang = (struct shebang){ .len = (size_t)(end - text.data) };
     if (!conf_words_split(text.data, shebang->len, &words, &fault)) {
-        say(why, size, "Invalid engine in script shebang", LIT(""));
+        set_error(why, size, "Invalid engine in script shebang", LIT(""));
         return false;
     }
     bool good = read_words(&words, &shebang->flags, why, size);

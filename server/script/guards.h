@@ -1,0 +1,27 @@
+/* guards: tables that scripts can read but not change, and replacements for functions of Lua that
+ * would bypass them, run without bound, or nest coroutines until C's stack is full. Depends on
+ * LuaJIT's libraries and the interpreter.
+ *
+ * A guard is an empty table that a script sees in place of the real one: its metatable finds fields
+ * in the real table and refuses new ones. Functions that ignore metatables (next, pairs, rawget,
+ * rawset, setmetatable, table.insert ...) are replaced with ones that know about guards. */
+#ifndef SERVER_SCRIPT_GUARDS_H
+#define SERVER_SCRIPT_GUARDS_H
+
+#include <stdbool.h>
+
+#include <luajit-2.1/lua.h>
+
+/* Prepares a new state: call before any other function here. */
+void guards_open(lua_State *lua);
+/* Replaces functions of Lua's own libraries, which must be open. */
+void guards_adapt(lua_State *lua);
+
+/* Replaces the table at the top of the stack by a guard for it. */
+void guards_wrap(lua_State *lua);
+/* True: the value at `index` is a guard, and its real table is pushed. */
+bool guards_push_real(lua_State *lua, int index);
+/* A __newindex that raises Redis' error. */
+int guards_refuse_change(lua_State *lua);
+
+#endif
