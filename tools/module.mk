@@ -1,15 +1,15 @@
-# module: builds expired.so, which an engine (Redis, Valkey) loads. The Makefile includes it.
+# module: builds expired.so, which the host (Redis, Valkey) loads. The Makefile includes it.
 #
 #   make module     builds build/expired.so
 
-# Position-independent; only the function that the engine looks for is visible. Without sanitizers, whose
-# libraries the engine does not load.
+# Position-independent; only the function that the host looks for is visible. Without sanitizers, whose
+# libraries the host does not load.
 MODULE_B = build/module
 MODULE_HOW = MALLOC=libc CFLAGS="$(CFLAGS) -fPIC -fvisibility=hidden"
 MODULE_VARIANT = B=$(MODULE_B) SANITIZE= $(MODULE_HOW)
 
-# For `make asan`: with sanitizers, for an engine that is started with their library (LD_PRELOAD). The
-# engine's allocator is then theirs, so they watch the module's memory.
+# For `make asan`: with sanitizers, for a host that is started with their library (LD_PRELOAD). The
+# host's allocator is then theirs, so they watch the module's memory.
 CHECKED_MODULE = $(B)/module/expired.so
 CHECKED_MODULE_ENV = MODULE=$(abspath $(CHECKED_MODULE)) MODULE_PRELOAD=$(shell $(CC) -print-file-name=libasan.so)
 MODULE_LIB = $(B)/libmodule.a

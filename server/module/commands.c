@@ -1,5 +1,5 @@
-/* commands: see commands.h. A call that finds nothing and blocks is a blocked client of the engine,
- * which runs it again when one of its keys is ready. */
+/* commands: see commands.h. A call that finds nothing and blocks becomes a blocked client of the
+ * host, which calls serve_blocked when one of the keys is ready. */
 #include "server/module/commands.h"
 
 #include <stdio.h>
@@ -34,7 +34,7 @@ static const struct command_group *const collection_groups[] = {
     &geo_commands,           &geo_search_commands,
 };
 
-/* BZTSMOVE pushes to a list, and lists belong to the engine; the keys of the other two cannot be
+/* BZTSMOVE pushes to a list, and lists belong to the host; the keys of the other two cannot be
  * found by position alone. */
 static const char *const left_out[] = { "BZTSMOVE", "GEORADIUS", "GEORADIUSBYMEMBER" };
 
@@ -42,7 +42,7 @@ enum { FEW = 16 };
 
 static struct commands *commands;
 
-/* Of one call: few are on the stack. */
+/* The arguments of one call; a few are on the stack. */
 struct arguments {
     struct bytes *all;
     struct bytes few[FEW];
@@ -75,7 +75,7 @@ static void run_call(struct call *call, msec now)
     txn_commit(&txn);
 }
 
-static void give_back(struct lent_keys *lent)
+static void close_all(struct lent_keys *lent)
 {
     lent_keys_take_back(lent);
     if (lent->writes) due_values_note_lent(lent);
@@ -95,23 +95,11 @@ static void open_all(struct lent_keys *lent, RedisModuleCtx *ctx, const struct c
     if (positions != few) mem_free(positions);
 }
 
-/* On a master even a read removes what has expired, which needs keys that are open for writing. */
-static void open_keys(struct lent_keys *lent, RedisModuleCtx *ctx, const struct call *call,
-                      RedisModuleString **argv, msec now)
-{
-    open_all(lent, ctx, call, argv);
-    if (lent->writes || !lent_keys_overdue(lent, now)) return;
-    lent_keys_take_back(lent);
-    due_values_remove_overdue(ctx, lent, now);
-    lent_keys_close(lent);
-    open_all(lent, ctx, call, argv);
-}
-
 /* ---- blocked clients ------------------------------------------------------------------------- */
 
 struct wait {
     enum type type;
-    bool is_array; /* the reply when the timeout ends is an empty array */
+    bool is_array; /* on timeout, reply an empty array */
 };
 
 static void free_wait(RedisModuleCtx *ctx, void *wait)
@@ -120,7 +108,7 @@ static void free_wait(RedisModuleCtx *ctx, void *wait)
     mem_free(wait);
 }
 
-/* An error of the engine's interface means that the client stays blocked. */
+/* API_ERR keeps the client blocked. */
 static int serve_blocked(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
     struct lent_keys lent;
@@ -141,7 +129,7 @@ static int serve_blocked(RedisModuleCtx *ctx, RedisModuleString **argv, int argc
     const struct held_value *held = lent.keys[0].held;
     bool runs = held != NULL && held->object.type == wait->type;
     if (runs) run_call(&call, redis.Milliseconds());
-    give_back(&lent);
+    close_all(&lent);
     if (block.again != 0 && block.again != NEVER) due_values_wake(ctx, name, block.again);
     arguments_end(&args);
     return !runs || block.count > 0 ? API_ERR : API_OK;
@@ -155,7 +143,7 @@ static int end_blocked(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     return wait->is_array ? redis.ReplyWithArray(ctx, 0) : redis.ReplyWithNullArray(ctx);
 }
 
-/* The engine waits for at least 1 ms; 0 means for ever. */
+/* The host's shortest timeout is 1 ms; 0 means no timeout. */
 static void block(RedisModuleCtx *ctx, RedisModuleString **argv, const struct block_request *block)
 {
     msec timeout = 0;
@@ -184,9 +172,17 @@ static void run_of_client(RedisModuleCtx *ctx, int flags, RedisModuleString **ar
     struct resp_writer out = reply_begin(&reply, ctx, flags);
     call->out = &out;
     call->block = may_block ? &request : NULL;
-    open_keys(&lent, ctx, call, argv, now);
+    open_all(&lent, ctx, call, argv);
+    /* On a master even a read removes expired members, which needs keys that are open for writing.
+     */
+    if (!lent.writes && lent_keys_overdue(&lent, now)) {
+        lent_keys_take_back(&lent);
+        due_values_remove_overdue(ctx, &lent, now);
+        lent_keys_close(&lent);
+        open_all(&lent, ctx, call, argv);
+    }
     run_call(call, now);
-    give_back(&lent);
+    close_all(&lent);
     if (request.count > 0) block(ctx, argv, &request);
 }
 
@@ -198,7 +194,7 @@ static int run(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     struct call call = { .argc = argc, .argv = args.all };
     call.command = commands_find(commands, api_bytes(argv[0]));
     if (redis.IsKeysPositionRequest(ctx))
-        command_info_tell_keys(ctx, call.command.row, argc, args.all);
+        command_info_report_keys(ctx, call.command.row, argc, args.all);
     else if ((call.command.row->flags & WRITE) && replay_is_due(flags))
         replay_run(ctx, argv, argc);
     else
@@ -214,7 +210,7 @@ static bool is_left_out(const char *name)
     return false;
 }
 
-/* Adds copies of our rows, under the names that the engine knows. They are never freed. */
+/* Adds copies of our rows with the names that they have in the host. They are never freed. */
 static bool add_group(RedisModuleCtx *ctx, const struct command_group *group, const char *prefix)
 {
     struct command *rows = mem_alloc(group->count * sizeof(*rows));

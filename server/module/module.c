@@ -1,4 +1,4 @@
-/* module: loads expired.so into an engine, a Redis 7.0 or later or a Valkey. Engines do not unload
+/* module: loads expired.so into a host, a Redis 7.0 or later or a Valkey. Hosts do not unload
  * modules that have types. */
 #include <sys/random.h>
 
@@ -14,45 +14,29 @@
 
 EXPORTED int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 
-static size_t engine_size(const void *p)
+static size_t host_size(const void *p)
 {
     return redis.MallocSize((void *)(uintptr_t)p);
 }
 
-/* Memory is the engine's, so that maxmemory and INFO count it. */
-static void use_engine_memory(void)
-{
-    const struct mem_hooks hooks = { redis.Realloc, redis.Free, engine_size };
-    mem_use(&hooks);
-}
-
-static bool seed_hash(RedisModuleCtx *ctx)
-{
-    uint8_t key[16];
-    if (getrandom(key, sizeof(key), 0) != (ssize_t)sizeof(key)) {
-        redis.Log(ctx, "warning", "no random bytes from the system");
-        return false;
-    }
-    siphash_seed(key);
-    return true;
-}
-
-static bool start(RedisModuleCtx *ctx)
-{
-    use_engine_memory();
-    redis.SetModuleOptions(ctx, OPTION_HANDLE_IO_ERRORS | OPTION_NO_IMPLICIT_SIGNAL);
-    return seed_hash(ctx) && stats_start(ctx) && commands_start(ctx) && slices_start(ctx);
-}
-
 int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
+    uint8_t key[16];
     (void)argv;
     if (!api_load(ctx, "expired", EXPIRED_VERSION_NUM)) return API_ERR;
     if (argc > 0) {
         redis.Log(ctx, "warning", "expired.so takes no arguments");
         return API_ERR;
     }
-    if (!start(ctx)) return API_ERR;
+    /* The memory is the host's, so that maxmemory and INFO count it. */
+    mem_use(&(struct mem_hooks){ redis.Realloc, redis.Free, host_size });
+    redis.SetModuleOptions(ctx, OPTION_HANDLE_IO_ERRORS | OPTION_NO_IMPLICIT_SIGNAL);
+    if (getrandom(key, sizeof(key), 0) != (ssize_t)sizeof(key)) {
+        redis.Log(ctx, "warning", "no random bytes from the system");
+        return API_ERR;
+    }
+    siphash_seed(key);
+    if (!stats_start(ctx) || !commands_start(ctx) || !slices_start(ctx)) return API_ERR;
     redis.Log(ctx, "notice", "expired " EXPIRED_VERSION ": keys expire on time");
     return API_OK;
 }

@@ -1,9 +1,10 @@
-/* slices: see slices.h. The engine calls back without data of ours, so the state is static. */
+/* slices: see slices.h. The host's callbacks have no argument for our data, so the state is
+ * static. */
 #include "server/module/slices.h"
 
 #include "server/module/keys/command_ttl.h"
 #include "server/module/values/due_values.h"
-#include "server/module/keys/engine_search.h"
+#include "server/module/keys/host_search.h"
 #include "server/module/values/held_value.h"
 #include "server/module/policies/key_policies.h"
 #include "server/module/values/lent_keys.h"
@@ -16,23 +17,23 @@ enum {
     /* When the parts of a slice end, in microseconds from its beginning. */
     POLICIES_END = 100, /* policies of keys that were written */
     READ_END = 250,     /* deadlines of changed keys, and values of keys that are about to expire */
-    SLICE_END = 500,    /* everything else */
+    SLICE_END = 500,    /* all other work */
 
-    REPLIES_USEC = 250, /* a turn that ends this soon after a slice gets none */
-    VALUES_USEC = 50,   /* for those values, at least */
-    BATCH = 16,         /* keys or members between two looks at the clock */
-    READS = 4,          /* batches of names between two */
-    /* The most that are left for the next slice: clients that write faster have to wait. */
+    REPLIES_USEC = 250, /* a turn that ends this soon after a slice has no slice */
+    VALUES_USEC = 50,   /* at least, for values of keys that are about to expire */
+    BATCH = 16,         /* keys or members between two readings of the clock */
+    READS = 4,          /* batches of names between two readings */
+    /* A slice leaves at most this many for the next one: clients that write faster have to wait. */
     POLICIES_WAITING = 1024, /* keys */
     NAMES_WAITING = 1 << 16,
-    SOON_MSEC = 1,       /* the shortest timer of the engine */
-    FLUSHED_NAMES = 256, /* and elements of values, freed between two looks at the clock */
+    SOON_MSEC = 1,       /* the shortest timer of the host */
+    FLUSHED_NAMES = 256, /* and elements of values, freed between two readings of the clock */
 };
 
 static struct {
     struct volatile_keys known;
     struct scan_keys scan;
-    bool rescan;                         /* a load that runs may replace keys without events */
+    bool rescan;                         /* the running load may replace keys without events */
     bool policies_heard, scans_policies; /* a new policy applies to the keys of the scan */
     bool woken;                          /* the loop will turn without waiting */
     uint64_t left_work;                  /* when the last slice that left work ended */
@@ -116,8 +117,7 @@ static void apply_policies(RedisModuleCtx *ctx, uint64_t end)
     }
 }
 
-/* Handles what is due first, a key or something in a value; returns about how much work that
- * was. */
+/* Expires the key or the members that are due first; returns about how much work that was. */
 static size_t open_first(RedisModuleCtx *ctx, msec now)
 {
     size_t done = 0;
@@ -127,7 +127,8 @@ static size_t open_first(RedisModuleCtx *ctx, msec now)
     return done > 0 ? done : due_values_run(ctx, now);
 }
 
-/* Returns whether more is due. The engine's clock moves while keys are opened. */
+/* Returns whether more is due. Reads the clock again after each batch, because time passes while
+ * keys are opened. */
 static bool open_due(RedisModuleCtx *ctx, uint64_t end)
 {
     do {
@@ -136,13 +137,6 @@ static bool open_due(RedisModuleCtx *ctx, uint64_t end)
             if ((done = open_first(ctx, now)) == 0) return false;
     } while (is_before(end));
     return true;
-}
-
-static bool scan_some(RedisModuleCtx *ctx, uint64_t end)
-{
-    while (here.scan.db >= 0 && is_before(end))
-        if (!scan_keys_step(&here.scan, ctx, &here.known)) here.scans_policies = false;
-    return here.scan.db >= 0;
 }
 
 static bool reclaim_some(uint64_t end)
@@ -168,17 +162,11 @@ static struct due_at next_of_policies(void)
     return earlier(key_policies_next(), read_ahead_next());
 }
 
-static bool policies_are_due(void)
-{
-    struct due_at next = next_of_policies();
-    return !due_at_is_never(next) && due_at_come(next, redis.Milliseconds());
-}
-
-/* Should this turn have no slice? The engine writes replies after the event in which slices run. So
+/* Should this turn have no slice? The host writes replies after the event in which slices run. So
  * if the short turn after a slice had one too, a client whose request came during the first slice
- * would wait for both. A turn in which the engine's cron ran gets none either, because cron may
- * take milliseconds. But no two turns in a row go without. Policies need every turn, because they
- * apply right after a write and values must be copied before their keys expire. */
+ * would wait for both. A turn in which the host's cron ran has none either, because cron may take
+ * milliseconds. But one of two turns has a slice. With policies every turn has one, because a
+ * policy applies right after a write, and values must be copied before their keys expire. */
 static bool leaves_turn_to_replies(void)
 {
     bool leaves = !here.left_turn && node_policies()->count == 0 &&
@@ -196,24 +184,21 @@ static void run_slice(RedisModuleCtx *ctx, bool opens)
     read_queued(ctx, begin + READ_END);
     if (opens) read_values(ctx, begin + READ_END);
     bool more = opens && open_due(ctx, end);
-    engine_search_hold(ctx, more);
+    host_search_hold(ctx, more);
     if (opens) apply_policies(ctx, end);
-    more = scan_some(ctx, end) || more;
+    while (here.scan.db >= 0 && is_before(end))
+        if (!scan_keys_step(&here.scan, ctx, &here.known)) here.scans_policies = false;
+    more = here.scan.db >= 0 || more;
     more = reclaim_some(end) || more;
     redis.SelectDb(ctx, db);
-    if (!more && here.known.changes.count == 0 && !(opens && policies_are_due())) return;
+    struct due_at next = next_of_policies();
+    bool policies_due = !due_at_is_never(next) && due_at_come(next, redis.Milliseconds());
+    if (!more && here.known.changes.count == 0 && !(opens && policies_due)) return;
     here.left_work = redis.MonotonicMicroseconds();
     wake(ctx);
 }
 
-static bool has_other_work(void)
-{
-    return here.known.changes.count > 0 || here.scan.db >= 0 || here.known.keys.flushed != NULL ||
-           due_values_keys()->flushed != NULL || held_value_released() || lent_keys_dropped() ||
-           read_ahead_flushed();
-}
-
-/* When something is due next. */
+/* The instant of the next work that has one. */
 static struct due_at next_work(void)
 {
     return earlier(earlier(volatile_keys_next(&here.known), due_values_next()), next_of_policies());
@@ -230,13 +215,16 @@ static void on_loop(RedisModuleCtx *ctx, struct api_event event, uint64_t what, 
     command_ttl_new_turn();
     msec now = redis.Milliseconds();
     struct due_at next = next_work();
-    bool due = due_at_come(next, now), works = has_other_work();
+    bool due = due_at_come(next, now);
+    bool works = here.known.changes.count > 0 || here.scan.db >= 0 ||
+                 here.known.keys.flushed != NULL || due_values_keys()->flushed != NULL ||
+                 held_value_released() || lent_keys_dropped() || read_ahead_flushed();
     bool waits = due_at_is_never(next) || (here.timer_runs && here.timer_at <= next.at);
-    if (!due) engine_search_hold(ctx, false);
+    if (!due) host_search_hold(ctx, false);
     if (!due && !works && waits) return;
     enum node_role role = node_role(ctx);
     bool opens = role == NODE_MASTER, runs = role != NODE_WAITING && (works || (due && opens));
-    if (!opens) engine_search_hold(ctx, false);
+    if (!opens) host_search_hold(ctx, false);
     if (runs && leaves_turn_to_replies())
         wake(ctx);
     else if (runs)
@@ -275,8 +263,8 @@ static void on_swap(RedisModuleCtx *ctx, struct api_event event, uint64_t what, 
     read_ahead_swap((unsigned)swap->first, (unsigned)swap->second);
 }
 
-/* Each loaded key has an event, so nothing is left to scan. But a replica may load its master's
- * data into a second place, and keep its own if that fails. */
+/* Each loaded key has an event, so no scan is needed. But a replica may load its master's data into
+ * a second place and keep its own if that fails, so it scans its keys afterwards. */
 static void on_loading(RedisModuleCtx *ctx, struct api_event event, uint64_t what, void *data)
 {
     (void)ctx;
@@ -291,7 +279,7 @@ static void on_loading(RedisModuleCtx *ctx, struct api_event event, uint64_t wha
     scan_keys_begin(&here.scan);
 }
 
-/* Only with policies: every write has such an event. */
+/* Only with policies, because every write has such an event. */
 static int on_write(RedisModuleCtx *ctx, int class, const char *event, RedisModuleString *name)
 {
     (void)class;
@@ -300,7 +288,7 @@ static int on_write(RedisModuleCtx *ctx, int class, const char *event, RedisModu
     return API_OK;
 }
 
-/* Each key of the scan, or opened for another look. */
+/* Each key of the scan, and each key that is opened to check its deadline. */
 static void on_open(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleKey *key)
 {
     due_values_note((unsigned)redis.GetSelectedDb(ctx), api_bytes(name), key);

@@ -1,5 +1,5 @@
-/* slices: the module's work between two commands of the engine: a slice of at most half a
- * millisecond when the engine's loop is about to sleep, in this turn or the next, and one timer for
+/* slices: runs the module's work between two commands of the host: a slice of at most half a
+ * millisecond when the host's loop is about to sleep, in this turn or the next. Keeps one timer for
  * the next deadline. Depends on volatile_keys and scan_keys. */
 #ifndef SERVER_MODULE_SLICES_H
 #define SERVER_MODULE_SLICES_H
@@ -7,11 +7,11 @@
 #include "server/module/api/redis_api.h"
 #include "server/module/keys/volatile_keys.h"
 
-/* Subscribes to events and begins to scan the keys that are there. False: the engine refused, and
- * the log says so. */
+/* Subscribes to events and begins to scan the existing keys. False: the host refused, which is
+ * logged. */
 bool slices_start(RedisModuleCtx *ctx);
 
-/* For figures. */
+/* For EXPIRED.STATS and INFO. */
 const struct volatile_keys *slices_volatile_keys(void);
 
 #endif

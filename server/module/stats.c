@@ -57,12 +57,12 @@ static int cmd_stats(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     return API_OK;
 }
 
-/* The engine puts the module's name and "_" before each field. */
+/* The host adds the module's name and "_" in front of each field. */
 static void add_info(RedisModuleInfoCtx *ctx, int for_crash_report)
 {
     struct figure figures[FIGURES];
     char name[32];
-    if (for_crash_report) return; /* the tables may be what is broken */
+    if (for_crash_report) return; /* the tables may be corrupt */
     take_figures(figures);
     redis.InfoAddSection(ctx, "keys");
     for (int i = 0; i < FIGURES; i++) {

@@ -59,7 +59,7 @@ def measure_price(bench, settings, mix):
 
 
 def measure_memory(bench, settings):
-    """Bytes for each key with a deadline besides its name: as the module counts them, and as the engine's
+    """Bytes for each key with a deadline, not counting its name: as the module counts them, and as the host's
     used_memory grows more."""
     used = []
     with started(bench, settings, "redis", "module") as both:

@@ -255,7 +255,7 @@ def migration_table(its):
 
 
 def module_table(results, _names):
-    """What the module costs an engine, and does in it."""
+    """What the module costs a server that loads it, and how it performs there."""
     memory, burst = results["memory"], results["burst"]
     rows = [[f"CPU that the module adds to {what}, pipeline {module.PIPELINE}",
              f"{100 * results['price'][mix]['more']:+.1f}% of {results['price'][mix]['cpu_ns']:.0f} ns", ""]

@@ -102,11 +102,11 @@ ROOMS = (
     ("server/http", "the metrics port: HTTP, figures for Prometheus, a page to look at",
      "conf server/engine/acl server/admin server/admin/client server/base server/cmd/call server/net"
      " server/engine/observe server/disk server/engine/react server/replica server/replica/stream server/engine server/script server/net/tls store/*"),
-    ("server/module/api", "what the module sees of the engine that has loaded it",
+    ("server/module/api", "what the module sees of the server that has loaded it, its host",
      "proto/resp server/base server/cmd/call store/*"),
-    ("server/module/keys", "deadlines of the engine's own keys",
+    ("server/module/keys", "deadlines of the host's own keys",
      "server/base server/module/api store/*"),
-    ("server/module/values", "our types as values of the engine",
+    ("server/module/values", "our types as values of the host",
      "proto/resp server/base server/cmd/call server/disk/effect server/disk/format"
      " server/module/api server/module/keys store/*"),
     ("server/module/policies", "policies of a node, and its expiry logs",

@@ -9,7 +9,7 @@
 
 enum { NAME_ROOM = 64 };
 
-static struct api_key_spec spec_for_engine(const struct key_spec *spec)
+static struct api_key_spec host_spec_of(const struct key_spec *spec)
 {
     struct api_key_spec to = { .flags = spec->flags };
     if (spec->find == KEYS_ANYWHERE) {
@@ -44,51 +44,43 @@ static bool describe(RedisModuleCommand *command, const struct command *row)
                                                       sizeof(struct api_key_spec),
                                                       sizeof(struct api_argument) };
     struct key_spec specs[KEY_SPECS_MAX];
-    struct api_key_spec engine_specs[KEY_SPECS_MAX + 1] = { 0 };
+    struct api_key_spec host_specs[KEY_SPECS_MAX + 1] = { 0 };
     int count = command_specs(row, specs);
     for (int i = 0; i < count; i++)
-        engine_specs[i] = spec_for_engine(&specs[i]);
+        host_specs[i] = host_spec_of(&specs[i]);
     const struct api_command_info info = {
         .layout = &layout,
         .summary = row->summary,
         .complexity = row->complexity,
         .tips = row->tips,
         .arity = row->arity,
-        .key_specs = engine_specs,
+        .key_specs = host_specs,
     };
     return command != NULL && redis.SetCommandInfo(command, &info) == API_OK;
-}
-
-/* The engine shows names as they are registered, and its own are in lower case. */
-static void put_lower(char to[NAME_ROOM], const char *name)
-{
-    size_t len = strlen(name);
-    ensure(len < NAME_ROOM, "a command of %zu bytes", len);
-    for (size_t i = 0; i <= len; i++)
-        to[i] = name[i] >= 'A' && name[i] <= 'Z' ? (char)(name[i] - 'A' + 'a') : name[i];
-}
-
-static const char *kind_of(const struct command *row)
-{
-    if (row->flags & ADMIN) return "admin";
-    return row->flags & WRITE ? "write" : "readonly";
 }
 
 bool command_info_register(RedisModuleCtx *ctx, const struct command *row, api_command run)
 {
     char flags[96], name[NAME_ROOM];
     struct key_range keys = row->keys;
-    snprintf(flags, sizeof(flags), "%s%s%s%s%s", kind_of(row),
-             row->flags & GROWS ? " deny-oom" : "", row->flags & FAST ? " fast" : "",
-             row->flags & NOSCRIPT ? " deny-script" : "",
+    const char *kind = row->flags & WRITE ? "write" : "readonly";
+    if (row->flags & ADMIN) kind = "admin";
+    snprintf(flags, sizeof(flags), "%s%s%s%s%s", kind, row->flags & GROWS ? " deny-oom" : "",
+             row->flags & FAST ? " fast" : "", row->flags & NOSCRIPT ? " deny-script" : "",
              row->flags & MOVABLE_KEYS ? " getkeys-api" : "");
-    put_lower(name, row->name);
+    /* In lower case, because the host shows names as they are registered, and shows its own so. */
+    size_t len = strlen(row->name);
+    ensure(len < NAME_ROOM, "a command of %zu bytes", len);
+    for (size_t i = 0; i <= len; i++) {
+        char c = row->name[i];
+        name[i] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+    }
     return redis.CreateCommand(ctx, name, run, flags, keys.first, keys.last, keys.step) == API_OK &&
            describe(redis.GetCommand(ctx, name), row);
 }
 
-void command_info_tell_keys(RedisModuleCtx *ctx, const struct command *row, int argc,
-                            const struct bytes *argv)
+void command_info_report_keys(RedisModuleCtx *ctx, const struct command *row, int argc,
+                              const struct bytes *argv)
 {
     int *positions = mem_alloc((size_t)argc * sizeof(*positions));
     unsigned *flags = mem_alloc((size_t)argc * sizeof(*flags));

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* The engine's ID of a node has no terminating zero, but it wants one where it reads an ID. */
+/* The host returns the ID of a node without a terminating zero, but expects one in an argument. */
 static bool is_replica_of_cluster(RedisModuleCtx *ctx)
 {
     const char *name = redis.GetMyClusterID();

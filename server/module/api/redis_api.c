@@ -6,7 +6,7 @@
 
 struct redis_api redis;
 
-/* The engine passes its lookup function as the first word of the context. */
+/* The host passes its lookup function as the first word of the context. */
 typedef int (*get_api)(const char *name, void *function);
 
 struct wanted {
@@ -27,9 +27,8 @@ static const struct wanted wanted[] = {
 
 enum { WANTED = sizeof(wanted) / sizeof(wanted[0]) };
 
-/* The log function itself may be what is missing; then the message goes to stderr, the engine's own
- * output. */
-static void complain(RedisModuleCtx *ctx, const char *what, const char *name)
+/* The log function itself may be missing; then the message goes to stderr. */
+static void log_warning(RedisModuleCtx *ctx, const char *what, const char *name)
 {
     if (redis.Log != NULL)
         redis.Log(ctx, "warning", "expired: %s%s", what, name);
@@ -47,11 +46,11 @@ bool api_load(RedisModuleCtx *ctx, const char *name, int version)
         if (get(wanted[i].name, place) != API_OK && wanted[i].needed) missing = wanted[i].name;
     }
     if (missing != NULL) {
-        complain(ctx, "this server is too old for the module: it lacks ", missing);
+        log_warning(ctx, "this server is too old for the module: it lacks ", missing);
         return false;
     }
     if (redis.IsModuleNameBusy(name)) {
-        complain(ctx, "there is already a module named ", name);
+        log_warning(ctx, "there is already a module named ", name);
         return false;
     }
     redis.SetModuleAttribs(ctx, name, version, API_VERSION);

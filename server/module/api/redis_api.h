@@ -1,12 +1,12 @@
 /* redis_api: the part of the module API of Redis and Valkey that this module uses, declared from
  * its documentation. Depends on nothing.
  *
- * Names after `redis.` are those of the API without "RedisModule_". An engine provides its
+ * Names after `redis.` are those of the API without "RedisModule_". A host provides its
  * functions by name when it loads the module; api_load fetches them all.
  *
- * Folder server/module/api: what the module sees of its engine: the functions that it imports
- * (redis_api), the engine's role (node_role), registering commands (command_info), a sink that
- * passes replies on (reply), and whether the engine's stream of changes has readers
+ * Folder server/module/api: the interface of the host: the functions that the module imports
+ * (redis_api), the host's role (node_role), registering commands (command_info), a sink that passes
+ * replies to clients (reply), and whether the host's stream of changes has readers
  * (stream_readers). Start here. */
 #ifndef SERVER_MODULE_API_REDIS_API_H
 #define SERVER_MODULE_API_REDIS_API_H
@@ -334,7 +334,7 @@ struct redis_api {
 #undef API_MEMBER
 };
 
-/* The engine's functions, from api_load on. An optional one may be NULL. */
+/* The host's functions, from api_load on. An optional one may be NULL. */
 extern struct redis_api redis;
 
 /* Valid while the string is not changed or freed. */
@@ -345,7 +345,7 @@ static inline struct bytes api_bytes(const RedisModuleString *text)
     return bytes;
 }
 
-/* Fetches the functions and gives the module its name. False: the engine lacks a needed one, or
+/* Fetches the functions and gives the module its name. False: the host lacks a needed one, or
  * has a module of this name; the log says which. */
 bool api_load(RedisModuleCtx *ctx, const char *name, int version);
 

@@ -8,9 +8,9 @@
 #include "store/base/number.h"
 #include "store/mem/mem.h"
 
-enum { LINE_FEW = 64 }; /* bytes that are on the stack */
+enum { LINE_FEW = 64 }; /* bytes on the stack */
 
-/* The engine takes a text that ends in NUL. */
+/* The host's functions expect a text that ends in NUL. */
 static void put_line(RedisModuleCtx *ctx, const struct resp_node *node,
                      int (*put)(RedisModuleCtx *ctx, const char *text))
 {
@@ -21,7 +21,8 @@ static void put_line(RedisModuleCtx *ctx, const struct resp_node *node,
     if (text != few) mem_free(text);
 }
 
-/* The engine prints doubles as our writer does, and coordinates as that prints those. */
+/* The host prints a double as our writer prints doubles, and a long double as our writer prints
+ * coordinates. */
 static void put_double(RedisModuleCtx *ctx, const struct resp_node *node)
 {
     char text[NUMBER_DOUBLE_MAX_CHARS];

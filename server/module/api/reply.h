@@ -1,4 +1,4 @@
-/* reply: passes replies of commands to the engine. Depends on the writer's sink. */
+/* reply: passes replies of commands to the host. Depends on proto/resp. */
 #ifndef SERVER_MODULE_API_REPLY_H
 #define SERVER_MODULE_API_REPLY_H
 
@@ -10,7 +10,8 @@ struct reply {
     RedisModuleCtx *ctx;
 };
 
-/* A writer whose replies go to this client, in its version of RESP; `flags` are the context's. */
+/* Returns a writer whose replies go to this client, in its version of RESP; `flags` are the
+ * context's. */
 struct resp_writer reply_begin(struct reply *reply, RedisModuleCtx *ctx, int flags);
 
 #endif

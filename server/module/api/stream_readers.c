@@ -16,13 +16,6 @@ static bool is_any(RedisModuleCtx *ctx, const char *section, const char *const f
     return any;
 }
 
-static bool ask(RedisModuleCtx *ctx)
-{
-    static const char *const replicas[] = { "connected_slaves", "repl_backlog_active", NULL };
-    static const char *const file[] = { "aof_enabled", NULL };
-    return is_any(ctx, "replication", replicas) || is_any(ctx, "persistence", file);
-}
-
 /* A fork that does not write a snapshot may be for a reader that this module does not know. */
 static void on_fork(RedisModuleCtx *ctx, struct api_event event, uint64_t what, void *data)
 {
@@ -43,19 +36,24 @@ static void on_role(RedisModuleCtx *ctx, struct api_event event, uint64_t what, 
     readers = SOMEBODY;
 }
 
-/* The first change asks the engine: after a start with a file, a stream from before it may
- * continue. */
+/* The first change asks the host: after a start with a file, a replica may continue with the stream
+ * from before the start. */
 void stream_readers_start(RedisModuleCtx *ctx)
 {
     const struct api_event fork = { .id = EVENT_ID_FORK_CHILD, .data_version = 1 };
     const struct api_event role = { .id = EVENT_ID_ROLE_CHANGED, .data_version = 1 };
-    bool told = redis.SubscribeToServerEvent(ctx, fork, on_fork) == API_OK &&
-                redis.SubscribeToServerEvent(ctx, role, on_role) == API_OK;
-    if (told) readers = UNKNOWN;
+    bool subscribed = redis.SubscribeToServerEvent(ctx, fork, on_fork) == API_OK &&
+                      redis.SubscribeToServerEvent(ctx, role, on_role) == API_OK;
+    if (subscribed) readers = UNKNOWN;
 }
 
 bool stream_readers_exist(RedisModuleCtx *ctx)
 {
-    if (readers == UNKNOWN) readers = ask(ctx) ? SOMEBODY : NOBODY;
+    static const char *const replicas[] = { "connected_slaves", "repl_backlog_active", NULL };
+    static const char *const file[] = { "aof_enabled", NULL };
+    if (readers == UNKNOWN) {
+        bool any = is_any(ctx, "replication", replicas) || is_any(ctx, "persistence", file);
+        readers = any ? SOMEBODY : NOBODY;
+    }
     return readers == SOMEBODY;
 }

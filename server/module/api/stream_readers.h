@@ -1,9 +1,10 @@
-/* stream_readers: whether the engine's stream of changes has a reader: a replica or the append-only
+/* stream_readers: whether the host's stream of changes has a reader: a replica or the append-only
  * file. While it has none, changes need not be written as commands.
  *
- * The engine is asked seldom, because a reader always begins with a full copy, for which the engine
- * forks: the copy has the changes before the fork, the stream those after it. An engine that has
- * ever had a reader, or that does not report forks, counts as having one. Depends on redis_api. */
+ * The module asks the host only after a fork, because a reader always begins with a full copy, for
+ * which the host forks: the copy has the changes before the fork, the stream those after it. A host
+ * that has ever had a reader, or that does not report forks, counts as having one. Depends on
+ * redis_api. */
 #ifndef SERVER_MODULE_API_STREAM_READERS_H
 #define SERVER_MODULE_API_STREAM_READERS_H
 

@@ -12,7 +12,7 @@ enum {
 
 enum unit { UNIT_MSEC, UNIT_SECONDS };
 
-/* Where a command has its TTL or deadline: as argument `first`, or behind an option from there on.
+/* Where a command has its TTL or deadline: in argument `first`, or after an option from `first` on.
  */
 struct form {
     struct bytes name;
@@ -39,18 +39,19 @@ static const struct form options[] = {
     { .name = LIT("pxat"), .is_instant = true },
 };
 
-/* Of the command that runs: its key, or NULL, and the TTL or instant. */
+/* The running command: its key, or NULL, and its TTL or instant. */
 static struct {
     const RedisModuleString *key;
     msec number;
     bool is_instant;
-    bool any_key; /* a call of the module, which the engine does not show */
+    bool any_key; /* a call of the module, which does not go through the filter */
 } shown;
 
+/* The last reading of the clock. */
 static struct {
     msec now;
     unsigned uses; /* left */
-} watch;
+} reading;
 
 static struct bytes argument(RedisModuleCommandFilterCtx *command, int i)
 {
@@ -118,19 +119,10 @@ void command_ttl_end_own(void)
 
 void command_ttl_new_turn(void)
 {
-    shown.key = NULL; /* its memory may be reused for another name, because the engine does not show
-                         us the module's own calls */
-    watch.uses = 0;
-}
-
-static msec recent_time(void)
-{
-    if (watch.uses == 0) {
-        watch.now = redis.Milliseconds();
-        watch.uses = CLOCK_USES;
-    }
-    watch.uses--;
-    return watch.now;
+    /* The key's memory may be reused for another name: the module's own calls do not go through the
+     * filter, so they do not reset it. */
+    shown.key = NULL;
+    reading.uses = 0;
 }
 
 bool command_ttl_deadline(const RedisModuleString *key, msec *at)
@@ -138,5 +130,11 @@ bool command_ttl_deadline(const RedisModuleString *key, msec *at)
     if (shown.key != key && !shown.any_key) return false;
     shown.key = NULL;
     *at = shown.number;
-    return (shown.is_instant || instant_after(recent_time(), shown.number, at)) && instant_ok(*at);
+    if (shown.is_instant) return instant_ok(*at);
+    if (reading.uses == 0) {
+        reading.now = redis.Milliseconds();
+        reading.uses = CLOCK_USES;
+    }
+    reading.uses--;
+    return instant_after(reading.now, shown.number, at) && instant_ok(*at);
 }

@@ -1,10 +1,10 @@
-/* command_ttl: the deadline that the running command gives its key, from the command's arguments.
- * Depends on the engine.
+/* command_ttl: finds the deadline that the running command gives its key in the command's
+ * arguments. Depends on the host.
  *
- * Why: reading a deadline from the engine costs about a third of a SET EX. The engine shows each
+ * Why: reading a deadline from the host costs about a third of a SET EX. The host passes each
  * command to a filter before it runs, and the event "expire" follows while it runs. The result may
- * differ from the engine's deadline by the time between two readings of the clock; when the key is
- * opened at this instant, the engine's own deadline is read. */
+ * differ from the host's deadline by the time between two readings of the clock; when the key is
+ * opened at this instant, the host's own deadline is read. */
 #ifndef SERVER_MODULE_KEYS_COMMAND_TTL_H
 #define SERVER_MODULE_KEYS_COMMAND_TTL_H
 
@@ -13,19 +13,20 @@
 #include "server/module/api/redis_api.h"
 #include "store/base/instant.h"
 
-/* False: the engine refused. */
+/* False: the host refused. */
 bool command_ttl_start(RedisModuleCtx *ctx);
 
-/* Call when no command runs and the engine may have slept: forgets the last command, and makes the
- * next use read the clock. */
+/* Call when no command runs and the host may have slept: drops the last command, and makes the next
+ * use read the clock. */
 void command_ttl_new_turn(void);
 
 /* The module itself gives one key this deadline, between two commands. */
 void command_ttl_begin_own(msec at);
 void command_ttl_end_own(void);
 
-/* In the event "expire" of this key: the deadline. False: unknown, as in EXEC, which runs commands
- * that were shown before. While a file is loaded commands are not shown: do not ask then. */
+/* In the event "expire" of this key: the deadline. False: unknown, as in EXEC, whose commands went
+ * through the filter earlier. While a file is loaded, commands do not go through the filter: do not
+ * call this then. */
 bool command_ttl_deadline(const RedisModuleString *key, msec *at);
 
 #endif

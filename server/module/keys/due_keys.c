@@ -31,7 +31,7 @@ static struct due_database *database_at(struct due_keys *keys, unsigned db)
     return &keys->all[db];
 }
 
-/* The bytes before the name that have its length, if it is long. */
+/* The size of the length before a long name. */
 static size_t len_bytes(uint32_t len)
 {
     return len < DUE_LEN_LONG ? 0 : sizeof(len);
@@ -67,19 +67,6 @@ struct due_key *due_keys_find(const struct due_keys *keys, unsigned db, struct b
     return db < keys->count ? dict_find(&keys->all[db].dict, name) : NULL;
 }
 
-static struct due_key *key_new(struct due_keys *keys, struct bytes name)
-{
-    uint32_t len = (uint32_t)name.len;
-    size_t extra = len_bytes(len);
-    struct due_key *key = name_pages_alloc(&keys->names, key_bytes(len));
-    deadline_init(&key->deadline);
-    key->by = UINT32_MAX;
-    key->len = (uint8_t)(extra == 0 ? len : DUE_LEN_LONG);
-    memcpy(key->name, &len, extra);
-    if (len > 0) memcpy(key->name + extra, name.data, len);
-    return key;
-}
-
 struct due_key *due_keys_add(struct due_keys *keys, unsigned db, struct bytes name)
 {
     struct due_database *database = database_at(keys, db);
@@ -87,7 +74,14 @@ struct due_key *due_keys_add(struct due_keys *keys, unsigned db, struct bytes na
     struct due_key *key = dict_find_hashed(&database->dict, name, hash);
     if (key != NULL) return key;
     if (name.len > DUE_NAME_MAX) return NULL;
-    key = key_new(keys, name);
+    uint32_t len = (uint32_t)name.len;
+    size_t extra = len_bytes(len);
+    key = name_pages_alloc(&keys->names, key_bytes(len));
+    deadline_init(&key->deadline);
+    key->by = UINT32_MAX;
+    key->len = (uint8_t)(extra == 0 ? len : DUE_LEN_LONG);
+    memcpy(key->name, &len, extra);
+    if (len > 0) memcpy(key->name + extra, name.data, len);
     dict_add_hashed(&database->dict, key, hash);
     return key;
 }
@@ -125,9 +119,9 @@ void due_keys_forget(struct due_keys *keys, unsigned db, struct due_key *key)
     free_key(keys, key);
 }
 
-/* ---- looking ahead --------------------------------------------------------------------------- */
+/* ---- prefetching ----------------------------------------------------------------------------- */
 
-/* The dict's functions need a table. */
+/* NULL: the dict may be without a table, which its functions for prefetching need. */
 static const struct due_database *table_of(const struct due_keys *keys, const struct due_hint *hint)
 {
     if (hint->db >= keys->count || dict_count(&keys->all[hint->db].dict) == 0) return NULL;
@@ -194,38 +188,30 @@ struct due_key *due_keys_first(const struct due_keys *keys, msec now, unsigned *
 
 /* ---- whole databases ------------------------------------------------------------------------- */
 
-static void flush_one(struct due_keys *keys, struct due_database *database)
-{
-    if (dict_count(&database->dict) == 0) {
-        database->id = ++keys->last_id;
-        return;
-    }
-    struct due_database *flushed = mem_alloc(sizeof(*flushed));
-    *flushed = *database;
-    flushed->next = keys->flushed;
-    keys->flushed = flushed;
-    database_init(keys, database);
-}
-
 void due_keys_flush(struct due_keys *keys, int db)
 {
-    for (unsigned i = 0; i < keys->count; i++)
-        if (db < 0 || i == (unsigned)db) flush_one(keys, &keys->all[i]);
-}
-
-static bool reclaim_names(struct due_keys *keys, struct due_database *flushed, size_t *work)
-{
-    for (; dict_count(&flushed->dict) > 0 && *work > 0; --*work)
-        free_key(keys, dict_take(&flushed->dict));
-    return dict_count(&flushed->dict) == 0;
+    for (unsigned i = 0; i < keys->count; i++) {
+        struct due_database *database = &keys->all[i];
+        if (db >= 0 && i != (unsigned)db) continue;
+        if (dict_count(&database->dict) == 0) {
+            database->id = ++keys->last_id;
+            continue;
+        }
+        struct due_database *flushed = mem_alloc(sizeof(*flushed));
+        *flushed = *database;
+        flushed->next = keys->flushed;
+        keys->flushed = flushed;
+        database_init(keys, database);
+    }
 }
 
 bool due_keys_reclaim(struct due_keys *keys, size_t work)
 {
     while (keys->flushed != NULL && work > 0) {
         struct due_database *flushed = keys->flushed;
-        if (!reclaim_names(keys, flushed, &work) || !agenda_drop_some(&flushed->agenda, &work))
-            break;
+        for (; dict_count(&flushed->dict) > 0 && work > 0; work--)
+            free_key(keys, dict_take(&flushed->dict));
+        if (dict_count(&flushed->dict) > 0 || !agenda_drop_some(&flushed->agenda, &work)) break;
         keys->flushed = flushed->next;
         dict_drop(&flushed->dict);
         mem_free(flushed);

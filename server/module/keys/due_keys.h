@@ -1,8 +1,8 @@
-/* due_keys: names of keys of the engine, each with the instant at which the key must be checked.
- * Depends on store/struct and store/mem; knows neither the engine nor clocks.
+/* due_keys: names of keys of the host, each with the instant at which the key must be checked.
+ * Depends on store/struct and store/mem; knows neither the host nor clocks.
  *
- * A name is in one agenda of its database; an entry that no longer matches the engine's key costs
- * one check. Memory: about 39 bytes and the name. */
+ * A name is in the agenda of its database; an entry that no longer matches the host's key costs one
+ * check. Memory: about 39 bytes and the name. */
 #ifndef SERVER_MODULE_KEYS_DUE_KEYS_H
 #define SERVER_MODULE_KEYS_DUE_KEYS_H
 
@@ -20,7 +20,7 @@
 enum { DUE_NAME_MAX = (1 << 30) - 1 };
 
 struct due_key {
-    struct deadline deadline; /* idle: its instant is not known yet */
+    struct deadline deadline; /* idle: the instant is not known yet */
     uint32_t by;              /* the instant in units of 1024 ms, rounded up; UINT32_MAX: unknown */
     uint8_t len;              /* DUE_LEN_LONG: the length is before the name, in 4 bytes */
     char name[];
@@ -39,8 +39,8 @@ static inline struct bytes due_key_name(const struct due_key *key)
 struct due_database {
     struct dict dict;
     struct agenda agenda;
-    uint32_t id;               /* a new one after each flush; SWAPDB takes it along */
-    struct due_database *next; /* of those that are to be freed */
+    uint32_t id;               /* a new one after each flush; SWAPDB moves it with the data */
+    struct due_database *next; /* in `flushed` */
 };
 
 struct due_keys {
@@ -75,9 +75,9 @@ uint32_t due_keys_database(struct due_keys *keys, unsigned db);
 /* Which database has it now; false: it was flushed. O(databases) */
 bool due_keys_has_database(const struct due_keys *keys, uint32_t id, unsigned *db);
 
-/* Prefetch for many names at a time: run in this order, the steps load what a later due_keys_find
- * or due_keys_advance of the name needs, and none waits for memory if enough time has passed since
- * the previous one. O(1) */
+/* Prefetch for many names at a time: in this order, the steps load the memory that a later
+ * due_keys_find or due_keys_advance of the name needs. No step waits for memory if enough time has
+ * passed since the previous one. O(1) */
 struct due_hint {
     unsigned db;
     struct bytes name;
@@ -88,7 +88,7 @@ void due_hint_table(const struct due_keys *keys, struct due_hint *hint);
 void due_hint_key(const struct due_keys *keys, struct due_hint *hint);
 void due_hint_instant(const struct due_keys *keys, const struct due_hint *hint, struct due_at due);
 
-/* Forgets all names of a database, or of all (db < 0); frees them in slices. O(databases) */
+/* Drops all names of a database, or of all (db < 0); due_keys_reclaim frees them. O(databases) */
 void due_keys_flush(struct due_keys *keys, int db);
 /* Frees up to `work` flushed names; true while more are left. */
 bool due_keys_reclaim(struct due_keys *keys, size_t work);

@@ -1,5 +1,5 @@
-/* key_changes: see key_changes.h. Changes lie in blocks one behind the other, each aligned; the
- * last block is kept when it is empty. */
+/* key_changes: see key_changes.h. The queue is a list of blocks, each with aligned changes one
+ * after the other. The last block stays when it becomes empty. */
 #include "server/module/keys/key_changes.h"
 
 #include <string.h>
@@ -73,8 +73,8 @@ static const struct key_change *change_at(const struct change_block *block, size
     return (const struct key_change *)(const void *)(block->bytes + at);
 }
 
-/* Only of the first block: the next look finds the others. */
-unsigned key_changes_look(const struct key_changes *changes, const struct key_change *found[],
+/* Returns changes of the first block only; the next call returns the others. */
+unsigned key_changes_peek(const struct key_changes *changes, const struct key_change *found[],
                           unsigned most)
 {
     unsigned count = 0;
@@ -87,19 +87,6 @@ unsigned key_changes_look(const struct key_changes *changes, const struct key_ch
     return count;
 }
 
-/* An empty block makes room: for the next one, or, if it is the last, for new changes. */
-static void clear_first(struct key_changes *changes)
-{
-    struct change_block *block = changes->first;
-    if (block->next == NULL && block->size <= BLOCK_BYTES) {
-        block->first = block->end = 0;
-        return;
-    }
-    changes->first = block->next;
-    if (changes->first == NULL) changes->last = NULL;
-    mem_free(block);
-}
-
 void key_changes_take(struct key_changes *changes, unsigned count)
 {
     for (; count > 0; count--, changes->count--) {
@@ -107,7 +94,14 @@ void key_changes_take(struct key_changes *changes, unsigned count)
         ensure(block != NULL && block->first < block->end, "%u more of %zu changes", count,
                changes->count);
         block->first += bytes_of_change(change_at(block, block->first)->len);
-        if (block->first == block->end) clear_first(changes);
+        if (block->first < block->end) continue;
+        if (block->next == NULL && block->size <= BLOCK_BYTES) {
+            block->first = block->end = 0; /* reused for new changes */
+            continue;
+        }
+        changes->first = block->next;
+        if (changes->first == NULL) changes->last = NULL;
+        mem_free(block);
     }
 }
 

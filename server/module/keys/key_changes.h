@@ -1,9 +1,9 @@
 /* key_changes: a queue of names from keyspace events, in order of arrival. Depends on store/mem;
- * knows neither the engine nor how the names are used.
+ * knows neither the host nor how the names are used.
  *
- * An event happens inside a command, so all it does is copy the name here, a few sequential bytes.
- * Work that needs tables or the engine is done later, between two commands and for many names at a
- * time, so that cache misses overlap. */
+ * An event happens inside a command, so its handler only copies the name here, a few sequential
+ * bytes. Work that needs tables or the host is done later, between two commands and for many names
+ * at a time, so that cache misses overlap. */
 #ifndef SERVER_MODULE_KEYS_KEY_CHANGES_H
 #define SERVER_MODULE_KEYS_KEY_CHANGES_H
 
@@ -15,9 +15,9 @@
 #include "store/base/instant.h"
 
 enum key_change_kind {
-    KEY_MAY_BE_VOLATILE, /* its deadline has to be read from the engine */
+    KEY_MAY_BE_VOLATILE, /* its deadline has to be read from the host */
     KEY_HAS_DEADLINE,    /* at `at` */
-    KEY_IS_GONE,         /* or has no deadline any more */
+    KEY_IS_GONE,         /* or no longer has a deadline */
 };
 
 enum { KEY_CHANGE_NAME_MAX = (1 << 30) - 1 };
@@ -45,13 +45,13 @@ struct key_changes {
 void key_changes_init(struct key_changes *changes);
 void key_changes_drop(struct key_changes *changes);
 
-/* A name that is longer than KEY_CHANGE_NAME_MAX is left out. Amortized O(length) */
+/* Ignores a name that is longer than KEY_CHANGE_NAME_MAX. Amortized O(length) */
 void key_changes_put(struct key_changes *changes, uint32_t database, enum key_change_kind kind,
                      msec at, struct bytes name);
-/* Up to `most` of the first changes; 0: there are none. They are valid until they are taken. */
-unsigned key_changes_look(const struct key_changes *changes, const struct key_change *found[],
+/* Returns up to `most` of the first changes, valid until they are taken. 0: the queue is empty. */
+unsigned key_changes_peek(const struct key_changes *changes, const struct key_change *found[],
                           unsigned most);
-/* Removes this many of the changes that key_changes_look has found. */
+/* Removes this many of the changes that key_changes_peek returned. */
 void key_changes_take(struct key_changes *changes, unsigned count);
 
 size_t key_changes_bytes(const struct key_changes *changes); /* O(blocks) */

@@ -1,4 +1,4 @@
-/* name_pages: see name_pages.h. Invariant: a page is in the list of its size while it has room. */
+/* name_pages: see name_pages.h. Invariant: a page is in the list of its size if it has room. */
 #include "server/module/keys/name_pages.h"
 
 #include <stdbool.h>
@@ -11,11 +11,11 @@
 enum { PAGE_BYTES = 4096 };
 
 struct name_page {
-    void *start; /* as the allocator gave it */
+    void *start; /* as the allocator returned it */
     struct name_page *next, *previous;
     uint16_t count;     /* blocks in use */
     uint16_t freed;     /* offset of the block freed last, which has the offset of the next; or 0 */
-    uint16_t untouched; /* offset behind the blocks that were ever used */
+    uint16_t untouched; /* offset of the blocks that were never used */
 };
 
 static size_t rounded(size_t size)
@@ -61,12 +61,6 @@ static struct name_page *page_new(struct name_pages *pages)
     *page = (struct name_page){ .start = start, .untouched = sizeof(*page) };
     pages->bytes += mem_size(start);
     return page;
-}
-
-static void page_free(struct name_pages *pages, struct name_page *page)
-{
-    pages->bytes -= mem_size(page->start);
-    mem_free(page->start);
 }
 
 static bool has_room(const struct name_page *page, size_t block)
@@ -122,5 +116,6 @@ void name_pages_free(struct name_pages *pages, void *given, size_t size)
     if (was_full) open_page(list, page);
     if (page->count > 0) return;
     close_page(list, page);
-    page_free(pages, page);
+    pages->bytes -= mem_size(page->start);
+    mem_free(page->start);
 }

@@ -1,9 +1,10 @@
-/* name_pages: small blocks of equal size side by side in pages of 4 KiB. Depends on store/mem.
+/* name_pages: allocates small blocks, those of equal size side by side in pages of 4 KiB. Depends
+ * on store/mem.
  *
- * The engine's allocator rounds 25 bytes up to 32, and 33 to 48; here a block takes its size
- * rounded up to 4 bytes, and a page header of 32 bytes for about a hundred blocks. A page is
- * aligned to its size, so that a block finds its page; an allocator that does not align 4 KiB
- * (jemalloc does) is asked for twice as much. A page is freed with its last block, so a few
+ * The host's allocator rounds 25 bytes up to 32, and 33 to 48. Here a block takes its size rounded
+ * up to 4 bytes, and a page of about a hundred blocks has a header of 32 bytes. A page is aligned
+ * to its size, so that a block's address leads to its page. If the allocator does not align 4 KiB
+ * (jemalloc does), a page takes twice as much. A page is freed with its last block, so a few
  * surviving blocks may keep it, just as in jemalloc. Larger blocks come directly from the
  * allocator. */
 #ifndef SERVER_MODULE_KEYS_NAME_PAGES_H
@@ -26,7 +27,7 @@ struct name_pages {
 
 /* `size` is not 0; the block is aligned to 4 bytes. O(1) */
 void *name_pages_alloc(struct name_pages *pages, size_t size);
-/* `size` as it was asked for. O(1) */
+/* `size` as it was allocated. O(1) */
 void name_pages_free(struct name_pages *pages, void *block, size_t size);
 
 #endif

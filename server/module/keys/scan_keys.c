@@ -1,4 +1,5 @@
-/* scan_keys: see scan_keys.h. A key that changes during the scan has an event, so it is known. */
+/* scan_keys: see scan_keys.h. The scan may miss a key that changes meanwhile, but the change has an
+ * event, which volatile_keys sees. */
 #include "server/module/keys/scan_keys.h"
 
 void scan_keys_init(struct scan_keys *scan)

@@ -1,5 +1,4 @@
-/* scan_keys: finds the volatile keys that an engine has already, in slices. Depends on
- * volatile_keys. */
+/* scan_keys: finds the existing volatile keys of the host, in slices. Depends on volatile_keys. */
 #ifndef SERVER_MODULE_KEYS_SCAN_KEYS_H
 #define SERVER_MODULE_KEYS_SCAN_KEYS_H
 
@@ -7,12 +6,12 @@
 
 struct scan_keys {
     RedisModuleScanCursor *cursor; /* NULL before the first scan */
-    int db;                        /* being scanned; -1: nothing is left */
+    int db;                        /* being scanned; -1: no scan runs */
 };
 
 void scan_keys_init(struct scan_keys *scan);
 void scan_keys_begin(struct scan_keys *scan); /* all databases, from the first on */
-/* Notes the volatile keys of a few buckets; false: the scan is over. */
+/* Notes the volatile keys of a few buckets. False: the scan has ended. */
 bool scan_keys_step(struct scan_keys *scan, RedisModuleCtx *ctx, struct volatile_keys *known);
 
 #endif

@@ -7,7 +7,7 @@
 #include "store/base/siphash.h"
 
 enum {
-    HOLD_MSEC = 20, /* between two looks while the engine hides what has expired */
+    HOLD_MSEC = 20, /* between two checks while the host hides expired keys */
     AT_ONCE = 16,   /* names whose memory is prefetched together */
 };
 
@@ -23,7 +23,8 @@ static unsigned database_of(RedisModuleCtx *ctx)
     return (unsigned)redis.GetSelectedDb(ctx);
 }
 
-static void say_deadline(const struct volatile_keys *known, unsigned db, struct bytes name, msec at)
+static void report_deadline(const struct volatile_keys *known, unsigned db, struct bytes name,
+                            msec at)
 {
     if (known->on_deadline != NULL) known->on_deadline(db, name, at);
 }
@@ -31,7 +32,7 @@ static void say_deadline(const struct volatile_keys *known, unsigned db, struct 
 static void forget(struct volatile_keys *known, unsigned db, struct due_key *key)
 {
     if (known->open == key) known->open = NULL;
-    say_deadline(known, db, due_key_name(key), NEVER);
+    report_deadline(known, db, due_key_name(key), NEVER);
     due_keys_forget(&known->keys, db, key);
 }
 
@@ -57,13 +58,6 @@ static void queue_name(struct volatile_keys *known, unsigned db, enum key_change
     key_changes_put(&known->changes, database, kind, at, name);
 }
 
-static void queue_volatile(struct volatile_keys *known, unsigned db, const RedisModuleString *name)
-{
-    msec at = 0;
-    bool is_known = !known->loading && command_ttl_deadline(name, &at);
-    queue_name(known, db, is_known ? KEY_HAS_DEADLINE : KEY_MAY_BE_VOLATILE, at, api_bytes(name));
-}
-
 static void forget_name(struct volatile_keys *known, unsigned db, struct bytes name)
 {
     struct due_key *key = due_keys_find(&known->keys, db, name);
@@ -84,9 +78,9 @@ static void count_expired(struct volatile_keys *known, RedisModuleCtx *ctx, stru
     forget(known, db, key);
 }
 
-/* A file that is being loaded has no expired keys to the engine, so the key can be opened here;
- * most keys of a file may have no deadline, and need no entry. The engine's name is on its stack
- * and can't be held by an open key, so it is copied. */
+/* While a file is loaded, opening a key does not expire it, so the key can be opened in the event;
+ * most keys of a file may have no deadline, and need no entry. The name that the host passes is on
+ * its stack, and an open key can't refer to it, so it is copied. */
 static void note_loaded(struct volatile_keys *known, RedisModuleCtx *ctx,
                         const RedisModuleString *name)
 {
@@ -110,10 +104,14 @@ void volatile_keys_event(struct volatile_keys *known, RedisModuleCtx *ctx, int c
         forget_name(known, db, api_bytes(name));
     } else {
         enum meaning meaning = meaning_of(event);
-        if (meaning == MEANS_MAYBE_VOLATILE)
-            queue_volatile(known, db, name);
-        else if (meaning == MEANS_GONE)
-            queue_name(known, db, KEY_IS_GONE, 0, api_bytes(name));
+        msec at = 0;
+        if (meaning == MEANS_NOTHING) return;
+        enum key_change_kind kind = KEY_IS_GONE;
+        if (meaning == MEANS_MAYBE_VOLATILE) {
+            bool is_known = !known->loading && command_ttl_deadline(name, &at);
+            kind = is_known ? KEY_HAS_DEADLINE : KEY_MAY_BE_VOLATILE;
+        }
+        queue_name(known, db, kind, at, api_bytes(name));
     }
 }
 
@@ -127,18 +125,18 @@ void volatile_keys_note(struct volatile_keys *known, RedisModuleCtx *ctx, RedisM
     struct due_key *key = due_keys_add(&known->keys, db, api_bytes(name));
     if (key == NULL) return;
     due_keys_set(&known->keys, db, key, due_at_expiry(at));
-    say_deadline(known, db, due_key_name(key), at);
+    report_deadline(known, db, due_key_name(key), at);
 }
 
-/* ---- looks ----------------------------------------------------------------------------------- */
+/* ---- checks ---------------------------------------------------------------------------------- */
 
 enum found { FOUND_FORGOTTEN, FOUND_NO_KEY, FOUND_PERSISTENT, FOUND_VOLATILE };
 
-/* Opens the key of an entry; *at is its deadline, if it is volatile. The engine removes it if it
- * has expired, and the events of that forget the entry. For writing, because a look for reading
- * would count as a hit or a miss of a client. */
-static enum found look(struct volatile_keys *known, RedisModuleCtx *ctx, struct bytes name,
-                       msec *at)
+/* Opens the key of an entry; *at is its deadline, if it is volatile. If the key has expired, the
+ * host removes it, and that event drops the entry. Opens it for writing, because opening it for
+ * reading would count as a client's hit or miss. */
+static enum found check_key(struct volatile_keys *known, RedisModuleCtx *ctx, struct bytes name,
+                            msec *at)
 {
     RedisModuleString *text = redis.CreateString(ctx, name.data, name.len);
     RedisModuleKey *key = redis.OpenKey(ctx, text, KEY_WRITE | KEY_NOTOUCH);
@@ -156,13 +154,12 @@ static enum found look(struct volatile_keys *known, RedisModuleCtx *ctx, struct 
     return found;
 }
 
-/* A deadline that moves later keeps its node where it is: otherwise each write that renews a key's
- * TTL would move the node through the whole heap. At the old instant one check finds the new
- * deadline. */
+/* A deadline that moves later does not move its node: otherwise each write that renews a key's TTL
+ * would move the node through the heap. At the old instant one check finds the new deadline. */
 static void set_deadline(struct volatile_keys *known, unsigned db, struct due_key *key, msec at)
 {
     due_keys_advance(&known->keys, db, key, due_at_expiry(at));
-    say_deadline(known, db, due_key_name(key), at);
+    report_deadline(known, db, due_key_name(key), at);
 }
 
 static void read_deadline(struct volatile_keys *known, RedisModuleCtx *ctx, unsigned db,
@@ -172,11 +169,11 @@ static void read_deadline(struct volatile_keys *known, RedisModuleCtx *ctx, unsi
     if (redis.SelectDb(ctx, (int)db) != API_OK) return;
     struct due_key *key = due_keys_add(&known->keys, db, name);
     known->open = key;
-    switch (look(known, ctx, name, &at)) {
+    switch (check_key(known, ctx, name, &at)) {
     case FOUND_FORGOTTEN: break;
     case FOUND_PERSISTENT: forget(known, db, key); break;
     case FOUND_VOLATILE: set_deadline(known, db, key, at); break;
-    case FOUND_NO_KEY: /* gone; or hidden by a replica, or by CLIENT PAUSE: volatile_keys_open asks
+    case FOUND_NO_KEY: /* gone, or hidden on a replica or by CLIENT PAUSE: volatile_keys_open checks
                         */
         due_keys_set(&known->keys, db, key, (struct due_at){ redis.Milliseconds() });
         break;
@@ -201,7 +198,7 @@ bool volatile_keys_read(struct volatile_keys *known, RedisModuleCtx *ctx)
     const struct key_change *changes[AT_ONCE];
     struct due_hint hints[AT_ONCE];
     bool wanted[AT_ONCE];
-    unsigned count = key_changes_look(&known->changes, changes, AT_ONCE);
+    unsigned count = key_changes_peek(&known->changes, changes, AT_ONCE);
     for (unsigned i = 0; i < count; i++) {
         hints[i].name = key_change_name(changes[i]);
         wanted[i] = due_keys_has_database(&known->keys, changes[i]->database, &hints[i].db);
@@ -220,8 +217,7 @@ bool volatile_keys_read(struct volatile_keys *known, RedisModuleCtx *ctx)
     return count > 0;
 }
 
-/* Is the key in the database, though the engine hides it? MEMORY USAGE does not ask for its
- * deadline. */
+/* Is the key in the database, although the host hides it? MEMORY USAGE ignores deadlines. */
 static bool is_hidden(RedisModuleCtx *ctx, struct bytes name)
 {
     RedisModuleCallReply *reply =
@@ -232,43 +228,38 @@ static bool is_hidden(RedisModuleCtx *ctx, struct bytes name)
     return hidden;
 }
 
-static void open_due(struct volatile_keys *known, RedisModuleCtx *ctx, unsigned db,
-                     struct due_key *key, msec now)
+bool volatile_keys_open(struct volatile_keys *known, RedisModuleCtx *ctx, msec now)
 {
+    unsigned db;
     msec at;
+    if (now < known->held_until) return false;
+    struct due_key *key = due_keys_first(&known->keys, now, &db);
+    if (key == NULL) return false;
+    if (redis.SelectDb(ctx, (int)db) != API_OK) {
+        forget(known, db, key);
+        return true;
+    }
     known->open = key;
-    switch (look(known, ctx, due_key_name(key), &at)) {
-    case FOUND_FORGOTTEN: return;
+    switch (check_key(known, ctx, due_key_name(key), &at)) {
+    case FOUND_FORGOTTEN: return true;
     case FOUND_NO_KEY:
         if (is_hidden(ctx, due_key_name(key))) {
             known->held_until = now + HOLD_MSEC;
-            return;
+            return true;
         }
         break;
     case FOUND_PERSISTENT: break;
     case FOUND_VOLATILE: {
         struct due_at due = due_at_expiry(at);
         known->stale += !due_at_come(due, now);
-        /* The engine may keep a key that has expired, as after its clock was set back. */
+        /* The host may keep an expired key, as when its clock was set back. */
         if (due_at_come(due, now)) due.at = now + HOLD_MSEC;
         due_keys_set(&known->keys, db, key, due);
-        return;
+        return true;
     }
     }
     known->stale++;
     forget(known, db, key);
-}
-
-bool volatile_keys_open(struct volatile_keys *known, RedisModuleCtx *ctx, msec now)
-{
-    unsigned db;
-    if (now < known->held_until) return false;
-    struct due_key *key = due_keys_first(&known->keys, now, &db);
-    if (key == NULL) return false;
-    if (redis.SelectDb(ctx, (int)db) != API_OK)
-        forget(known, db, key);
-    else
-        open_due(known, ctx, db, key, now);
     return true;
 }
 

@@ -1,20 +1,20 @@
-/* volatile_keys: makes the engine expire its keys on time. Depends on due_keys, key_changes,
- * command_ttl and on the engine.
+/* volatile_keys: makes the host expire its keys on time. Depends on due_keys, key_changes,
+ * command_ttl and on the host.
  *
  * Keyspace events name the keys whose deadline may have changed. Such a name is queued, with its
- * deadline if the command's arguments contain it. Otherwise the deadline is read from the engine
- * between two commands: not during the event, where opening a key that has expired would remove it
- * amid a command. When the deadline has passed, a master opens the key, by which the engine itself
- * expires it: its event, its DEL for replicas and the AOF.
+ * deadline if the command's arguments contain it. Otherwise the deadline is read from the host
+ * between two commands: during the event, opening a key that has expired would remove it in the
+ * middle of a command. When the deadline has passed, a master opens the key, which makes the host
+ * itself expire it, with its event and its DEL for replicas and the AOF.
  *
  * An overwritten key, or one whose deadline has moved later, keeps its entry, which costs one
  * check. Deadlines set by other modules with RM_SetExpire, which causes no event, are left to the
- * engine's own expiry.
+ * host's own expiry.
  *
- * Folder server/module/keys: deadlines of the engine's own keys. Keyspace events are queued in
+ * Folder server/module/keys: deadlines of the host's own keys. Keyspace events are queued in
  * key_changes, with the deadline that command_ttl finds in the command's arguments; due_keys has
  * names and instants in agendas, with the names in name_pages; scan_keys finds the keys that
- * existed before the module was loaded; engine_search holds back the engine's own search while many
+ * existed before the module was loaded; host_search holds back the host's own search while many
  * keys are due. Depends on server/module/api and store/. Start here. */
 #ifndef SERVER_MODULE_KEYS_VOLATILE_KEYS_H
 #define SERVER_MODULE_KEYS_VOLATILE_KEYS_H
@@ -29,10 +29,10 @@
 struct volatile_keys {
     struct due_keys keys;
     struct key_changes changes; /* not yet in `keys` */
-    bool loading;               /* a file is loaded: commands are not shown to command_ttl */
+    bool loading;               /* a file is being loaded: command_ttl sees no commands */
     const struct due_key *open; /* the entry of the key being opened; NULL once it is forgotten */
-    msec held_until;            /* no key is opened before: the engine hides expired ones */
-    uint64_t expired;           /* keys that expired and were known */
+    msec held_until;            /* until then no key is opened: the host hides expired ones */
+    uint64_t expired;           /* keys with an entry that expired */
     uint64_t stale;             /* checks of a key that was gone or had another deadline */
     struct histogram lag;
     /* Called for each key that is opened; may be NULL. */
@@ -50,15 +50,15 @@ void volatile_keys_init(struct volatile_keys *known);
 enum { VOLATILE_EVENTS = NOTIFY_GENERIC | NOTIFY_EXPIRED | NOTIFY_EVICTED | NOTIFY_LOADED };
 void volatile_keys_event(struct volatile_keys *known, RedisModuleCtx *ctx, int class,
                          const char *event, RedisModuleString *name);
-/* Notes a key that the engine has open, as in a scan. */
+/* Notes the deadline of a key that is open, as in a scan. */
 void volatile_keys_note(struct volatile_keys *known, RedisModuleCtx *ctx, RedisModuleString *name,
                         RedisModuleKey *key);
 
-/* Brings some queued names into `keys`; false: none is queued. */
+/* Moves some queued names into `keys`. False: the queue is empty. */
 bool volatile_keys_read(struct volatile_keys *known, RedisModuleCtx *ctx);
-/* Opens the key that is due first, on a master; false: none is due. */
+/* Opens the key that is due first, on a master. False: none is due. */
 bool volatile_keys_open(struct volatile_keys *known, RedisModuleCtx *ctx, msec now);
-/* When volatile_keys_open has work next. */
+/* The instant at which volatile_keys_open has work next. */
 struct due_at volatile_keys_next(const struct volatile_keys *known);
 
 #endif

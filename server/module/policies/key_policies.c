@@ -11,7 +11,7 @@
 #include "store/mem/mem.h"
 
 enum {
-    HOLD_MSEC = 20, /* between two looks while nothing may be replicated */
+    HOLD_MSEC = 20, /* between two checks while replication is not allowed */
     WRITES_MIN = 64,
 };
 
@@ -20,8 +20,8 @@ enum cause {
     WRITTEN = 1 << 1,
     EXPIRY_SET = 1 << 2, /* by the command itself */
     PUSHED_HEAD = 1 << 3,
-    PUSHED_TAIL = 1 << 4, /* or has grown otherwise */
-    EXPIRED = 1 << 5,     /* it is gone, and to be logged */
+    PUSHED_TAIL = 1 << 4, /* or has grown in another way */
+    EXPIRED = 1 << 5,     /* to be logged */
 };
 
 enum { GREW = CREATED | PUSHED_HEAD | PUSHED_TAIL };
@@ -29,7 +29,7 @@ enum { GREW = CREATED | PUSHED_HEAD | PUSHED_TAIL };
 struct written_key {
     unsigned db, causes;
     msec at;                 /* EXPIRED: its deadline */
-    struct last_value *last; /* EXPIRED: its value, if the policy wants it and it is known */
+    struct last_value *last; /* EXPIRED: its value, if the policy logs it and a copy exists */
     size_t len;
     char name[];
 };
@@ -79,11 +79,11 @@ static unsigned causes_of(const char *event)
     };
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
         if (strcmp(event, known[i].event) == 0) return known[i].causes;
-    if (ends_with(event, "expired")) return 0; /* members expired; the key was not written */
+    if (ends_with(event, "expired")) return 0; /* members expired, which is no write of the key */
     return ends_with(event, "store") ? CREATED | WRITTEN | PUSHED_TAIL : WRITTEN;
 }
 
-static bool heeds(const struct policy *policy, unsigned causes)
+static bool has_effect(const struct policy *policy, unsigned causes)
 {
     if (policy->max_ttl > 0) return true;
     if (policy->ttl > 0 && ((causes & CREATED) || policy->refresh != REFRESH_NEVER)) return true;
@@ -139,7 +139,7 @@ static void note_name(RedisModuleCtx *ctx, const RedisModuleString *text, unsign
     struct bytes name = api_bytes(text);
     unsigned db = (unsigned)redis.GetSelectedDb(ctx);
     const struct policy *policy = policies_of(node_policies(), name, NULL);
-    if (policy != NULL && (heeds(policy, causes) || is_last(db, name))) note(db, name, causes);
+    if (policy != NULL && (has_effect(policy, causes) || is_last(db, name))) note(db, name, causes);
 }
 
 void key_policies_event(RedisModuleCtx *ctx, const char *event, RedisModuleString *name)
@@ -168,17 +168,7 @@ void key_policies_expired(RedisModuleCtx *ctx, struct bytes name, msec at)
 
 /* ---- applying -------------------------------------------------------------------------------- */
 
-static msec deadline_of(const struct policy *policy, unsigned causes, msec at, msec now)
-{
-    const struct policy_use use = { .now = now,
-                                    .at = at,
-                                    .created = causes & CREATED,
-                                    .expiry_set = causes & EXPIRY_SET,
-                                    .refreshed = policy->refresh == REFRESH_WRITE };
-    return policy_limit(policy, policy_ttl_deadline(policy, &use, &here.random), now);
-}
-
-/* False: the engine refused. */
+/* False: the host replied an error. */
 static bool is_done(RedisModuleCallReply *reply)
 {
     bool done = reply != NULL && redis.CallReplyType(reply) != REPLY_IS_ERROR;
@@ -186,8 +176,8 @@ static bool is_done(RedisModuleCallReply *reply)
     return done;
 }
 
-/* A list keeps the elements that were pushed last, a stream its last entries, a sorted set the
- * highest scores or the lowest. */
+/* Applies MAXLEN. A list keeps the elements that were pushed last, a stream its last entries, a
+ * sorted set the highest scores or the lowest. */
 static void cut(RedisModuleCtx *ctx, struct bytes name, int type, const struct policy *policy,
                 unsigned causes)
 {
@@ -207,12 +197,6 @@ static void cut(RedisModuleCtx *ctx, struct bytes name, int type, const struct p
             to = -most - 1;
         is_done(redis.Call(ctx, "ZREMRANGEBYRANK", "!bll", name.data, name.len, from, to));
     }
-}
-
-/* In a cluster the target must be in the slot of the key, so that it moves along with it. */
-static bool may_log(RedisModuleCtx *ctx, struct bytes name, struct bytes target)
-{
-    return !(redis.GetContextFlags(ctx) & CTX_CLUSTER) || slot_of(name) == slot_of(target);
 }
 
 static bool add_entry(RedisModuleCtx *ctx, const struct written_key *gone, struct bytes target)
@@ -235,7 +219,9 @@ static void log_expired(RedisModuleCtx *ctx, const struct written_key *gone,
                         const struct policy *policy)
 {
     struct bytes name = bytes_of(gone->name, gone->len), target = policy->expired_to;
-    if (!may_log(ctx, name, target) || !add_entry(ctx, gone, target)) {
+    /* In a cluster the target must be in the key's slot, so that both move together. */
+    bool may_log = !(redis.GetContextFlags(ctx) & CTX_CLUSTER) || slot_of(name) == slot_of(target);
+    if (!may_log || !add_entry(ctx, gone, target)) {
         here.log_errors++;
         return;
     }
@@ -253,8 +239,8 @@ uint64_t key_policies_values_left_out(void)
     return here.values_left_out;
 }
 
-static void follow(RedisModuleCtx *ctx, const struct written_key *written,
-                   const struct policy *policy, msec now)
+static void limit(RedisModuleCtx *ctx, const struct written_key *written,
+                  const struct policy *policy, msec now)
 {
     struct bytes name = bytes_of(written->name, written->len);
     RedisModuleString *text = redis.CreateString(ctx, name.data, name.len);
@@ -267,7 +253,12 @@ static void follow(RedisModuleCtx *ctx, const struct written_key *written,
     redis.FreeString(ctx, text);
     if (type == KEYTYPE_EMPTY) return;
     msec at = expire == NO_EXPIRE ? NEVER : expire;
-    msec next = deadline_of(policy, written->causes, at, now);
+    const struct policy_use use = { .now = now,
+                                    .at = at,
+                                    .created = written->causes & CREATED,
+                                    .expiry_set = written->causes & EXPIRY_SET,
+                                    .refreshed = policy->refresh == REFRESH_WRITE };
+    msec next = policy_limit(policy, policy_ttl_deadline(policy, &use, &here.random), now);
     if (is_long) cut(ctx, name, type, policy, written->causes);
     if (next == at) return;
     command_ttl_begin_own(next);
@@ -281,7 +272,7 @@ static void apply(RedisModuleCtx *ctx, const struct written_key *written, msec n
     const struct policy *policy = policies_of(node_policies(), name, NULL);
     if (policy == NULL || redis.SelectDb(ctx, (int)written->db) != API_OK) return;
     if (!(written->causes & EXPIRED))
-        follow(ctx, written, policy, now);
+        limit(ctx, written, policy, now);
     else if (policy->expired_to.len > 0)
         log_expired(ctx, written, policy);
 }

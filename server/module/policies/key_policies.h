@@ -1,10 +1,9 @@
-/* key_policies: applies the policies of this node to the engine's keys: TTL, MAXTTL, JITTER,
- * REFRESH WRITE, MAXLEN, and EXPIRED TO a stream. Depends on node_policies, read_ahead and the
- * engine.
+/* key_policies: applies the policies of this node to the host's keys: TTL, MAXTTL, JITTER, REFRESH
+ * WRITE, MAXLEN, and EXPIRED TO a stream. Depends on node_policies, read_ahead and the host.
  *
- * Keyspace events name the keys that were written or have expired. Their policy is applied between
- * two commands, on a master, by commands of the engine, which replicas and the append-only file
- * get.
+ * Keyspace events name the keys that were written or have expired. A master applies their policies
+ * between two commands, by commands of the host that also go to replicas and to the append-only
+ * file.
  *
  * Folder server/module/policies: policies in the module. They are configuration of the node and not
  * data, because the keys of a prefix are spread over many slots of a cluster. node_policies stores
@@ -28,16 +27,16 @@ enum {
                     NOTIFY_ZSET | NOTIFY_STREAM | NOTIFY_MODULE | NOTIFY_NEW,
 };
 void key_policies_event(RedisModuleCtx *ctx, const char *event, RedisModuleString *name);
-/* Notes a key, open in the engine, that existed when its policy was set. */
+/* Notes an open key that existed when its policy was set. */
 void key_policies_existing(RedisModuleCtx *ctx, RedisModuleString *name);
 
 /* The key has expired, with this deadline. */
 void key_policies_expired(RedisModuleCtx *ctx, struct bytes name, msec at);
 
-size_t key_policies_waiting(void); /* keys whose policy is to be applied */
-/* When a policy is to be applied next. */
+size_t key_policies_waiting(void); /* keys that wait for their policy */
+/* The instant at which a policy is to be applied next. */
 struct due_at key_policies_next(void);
-/* Applies one, on a master; false: none is to be applied now. */
+/* Applies the policy of one key, on a master. False: none is to be applied now. */
 bool key_policies_apply(RedisModuleCtx *ctx, msec now);
 /* Keys whose expiry could not be logged. */
 uint64_t key_policies_log_errors(void);

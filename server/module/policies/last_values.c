@@ -112,19 +112,16 @@ void last_values_free(struct last_values *values, struct last_value *value)
 
 /* ---- whole databases ------------------------------------------------------------------------- */
 
-static void flush_one(struct last_values *values, struct dict *database)
-{
-    if (dict_count(database) == 0) return;
-    values->flushed =
-        mem_realloc(values->flushed, (values->flushes + 1) * sizeof(*values->flushed));
-    values->flushed[values->flushes++] = *database;
-    dict_init(database, &by_name);
-}
-
 void last_values_flush(struct last_values *values, int db)
 {
-    for (unsigned i = 0; i < values->count; i++)
-        if (db < 0 || i == (unsigned)db) flush_one(values, &values->all[i]);
+    for (unsigned i = 0; i < values->count; i++) {
+        struct dict *database = &values->all[i];
+        if ((db >= 0 && i != (unsigned)db) || dict_count(database) == 0) continue;
+        values->flushed =
+            mem_realloc(values->flushed, (values->flushes + 1) * sizeof(*values->flushed));
+        values->flushed[values->flushes++] = *database;
+        dict_init(database, &by_name);
+    }
 }
 
 bool last_values_reclaim(struct last_values *values, size_t work)

@@ -1,7 +1,7 @@
 /* last_values: copies of keys' values from shortly before they expire, by database and name.
- * Depends on store/struct and store/mem; knows neither the engine nor clocks.
+ * Depends on store/struct and store/mem; knows neither the host nor clocks.
  *
- * A copy is a list of parts: the fields of a log's entry, a name and a value each. */
+ * A copy is a list of parts: the names and values of a log entry's fields. */
 #ifndef SERVER_MODULE_POLICIES_LAST_VALUES_H
 #define SERVER_MODULE_POLICIES_LAST_VALUES_H
 
@@ -18,14 +18,14 @@
 struct last_value_draft {
     struct buffer text;
     uint32_t parts;
-    bool left_out; /* the value is not among the parts, for lack of memory */
+    bool left_out; /* the parts lack the value, because memory was short */
 };
 
 void last_value_add(struct last_value_draft *draft, struct bytes part);
 /* Adds one part, `begin` and `end`. */
 void last_value_add_joined(struct last_value_draft *draft, struct bytes begin, struct bytes end);
 void last_value_add_number(struct last_value_draft *draft, uint64_t number);
-/* Empties it; frees its memory if that is much. */
+/* Empties it, and frees its memory if that is large. */
 void last_value_clear(struct last_value_draft *draft);
 
 struct last_value {
@@ -33,16 +33,17 @@ struct last_value {
     size_t name_len;
     uint32_t parts;
     bool left_out;
-    char bytes[]; /* the name, then each part behind its length */
+    char bytes[]; /* the name, then each part after its length */
 };
 
-/* Reads the part at *position, which is 0 at first, and moves on; at most `parts` times. */
+/* Returns the part at *position, and sets that to the next. Start with 0; call it at most `parts`
+ * times. */
 struct bytes last_value_next(const struct last_value *value, size_t *position);
 
 struct last_values {
     struct dict *all; /* of databases */
     unsigned count;
-    size_t bytes;         /* of the copies, with those that were taken and not freed yet */
+    size_t bytes;         /* of the copies, including those that were taken but not freed yet */
     struct dict *flushed; /* to be freed in slices */
     size_t flushes;
 };
@@ -50,17 +51,18 @@ struct last_values {
 void last_values_init(struct last_values *values);
 void last_values_drop(struct last_values *values);
 
-/* NULL: there is no copy of it. Borrowed until the next change. O(1) */
+/* NULL: the key has no copy. Borrowed until the next change. O(1) */
 const struct last_value *last_values_find(const struct last_values *values, unsigned db,
                                           struct bytes name);
-/* Keeps the draft as the copy of a key, which must have none. O(length) */
+/* Stores the draft as the copy of a key, which must have none. O(length) */
 void last_values_put(struct last_values *values, unsigned db, struct bytes name, msec at,
                      const struct last_value_draft *draft);
 /* Removes the copy of a key, or returns NULL. The caller frees it. O(1) */
 struct last_value *last_values_take(struct last_values *values, unsigned db, struct bytes name);
 void last_values_free(struct last_values *values, struct last_value *value); /* may be NULL */
 
-/* Forgets a database, or all (db < 0); frees the copies in slices. O(databases) */
+/* Drops the copies of a database, or of all (db < 0); last_values_reclaim frees them. O(databases)
+ */
 void last_values_flush(struct last_values *values, int db);
 /* Frees up to `work` flushed copies; true while more are left. */
 bool last_values_reclaim(struct last_values *values, size_t work);

@@ -20,24 +20,24 @@ enum { WORDS_MAX = 64, SHOWN_MAX = 128 };
 static struct store *store;
 static struct commands *commands;
 static void (*changed)(RedisModuleCtx *ctx);
-static RedisModuleString *shown; /* the option's value, as the engine was given it last */
+static RedisModuleString *shown; /* the option's value that the host got last */
 
 const struct policies *node_policies(void)
 {
     return &store->policies;
 }
 
-/* ---- what is refused ------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
-/* An option that the engine's interface does not allow; or NULL. */
-static const char *option_left_out(const struct policy *policy)
+/* The policy's first option that the host's interface does not allow; or NULL. */
+static const char *unsupported_option(const struct policy *policy)
 {
     if (policy->refresh == REFRESH_ACCESS) return "REFRESH ACCESS";
     if (policy->retain > 0) return "RETAIN";
     return policy->max_deliveries > 0 ? "MAXDELIVERIES" : NULL;
 }
 
-/* Can the name stand in the option's list? */
+/* Can the name be part of the option's list? */
 static bool is_plain(struct bytes name)
 {
     for (size_t i = 0; i < name.len; i++)
@@ -49,7 +49,7 @@ static bool read_policy(const struct bytes *words, size_t count, const struct po
                         struct policy *policy, struct policy_fault *fault)
 {
     if (!policy_args_read(words, count, policies, policy, fault)) return false;
-    const char *option = option_left_out(policy);
+    const char *option = unsupported_option(policy);
     if (option != NULL)
         snprintf(fault->text, sizeof(fault->text), "ERR the module does not support %s", option);
     bool plain = is_plain(words[0]) && is_plain(policy->expired_to);
@@ -67,9 +67,9 @@ static void begin(struct txn *txn, struct store *on)
     txn_call(txn, 0);
 }
 
-/* Replicas get the change, because they may become masters; the append-only file does not need it,
- * because the configuration has it. The whole policy is sent, because a replica does not get
- * existing policies when it connects and so may have other options. */
+/* Sends the change to replicas, because they may become masters, but not to the append-only file,
+ * because the configuration has it. Sends the whole policy, because a replica does not get existing
+ * policies when it connects and so may have other options. */
 static void replicate(RedisModuleCtx *ctx, RedisModuleString *name)
 {
     const struct policy *policy = policies_get(&store->policies, api_bytes(name));
@@ -83,18 +83,6 @@ static void replicate(RedisModuleCtx *ctx, RedisModuleString *name)
     redis.Replicate(ctx, "expired.policy", "Acsv", "SET", name, strings, words.count);
     for (size_t i = 0; i < words.count; i++)
         redis.FreeString(ctx, strings[i]);
-}
-
-static void run_row(RedisModuleCtx *ctx, RedisModuleString **argv, struct call *call)
-{
-    struct txn txn;
-    begin(&txn, store);
-    call->txn = &txn;
-    call_run(call);
-    txn_commit(&txn);
-    if (txn.changes == 0) return;
-    replicate(ctx, argv[2]);
-    changed(ctx);
 }
 
 static void check_and_run(RedisModuleCtx *ctx, RedisModuleString **argv, struct call *call)
@@ -113,7 +101,14 @@ static void check_and_run(RedisModuleCtx *ctx, RedisModuleString **argv, struct 
                !read_policy(call->argv + 2, words, &store->policies, &policy, &fault)) {
         failf(call, ERR_WORDED, fault.text);
     } else {
-        run_row(ctx, argv, call);
+        struct txn txn;
+        begin(&txn, store);
+        call->txn = &txn;
+        call_run(call);
+        txn_commit(&txn);
+        if (txn.changes == 0) return;
+        replicate(ctx, argv[2]);
+        changed(ctx);
     }
 }
 
@@ -133,7 +128,7 @@ static int run_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 
 static bool register_command(RedisModuleCtx *ctx)
 {
-    static struct command row; /* the engine and the table keep it */
+    static struct command row; /* the host and the table keep a pointer to it */
     static const struct command_group group = { &row, 1 };
     row = policy_commands.rows[0];
     row.name = "EXPIRED.POLICY";
@@ -180,7 +175,7 @@ static bool is_space(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* Takes the words of the next policy; count 0: the text ends. */
+/* Takes the words of the next policy and returns their number; 0: the text has ended. */
 static size_t take_words(struct bytes *text, struct bytes words[WORDS_MAX])
 {
     const char *at = text->data, *end = at + text->len;
@@ -199,23 +194,14 @@ static size_t take_words(struct bytes *text, struct bytes words[WORDS_MAX])
     return count;
 }
 
-static void drop_name(void *ctx, struct bytes name, const struct policy *policy)
+static void find_name(void *ctx, struct bytes name, const struct policy *policy)
 {
     struct bytes *found = ctx;
     (void)policy;
     *found = name;
 }
 
-static void drop_all(struct txn *txn)
-{
-    while (txn->store->policies.count > 0) {
-        struct bytes name = { 0 };
-        policies_each(&txn->store->policies, drop_name, &name);
-        txn_policy_drop(txn, name);
-    }
-}
-
-/* Sets the policies of the list, whose lines of one name are one policy. */
+/* Replaces the policies by those of the list, in which entries of the same name are one policy. */
 static bool set_list(struct store *to, struct bytes text, struct policy_fault *fault)
 {
     struct bytes words[WORDS_MAX];
@@ -224,7 +210,11 @@ static bool set_list(struct store *to, struct bytes text, struct policy_fault *f
     size_t count;
     bool good = true;
     begin(&txn, to);
-    drop_all(&txn);
+    while (to->policies.count > 0) {
+        struct bytes name = { 0 };
+        policies_each(&to->policies, find_name, &name);
+        txn_policy_drop(&txn, name);
+    }
     while (good && (count = take_words(&text, words)) > 0) {
         good = read_policy(words, count, &to->policies, &policy, fault);
         if (good) txn_policy_set(&txn, words[0], &policy);

@@ -1,7 +1,8 @@
-/* node_policies: the policies of this node: EXPIRED.POLICY, and the engine's option
+/* node_policies: the policies of this node: EXPIRED.POLICY, and the host's option
  * expired.policies. Depends on store/policy and the rows of POLICY; key_policies applies them.
  *
- * The option is a list of policies, each as for EXPIRED.POLICY SET, with ';' between them. */
+ * The option is a list of policies with ';' between them, each in the syntax of EXPIRED.POLICY SET.
+ */
 #ifndef SERVER_MODULE_POLICIES_NODE_POLICIES_H
 #define SERVER_MODULE_POLICIES_NODE_POLICIES_H
 
@@ -10,8 +11,8 @@
 #include "server/module/api/redis_api.h"
 #include "store/policy/policy.h"
 
-/* Registers command and option, and reads the option. `on_change` is called after the policies have
- * changed. False: the engine refused. */
+/* Registers the command and the option, and reads the option. Calls `on_change` after the policies
+ * have changed. False: the host refused. */
 bool node_policies_start(RedisModuleCtx *ctx, void (*on_change)(RedisModuleCtx *ctx));
 
 const struct policies *node_policies(void);

@@ -6,9 +6,9 @@
 
 enum {
     AHEAD_MSEC = 500,
-    BYTES_MAX = 64 << 20, /* of copies; a key beyond has its size only */
+    BYTES_MAX = 64 << 20, /* of copies; of further values only the size is copied */
     FIELDS_MAX = 262144,  /* the largest hash that is copied, as in the daemon */
-    PAYLOAD_SHARE = 16,   /* no payload is this many times smaller than its value */
+    PAYLOAD_SHARE = 16,   /* a payload has at least this part of its value's size */
 };
 
 static struct {
@@ -41,7 +41,7 @@ static void forget(unsigned db, struct bytes name)
     if (key != NULL) due_keys_forget(&here.due, db, key);
 }
 
-/* An instant that moves later stays, as in volatile_keys: a check then finds the new one. */
+/* An instant never moves later, as in volatile_keys: a check at the old one finds the new one. */
 static void read_at(unsigned db, struct bytes name, struct due_at due)
 {
     struct due_key *key = due_keys_add(&here.due, db, name);
@@ -95,8 +95,8 @@ static bool has_room(size_t len)
     return here.values.bytes + here.draft.text.len + len <= BYTES_MAX;
 }
 
-/* Adds the string that a command replies for the key, unless it is longer than `most`. False: it
- * is, or there is none. */
+/* Adds the string that a command replies for the key. False: it is longer than `most`, or the reply
+ * is not a string. */
 static bool add_reply(RedisModuleCtx *ctx, const char *command, const char *part,
                       RedisModuleString *name, size_t most)
 {
@@ -130,14 +130,14 @@ static const char *type_name_of(int type)
     case KEYTYPE_SET: return "set";
     case KEYTYPE_ZSET: return "zset";
     case KEYTYPE_STREAM: return "stream";
-    default: return NULL; /* a module's: TYPE knows it */
+    default: return NULL; /* a module's type, which TYPE replies */
     }
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* StringDMA may convert the engine's value to its raw form. Clients can see that only in OBJECT
- * ENCODING and OBJECT IDLETIME; GET would count a hit. */
+/* StringDMA may convert the host's value to its raw form, which clients can see only in OBJECT
+ * ENCODING and OBJECT IDLETIME. GET would count a hit. */
 static void copy_string(RedisModuleKey *key, uint64_t most)
 {
     struct bytes text = { .len = redis.ValueLength(key) };
@@ -170,7 +170,7 @@ static void copy_field(RedisModuleKey *key, RedisModuleString *field, RedisModul
     last_value_add(&here.draft, text);
 }
 
-/* False: it is too long, or there is no room. */
+/* False: it is too long, or the copies have no room for it. */
 static bool copy_hash(RedisModuleKey *key, uint64_t most)
 {
     struct last_value_draft before = here.draft;
@@ -187,7 +187,7 @@ static bool copy_hash(RedisModuleKey *key, uint64_t most)
     return false;
 }
 
-/* Of the other types; the key must not be open, as the command may find that it has expired. */
+/* For the other types. The key must not be open, because DUMP removes it if it has expired. */
 static void copy_payload(RedisModuleCtx *ctx, RedisModuleString *name, uint64_t most)
 {
     uint64_t size = memory_of(ctx, name);
@@ -198,7 +198,7 @@ static void copy_payload(RedisModuleCtx *ctx, RedisModuleString *name, uint64_t 
     add_size(size);
 }
 
-/* Facts about the key that are read while it is open. */
+/* What is read of a key while it is open. */
 struct key_view {
     int type;
     msec at;
@@ -225,10 +225,10 @@ static void copy_closed(RedisModuleCtx *ctx, RedisModuleString *name, const stru
     copy_payload(ctx, name, most);
 }
 
-/* ---- looks ----------------------------------------------------------------------------------- */
+/* ---- checks ---------------------------------------------------------------------------------- */
 
-/* Opening a key that has expired removes it, and the event for that removes it here. */
-static void look_at(RedisModuleCtx *ctx, unsigned db, RedisModuleString *text, msec now)
+/* Opening a key that has expired removes it, and that event drops its entry in here.due. */
+static void check_key(RedisModuleCtx *ctx, unsigned db, RedisModuleString *text, msec now)
 {
     struct bytes name = api_bytes(text);
     const struct policy *policy = policy_of(name);
@@ -266,7 +266,7 @@ bool read_ahead_run(RedisModuleCtx *ctx, msec now)
     if (redis.SelectDb(ctx, (int)db) != API_OK)
         due_keys_forget(&here.due, db, key);
     else
-        look_at(ctx, db, text, now);
+        check_key(ctx, db, text, now);
     redis.FreeString(ctx, text);
     return true;
 }

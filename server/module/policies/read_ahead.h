@@ -1,14 +1,13 @@
 /* read_ahead: copies the values of keys that are about to expire, for policies with EXPIRED TO and
- * VALUE. Depends on due_keys, last_values, node_policies and the engine.
+ * VALUE. Depends on due_keys, last_values, node_policies and the host.
  *
- * When an engine reports that a key has expired, its value is already gone. So the value is copied
+ * When the host reports that a key has expired, its value is already gone. So the value is copied
  * AHEAD_MSEC before the deadline, or in the turn in which the deadline was set if that is later. A
- * write drops the copy, and the value is copied again in the same turn. Writes and removals are
- * followed on replicas too, so that the copies stay correct when roles change; only a master makes
- * new ones.
+ * write drops the copy, and the value is copied again in the same turn. A replica makes no copies,
+ * but writes and removals drop those that it made as a master.
  *
  * volatile_keys reports each deadline, and reports a key before dropping it, so each copy and each
- * instant here belongs to a key that it knows. */
+ * instant here belongs to a key that volatile_keys has. */
 #ifndef SERVER_MODULE_POLICIES_READ_AHEAD_H
 #define SERVER_MODULE_POLICIES_READ_AHEAD_H
 
@@ -29,17 +28,17 @@ void read_ahead_written(unsigned db, struct bytes name);
 struct last_value *read_ahead_take(unsigned db, struct bytes name);
 void read_ahead_free(struct last_value *value); /* may be NULL */
 
-/* When a value is to be copied next. */
+/* The instant at which a value is to be copied next. */
 struct due_at read_ahead_next(void);
-/* Copies one, on a master; false: none is to be copied now. */
+/* Copies one value, on a master. False: none is to be copied now. */
 bool read_ahead_run(RedisModuleCtx *ctx, msec now);
 
 void read_ahead_flush(int db); /* of all databases: db < 0 */
 void read_ahead_swap(unsigned a, unsigned b);
-bool read_ahead_flushed(void); /* has flushed memory to be freed */
-/* Frees up to `work` of it; true while more is left. */
+bool read_ahead_flushed(void); /* read_ahead_reclaim has work */
+/* Frees up to `work` flushed names or copies; true while more are left. */
 bool read_ahead_reclaim(size_t work);
 
-size_t read_ahead_bytes(void); /* memory, the copies included */
+size_t read_ahead_bytes(void); /* memory, including the copies */
 
 #endif

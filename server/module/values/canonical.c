@@ -1,5 +1,5 @@
-/* canonical: see canonical.h. The engine runs one command at a time, so one collection is enough;
- * it is empty between two of them. Its memory is reused. */
+/* canonical: see canonical.h. The host runs one command at a time, so one collection is enough. It
+ * is empty between two commands; its memory is reused. */
 #include "server/module/values/canonical.h"
 
 #include <string.h>
@@ -13,13 +13,13 @@ enum { NAME_MAX_CHARS = 32 };
 /* The arguments of the commands, one after the other. */
 static RedisModuleString **strings;
 static size_t count, cap;
-static size_t first; /* of the current command: those before it are whole */
-static size_t *ends; /* of whole commands */
+static size_t first; /* of the current command; those before it are complete */
+static size_t *ends; /* of complete commands */
 static size_t command_count, command_cap;
 
-/* A name of ours with a dot is in the engine as it is, DEL is the engine's own, and the others have
- * the prefix there. */
-static struct bytes engine_name(struct bytes name, char to[NAME_MAX_CHARS])
+/* Our names with a dot are the same in the host, and DEL is the host's own. The others get the
+ * prefix. */
+static struct bytes host_name(struct bytes name, char to[NAME_MAX_CHARS])
 {
     bool has_prefix = memchr(name.data, '.', name.len) == NULL && !bytes_equal(name, LIT("DEL"));
     size_t prefix = has_prefix ? sizeof(CANONICAL_PREFIX) - 1 : 0;
@@ -34,7 +34,7 @@ static struct bytes keep(void *ctx, size_t index, struct bytes text)
     (void)ctx;
     char name[NAME_MAX_CHARS];
     size_t at = first + index;
-    if (index == 0) text = engine_name(text, name);
+    if (index == 0) text = host_name(text, name);
     if (at < count) redis.FreeString(NULL, strings[at]);
     if (at == count) count++;
     if (count > cap) {
@@ -58,32 +58,25 @@ static void end(void *ctx, size_t argc)
 
 static struct effect_args commands = { .keep = keep, .end = end };
 
-/* All effects are of database 0: the engine selects databases itself. */
+/* All effects are of database 0: the host selects databases itself. */
 void canonical_put(const struct effect *effect)
 {
     effect_args_put(&commands, effect);
 }
 
-/* Either of the two takes a command: name and arguments. */
-struct taker {
-    RedisModuleCtx *ctx;
-    RedisModuleIO *aof;
-};
-
-static void pass_on(const struct taker *to, RedisModuleString **argv, size_t argc)
-{
-    const char *name = api_bytes(argv[0]).data;
-    if (to->ctx != NULL)
-        redis.Replicate(to->ctx, name, "v", argv + 1, argc - 1);
-    else
-        redis.EmitAOF(to->aof, name, "v", argv + 1, argc - 1);
-}
-
-static void pass_all(const struct taker *to)
+/* To replicas and the append-only file, or, without ctx, to a rewrite of that file. */
+static void write_all(RedisModuleCtx *ctx, RedisModuleIO *aof)
 {
     effect_args_end(&commands);
-    for (size_t i = 0, at = 0; i < command_count; at = ends[i++])
-        pass_on(to, strings + at, ends[i] - at);
+    for (size_t i = 0, at = 0; i < command_count; at = ends[i++]) {
+        RedisModuleString **argv = strings + at;
+        size_t argc = ends[i] - at;
+        const char *name = api_bytes(argv[0]).data;
+        if (ctx != NULL)
+            redis.Replicate(ctx, name, "v", argv + 1, argc - 1);
+        else
+            redis.EmitAOF(aof, name, "v", argv + 1, argc - 1);
+    }
     for (size_t i = 0; i < count; i++)
         redis.FreeString(NULL, strings[i]);
     count = first = command_count = 0;
@@ -91,10 +84,10 @@ static void pass_all(const struct taker *to)
 
 void canonical_replicate(RedisModuleCtx *ctx)
 {
-    pass_all(&(struct taker){ .ctx = ctx });
+    write_all(ctx, NULL);
 }
 
 void canonical_emit(RedisModuleIO *aof)
 {
-    pass_all(&(struct taker){ .aof = aof });
+    write_all(NULL, aof);
 }

@@ -7,7 +7,7 @@
 
 enum {
     AT_ONCE = 64,   /* members of one key; fewer only if they are due at different instants */
-    HOLD_MSEC = 20, /* between two looks while nothing may be replicated */
+    HOLD_MSEC = 20, /* between two checks while replication is not allowed */
 };
 
 static struct due_keys due;
@@ -42,18 +42,15 @@ void due_values_note(unsigned db, struct bytes name, RedisModuleKey *key)
     if (held != NULL) note(db, name, object_next_due(&held->object));
 }
 
-/* The engine reports a replaced value, which removes its note. */
-static bool is_news(const struct lent_key *key)
-{
-    if (key->replaced) return true;
-    return !key->foreign && (key->held == NULL || !due_at_equal(key->next, key->next_before));
-}
-
 void due_values_note_lent(const struct lent_keys *lent)
 {
     unsigned db = (unsigned)redis.GetSelectedDb(lent->ctx);
-    for (unsigned i = 0; i < lent->count; i++)
-        if (is_news(&lent->keys[i])) note(db, api_bytes(lent->keys[i].name), lent->keys[i].next);
+    for (unsigned i = 0; i < lent->count; i++) {
+        const struct lent_key *key = &lent->keys[i];
+        bool moved = key->held == NULL || !due_at_equal(key->next, key->next_before);
+        /* The host has reported a replaced value (due_values_unlinked), which dropped its note. */
+        if (key->replaced || (!key->foreign && moved)) note(db, api_bytes(key->name), key->next);
+    }
 }
 
 void due_values_unlinked(RedisModuleKeyOptCtx *ctx, const void *value)
@@ -71,9 +68,9 @@ void due_values_wake(RedisModuleCtx *ctx, RedisModuleString *name, msec at)
     if (key != NULL) due_keys_advance(&due, db, key, wake);
 }
 
-/* ---- what is due ----------------------------------------------------------------------------- */
+/* ---- removing and announcing ----------------------------------------------------------------- */
 
-/* While clients are paused, as before a failover, nothing more may be sent to replicas. */
+/* While clients are paused, as before a failover, the host must not send anything to replicas. */
 static bool is_held(msec now)
 {
     if (now < held_until) return true;
@@ -91,7 +88,7 @@ static size_t settle(RedisModuleCtx *ctx, RedisModuleString *name, msec now, siz
     size_t done = expiry_run(lent_keys_store(), now, most);
     lent_keys_take_back(&lent);
     note((unsigned)redis.GetSelectedDb(ctx), api_bytes(name), lent.keys[0].next);
-    lent.keys[0].told = true; /* a client may wait for this instant, whatever is in the value */
+    lent.keys[0].has_event = true; /* wakes clients: one may wait for this instant */
     lent_keys_close(&lent);
     return done;
 }

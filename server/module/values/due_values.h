@@ -1,5 +1,6 @@
-/* due_values: the keys in whose values something falls due: members expire, elements are due, a
- * waiting client wants a score that is a time. Depends on lent_keys and due_keys. */
+/* due_values: keys whose values have something that falls due: members that expire, elements of
+ * dehydrators, or scores that are times for which a client waits. Depends on lent_keys and
+ * due_keys. */
 #ifndef SERVER_MODULE_VALUES_DUE_VALUES_H
 #define SERVER_MODULE_VALUES_DUE_VALUES_H
 
@@ -11,24 +12,23 @@
 
 void due_values_init(void);
 
-/* The names, by the instant of what is due next. */
+/* The names, each with the next instant at which something in its value is due. */
 struct due_keys *due_values_keys(void);
-/* The engine has this key open: notes when something in it is due, if its value is of our types. */
+/* Notes when something is due in the value of an open key, if the value is of our types. */
 void due_values_note(unsigned db, struct bytes name, RedisModuleKey *key);
 /* Notes the keys of a transaction; call it between lent_keys_take_back and lent_keys_close. */
 void due_values_note_lent(const struct lent_keys *lent);
-/* Call when the key leaves its database: forgets it. */
+/* Call when the key leaves its database: drops its note. */
 void due_values_unlinked(RedisModuleKeyOptCtx *ctx, const void *value);
-/* Clients that wait for the key are to be served at this instant, if not earlier. */
+/* Serves clients that wait for the key at this instant, if not earlier. */
 void due_values_wake(RedisModuleCtx *ctx, RedisModuleString *name, msec at);
 
 /* On a master: removes expired members of the key that is due first, announces its elements, and
- * serves clients. Returns about how many members; 0: none is due. */
+ * serves clients. Returns about how much work that was; 0: no key is due. */
 size_t due_values_run(RedisModuleCtx *ctx, msec now);
-/* Removes what has expired from keys that were taken back, and announces elements; only on a
- * master. */
+/* On a master: removes expired members from keys that were taken back, and announces elements. */
 void due_values_remove_overdue(RedisModuleCtx *ctx, const struct lent_keys *lent, msec now);
-/* When due_values_run has work next. */
+/* The instant at which due_values_run has work next. */
 struct due_at due_values_next(void);
 
 #endif

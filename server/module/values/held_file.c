@@ -1,5 +1,5 @@
-/* held_file: see held_file.h. An element is read into the effect that would add it, checked, and
- * then put. */
+/* held_file: see held_file.h. An element is read into the effect that adds it, checked, and then
+ * added. */
 #include "server/module/values/held_file.h"
 
 #include <math.h>
@@ -15,11 +15,6 @@ static void save_bytes(RedisModuleIO *io, struct bytes text)
     redis.SaveStringBuffer(io, text.data, text.len);
 }
 
-static void save_deadline(RedisModuleIO *io, msec at)
-{
-    redis.SaveUnsigned(io, at == NEVER ? 0 : (uint64_t)at + 1);
-}
-
 static void save_element(void *io, struct effect *effect)
 {
     if (effect->kind == EFFECT_REDE_PUSH) {
@@ -27,7 +22,7 @@ static void save_element(void *io, struct effect *effect)
         redis.SaveUnsigned(io, effect->stage.deliveries);
         redis.SaveUnsigned(io, effect->stage.claimed);
     } else {
-        save_deadline(io, effect->at);
+        redis.SaveUnsigned(io, effect->at == NEVER ? 0 : (uint64_t)effect->at + 1);
     }
     if (effect->kind == EFFECT_ZSET_PUT) redis.SaveDouble(io, effect->score);
     save_bytes(io, effect->a);
@@ -85,14 +80,7 @@ static bool load_stage(RedisModuleIO *io, struct effect *effect)
     return at <= (uint64_t)INSTANT_MAX && deliveries <= UINT32_MAX && claimed <= 1;
 }
 
-/* No score is -0: sorted sets do not tell it from 0. */
-static bool load_score(RedisModuleIO *io, struct effect *effect)
-{
-    effect->score = redis.LoadDouble(io) + 0.0;
-    return !isnan(effect->score);
-}
-
-/* Bytes of the engine, to be freed with its function; NULL at the end of a damaged file. */
+/* Bytes of the host, to be freed with redis.Free; NULL at the end of a damaged file. */
 static char *load_bytes(RedisModuleIO *io, struct bytes *text)
 {
     char *data = redis.LoadStringBuffer(io, &text->len);
@@ -106,7 +94,10 @@ static bool load_element(RedisModuleIO *io, struct object *object)
     enum type type = object->type;
     bool has_value = type == TYPE_DEHYDRATOR || type == TYPE_HASH;
     bool good = type == TYPE_DEHYDRATOR ? load_stage(io, &effect) : load_deadline(io, &effect);
-    if (type == TYPE_ZSET && !load_score(io, &effect)) good = false;
+    if (type == TYPE_ZSET) {
+        effect.score = redis.LoadDouble(io) + 0.0; /* -0 becomes 0, as in all sorted sets */
+        good = good && !isnan(effect.score);
+    }
     char *name = good ? load_bytes(io, &effect.a) : NULL;
     char *value = name != NULL && has_value ? load_bytes(io, &effect.b) : NULL;
     good = name != NULL && (value != NULL || !has_value) && !redis.IsIOError(io) &&

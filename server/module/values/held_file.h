@@ -1,4 +1,4 @@
-/* held_file: values of our types in the engine's RDB files, DUMP payloads and append-only file.
+/* held_file: values of our types in the host's RDB files, DUMP payloads and append-only file.
  *
  * In an RDB file, encoding 1: the number of elements, then the elements in the order of
  * walk_object.
@@ -8,8 +8,8 @@
  *     sorted set     deadline, score (a double), member
  *     dehydrator     instant, deliveries, 1 if it is claimed or else 0, id, payload
  *
- * A deadline is stored plus one, and 0 means none. To change it: raise the encoding and keep
- * reading the old ones. */
+ * A deadline is stored plus one, and 0 means none. To change the format: raise the encoding and
+ * keep reading the old ones. */
 #ifndef SERVER_MODULE_VALUES_HELD_FILE_H
 #define SERVER_MODULE_VALUES_HELD_FILE_H
 
@@ -21,7 +21,7 @@ enum { HELD_FILE_ENCODING = 1 };
 void held_file_save(RedisModuleIO *io, const struct object *object);
 /* False: the file ended, or is damaged. */
 bool held_file_load(RedisModuleIO *io, int encoding, enum type type, struct object *object);
-/* Writes the commands that make the value. */
+/* Writes the commands that create the value. */
 void held_file_rewrite(RedisModuleIO *io, RedisModuleString *key, const struct object *object);
 
 #endif

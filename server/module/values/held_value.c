@@ -1,7 +1,7 @@
 /* held_value: see held_value.h.
  *
- * The engine frees values of FLUSHALL ASYNC in a thread of its own, which our allocator must not
- * run in: such values are put on a list, and freed between two commands. */
+ * The host frees values of FLUSHALL ASYNC in another thread, where our allocator must not run. So
+ * all values are put on a list and freed between two commands. */
 #include "server/module/values/held_value.h"
 
 #include <stdatomic.h>
@@ -10,7 +10,7 @@
 #include "store/mem/mem.h"
 #include "store/walk.h"
 
-static RedisModuleType *types[TYPE_COUNT]; /* NULL: values of this type are the engine's own */
+static RedisModuleType *types[TYPE_COUNT]; /* NULL: values of this type are the host's own */
 static _Atomic(struct held_value *) released;
 static struct held_value *reclaimed; /* taken from `released`: being freed */
 
@@ -63,7 +63,7 @@ bool held_value_reclaim(size_t work)
     return held_value_released();
 }
 
-/* A value waits on the list whatever its size, so the engine need not free it in a thread. */
+/* Of freeing, which only puts the value on the list: the host need not use a thread for it. */
 static size_t effort(RedisModuleString *key, const void *value)
 {
     (void)key;

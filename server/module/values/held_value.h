@@ -1,11 +1,11 @@
-/* held_value: the engine's types whose values are our objects: dehydrators, sets, hashes and sorted
- * sets. A value is copied, measured, compared and freed here; held_file reads and writes it.
+/* held_value: types of the host whose values are our objects: dehydrators, sets, hashes and sorted
+ * sets. Copies, measures, digests and frees values; held_file reads and writes them.
  *
- * Folder server/module/values: our objects as values of the engine. held_value has the types,
+ * Folder server/module/values: our objects as values of the host. held_value has the types,
  * held_file their form in files; lent_keys lends the values of a call's keys to a store with one
  * database for one transaction, in which the functions of server/cmd run as in the daemon;
- * canonical writes their effects for replicas and the append-only file, replay applies those.
- * due_values has the keys in whose values something falls due. Depends on server/module/api,
+ * canonical writes their effects for replicas and the append-only file, and replay applies those.
+ * due_values has the keys whose values have something that falls due. Depends on server/module/api,
  * server/module/keys, server/disk and store/.
  * Start with lent_keys.h. */
 #ifndef SERVER_MODULE_VALUES_HELD_VALUE_H
@@ -16,24 +16,24 @@
 
 struct held_value {
     struct object object;
-    struct held_value *next; /* of those that are to be freed */
+    struct held_value *next; /* in the list of values to be freed */
 };
 
 /* Called when a key with this value (the context has its name) leaves the database or is
  * renamed. */
 typedef void (*held_value_on_unlink)(RedisModuleKeyOptCtx *ctx, const void *value);
-/* Registers the types. False: the engine refused. */
+/* Registers the types. False: the host refused. */
 bool held_value_start(RedisModuleCtx *ctx, held_value_on_unlink on_unlink);
 
 struct held_value *held_value_new(struct object object);
 /* The value of an open key; NULL: it has none of our types. */
 struct held_value *held_value_of(RedisModuleKey *key);
-/* Gives the key, which must be open for writing, this value; its deadline goes. */
+/* Gives this value to the key, which must be open for writing; removes the key's deadline. */
 void held_value_put(RedisModuleKey *key, struct held_value *value);
 
-/* Frees up to `work` elements of values that the engine has released, also in another thread; true
+/* Frees up to `work` elements of values that the host has released, also in another thread; true
  * while more are left. */
 bool held_value_reclaim(size_t work);
-bool held_value_released(void); /* is anything left to free? */
+bool held_value_released(void); /* held_value_reclaim has work */
 
 #endif

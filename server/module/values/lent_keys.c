@@ -9,7 +9,7 @@
 
 static struct store *store;
 static struct deadline never;
-static struct lent_keys *current; /* whose values the store has */
+static struct lent_keys *current; /* the keys whose values the store has */
 
 /* ---- effects and events ---------------------------------------------------------------------- */
 
@@ -34,11 +34,11 @@ static int class_of(enum event event)
     case 'z': return NOTIFY_ZSET;
     case 'd': return NOTIFY_MODULE;
     case 'g': return NOTIFY_GENERIC;
-    default: return 0; /* the engine notifies "new" and "keymiss" */
+    default: return 0; /* the host notifies "new" and "keymiss" */
     }
 }
 
-/* Makes room for twice as many items of `size` bytes; the first LENT_FEW are in `few`. */
+/* Makes room for twice as many items of `size` bytes. The first LENT_FEW items are in `few`. */
 static void *grow(void *items, const void *few, unsigned *cap, size_t size)
 {
     *cap *= 2;
@@ -46,20 +46,12 @@ static void *grow(void *items, const void *few, unsigned *cap, size_t size)
     return memcpy(mem_alloc(*cap * size), few, LENT_FEW * size);
 }
 
-static void add_event(struct lent_keys *lent, unsigned key, enum event event)
-{
-    if (lent->event_count == lent->event_cap)
-        lent->events =
-            grow(lent->events, lent->few_events, &lent->event_cap, sizeof(*lent->events));
-    lent->events[lent->event_count++] = (struct lent_event){ key, event };
-}
-
 static void on_effect(void *ctx, const struct txn *txn, const struct effect *effect)
 {
     (void)txn;
     struct lent_keys *lent = *(struct lent_keys **)ctx;
-    bool told = class_of(effect->event) != 0 && !effect->again;
-    if (effect->kind == EFFECT_NONE && !told) return;
+    bool has_event = class_of(effect->event) != 0 && !effect->again;
+    if (effect->kind == EFFECT_NONE && !has_event) return;
     unsigned index = key_of(lent, effect->key);
     struct lent_key *key = &lent->keys[index];
     if (effect->kind != EFFECT_NONE) {
@@ -67,10 +59,12 @@ static void on_effect(void *ctx, const struct txn *txn, const struct effect *eff
         if (effect->kind == EFFECT_DROP) key->replaced = true;
         if (!lent->verbatim) canonical_put(effect);
     }
-    if (told) {
-        key->told = true;
-        add_event(lent, index, effect->event);
-    }
+    if (!has_event) return;
+    key->has_event = true;
+    if (lent->event_count == lent->event_cap)
+        lent->events =
+            grow(lent->events, lent->few_events, &lent->event_cap, sizeof(*lent->events));
+    lent->events[lent->event_count++] = (struct lent_event){ index, effect->event };
 }
 
 static void on_commit(void *ctx, const struct txn *txn)
@@ -117,15 +111,8 @@ struct store *lent_keys_store(void)
     return store;
 }
 
-static struct lent_key *add_key(struct lent_keys *lent)
-{
-    if (lent->count == lent->cap)
-        lent->keys = grow(lent->keys, lent->few, &lent->cap, sizeof(*lent->keys));
-    return &lent->keys[lent->count++];
-}
-
-/* A value of another type is represented by an empty list: the command replies WRONGTYPE when it
- * comes to that. */
+/* An empty list represents a value of another type, so that the command replies WRONGTYPE where it
+ * uses the key. */
 void lent_keys_open(struct lent_keys *lent, RedisModuleString *name)
 {
     struct lent_key key = { .name = name, .next = DUE_AT_NEVER, .next_before = DUE_AT_NEVER };
@@ -139,19 +126,21 @@ void lent_keys_open(struct lent_keys *lent, RedisModuleString *name)
         key.type = key.held->object.type;
         key.next = key.next_before = guest_lend(store, text, key.held->object);
     }
-    *add_key(lent) = key;
+    if (lent->count == lent->cap)
+        lent->keys = grow(lent->keys, lent->few, &lent->cap, sizeof(*lent->keys));
+    lent->keys[lent->count++] = key;
 }
 
 /* ---- taking back ----------------------------------------------------------------------------- */
 
-/* The store has freed the old value: the engine gets an empty one to free. */
+/* The store has freed the old value: the host gets an empty one to free. */
 static void drop_value(struct lent_key *key)
 {
     if (key->held != NULL) key->held->object = object_new(key->type);
     redis.DeleteKey(key->key);
 }
 
-/* A replaced value loses its deadline, as the engine's own do. */
+/* A replaced value loses its deadline, as the host's own values do. */
 static void put_value(struct lent_key *key, struct object object)
 {
     if (key->held == NULL || key->type != object.type) {
@@ -164,41 +153,34 @@ static void put_value(struct lent_key *key, struct object object)
         redis.SetExpire(key->key, NO_EXPIRE);
 }
 
-/* Makes what the transaction has left the engine's value. */
-static void give_back(struct lent_key *key)
+/* Returns the value that the store has after the transaction to the host's key. */
+static void return_value(struct lent_key *key)
 {
     struct object object;
     key->next = DUE_AT_NEVER;
-    bool is_there = guest_take(store, api_bytes(key->name), &object, &key->next);
+    bool exists = guest_take(store, api_bytes(key->name), &object, &key->next);
     if (key->foreign && !key->replaced) {
-        if (is_there) object_free(&object);
-    } else if (is_there) {
+        if (exists) object_free(&object);
+    } else if (exists) {
         put_value(key, object);
     } else if (key->held != NULL || key->foreign) {
         drop_value(key);
     }
 }
 
-/* Even if nobody reads the stream: the engine counts changes for its save points. */
-static void pass_command_on(const struct lent_keys *lent)
-{
-    bool changed = false;
-    for (unsigned i = 0; i < lent->count; i++)
-        changed |= lent->keys[i].changed;
-    if (changed) redis.ReplicateVerbatim(lent->ctx);
-}
-
 void lent_keys_take_back(struct lent_keys *lent)
 {
+    bool changed = false;
     for (unsigned i = 0; i < lent->count; i++) {
-        give_back(&lent->keys[i]);
+        return_value(&lent->keys[i]);
         redis.CloseKey(lent->keys[i].key);
+        changed |= lent->keys[i].changed;
     }
     ensure(store_count(store) == 0, "%zu keys were written that were not lent", store_count(store));
-    if (lent->verbatim)
-        pass_command_on(lent);
-    else
+    if (!lent->verbatim)
         canonical_replicate(lent->ctx);
+    else if (changed) /* even if the stream has no reader: the host counts changes for `save` */
+        redis.ReplicateVerbatim(lent->ctx);
 }
 
 void lent_keys_close(struct lent_keys *lent)
@@ -211,7 +193,7 @@ void lent_keys_close(struct lent_keys *lent)
                                   lent->keys[event->key].name);
     }
     for (unsigned i = 0; i < lent->count; i++)
-        if (lent->keys[i].changed || lent->keys[i].told)
+        if (lent->keys[i].changed || lent->keys[i].has_event)
             redis.SignalKeyAsReady(lent->ctx, lent->keys[i].name);
     if (lent->events != lent->few_events) mem_free(lent->events);
     if (lent->keys != lent->few) mem_free(lent->keys);

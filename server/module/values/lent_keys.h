@@ -1,16 +1,16 @@
-/* lent_keys: runs a transaction on keys of the engine. Depends on held_value, canonical and
+/* lent_keys: runs a transaction on keys of the host. Depends on held_value, canonical and
  * store/guest.h.
  *
- * A store with one database, empty between two commands, is lent the values of the keys for one
- * transaction: so the functions in server/cmd run as in the daemon. Afterwards the engine's keys
- * get what the transaction left, and its effects go to replicas and the append-only file.
+ * A store with one database, empty between two commands, gets the values of the keys for one
+ * transaction, so that the functions in server/cmd run as in the daemon. Afterwards the values go
+ * back to the host's keys, and the effects go to replicas and the append-only file.
  *
  *     lent_keys_begin(&lent, ctx, writes);
  *     lent_keys_open(&lent, name);               // each key that the transaction may touch
  *     ... a transaction in lent_keys_store() ...
  *     lent_keys_take_back(&lent);                // values and effects
  *     ... lent.keys[i].next ...
- *     lent_keys_close(&lent);                    // events, clients that wait */
+ *     lent_keys_close(&lent);                    // events, blocked clients */
 #ifndef SERVER_MODULE_VALUES_LENT_KEYS_H
 #define SERVER_MODULE_VALUES_LENT_KEYS_H
 
@@ -21,18 +21,18 @@
 
 void lent_keys_init(void);
 
-/* Transactions apply MEMBERTTL, and MAXLEN of sorted sets, of these policies from now on. */
+/* From now on transactions apply MEMBERTTL of these policies, and MAXLEN of sorted sets. */
 void lent_keys_use_policies(const struct policies *policies);
 
 struct lent_key {
     RedisModuleString *name;
     RedisModuleKey *key;     /* open while the store has its value */
-    struct held_value *held; /* the engine's value; NULL: it has none of our types */
+    struct held_value *held; /* the host's value; NULL: no value of our types */
     enum type type;          /* of that value, before the transaction */
-    bool foreign;            /* the engine's value is of a type of its own, or another module's */
+    bool foreign;            /* the value is of the host's own type, or of another module's */
     bool replaced;           /* the transaction has dropped the old value */
-    bool changed, told;      /* there was an effect; an event */
-    /* When something inside falls due next; before the transaction. */
+    bool changed, has_event; /* the transaction had an effect on it; an event for it */
+    /* When something in the value falls due next: now, and before the transaction. */
     struct due_at next, next_before;
 };
 
@@ -46,12 +46,12 @@ enum { LENT_FEW = 4 };
 struct lent_keys {
     RedisModuleCtx *ctx;
     bool writes;
-    /* Replicas and files get the command itself, not its effects: it came from a master or a file,
-     * or nobody reads. */
+    /* Replicas and the file get the command itself, not its effects: because it came from a master
+     * or a file, or because the stream has no reader. */
     bool verbatim;
     struct lent_key *keys;
-    unsigned count, cap, last; /* last: of the last effect */
-    struct lent_event *events; /* to be notified when the keys are as they will stay */
+    unsigned count, cap, last; /* last: the key of the last effect */
+    struct lent_event *events; /* notified by lent_keys_close */
     unsigned event_count, event_cap;
     struct lent_key few[LENT_FEW];
     struct lent_event few_events[LENT_FEW];
@@ -60,17 +60,17 @@ struct lent_keys {
 void lent_keys_begin(struct lent_keys *lent, RedisModuleCtx *ctx, bool writes);
 /* Opens the key and lends its value, unless the store has it already. */
 void lent_keys_open(struct lent_keys *lent, RedisModuleString *name);
-/* Is something due in one of the values, so that a transaction would remove or announce it? */
+/* Has one of the values something overdue, which a transaction would remove or announce? */
 bool lent_keys_overdue(const struct lent_keys *lent, msec now);
 struct store *lent_keys_store(void);
-/* Gives the values back and replicates the effects. */
+/* Returns the values to the host's keys and replicates the effects. */
 void lent_keys_take_back(struct lent_keys *lent);
-/* Notifies events, and has the engine serve clients that wait for changed keys. */
+/* Notifies events, and makes the host serve clients that wait for changed keys. */
 void lent_keys_close(struct lent_keys *lent);
 
 /* Frees about `work` elements of values that transactions have dropped; true while more are left.
  */
 bool lent_keys_reclaim(size_t work);
-bool lent_keys_dropped(void); /* is anything left to free? */
+bool lent_keys_dropped(void); /* lent_keys_reclaim has work */
 
 #endif

@@ -1,4 +1,5 @@
-/* replay: see replay.h. Nothing expires on access meanwhile: the master, or the file, says when. */
+/* replay: see replay.h. The transaction comes FROM_MASTER, so that nothing expires on access: the
+ * master or the file has the effects of expiry too. */
 #include "server/module/values/replay.h"
 
 #include "server/module/values/canonical.h"
@@ -11,7 +12,7 @@
 static const char *const only_replayed[] = { "x.rede.push", "x.rede.pushat", "x.rede.move",
                                              "x.rede.pull" };
 
-static struct effect_reader reader; /* its table of names is made once */
+static struct effect_reader reader; /* kept, because it has a table of names */
 
 bool replay_is_due(int flags)
 {
@@ -23,20 +24,16 @@ static bool apply_visited(void *txn, const struct effect *effect)
     return apply_effect(txn, effect);
 }
 
-static struct bytes without_prefix(struct bytes name)
-{
-    const struct bytes prefix = LIT(CANONICAL_PREFIX);
-    bool has = name.len > prefix.len && bytes_equal(bytes_of(name.data, prefix.len), prefix);
-    return has ? bytes_of(name.data + prefix.len, name.len - prefix.len) : name;
-}
-
 static bool apply_call(RedisModuleString **argv, int argc)
 {
+    const struct bytes prefix = LIT(CANONICAL_PREFIX);
     struct txn txn;
     struct bytes *args = mem_alloc((size_t)argc * sizeof(*args));
     for (int i = 0; i < argc; i++)
         args[i] = api_bytes(argv[i]);
-    args[0] = without_prefix(args[0]);
+    struct bytes name = args[0];
+    if (name.len > prefix.len && bytes_equal(bytes_of(name.data, prefix.len), prefix))
+        args[0] = bytes_of(name.data + prefix.len, name.len - prefix.len);
     txn_begin(&txn, lent_keys_store(), redis.Milliseconds(), FROM_MASTER);
     bool good = effect_text_read(argc, args, &reader, apply_visited, &txn);
     txn_commit(&txn);

@@ -1,5 +1,5 @@
-/* replay: runs the effects that a master, or the append-only file, sends as commands. Depends on
- * lent_keys, due_values and the journal's text of effects. */
+/* replay: applies effects that come as commands from a master or from the append-only file. Depends
+ * on lent_keys, due_values and the journal's text of effects. */
 #ifndef SERVER_MODULE_VALUES_REPLAY_H
 #define SERVER_MODULE_VALUES_REPLAY_H
 
@@ -12,7 +12,7 @@ bool replay_is_due(int flags);
 /* Applies the call's effects and replies. */
 int replay_run(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 
-/* Registers the commands of effects that no client may send. False: the engine refused. */
+/* Registers the commands of effects that clients must not send. False: the host refused. */
 bool replay_start(RedisModuleCtx *ctx);
 
 #endif

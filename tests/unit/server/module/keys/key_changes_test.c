@@ -48,7 +48,7 @@ START_TEST(changes_leave_in_the_order_in_which_they_came)
     for (int step = 0; step < STEPS; step++) {
         for (uint64_t more = rng_below(&rng, 20); more > 0; more--)
             put(&changes, added++);
-        unsigned seen = key_changes_look(&changes, found, (unsigned)rng_below(&rng, AT_ONCE) + 1);
+        unsigned seen = key_changes_peek(&changes, found, (unsigned)rng_below(&rng, AT_ONCE) + 1);
         ck_assert((seen > 0) == (added > taken));
         put(&changes, added++); /* what was found stays where it is */
         for (unsigned i = 0; i < seen; i++)
@@ -68,12 +68,12 @@ START_TEST(an_empty_queue_keeps_little_memory)
     const struct key_change *found[AT_ONCE];
     unsigned seen;
     key_changes_init(&changes);
-    ck_assert_uint_eq(key_changes_look(&changes, found, AT_ONCE), 0);
+    ck_assert_uint_eq(key_changes_peek(&changes, found, AT_ONCE), 0);
     ck_assert_uint_eq(key_changes_bytes(&changes), 0);
     for (unsigned i = 0; i < 10000; i++)
         put(&changes, i);
     ck_assert_uint_gt(key_changes_bytes(&changes), 10000 * sizeof(struct key_change));
-    while ((seen = key_changes_look(&changes, found, AT_ONCE)) > 0)
+    while ((seen = key_changes_peek(&changes, found, AT_ONCE)) > 0)
         key_changes_take(&changes, seen);
     ck_assert_uint_le(key_changes_bytes(&changes), 4096);
     key_changes_drop(&changes);

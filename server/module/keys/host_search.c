@@ -1,10 +1,10 @@
-/* engine_search: see engine_search.h. The only switch is a subcommand of DEBUG; it works even if
- * clients may not use DEBUG. */
-#include "server/module/keys/engine_search.h"
+/* host_search: see host_search.h. The host's only switch for it is a subcommand of DEBUG, which a
+ * module can call even if clients may not. */
+#include "server/module/keys/host_search.h"
 
 static bool is_held;
 
-void engine_search_hold(RedisModuleCtx *ctx, bool held)
+void host_search_hold(RedisModuleCtx *ctx, bool held)
 {
     if (held == is_held) return;
     is_held = held;
