@@ -16,12 +16,12 @@ static void make_client_contexts(struct admin *admin, const struct admin_parts *
                                                      .observer = parts->observer,
                                                      .engine = parts->engine,
                                                      .replication = parts->replication };
-    admin->acl = (struct acl_admin_context){ parts->engine, parts->clients };
+    admin->acl = (struct acl_admin_context){ parts->engine->acl, parts->clients };
     admin->pubsub =
         (struct pubsub_context){ .pubsub = parts->pubsub, .hooks = parts->engine->hooks };
     admin->cluster = (struct cluster_context){ .conf = parts->conf,
                                                .clients = parts->clients,
-                                               .engine = parts->engine,
+                                               .loading = &parts->engine->loading,
                                                .replication = parts->replication,
                                                .queries = parts->queries,
                                                .node_id = parts->run_id };
@@ -29,18 +29,6 @@ static void make_client_contexts(struct admin *admin, const struct admin_parts *
                                            .clock = parts->clock,
                                            .clients = parts->clients,
                                            .persist = parts->engine->persist };
-}
-
-static void make_memory_context(struct admin *admin, const struct admin_parts *parts)
-{
-    admin->memory = (struct memory_context){ .store = parts->engine->store,
-                                             .clients = parts->clients,
-                                             .scripting = parts->scripting,
-                                             .persist = parts->engine->persist,
-                                             .replication = parts->replication,
-                                             .bytes_at_start = mem_used() };
-    if (parts->clients != NULL) /* not in a tool that only lists commands */
-        admin->memory.parts_at_start = memory_figures_at_start(&admin->memory);
 }
 
 static void make_server_contexts(struct admin *admin, const struct admin_parts *parts)
@@ -81,11 +69,24 @@ static void make_server_contexts(struct admin *admin, const struct admin_parts *
     admin->latency = (struct latency_context){ parts->observer, commands };
 }
 
+bool admin_allows(enum conf_allowed allow, struct clients *clients, const struct session *session)
+{
+    return allow == CONF_ALLOW_YES ||
+           (allow == CONF_ALLOW_LOCAL && clients_is_local(clients, session));
+}
+
 void admin_add_all(struct admin *admin, const struct admin_parts *parts)
 {
     struct commands *commands = parts->commands;
     make_client_contexts(admin, parts);
-    make_memory_context(admin, parts);
+    admin->memory = (struct memory_context){ .store = parts->engine->store,
+                                             .clients = parts->clients,
+                                             .scripting = parts->scripting,
+                                             .persist = parts->engine->persist,
+                                             .replication = parts->replication,
+                                             .bytes_at_start = mem_used() };
+    if (parts->clients != NULL) /* not in a tool that only lists commands */
+        admin->memory.parts_at_start = memory_figures_at_start(&admin->memory);
     make_server_contexts(admin, parts);
     commands_add(commands, &connection_commands, &admin->connection);
     commands_add(commands, &client_commands, &admin->connection);

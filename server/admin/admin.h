@@ -1,11 +1,12 @@
-/* admin: the groups of commands about the server itself, and the context of each. main adds them to
- * the table.
+/* admin: the groups of commands about the server itself, and the context of each. server/daemon
+ * adds them to the table.
  *
  * Folder server/admin: commands about the server: CONFIG, DEBUG, MEMORY, EXPIRY, SLOWLOG, LATENCY,
  * CLUSTER, pub/sub, MULTI and others, one file for each group; INFO, ACL, CLIENT and COMMAND have
- * folders of their own. A group of commands gets the parts that it needs as its context. renames
- * has rename-command; cluster, cluster_nodes and cluster_keys answer as a cluster of one node.
- * Depends on every part that it reports on. Start with slowlog_commands.c, the smallest group. */
+ * their own folders. The context of a group has the parts of the server that its commands need.
+ * renames has rename-command; cluster, cluster_nodes and cluster_keys answer as a cluster of one
+ * node. Depends on every part that it reports on. Start with slowlog_commands.c, the smallest
+ * group. */
 #ifndef SERVER_ADMIN_ADMIN_H
 #define SERVER_ADMIN_ADMIN_H
 
@@ -47,7 +48,7 @@ extern const struct command_group client_commands;
 
 /* ACL. */
 struct acl_admin_context {
-    struct engine *engine;
+    struct acl *acl;
     struct clients *clients;
 };
 extern const struct command_group acl_commands;
@@ -84,7 +85,7 @@ struct config_context {
     bool (*changed)(void *ctx);
     /* Called before `changed`, with the options that were set, to apply those that may fail (ports,
      * directories). False: `fault` has the first that failed; restore the old values and call it
-     * again. NULL: none can fail. */
+     * again. NULL: no option can fail. */
     bool (*try)(void *ctx, const struct conf_option *const *set, size_t count,
                 struct config_fault *fault);
     void *ctx;
@@ -123,7 +124,7 @@ extern const struct command_group info_commands;
 struct cluster_context {
     const struct conf *conf;
     struct clients *clients;
-    const struct engine *engine;
+    const bool *loading;
     const struct replication *replication; /* NULL: none */
     struct long_queries *queries;          /* NULL: keys are counted at once */
     const char *node_id;
@@ -168,6 +169,9 @@ extern const struct command_group debug_commands;
 
 /* COMMAND; context: struct commands. */
 extern const struct command_group command_commands;
+
+/* True: the setting (yes, local, no) allows this session what it guards. */
+bool admin_allows(enum conf_allowed allow, struct clients *clients, const struct session *session);
 
 /* The parts of the server that contexts are made from. */
 struct admin_parts {

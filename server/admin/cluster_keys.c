@@ -1,5 +1,6 @@
-/* cluster_keys: see cluster_keys.h. There is no index by slot, because only an emulated cluster
- * would use it: all keys of the database are visited, in the background if there are many. */
+/* cluster_keys: see cluster_keys.h. Visits all keys of the database, in the background if there are
+ * many. An index by slot would cost every server memory and time, and only these two subcommands
+ * would use it. */
 #include "server/admin/cluster_keys.h"
 
 #include "server/admin/admin.h"
@@ -41,7 +42,7 @@ static void question_free(void *ctx)
     mem_free(question);
 }
 
-static void look_at(void *ctx, struct entry *entry)
+static void visit_key(void *ctx, struct entry *entry)
 {
     struct question *question = ctx;
     struct bytes key = entry_key(entry);
@@ -52,13 +53,13 @@ static void look_at(void *ctx, struct entry *entry)
 }
 
 /* True: all keys have been visited. */
-static bool go_on(struct question *question, msec now, size_t steps)
+static bool visit_some(struct question *question, msec now, size_t steps)
 {
     const struct keyspace *ks = store_database(question->store, question->db);
     question->now = now;
     for (; steps > 0; steps--) {
         if (question->found == question->most) return true;
-        question->cursor = keyspace_scan(ks, question->cursor, look_at, question);
+        question->cursor = keyspace_scan(ks, question->cursor, visit_key, question);
         if (question->cursor == 0) return true;
     }
     return false;
@@ -66,7 +67,7 @@ static bool go_on(struct question *question, msec now, size_t steps)
 
 static enum long_query_state work(void *ctx, msec now)
 {
-    return go_on(ctx, now, STEPS_AT_A_TIME) ? LONG_QUERY_DONE : LONG_QUERY_BUSY;
+    return visit_some(ctx, now, STEPS_AT_A_TIME) ? LONG_QUERY_DONE : LONG_QUERY_BUSY;
 }
 
 static void answer(void *ctx, msec now, struct resp_writer *out)
@@ -87,7 +88,7 @@ static void ask(struct call *call, struct question *question)
 {
     const struct cluster_context *context = call->context;
     bool waits = call->block != NULL && context->queries != NULL;
-    if (go_on(question, call->txn->now, waits ? STEPS_AT_ONCE : SIZE_MAX)) {
+    if (visit_some(question, call->txn->now, waits ? STEPS_AT_ONCE : SIZE_MAX)) {
         answer(question, call->txn->now, call->out);
         question_free(question);
         return;

@@ -1,5 +1,5 @@
-/* cluster_keys: the commands of an emulated cluster about keys and slots: KEYSLOT, COUNTKEYSINSLOT,
- * GETKEYSINSLOT. Context: struct cluster_context. */
+/* cluster_keys: the subcommands about keys and slots: KEYSLOT, COUNTKEYSINSLOT, GETKEYSINSLOT. Call
+ * them only if the cluster is emulated; context: struct cluster_context. */
 #ifndef SERVER_ADMIN_CLUSTER_KEYS_H
 #define SERVER_ADMIN_CLUSTER_KEYS_H
 

@@ -17,7 +17,7 @@ enum { IP_MAX = 256, BUS_DISTANCE = 10000, TEXT_MAX = 1024 };
 struct node {
     const char *id, *name; /* name: "" for none */
     char ip[IP_MAX];
-    int64_t port, tls_port, reached; /* 0: none; reached: the port that suits this client */
+    int64_t port, tls_port, reached; /* 0: none; reached: the one of the two for this client */
 };
 
 /* The address and port of "127.0.0.1:6379" or "[::1]:6379". */
@@ -61,34 +61,30 @@ static void reply_pair(struct call *call, const char *name, const char *value)
     resp_bulk_text(call->out, value);
 }
 
-/* The preferred endpoint, then the other addresses of the node. */
-static void reply_endpoint(struct call *call, const struct node *node, enum conf_endpoint type)
-{
-    bool has_name = node->name[0] != '\0', tells_ip = type != CONF_ENDPOINT_IP;
-    bool tells_name = type != CONF_ENDPOINT_HOSTNAME && has_name;
-    if (type == CONF_ENDPOINT_UNKNOWN)
-        resp_null(call->out);
-    else if (type == CONF_ENDPOINT_HOSTNAME)
-        resp_bulk_text(call->out, has_name ? node->name : "?");
-    else
-        resp_bulk_text(call->out, node->ip);
-    resp_integer(call->out, node->reached);
-    resp_bulk_text(call->out, node->id);
-    resp_map(call->out, (size_t)tells_ip + tells_name);
-    if (tells_ip) reply_pair(call, "ip", node->ip);
-    if (tells_name) reply_pair(call, "hostname", node->name);
-}
-
 void cluster_reply_slots(struct call *call)
 {
     const struct cluster_context *context = call->context;
+    enum conf_endpoint type = (enum conf_endpoint)context->conf->cluster_endpoint;
     struct node node = describe(call);
+    bool has_name = node.name[0] != '\0', with_ip = type != CONF_ENDPOINT_IP;
+    bool with_name = type != CONF_ENDPOINT_HOSTNAME && has_name;
     resp_array(call->out, 1);
     resp_array(call->out, 3);
     resp_integer(call->out, 0);
     resp_integer(call->out, SLOTS - 1);
+    /* The preferred endpoint, then the other addresses of the node. */
     resp_array(call->out, 4);
-    reply_endpoint(call, &node, (enum conf_endpoint)context->conf->cluster_endpoint);
+    if (type == CONF_ENDPOINT_UNKNOWN)
+        resp_null(call->out);
+    else if (type == CONF_ENDPOINT_HOSTNAME)
+        resp_bulk_text(call->out, has_name ? node.name : "?");
+    else
+        resp_bulk_text(call->out, node.ip);
+    resp_integer(call->out, node.reached);
+    resp_bulk_text(call->out, node.id);
+    resp_map(call->out, (size_t)with_ip + with_name);
+    if (with_ip) reply_pair(call, "ip", node.ip);
+    if (with_name) reply_pair(call, "hostname", node.name);
 }
 
 /* ---- SHARDS ---------------------------------------------------------------------------------- */
@@ -100,30 +96,15 @@ static void reply_port(struct call *call, const char *name, int64_t port)
     resp_integer(call->out, port);
 }
 
-static void reply_node(struct call *call, const struct node *node)
-{
-    const struct cluster_context *context = call->context;
-    const char *endpoints[] = { [CONF_ENDPOINT_IP] = node->ip,
-                                [CONF_ENDPOINT_HOSTNAME] = node->name[0] != '\0' ? node->name : "?",
-                                [CONF_ENDPOINT_UNKNOWN] = "" };
-    bool has_name = node->name[0] != '\0';
-    uint64_t offset = context->replication != NULL ? replication_offset(context->replication) : 0;
-    resp_map(call->out, 6 + (size_t)(node->port != 0) + (node->tls_port != 0) + has_name);
-    reply_pair(call, "id", node->id);
-    reply_port(call, "port", node->port);
-    reply_port(call, "tls-port", node->tls_port);
-    reply_pair(call, "ip", node->ip);
-    reply_pair(call, "endpoint", endpoints[context->conf->cluster_endpoint]);
-    if (has_name) reply_pair(call, "hostname", node->name);
-    reply_pair(call, "role", "master");
-    resp_bulk_text(call->out, "replication-offset");
-    resp_integer(call->out, (int64_t)offset);
-    reply_pair(call, "health", context->engine->loading ? "loading" : "online");
-}
-
 void cluster_reply_shards(struct call *call)
 {
+    const struct cluster_context *context = call->context;
     struct node node = describe(call);
+    bool has_name = node.name[0] != '\0';
+    const char *endpoints[] = { [CONF_ENDPOINT_IP] = node.ip,
+                                [CONF_ENDPOINT_HOSTNAME] = has_name ? node.name : "?",
+                                [CONF_ENDPOINT_UNKNOWN] = "" };
+    uint64_t offset = context->replication != NULL ? replication_offset(context->replication) : 0;
     resp_array(call->out, 1);
     resp_map(call->out, 2);
     resp_bulk_text(call->out, "slots");
@@ -132,7 +113,17 @@ void cluster_reply_shards(struct call *call)
     resp_integer(call->out, SLOTS - 1);
     resp_bulk_text(call->out, "nodes");
     resp_array(call->out, 1);
-    reply_node(call, &node);
+    resp_map(call->out, 6 + (size_t)(node.port != 0) + (node.tls_port != 0) + has_name);
+    reply_pair(call, "id", node.id);
+    reply_port(call, "port", node.port);
+    reply_port(call, "tls-port", node.tls_port);
+    reply_pair(call, "ip", node.ip);
+    reply_pair(call, "endpoint", endpoints[context->conf->cluster_endpoint]);
+    if (has_name) reply_pair(call, "hostname", node.name);
+    reply_pair(call, "role", "master");
+    resp_bulk_text(call->out, "replication-offset");
+    resp_integer(call->out, (int64_t)offset);
+    reply_pair(call, "health", *context->loading ? "loading" : "online");
 }
 
 /* ---- NODES and INFO -------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
-/* cluster_nodes: the commands that describe an emulated cluster: SLOTS, SHARDS, NODES, INFO. Each
- * is called only when it is emulated; context: struct cluster_context. */
+/* cluster_nodes: the subcommands that describe an emulated cluster: SLOTS, SHARDS, NODES, INFO.
+ * Call them only if the cluster is emulated; context: struct cluster_context. */
 #ifndef SERVER_ADMIN_CLUSTER_NODES_H
 #define SERVER_ADMIN_CLUSTER_NODES_H
 

@@ -31,7 +31,7 @@ static bool matches_any_pattern(const struct call *call, const struct conf_optio
     return false;
 }
 
-/* An option that is requested by its full name is shown with the spelling of the request. */
+/* An option that is requested by its full name is replied in the spelling of the request. */
 static void reply_name(struct call *call, const struct conf_option *option)
 {
     for (int i = 2; i < call->argc; i++) {
@@ -99,20 +99,11 @@ static void fail_change(struct call *call, const struct conf_option *option, con
     failf(call, ERR_CONFIG_SET, option->name, why);
 }
 
-static bool may_set_guarded(const struct call *call)
-{
-    const struct config_context *context = call->context;
-    switch (context->conf->enable_protected_configs) {
-    case CONF_ALLOW_YES: return true;
-    case CONF_ALLOW_LOCAL: return clients_is_local(context->clients, call->session);
-    default: return false;
-    }
-}
-
 static bool may_set(struct call *call, const struct conf_option *option)
 {
     const struct config_context *context = call->context;
-    if (option->guarded && !may_set_guarded(call))
+    enum conf_allowed allow = (enum conf_allowed)context->conf->enable_protected_configs;
+    if (option->guarded && !admin_allows(allow, context->clients, call->session))
         fail_change(call, option, "can't set protected config");
     else if (!option->live)
         fail_change(call, option, "can't set immutable config");
@@ -123,7 +114,7 @@ static bool may_set(struct call *call, const struct conf_option *option)
     return false;
 }
 
-/* Applies even to options that CONFIG SET does not know or may not set. */
+/* Is the option's value a password? True even for options that CONFIG SET can't set. */
 static bool is_secret(struct bytes name)
 {
     static const char *const secrets[] = { "requirepass", "user", "masterauth", "tls-key-file-pass",
@@ -217,7 +208,7 @@ static bool apply_tls(struct call *call, const struct change *changes, int count
 }
 
 /* Some options, such as ports, may fail to take effect. Then all options are restored, and
- * certificates are reread by the old options, which worked before. */
+ * certificates are reread with the old options, which worked before. */
 static bool try_places(struct call *call, const struct change *changes, int count)
 {
     const struct config_context *context = call->context;
@@ -232,15 +223,6 @@ static bool try_places(struct call *call, const struct change *changes, int coun
     if (tls != NULL) tls_reload(tls, ignored.text, sizeof(ignored.text));
     fail_change(call, fault.option, fault.text);
     return false;
-}
-
-/* Even an unchanged requirepass replaces passwords that were set by ACL SETUSER. */
-static void set_password(const struct config_context *context, const struct change *changes,
-                         int count)
-{
-    for (int i = 0; i < count && context->acl != NULL; i++)
-        if (strcmp(changes[i].option->name, "requirepass") == 0)
-            acl_set_requirepass(context->acl, context->conf->requirepass);
 }
 
 static void cmd_config_set(struct call *call)
@@ -258,7 +240,10 @@ static void cmd_config_set(struct call *call)
     for (int i = 0; i < count; i++)
         free(changes[i].value);
     if (!done) return;
-    set_password(context, changes, count);
+    /* Even an unchanged requirepass replaces passwords that were set by ACL SETUSER. */
+    for (int i = 0; i < count && context->acl != NULL; i++)
+        if (strcmp(changes[i].option->name, "requirepass") == 0)
+            acl_set_requirepass(context->acl, context->conf->requirepass);
     if (config_apply(context))
         reply_ok(call);
     else

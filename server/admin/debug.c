@@ -9,16 +9,6 @@
 #include "server/cmd/call/args.h"
 #include "server/disk/persist.h"
 
-static bool is_allowed(const struct call *call)
-{
-    const struct debug_context *context = call->context;
-    switch (context->conf->enable_debug_command) {
-    case CONF_ALLOW_YES: return true;
-    case CONF_ALLOW_LOCAL: return clients_is_local(context->clients, call->session);
-    default: return false;
-    }
-}
-
 static void fail_subcommand(struct call *call)
 {
     failf(call, ERR_SUBCOMMAND_OR_ARITY, arg_width(call, 1), call->argv[1].data, "DEBUG");
@@ -129,7 +119,9 @@ static const struct {
 
 static void cmd_debug(struct call *call)
 {
-    if (!is_allowed(call)) {
+    const struct debug_context *context = call->context;
+    enum conf_allowed allow = (enum conf_allowed)context->conf->enable_debug_command;
+    if (!admin_allows(allow, context->clients, call->session)) {
         fail(call, ERR_DEBUG_DISABLED);
         return;
     }

@@ -42,18 +42,12 @@ static bool count_deadline(void *ctx, const struct entry *entry, struct due_at d
     return ++picture->looked_at < LOOKED_AT_MAX;
 }
 
-static size_t highest_count(const struct picture *picture)
-{
-    size_t high = 1;
-    for (unsigned row = 0; row < ROWS; row++)
-        if (picture->counts[row] > high) high = picture->counts[row];
-    return high;
-}
-
 static void draw_deadlines(const struct picture *picture, struct outbuf *text)
 {
     static const char marks[] = "................................................";
-    size_t high = highest_count(picture);
+    size_t high = 1;
+    for (unsigned row = 0; row < ROWS; row++)
+        if (picture->counts[row] > high) high = picture->counts[row];
     for (unsigned row = 0; row < ROWS; row++) {
         size_t count = picture->counts[row];
         size_t width = high <= WIDTH ? count : (count * WIDTH + high - 1) / high;

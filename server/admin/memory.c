@@ -32,7 +32,7 @@ static void reply_count(struct call *call, const char *name, size_t value)
     resp_integer(call->out, (int64_t)value);
 }
 
-/* Of replicas and of a cluster, which do not exist. */
+/* For a figure of Redis Cluster. */
 static void reply_nothing(struct call *call, const char *name)
 {
     reply_count(call, name, 0);
@@ -42,14 +42,6 @@ static void reply_ratio(struct call *call, const char *name, double value)
 {
     resp_bulk_text(call->out, name);
     resp_double(call->out, value);
-}
-
-static size_t databases_in_use(const struct store *store)
-{
-    size_t count = 0;
-    for (unsigned db = 0; db < store->database_count; db++)
-        count += keyspace_count(store_database(store, db)) > 0;
-    return count;
 }
 
 static void reply_databases(struct call *call, const struct store *store)
@@ -94,7 +86,7 @@ static void reply_data(struct call *call, const struct memory_figures *figures)
     reply_ratio(call, "peak.percentage", 100 * memory_ratio(figures->used, figures->peak));
 }
 
-/* How much one figure exceeds another one: as a ratio and in bytes, which may be negative. */
+/* By how much one figure exceeds another one: as a ratio, and in bytes, which may be negative. */
 static void reply_excess(struct call *call, const char *name, size_t value, size_t above)
 {
     char field[64];
@@ -123,7 +115,10 @@ static void cmd_memory_stats(struct call *call)
     const struct memory_context *context = call->context;
     struct memory_figures figures;
     memory_figures(context, &figures);
-    resp_map(call->out, PARTS + databases_in_use(context->store) + DATA + ALLOCATORS);
+    size_t databases = 0;
+    for (unsigned db = 0; db < context->store->database_count; db++)
+        databases += keyspace_count(store_database(context->store, db)) > 0;
+    resp_map(call->out, PARTS + databases + DATA + ALLOCATORS);
     reply_parts(call, &figures);
     reply_databases(call, context->store);
     reply_data(call, &figures);

@@ -22,12 +22,6 @@ static struct memory_of_keys total_of_keys(const struct store *store)
     return total;
 }
 
-static struct script_report scripts_of(const struct memory_context *context)
-{
-    return context->scripting != NULL ? script_report(context->scripting)
-                                      : (struct script_report){ 0 };
-}
-
 static size_t parts_of(const struct memory_figures *figures)
 {
     const struct script_report *scripts = &figures->scripts;
@@ -65,7 +59,7 @@ static void measure_parts(const struct memory_context *context, struct memory_fi
     figures->clients = clients_bytes(context->clients);
     figures->clients -= figures->replicas < figures->clients ? figures->replicas : figures->clients;
     if (context->persist != NULL) figures->journal = persist_report(context->persist).buffer_bytes;
-    figures->scripts = scripts_of(context);
+    if (context->scripting != NULL) figures->scripts = script_report(context->scripting);
     figures->keys = total_of_keys(context->store);
 }
 
@@ -76,15 +70,6 @@ size_t memory_figures_at_start(const struct memory_context *context)
     return parts_of(&figures);
 }
 
-/* Memory that the parts had at the start is already counted in `startup`. */
-static size_t overhead_of(const struct memory_context *context,
-                          const struct memory_figures *figures)
-{
-    size_t parts = parts_of(figures), before = context->parts_at_start;
-    size_t overhead = figures->startup + (parts > before ? parts - before : 0);
-    return overhead < figures->used ? overhead : figures->used;
-}
-
 void memory_figures(const struct memory_context *context, struct memory_figures *figures)
 {
     *figures = (struct memory_figures){ .used = mem_used(),
@@ -93,7 +78,10 @@ void memory_figures(const struct memory_context *context, struct memory_figures 
                                         .startup = context->bytes_at_start,
                                         .allocators = mem_allocators() };
     measure_parts(context, figures);
-    figures->overhead = overhead_of(context, figures);
+    /* `startup` includes the memory that the parts had at the start. */
+    size_t parts = parts_of(figures), before = context->parts_at_start;
+    figures->overhead = figures->startup + (parts > before ? parts - before : 0);
+    if (figures->overhead > figures->used) figures->overhead = figures->used;
     figures->dataset = figures->used - figures->overhead;
     if (figures->used > figures->startup)
         figures->dataset_percent =

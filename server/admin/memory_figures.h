@@ -30,10 +30,9 @@ struct memory_figures {
 struct memory_of_keys memory_of_keys(const struct keyspace *ks);
 /* O(N), N connections and databases. */
 void memory_figures(const struct memory_context *context, struct memory_figures *figures);
-/* The part of `overhead` that exists before there is any data or client. Call once, at the
- * start. */
+/* The part of `overhead` that exists before the first key and client. Call once, at the start. */
 size_t memory_figures_at_start(const struct memory_context *context);
 
-double memory_ratio(size_t value, size_t to); /* 0 if `to` is */
+double memory_ratio(size_t value, size_t to); /* 0 if `to` is 0 */
 
 #endif

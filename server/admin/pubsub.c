@@ -16,7 +16,7 @@ static struct pubsub *pubsub_of(const struct call *call)
 
 struct confirmation {
     const char *word;
-    const struct bytes *name; /* NULL: there were no subscriptions to remove */
+    const struct bytes *name; /* NULL: the session had no subscription to remove */
     unsigned count;           /* of channels and patterns, afterwards */
 };
 
@@ -51,22 +51,18 @@ static void subscribe(struct call *call, enum pubsub_kind kind, const char *word
     }
 }
 
-static void unsubscribe_all(struct call *call, enum pubsub_kind kind, const char *word)
+static void unsubscribe(struct call *call, enum pubsub_kind kind, const char *word)
 {
     struct bytes name;
-    if (session_subscription_count(call->session, kind) == 0)
+    bool all = call->argc == 1;
+    if (all && session_subscription_count(call->session, kind) == 0)
         confirm(call, &(struct confirmation){ .word = word, .count = count_of(call, kind) });
-    while (session_first_subscription(call->session, kind, &name)) {
+    while (all && session_first_subscription(call->session, kind, &name)) {
         /* Reply first, because the name is freed with the subscription. */
         confirm(call, &(struct confirmation){
                           .word = word, .name = &name, .count = count_of(call, kind) - 1 });
         pubsub_unsubscribe(pubsub_of(call), call->session, kind, name);
     }
-}
-
-static void unsubscribe(struct call *call, enum pubsub_kind kind, const char *word)
-{
-    if (call->argc == 1) unsubscribe_all(call, kind, word);
     for (int i = 1; i < call->argc; i++) {
         pubsub_unsubscribe(pubsub_of(call), call->session, kind, call->argv[i]);
         confirm(call, &(struct confirmation){
@@ -108,8 +104,8 @@ static void cmd_sunsubscribe(struct call *call)
     unsubscribe(call, PUBSUB_SHARD, "sunsubscribe");
 }
 
-/* Replicas get the message in order, among the changes of its transaction. */
-static void pass_on(const struct call *call, struct bytes name)
+/* Sends the message to replicas, in order with the changes of its transaction. */
+static void feed_replicas(const struct call *call, struct bytes name)
 {
     const struct pubsub_context *context = call->context;
     const struct bytes words[] = { name, call->argv[1], call->argv[2] };
@@ -119,21 +115,21 @@ static void pass_on(const struct call *call, struct bytes name)
 static void cmd_publish(struct call *call)
 {
     size_t receivers = pubsub_publish(pubsub_of(call), call->argv[1], call->argv[2]);
-    pass_on(call, LIT("PUBLISH"));
+    feed_replicas(call, LIT("PUBLISH"));
     resp_integer(call->out, (int64_t)receivers);
 }
 
 static void cmd_spublish(struct call *call)
 {
     size_t receivers = pubsub_publish_shard(pubsub_of(call), call->argv[1], call->argv[2]);
-    pass_on(call, LIT("SPUBLISH"));
+    feed_replicas(call, LIT("SPUBLISH"));
     resp_integer(call->out, (int64_t)receivers);
 }
 
 /* ---- PUBSUB --------------------------------------------------------------------------------- */
 
 struct channel_list {
-    struct resp_writer out; /* a separate buffer: their number is sent first */
+    struct resp_writer out; /* to a separate buffer, because their number is sent first */
     const struct bytes *pattern;
     size_t count;
 };
@@ -146,24 +142,19 @@ static void list_channel(void *ctx, struct bytes channel)
     list->count++;
 }
 
-static void fail_arguments(struct call *call)
-{
-    failf(call, ERR_SUBCOMMAND_OR_ARITY, arg_width(call, 1), call->argv[1].data, "PUBSUB");
-}
-
 static void reply_channels(struct call *call, enum pubsub_kind kind)
 {
     if (call->argc > 3) {
-        fail_arguments(call);
+        failf(call, ERR_SUBCOMMAND_OR_ARITY, arg_width(call, 1), call->argv[1].data, "PUBSUB");
         return;
     }
-    struct outbuf aside;
-    outbuf_init(&aside);
-    struct channel_list list = { .out = resp_aside(call->out, &aside),
+    struct outbuf names;
+    outbuf_init(&names);
+    struct channel_list list = { .out = resp_aside(call->out, &names),
                                  .pattern = call->argc == 3 ? &call->argv[2] : NULL };
     pubsub_each(pubsub_of(call), kind, list_channel, &list);
     resp_array(call->out, list.count);
-    resp_splice(call->out, &aside);
+    resp_splice(call->out, &names);
 }
 
 static void cmd_pubsub_channels(struct call *call)

@@ -35,18 +35,8 @@ static void cmd_module_help(struct call *call)
     reply_help(call, lines, sizeof(lines) / sizeof(lines[0]));
 }
 
-/* The journal is always completed before the server ends, so NOW changes nothing. A snapshot is
- * written if SAVE or save points ask for one; with FORCE the server stops even if that fails. */
-static bool must_save(const struct server_context *context, bool save, bool nosave)
-{
-    return context->persist != NULL && !nosave && (save || context->conf->save[0] != '\0');
-}
-
-static bool persist_snapshot(const struct server_context *context)
-{
-    return persist_save_at_end(context->persist) == PERSIST_DONE;
-}
-
+/* The server always completes the journal before it ends, so NOW has no effect. It writes a
+ * snapshot if SAVE or save points require one; with FORCE it stops even if that fails. */
 static void cmd_shutdown(struct call *call)
 {
     const struct server_context *context = call->context;
@@ -65,13 +55,15 @@ static void cmd_shutdown(struct call *call)
             return;
         }
     }
+    bool must_save =
+        context->persist != NULL && !nosave && (save || context->conf->save[0] != '\0');
     if ((abort && call->argc > 2) || (save && nosave))
         fail(call, ERR_SYNTAX);
     else if (abort)
         fail(call, ERR_NO_SHUTDOWN);
     else if (context->engine->busy && !nosave)
         gates_fail_busy(context->engine, call);
-    else if (must_save(context, save, nosave) && !persist_snapshot(context) && !force)
+    else if (must_save && persist_save_at_end(context->persist) != PERSIST_DONE && !force)
         fail(call, ERR_SHUTDOWN_FAILED);
     else {
         log_line(LOG_NOTICE, "A client sent SHUTDOWN");

@@ -1,4 +1,4 @@
-/* transactions: MULTI, EXEC, DISCARD, WATCH and UNWATCH. Depends on run/multi.h, which has the
+/* transactions: MULTI, EXEC, DISCARD, WATCH and UNWATCH. Depends on engine/multi.h, which has the
  * queue, and react/watch.h. */
 #include "server/admin/admin.h"
 #include "server/cmd/call/call.h"
@@ -32,9 +32,9 @@ static void cmd_discard(struct call *call)
     reply_ok(call);
 }
 
-/* Has the key expired since WATCH? Looking at it removes its expired members too (except on a
- * replica), which marks the session as dirty. */
-static void look_if_expired(void *ctx, unsigned db, struct bytes key, bool existed)
+/* Marks the session as touched if the key has expired since WATCH. Looking it up also removes its
+ * expired members (except on a replica), which marks the session too. */
+static void check_watched_key(void *ctx, unsigned db, struct bytes key, bool existed)
 {
     struct call *call = ctx;
     txn_call(call->txn, db);
@@ -49,7 +49,7 @@ static void cmd_exec(struct call *call)
         fail(call, ERR_EXEC_ALONE);
         return;
     }
-    watch_each(session, look_if_expired, call);
+    watch_each(session, check_watched_key, call);
     if (multi_broken(session)) {
         fail(call, ERR_EXECABORT);
         end_transaction(engine, session);
@@ -57,7 +57,7 @@ static void cmd_exec(struct call *call)
         resp_null_array(call->out);
         end_transaction(engine, session);
     } else {
-        /* Before the queue runs: its own changes must not mark the session. */
+        /* Before the queue runs, because its own changes must not mark the session. */
         watch_forget(engine->watch, session);
         multi_run(engine, call);
     }

@@ -13,7 +13,7 @@ enum { GENPASS_BITS = 256, GENPASS_BITS_MAX = 4096, NAME_LIMIT = 128, TEXT_LIMIT
 
 static struct acl *users_of(const struct call *call)
 {
-    return ((const struct acl_admin_context *)call->context)->engine->acl;
+    return ((const struct acl_admin_context *)call->context)->acl;
 }
 
 static void fail_with_text(struct call *call, struct outbuf *why)
@@ -52,7 +52,7 @@ static void cmd_acl_setuser(struct call *call)
     struct acl_words words;
     for (int i = 2; i < call->argc; i++)
         call_hide(call, i);
-    /* DIFFERS: Redis takes an empty name, which its files can't hold. (doc/differs.md) */
+    /* DIFFERS: Redis accepts an empty name, which its files can't hold. (doc/differs.md) */
     if (call->argv[2].len == 0 || acl_has_spaces(call->argv[2])) {
         fail(call, ERR_ACL_USER_NAME);
         return;
@@ -84,8 +84,9 @@ static void cmd_acl_deluser(struct call *call)
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
-/* DIFFERS: Redis 7.0 closes all connections but those of the default user; here a connection stays
- * if its user and its channels do, as in Redis 7.2. (doc/differs.md) */
+/* DIFFERS: Redis 7.0 closes all connections except those of the default user; here a connection
+ * stays open if its user still exists and may still use its channels, as in Redis 7.2.
+ * (doc/differs.md) */
 static void cmd_acl_load(struct call *call)
 {
     struct acl_sessions sessions = { call->context, call->session };
@@ -113,33 +114,29 @@ static void cmd_acl_save(struct call *call)
 
 /* ---- GENPASS and DRYRUN --------------------------------------------------------------------- */
 
-static void reply_random_digits(struct call *call, size_t digits)
+static void cmd_acl_genpass(struct call *call)
 {
     static const char hex[] = "0123456789abcdef";
     unsigned char random[GENPASS_BITS_MAX / 4];
     char text[GENPASS_BITS_MAX / 4];
-    size_t done = 0;
-    while (done < digits) {
-        ssize_t got = getrandom(random + done, digits - done, 0);
-        if (got > 0) done += (size_t)got;
-    }
-    for (size_t i = 0; i < digits; i++)
-        text[i] = hex[random[i] & 15];
-    resp_bulk(call->out, text, digits);
-}
-
-static void cmd_acl_genpass(struct call *call)
-{
     int64_t bits = GENPASS_BITS;
     if (call->argc > 3) {
         failf(call, ERR_SUBCOMMAND_OR_ARITY, arg_width(call, 1), call->argv[1].data, "ACL");
         return;
     }
     if (call->argc == 3 && !arg_int64(call, 2, &bits)) return;
-    if (bits <= 0 || bits > GENPASS_BITS_MAX)
+    if (bits <= 0 || bits > GENPASS_BITS_MAX) {
         failf(call, ERR_ACL_GENPASS, GENPASS_BITS_MAX);
-    else
-        reply_random_digits(call, (size_t)(bits + 3) / 4);
+        return;
+    }
+    size_t digits = (size_t)(bits + 3) / 4;
+    for (size_t done = 0; done < digits;) {
+        ssize_t got = getrandom(random + done, digits - done, 0);
+        if (got > 0) done += (size_t)got;
+    }
+    for (size_t i = 0; i < digits; i++)
+        text[i] = hex[random[i] & 15];
+    resp_bulk(call->out, text, digits);
 }
 
 static void append_text(struct outbuf *to, struct bytes text)

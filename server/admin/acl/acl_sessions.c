@@ -8,7 +8,7 @@ struct found {
     struct session **at;
     size_t count, room;
     const struct acl_user *user; /* NULL: any */
-    bool lost_channels;          /* its rules about channels are fewer than before */
+    bool lost_channels;          /* the user has fewer rules about channels than before */
 };
 
 static void add_found(struct found *found, struct session *session)
@@ -23,42 +23,42 @@ static void visit_deleted(void *ctx, const struct client_info *info)
     if (user != NULL && user->is_deleted) add_found(ctx, info->session);
 }
 
-struct hearing {
+struct listener_check {
     const struct acl_user *user;
     bool is_pattern, refused;
 };
 
 static void visit_channel(void *ctx, struct bytes name)
 {
-    struct hearing *hearing = ctx;
-    hearing->refused |= !acl_user_hears(hearing->user, name, hearing->is_pattern);
+    struct listener_check *check = ctx;
+    check->refused |= !acl_user_hears(check->user, name, check->is_pattern);
 }
 
 static void visit_prefix(void *ctx, struct bytes prefix)
 {
-    struct hearing *hearing = ctx;
-    hearing->refused |= !acl_user_reads_prefix(hearing->user, prefix);
+    struct listener_check *check = ctx;
+    check->refused |= !acl_user_reads_prefix(check->user, prefix);
 }
 
 static void visit_listener(void *ctx, const struct client_info *info)
 {
     const struct found *found = ctx;
     struct session *session = info->session;
-    struct hearing hearing = { .user = session->user };
+    struct listener_check check = { .user = session->user };
     if (session->user == NULL || session->user->unrestricted) return;
     if (found->user != NULL && session->user != found->user) return;
-    tracking_each_prefix(session, visit_prefix, &hearing);
+    tracking_each_prefix(session, visit_prefix, &check);
     for (enum pubsub_kind kind = 0; kind < PUBSUB_KINDS && found->lost_channels; kind++) {
-        hearing.is_pattern = kind == PUBSUB_PATTERN;
-        session_each_subscription(session, kind, visit_channel, &hearing);
+        check.is_pattern = kind == PUBSUB_PATTERN;
+        session_each_subscription(session, kind, visit_channel, &check);
     }
-    if (hearing.refused) add_found(ctx, session);
+    if (check.refused) add_found(ctx, session);
 }
 
 static void close_found(const struct acl_sessions *sessions, struct found *found)
 {
     for (size_t i = 0; i < found->count; i++) {
-        acl_log_out(sessions->context->engine->acl, found->at[i]);
+        acl_log_out(sessions->context->acl, found->at[i]);
         clients_kill(sessions->context->clients, found->at[i], sessions->self);
     }
     mem_free(found->at);
@@ -69,10 +69,9 @@ void acl_sessions_close_deleted(const struct acl_sessions *sessions)
     struct found found = { .count = 0 };
     clients_each(sessions->context->clients, visit_deleted, &found);
     close_found(sessions, &found);
-    /* A caller without a connection, as in tests. */
+    /* A caller without a connection, as in a test. */
     const struct acl_user *user = sessions->self->user;
-    if (user != NULL && user->is_deleted)
-        acl_log_out(sessions->context->engine->acl, sessions->self);
+    if (user != NULL && user->is_deleted) acl_log_out(sessions->context->acl, sessions->self);
 }
 
 void acl_sessions_user_changed(const struct acl_sessions *sessions, const struct acl_user *user,

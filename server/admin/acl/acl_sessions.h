@@ -7,18 +7,18 @@
 /* The caller, and the list of connections. */
 struct acl_sessions {
     const struct acl_admin_context *context;
-    struct session *self; /* the caller's; it gets its reply before it is closed */
+    struct session *self; /* the caller's session, which gets its reply before it is closed */
 };
 
 /* Closes the connections of all users that are deleted. */
 void acl_sessions_close_deleted(const struct acl_sessions *sessions);
 /* Call when the rules of one user have changed (ACL SETUSER): closes its sessions that are
- * subscribed to channels it may no longer use. As in Redis, sessions that subscribed as another
- * user are only checked if the user now has fewer channel rules than `before`. */
+ * subscribed to channels that the user may no longer use. As in Redis, channels are only checked if
+ * the user now has fewer channel rules than `before`. */
 void acl_sessions_user_changed(const struct acl_sessions *sessions, const struct acl_user *user,
                                const struct acl_user *before);
-/* Closes connections that are subscribed to channels, or track keys by prefixes, that their user
- * may not use any more. */
+/* Closes connections that are subscribed to channels, or track keys by prefixes, that their users
+ * may no longer use. */
 void acl_sessions_check_channels(struct acl_sessions *sessions);
 
 #endif

@@ -11,7 +11,7 @@ enum { LOG_COUNT = 10, NAME_ROOM = 128 };
 
 static struct acl *acl_of(const struct call *call)
 {
-    return ((const struct acl_admin_context *)call->context)->engine->acl;
+    return ((const struct acl_admin_context *)call->context)->acl;
 }
 
 /* Replies the text as a bulk string and drops it. */
@@ -114,9 +114,9 @@ static void append_name(struct resp_writer *out, struct command_ref ref, unsigne
 static void reply_members(struct call *call, unsigned category)
 {
     const struct commands *commands = acl_of(call)->commands;
-    struct outbuf aside; /* a separate buffer, because their number is sent first */
-    outbuf_init(&aside);
-    struct resp_writer out = resp_aside(call->out, &aside);
+    struct outbuf names; /* a separate buffer, because their number is sent first */
+    outbuf_init(&names);
+    struct resp_writer out = resp_aside(call->out, &names);
     size_t count = 0;
     for (size_t i = 0; i < commands_count(commands); i++) {
         struct command_ref ref = commands_at(commands, i), sub;
@@ -125,7 +125,7 @@ static void reply_members(struct call *call, unsigned category)
             append_name(&out, sub, category, &count);
     }
     resp_array(call->out, count);
-    resp_splice(call->out, &aside);
+    resp_splice(call->out, &names);
 }
 
 void acl_show_categories(struct call *call)

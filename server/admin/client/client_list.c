@@ -56,37 +56,20 @@ static const char *client_flags(const struct client_info *info, char *to)
     return to;
 }
 
-static const char *last_command_of(const struct session *session, char *to, size_t size)
-{
-    if (session->last_command == NULL) return "NULL";
-    struct command_ref ref = { .row = session->last_command, .parent = session->last_parent };
-    command_full_name(ref, to, size);
-    return to;
-}
-
-static struct bytes user_of(const struct client_info *info)
-{
-    const struct session *session = info->session;
-    if (info->is_master) return LIT("(superuser)"); /* as Redis calls it */
-    return session->user != NULL ? blob_view(session->user->name) : LIT("default");
-}
-
-static int user_width(struct bytes user)
-{
-    return user.len < 512 ? (int)user.len : 512;
-}
-
-/* Fields in Redis' order; those of missing features have Redis' idle values. */
+/* Fields in Redis' order; those of features that do not exist here have Redis' idle values. */
 static void append_client_line(struct outbuf *out, const struct client_info *info)
 {
     const struct session *session = info->session;
     struct bytes name = view_or_empty(session->name);
     struct bytes lib = view_or_empty(session->lib_name),
                  version = view_or_empty(session->lib_version);
-    struct bytes user = user_of(info);
+    struct bytes user = session->user != NULL ? blob_view(session->user->name) : LIT("default");
+    if (info->is_master) user = LIT("(superuser)"); /* as Redis calls it */
     struct tracking_view tracking;
     int64_t redirect = tracking_view(session, &tracking) ? (int64_t)tracking.redirect_id : -1;
-    char flags[16], command[64], line[2048];
+    char flags[16], command[64] = "NULL", line[2048];
+    struct command_ref last = { .row = session->last_command, .parent = session->last_parent };
+    if (last.row != NULL) command_full_name(last, command, sizeof(command));
     int len = snprintf(
         line, sizeof(line),
         "id=%" PRIu64 " addr=%s laddr=%s fd=%d name=%.*s age=%" PRId64 " idle=%" PRId64
@@ -100,9 +83,8 @@ static void append_client_line(struct outbuf *out, const struct client_info *inf
         session_subscription_count(session, PUBSUB_SHARD), multi_count(session), info->query_used,
         info->query_free, info->arguments, info->multi, info->out_first_size, info->out_peak,
         info->out_first, info->out_chunks > 0 ? info->out_chunks - 1 : 0, info->out_memory,
-        info->memory, info->events, last_command_of(session, command, sizeof(command)),
-        user_width(user), user.data, redirect, session->out.version,
-        (int)(lib.len < 128 ? lib.len : 128), lib.data,
+        info->memory, info->events, command, (int)(user.len < 512 ? user.len : 512), user.data,
+        redirect, session->out.version, (int)(lib.len < 128 ? lib.len : 128), lib.data,
         (int)(version.len < 128 ? version.len : 128), version.data);
     if (len >= (int)sizeof(line)) len = (int)sizeof(line) - 1;
     outbuf_append(out, line, (size_t)len);
@@ -275,27 +257,18 @@ static bool parse_kill_option(struct call *call, int i, struct filter *filter)
     return true;
 }
 
-static bool parse_kill(struct call *call, struct filter *filter)
-{
-    if (call->argc == 3) { /* the old form: just an address, which may be the caller's own */
-        filter->address = call->argv[2];
-        return true;
-    }
-    filter->skip_me = true;
-    for (int i = 2; i < call->argc; i += 2) {
-        if (i + 1 == call->argc) {
-            fail(call, ERR_SYNTAX);
-            return false;
-        }
-        if (!parse_kill_option(call, i, filter)) return false;
-    }
-    return true;
-}
-
 void cmd_client_kill(struct call *call)
 {
-    struct filter filter = { .call = call };
-    if (!parse_kill(call, &filter)) return;
+    bool is_old_form = call->argc == 3; /* only an address, which may be the caller's own */
+    struct filter filter = { .call = call, .skip_me = !is_old_form };
+    if (is_old_form) filter.address = call->argv[2];
+    for (int i = 2; !is_old_form && i < call->argc; i += 2) {
+        if (i + 1 == call->argc) {
+            fail(call, ERR_SYNTAX);
+            return;
+        }
+        if (!parse_kill_option(call, i, &filter)) return;
+    }
     each_connection(call, choose_victim, &filter);
     if (filter.kills_master)
         link_close(replication_link(replication_of(call)), "closed by CLIENT KILL");

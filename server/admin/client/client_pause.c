@@ -1,19 +1,9 @@
-/* client_pause: see client_pause.h. Sets the pause (call/pause.h), which engine obeys. */
+/* client_pause: see client_pause.h. Sets the pause (call/pause.h); the engine delays requests. */
 #include "server/admin/client/client_pause.h"
 
 #include "server/admin/admin.h"
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/pause.h"
-
-static bool parse_kind(struct call *call, enum pause_kind *kind)
-{
-    *kind = PAUSE_ALL;
-    if (call->argc == 3 || arg_is(call, 3, "ALL")) return true;
-    *kind = PAUSE_WRITE;
-    if (arg_is(call, 3, "WRITE")) return true;
-    fail(call, ERR_PAUSE_MODE);
-    return false;
-}
 
 /* DIFFERS: in Redis a pause whose end overflows has no effect; here it lasts as long as possible.
  * (doc/differs.md) */
@@ -26,7 +16,7 @@ static bool parse_until(struct call *call, msec *until)
         return false;
     }
     if (span == 0)
-        *until = instant_last_expired(call->txn->now); /* over before it begins */
+        *until = instant_last_expired(call->txn->now); /* ends at once */
     else if (!instant_after(call->txn->now, span, until))
         *until = INSTANT_MAX;
     return true;
@@ -35,13 +25,20 @@ static bool parse_until(struct call *call, msec *until)
 void cmd_client_pause(struct call *call)
 {
     const struct connection_context *context = call->context;
-    enum pause_kind kind;
+    enum pause_kind kind = PAUSE_ALL;
     msec until;
     if (call->argc > 4) {
         failf(call, ERR_SUBCOMMAND_OR_ARITY, arg_width(call, 1), call->argv[1].data, "CLIENT");
         return;
     }
-    if (!parse_kind(call, &kind) || !parse_until(call, &until)) return;
+    if (call->argc == 4 && !arg_is(call, 3, "ALL")) {
+        kind = PAUSE_WRITE;
+        if (!arg_is(call, 3, "WRITE")) {
+            fail(call, ERR_PAUSE_MODE);
+            return;
+        }
+    }
+    if (!parse_until(call, &until)) return;
     pause_begin(context->pause, kind, until);
     reply_ok(call);
 }

@@ -97,10 +97,10 @@ static bool prefixes_overlap(struct bytes a, struct bytes b)
     return bytes_equal(bytes_of(a.data, len), bytes_of(b.data, len));
 }
 
-/* A prefix: either a new one, by its position in the call, or one that the session already has. */
+/* A prefix of the call, by its position, or one that the session already has. */
 struct candidate {
     struct bytes text;
-    size_t place;
+    size_t place; /* or HELD */
 };
 
 #define HELD SIZE_MAX
@@ -128,9 +128,9 @@ static void add_held(void *ctx, struct bytes prefix)
     all->at[all->count++] = (struct candidate){ prefix, HELD };
 }
 
-/* After sorting by bytes, texts that begin with a prefix follow it directly, so each prefix need
- * only be compared with its neighbour: O(n log n), not O(n^2). Returns the place of the first one
- * that overlaps with any, or HELD. */
+/* Returns the place of the first prefix that overlaps with another one, or HELD. After sorting by
+ * bytes, texts that begin with a prefix follow it directly, so one comparison for each is enough:
+ * O(n log n) instead of O(n^2). */
 static size_t find_overlapping(const struct session *session, const struct options *options)
 {
     struct candidates all = { 0 };
@@ -153,7 +153,7 @@ static size_t find_overlapping(const struct session *session, const struct optio
     return first;
 }
 
-/* DIFFERS: if Redis finds an overlap after the first prefix, it replies the error, but turns
+/* DIFFERS: if Redis finds an overlap after the first prefix, it replies the error but turns
  * tracking on. (doc/differs.md) */
 static bool prefixes_fit(struct call *call, const struct options *options)
 {
@@ -170,7 +170,7 @@ static bool prefixes_fit(struct call *call, const struct options *options)
 }
 
 /* DIFFERS: Redis lets every user track the names of all keys. (doc/differs.md) */
-static bool may_hear_keys(struct call *call, const struct options *options)
+static bool may_track_prefixes(struct call *call, const struct options *options)
 {
     const struct acl_user *user = call->session->user;
     if (user == NULL || user->unrestricted || !options->mode.broadcast) return true;
@@ -186,7 +186,7 @@ static bool switch_on(struct call *call, struct options *options)
     const struct connection_context *context = call->context;
     struct session *session = call->session;
     if (!mode_fits(call, options) || !prefixes_fit(call, options)) return false;
-    if (!may_hear_keys(call, options)) return false;
+    if (!may_track_prefixes(call, options)) return false;
     tracking_on(context->tracking, session, &options->mode);
     struct bytes all_keys = LIT("");
     if (options->mode.broadcast && options->prefix_count == 0)
@@ -195,23 +195,20 @@ static bool switch_on(struct call *call, struct options *options)
     return true;
 }
 
-static bool switch_tracking(struct call *call, struct options *options)
-{
-    const struct connection_context *context = call->context;
-    if (arg_is(call, 2, "ON")) return switch_on(call, options);
-    if (arg_is(call, 2, "OFF")) {
-        tracking_off(context->tracking, call->session);
-        return true;
-    }
-    fail(call, ERR_SYNTAX);
-    return false;
-}
-
 void cmd_client_tracking(struct call *call)
 {
+    const struct connection_context *context = call->context;
     struct options options = { .prefixes =
                                    mem_alloc((size_t)call->argc * sizeof(*options.prefixes)) };
-    if (parse_tracking_options(call, &options) && switch_tracking(call, &options)) reply_ok(call);
+    bool parsed = parse_tracking_options(call, &options);
+    if (parsed && arg_is(call, 2, "OFF")) {
+        tracking_off(context->tracking, call->session);
+        reply_ok(call);
+    } else if (parsed && !arg_is(call, 2, "ON")) {
+        fail(call, ERR_SYNTAX);
+    } else if (parsed && switch_on(call, &options)) {
+        reply_ok(call);
+    }
     mem_free(options.prefixes);
 }
 
@@ -252,21 +249,6 @@ void cmd_client_getredir(struct call *call)
 
 enum { FLAGS_MAX = 8 };
 
-static size_t tracking_flags(const struct session *session, const char **flags)
-{
-    struct tracking_view now;
-    size_t count = 0;
-    flags[count++] = tracking_view(session, &now) ? "on" : "off";
-    if (now.mode.broadcast) flags[count++] = "bcast";
-    if (now.mode.opt_in) flags[count++] = "optin";
-    if (now.mode.opt_in && now.caching) flags[count++] = "caching-yes";
-    if (now.mode.opt_out) flags[count++] = "optout";
-    if (now.mode.opt_out && now.caching) flags[count++] = "caching-no";
-    if (now.mode.no_loop) flags[count++] = "noloop";
-    if (now.broken) flags[count++] = "broken_redirect";
-    return count;
-}
-
 static void reply_prefix(void *ctx, struct bytes prefix)
 {
     resp_bulk(ctx, prefix.data, prefix.len);
@@ -275,7 +257,16 @@ static void reply_prefix(void *ctx, struct bytes prefix)
 void cmd_client_trackinginfo(struct call *call)
 {
     const char *flags[FLAGS_MAX];
-    size_t count = tracking_flags(call->session, flags), prefixes = 0;
+    struct tracking_view now;
+    size_t count = 0, prefixes = 0;
+    flags[count++] = tracking_view(call->session, &now) ? "on" : "off";
+    if (now.mode.broadcast) flags[count++] = "bcast";
+    if (now.mode.opt_in) flags[count++] = "optin";
+    if (now.mode.opt_in && now.caching) flags[count++] = "caching-yes";
+    if (now.mode.opt_out) flags[count++] = "optout";
+    if (now.mode.opt_out && now.caching) flags[count++] = "caching-no";
+    if (now.mode.no_loop) flags[count++] = "noloop";
+    if (now.broken) flags[count++] = "broken_redirect";
     resp_map(call->out, 3);
     resp_bulk_text(call->out, "flags");
     resp_set(call->out, count);

@@ -9,7 +9,7 @@
 #include "server/cmd/call/session.h"
 #include "store/base/number.h"
 
-/* RESP2 has no push: a subscriber's PONG looks like a message. */
+/* RESP2 has no pushes, so a subscriber's PONG has the form of a message. */
 static void cmd_ping(struct call *call)
 {
     if (call->argc > 2) {
@@ -33,12 +33,17 @@ static void cmd_echo(struct call *call)
     reply_bytes(call, call->argv[1]);
 }
 
-static void note_failure(const struct call *call, struct bytes user)
+static bool log_in(struct call *call, struct bytes user, struct bytes password)
 {
     const struct connection_context *context = call->context;
-    struct engine *engine = context->engine;
+    struct acl *acl = context->engine->acl;
+    if (acl_log_in(acl, call->session, user, password)) {
+        clients_login_done(context->clients, call->session);
+        return true;
+    }
+    fail(call, ERR_WRONGPASS);
     acl_log_add(
-        &engine->acl->log,
+        &acl->log,
         &(struct acl_refusal){ .reason = ACL_LOG_AUTH,
                                .where = call->session->multi != NULL ? ACL_IN_MULTI : ACL_TOPLEVEL,
                                .object = call->argv[0],
@@ -46,20 +51,9 @@ static void note_failure(const struct call *call, struct bytes user)
                                .session = call->session,
                                .now = call->txn->now },
         (size_t)context->conf->acllog_max_len);
-    engine->stats->denied_auth++;
+    context->engine->stats->denied_auth++;
     clients_login_failed(context->clients, call->session);
-}
-
-static bool log_in(struct call *call, struct bytes user, struct bytes password)
-{
-    const struct connection_context *context = call->context;
-    if (!acl_log_in(context->engine->acl, call->session, user, password)) {
-        fail(call, ERR_WRONGPASS);
-        note_failure(call, user);
-        return false;
-    }
-    clients_login_done(context->clients, call->session);
-    return true;
+    return false;
 }
 
 static void cmd_auth(struct call *call)
@@ -79,29 +73,6 @@ static void cmd_auth(struct call *call)
     if (log_in(call, user, call->argv[call->argc - 1])) reply_ok(call);
 }
 
-static bool set_name(struct call *call, struct bytes name)
-{
-    if (!identity_name_valid(name)) {
-        fail(call, ERR_CLIENT_NAME);
-        return false;
-    }
-    identity_set_text(&call->session->name, name);
-    return true;
-}
-
-static bool read_version(struct call *call, int *version)
-{
-    int64_t wanted;
-    if (call->argc == 1) return true;
-    if (!arg_int64_or(call, 1, &wanted, ERR_PROTOVER)) return false;
-    if (wanted < 2 || wanted > 3) {
-        fail(call, ERR_NOPROTO);
-        return false;
-    }
-    *version = (int)wanted;
-    return true;
-}
-
 /* As in Redis, an option takes effect when it is read, even if a later one is an error. */
 static bool take_hello_options(struct call *call)
 {
@@ -111,7 +82,11 @@ static bool take_hello_options(struct call *call)
             if (!log_in(call, call->argv[i + 1], call->argv[i + 2])) return false;
             i += 2;
         } else if (arg_is(call, i, "SETNAME") && more >= 1) {
-            if (!set_name(call, call->argv[++i])) return false;
+            if (!identity_name_valid(call->argv[++i])) {
+                fail(call, ERR_CLIENT_NAME);
+                return false;
+            }
+            identity_set_text(&call->session->name, call->argv[i]);
         } else {
             failf(call, ERR_HELLO_OPTION, arg_width(call, i), call->argv[i].data);
             return false;
@@ -142,18 +117,23 @@ static void reply_hello(struct call *call)
 
 static void cmd_hello(struct call *call)
 {
-    int version = call->out->version;
+    int64_t version = call->out->version;
     for (int i = 1; i < call->argc; i++) {
         if (!arg_is(call, i, "AUTH")) continue;
         call_hide(call, i + 1);
         call_hide(call, i + 2);
     }
-    if (!read_version(call, &version) || !take_hello_options(call)) return;
+    if (call->argc > 1 && !arg_int64_or(call, 1, &version, ERR_PROTOVER)) return;
+    if (version < 2 || version > 3) {
+        fail(call, ERR_NOPROTO);
+        return;
+    }
+    if (!take_hello_options(call)) return;
     if (!call->session->authenticated) {
         fail(call, ERR_HELLO_NOAUTH);
         return;
     }
-    call->out->version = version;
+    call->out->version = (int)version;
     reply_hello(call);
 }
 

@@ -6,7 +6,7 @@
 
 #include "store/mem/blob.h"
 
-/* Is the name printable and without spaces, as CLIENT SETNAME demands? */
+/* Is the name printable and without spaces, as CLIENT SETNAME requires? */
 bool identity_name_valid(struct bytes name);
 /* Replaces an owned text; an empty one becomes NULL. */
 void identity_set_text(struct blob **slot, struct bytes text);

@@ -25,7 +25,7 @@ static struct command_ref find_full(const struct commands *commands, struct byte
     words[0].len = (size_t)(bar - name.data);
     words[1] = bytes_of(bar + 1, name.len - words[0].len - 1);
     struct command_ref ref = commands_match(commands, 2, words);
-    if (ref.row != NULL && ref.parent == NULL) ref.row = NULL; /* it has no subcommands */
+    if (ref.row != NULL && ref.parent == NULL) ref.row = NULL; /* the command has no subcommands */
     return ref;
 }
 
@@ -59,17 +59,6 @@ static void cmd_command_info(struct call *call)
     }
 }
 
-static void reply_docs(struct call *call, struct command_ref ref);
-
-static void reply_docs_of_subcommands(struct call *call, struct command_ref ref)
-{
-    size_t count = command_info_subcommand_count(ref.row);
-    resp_bulk_text(call->out, "subcommands");
-    resp_map(call->out, count);
-    for (size_t i = 0; i < count; i++)
-        reply_docs(call, command_info_subcommand(ref, i));
-}
-
 static void reply_docs(struct call *call, struct command_ref ref)
 {
     const struct command *row = ref.row;
@@ -90,7 +79,12 @@ static void reply_docs(struct call *call, struct command_ref ref)
         struct key_spec specs[KEY_SPECS_MAX];
         syntax_reply_arguments(call->out, row->syntax, command_specs(row, specs));
     }
-    if (row->subcommands != NULL) reply_docs_of_subcommands(call, ref);
+    if (row->subcommands == NULL) return;
+    size_t count = command_info_subcommand_count(row);
+    resp_bulk_text(call->out, "subcommands");
+    resp_map(call->out, count);
+    for (size_t i = 0; i < count; i++)
+        reply_docs(call, command_info_subcommand(ref, i));
 }
 
 static void cmd_command_docs(struct call *call)
@@ -169,8 +163,8 @@ static void cmd_command_list(struct call *call)
 }
 
 /* The row of the command given to GETKEYS, or NULL after an error reply. */
-static const struct command *row_to_look_through(struct call *call, int argc,
-                                                 const struct bytes *argv)
+static const struct command *find_row_with_keys(struct call *call, int argc,
+                                                const struct bytes *argv)
 {
     const struct command *row = commands_match(call->context, argc, argv).row;
     if (row == NULL)
@@ -188,7 +182,7 @@ static void reply_keys(struct call *call, bool with_flags)
 {
     int argc = call->argc - 2;
     const struct bytes *argv = call->argv + 2;
-    const struct command *row = row_to_look_through(call, argc, argv);
+    const struct command *row = find_row_with_keys(call, argc, argv);
     if (row == NULL) return;
     int *positions = mem_alloc((size_t)argc * sizeof(*positions));
     unsigned *flags = mem_alloc((size_t)argc * sizeof(*flags));

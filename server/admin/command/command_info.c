@@ -1,4 +1,4 @@
-/* command_info: see command_info.h. Has the names of flags and key flags. */
+/* command_info: see command_info.h. Here are the names of flags and key flags. */
 #include "server/admin/command/command_info.h"
 
 #include <stdio.h>
@@ -42,11 +42,6 @@ static void reply_labels(struct call *call, unsigned bits, const struct label *l
     resp_set(call->out, count);
     for (size_t i = 0; i < most; i++)
         if (bits & labels[i].bit) resp_status(call->out, labels[i].name);
-}
-
-static void reply_flags(struct call *call, const struct command *row)
-{
-    reply_labels(call, row->flags, flag_names, sizeof(flag_names) / sizeof(flag_names[0]));
 }
 
 static void reply_categories(struct call *call, const struct command *row)
@@ -184,7 +179,7 @@ void command_info_reply(struct call *call, struct command_ref ref)
     resp_array(call->out, 10);
     command_info_reply_name(call, ref);
     resp_integer(call->out, row->arity);
-    reply_flags(call, row);
+    reply_labels(call, row->flags, flag_names, sizeof(flag_names) / sizeof(flag_names[0]));
     resp_integer(call->out, row->keys.first);
     resp_integer(call->out, row->keys.last);
     resp_integer(call->out, row->keys.step);

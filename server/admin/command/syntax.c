@@ -21,12 +21,6 @@ static int new_node(struct parse *parse, enum syntax_kind kind)
     return parse->count++;
 }
 
-static void skip_spaces(struct parse *parse)
-{
-    while (*parse->at == ' ')
-        parse->at++;
-}
-
 static struct bytes read_word(struct parse *parse)
 {
     const char *start = parse->at;
@@ -42,7 +36,7 @@ static const struct {
     const char *name;
 } symbols[] = { { '=', "equal" }, { '~', "approximately" }, { '*', "new-id" }, { '$', "last-id" } };
 
-/* NULL: it is not one of them. */
+/* NULL: the word is not a symbol. */
 static const char *symbol_name(struct bytes word)
 {
     for (size_t i = 0; word.len == 1 && i < sizeof(symbols) / sizeof(symbols[0]); i++)
@@ -63,15 +57,6 @@ static bool is_token(struct bytes word)
 static int parse_alternatives(struct parse *parse, char end);
 static int wrap_sequence(struct parse *parse, int first);
 
-/* "[PREFIX prefix ...]": one repeated node replaces the first of the words. */
-static void repeat_with_token(struct parse *parse, int first)
-{
-    int whole = wrap_sequence(parse, first);
-    struct syntax_node copy = parse->nodes[whole];
-    copy.multiple = copy.repeats_token = true;
-    parse->nodes[first] = copy;
-}
-
 /* "[name ...]": the word or words before it may be repeated. */
 static bool take_repetition(struct parse *parse, int first)
 {
@@ -89,7 +74,10 @@ static bool take_repetition(struct parse *parse, int first)
         return true;
     }
     if (parse->nodes[first].kind == SYNTAX_TOKEN) {
-        repeat_with_token(parse, first);
+        /* "[PREFIX prefix ...]": one repeated node replaces the first of the words. */
+        struct syntax_node whole = parse->nodes[wrap_sequence(parse, first)];
+        whole.multiple = whole.repeats_token = true;
+        parse->nodes[first] = whole;
         return true;
     }
     /* Several words repeat together, so they become a block in place of the first. */
@@ -124,13 +112,6 @@ static int back_from_end(const struct parse *parse, int first, int steps)
     return at;
 }
 
-static int last_of(const struct parse *parse, int first)
-{
-    while (first != SYNTAX_NONE && parse->nodes[first].next != SYNTAX_NONE)
-        first = parse->nodes[first].next;
-    return first;
-}
-
 static int parse_item(struct parse *parse)
 {
     char open = *parse->at;
@@ -154,13 +135,15 @@ static int parse_sequence(struct parse *parse, char end)
 {
     int first = SYNTAX_NONE;
     for (;;) {
-        skip_spaces(parse);
+        while (*parse->at == ' ')
+            parse->at++;
         if (*parse->at == end || *parse->at == '|' || *parse->at == '\0') return first;
         if (*parse->at == '[' &&
             take_repetition(parse, back_from_end(parse, first, repeated_words(parse))))
             continue;
-        int node = parse_item(parse);
-        int last = last_of(parse, first);
+        int node = parse_item(parse), last = first;
+        while (last != SYNTAX_NONE && parse->nodes[last].next != SYNTAX_NONE)
+            last = parse->nodes[last].next;
         if (last == SYNTAX_NONE)
             first = node;
         else
@@ -168,7 +151,7 @@ static int parse_sequence(struct parse *parse, char end)
     }
 }
 
-/* A block is named after its first part; a choice after its first alternative. */
+/* A block has the name of its first part, a choice that of its first alternative. */
 static struct bytes name_of(const struct parse *parse, const struct syntax_node *head)
 {
     if (head->kind == SYNTAX_ONEOF && head->name.len == 0) head = &parse->nodes[head->child];

@@ -1,10 +1,11 @@
-/* syntax: parses a row's syntax line into a tree of arguments. COMMAND DOCS replies it, and
- * redis-cli makes its hints from that; tests make random calls from it (tests/support/program.c).
+/* syntax: parses a row's syntax line into a tree of arguments. COMMAND DOCS replies the tree, and
+ * redis-cli makes its hints from that reply; tests make random calls from the tree
+ * (tests/support/program.c).
  *
  *     key [NX | XX] [EX seconds] <a | b> score member [score member ...]
  *
- * Words in capitals are tokens, others are values; [] is optional, <> a choice separated by |;
- * "..." after a repetition of the words before it means that these may be repeated. */
+ * Words in capitals are tokens, others are values; [] encloses an optional part, <> a choice
+ * separated by |; [words ...] after the same words means that they may be repeated. */
 #ifndef SERVER_ADMIN_COMMAND_SYNTAX_H
 #define SERVER_ADMIN_COMMAND_SYNTAX_H
 
@@ -17,10 +18,10 @@ enum { SYNTAX_NODES_MAX = 96, SYNTAX_NONE = -1 };
 
 struct syntax_node {
     enum syntax_kind kind;
-    struct bytes name;  /* of a value; a view of the line, like all texts here */
+    struct bytes name;  /* of a value; a view of the line, as `token` */
     struct bytes token; /* SYNTAX_TOKEN itself, or the one before a value or block */
     bool optional, multiple;
-    bool repeats_token; /* of a repeated one: the token is repeated, too */
+    bool repeats_token; /* if multiple: the token is repeated too */
     int child, next;    /* indexes, or SYNTAX_NONE */
 };
 
@@ -29,11 +30,11 @@ struct syntax {
     int first; /* the first argument, or SYNTAX_NONE */
 };
 
-/* A line that breaks the rules is a bug, and ends the process with a message. */
+/* A malformed line is a bug, and ends the process with a message. */
 void syntax_parse(struct syntax *syntax, const char *line);
 
-/* Replies an array with one map per argument. `key_specs` is the row's number of key specs; the
- * arguments that are keys belong to them in order, and all further ones to the last. */
+/* Replies an array with one map for each argument. `key_specs` is the number of the row's key
+ * specs. Arguments that are keys belong to the specs in order, and all further ones to the last. */
 void syntax_reply_arguments(struct resp_writer *out, const char *line, int key_specs);
 
 #endif

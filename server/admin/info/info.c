@@ -1,6 +1,5 @@
-/* info: the row of INFO, its sections, and which of them a call asks for. Fields that Redis has
- * keep their names; most fields that only this server has are in the sections Expired and
- * Expiry. */
+/* info: the row of INFO, its sections, and which of them a call requests. Fields of Redis have
+ * Redis' names; most fields that only this server has are in the sections Expired and Expiry. */
 #include "server/admin/info/report.h"
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/reply_text.h"
@@ -9,7 +8,7 @@ static const struct section {
     const char *name; /* upper case; matched in any case */
     const char *title;
     void (*write)(struct report *report);
-    bool only_when_asked; /* by name, or by "all" */
+    bool on_request; /* only by name, or by "all" */
 } sections[] = {
     { "SERVER", "Server", info_server, false },
     { "EXPIRED", "Expired", info_expired, false },
@@ -31,9 +30,9 @@ static const struct section {
 
 enum { SECTIONS = sizeof(sections) / sizeof(sections[0]) };
 
-static bool is_asked_for(const struct call *call, const struct section *section)
+static bool is_requested(const struct call *call, const struct section *section)
 {
-    bool by_default = !section->only_when_asked;
+    bool by_default = !section->on_request;
     if (call->argc == 1) return by_default;
     for (int i = 1; i < call->argc; i++) {
         if (arg_is(call, i, "ALL") || arg_is(call, i, "EVERYTHING")) return true;
@@ -43,19 +42,11 @@ static bool is_asked_for(const struct call *call, const struct section *section)
     return false;
 }
 
-static bool asks_for_keyspace(const struct call *call)
+static bool requests_keyspace(const struct call *call)
 {
     for (size_t i = 0; i < SECTIONS; i++)
-        if (sections[i].write == info_keyspace) return is_asked_for(call, &sections[i]);
+        if (sections[i].write == info_keyspace) return is_requested(call, &sections[i]);
     return false;
-}
-
-static struct persist_report persist_of(const struct server_context *context)
-{
-    if (context->persist != NULL) return persist_report(context->persist);
-    return (struct persist_report){
-        .save_sec = -1, .rewrite_sec = -1, .current_save_sec = -1, .current_rewrite_sec = -1
-    };
 }
 
 static void cmd_info(struct call *call)
@@ -64,10 +55,14 @@ static void cmd_info(struct call *call)
     struct report report = { .context = context,
                              .now = call->txn->now,
                              .mono_usec = clock_mono_usec(),
-                             .persist = persist_of(context) };
+                             .persist = { .save_sec = -1,
+                                          .rewrite_sec = -1,
+                                          .current_save_sec = -1,
+                                          .current_rewrite_sec = -1 } };
+    if (context->persist != NULL) report.persist = persist_report(context->persist);
     outbuf_init(&report.text);
     for (size_t i = 0; i < SECTIONS; i++) {
-        if (!is_asked_for(call, &sections[i])) continue;
+        if (!is_requested(call, &sections[i])) continue;
         if (report.text.len > 0) outbuf_append(&report.text, "\r\n", 2);
         report_line(&report, "# %s", sections[i].title);
         sections[i].write(&report);
@@ -80,7 +75,7 @@ static const struct command rows[] = {
       .run = cmd_info,
       .arity = -1,
       .flags = LOADING | STALE | COUNTS_KEYS,
-      .counts_keys = asks_for_keyspace,
+      .counts_keys = requests_keyspace,
       .acl = ACL_DANGEROUS,
       .tips = "nondeterministic_output request_policy:all_shards response_policy:special",
       .group = "server",

@@ -6,37 +6,25 @@
 #include "server/replica/replication.h"
 #include "store/sweep/outlook.h"
 
-/* Memory copied by the kernel while the last full copy for replicas was written. */
-static size_t copied_for_replicas(const struct server_context *context)
-{
-    if (context->replication == NULL) return 0;
-    return replicas_report(replication_replicas(context->replication)).copied_memory;
-}
-
 void info_expired(struct report *report)
 {
     const struct store *store = report->context->store;
+    const struct replication *replication = report->context->replication;
     msec next = store_next_due(store);
+    size_t copied = 0; /* by the kernel while the last full copy for replicas was written */
+    if (replication != NULL)
+        copied = replicas_report(replication_replicas(replication)).copied_memory;
     const struct info_row rows[] = {
         TEXT("clock", report->context->clock->stepped ? "held" : "real"),
         NUMBER("next_due_msec", next == NEVER ? (msec)-1 : next),
         COUNT("reclaim_pending", reclaim_pending(&store->reclaim)),
-        COUNT("replica_copy_cow_size", copied_for_replicas(report->context)),
+        COUNT("replica_copy_cow_size", copied),
     };
     REPORT_ROWS(report, rows);
 }
 
 /* Expired keys are counted only up to this number, to bound the time. */
 enum { OVERDUE_MOST = 10000 };
-
-static void write_lag(struct report *report, const struct histogram *lag)
-{
-    report_line(report,
-                "lag_msec:p50=%" PRId64 ",p90=%" PRId64 ",p99=%" PRId64 ",p99.9=%" PRId64
-                ",max=%" PRId64,
-                histogram_percentile(lag, 50), histogram_percentile(lag, 90),
-                histogram_percentile(lag, 99), histogram_percentile(lag, 99.9), lag->max);
-}
 
 void info_expiry(struct report *report)
 {
@@ -53,13 +41,18 @@ void info_expiry(struct report *report)
     const struct info_row rows[] = {
         COUNT("expired_keys", store->stats.expired_keys),
         COUNT("expired_members", store->stats.expired_members),
-        COUNT("keys_with_deadlines", with_deadline), /* of their own or inside */
+        COUNT("keys_with_deadlines", with_deadline), /* of the key, or in its value */
         COUNT("overdue_keys", overdue.keys),
         COUNT("overdue_members", overdue.members),
         NUMBER("next_due_in_msec", next == NEVER ? (msec)-1 : next),
     };
     REPORT_ROWS(report, rows);
-    write_lag(report, &store->stats.lag);
+    const struct histogram *lag = &store->stats.lag;
+    report_line(report,
+                "lag_msec:p50=%" PRId64 ",p90=%" PRId64 ",p99=%" PRId64 ",p99.9=%" PRId64
+                ",max=%" PRId64,
+                histogram_percentile(lag, 50), histogram_percentile(lag, 90),
+                histogram_percentile(lag, 99), histogram_percentile(lag, 99.9), lag->max);
     const struct info_row more[] = {
         COUNT("lag_count", store->stats.lag.total),
         COUNT("policies", store->policies.count),

@@ -1,4 +1,4 @@
-/* info_memory: INFO's section Memory. The sums are made by memory_figures.h. */
+/* info_memory: INFO's section Memory. memory_figures.h makes the sums. */
 #include "server/admin/info/report.h"
 
 #include <stdlib.h>
@@ -9,8 +9,8 @@
 static void write_use(struct report *report, const struct memory_figures *figures)
 {
     const struct stats *stats = report->context->stats;
-    int64_t peak_usec =
-        report->mono_usec; /* a peak that no sample has recorded is from this second */
+    /* A peak that no sample has recorded yet was in this second. */
+    int64_t peak_usec = report->mono_usec;
     if (stats->memory_peak == figures->peak) peak_usec = stats->memory_peak_usec;
     int64_t peak_age = (report->mono_usec - peak_usec) / 1000000;
     uint64_t system = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
@@ -51,19 +51,7 @@ static void write_scripts(struct report *report, const struct script_report *scr
     REPORT_ROWS(report, rows);
 }
 
-static void write_limit(struct report *report)
-{
-    const struct conf *conf = report->context->conf;
-    char *policy = conf_get(conf, conf_find("maxmemory-policy"));
-    const struct info_row rows[] = {
-        BYTES("maxmemory", conf->maxmemory),
-        TEXT("maxmemory_policy", policy),
-    };
-    REPORT_ROWS(report, rows);
-    free(policy);
-}
-
-/* How many bytes one figure exceeds another; negative if smaller. */
+/* By how many bytes one figure exceeds another; negative if it is smaller. */
 static int64_t excess(size_t value, size_t above)
 {
     return (int64_t)value - (int64_t)above;
@@ -113,7 +101,14 @@ void info_memory(struct report *report)
     memory_figures(report->context->memory, &figures);
     write_use(report, &figures);
     write_scripts(report, &figures.scripts);
-    write_limit(report);
+    const struct conf *conf = report->context->conf;
+    char *policy = conf_get(conf, conf_find("maxmemory-policy"));
+    const struct info_row limit[] = {
+        BYTES("maxmemory", conf->maxmemory),
+        TEXT("maxmemory_policy", policy),
+    };
+    REPORT_ROWS(report, limit);
+    free(policy);
     write_fragmentation(report, &figures);
     write_parts(report, &figures);
 }

@@ -9,18 +9,16 @@ static const char *outcome(bool failed)
     return failed ? "err" : "ok";
 }
 
-static bool loads_copy(const struct server_context *context)
-{
-    return context->replication != NULL && replication_report(context->replication).loading;
-}
-
-/* current_... are of the child that writes a snapshot or a base, and 0 without one. */
+/* current_... are about the child that writes a snapshot or a base; 0 without a child. */
 static void write_child(struct report *report)
 {
     const struct persist_report *persist = &report->persist;
+    const struct replication *replication = report->context->replication;
+    /* A full copy is being loaded; the old data is served meanwhile. */
+    bool loads_copy = replication != NULL && replication_report(replication).loading;
     const struct info_row rows[] = {
         COUNT("loading", persist->loading),
-        COUNT("async_loading", loads_copy(report->context)), /* old data are served meanwhile */
+        COUNT("async_loading", loads_copy),
         COUNT("current_cow_peak", persist->copied_peak),
         COUNT("current_cow_size", persist->copied_now),
         NUMBER("current_cow_size_age", persist->copied_age_sec),
@@ -43,7 +41,8 @@ static void write_snapshots(struct report *report)
         NUMBER("rdb_current_bgsave_time_sec", persist->current_save_sec),
         COUNT("rdb_saves", persist->saves_begun),
         COUNT("rdb_last_cow_size", persist->save_copied_bytes),
-        NEVER_ANY("rdb_last_load_keys_expired"), /* they are loaded, and expire then */
+        NEVER_ANY(
+            "rdb_last_load_keys_expired"), /* expired keys are loaded, and expire afterwards */
         COUNT("rdb_last_load_keys_loaded", persist->keys_loaded),
     };
     REPORT_ROWS(report, rows);
@@ -69,10 +68,11 @@ static void write_rewrites(struct report *report)
     REPORT_ROWS(report, rows);
 }
 
-static void write_journal(struct report *report)
+void info_persistence(struct report *report)
 {
     const struct persist_report *persist = &report->persist;
-    const struct info_row rows[] = {
+    const struct progress_report *load = &persist->load;
+    const struct info_row journal[] = {
         COUNT("aof_current_size", persist->journal_bytes),
         COUNT("aof_base_size", persist->base_bytes),
         NEVER_ANY("aof_pending_rewrite"),
@@ -80,27 +80,16 @@ static void write_journal(struct report *report)
         COUNT("aof_pending_bio_fsync", persist->sync_running),
         COUNT("aof_delayed_fsync", persist->late_syncs),
     };
-    REPORT_ROWS(report, rows);
-}
-
-static void write_loading(struct report *report)
-{
-    const struct progress_report *load = &report->persist.load;
-    const struct info_row rows[] = {
-        NUMBER("loading_start_time", report->persist.start_sec),
+    const struct info_row loading[] = {
+        NUMBER("loading_start_time", persist->start_sec),
         COUNT("loading_total_bytes", load->total),
         COUNT("loading_loaded_bytes", load->done),
         RATIO("loading_loaded_perc", load->percent),
         NUMBER("loading_eta_seconds", load->left_sec >= 0 ? load->left_sec : 1),
     };
-    REPORT_ROWS(report, rows);
-}
-
-void info_persistence(struct report *report)
-{
     write_child(report);
     write_snapshots(report);
     write_rewrites(report);
-    if (report->persist.journal) write_journal(report);
-    if (report->persist.loading) write_loading(report);
+    if (persist->journal) REPORT_ROWS(report, journal);
+    if (persist->loading) REPORT_ROWS(report, loading);
 }

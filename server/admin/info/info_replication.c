@@ -9,23 +9,18 @@
 
 static const char NO_ID[] = "0000000000000000000000000000000000000000";
 
-static void write_copy(struct report *report, const struct replication_report *state)
+static void write_link(struct report *report, const struct replication_report *state)
 {
+    bool up = state->link == LINK_STREAM;
     uint64_t total = state->copy_total, received = state->copy_received;
     double percent = total > 0 ? 100 * (double)received / (double)total : 0;
-    const struct info_row rows[] = {
-        COUNT("master_sync_total_bytes", total), /* 0: the master does not know it */
+    const struct info_row copy[] = {
+        COUNT("master_sync_total_bytes", total), /* 0: the master has not sent it */
         COUNT("master_sync_read_bytes", received),
         NUMBER("master_sync_left_bytes", (int64_t)total - (int64_t)received),
         RATIO("master_sync_perc", percent),
         NUMBER("master_sync_last_io_seconds_ago", state->silent_sec),
     };
-    REPORT_ROWS(report, rows);
-}
-
-static void write_link(struct report *report, const struct replication_report *state)
-{
-    bool up = state->link == LINK_STREAM;
     const struct info_row rows[] = {
         TEXT("master_host", state->host),
         NUMBER("master_port", state->port),
@@ -36,21 +31,10 @@ static void write_link(struct report *report, const struct replication_report *s
         COUNT("slave_repl_offset", replication_offset(report->context->replication)),
     };
     REPORT_ROWS(report, rows);
-    if (state->link == LINK_COPY) write_copy(report, state);
+    if (state->link == LINK_COPY) REPORT_ROWS(report, copy);
     if (up) return;
     const struct info_row down[] = { NUMBER("master_link_down_since_seconds", state->down_sec) };
     REPORT_ROWS(report, down);
-}
-
-static void write_replica_role(struct report *report)
-{
-    const struct conf *conf = report->context->conf;
-    const struct info_row rows[] = {
-        NUMBER("slave_priority", conf->replica_priority),
-        COUNT("slave_read_only", conf->replica_read_only),
-        COUNT("replica_announced", conf->replica_announced),
-    };
-    REPORT_ROWS(report, rows);
 }
 
 struct listing {
@@ -110,11 +94,17 @@ void info_replication(struct report *report)
     const struct replication *replication = report->context->replication;
     if (replication == NULL) return; /* in a test without it */
     struct replication_report state = replication_report(replication);
-    const struct info_row rows[] = { TEXT("role", state.follows ? "slave" : "master") };
-    REPORT_ROWS(report, rows);
+    const struct conf *conf = report->context->conf;
+    const struct info_row role[] = { TEXT("role", state.follows ? "slave" : "master") };
+    const struct info_row options[] = {
+        NUMBER("slave_priority", conf->replica_priority),
+        COUNT("slave_read_only", conf->replica_read_only),
+        COUNT("replica_announced", conf->replica_announced),
+    };
+    REPORT_ROWS(report, role);
     if (state.follows) {
         write_link(report, &state);
-        write_replica_role(report);
+        REPORT_ROWS(report, options);
     }
     write_replicas(report);
     write_stream(report, &state);

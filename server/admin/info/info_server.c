@@ -49,7 +49,7 @@ static bool find_build_id(const char *notes, size_t size, struct build_id *id)
 }
 
 /* The first object is the program itself. */
-static int look_at_program(struct dl_phdr_info *program, size_t size, void *ctx)
+static int visit_program(struct dl_phdr_info *program, size_t size, void *ctx)
 {
     (void)size;
     for (int i = 0; i < program->dlpi_phnum; i++) {
@@ -75,7 +75,7 @@ static void write_build(struct report *report)
     struct build_id id = { "0" };
     struct utsname os;
     char os_text[sizeof(os)], gcc[48];
-    dl_iterate_phdr(look_at_program, &id);
+    dl_iterate_phdr(visit_program, &id);
     uname(&os);
     snprintf(os_text, sizeof(os_text), "%s %s %s", os.sysname, os.release, os.machine);
     snprintf(gcc, sizeof(gcc), "%d.%d.%d", __GNUC__, __GNUC_MINOR__, __GNUC_PATCHLEVEL__);
@@ -127,20 +127,16 @@ void info_server(struct report *report)
 
 /* ---- Clients --------------------------------------------------------------------------------- */
 
-/* Connections of replicas do not count as clients. */
-static size_t replicas_of_context(const struct server_context *context)
-{
-    if (context->replication == NULL) return 0;
-    return replicas_count(replication_replicas(context->replication));
-}
-
 void info_clients(struct report *report)
 {
     const struct server_context *context = report->context;
     const struct stats *stats = context->stats;
     struct watch_totals watched = watch_totals(context->watch);
+    size_t clients = clients_count(context->clients); /* without connections of replicas */
+    if (context->replication != NULL)
+        clients -= replicas_count(replication_replicas(context->replication));
     const struct info_row rows[] = {
-        COUNT("connected_clients", clients_count(context->clients) - replicas_of_context(context)),
+        COUNT("connected_clients", clients),
         NEVER_ANY("cluster_connections"),
         NUMBER("maxclients", context->conf->maxclients),
         COUNT("client_recent_max_input_buffer", peak_recent(&stats->input)),
@@ -169,7 +165,7 @@ void info_cluster(struct report *report)
 
 void info_modules(struct report *report)
 {
-    (void)report; /* there are none, and no field says so */
+    (void)report; /* Redis has a line for each module, and none can be loaded here */
 }
 
 /* ---- CPU ------------------------------------------------------------------------------------- */

@@ -3,7 +3,7 @@
 
 #include "server/replica/replication.h"
 
-enum { USEC_PER_MSEC = 1000, EXPIRED_LOOK = 10000 };
+enum { USEC_PER_MSEC = 1000, OVERDUE_MOST = 10000 };
 
 static void write_traffic(struct report *report)
 {
@@ -28,12 +28,12 @@ static void write_traffic(struct report *report)
     REPORT_ROWS(report, rows);
 }
 
-/* The share of keys with deadlines that are overdue and not yet removed. In Redis it is an
- * estimate. */
+/* The share of overdue keys that are not removed yet among keys with deadlines. Redis estimates
+ * it. */
 static double stale_percent(const struct report *report)
 {
     const struct store *store = report->context->store;
-    size_t overdue = store_count_due(store, report->now, EXPIRED_LOOK), all = 0;
+    size_t overdue = store_count_due(store, report->now, OVERDUE_MOST), all = 0;
     for (unsigned db = 0; db < store->database_count; db++)
         all += keyspace_count_expiring(store_database(store, db));
     return all > 0 ? 100 * (double)overdue / (double)all : 0;
@@ -61,14 +61,6 @@ static void write_expiry(struct report *report)
     REPORT_ROWS(report, rows);
 }
 
-static struct forks forks_of(const struct report *report)
-{
-    const struct persist_report *persist = &report->persist;
-    const struct replication *replication = report->context->replication;
-    if (replication == NULL) return (struct forks){ persist->forks, persist->last_fork_usec };
-    return replicas_forks(replication_replicas(replication), persist);
-}
-
 static uint64_t failed_commands(const struct server_context *context)
 {
     if (context->replication == NULL) return 0;
@@ -82,7 +74,10 @@ static void write_background(struct report *report)
     const struct defrag *defrag = context->defrag != NULL ? context->defrag : &none;
     const struct stopwatch *defragging = &context->stats->defragging;
     int64_t now = report->mono_usec;
-    struct forks forks = forks_of(report);
+    const struct persist_report *persist = &report->persist;
+    struct forks forks = { persist->forks, persist->last_fork_usec };
+    if (context->replication != NULL)
+        forks = replicas_forks(replication_replicas(context->replication), persist);
     const struct info_row rows[] = {
         COUNT("pubsub_channels", pubsub_channel_count(context->pubsub)),
         COUNT("pubsub_patterns", pubsub_pattern_count(context->pubsub)),
@@ -90,7 +85,7 @@ static void write_background(struct report *report)
         NUMBER("latest_fork_usec", forks.last_usec),
         COUNT("total_forks", forks.count),
         NEVER_ANY("migrate_cached_sockets"),
-        NEVER_ANY("slave_expires_tracked_keys"), /* a replica deletes nothing by itself */
+        NEVER_ANY("slave_expires_tracked_keys"), /* a replica expires no key itself */
         COUNT("active_defrag_hits", defrag->relocation.moved),
         COUNT("active_defrag_misses", defrag->relocation.kept),
         COUNT("active_defrag_key_hits", defrag->keys_moved),
@@ -134,10 +129,10 @@ static void write_requests(struct report *report)
     REPORT_ROWS(report, rows);
 }
 
-static void write_turns(struct report *report)
+void info_stats(struct report *report)
 {
     const struct stats *stats = report->context->stats;
-    const struct info_row rows[] = {
+    const struct info_row turns[] = {
         COUNT("eventloop_cycles", stats->turns.count),
         COUNT("eventloop_duration_sum", stats->turns.usec),
         COUNT("eventloop_duration_cmd_sum", report->context->observer->run_usec),
@@ -145,14 +140,9 @@ static void write_turns(struct report *report)
         NUMBER("instantaneous_eventloop_cycles_per_sec", (int64_t)(stats->turns_per_sec + 0.5)),
         NUMBER("instantaneous_eventloop_duration_usec", (int64_t)(stats->usec_per_turn + 0.5)),
     };
-    REPORT_ROWS(report, rows);
-}
-
-void info_stats(struct report *report)
-{
     write_traffic(report);
     write_expiry(report);
     write_background(report);
     write_requests(report);
-    write_turns(report);
+    REPORT_ROWS(report, turns);
 }

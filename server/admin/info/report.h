@@ -1,7 +1,7 @@
 /* report: builds the text of INFO: lines of fields, from tables of rows.
  *
- * Folder server/admin/info: INFO: a file for each group of sections, a table of rows for each group
- * of fields. A row names a field and the figure that it shows; the part of the server that owns the
+ * Folder server/admin/info: INFO. It has a file for each group of sections, and a table of rows for
+ * each group of fields. A row names a field and its figure; the part of the server that owns the
  * figure counts it. Depends on those parts and on server/admin. Start here, then info_stats.c. To
  * add a field, add a row; doc/info.md lists the fields that Redis lacks or defines differently. */
 #ifndef SERVER_ADMIN_INFO_REPORT_H
@@ -19,7 +19,7 @@ struct report {
     const struct server_context *context;
     msec now;
     int64_t mono_usec;
-    struct persist_report persist; /* of an idle server without persistence */
+    struct persist_report persist; /* without persistence: that of an idle server */
     struct outbuf text;
 };
 
