@@ -284,7 +284,7 @@ static void print_item(FILE *to, const struct item *item)
     size_t len = strlen(row->complexity);
     fprintf(to, "- Complexity: %.*s.\n",
             (int)(len > 0 && row->complexity[len - 1] == '.' ? len - 1 : len), row->complexity);
-    ensure(row->replies != NULL, "%s does not say what it replies", item->name);
+    ensure(row->replies != NULL, "the row of %s has no replies", item->name);
     if (row->replies[0] != NULL) fprintf(to, "- Reply:\n");
     for (const char *const *reply = row->replies; *reply != NULL; reply++)
         print_reply(to, *reply);
@@ -375,7 +375,7 @@ static const char how_to_read[] =
     "| `a\\|b` | one of these | |\n"
     "| `any`, `none` | a reply of any type; no reply | |\n"
     "\n"
-    "**Errors** are those of this command. `...` stands for a value. Besides them any command can "
+    "**Errors** are those of this command. `...` stands for a value. In addition, any command can "
     "get:\n"
     "\n";
 

@@ -27,7 +27,7 @@ struct check {
     msec now;
     struct store *store; /* holds the data of the current set with --deep; else NULL */
     unsigned set;
-    bool cut_set;  /* a journal of this set was cut: those after it do not continue it any more */
+    bool cut_set;  /* a journal of this set was cut, so the next ones no longer continue it */
     bool unjudged; /* a file of this set could not be loaded: print no totals of its keys */
     enum verdict worst;
     uint64_t files, bytes, commands, records, counts[UNREADABLE + 1], fixed;
@@ -122,7 +122,7 @@ static void print_verdict(const struct data_file *file, const struct judgement *
     if (found->verdict != UNREADABLE) print_record(file, found);
 }
 
-/* ---- mending --------------------------------------------------------------------------------- */
+/* ---- repairing ------------------------------------------------------------------------------- */
 
 static bool report_cut(int error, uint64_t at, const struct cut *cut)
 {
@@ -143,7 +143,7 @@ static bool report_cut(int error, uint64_t at, const struct cut *cut)
     return true;
 }
 
-static bool mend_torn(const struct data_file *file, const struct judgement *found)
+static bool repair_torn(const struct data_file *file, const struct judgement *found)
 {
     struct cut cut;
     int error = cut_check_unused(file->path);
@@ -151,7 +151,7 @@ static bool mend_torn(const struct data_file *file, const struct judgement *foun
     return report_cut(error, found->journal.good, &cut);
 }
 
-static bool mend_damaged(const struct data_file *file, uint64_t at)
+static bool repair_damaged(const struct data_file *file, uint64_t at)
 {
     struct cut cut;
     int error = cut_check_unused(file->path);
@@ -159,26 +159,26 @@ static bool mend_damaged(const struct data_file *file, uint64_t at)
     return report_cut(error, at, &cut);
 }
 
-/* True if the file was repaired. */
-static bool mend(struct check *check, const struct data_file *file, const struct judgement *found)
+/* True: the file was repaired. */
+static bool repair(struct check *check, const struct data_file *file, const struct judgement *found)
 {
     if (!check->fix || file->kind != DATA_JOURNAL) return false;
-    if (found->verdict == TORN) return mend_torn(file, found);
+    if (found->verdict == TORN) return repair_torn(file, found);
     if (found->verdict != DAMAGED || !check->cut_at_damage) return false;
     if (found->journal.good == 0) {
         puts("  not cut: no record of it can be read");
         return false;
     }
-    check->cut_set = mend_damaged(file, found->journal.good);
+    check->cut_set = repair_damaged(file, found->journal.good);
     return check->cut_set;
 }
 
-/* A journal that continues one that was cut has to go, because it does not fit any more. */
-static bool mend_follower(const struct data_file *file, const struct judgement *found)
+/* Empties a journal that continues one that was cut, because it no longer fits. */
+static bool repair_next(const struct data_file *file, const struct judgement *found)
 {
     uint64_t first_line = strlen(RECORD_FIRST_LINE);
     puts("  continues the file before it, which was cut");
-    if (found->journal.good >= first_line) return mend_damaged(file, first_line);
+    if (found->journal.good >= first_line) return repair_damaged(file, first_line);
     puts("  not cut: no record of it can be read");
     return false;
 }
@@ -217,8 +217,8 @@ static void check_file(struct check *check, const struct data_file *file)
     print_verdict(file, &found);
     bool is_foreign = file->kind == DATA_RDB || file->kind == DATA_AOF;
     if (is_foreign || found.verdict > TORN) check->unjudged = true;
-    bool is_fixed = check->cut_set && file->kind == DATA_JOURNAL ? mend_follower(file, &found)
-                                                                 : mend(check, file, &found);
+    bool is_fixed = check->cut_set && file->kind == DATA_JOURNAL ? repair_next(file, &found)
+                                                                 : repair(check, file, &found);
     check->files++;
     check->bytes += found.size;
     check->records += found.journal.records;

@@ -43,7 +43,7 @@ struct export
     struct request request;
     struct key_seen {
         bool any, has_expiry, claimed, released, deleted,
-            passed; /* its effects so far; `passed`: the key is left out */
+            passed; /* the key's effects so far; `passed`: it is left out */
     } key;
     uint64_t keys, passed_keys;
     unsigned last_db;
@@ -63,7 +63,7 @@ __attribute__((format(printf, 2, 3), noreturn)) static void fail(int status, con
 
 /* ---- loading --------------------------------------------------------------------------------- */
 
-static void say_file(const struct data_file *file)
+static void print_file(const struct data_file *file)
 {
     fputs("expired-export: ", stderr);
     show_path(stderr, file->path);
@@ -77,7 +77,7 @@ static int load_file(struct store *store, const struct data_file *file, msec now
     judge_file(file, store, now, &found);
     if (found.verdict == WHOLE && file->kind != DATA_RDB && file->kind != DATA_AOF)
         return EXIT_GOOD;
-    say_file(file);
+    print_file(file);
     if (found.verdict == TORN) {
         fprintf(stderr, "torn: the last %" PRIu64 " bytes are an incomplete record and left out\n",
                 found.size - found.journal.good);
@@ -92,7 +92,7 @@ static int load_file(struct store *store, const struct data_file *file, msec now
     exit(is_damaged ? EXIT_DAMAGED : EXIT_UNREADABLE);
 }
 
-/* The set with a manifest wins: the daemon loads a snapshot only if there is no manifest. */
+/* Prefers the set with a manifest: the daemon loads a snapshot only without a manifest. */
 static unsigned choose_set(const struct data_files *all)
 {
     unsigned chosen = 0, manifests = 0;
@@ -105,7 +105,7 @@ static unsigned choose_set(const struct data_files *all)
     if (manifests == 0 && all->sets == 1) return all->files[0].set;
     for (size_t i = 0; i < all->count; i++)
         if (i == 0 || all->files[i].set != all->files[i - 1].set) {
-            say_file(&all->files[i]);
+            print_file(&all->files[i]);
             fputs("found\n", stderr);
         }
     fail(EXIT_UNREADABLE, "several sets of data found: give the path of one");
@@ -150,7 +150,7 @@ static void write_lines(struct export *export, const char *data, size_t len)
     }
 }
 
-/* Whole commands only. */
+/* Call between two commands, because text output needs complete ones. */
 static void drain(struct export *export)
 {
     size_t len = export->out.len;
@@ -197,7 +197,7 @@ static bool has_members(enum effect_kind kind)
     return kind == EFFECT_SET_ADD || kind == EFFECT_HASH_PUT || kind == EFFECT_ZSET_PUT;
 }
 
-/* False: Redis has nothing like it. */
+/* False: Redis can't hold it. */
 static bool fits(struct export *export, struct effect *effect)
 {
     bool first = false;
@@ -270,7 +270,7 @@ static void write_databases(struct export *export)
     if (fflush(stdout) != 0) fail(EXIT_UNREADABLE, "%s", strerror(errno));
 }
 
-/* ---- ----------------------------------------------------------------------------------------- */
+/* ---- the program ----------------------------------------------------------------------------- */
 
 static void report_losses(const struct export *export)
 {
@@ -306,7 +306,7 @@ static const char *parse_arguments(struct export *export, int argc, char **argv)
     return argv[optind];
 }
 
-/* Freed at exit, also when fail() ends the program. */
+/* Freed at exit, even when fail() ends the program. */
 static struct export *ended;
 
 static void end(void)

@@ -32,7 +32,7 @@ EXPIRY_SECONDS = 60
 TTL_MSEC = (20000, 21000)  # begins after the last key was written
 LATER_MSEC = 3_600_000
 NAP_SECONDS = 0.1
-BACK_SECONDS = 20  # until memory is looked at again
+BACK_SECONDS = 20  # until memory is measured again
 
 # What the pages call a phase, in the order of their rows.
 REMOVING = ("DEL", "SREM", "HDEL", "ZREM")
@@ -56,7 +56,7 @@ def name_of(number):
 
 
 class Values:
-    """Letters, as many as one of the sizes says."""
+    """Letters, as many as one of the sizes."""
 
     def __init__(self, draw, sizes):
         self.draw, self.sizes = draw, sizes
@@ -68,7 +68,7 @@ class Values:
 
 
 class Phase:
-    """Requests that are sent in batches, and these in blocks; each is answered by so many lines."""
+    """Requests that are sent in batches, and these in blocks; each has this many lines as its reply."""
 
     def __init__(self, requests, lines=1):
         self.lines, self.count = lines, len(requests)

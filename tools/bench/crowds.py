@@ -72,7 +72,7 @@ def measure_while(bench, server, act):
         return figures(pipe.recv())
 
 
-# ---- the crowds: each runs in a process of its own, and says when it is complete -------------------
+# ---- the crowds: each runs in its own process, and reports when it is complete ---------------------
 
 def connect_all(port, count, core):
     os.sched_setaffinity(0, {core})
@@ -85,7 +85,7 @@ def connect_all(port, count, core):
 
 
 def slow_senders(port, core, connections, pipe):
-    """Half of the connections send one byte a second, in turn; the others say nothing."""
+    """Half of the connections send one byte a second, in turn; the others send nothing."""
     links = connect_all(port, connections, core)[:connections // 2]
     sent = [0] * len(links)
     pipe.send(None)
@@ -187,7 +187,7 @@ def allow_files(count):
     if soft >= count:
         return
     if hard != resource.RLIM_INFINITY and hard < count:
-        raise Failed(f"crowds needs {count} open files: ulimit -Hn says {hard}")
+        raise Failed(f"crowds needs {count} open files, but ulimit -Hn is {hard}")
     resource.setrlimit(resource.RLIMIT_NOFILE, (count, hard))
 
 

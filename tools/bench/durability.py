@@ -23,7 +23,7 @@ LOADS = (("strings", "set", "snapshot"), ("strings with a TTL", "setex", "snapsh
          ("members of a sorted set", "zadd", "snapshot"), ("fields of a hash", "hset", "snapshot"),
          ("strings", "set", "journal"))
 WRITERS = 4
-BEFORE_SECONDS = 1.0  # of load, before and behind a snapshot
+BEFORE_SECONDS = 1.0  # of load, before and after a snapshot
 NAP = 0.001
 LARGE = 500  # bytes of a value, so that the files of a rewrite are large
 
@@ -152,7 +152,7 @@ def await_snapshot(server):
 
 
 def save(server):
-    """Seconds of a BGSAVE until its file is there."""
+    """Seconds of a BGSAVE until its file exists."""
     begin = time.monotonic()
     server.call("BGSAVE")
     await_snapshot(server)

@@ -76,7 +76,7 @@ static long long key_deadline(const struct run *run, long long i)
     return run->first_msec + slot * run->plan.spread_msec / run->plan.keys;
 }
 
-/* By our clock, the end of the millisecond in which the first key is alive for the last time. */
+/* By our clock, the end of the last millisecond in which the first key is alive. */
 static int64_t first_deadline_usec(const struct run *run)
 {
     return (run->first_msec + 1) * 1000 - run->offset_usec;
@@ -143,7 +143,7 @@ static void note_end(struct run *run, long long expired, double memory)
         figures->memory_usec = since;
 }
 
-/* Reads the reply to the last INFO if it is there, and sends the next one when it is time. */
+/* Reads the reply to the last INFO if it has arrived, and sends the next one when it is due. */
 static void poll_info(struct run *run)
 {
     if (run->looking) {

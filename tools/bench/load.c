@@ -177,7 +177,7 @@ static void print_text(const struct plan *plan, const struct phase *phase,
            (double)r->spent.cpu_nsec * each, (double)r->spent.cpu_nsec / 1e7 / r->seconds,
            ticks > 0 ? 100 * (double)r->spent.system_ticks / (double)ticks : 0);
     if (counted)
-        printf("          %.0f instructions of its own per request\n",
+        printf("          %.0f instructions of the server itself per request\n",
                (double)r->spent.instructions * each);
     if (plan->stalls)
         printf("  stalls  longest %.1f us of CPU, after %" PRIu64 " requests; %" PRIu64

@@ -1,13 +1,13 @@
 /* members: measures what a million expiring members cost, and how late their events are.
  *
- * Fills sets, hashes or sorted sets with members that have deadlines of their own.
+ * Fills sets, hashes or sorted sets with members that have their own deadlines.
  * - Deadlines spread over some seconds: measures how late each member's event arrives (the member's
  *   name contains its deadline), reads every 10 ms how many expired members the server still holds,
  *   and divides the server's CPU time by the members. With -q it neither subscribes nor polls.
  * - With -i, one deadline for all: sends PINGs at a steady pace without waiting for replies, until
  *   used_memory is back to what it was.
  * Works on a server with SADDEX, HSETEX, ZADDEX and INFO expiry. At the end it deletes its keys,
- * which have a prefix of their own. */
+ * which have another prefix. */
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -357,7 +357,7 @@ static void ping_until_next(struct pinger *pinger, struct samples *pings)
     } while (wall_usec() < pinger->next);
 }
 
-/* Reads the reply to the last INFO if it is there, and sends the next one. Does not wait. */
+/* Reads the reply to the last INFO if it has arrived, and sends the next one. Does not wait. */
 static bool memory_is_back(struct run *run, int64_t *next_look)
 {
     if (wall_usec() < *next_look || link_reply(&run->looks, 0) == NULL) return false;

@@ -1,8 +1,8 @@
 """migration: a redis-server with keys of all types moves to the daemon while clients write: the longest
 that the daemon's own clients wait meanwhile, and whether a write is lost.
 
-The daemon follows until it is in step, then FAILOVER hands the role over, and the writer goes on there. The
-old Redis is its replica then, and goes on from where it was; a new Redis gets a full copy from the daemon.
+The daemon follows until it is in step. Then FAILOVER makes it the master, and the writer continues there. The
+old Redis is its replica then, and continues with a partial resync; a new Redis gets a full copy from the daemon.
 Both have the same DEBUG DIGEST if no write was lost."""
 import multiprocessing
 import os

@@ -1,5 +1,5 @@
 """servers: starts the servers that are measured on one core, and the tools on another. Depends on
-tests/lib. A server runs in a session and a folder of its own, and is killed when this process ends.
+tests/lib. A server runs in its own session and folder, and is killed when this process ends.
 """
 import contextlib
 import json
@@ -103,7 +103,7 @@ class Link(Raw):
 
 
 class Measured(Server):
-    """A server on the servers' core, in a session of its own."""
+    """A server on the servers' core, in its own session."""
 
     START_SECONDS = 60
 

@@ -41,7 +41,7 @@ static size_t count_records(const char *data, size_t len, struct cut *cut)
     return at;
 }
 
-/* Counts the bytes and records behind `at`, and copies them to `to` unless that is negative. */
+/* Counts the bytes and records after `at`, and copies them to `to` unless that is negative. */
 static int count_and_copy(int fd, uint64_t at, int to, struct cut *cut)
 {
     static char piece[PIECE];

@@ -9,7 +9,7 @@
 #include "server/disk/format/disk.h"
 
 struct cut {
-    uint64_t bytes;           /* behind the cut */
+    uint64_t bytes;           /* after the cut */
     uint64_t records;         /* lines among them that look like the end of a record */
     char kept[DISK_PATH_MAX]; /* where the bytes were copied: FILE.cut-AT */
 };

@@ -9,7 +9,7 @@
 enum data_kind {
     DATA_MANIFEST,
     DATA_SNAPSHOT,
-    DATA_JOURNAL, /* also an empty file: the first line was not written yet */
+    DATA_JOURNAL, /* or an empty file: its first line was not written yet */
     DATA_RDB,     /* Redis' */
     DATA_AOF,     /* Redis' */
     DATA_UNKNOWN,
@@ -21,7 +21,7 @@ struct data_file {
     enum data_kind kind;
     unsigned set;  /* files with the same number are one data set, the manifest first, in order */
     bool is_named; /* by a manifest */
-    bool is_last;  /* no file continues it, so a torn end is no damage */
+    bool is_last;  /* no file continues it, so a torn end is not damage */
     char *why;     /* why it can't be read or is a bad manifest; else NULL */
 };
 
@@ -32,9 +32,9 @@ struct data_files {
     unsigned sets;
 };
 
-/* Adds the files of a path: of a manifest, itself and the files that it names; of a folder, every
- * manifest in it and in its subfolders, and every snapshot in it; of another file, the file itself.
- * A folder without data adds nothing. False: the path can't be read; see errno. */
+/* Adds the files of a path. A manifest: itself and the files that it names. A folder: every
+ * manifest in it and in its subfolders, and every snapshot in it; it may have none. Another file:
+ * itself. False: the path can't be read; see errno. */
 bool data_files_find(struct data_files *all, const char *path);
 void data_files_drop(struct data_files *all);
 

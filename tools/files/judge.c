@@ -53,7 +53,7 @@ static void judge_journal(const struct data_file *data, struct store *store, mse
     judge_replay(found, data->is_last);
 }
 
-/* False: the header is bad, and `found` says why. */
+/* False: the header is bad, and `found` has the reason. */
 static bool judge_header(const char *path, struct judgement *found)
 {
     struct snapshot_fault fault;
@@ -73,7 +73,7 @@ static void judge_snapshot(const struct data_file *data, struct store *store, ms
     if (!judge_header(data->path, found)) return;
     struct base_load load = { 0 };
     if (!base_load(store, data->path, now, &load)) {
-        const char *reason = strstr(load.why, ": "); /* behind the offset */
+        const char *reason = strstr(load.why, ": "); /* after the offset */
         set_verdict(found, load.unreadable ? UNREADABLE : DAMAGED, load.bad,
                     reason != NULL ? reason + 2 : load.why);
     }

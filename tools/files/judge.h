@@ -13,7 +13,7 @@ enum verdict { WHOLE, TORN, DAMAGED, UNREADABLE }; /* in rising severity */
 struct judgement {
     enum verdict verdict;
     uint64_t size;              /* of the file */
-    uint64_t commands, effects; /* that were read without error */
+    uint64_t commands, effects; /* read without error */
     uint64_t bad;               /* offset of the first bad byte */
     char reason[256];
     struct replay_file journal; /* of a journal */

@@ -1,5 +1,5 @@
-/* losses: counts the data that have no counterpart in Redis 7.0, by kind, and keeps the names of
- * the first few keys for a report. */
+/* losses: counts, by kind, the data that Redis 7.0 can't hold, and keeps the names of the first few
+ * keys for a report. */
 #ifndef TOOLS_FILES_LOSSES_H
 #define TOOLS_FILES_LOSSES_H
 
@@ -14,7 +14,7 @@ enum loss {
     LOSS_DEHYDRATOR,
     LOSS_LEASE,    /* claims of its elements */
     LOSS_RELEASED, /* pending entries of streams that belong to no consumer */
-    LOSS_DELETED,  /* those whose entry was deleted: XCLAIM does not add them */
+    LOSS_DELETED,  /* pending entries whose entry was deleted: XCLAIM does not add them */
     LOSS_POLICY,
     LOSS_KINDS,
 };
@@ -30,10 +30,10 @@ struct losses {
     } kinds[LOSS_KINDS];
 };
 
-/* Counts one loss in a key or policy; `first`: the first one in that key. */
+/* Counts one loss in a key or policy. `first`: it is the first one in that key. */
 void losses_add(struct losses *losses, enum loss loss, struct bytes key, bool first);
 bool losses_any(const struct losses *losses);
-/* Prints a line for each kind found; `done` says what was done about each kind. */
+/* Prints a line for each kind found, with the text in `done` for that kind. */
 void losses_print(const struct losses *losses, const char *const done[LOSS_KINDS], FILE *to);
 
 #endif

@@ -9,9 +9,9 @@
 /* Prints a word as redis-cli accepts it: plain if possible, else in quotes with \n \r \t \"
  * \\ \xHH. */
 void show_word(FILE *to, const char *data, size_t len);
-/* The same, always in quotes. Longer data are cut after `most` bytes and end with dots. */
+/* The same, always in quotes. Data longer than `most` bytes is cut there and ends with dots. */
 void show_start(FILE *to, const char *data, size_t len, size_t most);
-/* Prints a file name; a question mark replaces what is not printable. */
+/* Prints a file name, with a question mark for each byte that is not printable. */
 void show_path(FILE *to, const char *path);
 
 #endif

@@ -1,5 +1,5 @@
-/* usages: the command lines of expired-check and expired-export as tables. The programs parse and
- * explain themselves by these; man pages and completions are made from them. */
+/* usages: the command lines of expired-check and expired-export as tables, from which come their
+ * parsers, --help, man pages and completions. */
 #include "tools/files/usages.h"
 
 /* ---- expired-check ---- */
@@ -27,8 +27,8 @@ static const struct usage_item check_states[] = {
     { "torn", "The last record of a journal is incomplete, as after a crash. Prints where the last "
               "complete record ends and how many bytes follow. The daemon cuts these bytes off "
               "when it starts." },
-    { "damaged", "The file is wrong in the middle. Prints where and why, and how the bad record "
-                 "begins." },
+    { "damaged", "A part in the middle of the file is wrong. Prints where and why, and how the bad "
+                 "record begins." },
     { NULL, NULL },
 };
 
@@ -76,10 +76,10 @@ static const char *const export_forms[] = {
 
 static const struct usage_option export_options[] = {
     { "drop-members", EXPORT_DROP_MEMBERS, NULL,
-      "Leaves out members and fields that have a deadline of their own." },
+      "Leaves out members and fields that have their own deadline." },
     { "keep-members", EXPORT_KEEP_MEMBERS, NULL,
       "Writes them without their deadlines. This is the default." },
-    { "strict", EXPORT_STRICT, NULL, "Writes nothing if there are data that Redis can't hold." },
+    { "strict", EXPORT_STRICT, NULL, "Writes nothing if Redis can't hold some of the data." },
     { "text", EXPORT_TEXT, NULL, "Writes one readable line for each command." },
     { NULL, 0, NULL, NULL },
 };
@@ -94,16 +94,16 @@ static const struct usage_item export_losses[] = {
 
 static const struct usage_item export_examples[] = {
     { "expired-export data | redis-cli --pipe", "Copies the data to a redis-server." },
-    { "expired-export --text dump.exp", "Shows what a snapshot holds." },
+    { "expired-export --text dump.exp", "Shows the contents of a snapshot." },
     { NULL, NULL },
 };
 
 static const struct usage_item export_statuses[] = {
-    { "0", "All data are written." },
-    { "1", "All data up to the torn end of a journal are written." },
-    { "2", "The data are damaged; nothing is written." },
+    { "0", "All data is written." },
+    { "1", "All data up to the torn end of a journal is written." },
+    { "2", "The data is damaged; nothing is written." },
     { "3", "The data can't be read, or the command line is wrong; nothing is written." },
-    { "4", "--strict, and there are data that Redis can't hold; nothing is written." },
+    { "4", "--strict, and Redis can't hold some of the data; nothing is written." },
     { NULL, NULL },
 };
 
@@ -123,7 +123,7 @@ const struct usage usages_export = {
     .about = "Writes the data of a data folder, a manifest, a snapshot or a journal to standard "
              "output, as commands for redis-server 7.0 or later, in the protocol.\n"
              "The target server must have none of these keys. Deadlines of keys are absolute; "
-             "expired data are left out. A library of functions replaces one of the same name.",
+             "expired data is left out. A library of functions replaces one of the same name.",
     .options = export_options,
     .sections = export_sections,
     .wrong = EXIT_UNREADABLE,

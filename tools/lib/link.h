@@ -40,7 +40,7 @@ const struct resp_node *link_expect(struct link *link, const char *what);
 
 /* Wall clock, microseconds since 1970. */
 int64_t wall_usec(void);
-/* How far the server's clock is ahead of ours, from the fastest of several TIME requests. */
+/* By how much the server's clock is ahead of ours, from the fastest of several TIME requests. */
 int64_t link_clock_offset_usec(struct link *link);
 
 #endif

@@ -1,5 +1,5 @@
 /* server: requests of the measuring tools to the server (CONFIG, INFO), and the command-line
- * options that say which server it is. Any failure ends the program with a message. */
+ * options that name the server. Any failure ends the program with a message. */
 #ifndef TOOLS_LIB_SERVER_H
 #define TOOLS_LIB_SERVER_H
 

@@ -30,7 +30,7 @@ def stamp_of(path):
 
 
 def findings(path):
-    """What clang-tidy says; empty if the file is clean."""
+    """The output of clang-tidy; empty if the file is clean."""
     stamp = stamp_of(path)
     if stamp.exists():
         stamp.touch()

@@ -17,7 +17,7 @@ FOLDERS = ("proto", "conf", "store", "server", "tests", "tools")
 CODE = ("proto/", "conf/", "store/", "server/")
 PAGE = "doc/design.md"
 
-# Each folder of code: its name, what it is, and which folders it may include besides itself. A
+# Each folder of code: its name, what it is, and which other folders it may include. A
 # folder names only folders above it in this list, so the order proves that there is no cycle.
 # "x/*" stands for x and every folder in it.
 ROOMS = (

@@ -7,8 +7,9 @@
 
 #include "conf/usage.h"
 
-/* Options, and file names elsewhere. With `options_too` also the options of the configuration that
- * have an effect, with their values where these are a few words or a folder. */
+/* Completes options, and file names in other places. With `options_too` it also completes the
+ * configuration's options that have an effect, and their values if these are a few words or a
+ * folder. */
 void completion_write(FILE *to, const struct usage *usage, bool options_too);
 
 #endif

@@ -78,13 +78,13 @@ static const char about_file[] =
     "A line of the file is an option and its value. Lines that begin with `#` are comments. Values "
     "with spaces or odd bytes are quoted: \"...\" with \\n \\\" \\\\ \\x7f, or '...'. Sizes: 1k is "
     "1000 bytes, 1kb 1024 bytes, and so on with m, mb, g, gb.\n"
-    "`include` with a path, or a pattern such as /etc/expired/*.conf, reads further files at this "
+    "`include` with a path, or a pattern such as /etc/expired/*.conf, reads further files in its "
     "place.\n"
     "Every option can be given on the command line as `--option value`, which overrides the file. "
     "CONFIG SET changes the options marked \"live\" while the daemon runs, and CONFIG REWRITE "
-    "brings them into the file.\n"
-    "A file with errors is refused: each one is reported with its line, the option and the reason, "
-    "and the daemon does not start. `expired --check-config` only reports them.";
+    "writes them into the file.\n"
+    "If the file has errors, the daemon reports each one with its line, the option and the reason, "
+    "and does not start. `expired --check-config` only reports them.";
 
 static void write_choices(const struct conf_choice *choice, char *text, size_t size)
 {
@@ -102,7 +102,7 @@ static void write_range(const struct conf_option *option, const char *what, char
         snprintf(text, size, "%s from %" PRId64 " to %" PRId64, what, option->min, option->max);
 }
 
-/* What an option takes, in words. */
+/* The form of an option's value, in words. */
 static void write_form(const struct conf_option *option, char *text, size_t size)
 {
     switch (option->type) {
@@ -130,7 +130,7 @@ static void write_conf_option(FILE *to, const struct conf_option *option)
     fputs(option->live ? ". Live.\n" : ".\n", to);
 }
 
-/* Which options of Redis may stand in a file without an effect, and which must not stand there. */
+/* Writes the names of all options that are used in this way. */
 static void write_others(FILE *to, enum conf_use use, const char *heading)
 {
     const char *between = "";

@@ -6,7 +6,7 @@
 
 #include "conf/usage.h"
 
-/* Which version a page is about, and the day of its making. */
+/* The program's version, and the date of the page. */
 struct page_version {
     const char *version, *date;
 };

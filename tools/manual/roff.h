@@ -20,7 +20,7 @@ void roff_subheading(FILE *to, const char *title);
 void roff_text(FILE *to, const char *text);
 /* Words within a line. */
 void roff_words(FILE *to, const char *text);
-/* A line in bold, and then in italics what stands behind it; NULL: nothing. */
+/* A term in bold, and its value in italics unless that is NULL. */
 void roff_term(FILE *to, const char *term, const char *value);
 
 #endif

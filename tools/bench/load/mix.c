@@ -7,7 +7,7 @@
 #define MEMBER "member:{m9}"
 #define FIELD  "field:{m10}"
 
-/* Takes the job with the lowest score that is past, and puts it back behind all others. */
+/* Takes the job with the lowest score that is past, and puts it back after all others. */
 #define TAKE_JOB(keys, args)                                                                       \
     "local job = redis.call('ZRANGEBYSCORE', " keys "[1], 0, " args "[1], 'LIMIT', 0, 1)[1]\n"     \
     "if not job then return false end\n"                                                           \
