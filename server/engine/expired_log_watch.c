@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "server/base/log.h"
+#include "store/txn/expiry_entry.h"
 
 enum {
     PERIOD_SECONDS = 60,
@@ -21,7 +22,7 @@ static void name_target(struct naming *naming, unsigned db, struct bytes name, s
     const struct entry *entry = keyspace_find(store_database(naming->store, db), target);
     if (entry == NULL || naming->named == NAMED_MAX) return;
     enum type type = entry->object.type;
-    if (type == TYPE_STREAM || type == TYPE_DEHYDRATOR) return;
+    if (expiry_type_is_target(type)) return;
     naming->named++;
     log_line(LOG_WARNING,
              "Policy '%.*s' can't log what expires: key '%.*s' in database %u is a %s. Rename it, "

@@ -31,24 +31,15 @@ static struct entry *find_log(struct txn *txn, struct bytes key)
     return NULL;
 }
 
-enum type expiry_target_type(struct txn *txn, const struct policy *policy, unsigned db)
-{
-    const struct keyspace *ks = &txn->store->databases[db];
-    const struct entry *entry = keyspace_find(ks, policy->expired_to);
-    bool exists = entry != NULL && !entry_expired(ks, entry, txn->now);
-    return exists ? entry->object.type : TYPE_STREAM;
-}
-
 static struct entry *target_of(struct txn *txn, struct expiry_writer *writer,
                                const struct policy *policy)
 {
     if (writer->policy == policy && writer->db == txn->ks->db) return writer->target;
     struct entry *target = find_log(txn, policy->expired_to);
     if (target == NULL) target = txn_create(txn, policy->expired_to, TYPE_STREAM);
-    enum type type = target->object.type;
     writer->policy = policy;
     writer->db = txn->ks->db;
-    writer->target = type == TYPE_STREAM || type == TYPE_DEHYDRATOR ? target : NULL;
+    writer->target = expiry_type_is_target(target->object.type) ? target : NULL;
     return writer->target;
 }
 
@@ -249,7 +240,28 @@ static void write_to_dehydrator(struct adding *adding)
     if (!adding->done) push(adding, value);
 }
 
-/* ---------------------------------------------------------------------------------------------- */
+/* ---- targets by type ------------------------------------------------------------------------- */
+
+static const struct {
+    void (*write)(struct adding *adding); /* NULL: no log can have this type */
+    bool wants_value;
+} targets[TYPE_COUNT] = {
+    [TYPE_STREAM] = { write_to_stream, false },
+    [TYPE_DEHYDRATOR] = { write_to_dehydrator, true },
+};
+
+bool expiry_type_is_target(enum type type)
+{
+    return targets[type].write != NULL;
+}
+
+bool expiry_target_wants_value(struct txn *txn, const struct policy *policy, unsigned db)
+{
+    const struct keyspace *ks = &txn->store->databases[db];
+    const struct entry *entry = keyspace_find(ks, policy->expired_to);
+    bool exists = entry != NULL && !entry_expired(ks, entry, txn->now);
+    return targets[exists ? entry->object.type : TYPE_STREAM].wants_value;
+}
 
 void expiry_entry_write(struct txn *txn, struct expiry_writer *writer, const struct policy *policy,
                         const struct expired_item *item)
@@ -258,8 +270,6 @@ void expiry_entry_write(struct txn *txn, struct expiry_writer *writer, const str
     const struct entry *target = target_of(txn, writer, policy);
     if (target == NULL)
         txn->store->stats.expired_log_errors++;
-    else if (target->object.type == TYPE_STREAM)
-        write_to_stream(&adding);
     else
-        write_to_dehydrator(&adding);
+        targets[target->object.type].write(&adding);
 }

@@ -35,8 +35,11 @@ struct expiry_writer {
     size_t names_cap;
 };
 
-/* The type of the policy's target in the database, TYPE_STREAM if it is absent. */
-enum type expiry_target_type(struct txn *txn, const struct policy *policy, unsigned db);
+/* Can a key of this type be the target of EXPIRED TO? */
+bool expiry_type_is_target(enum type type);
+/* Does the policy's target in the database get values even without the option VALUE? True for a
+ * dehydrator, whose payloads they become. An absent target will be a stream. */
+bool expiry_target_wants_value(struct txn *txn, const struct policy *policy, unsigned db);
 /* 0 if the value may be logged; else its size, which is at least 1: the length of a string, the
  * memory of other values. */
 uint64_t expiry_size_of(const struct object *object, uint64_t most);

@@ -54,15 +54,14 @@ static struct expiry_note *note_new(struct txn *txn, const struct entry *entry)
     return note;
 }
 
-/* A dehydrator always gets the value, as the payload. */
 static bool wants_value(struct txn *txn, const struct expiry_note *note)
 {
     struct expiry_log *log = txn->expiry_log;
     if (log->asked != note->policy || log->asked_db != note->db) {
         log->asked = note->policy;
         log->asked_db = note->db;
-        log->wants_value = note->policy->log_value ||
-                           expiry_target_type(txn, note->policy, note->db) == TYPE_DEHYDRATOR;
+        log->wants_value =
+            note->policy->log_value || expiry_target_wants_value(txn, note->policy, note->db);
     }
     return log->wants_value;
 }
