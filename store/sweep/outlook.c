@@ -270,28 +270,24 @@ static void add_to_batch(void *ctx, struct entry *entry)
     outlook->batch[outlook->batch_count++] = entry;
 }
 
-/* Counts more members of a large collection; true: all are counted. */
-static bool count_members(struct outlook *outlook, const struct object *object, size_t *steps,
-                          size_t budget)
-{
-    if (object->type == TYPE_STREAM) return count_entries(outlook, object->stream, steps, budget);
-    const struct agenda *agenda = object_agenda(object);
-    if (agenda == NULL) { /* the key was replaced by a small collection */
-        object_each_until(object, NEVER, count_member, outlook);
-        return true;
-    }
-    for (; *steps < budget && outlook->counted < agenda_count(agenda); ++*steps)
-        count_deadline(outlook, MEMBERS, agenda_nth_at(agenda, outlook->counted++));
-    return outlook->counted >= agenda_count(agenda);
-}
-
 /* Continues with the last of the large collections. Returns the number of steps taken. */
 static size_t count_large(struct outlook *outlook, size_t budget)
 {
     size_t steps = 0;
     struct blob *key = outlook->large[outlook->large_count - 1];
     const struct entry *entry = keyspace_find(outlook->ks, blob_view(key));
-    if (entry != NULL && !count_members(outlook, &entry->object, &steps, budget)) return steps + 1;
+    bool done = true;
+    if (entry != NULL && entry->object.type == TYPE_STREAM) {
+        done = count_entries(outlook, entry->object.stream, &steps, budget);
+    } else if (entry != NULL && object_agenda(&entry->object) != NULL) {
+        const struct agenda *agenda = object_agenda(&entry->object);
+        for (; steps < budget && outlook->counted < agenda_count(agenda); steps++)
+            count_deadline(outlook, MEMBERS, agenda_nth_at(agenda, outlook->counted++));
+        done = outlook->counted >= agenda_count(agenda);
+    } else if (entry != NULL) { /* a small collection has replaced the large one */
+        object_each_until(&entry->object, NEVER, count_member, outlook);
+    }
+    if (!done) return steps + 1;
     outlook->large_count--;
     outlook->counted = 0;
     outlook->next_id = STREAM_ID_MIN;

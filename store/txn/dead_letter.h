@@ -11,7 +11,7 @@ uint64_t dead_letter_limit(struct txn *txn, const struct entry *entry);
 
 enum dead_letter_result {
     DEAD_LETTER_MOVED,
-    DEAD_LETTER_REFUSED, /* the target is not a stream or is full: nothing changed, but counted  */
+    DEAD_LETTER_REFUSED, /* the target is not a stream, or is full: this is counted, nothing else */
     DEAD_LETTER_MISSING  /* the stream no longer has the entry: nothing changed */
 };
 /* Adds the entry's fields, and origin, group and deliveries, to the target of the policy, which

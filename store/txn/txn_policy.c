@@ -41,13 +41,6 @@ static void put_policy(struct txn *txn, struct bytes name, struct policy policy)
     txn_record_each(txn, name, &effect);
 }
 
-static bool has_keys(const struct store *store)
-{
-    for (unsigned db = 0; db < store->database_count; db++)
-        if (dict_count(&store->databases[db].dict) > 0) return true;
-    return false;
-}
-
 void txn_policy_set(struct txn *txn, struct bytes name, const struct policy *policy)
 {
     end_before_change(txn);
@@ -56,7 +49,10 @@ void txn_policy_set(struct txn *txn, struct bytes name, const struct policy *pol
         const struct policy *old = policies_get(&txn->store->policies, name);
         if (old != NULL && policy_equal(old, policy)) return;
         bool was_pending = old != NULL && old->pending;
-        next.pending = has_keys(txn->store) && (was_pending || policy_changes_keys(policy, old));
+        bool has_keys = false;
+        for (unsigned db = 0; db < txn->store->database_count && !has_keys; db++)
+            has_keys = keyspace_count(&txn->store->databases[db]) > 0;
+        next.pending = has_keys && (was_pending || policy_changes_keys(policy, old));
     }
     put_policy(txn, name, next);
 }

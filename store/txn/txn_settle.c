@@ -6,13 +6,6 @@
 
 /* ---- expired members ---- */
 
-/* The latest `by` for a purge. Members that expired after their key get no event of their own. */
-static msec purged_by(const struct txn *txn, const struct entry *entry)
-{
-    msec at = entry_expires_at(txn->ks, entry);
-    return instant_expired(at, txn->now) ? at : txn->now;
-}
-
 static bool has_expired(const struct txn *txn, const struct entry *entry)
 {
     return !txn_replays(txn) && due_at_come(keyspace_next_due(txn->ks), txn->now) &&
@@ -26,12 +19,6 @@ static bool goes_whole(struct txn *txn, const struct entry *entry)
     if (!entry_expired(txn->ks, entry, txn->now)) return false;
     return txn->no_expiry ||
            !((txn->store->event_mask & LISTEN_MEMBERS) || expiry_is_logged(txn, entry));
-}
-
-static size_t purge_some(struct txn *txn, struct entry **entry, size_t limit)
-{
-    if (!has_expired(txn, *entry) || goes_whole(txn, *entry)) return 0;
-    return txn_type_of(*entry)->purge(txn, entry, purged_by(txn, *entry), limit);
 }
 
 /* ---- members beyond MAXLEN ---- */
@@ -94,7 +81,13 @@ bool txn_settles_slowly(struct txn *txn, const struct entry *entry)
 
 size_t txn_settle_some(struct txn *txn, struct entry **entry, size_t limit)
 {
-    size_t done = purge_some(txn, entry, limit);
+    size_t done = 0;
+    if (has_expired(txn, *entry) && !goes_whole(txn, *entry)) {
+        /* Members that expired after their key get no event of their own. */
+        msec at = entry_expires_at(txn->ks, *entry);
+        msec by = instant_expired(at, txn->now) ? at : txn->now;
+        done = txn_type_of(*entry)->purge(txn, entry, by, limit);
+    }
     if (*entry != NULL && done < limit) done += trim_some(txn, *entry, limit - done);
     return done;
 }

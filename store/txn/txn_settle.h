@@ -14,8 +14,8 @@ enum { SETTLE_AT_ONCE = 1000 }; /* members: well under a millisecond */
 bool txn_settles_slowly(struct txn *txn, const struct entry *entry);
 /* Removes about `limit` of these members (or SETTLE_AT_ONCE if few remain). Returns the amount of
  * work, 0 when done. *entry becomes NULL when the key is dropped. MAXLEN applies to sorted sets
- * only, because the older end of a list is unknown until a push. With txn->no_expiry, expired
- * members are still removed, but nothing is cut to MAXLEN. */
+ * and streams only, because the older end of a list is unknown until a push. With txn->no_expiry,
+ * expired members are still removed, but nothing is cut to MAXLEN. */
 size_t txn_settle_some(struct txn *txn, struct entry **entry, size_t limit);
 
 #endif

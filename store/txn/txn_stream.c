@@ -108,25 +108,22 @@ void txn_stream_set_retention(struct txn *txn, struct entry *entry, msec span)
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
-/* Was the stream made for its first group (XGROUP CREATE ... MKSTREAM)? */
-static bool is_new(const struct stream *stream)
-{
-    struct stream_marks marks = stream_marks(stream);
-    return marks.added == 0 && stream_id_equal(marks.last, STREAM_ID_MIN) &&
-           stream_groups_count(stream_groups(stream)) == 0;
-}
-
 struct stream_group *txn_group_add(struct txn *txn, struct entry *entry, struct bytes name,
                                    const struct group_position *position)
 {
+    struct stream_groups *groups = stream_groups(entry->object.stream);
+    struct stream_marks marks = stream_marks(entry->object.stream);
+    /* Was the stream made for its first group (XGROUP CREATE ... MKSTREAM)? */
+    bool is_new = marks.added == 0 && stream_id_equal(marks.last, STREAM_ID_MIN) &&
+                  stream_groups_count(groups) == 0;
     struct effect effect = {
         .kind = EFFECT_GROUP_ADD,
         .event = EVENT_XGROUP_CREATE,
         .a = name,
-        .to = is_new(entry->object.stream),
+        .to = is_new,
         .position = *position,
     };
-    struct stream_group *group = group_add(stream_groups(entry->object.stream), name);
+    struct stream_group *group = group_add(groups, name);
     group_set_position(group, position);
     txn_record(txn, entry, &effect);
     return group;

@@ -46,7 +46,7 @@ void txn_consumer_remove(struct txn *txn, struct entry *entry, struct stream_gro
 void txn_pending_put(struct txn *txn, struct entry *entry, struct stream_group *group,
                      const struct pending *pending);
 bool txn_pending_remove(struct txn *txn, struct entry *entry, struct stream_group *group,
-                        struct stream_id id); /* false: not there */
+                        struct stream_id id); /* false: not pending */
 /* Removes the references of all groups to this entry; returns how many. */
 size_t txn_stream_forget_pending(struct txn *txn, struct entry *entry, struct stream_id id);
 

@@ -10,16 +10,6 @@ void txn_string_set(struct txn *txn, struct bytes key, struct bytes value,
     txn_string_put(txn, key, txn_find(txn, key), value, how);
 }
 
-/* Replaces an entry of any type, or adds one for NULL. */
-static struct entry *put_text(struct txn *txn, struct bytes key, struct entry *entry,
-                              struct bytes value)
-{
-    if (entry == NULL) return txn_key_add(txn, key, string_new(value));
-    if (entry->object.type != TYPE_STRING) return txn_key_put(txn, key, string_new(value));
-    string_set(&entry->object, value);
-    return entry;
-}
-
 /* The deadline for the effect, even if it was kept. A kept deadline is looked up only if there is a
  * listener. */
 static msec deadline_given(const struct txn *txn, const struct entry *entry,
@@ -32,7 +22,12 @@ static msec deadline_given(const struct txn *txn, const struct entry *entry,
 void txn_string_put(struct txn *txn, struct bytes key, struct entry *entry, struct bytes value,
                     const struct string_set *how)
 {
-    entry = put_text(txn, key, entry, value);
+    if (entry == NULL)
+        entry = txn_key_add(txn, key, string_new(value));
+    else if (entry->object.type != TYPE_STRING)
+        entry = txn_key_put(txn, key, string_new(value));
+    else
+        string_set(&entry->object, value);
     entry->object.raw = false;
     entry->object.text = how->text;
     if (!how->keep_ttl && (how->at != NEVER || deadline_armed(&entry->deadline)))

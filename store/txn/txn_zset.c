@@ -74,20 +74,6 @@ bool txn_zset_remove(struct txn *txn, struct entry *entry, struct bytes member)
     return true;
 }
 
-/* Records an event for each member, for listeners that want names. */
-static void notify_ranks(struct txn *txn, struct entry *entry, size_t from, size_t to,
-                         enum event event)
-{
-    struct zset_iter iter;
-    struct bytes member;
-    double score;
-    zset_iter_at(&iter, entry->object.zset, from);
-    for (size_t left = to - from; left > 0 && zset_iter_next(&iter, &member, &score); left--) {
-        struct effect notice = { .kind = EFFECT_NONE, .event = event, .a = member };
-        txn_notify(txn, entry, &notice);
-    }
-}
-
 enum { REBUILD_MIN = 256 }; /* number of removed members from which a rebuild is faster */
 
 static void copy_ranks(struct zset *to, const struct zset *from, size_t begin, size_t end)
@@ -118,8 +104,14 @@ void txn_zset_remove_ranks(struct txn *txn, struct entry *entry, size_t from, si
     size_t count = zset_count(entry->object.zset);
     ensure(from <= to && to <= count, "ranks %zu to %zu of %zu", from, to, count);
     if (from == to) return;
-    if (txn->store->event_mask & LISTEN_MEMBERS) notify_ranks(txn, entry, from, to, event);
     size_t removed = to - from;
+    if (txn->store->event_mask & LISTEN_MEMBERS) {
+        struct effect notice = { .kind = EFFECT_NONE, .event = event };
+        struct zset_iter iter;
+        zset_iter_at(&iter, entry->object.zset, from);
+        for (size_t i = 0; i < removed && zset_iter_next(&iter, &notice.a, NULL); i++)
+            txn_notify(txn, entry, &notice);
+    }
     if (removed >= REBUILD_MIN && removed > 2 * (count - removed))
         keep_few(txn, entry, from, to);
     else
