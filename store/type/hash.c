@@ -258,20 +258,6 @@ static void set_and_enlarge(struct hash *hash, const struct packed_record *last)
     packed_drop(&records);
 }
 
-static bool small_set(struct hash *hash, const struct packed_record *record)
-{
-    struct packed *packed = &hash->packed;
-    uint32_t place = packed_find(packed, record->member);
-    bool is_new = place == packed->len;
-    if (is_new && packed_fits(packed, record))
-        packed_insert(packed, place, record);
-    else if (!is_new && packed_fits_instead(packed, place, record))
-        packed_replace(packed, place, record);
-    else
-        set_and_enlarge(hash, record);
-    return is_new;
-}
-
 /* ---- the hash ------------------------------------------------------------------------------ */
 
 struct hash *hash_new(void)
@@ -324,7 +310,20 @@ bool hash_get(const struct hash *hash, struct bytes field, struct bytes *value)
 bool hash_set(struct hash *hash, struct bytes field, struct bytes value, msec at)
 {
     const struct packed_record record = { field, value, at };
-    bool is_new = hash->is_large ? hash_table_set(hash->table, &record) : small_set(hash, &record);
+    bool is_new;
+    if (hash->is_large) {
+        is_new = hash_table_set(hash->table, &record);
+    } else {
+        struct packed *packed = &hash->packed;
+        uint32_t place = packed_find(packed, field);
+        is_new = place == packed->len;
+        if (is_new && packed_fits(packed, &record))
+            packed_insert(packed, place, &record);
+        else if (!is_new && packed_fits_instead(packed, place, &record))
+            packed_replace(packed, place, &record);
+        else
+            set_and_enlarge(hash, &record);
+    }
     const struct encoding_limits *limits = &encoding_limits;
     if (hash_count(hash) > limits->hash_fields || field.len > limits->hash_len ||
         value.len > limits->hash_len)

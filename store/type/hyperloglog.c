@@ -157,15 +157,6 @@ static enum hll_change raise_dense(struct hll *hll, struct hll_place place)
     return HLL_RAISED;
 }
 
-static void merge_dense(uint8_t *registers, struct bytes text)
-{
-    for (unsigned i = 0; i < HLL_REGISTERS; i++) {
-        struct register_place reg = register_at(i);
-        unsigned rank = load_register(text, reg) >> reg.shift & REGISTER_MASK;
-        if (rank > registers[i]) registers[i] = (uint8_t)rank;
-    }
-}
-
 /* ---- sparse ---------------------------------------------------------------------------------- */
 
 struct hll_run hll_run_at(struct bytes text, size_t at)
@@ -212,7 +203,11 @@ static bool merge_sparse(uint8_t *registers, struct bytes text)
 bool hll_merge(uint8_t *registers, struct bytes text)
 {
     if (hll_is_sparse(text)) return merge_sparse(registers, text);
-    merge_dense(registers, text);
+    for (unsigned i = 0; i < HLL_REGISTERS; i++) {
+        struct register_place reg = register_at(i);
+        unsigned rank = load_register(text, reg) >> reg.shift & REGISTER_MASK;
+        if (rank > registers[i]) registers[i] = (uint8_t)rank;
+    }
     return true;
 }
 

@@ -36,10 +36,10 @@ void list_insert(struct list *list, size_t index, struct bytes element);
 /* As LREM: count > 0: the first, < 0: the last, 0: all. Returns the number removed. */
 size_t list_remove(struct list *list, int64_t count, struct bytes element);
 
-/* Returns borrowed elements; the list must not change meanwhile. */
 /* The index of the first element equal to this one; false: there is none. O(n) */
 bool list_find(const struct list *list, struct bytes element, size_t *index);
 
+/* Walks borrowed elements in either direction; the list must not change meanwhile. */
 struct list_iter {
     const void *node;
     size_t offset;

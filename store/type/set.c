@@ -81,17 +81,6 @@ static void set_table_add(struct set_table *table, struct bytes content, msec at
     if (at != NEVER) deadlines_set(&table->deadlines, deadline_of_set_member(member), at);
 }
 
-static bool set_table_remove(struct set_table *table, struct bytes content)
-{
-    struct set_member *member = dict_remove(&table->members, content);
-    if (member == NULL) return false;
-    /* Cancel before freeing: the agenda points into this member. */
-    if (member->has_expiry) deadlines_cancel(&table->deadlines, deadline_of_set_member(member));
-    table->bytes -= mem_size(member);
-    mem_free(member);
-    return true;
-}
-
 static bool set_table_expire(struct set_table *table, struct bytes content, msec at)
 {
     struct set_member *member = dict_find(&table->members, content);
@@ -247,10 +236,19 @@ bool set_add(struct set *set, struct bytes member, msec at)
 
 bool set_remove(struct set *set, struct bytes member)
 {
-    if (set->is_large) return set_table_remove(set->table, member);
-    uint32_t place = packed_find(&set->packed, member);
-    if (place == set->packed.len) return false;
-    packed_remove(&set->packed, place);
+    if (!set->is_large) {
+        uint32_t place = packed_find(&set->packed, member);
+        if (place == set->packed.len) return false;
+        packed_remove(&set->packed, place);
+        return true;
+    }
+    struct set_table *table = set->table;
+    struct set_member *removed = dict_remove(&table->members, member);
+    if (removed == NULL) return false;
+    /* Cancel before freeing: the agenda points into this member. */
+    if (removed->has_expiry) deadlines_cancel(&table->deadlines, deadline_of_set_member(removed));
+    table->bytes -= mem_size(removed);
+    mem_free(removed);
     return true;
 }
 

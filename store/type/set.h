@@ -25,9 +25,9 @@ bool set_free_some(struct set *set, size_t *work); /* as list_free_some */
 
 size_t set_count(const struct set *set);
 bool set_has(const struct set *set, struct bytes member);
-/* Adds with a deadline (NEVER: none); false, and no change, if the member was there. */
+/* Adds with a deadline (NEVER: none); false, and no change, if the set has the member. */
 bool set_add(struct set *set, struct bytes member, msec at);
-/* False if it was not there. `member` may point into the set. */
+/* False: no such member. `member` may point into the set. */
 bool set_remove(struct set *set, struct bytes member);
 /* A random member; the set must not be empty. */
 struct bytes set_random(const struct set *set, uint64_t (*next)(void *ctx), void *ctx);

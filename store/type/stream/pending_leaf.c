@@ -88,13 +88,6 @@ unsigned pending_leaf_next_of(const struct pending_leaf *leaf, unsigned i, uint3
     return i;
 }
 
-static bool has_bit(const struct pending_leaf *leaf, uint64_t bit)
-{
-    for (unsigned i = 0; i < leaf->count; i++)
-        if (pending_bit(consumer_at(leaf, i)) == bit) return true;
-    return false;
-}
-
 struct pending_summary pending_leaf_summary(const struct pending_leaf *leaf)
 {
     struct pending_summary summary = PENDING_SUMMARY_NONE;
@@ -115,7 +108,10 @@ struct pending_summary pending_leaf_summary_without(const struct pending_leaf *l
     if (gone->at == summary.first[kind]) summary.first[kind] = first_of_kind(leaf, kind, gone->at);
     if (kind == PENDING_DELIVERED) {
         uint64_t bit = pending_bit(gone->consumer);
-        if (!has_bit(leaf, bit)) summary.consumers &= ~bit;
+        unsigned i = 0;
+        while (i < leaf->count && pending_bit(consumer_at(leaf, i)) != bit)
+            i++;
+        if (i == leaf->count) summary.consumers &= ~bit;
     }
     return summary;
 }

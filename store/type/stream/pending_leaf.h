@@ -19,7 +19,7 @@ struct pending_record {
     struct stream_id id;
     msec at;
     uint64_t deliveries;
-    uint32_t consumer; /* its number; 0: nobody's, released */
+    uint32_t consumer; /* its number; 0: none, released */
 };
 
 enum { PENDING_DELIVERED, PENDING_RELEASED, PENDING_KINDS };

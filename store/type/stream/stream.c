@@ -314,21 +314,6 @@ void stream_walk_down(struct stream_walk *walk, const struct stream *stream, str
     if (stream_cursor_next(&at, &entry) && stream_id_equal(entry.id, id)) walk->left++;
 }
 
-/* Notes the places before the last of the entries that are left in the block. */
-static void note_places(struct stream_walk *walk)
-{
-    struct stream_cursor cursor;
-    struct stream_entry entry;
-    walk->noted = walk->left < STREAM_WALK_WINDOW ? walk->left : STREAM_WALK_WINDOW;
-    stream_cursor_begin(&cursor, walk->cursor.block);
-    while (cursor.index < walk->left - walk->noted)
-        stream_cursor_next(&cursor, &entry);
-    for (uint32_t i = 0; i < walk->noted; i++) {
-        walk->notes[i] = stream_cursor_note(&cursor);
-        stream_cursor_next(&cursor, &entry);
-    }
-}
-
 static bool walk_back(struct stream_walk *walk, struct stream_entry *entry)
 {
     if (walk->left == 0) {
@@ -336,7 +321,17 @@ static bool walk_back(struct stream_walk *walk, struct stream_entry *entry)
         if (walk->cursor.block == NULL) return false;
         walk->left = walk->cursor.block->count;
     }
-    if (walk->noted == 0) note_places(walk);
+    if (walk->noted == 0) { /* note the places before the last of the entries left in the block */
+        struct stream_cursor cursor;
+        stream_cursor_begin(&cursor, walk->cursor.block);
+        walk->noted = walk->left < STREAM_WALK_WINDOW ? walk->left : STREAM_WALK_WINDOW;
+        while (cursor.index < walk->left - walk->noted)
+            stream_cursor_next(&cursor, entry);
+        for (uint32_t i = 0; i < walk->noted; i++) {
+            walk->notes[i] = stream_cursor_note(&cursor);
+            stream_cursor_next(&cursor, entry);
+        }
+    }
     walk->left--;
     stream_cursor_return(&walk->cursor, &walk->notes[--walk->noted], walk->left);
     return stream_cursor_next(&walk->cursor, entry) && !stream_id_before(entry->id, walk->floor);

@@ -117,8 +117,8 @@ bool stream_walk_next(struct stream_walk *walk, struct stream_entry *entry); /* 
 
 /* ---- retention ---- */
 
-/* An entry is alive until its ID's time + this span, as a member is until its deadline. 0: for
- * ever. Does not remove anything. */
+/* An entry is alive until its ID's time + this span, as a member is until its deadline. 0:
+ * forever. Does not remove anything. */
 msec stream_retention(const struct stream *stream);
 void stream_set_retention(struct stream *stream, msec span);
 /* The deadline of the first entry; NEVER: none, or no retention. O(1) */

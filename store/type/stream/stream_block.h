@@ -58,7 +58,7 @@ void stream_block_plan(const struct stream_block *block, struct stream_id id,
 /* Appends an entry; there must be room for it. Sets `first` if the block has no entries. */
 void stream_block_put(struct stream_block *block, struct stream_id id, const struct bytes *parts,
                       size_t count, const struct stream_packing *packing);
-/* Moves the entries to the beginning, over what was cut off. */
+/* Moves the entries to the beginning, over those that were cut off. */
 void stream_block_compact(struct stream_block *block);
 /* Removes the first `count` entries, fewer than the block has. */
 void stream_block_cut(struct stream_block *block, uint32_t count);

@@ -326,22 +326,17 @@ static uint64_t relocate_inside(struct stream_groups *groups, uint64_t at,
     return PLACE_INSIDE | rank << PLACE_RANK_BITS | (next & PLACE_RANK_MASK);
 }
 
-static struct stream_groups *relocate_root(struct stream_groups *groups,
-                                           struct relocation *relocation)
-{
-    struct stream_groups *moved = relocation_copy(relocation, groups);
-    if (moved == NULL) return groups;
-    for (struct stream_group *group = NULL; (group = group_next(moved, group)) != NULL;)
-        group->owner = moved;
-    mem_free(groups);
-    return moved;
-}
-
 struct stream_groups *stream_groups_relocate(struct stream_groups *groups,
                                              struct relocation_place *place,
                                              struct relocation *relocation)
 {
-    if (place->at == 0) groups = relocate_root(groups, relocation);
+    struct stream_groups *moved = place->at == 0 ? relocation_copy(relocation, groups) : NULL;
+    if (moved != NULL) {
+        mem_free(groups);
+        groups = moved;
+        for (struct stream_group *group = NULL; (group = group_next(groups, group)) != NULL;)
+            group->owner = groups;
+    }
     do {
         if ((place->at & PLACE_INSIDE) != 0) {
             place->at = relocate_inside(groups, place->at, relocation);

@@ -82,18 +82,18 @@ void consumer_saw(struct stream_consumer *consumer, msec now, bool active);
 
 struct pending {
     struct stream_id id;
-    struct stream_consumer *consumer; /* NULL: released by XNACK, nobody's */
+    struct stream_consumer *consumer; /* NULL: released by XNACK */
     msec at;                          /* delivered at; released: due for redelivery at */
     uint64_t deliveries;
 };
 
 size_t group_count_pending(const struct stream_group *group);  /* O(1) */
-size_t group_count_released(const struct stream_group *group); /* those of them that are nobody's */
+size_t group_count_released(const struct stream_group *group); /* pending without a consumer */
 bool pending_find(const struct stream_group *group, struct stream_id id, struct pending *found);
 /* Adds it, or replaces the one with this ID. O(log n) */
 void pending_put(struct stream_group *group, const struct pending *pending);
 bool pending_remove(struct stream_group *group,
-                    struct stream_id id); /* false: not there. O(log n) */
+                    struct stream_id id); /* false: not pending. O(log n) */
 bool pending_first(const struct stream_group *group, struct stream_id *id); /* false: none */
 bool pending_final(const struct stream_group *group, struct stream_id *id);
 

@@ -109,7 +109,7 @@ bool pending_final(const struct stream_group *group, struct stream_id *id)
     return group->pending.count > 0 && id_at(group, group->pending.count - 1, id);
 }
 
-/* Adds the consumer to a query; false: it has nothing there. */
+/* Adds the consumer to a query; false: none of its entries can match. */
 static bool query_consumer(struct pending_query *query, const struct stream_consumer *consumer)
 {
     query->consumer = consumer->number;
