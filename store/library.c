@@ -44,18 +44,6 @@ bool library_name_ok(struct bytes name)
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
-static struct library *library_new(struct libraries *libraries, struct bytes name,
-                                   struct bytes code)
-{
-    struct library *library = mem_alloc(sizeof(*library) + name.len + code.len);
-    library->name_len = name.len;
-    library->code_len = code.len;
-    memcpy(library->text, name.data, name.len);
-    if (code.len > 0) memcpy(library->text + name.len, code.data, code.len);
-    libraries->bytes += mem_size(library);
-    return library;
-}
-
 static void library_free(struct libraries *libraries, struct library *library)
 {
     libraries->bytes -= mem_size(library);
@@ -100,7 +88,12 @@ const struct library *libraries_set(struct libraries *libraries, struct bytes na
 {
     ensure(library_name_ok(name), "a library's name of %zu bytes", name.len);
     /* Copy first: name and code may point into the library that is replaced. */
-    struct library *library = library_new(libraries, name, code);
+    struct library *library = mem_alloc(sizeof(*library) + name.len + code.len);
+    library->name_len = name.len;
+    library->code_len = code.len;
+    memcpy(library->text, name.data, name.len);
+    if (code.len > 0) memcpy(library->text + name.len, code.data, code.len);
+    libraries->bytes += mem_size(library);
     struct library *old = dict_remove(&libraries->dict, name);
     if (old != NULL) library_free(libraries, old);
     dict_add(&libraries->dict, library);

@@ -73,21 +73,16 @@ struct histogram histogram_since(const struct histogram *histogram, const struct
     return since;
 }
 
-/* `percent` of `total`, rounded up; at least 1. The factor cancels the rounding error of the
- * product: 99.9% of 1000 is 999. */
-static uint64_t part_of(uint64_t total, double percent)
-{
-    double part = (double)total * percent / 100 * (1 - 1e-12);
-    uint64_t whole = part > 0 ? (uint64_t)part : 0;
-    if ((double)whole < part) whole++;
-    if (whole == 0) return 1;
-    return whole < total ? whole : total;
-}
-
 int64_t histogram_percentile(const struct histogram *histogram, double percent)
 {
     if (histogram->total == 0) return 0;
-    uint64_t wanted = part_of(histogram->total, percent), seen = histogram->counts[0];
+    /* `percent` of the total, rounded up; at least 1. The factor cancels the rounding error of the
+     * product: 99.9% of 1000 is 999. */
+    double part = (double)histogram->total * percent / 100 * (1 - 1e-12);
+    uint64_t wanted = part > 0 ? (uint64_t)part : 0, seen = histogram->counts[0];
+    if ((double)wanted < part) wanted++;
+    if (wanted == 0) wanted = 1;
+    if (wanted > histogram->total) wanted = histogram->total;
     unsigned bucket = 0;
     while (seen < wanted)
         seen += histogram->counts[++bucket];

@@ -102,9 +102,9 @@ static inline void pool_free(void *block)
 }
 
 /* Would it save memory to copy the block into a new one and free it? If so, its slab gives no new
- * block until all its blocks have moved, unless the class needs more slabs. Moving all blocks for
- * which this is true, again and again, terminates, and then every slab that can be emptied is
- * empty. O(1), except once per 2 MiB, when all slabs of a step are marked. */
+ * block until all its blocks have moved, unless the class needs more slabs. Repeatedly moving all
+ * such blocks terminates, and then every slab that can be emptied is empty. O(1), except once per 2
+ * MiB, when all slabs of a step are marked. */
 bool pool_sparse(const void *block);
 
 size_t pool_used(void);      /* bytes in blocks */

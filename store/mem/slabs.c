@@ -124,16 +124,6 @@ static bool tables_reach(uint32_t steps, bool ends)
            table_reach(&all.slabs, (size_t)steps * STEP_BYTES, ends);
 }
 
-/* Two tables, then the slabs, aligned so that a step can be one huge page. */
-static void plan_range(uintptr_t from, size_t size)
-{
-    size_t steps = round_up(size / STEP_BYTES * RING_ROW, STEP_BYTES);
-    size_t rows = round_up(size / SLAB_BYTES * RING_ROW, STEP_BYTES);
-    all.steps = (struct table){ .at = (char *)from, .size = steps };
-    all.rows = (struct table){ .at = (char *)from + steps, .size = rows };
-    all.slabs = (struct table){ .at = (char *)from + steps + rows, .size = size };
-}
-
 /* The stack's address shows how large the address space is. Programs are loaded near its beginning
  * or after its middle, and mmap goes down from its end. So the second eighth is free; if not, the
  * second sixteenth is tried, and so on. The place within it is random, as for other mappings. */
@@ -145,7 +135,13 @@ static void find_range(void)
     uintptr_t part = (UINT64_C(1) << (63 - __builtin_clzll((uintptr_t)&random))) / 4;
     for (; part >= PART_SMALLEST; part /= 2) {
         size_t size = part / 2 < RANGE_LARGEST ? part / 2 : RANGE_LARGEST;
-        plan_range(part + random % (part / 4) / STEP_BYTES * STEP_BYTES, size);
+        /* Two tables, then the slabs, aligned so that a step can be one huge page. */
+        size_t steps = round_up(size / STEP_BYTES * RING_ROW, STEP_BYTES);
+        size_t rows = round_up(size / SLAB_BYTES * RING_ROW, STEP_BYTES);
+        char *from = (char *)(part + random % (part / 4) / STEP_BYTES * STEP_BYTES);
+        all.steps = (struct table){ .at = from, .size = steps };
+        all.rows = (struct table){ .at = from + steps, .size = rows };
+        all.slabs = (struct table){ .at = from + steps + rows, .size = size };
         if (tables_reach(1, true)) break;
     }
     all.tried = true;
@@ -271,18 +267,15 @@ static void step_release(struct step *step)
     all.small--;
 }
 
-/* Each such step becomes a mapping of its own, of which a process can have only about 65000. */
-static void prefer_small_pages(struct step *step)
-{
-    if (step->small || step_number(step) < PLAIN_STEPS || all.small >= SMALL_LIMIT) return;
-    if (madvise(slab_memory(step, 0), STEP_BYTES, MADV_NOHUGEPAGE) != 0) return;
-    step->small = true;
-    all.small++;
-}
-
 static void slabs_release(struct step *step, uint32_t slabs)
 {
-    prefer_small_pages(step);
+    /* A step of small pages becomes a mapping of its own, and a process can have only about
+     * 65000. */
+    if (!step->small && step_number(step) >= PLAIN_STEPS && all.small < SMALL_LIMIT &&
+        madvise(slab_memory(step, 0), STEP_BYTES, MADV_NOHUGEPAGE) == 0) {
+        step->small = true;
+        all.small++;
+    }
     while (slabs != 0) {
         unsigned first = (unsigned)__builtin_ctz(slabs);
         unsigned run = (unsigned)__builtin_ctzll(~((uint64_t)slabs >> first));

@@ -187,18 +187,6 @@ static inline bool has_key(const struct dict *dict, const void *element, struct 
     return own.len == key.len && same_text(own.data, key.data, key.len);
 }
 
-static void *overflow_find(const struct dict *dict, const struct dict_bucket *bucket,
-                           struct bytes key, uint8_t tag)
-{
-    const struct overflow *overflow = overflow_of(bucket);
-    for (unsigned i = 0; i < overflow->count; i++) {
-        if (overflow->slots[i].tag != tag) continue;
-        void *element = pointer48_load(&overflow->slots[i].element);
-        if (has_key(dict, element, key)) return element;
-    }
-    return NULL;
-}
-
 /* Compares the elements in the line whose tags are equal, then those in the overflow. */
 static void *find_among_equal_tags(const struct dict *dict, const struct dict_bucket *bucket,
                                    struct bytes key, uint64_t equal, uint8_t tag)
@@ -207,7 +195,14 @@ static void *find_among_equal_tags(const struct dict *dict, const struct dict_bu
         void *element = line_element(bucket, first_position(equal));
         if (has_key(dict, element, key)) return element;
     }
-    return overflow_may_have(bucket, tag) ? overflow_find(dict, bucket, key, tag) : NULL;
+    if (!overflow_may_have(bucket, tag)) return NULL;
+    const struct overflow *overflow = overflow_of(bucket);
+    for (unsigned i = 0; i < overflow->count; i++) {
+        if (overflow->slots[i].tag != tag) continue;
+        void *element = pointer48_load(&overflow->slots[i].element);
+        if (has_key(dict, element, key)) return element;
+    }
+    return NULL;
 }
 
 /* The element with this key, or NULL. */

@@ -3,7 +3,8 @@
  *
  * A bucket is one cache line: eight tags in a word, which are compared at once, eight pointers, and
  * the address of the overflow, a block that holds all further elements. The line also has a filter
- * of 16 bits over the overflow's tags, so that few searches touch the overflow in vain.
+ * of 16 bits over the overflow's tags, so that few searches read the overflow without finding
+ * anything.
  *
  * Positions count from 0 through the line and on through the overflow. They are filled without
  * holes; an overflow is never empty. A bucket of zero bytes is empty.
