@@ -1,5 +1,5 @@
-/* conf: the options, from one table: parsing, CONFIG GET/SET/REWRITE and the example file. Knows
- * nothing of what an option does. Options that Redis has too keep its names and value syntax.
+/* conf: the options, from one table: parsing, CONFIG GET/SET/REWRITE and the example file. Does not
+ * depend on what an option does. Options that Redis has too keep its names and value syntax.
  *
  * Folder conf: the options, one row each: name, type, range, default, help, and whether CONFIG SET
  * may change it. Parsing, CONFIG GET, SET and REWRITE, --help and expired.conf.example are made
@@ -175,7 +175,7 @@ bool conf_load_text(struct conf *conf, const char *text, size_t len, const char 
  * next word that begins with "--". The caller handles --help and --version. */
 bool conf_load_args(struct conf *conf, int argc, char *const *argv, struct conf_error *error);
 
-/* Number of options. Those that work come first, then those of accepted.c. */
+/* Number of options. Those with an effect come first, then those of accepted.c. */
 size_t conf_option_count(void);
 const struct conf_option *conf_option_at(size_t index);
 const struct conf_option *conf_find(const char *name); /* ignores case; NULL: unknown */

@@ -1,5 +1,5 @@
 /* args: parses the arguments of a call and looks up keys by argument. A function that returns false
- * has replied with Redis' error, and the command only has to return. */
+ * has replied with Redis' error; the command then only returns. */
 #ifndef SERVER_CMD_CALL_ARGS_H
 #define SERVER_CMD_CALL_ARGS_H
 
@@ -21,14 +21,14 @@ int arg_width(const struct call *call, int i);
 
 bool arg_int64(struct call *call, int i, int64_t *value); /* ERR_NOT_INTEGER */
 bool arg_int64_or(struct call *call, int i, int64_t *value, enum error error);
-/* A C int, as in Redis: ERR_NOT_INTEGER, or ERR_INT_RANGE beyond 32 bits. */
+/* Parses a C int, as in Redis: ERR_NOT_INTEGER, or ERR_INT_RANGE beyond 32 bits. */
 bool arg_int(struct call *call, int i, int *value);
-/* An integer in [min, max]; otherwise replies with `error`. */
+/* Parses an integer in [min, max]; otherwise replies with `error`. */
 bool arg_range(struct call *call, int i, int64_t min, int64_t max, int64_t *value,
                enum error error);
 bool arg_double(struct call *call, int i, double *value); /* ERR_NOT_FLOAT */
 
-/* The option EX, PX, EXAT or PXAT, whose number follows at i + 1. Errors contain the command's
+/* Parses the option EX, PX, EXAT or PXAT; its number follows at i + 1. Errors contain the command's
  * name: "invalid expire time in 'set' command". */
 enum ttl_unit { TTL_SECONDS, TTL_MSEC, TTL_UNIX_SECONDS, TTL_UNIX_MSEC };
 bool arg_ttl_unit(const struct call *call, int i,
@@ -37,8 +37,8 @@ bool arg_ttl_unit(const struct call *call, int i,
  * overflow is an error, and so is a number of 0 or less if must_be_positive (SET, GETEX). */
 bool arg_deadline(struct call *call, int i, enum ttl_unit unit, bool must_be_positive, msec *at);
 
-/* The entry of argument i, for commands like TTL and EXISTS, which count as a read but do not use
- * the value, and so do not update its access time. */
+/* Returns the entry of argument i without updating its access time, for commands like TTL and
+ * EXISTS, which count as a read but do not use the value. */
 struct entry *peek_key(struct call *call, int i);
 /* Sets *entry to the entry of argument i, or to NULL if the key is missing. False: WRONGTYPE. */
 bool find_typed(struct call *call, int i, enum type type, struct entry **entry);

@@ -32,8 +32,8 @@ static bool key_has_no_room(void *ctx, const struct call *call, struct bytes key
     return entry != NULL && !has_room_twice(object_bytes(&entry->object));
 }
 
-/* Nothing is evicted during a command, and a command can't fail halfway, so refuse it before it
- * begins if it needs more memory than there is. */
+/* No key is evicted during a command, and a command can't fail halfway, so a command that may need
+ * more memory than the system has is refused before it begins. */
 static bool lacks_room(const struct call *call)
 {
     unsigned flags = call->command.row->flags;

@@ -27,14 +27,14 @@ struct block_request {
     int first, count; /* which arguments are the keys; count 0: do not block */
     enum type type;
     msec until; /* instant of the timeout; NEVER: no timeout */
-    /* If an element exists but is not due yet: the instant at which it is. The keys become ready
-     * then, or earlier through an effect. 0 and NEVER: only through an effect. */
+    /* If an element exists but is not due yet: the instant at which it becomes due. The keys become
+     * ready then, or earlier through an effect. 0 and NEVER: only through an effect. */
     msec again;
     int64_t usec;  /* for observe: duration of the first run */
     bool is_array; /* the reply at a timeout is an empty array, else null */
 
     /* For streams, where clients with the same command may find different entries: */
-    int group;      /* index of the group's name: all clients of a group find the same;
+    int group;      /* index of the group's name: all clients of a group find the same entries;
                        0: try each client */
     bool or_gone;   /* run again even if a key is gone or changes its type, to reply an error */
     bool or_claims; /* run again even if only a group's pending entries change */

@@ -51,7 +51,7 @@ enum {
     COUNTS_KEYS = 1 << 22, /* delayed while many expired keys are left: see counts_keys */
 };
 
-/* ACL categories that can't be derived from flags and group, and where channels are. */
+/* ACL categories that can't be derived from flags and group, and which arguments are channels. */
 enum {
     ACL_DANGEROUS = 1 << 0,
     ACL_CONNECTION = 1 << 1,
@@ -234,7 +234,7 @@ struct command_ref {
     struct command_stats *stats; /* of the row; NULL without a row */
 };
 
-/* rename-command: from now on, the command is only found by its new name; "" disables it. Call
+/* rename-command: the command can then be found only by its new name; "" disables it. Call
  * before clients connect. Returns NULL, or Redis' error, which is a constant. */
 const char *commands_rename(struct commands *commands, struct bytes name, struct bytes new_name);
 /* Like commands_find and commands_match, but by the names in the rows, regardless of renaming: for

@@ -1,4 +1,4 @@
-/* role: what the gates need to know of replication. Set by replica/; all false: a master without
+/* role: the state of replication that the gates check. Set by replica/; all false: a master without
  * replicas. */
 #ifndef SERVER_CMD_CALL_ROLE_H
 #define SERVER_CMD_CALL_ROLE_H

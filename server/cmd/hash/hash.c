@@ -133,11 +133,6 @@ static void cmd_hincrby(struct call *call)
     resp_integer(call->out, value);
 }
 
-static bool is_finite(long double value)
-{
-    return !isnan(value) && !isinf(value);
-}
-
 static void cmd_hincrbyfloat(struct call *call)
 {
     struct entry *entry;
@@ -147,7 +142,7 @@ static void cmd_hincrbyfloat(struct call *call)
         fail(call, ERR_NOT_FLOAT);
         return;
     }
-    if (!is_finite(by)) {
+    if (!isfinite(by)) {
         fail(call, ERR_NAN_OR_INFINITY);
         return;
     }
@@ -158,7 +153,7 @@ static void cmd_hincrbyfloat(struct call *call)
         return;
     }
     value += by;
-    if (!is_finite(value)) {
+    if (!isfinite(value)) {
         fail(call, ERR_INCR_NAN);
         return;
     }

@@ -1,7 +1,8 @@
 /* sort: SORT and SORT_RO.
  *
  * The elements become rows. Each row gets its weight (a number or a text), the rows are sorted, and
- * a range of them is replied or stored. Rows of equal weight stay in their order. */
+ * a range of them is replied or stored. Rows with equal numbers are ordered by their elements, rows
+ * with equal texts stay in their order. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -31,7 +32,7 @@ struct sort {
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-/* Keys that a pattern gives are not known before, so it needs the right to read all keys. */
+/* The keys of a pattern are not known in advance, so it needs the right to read all keys. */
 static bool may_follow(struct call *call, const char *option)
 {
     if (call->limits_keys) failf(call, ERR_SORT_NOPERM, option);

@@ -24,7 +24,7 @@ static bool is_star(struct bytes text)
     return text.len == 1 && text.data[0] == '*';
 }
 
-/* "*", "ms-*" or an ID. */
+/* Parses "*", "ms-*" or an ID. */
 static bool parse_new_id(struct call *call, int i, struct add *add)
 {
     struct bytes text = call->argv[i];
@@ -40,7 +40,7 @@ static bool parse_new_id(struct call *call, int i, struct add *add)
     return ok;
 }
 
-/* Options up to the ID, then names and values. */
+/* Parses the options up to the ID, and checks the number of names and values. */
 static bool parse_add(struct call *call, struct add *add)
 {
     int i = 2;
@@ -188,7 +188,7 @@ struct set_id {
     int64_t added;                      /* -1: not given */
 };
 
-/* [ENTRIESADDED n] [MAXDELETEDID id] from argument 3 on */
+/* Parses last-id [ENTRIESADDED n] [MAXDELETEDID id] from argument 2 on. */
 static bool parse_set_id(struct call *call, struct set_id *set)
 {
     *set = (struct set_id){ .added = -1 };

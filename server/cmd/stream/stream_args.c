@@ -8,7 +8,7 @@
 #include "store/base/number.h"
 #include "store/txn/txn_stream.h"
 
-enum { ID_TEXT_MAX = 127 }; /* longer texts are no IDs, as in Redis */
+enum { ID_TEXT_MAX = 127 }; /* a longer text is not an ID, as in Redis */
 
 /* ---- IDs ------------------------------------------------------------------------------------- */
 
@@ -84,7 +84,7 @@ struct stream_id stream_id_of(const struct call *call, int i)
 
 /* ---- intervals ------------------------------------------------------------------------------- */
 
-/* "(" and an ID, which is not included, or an ID, "-" or "+". */
+/* Parses "(" and an ID, which is not included, or an ID, "-" or "+". */
 static bool parse_end(struct call *call, int i, uint64_t seq, struct stream_id *id, bool *open)
 {
     struct bytes text = call->argv[i];

@@ -37,7 +37,7 @@ bool arg_id_from(struct call *call, int i, struct stream_id *from);
 /* Parses IDS numids id [id ...] from argument i to the last. *first: the first ID. */
 bool arg_counted_ids(struct call *call, int i, int *first);
 
-/* What becomes of references in groups when an entry is removed. */
+/* What happens to references in groups when an entry is removed. */
 enum refs { REFS_KEEP, REFS_DELETE, REFS_ACKED };
 /* Parses KEEPREF, DELREF or ACKED at argument i. False: another word, and nothing was replied. */
 bool arg_refs(const struct call *call, int i, enum refs *refs);

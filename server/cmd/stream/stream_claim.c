@@ -156,7 +156,7 @@ struct auto_claim {
     size_t claimed, gone;
 };
 
-/* [COUNT count] [JUSTID] from argument 6 on */
+/* Parses min-idle-time start [COUNT count] [JUSTID] from argument 4 on. */
 static bool parse_auto_claim(struct call *call, struct auto_claim *all)
 {
     all->count = AUTO_COUNT;
@@ -178,7 +178,7 @@ static bool parse_auto_claim(struct call *call, struct auto_claim *all)
     return true;
 }
 
-/* Returns how much of COUNT it used up. */
+/* Returns how much of COUNT the entry uses. */
 static int auto_claim_one(struct call *call, struct auto_claim *all, struct pending *pending)
 {
     struct claim *claim = &all->claim;

@@ -1,4 +1,4 @@
-/* stream_group: XGROUP, which makes and removes the groups of a stream and their consumers. */
+/* stream_group: XGROUP, which adds and removes the groups of a stream and their consumers. */
 #include "server/cmd/call/reply_text.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/stream/stream_args.h"
@@ -59,7 +59,7 @@ static bool need_place(struct call *call, struct group_place *place)
     return false;
 }
 
-/* An ID, or "$": the last one of the stream, which may be missing. */
+/* Is the argument "$", which stands for the last ID of the stream? */
 static bool is_last(const struct call *call, int i)
 {
     return call->argv[i].len == 1 && call->argv[i].data[0] == '$';

@@ -24,25 +24,13 @@ static void name_bytes(struct call *call, const char *name, struct bytes text)
     reply_bytes(call, text);
 }
 
-/* -1 is unknown. */
-static void name_known(struct call *call, const char *name, int64_t value)
+static void name_known(struct call *call, const char *name, int64_t value, int64_t unknown)
 {
     resp_bulk_text(call->out, name);
-    if (value == GROUP_READ_UNKNOWN)
+    if (value == unknown)
         resp_null(call->out);
     else
         resp_integer(call->out, value);
-}
-
-static void name_lag(struct call *call, const struct stream *stream,
-                     const struct stream_group *group)
-{
-    int64_t lag = stream_lag(stream, group);
-    resp_bulk_text(call->out, "lag");
-    if (lag == STREAM_LAG_UNKNOWN)
-        resp_null(call->out);
-    else
-        resp_integer(call->out, lag);
 }
 
 /* Finds the stream of argument 2. NULL: an error was replied. */
@@ -125,7 +113,7 @@ static void reply_full_pending(struct call *call, const struct stream_group *gro
     }
 }
 
-/* The count of released entries is shown only where there are any: Redis 7.0 does not have it. */
+/* Redis 7.0 has no released entries, so their count is shown only if it is not 0. */
 static void reply_full_group(struct call *call, const struct stream *stream,
                              const struct stream_group *group, int64_t limit)
 {
@@ -134,8 +122,8 @@ static void reply_full_group(struct call *call, const struct stream *stream,
     resp_map(call->out, released > 0 ? 8 : 7);
     name_bytes(call, "name", group_name(group));
     name_id(call, "last-delivered-id", position.last);
-    name_known(call, "entries-read", position.read);
-    name_lag(call, stream, group);
+    name_known(call, "entries-read", position.read, GROUP_READ_UNKNOWN);
+    name_known(call, "lag", stream_lag(stream, group), STREAM_LAG_UNKNOWN);
     name_integer(call, "pel-count", (int64_t)group_count_pending(group));
     if (released > 0) name_integer(call, "nacked-count", (int64_t)released);
     reply_full_pending(call, group, NULL, limit);
@@ -205,8 +193,8 @@ static void cmd_xinfo_groups(struct call *call)
         name_integer(call, "consumers", (int64_t)group_count_consumers(group));
         name_integer(call, "pending", (int64_t)group_count_pending(group));
         name_id(call, "last-delivered-id", position.last);
-        name_known(call, "entries-read", position.read);
-        name_lag(call, stream, group);
+        name_known(call, "entries-read", position.read, GROUP_READ_UNKNOWN);
+        name_known(call, "lag", stream_lag(stream, group), STREAM_LAG_UNKNOWN);
     }
 }
 

@@ -51,9 +51,9 @@ static const char *const modes[] = { "SILENT", "FAIL", "FATAL" };
 struct nack {
     enum nack_mode mode;
     bool force;
-    int64_t deliveries; /* RETRYCOUNT; -1: as the mode says */
+    int64_t deliveries; /* RETRYCOUNT; -1: given by the mode */
     msec at;            /* when the entry is due again */
-    int first, count;   /* the IDs; first 0: none were given */
+    int first, count;   /* the IDs; first 0: none given */
 };
 
 /* Parses IDS numids id [id ...] at *i and moves *i to the last ID. */

@@ -1,5 +1,5 @@
-/* stream_trim: the trimming that XADD and XTRIM share: MAXLEN, MINID, LIMIT and what becomes of
- * references in groups. */
+/* stream_trim: the trimming that XADD and XTRIM share: MAXLEN, MINID, LIMIT and the references in
+ * groups. */
 #ifndef SERVER_CMD_STREAM_STREAM_TRIM_H
 #define SERVER_CMD_STREAM_STREAM_TRIM_H
 
@@ -25,7 +25,7 @@ bool trim_check(struct call *call, struct trim *trim, bool required);
 /* Returns the number of entries removed. */
 size_t trim_run(struct call *call, struct entry *entry, const struct trim *trim);
 
-/* Is the entry still wanted by a group: pending in it, or not delivered to it yet? */
+/* Does a group still need the entry: is it pending, or not delivered yet? */
 bool stream_is_referenced(const struct stream *stream, struct stream_id id);
 /* Removes the entry and, with REFS_DELETE, its references; false: there is none. */
 bool stream_drop_entry(struct call *call, struct entry *entry, struct stream_id id, enum refs refs);
