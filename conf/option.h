@@ -59,12 +59,16 @@ struct conf_option {
     const char *help;    /* one or a few lines, separated by \n */
 };
 
+/* A row: the name, the help text and the other fields. */
+#define OPTION(shown, text, ...)                                                                   \
+    {                                                                                              \
+        .name = (shown), .help = (text), __VA_ARGS__                                               \
+    }
+
 /* Two rows: an option and its alias, made from one help text and one set of fields. */
 #define WITH_ALIAS(shown, other, text, ...)                                                        \
-    { .name = (shown), .help = (text), __VA_ARGS__ },                                              \
-    {                                                                                              \
-        .name = (other), .alias_of = (shown), .help = "The same as " shown ".", __VA_ARGS__        \
-    }
+    OPTION(shown, text, __VA_ARGS__),                                                              \
+        OPTION(other, "The same as " shown ".", .alias_of = (shown), __VA_ARGS__)
 
 /* The option that an alias stands for; any other option itself. */
 const struct conf_option *conf_original(const struct conf_option *option);

@@ -29,58 +29,34 @@ static const char *check_hostname(const char *value)
 }
 
 static const struct conf_option options[] = {
-    { .name = "cluster-enabled",
-      .type = CONF_ENUM,
-      .offset = AT(cluster),
-      .choices = modes,
-      .preset = "no",
-      .section = "cluster",
-      .help = "emulated: act as a Redis Cluster of one node, which owns all slots, for cluster "
-              "clients.\n"
-              "emulated-strict: in addition, all keys of a command must be in one slot. \"yes\" is "
-              "refused." },
-    { .name = "cluster-announce-ip",
-      .type = CONF_TEXT,
-      .offset = AT(cluster_announce_ip),
-      .preset = "",
-      .live = true,
-      .section = "cluster",
-      .help = "Address of this node in replies to clients; \"\": the address that the client "
-              "connected to." },
-    { .name = "cluster-announce-hostname",
-      .type = CONF_TEXT,
-      .offset = AT(cluster_announce_hostname),
-      .preset = "",
-      .check = check_hostname,
-      .live = true,
-      .section = "cluster",
-      .help = "Host name of this node in replies to clients." },
-    { .name = "cluster-announce-port",
-      .type = CONF_INT,
-      .offset = AT(cluster_announce_port),
-      .max = 65535,
-      .preset = "0",
-      .live = true,
-      .section = "cluster",
-      .help = "Port of this node in replies to clients without TLS; 0: port." },
-    { .name = "cluster-announce-tls-port",
-      .type = CONF_INT,
-      .offset = AT(cluster_announce_tls_port),
-      .max = 65535,
-      .preset = "0",
-      .live = true,
-      .section = "cluster",
-      .help = "Port of this node in replies to clients with TLS; 0: tls-port." },
-    { .name = "cluster-preferred-endpoint-type",
-      .type = CONF_ENUM,
-      .offset = AT(cluster_endpoint),
-      .choices = endpoints,
-      .preset = "ip",
-      .live = true,
-      .section = "cluster",
-      .help = "How CLUSTER SLOTS names this node: ip, hostname, or unknown-endpoint (null, which "
-              "means the\n"
-              "address that the client connected to)." },
+    OPTION("cluster-enabled",
+           "emulated: act as a Redis Cluster of one node, which owns all slots, for cluster "
+           "clients.\n"
+           "emulated-strict: in addition, all keys of a command must be in one slot. \"yes\" is "
+           "refused.",
+           .type = CONF_ENUM, .offset = AT(cluster), .choices = modes, .preset = "no",
+           .section = "cluster"),
+    OPTION("cluster-announce-ip",
+           "Address of this node in replies to clients; \"\": the address that the client "
+           "connected to.",
+           .type = CONF_TEXT, .offset = AT(cluster_announce_ip), .preset = "", .live = true,
+           .section = "cluster"),
+    OPTION("cluster-announce-hostname", "Host name of this node in replies to clients.",
+           .type = CONF_TEXT, .offset = AT(cluster_announce_hostname), .preset = "",
+           .check = check_hostname, .live = true, .section = "cluster"),
+    OPTION("cluster-announce-port", "Port of this node in replies to clients without TLS; 0: port.",
+           .type = CONF_INT, .offset = AT(cluster_announce_port), .max = 65535, .preset = "0",
+           .live = true, .section = "cluster"),
+    OPTION("cluster-announce-tls-port",
+           "Port of this node in replies to clients with TLS; 0: tls-port.", .type = CONF_INT,
+           .offset = AT(cluster_announce_tls_port), .max = 65535, .preset = "0", .live = true,
+           .section = "cluster"),
+    OPTION("cluster-preferred-endpoint-type",
+           "How CLUSTER SLOTS names this node: ip, hostname, or unknown-endpoint (null, which "
+           "means the\n"
+           "address that the client connected to).",
+           .type = CONF_ENUM, .offset = AT(cluster_endpoint), .choices = endpoints, .preset = "ip",
+           .live = true, .section = "cluster"),
 };
 
 const struct conf_table conf_cluster = { options, sizeof(options) / sizeof(options[0]) };

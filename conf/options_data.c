@@ -68,59 +68,35 @@ static void tidy_events(char *value)
 }
 
 static const struct conf_option options[] = {
-    { .name = "databases",
-      .type = CONF_INT,
-      .offset = AT(databases),
-      .min = 1,
-      .max = 16384,
-      .preset = "16",
-      .section = "data",
-      .help = "Number of databases. SELECT numbers them from 0." },
-    { .name = "notify-keyspace-events",
-      .type = CONF_TEXT,
-      .offset = AT(notify_keyspace_events),
-      .preset = "",
-      .live = true,
-      .check = check_events,
-      .tidy = tidy_events,
-      .section = "data",
-      .help =
-          "Events to publish. Channels: K (__keyspace@<db>__), E (__keyevent@<db>__); for members\n"
-          "S (__subkeyspace), T (__subkeyevent), I (__subkeyspaceitem), V (__subkeyspaceevent).\n"
-          "Classes: g generic, $ strings, l lists, s sets, h hashes, z sorted sets, x expired,\n"
-          "e evicted, t streams, d modules, A all of these, m key misses, n new keys. \"\": "
-          "none." },
-    { .name = "policy",
-      .type = CONF_LINES,
-      .offset = AT(policy),
-      .preset = "",
-      .many = true,
-      .section = "data",
-      .help =
-          "<prefix*|name> <option> <value> ...: a policy as for POLICY SET, set at start "
-          "unless the\n"
-          "data already has a policy of that name. Further lines with the same name add options.\n"
-          "\"\": none. Example:\n"
-          "policy rv:* MAXLEN 30 TTL 7d REFRESH WRITE" },
-    { .name = "rename-command",
-      .type = CONF_LINES,
-      .offset = AT(renames),
-      .preset = "",
-      .many = true,
-      .hidden = true,
-      .section = "data",
-      .help = "<command> <new name>: give a command another name; \"\" disables it. One line per "
-              "command.\n"
-              "Clients and scripts have to use the new name; ACL rules use the old one." },
-    { .name = "dir",
-      .type = CONF_TEXT,
-      .offset = AT(dir),
-      .preset = ".",
-      .live = true,
-      .guarded = true,
-      .section = "data",
-      .help = "Working directory, which holds the data files. Cannot be changed while the journal "
-              "is on." },
+    OPTION("databases", "Number of databases. SELECT numbers them from 0.", .type = CONF_INT,
+           .offset = AT(databases), .min = 1, .max = 16384, .preset = "16", .section = "data"),
+    OPTION(
+        "notify-keyspace-events",
+        "Events to publish. Channels: K (__keyspace@<db>__), E (__keyevent@<db>__); for members\n"
+        "S (__subkeyspace), T (__subkeyevent), I (__subkeyspaceitem), V (__subkeyspaceevent).\n"
+        "Classes: g generic, $ strings, l lists, s sets, h hashes, z sorted sets, x expired,\n"
+        "e evicted, t streams, d modules, A all of these, m key misses, n new keys. \"\": "
+        "none.",
+        .type = CONF_TEXT, .offset = AT(notify_keyspace_events), .preset = "", .live = true,
+        .check = check_events, .tidy = tidy_events, .section = "data"),
+    OPTION("policy",
+           "<prefix*|name> <option> <value> ...: a policy as for POLICY SET, set at start "
+           "unless the\n"
+           "data already has a policy of that name. Further lines with the same name add options.\n"
+           "\"\": none. Example:\n"
+           "policy rv:* MAXLEN 30 TTL 7d REFRESH WRITE",
+           .type = CONF_LINES, .offset = AT(policy), .preset = "", .many = true, .section = "data"),
+    OPTION("rename-command",
+           "<command> <new name>: give a command another name; \"\" disables it. One line per "
+           "command.\n"
+           "Clients and scripts have to use the new name; ACL rules use the old one.",
+           .type = CONF_LINES, .offset = AT(renames), .preset = "", .many = true, .hidden = true,
+           .section = "data"),
+    OPTION("dir",
+           "Working directory, which holds the data files. Cannot be changed while the journal "
+           "is on.",
+           .type = CONF_TEXT, .offset = AT(dir), .preset = ".", .live = true, .guarded = true,
+           .section = "data"),
     WITH_ALIAS("hash-max-listpack-entries", "hash-max-ziplist-entries",
                "OBJECT ENCODING reports \"listpack\" for a hash of up to this many fields. This "
                "and the next\n"
@@ -141,155 +117,82 @@ static const struct conf_option options[] = {
         "OBJECT ENCODING calls a sorted set \"listpack\" while no member is longer than this.",
         .type = CONF_MEMORY, .offset = AT(zset_max_value), .max = INT64_MAX, .preset = "64",
         .live = true, .section = "encodings"),
-    { .name = "set-max-intset-entries",
-      .type = CONF_INT,
-      .offset = AT(set_max_intset),
-      .max = LONG_MAX,
-      .preset = "512",
-      .live = true,
-      .section = "encodings",
-      .help = "OBJECT ENCODING calls a set of integers \"intset\" up to this many members." },
-    { .name = "hll-sparse-max-bytes",
-      .type = CONF_MEMORY,
-      .offset = AT(hll_sparse_max),
-      .max = INT64_MAX,
-      .preset = "3000",
-      .live = true,
-      .section = "encodings",
-      .help = "A HyperLogLog larger than this takes its dense form of 12 KiB." },
-    { .name = "stream-node-max-bytes",
-      .type = CONF_MEMORY,
-      .offset = AT(stream_max_bytes),
-      .max = INT64_MAX,
-      .preset = "4096",
-      .live = true,
-      .section = "encodings",
-      .help = "Maximum size of a block of stream entries. 0, and values above 32 KiB: 32 KiB." },
-    { .name = "stream-node-max-entries",
-      .type = CONF_INT,
-      .offset = AT(stream_max_entries),
-      .max = INT64_MAX,
-      .preset = "100",
-      .live = true,
-      .section = "encodings",
-      .help = "Maximum number of entries in a block of a stream. 0: limited by size only." },
-    { .name = "appendonly",
-      .type = CONF_BOOL,
-      .offset = AT(appendonly),
-      .preset = "yes",
-      .live = true,
-      .not_loading = true,
-      .section = "persistence",
-      .help =
-          "Write every change to the journal before its reply is sent, and replay the journal at\n"
-          "start. no: keep data in memory and in snapshots only." },
-    { .name = "appendfsync",
-      .type = CONF_ENUM,
-      .offset = AT(appendfsync),
-      .choices = fsync_policies,
-      .preset = "everysec",
-      .live = true,
-      .section = "persistence",
-      .help =
-          "When to fsync the journal: before each reply (always), once per second (everysec), or\n"
-          "when the kernel decides (no)." },
-    { .name = "appenddirname",
-      .type = CONF_TEXT,
-      .offset = AT(appenddirname),
-      .preset = "appendonlydir",
-      .check = check_file_name,
-      .section = "persistence",
-      .help = "Directory of the journal, inside dir. If it holds files of Redis, the journal goes "
-              "to a\n"
-              "directory with \".exp\" appended to this name." },
-    { .name = "appendfilename",
-      .type = CONF_TEXT,
-      .offset = AT(appendfilename),
-      .preset = "appendonly.aof",
-      .check = check_file_name,
-      .section = "persistence",
-      .help = "Prefix of the journal's file names." },
-    { .name = "aof-load-truncated",
-      .type = CONF_BOOL,
-      .offset = AT(aof_load_truncated),
-      .preset = "yes",
-      .live = true,
-      .section = "persistence",
-      .help = "If the last transaction in the journal is incomplete, discard it and start. no: "
-              "refuse to\n"
-              "start." },
-    { .name = "auto-aof-rewrite-percentage",
-      .type = CONF_INT,
-      .offset = AT(rewrite_percentage),
-      .max = INT_MAX,
-      .preset = "100",
-      .live = true,
-      .section = "persistence",
-      .help = "Rewrite the journal when it has grown by this many percent since the last rewrite.\n"
-              "0: never automatically." },
-    { .name = "auto-aof-rewrite-min-size",
-      .type = CONF_MEMORY,
-      .offset = AT(rewrite_min_size),
-      .max = INT64_MAX,
-      .preset = "64mb",
-      .live = true,
-      .section = "persistence",
-      .help = "Never rewrite the journal automatically while it is smaller than this." },
-    { .name = "save",
-      .type = CONF_TEXT,
-      .offset = AT(save),
-      .preset = "",
-      .live = true,
-      .many = true,
-      .adds = true,
-      .check = check_save,
-      .tidy = conf_tidy_spaces,
-      .section = "persistence",
-      .help =
-          "<seconds> <changes> ...: save a snapshot when the last one is this many seconds old\n"
-          "and at least this many changes have been made since. \"\": only by SAVE and BGSAVE.\n"
-          "A configuration file with appendonly no and without save gets the save points of\n"
-          "Redis: 3600 1 300 100 60 10000." },
-    { .name = "dbfilename",
-      .type = CONF_TEXT,
-      .offset = AT(dbfilename),
-      .preset = "dump.exp",
-      .live = true,
-      .guarded = true,
-      .check = check_file_name,
-      .section = "persistence",
-      .help =
-          "Name of the snapshot file, inside dir. A file with this name that is not one of this\n"
-          "server's snapshots is never overwritten." },
-    { .name = "rdbcompression",
-      .type = CONF_BOOL,
-      .offset = AT(rdbcompression),
-      .preset = "yes",
-      .live = true,
-      .section = "persistence",
-      .help = "Compress snapshots and the journal's base file (LZ4)." },
-    { .name = "stop-writes-on-bgsave-error",
-      .type = CONF_BOOL,
-      .offset = AT(stop_writes_on_bgsave_error),
-      .preset = "yes",
-      .live = true,
-      .section = "persistence",
-      .help = "After an automatic snapshot has failed, refuse writes until one succeeds." },
-    { .name = "import",
-      .type = CONF_TEXT,
-      .offset = AT(import),
-      .preset = "",
-      .section = "persistence",
-      .help =
-          "Redis data to import if there is no data yet: an RDB file, an AOF, a manifest, or a\n"
-          "directory with one of these. The files are not changed." },
-    { .name = "import-skip-unsupported",
-      .type = CONF_BOOL,
-      .offset = AT(import_skip_unsupported),
-      .preset = "no",
-      .section = "persistence",
-      .help =
-          "Skip data of Redis modules in an import and in a master's full copy. no: fail on it." },
+    OPTION("set-max-intset-entries",
+           "OBJECT ENCODING calls a set of integers \"intset\" up to this many members.",
+           .type = CONF_INT, .offset = AT(set_max_intset), .max = LONG_MAX, .preset = "512",
+           .live = true, .section = "encodings"),
+    OPTION("hll-sparse-max-bytes", "A HyperLogLog larger than this takes its dense form of 12 KiB.",
+           .type = CONF_MEMORY, .offset = AT(hll_sparse_max), .max = INT64_MAX, .preset = "3000",
+           .live = true, .section = "encodings"),
+    OPTION("stream-node-max-bytes",
+           "Maximum size of a block of stream entries. 0, and values above 32 KiB: 32 KiB.",
+           .type = CONF_MEMORY, .offset = AT(stream_max_bytes), .max = INT64_MAX, .preset = "4096",
+           .live = true, .section = "encodings"),
+    OPTION("stream-node-max-entries",
+           "Maximum number of entries in a block of a stream. 0: limited by size only.",
+           .type = CONF_INT, .offset = AT(stream_max_entries), .max = INT64_MAX, .preset = "100",
+           .live = true, .section = "encodings"),
+    OPTION("appendonly",
+           "Write every change to the journal before its reply is sent, and replay the journal at\n"
+           "start. no: keep data in memory and in snapshots only.",
+           .type = CONF_BOOL, .offset = AT(appendonly), .preset = "yes", .live = true,
+           .not_loading = true, .section = "persistence"),
+    OPTION("appendfsync",
+           "When to fsync the journal: before each reply (always), once per second (everysec), or\n"
+           "when the kernel decides (no).",
+           .type = CONF_ENUM, .offset = AT(appendfsync), .choices = fsync_policies,
+           .preset = "everysec", .live = true, .section = "persistence"),
+    OPTION("appenddirname",
+           "Directory of the journal, inside dir. If it holds files of Redis, the journal goes "
+           "to a\n"
+           "directory with \".exp\" appended to this name.",
+           .type = CONF_TEXT, .offset = AT(appenddirname), .preset = "appendonlydir",
+           .check = check_file_name, .section = "persistence"),
+    OPTION("appendfilename", "Prefix of the journal's file names.", .type = CONF_TEXT,
+           .offset = AT(appendfilename), .preset = "appendonly.aof", .check = check_file_name,
+           .section = "persistence"),
+    OPTION("aof-load-truncated",
+           "If the last transaction in the journal is incomplete, discard it and start. no: "
+           "refuse to\n"
+           "start.",
+           .type = CONF_BOOL, .offset = AT(aof_load_truncated), .preset = "yes", .live = true,
+           .section = "persistence"),
+    OPTION("auto-aof-rewrite-percentage",
+           "Rewrite the journal when it has grown by this many percent since the last rewrite.\n"
+           "0: never automatically.",
+           .type = CONF_INT, .offset = AT(rewrite_percentage), .max = INT_MAX, .preset = "100",
+           .live = true, .section = "persistence"),
+    OPTION("auto-aof-rewrite-min-size",
+           "Never rewrite the journal automatically while it is smaller than this.",
+           .type = CONF_MEMORY, .offset = AT(rewrite_min_size), .max = INT64_MAX, .preset = "64mb",
+           .live = true, .section = "persistence"),
+    OPTION("save",
+           "<seconds> <changes> ...: save a snapshot when the last one is this many seconds old\n"
+           "and at least this many changes have been made since. \"\": only by SAVE and BGSAVE.\n"
+           "A configuration file with appendonly no and without save gets the save points of\n"
+           "Redis: 3600 1 300 100 60 10000.",
+           .type = CONF_TEXT, .offset = AT(save), .preset = "", .live = true, .many = true,
+           .adds = true, .check = check_save, .tidy = conf_tidy_spaces, .section = "persistence"),
+    OPTION("dbfilename",
+           "Name of the snapshot file, inside dir. A file with this name that is not one of this\n"
+           "server's snapshots is never overwritten.",
+           .type = CONF_TEXT, .offset = AT(dbfilename), .preset = "dump.exp", .live = true,
+           .guarded = true, .check = check_file_name, .section = "persistence"),
+    OPTION("rdbcompression", "Compress snapshots and the journal's base file (LZ4).",
+           .type = CONF_BOOL, .offset = AT(rdbcompression), .preset = "yes", .live = true,
+           .section = "persistence"),
+    OPTION("stop-writes-on-bgsave-error",
+           "After an automatic snapshot has failed, refuse writes until one succeeds.",
+           .type = CONF_BOOL, .offset = AT(stop_writes_on_bgsave_error), .preset = "yes",
+           .live = true, .section = "persistence"),
+    OPTION("import",
+           "Redis data to import if there is no data yet: an RDB file, an AOF, a manifest, or a\n"
+           "directory with one of these. The files are not changed.",
+           .type = CONF_TEXT, .offset = AT(import), .preset = "", .section = "persistence"),
+    OPTION("import-skip-unsupported",
+           "Skip data of Redis modules in an import and in a master's full copy. no: fail on it.",
+           .type = CONF_BOOL, .offset = AT(import_skip_unsupported), .preset = "no",
+           .section = "persistence"),
 };
 
 const struct conf_table conf_data = { options, sizeof(options) / sizeof(options[0]) };
