@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -82,6 +83,16 @@ bool process_write_pid(const char *path)
     if (file == NULL) return false;
     bool good = fprintf(file, "%d\n", (int)getpid()) > 0;
     return fclose(file) == 0 && good;
+}
+
+bool process_random_hex(char *to, size_t digits)
+{
+    unsigned char bytes[32];
+    size_t count = digits / 2;
+    if (getrandom(bytes, count, 0) != (ssize_t)count) return false;
+    for (size_t i = 0; i < count; i++)
+        snprintf(to + 2 * i, 3, "%02x", bytes[i]);
+    return true;
 }
 
 enum { NOTIFY_WAIT_USEC = 1000 * 1000 };

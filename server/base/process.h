@@ -1,9 +1,10 @@
-/* process: the limit of open files, running in the background, the pid file, and messages to
- * systemd. */
+/* process: the limit of open files, running in the background, the pid file, random ids, and
+ * messages to systemd. */
 #ifndef SERVER_BASE_PROCESS_H
 #define SERVER_BASE_PROCESS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Raises the limit of open files for this many clients; returns how many fit, at least 1. */
@@ -17,6 +18,10 @@ void process_detached(int parent);
 
 /* False with errno. */
 bool process_write_pid(const char *path);
+
+/* Fills `to` with this many random hexadecimal digits, an even number of at most 64, and a NUL.
+ * False: no random numbers. */
+bool process_random_hex(char *to, size_t digits);
 
 /* Sends a state of sd_notify(3), like "READY=1". Waits for a busy manager for at most a second.
  * False: it was not sent. */

@@ -5,11 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-
 #include "server/admin/client/client_list.h"
 #include "server/admin/renames.h"
 #include "server/base/loop.h"
+#include "server/base/process.h"
 #include "server/cmd/cmd.h"
 #include "server/daemon/policy_lines.h"
 #include "server/daemon/lifecycle.h"
@@ -260,11 +259,8 @@ bool wiring_make(struct parts *parts)
     parts->page_thread = page_thread_new();
     make_data_side(parts);
     if (!make_event_side(parts)) return false;
-    uint8_t id[RUN_ID_LEN / 2];
-    if (getrandom(id, sizeof(id), 0) != (ssize_t)sizeof(id))
+    if (!process_random_hex(parts->run_id, RUN_ID_LEN))
         return lifecycle_fail(parts, "can't get random numbers: %s", strerror(errno));
-    for (size_t i = 0; i < sizeof(id); i++)
-        snprintf(parts->run_id + 2 * i, sizeof(parts->run_id) - 2 * i, "%02x", id[i]);
     add_commands(parts);
     renames_apply(parts->commands, parts->conf.renames);
     if (!make_users(parts)) return false;

@@ -14,7 +14,7 @@ struct failover {
     struct failover_wiring w;
     enum failover_state state;
     struct failover_goal goal;
-    bool is_late; /* the time has passed */
+    bool is_late; /* the timeout has passed */
     struct loop_timer *timer;
 };
 
@@ -58,19 +58,19 @@ bool failover_wants_silence(const struct failover *failover)
     return failover->state == FAILOVER_WAITS && failover->goal.ttl > 0;
 }
 
-/* ---- looking for the replica ----------------------------------------------------------------- */
+/* ---- finding the replica --------------------------------------------------------------------- */
 
 struct search {
     const char *host; /* NULL: any that has the whole stream */
     int64_t port;
     uint64_t end; /* of the stream */
     enum failover_target found;
-    bool has_port; /* some replica has this port */
-    bool has_all;
-    struct failover_goal *named; /* gets the address of one that has the whole stream */
+    bool has_port;               /* a replica has this port */
+    bool has_all;                /* the replica found has the whole stream */
+    struct failover_goal *named; /* gets the address of that replica; NULL: not needed */
 };
 
-static void look_at(void *ctx, const struct replica_info *info)
+static void check_replica(void *ctx, const struct replica_info *info)
 {
     struct search *search = ctx;
     bool online = strcmp(info->state, "online") == 0, has_all = info->applied == search->end;
@@ -90,7 +90,7 @@ static void look_at(void *ctx, const struct replica_info *info)
 static void search_replica(const struct failover *failover, struct search *search)
 {
     search->end = backlog_end(failover->w.backlog);
-    replicas_each(failover->w.replicas, look_at, search);
+    replicas_each(failover->w.replicas, check_replica, search);
 }
 
 static enum failover_target search_by_name(const struct failover *failover,

@@ -50,19 +50,18 @@ struct failover_goal {
     bool force; /* hand over even after the timeout */
 };
 enum failover_target { TARGET_UNKNOWN, TARGET_NOT_ONLINE, TARGET_ONLINE };
-/* Looks for the replica at goal->host and goal->port, and sets goal->host to the address under
- * which `replicas` has it. If no replica has this text as its address, but one has the port, the
- * text is resolved as a host name; that blocks as long as the resolver does. */
+/* Searches the replica at goal->host and goal->port, and sets goal->host to its address in
+ * `replicas`. If no replica has this text as its address, but one has the port, resolves the text
+ * as a host name, which blocks the server for as long as the resolver takes. */
 enum failover_target failover_target(const struct failover *failover, struct failover_goal *goal);
-/* State FAILOVER_NONE only. */
+/* Call in state FAILOVER_NONE only. */
 void failover_begin(struct failover *failover, const struct failover_goal *goal);
 void failover_abort(struct failover *failover, const char *why);
 /* Call when replicas may have caught up. */
 void failover_turn(struct failover *failover);
-/* The replica has answered the request to become the master. */
+/* Call when the replica has answered the request to become the master. */
 void failover_answered(struct failover *failover, bool accepted);
-/* Must nothing (such as PING) be added to the stream, because a replica has limited time to catch
- * up? */
+/* Must the server add no PING to the stream, because a replica has limited time to catch up? */
 bool failover_wants_silence(const struct failover *failover);
 
 #endif

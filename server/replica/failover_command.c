@@ -7,43 +7,22 @@
 #include "server/cmd/call/call.h"
 #include "server/replica/replication.h"
 
-static void abort_failover(struct call *call)
-{
-    struct failover *failover = replication_failover(call->context);
-    if (failover_state(failover) == FAILOVER_NONE) {
-        fail(call, ERR_NO_FAILOVER);
-        return;
-    }
-    failover_abort(failover, "aborted by FAILOVER ABORT");
-    reply_ok(call);
-}
-
-static bool parse_timeout(struct call *call, int i, struct failover_goal *goal)
-{
-    if (!arg_int64(call, i, &goal->ttl)) return false;
-    if (goal->ttl > 0) return true;
-    fail(call, ERR_FAILOVER_TIMEOUT);
-    return false;
-}
-
-static bool parse_target(struct call *call, int i, struct failover_goal *goal)
-{
-    struct bytes host = call->argv[i];
-    if (!arg_int64(call, i + 1, &goal->port)) return false;
-    /* A name that is too long is nobody's; "" would mean any replica. */
-    if (host.len == 0 || host.len >= sizeof(goal->host)) host = LIT("?");
-    memcpy(goal->host, host.data, host.len);
-    return true;
-}
-
 static bool parse(struct call *call, struct failover_goal *goal)
 {
     for (int i = 1; i < call->argc; i++) {
         int left = call->argc - 1 - i;
         if (arg_is(call, i, "TIMEOUT") && left >= 1 && goal->ttl == 0) {
-            if (!parse_timeout(call, ++i, goal)) return false;
+            if (!arg_int64(call, ++i, &goal->ttl)) return false;
+            if (goal->ttl <= 0) {
+                fail(call, ERR_FAILOVER_TIMEOUT);
+                return false;
+            }
         } else if (arg_is(call, i, "TO") && left >= 2 && goal->host[0] == '\0') {
-            if (!parse_target(call, i + 1, goal)) return false;
+            struct bytes host = call->argv[i + 1];
+            if (!arg_int64(call, i + 2, &goal->port)) return false;
+            /* A name that is too long matches no replica; "" would mean any replica. */
+            if (host.len == 0 || host.len >= sizeof(goal->host)) host = LIT("?");
+            memcpy(goal->host, host.data, host.len);
             i += 2;
         } else if (arg_is(call, i, "FORCE") && !goal->force) {
             goal->force = true;
@@ -55,7 +34,7 @@ static bool parse(struct call *call, struct failover_goal *goal)
     return true;
 }
 
-/* False: `why` not. */
+/* False: *why is the error. */
 static bool may_begin(struct call *call, struct failover_goal *goal, enum error *why)
 {
     struct replication *replication = call->context;
@@ -86,7 +65,13 @@ void cmd_failover(struct call *call)
     struct failover_goal goal = { .ttl = 0 };
     enum error why;
     if (call->argc == 2 && arg_is(call, 1, "ABORT")) {
-        abort_failover(call);
+        struct failover *failover = replication_failover(replication);
+        if (failover_state(failover) == FAILOVER_NONE) {
+            fail(call, ERR_NO_FAILOVER);
+            return;
+        }
+        failover_abort(failover, "aborted by FAILOVER ABORT");
+        reply_ok(call);
         return;
     }
     if (!parse(call, &goal)) return;

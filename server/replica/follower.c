@@ -14,12 +14,12 @@
 #include "store/mem/mem.h"
 #include "store/txn/apply.h"
 
-enum { WHY = 256, NAME_SHOWN = 32, UNITS_PER_LOOK = 16, LOG_USEC = 60 * 1000 * 1000 };
+enum { WHY = 256, NAME_SHOWN = 32, UNITS_PER_CHECK = 16, LOG_USEC = 60 * 1000 * 1000 };
 
 /* The part of the next unit that has arrived and been parsed, so that it is not parsed again when
  * more arrives. */
 struct part {
-    size_t len; /* bytes; 0: nothing yet */
+    size_t len; /* bytes; 0: none has arrived */
     bool bracketed, multi;
 };
 
@@ -29,8 +29,8 @@ struct follower {
     struct request request;
     struct txn txn;
     struct part part;
-    uint64_t commands; /* bytes to come before the effects begin, or FOLLOW_COMMANDS */
-    unsigned db;       /* that commands have selected */
+    uint64_t commands; /* bytes of the stream before effects begin, or FOLLOW_COMMANDS */
+    unsigned db;       /* the database that commands have selected */
     uint64_t failed;
     int64_t logged_usec; /* when a failed command was last logged */
     char why[WHY];
@@ -69,13 +69,6 @@ unsigned follower_db(const struct follower *follower)
     return reads_effects(follower) ? follower->reader.db : follower->db;
 }
 
-static void count_commands(struct follower *follower, size_t applied)
-{
-    if (follower->commands == FOLLOW_COMMANDS) return;
-    follower->commands -= applied < follower->commands ? applied : follower->commands;
-    if (reads_effects(follower)) follower->reader.db = follower->db;
-}
-
 const char *follower_error(const struct follower *follower)
 {
     return follower->why;
@@ -109,16 +102,8 @@ static bool apply_one(void *ctx, const struct effect *effect)
     return good;
 }
 
-static bool fail_command(struct follower *follower, const char *what)
-{
-    char name[NAME_SHOWN + 1];
-    show_name(name, follower->request.argv[0]);
-    snprintf(follower->why, WHY, "'%s' %s", name, what);
-    return false;
-}
-
 /* Skips a command that this server lacks or that failed, as a Redis replica does. */
-static void pass_over(struct follower *follower)
+static void skip_command(struct follower *follower)
 {
     char name[NAME_SHOWN + 1];
     int64_t now = clock_mono_usec();
@@ -132,7 +117,7 @@ static void pass_over(struct follower *follower)
              name, follower->failed);
 }
 
-/* Neither data nor transactions: PING, REPLCONF GETACK *. */
+/* True for commands that change no data: PING, REPLCONF GETACK *. */
 static bool is_about_the_link(struct follower *follower)
 {
     const struct request *request = &follower->request;
@@ -155,10 +140,14 @@ static bool run_command(struct follower *follower)
         effect_text_read(request->argc, request->argv, &follower->reader, apply_one, follower))
         return true;
     if (ours && !bytes_is_word(request->argv[0], "PUBLISH") &&
-        !bytes_is_word(request->argv[0], "SPUBLISH"))
-        return fail_command(follower, "does not fit the data");
+        !bytes_is_word(request->argv[0], "SPUBLISH")) {
+        char name[NAME_SHOWN + 1];
+        show_name(name, request->argv[0]);
+        snprintf(follower->why, WHY, "'%s' does not fit the data", name);
+        return false;
+    }
     if (!replay_call_in(engine, &follower->txn, &follower->db, request->argc, request->argv))
-        pass_over(follower);
+        skip_command(follower);
     return true;
 }
 
@@ -183,33 +172,28 @@ static enum measured measure(const char *data, size_t len, size_t *size, bool *e
     }
 }
 
-static bool is_multi(const char *data, size_t size)
+/* Is this the text of a command without arguments? */
+static bool is_text(const char *data, size_t size, const char *text)
 {
-    struct bytes text = bytes_of(data, size);
-    return size < 32 && bytes_is_word(text, "*1\r\n$5\r\nMULTI\r\n");
+    return size < 32 && bytes_is_word(bytes_of(data, size), text);
 }
 
-static bool is_exec(const char *data, size_t size)
-{
-    struct bytes text = bytes_of(data, size);
-    return size < 32 && bytes_is_word(text, "*1\r\n$4\r\nEXEC\r\n");
-}
-
-/* The first command of a unit, or an empty line. */
+/* Begins a unit with its first command, or with an empty line. */
 static enum measured begin_part(struct follower *follower, const char *data, size_t len)
 {
     size_t size;
     bool empty;
     enum measured result = measure(data, len, &size, &empty);
     if (result != MEASURED) return result;
-    follower->part = (struct part){ .len = size,
-                                    .bracketed = empty && size == 2 && reads_effects(follower),
-                                    .multi = !empty && is_multi(data, size) };
+    follower->part =
+        (struct part){ .len = size,
+                       .bracketed = empty && size == 2 && reads_effects(follower),
+                       .multi = !empty && is_text(data, size, "*1\r\n$5\r\nMULTI\r\n") };
     return MEASURED;
 }
 
-/* How long is the unit that begins here? A single "\n" of Redis keeps the link alive: a unit of its
- * own. */
+/* Measures the unit that begins at `data`. A single "\n", by which Redis keeps the link alive, is a
+ * unit of its own. */
 static enum measured measure_unit(struct follower *follower, const char *data, size_t len,
                                   size_t *whole)
 {
@@ -221,7 +205,8 @@ static enum measured measure_unit(struct follower *follower, const char *data, s
         result = measure(data + part->len, len - part->len, &size, &empty);
         if (result != MEASURED) break;
         if (part->bracketed && empty) part->bracketed = false;
-        if (part->multi && is_exec(data + part->len, size)) part->multi = false;
+        if (part->multi && is_text(data + part->len, size, "*1\r\n$4\r\nEXEC\r\n"))
+            part->multi = false;
         part->len += size;
     }
     if (result != MEASURED) return result;
@@ -260,17 +245,6 @@ static bool apply_unit(struct follower *follower, const char *data, size_t len)
     return good;
 }
 
-/* A unit is applied only when it has arrived completely, so a bad master could use up memory; this
- * limits it. */
-static enum followed wait_for_rest(struct follower *follower, size_t len, size_t used)
-{
-    int64_t limit = follower->w.engine->conf->client_query_buffer_limit;
-    if (len - used <= (size_t)limit) return used > 0 ? FOLLOWED : FOLLOW_PART;
-    snprintf(follower->why, WHY,
-             "a transaction or command is longer than client-query-buffer-limit");
-    return FOLLOW_BROKEN;
-}
-
 enum followed follower_apply(struct follower *follower, const char *data, size_t len, int64_t usec,
                              size_t *used)
 {
@@ -280,15 +254,26 @@ enum followed follower_apply(struct follower *follower, const char *data, size_t
     for (unsigned units = 1; *used < len; units++) {
         size_t size = 0;
         enum measured result = measure_unit(follower, data + *used, len - *used, &size);
-        if (result == PARTIAL) return wait_for_rest(follower, len, *used);
+        if (result == PARTIAL) {
+            /* A unit is applied only when it has arrived completely, so a bad master could use up
+             * memory; this limits it. */
+            int64_t limit = follower->w.engine->conf->client_query_buffer_limit;
+            if (len - *used <= (size_t)limit) return *used > 0 ? FOLLOWED : FOLLOW_PART;
+            snprintf(follower->why, WHY,
+                     "a transaction or command is longer than client-query-buffer-limit");
+            return FOLLOW_BROKEN;
+        }
         if (result == MALFORMED) {
             snprintf(follower->why, WHY, "bytes that are not a command");
             return FOLLOW_BROKEN;
         }
         if (!apply_unit(follower, data + *used, size)) return FOLLOW_BROKEN;
         *used += size;
-        if (!reads_effects(follower)) count_commands(follower, size);
-        if (units % UNITS_PER_LOOK == 0 && clock_mono_usec() - began >= usec) break;
+        if (!reads_effects(follower) && follower->commands != FOLLOW_COMMANDS) {
+            follower->commands -= size < follower->commands ? size : follower->commands;
+            if (reads_effects(follower)) follower->reader.db = follower->db;
+        }
+        if (units % UNITS_PER_CHECK == 0 && clock_mono_usec() - began >= usec) break;
     }
     return FOLLOWED;
 }

@@ -5,10 +5,10 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "server/base/clock.h"
+#include "server/base/process.h"
 #include "server/disk/child.h"
 #include "server/disk/format/copy.h"
 #include "server/disk/import/rdb_store.h"
@@ -23,12 +23,12 @@ struct full_copy {
     void *ctx;
     struct child *child;
     struct loop_io *io; /* NULL: no pipe */
-    int fd;             /* our end of the pipe */
+    int fd;             /* the parent's end of the pipe */
     enum full_copy_state state;
     enum full_copy_form form;
     struct backlog *bytes;
     unsigned stream_db;
-    uint64_t least; /* the first byte that is needed */
+    uint64_t least; /* offset of the first byte that a reader needs */
     char mark[FULL_COPY_MARK + 1];
     int64_t fork_usec;
     uint64_t copied_memory;
@@ -56,11 +56,6 @@ static bool write_pipe(void *ctx, const void *data, size_t len)
         len -= (size_t)sent;
     }
     return true;
-}
-
-static bool is_sized(enum full_copy_form form)
-{
-    return form == COPY_RDB_SIZED || form == COPY_FUNCTIONS_SIZED;
 }
 
 static bool write_data(const struct full_copy *copy, const struct copy_sink *sink)
@@ -108,7 +103,8 @@ static int write_copy(void *ctx, int fd, void (*report)(void *ctx, uint64_t keys
 {
     struct report_to to = { { .copy = ctx, .fd = fd }, report, report_ctx };
     struct copy_sink sink = { .write = write_pipe, .report = report_keys, .ctx = &to };
-    bool sized = is_sized(to.writing.copy->form);
+    enum full_copy_form form = to.writing.copy->form;
+    bool sized = form == COPY_RDB_SIZED || form == COPY_FUNCTIONS_SIZED;
     bool good = (sized ? write_sized : write_marked)(&to.writing, &sink);
     size->bytes = to.writing.len;
     return good ? 0 : EPIPE;
@@ -178,15 +174,6 @@ static void on_readable(void *ctx, unsigned what)
     copy->progress(copy->ctx);
 }
 
-static bool make_mark(char mark[FULL_COPY_MARK + 1])
-{
-    unsigned char bytes[FULL_COPY_MARK / 2];
-    if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes)) return false;
-    for (size_t i = 0; i < sizeof(bytes); i++)
-        snprintf(mark + 2 * i, 3, "%02x", bytes[i]);
-    return true;
-}
-
 static int fork_child(struct full_copy *copy)
 {
     int ends[2];
@@ -213,7 +200,7 @@ int full_copy_begin(struct full_copy *copy, enum full_copy_form form, unsigned s
     copy->form = form;
     copy->least = 0;
     backlog_restart(copy->bytes, 0);
-    if (!make_mark(copy->mark)) return EIO;
+    if (!process_random_hex(copy->mark, FULL_COPY_MARK)) return EIO;
     int error = fork_child(copy);
     if (error == 0) copy->state = COPY_RUNS;
     return error;
@@ -225,7 +212,7 @@ void full_copy_cancel(struct full_copy *copy)
         child_cancel(copy->child);
         end_copy(copy);
     }
-    full_copy_rest(copy);
+    full_copy_reset(copy);
 }
 
 enum full_copy_state full_copy_state(const struct full_copy *copy)
@@ -250,7 +237,7 @@ void full_copy_taken(struct full_copy *copy, uint64_t least)
     if (copy->io != NULL) loop_io_want(copy->io, has_room(copy) ? LOOP_READ : 0);
 }
 
-void full_copy_rest(struct full_copy *copy)
+void full_copy_reset(struct full_copy *copy)
 {
     copy->state = COPY_IDLE;
     backlog_restart(copy->bytes, 0);

@@ -15,7 +15,7 @@
 
 enum { FULL_COPY_AHEAD = 2 << 20, FULL_COPY_MARK = 40 };
 
-/* What a reader can take. */
+/* The forms that readers understand. */
 enum full_copy_form {
     COPY_OWN,       /* copy.h, between "$EOF:<mark>" and the mark */
     COPY_RDB,       /* the same with an RDB */
@@ -27,7 +27,7 @@ enum full_copy_form {
 
 struct full_copy;
 
-/* `progress` is called when bytes have come, or the copy has ended. NULL with errno. */
+/* `progress` is called when bytes have arrived or the copy has ended. NULL with errno. */
 struct full_copy *full_copy_new(struct loop *loop, const struct store *store,
                                 void (*progress)(void *ctx), void *ctx);
 void full_copy_free(struct full_copy *copy); /* kills a running child */
@@ -39,12 +39,12 @@ void full_copy_cancel(struct full_copy *copy);
 enum full_copy_state { COPY_IDLE, COPY_RUNS, COPY_WHOLE, COPY_FAILED };
 enum full_copy_state full_copy_state(const struct full_copy *copy);
 enum full_copy_form full_copy_form(const struct full_copy *copy);
-/* The bytes so far; those before `taken` are forgotten by full_copy_taken, to be called with the
- * least offset that any reader still needs. The first offset is 0. */
+/* The bytes that have arrived and are needed. The first offset is 0. */
 const struct backlog *full_copy_bytes(const struct full_copy *copy);
+/* Frees the bytes before `least`, the lowest offset that a reader still needs. */
 void full_copy_taken(struct full_copy *copy, uint64_t least);
-/* After COPY_WHOLE or COPY_FAILED, when no reader needs it any more. */
-void full_copy_rest(struct full_copy *copy);
+/* Call after COPY_WHOLE or COPY_FAILED, when no reader needs the copy. */
+void full_copy_reset(struct full_copy *copy);
 
 struct full_copy_report {
     uint64_t bytes, keys, copied_memory;

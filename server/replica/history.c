@@ -4,30 +4,22 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/random.h>
 
-static const char nobody[HISTORY_ID + 1] = "0000000000000000000000000000000000000000";
+#include "server/base/process.h"
 
-static bool make_id(char id[HISTORY_ID + 1])
-{
-    uint8_t bytes[HISTORY_ID / 2];
-    if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes)) return false;
-    for (size_t i = 0; i < sizeof(bytes); i++)
-        snprintf(id + 2 * i, 3, "%02x", bytes[i]);
-    return true;
-}
+static const char no_id[HISTORY_ID + 1] = "0000000000000000000000000000000000000000";
 
 bool history_begin(struct history *history)
 {
-    memcpy(history->old_id, nobody, sizeof(nobody));
+    memcpy(history->old_id, no_id, sizeof(no_id));
     history->old_end = 0;
-    return make_id(history->id);
+    return process_random_hex(history->id, HISTORY_ID);
 }
 
 bool history_branch(struct history *history, uint64_t offset)
 {
     char id[HISTORY_ID + 1];
-    if (!make_id(id)) return false;
+    if (!process_random_hex(id, HISTORY_ID)) return false;
     memcpy(history->old_id, history->id, sizeof(id));
     history->old_end = offset;
     memcpy(history->id, id, sizeof(id));
@@ -38,7 +30,7 @@ void history_adopt(struct history *history, const char *id)
 {
     if (strcmp(id, history->id) == 0) return;
     snprintf(history->id, sizeof(history->id), "%s", id);
-    memcpy(history->old_id, nobody, sizeof(nobody));
+    memcpy(history->old_id, no_id, sizeof(no_id));
     history->old_end = 0;
 }
 

@@ -1,8 +1,7 @@
-/* history: identifies the stream that the data comes from, and the offset up to which it has it.
- * Two servers with the same id and offset have the same data. After a failover the new master
- * continues under an id of its own, and remembers the old one up to the offset at which it took
- * over, so that other replicas of the old master can continue with it without a full copy (Redis'
- * PSYNC2). */
+/* history: identifies the stream that the data comes from. Two servers with the same id and offset
+ * have the same data. After a failover the new master continues under an id of its own, and
+ * remembers the old one up to the offset at which it took over, so that other replicas of the old
+ * master can continue with it without a full copy (Redis' PSYNC2). */
 #ifndef SERVER_REPLICA_HISTORY_H
 #define SERVER_REPLICA_HISTORY_H
 
@@ -17,15 +16,14 @@ struct history {
     uint64_t old_end;            /* offset of the first byte that is not part of old_id's stream */
 };
 
-/* A new stream, with no past. False: no random numbers. */
+/* Begins a new stream without earlier ids. False: no random numbers. */
 bool history_begin(struct history *history);
 /* Continues under a new id; the old one stays valid for offsets before `offset`. False: no random
  * numbers. */
 bool history_branch(struct history *history, uint64_t offset);
 /* Adopts a master's id, and forgets earlier streams. */
 void history_adopt(struct history *history, const char *id);
-/* Is `offset` a place in this history under the given id, for a peer that has all bytes before it?
- */
+/* Can a peer that has all bytes of the stream `id` before `offset` continue with this history? */
 bool history_has(const struct history *history, const char *id, uint64_t offset);
 
 #endif

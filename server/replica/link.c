@@ -77,7 +77,7 @@ void link_fail(struct link *link, const char *format, ...)
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
-/* Why the last call for bytes has failed. */
+/* The reason why the last call that sent or received has failed. */
 static const char *fault_of(const struct link *link)
 {
     return link->tls != NULL && errno == EPROTO ? tls_fault(link->tls) : strerror(errno);
@@ -118,7 +118,7 @@ static void take(struct link *link, size_t len)
     if (link->len == 0) link->start = 0;
 }
 
-/* The next complete line, without its end, in `line`. False: none, or it is too long. */
+/* Takes the next complete line, without its end. False: none has arrived, or it is too long. */
 static bool take_line(struct link *link, char line[LINE_MAX_LEN])
 {
     const char *from = link->data + link->start;
@@ -140,13 +140,6 @@ static bool take_line(struct link *link, char line[LINE_MAX_LEN])
     return true;
 }
 
-static void read_lines(struct link *link)
-{
-    char line[LINE_MAX_LEN];
-    while (link->state == LINK_CONNECTING && take_line(link, line))
-        link_answer(link, line);
-}
-
 static void make_room(struct link *link)
 {
     if (link->start > 0 && link->cap - link->start - link->len < READ_MIN) {
@@ -158,18 +151,15 @@ static void make_room(struct link *link)
     link->data = mem_realloc(link->data, link->cap);
 }
 
-/* Bytes that TLS has read ahead are not announced by the socket; but it can be written to. */
-static unsigned wanted(const struct link *link)
-{
-    unsigned want = link->len < AHEAD_MAX || link->wants_more ? LOOP_READ : 0;
-    if (link->tls == NULL) return want;
-    if (tls_wants_write(link->tls) || (want != 0 && tls_pending(link->tls))) want |= LOOP_WRITE;
-    return want;
-}
-
+/* Bytes that TLS has read ahead are not announced by the socket; but the socket can be written to,
+ * and that is. */
 static void update_wants(struct link *link)
 {
-    if (link->io != NULL) loop_io_want(link->io, wanted(link));
+    if (link->io == NULL) return;
+    unsigned want = link->len < AHEAD_MAX || link->wants_more ? LOOP_READ : 0;
+    if (link->tls != NULL && (tls_wants_write(link->tls) || (want != 0 && tls_pending(link->tls))))
+        want |= LOOP_WRITE;
+    loop_io_want(link->io, want);
 }
 
 static void receive(struct link *link)
@@ -193,7 +183,9 @@ static void receive(struct link *link)
     link->len += (size_t)got;
     link->w.stats->repl_bytes_in += (uint64_t)got;
     if (link->state == LINK_COPY) link->copy.received += (uint64_t)got;
-    read_lines(link);
+    char line[LINE_MAX_LEN];
+    while (link->state == LINK_CONNECTING && take_line(link, line))
+        link_answer(link, line);
     if (link->state != LINK_DOWN) update_wants(link);
 }
 
@@ -301,7 +293,7 @@ void link_ask_failover(struct link *link, bool on)
     link->asks_failover = on;
 }
 
-/* ---- for the owner --------------------------------------------------------------------------- */
+/* ---- state, copy and stream ------------------------------------------------------------------ */
 
 enum link_state link_state(const struct link *link)
 {
@@ -355,8 +347,9 @@ bool link_copy_begins(struct link *link)
     return true;
 }
 
-/* Holds back the last bytes, which may be the mark that ends the copy. */
-static size_t copy_bytes_there(const struct link *link)
+/* The number of bytes to give to the owner. Holds back the last ones, which may be the mark that
+ * ends the copy. */
+static size_t copy_bytes_ready(const struct link *link)
 {
     if (link->state != LINK_COPY) return 0;
     if (link->has_mark) return link->len > MARK ? link->len - MARK : 0;
@@ -366,7 +359,7 @@ static size_t copy_bytes_there(const struct link *link)
 
 size_t link_copy_read(struct link *link, void *to, size_t size)
 {
-    size_t there = copy_bytes_there(link), len = there < size ? there : size;
+    size_t ready = copy_bytes_ready(link), len = ready < size ? ready : size;
     if (len == 0) return 0;
     memcpy(to, link->data + link->start, len);
     link->copy_read += len;

@@ -23,19 +23,20 @@ struct tls;
 enum link_state {
     LINK_DOWN,       /* not connected: the owner decides when to try again */
     LINK_CONNECTING, /* up to the answer to PSYNC */
-    LINK_COPY,       /* a full copy comes: link_copy_read */
-    LINK_STREAM,     /* the stream comes: link_stream */
+    LINK_COPY,       /* receives a full copy: link_copy_read */
+    LINK_STREAM,     /* receives the stream: link_stream */
 };
 
 struct link_wiring {
     struct loop *loop;
     const struct conf *conf;
     struct stats *stats;
-    /* What PSYNC asks for: the id and the next byte. False: nothing is there, so a full copy. */
+    /* The stream's id and the offset of its next byte, for PSYNC. False: there is no data to
+     * continue with, so a full copy is needed. */
     bool (*position)(void *ctx, const char **id, uint64_t *offset);
-    /* The master continues the stream (+CONTINUE) under this id. */
-    void (*goes_on)(void *ctx, const char *id);
-    /* The master has answered PSYNC: with data, or with an error. */
+    /* The master continues the stream (+CONTINUE) under this id; NULL: under the same. */
+    void (*continues)(void *ctx, const char *id);
+    /* The master has answered PSYNC, with data (accepted) or with an error. */
     void (*answered)(void *ctx, bool accepted);
     void *ctx;
 };
@@ -52,47 +53,48 @@ void link_close(struct link *link, const char *why); /* NULL: silently */
 
 enum link_state link_state(const struct link *link);
 const char *link_step(const struct link *link); /* for ROLE: "connect", "connecting", "sync", ... */
-int64_t link_silent_usec(const struct link *link); /* since the last byte */
-int64_t
-link_down_usec(const struct link *link); /* since it went down; -1: it is up, or never was */
+int64_t link_silent_usec(const struct link *link); /* time since the last byte */
+/* The time since the link went down; -1: it is up, or never was. */
+int64_t link_down_usec(const struct link *link);
 
 /* The socket, or -1, and its own address in `local`. */
 int link_socket(const struct link *link, char *local, size_t size);
 
 #define LINK_NO_EFFECTS UINT64_MAX
-/* From this offset on the master's stream consists of effects (follower.h); LINK_NO_EFFECTS: it
- * has commands, of Redis or Valkey. Known from the handshake on. */
+/* The offset from which the master's stream consists of effects (follower.h); LINK_NO_EFFECTS: it
+ * consists of commands, of Redis or Valkey. Known after the handshake. */
 uint64_t link_effects_from(const struct link *link);
 
 /* ---- a full copy ---- */
 
 struct link_copy {
     char id[HISTORY_ID + 1];
-    uint64_t offset;   /* of the first byte of the stream behind the copy */
-    bool is_rdb;       /* else copy.h's form; known when link_copy_begins is true */
+    uint64_t offset;   /* of the first byte of the stream after the copy */
+    bool is_rdb;       /* otherwise it has the form of copy.h; known once link_copy_begins */
     uint64_t received; /* bytes so far */
     uint64_t length;   /* 0: unknown */
 };
-/* The copy that comes; valid in LINK_COPY. */
+/* The copy that is received; valid in LINK_COPY. */
 const struct link_copy *link_copy(const struct link *link);
 /* Have its first bytes arrived? */
 bool link_copy_begins(struct link *link);
-/* Up to `size` bytes of the copy. 0: none are there yet, or, if link_copy_ended, none will come. */
+/* Takes up to `size` bytes of the copy. 0: none has arrived; at the end, link_copy_ended is true.
+ */
 size_t link_copy_read(struct link *link, void *to, size_t size);
-/* Are all bytes of the copy there, its end included? */
+/* Were all bytes of the copy taken, and has its end arrived? */
 bool link_copy_ended(const struct link *link);
-/* The owner has loaded the copy: the stream may come. */
+/* Call when the copy is loaded: the stream follows. */
 void link_copy_done(struct link *link);
 
 /* ---- the stream ---- */
 
-/* The bytes that have come and are not taken; borrowed until the next turn of the loop. */
+/* The bytes that have arrived and are not taken; borrowed until the next turn of the loop. */
 struct bytes link_stream(const struct link *link);
 void link_stream_take(struct link *link, size_t len);
-/* While on, the link keeps reading however much is waiting, because the owner needs more to make
- * progress. */
+/* While on, the link reads even if many bytes wait, because the owner needs more to continue. */
 void link_want_more(struct link *link, bool on);
-/* Tells the master what has been applied, and synced: the last byte, as Redis counts. */
+/* Sends the master the offsets that have been applied and synced. As in Redis, an offset is that of
+ * the last byte. */
 void link_acknowledge(struct link *link, uint64_t applied, uint64_t synced);
 /* Keeps the master from giving up while a copy is being loaded. */
 void link_keep_alive(struct link *link);

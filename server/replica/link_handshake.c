@@ -12,19 +12,12 @@
 
 #define OFFSET_MAX ((int64_t)1 << 62)
 
-static bool step_is_needed(const struct link *link, enum link_request step)
-{
-    const struct conf *conf = link->w.conf;
-    if (step == STEP_AUTH) return conf->masterauth[0] != '\0';
-    if (step == STEP_ADDRESS) return conf->replica_announce_ip[0] != '\0';
-    return true;
-}
-
 static void next_step(struct link *link)
 {
-    do
-        link->step++;
-    while (!step_is_needed(link, link->step));
+    const struct conf *conf = link->w.conf;
+    link->step++;
+    if (link->step == STEP_AUTH && conf->masterauth[0] == '\0') link->step++;
+    if (link->step == STEP_ADDRESS && conf->replica_announce_ip[0] == '\0') link->step++;
     link_ask(link);
 }
 
@@ -82,16 +75,6 @@ static bool begins_with(const char *line, const char *word)
     return strncmp(line, word, strlen(word)) == 0;
 }
 
-/* A master that asks for a password says so to PING; the password follows. */
-static void answer_ping(struct link *link, const char *line)
-{
-    if (line[0] == '+' || begins_with(line, "-NOAUTH") || begins_with(line, "-NOPERM") ||
-        begins_with(line, "-ERR operation not permitted"))
-        next_step(link);
-    else
-        link_fail(link, "answered PING with '%s'", line);
-}
-
 static void expect_copy(struct link *link, const char *line)
 {
     int64_t offset = 0;
@@ -105,7 +88,7 @@ static void expect_copy(struct link *link, const char *line)
     link->step = STEP_COPY_HEAD;
 }
 
-static void go_on(struct link *link, const char *line)
+static void continue_stream(struct link *link, const char *line)
 {
     char id[HISTORY_ID + 1] = "";
     if (!link->has_asked) {
@@ -116,7 +99,7 @@ static void go_on(struct link *link, const char *line)
     link->state = LINK_STREAM;
     link->down_usec = -1;
     log_line(LOG_NOTICE, "Master %s: continues the stream", link->name);
-    link->w.goes_on(link->w.ctx, strlen(id) == HISTORY_ID ? id : NULL);
+    link->w.continues(link->w.ctx, strlen(id) == HISTORY_ID ? id : NULL);
 }
 
 static void answer_psync(struct link *link, const char *line)
@@ -125,7 +108,7 @@ static void answer_psync(struct link *link, const char *line)
     if (begins_with(line, "+FULLRESYNC"))
         expect_copy(link, line);
     else if (begins_with(line, "+CONTINUE"))
-        go_on(link, line);
+        continue_stream(link, line);
     else
         link_fail(link, "answered PSYNC with '%s'. Trying again", line);
     link->w.answered(link->w.ctx, link->state != LINK_DOWN);
@@ -154,9 +137,9 @@ static void answer_copy_head(struct link *link, const char *line)
     log_line(LOG_NOTICE, "Master %s: full copy begins", link->name);
 }
 
-/* A server like this one says "OK expired", or "OK expired <offset>" when effects begin there.
- * Redis replies plain OK to any word, and so does a server like this one that relays the stream of
- * a Redis. */
+/* A server like this one replies "OK expired", or "OK expired <offset>" if effects begin there.
+ * Redis replies OK to any option, and so does a server like this one that relays the stream of a
+ * Redis. */
 static void answer_ours(struct link *link, const char *line)
 {
     static const char ours[] = "+OK expired";
@@ -171,7 +154,14 @@ static void answer_ours(struct link *link, const char *line)
 void link_answer(struct link *link, const char *line)
 {
     switch (link->step) {
-    case STEP_PING: answer_ping(link, line); break;
+    case STEP_PING:
+        /* A master that needs a password refuses PING; the password follows. */
+        if (line[0] == '+' || begins_with(line, "-NOAUTH") || begins_with(line, "-NOPERM") ||
+            begins_with(line, "-ERR operation not permitted"))
+            next_step(link);
+        else
+            link_fail(link, "answered PING with '%s'", line);
+        break;
     case STEP_PSYNC: answer_psync(link, line); break;
     case STEP_COPY_HEAD: answer_copy_head(link, line); break;
     case STEP_AUTH:
@@ -181,6 +171,6 @@ void link_answer(struct link *link, const char *line)
             next_step(link);
         break;
     case STEP_OURS: answer_ours(link, line); break;
-    default: next_step(link); break; /* masters may not know what we are and can */
+    default: next_step(link); break; /* ignore errors: masters may not know these options */
     }
 }

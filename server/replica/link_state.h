@@ -1,4 +1,4 @@
-/* link_state: what link.c and link_handshake.c share. Not for others to include. */
+/* link_state: the struct behind link.h. Only for link.c and link_handshake.c. */
 #ifndef SERVER_REPLICA_LINK_STATE_H
 #define SERVER_REPLICA_LINK_STATE_H
 
@@ -24,9 +24,9 @@ struct link {
     enum link_request step;
     bool connected, asks_failover;
     struct tls_connection *tls; /* NULL: plain */
-    bool shakes_hands;          /* of TLS */
+    bool shakes_hands;          /* the TLS handshake has not ended */
     bool wants_more;
-    bool has_asked; /* to go on from a position */
+    bool has_asked; /* to continue from a position */
     int fd;
     struct loop_io *io;
     char name[NAME_MAX_LEN]; /* "host:port", for the log */
@@ -47,7 +47,7 @@ void link_send_words(struct link *link, const char *const *words);
 
 /* Sends the request of the link's step. */
 void link_ask(struct link *link);
-/* Takes a line that the master answers to it, and goes on to the next step. */
+/* Takes the line that answers it, and continues with the next step. */
 void link_answer(struct link *link, const char *line);
 
 #endif

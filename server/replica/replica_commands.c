@@ -16,7 +16,8 @@ enum { HOST_LEN_MAX = 255 };
 
 /* ---- replicas -------------------------------------------------------------------------------- */
 
-/* May this client get the stream? Replies the error, or nothing to a replica that asks twice. */
+/* May this client get the stream? If not, replies with the error, but not to a replica that asks
+ * twice. */
 static bool may_sync(struct call *call)
 {
     struct replication_report report = replication_report(call->context);
@@ -26,9 +27,9 @@ static bool may_sync(struct call *call)
         fail(call, ERR_SYNC_FAILOVER);
         return false;
     }
-    bool was_told =
+    bool knows_effects =
         replica == NULL || replica_knows_effects(replica, replication_effects_from(call->context));
-    if (!was_told || (report.follows && report.link != LINK_STREAM)) {
+    if (!knows_effects || (report.follows && report.link != LINK_STREAM)) {
         fail(call, ERR_NO_MASTER_LINK);
         return false;
     }
@@ -89,18 +90,9 @@ static void take_acknowledgement(struct call *call, int i)
     if (i + 3 < call->argc && arg_is(call, i + 2, "FACK"))
         number_parse_int64(call->argv[i + 3].data, call->argv[i + 3].len, &synced);
     if (applied < 0 || synced < 0) return;
-    /* It names the last byte. */
+    /* The offsets are those of the last byte. */
     replica_acknowledge(call->session->replica, (uint64_t)applied + 1,
                         synced > 0 ? (uint64_t)synced + 1 : 0);
-}
-
-static bool take_ability(struct call *call, struct replica *replica, int i)
-{
-    if (arg_is(call, i, "eof")) replica_add_ability(replica, REPLICA_TAKES_MARK);
-    if (arg_is(call, i, "psync2")) replica_add_ability(replica, REPLICA_GOES_ON);
-    if (!arg_is(call, i, "expired")) return false;
-    replica_add_ability(replica, REPLICA_IS_OURS);
-    return true;
 }
 
 /* Tells a replica like this one how to read the stream (link_handshake.c). */
@@ -109,7 +101,7 @@ static void reply_ours(struct call *call, struct replica *replica)
     const struct replication *replication = call->context;
     uint64_t from = replication_effects_from(replication);
     char text[48];
-    replica_told_effects(replica, from);
+    replica_set_effects_from(replica, from);
     if (from == LINK_NO_EFFECTS) {
         reply_ok(call);
     } else if (from <= backlog_begin(replication_backlog(replication))) {
@@ -145,7 +137,10 @@ static void cmd_replconf(struct call *call)
                 return;
             }
         } else if (arg_is(call, i, "capa")) {
-            ours |= take_ability(call, replica, i + 1);
+            if (arg_is(call, i + 1, "eof")) replica_add_ability(replica, REPLICA_TAKES_MARK);
+            if (arg_is(call, i + 1, "psync2")) replica_add_ability(replica, REPLICA_CONTINUES);
+            if (arg_is(call, i + 1, "expired")) replica_add_ability(replica, REPLICA_IS_OURS);
+            ours |= arg_is(call, i + 1, "expired");
         } else if (arg_is(call, i, "rdb-only")) {
             if (!arg_range(call, i + 1, 0, 1, &number, ERR_NOT_INTEGER)) return;
             replica_set_copy_only(replica, number != 0);
@@ -251,7 +246,7 @@ static void wait_for(struct call *call, const struct wait_for *what)
 {
     struct replication *replication = call->context;
     struct waits *waits = replication_waits(replication);
-    struct waited waited = waits_look(waits, what);
+    struct waited waited = waits_progress(waits, what);
     if (waits_is_met(waits, what) || call->block == NULL) {
         waits_reply(call->out, what, &waited);
         return;
@@ -307,7 +302,7 @@ static void cmd_waitaof(struct call *call)
     .run = cmd_replicaof, .arity = 3, .flags = ADMIN | NOSCRIPT | STALE | NO_ASYNC_LOADING,        \
     .group = "server",                                                                             \
     .replies = REPLIES("OK: the role has changed",                                                 \
-                       "simple 'OK Already connected to specified master': it has not"),           \
+                       "simple 'OK Already connected to specified master': no change"),            \
     .errors =                                                                                      \
         ERRORS(ERR_MASTER_PORT, ERR_MASTER_HOST, ERR_REPLICAOF_FAILOVER, ERR_REPLICAOF_REPLICA),   \
     .complexity = "O(1)", .syntax = "host port"
@@ -332,7 +327,7 @@ static const struct command rows[] = {
       .flags = ADMIN | NOSCRIPT | NO_ASYNC_LOADING | NO_MULTI,
       .group = "server",
       .since = "1.0.0",
-      .replies = REPLIES("bulk: an RDB without a line end behind it; then the stream"),
+      .replies = REPLIES("bulk: an RDB without a line end after it; then the stream"),
       .errors = ERRORS(ERR_NO_MASTER_LINK, ERR_SYNC_FAILOVER, ERR_SYNC_PENDING),
       .complexity = "O(N) in a forked process for N keys.",
       .syntax = "",
@@ -343,13 +338,13 @@ static const struct command rows[] = {
       .flags = ADMIN | NOSCRIPT | LOADING | STALE | ALLOW_BUSY | WHILE_PAUSED,
       .group = "server",
       .since = "3.0.0",
-      .replies = REPLIES("OK: it is noted",
-                         "simple 'OK expired': to the ability expired. An offset behind it: from "
-                         "there on the stream consists of effects, and before of commands"),
+      .replies = REPLIES("OK: the options are set",
+                         "simple 'OK expired': to the ability expired. If an offset follows, the "
+                         "stream has commands before it, and effects from there on"),
       .errors = ERRORS(ERR_SYNTAX, ERR_NOT_INTEGER, ERR_REPLCONF, ERR_REPLCONF_FILTER),
       .complexity = "O(1)",
       .syntax = "option value [option value ...]",
-      .summary = "Used by replicas: says what they are and how far they have come." },
+      .summary = "Used by replicas: sets their options and acknowledges offsets." },
     { .name = "REPLICAOF",
       FOLLOW_ROW,
       .since = "5.0.0",
@@ -362,8 +357,8 @@ static const struct command rows[] = {
       .group = "server",
       .since = "6.2.0",
       .replies =
-          REPLIES("OK: writes are paused until a replica has everything; then it becomes the "
-                  "master, and this server follows it"),
+          REPLIES("OK: writes are paused until a replica has the whole stream; then it becomes "
+                  "the master, and this server follows it"),
       .errors = ERRORS(ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NO_FAILOVER, ERR_FAILOVER_TIMEOUT,
                        ERR_FAILOVER_BUSY, ERR_FAILOVER_REPLICA, ERR_FAILOVER_ALONE,
                        ERR_FAILOVER_FORCE, ERR_FAILOVER_TARGET, ERR_FAILOVER_OFFLINE),

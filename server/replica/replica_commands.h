@@ -1,5 +1,5 @@
-/* replica_commands: the commands of replication: what replicas send (PSYNC, SYNC, REPLCONF), what
- * operators and Sentinel send (REPLICAOF, ROLE), what clients wait for (WAIT, WAITAOF). */
+/* replica_commands: the commands of replication: for replicas (PSYNC, SYNC, REPLCONF), for
+ * operators and Sentinel (REPLICAOF, FAILOVER, ROLE), for clients (WAIT, WAITAOF). */
 #ifndef SERVER_REPLICA_REPLICA_COMMANDS_H
 #define SERVER_REPLICA_REPLICA_COMMANDS_H
 

@@ -20,7 +20,7 @@ static enum full_copy_form form_for(const struct replica *replica)
     return replica->abilities & REPLICA_IS_OURS ? COPY_OWN : COPY_RDB;
 }
 
-/* Those who wait for a child share it with others who come within the delay. */
+/* Replicas that wait for a child share it with others that ask within the delay. */
 static bool copy_is_due(const struct replicas *all, enum full_copy_form form)
 {
     const struct conf *conf = all->w.conf;
@@ -48,15 +48,8 @@ static void begin_copying(struct replica *replica)
     replica->state = COPYING;
     replica->copied = 0;
     replica->has_copy = false;
-    replica->sent = offset; /* and none is applied: redis-cli --replica throws its copy away */
+    replica->sent = offset; /* `applied` stays: redis-cli --replica discards its copy */
     clients_source_ready(replica->session);
-}
-
-static void note_fork(struct replicas *all)
-{
-    all->report.copies_begun++;
-    all->report.last_fork_usec = full_copy_report(all->copy).fork_usec;
-    all->report.forked_usec = clock_mono_usec();
 }
 
 static void begin_copy(struct replicas *all, enum full_copy_form form)
@@ -73,7 +66,10 @@ static void begin_copy(struct replicas *all, enum full_copy_form form)
         else
             replicas_close(replica);
     }
-    if (error == 0) note_fork(all);
+    if (error != 0) return;
+    all->report.copies_begun++;
+    all->report.last_fork_usec = full_copy_report(all->copy).fork_usec;
+    all->report.forked_usec = clock_mono_usec();
 }
 
 void replica_copies_begin(struct replicas *all)
@@ -81,21 +77,6 @@ void replica_copies_begin(struct replicas *all)
     if (!all->copies_wait) all->copy_room = COPY_A_TURN;
     for (unsigned form = 0; form < COPY_FORMS && full_copy_state(all->copy) == COPY_IDLE; form++)
         if (copy_is_due(all, form)) begin_copy(all, form);
-}
-
-/* All who get the copy; *least: the first byte of it that one of them still needs. */
-static size_t count_copying(const struct replicas *all, uint64_t *least)
-{
-    const struct replica *replica;
-    size_t count = 0;
-    *least = backlog_end(full_copy_bytes(all->copy));
-    TAILQ_FOREACH(replica, &all->list, in_order)
-    {
-        if (replica->state != COPYING) continue;
-        count++;
-        if (replica->copied < *least) *least = replica->copied;
-    }
-    return count;
 }
 
 static void fail_copy(struct replicas *all)
@@ -106,20 +87,27 @@ static void fail_copy(struct replicas *all)
              "The child process that wrote a full copy failed: its replicas have to reconnect");
     TAILQ_FOREACH(replica, &all->list, in_order)
     if (replica->state == COPYING) replicas_close(replica);
-    full_copy_rest(all->copy);
+    full_copy_reset(all->copy);
 }
 
 void replica_copies_tend(struct replicas *all)
 {
-    uint64_t least;
     enum full_copy_state state = full_copy_state(all->copy);
-    size_t readers = count_copying(all, &least);
+    uint64_t least = backlog_end(full_copy_bytes(all->copy)); /* the first byte still needed */
+    size_t readers = 0;
+    const struct replica *replica;
+    TAILQ_FOREACH(replica, &all->list, in_order)
+    {
+        if (replica->state != COPYING) continue;
+        readers++;
+        if (replica->copied < least) least = replica->copied;
+    }
     if (state == COPY_FAILED)
         fail_copy(all);
     else if (state == COPY_RUNS && readers == 0)
         full_copy_cancel(all->copy);
     else if (state == COPY_WHOLE && readers == 0)
-        full_copy_rest(all->copy);
+        full_copy_reset(all->copy);
     else if (state != COPY_IDLE)
         full_copy_taken(all->copy, least);
 }
@@ -147,18 +135,6 @@ static void send_copies_on(void *ctx)
     if (replica->state == COPYING) clients_source_ready(replica->session);
 }
 
-/* After a copy of known length the stream may follow at once; else the replica could not tell where
- * the copy ends. */
-static void end_copying(struct replica *replica)
-{
-    replica->heard_usec = clock_mono_usec();
-    replica->state = COPIED;
-    if (replica->copy_only) return;
-    if (replica->is_old || replica->has_copy ||
-        full_copy_form(replica->all->copy) == COPY_RDB_SIZED)
-        replicas_go_online(replica);
-}
-
 void replica_copies_sent(struct replica *replica, size_t len)
 {
     struct replicas *all = replica->all;
@@ -166,7 +142,14 @@ void replica_copies_sent(struct replica *replica, size_t len)
     all->copy_room -= len < all->copy_room ? len : all->copy_room;
     bool whole = full_copy_state(all->copy) == COPY_WHOLE &&
                  replica->copied == backlog_end(full_copy_bytes(all->copy));
-    if (whole) end_copying(replica);
+    if (!whole) return;
+    replica->heard_usec = clock_mono_usec();
+    replica->state = COPIED;
+    /* After a copy of known length the stream may follow at once; otherwise the replica could not
+     * tell where the copy ends. */
+    bool at_once =
+        replica->is_old || replica->has_copy || full_copy_form(all->copy) == COPY_RDB_SIZED;
+    if (at_once && !replica->copy_only) replicas_go_online(replica);
 }
 
 static void on_progress(void *ctx)

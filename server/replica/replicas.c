@@ -12,7 +12,7 @@
 
 enum { USEC = 1000 * 1000 };
 
-/* ---- what the connection sends --------------------------------------------------------------- */
+/* ---- sending --------------------------------------------------------------------------------- */
 
 int replicas_view(const struct backlog *backlog, uint64_t offset, struct iovec *chunks, int max)
 {
@@ -65,7 +65,7 @@ static void forget_replica(void *ctx)
     mem_free(replica);
 }
 
-/* ---- what a replica says --------------------------------------------------------------------- */
+/* ---- what a replica reports ------------------------------------------------------------------ */
 
 struct replica *replicas_of(struct replicas *all, struct session *session)
 {
@@ -102,7 +102,7 @@ void replica_add_ability(struct replica *replica, enum replica_can can)
     replica->abilities |= can;
 }
 
-void replica_told_effects(struct replica *replica, uint64_t from)
+void replica_set_effects_from(struct replica *replica, uint64_t from)
 {
     replica->effects_from = from;
 }
@@ -137,19 +137,12 @@ void replica_acknowledge(struct replica *replica, uint64_t applied, uint64_t syn
     if (synced > replica->synced && synced <= end) replica->synced = synced;
 }
 
-/* ---- asking for the stream ------------------------------------------------------------------- */
-
-static bool has_bytes_from(const struct replicas *all, uint64_t offset)
-{
-    return offset >= backlog_begin(all->w.backlog) && offset <= backlog_end(all->w.backlog);
-}
-
-static void go_on_from(struct replica *replica, uint64_t offset)
+static void continue_from(struct replica *replica, uint64_t offset)
 {
     struct replicas *all = replica->all;
     char line[HISTORY_ID + 16];
     all->w.stats->partial_syncs++;
-    if (replica->abilities & REPLICA_GOES_ON)
+    if (replica->abilities & REPLICA_CONTINUES)
         snprintf(line, sizeof(line), "CONTINUE %s", all->w.history->id);
     else
         snprintf(line, sizeof(line), "CONTINUE");
@@ -170,8 +163,10 @@ static void wait_for_copy(struct replica *replica)
 void replica_sync(struct replica *replica, const char *id, uint64_t offset)
 {
     struct replicas *all = replica->all;
-    if (history_has(all->w.history, id, offset) && has_bytes_from(all, offset)) {
-        go_on_from(replica, offset);
+    const struct backlog *backlog = all->w.backlog;
+    bool has_bytes = offset >= backlog_begin(backlog) && offset <= backlog_end(backlog);
+    if (has_bytes && history_has(all->w.history, id, offset)) {
+        continue_from(replica, offset);
         return;
     }
     if (strcmp(id, "?") != 0) {
@@ -200,7 +195,9 @@ void replicas_close(struct replica *replica)
 
 /* ---- at work --------------------------------------------------------------------------------- */
 
-/* As in Redis, the backlog may be kept for a replica whatever its limit. 0: no limit. */
+/* As in Redis, a replica may lag by the size of the backlog even if its limit is lower. 0: no
+ * limit.
+ */
 static uint64_t hard_limit(const struct conf *conf)
 {
     uint64_t hard = (uint64_t)conf->output_limits[CONF_LIMIT_REPLICA].hard;
@@ -208,32 +205,16 @@ static uint64_t hard_limit(const struct conf *conf)
     return hard > 0 && hard < size ? size : hard;
 }
 
-/* The effects of one command can exceed the limit, where Redis sends the command itself (BITOP). A
- * full copy would not be smaller, so a replica may have one such burst ahead. */
-static void note_burst(struct replicas *all, uint64_t end)
-{
-    uint64_t hard = hard_limit(all->w.conf);
-    if (hard > 0 && end > all->turned_at && end - all->turned_at > hard) {
-        all->burst_from = all->turned_at;
-        all->burst_end = end;
-    }
-    all->turned_at = end;
-}
-
-/* Bytes of the burst that this replica has not been sent. */
-static uint64_t burst_left(const struct replica *replica)
-{
-    const struct replicas *all = replica->all;
-    uint64_t from = replica->sent > all->burst_from ? replica->sent : all->burst_from;
-    return all->burst_end > from ? all->burst_end - from : 0;
-}
-
 static bool lags_too_far(struct replica *replica, uint64_t lag)
 {
-    const struct conf *conf = replica->all->w.conf;
+    const struct replicas *all = replica->all;
+    const struct conf *conf = all->w.conf;
     const struct conf_output_limit *limit = &conf->output_limits[CONF_LIMIT_REPLICA];
     uint64_t hard = hard_limit(conf), soft = (uint64_t)limit->soft;
-    if (hard > 0 && lag > hard + burst_left(replica)) return true;
+    /* The bytes of the burst that this replica has not been sent. */
+    uint64_t from = replica->sent > all->burst_from ? replica->sent : all->burst_from;
+    uint64_t burst_left = all->burst_end > from ? all->burst_end - from : 0;
+    if (hard > 0 && lag > hard + burst_left) return true;
     if (soft == 0 || lag <= soft) {
         replica->over_soft_usec = 0;
         return false;
@@ -243,7 +224,8 @@ static bool lags_too_far(struct replica *replica, uint64_t lag)
     return now - replica->over_soft_usec >= limit->soft_seconds * USEC;
 }
 
-/* Passes on what came in this turn; returns the first byte that is still needed. */
+/* Schedules the sending of this turn's bytes, and closes replicas that lag too far behind. Returns
+ * the offset of the first byte that a replica still needs. */
 static uint64_t pass_on(struct replicas *all)
 {
     uint64_t end = backlog_end(all->w.backlog), least = end;
@@ -272,7 +254,14 @@ void replicas_turn(struct replicas *all)
     struct backlog *backlog = all->w.backlog;
     uint64_t least = backlog_end(backlog), end = least,
              size = (uint64_t)all->w.conf->repl_backlog_size;
-    note_burst(all, end);
+    /* The effects of one command can exceed the limit, where Redis sends the command itself
+     * (BITOP). A full copy would not be smaller, so a replica may lag by one such burst. */
+    uint64_t hard = hard_limit(all->w.conf);
+    if (hard > 0 && end > all->turned_at && end - all->turned_at > hard) {
+        all->burst_from = all->turned_at;
+        all->burst_end = end;
+    }
+    all->turned_at = end;
     if (!TAILQ_EMPTY(&all->list)) {
         replica_copies_begin(all);
         least = pass_on(all);
@@ -302,7 +291,7 @@ static void check_silence(struct replica *replica, int64_t now)
         clients_source_ready(replica->session);
     }
     if (replica->state == COPYING || replica->state == COPIED) {
-        /* It takes the copy, or sends empty lines while it loads it. */
+        /* It reads the copy, or sends empty lines while it loads it. */
         struct client_info info;
         if (!clients_info(replica->all->w.clients, replica->session, &info)) return;
         replica->heard_usec = now - info.idle_sec * USEC;
@@ -329,7 +318,7 @@ void replicas_second(struct replicas *all, bool silent)
 void replicas_close_all(struct replicas *all, const char *why)
 {
     struct replica *replica;
-    all->left_usec = clock_mono_usec(); /* they have repl-backlog-ttl from here on to come back */
+    all->left_usec = clock_mono_usec(); /* they have repl-backlog-ttl from now on to come back */
     if (replicas_count(all) == 0) return;
     log_line(LOG_NOTICE, "Closing the connections of all replicas: %s", why);
     TAILQ_FOREACH(replica, &all->list, in_order)

@@ -1,11 +1,11 @@
 /* replicas: the replicas that follow this server, whether it is a master or a replica itself.
  * Depends on full copies, the backlog and connections.
  *
- * A replica asks for the stream from an offset. If the backlog has it, it goes on from there; else
- * it gets a full copy first, made by one child for all that wait, and then the stream from the
- * offset at which the child was forked. Bytes go from the backlog straight to the sockets: a
- * replica uses no memory except for the bytes that it lags behind, and is closed when these exceed
- * its output limit. */
+ * A replica asks for the stream from an offset. If the backlog has that offset, the replica
+ * continues from there. Otherwise it first gets a full copy, made by one child for all replicas
+ * that wait, and then the stream from the offset at which the child was forked. Bytes are sent
+ * directly from the backlog: a replica uses no memory except for the bytes by which it lags, and is
+ * closed when these exceed its output limit. */
 #ifndef SERVER_REPLICA_REPLICAS_H
 #define SERVER_REPLICA_REPLICAS_H
 
@@ -44,23 +44,25 @@ struct replicas_wiring {
 struct replicas *replicas_new(const struct replicas_wiring *wiring); /* NULL with errno */
 void replicas_free(struct replicas *replicas);                       /* after the connections */
 
-/* ---- what a replica says ---- */
+/* ---- what a replica reports ---- */
 
-/* The replica that this session is, or becomes by saying so (REPLCONF, PSYNC). */
+/* The replica of this session; makes one at its first REPLCONF or PSYNC. */
 struct replica *replicas_of(struct replicas *replicas, struct session *session);
 
-enum replica_can { REPLICA_TAKES_MARK = 1, REPLICA_GOES_ON = 2, REPLICA_IS_OURS = 4 };
+enum replica_can { REPLICA_TAKES_MARK = 1, REPLICA_CONTINUES = 2, REPLICA_IS_OURS = 4 };
 void replica_set_port(struct replica *replica, int64_t port);
-/* False: it is empty, too long, or has a byte that no address and no host name has. */
+/* False: the address is empty or too long, or has a byte that addresses and host names can't have.
+ */
 bool replica_set_address(struct replica *replica, struct bytes address);
 void replica_add_ability(struct replica *replica, enum replica_can can);
-/* Has the replica been told that effects begin at this offset? Always true for replicas that are
- * not servers like this one. */
-void replica_told_effects(struct replica *replica, uint64_t from);
+/* Call when the replica was sent the offset at which effects begin. */
+void replica_set_effects_from(struct replica *replica, uint64_t from);
+/* Was this offset the last one sent? Always true for replicas that are not servers like this one.
+ */
 bool replica_knows_effects(const struct replica *replica, uint64_t from);
-/* Only the copy is wanted, not the stream (redis-cli --rdb). */
+/* The replica wants only the copy, not the stream (redis-cli --rdb). */
 void replica_set_copy_only(struct replica *replica, bool on);
-/* Of the data, only the functions (redis-cli --functions-rdb). */
+/* It wants only the functions of the data (redis-cli --functions-rdb). */
 void replica_set_functions_only(struct replica *replica, bool on);
 bool replica_has_asked(const struct replica *replica); /* for the stream */
 void replica_acknowledge(struct replica *replica, uint64_t applied, uint64_t synced);
@@ -73,35 +75,36 @@ void replica_sync_old(struct replica *replica);
 
 /* ---- at work ---- */
 
-/* Call at the end of each turn, before output is sent: begins full copies, passes on the stream,
- * closes replicas that lag too far behind, and trims the backlog. */
+/* Call at the end of each turn, before output is sent: begins full copies, schedules the sending of
+ * the stream, closes replicas that lag too far behind, and trims the backlog. */
 void replicas_turn(struct replicas *replicas);
-/* Memory that is needed only because replicas are slow: what they lag behind more than
- * repl-backlog-size, and copies on their way. */
+/* Memory that is needed only because replicas are slow: the bytes by which they lag more than
+ * repl-backlog-size, and full copies that are being sent. */
 size_t replicas_lag_bytes(const struct replicas *replicas);
-/* About once a second: timeouts; and PING, unless `silent`. */
+/* Call about once a second: closes silent replicas, and sends PING unless `silent`. */
 void replicas_second(struct replicas *replicas, bool silent);
 /* Closes all replicas that have asked for the stream, because it has ended or continues under
- * another id. They may come later than this call, so replicas_gone_sec counts from here, even if
+ * another id. Replicas may reconnect later, so replicas_gone_sec counts from this call, even if
  * none is closed. */
 void replicas_close_all(struct replicas *replicas, const char *why);
 
-size_t replicas_count(const struct replicas *replicas); /* that have asked for the stream */
-/* Those in the stream that were heard of within `seconds`. */
+/* Number of replicas that have asked for the stream, */
+size_t replicas_count(const struct replicas *replicas);
+/* that receive the stream and have sent something within `seconds`, */
 size_t replicas_good(const struct replicas *replicas, int64_t seconds);
-/* Those that have applied (or synced to their disk) all bytes before `offset`. */
+/* and that have applied (or synced to their disk) all bytes before `offset`. */
 size_t replicas_that_have(const struct replicas *replicas, uint64_t offset, bool synced);
-/* Seconds since the last one left, or since replicas_close_all; -1: there are some, or neither
- * happened. */
+/* Seconds since the last replica left, or since replicas_close_all; -1: some are connected, or
+ * neither has happened. */
 int64_t replicas_gone_sec(const struct replicas *replicas);
 
 /* For INFO and ROLE. */
 struct replica_info {
-    const char *address; /* as announced, or of the connection, without the port */
+    const char *address; /* as announced, or that of the connection; without the port */
     int64_t port, lag_sec;
     const char *state; /* "wait_bgsave", "send_bulk", "online" */
     bool is_online;
-    uint64_t applied; /* all bytes before it; 0: it has acknowledged nothing */
+    uint64_t applied; /* it has applied all bytes before this offset; 0: none acknowledged */
     uint64_t sent;
     struct session *session;
 };
@@ -113,16 +116,16 @@ struct replicas_report {
     bool copying;
     uint64_t copy_bytes, copy_keys;
     size_t copied_memory;   /* by the last child */
-    int64_t last_fork_usec; /* how long it blocked the loop */
-    int64_t forked_usec;    /* when; monotonic, 0: never */
-    size_t bytes;           /* memory of copies on their way */
+    int64_t last_fork_usec; /* the time that the last fork blocked the loop */
+    int64_t forked_usec;    /* monotonic: when that was; 0: never */
+    size_t bytes;           /* memory of copies that are being sent */
 };
 struct replicas_report replicas_report(const struct replicas *replicas);
 
-/* Of all children, those that write files and those that make full copies. */
+/* Forks of all children, both those that write files and those that make full copies. */
 struct forks {
     uint64_t count;
-    int64_t last_usec; /* how long the last one blocked the loop */
+    int64_t last_usec; /* the time that the last one blocked the loop */
 };
 struct forks replicas_forks(const struct replicas *replicas, const struct persist_report *persist);
 

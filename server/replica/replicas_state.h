@@ -1,5 +1,5 @@
-/* replicas_state: what replicas.c (the list of replicas, and the stream that they get) and
- * replica_copies.c (the full copies before it) share. Not for others to include. */
+/* replicas_state: the structs behind replicas.h. Only for replicas.c (the list of replicas, and
+ * their stream) and replica_copies.c (their full copies). */
 #ifndef SERVER_REPLICA_REPLICAS_STATE_H
 #define SERVER_REPLICA_REPLICAS_STATE_H
 
@@ -15,9 +15,9 @@ enum { ADDRESS_MAX = 256 };
 enum state {
     HANDSHAKE, /* it has not asked for the stream yet */
     WAITING,   /* for a child */
-    COPYING,   /* gets the copy */
-    COPIED,    /* got it: its first acknowledgement begins the stream */
-    ONLINE,
+    COPYING,   /* is being sent the copy */
+    COPIED,    /* was sent all of it; gets the stream after its first acknowledgement */
+    ONLINE,    /* is being sent the stream */
 };
 
 TAILQ_HEAD(replica_list, replica);
@@ -31,15 +31,15 @@ struct replica {
     unsigned abilities; /* enum replica_can */
     bool copy_only, functions_only;
     bool closes;   /* at the end of the turn */
-    bool has_copy; /* it said so before the end of the child was seen here */
+    bool has_copy; /* it has acknowledged the copy before the child's end was noticed here */
     bool is_old;   /* SYNC: it gets an RDB and no line before it, and acknowledges nothing */
-    uint64_t effects_from; /* as it was told */
+    uint64_t effects_from; /* as last sent to it */
     int64_t port;
     char address[ADDRESS_MAX]; /* announced; "": that of the connection */
     uint64_t copied;           /* bytes of the copy sent */
     uint64_t sent;             /* offset of the next byte of the stream; from COPYING on */
-    uint64_t applied, synced;  /* all bytes before these offsets, as it said; 0: it said nothing */
-    int64_t heard_usec;        /* monotonic */
+    uint64_t applied, synced;  /* it has acknowledged all bytes before these offsets; 0: none */
+    int64_t heard_usec;        /* monotonic: when it last sent something */
     int64_t since_usec;        /* when it began to wait */
     int64_t over_soft_usec;    /* when its lag began to exceed the soft limit; 0: it does not */
 };
@@ -48,7 +48,7 @@ struct replicas {
     struct replicas_wiring w;
     struct replica_list list;
     struct full_copy *copy;
-    /* Bytes of the copy that may still be sent in this turn. While copies_wait, they are sent on
+    /* Bytes of the copy that may still be sent in this turn. While copies_wait, sending continues
      * when the timer fires, which is in the next turn. */
     size_t copy_room;
     bool copies_wait;
@@ -57,14 +57,14 @@ struct replicas {
     int64_t left_usec;  /* when the last one left, or all were closed; 0: never */
     size_t lag;         /* bytes of the backlog that are kept only because a replica needs them */
     uint64_t turned_at; /* the backlog's end at the end of the last turn */
-    /* The bytes of the last turn that alone made more of them than the hard limit. */
+    /* The bytes of the last turn that alone exceeded the hard limit. */
     uint64_t burst_from, burst_end;
     struct replicas_report report;
 };
 
-/* Fills in the bytes of a backlog from this offset on; returns how many chunks. */
+/* Fills in the bytes of a backlog from this offset on; returns the number of chunks. */
 int replicas_view(const struct backlog *backlog, uint64_t offset, struct iovec *chunks, int max);
-/* The replica gets the stream from now on. */
+/* Begins to send the stream to the replica. */
 void replicas_go_online(struct replica *replica);
 void replicas_close(struct replica *replica); /* at the end of the turn */
 
@@ -72,9 +72,10 @@ void replicas_close(struct replica *replica); /* at the end of the turn */
 
 bool replica_copies_make(struct replicas *all); /* false with errno */
 void replica_copies_free(struct replicas *all);
-/* Forks a child, if one is due and none is at work. Call in each turn, before output is sent. */
+/* Forks a child if one is due and none is running. Call in each turn, before output is sent. */
 void replica_copies_begin(struct replicas *all);
-/* Ends a copy that is whole or has failed, and forgets what all have taken. Call in each turn. */
+/* Ends a copy that is complete or has failed, and frees bytes that no replica needs. Call in each
+ * turn. */
 void replica_copies_tend(struct replicas *all);
 /* For the connection of a replica that is COPYING: as client_source. */
 int replica_copies_peek(const struct replica *replica, struct iovec *chunks, int max);

@@ -12,7 +12,7 @@
 #include "store/mem/mem.h"
 
 enum {
-    APPLY_USEC = 1000, /* of a turn, for the master's stream */
+    APPLY_USEC = 1000, /* time per turn for applying the master's stream */
     FIRST_OFFSET = 1,
 };
 
@@ -28,8 +28,8 @@ void replication_update_role(struct replication *r)
         !r->follows && least > 0 &&
         replicas_good(r->replicas, r->w.conf->min_replicas_max_lag) < (size_t)least;
     bool feeds = r->active && !r->follows;
-    /* A transaction may change the role in its middle: its writes so far are part of the data, so
-     * they are committed to the stream. */
+    /* A transaction can change the role between its commands: its writes so far are part of the
+     * data, so they are committed to the stream. */
     if (!feeds && feed_pending(r->feed)) feed_commit(r->feed);
     r->w.engine->hooks->feed = feeds ? r->feed : NULL;
 }
@@ -41,17 +41,6 @@ void replication_begin_stream(struct replication *r)
     if (!r->has_position) history_begin(&r->history);
     r->active = r->has_position = true;
     feed_restart(r->feed);
-    replication_update_role(r);
-}
-
-/* There have been no replicas for long: frees the memory. No replica can continue from this stream
- * later. */
-static void end_stream(struct replication *r)
-{
-    r->active = r->has_position = false;
-    feed_restart(r->feed);
-    backlog_restart(r->backlog, backlog_end(r->backlog));
-    history_begin(&r->history);
     replication_update_role(r);
 }
 
@@ -87,7 +76,7 @@ void replication_follow(struct replication *r, const char *host, int64_t port)
     snprintf(value, sizeof(value), "%s %" PRId64, r->host, port);
     remember_master(r, value);
     if (!r->follows) clients_each(r->w.clients, end_blocked, r);
-    /* Our own stream as a master ended here: the new master may know it. */
+    /* The position stays that of our own stream as a master: the new master may continue it. */
     r->follows = true;
     r->retry_usec = 0;
     log_line(LOG_NOTICE, "Following the master %s:%" PRId64, r->host, port);
@@ -139,7 +128,7 @@ void replication_stream_begins(struct replication *r, uint64_t offset, unsigned 
     follower_begin(r->follower, from == LINK_NO_EFFECTS ? FOLLOW_COMMANDS : commands, db);
 }
 
-static void goes_on(void *ctx, const char *id)
+static void continues(void *ctx, const char *id)
 {
     struct replication *r = ctx;
     r->active = true;
@@ -184,7 +173,7 @@ static void ask_link(void *ctx)
     r->asks = true;
 }
 
-/* Bytes that base and journal have synced, for WAITAOF of the master. */
+/* The offset up to which base and journal are synced, for the master's WAITAOF. */
 static uint64_t synced_offset(struct replication *r)
 {
     struct persist *persist = r->w.engine->persist;
@@ -207,18 +196,6 @@ void replication_acknowledge(struct replication *r)
 
 /* ---- the master's stream --------------------------------------------------------------------- */
 
-/* The stream cannot be applied: only a full copy can repair that. */
-static void give_up_stream(struct replication *r)
-{
-    char why[WHY];
-    snprintf(why, sizeof(why),
-             "the stream at offset %" PRIu64 " can't be applied: %s. A full copy is needed",
-             backlog_end(r->backlog), follower_error(r->follower));
-    link_close(r->link, why);
-    r->has_position = false;
-    replication_update_role(r);
-}
-
 /* True: there is more. */
 static bool apply_stream(struct replication *r)
 {
@@ -228,20 +205,19 @@ static bool apply_stream(struct replication *r)
     enum followed result = follower_apply(r->follower, stream.data, stream.len, APPLY_USEC, &used);
     backlog_append(r->backlog, stream.data, used);
     link_want_more(r->link, result == FOLLOW_PART);
-    if (result == FOLLOW_BROKEN) {
-        give_up_stream(r);
+    if (result == FOLLOW_BROKEN) { /* only a full copy can repair that */
+        char why[WHY];
+        snprintf(why, sizeof(why),
+                 "the stream at offset %" PRIu64 " can't be applied: %s. A full copy is needed",
+                 backlog_end(r->backlog), follower_error(r->follower));
+        link_close(r->link, why);
+        r->has_position = false;
+        replication_update_role(r);
         return false;
     }
     bool more = result == FOLLOWED && used < stream.len && used > 0;
     link_stream_take(r->link, used);
     return more;
-}
-
-static void leave_lag_uncounted(struct replication *r)
-{
-    size_t lag = replicas_lag_bytes(r->replicas), *sum = &r->w.engine->uncounted;
-    *sum = *sum - r->uncounted + lag;
-    r->uncounted = lag;
 }
 
 bool replication_turn(struct replication *r)
@@ -254,7 +230,9 @@ bool replication_turn(struct replication *r)
     failover_turn(r->failover);
     if (r->active) {
         replicas_turn(r->replicas);
-        leave_lag_uncounted(r);
+        size_t lag = replicas_lag_bytes(r->replicas), *sum = &r->w.engine->uncounted;
+        *sum = *sum - r->uncounted + lag;
+        r->uncounted = lag;
     }
     if (waits_any(r->waits)) waits_turn(r->waits);
     replication_update_role(r);
@@ -266,24 +244,27 @@ void replication_ask(struct replication *r)
     r->asks = true;
 }
 
-static void tend_link(struct replication *r)
-{
-    int64_t now = clock_mono_usec(), timeout = r->w.conf->repl_timeout * USEC;
-    if (link_state(r->link) != LINK_DOWN && link_silent_usec(r->link) > timeout)
-        link_close(r->link, "silent for longer than repl-timeout");
-    if (link_state(r->link) == LINK_DOWN && now >= r->retry_usec && !r->loading) connect_link(r);
-    replication_acknowledge(r);
-    if (link_state(r->link) == LINK_COPY) link_keep_alive(r->link);
-}
-
 void replication_second(struct replication *r)
 {
-    if (r->follows) tend_link(r);
-    if (r->active && !r->follows) {
-        replicas_second(r->replicas, failover_wants_silence(r->failover));
+    int64_t now = clock_mono_usec(), timeout = r->w.conf->repl_timeout * USEC;
+    if (r->follows) {
+        if (link_state(r->link) != LINK_DOWN && link_silent_usec(r->link) > timeout)
+            link_close(r->link, "silent for longer than repl-timeout");
+        if (link_state(r->link) == LINK_DOWN && now >= r->retry_usec && !r->loading)
+            connect_link(r);
+        replication_acknowledge(r);
+        if (link_state(r->link) == LINK_COPY) link_keep_alive(r->link);
     }
+    if (r->active && !r->follows) replicas_second(r->replicas, failover_wants_silence(r->failover));
     int64_t gone = replicas_gone_sec(r->replicas), ttl = r->w.conf->repl_backlog_ttl;
-    if (r->active && !r->follows && ttl > 0 && gone > ttl) end_stream(r);
+    if (r->active && !r->follows && ttl > 0 && gone > ttl) {
+        /* Without replicas for long: free the memory. No replica can continue from this stream
+         * later. */
+        r->active = r->has_position = false;
+        feed_restart(r->feed);
+        backlog_restart(r->backlog, backlog_end(r->backlog));
+        history_begin(&r->history);
+    }
     replication_update_role(r);
 }
 
@@ -318,7 +299,7 @@ static bool make_parts(struct replication *r)
                                               .conf = w->conf,
                                               .stats = w->engine->stats,
                                               .position = position,
-                                              .goes_on = goes_on,
+                                              .continues = continues,
                                               .answered = answered,
                                               .ctx = r });
     r->follower =

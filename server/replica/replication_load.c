@@ -11,11 +11,11 @@
 
 enum {
     LOAD_USEC = 500,    /* between two turns while a copy is being loaded */
-    COPY_PIECE = 8192,  /* bytes: their small members take less than that to load */
+    COPY_PIECE = 8192,  /* bytes per read, which take less than LOAD_USEC to load */
     RETRY_SECONDS = 10, /* after a copy that could not be loaded */
 };
 
-/* Lets the loop turn now and then, so that clients are served from the old data. */
+/* Runs a turn of the loop every LOAD_USEC, so that clients are served from the old data. */
 static void serve_meanwhile(struct replication *r, bool wait)
 {
     int64_t now = clock_mono_usec();
@@ -29,15 +29,15 @@ static void pause_load(void *ctx)
     serve_meanwhile(ctx, false);
 }
 
-/* In the meantime a turn of the loop may have begun to follow another master, whose copy may
- * already be arriving. */
+/* Has the copy been given up? A turn of the loop may have begun to follow another master, whose
+ * copy may already be arriving. */
 static bool is_over(const struct replication *r)
 {
     return link_state(r->link) != LINK_COPY || r->link_id != r->loads_from ||
            loop_stopped(r->w.loop);
 }
 
-/* The bytes of the copy, as they come. */
+/* Reads the bytes of the copy as they arrive. */
 static ssize_t read_copy(void *ctx, void *to, size_t size)
 {
     struct replication *r = ctx;
@@ -79,17 +79,6 @@ static bool load_rdb(struct replication *r, struct store *store, unsigned *db, c
     return good;
 }
 
-static bool load_into(struct replication *r, struct store *store, unsigned *db, char why[WHY])
-{
-    struct copy_source source = { read_copy, pause_load, r };
-    char rest;
-    bool good = link_copy(r->link)->is_rdb
-                    ? load_rdb(r, store, db, why)
-                    : copy_load(store, &source, clock_now(r->w.clock), db, why, WHY);
-    /* The end must have arrived too. */
-    return good && (read_copy(r, &rest, 1) == 0 || fail_end(why));
-}
-
 /* The copy is complete: replaces the data with it. */
 static void take_over(struct replication *r, struct store *store, unsigned db)
 {
@@ -128,7 +117,13 @@ void replication_load(struct replication *r)
     struct engine *engine = r->w.engine;
     struct store *store = store_new(engine->store->database_count);
     store->counts_access = engine->store->counts_access;
-    bool good = load_into(r, store, &db, why);
+    struct copy_source source = { read_copy, pause_load, r };
+    char rest;
+    bool good = link_copy(r->link)->is_rdb
+                    ? load_rdb(r, store, &db, why)
+                    : copy_load(store, &source, clock_now(r->w.clock), &db, why, WHY);
+    /* The end must have arrived, too. */
+    good = good && (read_copy(r, &rest, 1) == 0 || fail_end(why));
     r->loading = false;
     if (good && !is_over(r) && r->follows) {
         take_over(r, store, db);

@@ -1,4 +1,5 @@
-/* replication_state: what replication.c and replication_load.c share. Not for others to include. */
+/* replication_state: the struct behind replication.h. Only for replication.c and
+ * replication_load.c. */
 #ifndef SERVER_REPLICA_REPLICATION_STATE_H
 #define SERVER_REPLICA_REPLICATION_STATE_H
 
@@ -17,10 +18,10 @@ struct replication {
     struct follower *follower;
     struct waits *waits;
     struct failover *failover;
-    uint64_t effects_from; /* what is before it in the stream came from Redis as commands */
+    uint64_t effects_from; /* the stream before this offset is commands of a Redis */
     bool active;           /* the backlog has the stream up to now */
     bool follows;
-    bool has_position; /* the data are those of `history` at the backlog's end */
+    bool has_position; /* the data is that of `history` at the backlog's end */
     bool loading, asks;
     char host[MASTER_HOST_MAX];
     int64_t port;
@@ -29,19 +30,19 @@ struct replication {
     int64_t link_usec;  /* when it was begun */
     uint64_t full_copies;
     size_t uncounted; /* the share of engine.uncounted */
-    /* What is synced: all bytes before `synced`; those before `marked` when the journal is synced
-     * up to `mark`. */
+    /* All bytes before `synced` are synced; those before `marked` are once the journal is synced up
+     * to `mark`. */
     uint64_t synced, marked, mark;
     int64_t turned_usec; /* of a load */
     uint64_t given;      /* bytes of the copy that is being loaded */
     uint64_t loads_from; /* link_id of the connection that it comes from */
 };
 
-/* Tells engine and the hooks what the state means for them. */
+/* Updates the engine's role and the hooks' feed from the state. */
 void replication_update_role(struct replication *r);
-/* The link's stream goes on at this offset, with this database selected. */
+/* Call when the link's stream begins at this offset, with this database selected. */
 void replication_stream_begins(struct replication *r, uint64_t offset, unsigned db);
-/* Tells the master how far its stream has been applied. */
+/* Sends the master the offset that has been applied. */
 void replication_acknowledge(struct replication *r);
 
 #endif

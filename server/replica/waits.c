@@ -14,7 +14,7 @@ struct waiter {
     struct waits *all;
     struct session *session;
     struct wait_for what;
-    struct loop_timer *timer; /* NULL: without end */
+    struct loop_timer *timer; /* of the timeout; NULL: none */
 };
 
 struct waits {
@@ -42,7 +42,7 @@ void waits_free(struct waits *waits)
     mem_free(waits);
 }
 
-struct waited waits_look(const struct waits *waits, const struct wait_for *what)
+struct waited waits_progress(const struct waits *waits, const struct wait_for *what)
 {
     return (struct waited){
         .replicas = replicas_that_have(waits->replicas, what->offset, what->synced),
@@ -52,7 +52,7 @@ struct waited waits_look(const struct waits *waits, const struct wait_for *what)
 
 bool waits_is_met(const struct waits *waits, const struct wait_for *what)
 {
-    struct waited waited = waits_look(waits, what);
+    struct waited waited = waits_progress(waits, what);
     return waited.replicas >= what->replicas && (!what->local || waited.local > 0);
 }
 
@@ -77,7 +77,7 @@ static void forget_waiter(void *ctx)
 static void reply(void *ctx)
 {
     const struct waiter *waiter = ctx;
-    struct waited waited = waits_look(waiter->all, &waiter->what);
+    struct waited waited = waits_progress(waiter->all, &waiter->what);
     waits_reply(&waiter->session->out, &waiter->what, &waited);
 }
 

@@ -19,22 +19,22 @@ struct waits *waits_new(struct loop *loop, struct blocked *blocked, const struct
 void waits_free(struct waits *waits); /* no client may be waiting */
 
 struct wait_for {
-    uint64_t offset;   /* of the stream: the client's last write is before it */
-    uint64_t position; /* of the journal: the same */
-    size_t replicas;
-    bool local;  /* WAITAOF: our journal has to be synced, too */
-    bool synced; /* WAITAOF: the replicas' journals as well */
-    msec ttl;    /* 0: without end */
+    uint64_t offset;   /* in the stream: the client's last write is before it */
+    uint64_t position; /* in the journal: likewise */
+    size_t replicas;   /* the number to wait for */
+    bool local;        /* WAITAOF: our journal must be synced, too */
+    bool synced;       /* WAITAOF: the replicas must have synced, not only applied */
+    msec ttl;          /* 0: no timeout */
 };
 
-/* How many replicas have it, and (0 or 1) our journal. */
+/* The number of replicas that have the write, and whether (0 or 1) our journal has it. */
 struct waited {
     size_t replicas, local;
 };
-struct waited waits_look(const struct waits *waits, const struct wait_for *what);
+struct waited waits_progress(const struct waits *waits, const struct wait_for *what);
 bool waits_is_met(const struct waits *waits, const struct wait_for *what);
 
-/* Blocks the session until it is met, or the time has passed. */
+/* Blocks the session until the condition is met or the timeout has passed. */
 void waits_block(struct waits *waits, struct session *session, const struct wait_for *what);
 /* Replies to clients whose condition is met. Call in each turn. */
 void waits_turn(struct waits *waits);

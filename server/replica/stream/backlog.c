@@ -8,7 +8,7 @@
 
 enum {
     CHUNK = 64 * 1024,
-    RING_MIN = 16,     /* a power of two, as every size of the ring */
+    RING_MIN = 16,     /* the ring's size is always a power of two */
     FETCH_AHEAD = 256, /* bytes */
 };
 
@@ -62,12 +62,6 @@ static void grow_ring(struct backlog *backlog)
     backlog->size = size;
 }
 
-static void add_chunk(struct backlog *backlog)
-{
-    if (backlog->count == backlog->size) grow_ring(backlog);
-    *slot_of(backlog, backlog->first + backlog->count++) = mem_alloc(CHUNK);
-}
-
 static char *place_of(const struct backlog *backlog, uint64_t offset)
 {
     uint64_t at = offset - backlog->shift;
@@ -79,11 +73,13 @@ static size_t left_in_chunk(const struct backlog *backlog, uint64_t offset)
     return CHUNK - (size_t)((offset - backlog->shift) % CHUNK);
 }
 
-/* There is room for at least one byte behind the end. */
+/* Makes room for at least one byte after the end. */
 static void make_room(struct backlog *backlog)
 {
     uint64_t chunks = (backlog->end - backlog->shift) / CHUNK;
-    if (chunks == backlog->first + backlog->count) add_chunk(backlog);
+    if (chunks < backlog->first + backlog->count) return;
+    if (backlog->count == backlog->size) grow_ring(backlog);
+    *slot_of(backlog, backlog->first + backlog->count++) = mem_alloc(CHUNK);
 }
 
 void backlog_append(struct backlog *backlog, const void *data, size_t len)

@@ -1,9 +1,9 @@
 /* backlog: the last bytes of the replication stream, shared by all replicas. Depends on memory
  * only.
  *
- * Each byte has an offset; offsets only grow. Bytes lie in chunks of equal size, so that the chunk
- * of an offset is found in O(1), and a replica that lags costs no memory of its own: it has an
- * offset in here. The owner decides how much is kept (backlog_trim). */
+ * Each byte has an offset; offsets only grow. Bytes are in chunks of equal size, so that the chunk
+ * of an offset is found in O(1). A replica that lags needs no copy of its own: it has only an
+ * offset. The owner decides how many bytes are kept (backlog_trim). */
 #ifndef SERVER_REPLICA_STREAM_BACKLOG_H
 #define SERVER_REPLICA_STREAM_BACKLOG_H
 
@@ -20,8 +20,8 @@ void backlog_free(struct backlog *backlog);
 /* Empties it; the next byte gets this offset. */
 void backlog_restart(struct backlog *backlog, uint64_t offset);
 void backlog_append(struct backlog *backlog, const void *data, size_t len);
-/* Bytes after the end, to be filled in place: *room of them, at least one. backlog_commit appends
- * the first `used` of them; anything else that changes the backlog forgets them. */
+/* Returns *room bytes after the end, at least one, for the caller to fill in place. backlog_commit
+ * appends the first `used` of them; any other change of the backlog discards them. */
 char *backlog_reserve(struct backlog *backlog, size_t *room);
 void backlog_commit(struct backlog *backlog, size_t used);
 /* Forgets whole chunks that lie before this offset. O(chunks forgotten) */

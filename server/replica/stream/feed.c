@@ -1,6 +1,6 @@
-/* feed: see feed.h. Collects the text of a unit, with a mark where known and unknown commands
- * alternate, and copies it into the backlog when the transaction commits. The first command of a
- * unit is usually the only one, so it is written behind the backlog's end, where it will stay. */
+/* feed: see feed.h. Collects the text of a unit and its runs of known and unknown commands, and
+ * copies it into the backlog when the transaction commits. The first command of a unit is usually
+ * the only one, so it is written after the backlog's end, where the commit leaves it. */
 #include "server/replica/stream/feed.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@
 
 enum { TEXT_KEPT = 32 * 1024 };
 
-/* Consecutive commands that Redis knows, or does not. */
+/* Consecutive commands that Redis knows, or consecutive ones that it does not know. */
 struct run {
     bool known;
     uint64_t commands;
@@ -27,13 +27,13 @@ struct run {
 struct feed {
     struct backlog *backlog;
     const char *first; /* the unit's only command so far, in the backlog's reserved bytes */
-    size_t first_len;  /* 0: there is none */
+    size_t first_len;  /* 0: no such command */
     bool first_known;
-    /* Of the unit so far, behind units that are in the backlog: these are dropped together, because
-     * that costs less than a chunk of memory for each. */
+    /* The unit so far, after earlier units that are in the backlog already. They are dropped
+     * together, because that costs less than allocating memory for each unit. */
     struct outbuf text;
-    struct outbuf_mark copied; /* the text before it is in the backlog ... */
-    struct iovec piece;        /* ... but for this, which is the next to be copied */
+    struct outbuf_mark copied; /* the text before it is in the backlog, except for `piece` */
+    struct iovec piece;        /* the next part to be copied */
     struct effect_writer writer;
     struct run *runs; /* the last one is open: its counts are taken when it ends */
     size_t count, cap;
@@ -88,7 +88,8 @@ static bool put_first(struct feed *feed, const struct effect *effect)
     return feed->first_len > 0;
 }
 
-/* The unit has more than one command, so it begins with something else. */
+/* Moves the first command into the text, because the unit has more than one command, so that an
+ * empty line or MULTI has to come before it. */
 static void take_first(struct feed *feed)
 {
     if (feed->first_len == 0) return;
@@ -165,7 +166,7 @@ static void append(struct feed *feed, struct bytes text)
     backlog_append(feed->backlog, text.data, text.len);
 }
 
-/* The next `len` bytes of the text. */
+/* Appends the next `len` bytes of the text. */
 static void append_text(struct feed *feed, size_t len)
 {
     while (len > 0) {
@@ -186,7 +187,7 @@ static void drop_text(struct feed *feed)
     feed->piece = (struct iovec){ 0 };
 }
 
-/* All of the text is in the backlog. */
+/* Call when all of the text is in the backlog. */
 static void forget_text(struct feed *feed)
 {
     if (feed->text.len >= TEXT_KEPT) drop_text(feed);
@@ -215,7 +216,7 @@ void feed_commit(struct feed *feed)
     forget_text(feed);
 }
 
-/* Not by the feed's text, which may have a unit that a long script has begun. */
+/* Does not use the feed's text, which may contain the unit of a script that is still running. */
 void feed_command(struct feed *feed, const struct bytes *words, int count)
 {
     struct outbuf text;

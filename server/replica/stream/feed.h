@@ -1,25 +1,24 @@
 /* feed: turns transactions into the replication stream. Depends on effects' text; knows no replica.
  *
- * The stream is one for all replicas: commands of Redis 7.0 wherever it has one for the effect,
- * else commands of this server (effect_text.h). A stock Redis follows the same stream: it ignores a
- * command that it does not know, but would lose a whole MULTI with one inside. So a transaction is
- * written as
+ * All replicas get the same stream: commands of Redis 7.0 wherever it has one for the effect,
+ * otherwise commands of this server (effect_text.h). A stock Redis ignores a command that it does
+ * not know, but would lose a whole MULTI with one inside. So a transaction is written as follows:
  *
- *     one command as it is
- *     several, all known to Redis 7.0 MULTI, the commands, EXEC
- *     several, and one that Redis does not know an empty line, the commands, an empty line;
- *                                                     runs of known ones in MULTI and EXEC
+ *     one command: unchanged
+ *     several commands, all known to Redis 7.0: MULTI, the commands, EXEC
+ *     several commands, one unknown to Redis: an empty line, the commands, an empty line; runs of
+ *         known commands are in MULTI and EXEC
  *
- * Redis ignores an empty line. To a replica of this server it begins and ends a unit, which is
- * applied as a whole. A member that is added with a deadline is written as Redis' command without
- * it and a second one that sets it, so that a stock Redis has the member.
+ * Redis ignores an empty line. For a replica of this server it begins and ends a unit, which is
+ * applied as a whole. A member that is added with a deadline is written as two commands, Redis'
+ * command without the deadline and one that sets it, so that a stock Redis gets the member.
  *
- * PUBLISH and SPUBLISH of clients are parts of units, at their place. Other commands of the stream
- * are PING and REPLCONF GETACK *, each outside of units.
+ * PUBLISH and SPUBLISH of clients are parts of units, in their order. Other commands of the stream
+ * are PING and REPLCONF GETACK *, outside of units.
  *
  * Folder server/replica/stream: the replication stream: feed turns transactions into its text,
- * backlog keeps its last bytes for replicas that reconnect. It is apart from server/replica because
- * the commit hooks feed it, and they are below the network. Depends on server/disk/effect,
+ * backlog keeps its last bytes for replicas that reconnect. It is not part of server/replica,
+ * because the commit hooks call it, and they are below the network. Depends on server/disk/effect,
  * server/disk/format and store/. Start here. */
 #ifndef SERVER_REPLICA_STREAM_FEED_H
 #define SERVER_REPLICA_STREAM_FEED_H
@@ -42,8 +41,8 @@ void feed_commit(struct feed *feed);        /* appends the unit to the backlog *
 /* A command outside of units, with `count` words. */
 void feed_command(struct feed *feed, const struct bytes *words, int count);
 uint64_t feed_offset(const struct feed *feed); /* of the next byte of the stream */
-/* The next command selects its database again, for a replica that begins here. A unit that is open
- * is forgotten. */
+/* Makes the next command select its database again, for a replica that begins here. Discards an
+ * open unit. */
 void feed_restart(struct feed *feed);
 
 #endif
