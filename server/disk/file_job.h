@@ -19,7 +19,6 @@ int file_job_fd(const struct file_job *job); /* readable when a function has end
 /* Runs the function, which returns 0 or an errno. No other may be running. If no thread can be
  * started, runs it at once. */
 void file_job_begin(struct file_job *job, int (*run)(void *ctx), void *ctx);
-bool file_job_runs(const struct file_job *job); /* until its result is taken */
 /* Takes the result of a function that has ended. False: it still runs, or there is none. */
 bool file_job_ended(struct file_job *job, int *error);
 /* Waits until the function has ended; its result can be taken then. No effect without one. */

@@ -64,10 +64,26 @@ struct persist *persist_new(const struct persist_wiring *wiring)
     return persist;
 }
 
+/* Writes, syncs and closes the journal. 0 or an errno. */
+static int close_journal(struct persist *persist)
+{
+    loop_io_free(persist->synced);
+    persist_drop_rewrite(persist);
+    uint64_t safe = persist_safe_position(persist);
+    persist->before += journal_position(persist->journal);
+    int error = journal_close(persist->journal);
+    persist->safe_at_end = error != 0 || !persist->opened ? safe : UINT64_MAX;
+    persist->journal = NULL;
+    persist->synced = NULL;
+    persist->listens = persist->opened = false;
+    persist->base_error = 0;
+    return error;
+}
+
 void persist_free(struct persist *persist)
 {
     if (persist == NULL) return;
-    if (persist->journal != NULL) persist_close_journal(persist);
+    if (persist->journal != NULL) close_journal(persist);
     persist_drop_rewrite(persist);
     child_free(persist->child);
     loop_io_free(persist->files_done);
@@ -106,21 +122,6 @@ int persist_new_journal(struct persist *persist)
         loop_io_new(persist->w.loop, journal_sync_fd(persist->journal), on_synced, persist);
     loop_io_want(persist->synced, LOOP_READ);
     return 0;
-}
-
-int persist_close_journal(struct persist *persist)
-{
-    loop_io_free(persist->synced);
-    persist_drop_rewrite(persist);
-    uint64_t safe = persist_safe_position(persist);
-    persist->before += journal_position(persist->journal);
-    int error = journal_close(persist->journal);
-    persist->safe_at_end = error != 0 || !persist->opened ? safe : UINT64_MAX;
-    persist->journal = NULL;
-    persist->synced = NULL;
-    persist->listens = persist->opened = false;
-    persist->base_error = 0;
-    return error;
 }
 
 bool persist_listens(const struct persist *persist)
@@ -318,7 +319,7 @@ bool persist_configure(struct persist *persist)
     if (persist->journal != NULL) journal_set_sync_mode(persist->journal, sync_mode_of(conf));
     if (conf->appendonly == persist->listens) return true;
     if (!conf->appendonly) {
-        int error = persist_close_journal(persist);
+        int error = close_journal(persist);
         if (error != 0)
             log_line(LOG_WARNING,
                      "Can't write the end of the journal before turning it off: %s. Its last "
@@ -373,7 +374,7 @@ bool persist_stop(struct persist *persist, char *why, size_t size)
 {
     int error = 0;
     if (persist->report.loading) return true;
-    if (persist->journal != NULL) error = persist_close_journal(persist);
+    if (persist->journal != NULL) error = close_journal(persist);
     if (error != 0)
         snprintf(
             why, size,

@@ -80,10 +80,8 @@ struct persist {
     struct persist_report report;
 };
 
-/* persist.c: creates a journal without a file; writes, syncs and closes the journal. 0 or an errno.
- */
+/* persist.c: creates a journal without a file. 0 or an errno. */
 int persist_new_journal(struct persist *persist);
-int persist_close_journal(struct persist *persist);
 /* Locks the working directory for this daemon. False: another daemon has it. If the system has no
  * locks, true. */
 bool persist_own_folder(struct persist *persist);
@@ -106,7 +104,6 @@ bool persist_load_manifest(struct manifest *manifest, const char *path, enum man
                            char why[MANIFEST_WHY_MAX]);
 
 /* persist_write.c */
-struct snapshot_options persist_options(const struct persist *persist);
 /* Writes the store at once, without a child; `what` is for the log. 0 or an errno. */
 int persist_write_now(struct persist *persist, const char *what, const char *path,
                       struct base_size *size);

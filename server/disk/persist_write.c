@@ -20,7 +20,7 @@ enum {
 #define SAVING    "Writing a snapshot"
 #define REWRITING "Rewriting the journal"
 
-struct snapshot_options persist_options(const struct persist *persist)
+static struct snapshot_options options_of(const struct persist *persist)
 {
     return (struct snapshot_options){ .created = clock_now(persist->w.clock),
                                       .plain = !persist->w.conf->rdbcompression };
@@ -52,7 +52,7 @@ static void report_saving(void *ctx, uint64_t keys)
 int persist_write_now(struct persist *persist, const char *what, const char *path,
                       struct base_size *size)
 {
-    struct snapshot_options options = persist_options(persist);
+    struct snapshot_options options = options_of(persist);
     options.report = report_saving;
     options.ctx = persist;
     progress_begin(&persist->at_save, what, store_count(persist->w.store), clock_mono_usec());
@@ -118,7 +118,7 @@ static int write_base(void *ctx, int fd, void (*report)(void *ctx, uint64_t keys
 
 int persist_fork(struct persist *persist, enum persist_task task, const char *path)
 {
-    struct base_task base = { persist->w.store, path, persist_options(persist) };
+    struct base_task base = { persist->w.store, path, options_of(persist) };
     int64_t began = clock_mono_usec();
     int error = child_begin(persist->child,
                             &(struct child_work){ .run = write_base, .ctx = &base, .fd = -1 });
