@@ -214,13 +214,6 @@ void resp_bulk_double(struct resp_writer *w, double value)
     resp_bulk(w, text, number_print_double(text, value));
 }
 
-void resp_bulk_long_double(struct resp_writer *w, long double value)
-{
-    if (is_silent(w)) return;
-    char text[NUMBER_FIXED_MAX_CHARS];
-    resp_bulk(w, text, number_print_long_double(text, value));
-}
-
 static void write_double(struct resp_writer *w, const char *text, size_t len, double value)
 {
     if (w->version < 3)
@@ -374,24 +367,24 @@ void resp_named_next(struct resp_writer *w)
     if (w->version < 3) resp_array(w, 2);
 }
 
-/* ---- replies written aside ---- */
+/* ---- replies in a separate buffer ---- */
 
-struct resp_writer resp_aside(const struct resp_writer *w, struct outbuf *aside)
+struct resp_writer resp_writer_to(const struct resp_writer *w, struct outbuf *part)
 {
     struct resp_writer writer = *w;
-    writer.out = aside;
+    writer.out = part;
     writer.sink = NULL;
     return writer;
 }
 
-static void put_replies(struct resp_writer *w, const struct outbuf *aside)
+static void put_replies(struct resp_writer *w, const struct outbuf *part)
 {
     struct resp_reply reply;
-    char *text = mem_alloc(aside->len + 1);
-    outbuf_copy(aside, text);
+    char *text = mem_alloc(part->len + 1);
+    outbuf_copy(part, text);
     resp_reply_init(&reply);
-    for (size_t at = 0; at < aside->len; at += reply.consumed) {
-        if (resp_reply_parse(&reply, text + at, aside->len - at) != REPLY_WHOLE) break;
+    for (size_t at = 0; at < part->len; at += reply.consumed) {
+        if (resp_reply_parse(&reply, text + at, part->len - at) != REPLY_WHOLE) break;
         for (size_t i = 0; i < reply.count; i++)
             w->sink->put(w->sink, &reply.nodes[i]);
     }
@@ -399,11 +392,11 @@ static void put_replies(struct resp_writer *w, const struct outbuf *aside)
     mem_free(text);
 }
 
-void resp_splice(struct resp_writer *w, struct outbuf *aside)
+void resp_splice(struct resp_writer *w, struct outbuf *part)
 {
-    if (w->sink != NULL) put_replies(w, aside);
+    if (w->sink != NULL) put_replies(w, part);
     if (w->sink != NULL || is_silent(w))
-        outbuf_drop(aside);
+        outbuf_drop(part);
     else
-        outbuf_splice(w->out, aside);
+        outbuf_splice(w->out, part);
 }

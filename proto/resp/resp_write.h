@@ -44,8 +44,7 @@ void resp_bulk_shared(struct resp_writer *w, const void *data, size_t len,
 void resp_bulk_text(struct resp_writer *w, const char *text); /* NUL-terminated */
 void resp_bulk_int64(struct resp_writer *w, int64_t value);   /* as text in a bulk */
 void resp_bulk_double(struct resp_writer *w, double value);   /* as text in a bulk */
-void resp_bulk_long_double(struct resp_writer *w, long double value);
-void resp_double(struct resp_writer *w, double value); /* 2: bulk; 3: `,` */
+void resp_double(struct resp_writer *w, double value);        /* 2: bulk; 3: `,` */
 /* The same, printed by number_print_long_double: for coordinates. */
 void resp_long_double(struct resp_writer *w, long double value);
 void resp_bool(struct resp_writer *w, bool value); /* 2: 0 or 1; 3: #t #f */
@@ -69,9 +68,9 @@ void resp_named(struct resp_writer *w, size_t count);
 void resp_named_next(struct resp_writer *w);
 
 /* For elements that are written before their number is known: returns a writer of the same version
- * that appends to `aside`, which must be empty. */
-struct resp_writer resp_aside(const struct resp_writer *w, struct outbuf *aside);
-/* Appends the contents of `aside` and empties it. */
-void resp_splice(struct resp_writer *w, struct outbuf *aside);
+ * that appends to `part`, which must be empty. */
+struct resp_writer resp_writer_to(const struct resp_writer *w, struct outbuf *part);
+/* Appends the contents of `part` and empties it. */
+void resp_splice(struct resp_writer *w, struct outbuf *part);
 
 #endif

@@ -31,7 +31,7 @@ static struct question *question_new(const struct call *call, int slot, size_t m
     question->slot = slot;
     question->most = most;
     outbuf_init(&question->text);
-    question->out = resp_aside(call->out, &question->text);
+    question->out = resp_writer_to(call->out, &question->text);
     return question;
 }
 

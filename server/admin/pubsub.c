@@ -150,7 +150,7 @@ static void reply_channels(struct call *call, enum pubsub_kind kind)
     }
     struct outbuf names;
     outbuf_init(&names);
-    struct channel_list list = { .out = resp_aside(call->out, &names),
+    struct channel_list list = { .out = resp_writer_to(call->out, &names),
                                  .pattern = call->argc == 3 ? &call->argv[2] : NULL };
     pubsub_each(pubsub_of(call), kind, list_channel, &list);
     resp_array(call->out, list.count);

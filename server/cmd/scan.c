@@ -11,7 +11,7 @@ void scan_begin(struct scan *scan, struct call *call)
 {
     *scan = (struct scan){ .call = call, .pattern = LIT("*"), .count = 10 };
     outbuf_init(&scan->collected);
-    scan->out = resp_aside(call->out, &scan->collected);
+    scan->out = resp_writer_to(call->out, &scan->collected);
 }
 
 /* Like strtoul, which Redis uses: an empty text is 0, a sign may come first, a NUL ends it. */

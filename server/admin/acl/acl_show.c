@@ -116,7 +116,7 @@ static void reply_members(struct call *call, unsigned category)
     const struct commands *commands = acl_of(call)->commands;
     struct outbuf names; /* a separate buffer, because their number is sent first */
     outbuf_init(&names);
-    struct resp_writer out = resp_aside(call->out, &names);
+    struct resp_writer out = resp_writer_to(call->out, &names);
     size_t count = 0;
     for (size_t i = 0; i < commands_count(commands); i++) {
         struct command_ref ref = commands_at(commands, i), sub;

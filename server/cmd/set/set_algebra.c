@@ -198,7 +198,7 @@ static void reply_set_operation(struct call *call, enum operation operation)
     if (!read_operands(call, 1, call->argc - 1, &in)) return;
     struct outbuf collected;
     outbuf_init(&collected);
-    struct resp_writer reply = resp_aside(call->out, &collected);
+    struct resp_writer reply = resp_writer_to(call->out, &collected);
     struct result result = { .call = call, .reply = &reply };
     compute_set_operation(operation, &in, &result);
     mem_free(in.sets);

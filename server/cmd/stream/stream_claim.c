@@ -135,7 +135,7 @@ static void cmd_xclaim(struct call *call)
                                EVENT_NONE);
     }
     outbuf_init(&collected);
-    struct resp_writer out = resp_aside(call->out, &collected);
+    struct resp_writer out = resp_writer_to(call->out, &collected);
     for (int i = 5; i < claim.ids; i++)
         count += claim_id(call, &claim, stream_id_of(call, i), &out);
     resp_array(call->out, count);
@@ -207,8 +207,8 @@ static void cmd_xautoclaim(struct call *call)
     if (!need_group(call, &all.claim.place)) return;
     outbuf_init(&all.claimed_buffer);
     outbuf_init(&all.gone_buffer);
-    all.claimed_out = resp_aside(call->out, &all.claimed_buffer);
-    all.gone_out = resp_aside(call->out, &all.gone_buffer);
+    all.claimed_out = resp_writer_to(call->out, &all.claimed_buffer);
+    all.gone_out = resp_writer_to(call->out, &all.gone_buffer);
     /* Examines at most ten times COUNT entries, as in Redis, and at most 10,000, because other
      * clients wait. */
     struct pending_filter filter = { .from = all.from, .to = STREAM_ID_MAX };

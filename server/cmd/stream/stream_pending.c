@@ -214,7 +214,7 @@ static void reply_query(struct call *call, const struct stream_group *group,
     struct pending pending;
     int64_t count = 0;
     outbuf_init(&collected);
-    struct resp_writer out = resp_aside(call->out, &collected);
+    struct resp_writer out = resp_writer_to(call->out, &collected);
     while (count < query->count && pending_next(group, &filter, &pending)) {
         struct bytes name = bytes_of("", 0);
         if (pending.consumer != NULL) name = consumer_name(pending.consumer);

@@ -102,7 +102,7 @@ static bool reply_claims(struct call *call, const struct reading *reading,
     struct stream_id last = group_position(stream->group).last;
     struct outbuf claims;
     outbuf_init(&claims);
-    struct resp_writer writer = resp_aside(call->out, &claims);
+    struct resp_writer writer = resp_writer_to(call->out, &claims);
     size_t claimed = deliver_claims(call, delivery, &writer, reading->args.claim, limit);
     size_t added = count_after(entries, last, limit - claimed);
     if (claimed + added > 0) {
@@ -165,7 +165,7 @@ static size_t reply_collected(struct call *call, const struct reading *reading, 
     struct outbuf parts;
     size_t count = 0;
     outbuf_init(&parts);
-    struct resp_writer writer = resp_aside(out, &parts);
+    struct resp_writer writer = resp_writer_to(out, &parts);
     call->out = &writer;
     for (int i = 0; i < reading->args.streams; i++)
         if (reading->streams[i].is_served)
