@@ -137,16 +137,11 @@ char *conf_words_quote(const struct conf_words *words, size_t first)
     return text;
 }
 
-static bool is_plain(char c)
-{
-    return isalnum((unsigned char)c) || strchr("-_./:*+@,=$%", c) != NULL;
-}
-
 void conf_word_write(FILE *to, const char *word)
 {
     static const char controls[] = "\n\r\t\b\a", letters[] = "nrtba";
     const char *at = word;
-    while (*at != '\0' && is_plain(*at))
+    while (*at != '\0' && (isalnum((unsigned char)*at) || strchr("-_./:*+@,=$%", *at) != NULL))
         at++;
     if (at > word && *at == '\0') {
         fputs(word, to);

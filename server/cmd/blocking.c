@@ -58,18 +58,6 @@ void block_on(struct call *call, const struct block_request *request)
 
 /* ---- numkeys key [key ...] <front | back> [COUNT count] -------------------------------------- */
 
-static bool parse_pop_count(struct call *call, int i, int64_t *wanted)
-{
-    *wanted = 1;
-    if (i == call->argc) return true;
-    if (arg_is(call, i, "COUNT") && i + 1 < call->argc) {
-        if (!arg_range(call, i + 1, 1, INT64_MAX, wanted, ERR_COUNT_POSITIVE)) return false;
-        if (i + 2 == call->argc) return true;
-    }
-    fail(call, ERR_SYNTAX);
-    return false;
-}
-
 bool arg_multi_pop(struct call *call, int i, const char *front, const char *back,
                    struct multi_pop *pop)
 {
@@ -87,7 +75,15 @@ bool arg_multi_pop(struct call *call, int i, const char *front, const char *back
         fail(call, ERR_SYNTAX);
         return false;
     }
-    return parse_pop_count(call, end + 1, &pop->wanted);
+    pop->wanted = 1;
+    int at = end + 1;
+    if (at == call->argc) return true;
+    if (arg_is(call, at, "COUNT") && at + 1 < call->argc) {
+        if (!arg_range(call, at + 1, 1, INT64_MAX, &pop->wanted, ERR_COUNT_POSITIVE)) return false;
+        if (at + 2 == call->argc) return true;
+    }
+    fail(call, ERR_SYNTAX);
+    return false;
 }
 
 int find_pop_keys(int argc, const struct bytes *argv, int *positions)

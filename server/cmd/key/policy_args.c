@@ -92,18 +92,6 @@ static int shown(struct bytes word)
     return (int)(word.len < SHOWN_MAX ? word.len : SHOWN_MAX);
 }
 
-static bool read_choice(struct reading *reading, enum option option, struct bytes word)
-{
-    const char *const *choices = options[option].choices;
-    for (int64_t i = 0; choices[i] != NULL; i++) {
-        if (!bytes_is_word(word, choices[i])) continue;
-        reading->values[option] = i;
-        return true;
-    }
-    return set_fault(reading->fault, option == OPTION_KEEP ? ERR_POLICY_KEEP : ERR_POLICY_REFRESH,
-                     shown(word), word.data);
-}
-
 /* Parses a number that may be followed by one of these units. */
 static bool read_amount(struct bytes word, const struct unit *units, int64_t *amount)
 {
@@ -121,7 +109,13 @@ static bool read_amount(struct bytes word, const struct unit *units, int64_t *am
 static bool read_value(struct reading *reading, enum option option, struct bytes word)
 {
     int64_t most = options[option].most, *value = &reading->values[option];
-    if (options[option].value == VALUE_WORD) return read_choice(reading, option, word);
+    if (options[option].value == VALUE_WORD) {
+        for (*value = 0; options[option].choices[*value] != NULL; ++*value)
+            if (bytes_is_word(word, options[option].choices[*value])) return true;
+        return set_fault(reading->fault,
+                         option == OPTION_KEEP ? ERR_POLICY_KEEP : ERR_POLICY_REFRESH, shown(word),
+                         word.data);
+    }
     bool is_span = options[option].value == VALUE_SPAN;
     bool good =
         is_span ? read_amount(word, spans, value) : number_parse_int64(word.data, word.len, value);

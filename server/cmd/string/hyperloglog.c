@@ -241,12 +241,6 @@ static void debug_decode(struct call *call, struct bytes text)
     mem_free(decoded);
 }
 
-static void debug_todense(struct call *call, struct entry *entry)
-{
-    bool is_sparse = hll_is_sparse(object_text(&entry->object));
-    if (!is_sparse || make_dense(call, entry)) resp_integer(call->out, is_sparse);
-}
-
 static void cmd_pfdebug(struct call *call)
 {
     struct entry *entry;
@@ -257,16 +251,17 @@ static void cmd_pfdebug(struct call *call)
     }
     txn_string_unshare(call->txn, entry);
     struct bytes text = object_text(&entry->object);
+    bool is_sparse = hll_is_sparse(text);
     if (arg_is(call, 1, "GETREG"))
         debug_getreg(call, entry);
     else if (arg_is(call, 1, "DECODE"))
         debug_decode(call, text);
     else if (arg_is(call, 1, "ENCODING"))
-        resp_status(call->out, hll_is_sparse(text) ? "sparse" : "dense");
-    else if (arg_is(call, 1, "TODENSE"))
-        debug_todense(call, entry);
-    else
+        resp_status(call->out, is_sparse ? "sparse" : "dense");
+    else if (!arg_is(call, 1, "TODENSE"))
         failf(call, ERR_PFDEBUG_SUBCOMMAND, arg_width(call, 1), call->argv[1].data);
+    else if (!is_sparse || make_dense(call, entry))
+        resp_integer(call->out, is_sparse);
 }
 
 /* Adds the numbers from 1 on and checks the estimate at each power of two. */

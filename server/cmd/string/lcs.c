@@ -86,15 +86,6 @@ static bool fill_table(struct table *table)
     return table->rows != NULL;
 }
 
-static bool table_init(struct table *table, struct bytes a, struct bytes b, bool only_length)
-{
-    *table = (struct table){ .a = a,
-                             .b = b,
-                             .words = (b.len + WORD_BITS - 1) / WORD_BITS,
-                             .row_count = only_length ? 1 : a.len };
-    return a.len == 0 || b.len == 0 || fill_table(table);
-}
-
 /* A maximal part of the subsequence that is contiguous in both strings. */
 struct match {
     size_t a_at, b_at, len;
@@ -243,10 +234,14 @@ static void cmd_lcs(struct call *call)
 {
     struct options options;
     struct bytes text[2];
-    struct table table;
     if (!read_strings(call, text) || !read_lcs_options(call, &options)) return;
     if (!is_small_enough(call, text[0], text[1])) return;
-    if (!table_init(&table, text[0], text[1], options.len)) {
+    struct bytes a = text[0], b = text[1];
+    struct table table = { .a = a,
+                           .b = b,
+                           .words = (b.len + WORD_BITS - 1) / WORD_BITS,
+                           .row_count = options.len ? 1 : a.len };
+    if (a.len > 0 && b.len > 0 && !fill_table(&table)) {
         fail(call, ERR_LCS_NO_MEMORY);
         return;
     }
