@@ -114,7 +114,7 @@ struct conf {
     int64_t metrics_dehydrators_max;
     /* data */
     int64_t databases;
-    char *policy; /* lines such as "prefix* TTL 1000"; those of one name are one policy */
+    char *policy; /* lines such as "prefix* TTL 1000"; lines with the same name form one policy */
     /* Checks such lines. Returns the error, a constant string, or NULL. Set it after conf_init;
      * until then any words are accepted. */
     const char *(*policies_fault)(const char *lines);
@@ -126,7 +126,7 @@ struct conf {
     /* encodings, as shown by OBJECT ENCODING */
     int64_t hash_max_entries, hash_max_value, zset_max_entries, zset_max_value, set_max_intset;
     int64_t hll_sparse_max;                       /* bytes */
-    int64_t stream_max_bytes, stream_max_entries; /* of a block of a stream; 0: the most */
+    int64_t stream_max_bytes, stream_max_entries; /* of a block of a stream; 0: the maximum */
     /* persistence */
     bool appendonly;
     int64_t appendfsync; /* enum conf_fsync */

@@ -22,7 +22,7 @@ static const struct conf_choice levels[] = {
     { "debug", 0 }, { "verbose", 1 }, { "notice", 2 }, { "warning", 3 }, { NULL, 0 }
 };
 static const struct conf_choice log_formats[] = { { "text", 0 }, { "json", 1 }, { NULL, 0 } };
-/* With the numbers of <syslog.h>. */
+/* The numbers are those of <syslog.h>. */
 static const struct conf_choice syslog_facilities[] = {
     { "user", 1 << 3 },    { "local0", 16 << 3 }, { "local1", 17 << 3 }, { "local2", 18 << 3 },
     { "local3", 19 << 3 }, { "local4", 20 << 3 }, { "local5", 21 << 3 }, { "local6", 22 << 3 },
@@ -60,7 +60,7 @@ static const char *check_percentiles(const char *value)
     return NULL;
 }
 
-/* Redis' "now" and "force" are about replicas and failed saves. */
+/* Redis' values "now" and "force" concern replicas and failed saves. They are refused. */
 static const struct conf_choice shutdowns[] = { { "default", CONF_SHUTDOWN_DEFAULT },
                                                 { "save", CONF_SHUTDOWN_SAVE },
                                                 { "nosave", CONF_SHUTDOWN_NOSAVE },

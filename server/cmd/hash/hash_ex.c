@@ -1,7 +1,7 @@
 /* hash_ex: HSETEX, HGETEX and HGETDEL, which write, read or remove fields and their deadlines.
  *
- * HSETEX has two forms. Before the fields stand either FIELDS and their number, as in Redis 8.0, or
- * seconds, as in Dragonfly. */
+ * HSETEX has two forms: the fields follow either FIELDS and their number, as in Redis 8.0, or a
+ * number of seconds, as in Dragonfly. */
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/call.h"
 #include "server/cmd/cmd.h"

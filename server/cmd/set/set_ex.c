@@ -1,7 +1,7 @@
 /* set_ex: SADDEX: adds members with a deadline to a set.
  *
- * It has two forms. Before the members stand either MEMBERS and their number, or seconds, as in
- * Dragonfly. */
+ * It has two forms: the members follow either MEMBERS and their number, or a number of seconds, as
+ * in Dragonfly. */
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/call.h"
 #include "server/cmd/cmd.h"

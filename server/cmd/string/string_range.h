@@ -11,7 +11,7 @@
 /* The maximum length of a string: the context of the command's group, by default 512 MiB. */
 size_t string_limit(const struct call *call);
 
-/* Clips [start, end], of which negative ones count from the end, to a string of len bytes or bits:
+/* Clips [start, end], where negative offsets count from the end, to a string of len bytes or bits:
  * half-open [*from, *to), with *from == *to if it is empty. Unlike in clip_range, an end before the
  * first byte means the first byte. */
 void string_clip(int64_t start, int64_t end, size_t len, size_t *from, size_t *to);

@@ -73,7 +73,7 @@ static bool is_surely_score(const struct call *call, int i)
     return arg.len > 0 && ((arg.data[0] >= '0' && arg.data[0] <= '9') || arg.data[0] == '-');
 }
 
-/* Replies ZADDEX's own errors, which say what is missing. ZADD replies Redis' errors. */
+/* Replies ZADDEX's own errors, which name the missing part. ZADD replies Redis' errors. */
 static bool check_zaddex_pairs(struct call *call, const struct zadd *how)
 {
     double score;
@@ -141,7 +141,7 @@ static void zadd_scored(struct call *call, const struct zadd *how, double *score
 {
     for (int i = 0; i < how->pairs; i++) {
         if (!arg_double(call, how->first + 2 * i, &scores[i])) return;
-        /* DIFFERS: Redis makes -0 a 0 in a small sorted set only; here it always is.
+        /* DIFFERS: Redis turns -0 into 0 only in a small sorted set; here -0 always becomes 0.
          * (doc/differs.md) */
         if (scores[i] == 0) scores[i] = 0;
     }

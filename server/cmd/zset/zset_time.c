@@ -23,8 +23,8 @@ static msec due_instant(double score, msec now)
     double about = ceil(score * 1000);
     if (about >= (double)INSTANT_MAX) return NEVER;
     msec at = (msec)about;
-    if (seconds_of(at) < score) at++;                      /* the product was rounded down, or */
-    if (at - 1 > now && seconds_of(at - 1) >= score) at--; /* up, to the next whole number */
+    if (seconds_of(at) < score) at++;                      /* the product was rounded down */
+    if (at - 1 > now && seconds_of(at - 1) >= score) at--; /* it was rounded up */
     return instant_past(at, now) ? instant_next(now) : at;
 }
 
