@@ -131,7 +131,7 @@ struct cluster_context {
 };
 extern const struct command_group cluster_commands;
 
-/* SAVE BGSAVE BGREWRITEAOF LASTSAVE; context: struct persist, or NULL if there is none. */
+/* SAVE BGSAVE BGREWRITEAOF LASTSAVE; context: struct persist, or NULL without persistence. */
 extern const struct command_group persistence_commands;
 
 /* EXPIRY; context: struct long_queries, or NULL. */
@@ -170,7 +170,7 @@ extern const struct command_group debug_commands;
 /* COMMAND; context: struct commands. */
 extern const struct command_group command_commands;
 
-/* True: the setting (yes, local, no) allows this session what it guards. */
+/* Does this setting (yes, local, no) give the session access? */
 bool admin_allows(enum conf_allowed allow, struct clients *clients, const struct session *session);
 
 /* The parts of the server that contexts are made from. */

@@ -9,7 +9,7 @@
 enum {
     SHOWN = 10,
     SHOWN_MAX = 1000,
-    SETTLED_AT_ONCE = 1000, /* keys and members, which take less than a millisecond */
+    SETTLED_AT_ONCE = 1000, /* keys and members, in less than a millisecond */
     COUNTED_AT_ONCE = 5000,
     COUNTED_AT_A_TIME = 256,
 };
@@ -43,7 +43,7 @@ static void reply_next_deadlines(struct resp_writer *out, const struct next_ques
     mem_free(due);
 }
 
-/* Waits while background expiry removes what is overdue. */
+/* Waits while background expiry removes overdue keys and members. */
 static enum long_query_state next_work(void *ctx, msec now)
 {
     const struct next_question *question = ctx;
@@ -66,7 +66,8 @@ static void cmd_expiry_next(struct call *call)
     }
     if (call->argc == 3 && !arg_range(call, 2, 1, SHOWN_MAX, &count, ERR_EXPIRY_COUNT)) return;
     struct next_question question = { call->txn->ks, (size_t)count };
-    bool waits = may_wait(call) && !call->txn->no_expiry; /* a pause may last long */
+    /* Nothing expires during a pause, which may last long, so the reply must not wait for that. */
+    bool waits = may_wait(call) && !call->txn->no_expiry;
     if (outlook_remove_overdue(call->txn, waits ? SETTLED_AT_ONCE : SIZE_MAX) || !waits) {
         reply_next_deadlines(call->out, &question, call->txn->now);
         return;

@@ -19,7 +19,6 @@ static void cmd_time(struct call *call)
     resp_bulk_int64(call->out, now % 1000000);
 }
 
-/* There are no modules. */
 static void cmd_module_list(struct call *call)
 {
     resp_array(call->out, 0);

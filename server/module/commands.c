@@ -62,7 +62,7 @@ static void arguments_end(struct arguments *args)
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-/* Runs a call on the lent keys. A read removes nothing that has expired, because it may run on a
+/* Runs a call on the lent keys. A read does not remove expired members, because it may run on a
  * replica. */
 static void run_call(struct call *call, msec now)
 {

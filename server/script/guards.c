@@ -191,7 +191,7 @@ static int setmetatable_of(lua_State *lua)
     return 1;
 }
 
-/* Redis shows scripts the metatable of the globals, and of no other table of its own. */
+/* Scripts see the metatable of the globals, but that of no other guard, as in Redis. */
 static int getmetatable_of(lua_State *lua)
 {
     luaL_checkany(lua, 1);

@@ -11,7 +11,7 @@
 #include "server/cmd/call/call.h"
 #include "server/engine/engine.h"
 
-/* What a script may do. */
+/* Flags of a script. */
 enum {
     SCRIPT_NO_WRITES = 1 << 0,
     SCRIPT_ALLOW_OOM = 1 << 1,
@@ -41,8 +41,8 @@ int64_t host_usec(const struct host *host);
 bool host_may_call(const struct host *host, struct command_ref command, int argc,
                    const struct bytes *argv);
 
-/* Runs one command of the script; its reply goes to `out`. False: the reply is an error. argc >= 1.
- */
+/* Runs one command of the script and writes its reply to `out`. False: the reply is an error. argc
+ * >= 1. */
 bool host_call(struct host *host, int argc, const struct bytes *argv, struct resp_writer *out);
 
 #endif

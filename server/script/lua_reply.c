@@ -65,7 +65,7 @@ static void push_scalar(struct lua_reply *reply, const struct resp_node *node)
     }
 }
 
-/* Maps and sets are in a field of a table of their own. */
+/* A map or a set is in a field of another table. */
 static void open_table(struct lua_reply *reply, const struct resp_node *node)
 {
     ensure(reply->depth < LUA_REPLY_DEPTH, "a reply nested deeper than %d", reply->depth);
@@ -77,7 +77,8 @@ static void open_table(struct lua_reply *reply, const struct resp_node *node)
         (struct open_table){ .kind = (int)node->type, .left = node->number, .index = 1 };
 }
 
-/* Puts the value at the top into the innermost table. A map's key stays until its value comes. */
+/* Puts the value at the top into the innermost table. A map's key stays on the stack until its
+ * value arrives. */
 static void put_in_table(struct lua_reply *reply)
 {
     struct open_table *table = &reply->open[reply->depth - 1];

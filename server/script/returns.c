@@ -34,7 +34,7 @@ struct finder {
     struct returns *returns;
     bool first_only;
     int before;      /* kind of the token before this one; FUNCTION: this keyword */
-    bool after_name; /* the token before is `redis` or `error`, and no field */
+    bool after_name; /* the token before is `redis` or `error`, and not a field's name */
     bool renamed;    /* these names are used in another way */
 };
 
@@ -250,7 +250,7 @@ static bool pop(struct finder *finder)
     return true;
 }
 
-/* False: the text is nested too deeply, or ends what it has not begun. */
+/* False: the text is nested too deeply, or has an end without a beginning. */
 static bool follow_nesting(struct finder *finder)
 {
     static const char *const begin[] = { "do", "if", "repeat", NULL };

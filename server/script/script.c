@@ -131,7 +131,7 @@ static bool try_arguments(struct scripting *scripting, const struct call *call,
     return false;
 }
 
-/* Leaves what the function returns at the top of the stack, or the error. */
+/* Leaves the function's result, or the error, at the top of the stack. */
 static bool call_protected(struct scripting *scripting, const struct call *call,
                            const struct script_run *run)
 {

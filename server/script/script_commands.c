@@ -130,7 +130,7 @@ static const char *const script_help[] = {
     "FLUSH [ASYNC|SYNC]",
     "    Remove all scripts from the cache.",
     "KILL",
-    "    Stop the script that runs, unless it has written data.",
+    "    Stop the running script, unless it has written data.",
     "LOAD <script>",
     "    Add a script to the cache without running it.",
 };
@@ -194,7 +194,7 @@ static const struct command script_subcommands[] = {
       .since = "2.6.0",
       .complexity = "O(1)",
       .syntax = "",
-      .summary = "Stops the script that runs, unless it has written data.",
+      .summary = "Stops the running script, unless it has written data.",
       .replies = REPLIES("OK"),
       .errors = ERRORS(ERR_NOT_BUSY) },
     { .name = "LOAD",

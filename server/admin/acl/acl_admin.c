@@ -98,7 +98,7 @@ static void cmd_acl_load(struct call *call)
     }
     acl_sessions_close_deleted(&sessions);
     acl_sessions_check_channels(&sessions);
-    log_line(LOG_NOTICE, "ACL LOAD: there are %zu users now", acl_count(users_of(call)));
+    log_line(LOG_NOTICE, "ACL LOAD has read %zu users", acl_count(users_of(call)));
     reply_ok(call);
 }
 

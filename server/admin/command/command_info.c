@@ -1,4 +1,4 @@
-/* command_info: see command_info.h. Here are the names of flags and key flags. */
+/* command_info: see command_info.h. */
 #include "server/admin/command/command_info.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* syntax: see syntax.h. A recursive-descent parser builds a small tree; the reply is made from it.
- */
+/* syntax: see syntax.h. A recursive-descent parser builds a small tree, from which the reply is
+ * made. */
 #include "server/admin/command/syntax.h"
 
 #include <ctype.h>

@@ -77,8 +77,7 @@ static msec mean_ttl(const struct keyspace *ks, struct random *random, msec now)
     return sum;
 }
 
-/* Nothing expires while data is being loaded, so all keys are counted, without checking for expired
- * ones. */
+/* Nothing expires while data is being loaded, so all keys are counted then, expired or not. */
 void info_keyspace(struct report *report)
 {
     struct store *store = report->context->store;

@@ -1,5 +1,5 @@
-/* info_server: INFO's sections about the process and its clients: Server, Clients,
- * CPU, Modules, Cluster, TLS. */
+/* info_server: INFO's sections about the process and its clients: Server, Clients, CPU, Modules,
+ * Cluster, TLS. */
 #include "server/admin/info/report.h"
 
 #include <elf.h>

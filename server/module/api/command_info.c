@@ -68,7 +68,7 @@ bool command_info_register(RedisModuleCtx *ctx, const struct command *row, api_c
     snprintf(flags, sizeof(flags), "%s%s%s%s%s", kind, row->flags & GROWS ? " deny-oom" : "",
              row->flags & FAST ? " fast" : "", row->flags & NOSCRIPT ? " deny-script" : "",
              row->flags & MOVABLE_KEYS ? " getkeys-api" : "");
-    /* In lower case, because the host shows names as they are registered, and shows its own so. */
+    /* In lower case, as the host's own names: it shows names as they are registered. */
     size_t len = strlen(row->name);
     ensure(len < NAME_ROOM, "a command of %zu bytes", len);
     for (size_t i = 0; i <= len; i++) {

@@ -50,7 +50,7 @@ bool api_load(RedisModuleCtx *ctx, const char *name, int version)
         return false;
     }
     if (redis.IsModuleNameBusy(name)) {
-        log_warning(ctx, "there is already a module named ", name);
+        log_warning(ctx, "another module has the name ", name);
         return false;
     }
     redis.SetModuleAttribs(ctx, name, version, API_VERSION);

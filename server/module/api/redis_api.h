@@ -142,11 +142,11 @@ struct api_type {
 };
 enum { API_TYPE_VERSION = 4 };
 
-/* What SetCommandInfo takes, version 1. The flags of keys have the values of KEY_* in
+/* Arguments of SetCommandInfo, version 1. The flags of keys have the values of KEY_* in
  * server/cmd/call/command.h. */
 struct api_key_spec {
     const char *notes;
-    uint64_t flags; /* 0: behind the last spec */
+    uint64_t flags; /* 0: the end of the list */
     enum { SEARCH_UNKNOWN = 1, SEARCH_INDEX, SEARCH_KEYWORD } search;
     union {
         struct {
@@ -334,7 +334,7 @@ struct redis_api {
 #undef API_MEMBER
 };
 
-/* The host's functions, from api_load on. An optional one may be NULL. */
+/* The host's functions; api_load sets them. An optional one may be NULL. */
 extern struct redis_api redis;
 
 /* Valid while the string is not changed or freed. */
@@ -345,8 +345,8 @@ static inline struct bytes api_bytes(const RedisModuleString *text)
     return bytes;
 }
 
-/* Fetches the functions and gives the module its name. False: the host lacks a needed one, or
- * has a module of this name; the log says which. */
+/* Fetches the functions and names the module. False: the host lacks a needed function, or has a
+ * module of this name; the reason is logged. */
 bool api_load(RedisModuleCtx *ctx, const char *name, int version);
 
 #endif

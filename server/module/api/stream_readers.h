@@ -1,5 +1,5 @@
 /* stream_readers: whether the host's stream of changes has a reader: a replica or the append-only
- * file. While it has none, changes need not be written as commands.
+ * file. Without a reader, changes need not be written as commands.
  *
  * The module asks the host only after a fork, because a reader always begins with a full copy, for
  * which the host forks: the copy has the changes before the fork, the stream those after it. A host

@@ -51,13 +51,6 @@ static enum meaning meaning_of(const char *event)
     return MEANS_NOTHING;
 }
 
-static void queue_name(struct volatile_keys *known, unsigned db, enum key_change_kind kind, msec at,
-                       struct bytes name)
-{
-    uint32_t database = due_keys_database(&known->keys, db);
-    key_changes_put(&known->changes, database, kind, at, name);
-}
-
 static void forget_name(struct volatile_keys *known, unsigned db, struct bytes name)
 {
     struct due_key *key = due_keys_find(&known->keys, db, name);
@@ -111,7 +104,8 @@ void volatile_keys_event(struct volatile_keys *known, RedisModuleCtx *ctx, int c
             bool is_known = !known->loading && command_ttl_deadline(name, &at);
             kind = is_known ? KEY_HAS_DEADLINE : KEY_MAY_BE_VOLATILE;
         }
-        queue_name(known, db, kind, at, api_bytes(name));
+        key_changes_put(&known->changes, due_keys_database(&known->keys, db), kind, at,
+                        api_bytes(name));
     }
 }
 

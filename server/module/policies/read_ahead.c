@@ -198,7 +198,7 @@ static void copy_payload(RedisModuleCtx *ctx, RedisModuleString *name, uint64_t 
     add_size(size);
 }
 
-/* What is read of a key while it is open. */
+/* Properties of a key, read while it is open. */
 struct key_view {
     int type;
     msec at;

@@ -21,9 +21,9 @@ struct interpreter {
     lua_State *lua;
     size_t used;  /* bytes of all Lua blocks */
     size_t limit; /* of `used` while a script runs; SIZE_MAX: no limit */
-    /* Lua runs inside a protected call, so an allocation may fail. Elsewhere, and while a command
-     * of a script makes its reply, an error would leave C without a way back: allocations succeed
-     * beyond the limit then, and `exceeded` is set. */
+    /* Inside a protected call an allocation may fail, which raises an error. Elsewhere, and while a
+     * command of a script makes its reply, an error would skip C code that must run, so allocations
+     * beyond the limit succeed and set `exceeded`. */
     bool may_fail;
     bool exceeded;
     size_t live;            /* bytes in use after the last complete collection */
@@ -57,11 +57,11 @@ bool interpreter_call(struct interpreter *interpreter, int args, int results, in
 bool interpreter_let_fail(lua_State *lua, bool on);
 
 /* Raises an error once the script has used too much of C's stack. Each function in C that calls Lua
- * calls it first, so that no error handler, callback or coroutine gets around it. */
+ * calls this first, so that the limit also holds for error handlers, callbacks and coroutines. */
 void interpreter_check_stack(lua_State *lua);
 
-/* Is there C stack for one more level? For functions in C that call themselves, but no Lua. True in
- * a state without an interpreter. */
+/* Is C's stack large enough for one more level? For functions in C that call themselves, but not
+ * Lua. True in a state without an interpreter. */
 bool interpreter_has_stack(lua_State *lua);
 
 /* Call when a function in C has done about as much work as this many instructions: checks the time

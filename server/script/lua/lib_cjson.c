@@ -1,5 +1,5 @@
 /* lib_cjson: see lib_cjson.h. Depends on lua-cjson 2.1.0, which Redis 7.0 has too, and on mem to
- * check that there is memory for its buffers.
+ * check that enough memory is left for its buffers.
  *
  * lua-cjson allocates with malloc and exits the process if that fails, so memory is checked before
  * each call. encode's buffer is always kept, so that an error cannot leak it; a large one is freed

@@ -1,8 +1,8 @@
 /* lib_cmsgpack: see lib_cmsgpack.h. Bytes and errors are those of Redis 7.0.15.
  *
  * A table whose keys are 1 to n is an array, any other one a map. Tables deeper than MAX_NESTING
- * and values of types that MessagePack does not have become nil. There are no binary strings, no
- * extensions and no timestamps. */
+ * and values of types that MessagePack does not have become nil. Binary strings, extensions and
+ * timestamps are not supported. */
 #include "server/script/lua/lib_cmsgpack.h"
 
 #include <limits.h>
@@ -405,7 +405,7 @@ void script_open_cmsgpack(lua_State *L)
                                           { NULL, NULL } };
     lua_createtable(L, 0, 8);
     luaL_register(L, NULL, functions);
-    /* Scripts that look at the library see the one of Redis. */
+    /* The values of Redis, because scripts may check them. */
     set_text(L, "_NAME", "cmsgpack");
     set_text(L, "_VERSION", "lua-cmsgpack 0.4.0");
     set_text(L, "_COPYRIGHT", "Copyright (C) 2012, Salvatore Sanfilippo");

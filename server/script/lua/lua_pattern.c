@@ -106,7 +106,7 @@ static bool fits(struct lua_pattern *run, const char *at, const char *p, const c
 
 /* ---- repeats ---- */
 
-/* As many as possible first. */
+/* Tries the largest number of repetitions first. */
 static const char *repeat_longest(struct lua_pattern *run, const char *at, const char *p,
                                   const char *end, size_t least)
 {
