@@ -34,7 +34,7 @@ LATER_MSEC = 3_600_000
 NAP_SECONDS = 0.1
 BACK_SECONDS = 20  # until memory is measured again
 
-# What the pages call a phase, in the order of their rows.
+# The pages' names of the phases, in the order of their rows.
 REMOVING = ("DEL", "SREM", "HDEL", "ZREM")
 COSTS = ("SET, new", "SET, changed", "GET", "DEL", "SET with TTL", "expiry", "SADD", "SREM", "HSET",
          "HDEL", "ZADD", "ZREM")
@@ -197,7 +197,7 @@ def run_phase(visits, phase):
 
 
 def expire(visits, count):
-    """{variant: nanoseconds per key}, when all that are due have expired."""
+    """{variant: nanoseconds per key}, once all due keys have expired."""
     before = {name: visit.server.cpu_seconds() for name, visit in visits.items()}
     limit = time.monotonic() + EXPIRY_SECONDS
     expired, had = [0], None

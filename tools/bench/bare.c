@@ -1,4 +1,4 @@
-/* bare: a server that stores nothing, to measure the limit of a load generator.
+/* bare: a server that stores no data, to measure the limit of a load generator.
  *
  * One epoll loop parses each request completely, looks up its command and sends a constant reply of
  * the type and length that a server full of data would send. One read and one write per connection

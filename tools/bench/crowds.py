@@ -102,7 +102,7 @@ def slow_senders(port, core, connections, pipe):
 
 
 def subscribers(port, core, subscriptions, pipe):
-    """Connections with CHANNELS_EACH channels, of which one is common to all. They read."""
+    """Connections that subscribe to CHANNELS_EACH channels, one of them common to all, and read."""
     links = connect_all(port, subscriptions // CHANNELS_EACH, core)
     selector = selectors.DefaultSelector()
     for number, link in enumerate(links):
@@ -152,7 +152,7 @@ def crowd_of_bytes(_bench, server, settings, act):
 
 def crowd_of_subscriptions(bench, server, settings, act):
     def publish():
-        """To channels of one subscriber each, and now and then to the common one."""
+        """Publishes to channels of one subscriber each, and sometimes to the common one."""
         end, number = time.monotonic() + settings.crowd_seconds, 0
         while time.monotonic() < end:
             batch = [encode("PUBLISH", f"channel:{(number + i) % 1000}:{i}", "x" * 50)

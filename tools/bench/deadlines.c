@@ -138,7 +138,7 @@ static const struct kind tree = {
     .bytes = tree_bytes,
 };
 
-/* The things and their order, the same for both structures. */
+/* The deadlines and their order, the same for both structures. */
 struct load {
     struct thing *things;   /* memory order differs from the order of deadlines */
     uint32_t *arm, *change; /* the orders of arming, and of cancelling and moving */
@@ -296,7 +296,7 @@ static void print_row(const struct load *load, const char *name, const struct fi
     fflush(stdout);
 }
 
-/* In turns, so that other load on the machine affects both alike. */
+/* Alternates, so that other load on the machine affects both equally. */
 static void compare_structures(uint32_t count, uint32_t different)
 {
     struct load load;

@@ -209,7 +209,7 @@ def snapshot_of(bench, settings, name, say):
 # ---- rewrites ---------------------------------------------------------------------------------
 
 def rewrite(server):
-    """Seconds of a BGREWRITEAOF until the old files are gone."""
+    """Seconds of a BGREWRITEAOF until the old files are deleted."""
     begin = time.monotonic()
     server.call("BGREWRITEAOF")
     while "1" in (server.info("aof_rewrite_in_progress"), server.info("aof_rewrite_scheduled")):

@@ -4,7 +4,7 @@
  * - Deadlines spread over some seconds: measures how late each "expired" event arrives, and
  * compares every 10 ms how many keys the server has counted as expired with how many should be.
  * - With -d 0, one deadline for all: measures when all are counted as expired, and when used_memory
- * is back to what it was. Subscribes to no events. Meanwhile another connection sends PINGs at a
+ * has its old value. Subscribes to no events. Meanwhile another connection sends PINGs at a
  * steady pace without waiting for replies; with -1 it sends the next PING after the reply to the
  * last one. Works on any server with PXAT, keyspace notifications and INFO's expired_keys. */
 #include <getopt.h>
@@ -121,7 +121,7 @@ static void ping_when_due(struct pinger *pinger, struct samples *pings)
     pinger->next += pinger->pace_usec;
 }
 
-/* ---- looks ----------------------------------------------------------------------------------- */
+/* ---- INFO ------------------------------------------------------------------------------------ */
 
 static void note_overdue(struct run *run, long long expired)
 {
@@ -132,7 +132,7 @@ static void note_overdue(struct run *run, long long expired)
     if (due - expired > run->figures.overdue_max) run->figures.overdue_max = due - expired;
 }
 
-/* Notes when all keys are counted as expired and when memory is back. */
+/* Notes when all keys are counted as expired, and when memory has its old size. */
 static void note_end(struct run *run, long long expired, double memory)
 {
     struct figures *figures = &run->figures;

@@ -2,8 +2,8 @@
  *
  * Requests are compiled once and only get new digits, replies are only counted, and a batch is one
  * write and mostly one read, so that the tool costs much less than a server. Two figures show how
- * much: a run against `bare`, which stores nothing, and `idle`, the share of time in which there
- * was nothing to read. The exit status is 1 if a reply is an error. */
+ * much: a run against `bare`, which stores no data, and `idle`, the share of time in which no reply
+ * could be read. The exit status is 1 if a reply is an error. */
 #include <getopt.h>
 #include <inttypes.h>
 #include <math.h>
@@ -128,7 +128,7 @@ static struct phase phase_of(const struct plan *plan, const char *name)
     exit(2);
 }
 
-/* ---- what is printed ------------------------------------------------------------------------- */
+/* ---- printing -------------------------------------------------------------------------------- */
 
 static void print_json(const struct plan *plan, const struct phase *phase, unsigned commands,
                        const struct drive_result *r, bool counted, uint64_t next)

@@ -54,7 +54,7 @@ def fill(server, keys):
 # ---- the writer ------------------------------------------------------------------------------------
 
 def write_of(number, keys):
-    """A write of one type after the other, to keys that are there and to new ones."""
+    """Writes of each type in turn, to existing keys and to new ones."""
     at = number * 7919 % (keys // 10) * 10
     key = f"key:{at + number % 10:09}"
     return (("SET", f"key:{at:09}", number), ("APPEND", f"key:{at + 1:09}", "x"),
@@ -128,7 +128,7 @@ class Copy(Measured):
 
 
 def check_copies(bench, redis, old, new):
-    """The old Redis has what the daemon has, as a new one gets it."""
+    """Checks that the old Redis has the data of the daemon, and that a new one gets the same."""
     wait_until(lambda: in_step(new, old), "the old server's link")
     if int(new.info("sync_full")) != 0:
         raise Failed("migration: the old server got a full copy, so it shows nothing")

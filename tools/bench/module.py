@@ -1,4 +1,4 @@
-"""module: expired.so in a redis-server, beside the same redis-server without it and the daemon.
+"""module: expired.so in a redis-server, compared with the same redis-server without it and the daemon.
 
 The price of deadlines is the CPU time of SET with a TTL, in pairs of runs one after the other, with one TTL
 for all keys and with random ones; GET shows what other commands pay. Then the memory of a key's deadline,
@@ -22,10 +22,10 @@ PUSHES = 200_000  # in a run: they add data
 
 
 def sides(bench, settings):
-    """{name: server}: the plain engine, the engine with the module, the daemon."""
-    engine = settings.servers["redis"]
-    return {"redis": bench.server("redis", engine),
-            "module": bench.server("module", [*engine, "--loadmodule", MODULE]),
+    """{name: server}: the plain host, the host with the module, the daemon."""
+    host = settings.servers["redis"]
+    return {"redis": bench.server("redis", host),
+            "module": bench.server("module", [*host, "--loadmodule", MODULE]),
             "expired": bench.server("expired", settings.servers["expired"])}
 
 
@@ -80,7 +80,7 @@ def measure_burst(bench, settings):
         for name, runs in found.items():
             with started(bench, settings, name) as (server,):
                 runs.append(bench.tool(server, "expiry", "-n", settings.dying, "-d", 0, "-w",
-                                       2 * settings.lead_msec))  # the engines take longer to fill
+                                       2 * settings.lead_msec))  # the hosts take longer to fill
     return {name: {figure: median(run[figure] for run in runs) for figure in BURST_FIGURES}
             for name, runs in found.items()}
 

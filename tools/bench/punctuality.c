@@ -2,7 +2,7 @@
  *
  * Fills a RESP server with keys that live for an hour, gives some more keys one common deadline,
  * and measures when the event of each arrives. Works on any server with PXAT and keyspace
- * notifications, also on another machine: the clocks are compared first. At the end it deletes its
+ * notifications, even on another machine: it compares the clocks first. At the end it deletes its
  * keys, which have another prefix. */
 #include <getopt.h>
 #include <stdbool.h>

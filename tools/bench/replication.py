@@ -59,7 +59,7 @@ def is_up(replica):
 
 
 def in_step(master, replica):
-    """Everything that the master has sent is applied."""
+    """Waits until the replica has applied the master's whole stream."""
     return is_up(replica) and \
         int(replica.info("slave_repl_offset")) >= int(master.info("master_repl_offset"))
 
@@ -70,7 +70,7 @@ def run_once(bench, settings, server):
 
 
 def end_stream(master):
-    """Without replicas: from now on the master makes no stream either."""
+    """Ends the replication stream too, which the master makes only for replicas."""
     master.call("CONFIG", "SET", "repl-backlog-ttl", "1")
     wait_until(lambda: master.info("repl_backlog_active") == "0", "the end of the stream")
 
@@ -96,7 +96,7 @@ def measure_price(bench, settings, name):
 
 
 def write_on(port, core, keys, pipe):
-    """Writes at a steady pace until the pipe has data; sends back how many there were in a second."""
+    """Writes at a steady pace until the pipe has data; sends back the writes per second."""
     os.sched_setaffinity(0, {core})
     link, begin, written = Link(("127.0.0.1", port)), time.monotonic(), 0
     while not pipe.poll():
@@ -110,7 +110,7 @@ def write_on(port, core, keys, pipe):
 
 
 class Writer:
-    """WRITES writes a second during `with`; `pace` has what came of it."""
+    """WRITES writes a second during `with`; `pace` has the rate that was reached."""
 
     def __init__(self, bench, server, keys):
         self.pipe, theirs = multiprocessing.Pipe()

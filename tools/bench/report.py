@@ -174,7 +174,7 @@ def stalls_table(results, names):
 
 
 def crowds_table(results, names):
-    """A row per crowd; of each server the figures without the crowd and beside it."""
+    """A row per crowd, with each server's figures without the crowd and with it."""
     def shown(found, figure):
         return f"{usec(found['alone'][figure])} → {usec(found['beside'][figure])}"
     heads = ["", *(f"{name}: {figure}" for name in names for figure in ("p50", "p99", "longest"))]
@@ -201,7 +201,7 @@ def growth_table(results, names):
 
 
 def streams_tables(results, names):
-    """Work beside the other server, then what only ours has."""
+    """Work compared with the other server, then the features that only ours has."""
     heads = ["work", "pipeline"] + [f"{name}: operations/s, CPU each" for name in names]
     rows = []
     for what, found in results["work"].items():

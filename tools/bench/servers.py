@@ -30,7 +30,7 @@ DISTURBED = 0.03  # of the server's core, by others
 
 
 class Failed(Exception):
-    """A server did not start, or a tool did not end well."""
+    """A server did not start, or a tool failed."""
 
 
 # ---- cores ------------------------------------------------------------------------------------
@@ -54,7 +54,7 @@ def choose_cores():
 
 
 def busy_seconds(core):
-    """CPU time that a core has worked, and that the hypervisor has taken from it."""
+    """The CPU time of a core, and the time that the hypervisor has taken from it."""
     with open("/proc/stat", encoding="ascii") as file:
         for line in file:
             if line.startswith(f"cpu{core} "):
@@ -189,7 +189,7 @@ class Measured(Server):
 
 
 class Bench:
-    """The cores that servers and tools run on, and what disturbs them."""
+    """The cores for servers and tools, and the work of others on these cores."""
 
     def __init__(self, unix=False, server_core=None, load_core=None):
         chosen = choose_cores()
@@ -221,7 +221,7 @@ class Bench:
         return json.loads(out.splitlines()[-1])
 
     def load(self, server, *arguments):
-        """Runs load; tries again if the machine stood still and nothing was answered."""
+        """Runs load; tries again if the machine stood still and no request was answered."""
         for _ in range(TRIES):
             result = self.tool(server, "load", "-i", server.process.pid, *arguments)
             if result["requests"] > 0:

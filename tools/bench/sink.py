@@ -1,4 +1,4 @@
-"""sink: a replica that takes its master's stream and drops it, so that it costs next to nothing: what the
+"""sink: a replica that reads its master's stream and drops it, so that it costs hardly anything: what the
 master does for a replica is then all that changes."""
 import multiprocessing
 import os

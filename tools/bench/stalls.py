@@ -32,7 +32,7 @@ NAMES = {
 # ---- the other client ------------------------------------------------------------------------------
 
 def seconds_without_core(pid):
-    """How long the server's main thread was ready to run while others had its core."""
+    """The time in which the server's main thread was ready to run but did not have its core."""
     with open(f"/proc/{pid}/task/{pid}/schedstat", encoding="ascii") as file:
         return int(file.read().split()[1]) / 1e9
 
@@ -216,7 +216,7 @@ def ask_copy(link):
 
 
 def blocked(server, settings, act):
-    """One member is left, whose score is due when all others expire."""
+    """All members but one expire, at the instant that is the score of the last one."""
     waiter = server.connect()
 
     def fill(at):

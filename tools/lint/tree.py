@@ -242,7 +242,7 @@ def may_include(path, target):
 
 
 def draw():
-    """The layers as text, lowest last: a folder stands above all that it includes."""
+    """The layers as text, lowest last: a folder is above all folders that it includes."""
     level = {}
     for room, _, names in ROOMS:
         level[room] = 1 + max((level[other] for other in allowed_folders(names)), default=0)
