@@ -58,8 +58,8 @@ void block_on(struct call *call, const struct block_request *request)
 
 /* ---- numkeys key [key ...] <front | back> [COUNT count] -------------------------------------- */
 
-bool arg_multi_pop(struct call *call, int i, const char *front, const char *back,
-                   struct multi_pop *pop)
+static bool arg_multi_pop(struct call *call, int i, const char *front, const char *back,
+                          struct multi_pop *pop)
 {
     int64_t keys;
     if (!arg_range(call, i, 1, INT64_MAX, &keys, ERR_NUMKEYS)) return false;
@@ -84,6 +84,26 @@ bool arg_multi_pop(struct call *call, int i, const char *front, const char *back
     }
     fail(call, ERR_SYNTAX);
     return false;
+}
+
+void run_multi_pop(struct call *call, enum type type, const char *front, const char *back,
+                   bool blocks,
+                   void (*pop)(struct call *call, const struct source *source,
+                               const struct multi_pop *how))
+{
+    struct multi_pop how;
+    struct source source;
+    msec until = NEVER;
+    if (!arg_multi_pop(call, blocks ? 2 : 1, front, back, &how)) return;
+    if (blocks && !arg_timeout(call, 1, &until)) return;
+    if (!find_source(call, type, how.first, how.count, &source)) return;
+    if (source.entry != NULL)
+        pop(call, &source, &how);
+    else if (blocks)
+        block_on(call, &(struct block_request){
+                           .first = how.first, .count = how.count, .type = type, .until = until });
+    else
+        resp_null_array(call->out);
 }
 
 int find_pop_keys(int argc, const struct bytes *argv, int *positions)

@@ -37,9 +37,12 @@ struct multi_pop {
     bool back;        /* RIGHT or MAX, the second of the two words, was given */
     int64_t wanted;   /* elements; 1 or more */
 };
-/* Parses from argument i to the last. */
-bool arg_multi_pop(struct call *call, int i, const char *front, const char *back,
-                   struct multi_pop *pop);
+/* Runs a command of this form, with a timeout before it if it `blocks`: calls `pop` with the first
+ * key that has elements. If no key has, the call blocks, or a null array is replied. */
+void run_multi_pop(struct call *call, enum type type, const char *front, const char *back,
+                   bool blocks,
+                   void (*pop)(struct call *call, const struct source *source,
+                               const struct multi_pop *how));
 /* Finds the keys, for rows with MOVABLE_KEYS: numkeys is argument 1, or 2 after a timeout. */
 int find_pop_keys(int argc, const struct bytes *argv, int *positions);
 int find_blocking_pop_keys(int argc, const struct bytes *argv, int *positions);

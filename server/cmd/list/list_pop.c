@@ -77,30 +77,12 @@ static void pop_list_to_array(struct call *call, const struct source *source,
 
 static void cmd_lmpop(struct call *call)
 {
-    struct multi_pop pop;
-    struct source source;
-    if (!arg_multi_pop(call, 1, "LEFT", "RIGHT", &pop)) return;
-    if (!find_source(call, TYPE_LIST, pop.first, pop.count, &source)) return;
-    if (source.entry != NULL)
-        pop_list_to_array(call, &source, &pop);
-    else
-        resp_null_array(call->out);
+    run_multi_pop(call, TYPE_LIST, "LEFT", "RIGHT", false, pop_list_to_array);
 }
 
 static void cmd_blmpop(struct call *call)
 {
-    struct multi_pop pop;
-    struct source source;
-    msec until;
-    if (!arg_multi_pop(call, 2, "LEFT", "RIGHT", &pop)) return;
-    if (!arg_timeout(call, 1, &until)) return;
-    if (!find_source(call, TYPE_LIST, pop.first, pop.count, &source)) return;
-    if (source.entry != NULL)
-        pop_list_to_array(call, &source, &pop);
-    else
-        block_on(call,
-                 &(struct block_request){
-                     .first = pop.first, .count = pop.count, .type = TYPE_LIST, .until = until });
+    run_multi_pop(call, TYPE_LIST, "LEFT", "RIGHT", true, pop_list_to_array);
 }
 
 /* [key, element] */

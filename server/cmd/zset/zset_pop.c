@@ -51,30 +51,12 @@ static void pop_zset_to_array(struct call *call, const struct source *source,
 
 static void cmd_zmpop(struct call *call)
 {
-    struct multi_pop pop;
-    struct source source;
-    if (!arg_multi_pop(call, 1, "MIN", "MAX", &pop)) return;
-    if (!find_source(call, TYPE_ZSET, pop.first, pop.count, &source)) return;
-    if (source.entry != NULL)
-        pop_zset_to_array(call, &source, &pop);
-    else
-        resp_null_array(call->out);
+    run_multi_pop(call, TYPE_ZSET, "MIN", "MAX", false, pop_zset_to_array);
 }
 
 static void cmd_bzmpop(struct call *call)
 {
-    struct multi_pop pop;
-    struct source source;
-    msec until;
-    if (!arg_multi_pop(call, 2, "MIN", "MAX", &pop)) return;
-    if (!arg_timeout(call, 1, &until)) return;
-    if (!find_source(call, TYPE_ZSET, pop.first, pop.count, &source)) return;
-    if (source.entry != NULL)
-        pop_zset_to_array(call, &source, &pop);
-    else
-        block_on(call,
-                 &(struct block_request){
-                     .first = pop.first, .count = pop.count, .type = TYPE_ZSET, .until = until });
+    run_multi_pop(call, TYPE_ZSET, "MIN", "MAX", true, pop_zset_to_array);
 }
 
 /* [key, member, score] */
