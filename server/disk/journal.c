@@ -5,7 +5,7 @@
  * also written in slices, each flush with the new records in addition.
  *
  * Invariants: position == `written` + the bytes of complete records in `waiting`, except while a
- * base is needed: then the base, or `waiting` from `restart_from` on, has the rest. synced <=
+ * base is needed: then the rest is in the base, or in `waiting` from `restart_from` on. synced <=
  * written. The file has bytes beyond `length` only while `uncut`: `part` bytes of `waiting`, or
  * garbage. */
 #include "server/disk/journal.h"
@@ -338,7 +338,7 @@ static int write_some(struct journal *journal, int64_t now, size_t most)
     return journal->error;
 }
 
-/* A write that has to allocate blocks would wait while a sync allocates blocks for others. */
+/* Orders blocks ahead: a write that has to allocate blocks waits while a sync allocates others. */
 static void keep_room(struct journal *journal)
 {
     uint64_t end = journal->length + journal->part, ahead = end;

@@ -354,7 +354,7 @@ int persist_move(struct persist *persist, const char *folder)
 {
     bool writes = persist->task != TASK_NONE || persist->save_scheduled;
     if (persist->listens || persist->report.loading || writes) return EBUSY;
-    persist_await_files(persist); /* its paths begin at the folder that is left */
+    persist_await_files(persist); /* its paths are relative to the old folder */
     if (chdir(folder) != 0) return errno;
     if (persist->folder >= 0) disk_close(persist->folder);
     persist->folder = -1;

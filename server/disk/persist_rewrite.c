@@ -9,7 +9,7 @@
 
 #include "server/base/log.h"
 
-/* ---- the folder: in a thread, but for a start and for CONFIG SET ----------------------------- */
+/* ---- the folder: in a thread, except at a start and for CONFIG SET --------------------------- */
 
 /* Creates a segment, unless one is left from an earlier attempt. */
 static int make_segment(struct persist *persist)

@@ -260,7 +260,7 @@ int manifest_sync_again(struct manifest *manifest)
     return error;
 }
 
-/* Saves `next`. Then it is the current list; if that fails, the old list stays. Frees the other. */
+/* Saves `next` and makes it the current list; after an error the old one stays. Frees the other. */
 static int save_manifest(struct manifest *manifest, struct manifest *next)
 {
     int error = put_in_place(next);

@@ -96,7 +96,7 @@ static bool take_database(void *ctx, uint64_t number)
                        offset_read(in), number);
 }
 
-/* Redis writes it for replicas only. */
+/* Redis writes repl-stream-db for replicas only. */
 static bool take_aux(void *ctx, struct bytes name, struct bytes value)
 {
     struct reading *in = ctx;
