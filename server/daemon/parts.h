@@ -6,7 +6,7 @@
  * applies changed options and reacts to signals. places applies changed ports, addresses and dir,
  * reload applies a changed configuration file, check is --check-config, supervisor and status
  * report to systemd. server/main.c has the command line and calls wiring and lifecycle.
- * Depends on everything. Start with turn.c: run_turn shows what happens in which order. */
+ * Depends on everything. Start with turn.c: run_turn shows the order of work in a turn. */
 #ifndef SERVER_DAEMON_PARTS_H
 #define SERVER_DAEMON_PARTS_H
 

@@ -18,7 +18,7 @@
 #include "server/net/tls/tls.h"
 #include "store/mem/mem.h"
 
-/* --- what was read --- */
+/* --- values as last read --- */
 
 static int open_here(void)
 {
@@ -60,17 +60,6 @@ static bool read_again(const struct parts *parts, struct conf *conf, struct conf
         log_line(LOG_WARNING, "Can't change back to dir after a reload. Restart the server");
     if (here >= 0) close(here);
     return good;
-}
-
-static void log_faults(const char *text)
-{
-    log_line(LOG_WARNING, "Configuration not reloaded, no option has changed. Correct this, then "
-                          "reload again:");
-    while (*text != '\0') {
-        size_t len = strcspn(text, "\n");
-        log_line(LOG_WARNING, "%.*s", (int)len, text);
-        text += len + (text[len] == '\n');
-    }
 }
 
 /* --- taking over --- */
@@ -162,10 +151,17 @@ static bool reload_file(struct parts *parts)
     conf.renames_fault = wiring_renames_fault;
     conf.users_fault = wiring_users_fault;
     bool good = read_again(parts, &conf, &error);
-    if (good)
+    if (good) {
         take_over(parts, &conf);
-    else
-        log_faults(error.text);
+    } else {
+        log_line(LOG_WARNING, "Configuration not reloaded, no option has changed. Correct this, "
+                              "then reload again:");
+        for (const char *text = error.text; *text != '\0';) {
+            size_t len = strcspn(text, "\n");
+            log_line(LOG_WARNING, "%.*s", (int)len, text);
+            text += len + (text[len] == '\n');
+        }
+    }
     conf_drop(&conf);
     return good;
 }

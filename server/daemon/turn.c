@@ -74,7 +74,7 @@ void turn_end(void *ctx)
     if (!parts->engine.loading) replication_load(parts->replication);
 }
 
-void turn_second(void *ctx)
+static void turn_second(void *ctx)
 {
     struct parts *parts = ctx;
     bool was_short = parts->memory_short;

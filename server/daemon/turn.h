@@ -9,8 +9,7 @@ struct parts;
 
 /* For loop_on_turn_end. Like the other callbacks here it takes the parts. */
 void turn_end(void *parts);
-/* For the timer of housekeeping, which it sets again; turn_begin_seconds starts it. */
-void turn_second(void *parts);
+/* Starts the work of each second. */
 void turn_begin_seconds(struct parts *parts);
 /* For struct persist_wiring: loading and saving call them often. */
 void turn_loading(void *parts);

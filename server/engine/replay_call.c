@@ -15,12 +15,12 @@ static bool is_replayed(const struct command *row, bool with_messages)
 }
 
 /* The row of a command that a file or a stream may contain. */
-static struct command_ref find_row(struct engine *engine, int argc, const struct bytes *argv,
-                                   bool with_messages)
+static struct command_ref find_row(const struct commands *commands, int argc,
+                                   const struct bytes *argv, bool with_messages)
 {
-    struct command_ref command = commands_match(engine->commands, argc, argv);
+    struct command_ref command = commands_match(commands, argc, argv);
     /* The file may come from a server without our rename-command. */
-    if (command.row == NULL) command = commands_match_original(engine->commands, argc, argv);
+    if (command.row == NULL) command = commands_match_original(commands, argc, argv);
     bool fits = command.row != NULL && command_fits_arity(command.row, argc) &&
                 (is_replayed(command.row, with_messages) || bytes_is_word(argv[0], "SELECT"));
     if (!fits) command.row = NULL;
@@ -55,7 +55,7 @@ bool replay_call(struct engine *engine, unsigned *db, int argc, const struct byt
 {
     struct txn txn;
     if (bytes_is_word(argv[0], "MULTI") || bytes_is_word(argv[0], "EXEC")) return true;
-    struct command_ref command = find_row(engine, argc, argv, false);
+    struct command_ref command = find_row(engine->commands, argc, argv, false);
     if (command.row == NULL) return false;
     txn_begin(&txn, engine->store, clock_now(engine->clock), FROM_REPLAY);
     bool good = run_row(command, &txn, db, argc, argv);
@@ -63,9 +63,9 @@ bool replay_call(struct engine *engine, unsigned *db, int argc, const struct byt
     return good;
 }
 
-bool replay_call_in(struct engine *engine, struct txn *txn, unsigned *db, int argc,
+bool replay_call_in(const struct commands *commands, struct txn *txn, unsigned *db, int argc,
                     const struct bytes *argv)
 {
-    struct command_ref command = find_row(engine, argc, argv, true);
+    struct command_ref command = find_row(commands, argc, argv, true);
     return command.row != NULL && run_row(command, txn, db, argc, argv);
 }

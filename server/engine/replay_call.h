@@ -13,7 +13,7 @@ bool replay_call(struct engine *engine, unsigned *db, int argc, const struct byt
 
 /* The same inside an open transaction, for the stream of a master, which may also contain PUBLISH.
  */
-bool replay_call_in(struct engine *engine, struct txn *txn, unsigned *db, int argc,
+bool replay_call_in(const struct commands *commands, struct txn *txn, unsigned *db, int argc,
                     const struct bytes *argv);
 
 #endif

@@ -109,18 +109,10 @@ void serve_end_blocked(struct engine *engine, struct session *session)
 
 /* ---- due by time ----------------------------------------------------------------------------- */
 
-/* Makes the first key due by now ready, unless a client's timeout comes before it. */
-static bool wake_first(struct engine *engine, msec now)
-{
-    struct blocked *blocked = engine->blocked;
-    if (pause_now(&engine->pause, now) != PAUSE_NONE) return false;
-    if (blocked_next_wake(blocked) > blocked_next_timeout(blocked)) return false;
-    return blocked_wake(blocked, now);
-}
-
 size_t serve_due(struct engine *engine, size_t most)
 {
     msec now = clock_now(engine->clock);
+    struct blocked *blocked = engine->blocked;
     size_t count = 0;
     /* Data that expires in the same millisecond as a timeout comes first, because the client may
      * wait for its entry in a log. So a burst of expiry delays only timeouts of that millisecond.
@@ -128,8 +120,10 @@ size_t serve_due(struct engine *engine, size_t most)
     bool expires = !engine->role.replica && pause_now(&engine->pause, now) == PAUSE_NONE;
     msec until = expires && store_next_due(engine->store) <= now ? instant_last_expired(now) : now;
     for (; count < most; count++) {
-        struct session *late = blocked_first_timed_out(engine->blocked, until);
-        if (wake_first(engine, now)) {
+        struct session *late = blocked_first_timed_out(blocked, until);
+        bool key_is_first = pause_now(&engine->pause, now) == PAUSE_NONE &&
+                            blocked_next_wake(blocked) <= blocked_next_timeout(blocked);
+        if (key_is_first && blocked_wake(blocked, now)) {
             serve_ready(engine);
         } else if (late != NULL) {
             reply_nothing(late);

@@ -17,9 +17,9 @@ struct block_request;
  * run answers a client or changes nothing. */
 void serve_ready(struct engine *engine);
 
-/* Does what is due by now in order of time, at most `most` steps: serves keys that become ready by
- * time and answers clients whose timeout has passed. During a pause, serves no keys. Returns the
- * number of steps. */
+/* Takes at most `most` steps in order of time, up to now: serves a key that becomes ready by time,
+ * or answers a client whose timeout has passed. During a pause, serves no keys. Returns the number
+ * of steps. */
 size_t serve_due(struct engine *engine, size_t most);
 
 /* Call when a blocked client has its reply: unblocks it, so that its next request runs. */

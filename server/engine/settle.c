@@ -317,8 +317,8 @@ static void work_on_first(struct settle *settle, size_t amount)
     }
 }
 
-/* Counting what is due costs as much as expiring some keys, so count again only after COUNT_AT_ONCE
- * more have expired. */
+/* Counting the keys that are due costs as much as expiring some of them, so count again only after
+ * COUNT_AT_ONCE more have expired. */
 static bool still_counts_slowly(struct settle *settle)
 {
     struct engine *engine = settle->engine;

@@ -34,8 +34,8 @@ struct store_work {
     int fd;
 };
 
-/* The timer fired, or (ECANCELED) the system clock was set. In both cases the end of this turn
- * reads the clock, runs what is due and arms the timer again. */
+/* The timer has fired, or (ECANCELED) the system clock was set. In both cases the end of this turn
+ * reads the clock, does the work that is due and arms the timer again. */
 static void on_wake(void *ctx, unsigned what)
 {
     (void)what;
@@ -48,7 +48,7 @@ static void on_wake(void *ctx, unsigned what)
 
 static void on_at_once(void *ctx)
 {
-    (void)ctx; /* the timer's only purpose is to start a turn */
+    (void)ctx; /* its only purpose is to start a turn */
 }
 
 static void on_step(void *ctx)
@@ -183,26 +183,6 @@ static bool tracking_slice(void *ctx, size_t amount)
                          amount);
 }
 
-static void add_slices(struct store_work *work, struct background *background)
-{
-    const struct background_work slices[] = {
-        { .run = rewind_slice, .most = 64 },
-        { .run = wait_slice, .most = 64 },
-        { .run = expire_slice, .took = expire_took, .most = 64 },
-        { .run = hide_slice, .most = 256 },
-        { .run = settling_slice, .took = settling_took, .most = 64 },
-        { .run = reclaim_slice, .most = 256 },
-        { .run = policy_slice, .most = 64 },
-        { .run = evict_slice, .most = 64 },
-        { .run = tracking_slice, .most = 64 },
-    };
-    for (size_t i = 0; i < sizeof(slices) / sizeof(slices[0]); i++) {
-        struct background_work slice = slices[i];
-        slice.ctx = work;
-        background_add(background, &slice);
-    }
-}
-
 /* ---- waking ---------------------------------------------------------------------------------- */
 
 static msec earlier(msec a, msec b)
@@ -255,6 +235,17 @@ void store_work_wake_at(struct store_work *work, msec due)
 struct store_work *store_work_new(struct loop *loop, struct clock *clock, struct engine *engine,
                                   struct background *background)
 {
+    static const struct background_work slices[] = {
+        { .run = rewind_slice, .most = 64 },
+        { .run = wait_slice, .most = 64 },
+        { .run = expire_slice, .took = expire_took, .most = 64 },
+        { .run = hide_slice, .most = 256 },
+        { .run = settling_slice, .took = settling_took, .most = 64 },
+        { .run = reclaim_slice, .most = 256 },
+        { .run = policy_slice, .most = 64 },
+        { .run = evict_slice, .most = 64 },
+        { .run = tracking_slice, .most = 64 },
+    };
     int fd = timerfd_create(CLOCK_REALTIME, TFD_NONBLOCK | TFD_CLOEXEC);
     if (fd < 0) return NULL;
     struct store_work *work = mem_zalloc(sizeof(*work));
@@ -269,7 +260,11 @@ struct store_work *store_work_new(struct loop *loop, struct clock *clock, struct
     clock->on_step = on_step;
     clock->on_set = on_set;
     clock->ctx = work;
-    add_slices(work, background);
+    for (size_t i = 0; i < sizeof(slices) / sizeof(slices[0]); i++) {
+        struct background_work slice = slices[i];
+        slice.ctx = work;
+        background_add(background, &slice);
+    }
     return work;
 }
 

@@ -18,7 +18,7 @@ struct report {
 static struct prom_labels label_of(const char *name, struct bytes value)
 {
     struct prom_labels labels;
-    labels.len = 0; /* the text is set by what is added */
+    labels.len = 0; /* prom_label fills in the text */
     prom_label(&labels, name, value);
     return labels;
 }

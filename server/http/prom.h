@@ -13,7 +13,6 @@
 #include "store/mem/outbuf.h"
 
 enum prom_type { PROM_GAUGE, PROM_COUNTER, PROM_HISTOGRAM };
-const char *prom_type_name(enum prom_type type);
 
 struct prom {
     struct outbuf *out;

@@ -37,6 +37,8 @@ static const char PROTECTED[] =
     "the server to start accepting connections from the outside.\r\n";
 static const char TOO_MANY[] = "-ERR max number of clients reached\r\n";
 
+static void client_free(struct client *client);
+
 /* Nothing to do: the timer's only purpose is to start a turn. */
 static void on_pause_timer(void *ctx)
 {
@@ -213,7 +215,7 @@ void clients_accept(struct clients *all, int fd, const char *peer, const char *l
     client_count_memory(client);
 }
 
-void client_free(struct client *client)
+static void client_free(struct client *client)
 {
     struct clients *all = client->all;
     if (all->next_checked == client) all->next_checked = TAILQ_NEXT(client, by_age);
@@ -360,7 +362,6 @@ static void check_idle(struct client *client, int64_t now)
     if (session_is_blocked(&client->session)) return;
     log_line(LOG_VERBOSE, "Client %s closed: idle for longer than timeout",
              client_label(client).text);
-    client->all->w.stats->closed_idle++;
     client_doom(client);
 }
 

@@ -295,7 +295,7 @@ static void read_ready(struct client *client)
     if (client->via->pending != NULL) read_on(client);
 }
 
-/* Reads each client once; what remains is read in the next turn. */
+/* Reads each client once; the rest of its input is read in the next turn. */
 void clients_read_pending(void *ctx)
 {
     struct clients *all = ctx;

@@ -32,12 +32,12 @@ static msec soft_end(struct client *client)
     return instant_after(client->over_soft_usec / 1000 + 1, ttl, &at) ? at : NEVER;
 }
 
-static void arm_soft_timer(struct clients *all)
+void clients_arm_timer(const struct agenda *ends, struct loop_timer *timer)
 {
-    msec next = agenda_next(&all->soft_ends);
+    msec next = agenda_next(ends);
     if (next == NEVER) return;
     int64_t left = next * 1000 - clock_mono_usec();
-    loop_timer_set(all->soft_timer, left > 0 ? left : 0);
+    loop_timer_set(timer, left > 0 ? left : 0);
 }
 
 void client_watch_soft(struct client *client)
@@ -49,8 +49,16 @@ void client_watch_soft(struct client *client)
         agenda_cancel(ends, &client->soft_end);
     } else if (!armed || agenda_at(ends, &client->soft_end) != at) {
         agenda_move(ends, &client->soft_end, at);
-        if (agenda_first(ends) == &client->soft_end) arm_soft_timer(client->all);
+        if (agenda_first(ends) == &client->soft_end)
+            clients_arm_timer(ends, client->all->soft_timer);
     }
+}
+
+static void close_unread(struct client *client)
+{
+    client->all->w.stats->closed_output_buffer++;
+    outbuf_drop(&client->out);
+    client_doom(client);
 }
 
 static void close_over(struct client *client, const char *limit)
@@ -59,9 +67,7 @@ static void close_over(struct client *client, const char *limit)
              "Client %s closed: %zu bytes of unread replies exceed the %s limit of "
              "client-output-buffer-limit. Read the replies sooner, or raise it",
              client_label(client).text, client->out.len, limit);
-    client->all->w.stats->closed_output_buffer++;
-    outbuf_drop(&client->out);
-    client_doom(client);
+    close_unread(client);
 }
 
 /* Computes each deadline again, because CONFIG SET may have changed the limits. */
@@ -80,7 +86,7 @@ void clients_close_lagging(void *ctx)
         else if (at != NEVER)
             agenda_add(&all->soft_ends, &client->soft_end, at);
     }
-    arm_soft_timer(all);
+    clients_arm_timer(&all->soft_ends, all->soft_timer);
 }
 
 void client_check_output(struct client *client)
@@ -95,9 +101,7 @@ void client_check_output(struct client *client)
             "Client %s closed: out of memory for its replies (%zu bytes unread). Set maxmemory "
             "and client-output-buffer-limit to less than this machine has",
             client_label(client).text, client->out.len);
-        client->all->w.stats->closed_output_buffer++;
-        outbuf_drop(&client->out);
-        client_doom(client);
+        close_unread(client);
         return;
     }
     peak_note(&client->all->w.stats->output, client->out.bytes);

@@ -7,14 +7,6 @@
 /* The delay of the first failed login's reply. Each further failure doubles it, up to 3.2 s. */
 enum { PENALTY_FIRST_MSEC = 50, PENALTY_DOUBLINGS = 6 };
 
-static void arm_penalty_timer(struct clients *all)
-{
-    msec next = agenda_next(&all->penalty_ends);
-    if (next == NEVER) return;
-    int64_t left = next * 1000 - clock_mono_usec();
-    loop_timer_set(all->penalty_timer, left > 0 ? left : 0);
-}
-
 void clients_end_penalties(void *ctx)
 {
     struct clients *all = ctx;
@@ -25,7 +17,7 @@ void clients_end_penalties(void *ctx)
         client_list_to_write(client);
         client_continue(client);
     }
-    arm_penalty_timer(all);
+    clients_arm_timer(&all->penalty_ends, all->penalty_timer);
 }
 
 /* One call may fail several times (EXEC with several AUTHs): the delays add up. */
@@ -43,7 +35,8 @@ void clients_login_failed(struct clients *all, struct session *session)
                 begin + ((msec)PENALTY_FIRST_MSEC << doublings));
     if (client->session.state == SESSION_SERVING)
         session_wait(&client->session, WAIT_PENALTY, NULL);
-    if (agenda_first(&all->penalty_ends) == &client->penalty_end) arm_penalty_timer(all);
+    if (agenda_first(&all->penalty_ends) == &client->penalty_end)
+        clients_arm_timer(&all->penalty_ends, all->penalty_timer);
 }
 
 void clients_login_done(struct clients *all, struct session *session)

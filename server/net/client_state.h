@@ -189,7 +189,6 @@ static inline void client_place_output(struct client *client, enum output_place 
 /* client.c */
 /* Closes the connection at the end of the turn. */
 void client_doom(struct client *client);
-void client_free(struct client *client);
 /* NULL for a session without a connection, as in tests. */
 struct client *client_of(struct session *session);
 void client_list_to_write(struct client *client);
@@ -228,7 +227,9 @@ void client_bound_output(struct client *client);
  * they exceed only the soft limit, arms the timer that will do so. */
 void client_check_output(struct client *client);
 void client_watch_soft(struct client *client); /* checks the soft limit only */
-void clients_close_lagging(void *clients);     /* for the timer */
+/* Arms the timer for the earliest of these ends, which are monotonic milliseconds. */
+void clients_arm_timer(const struct agenda *ends, struct loop_timer *timer);
+void clients_close_lagging(void *clients); /* for the timer */
 
 /* client_memory.c */
 struct client_usage {

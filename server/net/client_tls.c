@@ -80,23 +80,18 @@ static void note_stranger(struct client *client, const char *name)
              client_label(client).text, name);
 }
 
-static void log_in_by_certificate(struct client *client)
-{
-    char name[NAME_SIZE];
-    struct acl *acl = client->all->w.engine->acl;
-    if (client->all->w.conf->tls_auth_clients_user != CONF_TLS_USER_CN) return;
-    if (acl == NULL || !tls_peer_name(client->tls, name, sizeof(name))) return;
-    if (!acl_log_in_by_name(acl, &client->session, bytes_of(name, strlen(name))))
-        note_stranger(client, name);
-}
-
 /* ---- handshakes ------------------------------------------------------------------------------ */
 
 static void welcome(struct client *client)
 {
     client_begin_session(client);
     client->active_usec = client->all->turn_usec;
-    log_in_by_certificate(client);
+    char name[NAME_SIZE];
+    struct acl *acl = client->all->w.engine->acl;
+    bool by_name = client->all->w.conf->tls_auth_clients_user == CONF_TLS_USER_CN && acl != NULL &&
+                   tls_peer_name(client->tls, name, sizeof(name));
+    if (by_name && !acl_log_in_by_name(acl, &client->session, bytes_of(name, strlen(name))))
+        note_stranger(client, name);
     const char *line = client_protection(client);
     if (line == NULL) return;
     outbuf_append(&client->out, line, strlen(line));

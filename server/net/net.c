@@ -353,7 +353,7 @@ static bool listen_unix(struct net *net, const struct reason *why)
     memcpy(address.sun_path, path, size);
     remove_stale(&address);
     const char *step;
-    /* By umask and not by chmod, so that nobody can connect between bind() and chmod(). */
+    /* By umask and not by chmod, so that no client can connect between bind() and chmod(). */
     mode_t perm = (mode_t)net->conf->unixsocketperm, usual = umask(0);
     umask(perm != 0 ? ~perm & 0777 : usual);
     int fd = listen_at((struct sockaddr *)&address, sizeof(address), net->conf->tcp_backlog, &step);
@@ -395,24 +395,20 @@ static void name_unix_socket(int fd, char *to, size_t size)
         snprintf(to, size, "%.*s", shown, here.sun_path);
 }
 
-static bool add_passed(struct net *net, const struct activation_socket *passed,
-                       const struct reason *why)
-{
-    char path[PEER_SIZE];
-    bool tls = strcmp(passed->name, "tls") == 0;
-    if (tls && clients_tls(net->clients) == NULL)
-        return fail_open(why, "The socket unit names a socket 'tls', and TLS is off. Set tls-port "
-                              "and the certificates, or remove FileDescriptorName=tls");
-    if (passed->is_unix) name_unix_socket(passed->fd, path, sizeof(path));
-    enum client_port port = tls ? PORT_TLS : passed->is_unix ? PORT_UNIX : PORT_TCP;
-    add_listener(net, passed->fd, port, passed->is_unix ? path : NULL);
-    return true;
-}
-
 static bool open_passed(struct net *net, const struct activation *passed, const struct reason *why)
 {
-    for (size_t i = 0; i < passed->count; i++)
-        if (!add_passed(net, &passed->sockets[i], why)) return false;
+    for (size_t i = 0; i < passed->count; i++) {
+        const struct activation_socket *socket = &passed->sockets[i];
+        char path[PEER_SIZE];
+        bool tls = strcmp(socket->name, "tls") == 0;
+        if (tls && clients_tls(net->clients) == NULL)
+            return fail_open(why, "The socket unit names a socket 'tls', and TLS is off. Set "
+                                  "tls-port and the certificates, or remove "
+                                  "FileDescriptorName=tls");
+        if (socket->is_unix) name_unix_socket(socket->fd, path, sizeof(path));
+        enum client_port port = tls ? PORT_TLS : socket->is_unix ? PORT_UNIX : PORT_TCP;
+        add_listener(net, socket->fd, port, socket->is_unix ? path : NULL);
+    }
     log_line(LOG_NOTICE, "These sockets come from the service manager: bind, port and unixsocket "
                          "are not used");
     return true;

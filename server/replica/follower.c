@@ -132,7 +132,6 @@ static bool run_command(struct follower *follower)
 {
     follower->txn.one_command = false;
     const struct request *request = &follower->request;
-    struct engine *engine = follower->w.engine;
     if (is_command(request, "MULTI") || is_command(request, "EXEC")) return true;
     if (is_about_the_link(follower)) return true;
     bool ours = reads_effects(follower);
@@ -146,7 +145,8 @@ static bool run_command(struct follower *follower)
         snprintf(follower->why, WHY, "'%s' does not fit the data", name);
         return false;
     }
-    if (!replay_call_in(engine, &follower->txn, &follower->db, request->argc, request->argv))
+    if (!replay_call_in(follower->w.engine->commands, &follower->txn, &follower->db, request->argc,
+                        request->argv))
         skip_command(follower);
     return true;
 }

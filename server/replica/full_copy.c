@@ -246,8 +246,6 @@ void full_copy_reset(struct full_copy *copy)
 struct full_copy_report full_copy_report(const struct full_copy *copy)
 {
     return (struct full_copy_report){
-        .bytes = backlog_end(copy->bytes),
-        .keys = child_progress(copy->child).keys,
         .copied_memory = copy->copied_memory,
         .fork_usec = copy->fork_usec,
     };

@@ -47,7 +47,7 @@ void full_copy_taken(struct full_copy *copy, uint64_t least);
 void full_copy_reset(struct full_copy *copy);
 
 struct full_copy_report {
-    uint64_t bytes, keys, copied_memory;
+    uint64_t copied_memory;
     int64_t fork_usec;
 };
 struct full_copy_report full_copy_report(const struct full_copy *copy);

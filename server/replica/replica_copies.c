@@ -82,7 +82,6 @@ void replica_copies_begin(struct replicas *all)
 static void fail_copy(struct replicas *all)
 {
     struct replica *replica;
-    all->report.copies_failed++;
     log_line(LOG_WARNING,
              "The child process that wrote a full copy failed: its replicas have to reconnect");
     TAILQ_FOREACH(replica, &all->list, in_order)

@@ -240,7 +240,6 @@ static uint64_t pass_on(struct replicas *all)
                      "Replica %s closed: it is %" PRIu64
                      " bytes behind, more than client-output-buffer-limit replica allows",
                      replica->session->peer, end - replica->sent);
-            all->report.closed_for_lag++;
             replicas_close(replica);
         } else if (replica->state == ONLINE) {
             clients_source_ready(replica->session);
@@ -427,11 +426,7 @@ void replicas_each(const struct replicas *all,
 struct replicas_report replicas_report(const struct replicas *all)
 {
     struct replicas_report report = all->report;
-    struct full_copy_report copy = full_copy_report(all->copy);
-    report.copying = full_copy_state(all->copy) == COPY_RUNS;
-    report.copy_bytes = copy.bytes;
-    report.copy_keys = copy.keys;
-    report.copied_memory = (size_t)copy.copied_memory;
+    report.copied_memory = (size_t)full_copy_report(all->copy).copied_memory;
     report.bytes = backlog_bytes(full_copy_bytes(all->copy));
     return report;
 }

@@ -112,9 +112,7 @@ void replicas_each(const struct replicas *replicas,
                    void (*visit)(void *ctx, const struct replica_info *info), void *ctx);
 
 struct replicas_report {
-    uint64_t copies_begun, copies_failed, closed_for_lag;
-    bool copying;
-    uint64_t copy_bytes, copy_keys;
+    uint64_t copies_begun;
     size_t copied_memory;   /* by the last child */
     int64_t last_fork_usec; /* the time that the last fork blocked the loop */
     int64_t forked_usec;    /* monotonic: when that was; 0: never */

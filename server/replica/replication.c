@@ -105,11 +105,6 @@ bool replication_promote(struct replication *r)
     return true;
 }
 
-void replication_configure(struct replication *r)
-{
-    replication_update_role(r);
-}
-
 /* ---- the link -------------------------------------------------------------------------------- */
 
 static bool position(void *ctx, const char **id, uint64_t *offset)

@@ -49,8 +49,6 @@ void replication_start(struct replication *replication);
 void replication_follow(struct replication *replication, const char *host, int64_t port);
 /* Becomes a master with its current data. False: it is one already. */
 bool replication_promote(struct replication *replication);
-/* Call when options of replication have changed. */
-void replication_configure(struct replication *replication);
 
 /* Call in each turn after requests have run and before output is sent: applies bytes of the
  * master's stream and passes them on. True: more have arrived than the time allowed. */

@@ -132,20 +132,6 @@ static bool is_hash(struct bytes text)
     return text.len == ACL_HASH_LEN;
 }
 
-static void add_hash(struct acl_user *user, struct bytes hash)
-{
-    if (acl_items_find(&user->hashes, hash) == NULL) acl_items_add(&user->hashes, 0, hash);
-    user->nopass = false;
-}
-
-static enum acl_fault remove_hash(struct acl_user *user, struct bytes hash)
-{
-    struct acl_item *item = acl_items_find(&user->hashes, hash);
-    if (item == NULL) return ACL_NO_SUCH_PASSWORD;
-    acl_items_remove(&user->hashes, item);
-    return ACL_NO_FAULT;
-}
-
 /* ">password", "<password", "#hash" or "!hash". */
 static enum acl_fault take_password(struct acl_user *user, struct bytes word)
 {
@@ -157,8 +143,14 @@ static enum acl_fault take_password(struct acl_user *user, struct bytes word)
     } else if (!is_hash(given)) {
         return ACL_BAD_HASH;
     }
-    if (word.data[0] == '<' || word.data[0] == '!') return remove_hash(user, hash);
-    add_hash(user, hash);
+    struct acl_item *item = acl_items_find(&user->hashes, hash);
+    if (word.data[0] == '<' || word.data[0] == '!') {
+        if (item == NULL) return ACL_NO_SUCH_PASSWORD;
+        acl_items_remove(&user->hashes, item);
+        return ACL_NO_FAULT;
+    }
+    if (item == NULL) acl_items_add(&user->hashes, 0, hash);
+    user->nopass = false;
     return ACL_NO_FAULT;
 }
 

@@ -30,7 +30,7 @@ struct stats {
     uint64_t reads, writes;                                    /* of sockets */
     uint64_t denied_auth, denied_command, denied_key, denied_channel; /* by the ACL */
     uint64_t denied_tls_cert; /* clients' certificates whose name matches no user */
-    uint64_t closed_query_buffer, closed_output_buffer, closed_idle;
+    uint64_t closed_query_buffer, closed_output_buffer;
     uint64_t evicted_clients;
     struct loop_turns turns;
     struct peak input, output; /* bytes of one client's buffers */

@@ -80,20 +80,6 @@ void pubsub_free(struct pubsub *pubsub)
     mem_free(pubsub);
 }
 
-/* ---- subscribing ---------------------------------------------------------------------------- */
-
-static struct topic *topic_new(struct topics *topics, struct bytes name)
-{
-    struct topic *topic = mem_alloc(sizeof(*topic) + name.len);
-    TAILQ_INIT(&topic->subscriptions);
-    topic->listeners = 0;
-    topic->name_len = name.len;
-    if (name.len > 0) memcpy(topic->name, name.data, name.len);
-    dict_add(&topics->by_name, topic);
-    TAILQ_INSERT_TAIL(&topics->in_order, topic, next);
-    return topic;
-}
-
 static struct subscriber *subscriber_of(struct pubsub *pubsub, struct session *session)
 {
     if (session->subscriber != NULL) return session->subscriber;
@@ -129,7 +115,15 @@ bool pubsub_subscribe(struct pubsub *pubsub, struct session *session, enum pubsu
     struct subscriptions *own = &subscriber_of(pubsub, session)->kinds[kind];
     if (dict_find(&own->by_name, name) != NULL) return false;
     struct topic *topic = dict_find(&pubsub->kinds[kind].by_name, name);
-    if (topic == NULL) topic = topic_new(&pubsub->kinds[kind], name);
+    if (topic == NULL) {
+        topic = mem_alloc(sizeof(*topic) + name.len);
+        TAILQ_INIT(&topic->subscriptions);
+        topic->listeners = 0;
+        topic->name_len = name.len;
+        if (name.len > 0) memcpy(topic->name, name.data, name.len);
+        dict_add(&pubsub->kinds[kind].by_name, topic);
+        TAILQ_INSERT_TAIL(&pubsub->kinds[kind].in_order, topic, next);
+    }
     struct subscription *subscription = mem_alloc(sizeof(*subscription));
     subscription->topic = topic;
     subscription->session = session;

@@ -190,19 +190,6 @@ void tracking_add_prefixes(struct tracking *tracking, struct session *session, s
             before = add_membership(tracking, session->tracker, texts[i], before);
 }
 
-static void leave_prefix(struct tracking *tracking, struct membership *membership)
-{
-    struct prefix *prefix = membership->prefix;
-    LIST_REMOVE(membership, of_prefix);
-    TAILQ_REMOVE(&membership->tracker->memberships, membership, of_tracker);
-    mem_free(membership);
-    if (!LIST_EMPTY(&prefix->memberships)) return;
-    TAILQ_REMOVE(&tracking->prefixes, prefix, next);
-    tracking_forget_changes(prefix);
-    dict_drop(&prefix->changes);
-    mem_free(prefix);
-}
-
 bool tracking_overlaps(const struct session *session, struct bytes prefix, struct bytes *other)
 {
     if (session->tracker == NULL) return false;
@@ -250,8 +237,17 @@ void tracking_off(struct tracking *tracking, struct session *session)
     struct tracker *tracker = session->tracker;
     if (tracker == NULL) return;
     struct membership *membership;
-    while ((membership = TAILQ_FIRST(&tracker->memberships)) != NULL)
-        leave_prefix(tracking, membership);
+    while ((membership = TAILQ_FIRST(&tracker->memberships)) != NULL) {
+        struct prefix *prefix = membership->prefix;
+        LIST_REMOVE(membership, of_prefix);
+        TAILQ_REMOVE(&tracker->memberships, membership, of_tracker);
+        mem_free(membership);
+        if (!LIST_EMPTY(&prefix->memberships)) continue;
+        TAILQ_REMOVE(&tracking->prefixes, prefix, next);
+        tracking_forget_changes(prefix);
+        dict_drop(&prefix->changes);
+        mem_free(prefix);
+    }
     return_target(tracking, tracker->target);
     dict_remove(&tracking->trackers, tracking_id(&tracker->id));
     mem_free(tracker);

@@ -106,17 +106,6 @@ void watch_add(struct watch *watch, struct session *session, unsigned db, struct
     watch->watchers++;
 }
 
-static void watcher_free(struct watch *watch, struct watcher *watcher)
-{
-    struct watched *watched = watcher->watched;
-    LIST_REMOVE(watcher, of_key);
-    mem_free(watcher);
-    watch->watchers--;
-    if (!LIST_EMPTY(&watched->watchers)) return;
-    dict_remove(&watch->tables[watched->db], watched_key(watched));
-    mem_free(watched);
-}
-
 void watch_forget(struct watch *watch, struct session *session)
 {
     session->watch_touched = false;
@@ -124,8 +113,14 @@ void watch_forget(struct watch *watch, struct session *session)
     if (watching == NULL) return;
     struct watcher *watcher;
     while ((watcher = STAILQ_FIRST(&watching->watchers)) != NULL) {
+        struct watched *watched = watcher->watched;
         STAILQ_REMOVE_HEAD(&watching->watchers, of_session);
-        watcher_free(watch, watcher);
+        LIST_REMOVE(watcher, of_key);
+        mem_free(watcher);
+        watch->watchers--;
+        if (!LIST_EMPTY(&watched->watchers)) continue;
+        dict_remove(&watch->tables[watched->db], watched_key(watched));
+        mem_free(watched);
     }
     mem_free(watching);
     session->watching = NULL;

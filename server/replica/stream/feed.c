@@ -187,20 +187,6 @@ static void drop_text(struct feed *feed)
     feed->piece = (struct iovec){ 0 };
 }
 
-/* Call when all of the text is in the backlog. */
-static void forget_text(struct feed *feed)
-{
-    if (feed->text.len >= TEXT_KEPT) drop_text(feed);
-}
-
-static void append_run(struct feed *feed, const struct run *run)
-{
-    bool multi = run->known && run->commands > 1;
-    if (multi) append(feed, MULTI);
-    append_text(feed, run->len);
-    if (multi) append(feed, EXEC);
-}
-
 void feed_commit(struct feed *feed)
 {
     if (feed->first_len > 0) backlog_commit(feed->backlog, feed->first_len);
@@ -209,11 +195,16 @@ void feed_commit(struct feed *feed)
     end_run(feed);
     bool bracket = feed->count > 1 || (!feed->runs[0].known && feed->runs[0].commands > 1);
     if (bracket) append(feed, EMPTY_LINE);
-    for (size_t i = 0; i < feed->count; i++)
-        append_run(feed, &feed->runs[i]);
+    for (size_t i = 0; i < feed->count; i++) {
+        const struct run *run = &feed->runs[i];
+        bool multi = run->known && run->commands > 1;
+        if (multi) append(feed, MULTI);
+        append_text(feed, run->len);
+        if (multi) append(feed, EXEC);
+    }
     if (bracket) append(feed, EMPTY_LINE);
     feed->count = 0;
-    forget_text(feed);
+    if (feed->text.len >= TEXT_KEPT) drop_text(feed); /* all of it is in the backlog */
 }
 
 /* Does not use the feed's text, which may contain the unit of a script that is still running. */

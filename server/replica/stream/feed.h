@@ -36,7 +36,7 @@ void feed_free(struct feed *feed);
 void feed_add(struct feed *feed, const struct effect *effect);
 /* A message of a transaction: a command with `count` words that every Redis knows (PUBLISH). */
 void feed_message(struct feed *feed, const struct bytes *words, int count);
-bool feed_pending(const struct feed *feed); /* is there something to commit? */
+bool feed_pending(const struct feed *feed); /* does feed_commit have anything to append? */
 void feed_commit(struct feed *feed);        /* appends the unit to the backlog */
 /* A command outside of units, with `count` words. */
 void feed_command(struct feed *feed, const struct bytes *words, int count);
