@@ -1,7 +1,7 @@
 /* Tests of engine: the gates of a request, counting, messages, and CLIENT REPLY. */
 #include "server/engine/memory_limit.h"
 #include "store/sweep/evict.h"
-#include "tests/unit/server/engine/engine_world.h"
+#include "tests/unit/server/engine/command_world.h"
 
 /* ---- gates ---------------------------------------------------------------------------------- */
 
@@ -236,7 +236,7 @@ START_TEST(an_expired_event_is_sent_at_once)
     ask(bert, "set k v 10");
     caller_heard(anna);
     caller_heard(bert);
-    wall.now = NOW + 11;
+    wall.now = START + 11;
     answers(bert, "get k", "$-1|");
     hears(anna, "*3|$7|message|$22|__keyevent@0__:expired|$1|k|");
 }

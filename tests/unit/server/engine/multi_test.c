@@ -1,5 +1,5 @@
 /* Tests of MULTI, EXEC and WATCH through engine. */
-#include "tests/unit/server/engine/engine_world.h"
+#include "tests/unit/server/engine/command_world.h"
 
 /* ---- MULTI ---------------------------------------------------------------------------------- */
 
@@ -195,7 +195,7 @@ START_TEST(an_expired_watched_key_aborts_exec)
     ask(anna, "watch k");
     ask(anna, "multi");
     caller_heard(anna);
-    wall.now = NOW + 11;
+    wall.now = START + 11;
     answers(anna, "exec", "*-1|");
 }
 END_TEST
@@ -206,7 +206,7 @@ START_TEST(a_watched_key_is_untouched_at_its_deadline)
     ask(anna, "watch k");
     ask(anna, "multi");
     caller_heard(anna);
-    wall.now = NOW + 10;
+    wall.now = START + 10;
     answers(anna, "exec", "*0|");
 }
 END_TEST
@@ -217,7 +217,7 @@ START_TEST(a_watched_key_removed_by_the_timer_aborts_exec)
     ask(anna, "watch k");
     ask(anna, "multi");
     caller_heard(anna);
-    wall.now = NOW + 11;
+    wall.now = START + 11;
     ck_assert_uint_eq(expiry_run(engine.store, wall.now, 10), 1);
     answers(anna, "exec", "*-1|");
 }
@@ -226,7 +226,7 @@ END_TEST
 START_TEST(a_key_already_expired_at_watch_does_not_abort_exec)
 {
     ask(anna, "set k v 10");
-    wall.now = NOW + 11;
+    wall.now = START + 11;
     ask(anna, "watch k");
     ask(anna, "multi");
     caller_heard(anna);
