@@ -1,0 +1,187 @@
+/* effect_desk: writes effects as text, reads them back and compares, for the tests of effect_text.
+ */
+#ifndef TESTS_UNIT_SERVER_DISK_EFFECT_EFFECT_DESK_H
+#define TESTS_UNIT_SERVER_DISK_EFFECT_EFFECT_DESK_H
+
+#include <string.h>
+
+#include "server/disk/effect/effect_text.h"
+#include "server/disk/effect/request.h"
+#include "store/base/ensure.h"
+#include "store/mem/mem.h"
+#include "store/policy/policy.h"
+#include "tests/support/suite.h"
+
+enum { READ_MAX = 4096, PARTS_MAX = 8 };
+
+/* The effects read back; they point into `text`. */
+static struct {
+    struct outbuf out;
+    struct effect_writer writer;
+    char *text;
+    size_t len;
+    struct effect effects[READ_MAX];
+    struct policy policies[READ_MAX];
+    struct bytes parts[READ_MAX][PARTS_MAX];
+    size_t count, commands;
+} desk;
+
+static inline void desk_begin(void)
+{
+    outbuf_init(&desk.out);
+    effect_writer_init(&desk.writer, &desk.out);
+    desk.text = NULL;
+}
+
+static inline void desk_end(void)
+{
+    mem_free(desk.text);
+    outbuf_drop(&desk.out);
+}
+
+static bool keep(void *ctx, const struct effect *effect)
+{
+    (void)ctx;
+    ensure(desk.count < READ_MAX, "%zu effects", desk.count);
+    struct effect *kept = &desk.effects[desk.count];
+    *kept = *effect;
+    if (effect->policy != NULL) {
+        desk.policies[desk.count] = *effect->policy;
+        kept->policy = &desk.policies[desk.count];
+    }
+    ensure(effect->part_count <= PARTS_MAX, "%zu parts", effect->part_count);
+    if (effect->part_count > 0) {
+        kept->parts = desk.parts[desk.count];
+        memcpy(desk.parts[desk.count], effect->parts, effect->part_count * sizeof(struct bytes));
+    }
+    desk.count++;
+    return true;
+}
+
+/* Reads back everything that was written so far. */
+static inline void desk_read(void)
+{
+    effect_writer_end(&desk.writer);
+    outbuf_check(&desk.out);
+    mem_free(desk.text);
+    desk.len = desk.out.len;
+    desk.text = mem_alloc(desk.len + 1);
+    outbuf_copy(&desk.out, desk.text);
+    desk.text[desk.len] = '\0';
+    desk.count = desk.commands = 0;
+
+    struct request request;
+    struct effect_reader reader;
+    request_init(&request);
+    effect_reader_init(&reader);
+    size_t size;
+    for (size_t at = 0; at < desk.len; at += size, desk.commands++) {
+        ck_assert_int_eq(request_read(&request, desk.text + at, desk.len - at, &size),
+                         REQUEST_WHOLE);
+        ck_assert_msg(effect_text_read(request.argc, request.argv, &reader, keep, NULL),
+                      "%.*s is not read", (int)size, desk.text + at);
+    }
+    request_drop(&request);
+}
+
+/* The arguments of all commands, separated by spaces, with / after each command. */
+static inline const char *desk_words(void)
+{
+    static char words[16384];
+    struct request request;
+    size_t len = 0, size;
+    request_init(&request);
+    words[0] = '\0';
+    for (size_t at = 0; at < desk.len; at += size) {
+        request_read(&request, desk.text + at, desk.len - at, &size);
+        for (int i = 0; i < request.argc; i++) {
+            memcpy(words + len, request.argv[i].data, request.argv[i].len);
+            len += request.argv[i].len;
+            words[len++] = i + 1 < request.argc ? ' ' : '/';
+        }
+    }
+    words[len] = '\0';
+    request_drop(&request);
+    return words;
+}
+
+static inline bool same_score(double a, double b)
+{
+    return memcmp(&a, &b, sizeof(a)) == 0;
+}
+
+static inline bool same_stage(const struct stage *a, const struct stage *b)
+{
+    return a->at == b->at && a->deliveries == b->deliveries && a->claimed == b->claimed;
+}
+
+static inline bool same_policy(const struct policy *a, const struct policy *b)
+{
+    if (a == NULL || b == NULL) return a == b;
+    return policy_equal(a, b) && a->pending == b->pending;
+}
+
+static inline bool same_parts(const struct effect *a, const struct effect *b)
+{
+    if (a->part_count != b->part_count) return false;
+    for (size_t i = 0; i < a->part_count; i++)
+        if (!bytes_equal(a->parts[i], b->parts[i])) return false;
+    return true;
+}
+
+static inline bool same_stream_effect(const struct effect *a, const struct effect *b)
+{
+    return stream_id_equal(a->id, b->id) && same_parts(a, b) &&
+           stream_id_equal(a->marks.last, b->marks.last) && a->marks.added == b->marks.added &&
+           stream_id_equal(a->marks.max_deleted, b->marks.max_deleted) &&
+           stream_id_equal(a->position.last, b->position.last) &&
+           a->position.read == b->position.read;
+}
+
+static inline bool has_deadline(enum effect_kind kind)
+{
+    switch (kind) {
+    case EFFECT_SET:
+    case EFFECT_EXPIRE:
+    case EFFECT_SET_ADD:
+    case EFFECT_SET_EXPIRE:
+    case EFFECT_HASH_PUT:
+    case EFFECT_HASH_EXPIRE:
+    case EFFECT_ZSET_PUT:
+    case EFFECT_STREAM_RETAIN:
+    case EFFECT_PENDING_PUT:
+    case EFFECT_ZSET_EXPIRE: return true;
+    default: return false;
+    }
+}
+
+static inline bool has_stage(enum effect_kind kind)
+{
+    return kind == EFFECT_REDE_PUSH || kind == EFFECT_REDE_MOVE;
+}
+
+/* Compares the members of the struct that the kind uses. */
+static inline bool same_effect(const struct effect *a, const struct effect *b)
+{
+    return a->kind == b->kind && (a->db == b->db || a->kind >= EFFECT_POLICY_SET) &&
+           bytes_equal(a->key, b->key) && bytes_equal(a->a, b->a) && bytes_equal(a->b, b->b) &&
+           a->from == b->from && a->to == b->to && same_score(a->score, b->score) &&
+           (!has_deadline(a->kind) || a->at == b->at) &&
+           (!has_stage(a->kind) || same_stage(&a->stage, &b->stage)) &&
+           same_policy(a->policy, b->policy) && same_stream_effect(a, b);
+}
+
+static inline void assert_returns(const struct effect *effects, size_t count)
+{
+    desk_begin();
+    for (size_t i = 0; i < count; i++)
+        effect_writer_put(&desk.writer, &effects[i]);
+    desk_read();
+    ck_assert_uint_eq(desk.count, count);
+    for (size_t i = 0; i < count; i++)
+        ck_assert_msg(same_effect(&effects[i], &desk.effects[i]), "effect %zu of kind %d", i,
+                      (int)effects[i].kind);
+    desk_end();
+}
+
+#endif
