@@ -1,5 +1,5 @@
 /* timeline: see timeline.h. Finds, inserts and removes slots; timeline_tree.c splits and merges
- * nodes.
+ * leaves, and counted.c the nodes above them.
  *
  * An instant belongs after its equals, in the last child whose bound is not after it. */
 #include "store/struct/timeline.h"
@@ -14,17 +14,20 @@ enum {
     AHEAD = 8, /* timeline_pop_due prefetches the owner this many pops ahead */
 };
 
+static const struct counted_kind kind = { sizeof(struct timeline_branch), sizeof(msec), NULL };
+
 void timeline_init(struct timeline *tl)
 {
     *tl = (struct timeline){ .first = TIMELINE_NONE,
                              .last = TIMELINE_NONE,
                              .free_number = TIMELINE_NONE };
+    counted_init(&tl->tree, &kind);
 }
 
 size_t timeline_bytes(const struct timeline *tl)
 {
     return tl->room * sizeof(struct timeline_slot) + tl->number_cap * sizeof(struct timeline_leaf) +
-           tl->segment_cap * sizeof(*tl->leaves) + tl->inner_count * sizeof(struct timeline_inner);
+           tl->segment_cap * sizeof(*tl->leaves) + tl->tree.bytes;
 }
 
 bool timeline_drop_some(struct timeline *tl, size_t *work)
@@ -53,7 +56,7 @@ void timeline_drop(struct timeline *tl)
 /* Prefetches all slots of a leaf, because most will be read or moved. */
 static inline void leaf_prefetch(const struct timeline_leaf *leaf)
 {
-    const char *end = (const char *)(timeline_slots(leaf) + leaf->count);
+    const char *end = (const char *)(timeline_slots(leaf) + leaf->node.total);
     for (const char *line = (const char *)timeline_slots(leaf); line < end; line += 64)
         __builtin_prefetch(line, 1);
 }
@@ -63,7 +66,7 @@ static inline void leaf_prefetch(const struct timeline_leaf *leaf)
 static unsigned slot_after(const struct timeline_leaf *leaf, msec at)
 {
     const struct timeline_slot *slots = timeline_slots(leaf);
-    unsigned low = 0, left = leaf->count;
+    unsigned low = 0, left = (unsigned)leaf->node.total;
     for (leaf_prefetch(leaf); left > 0;) {
         unsigned half = (left + 1) / 2;
         low += half * (slots[low + half - 1].at <= at);
@@ -72,29 +75,21 @@ static unsigned slot_after(const struct timeline_leaf *leaf, msec at)
     return low;
 }
 
-/* The last child whose bound is not later than `at`. */
-static inline unsigned child_for(const struct timeline_inner *inner, msec at)
+/* The leaf where `at` belongs: always below the last child whose key is not later. */
+static struct timeline_leaf *leaf_for_instant(const struct timeline *tl, msec at)
 {
-    unsigned low = 0;
-    for (unsigned left = inner->count - 1U; left > 0;) {
-        unsigned half = (left + 1) / 2;
-        low += half * (inner->at[low + half] <= at);
-        left -= half;
+    const struct counted_node *node = tl->tree.root;
+    for (uint32_t height = tl->tree.height; height > 0; height--) {
+        const struct counted_inner *inner = (const struct counted_inner *)node;
+        const struct timeline_branch *low = (const void *)inner->branches;
+        for (unsigned left = inner->count - 1U; left > 0;) {
+            unsigned half = (left + 1) / 2;
+            low = low[half].at <= at ? low + half : low;
+            left -= half;
+        }
+        node = low->child;
     }
-    return low;
-}
-
-/* The leaf where `at` belongs. *before (if not NULL): the number of slots in earlier leaves. */
-static uint32_t leaf_for_instant(const struct timeline *tl, msec at, size_t *before)
-{
-    if (tl->root == NULL) return tl->first;
-    for (const struct timeline_inner *inner = tl->root;;) {
-        unsigned child = child_for(inner, at);
-        for (unsigned i = 0; before != NULL && i < child; i++)
-            *before += timeline_child_total(tl, inner, i);
-        if (inner->level == 0) return (uint32_t)inner->child[child];
-        inner = timeline_inner_at(inner, child);
-    }
+    return (struct timeline_leaf *)(uintptr_t)node;
 }
 
 static unsigned slot_index(const struct timeline *tl, const struct timeline_node *node)
@@ -103,7 +98,8 @@ static unsigned slot_index(const struct timeline *tl, const struct timeline_node
     const struct timeline_leaf *leaf = timeline_leaf_of(tl, node->leaf);
     const struct timeline_slot *slots = timeline_slots(leaf);
     leaf_prefetch(leaf);
-    for (unsigned i = 0; i < leaf->count; i++)
+    unsigned count = (unsigned)leaf->node.total;
+    for (unsigned i = 0; i < count; i++)
         if (slots[i].node == node) return i;
     ensure(false, "not found in leaf %u", node->leaf);
 }
@@ -114,29 +110,31 @@ static unsigned slot_index(const struct timeline *tl, const struct timeline_node
 static struct timeline_slot *slot_open(struct timeline_leaf *leaf, unsigned i)
 {
     struct timeline_slot *slots = timeline_slots(leaf);
-    bool at_end = leaf->begin + leaf->count == leaf->cap;
-    if (at_end && i == leaf->count) {
+    unsigned count = (unsigned)leaf->node.total;
+    bool at_end = leaf->begin + count == leaf->cap;
+    if (at_end && i == count) {
         memmove(leaf->slots, slots, i * sizeof(struct timeline_slot));
         leaf->begin = 0;
-    } else if (at_end || (leaf->begin > 0 && i < leaf->count / 2)) {
+    } else if (at_end || (leaf->begin > 0 && i < count / 2)) {
         memmove(slots - 1, slots, i * sizeof(struct timeline_slot));
         leaf->begin--;
-    } else {
-        memmove(slots + i + 1, slots + i, (leaf->count - i) * sizeof(struct timeline_slot));
+    } else if (i < count) {
+        memmove(slots + i + 1, slots + i, (count - i) * sizeof(struct timeline_slot));
     }
-    leaf->count++;
+    counted_change(&leaf->node, 1);
     return timeline_slots(leaf) + i;
 }
 
 static void slot_close(struct timeline_leaf *leaf, unsigned i)
 {
     struct timeline_slot *slots = timeline_slots(leaf);
-    leaf->count--;
-    if (i < leaf->count / 2) {
+    counted_change(&leaf->node, SIZE_MAX);
+    unsigned count = (unsigned)leaf->node.total;
+    if (i < count / 2) {
         memmove(slots + 1, slots, i * sizeof(struct timeline_slot));
         leaf->begin++;
     } else {
-        memmove(slots + i, slots + i + 1, (leaf->count - i) * sizeof(struct timeline_slot));
+        memmove(slots + i, slots + i + 1, (count - i) * sizeof(struct timeline_slot));
     }
 }
 
@@ -147,17 +145,17 @@ void timeline_add(struct timeline *tl, struct timeline_node *node, msec at)
     if (tl->count == 0) timeline_leaf_insert(tl, TIMELINE_NONE, TIMELINE_LEAF_MIN, at);
     uint32_t number = tl->last;
     const struct timeline_leaf *last = timeline_leaf_of(tl, number);
-    unsigned slot = last->count;
+    unsigned slot = (unsigned)last->node.total;
     if (slot > 0 && timeline_slots(last)[slot - 1].at > at) {
-        number = leaf_for_instant(tl, at, NULL);
-        slot = slot_after(timeline_leaf_of(tl, number), at);
+        const struct timeline_leaf *place = leaf_for_instant(tl, at);
+        number = place->number;
+        slot = slot_after(place, at);
     }
     timeline_leaf_make_room(tl, &number, &slot, at);
     struct timeline_leaf *leaf = timeline_leaf_of(tl, number);
     *slot_open(leaf, slot) = (struct timeline_slot){ at, node };
     node->leaf = number;
     tl->count++;
-    timeline_total_change(leaf->parent, 1);
 }
 
 static void slot_remove(struct timeline *tl, uint32_t number, unsigned i)
@@ -166,8 +164,7 @@ static void slot_remove(struct timeline *tl, uint32_t number, unsigned i)
     timeline_slots(leaf)[i].node->leaf = TIMELINE_NODE_IDLE;
     slot_close(leaf, i);
     tl->count--;
-    timeline_total_change(leaf->parent, UINT32_MAX);
-    if (leaf->count > 0)
+    if (leaf->node.total > 0)
         timeline_leaf_shrink(tl, number);
     else if (tl->count > 0)
         timeline_leaf_remove(tl, number);
@@ -198,12 +195,12 @@ void timeline_cancel(struct timeline *tl, struct timeline_node *node)
 /* Prefetches the owner that the pop AHEAD pops later will touch. */
 static inline void prefetch_owners(const struct timeline *tl, const struct timeline_leaf *leaf)
 {
-    if (leaf->count > AHEAD) {
+    if (leaf->node.total > AHEAD) {
         __builtin_prefetch(timeline_slots(leaf)[AHEAD].node, 1);
     } else if (leaf->next != TIMELINE_NONE) {
         const struct timeline_leaf *next = timeline_leaf_of(tl, leaf->next);
-        unsigned i = AHEAD - leaf->count;
-        if (i < next->count) __builtin_prefetch(timeline_slots(next)[i].node, 1);
+        size_t i = AHEAD - leaf->node.total;
+        if (i < next->node.total) __builtin_prefetch(timeline_slots(next)[i].node, 1);
     }
 }
 
@@ -241,15 +238,9 @@ struct timeline_node *timeline_first(const struct timeline *tl)
 struct timeline_node *timeline_nth(const struct timeline *tl, uint32_t i)
 {
     ensure(i < tl->count, "%u of %u", i, tl->count);
-    uint32_t number = tl->first;
-    for (const struct timeline_inner *inner = tl->root; inner != NULL;) {
-        unsigned child = 0;
-        for (uint32_t below; (below = timeline_child_total(tl, inner, child)) <= i; child++)
-            i -= below;
-        number = (uint32_t)inner->child[child];
-        inner = inner->level == 0 ? NULL : timeline_inner_at(inner, child);
-    }
-    return timeline_slots(timeline_leaf_of(tl, number))[i].node;
+    size_t slot = i;
+    const struct counted_node *leaf = counted_at(&tl->tree, &slot);
+    return timeline_slots((const struct timeline_leaf *)leaf)[slot].node;
 }
 
 msec timeline_at(const struct timeline *tl, const struct timeline_node *node)
@@ -260,10 +251,9 @@ msec timeline_at(const struct timeline *tl, const struct timeline_node *node)
 
 size_t timeline_count_until(const struct timeline *tl, msec until)
 {
-    size_t count = 0;
     if (tl->count == 0) return 0;
-    const struct timeline_leaf *leaf = timeline_leaf_of(tl, leaf_for_instant(tl, until, &count));
-    return count + slot_after(leaf, until);
+    const struct timeline_leaf *leaf = leaf_for_instant(tl, until);
+    return counted_before(&leaf->node) + slot_after(leaf, until);
 }
 
 struct timeline_node *timeline_after(const struct timeline *tl, msec at, msec *found)
@@ -280,7 +270,7 @@ void timeline_each_until(const struct timeline *tl, msec until,
     for (uint32_t number = tl->first; number != TIMELINE_NONE;) {
         const struct timeline_leaf *leaf = timeline_leaf_of(tl, number);
         const struct timeline_slot *slots = timeline_slots(leaf);
-        for (unsigned i = 0; i < leaf->count; i++)
+        for (size_t i = 0; i < leaf->node.total; i++)
             if (slots[i].at > until || !visit(ctx, slots[i].node, slots[i].at)) return;
         number = leaf->next;
     }
@@ -295,15 +285,16 @@ void timeline_walk_from(struct timeline_walk *walk, const struct timeline *tl, m
 {
     timeline_walk_begin(walk, tl);
     if (tl->count == 0 || at == INT64_MIN) return;
-    walk->leaf = leaf_for_instant(tl, at - 1, NULL);
-    walk->slot = slot_after(timeline_leaf_of(tl, walk->leaf), at - 1);
+    const struct timeline_leaf *leaf = leaf_for_instant(tl, at - 1);
+    walk->leaf = leaf->number;
+    walk->slot = slot_after(leaf, at - 1);
 }
 
 struct timeline_node *timeline_walk_next(struct timeline_walk *walk, msec *at)
 {
     if (walk->leaf == TIMELINE_NONE) return NULL;
     const struct timeline_leaf *leaf = timeline_leaf_of(walk->tl, walk->leaf);
-    if (walk->slot == leaf->count) {
+    if (walk->slot == leaf->node.total) {
         walk->leaf = leaf->next;
         walk->slot = 0;
         if (walk->leaf == TIMELINE_NONE) return NULL;
@@ -325,22 +316,23 @@ struct tally {
     const struct timeline *tl;
     uint64_t room;
     uint32_t prev; /* number of the leaf before */
-    uint32_t leaves, inner_count;
+    uint32_t leaves, count;
     msec last;
 };
 
-static uint32_t check_leaf(struct tally *tally, uint32_t number,
-                           const struct timeline_inner *parent)
+static void check_leaf(void *ctx, const struct counted_node *node)
 {
-    const struct timeline_leaf *leaf = timeline_leaf_of(tally->tl, number);
-    ensure(leaf->parent == parent && leaf->prev == tally->prev, "leaf %u: wrong links", number);
+    struct tally *tally = ctx;
+    const struct timeline_leaf *leaf = (const struct timeline_leaf *)node;
+    uint32_t number = leaf->number, count = (uint32_t)node->total;
+    ensure(timeline_leaf_of(tally->tl, number) == leaf && leaf->prev == tally->prev,
+           "leaf %u: wrong number or links", number);
     ensure(tally->prev == TIMELINE_NONE ? tally->tl->first == number
                                         : timeline_leaf_of(tally->tl, tally->prev)->next == number,
            "leaf %u does not follow leaf %u", number, tally->prev);
-    ensure(leaf->count > 0 && leaf->begin + leaf->count <= leaf->cap &&
-               leaf->cap <= TIMELINE_LEAF_MAX,
-           "leaf %u: %u slots from %u of %u", number, leaf->count, leaf->begin, leaf->cap);
-    for (unsigned i = 0; i < leaf->count; i++) {
+    ensure(count > 0 && leaf->begin + count <= leaf->cap && leaf->cap <= TIMELINE_LEAF_MAX,
+           "leaf %u: %u slots from %u of %u", number, count, leaf->begin, leaf->cap);
+    for (unsigned i = 0; i < count; i++) {
         const struct timeline_slot *slot = &timeline_slots(leaf)[i];
         ensure(slot->node->leaf == number, "owner in leaf %u says %u", number, slot->node->leaf);
         ensure(slot->at >= tally->last, "%lld comes after %lld", (long long)slot->at,
@@ -350,54 +342,31 @@ static uint32_t check_leaf(struct tally *tally, uint32_t number,
     tally->prev = number;
     tally->room += leaf->cap;
     tally->leaves++;
-    return leaf->count;
+    tally->count += count;
 }
 
-static uint32_t check_inner(struct tally *tally, const struct timeline_inner *inner,
-                            const struct timeline_inner *parent)
+static void check_key(void *ctx, const void *key)
 {
-    uint32_t total = 0;
-    ensure(inner->parent == parent && inner->count > 0 && inner->count <= TIMELINE_INNER_MAX,
-           "inner node: wrong parent or %u children", inner->count);
-    tally->inner_count++;
-    for (unsigned i = 0; i < inner->count; i++) {
-        if (i > 0) {
-            ensure(inner->at[i] >= tally->last, "bound %lld comes after %lld",
-                   (long long)inner->at[i], (long long)tally->last);
-            tally->last = inner->at[i];
-        }
-        if (inner->level == 0) {
-            total += check_leaf(tally, (uint32_t)inner->child[i], inner);
-        } else {
-            ensure(timeline_inner_at(inner, i)->level + 1 == inner->level, "level %u under %u",
-                   timeline_inner_at(inner, i)->level, inner->level);
-            total += check_inner(tally, timeline_inner_at(inner, i), inner);
-        }
-    }
-    ensure(total == inner->total, "%u slots below, counted %u", total, inner->total);
-    return total;
+    struct tally *tally = ctx;
+    msec at = *(const msec *)key;
+    ensure(at >= tally->last, "key %lld comes after %lld", (long long)at, (long long)tally->last);
+    tally->last = at;
 }
 
 void timeline_check(const struct timeline *tl)
 {
     struct tally tally = { .tl = tl, .prev = TIMELINE_NONE, .last = INT64_MIN };
-    uint32_t total = 0, unused = 0;
-    if (tl->root != NULL) {
-        ensure(tl->root->count > 1, "inner root with %u child", tl->root->count);
-        total = check_inner(&tally, tl->root, NULL);
-    } else if (tl->first != TIMELINE_NONE) {
-        total = check_leaf(&tally, tl->first, NULL);
-    }
+    uint32_t unused = 0;
+    counted_check(&tl->tree, &(struct counted_visitor){ check_leaf, check_key, &tally });
     for (uint32_t number = tl->free_number; number != TIMELINE_NONE;
          number = timeline_leaf_of(tl, number)->next)
         unused++;
-    ensure(total == tl->count, "%u slots, counted %u", total, tl->count);
+    ensure(tally.count == tl->count, "%u slots, counted %u", tally.count, tl->count);
     ensure(tally.prev == tl->last, "last leaf is %u, not %u", tally.prev, tl->last);
     ensure(tally.prev == TIMELINE_NONE || timeline_leaf_of(tl, tally.prev)->next == TIMELINE_NONE,
            "the last leaf has a next one");
-    ensure(tally.room == tl->room && tally.inner_count == tl->inner_count,
-           "wrong counts: %llu slots allocated, %u inner nodes", (unsigned long long)tally.room,
-           tally.inner_count);
+    ensure(tally.room == tl->room, "%llu slots allocated, counted %llu",
+           (unsigned long long)tally.room, (unsigned long long)tl->room);
     ensure(tally.leaves + unused == tl->numbers && tl->numbers <= tl->number_cap,
            "%u leaves, %u free, %u numbers", tally.leaves, unused, tl->numbers);
     ensure(tl->count > 0 || timeline_bytes(tl) == 0, "empty, but has %zu bytes",

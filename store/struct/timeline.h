@@ -21,6 +21,7 @@
 
 #include "store/base/instant.h"
 #include "store/mem/relocate.h"
+#include "store/struct/counted.h"
 
 /* Embedded in the structure that falls due. */
 struct timeline_node {
@@ -39,18 +40,16 @@ static inline bool timeline_node_armed(const struct timeline_node *node)
 }
 
 struct timeline_leaf;
-struct timeline_inner;
 
 struct timeline {
     struct timeline_leaf **leaves; /* by number, in segments */
-    struct timeline_inner *root;   /* NULL if there is only one leaf */
+    struct counted tree;           /* of the leaves */
     uint64_t room;                 /* slots allocated in all leaves */
     uint32_t count;
     uint32_t first, last;         /* numbers of leaves; no leaf is empty */
     uint32_t numbers, number_cap; /* leaf numbers used so far; allocated */
     uint32_t free_number;         /* first of the list of free leaf numbers */
     uint32_t segment_cap;         /* size of the directory of segments */
-    uint32_t inner_count;
 };
 
 void timeline_init(struct timeline *tl);

@@ -330,12 +330,15 @@ static struct pending_leaf *leaf_convert(struct pending_leaf *leaf, unsigned i,
                                          size_t *bytes)
 {
     struct pending_record records[PENDING_LEAF_MAX + 1];
+    struct counted_node node = leaf->node;
     unsigned count = leaf->count + !replaces;
     pending_leaf_read(leaf, records);
     if (!replaces) memmove(records + i + 1, records + i, (leaf->count - i) * sizeof(*records));
     records[i] = *record;
     pending_leaf_free(leaf, bytes);
-    return pending_leaf_new(records, count, bytes);
+    leaf = pending_leaf_new(records, count, bytes);
+    leaf->node = node;
+    return leaf;
 }
 
 struct pending_leaf *pending_leaf_insert(struct pending_leaf *leaf, unsigned i,

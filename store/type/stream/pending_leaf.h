@@ -1,4 +1,4 @@
-/* pending_leaf: up to 62 pending entries of a consumer group, in the order of their IDs. For
+/* pending_leaf: up to 61 pending entries of a consumer group, in the order of their IDs. For
  * pending_tree.c and the tests only.
  *
  * All records of a leaf have one form, the smallest that can hold them: 16 bytes, with differences
@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "store/base/instant.h"
+#include "store/struct/counted.h"
 #include "store/type/stream/stream_id.h"
 
 struct pending_record {
@@ -46,12 +47,13 @@ static inline uint64_t pending_bit(uint32_t consumer)
 void pending_summary_add(struct pending_summary *summary, const struct pending_record *record);
 
 enum {
-    PENDING_LEAF_MAX = 62, /* a full leaf of the smallest form takes 1016 bytes */
+    PENDING_LEAF_MAX = 61, /* a full leaf of the smallest form takes 1016 bytes */
     PENDING_LEAF_MERGED = PENDING_LEAF_MAX / 2, /* the most records of a merged leaf */
 };
 
 struct pending_leaf {
-    uint64_t ms; /* bases of the smallest form */
+    struct counted_node node; /* first; for pending_tree */
+    uint64_t ms;              /* bases of the smallest form */
     msec at;
     uint8_t form;
     uint8_t begin, count, cap; /* in use: `count` records from `begin` of `cap` */
@@ -59,7 +61,7 @@ struct pending_leaf {
 };
 
 /* Functions that may reallocate the leaf return its address, and keep *bytes, a sum of the sizes
- * of leaves, up to date. */
+ * of leaves, up to date. `node` stays what it was. */
 
 /* A leaf of 1 to PENDING_LEAF_MAX records, which are in order. */
 struct pending_leaf *pending_leaf_new(const struct pending_record *records, unsigned count,

@@ -1,7 +1,6 @@
 /* pending_tree: see pending_tree.h. A change first brings the summaries and counts on its path up
- * to date, then splits or merges nodes; neither changes what is below their parents.
- *
- * Two neighbours below one parent always have too many items for one half-full node. */
+ * to date, then splits or merges leaves; neither changes what is below their parents. counted.c
+ * splits and merges the nodes above. */
 #include "store/type/stream/pending_tree.h"
 
 #include <string.h>
@@ -10,112 +9,91 @@
 #include "store/mem/mem.h"
 #include "store/type/stream/pending_inner.h"
 
-enum {
-    /* More than a quarter of the children on average: enough for any tree that fits into memory. */
-    HEIGHT_MAX = 30,
-};
+enum { HEIGHT_MAX = 30 }; /* enough for any tree that fits into memory */
 
 /* The path to a leaf; step 0 is the root. */
 struct path {
-    struct pending_inner *node[HEIGHT_MAX];
+    struct counted_node *node[HEIGHT_MAX];
     unsigned index[HEIGHT_MAX];
     unsigned length;
 };
 
+static void inner_changed(struct counted_inner *inner)
+{
+    for (; inner->node.parent != NULL; inner = inner->node.parent) {
+        struct pending_summary all = PENDING_SUMMARY_NONE;
+        for (unsigned i = 0; i < inner->count; i++)
+            pending_summary_join(&all, &pending_branches(&inner->node)[i].below);
+        pending_branches(&inner->node.parent->node)[counted_index(&inner->node)].below = all;
+    }
+}
+
+static const struct counted_kind kind_of_nodes = { sizeof(struct pending_branch),
+                                                   sizeof(struct stream_id), inner_changed };
+
 void pending_tree_init(struct pending_tree *tree)
 {
     *tree = (struct pending_tree){ .all = PENDING_SUMMARY_NONE };
-}
-
-/* ---- nodes ---- */
-
-static struct pending_inner *inner_new(struct pending_tree *tree)
-{
-    struct pending_inner *inner = mem_alloc(sizeof(*inner));
-    inner->count = 0;
-    tree->bytes += mem_size(inner);
-    return inner;
-}
-
-static void inner_free(struct pending_tree *tree, struct pending_inner *inner)
-{
-    tree->bytes -= mem_size(inner);
-    mem_free(inner);
-}
-
-static void branch_open(struct pending_inner *inner, unsigned i,
-                        const struct pending_branch *branch)
-{
-    memmove(inner->branch + i + 1, inner->branch + i, (inner->count - i) * sizeof(*branch));
-    inner->branch[i] = *branch;
-    inner->count++;
-}
-
-static void branch_close(struct pending_inner *inner, unsigned i)
-{
-    inner->count--;
-    memmove(inner->branch + i, inner->branch + i + 1,
-            (inner->count - i) * sizeof(struct pending_branch));
-}
-
-static struct pending_branch inner_total(const struct pending_inner *inner)
-{
-    struct pending_branch total = { .from = inner->branch[0].from,
-                                    .child = (void *)(uintptr_t)inner,
-                                    .below = PENDING_SUMMARY_NONE };
-    for (unsigned i = 0; i < inner->count; i++) {
-        total.count += inner->branch[i].count;
-        pending_summary_join(&total.below, &inner->branch[i].below);
-    }
-    return total;
+    counted_init(&tree->nodes, &kind_of_nodes);
 }
 
 static struct pending_leaf *descend(const struct pending_tree *tree, struct stream_id id,
                                     struct path *path)
 {
-    void *node = tree->root;
-    path->length = tree->height;
-    for (unsigned step = 0; step < tree->height; step++) {
-        struct pending_inner *inner = path->node[step] = node;
-        node = inner->branch[path->index[step] = pending_branch_for(inner, id)].child;
+    struct counted_node *node = tree->nodes.root;
+    path->length = tree->nodes.height;
+    ensure(path->length <= HEIGHT_MAX, "%zu records at height %u", tree->count, path->length);
+    for (unsigned step = 0; step < path->length; step++) {
+        path->node[step] = node;
+        path->index[step] = pending_branch_for(node, id);
+        node = pending_branches(node)[path->index[step]].child;
     }
-    return node;
+    return (struct pending_leaf *)node;
 }
 
 /* ---- summaries ---- */
 
-static void path_add(struct pending_tree *tree, struct path *path,
+/* Where the path has the summary of the node at this step; the leaf is at step path->length. */
+static struct pending_summary *summary_at(struct pending_tree *tree, const struct path *path,
+                                          unsigned step)
+{
+    if (step == 0) return &tree->all;
+    return &pending_branches(path->node[step - 1])[path->index[step - 1]].below;
+}
+
+/* Counts a record that the leaf gets. */
+static void path_add(struct pending_tree *tree, const struct path *path, struct pending_leaf *leaf,
                      const struct pending_record *record)
 {
     for (unsigned step = 0; step < path->length; step++) {
-        struct pending_branch *branch = &path->node[step]->branch[path->index[step]];
-        branch->count++;
-        pending_summary_add(&branch->below, record);
+        path->node[step]->total++;
+        pending_summary_add(&pending_branches(path->node[step])[path->index[step]].below, record);
     }
+    leaf->node.total++;
     tree->count++;
     pending_summary_add(&tree->all, record);
 }
 
 /* The earliest instant of a kind, none of which is before `least`. */
-static msec inner_first(const struct pending_inner *inner, unsigned kind, msec least)
+static msec inner_first(const struct counted_node *inner, unsigned kind, msec least)
 {
     msec first = NEVER;
-    for (unsigned i = 0; i < inner->count && first > least; i++)
-        if (inner->branch[i].below.first[kind] < first) first = inner->branch[i].below.first[kind];
+    const struct pending_branch *branch = pending_branches(inner);
+    for (unsigned i = 0; i < pending_branch_count(inner) && first > least; i++)
+        if (branch[i].below.first[kind] < first) first = branch[i].below.first[kind];
     return first;
 }
 
 /* The consumers of a node that had `consumers`, after one of its children lost `lost`. */
-static uint64_t inner_consumers(const struct pending_inner *inner, uint64_t consumers,
-                                uint64_t lost)
+static uint64_t inner_consumers(const struct counted_node *inner, uint64_t consumers, uint64_t lost)
 {
-    for (unsigned i = 0; i < inner->count && lost != 0; i++)
-        lost &= ~inner->branch[i].below.consumers;
+    for (unsigned i = 0; i < pending_branch_count(inner) && lost != 0; i++)
+        lost &= ~pending_branches(inner)[i].below.consumers;
     return consumers & ~lost;
 }
 
 /* *total, a node's summary, after a child's changed from `old` to `new`. */
-static void total_change(struct pending_summary *total, const struct pending_inner *inner,
+static void total_change(struct pending_summary *total, const struct counted_node *inner,
                          const struct pending_summary *old, const struct pending_summary *new)
 {
     for (unsigned kind = 0; kind < PENDING_KINDS; kind++) {
@@ -127,13 +105,6 @@ static void total_change(struct pending_summary *total, const struct pending_inn
     }
     total->consumers |= new->consumers;
     total->consumers = inner_consumers(inner, total->consumers, old->consumers & ~new->consumers);
-}
-
-/* Where the path has the summary of the node at this step; the leaf is at step path->length. */
-static struct pending_summary *summary_at(struct pending_tree *tree, struct path *path,
-                                          unsigned step)
-{
-    return step == 0 ? &tree->all : &path->node[step - 1]->branch[path->index[step - 1]].below;
 }
 
 /* Gives the path's leaf a new summary, and its parents what follows from it. */
@@ -151,92 +122,53 @@ static void path_summarize(struct pending_tree *tree, struct path *path, struct 
     }
 }
 
-static void path_set_leaf(struct pending_tree *tree, struct path *path, struct pending_leaf *leaf)
+/* The path's leaf has moved here, if it has moved. */
+static void path_set_leaf(struct pending_tree *tree, const struct path *path,
+                          struct pending_leaf *leaf)
 {
     if (path->length == 0)
-        tree->root = leaf;
+        tree->nodes.root = &leaf->node;
     else
-        path->node[path->length - 1]->branch[path->index[path->length - 1]].child = leaf;
+        pending_branches(path->node[path->length - 1])[path->index[path->length - 1]].child =
+            &leaf->node;
 }
 
 /* ---- adding ---- */
 
-static struct pending_branch leaf_branch(struct pending_leaf *leaf)
-{
-    return (struct pending_branch){ pending_leaf_id(leaf, 0), leaf, leaf->count,
-                                    pending_leaf_summary(leaf) };
-}
-
-/* Puts `right` after child i of a full node, and moves half of the children to a new node, which it
- * returns; a child after the last one of the tree goes there alone. */
-static struct pending_branch inner_split(struct pending_tree *tree, struct pending_inner *inner,
-                                         unsigned i, const struct pending_branch *right,
-                                         bool at_end)
-{
-    struct pending_inner *added = inner_new(tree);
-    unsigned keep = at_end                     ? PENDING_INNER_MAX
-                    : i < PENDING_INNER_MERGED ? PENDING_INNER_MERGED
-                                               : PENDING_INNER_MERGED + 1;
-    added->count = inner->count - keep;
-    memcpy(added->branch, inner->branch + keep, added->count * sizeof(*right));
-    inner->count = keep;
-    if (i < PENDING_INNER_MERGED)
-        branch_open(inner, i + 1, right);
-    else
-        branch_open(added, i + 1 - keep, right);
-    return inner_total(added);
-}
-
-/* Adds `right` after the node at the end of the path, whose branch is `left` from now on. */
-static void path_insert(struct pending_tree *tree, struct path *path, struct pending_branch left,
-                        struct pending_branch right)
-{
-    bool at_end = right.count == 1; /* false: halves */
-    for (unsigned step = path->length; step-- > 0;) {
-        struct pending_inner *inner = path->node[step];
-        unsigned i = path->index[step];
-        left.from = inner->branch[i].from;
-        inner->branch[i] = left;
-        if (inner->count < PENDING_INNER_MAX) {
-            branch_open(inner, i + 1, &right);
-            return;
-        }
-        right = inner_split(tree, inner, i, &right, at_end && i == PENDING_INNER_MAX - 1);
-        left = inner_total(inner);
-    }
-    ensure(tree->height < HEIGHT_MAX, "%zu records at height %u", tree->count, tree->height);
-    struct pending_inner *root = inner_new(tree);
-    branch_open(root, 0, &left);
-    branch_open(root, 1, &right);
-    tree->root = root;
-    tree->height++;
-}
-
 static bool path_is_last(const struct path *path)
 {
     for (unsigned step = 0; step < path->length; step++)
-        if (path->index[step] + 1 < path->node[step]->count) return false;
+        if (path->index[step] + 1 < pending_branch_count(path->node[step])) return false;
     return true;
 }
 
-/* Splits a full leaf in two, one of which gets the record. A record after all others gets a leaf of
- * its own, so that leaves stay full when IDs rise. */
-static void leaf_split(struct pending_tree *tree, struct path *path, struct pending_leaf *leaf,
-                       unsigned i, const struct pending_record *record)
+/* Splits a full leaf, whose new record is counted, in two, one of which gets the record. A record
+ * after all others gets a leaf of its own, so that leaves stay full when IDs rise. */
+static void leaf_split(struct pending_tree *tree, const struct path *path,
+                       struct pending_leaf *leaf, unsigned i, const struct pending_record *record)
 {
     struct pending_record records[PENDING_LEAF_MAX + 1];
     unsigned keep = PENDING_LEAF_MAX;
+    struct counted_node node = leaf->node;
     if (i < PENDING_LEAF_MAX || !path_is_last(path)) {
         keep = PENDING_LEAF_MERGED;
         pending_leaf_read(leaf, records);
         memmove(records + i + 1, records + i, (PENDING_LEAF_MAX - i) * sizeof(*records));
-        pending_leaf_free(leaf, &tree->bytes);
+        pending_leaf_free(leaf, &tree->leaf_bytes);
     }
     records[i] = *record;
-    if (keep < PENDING_LEAF_MAX) leaf = pending_leaf_new(records, keep, &tree->bytes);
-    struct pending_leaf *right =
-        pending_leaf_new(records + keep, PENDING_LEAF_MAX + 1 - keep, &tree->bytes);
-    path_insert(tree, path, leaf_branch(leaf), leaf_branch(right));
+    if (keep < PENDING_LEAF_MAX) leaf = pending_leaf_new(records, keep, &tree->leaf_bytes);
+    leaf->node = node;
+    path_set_leaf(tree, path, leaf);
+    unsigned moved = PENDING_LEAF_MAX + 1 - keep;
+    struct pending_leaf *right = pending_leaf_new(records + keep, moved, &tree->leaf_bytes);
+    struct pending_branch branch = { &right->node, records[keep].id, pending_leaf_summary(right) };
+    struct pending_summary below = pending_leaf_summary(leaf);
+    right->node.total = moved;
+    counted_change(&leaf->node, -(size_t)moved);
+    if (path->length > 0) *summary_at(tree, path, path->length) = below;
+    counted_insert(&tree->nodes, &leaf->node, &right->node, &branch.from);
+    if (path->length == 0) pending_branches(tree->nodes.root)[0].below = below;
 }
 
 static void record_replace(struct pending_tree *tree, struct path *path, struct pending_leaf *leaf,
@@ -244,7 +176,7 @@ static void record_replace(struct pending_tree *tree, struct path *path, struct 
 {
     struct pending_record old;
     pending_leaf_get(leaf, i, &old);
-    leaf = pending_leaf_set(leaf, i, record, &tree->bytes);
+    leaf = pending_leaf_set(leaf, i, record, &tree->leaf_bytes);
     path_set_leaf(tree, path, leaf);
     struct pending_summary summary =
         pending_leaf_summary_without(leaf, summary_at(tree, path, path->length), &old);
@@ -256,9 +188,10 @@ bool pending_tree_put(struct pending_tree *tree, const struct pending_record *re
                       struct pending_record *old)
 {
     struct path path = { .length = 0 };
-    if (tree->root == NULL) {
-        tree->root = pending_leaf_new(record, 1, &tree->bytes);
-        path_add(tree, &path, record);
+    if (tree->nodes.root == NULL) {
+        struct pending_leaf *only = pending_leaf_new(record, 1, &tree->leaf_bytes);
+        counted_insert(&tree->nodes, NULL, &only->node, NULL);
+        path_add(tree, &path, only, record);
         return false;
     }
     struct pending_leaf *leaf = descend(tree, record->id, &path);
@@ -270,9 +203,9 @@ bool pending_tree_put(struct pending_tree *tree, const struct pending_record *re
             return true;
         }
     }
-    path_add(tree, &path, record);
+    path_add(tree, &path, leaf, record);
     if (leaf->count < PENDING_LEAF_MAX)
-        path_set_leaf(tree, &path, pending_leaf_insert(leaf, i, record, &tree->bytes));
+        path_set_leaf(tree, &path, pending_leaf_insert(leaf, i, record, &tree->leaf_bytes));
     else
         leaf_split(tree, &path, leaf, i, record);
     return false;
@@ -280,106 +213,56 @@ bool pending_tree_put(struct pending_tree *tree, const struct pending_record *re
 
 /* ---- removing ---- */
 
-static void leaves_merge(struct pending_tree *tree, struct pending_branch *left,
-                         const struct pending_branch *right)
+/* Merges children i and i + 1 of a node above leaves, if they are there and their records fit into
+ * half a leaf. */
+static bool leaves_merge(struct pending_tree *tree, const struct counted_node *inner, unsigned i)
 {
-    struct pending_record records[PENDING_LEAF_MAX];
-    struct pending_leaf *first = left->child, *second = right->child;
-    unsigned count = first->count + second->count;
+    struct pending_record records[PENDING_LEAF_MERGED];
+    struct pending_branch *left = &pending_branches(inner)[i], *right = left + 1;
+    if (i + 1 >= pending_branch_count(inner)) return false;
+    struct pending_leaf *first = (struct pending_leaf *)left->child;
+    struct pending_leaf *second = (struct pending_leaf *)right->child;
+    size_t moved = second->count;
+    if (first->count + moved > PENDING_LEAF_MERGED) return false;
     pending_leaf_read(first, records);
     pending_leaf_read(second, records + first->count);
-    pending_leaf_free(first, &tree->bytes);
-    pending_leaf_free(second, &tree->bytes);
-    left->child = pending_leaf_new(records, count, &tree->bytes);
-}
-
-/* Returns where the children of the second node begin in the merged one. */
-static unsigned inners_merge(struct pending_tree *tree, struct pending_branch *left,
-                             const struct pending_branch *right)
-{
-    struct pending_inner *first = left->child, *second = right->child;
-    unsigned begin = (unsigned)first->count;
-    /* The first bound of a node is not kept up to date: its parent's is. */
-    second->branch[0].from = right->from;
-    memcpy(first->branch + begin, second->branch, second->count * sizeof(*second->branch));
-    first->count += second->count;
-    inner_free(tree, second);
-    return begin;
-}
-
-/* Merges children i and i + 1 of a node of this height, if they are there and their items fit; and
- * then, below, those of their children that have become neighbours. */
-static bool children_merge(struct pending_tree *tree, struct pending_inner *inner, unsigned i,
-                           unsigned height)
-{
-    struct pending_branch *left = &inner->branch[i], *right = left + 1;
-    unsigned begin = 0;
-    if (i + 1 >= inner->count) return false;
-    if (height == 1) {
-        if (left->count + right->count > PENDING_LEAF_MERGED) return false;
-        leaves_merge(tree, left, right);
-    } else {
-        const struct pending_inner *first = left->child, *second = right->child;
-        if (first->count + second->count > PENDING_INNER_MERGED) return false;
-        begin = inners_merge(tree, left, right);
-    }
-    left->count += right->count;
+    struct pending_leaf *merged =
+        pending_leaf_new(records, first->count + (unsigned)moved, &tree->leaf_bytes);
+    merged->node = first->node;
+    left->child = &merged->node;
     pending_summary_join(&left->below, &right->below);
-    branch_close(inner, i + 1);
-    if (height > 1) children_merge(tree, left->child, begin - 1, height - 1);
+    counted_remove(&tree->nodes, &second->node);
+    counted_change(&merged->node, moved);
+    pending_leaf_free(first, &tree->leaf_bytes);
+    pending_leaf_free(second, &tree->leaf_bytes);
     return true;
 }
 
-static void node_free(struct pending_tree *tree, void *node, unsigned height)
-{
-    if (height == 0)
-        pending_leaf_free(node, &tree->bytes);
-    else
-        inner_free(tree, node);
-}
-
-/* Frees or merges nodes of a path from which a record was removed. */
-static void path_shrink(struct pending_tree *tree, struct path *path)
-{
-    for (unsigned step = path->length; step-- > 0;) {
-        struct pending_inner *inner = path->node[step];
-        unsigned i = path->index[step], height = path->length - step;
-        bool changed = false;
-        if (inner->branch[i].count == 0) {
-            node_free(tree, inner->branch[i].child, height - 1);
-            branch_close(inner, i);
-            changed = true;
-        } else if (children_merge(tree, inner, i, height)) {
-            changed = true;
-        }
-        if (i > 0 && children_merge(tree, inner, i - 1, height)) changed = true;
-        if (!changed) return;
-    }
-    while (tree->height > 0 && ((struct pending_inner *)tree->root)->count == 1) {
-        struct pending_inner *root = tree->root;
-        tree->root = root->branch[0].child;
-        tree->height--;
-        inner_free(tree, root);
-    }
-}
-
-/* Gives the leaf that `gone` records were removed from its new summary, and frees or merges it. */
+/* Gives the leaf that `gone` records were removed from its new summary, and frees or merges it.
+ * Others remain in the tree. */
 static void path_removed(struct pending_tree *tree, struct path *path, struct pending_leaf *leaf,
                          size_t gone, const struct pending_summary *summary)
 {
     path_set_leaf(tree, path, leaf);
-    for (unsigned step = 0; step < path->length; step++)
-        path->node[step]->branch[path->index[step]].count -= gone;
+    counted_change(&leaf->node, -gone);
     tree->count -= gone;
     path_summarize(tree, path, *summary);
-    if (leaf->count <= PENDING_LEAF_MERGED) path_shrink(tree, path);
+    if (leaf->count > PENDING_LEAF_MERGED || path->length == 0) return;
+    if (leaf->count == 0) {
+        counted_remove(&tree->nodes, &leaf->node);
+        pending_leaf_free(leaf, &tree->leaf_bytes);
+        return;
+    }
+    const struct counted_node *inner = path->node[path->length - 1];
+    unsigned i = path->index[path->length - 1];
+    if (!leaves_merge(tree, inner, i) && i > 0) leaves_merge(tree, inner, i - 1);
 }
 
 bool pending_tree_remove(struct pending_tree *tree, struct stream_id id,
                          struct pending_record *removed)
 {
     struct path path;
-    if (tree->root == NULL) return false;
+    if (tree->nodes.root == NULL) return false;
     struct pending_leaf *leaf = descend(tree, id, &path);
     unsigned i = pending_leaf_from(leaf, id);
     if (i == leaf->count) return false;
@@ -389,7 +272,7 @@ bool pending_tree_remove(struct pending_tree *tree, struct stream_id id,
         pending_tree_drop(tree);
         return true;
     }
-    leaf = pending_leaf_remove(leaf, i, &tree->bytes);
+    leaf = pending_leaf_remove(leaf, i, &tree->leaf_bytes);
     struct pending_summary summary =
         pending_leaf_summary_without(leaf, summary_at(tree, &path, path.length), removed);
     path_removed(tree, &path, leaf, 1, &summary);
@@ -403,6 +286,7 @@ static struct stream_id leaf_forget(struct pending_tree *tree, struct stream_id 
     struct pending_record records[PENDING_LEAF_MAX];
     struct path path;
     struct pending_leaf *leaf = descend(tree, id, &path);
+    struct counted_node node = leaf->node;
     unsigned count = leaf->count, kept = 0;
     pending_leaf_read(leaf, records);
     struct stream_id last = records[count - 1].id;
@@ -413,8 +297,9 @@ static struct stream_id leaf_forget(struct pending_tree *tree, struct stream_id 
         return last;
     }
     if (kept > 0) {
-        pending_leaf_free(leaf, &tree->bytes);
-        leaf = pending_leaf_new(records, kept, &tree->bytes);
+        pending_leaf_free(leaf, &tree->leaf_bytes);
+        leaf = pending_leaf_new(records, kept, &tree->leaf_bytes);
+        leaf->node = node;
     } else {
         leaf->count = 0;
     }
@@ -434,25 +319,14 @@ void pending_tree_forget(struct pending_tree *tree, struct pending_query *query)
 
 /* ---- freeing ---- */
 
-/* Frees the last leaf below a node, and nodes that become empty; true: this one was. */
-static bool free_last(struct pending_tree *tree, void *node, unsigned height)
-{
-    struct pending_inner *inner = node;
-    if (height == 0) {
-        pending_leaf_free(node, &tree->bytes);
-        return true;
-    }
-    if (free_last(tree, inner->branch[inner->count - 1].child, height - 1)) inner->count--;
-    if (inner->count > 0) return false;
-    inner_free(tree, inner);
-    return true;
-}
-
 bool pending_tree_drop_some(struct pending_tree *tree, size_t *work)
 {
-    for (; tree->root != NULL; --*work) {
+    for (; tree->nodes.root != NULL; --*work) {
         if (*work == 0) return false;
-        if (free_last(tree, tree->root, tree->height)) tree->root = NULL;
+        size_t rank = 0;
+        struct counted_node *first = counted_at(&tree->nodes, &rank);
+        counted_remove(&tree->nodes, first);
+        pending_leaf_free((struct pending_leaf *)first, &tree->leaf_bytes);
     }
     pending_tree_init(tree);
     return true;
@@ -468,17 +342,16 @@ void pending_tree_drop(struct pending_tree *tree)
 
 size_t pending_tree_relocate(struct pending_tree *tree, size_t rank, struct relocation *relocation)
 {
+    size_t index = rank;
     if (rank >= tree->count) return 0;
-    void **node = &tree->root;
-    size_t before = 0; /* records before this node */
-    for (unsigned height = tree->height; height > 0; height--) {
-        if (before == rank) *node = relocation_block(relocation, *node);
-        struct pending_branch *branch = ((struct pending_inner *)*node)->branch;
-        for (; rank - before >= branch->count; branch++)
-            before += branch->count;
-        node = &branch->child;
+    struct counted_node *leaf = counted_at(&tree->nodes, &index);
+    struct counted_node *moved = relocation_copy(relocation, leaf);
+    if (moved != NULL) {
+        counted_moved(&tree->nodes, leaf, moved);
+        mem_free(leaf);
+        leaf = moved;
     }
-    *node = relocation_block(relocation, *node);
-    size_t next = before + ((const struct pending_leaf *)*node)->count;
+    counted_relocate(&tree->nodes, leaf, relocation);
+    size_t next = rank - index + leaf->total;
     return next < tree->count ? next : 0;
 }

@@ -1,10 +1,9 @@
 /* pending_tree: the pending entries of a consumer group, ordered by ID, with ranks. Knows consumers
  * by number.
  *
- * A counted B+ tree of leaves (pending_leaf.h). An inner node has for each child the number of
- * records, the earliest instants and the set of consumers below it, so that a search by consumer or
- * by time skips the others: O(log n) for each record found, as long as numbers of consumers do not
- * share bits. */
+ * A counted tree (store/struct/counted.h) of leaves (pending_leaf.h). A branch has the earliest
+ * instants and the set of consumers below it too, so that a search by consumer or by time skips the
+ * others: O(log n) for each record found, as long as numbers of consumers do not share bits. */
 #ifndef STORE_TYPE_STREAM_PENDING_TREE_H
 #define STORE_TYPE_STREAM_PENDING_TREE_H
 
@@ -15,15 +14,17 @@
 #include "store/mem/relocate.h"
 #include "store/type/stream/pending_leaf.h"
 
-struct pending_inner;
-
 struct pending_tree {
-    void *root; /* a leaf if height is 0; NULL: empty */
-    unsigned height;
+    struct counted nodes;
     size_t count;
-    size_t bytes; /* memory */
+    size_t leaf_bytes;
     struct pending_summary all;
 };
+
+static inline size_t pending_tree_bytes(const struct pending_tree *tree) /* memory */
+{
+    return tree->leaf_bytes + tree->nodes.bytes;
+}
 
 void pending_tree_init(struct pending_tree *tree);
 void pending_tree_drop(struct pending_tree *tree);

@@ -3,23 +3,24 @@
 #include <string.h>
 
 #include "store/base/ensure.h"
-#include "store/mem/mem.h"
 #include "store/type/stream/pending_inner.h"
 #include "store/type/stream/pending_tree.h"
 
 struct checking {
-    const struct pending_tree *tree;
     void (*visit)(void *ctx, const struct pending_record *record);
     void *ctx;
     bool has_last;
     struct stream_id last;
-    size_t bytes;
+    size_t count, bytes;
 };
 
-static struct pending_branch check_leaf(struct checking *checking, const struct pending_leaf *leaf)
+static void check_leaf(void *ctx, const struct counted_node *node)
 {
+    struct checking *checking = ctx;
+    const struct pending_leaf *leaf = (const struct pending_leaf *)node;
     struct pending_record record;
     pending_leaf_check(leaf);
+    ensure(node->total == leaf->count, "%u records, counted %zu", leaf->count, node->total);
     for (unsigned i = 0; i < leaf->count; i++) {
         pending_leaf_get(leaf, i, &record);
         ensure(!checking->has_last || stream_id_before(checking->last, record.id),
@@ -29,55 +30,41 @@ static struct pending_branch check_leaf(struct checking *checking, const struct 
         checking->visit(checking->ctx, &record);
     }
     checking->bytes += pending_leaf_bytes(leaf);
-    return (struct pending_branch){ .count = leaf->count, .below = pending_leaf_summary(leaf) };
+    checking->count += leaf->count;
 }
 
-static size_t items(const struct pending_branch *branch, bool is_leaf)
+static void check_key(void *ctx, const void *key)
 {
-    return is_leaf ? branch->count : ((const struct pending_inner *)branch->child)->count;
+    struct checking *checking = ctx;
+    struct stream_id from = *(const struct stream_id *)key;
+    ensure(stream_id_before(checking->last, from), "a key after %zu records", checking->count);
+    stream_id_down(&from); /* the next record may have this ID */
+    checking->last = from;
 }
 
-static struct pending_branch check_subtree(struct checking *checking, const void *node,
-                                           unsigned height)
+static struct pending_summary check_summaries(const struct counted_node *node, unsigned height)
 {
-    if (height == 0) return check_leaf(checking, node);
-    const struct pending_inner *inner = node;
-    struct pending_branch total = { .below = PENDING_SUMMARY_NONE };
-    ensure(inner->count > 0 && inner->count <= PENDING_INNER_MAX, "%zu children", inner->count);
-    for (unsigned i = 0; i < inner->count; i++) {
-        const struct pending_branch *branch = &inner->branch[i];
-        size_t least = height == 1 ? PENDING_LEAF_MERGED : PENDING_INNER_MERGED;
-        if (i > 0)
-            ensure(stream_id_before(checking->last, branch->from) &&
-                       items(branch, height == 1) + items(branch - 1, height == 1) > least,
-                   "branch %u at height %u: bound or fill", i, height);
-        if (i > 0) { /* no record of the child may be before its bound */
-            checking->last = branch->from;
-            stream_id_down(&checking->last);
-        }
-        struct pending_branch below = check_subtree(checking, branch->child, height - 1);
-        ensure(below.count == branch->count &&
-                   memcmp(&below.below, &branch->below, sizeof(below.below)) == 0,
-               "branch %u at height %u: count %zu, not %zu, or summary", i, height, branch->count,
-               below.count);
-        total.count += below.count;
-        pending_summary_join(&total.below, &below.below);
+    if (height == 0) return pending_leaf_summary((const struct pending_leaf *)node);
+    struct pending_summary all = PENDING_SUMMARY_NONE;
+    for (unsigned i = 0; i < pending_branch_count(node); i++) {
+        const struct pending_branch *branch = &pending_branches(node)[i];
+        struct pending_summary below = check_summaries(branch->child, height - 1);
+        ensure(memcmp(&below, &branch->below, sizeof(below)) == 0, "summary %u at height %u", i,
+               height);
+        pending_summary_join(&all, &below);
     }
-    checking->bytes += mem_size(inner);
-    return total;
+    return all;
 }
 
 void pending_tree_check(const struct pending_tree *tree,
                         void (*visit)(void *ctx, const struct pending_record *record), void *ctx)
 {
-    struct checking checking = { .tree = tree, .visit = visit, .ctx = ctx };
-    struct pending_branch total = { .below = PENDING_SUMMARY_NONE };
-    ensure(tree->root != NULL || tree->height == 0, "height %u of nothing", tree->height);
-    if (tree->root != NULL) total = check_subtree(&checking, tree->root, tree->height);
-    ensure(total.count == tree->count && checking.bytes == tree->bytes,
-           "%zu records, counted %zu; %zu bytes, counted %zu", total.count, tree->count,
-           checking.bytes, tree->bytes);
-    ensure(memcmp(&total.below, &tree->all, sizeof(tree->all)) == 0, "wrong summary of all");
-    const struct pending_inner *root = tree->height > 0 ? tree->root : NULL;
-    ensure(root == NULL || root->count > 1, "a root with one child");
+    struct checking checking = { .visit = visit, .ctx = ctx };
+    struct pending_summary all = PENDING_SUMMARY_NONE;
+    counted_check(&tree->nodes, &(struct counted_visitor){ check_leaf, check_key, &checking });
+    if (tree->nodes.root != NULL) all = check_summaries(tree->nodes.root, tree->nodes.height);
+    ensure(checking.count == tree->count && checking.bytes == tree->leaf_bytes,
+           "%zu records, counted %zu; %zu bytes, counted %zu", checking.count, tree->count,
+           checking.bytes, tree->leaf_bytes);
+    ensure(memcmp(&all, &tree->all, sizeof(all)) == 0, "wrong summary of all");
 }

@@ -5,13 +5,11 @@
 bool pending_tree_find(const struct pending_tree *tree, struct stream_id id,
                        struct pending_record *found)
 {
-    const void *node = tree->root;
+    const struct counted_node *node = tree->nodes.root;
     if (node == NULL) return false;
-    for (unsigned step = 0; step < tree->height; step++) {
-        const struct pending_inner *inner = node;
-        node = inner->branch[pending_branch_for(inner, id)].child;
-    }
-    const struct pending_leaf *leaf = node;
+    for (uint32_t height = tree->nodes.height; height > 0; height--)
+        node = pending_branches(node)[pending_branch_for(node, id)].child;
+    const struct pending_leaf *leaf = (const struct pending_leaf *)node;
     unsigned i = pending_leaf_from(leaf, id);
     if (i == leaf->count) return false;
     pending_leaf_get(leaf, i, found);
@@ -21,14 +19,8 @@ bool pending_tree_find(const struct pending_tree *tree, struct stream_id id,
 bool pending_tree_at(const struct pending_tree *tree, size_t rank, struct pending_record *found)
 {
     if (rank >= tree->count) return false;
-    const void *node = tree->root;
-    for (unsigned step = 0; step < tree->height; step++) {
-        const struct pending_branch *branch = ((const struct pending_inner *)node)->branch;
-        for (; rank >= branch->count; branch++)
-            rank -= branch->count;
-        node = branch->child;
-    }
-    pending_leaf_get(node, (unsigned)rank, found);
+    const struct counted_node *leaf = counted_at(&tree->nodes, &rank);
+    pending_leaf_get((const struct pending_leaf *)leaf, (unsigned)rank, found);
     return true;
 }
 
@@ -53,14 +45,13 @@ static bool leaf_next(const struct pending_leaf *leaf, const struct pending_quer
     }
 }
 
-static bool subtree_next(const void *node, unsigned height, const struct pending_query *query,
-                         struct pending_record *found)
+static bool subtree_next(const struct counted_node *node, unsigned height,
+                         const struct pending_query *query, struct pending_record *found)
 {
-    if (height == 0) return leaf_next(node, query, found);
-    const struct pending_inner *inner = node;
-    unsigned first = pending_branch_for(inner, query->from);
-    for (unsigned i = first; i < inner->count; i++) {
-        const struct pending_branch *branch = &inner->branch[i];
+    if (height == 0) return leaf_next((const struct pending_leaf *)node, query, found);
+    unsigned first = pending_branch_for(node, query->from), count = pending_branch_count(node);
+    for (unsigned i = first; i < count; i++) {
+        const struct pending_branch *branch = &pending_branches(node)[i];
         if (i > first && stream_id_before(query->to, branch->from)) return false;
         if (may_have(&branch->below, query) &&
             subtree_next(branch->child, height - 1, query, found))
@@ -72,6 +63,6 @@ static bool subtree_next(const void *node, unsigned height, const struct pending
 bool pending_tree_next(const struct pending_tree *tree, const struct pending_query *query,
                        struct pending_record *found)
 {
-    return tree->root != NULL && may_have(&tree->all, query) &&
-           subtree_next(tree->root, tree->height, query, found);
+    return tree->nodes.root != NULL && may_have(&tree->all, query) &&
+           subtree_next(tree->nodes.root, tree->nodes.height, query, found);
 }

@@ -1,7 +1,7 @@
-/* stream: see stream.h. Packing is in stream_block.h, the tree in stream_tree.h.
+/* stream: see stream.h. Packing is in stream_block.h.
  *
  * The blocks are a chain. The last one grows; when an entry has no room in it, it is added to the
- * tree and never grows again. */
+ * tree and never grows again. The tree's keys are IDs (counted.h). */
 #include "store/type/stream/stream.h"
 
 #include "store/base/ensure.h"
@@ -9,7 +9,6 @@
 #include "store/base/encoding_limits.h"
 #include "store/type/stream/stream_block.h"
 #include "store/type/stream/stream_group.h"
-#include "store/type/stream/stream_tree.h"
 
 enum {
     CAP_MIN = 64,          /* bytes of a small block, growing by doubling */
@@ -20,8 +19,15 @@ enum {
     PART_GROUPS = 1,
 };
 
+struct branch {
+    struct counted_node *child;
+    struct stream_id id; /* the key */
+};
+
+static const struct counted_kind kind = { sizeof(struct branch), sizeof(struct stream_id), NULL };
+
 struct stream {
-    struct stream_tree tree;
+    struct counted tree;
     struct stream_block *first, *last; /* NULL: no entries. The last may be outside the tree */
     size_t count, blocks;
     size_t bytes; /* of the blocks and this struct */
@@ -34,11 +40,6 @@ struct stream {
 
 /* ---- blocks --------------------------------------------------------------------------------- */
 
-static bool in_tree(const struct stream_block *block)
-{
-    return block->parent != NULL;
-}
-
 /* Redirects the pointers to a block that has moved from `old`. */
 static void block_moved(struct stream *stream, const struct stream_block *old,
                         struct stream_block *block)
@@ -46,7 +47,7 @@ static void block_moved(struct stream *stream, const struct stream_block *old,
     if (block == old) return;
     *(block->prev != NULL ? &block->prev->next : &stream->first) = block;
     *(block->next != NULL ? &block->next->prev : &stream->last) = block;
-    if (in_tree(block)) stream_tree_moved(old, block);
+    if (block->in_tree) counted_moved(&stream->tree, &old->node, &block->node);
 }
 
 /* `cap`: bytes of data. */
@@ -66,7 +67,7 @@ static struct stream_block *block_resize(struct stream *stream, struct stream_bl
 static void block_tidy(struct stream *stream, struct stream_block *block)
 {
     size_t size = sizeof(*block) + block->cap, live = block->used - block->begin;
-    if (!in_tree(block)) {
+    if (!block->in_tree) {
         if (size <= CAP_MIN || sizeof(*block) + live > size / KEEP_SHARE) return;
         stream_block_compact(block);
         /* Names that are kept before the entries may leave too little to gain. */
@@ -81,8 +82,8 @@ static void block_tidy(struct stream *stream, struct stream_block *block)
 /* Removes a block with its entries. */
 static void block_remove(struct stream *stream, struct stream_block *block)
 {
-    stream->count -= block->count;
-    if (in_tree(block)) stream_tree_remove(&stream->tree, block);
+    stream->count -= block->node.total;
+    if (block->in_tree) counted_remove(&stream->tree, &block->node);
     *(block->prev != NULL ? &block->prev->next : &stream->first) = block->next;
     *(block->next != NULL ? &block->next->prev : &stream->last) = block->prev;
     stream->bytes -= mem_size(block);
@@ -95,8 +96,22 @@ static struct stream_block *find_block(const struct stream *stream, struct strea
 {
     struct stream_block *last = stream->last;
     if (last == NULL || !stream_id_before(id, last->first)) return last;
-    struct stream_block *block = stream_tree_find(&stream->tree, id);
-    return block != NULL ? block : stream->first;
+    const struct counted_node *node = stream->tree.root;
+    if (node == NULL) return stream->first;
+    for (uint32_t height = stream->tree.height; height > 0; height--) {
+        const struct counted_inner *inner = (const struct counted_inner *)node;
+        const struct branch *branches = (const void *)inner->branches;
+        unsigned low = 0;
+        for (unsigned high = inner->count; high - low > 1;) {
+            unsigned middle = (low + high) / 2;
+            if (stream_id_before(id, branches[middle].id))
+                high = middle;
+            else
+                low = middle;
+        }
+        node = branches[low].child;
+    }
+    return (struct stream_block *)(uintptr_t)node;
 }
 
 /* The block with the entry of this rank, which must exist; *rank becomes its number in the block.
@@ -104,8 +119,8 @@ static struct stream_block *find_block(const struct stream *stream, struct strea
 static struct stream_block *block_at(const struct stream *stream, size_t *rank)
 {
     struct stream_block *last = stream->last;
-    size_t before = stream->count - last->count;
-    if (*rank < before) return stream_tree_at(&stream->tree, rank);
+    size_t before = stream->count - last->node.total;
+    if (*rank < before) return (struct stream_block *)counted_at(&stream->tree, rank);
     *rank -= before;
     return last;
 }
@@ -122,7 +137,7 @@ static size_t block_limit(void)
 static bool has_room(const struct stream_block *block, size_t size)
 {
     size_t most = encoding_limits.stream_entries;
-    if (in_tree(block) || (most > 0 && block->added >= most)) return false;
+    if (block->in_tree || (most > 0 && block->added >= most)) return false;
     return block->used - block->begin + size <= block_limit();
 }
 
@@ -145,8 +160,10 @@ static struct stream_block *make_room(struct stream *stream, struct stream_block
 static struct stream_block *add_last(struct stream *stream, size_t size)
 {
     struct stream_block *last = stream->last;
-    if (last != NULL && !in_tree(last)) {
-        stream_tree_append(&stream->tree, last);
+    if (last != NULL && !last->in_tree) {
+        struct stream_block *prev = last->prev;
+        counted_insert(&stream->tree, prev != NULL ? &prev->node : NULL, &last->node, &last->first);
+        last->in_tree = true;
         block_tidy(stream, last);
         last = stream->last; /* it may have moved */
     }
@@ -187,13 +204,12 @@ bool stream_remove(struct stream *stream, struct stream_id id)
     ensure(stream->hidden == 0, "%zu entries are hidden", stream->hidden);
     struct stream_block *block = find_block(stream, id);
     if (block == NULL) return false;
-    if (block->count == 1) {
+    if (block->node.total == 1) {
         if (!stream_id_equal(block->first, id)) return false;
         block_remove(stream, block);
     } else {
         if (!stream_block_remove(block, id)) return false;
         stream->count--;
-        if (in_tree(block)) stream_tree_shrink(block, 1);
         block_tidy(stream, block);
     }
     if (stream_id_before(stream->marks.max_deleted, id)) stream->marks.max_deleted = id;
@@ -204,14 +220,13 @@ void stream_cut(struct stream *stream, size_t count)
 {
     ensure(count <= stream->count, "%zu of %zu entries", count, stream->count);
     ensure(stream->hidden == 0, "%zu entries are hidden", stream->hidden);
-    while (count > 0 && count >= stream->first->count) {
-        count -= stream->first->count;
+    while (count > 0 && count >= stream->first->node.total) {
+        count -= stream->first->node.total;
         block_remove(stream, stream->first);
     }
     if (count == 0) return;
     stream_block_cut(stream->first, (uint32_t)count);
     stream->count -= count;
-    if (in_tree(stream->first)) stream_tree_shrink(stream->first, count);
     block_tidy(stream, stream->first);
 }
 
@@ -249,9 +264,10 @@ static size_t whole_rank(const struct stream *stream, struct stream_id id)
     struct stream_cursor cursor;
     const struct stream_block *block = find_block(stream, id);
     if (block == NULL) return 0;
-    size_t before = in_tree(block) ? stream_tree_before(block) : stream->count - block->count;
+    size_t before =
+        block->in_tree ? counted_before(&block->node) : stream->count - block->node.total;
     if (!stream_id_before(block->first, id)) return before;
-    if (stream_id_before(block->last, id)) return before + block->count;
+    if (stream_id_before(block->last, id)) return before + block->node.total;
     stream_cursor_seek(&cursor, block, id);
     return before + cursor.index;
 }
@@ -278,8 +294,10 @@ bool stream_id_at(const struct stream *stream, size_t rank, struct stream_id *id
 
 size_t stream_whole_blocks(const struct stream *stream, size_t most)
 {
+    size_t rank = most;
     if (stream->count <= most) return stream->count;
-    return stream_tree_whole(&stream->tree, most);
+    block_at(stream, &rank);
+    return most - rank;
 }
 
 /* ---- walking -------------------------------------------------------------------------------- */
@@ -306,7 +324,7 @@ void stream_walk_down(struct stream_walk *walk, const struct stream *stream, str
     if (block != NULL && stream_id_before(id, block->first)) block = block->prev;
     walk->cursor.block = block;
     if (block == NULL) return;
-    walk->left = block->count;
+    walk->left = stream_block_count(block);
     if (!stream_id_before(id, block->last)) return;
     stream_cursor_seek(&walk->cursor, block, id);
     struct stream_cursor at = walk->cursor;
@@ -319,7 +337,7 @@ static bool walk_back(struct stream_walk *walk, struct stream_entry *entry)
     if (walk->left == 0) {
         if (walk->cursor.block != NULL) walk->cursor.block = walk->cursor.block->prev;
         if (walk->cursor.block == NULL) return false;
-        walk->left = walk->cursor.block->count;
+        walk->left = stream_block_count(walk->cursor.block);
     }
     if (walk->noted == 0) { /* note the places before the last of the entries left in the block */
         struct stream_cursor cursor;
@@ -398,6 +416,7 @@ struct stream *stream_new(void)
 {
     struct stream *stream = mem_alloc(sizeof(*stream));
     *stream = (struct stream){ .bytes = mem_size(stream), .groups = stream_groups_new() };
+    counted_init(&stream->tree, &kind);
     return stream;
 }
 
@@ -411,7 +430,7 @@ bool stream_free_some(struct stream *stream, size_t *work)
 {
     while (stream->first != NULL) {
         if (*work == 0) return false;
-        size_t count = stream->first->count;
+        size_t count = stream->first->node.total;
         *work -= count < *work ? count : *work;
         block_remove(stream, stream->first);
     }
@@ -456,13 +475,13 @@ static void relocate_block(struct stream *stream, struct relocation_place *place
     size_t rank = place->at;
     struct stream_block *block = block_at(stream, &rank);
     struct stream_block *moved = relocation_copy(relocation, block);
-    place->at += block->count - rank;
+    place->at += block->node.total - rank;
     if (moved != NULL) {
         block_moved(stream, block, moved);
         mem_free(block);
         block = moved;
     }
-    if (in_tree(block)) stream_tree_relocate(&stream->tree, block, relocation);
+    if (block->in_tree) counted_relocate(&stream->tree, &block->node, relocation);
 }
 
 struct stream *stream_relocate(struct stream *stream, struct relocation_place *place,
@@ -501,23 +520,48 @@ size_t stream_blocks(const struct stream *stream)
     return stream->blocks;
 }
 
+struct tally {
+    struct stream_id last;
+    size_t grown; /* entries in the tree */
+};
+
+static void check_block(void *ctx, const struct counted_node *node)
+{
+    struct tally *tally = ctx;
+    const struct stream_block *block = (const struct stream_block *)node;
+    ensure(block->in_tree && !stream_id_before(block->first, tally->last), "a block after %zu",
+           tally->grown);
+    tally->last = block->last;
+    tally->grown += node->total;
+}
+
+static void check_first_id(void *ctx, const void *key)
+{
+    struct tally *tally = ctx;
+    const struct stream_id *id = key;
+    ensure(stream_id_before(tally->last, *id), "a key after %zu entries", tally->grown);
+    tally->last = *id;
+}
+
 void stream_check(const struct stream *stream)
 {
+    struct tally tally = { 0 };
     size_t count = 0, blocks = 0, bytes = mem_size(stream);
     const struct stream_block *prev = NULL;
     for (const struct stream_block *block = stream->first; block != NULL; block = block->next) {
         ensure(block->prev == prev, "prev %p, not %p", (void *)block->prev, (const void *)prev);
         ensure(prev == NULL || stream_id_before(prev->last, block->first), "blocks overlap");
-        ensure(in_tree(block) || block->next == NULL, "a block in the middle is not in the tree");
+        ensure(block->in_tree || block->next == NULL, "a block in the middle is not in the tree");
         ensure(block->cap + sizeof(*block) == mem_size(block), "cap %zu", block->cap);
         stream_block_check(block);
-        count += block->count;
+        count += block->node.total;
         blocks++;
         bytes += mem_size(block);
         prev = block;
     }
-    size_t grown = stream_tree_check(&stream->tree);
-    if (prev != NULL && !in_tree(prev)) grown += prev->count;
+    counted_check(&stream->tree, &(struct counted_visitor){ check_block, check_first_id, &tally });
+    size_t grown = tally.grown;
+    if (prev != NULL && !prev->in_tree) grown += prev->node.total;
     ensure(stream->last == prev, "last %p, not %p", (void *)stream->last, (const void *)prev);
     ensure(count == stream->count && count == grown, "%zu entries, %zu in the tree, count %zu",
            count, grown, stream->count);

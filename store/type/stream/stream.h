@@ -8,10 +8,10 @@
  * be empty.
  *
  * Folder store/type/stream: a stream is packed blocks of entries (stream_block) in a counted tree
- * (stream_tree). The last block grows outside the tree, so appending is O(1). Consumer groups
- * (stream_group) know IDs only; pending_tree has the pending entries of a group, in a counted tree
- * that can skip subtrees by consumer and by time. Depends on store/struct, store/mem and
- * store/base. Start with this header, then stream_group.h. */
+ * (store/struct/counted.h). The last block grows outside the tree, so appending is O(1). Consumer
+ * groups (stream_group) know IDs only; pending_tree has the pending entries of a group, in a
+ * counted tree that can skip subtrees by consumer and by time. Depends on store/struct, store/mem
+ * and store/base. Start with this header, then stream_group.h. */
 #ifndef STORE_TYPE_STREAM_STREAM_H
 #define STORE_TYPE_STREAM_STREAM_H
 

@@ -203,9 +203,9 @@ void stream_block_put(struct stream_block *block, struct stream_id id, const str
     for (size_t i = 1; i < count; i += 2)
         to = text_put(to, parts[i]);
     block->used += packing->size;
-    if (block->count == 0) block->first = id;
+    if (block->node.total == 0) block->first = id;
     block->last = id;
-    block->count++;
+    block->node.total++;
     block->added++;
 }
 
@@ -239,7 +239,7 @@ void stream_cursor_begin(struct stream_cursor *cursor, const struct stream_block
 bool stream_cursor_next(struct stream_cursor *cursor, struct stream_entry *entry)
 {
     const struct stream_block *block = cursor->block;
-    if (cursor->index == block->count) return false;
+    if (cursor->index == block->node.total) return false;
     bool own;
     uint64_t count;
     const unsigned char *values = head_get(cursor->next, &cursor->id, &own);
@@ -299,7 +299,7 @@ void stream_block_cut(struct stream_block *block, uint32_t count)
     block->names = (uint32_t)(cursor.names - block->data);
     stream_cursor_next(&cursor, &entry);
     block->first = entry.id;
-    block->count -= count;
+    counted_change(&block->node, -(size_t)count);
 }
 
 /* Finds the names of the last entry again. */
@@ -321,7 +321,7 @@ static void remove_between(struct stream_block *block, const struct stream_curso
     struct stream_cursor cursor = *before;
     struct stream_entry gone, after;
     bool follows = stream_cursor_next(&cursor, &gone) && stream_cursor_next(&cursor, &after);
-    ensure(follows, "entry %u is the last of %u", before->index, block->count);
+    ensure(follows, "entry %u is the last of %zu", before->index, block->node.total);
     const unsigned char *end = block->data + block->used, *names_end;
     struct stream_packing packing = { .own_names = cursor.names != before->names };
     unsigned char head[HEAD_MAX], *to = block->data + (before->next - block->data);
@@ -351,13 +351,13 @@ bool stream_block_remove(struct stream_block *block, struct stream_id id)
         stream_block_cut(block, 1);
         return true;
     }
-    if (before.index == block->count - 1) {
+    if (before.index == block->node.total - 1) {
         block->used = (size_t)(before.next - block->data);
         block->last = before.id;
     } else {
         remove_between(block, &before);
     }
-    block->count--;
+    counted_change(&block->node, SIZE_MAX);
     find_own_names(block);
     return true;
 }
@@ -372,17 +372,17 @@ void stream_block_check(const struct stream_block *block)
     uint32_t count = 0;
     ensure(block->used <= block->cap, "%zu bytes in %zu", block->used, block->cap);
     ensure(block->begin < block->used, "begins at %u of %zu", block->begin, block->used);
-    ensure(block->count > 0 && block->count <= block->added, "%u entries of %u", block->count,
-           block->added);
+    ensure(block->node.total > 0 && block->node.total <= block->added, "%zu entries of %u",
+           block->node.total, block->added);
     stream_cursor_begin(&cursor, block);
     for (; stream_cursor_next(&cursor, &entry); prev = entry.id, count++) {
-        ensure(count == 0 || stream_id_before(prev, entry.id), "entry %u of %u", count,
-               block->count);
+        ensure(count == 0 || stream_id_before(prev, entry.id), "entry %u of %zu", count,
+               block->node.total);
         ensure(cursor.names < cursor.next && entry.count > 0, "entry %u: its names", count);
         ensure(cursor.next <= block->data + block->used, "entry %u ends at %zu of %zu", count,
                (size_t)(cursor.next - block->data), block->used);
     }
-    ensure(count == block->count, "%u entries, count %u", count, block->count);
+    ensure(count == block->node.total, "%u entries, count %zu", count, block->node.total);
     ensure(cursor.next == block->data + block->used, "entries end at %zu of %zu",
            (size_t)(cursor.next - block->data), block->used);
     ensure(stream_id_equal(prev, block->last), "the last is %zu-%zu", (size_t)prev.ms,

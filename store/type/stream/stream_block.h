@@ -20,22 +20,26 @@
 #include <stdint.h>
 
 #include "store/base/bytes.h"
+#include "store/struct/counted.h"
 #include "store/type/stream/stream.h"
 
-struct stream_inner;
-
 struct stream_block {
-    struct stream_inner *parent; /* NULL: the stream's last block, not yet in its tree */
+    struct counted_node node; /* first; node.total: entries, at least one */
     struct stream_block *prev, *next;
     struct stream_id first, last;
     size_t cap, used;   /* bytes of data */
-    uint32_t count;     /* entries, at least one */
     uint32_t added;     /* entries ever added, as Redis counts to find that a block is full */
     uint32_t begin;     /* of the first entry */
     uint32_t names;     /* the names that apply before it */
     uint32_t own_names; /* the names of the last entry */
+    bool in_tree;       /* false: the stream's last block, while it still grows */
     unsigned char data[];
 };
+
+static inline uint32_t stream_block_count(const struct stream_block *block)
+{
+    return (uint32_t)block->node.total;
+}
 
 enum stream_id_form {
     STREAM_ID_NEXT,  /* the same time, the next sequence number */
@@ -60,7 +64,8 @@ void stream_block_put(struct stream_block *block, struct stream_id id, const str
                       size_t count, const struct stream_packing *packing);
 /* Moves the entries to the beginning, over those that were cut off. */
 void stream_block_compact(struct stream_block *block);
-/* Removes the first `count` entries, fewer than the block has. */
+/* Removes the first `count` entries, fewer than the block has. This and stream_block_remove keep
+ * the totals of the tree. */
 void stream_block_cut(struct stream_block *block, uint32_t count);
 /* Removes an entry, not the only one; false: there is none with this ID. O(block) */
 bool stream_block_remove(struct stream_block *block, struct stream_id id);

@@ -62,8 +62,8 @@ static inline struct stream_consumer *consumer_of(const struct ranked_member *me
 
 static inline size_t group_bytes(const struct stream_group *group)
 {
-    return group->names + group->pending.bytes + ranked_bytes_used(&group->consumers) +
-           group->room * sizeof(*group->numbered);
+    return group->names + pending_tree_bytes(&group->pending) +
+           ranked_bytes_used(&group->consumers) + group->room * sizeof(*group->numbered);
 }
 
 /* Call after a change of what the group owns. */

@@ -294,7 +294,7 @@ START_TEST(tree_of_three_levels_pops_in_order)
     for (size_t i = 0; i < COUNT; i++)
         timeline_add(&tl, &things[i].node, things[i].at = rng_between(&rng, 0, COUNT / 2));
     timeline_check(&tl);
-    ck_assert_uint_eq(tl.root->level, 2);
+    ck_assert_uint_eq(tl.tree.height, 3);
     struct timeline_node *m;
     struct thing *last = NULL;
     size_t popped = 0;
@@ -318,7 +318,10 @@ static void cancel_from_to(struct timeline *tl, struct thing *things, size_t fro
 
 START_TEST(merged_inner_node_finds_slots_at_its_front)
 {
-    enum { NODE = TIMELINE_LEAF_MAX * TIMELINE_INNER_MAX, COUNT = 3 * NODE };
+    enum {
+        NODE = TIMELINE_LEAF_MAX * COUNTED_INNER_MAX(sizeof(struct timeline_branch)),
+        COUNT = 3 * NODE
+    };
     static struct thing things[COUNT];
     struct timeline tl;
     timeline_init(&tl);
@@ -329,10 +332,10 @@ START_TEST(merged_inner_node_finds_slots_at_its_front)
     cancel_from_to(&tl, things, NODE, NODE + TIMELINE_LEAF_MAX);
     timeline_add(&tl, &things[NODE + 1].node, NODE + 1);
     /* Leave so few slots in the first two nodes that they are merged. */
-    uint32_t nodes = tl.inner_count;
+    ck_assert_uint_eq(((const struct counted_inner *)tl.tree.root)->count, 3);
     cancel_from_to(&tl, things, NODE * 3 / 2, NODE * 2);
     cancel_from_to(&tl, things, 0, NODE * 4 / 5);
-    ck_assert_uint_lt(tl.inner_count, nodes);
+    ck_assert_uint_eq(((const struct counted_inner *)tl.tree.root)->count, 2);
     timeline_check(&tl);
     ck_assert_uint_eq(timeline_count_until(&tl, NODE + 1), NODE - NODE * 4 / 5 + 1);
     timeline_drop(&tl);
@@ -382,10 +385,10 @@ START_TEST(deep_tree_keeps_counts)
     things_init(things, COUNT);
     for (int i = 0; i < 4; i++)
         steps(&tl, things, COUNT, COUNT / 2, 95, &rng);
-    ck_assert_uint_eq(tl.root->level, 2);
+    ck_assert_uint_eq(tl.tree.height, 3);
     for (int i = 0; i < 4; i++)
         steps(&tl, things, COUNT, COUNT, 2, &rng);
-    ck_assert_uint_lt(tl.root->level, 2);
+    ck_assert_uint_lt(tl.tree.height, 3);
     timeline_drop(&tl);
     ck_assert_uint_eq(mem_used(), 0);
     free(things);

@@ -96,7 +96,7 @@ static void assert_same(void)
     size_t rank = 0;
     pending_tree_check(&model.tree, no_visit, NULL);
     ck_assert_uint_eq(model.tree.count, model.count);
-    ck_assert_uint_eq(model.tree.bytes, mem_used());
+    ck_assert_uint_eq(pending_tree_bytes(&model.tree), mem_used());
     for (size_t i = 0; i < COUNT; i++) {
         ck_assert_int_eq(pending_tree_find(&model.tree, id_of(i), &found), model.in[i]);
         if (!model.in[i]) continue;
@@ -166,7 +166,7 @@ START_TEST(window_that_moves_stays_small)
     for (size_t i = 0; i < COUNT; i++) {
         put(i);
         if (i >= WINDOW) take(i - WINDOW);
-        if (model.tree.bytes > most) most = model.tree.bytes;
+        if (pending_tree_bytes(&model.tree) > most) most = pending_tree_bytes(&model.tree);
         if (i % 1000 == 0) pending_tree_check(&model.tree, no_visit, NULL);
     }
     ck_assert_uint_le(most, WINDOW * 20);
@@ -181,7 +181,7 @@ static void fill(void)
 {
     for (size_t i = 0; i < COUNT; i++)
         put(i);
-    ck_assert_uint_ge(model.tree.height, DEEP - 1);
+    ck_assert_uint_ge(model.tree.nodes.height, DEEP - 1);
 }
 
 START_TEST(removed_records_leave_memory_in_proportion)
@@ -191,7 +191,7 @@ START_TEST(removed_records_leave_memory_in_proportion)
     for (size_t i = 0; i < COUNT; i++)
         if (i % 40 != 0) take(i);
     assert_same();
-    ck_assert_uint_le(model.tree.bytes, COUNT / 40 * 40);
+    ck_assert_uint_le(pending_tree_bytes(&model.tree), COUNT / 40 * 40);
     model_end();
 }
 END_TEST
@@ -223,7 +223,7 @@ START_TEST(dropping_in_slices_respects_the_work)
     size_t slices = 0, work = 3;
     for (; !pending_tree_drop_some(&model.tree, &work); slices++) {
         ck_assert_uint_eq(work, 0);
-        ck_assert_uint_eq(model.tree.bytes, mem_used());
+        ck_assert_uint_eq(pending_tree_bytes(&model.tree), mem_used());
         work = 3;
     }
     ck_assert_uint_ge(slices, COUNT / PENDING_LEAF_MAX / 3);
