@@ -18,21 +18,13 @@ void policy_targets_drop(struct policy_targets *targets)
     *targets = (struct policy_targets){ .names = NULL };
 }
 
-/* As memcmp, a shorter name before a longer one. */
-static int compare(struct bytes a, struct bytes b)
-{
-    size_t len = a.len < b.len ? a.len : b.len;
-    int order = len > 0 ? memcmp(a.data, b.data, len) : 0;
-    return order != 0 ? order : (a.len > b.len) - (a.len < b.len);
-}
-
 /* Finds the name, or the index to insert it at. */
 static bool find(const struct policy_targets *targets, struct bytes name, size_t *index)
 {
     size_t low = 0, high = targets->count;
     while (low < high) {
         size_t middle = (low + high) / 2;
-        int order = compare(blob_view(targets->names[middle].name), name);
+        int order = bytes_compare(blob_view(targets->names[middle].name), name);
         if (order == 0) {
             *index = middle;
             return true;
@@ -93,7 +85,7 @@ void policy_targets_check(const struct policy_targets *targets)
         const struct policy_target *here = &targets->names[i];
         bytes += mem_size(here->name);
         ensure(here->uses > 0, "target %zu is unused", i);
-        ensure(i == 0 || compare(blob_view(here[-1].name), blob_view(here->name)) < 0,
+        ensure(i == 0 || bytes_compare(blob_view(here[-1].name), blob_view(here->name)) < 0,
                "target %zu is out of order", i);
     }
     ensure(bytes == targets->bytes, "%zu bytes, counted %zu", bytes, targets->bytes);

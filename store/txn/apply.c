@@ -24,7 +24,7 @@ bool apply_set(struct txn *txn, struct entry *entry, const struct effect *effect
 
 #define POSSIBLE_TEXT ((size_t)1 << 30)
 
-/* Ends the process if memory is short. False: the record is damaged, because no string is so
+/* Ends the process if memory is short. False: the record is damaged, because no string can be that
  * long. */
 static bool grew(int64_t len, size_t wanted)
 {

@@ -61,8 +61,7 @@ struct txn {
     bool no_touch;       /* reads do not change the access time (CLIENT NO-TOUCH) */
     /* Expired keys are hidden, not removed (CLIENT PAUSE, replicas); for reads only. */
     bool no_expiry;
-    bool
-        no_purge; /* with no_expiry: hide expired members too instead of removing them (replicas) */
+    bool no_purge; /* with no_expiry: expired members too are hidden, not removed (replicas) */
     /* The only members that the call uses, so that only these need be hidden. NULL: any. */
     const struct bytes *named;
     size_t named_count;

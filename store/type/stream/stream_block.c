@@ -314,8 +314,8 @@ static void find_own_names(struct stream_block *block)
 }
 
 /* Removes the entry after `before`, which is neither the first nor the last one. The one after it
- * gets a new head, and the removed one's names if it shared them. It ends where it ended before or
- * earlier: its head grows by at most what the removed one's head and its values take. */
+ * gets a new head, and the removed one's names if it shared them. Its end
+ * does not move up: its head grows by at most the size of the removed one's head and values. */
 static void remove_between(struct stream_block *block, const struct stream_cursor *before)
 {
     struct stream_cursor cursor = *before;
