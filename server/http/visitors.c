@@ -46,18 +46,18 @@ static void release(struct visitors *visitors)
 }
 
 /* Makes the HTTP server close the connection as if it had timed out. */
-static void send_away(const struct visitor *visitor)
+static void close_visitor(const struct visitor *visitor)
 {
     bufferevent_trigger_event(visitor->stream, BEV_EVENT_READING | BEV_EVENT_TIMEOUT, 0);
 }
 
-static void send_late_away(void *ctx)
+static void close_late(void *ctx)
 {
     struct visitors *visitors = ctx;
     int64_t now = clock_mono_usec();
     for (size_t i = 0; i < visitors->count; i++) {
         if (now - visitors->all[i].came_usec < (int64_t)VISITORS_SEC * USEC_PER_SEC) break;
-        send_away(&visitors->all[i]);
+        close_visitor(&visitors->all[i]);
     }
     release(visitors);
     if (visitors->count > 0) loop_timer_set(visitors->timer, USEC_PER_SEC);
@@ -67,7 +67,7 @@ struct visitors *visitors_new(struct loop *loop, struct tls *tls)
 {
     struct visitors *visitors = mem_zalloc(sizeof(*visitors));
     visitors->tls = tls;
-    visitors->timer = loop_timer_new(loop, send_late_away, visitors);
+    visitors->timer = loop_timer_new(loop, close_late, visitors);
     return visitors;
 }
 
@@ -98,7 +98,7 @@ struct bufferevent *visitors_admit(struct event_base *base, void *ctx)
     struct visitors *visitors = ctx;
     release(visitors);
     if (visitors->count == VISITORS_MAX) {
-        send_away(&visitors->all[0]);
+        close_visitor(&visitors->all[0]);
         release(visitors);
     }
     if (visitors->count == VISITORS_MAX) return NULL;

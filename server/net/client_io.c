@@ -338,7 +338,7 @@ void client_ready(void *ctx, unsigned what)
  * closing. */
 static void shut_down_gently(struct client *client)
 {
-    if (client->tls != NULL) tls_say_farewell(client->tls);
+    if (client->tls != NULL) tls_close_notify(client->tls);
     shutdown(client->fd, SHUT_WR);
     for (int i = 0; i < LAST_READS; i++)
         if (receive(client, client->all->scratch, CLIENT_READ) <= 0) break;

@@ -63,7 +63,7 @@ bool client_refuse_tls(struct client *client, const char *data, size_t len)
 /* ---- users ----------------------------------------------------------------------------------- */
 
 /* As in Redis 8.6: INFO counts the failure, and ACL LOG lists it. */
-static void note_stranger(struct client *client, const char *name)
+static void note_unknown_name(struct client *client, const char *name)
 {
     struct clients *all = client->all;
     all->w.stats->denied_tls_cert++;
@@ -82,7 +82,7 @@ static void note_stranger(struct client *client, const char *name)
 
 /* ---- handshakes ------------------------------------------------------------------------------ */
 
-static void welcome(struct client *client)
+static void end_handshake(struct client *client)
 {
     client_begin_session(client);
     client->active_usec = client->all->turn_usec;
@@ -91,7 +91,7 @@ static void welcome(struct client *client)
     bool by_name = client->all->w.conf->tls_auth_clients_user == CONF_TLS_USER_CN && acl != NULL &&
                    tls_peer_name(client->tls, name, sizeof(name));
     if (by_name && !acl_log_in_by_name(acl, &client->session, bytes_of(name, strlen(name))))
-        note_stranger(client, name);
+        note_unknown_name(client, name);
     const char *line = client_protection(client);
     if (line == NULL) return;
     outbuf_append(&client->out, line, strlen(line));
@@ -148,7 +148,7 @@ static void shake_step(struct client *client)
     switch (tls_shake_hands(client->tls)) {
     case TLS_DONE:
         handshakes_end(client->all->handshakes, client);
-        welcome(client);
+        end_handshake(client);
         break;
     case TLS_CLOSED: refuse(client, "it ended the TLS handshake"); break;
     case TLS_FAILED:

@@ -189,7 +189,7 @@ static void receive(struct link *link)
     if (link->state != LINK_DOWN) update_wants(link);
 }
 
-static void greet(struct link *link)
+static void begin_handshake(struct link *link)
 {
     link->shakes_hands = false;
     loop_io_want(link->io, LOOP_READ);
@@ -200,7 +200,7 @@ static void greet(struct link *link)
 static void shake_hands(struct link *link)
 {
     switch (tls_shake_hands(link->tls)) {
-    case TLS_DONE: greet(link); break;
+    case TLS_DONE: begin_handshake(link); break;
     case TLS_WAITS:
         loop_io_want(link->io, tls_wants_write(link->tls) ? LOOP_WRITE : LOOP_READ);
         break;
@@ -226,7 +226,7 @@ static void finish_connect(struct link *link)
     if (link->shakes_hands)
         shake_hands(link);
     else
-        greet(link);
+        begin_handshake(link);
 }
 
 static void on_ready(void *ctx, unsigned what)

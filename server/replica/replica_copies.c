@@ -89,7 +89,7 @@ static void fail_copy(struct replicas *all)
     full_copy_reset(all->copy);
 }
 
-void replica_copies_tend(struct replicas *all)
+void replica_copies_update(struct replicas *all)
 {
     enum full_copy_state state = full_copy_state(all->copy);
     uint64_t least = backlog_end(full_copy_bytes(all->copy)); /* the first byte still needed */

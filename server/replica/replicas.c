@@ -265,7 +265,7 @@ void replicas_turn(struct replicas *all)
         replica_copies_begin(all);
         least = pass_on(all);
     }
-    replica_copies_tend(all);
+    replica_copies_update(all);
     uint64_t keep = end > size ? end - size : 0;
     all->lag = least < keep ? (size_t)(keep - least) : 0;
     backlog_trim(backlog, keep - all->lag);

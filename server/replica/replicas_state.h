@@ -76,7 +76,7 @@ void replica_copies_free(struct replicas *all);
 void replica_copies_begin(struct replicas *all);
 /* Ends a copy that is complete or has failed, and frees bytes that no replica needs. Call in each
  * turn. */
-void replica_copies_tend(struct replicas *all);
+void replica_copies_update(struct replicas *all);
 /* For the connection of a replica that is COPYING: as client_source. */
 int replica_copies_peek(const struct replica *replica, struct iovec *chunks, int max);
 void replica_copies_sent(struct replica *replica, size_t len);

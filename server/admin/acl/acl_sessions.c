@@ -31,7 +31,7 @@ struct listener_check {
 static void visit_channel(void *ctx, struct bytes name)
 {
     struct listener_check *check = ctx;
-    check->refused |= !acl_user_hears(check->user, name, check->is_pattern);
+    check->refused |= !acl_user_may_subscribe(check->user, name, check->is_pattern);
 }
 
 static void visit_prefix(void *ctx, struct bytes prefix)

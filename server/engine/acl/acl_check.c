@@ -176,7 +176,7 @@ bool acl_user_reads_all(const struct acl_user *user, struct command_ref command,
     return found;
 }
 
-bool acl_user_hears(const struct acl_user *user, struct bytes channel, bool is_pattern)
+bool acl_user_may_subscribe(const struct acl_user *user, struct bytes channel, bool is_pattern)
 {
     for (size_t i = 0; i < user->selector_count; i++)
         if (allows_channel(&user->selectors[i], channel, is_pattern)) return true;

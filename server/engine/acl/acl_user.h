@@ -67,7 +67,7 @@ bool acl_user_reads_all(const struct acl_user *user, struct command_ref command,
 /* May it read every key that begins with this prefix? For CLIENT TRACKING BCAST. */
 bool acl_user_reads_prefix(const struct acl_user *user, struct bytes prefix);
 /* May it be subscribed to this channel, or to this pattern? */
-bool acl_user_hears(const struct acl_user *user, struct bytes channel, bool is_pattern);
+bool acl_user_may_subscribe(const struct acl_user *user, struct bytes channel, bool is_pattern);
 /* Has the user lost a channel rule that it had before? */
 bool acl_user_lost_channels(const struct acl_user *user, const struct acl_user *before);
 

@@ -69,7 +69,7 @@ struct tls_connection *tls_connect(struct tls *tls, int fd)
 void tls_close(struct tls_connection *conn)
 {
     if (conn == NULL) return;
-    tls_say_farewell(conn);
+    tls_close_notify(conn);
     SSL_free(conn->ssl);
     ERR_clear_error();
     mem_free(conn);
@@ -233,7 +233,7 @@ ssize_t tls_write(struct tls_connection *conn, const struct iovec *chunks, int c
     return -1;
 }
 
-void tls_say_farewell(struct tls_connection *conn)
+void tls_close_notify(struct tls_connection *conn)
 {
     if (!conn->shaken || conn->broken) return;
     if ((SSL_get_shutdown(conn->ssl) & SSL_SENT_SHUTDOWN) != 0) return;

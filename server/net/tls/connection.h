@@ -38,7 +38,7 @@ bool tls_pending(const struct tls_connection *conn);
 /* Must the socket become writable before the handshake or tls_read can continue? */
 bool tls_wants_write(const struct tls_connection *conn);
 /* Sends close_notify: no data follows. */
-void tls_say_farewell(struct tls_connection *conn);
+void tls_close_notify(struct tls_connection *conn);
 
 const char *tls_fault(const struct tls_connection *conn); /* why it failed */
 size_t tls_bytes(const struct tls_connection *conn);      /* its memory; 0 for NULL */
