@@ -66,7 +66,8 @@ enum {
 
 void counted_init(struct counted *tree, const struct counted_kind *kind);
 
-/* Inserts a leaf after `prev`, or as the only one if that is NULL; that needs no label. O(log n) */
+/* Inserts a leaf after `prev`, to which a search for its key leads; NULL: as the only one, which
+ * needs no label. O(log n) */
 void counted_insert(struct counted *tree, struct counted_node *prev, struct counted_node *leaf,
                     const void *label);
 /* Does not free the leaf. O(log n) */
