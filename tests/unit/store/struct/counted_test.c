@@ -48,6 +48,16 @@ static void update_most(struct counted_inner *inner)
 
 static const struct counted_kind kind = { sizeof(struct branch), sizeof(uint64_t), update_most };
 
+/* As a user does before it inserts a leaf: the label of the leaf before stays what it is. */
+static void add_most(const struct leaf *prev, size_t most)
+{
+    for (const struct counted_inner *inner = prev->node.parent;
+         inner != NULL && inner->node.parent != NULL; inner = inner->node.parent) {
+        struct branch *own = &branches(inner->node.parent)[counted_index(&inner->node)];
+        if (own->most < most) own->most = most;
+    }
+}
+
 static void set_most(const struct leaf *leaf, size_t most)
 {
     if (leaf->node.parent == NULL) return;
@@ -81,13 +91,13 @@ static void insert(size_t i)
     struct leaf *leaf = mem_alloc(sizeof(*leaf));
     *leaf = (struct leaf){ { .total = 1 + rng_below(&rng, ITEMS) }, first };
     const struct branch label = { .key = leaf->first, .most = leaf->node.total };
+    if (i > 0) add_most(leaves[i - 1], leaf->node.total);
     counted_insert(&tree, i > 0 ? &leaves[i - 1]->node : NULL, &leaf->node, &label.key);
     memmove(&leaves[i + 1], &leaves[i], (count - i) * sizeof(*leaves));
     leaves[i] = leaf;
     count++;
     if (i == 1)
         set_most(leaves[0], leaves[0]->node.total); /* had no branch when it was the only one */
-    set_most(leaf, leaf->node.total);
 }
 
 static void drop(size_t i)
@@ -137,10 +147,20 @@ static void visit_key(void *ctx, const void *key)
     ck_assert_uint_le(value, leaves[visit->leaves]->first);
 }
 
+static size_t assert_labels(const struct counted_node *node, uint32_t height)
+{
+    const struct counted_inner *inner = (const struct counted_inner *)node;
+    if (height == 0) return node->total;
+    for (unsigned i = 0; i < inner->count; i++)
+        ck_assert_uint_eq(assert_labels(branches(inner)[i].child, height - 1),
+                          branches(inner)[i].most);
+    return most_below(inner);
+}
+
 static void assert_same(void)
 {
     struct visit visit = { 0 };
-    size_t before = 0, most = 0;
+    size_t before = 0;
     counted_check(&tree, &(struct counted_visitor){ visit_leaf, visit_key, &visit });
     ck_assert_uint_eq(visit.leaves, count);
     for (size_t i = 0; i < count; i++) {
@@ -151,10 +171,8 @@ static void assert_same(void)
         ck_assert_uint_eq(counted_before(leaf), before);
         ck_assert_ptr_eq(find(leaves[i]->first), leaf);
         before += leaf->total;
-        if (leaf->total > most) most = leaf->total;
     }
-    if (tree.height > 0)
-        ck_assert_uint_eq(most_below((const struct counted_inner *)tree.root), most);
+    if (count > 0) assert_labels(tree.root, tree.height);
 }
 
 /* `appends` and `inserts`: percent of the steps. */
