@@ -98,7 +98,7 @@ static enum fill fill_buffer(struct reading *in, uint64_t wanted)
 
 /* ---- torn or damaged? ------------------------------------------------------------------------ */
 
-enum { CANDIDATES = 8, PAGE = 4096 };
+enum { CANDIDATES = 8, SECTOR = 512 };
 
 /* A search of the bytes after the last good record. Each checksum line is a candidate: if it ended
  * a record, the checksum of the next record continues from it. Lines in values can look like one,
@@ -157,24 +157,26 @@ static bool search_bytes(struct search *search, const char *data, size_t len, si
     return false;
 }
 
-/* Pages of a file reach the medium in any order, so after a power failure the file may have its
- * full length while some pages are missing and read as zeros. A page of zeros between the last good
- * record and the next one proves that nothing after it was ever synced, or acknowledged as synced,
- * so the end may be cut off. Only damage to a record whose value contains such a page can be
- * mistaken for this. */
+/* Disks write sectors, in any order, so after a power failure the file may have its full length
+ * while some sectors are missing. Such a sector reads as zeros from the end of its synced bytes on.
+ * A write ends at the end of a record. So zeros from the last good record to the end of its sector,
+ * or a whole sector of zeros before the next good record, prove that nothing after them was ever
+ * synced, or acknowledged as synced, and the end may be cut off. Only damage to a record whose value
+ * contains such a sector can be mistaken for this. */
 static bool has_hole(const struct reading *in, uint64_t until)
 {
-    char page[PAGE];
-    uint64_t at = (in->file->good + PAGE - 1) / PAGE * PAGE;
-    for (; at + PAGE <= until; at += PAGE) {
-        bool is_read = read_at(in, page, PAGE, at) == PAGE;
-        if (is_read && page[0] == '\0' && memcmp(page, page + 1, PAGE - 1) == 0) return true;
+    char sector[SECTOR];
+    uint64_t end;
+    for (uint64_t at = in->file->good; (end = at / SECTOR * SECTOR + SECTOR) <= until; at = end) {
+        size_t len = (size_t)(end - at);
+        if (read_at(in, sector, len, at) != (ssize_t)len) return false;
+        if (sector[0] == '\0' && memcmp(sector, sector + 1, len - 1) == 0) return true;
     }
     return false;
 }
 
-/* Searches the rest of the file for a good record: REPLAY_DAMAGED if there is one, and no page of
- * zeros before it; else REPLAY_TORN. */
+/* Searches the rest of the file for a good record: REPLAY_DAMAGED if there is one, and no hole
+ * before it; else REPLAY_TORN. */
 static enum replay_end search_good_record(struct reading *in)
 {
     struct search search = { .summed = in->file->good };

@@ -138,12 +138,12 @@ START_TEST(checksum_lines_inside_a_torn_record_are_ignored)
 }
 END_TEST
 
-enum { PAGE = 4096, LONG_RECORDS = 6 };
+enum { SECTOR = 512, LONG_RECORDS = 6 };
 
 /* Overwrites `size` bytes of the file. */
 static void write_over(uint64_t from, uint64_t size, char with)
 {
-    char text[4 * PAGE];
+    char text[2 * SECTOR];
     ensure(size <= sizeof(text), "%zu bytes", (size_t)size);
     memset(text, with, size);
     ensure(pwrite(journal.fd, text, size, (off_t)from) == (ssize_t)size, "a write");
@@ -151,7 +151,7 @@ static void write_over(uint64_t from, uint64_t size, char with)
 
 static void begin_long_records(void)
 {
-    char text[3 * PAGE];
+    char text[20 * SECTOR];
     memset(text, 'x', sizeof(text));
     struct effect set = { EFFECT_SET, .key = LIT("k"), .a = bytes_of(text, sizeof(text)),
                           .at = NEVER };
@@ -160,31 +160,44 @@ static void begin_long_records(void)
         add_effect(&set);
 }
 
-static uint64_t page_in_record(size_t record)
+static uint64_t sector_in_record(size_t record)
 {
-    return (journal.ends[record - 1] + PAGE - 1) / PAGE * PAGE;
+    return (journal.ends[record - 1] + SECTOR - 1) / SECTOR * SECTOR;
 }
 
-START_TEST(a_page_of_zeros_tears_the_journal)
+START_TEST(a_sector_of_zeros_tears_the_journal)
 {
     for (size_t record = 1; record <= LONG_RECORDS; record++) {
         begin_long_records();
-        write_over(page_in_record(record), PAGE, '\0');
+        write_over(sector_in_record(record), SECTOR, '\0');
         assert_ends(REPLAY_TORN, record - 1);
         journal_end();
     }
 }
 END_TEST
 
-START_TEST(less_than_a_page_of_zeros_is_damage)
+START_TEST(zeros_from_a_record_to_its_sectors_end_tear_the_journal)
 {
     begin_long_records();
-    write_over(page_in_record(2), PAGE - 1, '\0');
+    uint64_t end = sector_in_record(3);
+    ensure(end > journal.ends[2], "no record ends within a sector");
+    write_over(journal.ends[2], end - journal.ends[2], '\0');
+    assert_ends(REPLAY_TORN, 2);
+    write_over(end - 1, 1, 'y');
+    assert_ends(REPLAY_DAMAGED, 2);
+    journal_end();
+}
+END_TEST
+
+START_TEST(less_than_a_sector_of_zeros_is_damage)
+{
+    begin_long_records();
+    write_over(sector_in_record(2), SECTOR - 1, '\0');
     assert_ends(REPLAY_DAMAGED, 1);
-    write_over(page_in_record(2), PAGE, 'y');
+    write_over(sector_in_record(2), SECTOR, 'y');
     assert_ends(REPLAY_DAMAGED, 1);
-    /* A page of zeros after the next good record does not matter. */
-    write_over(page_in_record(5), PAGE, '\0');
+    /* A sector of zeros after the next good record does not matter. */
+    write_over(sector_in_record(5), SECTOR, '\0');
     assert_ends(REPLAY_DAMAGED, 1);
     journal_end();
 }
@@ -346,8 +359,9 @@ Suite *test_suite(void)
         a_journal_continues_after_its_cut,
         a_bad_last_record_is_torn,
         checksum_lines_inside_a_torn_record_are_ignored,
-        a_page_of_zeros_tears_the_journal,
-        less_than_a_page_of_zeros_is_damage,
+        a_sector_of_zeros_tears_the_journal,
+        zeros_from_a_record_to_its_sectors_end_tear_the_journal,
+        less_than_a_sector_of_zeros_is_damage,
         records_of_any_size_are_applied_with_progress_reports,
         comments_are_skipped,
         without_a_store_a_journal_is_only_checked,
