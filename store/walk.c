@@ -236,13 +236,13 @@ static const struct {
     /* What a member has in addition to its name and deadline. NULL: nothing, or no members. */
     void (*take)(const struct object *object, struct effect *effect);
 } forms[TYPE_COUNT] = {
-    [TYPE_STRING] = { walk_string },
-    [TYPE_LIST] = { walk_list, put_list },
-    [TYPE_SET] = { walk_set, put_set },
-    [TYPE_HASH] = { walk_hash, put_hash, take_field },
-    [TYPE_ZSET] = { walk_zset, put_zset, take_score },
-    [TYPE_DEHYDRATOR] = { walk_dehydrator, put_dehydrator },
-    [TYPE_STREAM] = { walk_stream, put_stream },
+    [TYPE_STRING] = { .walk = walk_string },
+    [TYPE_LIST] = { .walk = walk_list, .put = put_list },
+    [TYPE_SET] = { .walk = walk_set, .put = put_set },
+    [TYPE_HASH] = { .walk = walk_hash, .put = put_hash, .take = take_field },
+    [TYPE_ZSET] = { .walk = walk_zset, .put = put_zset, .take = take_score },
+    [TYPE_DEHYDRATOR] = { .walk = walk_dehydrator, .put = put_dehydrator },
+    [TYPE_STREAM] = { .walk = walk_stream, .put = put_stream },
 };
 
 void walk_object(const struct object *object, void (*visit)(void *ctx, struct effect *effect),

@@ -322,9 +322,8 @@ static void cmd_function_help(struct call *call)
         "LOAD [REPLACE] <code>",
         "    Add a library. Its first line has its name: #!lua name=<name>",
         "RESTORE <payload> [APPEND|FLUSH|REPLACE]",
-        "    Add the libraries of a payload. APPEND (default) fails if a name exists; FLUSH "
-        "removes",
-        "    all libraries first; REPLACE replaces libraries of the same names.",
+        "    Add the libraries of a payload. APPEND (default) fails if a name exists; FLUSH",
+        "    removes all libraries first; REPLACE replaces libraries of the same names.",
         "STATS",
         "    Return the running function, and the numbers of libraries and functions.",
     };
