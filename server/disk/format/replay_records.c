@@ -161,8 +161,8 @@ static bool search_bytes(struct search *search, const char *data, size_t len, si
  * while some sectors are missing. Such a sector reads as zeros from the end of its synced bytes on.
  * A write ends at the end of a record. So zeros from the last good record to the end of its sector,
  * or a whole sector of zeros before the next good record, prove that nothing after them was ever
- * synced, or acknowledged as synced, and the end may be cut off. Only damage to a record whose value
- * contains such a sector can be mistaken for this. */
+ * synced, or acknowledged as synced, and the end may be cut off. Only damage to a record whose
+ * value contains such a sector can be mistaken for this. */
 static bool has_hole(const struct reading *in, uint64_t until)
 {
     char sector[SECTOR];
