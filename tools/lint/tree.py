@@ -30,7 +30,7 @@ ROOMS = (
     ("store/type/stream", "streams, their groups and pending entries", "store/base store/mem store/struct"),
     ("store/type", "string, list, set, hash, sorted set, dehydrator, stream",
      "store/base store/mem store/struct store/type/stream"),
-    ("store/policy", "rules by prefix: what they say, and the keys that they write to",
+    ("store/policy", "rules by key prefix, and the keys that they write to",
      "store/base store/mem"),
     ("store", "the data set: keys, values, deadlines, policies, libraries",
      "store/base store/mem store/policy store/struct store/type/*"),
@@ -48,11 +48,11 @@ ROOMS = (
      "proto/resp store/*"),
     ("server/disk/format", "journal records, snapshots, the manifest; tools link this",
      "conf proto/resp server/disk/effect store/*"),
-    ("server/replica/stream", "the replication stream: its text, and its last bytes",
+    ("server/replica/stream", "the replication stream as text, and its backlog",
      "server/disk/effect server/disk/format store/*"),
     ("server/disk/import", "reads Redis' files as effects",
      "proto/rdb server/disk/effect server/disk/format store/*"),
-    ("server/disk", "journal, snapshots, loading: when to write, and the processes that do",
+    ("server/disk", "journal, snapshots, loading; the processes that write them",
      "conf server/base server/disk/effect server/disk/format server/disk/import store/*"),
     ("server/engine/react", "reactions to a commit: WATCH, blocked clients, tracking, events",
      "conf proto/resp server/base server/cmd/call server/disk server/replica/stream store/*"),
@@ -63,7 +63,7 @@ ROOMS = (
     ("server/net", "sockets, connections, reading ahead",
      "conf proto/resp server/engine/acl server/base server/cmd/call server/engine/observe"
      " server/disk server/engine/react server/engine server/net/tls store/*"),
-    ("server/replica", "masters and replicas: the role, full copies, the link, who waits for replicas",
+    ("server/replica", "masters and replicas: the role, full copies, the link, WAIT",
      "conf proto/resp server/base server/cmd/call server/net server/engine/observe server/disk"
      " server/disk/effect server/disk/format server/disk/import server/engine/react server/replica/stream server/engine server/net/tls store/*"),
     ("server/cmd", "shared by data commands of several types",
@@ -79,7 +79,7 @@ ROOMS = (
     ("server/cmd/stream", "streams and their groups", "proto/resp server/cmd/call server/cmd store/*"),
     ("server/cmd/key", "keys of any type, SORT, DUMP, POLICY",
      "proto/resp server/cmd/call server/cmd store/*"),
-    ("server/script/lua", "the interpreter within its limits, and the libraries of scripts",
+    ("server/script/lua", "the Lua interpreter with its limits, and the libraries of scripts",
      "server/base store/base store/mem"),
     ("server/script", "scripts in Lua, functions",
      "conf proto/rdb proto/resp server/engine/acl server/base server/cmd/call server/cmd server/engine/observe"
@@ -99,10 +99,10 @@ ROOMS = (
     ("server/admin/command", "COMMAND",
      "conf proto/resp server/admin server/base server/cmd/call server/net"
      " server/engine/observe server/disk server/engine/react server/engine store/*"),
-    ("server/http", "the metrics port: HTTP, figures for Prometheus, a page to look at",
+    ("server/http", "the metrics port: HTTP, figures for Prometheus, a status page",
      "conf server/engine/acl server/admin server/admin/client server/base server/cmd/call server/net"
      " server/engine/observe server/disk server/engine/react server/replica server/replica/stream server/engine server/script server/net/tls store/*"),
-    ("server/module/api", "what the module sees of the server that has loaded it, its host",
+    ("server/module/api", "the module API of the host, the server that loads the module",
      "proto/resp server/base server/cmd/call store/*"),
     ("server/module/keys", "deadlines of the host's own keys",
      "server/base server/module/api store/*"),
@@ -116,7 +116,7 @@ ROOMS = (
      "proto/resp server/base server/cmd server/cmd/call server/cmd/key server/disk/effect"
      " server/disk/format server/module/api server/module/keys server/module/policies"
      " server/module/values store/*"),
-    ("server/daemon", "the parts made and connected: turns, signals, starting and stopping",
+    ("server/daemon", "creates and connects the parts: turns, signals, start and stop",
      "conf proto/resp server/engine/acl server/base server/cmd/call server/cmd/* server/engine/observe server/disk"
      " server/engine/react server/replica server/engine server/net server/http server/script server/net/tls server/admin/*"
      " store/*"),
