@@ -62,11 +62,11 @@ TOOL_LIB_SRC := $(wildcard tools/lib/*.c tools/files/*.c tools/manual/*.c tools/
 INSTALLED_TOOLS := expired-check expired-export
 FUZZ_SRC := $(wildcard tests/fuzz/*_fuzz.c)
 LIB_SRC := $(call sources,proto conf store)
-OTHER_SRC := $(UNIT_SRC) $(wildcard tests/*/*.c tools/*/*.c)
+OTHER_SRC := $(UNIT_SRC) $(wildcard tests/*/*.c tests/sim/kernel/*.c tools/*/*.c)
 ALL_SRC := $(sort $(LIB_SRC) $(SERVER_SRC) $(MODULE_SRC) $(TOOL_SRC) $(TOOL_LIB_SRC) $(OTHER_SRC))
 HEADERS := $(sort $(foreach d,proto conf store server tools tests tests/unit tests/unit/server,\
     $(wildcard $d/*.h $d/*/*.h $d/*/*/*.h $d/*/*/*/*.h)))
-E2E := $(sort $(wildcard tests/e2e/*/test_* tests/crash/test_*))
+E2E := $(sort $(wildcard tests/e2e/*/test_* tests/crash/test_* tests/sim/test_*))
 NOT_CORE := $(sort $(wildcard $(shell grep -v '^\#' tests/not_core)))
 
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
@@ -146,9 +146,12 @@ $(FUZZERS): $(B)/%: $(B)/obj/%.o $(PROTO) $(CONF) $(STORE) $(BOTTOM)
 	$(LINK) $(filter %.a,$^) -fsanitize=fuzzer,$(SANITIZERS) $(SERVER_LIBS) $(FUZZ_LIBS) -lm
 
 FAULT = $(patsubst %,$(B)/tests/crash/%.so,fault shifted_clock accept_delay)
+SIM = $(B)/tests/sim/kernel.so
 $(FAULT): $(B)/%.so: %.c
+$(SIM): $(wildcard tests/sim/kernel/*)
+$(FAULT) $(SIM):
 	@mkdir -p $(@D)
-	$(call say,LD )$(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) -O2 -fPIC -pthread -shared -o $@ $<
+	$(call say,LD )$(CC) -std=c11 -D_GNU_SOURCE -I. $(WARNINGS) -O2 -fPIC -pthread -shared -o $@ $(filter %.c,$^)
 tools: $(TOOLS)
 -include $(patsubst %.o,%.d,$(call obj,$(ALL_SRC)))
 
@@ -171,7 +174,7 @@ NODE_MODULES = tests/e2e/clients/node_modules/.made
 CHOSEN = $(or $(TESTS),$(E2E))
 NEEDED = $(if $(filter $(call not_core_that_needs,node),$(CHOSEN)),$(NODE_MODULES)) \
     $(if $(filter $(call not_core_that_needs,the module),$(CHOSEN)),module-built $(if $(SANITIZE),module-checked))
-tests-built: $(B)/expired $(UNIT) $(TOOLS) $(FAULT) $(NEEDED) ; @:
+tests-built: $(B)/expired $(UNIT) $(TOOLS) $(FAULT) $(SIM) $(NEEDED) ; @:
 $(NODE_MODULES): tests/e2e/clients/package.json tests/e2e/clients/package-lock.json
 	cd tests/e2e/clients && npm ci --no-audit --no-fund --loglevel=error
 	@touch $@

@@ -2,6 +2,7 @@
 #
 #   make diff          N random programs against redis-server: SEED, FIRST, JOBS, CASES
 #   make crash         crashes and failing disks, for CRASH_SECONDS (300), SEED
+#   make sim           simulated worlds: SEED, SEEDS (100) or HOURS, PLAN, SHRINK=0
 #   make fuzz          runs each fuzzer for FUZZ_SECONDS (60)
 #   make soak          a mixed load for MINUTES (30), SEED; its plot is doc/soak.svg
 #   make steady        every test ROUNDS times (5), beside busy processes, in random order: TEST_SEED, TESTS
@@ -21,6 +22,12 @@ crash:
 	@tools/deps build test
 	@$(LOCKED) $(MAKE) $(PARALLEL) $(B)/expired $(FAULT)
 	@$(TEST_ENV) tests/crash/run $(CRASH_SECONDS) $(SEED)
+
+sim:
+	@tools/deps build test
+	@$(LOCKED) $(MAKE) $(PARALLEL) $(B)/expired $(SIM)
+	@$(subst JOBS=$(TEST_JOBS),JOBS=$(JOBS),$(TEST_ENV)) tests/sim/run \
+	    $(foreach s,SEED SEEDS HOURS PLAN SHRINK,$(if $($(s)),$(s)=$($(s))))
 
 fuzz-built: $(FUZZERS) ; @:
 fuzz:

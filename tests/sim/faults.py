@@ -1,0 +1,147 @@
+"""faults: what happens to the nodes of a run, chosen by its random numbers, one fault after the other."""
+import replica_faults
+from world import LOST, MSEC, SECOND, Client, Error
+
+
+def restart(run, node, how):
+    """Ends the node in one of several ways and starts it again."""
+    rng = run.rng
+    if how == "stop":
+        node.stop()
+        while node.is_up:
+            yield 0.05
+        run.lost("kill")
+    elif how == "kill":
+        node.kill()
+        run.lost("kill")
+    elif how == "kill in a call":
+        node.kill_in(rng.randrange(1, 60))
+        limit = run.world.now + 3 * SECOND
+        while node.is_up and run.world.now < limit:
+            yield 0.01
+        node.kill()
+        run.lost("kill")
+    else:
+        node.lose_power(rng.choice((0.0, 0.05, 0.5, 0.95, 1.0)))
+        run.lost("power")
+    node.may_end = False
+    yield rng.choice((0, 0, 0.01, 0.5, 3))
+    yield from run.start(node)
+    run.disturb()
+    run.count(how)
+
+
+def slow_disk(run, node):
+    slow = run.rng.choice((30, 200, 1500)) * MSEC
+    run.sync_max = max(run.sync_max, slow)
+    node.set(sync_min=slow // 10, sync_max=slow)
+    yield run.rng.uniform(0.5, 4)
+    node.set(sync_min=50000, sync_max=3 * MSEC)
+    run.disturb(2 * slow / SECOND)
+    run.count("slow disk")
+
+
+def failing_disk(run, node):
+    """Calls on files fail for a while."""
+    rng = run.rng
+    kind = rng.choice(("fail_write", "fail_sync", "fail_open", "short_write", "space"))
+    if kind != "short_write":
+        run.disk_failing_since = run.disk_failing_since or run.world.now
+    run.disturb(3600)
+    if kind == "space":
+        node.set(space=rng.choice((0, 100, 5000)))
+    else:
+        node.set(**{kind: 65536 * rng.choice((0.1, 0.5, 1))})
+    yield rng.uniform(0.1, 2)
+    node.set(space=-1, fail_write=0, fail_sync=0, fail_open=0, short_write=0)
+    yield from await_writes(run, node)
+    run.disk_failing_since = None
+    run.restless_until = run.world.now
+    run.disturb()
+    run.count(kind)
+
+
+def await_writes(run, node):
+    """Waits until the node takes writes again, and everything that it accepted is safe."""
+    client = Client(node, "after a fault")
+    for _ in range(6000):
+        reply = yield client.call("SET", "probe", "1")
+        info = yield client.call("INFO", "persistence")
+        if reply == b"OK" and isinstance(info, bytes) and all(
+                text in info for text in (b"aof_last_write_status:ok", b"aof_rewrite_in_progress:0",
+                                          b"aof_rewrite_scheduled:0")):
+            client.close()
+            yield 1.5 + 3 * run.sync_max / SECOND
+            return
+        yield 0.1
+    run.broken(f"node {node.number} takes no writes after its disk works again: {reply} {info}")
+
+
+def cut_connections(run, node):
+    for client in run.world.clients_of(node):
+        if run.rng.random() < 0.5:
+            client.reset()
+    run.disturb()
+    run.count("reset")
+    yield 0
+
+
+def rewrite(run, node):
+    client = Client(node, "rewriter")
+    node.set(fail_fork=run.rng.choice((0, 0, 65536)))
+    yield client.call(run.rng.choice(("BGREWRITEAOF", "BGSAVE")))
+    yield run.rng.uniform(0, 0.2)
+    node.set(fail_fork=0)
+    client.close()
+    run.count("rewrite")
+
+
+def set_clock(run, node):
+    """The wall clock jumps, and is set right later."""
+    by = run.rng.choice((-5000, -100, 50, 700, 20000))
+    run.clock_changes.append(run.world.now)
+    node.set_clock(by)
+    run.disturb(25)
+    yield run.rng.uniform(0.2, 3)
+    run.clock_changes.append(run.world.now)
+    node.set_clock(0)
+    run.count("clock")
+
+
+def change_fsync(run, node):
+    """Only to a stronger policy and back: the weaker one counts from the beginning."""
+    client = Client(node, "config")
+    reply = yield client.call("CONFIG", "SET", "appendfsync", "always")
+    yield run.rng.uniform(0.1, 1)
+    if reply is not LOST and not isinstance(reply, Error):
+        yield client.call("CONFIG", "SET", "appendfsync", run.fsync)
+    client.close()
+    run.count("fsync")
+
+
+KINDS = {
+    "stop": lambda run, node: restart(run, node, "stop"),
+    "kill": lambda run, node: restart(run, node, "kill"),
+    "kill in a call": lambda run, node: restart(run, node, "kill in a call"),
+    "power": lambda run, node: restart(run, node, "power"),
+    "slow disk": slow_disk,
+    "failing disk": failing_disk,
+    "reset": cut_connections,
+    "rewrite": rewrite,
+    "clock": set_clock,
+    "fsync": change_fsync,
+}
+
+
+def happen(run, plan):
+    """A task: the plan's faults, each at its time or when the one before is over."""
+    began = run.world.now
+    kinds = replica_faults.KINDS if len(run.nodes) > 1 else KINDS
+    for number, (at, kind) in enumerate(plan["faults"]):
+        left = began + at * SECOND - run.world.now
+        yield max(0.0, left / SECOND)
+        if run.stopping:
+            return
+        run.rng = run.random_for(f"fault {number}")
+        run.world.note(kind, run.master.number)
+        yield from kinds[kind](run, run.master)

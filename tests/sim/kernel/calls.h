@@ -1,0 +1,15 @@
+/* calls: what the files of system calls use of one another. */
+#ifndef TESTS_SIM_KERNEL_CALLS_H
+#define TESTS_SIM_KERNEL_CALLS_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+int fd_object(int fd); /* NONE: a real descriptor */
+ssize_t file_write(int fd, const void *bytes, size_t len);
+ssize_t call_getrandom(void *to, size_t len);
+void run_signals(void);          /* calls the handlers of signals that wait for this process */
+void threads_forget_locks(void); /* in a new child */
+void trap_counter(void);         /* makes the CPU's counter show the simulated time */
+
+#endif

@@ -1,0 +1,359 @@
+/* driver: see driver.h. */
+#include "tests/sim/kernel/driver.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/sim/kernel/disk.h"
+#include "tests/sim/kernel/kernel.h"
+#include "tests/sim/kernel/objects.h"
+
+static int memory = NONE;
+
+int sim_begin(uint64_t seed, int64_t wall_msec)
+{
+    memory = (int)REAL(syscall)(SYS_memfd_create, "sim", 0);
+    if (memory < 0 || REAL(ftruncate)(memory, (off_t)sizeof(struct kernel)) != 0) return errno;
+    void *at = mmap(KERNEL_AT, sizeof(struct kernel), PROT_READ | PROT_WRITE,
+                    MAP_SHARED | MAP_FIXED_NOREPLACE, memory, 0);
+    if (at != KERNEL_AT) return ENOMEM;
+    kernel = at;
+    for (int i = 0; i < DICE_KINDS; i++)
+        kernel->dice[i] = seed * 0x9e3779b97f4a7c15 + (uint64_t)i * 0xd1342543de82ef95;
+    kernel->now = 1000000000000; /* the hosts have been up for a while */
+    kernel->wall = wall_msec * 1000000 - kernel->now;
+    kernel->next_pid = 100;
+    kernel->next_write = 1;
+    kernel->latency_min = 20000;
+    kernel->latency_max = 500000;
+    kernel->nodes[0].exists = true;
+    for (int i = 0; i < NODES_MAX; i++) {
+        kernel->nodes[i].process = NONE;
+        kernel->nodes[i].space = -1;
+        kernel->nodes[i].sync_min = 50000;
+        kernel->nodes[i].sync_max = 3000000;
+        kernel->nodes[i].random = seed + (uint64_t)i;
+    }
+    self = NONE;
+    kernel->processes[0].state = PROCESS_FREE;
+    int process = kernel_process_new(0, NONE);
+    kernel->processes[process].real_pid = (pid_t)REAL(syscall)(SYS_getpid);
+    kernel->nodes[0].process = process;
+    self = kernel->processes[process].main_actor;
+    return 0;
+}
+
+void sim_end(void)
+{
+    for (int i = 1; i < NODES_MAX; i++)
+        sim_kill(i);
+    munmap(kernel, sizeof(struct kernel));
+    REAL(close)(memory);
+    kernel = NULL;
+    self = NONE;
+}
+
+void sim_node(int number, const char *dir)
+{
+    struct node *node = &kernel->nodes[number];
+    node->exists = true;
+    snprintf(node->dir, sizeof(node->dir), "%s", dir);
+    char hidden[PATH_SIZE + 16];
+    snprintf(hidden, sizeof(hidden), "%s.hidden", dir);
+    REAL(mkdir)(dir, 0700);
+    REAL(mkdir)(hidden, 0700);
+}
+
+int sim_start(int number, const char *library, const char *log, char *const arguments[])
+{
+    struct node *node = &kernel->nodes[number];
+    if (node->process != NONE) return EBUSY;
+    int process = kernel_process_new(number, NONE);
+    node->process = process;
+    node->off = false;
+    pid_t pid = REAL(fork)();
+    if (pid < 0) return errno;
+    if (pid == 0) {
+        char preload[PATH_MAX], fd[32], own[32], trace[PATH_MAX];
+        snprintf(preload, sizeof(preload), "LD_PRELOAD=%s", library);
+        snprintf(fd, sizeof(fd), "SIM_FD=%d", memory);
+        snprintf(own, sizeof(own), "SIM_PROCESS=%d", process);
+        const char *path = getenv("SIM_TRACE");
+        snprintf(trace, sizeof(trace), "SIM_TRACE=%s", path == NULL ? "" : path);
+        char *environment[] = { preload,  fd,
+                                own,      "MALLOC_CONF=narenas:1,background_thread:false",
+                                "TZ=UTC", path == NULL ? NULL : trace,
+                                NULL };
+        int output = REAL(open)(log, O_WRONLY | O_CREAT | O_APPEND, 0600);
+        REAL(dup2)(output, 1);
+        REAL(dup2)(output, 2);
+        REAL(prctl)(PR_SET_PDEATHSIG, SIGKILL);
+        personality(ADDR_NO_RANDOMIZE);
+        execve(arguments[0], arguments, environment);
+        REAL(syscall)(SYS_exit_group, 127);
+    }
+    kernel->processes[process].real_pid = pid;
+    kernel_note("start", number, kernel->processes[process].pid, 0);
+    return 0;
+}
+
+static void reap(pid_t pid)
+{
+    REAL(waitpid)(pid, NULL, 0);
+}
+
+int sim_status(int number, int *status)
+{
+    for (int i = 1; i < PROCESSES_MAX; i++) {
+        struct process *process = &kernel->processes[i];
+        if (process->state != PROCESS_DEAD || process->node != number || process->parent != NONE)
+            continue;
+        reap(process->real_pid);
+        *status = process->crashed ? -1 : process->status;
+        process->state = PROCESS_FREE;
+        return 1;
+    }
+    return 0;
+}
+
+int sim_up(int number)
+{
+    return kernel->nodes[number].process != NONE;
+}
+
+static void end_processes(int number)
+{
+    for (int i = 1; i < PROCESSES_MAX; i++) {
+        struct process *process = &kernel->processes[i];
+        if (process->state != PROCESS_ALIVE || process->node != number) continue;
+        REAL(kill)(process->real_pid, SIGKILL);
+        kernel_process_end(i, SIGKILL);
+    }
+    int status;
+    while (sim_status(number, &status))
+        ;
+    /* A grandchild is reaped by the system, once its parent is gone. */
+    for (int i = 1; i < PROCESSES_MAX; i++)
+        if (kernel->processes[i].state == PROCESS_DEAD && kernel->processes[i].node == number)
+            kernel->processes[i].state = PROCESS_FREE;
+}
+
+void sim_kill(int number)
+{
+    if (kernel->nodes[number].process == NONE) return;
+    kernel_note("kill node", number, 0, 0);
+    end_processes(number);
+}
+
+void sim_lose_power(int number, uint32_t chance)
+{
+    kernel_note("power", number, chance, 0);
+    objects_forget_node(number);
+    for (int i = 1; i < PROCESSES_MAX; i++)
+        for (int fd = 0; fd < FDS_MAX && kernel->processes[i].node == number; fd++)
+            kernel->processes[i].fd[fd] = NONE;
+    end_processes(number);
+    kernel->nodes[number].off = true;
+    disk_lose_power(number, chance);
+}
+
+void sim_signal(int number, int signal)
+{
+    int process = kernel->nodes[number].process;
+    if (process != NONE) kernel->processes[process].pending |= (uint64_t)1 << signal;
+}
+
+void sim_kill_in(int number, uint64_t calls)
+{
+    int process = kernel->nodes[number].process;
+    if (process != NONE) kernel->processes[process].calls_left = calls;
+}
+
+int sim_run(int64_t until)
+{
+    kernel_waiting(WAIT_DRIVER, until);
+    kernel_wait();
+    bool stuck = kernel->stuck;
+    kernel->stuck = false;
+    return stuck ? -1 : objects_news_at() <= kernel->now;
+}
+
+int64_t sim_now(void)
+{
+    return kernel->now;
+}
+
+int64_t sim_wall(int number)
+{
+    return node_wall(&kernel->nodes[number]);
+}
+
+/* ---- connections ----------------------------------------------------------------------------- */
+
+int sim_connect(int number, uint16_t port)
+{
+    int socket = object_new(OBJECT_SOCKET, 0);
+    kernel->objects[socket].nonblock = true;
+    if (kernel->apart[0][number] || !object_connect(socket, number, port)) {
+        object_drop(socket);
+        return NONE;
+    }
+    kernel->objects[socket].connecting = false;
+    return socket;
+}
+
+int64_t sim_send(int socket, const char *bytes, uint64_t len)
+{
+    return object_put(socket, bytes, len);
+}
+
+int64_t sim_receive(int socket, char *to, uint64_t size)
+{
+    ssize_t got = object_take(socket, to, size, false);
+    if (got >= 0) return got;
+    return errno == EAGAIN ? -1 : -2;
+}
+
+int64_t sim_ready_at(int socket)
+{
+    return object_readable_at(socket);
+}
+
+int sim_ready_socket(void)
+{
+    for (int i = 0; i < kernel->objects_end; i++) {
+        const struct object *object = &kernel->objects[i];
+        if (object->kind == OBJECT_SOCKET && object->node == 0 && !object->muted &&
+            object_readable_at(i) <= kernel->now)
+            return i;
+    }
+    return NONE;
+}
+
+void sim_mute(int socket, int muted)
+{
+    kernel->objects[socket].muted = muted != 0;
+}
+
+void sim_drop(int socket)
+{
+    object_drop(socket);
+}
+
+void sim_reset(int socket)
+{
+    object_reset(socket);
+}
+
+/* ---- faults and settings --------------------------------------------------------------------- */
+
+void sim_cut(int one, int other, int apart)
+{
+    kernel_note("cut", one, other, apart);
+    objects_cut(one, other, apart != 0);
+}
+
+void sim_set_clock(int number, int64_t offset)
+{
+    struct node *node = &kernel->nodes[number];
+    if (node->wall_offset == offset) return;
+    node->wall_offset = offset;
+    node->clock_sets++;
+    for (int i = 0; i < kernel->objects_end; i++) {
+        struct object *timer = &kernel->objects[i];
+        if (timer->kind != OBJECT_TIMER || timer->node != number || timer->timer_wall <= 1 ||
+            timer->timer_at == NEVER_NS)
+            continue;
+        timer->timer_at = timer->timer_wall - node_wall(node) + kernel->now;
+    }
+}
+
+static const struct setting {
+    const char *name;
+    size_t offset;
+    bool is_wide;
+} settings[] = {
+    { "sync_min", offsetof(struct node, sync_min), true },
+    { "sync_max", offsetof(struct node, sync_max), true },
+    { "space", offsetof(struct node, space), true },
+    { "fail_write", offsetof(struct node, fail_write), false },
+    { "fail_sync", offsetof(struct node, fail_sync), false },
+    { "fail_open", offsetof(struct node, fail_open), false },
+    { "fail_fork", offsetof(struct node, fail_fork), false },
+    { "short_write", offsetof(struct node, short_write), false },
+    { "small_reads", offsetof(struct node, small_reads), false },
+    { "file_calls", offsetof(struct node, file_calls), true },
+    { "syncs", offsetof(struct node, syncs), true },
+};
+
+static void *find_setting(int number, const char *name, bool *is_wide)
+{
+    for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
+        if (strcmp(settings[i].name, name) != 0) continue;
+        *is_wide = settings[i].is_wide;
+        return (char *)&kernel->nodes[number] + settings[i].offset;
+    }
+    fprintf(stderr, "sim: no setting %s\n", name);
+    abort();
+}
+
+void sim_set(int number, const char *name, int64_t value)
+{
+    bool is_wide;
+    void *at = find_setting(number, name, &is_wide);
+    if (is_wide)
+        *(int64_t *)at = value;
+    else
+        *(uint32_t *)at = (uint32_t)value;
+}
+
+int64_t sim_get(int number, const char *name)
+{
+    bool is_wide;
+    const void *at = find_setting(number, name, &is_wide);
+    return is_wide ? *(const int64_t *)at : *(const uint32_t *)at;
+}
+
+void sim_set_latency(int64_t least, int64_t most)
+{
+    kernel->latency_min = least;
+    kernel->latency_max = most;
+}
+
+void sim_set_spurious(uint32_t chance)
+{
+    kernel->spurious = chance;
+}
+
+uint64_t sim_events(void)
+{
+    return kernel->events;
+}
+
+uint64_t sim_switches(void)
+{
+    return kernel->switches;
+}
+
+uint64_t sim_trace(void)
+{
+    return kernel->trace;
+}
+
+void sim_note(const char *what, int64_t a, int64_t b)
+{
+    kernel_note(what, a, b, 0);
+}

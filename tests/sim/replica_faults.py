@@ -1,0 +1,165 @@
+"""replica_faults: a master and its replicas: what happens to them, and their agreement at rest."""
+import faults
+from world import LOST, MSEC, SECOND, Client, Error
+
+
+def follow(run, node, master):
+    """A task: makes the node a replica."""
+    client = Client(node, "follow")
+    reply = yield from run.sure(client, "REPLICAOF", master.address, 6379)
+    if isinstance(reply, Error):
+        run.broken(f"REPLICAOF: {reply}")
+    client.close()
+
+
+def is_linked(run, node):
+    client = Client(node, "linked?")
+    info = yield client.call("INFO", "replication")
+    client.close()
+    return isinstance(info, bytes) and b"master_link_status:up" in info
+
+
+def await_links(run, seconds=60):
+    """A task: waits until every replica that runs has its link."""
+    end = run.world.now + seconds * SECOND
+    for node in run.nodes:
+        while node is not run.master:
+            linked = yield from is_linked(run, node)
+            if linked:
+                break
+            if run.world.now > end:
+                run.broken(f"node {node.number} has no link to node {run.master.number} after {seconds} s:\n"
+                           f"{node.log()[-2000:]}\n{run.master.log()[-2000:]}")
+            yield 0.2
+
+
+def cut(run, _):
+    """A partition between two nodes, for a while."""
+    one, other = run.rng.sample(run.nodes, 2)
+    run.world.cut(one, other)
+    run.disturb(15)
+    yield run.rng.choice((0.1, 2, 12))
+    run.world.cut(one, other, False)
+    run.disturb()
+    run.count("cut")
+
+
+def restart_replica(run, _):
+    node = run.rng.choice([node for node in run.nodes if node is not run.master])
+    if run.rng.random() < 0.5:
+        node.kill()
+    else:
+        node.lose_power(run.rng.choice((0.0, 0.5, 1.0)))
+    yield run.rng.choice((0, 0.5, 4))
+    yield from run.start(node, "--replicaof", f"{run.master.address} 6379")
+    run.count("replica restarted")
+
+
+def restart_master(run, _):
+    """Replicas stay; a master that restarts is still their master."""
+    yield from faults.restart(run, run.master, run.rng.choice(("kill", "stop", "power")))
+
+
+def fail_over(run, _):
+    """The FAILOVER command: no acknowledged write is lost."""
+    others = [node for node in run.nodes if node is not run.master]
+    linked = []
+    for node in others:
+        up = yield from is_linked(run, node)
+        linked += [node] if up else []
+    if not linked:
+        return
+    target, old = run.rng.choice(linked), run.master
+    run.disturb(20)
+    client = Client(old, "failover")
+    reply = yield client.call("FAILOVER", "TO", target.address, 6379, "TIMEOUT", 3000)
+    if reply is LOST or isinstance(reply, Error):
+        client.close()
+        return
+    for _ in range(600):
+        role = yield client.call("ROLE")
+        state = yield client.call("INFO", "replication")
+        if isinstance(role, list) and role[0] == b"slave":
+            run.switch(target)
+            run.count("failover")
+            break
+        if isinstance(state, bytes) and b"master_failover_state:no-failover" in state and role[0] == b"master":
+            run.count("failover given up")
+            break
+        yield 0.05
+    else:
+        run.broken(f"FAILOVER neither succeeds nor ends: {role} {state}")
+    client.close()
+    if run.master is target:
+        for node in others:
+            if node is not target and node.is_up:
+                yield from follow(run, node, target)
+    run.disturb()
+
+
+def promote(run, _):
+    """The master is lost, and another node takes over. The old one comes back as a replica."""
+    old = run.master
+    others = [node for node in run.nodes if node is not old and node.is_up]
+    if not others:
+        return
+    target = run.rng.choice(others)
+    up = yield from is_linked(run, target)
+    if not up:
+        return
+    how = run.rng.choice(("kill", "power", "cut"))
+    run.lost("promotion")
+    if how == "kill":
+        old.kill()
+    elif how == "power":
+        old.lose_power(0.5)
+    else:
+        run.world.cut(old, target)
+        run.world.cut(0, old)
+        for client in run.world.clients_of(old):
+            client.lose()
+    client = Client(target, "promote")
+    yield from run.sure(client, "REPLICAOF", "NO", "ONE")
+    client.close()
+    run.switch(target)
+    for node in others:
+        if node is not target and node.is_up:
+            yield from follow(run, node, target)
+    yield run.rng.choice((0.1, 3))
+    if how == "cut":
+        run.world.cut(old, target, False)
+        run.world.cut(0, old, False)
+        yield from follow(run, old, target)
+    else:
+        yield from run.start(old, "--replicaof", f"{target.address} 6379")
+    run.lost("promotion")
+    run.count("promotion")
+
+
+KINDS = {"cut": cut, "restart replica": restart_replica, "restart master": restart_master,
+         "failover": fail_over, "promote": promote,
+         "rewrite": lambda run, _: faults.rewrite(run, run.rng.choice(run.nodes)),
+         "reset": lambda run, _: faults.cut_connections(run, run.rng.choice(run.nodes)),
+         "slow disk": lambda run, _: faults.slow_disk(run, run.rng.choice(run.nodes))}
+
+
+def check_agreement(run, seconds=60):
+    """A task: at rest, all nodes have the same data."""
+    yield from await_links(run)
+    end = run.world.now + seconds * SECOND
+    while True:
+        digests = []
+        for node in run.nodes:
+            client = Client(node, "digest")
+            reply = yield from run.sure(client, "DEBUG", "CHECK")
+            if reply != b"OK":
+                run.broken(f"DEBUG CHECK on node {node.number}: {reply}")
+            digest = yield from run.sure(client, "DEBUG", "DIGEST")
+            digests.append(digest)
+            client.close()
+        if len(set(digests)) == 1:
+            run.count("agreement")
+            return
+        if run.world.now > end:
+            run.broken(f"digests differ at rest: {digests}; the master is node {run.master.number}")
+        yield 0.5

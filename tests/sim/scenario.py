@@ -1,0 +1,140 @@
+"""scenario: a plan says what happens in a run: nodes, settings, workloads and faults. A seed gives a plan,
+a plan gives a run, and a plan that fails can be made smaller.
+
+A plan is a dictionary that JSON can store, so that one that found a fault can be kept as a test.
+"""
+import random
+
+import faults
+import replica_faults
+from run_state import Run
+from work.caching import Caching
+from work.deadlines import Deadlines
+from work.logs import Logs
+from work.queues import Queues
+from work.registers import Registers
+from work.rules import Rules
+from work.streams import Streams
+from work.waiting import Waiting
+from world import NOON, Broken, Client, Error, World
+
+WORKS = {kind.__name__: kind for kind in (Caching, Deadlines, Logs, Queues, Registers, Rules, Streams,
+                                          Waiting)}
+# A usual day, the end of 32-bit seconds, a leap day, and a year beyond.
+WALLS = (NOON, NOON, 2 ** 31 * 1000 - 5000, 951_782_399_000, 4_102_444_799_000)
+REST = 30  # seconds after the workloads, in which every deadline of theirs passes
+
+
+def draw(seed):
+    """The plan of a seed."""
+    rng = random.Random(f"plan {seed}")
+    nodes = rng.choice((1, 1, 2, 3))
+    kinds = sorted(replica_faults.KINDS if nodes > 1 else faults.KINDS)
+    kinds = rng.sample(kinds, rng.randrange(1, len(kinds)))
+    span, pace = rng.choice((2, 4, 8, 15)), rng.choice((0.5, 1, 3))
+    works = rng.sample(sorted(WORKS), rng.choice((1, 2, 3, len(WORKS))))
+    plan = {
+        "seed": seed, "nodes": nodes, "wall": rng.choice(WALLS), "span": span, "works": sorted(works),
+        "fsync": rng.choice(("always", "everysec", "everysec", "no") if nodes == 1 else
+                            ("always", "everysec", "everysec")),
+        "latency": rng.choice((0.0001, 0.002, 0.03)), "yield": rng.choice((0, 0.05, 0.5)),
+        "small_reads": rng.choice((0, 0, 0.3)), "rewrite_at": rng.choice(("64mb", "20kb")),
+        "backlog": rng.choice(("1mb", "16kb")), "faults": [],
+    }
+    at = rng.expovariate(1 / pace)
+    while at < span:
+        plan["faults"].append((round(at, 6), rng.choice(kinds)))
+        at += rng.expovariate(1 / pace)
+    return plan
+
+
+def check_node(run, node):
+    """A task: the structures are sound, and a node that restarts has the same data."""
+    client = Client(node, "check")
+    digests = []
+    for again in (False, True):
+        if again:
+            client.close()
+            node.kill()
+            yield from run.start(node)
+        reply = yield from run.sure(client, "DEBUG", "CHECK")
+        if reply != b"OK":
+            run.broken(f"DEBUG CHECK: {reply}")
+        digest = yield from run.sure(client, "DEBUG", "DIGEST")
+        digests.append(digest)
+    client.close()
+    if digests[0] != digests[1]:
+        run.broken(f"node {node.number}: digest {digests[0]} before a restart, {digests[1]} after it")
+
+
+def check_empty(run, node):
+    """A task: no client is blocked or forgotten, and without data little memory is in use."""
+    client = Client(node, "empty")
+    reply = yield from run.sure(client, "FLUSHALL")
+    if isinstance(reply, Error):
+        run.broken(f"FLUSHALL: {reply}")
+    yield 5
+    info = yield from run.sure(client, "INFO", "everything")
+    client.close()
+    figures = dict(line.split(b":", 1) for line in info.split(b"\r\n") if b":" in line)
+    if figures[b"blocked_clients"] != b"0":
+        run.broken(f"blocked clients at rest: {figures[b'blocked_clients']}")
+    if int(figures[b"used_memory"]) > 12 << 20:
+        run.broken(f"{figures[b'used_memory']} bytes are in use without data")
+
+
+def begin(world, plan):
+    run = Run(world, plan["fsync"])
+    for number in range(1, plan["nodes"] + 1):
+        node = world.node(number, "--appendfsync", plan["fsync"], "--repl-timeout", "10",
+                          "--repl-diskless-sync-delay", "0", "--repl-backlog-size", plan["backlog"],
+                          "--auto-aof-rewrite-min-size", plan["rewrite_at"])
+        node.set(small_reads=65536 * plan["small_reads"])
+        run.nodes.append(node)
+    run.master, run.replicas = run.nodes[0], plan["nodes"] - 1
+    world.yield_often(plan["yield"])
+    world.latency(0.00002, plan["latency"])
+    for node in run.nodes:
+        following = () if node is run.master else ("--replicaof", f"{run.master.address} 6379")
+        world.run(run.start(node, *following))
+    world.run(replica_faults.await_links(run))
+    return run
+
+
+def live(world, plan):
+    run = begin(world, plan)
+    works = [WORKS[name](run) for name in plan["works"]]
+
+    def end():
+        yield plan["span"]
+        run.stopping = True
+
+    world.run(end(), faults.happen(run, plan), *(task for work in works for task in work.tasks()))
+    world.pass_time(REST)
+    if run.replicas:
+        world.run(replica_faults.check_agreement(run))
+    world.run(*(work.finish() for work in works))
+    world.run(check_node(run, run.master))
+    world.run(check_empty(run, run.master))
+    return run
+
+
+class Outcome:
+    """What a run was: its failure or None, and its figures."""
+
+    def __init__(self, world, plan, failure):
+        self.plan, self.failure = plan, failure
+        self.trace, self.events, self.seconds = world.trace, world.events, world.seconds
+        self.counts = dict(world.state.counts) if world.state else {}
+        self.history = list(world.history)
+        self.log = "".join(node.log() for node in world.nodes.values()) if failure else ""
+
+
+def play(plan):
+    with World(plan["seed"], plan["wall"]) as world:
+        failure = None
+        try:
+            live(world, plan)
+        except Broken as broken:
+            failure = str(broken)
+        return Outcome(world, plan, failure)
