@@ -101,7 +101,7 @@ enum persist_outcome {
     PERSIST_FOREIGN, /* not started: dbfilename is a file of another program */
 };
 enum persist_outcome persist_save(struct persist *persist); /* at once, blocking; O(n) */
-/* Like persist_save, but cancels a child that is writing a snapshot. No effect while data are being
+/* Like persist_save, but cancels a child that is writing a snapshot. No effect while data is being
  * loaded. */
 enum persist_outcome persist_save_at_end(struct persist *persist);
 enum persist_outcome persist_begin_save(struct persist *persist, bool or_schedule);

@@ -292,7 +292,7 @@ def fill_large(daemon):
 
 
 def start_slowly(daemon, late=60_000):
-    """Delays each read of up to 1 MiB by `late` microseconds, so that a test can run while data are
+    """Delays each read of up to 1 MiB by `late` microseconds, so that a test can run while data is
     loaded. daemon.plan.heal() ends the delays."""
     daemon.plan.set(1, COME_LATE, calls(READ), last=EVER, late=late)
     Daemon.start(daemon)

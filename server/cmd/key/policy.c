@@ -149,7 +149,7 @@ static void cmd_policy_help(struct call *call)
         "    TTL <duration>",
         "        The TTL of keys that are created without a deadline.",
         "    MAXTTL <duration>",
-        "        The longest TTL. A key with a longer one or none gets this one.",
+        "        The maximum TTL. A key with a longer TTL or none gets this one.",
         "    JITTER <percent>",
         "        Varies the deadlines that TTL and MEMBERTTL give by up to this percentage.",
         "    REFRESH NEVER|WRITE|ACCESS",

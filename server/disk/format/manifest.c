@@ -163,7 +163,7 @@ static int own_path(const struct manifest *manifest, const char *before, const c
     return len < DISK_PATH_MAX ? 0 : ENAMETOOLONG;
 }
 
-/* Files with data but without a manifest are an error: the user should know before new data are
+/* Files with data but without a manifest are an error: the user should know before new data is
  * added. */
 static enum manifest_found check_without_manifest(const struct manifest *manifest,
                                                   char why[MANIFEST_WHY_MAX])

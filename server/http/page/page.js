@@ -288,7 +288,7 @@ function showReplication({ replication: { replicas, online, lagBytes } }) {
 
 function showJournal({ journal }) {
   show("warning", journal.keeps ? ""
-    : "Data are kept in memory only and are lost at a stop: appendonly is no, and save is empty.");
+    : "Data is kept in memory only and is lost when the server stops: appendonly is no, and save is empty.");
   if (!journal.on) show("journal", "off");
   else if (journal.failing) show("journal", "can't be written");
   else show("journal", `${bytes(journal.bytes)}, last sync ${span(journal.syncSeconds * 1000)}`);

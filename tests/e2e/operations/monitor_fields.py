@@ -119,7 +119,7 @@ ABSENT = {field: why for why, fields in {
         replica_announced master_port master_sync_last_io_seconds_ago master_sync_read_bytes
         master_sync_total_bytes""",
     "with min-replicas-to-write only": "min_slaves_good_slaves",
-    "while data are being loaded": """
+    "while data is being loaded": """
         loading_total_bytes loading_loaded_bytes loading_loaded_perc loading_eta_seconds
         loading_start_time loading_rdb_used_mem""",
     "of Redis before 7.0": "aof_rewrite_buffer_length",

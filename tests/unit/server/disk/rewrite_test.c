@@ -1,7 +1,8 @@
 /* Tests of journal, manifest and snapshot together, as a rewrite uses them: after any failure or
  * crash, the manifest lists files that contain everything that was acknowledged.
  *
- * The data are increasing numbers: a record is the next number, a base is the last one it includes.
+ * The data consists of increasing numbers: a record is the next number, a base is the last one it
+ * includes.
  */
 #include <errno.h>
 #include <poll.h>
