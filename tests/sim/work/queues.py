@@ -109,16 +109,15 @@ class Queues:
         run = self.run
         if not names:
             return
+        reply = yield client.call("REDE.XACK", KEY, *names)
+        if refused(reply):  # another worker's acknowledgement of the same element may have counted
+            return
         for name in names:
             self.elements[name].maybe_acknowledged = True
-        reply = yield client.call("REDE.XACK", KEY, *names)
         if reply is LOST:
             return
         for index, name in enumerate(names):
             element = self.elements[name]
-            if refused(reply):
-                element.maybe_acknowledged = False
-                continue
             if isinstance(reply, Error):
                 run.broken(f"XACK: {reply}")
             if not reply or reply[index] is None:

@@ -78,11 +78,11 @@ class Streams:
             if not names or rng.random() < 0.2:
                 continue
             yield rng.choice((0, 0.01, 0.1))
-            self.maybe.update(names)
             reply = yield client.call("XACK", KEY, GROUP, *names)
             if refused(reply):
-                self.maybe.difference_update(names)
-            elif isinstance(reply, int):
+                continue
+            self.maybe.update(names)
+            if isinstance(reply, int):
                 if reply == len(names):
                     for name in names:
                         self.acknowledged[name] = run.world.now
