@@ -80,10 +80,17 @@ def fail_over(run, _):
         role = yield client.call("ROLE")
         state = yield client.call("INFO", "replication")
         if isinstance(role, list) and role[0] == b"slave":
+            other = Client(target, "failover target")
+            role = yield other.call("ROLE")
+            other.close()
+            if not isinstance(role, list) or role[0] != b"master":
+                yield 0.05
+                continue
             run.switch(target)
             run.count("failover")
             break
-        if isinstance(state, bytes) and b"master_failover_state:no-failover" in state and role[0] == b"master":
+        if isinstance(state, bytes) and b"master_failover_state:no-failover" in state and (
+                isinstance(role, list) and role[0] == b"master"):
             run.count("failover given up")
             break
         yield 0.05
