@@ -31,7 +31,7 @@ def draw(seed):
     nodes = rng.choice((1, 1, 2, 3))
     kinds = sorted(replica_faults.KINDS if nodes > 1 else faults.KINDS)
     kinds = rng.sample(kinds, rng.randrange(1, len(kinds)))
-    span, pace = rng.choice((2, 4, 8, 15)), rng.choice((0.5, 1, 3))
+    span, pace = rng.choice((1, 2, 4, 8)), rng.choice((0.3, 1, 2))
     works = rng.sample(sorted(WORKS), rng.choice((1, 2, 3, len(WORKS))))
     plan = {
         "seed": seed, "nodes": nodes, "wall": rng.choice(WALLS), "span": span, "works": sorted(works),
