@@ -8,7 +8,7 @@
  *
  * Folder proto/resp: the clients' protocol. resp_read parses requests. resp_write writes replies,
  * to a connection's output or to a sink inside the server (scripts, the module). resp_reply parses
- * replies, for sinks, tests and tools. Depends on store/base and store/mem; knows neither commands
+ * replies, for tests and tools. Depends on store/base and store/mem; knows neither commands
  * nor sockets. Start with resp_write.h, which commands use, then this header. */
 #ifndef PROTO_RESP_RESP_READ_H
 #define PROTO_RESP_RESP_READ_H

@@ -1,4 +1,4 @@
-/* reload: applies changes of the configuration file on SIGHUP. Depends on conf and places. */
+/* reload: applies changes to the configuration file on SIGHUP. Depends on conf and places. */
 #ifndef SERVER_DAEMON_RELOAD_H
 #define SERVER_DAEMON_RELOAD_H
 
@@ -6,21 +6,21 @@
 
 struct parts;
 
-/* State from the start, and of the last reload. */
+/* The command line, and the state of the last reload. */
 struct reload {
     int argc;
     char *const *argv; /* main's */
     int start_dir;     /* the directory that the daemon was started in; -1: unknown */
     char **read;       /* by option: the value when it was last read, as CONFIG GET shows it */
     bool wanted;       /* a reload waits for the end of the turn, of loading or of a script */
-    bool failed;       /* the last one found faults */
+    bool failed;       /* the last reload found errors */
 };
 
 /* Call when the options have been read, before they or the directory are changed. */
 void reload_init(struct parts *parts, int argc, char *const *argv);
 void reload_drop(struct parts *parts);
 
-/* Reads the file and the command line again, as a start does. If they have faults, logs all of them
+/* Reads the file and the command line again, as at the start. If they have errors, logs all of them
  * and changes nothing. Otherwise sets each live option whose value there differs from the last time
  * it was read; an option that CONFIG SET has changed keeps its value until its value in the file
  * changes. Logs the changed options, and those that need a restart. Notifies the service manager.

@@ -19,7 +19,7 @@
  * every writer wait for every sync (6 ms at 5 MB/s, 30 ms at 50 MB/s). Without the delay few writes
  * take long (ext4: 99.9% end within 0.3 ms at 50 MB/s, with syncs or without).
  *
- * ext4 lets a write wait for a sync if both have to find blocks for the same file: up to 70 ms
+ * ext4 makes a write wait for a sync if both have to find blocks for the same file: up to 70 ms
  * while large files are removed. So the thread that syncs allocates blocks ahead of the segment's
  * end: as many as it has, at least 1 MiB and at most 32 MiB. Unused blocks are freed when a segment
  * is closed, and by journal_open after a crash. */
@@ -49,7 +49,7 @@ struct journal_end {
 };
 
 /* Creates a segment with only its header and syncs it (not its name, which the manifest does).
- * Replaces a file of ours with that name; EEXIST: the file is not ours. 0, or an errno and no new
+ * Replaces a journal with that name; EEXIST: the file is something else. 0, or an errno and no new
  * file. */
 int journal_create(const char *path, int *fd);
 struct journal_end journal_begun(void); /* the end of such a segment */
@@ -59,7 +59,7 @@ struct journal *journal_new(enum journal_sync_mode mode);
 void journal_free(struct journal *journal); /* without writing anything */
 
 /* Sets the first segment: cuts the file at `end` and continues there; NULL: it was just created.
- * Takes `fd`, unless it fails with an errno. */
+ * Takes ownership of `fd`, unless it fails with an errno. */
 int journal_open(struct journal *journal, int fd, const struct journal_end *end);
 
 /* Writes and syncs everything, waits for it, and closes the file. 0, or the errno if some bytes are
@@ -70,13 +70,13 @@ int journal_close(struct journal *journal);
 struct outbuf *journal_buffer(struct journal *journal);
 void journal_end_record(struct journal *journal);
 
-/* Call at the end of each turn: writes all complete records, and orders a sync if one is due. A
+/* Call at the end of each turn: writes all complete records, and requests a sync if one is due. A
  * record of more than 1 MiB, and the records after it, are written in parts, one in each call.
  * `now` is monotonic, in microseconds. Returns after how many microseconds it must be called even
  * without a turn; -1: not needed. */
 int64_t journal_flush(struct journal *journal, int64_t now);
-/* Orders a sync of the written bytes, if none is ordered; call before other slow disk operations.
- */
+/* Requests a sync of the written bytes, unless one was requested; call before other slow disk
+ * operations. */
 void journal_sync_now(struct journal *journal, int64_t now);
 
 /* A descriptor to watch; when it is readable, call journal_sync_done; `now` as for journal_flush.
@@ -123,7 +123,7 @@ struct journal_report {
     uint64_t unsynced;       /* bytes written and not synced */
     uint64_t late_syncs;     /* syncs that were due while the previous one still ran */
     uint64_t writes, syncs, failed_writes, failed_syncs;
-    int64_t last_sync_usec; /* from the order of the last sync to its result */
+    int64_t last_sync_usec; /* from the last request for a sync to its result */
     bool sync_running;
 };
 struct journal_report journal_report(const struct journal *journal);

@@ -204,7 +204,7 @@ bool persist_start_rewrite(struct persist *persist)
         journal_give_up_segment(persist->journal);
     persist->restarts = journal_state(persist->journal) == JOURNAL_NEEDS_BASE;
     if (!persist->restarts) {
-        /* Syncing the new files may take long; order a sync of the written records first. */
+        /* Syncing the new files may take long; request a sync of the written records first. */
         journal_sync_now(persist->journal, clock_mono_usec());
         begin_step(persist, STEP_SEGMENT, list_segment);
         return true;

@@ -21,7 +21,7 @@ void syncer_free(struct syncer *syncer); /* stops the thread first if needed */
 
 int syncer_fd(const struct syncer *syncer); /* readable while there is a report to take */
 
-/* Orders a sync of everything that `fd` holds now, up to `position`. */
+/* Requests a sync of everything that `fd` holds now, up to `position`. */
 void syncer_ask(struct syncer *syncer, int fd, uint64_t position);
 
 /* Orders blocks for `len` bytes at `from`. Reports neither success nor failure. Done before a sync

@@ -23,7 +23,7 @@ struct handshakes {
     void *ctx;
 };
 
-/* The turn's time may be over before any lane, or every lane, had its turn. */
+/* The time for handshakes may be over before every lane was served; continue in the next turn. */
 static void on_timer(void *ctx)
 {
     struct handshakes *handshakes = ctx;

@@ -37,7 +37,7 @@ void failover_free(struct failover *failover);
 
 enum failover_state {
     FAILOVER_NONE,
-    FAILOVER_WAITS, /* until a replica has the whole stream */
+    FAILOVER_WAITS, /* for a replica to have the whole stream */
     FAILOVER_RUNS,  /* this server follows the replica, which has not answered yet */
 };
 enum failover_state failover_state(const struct failover *failover);
@@ -50,7 +50,7 @@ struct failover_goal {
     bool force; /* hand over even after the timeout */
 };
 enum failover_target { TARGET_UNKNOWN, TARGET_NOT_ONLINE, TARGET_ONLINE };
-/* Searches the replica at goal->host and goal->port, and sets goal->host to its address in
+/* Looks up the replica at goal->host and goal->port, and sets goal->host to its address in
  * `replicas`. If no replica has this text as its address, but one has the port, resolves the text
  * as a host name, which blocks the server for as long as the resolver takes. */
 enum failover_target failover_target(const struct failover *failover, struct failover_goal *goal);
@@ -61,7 +61,7 @@ void failover_abort(struct failover *failover, const char *why);
 void failover_turn(struct failover *failover);
 /* Call when the replica has answered the request to become the master. */
 void failover_answered(struct failover *failover, bool accepted);
-/* Must the server add no PING to the stream, because a replica has limited time to catch up? */
+/* True: do not add PINGs to the stream, because a replica has limited time to catch up. */
 bool failover_wants_silence(const struct failover *failover);
 
 #endif

@@ -22,20 +22,21 @@ struct replication {
     bool active;           /* the backlog has the stream up to now */
     bool follows;
     bool has_position; /* the data is that of `history` at the backlog's end */
-    bool loading, asks;
+    bool loading;      /* a full copy */
+    bool asks;         /* at the end of the turn: ask replicas for ACKs, or as a replica send one */
     char host[MASTER_HOST_MAX];
     int64_t port;
-    int64_t retry_usec; /* do not connect before */
+    int64_t retry_usec; /* do not connect to the master before this time */
     uint64_t link_id;   /* of the last connection to the master */
     int64_t link_usec;  /* when it was begun */
     uint64_t full_copies;
-    size_t uncounted; /* the share of engine.uncounted */
-    /* All bytes before `synced` are synced; those before `marked` are once the journal is synced up
-     * to `mark`. */
+    size_t uncounted; /* the lag of replicas as last added to engine.uncounted */
+    /* For WAITAOF. The stream is synced to disk up to offset `synced`. It will be synced up to
+     * offset `marked` when the journal is synced up to its position `mark`. */
     uint64_t synced, marked, mark;
-    int64_t turned_usec; /* of a load */
-    uint64_t given;      /* bytes of the copy that is being loaded */
-    uint64_t loads_from; /* link_id of the connection that it comes from */
+    int64_t turned_usec; /* when the last turn inside a load ended */
+    uint64_t given;      /* bytes of the copy passed to the loader so far */
+    uint64_t loads_from; /* link_id of the connection that sends the copy */
 };
 
 /* Updates the engine's role and the hooks' feed from the state. */

@@ -13,7 +13,7 @@ struct lib_redis {
     void (*on_command)(void *ctx, lua_State *lua);
     void *ctx;
     int version; /* RESP inside the script: redis.setresp */
-    char *room;  /* for the arguments of a call and the texts of numbers; owned */
+    char *room;  /* a buffer for the arguments of a call and the texts of numbers; owned */
     size_t room_size;
 };
 

@@ -1,5 +1,5 @@
-/* shebang: reads the first line of a script, "#!lua flags=no-writes,allow-oom", and has the names
- * of flags. server/disk/effect/library_header reads the first line of a library. */
+/* shebang: reads the first line of a script, "#!lua flags=no-writes,allow-oom", and lists the
+ * flags. server/disk/effect/library_header reads the first line of a library. */
 #ifndef SERVER_SCRIPT_SHEBANG_H
 #define SERVER_SCRIPT_SHEBANG_H
 
@@ -12,7 +12,8 @@ struct shebang {
     unsigned flags; /* SCRIPT_*: see host.h */
 };
 
-/* For scripts, whose only option is flags=. False: `why` (of size) has the error. */
+/* For scripts, whose only option is flags=. False: the error is in `why`, which has room for `size`
+ * bytes. */
 bool shebang_read(struct bytes text, struct shebang *shebang, char *why, size_t size);
 
 /* Ends with a NULL name. */

@@ -11,7 +11,7 @@ struct random {
     unsigned left;
 };
 
-/* Fills a block from the kernel. Early in the boot of the machine it waits for entropy. */
+/* Fills a block from the kernel. Blocks early during boot, until the kernel has entropy. */
 void random_fill(void *to, size_t len);
 
 void random_init(struct random *random);

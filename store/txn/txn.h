@@ -53,7 +53,7 @@ struct txn {
     struct keyspace *ks; /* the database of the call; txn_call sets it */
     msec now;            /* constant from begin to commit */
     enum origin origin;
-    void *caller; /* for the listener: who runs the call, or NULL. Unused in store/ */
+    void *caller; /* for the listener: the session that runs the call, or NULL. Unused in store/ */
     /* The next calls come from one command of a master: record each event once per key. */
     bool one_command;
     bool has_begun_call; /* txn_call was called */
@@ -74,7 +74,7 @@ struct txn {
     size_t note_count, note_cap;
     struct expiry_log *expiry_log;   /* what expired and is to be logged; NULL: nothing. Owned */
     struct txn_hidden *hidden;       /* members hidden from this call. Owned */
-    const struct entry *ruled_entry; /* the last key whose policy was looked up, */
+    const struct entry *ruled_entry; /* a cache: the last key whose policy was looked up, */
     const struct policy *ruled_by;   /* and that policy, or NULL */
 };
 
@@ -91,7 +91,7 @@ void txn_call(struct txn *txn, unsigned db);
 /* Promises that the current call uses no other members of any key. They are borrowed until it ends.
  * Where expired members are hidden, a look-up then costs only the named ones. */
 void txn_names_members(struct txn *txn, const struct bytes *members, size_t count);
-/* The call failed: keys that it only read do not count as used for policies. */
+/* Marks the call as failed: the keys that it only read do not count as used (REFRESH ACCESS). */
 void txn_call_failed(struct txn *txn);
 void txn_commit(struct txn *txn);
 
@@ -143,7 +143,8 @@ uint64_t txn_scan(struct txn *txn, uint64_t cursor, void (*visit)(void *ctx, str
 
 /* ---- members with deadlines: txn_member.c ---- */
 enum member_fate { MEMBER_MISSING, MEMBER_EXPIRY_SET, MEMBER_REMOVED };
-/* For sets, hashes, sorted sets. One in the past removes the member ("srem", "hdel", "zrem"). */
+/* For sets, hashes, sorted sets. A deadline in the past removes the member ("srem", "hdel",
+ * "zrem"). */
 enum member_fate txn_member_expire(struct txn *txn, struct entry *entry, struct bytes member,
                                    msec at);
 /* False: no such member, or it has no deadline. */

@@ -1,24 +1,24 @@
-/* txn_type: one row for each type: what transactions do with deadlines inside its values, and with
- * more elements than a policy allows. Depends on the mutators. What a type does without a
- * transaction is in store/type/type_row.h. Files outside store/ must not include
- * this (tools/lint/tree.py). */
+/* txn_type: one row for each type: how transactions handle deadlines inside its values, and values
+ * with more elements than a policy allows. Depends on the mutators. store/type/type_row.h has the
+ * functions of a type that need no transaction. Files outside store/ must not include this
+ * (tools/lint/tree.py). */
 #ifndef STORE_TXN_TXN_TYPE_H
 #define STORE_TXN_TXN_TYPE_H
 
 #include "store/txn/txn.h"
 
 struct txn_type {
-    /* Of a type whose members have deadlines: the effects that set a member's deadline and remove
-     * the member, and the events for a deadline set, a deadline removed, a member that has expired,
-     * and one that a deadline in the past removes. */
+    /* Only for types whose members have deadlines: the effects that set a member's deadline and
+     * remove the member; the events for a deadline set, a deadline removed, a member expired, and a
+     * member removed because its new deadline is in the past. */
     enum effect_kind expire, drop;
     enum event on_expire, on_persist, on_expired, on_removed;
 
-    /* A key was found, and something inside it is due: removes it, hides it from the call if it
-     * must stay, or announces it. Returns NULL if the key was dropped, or counts as absent. */
+    /* Called when a key is found that has due elements: removes them, hides them from the call if
+     * they must stay, or announces them. NULL: the key was dropped, or counts as absent. */
     struct entry *(*settle)(struct txn *txn, struct entry *entry);
-    /* Background expiry: removes, or announces, what was due at the instant `by`, about `limit` of
-     * it. Returns the work done, 0 if there was none. *entry becomes NULL if the key was
+    /* Background expiry: removes or announces about `limit` elements that were due at the instant
+     * `by`. Returns the work done, 0 if there was none. *entry becomes NULL if the key was
      * dropped. */
     size_t (*purge)(struct txn *txn, struct entry **entry, msec by, size_t limit);
     bool due_stays; /* due elements are announced, and stay until a client takes them */

@@ -89,7 +89,7 @@ static bool text_extend(struct object *object, size_t len)
     return true;
 }
 
-/* Makes the object the only owner of its bytes: by a copy, with `len` bytes. */
+/* Replaces the bytes, which have other owners, by a copy of `len` bytes. */
 static bool text_unshare(struct object *object, size_t len)
 {
     struct blob *shared = object->string, *own = blob_try_new(len);

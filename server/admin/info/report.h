@@ -19,7 +19,7 @@ struct report {
     const struct server_context *context;
     msec now;
     int64_t mono_usec;
-    struct persist_report persist; /* without persistence: that of an idle server */
+    struct persist_report persist; /* of an idle server, if there is no persistence */
     struct outbuf text;
 };
 
@@ -75,7 +75,7 @@ struct info_row {
     {                                                                                              \
         .name = (field), .kind = INFO_TEXT, .text = (value)                                        \
     }
-/* A field of Redis for something that does not exist here: always 0. */
+/* A field of Redis that counts something this server does not have: always 0. */
 #define NEVER_ANY(field) COUNT(field, 0)
 
 #define REPORT_ROWS(report, rows) report_rows(report, rows, sizeof(rows) / sizeof((rows)[0]))
@@ -84,7 +84,7 @@ void report_rows(struct report *report, const struct info_row *rows, size_t coun
 __attribute__((format(printf, 2, 3))) void report_line(struct report *report, const char *format,
                                                        ...);
 
-/* ---- the sections, each in the file that its group is named after ---- */
+/* ---- the sections, each in the file of its group ---- */
 
 void info_server(struct report *report);
 void info_clients(struct report *report);

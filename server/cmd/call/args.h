@@ -1,5 +1,5 @@
-/* args: parses the arguments of a call and looks up keys by argument. A function that returns false
- * has replied with Redis' error; the command then only returns. */
+/* args: parses the arguments of a call and looks up keys by argument. Unless noted otherwise, a
+ * function that returns false has replied with Redis' error, and the command only returns. */
 #ifndef SERVER_CMD_CALL_ARGS_H
 #define SERVER_CMD_CALL_ARGS_H
 
@@ -10,13 +10,13 @@
 #include "server/cmd/call/error.h"
 #include "store/base/instant.h"
 
-/* Does argument i equal this word, ignoring case? False past the end. */
+/* Does argument i equal this word, ignoring case? False past the end. Replies nothing. */
 bool arg_is(const struct call *call, int i, const char *word);
 /* The index of the word that argument i equals, ignoring case; -1: none of them. */
 int arg_word(const struct call *call, int i, const char *const *words, size_t count);
 /* The outcome of parsing an option, for functions that parse one at a time. */
 enum arg_taken { ARG_TAKEN, ARG_OTHER, ARG_FAILED };
-/* The precision for this argument as a "%.*s" of failf. */
+/* The precision to pass to failf if its format prints this argument with "%.*s". */
 int arg_width(const struct call *call, int i);
 
 bool arg_int64(struct call *call, int i, int64_t *value); /* ERR_NOT_INTEGER */

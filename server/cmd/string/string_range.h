@@ -8,7 +8,8 @@
 
 #include "server/cmd/call/call.h"
 
-/* The maximum length of a string: the context of the command's group, by default 512 MiB. */
+/* The maximum length of a string, by default 512 MiB: the limit that was passed when the command's
+ * group was added. */
 size_t string_limit(const struct call *call);
 
 /* Clips [start, end], where negative offsets count from the end, to a string of len bytes or bits:

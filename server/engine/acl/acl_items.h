@@ -1,6 +1,6 @@
-/* acl_items: a list of distinct texts, each with a number, in the order in which they were added:
- * patterns of keys and channels, passwords, rules. The list can be copied by assignment if only one
- * of the two is used afterwards. */
+/* acl_items: a list of distinct texts, each with a tag, in the order in which they were added:
+ * patterns of keys and channels, passwords, rules. The list can be moved by assignment; the old
+ * struct must not be used afterwards. */
 #ifndef SERVER_ENGINE_ACL_ACL_ITEMS_H
 #define SERVER_ENGINE_ACL_ACL_ITEMS_H
 
@@ -14,9 +14,9 @@
 struct acl_item {
     struct acl_item *prev, *next;
     struct blob *text;
-    unsigned tag; /* its meaning is up to the owner of the list */
+    unsigned tag; /* a number that the owner of the list defines */
     /* For a rule about a part of a command (acl_rules.c): */
-    struct acl_parts *parts; /* the list that it is in, by `part`; or NULL */
+    struct acl_parts *parts; /* the list that `part` links it into; or NULL */
     LIST_ENTRY(acl_item) part;
 };
 
@@ -35,6 +35,6 @@ struct acl_item *acl_items_find(const struct acl_items *items,
                                 struct bytes text);                    /* or NULL. O(1) */
 void acl_items_remove(struct acl_items *items, struct acl_item *item); /* frees it. O(1) */
 void acl_items_clear(struct acl_items *items);
-struct acl_items acl_items_copy(const struct acl_items *items); /* texts and numbers only */
+struct acl_items acl_items_copy(const struct acl_items *items); /* texts and tags only */
 
 #endif

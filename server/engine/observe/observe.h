@@ -3,8 +3,9 @@
  *
  * Folder server/engine/observe: measures calls. observe counts and times each call, slowlog keeps
  * slow ones, latency the slow events of other kinds, monitor sends every call to MONITOR. stats has
- * the counters that belong to no other part (connections, turns, peaks); the code that does the
- * counted thing adds to its field. INFO, SLOWLOG, LATENCY and the metrics port only read.
+ * the counters that belong to no other part (connections, turns, peaks); the code that accepts a
+ * connection, for example, increments its counter. INFO, SLOWLOG, LATENCY and the metrics port only
+ * read.
  * Depends on server/cmd/call and below; no command depends on a measurement. Start here. */
 #ifndef SERVER_ENGINE_OBSERVE_OBSERVE_H
 #define SERVER_ENGINE_OBSERVE_OBSERVE_H
@@ -41,7 +42,8 @@ void observer_init(struct observer *observer, const struct conf *conf, const str
 void observer_drop(struct observer *observer);
 void observer_reset(struct observer *observer, struct commands *commands); /* CONFIG RESETSTAT */
 
-/* Call when a turn begins to run requests, with the monotonic time, at which its first call begins.
+/* Call when a turn begins to run requests. `usec`, monotonic, counts as the start of its first
+ * call.
  */
 void observe_turn(struct observer *observer, int64_t usec);
 /* Call before and after a call runs; pass the result of begin to end. A call counts from the end of
@@ -59,7 +61,8 @@ void observe_ended(struct observer *observer, const struct call *call,
                    const struct call_time *time);
 /* Records the duration of a slice of expiry. */
 void observe_expiry(struct observer *observer, int64_t usec);
-/* Shows the call to monitors: for a row with SKIP_MONITOR, such as EVAL, before its own calls. */
+/* Sends the call to monitors now. For rows with SKIP_MONITOR, such as EVAL, which observe_end
+ * leaves out: they call this before their own calls. */
 void observe_monitor(struct observer *observer, const struct call *call);
 /* Counts a call that a gate has refused. */
 void observe_rejected(struct observer *observer, const struct call *call);

@@ -1,5 +1,6 @@
 /* stats: the counters of INFO about connections, turns and all commands together. The store and
- * observe.h have further ones. CONFIG RESETSTAT zeroes them. Callers add to the fields directly. */
+ * observe.h have other counters. CONFIG RESETSTAT zeroes them. Callers add to the fields directly.
+ */
 #ifndef SERVER_ENGINE_OBSERVE_STATS_H
 #define SERVER_ENGINE_OBSERVE_STATS_H
 
@@ -8,7 +9,7 @@
 
 #include "server/base/loop.h"
 
-/* The largest value of the last seconds. */
+/* The largest value of the last PEAK_SECONDS seconds. */
 enum { PEAK_SECONDS = 8 };
 struct peak {
     size_t seconds[PEAK_SECONDS]; /* a ring */

@@ -3,12 +3,12 @@
  * session that runs the call, or NULL: the server itself.
  *
  * Folder server/engine/react: the reactions to a change of data. commit_hooks is the store's
- * listener: a transaction asks it at its first call which effects it wants, and reports each to
- * it. It passes effects to the journal, the replication stream, blocked (clients that wait for
- * keys), watch (WATCH), tracking (client-side caching) and notify (keyspace events), which
- * publishes through pubsub. So no command notifies, wakes or journals anything itself.
- * Depends on server/cmd/call, server/disk and server/replica/stream. Start here, then watch.h, the
- * smallest of the parts. */
+ * listener: each call of a client asks it which effects it wants, and mutators pass these to it. It
+ * passes effects to the journal, the replication stream, blocked (clients that wait for keys),
+ * watch (WATCH), tracking (client-side caching) and notify (keyspace events), which publishes
+ * through pubsub. So no command notifies, wakes or journals anything itself. Depends on
+ * server/cmd/call, server/disk and server/replica/stream. Start here, then watch.h, the smallest of
+ * the parts. */
 #ifndef SERVER_ENGINE_REACT_COMMIT_HOOKS_H
 #define SERVER_ENGINE_REACT_COMMIT_HOOKS_H
 
@@ -28,7 +28,7 @@ struct commit_hooks {
     struct tracking *tracking;          /* NULL: no client-side caching */
     struct persist *persist;            /* NULL: no journal */
     struct feed *feed;                  /* NULL: no stream for replicas is made here */
-    bool tracks, keeps, watches, waits; /* hooks in use, as when the transaction or call began */
+    bool tracks, keeps, watches, waits; /* hooks in use when the call began */
 };
 
 /* For store_listen. The listener borrows the hooks; its `begin` finds out which are in use. */

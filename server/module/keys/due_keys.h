@@ -39,7 +39,7 @@ static inline struct bytes due_key_name(const struct due_key *key)
 struct due_database {
     struct dict dict;
     struct agenda agenda;
-    uint32_t id;               /* a new one after each flush; SWAPDB moves it with the data */
+    uint32_t id;               /* see due_keys_database */
     struct due_database *next; /* in `flushed` */
 };
 
@@ -70,9 +70,11 @@ struct due_at due_keys_at(const struct due_keys *keys, unsigned db, const struct
 struct due_key *due_keys_first(const struct due_keys *keys, msec now, unsigned *db);
 struct due_at due_keys_next(const struct due_keys *keys); /* the earliest. O(databases) */
 
-/* The identity of a database's data, which a flush ends and a swap moves. O(1) */
+/* The number of a database's content. A flush gives the database a new one; a swap moves it with
+ * the data. O(1) */
 uint32_t due_keys_database(struct due_keys *keys, unsigned db);
-/* Which database has it now; false: it was flushed. O(databases) */
+/* Finds the database that has the content with this number now; false: it was flushed. O(databases)
+ */
 bool due_keys_has_database(const struct due_keys *keys, uint32_t id, unsigned *db);
 
 /* Prefetch for many names at a time: in this order, the steps load the memory that a later

@@ -63,14 +63,15 @@ static struct stream_block *block_resize(struct stream *stream, struct stream_bl
     return block;
 }
 
-/* After a removal, or when the block is added to the tree: gives unused memory back. */
+/* Frees unused memory of the block. Call after a removal, and when the block is added to the tree.
+ */
 static void block_tidy(struct stream *stream, struct stream_block *block)
 {
     size_t size = sizeof(*block) + block->cap, live = block->used - block->begin;
     if (!block->in_tree) {
         if (size <= CAP_MIN || sizeof(*block) + live > size / KEEP_SHARE) return;
         stream_block_compact(block);
-        /* Names that are kept before the entries may leave too little to gain. */
+        /* The block begins with field names, which stay; there may be too little else to free. */
         if (sizeof(*block) + block->used > size / 2) return;
         block_resize(stream, block, size / 2 - sizeof(*block));
         return;
@@ -114,8 +115,8 @@ static struct stream_block *find_block(const struct stream *stream, struct strea
     return (struct stream_block *)(uintptr_t)node;
 }
 
-/* The block with the entry of this rank, which must exist; *rank becomes its number in the block.
- */
+/* Finds the block with the entry of this rank, which must exist; *rank becomes the entry's number
+ * in the block. */
 static struct stream_block *block_at(const struct stream *stream, size_t *rank)
 {
     struct stream_block *last = stream->last;
