@@ -9,6 +9,7 @@
 #   make coverage      lines and branches that the unit tests reach, by folder
 #   make mutants       N faults in a copy of the sources: SEED, PATHS
 #   make service-test  the units, in a machine of its own, as root
+#   make test-newest   files and streams of today's Valkey and Redis, which tools/newest installs, as root
 
 FUZZ_SECONDS ?= 60
 CRASH_SECONDS ?= 300
@@ -60,4 +61,10 @@ service-test: expired
 	@tools/deps service
 	@$(TEST_ENV) TIMES=1 tests/service/run
 
-.PHONY: diff crash fuzz fuzz-built soak steady mutants service-test
+# About five minutes for the root at the first time, and half a gigabyte in build/.
+test-newest:
+	@tools/deps build test
+	@tools/newest
+	@$(MAKE) --no-print-directory test-here TESTS="$(or $(TESTS),$(wildcard tests/newest/test_*))"
+
+.PHONY: test-newest diff crash fuzz fuzz-built soak steady mutants service-test
