@@ -1,4 +1,4 @@
-# long: tests that `make test-all` does not run, or not for so long. The Makefile includes it.
+# long: tests that `make test-all` does not run, or not for that long. The Makefile includes it.
 #
 #   make diff          N random programs against redis-server: SEED, FIRST, JOBS, CASES
 #   make crash         crashes and failing disks, for CRASH_SECONDS (300), SEED

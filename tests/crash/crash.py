@@ -286,7 +286,7 @@ LARGE_KEYS = 400
 
 
 def fill_large(daemon):
-    """40 MB: enough that start_slowly takes some seconds."""
+    """40 MB: enough that start_slowly takes a few seconds."""
     with daemon.raw() as raw:
         raw.calls([("SET", f"k{number}", b"x" * 100_000) for number in range(LARGE_KEYS)])
 

@@ -71,7 +71,7 @@ class Counting:
 
 
 def kill_at(master, replica, byte):
-    """The master dies when it has sent so many bytes to the replica; None: never. Returns how many bytes
+    """The master dies when it has sent this many bytes to the replica; None: never. Returns how many bytes
     it sent until they were in step."""
     replica.follow(None)
     replica.ok("FLUSHALL")

@@ -18,7 +18,7 @@ class Scarce(Kept):
         return len(os.listdir(f"/proc/{self.process.pid}/fd"))
 
     def allow(self, more):
-        """Allows so many descriptors beyond the open ones, counting free numbers below the highest."""
+        """Allows this many descriptors beyond the open ones, counting free numbers below the highest."""
         files = {int(name) for name in os.listdir(f"/proc/{self.process.pid}/fd")}
         limit = max(files) + 1
         while limit - len(files) < more:

@@ -1,6 +1,6 @@
 #!/usr/bin/python3 -B
 """A full disk, as a small file system or as a limit to file sizes: acknowledged data stays, writes are
-refused, reads go on, and writes succeed again when there is space."""
+refused, reads continue, and writes succeed again when there is space."""
 import contextlib
 import os
 import resource

@@ -94,7 +94,7 @@ def journal_that_cannot_be_written_may_be_turned_off():
         raw.send(encode("SET", "b", "1"))
         assert wait_for(lambda: daemon.info()["aof_last_write_status"] == "err")
         assert daemon.call("SET", "c", "1").startswith(b"-MISCONF Errors writing to the AOF file")
-        assert daemon.call("PING").startswith(b"-MISCONF"), "PING tells, as in Redis"
+        assert daemon.call("PING").startswith(b"-MISCONF"), "PING fails too, as in Redis"
         equal(daemon.call("GET", "a"), b"$1\r\n1\r\n")
         equal(daemon.call("CONFIG", "SET", "appendonly", "no"), OK)
         equal(raw.reply(), OK)

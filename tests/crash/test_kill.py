@@ -38,7 +38,7 @@ def load_and_kill(daemon, workers, rng):
 
 
 def interfere(daemon, rng):
-    """Work that runs besides the load."""
+    """Work that runs in addition to the load."""
     with daemon.raw() as raw:
         for _ in range(rng.randrange(3)):
             raw.send(encode(rng.choice(("BGREWRITEAOF", "BGREWRITEAOF", "BGSAVE"))))

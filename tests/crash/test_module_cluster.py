@@ -186,7 +186,7 @@ class World:
         self.client = self.cluster.client()
 
     def busy(self, writes=100):
-        """Returns when each writer has written so much more."""
+        """Returns when each writer has written this much more."""
         wanted = [writer.number + writes for writer in self.writers]
         assert wait_for(lambda: all(not writer.is_alive() or writer.number >= number for
                                     writer, number in zip(self.writers, wanted)), 30)

@@ -1,5 +1,5 @@
 #!/usr/bin/python3 -B
-"""What shows how far the loading of data or a snapshot is. Slow reads and writes give the time to look."""
+"""The places that show the progress of loading or of a snapshot. Slow reads and writes give the time to look."""
 import contextlib
 import json
 

@@ -11,7 +11,7 @@ from crash import (COME_LATE, EVER, FIRST_PROCESS, REMOVE, SYNC, Kept, calls, eq
 
 SLOW = calls(SYNC, REMOVE)
 OK = b"+OK\r\n"
-STEPS = 9  # syncs and removals of a rewrite, besides those of its child
+STEPS = 9  # syncs and removals of a rewrite, not counting those of its child
 
 
 @contextlib.contextmanager

@@ -1,7 +1,7 @@
 """choices: compares replies that may differ: random members, and pages of a scan.
 
 Random members must exist, and be distinct where the command says so; a complete scan must return what
-the other server's scan returns. Where a random choice changes data, the oracle is told to make the
+the other server's scan returns. Where a random choice changes data, the oracle gets a command to make the
 same choice. All this sends further commands on the same connection, so no other reply may be on its
 way there.
 """

@@ -82,7 +82,7 @@ KEY_PATTERNS = [b"*", b"?1", b"[a-l]*", b"s*", b"*2", b"l1", b"[^s]*", b"z1", b"
 FLAGS = [b"allkeys", b"resetkeys", b"allchannels", b"resetchannels", b"allcommands", b"nocommands",
          b"clearselectors", b"+nosuch", b"-@nosuch", b"%X~a", b"+get|", b"+select|0"]
 
-# kind: (usual, edges, one edge in so many)
+# kind: (usual, edges, one edge in this many)
 PLAIN = {
     "int": (INTS, INT_EDGES, 4),
     "index": (INTS + [b"4", b"-4", b"7"], INT_EDGES, 14),
@@ -114,7 +114,7 @@ PLAIN = {
                 [b"-1", b"abc", b"", b"nan", b"inf", b"1e30", b"-0.0001", b"9223372036854776"], 8),
     "db": ([b"0", b"1", b"2"], [b"-1", b"16", b"abc", b"", b"9223372036854775808", b"1.0"], 8),
     "type": ([b"string", b"list", b"set", b"hash", b"zset"], [b"stream", b"ZSET", b"x", b""], 6),
-    # Not the greatest counts, from which Redis goes on below zero.
+    # Not the greatest counts, after which Redis wraps around to negative counts.
     "added": ([b"0", b"1", b"2", b"3", b"5", b"10", b"100"],
               [edge for edge in INT_EDGES if not edge.startswith(b"922337203685477580")], 10),
     "length": ([b"0", b"1", b"2", b"3", b"5", b"10", b"100"], INT_EDGES, 10),
@@ -387,7 +387,7 @@ class Generator:
         return b"(" + b" ".join(inner) + b")"
 
     def log_in(self):
-        """Users with some rights, and connections that have them."""
+        """Users with some permissions, and connections that have them."""
         rng, steps = self.rng, []
         for user in (b"u1", b"u2"):
             rights = rng.choice(([b"+@all"], [b"+@all", b"~*"], [b"+@all", b"~*", b"&*"], []))

@@ -283,7 +283,7 @@ class Pair:
                 return True  # an id that only one of the two may have given
         if state.waiting and any(other.waiting for name, other in self.states.items()
                                  if name != where):
-            return True  # either of two blocked connections may go on first
+            return True  # either of two blocked connections may continue first
         if words[0] == b"AUTH" or words[0] == b"HELLO" and b"AUTH" in words:
             if self.is_loose() and not (len(words) == 3 and words[1] in (b"U1", b"U2")):
                 return True  # a failed login is answered later here
@@ -370,7 +370,7 @@ class Pair:
         if dies:
             self.mark()
         if "async" in rules:
-            # A user without the right to MULTI is not in one.
+            # A user without permission for MULTI is not in one.
             if not (state.multi and words[0] in (*BLOCKING, *STREAM_READS)) or state.restricted:
                 state.loose = True
                 self.note_timeout(words)

@@ -195,7 +195,7 @@ NOT_SENT = [
     "a client's push that serves another client's blocked move, under BCAST NOLOOP",
     "CLIENT TRACKING with overlapping prefixes, not the first",
     "keys that a script reads for a client with CLIENT TRACKING",
-    "a blocked client whose user lost the right",
+    "a blocked client whose user lost the permission",
     "CLIENT TRACKING with BCAST",
     "the reply of a failed login",
     "ACL SETUSER by a subscriber that takes its own channels away",

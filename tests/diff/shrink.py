@@ -1,7 +1,7 @@
 """shrink: finds a shorter program that fails in the same way: first fewer steps, then simpler ones."""
 
 class Shrinker:
-    """fails(program) tells the signature of how it fails, or None."""
+    """fails(program) returns the signature of its failure, or None."""
 
     def __init__(self, fails, signature, max_runs):
         self.fails, self.signature, self.max_runs, self.runs = fails, signature, max_runs, 0

@@ -11,7 +11,7 @@ Rules, for what Redis itself leaves open (compare.py has them):
     sorted      the items of an array come in any order
     pairs       items two by two
     random      members chosen by chance: of the same shape, and all of them of the key
-    choice      as random, and they are removed: the oracle is told to remove the same
+    choice      as random, and they are removed: a command to the oracle removes the same
     scan        a cursor: what the whole iteration meets must be equal
     kind        only the reply's type; errors whole
     nosort      as sorted, where the words BY nosort stand
@@ -23,7 +23,7 @@ Rules, for what Redis itself leaves open (compare.py has them):
     anyorder    items of all its arrays come in any order
     rules       texts in it are rules of users: without those about commands
     acllog      entries of ACL LOG: without times and addresses
-    jumbled     what it looks at, and so what it tells of misses, comes in any order
+    jumbled     the keys it looks up, and so its keymiss events, are in no fixed order
     dies        a deadline may lie in the past: both servers drop what is dead right after
     blocks      as async, where the word BLOCK stands
     figures     figures of the server's own structures stand in it: never shown as text by a script

@@ -28,7 +28,7 @@ def folder():
 
 
 def wait_for(condition, seconds=10, nap=0.005):
-    """The condition's first true value, or its last one after so many seconds."""
+    """The condition's first true value, or its last one after this many seconds."""
     limit = time.monotonic() + seconds
     while not (found := condition()) and time.monotonic() < limit:
         time.sleep(nap)  # between two looks; the condition ends the wait

@@ -63,7 +63,7 @@ def _run(function, name):
 
 
 def main(seconds=60):
-    """Runs the chosen tests, each for at most so many seconds; ends the process. That no test ran is
+    """Runs the chosen tests, each for at most this many seconds; exits. That no test ran is
     a failure."""
     counts = {"passed": 0, "failed": 0, "skipped": 0}
     wanted = sys.argv[1:]

@@ -91,7 +91,7 @@ def fail_over(run, _):
             break
         if isinstance(state, bytes) and b"master_failover_state:no-failover" in state and (
                 isinstance(role, list) and role[0] == b"master"):
-            run.count("failover given up")
+            run.count("failover aborted")
             break
         yield 0.05
     else:

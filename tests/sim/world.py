@@ -123,7 +123,7 @@ class Node:
         self.world.lib.sim_kill(self.number)
 
     def lose_power(self, chance=0.5):
-        """Undoes each unsynced change with this chance. Nothing tells its clients; they give up later."""
+        """Undoes each unsynced change with this chance. Its clients are not notified; they time out later."""
         self.wanted = False
         self.world.lib.sim_lose_power(self.number, int(chance * 65536))
         for client in self.world.clients_of(self):

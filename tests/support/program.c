@@ -272,7 +272,7 @@ static void change_number(struct program_call *call, int i, int64_t number)
     call->argc = argc;
 }
 
-/* What "numfields" counts goes on to the end of the call. */
+/* The arguments that "numfields" counts extend to the end of the call. */
 static void count_rest(const struct maker *maker)
 {
     struct program_call *call = maker->call;

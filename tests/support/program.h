@@ -22,7 +22,8 @@ struct program_call {
     struct bytes argv[PROGRAM_ARGS_MAX];
     bool is_key[PROGRAM_ARGS_MAX];
     bool counts_keys[PROGRAM_ARGS_MAX]; /* a "numkeys" */
-    /* A "numfields" or "nummembers": so many arguments behind it are one of what it counts. */
+    /* A "numfields" or "nummembers": this many arguments after it are one of the things it counts.
+     */
     unsigned counts_rest[PROGRAM_ARGS_MAX];
     int argc;
     bool overflowed; /* there was more than has room */

@@ -28,7 +28,7 @@ struct tls_peer {
 /* With a certificate, or without (NULL). It accepts any server. */
 void tls_peer_init(struct tls_peer *peer, const struct tls_files *files);
 void tls_peer_drop(struct tls_peer *peer); /* closes fd, not server_fd */
-/* Moves at most so many bytes of what it wrote into the socket; how many. */
+/* Moves at most this many bytes that it wrote into the socket; returns how many. */
 size_t tls_peer_push(struct tls_peer *peer, size_t most);
 size_t tls_peer_pull(struct tls_peer *peer); /* gives it what is in the socket; how many bytes */
 /* A step of its handshake, with all its bytes moved; true when it is complete. */

@@ -1,5 +1,5 @@
 #!/usr/bin/python3 -B
-"""Users: rights on every way of a call, files of users, passwords that show nowhere."""
+"""Users: permissions on every way of a call, files of users, passwords that show nowhere."""
 import os
 import subprocess
 import sys
@@ -192,7 +192,7 @@ def a_user_that_deletes_itself_gets_its_reply():
 
 @own
 def tracking_by_prefix_needs_the_keys():
-    """Invalidations tell the names of keys; Redis does not ask."""
+    """Invalidations reveal the names of keys; Redis does not check that."""
     with Daemon() as daemon, daemon.redis(decode_responses=True) as admin:
         rule(admin, "on", "nopass", "+@all", "~anna:*")
         with daemon.raw() as raw:

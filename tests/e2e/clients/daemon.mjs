@@ -151,7 +151,7 @@ function dropAll() {
     for (const daemon of running) daemon.drop();
 }
 
-// Runs every test of the file, each for at most so many milliseconds; ends the process.
+// Runs every test of the file, each for at most this many milliseconds; exits.
 export async function main(msec = 60_000) {
     let passed = 0;
     let failed = 0;

@@ -95,7 +95,7 @@ withDaemon(test, 'redlock.using runs one routine after the other', async (daemon
     await Promise.all(clients.map((client) => client.quit()));
 });
 
-withDaemon(test, 'redlock goes on after SCRIPT FLUSH', async (daemon) => {
+withDaemon(test, 'redlock works after SCRIPT FLUSH', async (daemon) => {
     const client = await ioredis(daemon);
     const { redlock } = redlockOver(client);
     const lock = await redlock.acquire(['a'], MINUTE);

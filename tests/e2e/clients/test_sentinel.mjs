@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// ioredis with sentinels: it finds the master, and goes on with the new one after a failover.
+// ioredis with sentinels: it finds the master, and uses the new one after a failover.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import fs from 'node:fs';
@@ -65,7 +65,7 @@ async function goesOn() {
     await replica.stop();
 }
 
-const GOAL = 'ioredis goes on with the new master';
+const GOAL = 'ioredis uses the new master after a failover';
 if (process.env.ALLOW_NO_ORACLE === '1' && !fs.existsSync(SENTINEL)) skip(GOAL, `no ${SENTINEL}`);
 else test(GOAL, goesOn);
 

@@ -522,7 +522,7 @@ def what_follows_a_wait_that_ends_in_the_same_turn_is_run():
 
 
 def end_block_in_its_turn(daemon, before, how):
-    """What a client hears that blocks behind so many PINGs. None: the block was not there in time, for
+    """The replies to a client that blocks behind this many PINGs. None: the block was not there in time, for
     the kernel does not always list inputs in the order in which they came."""
     with Crowd(daemon, "ap") as crowd:
         waits = crowd.clients["a"]

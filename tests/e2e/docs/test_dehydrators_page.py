@@ -76,7 +76,7 @@ class Later(threading.Thread):
 
 
 def waiting(client, count=1):
-    """Waits until so many clients are blocked."""
+    """Waits until this many clients are blocked."""
     wait_for(lambda: client.info("clients")["blocked_clients"] == count)
     equal(client.info("clients")["blocked_clients"], count)
 

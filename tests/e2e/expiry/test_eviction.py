@@ -128,7 +128,7 @@ def the_daemon_is_idle_when_nothing_may_be_evicted():
         assert wait_for(lambda: redis.exists("mortal") == 0)
         before = daemon.cpu_seconds()
         redis.blpop("nothing", timeout=0.6)  # CPU use at rest is measured over real time
-        assert daemon.cpu_seconds() - before < 0.3, "it goes on trying"
+        assert daemon.cpu_seconds() - before < 0.3, "it keeps trying"
         equal(redis.dbsize(), 20_000)
 
 

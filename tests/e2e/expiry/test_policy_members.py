@@ -118,7 +118,7 @@ def a_member_added_again_lives_anew():
         equal(po.run("ZPTTL", "k3", "MEMBERS", 2, "a", "b"), [1000, 400])
         po.run("HINCRBY", "k2", "b", 1)
         po.run("ZINCRBY", "k3", 1, "b")
-        equal(po.run("HPTTL", "k2", "FIELDS", 1, "b"), [400], "a count goes on")
+        equal(po.run("HPTTL", "k2", "FIELDS", 1, "b"), [400], "a count keeps its deadline")
         equal(po.run("ZPTTL", "k3", "MEMBERS", 1, "b"), [400])
         po.step(401)
         equal(po.run("SMEMBERS", "k1"), [b"a"])

@@ -235,7 +235,7 @@ def failure_of(pair, program, version):
 
 
 def run(pair, seed, count):
-    """Runs so many programs; AssertionError with the first one that differs, made short."""
+    """Runs this many programs; AssertionError with the first one that differs, made short."""
     known = rows()
     for index in range(count):
         program = Programs(known, f"{seed}:{index}").program()

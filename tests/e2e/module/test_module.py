@@ -11,7 +11,7 @@ from daemon import encode, equal, main, test, wait_for
 from engines import MODULE, SYNCED, engine, stats_of
 
 SOON = 500      # ms: time enough for the commands before it
-LATE = 10_000   # seconds: no test lives so long
+LATE = 10_000   # seconds: no test runs that long
 
 
 def events(client, *classes):
@@ -30,7 +30,7 @@ def next_event(listener, seconds=10):
 
 
 def gone_by_itself(client, count=0):
-    """Waits until the database has so many keys; nothing reads them meanwhile."""
+    """Waits until the database has this many keys; nothing reads them meanwhile."""
     wait_for(lambda: client.dbsize() == count)
     equal(client.dbsize(), count, "keys left")
 

@@ -13,7 +13,7 @@ def log_values(client, *options):
 
 
 def values_of(client, count, log="log"):
-    """What the entries of a log have besides key and deadline, by their key."""
+    """The fields of the entries of a log other than key and deadline, by key."""
     assert wait_for(lambda: client.xlen(log) >= count, 30), client.xlen(log)
     entries = [fields for _, fields in client.xrange(log)]
     equal(len(entries), count)

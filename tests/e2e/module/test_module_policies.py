@@ -11,7 +11,7 @@ from daemon import equal, free_port, main, test, wait_for
 from engines import SYNCED, Engine, engine, policy
 
 HOUR = 3_600_000  # ms
-SLACK = 60_000    # ms: no test takes so long
+SLACK = 60_000    # ms: no test takes that long
 
 
 class Configured(Engine):

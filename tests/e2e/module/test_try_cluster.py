@@ -29,7 +29,7 @@ def is_free(port):
 
 
 def free_ports(count):
-    """The first of so many free ports, whose bus ports are free too; below those of clients."""
+    """The first of this many free ports, whose bus ports are free too; below those of clients."""
     rng = random.SystemRandom()
     while True:
         first = rng.randrange(10_000, 22_000)

@@ -273,7 +273,7 @@ def own_address():
 def protected_mode_refuses_remote_clients_without_a_password():
     address = own_address()
     if address is None:
-        raise Skipped("this machine has no address besides loopback")
+        raise Skipped("this machine has no address other than loopback")
     with Daemon("--bind", "*", tcp=True) as daemon, daemon.raw() as admin:
         with socket.create_connection((address, daemon.port), timeout=10) as other:
             data = b""

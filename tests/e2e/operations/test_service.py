@@ -1,5 +1,5 @@
 #!/usr/bin/python3 -B
-"""The daemon as a service: what it tells a service manager, sockets that it is given, reload, log."""
+"""The daemon as a service: messages to the service manager, sockets that it is given, reload, log."""
 import contextlib
 import json
 import os

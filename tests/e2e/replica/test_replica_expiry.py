@@ -1,5 +1,5 @@
 #!/usr/bin/python3 -B
-"""Deadlines on replicas: at each instant a replica shows what its master shows, also when the master's
+"""Deadlines on replicas: at each instant a replica shows the same as its master, even when the master's
 removals have not come; after a promotion everything that is overdue expires, with events."""
 import random
 import sys
@@ -223,7 +223,7 @@ def hidden_keys_are_counted_as_their_master_changes_them():
 
 @contextmanager
 def reader_of_idle_entries(replica, idle):
-    """On a replica that takes writes: waits until a pending entry of "s" has been idle for so long."""
+    """On a replica that takes writes: waits until a pending entry of "s" has been idle for this long."""
     replica.ok("CONFIG", "SET", "replica-read-only", "no")
     replica.call("XADD", "s", "*", "f", "v")
     replica.ok("XGROUP", "CREATE", "s", "g", 0)

@@ -1,6 +1,6 @@
 #!/usr/bin/python3 -B
 """Masters that lie, or are the wrong ones: an error in the log names the peer, the data that were there
-stay until a whole new copy is loaded, and the daemon goes on."""
+stay until a whole new copy is loaded, and the daemon continues."""
 import random
 import sys
 from contextlib import contextmanager

@@ -1,6 +1,6 @@
 #!/usr/bin/python3 -B
 """Replicas that are slow, never read, lie, or ask for nonsense: the master's memory is bounded, and it
-goes on."""
+continues."""
 import random
 import sys
 from contextlib import contextmanager

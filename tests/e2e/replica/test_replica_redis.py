@@ -164,7 +164,7 @@ def a_chain_behind_a_stock_master_stays_in_step():
 
 
 def has_untold_changes(program):
-    """Redis 7.0 does not tell its replicas of a consumer that XREADGROUP makes and that gets nothing, nor
+    """Redis 7.0 does not replicate a consumer that XREADGROUP makes and that gets nothing, nor
     of a string that BITFIELD makes or lengthens for a value that then overflows with FAIL."""
     for step in program:
         words = {word.upper() for word in step[1]} if step[0] in "abc" else ()

@@ -21,7 +21,7 @@ THRESHOLD = ("--busy-reply-threshold", "20")
 
 
 def for_seconds(seconds):
-    """Lua that runs for so long."""
+    """Lua that runs for this long."""
     return f" local began = os.clock() while os.clock() - began < {seconds} do end "
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3 -B
 """Scripts that attack the server: one test for each published hole of Redis' Lua that applies, and
-scripts that recurse or return without end. After each the daemon goes on, and has its memory back."""
+scripts that recurse or return without end. After each of them the daemon continues, and its memory is free again."""
 import resource
 import secrets
 import sys

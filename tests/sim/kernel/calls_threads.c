@@ -82,7 +82,7 @@ int pthread_mutex_lock(pthread_mutex_t *mutex)
     for (;;) {
         int rc = pthread_mutex_trylock(mutex);
         if (rc != EBUSY) return rc;
-        if (!actor_has(mutex)) { /* a thread that is about to end has it, and goes on by itself */
+        if (!actor_has(mutex)) { /* a thread that is about to end has it, and continues by itself */
             rc = REAL(pthread_mutex_lock)(mutex);
             if (rc == 0) note_locked(mutex);
             return rc;

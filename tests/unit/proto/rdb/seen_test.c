@@ -72,7 +72,7 @@ START_TEST(clear_forgets_small_and_large_values)
 }
 END_TEST
 
-/* The table goes on with what it has. */
+/* The table continues with the entries that it has. */
 START_TEST(a_failed_allocation_forgets_nothing)
 {
     for (unsigned until = 0; until < 40; until++) {

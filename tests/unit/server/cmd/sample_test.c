@@ -162,7 +162,7 @@ START_TEST(every_pair_is_drawn_about_equally_often)
     fill(world, 5); /* so few are chosen in a walk */
     expect_even_pairs(world, "SRANDMEMBER set %d", 5);
     expect_even_pairs(world, "HRANDFIELD hash %d", 5);
-    fill(world, 9); /* of so many, two are drawn */
+    fill(world, 9); /* of these, two are drawn */
     expect_even_pairs(world, "SRANDMEMBER set %d", 9);
     expect_even_pairs(world, "HRANDFIELD hash %d", 9);
     world_free(world);

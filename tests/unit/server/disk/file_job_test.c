@@ -1,4 +1,4 @@
-/* Tests of file_job: a function that runs in a thread, its result, and the descriptor that tells of
+/* Tests of file_job: a function that runs in a thread, its result, and the descriptor that reports
  * its end. */
 #include "server/disk/file_job.h"
 

@@ -273,7 +273,7 @@ START_TEST(a_base_and_a_new_segment_repair_a_journal)
 }
 END_TEST
 
-/* A journal that was given up because it could not write "two". A sync of "one" still runs, and
+/* A journal that was abandoned because it could not write "two". A sync of "one" still runs, and
  * fails when it is released. */
 static struct journal *begin_given_up(void)
 {

@@ -140,7 +140,7 @@ static bool room_is_made(void)
     return made;
 }
 
-/* Adds a record of so many bytes, and waits until it is synced: after that room was made. */
+/* Adds a record of this many bytes, and waits until it is synced; room was made by then. */
 static void sync_record(struct journal *journal, size_t len)
 {
     char *text = malloc(len + 1);

@@ -78,7 +78,7 @@ START_TEST(a_turn_after_a_step_of_the_clock_leaves_nothing)
     ck_assert_uint_eq(jobs[0].left + jobs[1].left, 0);
     jobs[0].left = 1000;
     ck_assert(background_turn(background));
-    ck_assert_msg(background_is_left(background), "only the first turn may take so long");
+    ck_assert_msg(background_is_left(background), "only the first turn may take that long");
     end();
 }
 END_TEST

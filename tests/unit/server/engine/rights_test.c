@@ -1,5 +1,5 @@
-/* Tests of the gate of rights: its place among the gates, and the calls that are asked about again
- * when they run. */
+/* Tests of the gate of permissions: its place among the gates, and the calls that are asked about
+ * again when they run. */
 #include <stdlib.h>
 
 #include "server/engine/acl/acl.h"

@@ -342,7 +342,8 @@ START_TEST(merged_inner_node_finds_slots_at_its_front)
 }
 END_TEST
 
-/* A model would be too slow for so many slots: checks that positions, instants and counts agree. */
+/* A model would be too slow for this many slots: checks that positions, instants and counts agree.
+ */
 static void check_position(const struct timeline *tl, uint32_t i)
 {
     struct thing *thing = thing_of(timeline_nth(tl, i));

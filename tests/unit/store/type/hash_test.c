@@ -396,7 +396,7 @@ static struct bytes blob_key(const void *blob)
     return blob_view(blob);
 }
 
-/* A block with room for so many bytes. */
+/* A block with room for this many bytes. */
 static size_t block_bytes(size_t size)
 {
     void *block = mem_alloc(size);

@@ -97,7 +97,7 @@ START_TEST(a_bad_last_record_is_torn)
     ensure(pwrite(journal.fd, "E", 1, (off_t)journal.ends[2] - 20) == 1, "a write");
     assert_ends(REPLAY_TORN, 1);
     ck_assert_uint_eq(result.bad, journal.ends[2] - RECORD_SUM_LINE);
-    /* Also if the beginning of a record, or only zeros, follow it. */
+    /* Even if the beginning of a record, or only zeros, follow it. */
     append("*2\r\n$6\r\nSEL", 11);
     assert_ends(REPLAY_TORN, 1);
     static const char zeros[5000];

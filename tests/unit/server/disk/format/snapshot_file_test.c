@@ -415,7 +415,7 @@ START_TEST(snapshot_never_replaces_a_file_that_is_none)
         disk_world_write("a", contents[i], len);
         ck_assert_int_eq(snapshot_create(disk_world_path("a"), &usual, &writer), EEXIST);
         ck_assert_uint_eq(disk_world_size("a"), len);
-        /* Also if the file appears while the snapshot is being written. */
+        /* Even if the file appears while the snapshot is being written. */
         ck_assert_int_eq(snapshot_create(disk_world_path("b"), &usual, &writer), 0);
         disk_world_write("b", contents[i], len);
         ck_assert_int_eq(snapshot_finish(writer, &counts), EEXIST);

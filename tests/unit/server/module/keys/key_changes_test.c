@@ -10,7 +10,7 @@
 
 enum { AT_ONCE = 16, STEPS = 3000, LONG_NAME = 5000 };
 
-/* A name of so many bytes, all of them its number. */
+/* A name of this many bytes, each of them its number. */
 static struct bytes name_of(unsigned number, size_t len)
 {
     static char text[LONG_NAME];

@@ -247,7 +247,7 @@ START_TEST(the_end_comes_behind_the_data)
         ck_assert_int_eq(tls_read(pair.server, got, sizeof(got)), 3);
         ck_assert_int_eq(tls_read(pair.server, got, sizeof(got)), 0);
         ck_assert(!tls_pending(pair.server));
-        /* The other direction goes on. */
+        /* The other direction continues. */
         struct iovec chunk = { "xyz", 3 };
         ck_assert_int_eq(tls_write(pair.server, &chunk, 1), 3);
         pair_drop(&pair);
