@@ -194,11 +194,11 @@ static const struct conf_option options[] = {
            .offset = AT(syslog_facility), .choices = syslog_facilities, .preset = "local0",
            .section = "process"),
     OPTION("enable-debug-command",
-           "Who may use DEBUG: nobody (no), everyone (yes), or clients on this machine (local).",
+           "Allows DEBUG for nobody (no), everyone (yes), or clients on this machine (local).",
            .type = CONF_ENUM, .offset = AT(enable_debug_command), .choices = allowed,
            .preset = "no", .section = "process"),
     OPTION("enable-protected-configs",
-           "Who may change dbfilename with CONFIG SET: nobody (no), everyone (yes), or clients on\n"
+           "Allows CONFIG SET dbfilename for nobody (no), everyone (yes), or clients on\n"
            "this machine (local).",
            .type = CONF_ENUM, .offset = AT(enable_protected_configs), .choices = allowed,
            .preset = "no", .section = "process"),

@@ -46,7 +46,7 @@ void usage_write_term(const struct usage_option *option, char *term, size_t size
 void usage_write_help(const struct usage *usage, FILE *to);
 
 /* Parses with getopt_long: returns the id of the next option, -1 after the last. Handles --help and
- * --version and ends the program, as it does after a wrong option. */
+ * --version and exits, as it does after a wrong option. */
 int usage_next(const struct usage *usage, int argc, char **argv, const char *version);
 
 /* Ends the program after a wrong command line: writes the forms to standard error. */

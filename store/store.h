@@ -104,7 +104,7 @@ msec store_next_to_hide(const struct store *store);
 /* The first instant at which expiry_run has work; NEVER if there is none. O(databases) */
 msec store_next_due(const struct store *store);
 
-/* Checks every invariant of every structure; ends the process if one does not hold. O(n) */
+/* Checks every invariant of every structure; aborts if one does not hold. O(n) */
 void store_check(const struct store *store);
 
 /* A 128-bit hash of all keys that have not expired, their values and deadlines, the policies and

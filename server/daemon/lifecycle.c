@@ -134,7 +134,7 @@ static void on_term(void *ctx)
 static void on_interrupt(void *ctx)
 {
     struct parts *parts = ctx;
-    signal(SIGINT, SIG_DFL); /* a second SIGINT ends the process at once */
+    signal(SIGINT, SIG_DFL); /* a second SIGINT kills the process */
     stop_by_signal(parts, parts->conf.shutdown_on_sigint);
 }
 

@@ -57,7 +57,7 @@ static msec run_turn(struct parts *parts)
 
 /* The end of each turn sets the timer for deadlines of data and of blocked clients only: these are
  * instants of the wall clock, which may be set. All other timers (the journal's syncs and retries,
- * housekeeping, rests of defragmentation, limits of connections) are spans of the monotonic clock,
+ * housekeeping, pauses of defragmentation, limits of connections) are spans of the monotonic clock,
  * so their owners set them once; asking for them here would cost time in each turn. */
 void turn_end(void *ctx)
 {

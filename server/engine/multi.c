@@ -102,7 +102,7 @@ void multi_each(struct session *session, void (*visit)(void *ctx, const struct c
     }
 }
 
-/* Rights may have changed since the command was queued. */
+/* Permissions may have changed since the command was queued. */
 static bool is_allowed_still(struct engine *engine, struct call *call)
 {
     enum acl_verdict verdict = rights_check(engine, call, ACL_IN_MULTI);

@@ -25,7 +25,8 @@ static bool is_answered(struct engine *engine, struct txn *txn, const struct blo
     call.ready = &try->key;
     struct observer *observer = engine->observer;
     int64_t began = observer != NULL ? observe_now(observer) : 0;
-    /* DIFFERS: Redis 7.0 serves a client even if its user has lost the right. (doc/differs.md) */
+    /* DIFFERS: Redis 7.0 serves a client even if its user has lost the permission. (doc/differs.md)
+     */
     enum acl_verdict verdict = rights_check(engine, &call, ACL_TOPLEVEL);
     if (verdict == ACL_ALLOWED)
         call_run(&call);

@@ -1,5 +1,5 @@
 /* login: decides who may read the port, by HTTP's Basic authentication (RFC 7617) with the users of
- * the client port. A user needs the right to INFO, EXPIRY and SLOWLOG, and to read all keys.
+ * the client port. A user needs permission for INFO, EXPIRY and SLOWLOG, and to read all keys.
  * Depends on acl. */
 #ifndef SERVER_HTTP_LOGIN_H
 #define SERVER_HTTP_LOGIN_H

@@ -23,7 +23,7 @@ enum {
     RECORD_HEAD = 5,        /* bytes: type, version, length of the body */
     RECORD_MOST = 1 << 14,  /* bytes in the body of an unencrypted record */
     SHAKES_USEC = 500,      /* time for handshakes per turn */
-    SHAKE_SECONDS = 10,     /* a longer handshake is given up, */
+    SHAKE_SECONDS = 10,     /* a longer handshake is aborted, */
     LANE_SECONDS = 30,      /* and so is one that waits longer in its lane */
     LOG_USEC = 1000 * 1000, /* interval between log lines about refused connections */
     NAME_SIZE = 256,

@@ -29,7 +29,7 @@ static void pause_load(void *ctx)
     serve_meanwhile(ctx, false);
 }
 
-/* Has the copy been given up? A turn of the loop may have begun to follow another master, whose
+/* Was the copy aborted? A turn of the loop may have begun to follow another master, whose
  * copy may already be arriving. */
 static bool is_over(const struct replication *r)
 {

@@ -233,7 +233,7 @@ static int resume_checked(lua_State *lua)
     return call_original(lua);
 }
 
-/* What coroutine.wrap returns. Upvalues: Lua's coroutine.resume, and the coroutine. */
+/* The function that coroutine.wrap returns. Upvalues: Lua's coroutine.resume, and the coroutine. */
 static int resume_wrapped(lua_State *lua)
 {
     interpreter_check_stack(lua);

@@ -1,4 +1,4 @@
-/* json_text: text as the inside of a JSON string. Whatever the bytes are, the result is valid
+/* json_text: writes text as the inside of a JSON string. For any bytes the result is valid
  * UTF-8: a byte that is not part of a character is written as \xHH, with a visible backslash. */
 #ifndef STORE_BASE_JSON_TEXT_H
 #define STORE_BASE_JSON_TEXT_H

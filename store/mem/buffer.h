@@ -16,7 +16,7 @@ void buffer_drop(struct buffer *buffer);
 /* Empties it; frees the memory if it is more than 1 MiB. */
 void buffer_clear(struct buffer *buffer);
 
-/* The process ends if there is no memory. */
+/* The process exits if there is no memory. */
 void buffer_append(struct buffer *buffer, const void *data, size_t len);
 
 /* For sizes that a file or a client chooses. False: no memory, and the content is unchanged. */

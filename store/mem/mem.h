@@ -2,7 +2,7 @@
  * bytes in use, by usable size.
  *
  * Blocks of up to 1 KiB, and powers of two up to 32 KiB, come from the pool (pool.h), except in
- * builds with a sanitizer that watches malloc, or with -DNO_POOL. What the pool gains is in pool.h.
+ * builds with a sanitizer that watches malloc, or with -DNO_POOL. pool.h says what the pool gains.
  * Single-threaded: helper threads must not call it. Data that they use, such as the journal's
  * manifest, comes from malloc directly.
  *
@@ -21,7 +21,7 @@
 
 /* Blocks are aligned to 8 bytes; a block of 16, 32 or 64 bytes lies within one cache line. Never
  * NULL: when memory runs out, the reserve is released; if that is not enough, the handler is called
- * and the process ends. */
+ * and the process exits. */
 void *mem_alloc(size_t size);
 void *mem_zalloc(size_t size);
 void *mem_realloc(void *old, size_t size);
@@ -97,7 +97,7 @@ struct mem_hooks {
     size_t (*size)(const void *p);
 };
 void mem_use(const struct mem_hooks *hooks);
-/* The handler is called when memory becomes short, and (ends) before the process ends for lack of
+/* The handler is called when memory becomes short, and (ends) before the process exits for lack of
  * it. */
 void mem_on_exhausted(void (*handler)(size_t wanted, bool ends));
 

@@ -71,7 +71,7 @@ bool policy_equal(const struct policy *a, const struct policy *b);
 bool policy_changes_keys(const struct policy *policy, const struct policy *old);
 /* now + span, more or less by the policy's jitter; always in the future. */
 msec policy_spread(const struct policy *policy, msec span, msec now, struct random *random);
-/* What happened to a key whose policy is applied. */
+/* How a call has used a key whose policy is applied. */
 struct policy_use {
     msec now, at;    /* its deadline, or NEVER */
     bool created;    /* or replaced */

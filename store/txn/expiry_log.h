@@ -1,9 +1,10 @@
-/* expiry_log: adds what expires under a policy with EXPIRED TO to a stream or a dehydrator.
+/* expiry_log: logs keys and members that expire under a policy with EXPIRED TO, in a stream or a
+ * dehydrator.
  *
- * What expires is noted while it is removed, and the notes are written by ordinary mutators when
+ * A note is taken when a key or member is removed, and ordinary mutators write the notes when
  * the call ends (in background expiry: when the transaction ends, or when there are many). So the
  * removal and its entry are in the same transaction, and no command sees a key appear between two
- * of its own look-ups. What expires in a log is not logged again. */
+ * of its own look-ups. Entries of a log that expire are not logged again. */
 #ifndef STORE_TXN_EXPIRY_LOG_H
 #define STORE_TXN_EXPIRY_LOG_H
 

@@ -1,6 +1,6 @@
 /* type_row: one row for each type: what it is called, and the functions by which the rest of the
  * store treats values of any type. The rows are in object.c; the functions of object.h call them.
- * What a transaction does with a type is in store/txn/txn_type.h. */
+ * store/txn/txn_type.h has the functions that need a transaction. */
 #ifndef STORE_TYPE_TYPE_ROW_H
 #define STORE_TYPE_TYPE_ROW_H
 

@@ -1,7 +1,7 @@
 /* expiry: measures a RESP server while very many keys expire.
  *
  * Fills the server with keys whose names contain their deadlines.
- * - Deadlines spread over some seconds: measures how late each "expired" event arrives, and
+ * - Deadlines spread over a few seconds: measures how late each "expired" event arrives, and
  * compares every 10 ms how many keys the server has counted as expired with how many should be.
  * - With -d 0, one deadline for all: measures when all are counted as expired, and when used_memory
  * has its old value. Subscribes to no events. Meanwhile another connection sends PINGs at a

@@ -56,7 +56,7 @@ def measure_work(bench, settings, names, work):
 
 
 def run_log(bench, settings, name, logged):
-    """Keys that expire over some seconds, with or without a log that has their values."""
+    """Keys that expire over a few seconds, with or without a log that has their values."""
     with bench.server(name, settings.servers[name]) as server:
         if logged:
             server.call(*LOG)

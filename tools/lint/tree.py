@@ -2,7 +2,7 @@
 """Checks the source tree against the layers and the smells of doc/design.md.
 
 Layers: which folder may include which, and no cycle among the includes. Smells: what can be seen in
-one line. Prints file:line: what is wrong; ends with status 1 when there was anything to print.
+one line. Prints file:line: what is wrong; exits with status 1 if it printed anything.
 
     tools/lint/tree.py           check
     tools/lint/tree.py --draw    print the picture of the layers that doc/design.md shows
@@ -40,7 +40,7 @@ ROOMS = (
     ("server/base", "loop, clock, log, process", "store/base store/mem"),
     ("server/cmd/call", "the interface of commands: call, arguments, errors, rows, session",
      "proto/resp server/base store/*"),
-    ("server/engine/acl", "users and their rights",
+    ("server/engine/acl", "users and their permissions",
      "conf server/base server/cmd/call store/*"),
     ("server/engine/observe", "counts, times, slow log, latency, MONITOR",
      "conf proto/resp server/base server/cmd/call store/*"),

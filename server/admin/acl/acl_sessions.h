@@ -1,4 +1,4 @@
-/* acl_sessions: closes connections whose user was deleted or lost rights. */
+/* acl_sessions: closes connections whose user was deleted or lost permissions. */
 #ifndef SERVER_ADMIN_ACL_ACL_SESSIONS_H
 #define SERVER_ADMIN_ACL_ACL_SESSIONS_H
 

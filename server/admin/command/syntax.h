@@ -30,7 +30,7 @@ struct syntax {
     int first; /* the first argument, or SYNTAX_NONE */
 };
 
-/* A malformed line is a bug, and ends the process with a message. */
+/* A malformed line is a bug: the process aborts with a message. */
 void syntax_parse(struct syntax *syntax, const char *line);
 
 /* Replies an array with one map for each argument. `key_specs` is the number of the row's key

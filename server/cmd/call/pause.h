@@ -41,7 +41,7 @@ static inline void pause_clock_set(struct pause *pause, msec by)
     pause->until = INSTANT_MAX;
 }
 
-/* Which requests to delay now. Ends the pause if it is over. */
+/* Returns the kind of requests to delay now. Ends the pause if it is over. */
 static inline enum pause_kind pause_now(struct pause *pause, msec now)
 {
     if (pause->kind != PAUSE_NONE && instant_expired(pause->until, now)) pause_end(pause);

@@ -32,7 +32,7 @@ struct sort {
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-/* The keys of a pattern are not known in advance, so it needs the right to read all keys. */
+/* The keys of a pattern are not known in advance, so it needs permission to read all keys. */
 static bool may_follow(struct call *call, const char *option)
 {
     if (call->limits_keys) failf(call, ERR_SORT_NOPERM, option);

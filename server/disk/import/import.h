@@ -33,7 +33,7 @@ struct import_kind {
 struct import {
     struct store *store;
     msec now;
-    bool skip_unsupported; /* skips such keys; else the first one ends the import */
+    bool skip_unsupported; /* skips such keys; else the first one aborts the import */
     struct replay_progress progress;
     void (*between)(void *ctx); /* called after each few keys of an RDB; NULL: not called */
     /* Runs a command of an AOF, which may be any command. False: it failed. */

@@ -3,13 +3,12 @@
  *
  * A session holds its user, so a deleted user is freed when its last session has another one.
  *
- * Folder server/engine/acl: users and their rights. acl_user is a user, acl_selector one set of
- * its permissions, acl_commands the rights to commands as bits over the table of rows, acl_rules
- * the words that gave them, acl_check the answer for a call; acl_file reads and writes many users,
- * acl_log keeps the latest refusals. A user with all rights has a flag that allows every call
- * without further checks.
- * Depends on conf and server/cmd/call. Start here; server/engine/rights.c checks calls,
- * server/admin/acl has the commands. */
+ * Folder server/engine/acl: users and their permissions. acl_user is a user, acl_selector one set
+ * of its permissions, acl_commands the permissions for commands as bits over the table of rows,
+ * acl_rules the words that gave them, acl_check the answer for a call; acl_file reads and writes
+ * many users, acl_log keeps the latest refusals. A user with all rights has a flag that allows
+ * every call without further checks. Depends on conf and server/cmd/call. Start here;
+ * server/engine/rights.c checks calls, server/admin/acl has the commands. */
 #ifndef SERVER_ENGINE_ACL_ACL_H
 #define SERVER_ENGINE_ACL_ACL_H
 
@@ -53,7 +52,7 @@ size_t acl_words_join(struct acl_words *words, const struct bytes *given, size_t
 void acl_words_drop(struct acl_words *words);
 
 /* Creates or changes a user as ACL SETUSER does: applies all words or none. A word that is refused
- * is returned in *refused. The user's sessions have the new rights at once. */
+ * is returned in *refused. The user's sessions have the new permissions at once. */
 enum acl_fault acl_set_user(struct acl *acl, struct bytes name, const struct acl_words *words,
                             struct bytes *refused);
 /* False: no such user. The caller must give its sessions another user; until then they hold it, and
@@ -74,8 +73,8 @@ void acl_read_file(const struct acl *acl, struct bytes text, const char *name,
 void acl_read_options(const struct acl *acl, const char *lines, struct acl_users *users,
                       struct outbuf *faults);
 /* Replaces the users of the server by those of the table, and empties the table. Sessions keep
- * their users, whose rights change. A missing default user is made from requirepass. Users that are
- * not in the table are deleted, as by acl_delete_user. */
+ * their users, whose permissions change. A missing default user is made from requirepass. Users
+ * that are not in the table are deleted, as by acl_delete_user. */
 void acl_adopt(struct acl *acl, struct acl_users *users);
 /* At start: reads `aclfile` or `user`. False: `why` has all faults. */
 bool acl_start(struct acl *acl, struct outbuf *why);

@@ -80,7 +80,7 @@ static int refused_key(const struct acl_selector *selector, struct question *que
         int at = question->positions[i];
         unsigned flags = question->flags[i];
         if (flags & KEY_NOT) continue;
-        /* A key that is only tested, as by EXISTS, needs a pattern with any right. */
+        /* A key that is only tested, as by EXISTS, needs a pattern with any permission. */
         unsigned access = flags & KEY_ACCESS ? ACL_READ : 0;
         if (flags & (KEY_INSERT | KEY_DELETE | KEY_UPDATE)) access |= ACL_WRITE;
         if (!allows_key(selector, question->argv[at], access)) return at;

@@ -251,8 +251,9 @@ bool acl_save(const struct acl *acl, struct outbuf *why)
     char *text = take_text(&lines);
     bool good = conf_replace_file(path, text, len);
     if (!good) {
-        log_line(LOG_WARNING, "Can't write the ACL file %s: %s. Check the folder and its rights",
-                 path, strerror(errno));
+        log_line(LOG_WARNING,
+                 "Can't write the ACL file %s: %s. Check the folder and its permissions", path,
+                 strerror(errno));
         add_text(why,
                  "There was an error trying to save the ACLs. Please check the server logs for "
                  "more information");

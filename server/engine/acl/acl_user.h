@@ -58,7 +58,7 @@ size_t acl_user_flags(const struct acl_user *user, const char *words[3]);
 enum acl_verdict { ACL_ALLOWED, ACL_NO_COMMAND, ACL_NO_KEY, ACL_NO_CHANNEL };
 
 /* May the user make this call? If not, *at is the index of the refused argument. For a call with a
- * wrong number of arguments, which never runs, only the right to the command counts. */
+ * wrong number of arguments, which never runs, only the permission for the command counts. */
 enum acl_verdict acl_user_check(const struct acl_user *user, struct command_ref command, int argc,
                                 const struct bytes *argv, int *at);
 /* Does a selector that allows the call also allow to read each key? For SORT's BY and GET. */

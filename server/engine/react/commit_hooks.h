@@ -33,7 +33,7 @@ struct commit_hooks {
 
 /* For store_listen. The listener borrows the hooks; its `begin` finds out which are in use. */
 struct effect_listener commit_hooks_listener(struct commit_hooks *hooks);
-/* Call when the whole data set was replaced: tells watchers, blocked clients and caches that any
+/* Call when the whole data set was replaced: notifies watchers, blocked clients and caches that any
  * key may have changed. Does not inform the journal and replicas; the caller does. */
 void commit_hooks_replaced(struct commit_hooks *hooks);
 

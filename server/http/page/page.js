@@ -4,7 +4,7 @@
 const GAP = 6;             // pixels between a label and its line
 const EVERY = 1000;        // milliseconds between two fetches
 const HIDDEN_EVERY = 10000; // while nobody looks at the page
-const PATIENCE = 5000;     // a fetch is given up after so long
+const PATIENCE = 5000;     // milliseconds after which a fetch is aborted
 const KEPT = 300;          // values of a line, one a second
 const ROWS = 6;            // of a table
 const MINUTE = 60 * 1000;

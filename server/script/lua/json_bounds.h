@@ -1,5 +1,5 @@
 /* json_bounds: computes how much memory lua-cjson will need, before it is called. lua-cjson takes
- * its buffers from malloc, with sizes of type int. It ends the process if malloc fails, and leaks a
+ * its buffers from malloc, with sizes of type int. It aborts if malloc fails, and leaks a
  * buffer if Lua raises an error while it works. */
 #ifndef SERVER_SCRIPT_LUA_JSON_BOUNDS_H
 #define SERVER_SCRIPT_LUA_JSON_BOUNDS_H
