@@ -11,6 +11,7 @@ from run_state import Run
 from work.caching import Caching
 from work.deadlines import Deadlines
 from work.logs import Logs
+from work.mixed import Mixed
 from work.queues import Queues
 from work.registers import Registers
 from work.rules import Rules
@@ -18,7 +19,7 @@ from work.streams import Streams
 from work.waiting import Waiting
 from world import NOON, Broken, Client, Error, World
 
-WORKS = {kind.__name__: kind for kind in (Caching, Deadlines, Logs, Queues, Registers, Rules, Streams,
+WORKS = {kind.__name__: kind for kind in (Caching, Deadlines, Logs, Mixed, Queues, Registers, Rules, Streams,
                                           Waiting)}
 # A usual day, the end of 32-bit seconds, a leap day, and a year beyond.
 WALLS = (NOON, NOON, 2 ** 31 * 1000 - 5000, 951_782_399_000, 4_102_444_799_000)
