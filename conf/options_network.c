@@ -138,7 +138,7 @@ static const struct conf_option options[] = {
     OPTION("tls-auth-clients-user",
            "CN: log a client in as the user named by the common name of its certificate, if "
            "that user\n"
-           "exists. off: certificates log nobody in.",
+           "exists. off: certificates do not log in.",
            .type = CONF_ENUM, .offset = AT(tls_auth_clients_user), .choices = tls_users,
            .preset = "off", .live = true, .section = "tls"),
     OPTION("tls-protocols",

@@ -33,7 +33,7 @@ struct usage {
     const struct usage_option
         *options; /* its own, without --help and --version; the last has no name */
     const struct usage_section *sections; /* the last has no title */
-    int wrong;                            /* exit status after a wrong command line */
+    int wrong;                            /* exit status after an invalid command line */
 };
 
 /* The option at this index; --help and --version come last, then NULL. */
@@ -46,10 +46,10 @@ void usage_write_term(const struct usage_option *option, char *term, size_t size
 void usage_write_help(const struct usage *usage, FILE *to);
 
 /* Parses with getopt_long: returns the id of the next option, -1 after the last. Handles --help and
- * --version and exits, as it does after a wrong option. */
+ * --version and exits, as it does after an invalid option. */
 int usage_next(const struct usage *usage, int argc, char **argv, const char *version);
 
-/* Ends the program after a wrong command line: writes the forms to standard error. */
+/* Call for an invalid command line: writes the forms to standard error and exits. */
 __attribute__((noreturn)) void usage_refuse(const struct usage *usage);
 
 #endif

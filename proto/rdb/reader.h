@@ -33,7 +33,7 @@ bool rdb_no_bytes(struct rdb_reader *reader); /* fails with the state of the sou
 
 bool rdb_get_number(struct rdb_reader *reader, size_t size, uint64_t *value);
 bool rdb_get_length(struct rdb_reader *reader, uint64_t *length);
-/* Valid until the room is used again. */
+/* *text is valid until `room` is used again. */
 bool rdb_get_string(struct rdb_reader *reader, struct buffer *room, struct bytes *text);
 bool rdb_get_score(struct rdb_reader *reader, double *score);      /* 8 bytes */
 bool rdb_get_text_score(struct rdb_reader *reader, double *score); /* before version 8 */
@@ -64,7 +64,7 @@ enum rdb_shape {
     RDB_ITEMS_WITH_EXPIRY
 };
 
-/* Checks a packing to its end, then visits its items. An empty one is damage. */
+/* Checks a packing to its end, then visits its items. An empty packing is damage. */
 bool rdb_visit_packed(struct rdb_reader *reader, struct bytes packed, enum rdb_packing packing,
                       enum rdb_shape shape);
 bool rdb_packing_is_empty(struct bytes packed, enum rdb_packing packing);

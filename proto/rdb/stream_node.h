@@ -16,7 +16,7 @@ enum { RDB_ENTRY_DELETED = 1, RDB_ENTRY_SAME_NAMES = 2 };
 
 /* Texts of items: in the listpack, or as digits in a buffer. A zeroed one is empty. */
 struct rdb_texts {
-    struct buffer texts;  /* of struct bytes; without data: its digits are the next in `digits` */
+    struct buffer texts;  /* struct bytes each; data NULL: the text is the next one in `digits` */
     struct buffer digits; /* of the texts that are integers */
 };
 

@@ -1,12 +1,12 @@
 /* cmd: the groups of commands that read and write data. Declare a new group here and list it in
  * cmd.c.
  *
- * Folder server/cmd: the commands that read and write data, a folder for each type, and here what
- * several of them share: scan and collection_scan for SCAN and its family, sample for random
- * elements, numkeys, and blocking for commands that take from the first of several keys that has
- * something. Depends on server/cmd/call, proto/resp and store/ only, so that the module
- * (server/module) runs the same functions inside Redis.
- * Start with server/cmd/string/string_number.c, the shortest complete file of commands. */
+ * Folder server/cmd: the commands that read and write data. Each type has a folder. This one has
+ * the files that several of them share: scan and collection_scan for SCAN and its family, sample
+ * for random elements, numkeys, and blocking for commands that take an element from the first of
+ * several keys that has one. Depends on server/cmd/call, proto/resp and store/ only, so that the
+ * module (server/module) runs the same functions inside Redis. Start with
+ * server/cmd/string/string_number.c, the shortest complete file of commands. */
 #ifndef SERVER_CMD_CMD_H
 #define SERVER_CMD_CMD_H
 

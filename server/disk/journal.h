@@ -95,8 +95,8 @@ enum journal_state journal_state(const struct journal *journal);
 int journal_error(const struct journal *journal); /* the last error; 0: none */
 void journal_set_sync_mode(struct journal *journal, enum journal_sync_mode mode);
 
-/* Directs records to a new segment, just created and listed in the manifest. First writes what is
- * waiting to the old one, and has the thread sync it under any policy, because files with a gap
+/* Directs records to a new segment, just created and listed in the manifest. First writes waiting
+ * records to the old one, and has the thread sync it under any policy, because files with a gap
  * between them would not load; nothing is written to the new one until then. 0, and `fd` is taken;
  * EBUSY while an earlier segment is still being synced, or a big record is being written; else the
  * errno of the write. */

@@ -106,7 +106,7 @@ enum persist_outcome persist_save(struct persist *persist); /* at once, blocking
 enum persist_outcome persist_save_at_end(struct persist *persist);
 enum persist_outcome persist_begin_save(struct persist *persist, bool or_schedule);
 enum persist_outcome persist_begin_rewrite(struct persist *persist);
-/* For tests: saves (unless `as_is`), then replaces the store by what the files contain. */
+/* For tests: saves (unless `as_is`), then replaces the store by the content of the files. */
 bool persist_reload(struct persist *persist, bool as_is, char *why, size_t size);
 
 /* ---- for INFO ---- */
@@ -125,7 +125,7 @@ struct persist_report {
     uint64_t journal_bytes, base_bytes; /* of all files now; of the base */
     uint64_t journal_waiting, late_syncs;
     bool sync_running;
-    size_t buffer_bytes; /* memory of what waits to be written */
+    size_t buffer_bytes; /* memory of data that waits to be written */
     /* Memory copied during the last child of each kind, because pages were changed meanwhile. */
     size_t save_copied_bytes, rewrite_copied_bytes;
     size_t copied_now, copied_peak; /* the same for the running child, and its maximum; else 0 */

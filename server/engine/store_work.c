@@ -190,7 +190,7 @@ static msec earlier(msec a, msec b)
     return a < b ? a : b;
 }
 
-/* A pause delays changes of data, but not the timeouts of blocked clients. */
+/* A pause delays changes to data, but not the timeouts of blocked clients. */
 msec store_work_next(const struct store_work *work)
 {
     if (work->clock->stepped) return NEVER;

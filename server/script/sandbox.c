@@ -25,7 +25,7 @@ enum { PIECE_BYTES = 4096, STEPS_PER_BYTE = 3 }; /* of a text that is compiled *
 
 struct source {
     struct returns_reader text;
-    struct bytes left; /* of what was read last */
+    struct bytes left; /* of the text read last */
     bool begun;
 };
 

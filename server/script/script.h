@@ -77,7 +77,7 @@ enum { SCRIPT_KEYS_AT = 3 }; /* of EVAL, FCALL and their like */
 
 /* Reads the number of keys, the argument before them, into `run`. False: an error is replied. */
 bool script_read_keys(struct call *call, struct script_run *run);
-/* find_keys of a row. A wrong number of keys counts as none, because a script may have none. */
+/* find_keys of a row. An invalid number of keys counts as none, because a script may have none. */
 int script_find_keys(int argc, const struct bytes *argv, int *positions);
 
 /* The compiled functions of the store's libraries; while a script runs, of the libraries as they

@@ -30,7 +30,7 @@ struct policy {
     uint64_t max_len;        /* members, elements or entries; 0: no limit */
     uint64_t max_deliveries; /* of a stream's entry to a group; 0: no limit. Then it moves to ... */
     struct bytes dead_to;    /* ... this stream */
-    struct bytes expired_to; /* the log of what expires: a stream or dehydrator; no bytes: none */
+    struct bytes expired_to; /* the log of expired keys: a stream or dehydrator; no bytes: none */
     uint64_t value_max;      /* a longer value is not logged */
     bool log_value;          /* log the value too */
     enum policy_refresh refresh;

@@ -14,8 +14,9 @@ enum {
     BEGIN_MIN = 3 << 20, /* ... and at least this many bytes. */
     AGAIN_MIN = 1 << 20,
     GROWTH_PERCENT = 1, /* do not begin if the data grew by more since the last check */
-    FORGET_SHIFT = 6,   /* each check writes off this share of what the last walk could not free */
-    USELESS_SHIFT = 7,  /* do not repeat if fewer than this share of the blocks moved */
+    FORGET_SHIFT =
+        6, /* each check writes off this share of the bytes that the last walk could not free */
+    USELESS_SHIFT = 7, /* do not repeat if fewer than this share of the blocks moved */
 };
 
 enum { PART_ENTRIES, PART_AGENDAS, PARTS = PART_AGENDAS + KEY_KINDS };

@@ -19,16 +19,16 @@
 struct due {
     struct bytes key; /* borrowed; valid until the key changes */
     msec at;          /* the deadline */
-    const char *what; /* "key", or what the type calls its parts: "field" */
+    const char *what; /* "key", or the type's word for its parts: "member", "field" ... */
 };
 
 /* Removes about `budget` overdue keys and members of the transaction's database. True: nothing is
  * overdue any more. With txn->no_expiry it removes nothing, hides all overdue keys, and returns
  * false if there are any. */
 bool outlook_remove_overdue(struct txn *txn, size_t budget);
-/* Fills in up to `count` entries, one per key, in the order in which they are due after now;
- * returns how many. Leaves out keys with anything overdue: call outlook_remove_overdue first.
- * O((overdue keys that are not hidden + count) log count) */
+/* Fills in the next deadlines after now, in order, one per key and at most `count`; returns their
+ * number. Leaves out keys with anything overdue: call outlook_remove_overdue first. O((overdue keys
+ * that are not hidden + count) log count) */
 size_t outlook_next(const struct keyspace *ks, msec now, struct due *due, size_t count);
 
 /* ---- overdue --------------------------------------------------------------------------------- */
@@ -43,10 +43,10 @@ void outlook_overdue(const struct keyspace *ks, msec now, size_t most, struct ov
 /* ---- the forecast -----------------------------------------------------------------------------
  *
  * Counts all keys, and all members of sets, hashes and sorted sets and entries of streams, by the
- * time left until their own deadlines, in steps. Between steps time may pass and data may change:
- * each key and member that stays is counted once (a key may be counted twice if the table of keys
- * shrinks meanwhile); for one that is added, removed or changed, the count is that of before or of
- * after the change. */
+ * time left until their own deadlines, in steps. Between steps time may pass and data may change. A
+ * key or member that does not change is counted once (a key may be counted twice if the table of
+ * keys shrinks meanwhile). One that is added, removed or changed is counted as it was either before
+ * or after the change. */
 
 /* A band counts deadlines up to its end and after the end of the band before. */
 enum outlook_band {
@@ -76,9 +76,9 @@ void outlook_watch(struct outlook *outlook, void (*visit)(void *ctx, const struc
 void outlook_free(struct outlook *outlook);
 /* Counts about `budget` more keys and members; true: all are counted. */
 bool outlook_run(struct outlook *outlook, size_t budget);
-/* The result as of now, once all are counted. Leaves out what has expired since it was counted, and
- * shifts the bands to now. The shift may be too small by up to 1/32 of the time since outlook_new;
- * it is exact in the first 64 ms. */
+/* The result as of now, once all are counted. Leaves out keys and members that have expired since
+ * they were counted, and shifts the bands to now. The shift may be too small by up to 1/32 of the
+ * time since outlook_new; it is exact in the first 64 ms. */
 void outlook_counts(const struct outlook *outlook, msec now,
                     struct outlook_count counts[OUTLOOK_BANDS]);
 

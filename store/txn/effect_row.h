@@ -1,6 +1,6 @@
 /* effect_row: one row for each kind of effect: its canonical commands, word by word, and its
  * applier. Depends on struct effect. server/disk/effect writes and reads the commands, apply.c
- * changes the data; neither has a list of kinds of its own.
+ * changes the data; neither has another list of the kinds.
  *
  * To add a kind: an entry in enum effect_kind (store/effect.h), a row (effect_rows.c), and an
  * applier (apply.c, declared in apply.h). */
@@ -26,7 +26,7 @@ enum word_type {
 
     WORD_CODE, /* `a`, whose first line has the key: "#!lua name=key" */
 
-    /* Not exactly one word of the command; only the last of a head. */
+    /* The following stand for any number of words, and may only be the last of a head: */
     WORD_PARTS,
     WORD_POLICY,   /* the options that differ from the defaults (policy_words.h) */
     WORD_DEADLINE, /* PXAT and `at`, or nothing if that is NEVER */
@@ -83,7 +83,7 @@ struct effect_row {
      * stream's groups and its last ID do not count, except that a new key does. */
     enum { SEEN, SEEN_IF_NEW, UNSEEN } seen;
     bool names_member; /* by a */
-    bool in_payload;   /* a payload (DUMP) in our own form may have it */
+    bool in_payload;   /* a payload of DUMP in this server's own format may have it */
     /* For an effect that adds a member with a deadline: the kind that sets the deadline alone, for
      * Redis, which has no command for both. EFFECT_NONE: the effect adds no deadline. */
     enum effect_kind expire;

@@ -10,18 +10,19 @@
 
 #include "store/txn/txn_internal.h"
 
-/* Does a policy log what expires at this key? O(length of the key), O(1) without such policies */
+/* Does a policy log the expiry of this key and its members? O(length of the key), O(1) without such
+ * policies */
 bool expiry_log_covers(struct txn *txn, const struct entry *entry);
 static inline bool expiry_is_logged(struct txn *txn, const struct entry *entry)
 {
     return txn->store->policies.logs > 0 && txn->origin != FROM_REPLAY &&
            expiry_log_covers(txn, entry);
 }
-/* Call before the key, of an entry that is logged, is removed. True: then pass the key's object to
+/* Call before an expired key that is logged is removed. True: pass the key's object to
  * expiry_log_keep instead of freeing it. */
 bool expiry_log_key(struct txn *txn, const struct entry *entry);
 void expiry_log_keep(struct txn *txn, struct object object);
-/* Call before the member, which has expired at `at`, is removed from an entry that is logged. */
+/* Call before a member with the deadline `at`, which has expired, is removed from a logged key. */
 void expiry_log_member(struct txn *txn, const struct entry *entry, struct bytes member, msec at);
 /* Call when a call ends. May add keys and note policies for them. */
 void expiry_log_write(struct txn *txn);

@@ -17,7 +17,7 @@
  *
  * Folder store/txn: the write path, the only way to change data. There is one file of mutators for
  * each type; txn_member for deadlines of members, txn_policy for the policies of keys that a call
- * has changed, expiry_log and expiry_entry for logs of what expires, dead_letter for entries
+ * has changed, expiry_log and expiry_entry for logs of expired data, dead_letter for entries
  * delivered too often, txn_settle for removing overdue members in slices, txn_hidden for hiding
  * them from one call on a replica. effect_rows has a row for each kind of effect, apply turns an
  * effect into a call of a mutator.

@@ -38,7 +38,7 @@ def seconds_without_core(pid):
 
 
 def ping(port, pid, core, pipe):
-    """Sends PINGs one after the other until the pipe has data; sends back the longest, the most CPU
+    """Sends PINGs one at a time until the pipe has data; sends back the longest, the most CPU
     time of the server during one, the 99.9th percentile, and the longest without the time that the
     server waited for its core, in seconds."""
     os.sched_setaffinity(0, {core})

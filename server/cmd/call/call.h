@@ -1,5 +1,5 @@
 /* call: one run of a command, with its arguments, transaction and reply. A data command sees
- * nothing else of the server, which is why scripts, replay and the module can run it, too.
+ * nothing else of the server, so scripts, replay and the module can run it too.
  *
  * Folder server/cmd/call: the interface of commands. A command is a row (command.h) whose function
  * gets a struct call: arguments, transaction, output, session. args parses arguments, error has

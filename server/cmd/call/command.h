@@ -116,7 +116,7 @@ enum { KEY_SPECS_MAX = 3 };
     {                                                                                              \
         .flags = (how), .first = (from), .keyword = (word), .step = 1                              \
     }
-/* Keys that are followed by as many other arguments. */
+/* Keys, then the same number of other arguments. */
 #define KEYS_AFTER(word, from, how)                                                                \
     {                                                                                              \
         .flags = (how), .first = (from), .keyword = (word), .last = -1, .step = 1, .limit = 2      \
@@ -262,7 +262,7 @@ void commands_each_stats(struct commands *commands,
 
 /* "get", "config|get", as in errors, COMMAND and ACL; returns its length, < size. */
 size_t command_full_name(struct command_ref ref, char *to, size_t size);
-/* The number of keys that a numkeys argument gives, at most argc; 0 if it is wrong. Stops at the
+/* The value of a numkeys argument, at most argc; 0 if it is invalid. Stops at the
  * first byte that is not a digit, like Redis, which uses atoi() here: the command itself refuses
  * such a number, but the ACL check, which needs the keys, comes first. */
 int command_count_keys(struct bytes arg, int argc);

@@ -17,9 +17,9 @@ struct policy_fault {
     char text[512]; /* as an error reply: "ERR policy option TTL: ..." */
 };
 
-/* Parses the words; words[0] is the name. Options that they do not name are those of the policy of
- * this name in `policies`, if there is one; the keys' names are borrowed from it and from the
- * words. False: the fault says which word is wrong, and why. */
+/* Parses the words; words[0] is the name. If `policies` has a policy of this name, it provides the
+ * options that the words leave out. Names of keys are borrowed from that policy and from the words.
+ * False: the fault says which word is invalid, and why. */
 bool policy_args_read(const struct bytes *words, size_t count, const struct policies *policies,
                       struct policy *policy, struct policy_fault *fault);
 

@@ -1,5 +1,6 @@
-/* rdb_store: writes a store as an RDB of version 10, with what Redis can hold: keys of its types
- * with their deadlines, and functions; without deadlines of members, dehydrators and policies. */
+/* rdb_store: writes a store as an RDB of version 10, with everything that Redis can hold: keys of
+ * its types with their deadlines, and functions; without deadlines of members, dehydrators and
+ * policies. */
 #ifndef SERVER_DISK_IMPORT_RDB_STORE_H
 #define SERVER_DISK_IMPORT_RDB_STORE_H
 

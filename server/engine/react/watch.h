@@ -19,7 +19,7 @@ void watch_add(struct watch *watch, struct session *session, unsigned db, struct
                bool exists);
 /* UNWATCH: removes the session's keys and clears watch_touched. */
 void watch_forget(struct watch *watch, struct session *session);
-size_t watch_bytes(const struct session *session); /* memory of what it watches. O(1) */
+size_t watch_bytes(const struct session *session); /* memory of its watched keys. O(1) */
 bool watch_active(const struct watch *watch);
 /* For INFO: sessions that watch keys, and keys that are watched. O(databases) */
 struct watch_totals {

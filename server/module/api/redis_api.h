@@ -324,7 +324,7 @@ typedef void (*api_on_command)(RedisModuleCommandFilterCtx *command);
     X(int, ReplyWithMap, (RedisModuleCtx * ctx, long pairs))                                       \
     X(int, WrongArity, (RedisModuleCtx * ctx))
 
-/* Optional: without one of these the module does less and logs what is missing. */
+/* Optional: without one of these the module does less and logs its name. */
 #define API_OPTIONAL(X) X(int, EventLoopAddOneShot, (void (*run)(void *data), void *data))
 
 struct redis_api {

@@ -16,7 +16,7 @@ struct tls_settings {
     char serial[TLS_SERIAL_SIZE];
 };
 
-/* False: `why` lists all wrong options, and there are no settings to drop. */
+/* False: `why` lists all invalid options, and there are no settings to drop. */
 bool tls_settings_read(struct tls_settings *settings, const struct conf *conf, char *why,
                        size_t size);
 void tls_settings_drop(struct tls_settings *settings);

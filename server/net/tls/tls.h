@@ -18,7 +18,7 @@
 
 struct tls;
 
-enum { TLS_WHY_SIZE = 2048 }; /* bytes that hold the reasons of any number of wrong options */
+enum { TLS_WHY_SIZE = 2048 }; /* bytes that hold the reasons for any number of invalid options */
 
 /* Makes OpenSSL allocate through mem.h, so that its memory counts in used_memory. Call before
  * anything uses OpenSSL (even to hash a password); no effect later. */
@@ -27,7 +27,7 @@ void tls_count_memory(void);
 /* Does tls-port, metrics-tls or tls-replication require TLS? */
 bool tls_is_wanted(const struct conf *conf);
 
-/* Reads certificates and keys. NULL: `why` has each wrong option with its file and OpenSSL's
+/* Reads certificates and keys. NULL: `why` has each invalid option with its file and OpenSSL's
  * reason. conf must outlive it. */
 struct tls *tls_new(const struct conf *conf, char *why, size_t size);
 void tls_free(struct tls *tls); /* connections may outlive it */

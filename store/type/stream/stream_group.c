@@ -298,7 +298,7 @@ static struct ranked_member *move_consumer(void *ctx, struct ranked_member *old)
     return consumer_member(consumer);
 }
 
-/* Relocates some of what the group owns, from a rank; returns the next one, 0: done. */
+/* Relocates some of the group's memory, from a rank; returns the next one, 0: done. */
 static size_t group_relocate(struct stream_group *group, size_t rank, struct relocation *relocation)
 {
     size_t next;

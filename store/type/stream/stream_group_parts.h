@@ -66,7 +66,7 @@ static inline size_t group_bytes(const struct stream_group *group)
            ranked_bytes_used(&group->consumers) + group->room * sizeof(*group->numbered);
 }
 
-/* Call after a change of what the group owns. */
+/* Call after the group's own memory has changed. */
 static inline void group_count_bytes(struct stream_group *group)
 {
     size_t bytes = group_bytes(group);
