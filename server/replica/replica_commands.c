@@ -40,13 +40,19 @@ static bool may_sync(struct call *call)
     return true;
 }
 
-/* PSYNC id offset FAILOVER: the master hands its role over to us. */
-static bool take_role(struct call *call)
+/* PSYNC id offset FAILOVER: the master hands its role over to us. A master asks again if the
+ * connection is lost before our answer reaches it. Then we have the role already, and an error
+ * would make it take the role back, so that there would be two masters. DIFFERS: Redis refuses, and
+ * there are two. (doc/differs.md) */
+static bool take_role(struct call *call, int64_t offset)
 {
     struct replication *replication = call->context;
     const struct history *history = replication_history(replication);
     if (call->argc < 4 || !arg_is(call, 3, "FAILOVER")) return true;
     if (!replication_report(replication).follows) {
+        if (bytes_is_word(call->argv[1], history->old_id) &&
+            history_has(history, history->old_id, offset > 0 ? (uint64_t)offset : 0))
+            return true;
         fail(call, ERR_FAILOVER_MASTER);
         return false;
     }
@@ -63,7 +69,7 @@ static void cmd_psync(struct call *call)
     int64_t offset;
     char id[HISTORY_ID + 1] = "?";
     if (!arg_int64(call, 2, &offset)) return;
-    if (!take_role(call) || !may_sync(call)) return;
+    if (!take_role(call, offset) || !may_sync(call)) return;
     struct replication *replication = call->context;
     replication_begin_stream(replication);
     if (call->argv[1].len == HISTORY_ID) memcpy(id, call->argv[1].data, HISTORY_ID);

@@ -52,6 +52,11 @@ def failover_state(server):
     return state(server)["master_failover_state"]
 
 
+def info_field(server, name):
+    text = call(server, "INFO", "replication").decode()
+    return dict(line.split(":", 1) for line in text.split("\r\n") if ":" in line)[name]
+
+
 def becomes(server, wanted):
     assert wait_for(lambda: role(server)[0] == wanted, SECONDS), server.log()
 
@@ -195,11 +200,28 @@ def a_target_that_refuses_ends_the_failover():
             equal(call(master, "FAILOVER", "TO", "127.0.0.1", replica.port, "FORCE", "TIMEOUT",
                        "100"), b"OK")
             writer.send(encode("SET", "k", "2"))
-            other.send(encode("REPLICAOF", "NO", "ONE"))
+            for host, port in (("NO", "ONE"), ("127.0.0.1", 1), ("NO", "ONE")):  # it forgets the master's stream
+                other.send(encode("REPLICAOF", host, port))
             assert wait_for(lambda: failover_state(master) == "failover-in-progress", SECONDS)
         becomes(master, b"master")
         equal(writer.reply(), b"+OK\r\n")
         assert "PSYNC FAILOVER can't be sent to a master" in master.log()
+
+
+@own
+def a_second_request_to_become_the_master_is_accepted():
+    """A master asks again if the connection is lost before the answer reaches it."""
+    with pair() as (master, replica):
+        call(master, "SET", "k", "1")
+        await_caught_up(master, replica)
+        history = info_field(master, "master_replid")
+        call(replica, "REPLICAOF", "NO", "ONE")
+        end = int(info_field(replica, "second_repl_offset"))
+        for at, wanted in ((end, b"+CONTINUE"), (end + 1, b"-ERR PSYNC FAILOVER can't be sent to a master")):
+            with replica.raw() as old:
+                old.send(encode("PSYNC", history, at, "FAILOVER"))
+                reply = old.reply()
+                assert reply.startswith(wanted), (at, reply)
 
 
 @own
