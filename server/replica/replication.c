@@ -253,7 +253,7 @@ void replication_second(struct replication *r)
     if (r->active && !r->follows) replicas_second(r->replicas, failover_wants_silence(r->failover));
     int64_t gone = replicas_gone_sec(r->replicas), ttl = r->w.conf->repl_backlog_ttl;
     if (r->active && !r->follows && ttl > 0 && gone > ttl) {
-        /* Without replicas for long: free the memory. No replica can continue from this stream
+        /* There have been no replicas for long: free the memory. None can continue from this stream
          * later. */
         r->active = r->has_position = false;
         feed_restart(r->feed);

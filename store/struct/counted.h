@@ -82,7 +82,7 @@ static inline void counted_change(struct counted_node *node, size_t by)
         node->total += by;
 }
 
-/* The leaf with the item of this rank, which is there; *rank becomes its index in the leaf. */
+/* The leaf with the item of this rank, which must exist; *rank becomes its index in the leaf. */
 struct counted_node *counted_at(const struct counted *tree, size_t *rank);
 size_t counted_before(const struct counted_node *leaf);  /* items of the leaves before it */
 unsigned counted_index(const struct counted_node *node); /* of its branch; it is not the root */

@@ -101,7 +101,7 @@ class Keys:
                 del self.deadlines[key]
 
     def look(self):
-        """Checks with EXISTS that no key expired early and no expired key is there."""
+        """Checks with EXISTS that no key expired early and no expired key exists."""
         self.note()
         keys = sorted(self.deadlines)
         before = self.daemon.now()

@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 """A replica's journal right after a full copy. Until the base of the copied data is on disk, WAITAOF does
 not count the replica, and no write is acknowledged under `always`. After kill -9 at any step all that was
-acknowledged is there."""
+acknowledged exists."""
 from contextlib import contextmanager
 
 from crash import (CHILDREN, DIE_BEFORE, EVER, HOLD, Budget, Kept, equal, run, seeded, test,

@@ -1,6 +1,6 @@
 #!/usr/bin/python3 -B
 """kill -9 of the master at any byte of a full copy. However much of it the replica has, it serves the data
-that it had until the whole copy is there, links again when the master is back, and then has its data."""
+that it had until the whole copy has arrived, links again when the master is back, and then has its data."""
 import os
 import select
 import socket

@@ -1,6 +1,6 @@
 #!/usr/bin/python3 -B
 """Fails each system call of a run with rewrites and snapshots in turn: nothing acknowledged is lost,
-nothing refused is there, reads continue, and the daemon recovers by itself. The same run is also killed
+no refused write exists, reads continue, and the daemon recovers by itself. The same run is also killed
 at each call: everything acknowledged is there at the next start.
 
 With fsync always, the power fails too: the files keep only what was synced, and data that a failed

@@ -1,5 +1,5 @@
 #!/usr/bin/python3 -B
-"""kill -9 under load: all acknowledged transactions are there; of the others a prefix is, each complete.
+"""kill -9 under load: all acknowledged transactions exist; of the others a prefix exists, each complete.
 
 With fsync always and everysec, a reply is sent after its record was written. They differ when the
 power fails: everysec may lose a second, always loses nothing. The tests of power loss remove unsynced

@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 """expired.so in a real cluster of three masters and three replicas, under load from redis-py's cluster
 client: slots move, masters are killed, and all nodes start again from RDB and append-only files. What
-WAIT 1 has acknowledged is there, nothing is taken twice, and events come once, on time, from the owner
+WAIT 1 has acknowledged exists, nothing is taken twice, and events come once, on time, from the owner
 of the slot. The time is real, so bounds are generous."""
 import threading
 import time
@@ -229,7 +229,7 @@ class World:
     def check_dehydrator(self, writer, key):
         pairs = self.client.execute_command("REDE.RANGE", key, "-", "+")
         found = {(key, pair[0].decode()): pair[1] for pair in pairs}
-        equal(len(found), len(pairs), "an element is there twice")
+        equal(len(found), len(pairs), "an element occurs twice")
         for one, at in writer.elements.items():
             if one[0] == key:
                 equal(found.pop(one, None), at, one)
@@ -260,7 +260,7 @@ class World:
         def total(of):
             return sum(len(getattr(writer, of)) for writer in self.writers)
         again = sum(len(heard) > 1 for heard in list(self.heard.values()))
-        return (f"{total('lasting')} keys and {total('elements')} elements are there, "
+        return (f"{total('lasting')} keys and {total('elements')} elements exist, "
                 f"{total('pulled') + total('taken')} were taken, {total('soon')} events, {again} of "
                 "them again from a slot's next owner")
 

@@ -68,7 +68,7 @@ class Writer:
             pass
 
     def check(self, master):
-        """Everything acknowledged is there, and the list is a prefix of what was sent."""
+        """Everything acknowledged exists, and the list is a prefix of what was sent."""
         found = master.redis().lrange(self.name, 0, -1)
         equal(found, [b"%d" % number for number in range(len(found))], self.name)
         assert self.sure <= len(found) <= self.sent, (self.name, self.sure, len(found), self.sent)

@@ -99,7 +99,7 @@ class Load:
         for ident, number in self.added.items():
             equal(there.get(ident), {b"n": number}, f"acknowledged entry {ident}")
         numbers = [fields[b"n"] for fields in there.values()]
-        equal(len(set(numbers)), len(numbers), "an entry is there twice")
+        equal(len(set(numbers)), len(numbers), "an entry occurs twice")
         assert set(numbers) <= self.known
         pending = {ident for ident, *_ in ask(daemon, "XPENDING", "s", "g", "-", "+", 1000000)}
         for ident in self.acknowledged:

@@ -1,7 +1,7 @@
 """workers: connections that each run a program of random transactions, and a model of the result.
 
 Each step is one transaction that increments its worker's counter and a common one. So the counters
-show how many steps are there, and a second server without a journal computes the data after them.
+show how many steps were applied, and a second server without a journal computes the data after them.
 """
 from crash import encode, equal, read_reply, seeded
 from programs import DATABASES, Program

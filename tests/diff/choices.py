@@ -53,7 +53,7 @@ def choose(pair, where, step, members):
 
 
 def check_random(pair, where, step, words, reply):
-    """Whatever was chosen is there, and once where it may be there once only."""
+    """Each chosen item exists, and occurs once where it may occur only once."""
     query = MEMBERS[words[0]]
     if words[0] != b"RANDOMKEY":
         query = [query[0], step[1][1], *query[1:]]

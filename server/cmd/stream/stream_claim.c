@@ -252,7 +252,7 @@ static const struct command rows[] = {
       .complexity = "O(log(N)) for each ID, where N is the number of pending entries.",
       .syntax = "key group consumer min-idle-time id [id ...] [IDLE ms] "
                 "[TIME unix-time-milliseconds] [RETRYCOUNT count] [FORCE] [JUSTID] [LASTID lastid]",
-      .summary = "Gives pending entries to a consumer, if they were idle for long enough." },
+      .summary = "Assigns pending entries to a consumer, if they have been idle for long enough." },
     { .name = "XAUTOCLAIM",
       .run = cmd_xautoclaim,
       .arity = -6,
@@ -269,8 +269,8 @@ static const struct command rows[] = {
       .complexity = "O(M*log(N)) where N is the number of pending entries and M the number "
                     "examined: ten times the count, and at most 10,000.",
       .syntax = "key group consumer min-idle-time start [COUNT count] [JUSTID]",
-      .summary = "Gives pending entries that were idle for long enough to a consumer, from an ID "
-                 "on." },
+      .summary = "Assigns the pending entries from an ID on that have been idle for long enough to "
+                 "a consumer." },
 };
 
 const struct command_group stream_claim_commands = COMMAND_GROUP(rows);

@@ -90,7 +90,7 @@ int64_t observe_begin(const struct observer *observer)
     return observer->last_usec;
 }
 
-/* The time that an answered call has run, and that it was blocked between its runs. */
+/* For how long an answered call has run, and for how long it was blocked between its runs. */
 struct span {
     int64_t ran_usec, blocked_usec;
 };

@@ -18,7 +18,7 @@ struct topic {
     char name[];
 };
 
-/* One session and one topic. */
+/* Links one session and one topic that it is subscribed to. */
 struct subscription {
     TAILQ_ENTRY(subscription) of_topic;
     TAILQ_ENTRY(subscription) of_session;

@@ -71,7 +71,7 @@ struct lua_random {
     bool seeded; /* by a script, so the numbers are predictable until the reset */
 };
 
-/* In the registry: the struct. */
+/* The registry has the struct lua_random under the address of this key. */
 static const char random_key;
 
 enum { SEED_LOW = 0x330e, RANDOM_MAX = INT32_MAX };

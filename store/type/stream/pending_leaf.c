@@ -202,7 +202,7 @@ static void choose_form(struct pending_leaf *leaf, const struct pending_record *
 
 /* ---- memory ---- */
 
-/* Room for `count` records and few more. */
+/* The size of a leaf with room for `count` records and a few more. */
 static unsigned room_for(unsigned count)
 {
     if (count <= 2) return 2;

@@ -53,7 +53,7 @@ static struct pending_leaf *descend(const struct pending_tree *tree, struct stre
 
 /* ---- summaries ---- */
 
-/* Where the path has the summary of the node at this step; the leaf is at step path->length. */
+/* Returns the summary of the node at this step of the path; the leaf is at step path->length. */
 static struct pending_summary *summary_at(struct pending_tree *tree, const struct path *path,
                                           unsigned step)
 {
@@ -92,7 +92,8 @@ static uint64_t inner_consumers(const struct counted_node *inner, uint64_t consu
     return consumers & ~lost;
 }
 
-/* *total, a node's summary, after a child's changed from `old` to `new`. */
+/* Updates *total, a node's summary, after the summary of a child has changed from `old` to `new`.
+ */
 static void total_change(struct pending_summary *total, const struct counted_node *inner,
                          const struct pending_summary *old, const struct pending_summary *new)
 {

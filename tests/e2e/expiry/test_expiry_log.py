@@ -125,7 +125,7 @@ def reader_whose_wait_ends_in_the_millisecond_of_an_entry_gets_it():
     with Policies() as po:
         po.rule("s:*", "EXPIRED", "TO", "log")
         for _ in range(5):
-            po.run("SET", "s:1", "v", "PX", 10)  # it is there for all of the tenth millisecond
+            po.run("SET", "s:1", "v", "PX", 10)  # it exists for all of the tenth millisecond
             with po.daemon.raw() as reader:
                 reader.send(encode("XREAD", "BLOCK", 11, "STREAMS", "log", "$"))
                 assert wait_for(lambda: po.client.info("clients")["blocked_clients"] == 1)

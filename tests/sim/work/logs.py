@@ -62,7 +62,7 @@ class Logs:
         if len(numbers) != int(count or 0):
             run.broken(f"log {log}: {len(numbers)} entries, the counter says {count}")
         if len(set(numbers)) != len(numbers):
-            run.broken(f"log {log}: an entry is there twice: {sorted(numbers)}")
+            run.broken(f"log {log}: an entry occurs twice: {sorted(numbers)}")
         heard = self.acknowledged[log]
         known = [number for number in numbers if number not in self.unsure[log]]
         if known != sorted(known) or not set(known) <= set(heard):

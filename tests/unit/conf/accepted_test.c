@@ -27,7 +27,7 @@ START_TEST(no_two_options_have_the_same_name)
 {
     ck_assert_uint_le(conf_option_count(), CONF_OPTIONS_MAX);
     for (size_t i = 0; i < conf_option_count(); i++)
-        ck_assert_msg(conf_find(conf_option_at(i)->name) == conf_option_at(i), "%s is there twice",
+        ck_assert_msg(conf_find(conf_option_at(i)->name) == conf_option_at(i), "%s is listed twice",
                       conf_option_at(i)->name);
 }
 END_TEST

@@ -1,4 +1,4 @@
-/* Tests of server/base/page_thread: the next step's memory is there before it is used. */
+/* Tests of server/base/page_thread: the next step's memory is mapped before it is used. */
 #include "server/base/page_thread.h"
 
 #include <sched.h>

@@ -123,13 +123,13 @@ static void check_works(const struct line *line, uint64_t nth)
     ck_assert_int_eq(lua_gettop(world.scripting->interpreter->lua), 0);
 }
 
-/* Scripts are compiled anew, and the library is there. */
+/* Scripts are compiled anew, and the library exists. */
 static void prepare(void)
 {
     static const struct line flush = { { "SCRIPT", "FLUSH" } },
                              load = { { "FUNCTION", "LOAD", LIBRARY } };
     run(&flush);
-    run(&load); /* an error if it is there */
+    run(&load); /* an error if it exists */
 }
 
 /* How many allocations of the call may fail. */
