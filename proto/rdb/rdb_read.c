@@ -8,14 +8,27 @@
 #include "proto/rdb/reader.h"
 #include "store/base/little_endian.h"
 
+/* A file begins with the magic and the version in digits, a payload ends with the version alone.
+ * The numbers between those of Redis and 80 are Redis' future. */
+static const struct format {
+    const char *magic, *program;
+    int first, last;    /* RDB versions */
+    const char *newest; /* release of the program */
+} formats[] = {
+    { "REDIS", "Redis", 1, 14, "8.8" },
+    { "VALKEY", "Valkey", RDB_VALKEY, 81, "9.2" },
+};
+
 enum {
-    MAGIC = 5,
+    FORMATS = sizeof(formats) / sizeof(formats[0]),
     HEAD = 9,
     CHECKSUM = 8,
     FIRST_WITH_CHECKSUM = 5, /* RDB version */
 };
 
 enum opcode {
+    KEY_METADATA = 243, /* Redis 8.6; in Valkey 9: a slot that is being imported */
+    FIRST_OPCODE = 240, /* unknown ones are no types of keys */
     SLOT_INFO = 244,
     FUNCTION = 245,
     FUNCTION_OF_CANDIDATES = 246, /* Redis 7.0 rc1 and rc2 */
@@ -146,16 +159,26 @@ static bool has_attributes(const struct rdb_key *key)
     return key->expire_at != RDB_NEVER || key->idle != -1 || key->freq != -1;
 }
 
-/* A code below SLOT_INFO is the type of a key. */
+/* In Valkey it announces keys of a slot that do not belong to the server yet. */
+static bool read_key_metadata(struct rdb_reader *reader)
+{
+    if (reader->file_version < RDB_VALKEY) return rdb_skip_key_metadata(reader);
+    return rdb_fail(reader, RDB_FOREIGN,
+                    "written while slots were imported. Save again after the migration's end");
+}
+
+/* A code below FIRST_OPCODE is the type of a key. */
 static bool read_record(struct rdb_reader *reader, unsigned code)
 {
     struct rdb_key *key = &reader->key;
     struct bytes name, text;
     uint64_t value, keys;
-    bool is_attribute = code == IDLE || code == FREQ || code == EXPIRE_MSEC || code == EXPIRE_SEC;
-    if (code >= SLOT_INFO && !is_attribute && has_attributes(key))
+    bool is_attribute = code == IDLE || code == FREQ || code == EXPIRE_MSEC || code == EXPIRE_SEC ||
+                        code == KEY_METADATA;
+    if (code >= FIRST_OPCODE && !is_attribute && has_attributes(key))
         return rdb_damaged(reader, "a deadline without a key");
     switch (code) {
+    case KEY_METADATA: return read_key_metadata(reader);
     case SLOT_INFO: return rdb_skip_lengths(reader, 3);
     case FUNCTION: return read_function(reader);
     case FUNCTION_OF_CANDIDATES: return read_old_function(reader);
@@ -176,31 +199,35 @@ static bool read_record(struct rdb_reader *reader, unsigned code)
     case DATABASE:
         return rdb_get_length(reader, &key->database) && RDB_VISIT(reader, database, key->database);
     default:
+        if (code >= FIRST_OPCODE)
+            return rdb_fail(reader, RDB_DAMAGED, "an unknown record %u", code);
         return rdb_get_string(reader, &reader->name, &key->name) && read_whole_value(reader, code);
     }
 }
 
+static const struct format *find_format(const char *head)
+{
+    for (unsigned i = 0; i < FORMATS; i++)
+        if (memcmp(head, formats[i].magic, strlen(formats[i].magic)) == 0) return &formats[i];
+    return NULL;
+}
+
 static bool read_head(struct rdb_reader *reader)
 {
-    static const char valkey[] = "VALKEY";
-    const unsigned char *head = rdb_source_take(reader->source, HEAD);
+    const char *head = (const char *)rdb_source_take(reader->source, HEAD);
     if (head == NULL && reader->source->state != RDB_SOURCE_ENDED) return rdb_no_bytes(reader);
-    if (head != NULL && memcmp(head, valkey, sizeof(valkey) - 1) == 0)
-        return rdb_fail(reader, RDB_FOREIGN,
-                        "unknown format %.*s of Valkey 9. In Valkey, set aof-use-rdb-preamble to "
-                        "no, run BGREWRITEAOF, and import the AOF",
-                        HEAD, (const char *)head);
-    if (head == NULL || memcmp(head, "REDIS", MAGIC) != 0)
-        return rdb_fail(reader, RDB_FOREIGN, "not an RDB file of Redis");
-    for (int i = MAGIC; i < HEAD; i++) {
+    const struct format *format = head == NULL ? NULL : find_format(head);
+    if (format == NULL) return rdb_fail(reader, RDB_FOREIGN, "not an RDB file of Redis or Valkey");
+    for (size_t i = strlen(format->magic); i < HEAD; i++) {
         if (head[i] < '0' || head[i] > '9')
-            return rdb_fail(reader, RDB_FOREIGN, "not an RDB file of Redis");
+            return rdb_fail(reader, RDB_FOREIGN, "not an RDB file of Redis or Valkey");
         reader->file_version = 10 * reader->file_version + (head[i] - '0');
     }
-    if (reader->file_version >= 1 && reader->file_version <= RDB_MAX_VERSION) return true;
+    if (reader->file_version >= format->first && reader->file_version <= format->last) return true;
     return rdb_fail(reader, RDB_FOREIGN,
-                    "unsupported RDB version %d (1 to %d are supported): a newer server wrote it",
-                    reader->file_version, RDB_MAX_VERSION);
+                    "unsupported RDB version %d of %s: versions %d to %d (up to %s %s) can be read",
+                    reader->file_version, format->program, format->first, format->last,
+                    format->program, format->newest);
 }
 
 /* A checksum of 0 means that the writer was configured to leave it out. */
@@ -231,6 +258,13 @@ enum rdb_status rdb_read(struct rdb_source *source, const struct rdb_visitor *vi
 
 /* ---- payloads ---- */
 
+static bool is_known_version(int version)
+{
+    for (unsigned i = 0; i < FORMATS; i++)
+        if (version <= formats[i].last) return i == 0 || version >= formats[i].first;
+    return false;
+}
+
 bool rdb_payload_open(struct bytes payload, struct bytes *body, int *version)
 {
     if (payload.len < RDB_FOOTER) return false;
@@ -238,7 +272,8 @@ bool rdb_payload_open(struct bytes payload, struct bytes *body, int *version)
     const unsigned char *at = (const unsigned char *)payload.data;
     *body = (struct bytes){ payload.data, payload.len - RDB_FOOTER };
     *version = (int)little_unsigned(at + body->len, RDB_FOOTER - CHECKSUM);
-    return rdb_crc64(0, at, summed) == little_unsigned(at + summed, CHECKSUM);
+    return is_known_version(*version) &&
+           rdb_crc64(0, at, summed) == little_unsigned(at + summed, CHECKSUM);
 }
 
 static bool read_value_payload(struct rdb_reader *reader)
@@ -276,7 +311,7 @@ static enum rdb_status read_payload(struct bytes payload, const struct rdb_visit
     reader.is_payload = true;
     reader.file_version = version;
     reader.key.name = (struct bytes){ "", 0 };
-    if (!sound || version > RDB_MAX_VERSION)
+    if (!sound)
         rdb_fail(&reader, RDB_FOREIGN, "DUMP payload version or checksum are wrong");
     else
         read(&reader);

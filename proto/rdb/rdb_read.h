@@ -1,6 +1,8 @@
-/* rdb_read: reads Redis' RDB files and DUMP payloads and passes their contents to a visitor.
- * Supports RDB versions 1 to 12 (Redis up to 7.4, Valkey up to 8) with all their encodings of
- * strings, lists, sets, hashes, sorted sets and streams, and dehydrators of the ReDe module. Safe
+/* rdb_read: reads RDB files and DUMP payloads of Redis and Valkey and passes their contents to a
+ * visitor. Supports RDB versions 1 to 14 (Redis up to 8.8, Valkey up to 8) and 80 to 81 (Valkey 9)
+ * with all their encodings of strings, lists, sets, hashes, sorted sets and streams, and
+ * dehydrators of the ReDe module. The two programs give the same numbers to different types from
+ * 22 on; the version tells which program wrote a file or payload. Safe
  * for any input: no length is trusted before its bytes have arrived, so memory is at most
  * proportional to the bytes that have arrived (times 88 for compressed strings).
  *
@@ -11,7 +13,8 @@
  * Redis' small packings (listpack, ziplist, intset, zipmap) and LZF; stream and dehydrator have the
  * layouts of those types. Depends on store/base and store/mem, but on no type of store/, so that
  * tools can link it; server/disk/import builds the values. Start here. To support another version
- * of the format, add rows or cases to value.c. */
+ * of the format, raise `last` in rdb_read.c's table of formats, and add rows or cases to value.c.
+ */
 #ifndef PROTO_RDB_RDB_READ_H
 #define PROTO_RDB_RDB_READ_H
 
@@ -22,7 +25,7 @@
 #include "proto/rdb/source.h"
 #include "store/base/bytes.h"
 
-enum { RDB_MAX_VERSION = 12, RDB_FOOTER = 10 /* of a payload: version and checksum */ };
+enum { RDB_FOOTER = 10 /* of a payload: version and checksum */ };
 
 #define RDB_NEVER  INT64_MAX
 #define RDB_LATEST (INT64_MAX - 2) /* the latest deadline of an element; the earliest is 0 */
@@ -94,7 +97,8 @@ struct rdb_pending {
 struct rdb_unsupported {
     struct bytes key;
     uint64_t database;
-    const char *type;   /* "module", or "pre-release function" (the key is its name) */
+    const char *type;   /* "module", "pre-release function" (the key is its name), or "key
+                         * metadata" (without a key: its name comes later) */
     const char *module; /* of a module: its type's name (9 characters) and version; else "" */
     int encoding_version;
 };
@@ -128,12 +132,14 @@ struct rdb_visitor {
     bool (*dehydrator_element)(void *ctx,
                                const struct rdb_element *element); /* there may be none */
     /* First the entries, of which there may be none; then the marks, once; then the groups, each
-     * followed by its consumers, and each consumer by its pending entries in order of their IDs. */
+     * followed by its consumers, and each consumer by its pending entries in order of their IDs;
+     * last those of the group without a consumer, released by XNACK of Redis 8.8. */
     bool (*stream_entry)(void *ctx, const struct rdb_stream_entry *entry);
     bool (*stream_marks)(void *ctx, const struct rdb_stream_marks *marks);
     bool (*stream_group)(void *ctx, const struct rdb_group *group);
     bool (*stream_consumer)(void *ctx, const struct rdb_consumer *consumer);
     bool (*stream_pending)(void *ctx, const struct rdb_pending *pending);
+    bool (*stream_released)(void *ctx, const struct rdb_pending *pending);
     bool (*key_end)(void *ctx);
     void (*key_failed)(void *ctx);
 };
@@ -170,7 +176,8 @@ enum rdb_status rdb_read_payload(struct bytes payload, const struct rdb_visitor 
 enum rdb_status rdb_read_functions(struct bytes payload, const struct rdb_visitor *visitor,
                                    struct rdb_error *error);
 
-/* Checks only the footer. If it is correct, *body is the payload without it. */
+/* Checks only the footer: false unless its checksum is right and its version can be read. *body is
+ * the payload without it. */
 bool rdb_payload_open(struct bytes payload, struct bytes *body, int *version);
 
 #endif

@@ -21,6 +21,9 @@ struct rdb_reader {
     struct buffer name, first, second, packed;
 };
 
+/* The first version of Valkey's own. */
+enum { RDB_VALKEY = 80 };
+
 /* The latest deadline of a hash field: Redis stores 48 bits. */
 #define RDB_LATEST_FIELD ((UINT64_C(1) << 48) - 1)
 
@@ -72,6 +75,7 @@ bool rdb_packing_is_empty(struct bytes packed, enum rdb_packing packing);
 bool rdb_read_value(struct rdb_reader *reader, unsigned type);
 bool rdb_read_module(struct rdb_reader *reader, bool annotated);
 bool rdb_skip_module_aux(struct rdb_reader *reader);
+bool rdb_skip_key_metadata(struct rdb_reader *reader);
 bool rdb_read_stream(struct rdb_reader *reader, unsigned type);
 bool rdb_read_dehydrator(struct rdb_reader *reader, bool annotated);
 

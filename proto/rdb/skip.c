@@ -79,6 +79,22 @@ bool rdb_skip_module_aux(struct rdb_reader *reader)
     return RDB_VISIT(reader, module_aux, name, version);
 }
 
+/* Layout: number of classes, and for each its ID (4 bytes) and its parts. Redis 8.6 writes it
+ * before the key to which modules have attached data. */
+bool rdb_skip_key_metadata(struct rdb_reader *reader)
+{
+    enum { CLASS_ID = 4 };
+    struct rdb_unsupported what = { .database = reader->key.database,
+                                    .type = "key metadata",
+                                    .module = "" };
+    uint64_t classes;
+    if (!rdb_get_length(reader, &classes)) return false;
+    for (; classes > 0; classes--)
+        if (!rdb_skip(reader, CLASS_ID) || !skip_parts(reader)) return false;
+    what.key = (struct bytes){ "", 0 };
+    return RDB_VISIT(reader, unsupported, &what);
+}
+
 static bool get_part(struct rdb_reader *reader, bool annotated, uint64_t wanted)
 {
     uint64_t part;

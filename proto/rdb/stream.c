@@ -6,14 +6,23 @@
  * entries ever added; number of groups. A group: name, last ID, since STREAM_2 the number of
  * entries read; number of pending entries, and for each its ID (16 bytes), instant and number of
  * deliveries; number of consumers. A consumer: name, instant seen, since STREAM_3 instant active;
- * number of its pending entries and their IDs. */
+ * number of its pending entries and their IDs. Since STREAM_5, after the consumers of a group:
+ * number of pending entries without a consumer, and their IDs. Since STREAM_4, after the groups:
+ * what detects entries that are sent twice, which is skipped. */
 #include <string.h>
 
 #include "proto/rdb/reader.h"
 #include "proto/rdb/stream_node.h"
 #include "store/base/little_endian.h"
 
-enum { STREAM_2 = 19, STREAM_3 = 21, ID_BYTES = 16, NAME_BYTES = 8 /* of a group's number */ };
+enum {
+    STREAM_2 = 19,
+    STREAM_3 = 21,
+    STREAM_4 = 26,
+    STREAM_5 = 27,
+    ID_BYTES = 16,
+    NAME_BYTES = 8 /* of a group's number */
+};
 
 struct stream_reading {
     struct rdb_reader *reader;
@@ -23,7 +32,7 @@ struct stream_reading {
     struct rdb_stream_id first;
     struct rdb_stream_marks marks;
     struct buffer pending; /* of the group: struct owned, by ID */
-    uint64_t owned;        /* number of these whose consumer is known */
+    uint64_t owned;        /* number of these whose consumer is known, or that have none */
     uint64_t group;        /* number of the group, from 1 on */
 };
 
@@ -189,11 +198,26 @@ static bool check_name(struct stream_reading *in, struct bytes name, uint64_t gr
     return rdb_unique(in->reader, buffer_bytes(both));
 }
 
+/* Reads the ID of a pending entry of the group that was not taken before. NULL: failed. */
+static const struct rdb_pending *take_pending(struct stream_reading *in)
+{
+    struct rdb_stream_id id;
+    if (!get_raw_id(in->reader, &id)) return NULL;
+    struct owned *found = find_pending(in, id);
+    if (found == NULL)
+        rdb_damaged(in->reader, "a consumer's pending entry that its group does not have");
+    else if (found->owned)
+        rdb_damaged(in->reader, "a pending entry of two consumers");
+    if (found == NULL || found->owned) return NULL;
+    found->owned = true;
+    in->owned++;
+    return &found->pending;
+}
+
 static bool read_consumer(struct stream_reading *in)
 {
     struct rdb_reader *reader = in->reader;
     struct rdb_consumer consumer;
-    struct rdb_stream_id id = { 0, 0 };
     uint64_t seen, active, count;
     if (!rdb_get_string(reader, &reader->first, &consumer.name) ||
         !check_name(in, consumer.name, in->group) || !rdb_get_number(reader, 8, &seen))
@@ -205,14 +229,19 @@ static bool read_consumer(struct stream_reading *in)
     if (!RDB_VISIT(reader, stream_consumer, &consumer) || !rdb_get_length(reader, &count))
         return false;
     for (; count > 0; count--) {
-        if (!get_raw_id(reader, &id)) return false;
-        struct owned *found = find_pending(in, id);
-        if (found == NULL)
-            return rdb_damaged(reader, "a consumer's pending entry that its group does not have");
-        if (found->owned) return rdb_damaged(reader, "a pending entry of two consumers");
-        found->owned = true;
-        in->owned++;
-        if (!RDB_VISIT(reader, stream_pending, &found->pending)) return false;
+        const struct rdb_pending *pending = take_pending(in);
+        if (pending == NULL || !RDB_VISIT(reader, stream_pending, pending)) return false;
+    }
+    return true;
+}
+
+static bool read_released(struct stream_reading *in)
+{
+    uint64_t count = 0;
+    if (in->type >= STREAM_5 && !rdb_get_length(in->reader, &count)) return false;
+    for (; count > 0; count--) {
+        const struct rdb_pending *pending = take_pending(in);
+        if (pending == NULL || !RDB_VISIT(in->reader, stream_released, pending)) return false;
     }
     return true;
 }
@@ -223,6 +252,7 @@ static bool read_consumers(struct stream_reading *in)
     if (!rdb_get_length(in->reader, &count)) return false;
     for (; count > 0; count--)
         if (!read_consumer(in)) return false;
+    if (!read_released(in)) return false;
     return in->owned == in->pending.len / sizeof(struct owned) ||
            rdb_damaged(in->reader, "a pending entry without a consumer");
 }
@@ -270,11 +300,27 @@ static bool read_groups(struct stream_reading *in)
     return true;
 }
 
+/* Layout: duration, greatest number of entries of a producer; number of producers, and for each
+ * its name, the number of its entries, and for each a text and the entry's ID; two counters. */
+static bool skip_idempotence(struct stream_reading *in)
+{
+    struct rdb_reader *reader = in->reader;
+    uint64_t producers, entries;
+    if (in->type < STREAM_4) return true;
+    if (!rdb_skip_lengths(reader, 2) || !rdb_get_length(reader, &producers)) return false;
+    for (; producers > 0; producers--) {
+        if (!rdb_skip_string(reader) || !rdb_get_length(reader, &entries)) return false;
+        for (; entries > 0; entries--)
+            if (!rdb_skip_string(reader) || !rdb_skip_lengths(reader, 2)) return false;
+    }
+    return rdb_skip_lengths(reader, 2);
+}
+
 bool rdb_read_stream(struct rdb_reader *reader, unsigned type)
 {
     struct stream_reading in = { .reader = reader, .type = type };
-    bool good =
-        rdb_begin_key(reader, RDB_STREAM) && read_nodes(&in) && read_marks(&in) && read_groups(&in);
+    bool good = rdb_begin_key(reader, RDB_STREAM) && read_nodes(&in) && read_marks(&in) &&
+                read_groups(&in) && skip_idempotence(&in);
     rdb_node_drop(&in.node);
     buffer_drop(&in.pending);
     return good;

@@ -1,5 +1,7 @@
 /* value: reads the value of a key, whose type comes first. Unknown types, empty collections and
  * duplicate members are damage. */
+#include <ctype.h>
+
 #include "proto/rdb/reader.h"
 
 enum {
@@ -124,6 +126,25 @@ static bool read_hash_with_expiry(struct rdb_reader *reader, const struct kind *
     return true;
 }
 
+/* Valkey 9 stores a field's deadline after its value, in 8 bytes; -1: none. */
+static bool read_valkey_hash(struct rdb_reader *reader, const struct kind *kind)
+{
+    struct bytes field, value;
+    uint64_t count, number;
+    (void)kind;
+    if (!get_count(reader, &count)) return false;
+    for (; count > 0; count--) {
+        if (!rdb_get_string(reader, &reader->first, &field) || !rdb_unique(reader, field) ||
+            !rdb_get_string(reader, &reader->second, &value) || !rdb_get_number(reader, 8, &number))
+            return false;
+        int64_t at = number == UINT64_MAX ? RDB_NEVER : (int64_t)number;
+        if (at < 0 || (at > RDB_LATEST && at != RDB_NEVER))
+            return rdb_damaged(reader, "an invalid deadline of a field");
+        if (!RDB_VISIT(reader, hash_field, field, value, at)) return false;
+    }
+    return true;
+}
+
 static bool read_packed(struct rdb_reader *reader, const struct kind *kind)
 {
     uint64_t earliest;
@@ -158,7 +179,8 @@ static bool read_quicklist(struct rdb_reader *reader, const struct kind *kind)
     return !empty || rdb_damaged(reader, "an empty collection");
 }
 
-/* By the numbers of rdb.h. rdb_read_value handles streams (15, 19, 21) and modules (6, 7). */
+/* By the numbers of Redis' rdb.h. rdb_read_value handles streams (15, 19, 21, 26, 27) and modules
+ * (6, 7). */
 static const struct kind kinds[] = {
     [0] = { RDB_STRING, read_string, 0, 0, 0, 0 },
     [1] = { RDB_LIST, read_list, 0, 0, 0, 0 },
@@ -182,20 +204,56 @@ static const struct kind kinds[] = {
     [25] = { RDB_HASH, read_packed, RDB_LISTPACK, RDB_ITEMS_WITH_EXPIRY, .has_earliest = true },
 };
 
-enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+/* Of Valkey's rdb.h, from the first number that has another meaning there. */
+static const struct kind valkey_kinds[] = {
+    { RDB_HASH, read_valkey_hash, 0, 0, 0, 0 }, /* 22 */
+};
+
+enum {
+    KINDS = sizeof(kinds) / sizeof(kinds[0]),
+    FIRST_OWN = 22,
+    VALKEY_KINDS = sizeof(valkey_kinds) / sizeof(valkey_kinds[0]),
+};
+
+static bool fail_unknown(struct rdb_reader *reader, unsigned type)
+{
+    char name[48];
+    bool valkey = reader->file_version >= RDB_VALKEY;
+    const char *known = valkey && type == 23    ? " (a path hash)"
+                        : !valkey && type == 28 ? " (an array)"
+                                                : "";
+    size_t len = reader->key.name.len;
+    if (reader->is_payload)
+        return rdb_fail(reader, RDB_DAMAGED, "a value of unknown type %u%s", type, known);
+    if (len >= sizeof(name)) len = sizeof(name) - 1;
+    for (size_t i = 0; i < len; i++)
+        name[i] = isprint((unsigned char)reader->key.name.data[i]) ? reader->key.name.data[i] : '?';
+    return rdb_fail(
+        reader, RDB_DAMAGED,
+        "the key '%.*s' has the unknown type %u%s of %s. Delete it there, and save again", (int)len,
+        name, type, known, valkey ? "Valkey" : "Redis");
+}
 
 bool rdb_read_value(struct rdb_reader *reader, unsigned type)
 {
+    bool valkey = reader->file_version >= RDB_VALKEY;
+    const struct kind *kind = NULL;
     switch (type) {
     case 6: return rdb_read_module(reader, false);
     case 7: return rdb_read_module(reader, true);
     case 15:
     case 19:
     case 21: return rdb_read_stream(reader, type);
+    case 26:
+    case 27:
+        if (!valkey) return rdb_read_stream(reader, type);
+        break;
     default: break;
     }
-    if (type >= KINDS || kinds[type].read == NULL)
-        return rdb_fail(reader, RDB_DAMAGED, "a value of unknown type %u", type);
-    const struct kind *kind = &kinds[type];
+    if (valkey && type >= FIRST_OWN)
+        kind = type - FIRST_OWN < VALKEY_KINDS ? &valkey_kinds[type - FIRST_OWN] : NULL;
+    else if (type < KINDS && kinds[type].read != NULL)
+        kind = &kinds[type];
+    if (kind == NULL) return fail_unknown(reader, type);
     return rdb_begin_key(reader, kind->type) && kind->read(reader, kind);
 }

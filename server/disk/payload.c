@@ -145,7 +145,7 @@ static bool read_own(struct bytes body, struct object *object)
 static bool is_intact(struct bytes payload, struct bytes *body)
 {
     int version;
-    return rdb_payload_open(payload, body, &version) && version <= RDB_MAX_VERSION;
+    return rdb_payload_open(payload, body, &version);
 }
 
 enum payload_status payload_read(struct bytes payload, struct object *object)

@@ -54,18 +54,30 @@ static bool take_consumer(void *ctx, const struct rdb_consumer *consumer)
     return true;
 }
 
-static bool take_pending(void *ctx, const struct rdb_pending *pending)
+static bool put_pending(struct rdb_object *value, const struct rdb_pending *pending,
+                        struct stream_consumer *consumer)
 {
-    struct rdb_object *value = ctx;
     msec at = rdb_object_instant(pending->at);
     const struct pending ours = {
         .id = id_of_rdb(pending->id),
-        .consumer = value->consumer,
+        .consumer = consumer,
         .at = at == NEVER ? INSTANT_MAX : at,
         .deliveries = pending->deliveries > INT64_MAX ? INT64_MAX : pending->deliveries,
     };
     pending_put(value->group, &ours);
     return true;
+}
+
+static bool take_pending(void *ctx, const struct rdb_pending *pending)
+{
+    struct rdb_object *value = ctx;
+    return put_pending(value, pending, value->consumer);
+}
+
+/* Due for redelivery at once, as in Redis. */
+static bool take_released(void *ctx, const struct rdb_pending *pending)
+{
+    return put_pending(ctx, pending, NULL);
 }
 
 void rdb_stream_listen(struct rdb_visitor *visitor)
@@ -76,6 +88,7 @@ void rdb_stream_listen(struct rdb_visitor *visitor)
     visitor->stream_group = take_group;
     visitor->stream_consumer = take_consumer;
     visitor->stream_pending = take_pending;
+    visitor->stream_released = take_released;
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */

@@ -119,7 +119,8 @@ def files_that_redis_did_not_write_are_refused():
     with folder() as directory:
         path = os.path.join(directory, "file")
         for text, wanted in (("REDIS9999", "unsupported RDB version 9999"),
-                             ("VALKEY080", "unknown format VALKEY080 of Valkey 9"),
+                             ("VALKEY080", "at byte 9: unexpected end of the data"),
+                             ("VALKEY099", "unsupported RDB version 99 of Valkey: versions 80 to "),
                              ("SET k v\n", "is not a data file of expired or Redis"),
                              ("*1\r\n$4\r\nPINGPING", "at byte 12: malformed command"),
                              ("*1\r\n$4\r\nPING\r\n",

@@ -117,9 +117,10 @@ def damaged_copies_are_refused(ours):
         offers(replica, ours, rng.randbytes(1000))
         offers(replica, ours, b"REDIS" + rng.randbytes(1000))
         offers(replica, ours, b"REDIS9999" + rng.randbytes(1000))
-        offers(replica, ours, b"REDIS0080" + rng.randbytes(1000), said="unsupported RDB version 80 (1 to ")
-        offers(replica, ours, b"VALKEY080" + rng.randbytes(1000),
-               said="unknown format VALKEY080 of Valkey 9. In Valkey, set aof-use-rdb-preamble to ")
+        offers(replica, ours, b"REDIS0080" + rng.randbytes(1000), said="unsupported RDB version 80 of Redis: ")
+        offers(replica, ours, b"VALKEY080" + rng.randbytes(1000), said="")
+        offers(replica, ours, b"VALKEY099" + rng.randbytes(1000),
+               said="unsupported RDB version 99 of Valkey: versions 80 to ")
         offers(replica, ours, whole[:30], tail=b"", close=True,
                said="closed by the master before the end of its full copy")
         if not ours:

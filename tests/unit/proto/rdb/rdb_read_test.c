@@ -75,7 +75,7 @@ START_TEST(records_between_keys_are_reported_or_skipped)
     ck_assert_int_eq(read_file(file_of_everything()), RDB_OK);
     const char *head = "aux redis-ver=7.4.0; module aux aux-types 3; function #!lua; "
                        "unsupported name pre-release function  0; "
-                       "unsupported name pre-release function  0; db 3; sizes 31 2; "
+                       "unsupported name pre-release function  0; db 3; sizes 33 2; "
                        "string k at 1700000000001 freq 200: value; string k: -128; ";
     const char *tail = "db 15; string last at 1700000000000 idle 60: end; ";
     ck_assert_msg(strncmp(visited.text, head, strlen(head)) == 0, "%s", visited.text);
@@ -109,10 +109,15 @@ START_TEST(file_may_arrive_in_pieces_with_bytes_after_it)
 }
 END_TEST
 
-START_TEST(versions_1_to_12_are_known)
+static struct made *valkey_file(const char *version)
 {
-    static const char *const foreign[] = { "0000", "0013", "0080", "9999", "00 9", "abcd" };
-    for (int version = 1; version <= 12; version++) {
+    return raw(raw(made_new(), "VALKEY", 6), version, 3);
+}
+
+START_TEST(versions_of_redis_and_valkey_are_known)
+{
+    static const char *const foreign[] = { "0000", "0015", "0080", "9999", "00 9", "abcd" };
+    for (int version = 1; version <= 14; version++) {
         char digits[24];
         snprintf(digits, sizeof(digits), "%04d", version);
         struct made *made = add_text(key(file(digits), 0, "k"));
@@ -122,9 +127,79 @@ START_TEST(versions_1_to_12_are_known)
     }
     for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++)
         ck_assert_int_eq(read_file(file_end(file(foreign[i]))), RDB_FOREIGN);
-    ck_assert_int_eq(read_file(raw(made_new(), "VALKEY080", 9)), RDB_FOREIGN);
+    ck_assert_int_eq(read_file(file_end(file("0015"))), RDB_FOREIGN);
+    ck_assert_str_eq(error.text, "unsupported RDB version 15 of Redis: versions 1 to 14 (up to "
+                                 "Redis 8.8) can be read");
+    ck_assert_int_eq(read_file(file_end(add_text(key(valkey_file("080"), 0, "k")))), RDB_OK);
+    ck_assert_str_eq(visited.text, "string k: value; ");
+    ck_assert_int_eq(read_file(file_end(valkey_file("081"))), RDB_OK);
+    ck_assert_int_eq(read_file(file_end(valkey_file("082"))), RDB_FOREIGN);
+    ck_assert_str_eq(error.text, "unsupported RDB version 82 of Valkey: versions 80 to 81 (up to "
+                                 "Valkey 9.2) can be read");
+    ck_assert_int_eq(read_file(file_end(valkey_file("079"))), RDB_FOREIGN);
+    ck_assert_int_eq(read_file(file_end(valkey_file("0 0"))), RDB_FOREIGN);
     ck_assert_int_eq(read_file(raw(made_new(), "*1\r\n", 4)), RDB_FOREIGN);
     ck_assert_int_eq(read_file(made_new()), RDB_FOREIGN);
+}
+END_TEST
+
+static struct made *add_valkey_hash(struct made *to, int64_t at)
+{
+    number(text(text(length(to, 2), "f"), "v"), 8, at);
+    return number(text(text(to, "g"), ""), 8, -1);
+}
+
+START_TEST(type_22_of_valkey_has_a_deadline_after_each_value)
+{
+    struct made *made = add_valkey_hash(key(valkey_file("080"), 22, "k"), 1700000000999);
+    ck_assert_int_eq(read_file(file_end(made)), RDB_OK);
+    ck_assert_str_eq(visited.text, "hash k: f=v@1700000000999 g=; ");
+    made = payload_end(add_valkey_hash(payload(22), 1700000000999), 80);
+    ck_assert_int_eq(read_made(made, true), RDB_OK);
+    ck_assert_str_eq(visited.text, "hash : f=v@1700000000999 g=; ");
+    static const int64_t bad[] = { -2, INT64_MIN, INT64_MAX - 1 };
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        made = add_valkey_hash(payload(22), bad[i]);
+        ck_assert_int_eq(read_made(payload_end(made, 80), true), RDB_DAMAGED);
+        ck_assert_str_eq(error.text, "an invalid deadline of a field");
+    }
+}
+END_TEST
+
+START_TEST(types_of_redis_are_unknown_in_files_of_valkey)
+{
+    for (int i = 0; i < SAMPLES; i++) {
+        int type = samples[i].type;
+        struct made *made = samples[i].add(key(valkey_file("080"), type, "k"));
+        if (type == 22)
+            free(made);
+        else
+            ck_assert_int_eq(read_file(file_end(made)), type < 22 ? RDB_OK : RDB_DAMAGED);
+    }
+    ck_assert_int_eq(read_file(file_end(key(valkey_file("081"), 23, "paths\n"))), RDB_DAMAGED);
+    ck_assert_str_eq(error.text,
+                     "the key 'paths?' has the unknown type 23 (a path hash) of Valkey. "
+                     "Delete it there, and save again");
+}
+END_TEST
+
+START_TEST(metadata_of_a_key_is_reported_and_the_key_is_read)
+{
+    struct made *made = number(byte(file("0013"), 252), 8, 1700000000001);
+    number(length(byte(made, 243), 1), 4, 77);
+    byte(module_text(made, "attached"), 0);
+    ck_assert_int_eq(read_file(file_end(add_text(key(made, 0, "k")))), RDB_OK);
+    ck_assert_str_eq(visited.text,
+                     "unsupported  key metadata  0; string k at 1700000000001: value; ");
+}
+END_TEST
+
+START_TEST(slot_that_valkey_imports_is_refused)
+{
+    struct made *made = text(byte(valkey_file("080"), 243), "job");
+    ck_assert_int_eq(read_file(file_end(length(length(length(made, 1), 0), 9))), RDB_FOREIGN);
+    ck_assert_str_eq(error.text,
+                     "written while slots were imported. Save again after the migration's end");
 }
 END_TEST
 
@@ -145,7 +220,7 @@ END_TEST
 START_TEST(a_payload_needs_a_right_footer)
 {
     static const char *const why = "DUMP payload version or checksum are wrong";
-    ck_assert_int_eq(read_made(payload_end(add_text(payload(0)), 13), true), RDB_FOREIGN);
+    ck_assert_int_eq(read_made(payload_end(add_text(payload(0)), 15), true), RDB_FOREIGN);
     ck_assert_str_eq(error.text, why);
     for (size_t at = 0; at < 8; at++) {
         struct made *made = payload_end(add_int8(payload(0)), 9);
@@ -168,11 +243,16 @@ END_TEST
 
 START_TEST(an_unknown_type_is_refused)
 {
-    static const int types[] = { 8, 26, 100, 128, 243, 255 };
+    static const int types[] = { 8, 28, 100, 128, 243, 255 };
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
         ck_assert_int_eq(read_payload(add_text(payload(types[i]))), RDB_DAMAGED);
-    ck_assert_int_eq(read_file(file_end(add_text(key(file("0009"), 26, "k")))), RDB_DAMAGED);
-    ck_assert_str_eq(error.text, "a value of unknown type 26");
+    ck_assert_int_eq(read_payload(add_text(payload(28))), RDB_DAMAGED);
+    ck_assert_str_eq(error.text, "a value of unknown type 28 (an array)");
+    ck_assert_int_eq(read_file(file_end(add_text(key(file("0014"), 28, "k")))), RDB_DAMAGED);
+    ck_assert_str_eq(error.text, "the key 'k' has the unknown type 28 (an array) of Redis. "
+                                 "Delete it there, and save again");
+    ck_assert_int_eq(read_file(file_end(byte(file("0014"), 242))), RDB_DAMAGED);
+    ck_assert_str_eq(error.text, "an unknown record 242");
 }
 END_TEST
 
@@ -417,7 +497,11 @@ Suite *test_suite(void)
         every_type_is_read_from_a_payload,
         records_between_keys_are_reported_or_skipped,
         file_may_arrive_in_pieces_with_bytes_after_it,
-        versions_1_to_12_are_known,
+        versions_of_redis_and_valkey_are_known,
+        type_22_of_valkey_has_a_deadline_after_each_value,
+        types_of_redis_are_unknown_in_files_of_valkey,
+        metadata_of_a_key_is_reported_and_the_key_is_read,
+        slot_that_valkey_imports_is_refused,
         wrong_checksum_is_damage_missing_one_is_not,
         a_payload_needs_a_right_footer,
         bytes_after_a_payloads_value_fail_the_key,

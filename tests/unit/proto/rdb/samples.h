@@ -257,6 +257,35 @@ static inline struct made *add_stream_3(struct made *to)
     return add_stream_of(to, 21);
 }
 
+/* What follows the groups since Redis 8.6: one producer with two entries. */
+static inline struct made *sample_idempotence(struct made *to)
+{
+    length(text(length(length(length(to, 100), 200), 1), "producer"), 2);
+    length(length(text(to, "first"), 1000), 1);
+    length(length(text(to, "second"), 1005), 0);
+    return length(length(to, 2), 1);
+}
+
+static inline struct made *add_stream_4(struct made *to)
+{
+    return sample_idempotence(add_stream_of(to, 26));
+}
+
+/* One group; one of its three pending entries has a consumer. */
+static inline struct made *add_stream_5(struct made *to)
+{
+    blob(blob(length(to, 1), big_endian_id(made_new(), 1000, 1)), sample_node());
+    length(length(length(to, 2), 2000), 0);
+    length(length(length(length(length(to, 1000), 1), 1001), 1), 9);
+    length(length(length(text(length(to, 1), "group"), 1005), 0), 3);
+    length(number(big_endian_id(length(to, 3), 1000, 1), 8, 99), 1);
+    length(number(big_endian_id(to, 1001, 1), 8, 100), 200);
+    length(number(big_endian_id(to, 1001, 2), 8, 0), 0);
+    big_endian_id(length(sample_consumer(length(to, 1), "a", 27), 1), 1001, 1);
+    big_endian_id(big_endian_id(length(to, 2), 1001, 2), 1000, 1);
+    return length(length(length(length(length(to, 100), 100), 0), 0), 0);
+}
+
 /* It remembers its last ID. */
 static inline struct made *add_empty_stream(struct made *to)
 {
@@ -310,6 +339,15 @@ static const struct sample samples[] = {
       "deleted 1001-1 added 9 group group 1005-0 3 consumer a 77 -1 1001-1@100*200 "
       "consumer b 77 -1 1000-1@99*1 1001-2@0*0 group other 0-0 -1 consumer a 77 -1; ",
       add_stream_3 },
+    { 26,
+      SAMPLE_ENTRIES
+      "deleted 1001-1 added 9 group group 1005-0 3 consumer a 77 -1 1001-1@100*200 "
+      "consumer b 77 -1 1000-1@99*1 1001-2@0*0 group other 0-0 -1 consumer a 77 -1; ",
+      add_stream_4 },
+    { 27,
+      SAMPLE_ENTRIES "deleted 1001-1 added 9 group group 1005-0 3 consumer a 77 -1 1001-1@100*200 "
+                     "released 1001-2@0*0 released 1000-1@99*1; ",
+      add_stream_5 },
     { 19, "stream k: last 5-1 deleted 5-1 added 3; ", add_empty_stream },
 };
 

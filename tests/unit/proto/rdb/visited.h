@@ -163,6 +163,12 @@ static inline bool visit_pending(void *ctx, const struct rdb_pending *pending)
                      (unsigned long long)pending->deliveries);
 }
 
+static inline bool visit_released(void *ctx, const struct rdb_pending *pending)
+{
+    note(ctx, " released");
+    return visit_pending(ctx, pending);
+}
+
 static inline bool visit_end(void *ctx)
 {
     struct visited *visited = ctx;
@@ -208,6 +214,7 @@ static inline struct rdb_visitor visited_visitor(struct visited *visited)
                                  .stream_group = visit_group,
                                  .stream_consumer = visit_consumer,
                                  .stream_pending = visit_pending,
+                                 .stream_released = visit_released,
                                  .key_end = visit_end,
                                  .key_failed = visit_failed };
 }
