@@ -5,7 +5,7 @@
  * may change it. Parsing, CONFIG GET, SET and REWRITE, --help and expired.conf.example are made
  * from the rows. options.c, options_network.c, options_data.c, options_replication.c and
  * options_cluster.c have the options that do something, accepted.c those of Redis that have no
- * effect here. load continues after a fault, so that one start reports all of them.
+ * effect here. load continues after an error, so that one start reports all of them.
  * Depends on store/base and store/mem. Start with option.h, then a row in options.c. To add an
  * option, add a field to struct conf and a row, run `make example`, and read the field where it
  * matters. */
@@ -157,14 +157,14 @@ struct conf {
 };
 
 struct conf_error {
-    /* One fault per line: "expired.conf:12: port: argument must be between ...". */
+    /* One error per line: "expired.conf:12: port: argument must be between ...". */
     char text[16 * 1024];
 };
 
 void conf_init(struct conf *conf); /* sets the defaults */
 void conf_drop(struct conf *conf);
 
-/* Reads a file and those it includes. On failure the error lists every fault with file, line,
+/* Reads a file and those it includes. On failure `error` lists every error with file, line,
  * option and reason; conf is then partly set and should be dropped. */
 bool conf_load_file(struct conf *conf, const char *path, struct conf_error *error);
 /* The same from memory; `name` stands for the file in error messages. */

@@ -84,7 +84,7 @@ struct config_context {
      * could not be turned on. */
     bool (*changed)(void *ctx);
     /* Called before `changed`, with the options that were set, to apply those that may fail (ports,
-     * directories). False: `fault` has the first that failed; restore the old values and call it
+     * directories). False: `fault` has the first error; restore the old values and call it
      * again. NULL: no option can fail. */
     bool (*try)(void *ctx, const struct conf_option *const *set, size_t count,
                 struct config_fault *fault);

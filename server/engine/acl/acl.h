@@ -65,7 +65,7 @@ void acl_set_requirepass(struct acl *acl, const char *password);
 
 void acl_users_init(struct acl_users *users);
 void acl_users_drop(struct acl_users *users);
-/* Adds users to an empty table: from the lines of an ACL file, or of `user` options. All faults are
+/* Adds users to an empty table: from the lines of an ACL file, or of `user` options. All errors are
  * appended to `faults`, each as a sentence; then the table must not be used. `name` is the file's.
  */
 void acl_read_file(const struct acl *acl, struct bytes text, const char *name,
@@ -76,7 +76,7 @@ void acl_read_options(const struct acl *acl, const char *lines, struct acl_users
  * their users, whose permissions change. A missing default user is made from requirepass. Users
  * that are not in the table are deleted, as by acl_delete_user. */
 void acl_adopt(struct acl *acl, struct acl_users *users);
-/* At start: reads `aclfile` or `user`. False: `why` has all faults. */
+/* At start: reads `aclfile` or `user`. False: `why` has all errors. */
 bool acl_start(struct acl *acl, struct outbuf *why);
 /* ACL LOAD and SAVE. False: `why` is the reply. */
 bool acl_load(struct acl *acl, struct outbuf *why);

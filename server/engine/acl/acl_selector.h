@@ -46,7 +46,7 @@ struct acl_selector acl_selector_copy(const struct acl_selector *selector);
 /* No keys, no commands, and channels as acl_selector_init makes them. */
 void acl_selector_reset(struct acl_selector *selector, bool all_channels);
 
-/* A fault changes nothing. */
+/* An invalid word changes nothing. */
 enum acl_fault acl_selector_apply(struct acl_selector *selector, const struct commands *commands,
                                   struct bytes word);
 /* The same for words about commands: +get -get +@read +config|get +select|0 +@all -@all. */

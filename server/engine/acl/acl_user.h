@@ -40,7 +40,7 @@ struct acl_context {
     const struct commands *commands;
     bool all_channels; /* of new selectors: acl-pubsub-default */
 };
-/* One word, or one "(...)" with all its words: see doc/acl.md. A fault changes nothing. */
+/* One word, or one "(...)" with all its words: see doc/acl.md. An invalid word changes nothing. */
 enum acl_fault acl_user_apply(struct acl_user *user, const struct acl_context *context,
                               struct bytes word);
 
