@@ -1,32 +1,32 @@
 """faults: what happens to the nodes of a run, chosen by its random numbers, one fault after the other."""
-import replica_faults
 from world import LOST, MSEC, SECOND, Client, Error
 
 
-def restart(run, node, how):
-    """Ends the node in one of several ways and starts it again."""
+def restart(run, node, how, *options):
+    """Ends the node in one of several ways and starts it again. What it may lose counts if it is the master."""
     rng = run.rng
+    lost = run.lost if node is run.master else lambda kind: None
     if how == "stop":
         node.stop()
         while node.is_up:
             yield 0.05
-        run.lost("kill")
+        lost("kill")
     elif how == "kill":
         node.kill()
-        run.lost("kill")
+        lost("kill")
     elif how == "kill in a call":
         node.kill_in(rng.randrange(1, 60))
         limit = run.world.now + 3 * SECOND
         while node.is_up and run.world.now < limit:
             yield 0.01
         node.kill()
-        run.lost("kill")
+        lost("kill")
     else:
         node.lose_power(rng.choice((0.0, 0.05, 0.5, 0.95, 1.0)))
-        run.lost("power")
+        lost("power")
     node.may_end = False
     yield rng.choice((0, 0, 0.01, 0.5, 3))
-    yield from run.start(node)
+    yield from run.start(node, *options)
     run.disturb()
     run.count(how)
 
@@ -45,7 +45,7 @@ def failing_disk(run, node):
     """Calls on files fail for a while."""
     rng = run.rng
     kind = rng.choice(("fail_write", "fail_sync", "fail_open", "short_write", "space"))
-    if kind != "short_write":
+    if kind != "short_write" and node is run.master:
         run.disk_failing_since = run.disk_failing_since or run.world.now
     run.disturb(3600)
     if kind == "space":
@@ -65,7 +65,9 @@ def await_writes(run, node):
     """Waits until the node takes writes again, and everything that it accepted is safe."""
     client = Client(node, "after a fault")
     for _ in range(6000):
-        reply = yield client.call("SET", "probe", "1")
+        reply = b"OK"
+        if node is run.master:
+            reply = yield client.call("SET", "probe", "1")
         info = yield client.call("INFO", "persistence")
         if reply == b"OK" and isinstance(info, bytes) and all(
                 text in info for text in (b"aof_last_write_status:ok", b"aof_rewrite_in_progress:0",
@@ -78,9 +80,12 @@ def await_writes(run, node):
 
 
 def cut_connections(run, node):
+    """Some are reset. Of some only the client's end goes, and the server has a half-open connection."""
     for client in run.world.clients_of(node):
         if run.rng.random() < 0.5:
             client.reset()
+        elif run.rng.random() < 0.3:
+            client.lose(silently=True)
     run.disturb()
     run.count("reset")
     yield 0
@@ -100,12 +105,23 @@ def set_clock(run, node):
     """The wall clock jumps, and is set right later."""
     by = run.rng.choice((-5000, -100, 50, 700, 20000))
     run.clock_changes.append(run.world.now)
-    node.set_clock(by)
+    node.set_clock(node.usual_clock + by)
     run.disturb(25)
     yield run.rng.uniform(0.2, 3)
     run.clock_changes.append(run.world.now)
-    node.set_clock(0)
+    node.set_clock(node.usual_clock)
     run.count("clock")
+
+
+def small_reads(run, node):
+    """Most reads of the node get one byte."""
+    usual = node.get("small_reads")
+    node.set(small_reads=60000)
+    run.disturb(2)
+    yield run.rng.uniform(0.1, 1)
+    node.set(small_reads=usual)
+    run.disturb()
+    run.count("small reads")
 
 
 def change_fsync(run, node):
@@ -129,19 +145,6 @@ KINDS = {
     "reset": cut_connections,
     "rewrite": rewrite,
     "clock": set_clock,
+    "small reads": small_reads,
     "fsync": change_fsync,
 }
-
-
-def happen(run, plan):
-    """A task: the plan's faults, each at its time or when the one before is over."""
-    began = run.world.now
-    kinds = replica_faults.KINDS if len(run.nodes) > 1 else KINDS
-    for number, (at, kind) in enumerate(plan["faults"]):
-        left = began + at * SECOND - run.world.now
-        yield max(0.0, left / SECOND)
-        if run.stopping:
-            return
-        run.rng = run.random_for(f"fault {number}")
-        run.world.note(kind, run.master.number)
-        yield from kinds[kind](run, run.master)

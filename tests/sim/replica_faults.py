@@ -35,7 +35,10 @@ def await_links(run, seconds=60):
 
 def cut(run, _):
     """A partition between two nodes, for a while."""
-    one, other = run.rng.sample(run.nodes, 2)
+    yield from cut_between(run, *run.rng.sample(run.nodes, 2))
+
+
+def cut_between(run, one, other):
     run.world.cut(one, other)
     run.disturb(15)
     yield run.rng.choice((0.1, 2, 12))
@@ -44,8 +47,12 @@ def cut(run, _):
     run.count("cut")
 
 
+def a_replica(run):
+    return run.rng.choice([node for node in run.nodes if node is not run.master])
+
+
 def restart_replica(run, _):
-    node = run.rng.choice([node for node in run.nodes if node is not run.master])
+    node = a_replica(run)
     if run.rng.random() < 0.5:
         node.kill()
     else:
@@ -57,7 +64,7 @@ def restart_replica(run, _):
 
 def restart_master(run, _):
     """Replicas stay; a master that restarts is still their master."""
-    yield from faults.restart(run, run.master, run.rng.choice(("kill", "stop", "power")))
+    yield from faults.restart(run, run.master, run.rng.choice(("kill", "stop", "power", "kill in a call")))
 
 
 def fail_over(run, _):
@@ -143,11 +150,50 @@ def promote(run, _):
     run.count("promotion")
 
 
+def copy(run, _):
+    """A replica leaves its master, writes something of its own, and follows again: it needs a full copy.
+    During the copy something happens: a partition, an end of the master or the replica, failing forks."""
+    node, master, rng = a_replica(run), run.master, run.rng
+    client = Client(node, "copy")
+    yield from run.sure(client, "REPLICAOF", "NO", "ONE")
+    yield from run.sure(client, "SET", "own", "1")
+    client.close()
+    how = rng.choice(("cut", "cut", "kill", "kill", "kill replica", "no fork", "nothing"))
+    master.set(fail_fork=65536 if how == "no fork" else 0)
+    yield from follow(run, node, master)
+    yield rng.choice((0, 0.001, 0.01, 0.1)) * rng.random()
+    if how == "cut":
+        yield from cut_between(run, node, master)
+    elif how == "kill":
+        yield from faults.restart(run, master, rng.choice(("kill", "kill in a call", "power")))
+    elif how == "kill replica":
+        yield from end_replica(run, node, rng.choice(("kill", "kill in a call", "power")))
+    elif how == "no fork":
+        yield rng.uniform(0.1, 2)
+        master.set(fail_fork=0)
+    run.count(f"copy: {how}")
+
+
+def end_replica(run, node, how):
+    yield from faults.restart(run, node, how, "--replicaof", f"{run.master.address} 6379")
+
+
+def kill_replica_in_a_call(run, _):
+    yield from end_replica(run, a_replica(run), "kill in a call")
+    run.count("replica killed in a call")
+
+
+def of_any(fault):
+    """A fault of single nodes, on any node."""
+    return lambda run, _: fault(run, run.rng.choice(run.nodes))
+
+
 KINDS = {"cut": cut, "restart replica": restart_replica, "restart master": restart_master,
-         "failover": fail_over, "promote": promote,
-         "rewrite": lambda run, _: faults.rewrite(run, run.rng.choice(run.nodes)),
-         "reset": lambda run, _: faults.cut_connections(run, run.rng.choice(run.nodes)),
-         "slow disk": lambda run, _: faults.slow_disk(run, run.rng.choice(run.nodes))}
+         "failover": fail_over, "promote": promote, "copy": copy,
+         "kill replica in a call": kill_replica_in_a_call, "rewrite": of_any(faults.rewrite),
+         "reset": of_any(faults.cut_connections), "slow disk": of_any(faults.slow_disk),
+         "failing disk": of_any(faults.failing_disk), "clock": of_any(faults.set_clock),
+         "small reads": of_any(faults.small_reads)}
 
 
 def check_agreement(run, seconds=60):

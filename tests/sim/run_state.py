@@ -80,6 +80,8 @@ class Run:
     def switch(self, master):
         """Clients follow to another master."""
         old, self.master = self.master, master
+        if old.usual_clock != master.usual_clock:
+            self.clock_changes.append(self.world.now)
         for client in self.world.clients_of(old):
             if client.follows:
                 client.lose()

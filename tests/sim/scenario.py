@@ -17,7 +17,7 @@ from work.registers import Registers
 from work.rules import Rules
 from work.streams import Streams
 from work.waiting import Waiting
-from world import NOON, Broken, Client, Error, World
+from world import NOON, SECOND, Broken, Client, Error, World
 
 WORKS = {kind.__name__: kind for kind in (Caching, Deadlines, Logs, Mixed, Queues, Registers, Rules, Streams,
                                           Waiting)}
@@ -40,7 +40,7 @@ def draw(seed):
                             ("always", "everysec", "everysec")),
         "latency": rng.choice((0.0001, 0.002, 0.03)), "yield": rng.choice((0, 0.05, 0.5)),
         "small_reads": rng.choice((0, 0, 0.3)), "rewrite_at": rng.choice(("64mb", "20kb")),
-        "backlog": rng.choice(("1mb", "16kb")), "faults": [],
+        "backlog": rng.choice(("1mb", "16kb")), "apart": rng.choice((0, 0, 0, 300, 4000)), "faults": [],
     }
     at = rng.expovariate(1 / pace)
     while at < span:
@@ -91,6 +91,8 @@ def begin(world, plan):
                           "--repl-diskless-sync-delay", "0", "--repl-backlog-size", plan["backlog"],
                           "--auto-aof-rewrite-min-size", plan["rewrite_at"])
         node.set(small_reads=65536 * plan["small_reads"])
+        node.usual_clock = plan.get("apart", 0) * (number % 2 if number < 3 else -1)
+        node.set_clock(node.usual_clock)
         run.nodes.append(node)
     run.master, run.replicas = run.nodes[0], plan["nodes"] - 1
     world.yield_often(plan["yield"])
@@ -102,6 +104,20 @@ def begin(world, plan):
     return run
 
 
+def happen(run, plan):
+    """A task: the plan's faults, each at its time or when the one before is over."""
+    began = run.world.now
+    kinds = replica_faults.KINDS if len(run.nodes) > 1 else faults.KINDS
+    for number, (at, kind) in enumerate(plan["faults"]):
+        left = began + at * SECOND - run.world.now
+        yield max(0.0, left / SECOND)
+        if run.stopping:
+            return
+        run.rng = run.random_for(f"fault {number}")
+        run.world.note(kind, run.master.number)
+        yield from kinds[kind](run, run.master)
+
+
 def live(world, plan):
     run = begin(world, plan)
     works = [WORKS[name](run) for name in plan["works"]]
@@ -110,7 +126,7 @@ def live(world, plan):
         yield plan["span"]
         run.stopping = True
 
-    world.run(end(), faults.happen(run, plan), *(task for work in works for task in work.tasks()))
+    world.run(end(), happen(run, plan), *(task for work in works for task in work.tasks()))
     world.pass_time(REST)
     if run.replicas:
         world.run(replica_faults.check_agreement(run))

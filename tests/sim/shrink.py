@@ -2,7 +2,7 @@
 span, calmer settings."""
 from scenario import play
 
-CALM = {"latency": 0.0001, "yield": 0, "small_reads": 0, "rewrite_at": "64mb", "backlog": "1mb"}
+CALM = {"latency": 0.0001, "yield": 0, "small_reads": 0, "rewrite_at": "64mb", "backlog": "1mb", "apart": 0}
 
 
 def smaller(plan):
@@ -19,7 +19,7 @@ def smaller(plan):
         span = plan["span"] / 2
         yield {**plan, "span": span, "faults": [one for one in found if one[0] < span]}
     for name, calm in CALM.items():
-        if plan[name] != calm:
+        if plan.get(name, calm) != calm:
             yield {**plan, name: calm}
 
 

@@ -99,6 +99,7 @@ class Node:
         self.wanted = False  # should it run? If it ends by itself, that is a fault
         self.may_end = False
         self.starts = 0
+        self.usual_clock = 0  # milliseconds from the world's
         self.address = f"10.0.0.{number}"
         world.lib.sim_node(number, str(self.dir).encode())
 
@@ -249,10 +250,11 @@ class Client:
         if payload.startswith(b"READONLY") and self.follows:
             self.lose()  # and find the master
 
-    def lose(self):
+    def lose(self, silently=False):
+        """Silently: the server is left with a half-open connection."""
         if self.socket >= 0:
             self.world.clients.pop(self.socket)
-            self.world.lib.sim_drop(self.socket)
+            (self.world.lib.sim_vanish if silently else self.world.lib.sim_drop)(self.socket)
         self.socket, self.unsent, self.data = -1, b"", b""
         calls, self.calls = self.calls, []
         for future in calls:

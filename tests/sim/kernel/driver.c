@@ -258,6 +258,11 @@ void sim_reset(int socket)
     object_reset(socket);
 }
 
+void sim_vanish(int socket)
+{
+    object_vanish(socket);
+}
+
 /* ---- faults and settings --------------------------------------------------------------------- */
 
 void sim_cut(int one, int other, int apart)

@@ -34,6 +34,7 @@ int sim_ready_socket(void);           /* one at which something has arrived */
 void sim_mute(int socket, int muted); /* what arrives at it does not end sim_run */
 void sim_drop(int socket);
 void sim_reset(int socket);
+void sim_vanish(int socket); /* the peer is left with a half-open connection */
 
 void sim_cut(int one, int other, int apart); /* a partition, and its end */
 void sim_set_clock(int number, int64_t offset);

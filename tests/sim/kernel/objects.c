@@ -219,6 +219,11 @@ void object_drop(int number)
     if (--at(number)->refs == 0) close_object(number, false);
 }
 
+void object_vanish(int number)
+{
+    close_object(number, true);
+}
+
 void objects_forget_node(int node)
 {
     for (int i = 0; i < kernel->objects_end; i++) {

@@ -32,8 +32,9 @@ int object_accept(int listener); /* a socket whose time has come; NONE */
 ssize_t object_put(int object, const void *bytes, size_t len);
 ssize_t object_take(int object, void *to, size_t len, bool peek);
 size_t object_waiting_bytes(int object);
-void object_shut(int object);  /* sends no more */
-void object_reset(int object); /* as if the connection was lost */
+void object_shut(int object);   /* sends no more */
+void object_reset(int object);  /* as if the connection was lost */
+void object_vanish(int object); /* closes it; its peer never hears of that */
 
 /* Holds or releases what is under way between two nodes. */
 void objects_cut(int one, int other, bool apart);
