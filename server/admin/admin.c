@@ -20,7 +20,6 @@ static void make_client_contexts(struct admin *admin, const struct admin_parts *
     admin->pubsub =
         (struct pubsub_context){ .pubsub = parts->pubsub, .hooks = parts->engine->hooks };
     admin->cluster = (struct cluster_context){ .conf = parts->conf,
-                                               .clients = parts->clients,
                                                .loading = &parts->engine->loading,
                                                .replication = parts->replication,
                                                .queries = parts->queries,
@@ -69,10 +68,9 @@ static void make_server_contexts(struct admin *admin, const struct admin_parts *
     admin->latency = (struct latency_context){ parts->observer, commands };
 }
 
-bool admin_allows(enum conf_allowed allow, struct clients *clients, const struct session *session)
+bool admin_allows(enum conf_allowed allow, const struct session *session)
 {
-    return allow == CONF_ALLOW_YES ||
-           (allow == CONF_ALLOW_LOCAL && clients_is_local(clients, session));
+    return allow == CONF_ALLOW_YES || (allow == CONF_ALLOW_LOCAL && clients_is_local(session));
 }
 
 void admin_add_all(struct admin *admin, const struct admin_parts *parts)

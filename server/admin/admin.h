@@ -77,8 +77,8 @@ struct config_context {
     struct store *store;
     struct observer *observer;
     struct commands *commands;
-    struct clients *clients; /* for enable-protected-configs local */
-    struct acl *acl;         /* NULL: no users */
+    struct clients *clients;
+    struct acl *acl; /* NULL: no users */
     const bool *loading;
     /* Called after CONFIG SET, for options that take effect at once (log level). False: the journal
      * could not be turned on. */
@@ -123,7 +123,6 @@ extern const struct command_group info_commands;
 /* CLUSTER READONLY READWRITE ASKING. */
 struct cluster_context {
     const struct conf *conf;
-    struct clients *clients;
     const bool *loading;
     const struct replication *replication; /* NULL: none */
     struct long_queries *queries;          /* NULL: keys are counted at once */
@@ -162,7 +161,7 @@ extern const struct command_group memory_commands;
 struct debug_context {
     const struct conf *conf;
     struct clock *clock;
-    struct clients *clients; /* to check "local" */
+    struct clients *clients;
     struct persist *persist; /* NULL: nothing to reload */
 };
 extern const struct command_group debug_commands;
@@ -171,7 +170,7 @@ extern const struct command_group debug_commands;
 extern const struct command_group command_commands;
 
 /* Does this setting (yes, local, no) give the session access? */
-bool admin_allows(enum conf_allowed allow, struct clients *clients, const struct session *session);
+bool admin_allows(enum conf_allowed allow, const struct session *session);
 
 /* The parts of the server that contexts are made from. */
 struct admin_parts {

@@ -42,7 +42,7 @@ static struct node describe(const struct call *call)
                          .tls_port = conf->tls_port };
     struct client_info info;
     int64_t local = 0;
-    if (clients_info(context->clients, call->session, &info) && !info.unix_socket)
+    if (clients_info(call->session, &info) && !info.unix_socket)
         local = split_address(info.local, node.ip);
     bool over_tls = conf->tls_port > 0 && (conf->port == 0 || local == conf->tls_port);
     if (conf->cluster_announce_ip[0] != '\0')

@@ -103,7 +103,7 @@ static bool may_set(struct call *call, const struct conf_option *option)
 {
     const struct config_context *context = call->context;
     enum conf_allowed allow = (enum conf_allowed)context->conf->enable_protected_configs;
-    if (option->guarded && !admin_allows(allow, context->clients, call->session))
+    if (option->guarded && !admin_allows(allow, call->session))
         fail_change(call, option, "can't set protected config");
     else if (!option->live)
         fail_change(call, option, "can't set immutable config");

@@ -121,7 +121,7 @@ static void cmd_debug(struct call *call)
 {
     const struct debug_context *context = call->context;
     enum conf_allowed allow = (enum conf_allowed)context->conf->enable_debug_command;
-    if (!admin_allows(allow, context->clients, call->session)) {
+    if (!admin_allows(allow, call->session)) {
         fail(call, ERR_DEBUG_DISABLED);
         return;
     }

@@ -30,25 +30,19 @@ static size_t parts_of(const struct memory_figures *figures)
            scripts->script_bytes + scripts->function_bytes;
 }
 
-struct replica_memory {
-    struct clients *clients;
-    size_t bytes;
-};
-
 static void add_replica(void *ctx, const struct replica_info *replica)
 {
-    struct replica_memory *memory = ctx;
+    size_t *bytes = ctx;
     struct client_info client;
-    if (clients_info(memory->clients, replica->session, &client)) memory->bytes += client.memory;
+    if (clients_info(replica->session, &client)) *bytes += client.memory;
 }
 
 static void measure_replicas(const struct memory_context *context, struct memory_figures *figures)
 {
     if (context->replication == NULL) return;
     const struct replicas *replicas = replication_replicas(context->replication);
-    struct replica_memory memory = { context->clients, 0 };
-    replicas_each(replicas, add_replica, &memory);
-    figures->replicas = memory.bytes;
+    figures->replicas = 0;
+    replicas_each(replicas, add_replica, &figures->replicas);
     figures->backlog = backlog_bytes(replication_backlog(context->replication));
     figures->copies = replicas_report(replicas).bytes;
 }

@@ -188,7 +188,6 @@ static bool make_users(struct parts *parts)
     struct outbuf why;
     const char *ignored;
     parts->acl->log.describe = client_list_describe;
-    parts->acl->log.describe_ctx = parts->clients;
     outbuf_init(&why);
     if (!acl_start(parts->acl, &why)) {
         char *text = mem_alloc(why.len + 1);

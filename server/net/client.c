@@ -122,9 +122,8 @@ static bool is_loopback(const char *peer)
     return strncmp(peer, "127.", 4) == 0 || strncmp(peer, "[::1]:", 6) == 0;
 }
 
-bool clients_is_local(struct clients *all, const struct session *session)
+bool clients_is_local(const struct session *session)
 {
-    (void)all;
     if (session->changed != client_changed) return false;
     const struct client *client = (const struct client *)session;
     return client->unix_socket || is_loopback(client->peer);
@@ -484,9 +483,8 @@ size_t clients_uncounted(const struct clients *all)
     return all->w.engine->uncounted;
 }
 
-bool clients_info(struct clients *all, struct session *session, struct client_info *info)
+bool clients_info(struct session *session, struct client_info *info)
 {
-    (void)all;
     if (session->changed != client_changed) return false;
     fill_info((struct client *)session, clock_mono_usec(), info);
     return true;

@@ -101,14 +101,14 @@ struct client_info {
 void clients_each(struct clients *clients, void (*visit)(void *ctx, const struct client_info *info),
                   void *ctx);
 /* False: the session has no connection. */
-bool clients_info(struct clients *clients, struct session *session, struct client_info *info);
+bool clients_info(struct session *session, struct client_info *info);
 struct session *clients_find(struct clients *clients, uint64_t id); /* NULL: none. O(n) */
 /* Is the client connected through a unix socket or from a loopback address? */
-bool clients_is_local(struct clients *clients, const struct session *session);
+bool clients_is_local(const struct session *session);
 /* Reports a failed login: its reply, and everything after it, is delayed, longer with each failure.
  * Other clients are not delayed. clients_login_done resets the delay. */
 void clients_login_failed(struct clients *clients, struct session *session);
-void clients_login_done(struct clients *clients, struct session *session);
+void clients_login_done(struct session *session);
 /* From now on the connection also sends the source's bytes; `source` is borrowed until `gone`. Such
  * a client is never closed as idle or by maxmemory-clients. Limiting its output is up to the owner
  * of the source. */

@@ -39,9 +39,8 @@ void clients_login_failed(struct clients *all, struct session *session)
         clients_arm_timer(&all->penalty_ends, all->penalty_timer);
 }
 
-void clients_login_done(struct clients *all, struct session *session)
+void clients_login_done(struct session *session)
 {
-    (void)all;
     struct client *client = client_of(session);
     if (client != NULL) client->login_failures = 0;
 }

@@ -292,7 +292,7 @@ static void check_silence(struct replica *replica, int64_t now)
     if (replica->state == COPYING || replica->state == COPIED) {
         /* It reads the copy, or sends empty lines while it loads it. */
         struct client_info info;
-        if (!clients_info(replica->all->w.clients, replica->session, &info)) return;
+        if (!clients_info(replica->session, &info)) return;
         replica->heard_usec = now - info.idle_sec * USEC;
     }
     if (replica->state < COPYING || (replica->is_old && replica->state == ONLINE)) return;

@@ -90,10 +90,10 @@ static void append_client_line(struct outbuf *out, const struct client_info *inf
     outbuf_append(out, line, (size_t)len);
 }
 
-void client_list_describe(void *clients, struct session *session, struct outbuf *to)
+void client_list_describe(struct session *session, struct outbuf *to)
 {
     struct client_info info;
-    if (clients_info(clients, session, &info)) append_client_line(to, &info);
+    if (clients_info(session, &info)) append_client_line(to, &info);
 }
 
 void cmd_client_info(struct call *call)
@@ -101,7 +101,7 @@ void cmd_client_info(struct call *call)
     struct client_info info;
     struct outbuf text;
     outbuf_init(&text);
-    if (clients_info(all_clients(call), call->session, &info)) append_client_line(&text, &info);
+    if (clients_info(call->session, &info)) append_client_line(&text, &info);
     reply_text(call, &text);
 }
 

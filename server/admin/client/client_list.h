@@ -12,7 +12,7 @@ struct outbuf;
 struct session;
 
 /* Appends the line of CLIENT LIST about a session; no effect if it has no connection. */
-void client_list_describe(void *clients, struct session *session, struct outbuf *to);
+void client_list_describe(struct session *session, struct outbuf *to);
 void cmd_client_info(struct call *call);
 void cmd_client_list(struct call *call);
 void cmd_client_kill(struct call *call);

@@ -38,7 +38,7 @@ static bool log_in(struct call *call, struct bytes user, struct bytes password)
     const struct connection_context *context = call->context;
     struct acl *acl = context->engine->acl;
     if (acl_log_in(acl, call->session, user, password)) {
-        clients_login_done(context->clients, call->session);
+        clients_login_done(call->session);
         return true;
     }
     fail(call, ERR_WRONGPASS);

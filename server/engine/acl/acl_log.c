@@ -55,7 +55,7 @@ static struct blob *describe(const struct acl_log *log, struct session *session)
 {
     struct outbuf line;
     outbuf_init(&line);
-    if (log->describe != NULL) log->describe(log->describe_ctx, session, &line);
+    if (log->describe != NULL) log->describe(session, &line);
     char *text = mem_alloc(line.len + 1);
     size_t len = line.len;
     outbuf_copy(&line, text);

@@ -35,8 +35,7 @@ struct acl_log {
     TAILQ_HEAD(acl_log_list, acl_log_entry) entries; /* the latest first */
     size_t count;
     /* Appends the line of CLIENT LIST about a session. NULL: entries have no such line. */
-    void (*describe)(void *ctx, struct session *session, struct outbuf *to);
-    void *describe_ctx;
+    void (*describe)(struct session *session, struct outbuf *to);
 };
 
 struct acl_refusal {
