@@ -521,11 +521,6 @@ uint64_t journal_position(const struct journal *journal)
     return journal->position;
 }
 
-uint64_t journal_written(const struct journal *journal)
-{
-    return journal->written;
-}
-
 uint64_t journal_synced(const struct journal *journal)
 {
     return journal->synced;

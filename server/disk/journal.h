@@ -85,7 +85,6 @@ int journal_sync_fd(const struct journal *journal);
 void journal_sync_done(struct journal *journal, int64_t now);
 
 uint64_t journal_position(const struct journal *journal);
-uint64_t journal_written(const struct journal *journal);
 uint64_t journal_synced(const struct journal *journal);
 /* Changes up to here may be acknowledged: they are written, or, with JOURNAL_SYNC_ALWAYS, synced.
  */
