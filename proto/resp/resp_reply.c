@@ -15,7 +15,7 @@ enum { MAX_DEPTH = 128, FIRST_NODES = 16 };
 struct walk {
     const char *input;
     size_t len, at;
-    struct resp_reply *reply;        /* receives the nodes; NULL: measure only */
+    struct resp_reply *reply;        /* receives the nodes */
     int depth;                       /* open aggregates */
     uint64_t missing[MAX_DEPTH + 1]; /* children still to come, by depth; [0]: the reply itself */
 };
@@ -162,8 +162,8 @@ static enum resp_reply_status take_node(struct walk *walk)
     if (node.type != REPLY_ATTRIBUTE) walk->missing[walk->depth]--;
     enum resp_reply_status status = take_line(walk, &node);
     if (status == REPLY_WHOLE) status = take_value(walk, byte, &node);
+    if (status != REPLY_WHOLE) return status;
     struct resp_reply *reply = walk->reply;
-    if (status != REPLY_WHOLE || reply == NULL) return status;
     if (reply->count == reply->cap) {
         reply->cap = reply->cap == 0 ? FIRST_NODES : 2 * reply->cap;
         reply->nodes = mem_realloc(reply->nodes, reply->cap * sizeof(*reply->nodes));
@@ -194,12 +194,4 @@ enum resp_reply_status resp_reply_parse(struct resp_reply *reply, const char *in
     enum resp_reply_status status = take_reply(&walk);
     if (status == REPLY_WHOLE) reply->consumed = walk.at;
     return status;
-}
-
-int64_t resp_reply_length(const char *input, size_t len)
-{
-    struct walk walk = { .input = input, .len = len };
-    enum resp_reply_status status = take_reply(&walk);
-    if (status == REPLY_PARTIAL) return 0;
-    return status == REPLY_WHOLE ? (int64_t)walk.at : -1;
 }

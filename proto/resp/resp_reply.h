@@ -54,7 +54,4 @@ void resp_reply_drop(struct resp_reply *reply);
  * for a large reply wait until most of it has arrived. */
 enum resp_reply_status resp_reply_parse(struct resp_reply *reply, const char *input, size_t len);
 
-/* The size of the first complete reply; 0: partial, -1: malformed. */
-int64_t resp_reply_length(const char *input, size_t len);
-
 #endif

@@ -1,5 +1,5 @@
-/* Fuzz target: the reply parser stays within its input and agrees with resp_reply_length, and a
- * complete reply is partial at every cut before its end. */
+/* Fuzz target: the reply parser stays within its input, and a complete reply is partial at every
+ * cut before its end. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,13 +40,9 @@ static enum resp_reply_status parse(struct resp_reply *reply, const uint8_t *dat
     char *input = malloc(size + (size == 0));
     memcpy(input, data, size);
     enum resp_reply_status status = resp_reply_parse(reply, input, size);
-    int64_t length = resp_reply_length(input, size);
     if (status == REPLY_WHOLE) {
-        require(length == (int64_t)reply->consumed, "length and parse agree on a whole reply");
         require(reply->consumed <= size, "a reply ends in the input");
         check_nodes(reply, input);
-    } else {
-        require(length == (status == REPLY_PARTIAL ? 0 : -1), "length and parse agree");
     }
     free(input);
     return status;
