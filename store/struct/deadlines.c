@@ -70,11 +70,6 @@ size_t deadlines_count(const struct deadlines *deadlines)
     return deadlines == NULL ? 0 : agenda_count(&deadlines->agenda);
 }
 
-msec deadlines_latest(const struct deadlines *deadlines)
-{
-    return deadlines == NULL ? INT64_MIN : deadlines->latest;
-}
-
 enum { COUNT_LIMIT = 256 }; /* expired deadlines to count before searching for the latest one */
 
 static bool count_to_limit(void *count, struct deadline *d, msec at)
@@ -98,8 +93,9 @@ static void find_latest(struct deadlines *deadlines)
 
 msec deadlines_last(struct deadlines *deadlines)
 {
-    if (deadlines != NULL && deadlines->last == NULL) find_latest(deadlines);
-    return deadlines_latest(deadlines);
+    if (deadlines == NULL) return INT64_MIN;
+    if (deadlines->last == NULL) find_latest(deadlines);
+    return deadlines->latest;
 }
 
 bool deadlines_all_expired(struct deadlines *deadlines, msec now)

@@ -33,7 +33,6 @@ void deadlines_relocate(struct deadlines **deadlines, struct relocation_place *p
 msec deadlines_at(const struct deadlines *deadlines, const struct deadline *d); /* NEVER if idle */
 struct deadline *deadlines_first(const struct deadlines *deadlines, msec *at);  /* or NULL. O(1) */
 size_t deadlines_count(const struct deadlines *deadlines);
-msec deadlines_latest(const struct deadlines *deadlines); /* upper bound; INT64_MIN without any */
 /* The latest deadline; INT64_MIN without any. O(1), but O(n) once after it was cancelled or moved.
  */
 msec deadlines_last(struct deadlines *deadlines);

@@ -16,12 +16,6 @@ bool expiring_first(struct expiring members, struct bytes *member, msec *at)
     return true;
 }
 
-msec expiring_latest(struct expiring members)
-{
-    return members.packed != NULL ? packed_latest(members.packed)
-                                  : deadlines_latest(members.deadlines);
-}
-
 msec expiring_last(struct expiring members)
 {
     return members.packed != NULL ? packed_latest(members.packed)

@@ -16,8 +16,6 @@ struct expiring {
 size_t expiring_count(struct expiring members); /* O(1) */
 /* The member with the earliest deadline; false: there is none. O(1) */
 bool expiring_first(struct expiring members, struct bytes *member, msec *at);
-/* An upper bound of all deadlines; INT64_MIN without any. O(1) if large */
-msec expiring_latest(struct expiring members);
 /* The last deadline, INT64_MIN without any. Costs as deadlines_last. */
 msec expiring_last(struct expiring members);
 /* Have all deadlines passed by now? Costs as deadlines_all_expired. */

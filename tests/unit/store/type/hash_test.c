@@ -242,13 +242,13 @@ START_TEST(set_replaces_deadline_of_field)
 }
 END_TEST
 
-START_TEST(first_latest_and_each_until_agree)
+START_TEST(first_last_and_each_until_agree)
 {
     struct bytes field;
     msec at;
     for (int large = 0; large < 2; large++) {
         struct hash *hash = hash_small_or_large(large);
-        ck_assert_int_eq(expiring_latest(hash_expiring(hash)), INT64_MIN);
+        ck_assert_int_eq(expiring_last(hash_expiring(hash)), INT64_MIN);
         ck_assert_uint_eq(seen_until(hash, NEVER, SIZE_MAX), 0);
         hash_set(hash, LIT("a"), LIT("1"), 30);
         hash_set(hash, LIT("b"), LIT("2"), 10);
@@ -257,7 +257,7 @@ START_TEST(first_latest_and_each_until_agree)
         ck_assert(expiring_first(hash_expiring(hash), &field, &at));
         ck_assert(bytes_equal(field, LIT("b")));
         ck_assert_int_eq(at, 10);
-        ck_assert_int_eq(expiring_latest(hash_expiring(hash)), 30);
+        ck_assert_int_eq(expiring_last(hash_expiring(hash)), 30);
         ck_assert_uint_eq(seen_until(hash, 9, SIZE_MAX), 0);
         ck_assert_uint_eq(seen_until(hash, 10, SIZE_MAX), 1);
         ck_assert_uint_eq(seen_until(hash, 29, SIZE_MAX), 2);
@@ -269,7 +269,7 @@ START_TEST(first_latest_and_each_until_agree)
         ck_assert(hash_expire(hash, field, NEVER));
         ck_assert(hash_remove(hash, LIT("a")));
         ck_assert(!expiring_first(hash_expiring(hash), &field, &at));
-        ck_assert_int_eq(expiring_latest(hash_expiring(hash)), INT64_MIN);
+        ck_assert_int_eq(expiring_last(hash_expiring(hash)), INT64_MIN);
         ck_assert_uint_eq(hash_count(hash), 2);
         hash_free(hash);
     }
@@ -317,7 +317,7 @@ START_TEST(growing_large_keeps_fields_values_and_deadlines)
         for (int i = 60; which == 2 && i < 65; i++)
             hash_set(hash, bytes_of(text, (size_t)(i - 59)), LIT(""), i == 60 ? 99 : NEVER);
         ck_assert_uint_gt(hash_bytes(hash), 2 * small);
-        ck_assert_int_eq(expiring_latest(hash_expiring(hash)), 99);
+        ck_assert_int_eq(expiring_last(hash_expiring(hash)), 99);
         hash_expire(hash,
                     which == 0   ? bytes_of(text, 65)
                     : which == 1 ? LIT("f")
@@ -543,7 +543,7 @@ Suite *test_suite(void)
         long_field_or_value_makes_hashtable_for_good,
         deadline_is_set_moved_and_removed,
         set_replaces_deadline_of_field,
-        first_latest_and_each_until_agree,
+        first_last_and_each_until_agree,
         growing_large_keeps_fields_values_and_deadlines,
         deadline_that_does_not_fit_makes_hash_large,
         own_value_survives_growing_large,

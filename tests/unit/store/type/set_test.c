@@ -208,13 +208,13 @@ static void assert_deadlines_can_be_set_moved_and_removed(struct set *set)
 {
     msec at;
     assert_first(set, LIT("b"), 20);
-    ck_assert_int_eq(expiring_latest(set_expiring(set)), 30);
+    ck_assert_int_eq(expiring_last(set_expiring(set)), 30);
     ck_assert(!set_add(set, LIT("b"), 5)); /* and nothing changes */
     assert_at(set, LIT("b"), 20);
     ck_assert(set_expire(set, LIT("c"), 10));
     assert_first(set, LIT("c"), 10);
     ck_assert(set_expire(set, LIT("c"), 40));
-    ck_assert_int_eq(expiring_latest(set_expiring(set)), 40);
+    ck_assert_int_eq(expiring_last(set_expiring(set)), 40);
     assert_first(set, LIT("b"), 20);
     ck_assert(set_expire(set, LIT("b"), NEVER));
     assert_at(set, LIT("b"), NEVER);
@@ -231,7 +231,7 @@ static void assert_deadlines_can_be_set_moved_and_removed(struct set *set)
     assert_first(set, LIT("c"), 40);
     ck_assert(set_expire(set, LIT("c"), NEVER));
     ck_assert_uint_eq(expiring_count(set_expiring(set)), 0);
-    ck_assert_int_eq(expiring_latest(set_expiring(set)), INT64_MIN);
+    ck_assert_int_eq(expiring_last(set_expiring(set)), INT64_MIN);
     set_check(set);
     set_free(set);
 }
@@ -329,7 +329,7 @@ START_TEST(deadline_that_does_not_fit_makes_set_large)
     }
     assert_became_large(set, before);
     ck_assert_uint_eq(expiring_count(set_expiring(set)), 2 + done);
-    ck_assert_int_eq(expiring_latest(set_expiring(set)), 99 + done);
+    ck_assert_int_eq(expiring_last(set_expiring(set)), 99 + done);
     set_free(set);
 }
 END_TEST

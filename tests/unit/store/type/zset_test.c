@@ -159,7 +159,7 @@ START_TEST(deadline_is_set_moved_and_removed)
     for (int count = 5; count <= 500; count += 495) {
         struct zset *zset = zset_of(count);
         ck_assert(!expiring_first(zset_expiring(zset), &member, &at));
-        ck_assert_int_eq(expiring_latest(zset_expiring(zset)), INT64_MIN);
+        ck_assert_int_eq(expiring_last(zset_expiring(zset)), INT64_MIN);
         ck_assert(!expire_number(zset, count, 50));
         ck_assert(!zset_deadline(zset, number(&text, count), &at));
         ck_assert(expire_number(zset, 1, 100));
@@ -167,7 +167,7 @@ START_TEST(deadline_is_set_moved_and_removed)
         assert_first(zset, 1, 100);
         ck_assert(expire_number(zset, 1, 300));
         assert_first(zset, 2, 200);
-        ck_assert_int_eq(expiring_latest(zset_expiring(zset)), 300);
+        ck_assert_int_eq(expiring_last(zset_expiring(zset)), 300);
         assert_at(zset, 1, 300);
         assert_at(zset, 3, NEVER);
         ck_assert(expire_number(zset, 2, NEVER));
@@ -176,7 +176,7 @@ START_TEST(deadline_is_set_moved_and_removed)
         ck_assert(expire_number(zset, 1, NEVER));
         ck_assert_uint_eq(expiring_count(zset_expiring(zset)), 0);
         ck_assert(!expiring_first(zset_expiring(zset), &member, &at));
-        ck_assert_int_eq(expiring_latest(zset_expiring(zset)), INT64_MIN);
+        ck_assert_int_eq(expiring_last(zset_expiring(zset)), INT64_MIN);
         zset_check(zset);
         zset_free(zset);
     }
