@@ -167,7 +167,7 @@ struct stream_consumer *consumer_or_new(struct call *call, const struct group_pl
 {
     struct stream_consumer *consumer = consumer_find(place->group, name);
     if (consumer == NULL) consumer = txn_consumer_add(call->txn, place->entry, place->group, name);
-    consumer_saw(consumer, call->txn->now, true);
+    consumer_saw(consumer, call->txn->now);
     return consumer;
 }
 

@@ -48,9 +48,6 @@ static bool take_consumer(void *ctx, const struct rdb_consumer *consumer)
     struct rdb_object *value = ctx;
     msec seen = rdb_object_instant(consumer->seen_at);
     value->consumer = consumer_add(value->group, consumer->name, seen);
-    if (consumer->active_at < 0) return true;
-    consumer_saw(value->consumer, rdb_object_instant(consumer->active_at), true);
-    consumer_saw(value->consumer, seen, false);
     return true;
 }
 

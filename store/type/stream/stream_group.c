@@ -87,12 +87,6 @@ bool stream_groups_free_some(struct stream_groups *groups, size_t *work)
     return true;
 }
 
-void stream_groups_free(struct stream_groups *groups)
-{
-    size_t work = SIZE_MAX;
-    stream_groups_free_some(groups, &work);
-}
-
 size_t stream_groups_bytes(const struct stream_groups *groups)
 {
     return mem_size(groups) + ranked_bytes_used(&groups->by_name) + groups->bytes;
@@ -127,16 +121,6 @@ struct stream_group *group_add(struct stream_groups *groups, struct bytes name)
     ranked_add(&groups->by_name, group_member(group));
     group_count_bytes(group);
     return group;
-}
-
-void group_remove(struct stream_groups *groups, struct stream_group *group)
-{
-    size_t work = SIZE_MAX;
-    ranked_remove(&groups->by_name, group_member(group));
-    groups->bytes -= group->counted;
-    group_clear_some(group, &work);
-    ranked_drop(&group->consumers);
-    mem_free(group);
 }
 
 void group_move(struct stream_group *group, struct stream_groups *to)
@@ -230,7 +214,6 @@ struct stream_consumer *consumer_add(struct stream_group *group, struct bytes na
     struct stream_consumer *consumer = named_new(sizeof(*consumer), name);
     consumer->number = number_take(group, consumer);
     consumer->seen_at = now;
-    consumer->active_at = NEVER;
     group->names += mem_size(consumer);
     ranked_add(&group->consumers, consumer_member(consumer));
     group_count_bytes(group);
@@ -256,15 +239,9 @@ msec consumer_seen_at(const struct stream_consumer *consumer)
     return consumer->seen_at;
 }
 
-msec consumer_active_at(const struct stream_consumer *consumer)
-{
-    return consumer->active_at;
-}
-
-void consumer_saw(struct stream_consumer *consumer, msec now, bool active)
+void consumer_saw(struct stream_consumer *consumer, msec now)
 {
     consumer->seen_at = now;
-    if (active) consumer->active_at = now;
 }
 
 /* ---- relocating ---- */

@@ -21,7 +21,6 @@ struct stream_group;
 struct stream_consumer;
 
 struct stream_groups *stream_groups_new(void);
-void stream_groups_free(struct stream_groups *groups);
 /* Frees at most *work groups, consumers, and blocks of up to 62 pending entries, and subtracts them
  * from *work; true when done. */
 bool stream_groups_free_some(struct stream_groups *groups, size_t *work);
@@ -38,8 +37,6 @@ size_t stream_groups_count(const struct stream_groups *groups);
 struct stream_group *group_find(const struct stream_groups *groups, struct bytes name);
 /* The name must be absent. */
 struct stream_group *group_add(struct stream_groups *groups, struct bytes name);
-void group_remove(struct stream_groups *groups,
-                  struct stream_group *group); /* O(its pending entries) */
 /* Moves a group with its consumers and pending entries to another stream's groups, where its name
  * must be absent; used to free it in slices. O(log n) */
 void group_move(struct stream_group *group, struct stream_groups *to);
@@ -72,11 +69,9 @@ struct stream_consumer *consumer_next(const struct stream_group *group,
                                       const struct stream_consumer *consumer); /* as group_next */
 struct bytes consumer_name(const struct stream_consumer *consumer);
 size_t consumer_pending(const struct stream_consumer *consumer); /* O(1) */
-/* When it last called any command, and when it last got an entry (NEVER: not yet). Not part of the
- * data: not recorded in effects or snapshots. */
+/* When it last called a command. Not part of the data: not recorded in effects or snapshots. */
 msec consumer_seen_at(const struct stream_consumer *consumer);
-msec consumer_active_at(const struct stream_consumer *consumer);
-void consumer_saw(struct stream_consumer *consumer, msec now, bool active);
+void consumer_saw(struct stream_consumer *consumer, msec now);
 
 /* ---- pending entries, by ID ---- */
 

@@ -36,7 +36,7 @@ struct stream_group {
 struct stream_consumer {
     size_t pending;
     struct stream_id low, high; /* if any is pending: none is before or after */
-    msec seen_at, active_at;
+    msec seen_at;
     uint32_t number, unused;
 };
 
