@@ -29,4 +29,25 @@ static inline void little_put(unsigned char *to, size_t size, uint64_t value)
         to[i] = (unsigned char)value;
 }
 
+/* For the numbers in headers of files, which are read and written as char. */
+static inline void put_u32(char *to, uint32_t value)
+{
+    little_put((unsigned char *)to, sizeof(value), value);
+}
+
+static inline void put_u64(char *to, uint64_t value)
+{
+    little_put((unsigned char *)to, sizeof(value), value);
+}
+
+static inline uint32_t get_u32(const char *from)
+{
+    return (uint32_t)little_unsigned((const unsigned char *)from, sizeof(uint32_t));
+}
+
+static inline uint64_t get_u64(const char *from)
+{
+    return little_unsigned((const unsigned char *)from, sizeof(uint64_t));
+}
+
 #endif

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "server/disk/format/crc32c.h"
-#include "server/disk/format/little_endian.h"
 #include "store/base/little_endian.h"
 
 size_t block_fill(struct block_packer *packer, const char *data, size_t len)

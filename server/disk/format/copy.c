@@ -7,7 +7,6 @@
 
 #include "server/disk/format/block.h"
 #include "server/disk/format/crc32c.h"
-#include "server/disk/format/little_endian.h"
 #include "server/disk/format/replay.h"
 #include "server/disk/format/store_text.h"
 #include "store/base/little_endian.h"

@@ -8,7 +8,7 @@
 #include "server/disk/format/crc32c.h"
 #include "server/disk/format/disk.h"
 #include "server/disk/format/file_kind.h"
-#include "server/disk/format/little_endian.h"
+#include "store/base/little_endian.h"
 #include "store/mem/mem.h"
 
 /* The file is synced each time it has grown by this much. This takes no longer in total than one

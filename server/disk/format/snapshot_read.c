@@ -8,8 +8,8 @@
 
 #include "server/disk/format/crc32c.h"
 #include "server/disk/format/disk.h"
-#include "server/disk/format/little_endian.h"
 #include "server/disk/format/snapshot_file.h"
+#include "store/base/little_endian.h"
 #include "store/mem/mem.h"
 
 struct snapshot_reader {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "server/disk/format/crc32c.h"
-#include "server/disk/format/little_endian.h"
+#include "store/base/little_endian.h"
 #include "tests/support/disk_world.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
