@@ -138,7 +138,7 @@ STEPS = (HOUR, -HOUR, HOUR, -HOUR, 1, -1, 20, -20, 300, -300, 90_000, -90_000)
 
 
 @test
-def keys_and_members_never_expire_before_the_clock_says():
+def keys_and_members_never_expire_early_by_the_clock():
     rng, budget = seeded("keys"), Budget(0.4)
     with Shifted() as daemon:
         keys = Keys(daemon, rng)

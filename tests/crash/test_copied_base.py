@@ -35,7 +35,7 @@ def check_kept(replica, least):
 
 
 @test
-def waitaof_counts_a_replica_when_the_base_of_its_copy_is_there():
+def waitaof_counts_a_replica_once_its_copy_has_a_base():
     with copied("everysec") as (master, replica):
         equal(master.call("WAIT", 1, 0), b":1\r\n")
         equal(master.call("WAITAOF", 0, 1, 50), b"*2\r\n:0\r\n:0\r\n")
@@ -66,7 +66,7 @@ def set_and_look(replica, raw):
 
 
 @test
-def promoted_replica_answers_writes_when_its_base_is_there():
+def promoted_replica_answers_writes_once_it_has_a_base():
     with copied("always") as (_, replica), replica.raw() as raw:
         follow(replica, None)
         set_and_look(replica, raw)

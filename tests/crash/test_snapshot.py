@@ -121,7 +121,7 @@ def shut_down(daemon, *how):
 
 
 @test
-def shutdown_saves_as_its_option_says():
+def shutdown_saves_as_its_option_requires():
     with Kept(appendonly="no") as daemon:
         for how, wanted in (((), 0), (("SAVE",), 1), (("NOSAVE",), 1)):
             daemon.call("SET", f"k{how}", "1")

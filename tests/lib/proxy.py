@@ -110,10 +110,10 @@ class Proxy:
                 if key.fileobj.fileno() < 0:
                     continue  # ended in this round
                 try:
-                    goes_on = key.data.move()
+                    is_open = key.data.move()
                 except OSError:
-                    goes_on = False
-                if not goes_on:
+                    is_open = False
+                if not is_open:
                     self.end(key.data)
             if self.cut_wanted:
                 self.cut_wanted = False

@@ -65,7 +65,7 @@ def the_largest_clients_are_closed_first():
 
 
 @own
-def the_log_says_why_a_client_was_closed():
+def the_log_has_the_reason_why_a_client_was_closed():
     with Daemon("--maxmemory-clients", "2mb") as daemon, daemon.raw() as watcher:
         watcher.call("CLIENT", "NO-EVICT", "ON")
         watcher.call("SET", "k", "x" * 4 * MEGABYTE)

@@ -867,7 +867,7 @@ def requests_before_the_end_of_input_are_answered():
 
 
 @own
-def closing_a_tls_client_says_farewell():
+def closing_a_tls_client_sends_close_notify():
     with TlsDaemon() as daemon, daemon.tls() as raw, daemon.raw() as admin:
         number = raw.call("CLIENT", "ID")[1:-2]
         equal(admin.call("CLIENT", "KILL", "ID", number), b":1\r\n")
@@ -875,7 +875,7 @@ def closing_a_tls_client_says_farewell():
 
 
 @own
-def protected_mode_tells_a_tls_client_why_it_is_refused():
+def protected_mode_sends_a_tls_client_the_reason():
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("192.0.2.1", 9))  # sends nothing

@@ -70,7 +70,7 @@ def all_four(key, event, *members):
         (f"__subkeyspaceevent@0__:{event}|{key}", names)]]
 
 
-def each_tells(heard, steps):
+def each_sends(heard, steps):
     """Each command and the messages that it causes on the channel of key k."""
     for command, *messages in steps:
         equal(heard.messages_of(command), on_key(*messages), command)
@@ -103,7 +103,7 @@ def clients_hear_one_key_one_event_or_one_member():
 @own
 def sets_tell_their_members():
     with listening("SA") as daemon, Heard(daemon) as heard:
-        each_tells(heard, [
+        each_sends(heard, [
             ("SADD k a b a c", "sadd|1:a,1:b,1:c"),
             ("SADD k a",),
             ("SADD k a d", "sadd|1:d"),
@@ -122,13 +122,13 @@ def sets_tell_their_members():
         equal(sorted(message[len(b"spop|"):].split(b",")), [b"1:a", b"1:b", b"1:c"])
         heard.messages_of("SADD k m")
         equal(heard.messages_of("SMOVE k to m"), on_key("srem|1:m") + on_key("sadd|1:m", key="to"))
-        each_tells(heard, [("SUNIONSTORE k to",), ("DEL k",)])
+        each_sends(heard, [("SUNIONSTORE k to",), ("DEL k",)])
 
 
 @own
 def hashes_tell_their_fields():
     with listening("SA") as daemon, Heard(daemon) as heard:
-        each_tells(heard, [
+        each_sends(heard, [
             ("HSET k f 1 g 2", "hset|1:f,1:g"),
             ("HSET k f 1", "hset|1:f"),
             ("HMSET k g 1 h 2", "hset|1:g,1:h"),
@@ -147,7 +147,7 @@ def sorted_sets_tell_their_members():
     with listening("SA") as daemon, Heard(daemon) as heard:
         fill = "ZADD k 1 a 2 b 3 c 4 d"
         filled = "zadd|1:a,1:b,1:c,1:d"
-        each_tells(heard, [
+        each_sends(heard, [
             (fill, filled),
             (fill,),
             ("ZADD k 1 a 3 b", "zadd|1:b"),
@@ -169,7 +169,7 @@ def sorted_sets_tell_their_members():
 
 
 @own
-def each_call_of_a_transaction_tells_its_own():
+def each_call_of_a_transaction_sends_its_own_message():
     with listening("SA") as daemon, Heard(daemon) as heard:
         with heard.client.pipeline(transaction=True) as pipe:
             pipe.sadd("k", "a")
@@ -253,7 +253,7 @@ def many_members_are_listed_a_thousand_at_a_time():
 @own
 def events_of_members_deadlines_name_the_members():
     with listening("SA") as daemon, Heard(daemon) as heard:
-        each_tells(heard, [
+        each_sends(heard, [
             ("SADD k a b c", "sadd|1:a,1:b,1:c"),
             ("SEXPIRE k 100 MEMBERS 3 a nosuch b", "sexpire|1:a,1:b"),
             ("SPERSIST k MEMBERS 2 a c", "spersist|1:a"),

@@ -218,7 +218,7 @@ def flushing_invalidates_all_keys_of_tracking_clients():
 
 
 @own
-def swapping_databases_tells_everybody():
+def swapping_databases_notifies_every_client():
     with Daemon() as daemon, Caller(daemon, "NOLOOP") as a, Caller(daemon) as b:
         a.call("GET", "k")
         b.call("SWAPDB", "0", "1")

@@ -160,7 +160,7 @@ def a_worker_that_is_killed_loses_nothing():
 
 
 @own
-def a_worker_without_work_tells_so():
+def a_worker_without_work_returns_false():
     example = Example("work_once")
     with Daemon() as daemon, daemon.redis() as client:
         equal(example.work_once(client, refuse, 0.01), False)
@@ -262,7 +262,7 @@ def many_workers_join_every_pair_once():
 
 
 @own
-def use_extends_a_session_and_its_value_is_there_at_its_end():
+def use_extends_a_session_and_its_value_is_read_at_its_end():
     example, ended = Example("use_session"), []
     note = lambda *session: ended.append(session)
     with Daemon() as daemon, daemon.redis() as client:

@@ -81,7 +81,7 @@ def error_of(client, *words):
 
 
 @test
-def the_example_builds_and_answers_as_its_row_says():
+def the_example_builds_and_replies_as_its_row_declares():
     if IS_REDIS:
         raise Skipped(f"{BINARY} is a redis-server")
     with folder() as directory, Daemon(binary=build(directory)) as daemon:

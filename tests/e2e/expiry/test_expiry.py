@@ -299,7 +299,7 @@ def expiry_next_and_forecast_run_during_a_pause():
 
 
 @stepped
-def lag_tells_how_late_things_went_since_resetstat():
+def lag_reports_how_late_expiry_was_since_resetstat():
     with Expiry() as ex:
         names = ["p50", "p90", "p99", "p99.9", "max", "count"]
         equal(list(ex.lag()), names)
@@ -325,7 +325,7 @@ def lag_tells_how_late_things_went_since_resetstat():
 
 
 @stepped
-def info_tells_what_is_next_and_what_is_late():
+def info_reports_the_next_and_the_overdue_deadlines():
     with Expiry() as ex:
         info = ex.info()
         equal((info["keys_with_deadlines"], info["next_due_in_msec"]), ("0", "-1"))

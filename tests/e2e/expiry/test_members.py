@@ -102,7 +102,7 @@ def a_dead_member_is_nowhere_though_nobody_reads(world, client, kind):
 
 
 @each_type
-def conditions_look_at_the_deadline_that_is_there(_world, client, kind):
+def conditions_compare_with_the_current_deadline(_world, client, kind):
     kind.fill(client, "k", "ab")
     equal(kind.call(client, "EXPIRE", "k", 100, "NX", "a"), [1])
     equal(kind.call(client, "EXPIRE", "k", 200, "NX", "ab"), [0, 1])

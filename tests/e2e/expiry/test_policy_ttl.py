@@ -63,7 +63,7 @@ def refresh_moves_a_client_s_own_deadline_only_farther():
 
 
 @own
-def keys_that_are_there_are_adapted():
+def existing_keys_are_adapted():
     with Policies("--notify-keyspace-events", "EA") as po:
         po.run("MSET", "k:1", "v", "k:x:1", "v", "other", "v")
         po.run("SET", "k:2", "v", "PX", 77)
@@ -148,7 +148,7 @@ def adapting_keys_waits_for_the_end_of_a_pause():
 
 
 @own
-def refresh_says_what_gives_the_ttl_anew():
+def refresh_decides_which_calls_reset_the_ttl():
     write, read, look = ("APPEND", "k", "x"), ("GET", "k"), ("PTTL", "k")
     for refresh, anew in (("NEVER", ()), ("WRITE", (write,)), ("ACCESS", (write, read))):
         with Policies() as po:

@@ -89,7 +89,7 @@ def promtool_has_no_complaint():
 
 
 @own
-def state_says_whether_data_are_kept_on_disk():
+def state_shows_whether_data_is_kept_on_disk():
     with Port("--appendonly", "no", "--save", "") as daemon, daemon.raw() as raw:
         def keeps():
             return json.loads(daemon.ask("/state.json").body)["journal"]["keeps"]

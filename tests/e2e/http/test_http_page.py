@@ -257,7 +257,7 @@ def page_warns_while_no_data_are_kept_on_disk():
 
 
 @own
-def page_says_when_the_connection_is_lost_and_recovers():
+def page_shows_a_lost_connection_and_recovers():
     with with_port() as daemon, Browser() as browser:
         browser.look(*SIZES["phone"], "dark")
         come_live(browser, daemon.url)

@@ -124,7 +124,7 @@ def an_append_only_file_that_is_turned_on_while_clients_write_has_every_change()
 
 
 @test
-def a_replica_that_goes_on_after_a_restart_of_its_master_gets_every_change():
+def a_replica_gets_every_change_after_a_restart_of_its_master():
     with Engine(*DISKLESS, tcp=True) as master, engine(tcp=True) as (_, two):
         with Writer(master):
             two.replicaof("127.0.0.1", master.port)

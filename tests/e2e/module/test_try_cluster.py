@@ -85,7 +85,7 @@ def the_program_of_the_documentation_runs_in_it():
 
 
 @test
-def it_says_how_to_reach_it_and_runs_until_it_is_interrupted():
+def it_prints_how_to_reach_it_and_runs_until_interrupted():
     first = free_ports(3)
     with tempfile.TemporaryDirectory() as where:
         with start(where, "--port", first) as script:

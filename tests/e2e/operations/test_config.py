@@ -242,7 +242,7 @@ def percentiles_of_latency_are_those_configured():
 
 
 @own
-def a_signal_saves_as_the_option_says():
+def a_signal_saves_as_the_option_requires():
     for option, saves in (("save", True), ("nosave", False), ("default", False)):
         with Daemon("--shutdown-on-sigterm", option, "--enable-protected-configs", "yes") as daemon:
             call(daemon, "SET", "k", "v")
@@ -372,7 +372,7 @@ def other_files_have_the_save_points_that_they_say():
 
 
 @own
-def a_server_that_keeps_nothing_says_so():
+def a_server_that_keeps_nothing_logs_that():
     for options, wanted in ((("--appendonly", "yes"), False), (("--appendonly", "no"), True),
                             (("--appendonly", "no", "--save", "60", "1"), False)):
         with Daemon(*options) as daemon:

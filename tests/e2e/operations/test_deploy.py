@@ -141,7 +141,7 @@ def a_backup_keeps_the_latest_copies_only():
 
 
 @own
-def a_backup_that_fails_says_why_and_leaves_nothing():
+def a_backup_that_fails_prints_why_and_leaves_nothing():
     with folder() as where, Daemon("--requirepass", PASSWORD) as daemon:
         for words, text in (((), "usage"), ((where, "0"), "KEEP"), ((where + "/none",), "no folder"),
                             ((where,), "NOAUTH")):

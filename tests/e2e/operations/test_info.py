@@ -136,7 +136,7 @@ def counters_are_those_of_redis():
 
 
 @own
-def every_field_that_monitoring_tools_read_is_there():
+def every_field_that_monitoring_tools_read_exists():
     with Daemon("--appendonly", "yes") as daemon, daemon.raw() as raw:
         values = {field: value for section, fields in sections_of(raw, "all").items()
                   for field, value in fields.items() if "stats" not in section}

@@ -126,7 +126,7 @@ def no_line_of_a_page_begins_with_an_unknown_request():
 
 
 @own
-def help_fits_a_terminal_and_says_where_all_options_are():
+def help_fits_a_terminal_and_refers_to_all_options():
     for program in PROGRAMS:
         _, said = options_of(program)
         equal([line for line in said.split("\n") if len(line) > 79], [])
@@ -135,7 +135,7 @@ def help_fits_a_terminal_and_says_where_all_options_are():
 
 
 @own
-def every_program_says_its_version():
+def every_program_prints_its_version():
     version = re.search(r'EXPIRED_VERSION\s+"(.*)"', read(ROOT, "server/base/version.h")).group(1)
     for program, path in PROGRAMS.items():
         for word in ("--version", "-v"):

@@ -384,7 +384,7 @@ def a_daemon_with_data_and_clients_stops_quickly():
 
 
 @test
-def the_pidfile_is_there_while_the_daemon_runs():
+def the_pidfile_exists_while_the_daemon_runs():
     with folder() as where:
         path = os.path.join(where, "pid")
         with Daemon("--pidfile", path) as daemon:
@@ -474,7 +474,7 @@ def systemd_is_notified_when_the_daemon_is_ready():
 
 
 @own
-def supervised_no_tells_nobody():
+def supervised_no_sends_nothing():
     with folder() as where, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
         path = os.path.join(where, "notify")
         systemd.bind(path)

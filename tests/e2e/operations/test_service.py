@@ -103,7 +103,7 @@ def fill(raw):
 
 
 @test
-def ready_and_stopping_are_told_with_a_line_about_the_state():
+def ready_and_stopping_are_reported_with_the_state():
     for abstract in (False, True):
         with supervised(abstract=abstract) as (daemon, manager):
             ready = manager.heard[-1]

@@ -36,7 +36,7 @@ def a_dehydrator_is_a_key_like_others():
 
 
 @own
-def a_dehydrator_in_a_transaction_stands_at_one_moment():
+def a_transaction_sees_a_dehydrator_at_one_instant():
     with Dehydrators() as de:
         pipe = de.client.pipeline(transaction=True)
         pipe.execute_command("REDE.PUSH", "d", 0, "p", "id")

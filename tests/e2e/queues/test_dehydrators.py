@@ -36,7 +36,7 @@ def an_overdue_element_waits_until_somebody_takes_it():
 
 
 @own
-def push_refuses_an_id_that_is_there_and_a_bad_ttl():
+def push_refuses_an_existing_id_and_a_bad_ttl():
     with Dehydrators() as de:
         de.says(b"+OK\r\n", "REDE.PUSH", "d", 10, "p", "id")
         de.says(DEHYDRATING, "REDE.PUSH", "d", 99, "q", "id")

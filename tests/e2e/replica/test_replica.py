@@ -271,7 +271,7 @@ def chained_replica_and_a_brother_go_on_with_the_promoted_one():
 
 
 @own
-def old_master_goes_on_as_a_replica_of_the_promoted_one():
+def old_master_continues_as_a_replica_of_the_promoted_one():
     with group(2) as (master, replica):
         fill(master, count=500)
         check_same(master, replica)

@@ -59,7 +59,7 @@ def info_has_the_fields_of_redis_in_both_roles():
 
 
 @own
-def the_log_says_1_key_and_not_1_keys():
+def the_log_prints_1_key_and_not_1_keys():
     with tcp_daemon(*FAST, "--appendonly", "yes") as master:
         equal(master.redis().set("key", "value"), True)
         equal(master.redis().save(), True)

@@ -106,12 +106,12 @@ class Writers:
     """Threads that change counters, fields and deadlines of a redis-server until they are stopped."""
 
     def __init__(self, server):
-        self.server, self.goes_on = server, True
+        self.server, self.runs = server, True
         self.threads = [threading.Thread(target=self.write, args=(number,)) for number in range(2)]
 
     def write(self, number):
         with self.server.raw() as raw:
-            while self.goes_on:
+            while self.runs:
                 raw.call("INCR", f"n:{number}")
                 raw.call("HINCRBY", "h", f"f:{number}", 1)
                 raw.call("SET", f"k:{number}", "v", "PX", 1)
@@ -123,7 +123,7 @@ class Writers:
         return self
 
     def __exit__(self, *_):
-        self.goes_on = False
+        self.runs = False
         for thread in self.threads:
             thread.join()
 
@@ -163,7 +163,7 @@ def a_chain_behind_a_stock_master_stays_in_step():
         equal(middle.info("stats")["sync_full"], "1")
 
 
-def has_untold_changes(program):
+def has_unreplicated_changes(program):
     """Redis 7.0 does not replicate a consumer that XREADGROUP makes and that gets nothing, nor
     of a string that BITFIELD makes or lengthens for a value that then overflows with FAIL."""
     for step in program:
@@ -192,7 +192,7 @@ def run_programs(pair, rows, theirs_of_ours, ours_of_theirs):
         if our_master.call("DBSIZE") != their_master.call("DBSIZE"):
             continue  # they differ on purpose (doc/differs.md)
         equal(digest(stock), digest(their_master), "stock replica, " + shown)
-        if not has_untold_changes(program):
+        if not has_unreplicated_changes(program):
             equal(follower.call("DEBUG", "DIGEST"), digest(our_master), "our replica, " + shown)
         follower.hold(NOON)
 

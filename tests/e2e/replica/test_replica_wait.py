@@ -36,7 +36,7 @@ def wait_is_no_wait_without_writes_and_inside_multi():
 
 
 @own
-def wait_of_a_stopped_replica_ends_when_it_goes_on_or_at_the_timeout():
+def wait_for_a_stopped_replica_ends_when_it_runs_or_times_out():
     with group(2) as (master, replica), master.raw() as raw:
         with replica.stopped():
             raw.call("SET", "k", "v")

@@ -50,7 +50,7 @@ class Busy:
     def kill(self):
         equal(self.other.call("SCRIPT", "KILL"), b"+OK\r\n")
 
-    def goes_on(self):
+    def is_served_again(self):
         """Runs commands again."""
         wait_for(lambda: self.other.call("PING") == b"+PONG\r\n")
 
@@ -190,7 +190,7 @@ def a_crowd_comes_and_goes_while_busy():
             equal(replies[50], b"+OK\r\n")
             assert replies[51].startswith(b"-EXECABORT")
         world.kill()
-        world.goes_on()
+        world.is_served_again()
         equal([raw.call("GET", "k") for raw in raws[1::3]], [b"$-1\r\n"] * len(raws[1::3]))
         for raw in raws:
             raw.close()
@@ -340,7 +340,7 @@ def a_caller_may_disconnect():
         world.caller.close()
         equal(world.other.call("PING"), BUSY)
         world.kill()
-        world.goes_on()
+        world.is_served_again()
         wait_for(lambda: world.other.call("CLIENT", "LIST").count(b"id=") == 1)
 
 

@@ -47,7 +47,7 @@ START_TEST(now_stands_still_between_ticks)
 }
 END_TEST
 
-START_TEST(a_held_clock_does_not_tick_and_says_that_it_was_set)
+START_TEST(a_held_clock_does_not_tick_and_reports_that_it_was_set)
 {
     struct clock clock = new_clock();
 
@@ -150,7 +150,7 @@ Suite *test_suite(void)
     const TTest *const tests[] = {
         a_fresh_clock_shows_the_wall_time,
         now_stands_still_between_ticks,
-        a_held_clock_does_not_tick_and_says_that_it_was_set,
+        a_held_clock_does_not_tick_and_reports_that_it_was_set,
         a_step_moves_a_held_clock_by_just_so_much,
         a_step_holds_a_running_clock_from_now_on,
         a_step_too_far_stops_at_the_last_instant,

@@ -59,7 +59,7 @@ static void expect_distinct(struct server_world *world, const char *command, uns
     }
 }
 
-START_TEST(a_count_gives_so_many_different_elements_or_all)
+START_TEST(a_count_gives_that_many_different_elements_or_all)
 {
     struct server_world *world = world_new();
     const unsigned sizes[] = { 1, 2, 3, 7, 30, MOST };
@@ -203,7 +203,7 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        a_count_gives_so_many_different_elements_or_all,
+        a_count_gives_that_many_different_elements_or_all,
         popped_members_are_removed_and_the_others_stay,
         a_replay_pops_the_same_members,
         too_many_draws_are_refused,

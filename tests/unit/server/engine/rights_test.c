@@ -72,7 +72,7 @@ START_TEST(a_refused_exec_ends_its_multi)
 }
 END_TEST
 
-START_TEST(exec_asks_about_each_command_again)
+START_TEST(exec_checks_each_command_again)
 {
     begin("~* &* +@all");
     answers(ANNA, "multi", "+OK\r\n");
@@ -175,7 +175,7 @@ Suite *test_suite(void)
         rights_come_after_arity_and_multi_and_before_memory,
         a_refused_command_breaks_its_multi,
         a_refused_exec_ends_its_multi,
-        exec_asks_about_each_command_again,
+        exec_checks_each_command_again,
         a_blocked_client_is_asked_about_again,
         sort_follows_patterns_only_with_all_keys,
         rights_are_asked_about_the_keys_that_a_call_uses,

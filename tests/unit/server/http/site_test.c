@@ -213,7 +213,7 @@ START_TEST(survey_of_few_keys_is_ready_at_once)
 }
 END_TEST
 
-START_TEST(survey_of_many_keys_goes_on_in_the_background)
+START_TEST(survey_of_many_keys_continues_in_the_background)
 {
     char line[64];
     struct outlook_count counts[OUTLOOK_BANDS];
@@ -336,7 +336,7 @@ Suite *test_suite(void)
                                    base64_is_decoded_strictly,
                                    names_are_the_first_that_fit,
                                    survey_of_few_keys_is_ready_at_once,
-                                   survey_of_many_keys_goes_on_in_the_background,
+                                   survey_of_many_keys_continues_in_the_background,
                                    history_has_the_last_five_minutes,
                                    history_of_lateness_is_that_of_the_last_minute,
                                    state_lists_groups_commands_and_slow_calls,

@@ -19,7 +19,7 @@ static void ck_written(const char *wanted)
     ck_assert_str_eq(written, wanted);
 }
 
-START_TEST(utf8_is_told_from_other_bytes)
+START_TEST(utf8_is_distinguished_from_other_bytes)
 {
     static const struct {
         const char *text;
@@ -159,7 +159,7 @@ END_TEST
 
 Suite *test_suite(void)
 {
-    const TTest *const tests[] = { utf8_is_told_from_other_bytes,
+    const TTest *const tests[] = { utf8_is_distinguished_from_other_bytes,
                                    prom_family_has_help_type_and_samples,
                                    prom_label_escapes_quotes_backslashes_and_lines,
                                    prom_real_is_an_integer_or_has_six_decimals,

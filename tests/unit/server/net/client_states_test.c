@@ -158,7 +158,7 @@ START_TEST(requests_behind_a_waiting_one_run_when_it_is_answered)
 }
 END_TEST
 
-START_TEST(a_client_that_is_woken_in_the_same_turn_goes_on)
+START_TEST(a_client_that_is_woken_in_the_same_turn_continues)
 {
     begin();
     open_peer(0, PORT_UNIX);
@@ -428,7 +428,7 @@ Suite *test_suite(void)
 {
     const TTest *const tests[] = {
         requests_behind_a_waiting_one_run_when_it_is_answered,
-        a_client_that_is_woken_in_the_same_turn_goes_on,
+        a_client_that_is_woken_in_the_same_turn_continues,
         clients_go_on_in_the_order_in_which_they_were_woken,
         input_of_waiting_clients_leaves_room_for_others,
         a_pause_makes_writes_wait_until_it_ends,

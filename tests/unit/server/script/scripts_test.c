@@ -62,7 +62,7 @@ START_TEST(script_is_found_by_text_and_by_sha_in_any_case)
 }
 END_TEST
 
-START_TEST(bad_script_is_not_kept_and_says_why)
+START_TEST(bad_script_is_not_kept_and_reports_why)
 {
     begin();
     ck_assert_ptr_null(get("return ="));
@@ -127,7 +127,7 @@ Suite *test_suite(void)
 {
     const TTest *const tests[] = {
         script_is_found_by_text_and_by_sha_in_any_case,
-        bad_script_is_not_kept_and_says_why,
+        bad_script_is_not_kept_and_reports_why,
         least_recently_used_script_of_eval_is_forgotten,
         loaded_script_stays_until_flush,
         script_that_is_flushed_while_it_runs_is_freed_at_its_end,

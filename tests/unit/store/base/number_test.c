@@ -182,7 +182,7 @@ START_TEST(random_doubles_print_as_printf_and_round_trip)
 }
 END_TEST
 
-START_TEST(doubles_are_accepted_in_every_form_that_strtod_knows)
+START_TEST(doubles_are_accepted_in_every_form_that_strtod_accepts)
 {
     static const struct {
         const char *text;
@@ -354,7 +354,7 @@ Suite *test_suite(void)
         doubles_print_as_integers_or_with_17_digits,
         infinities_and_nan_are_printed_as_words,
         random_doubles_print_as_printf_and_round_trip,
-        doubles_are_accepted_in_every_form_that_strtod_knows,
+        doubles_are_accepted_in_every_form_that_strtod_accepts,
         malformed_doubles_are_refused,
         long_texts_of_doubles_are_read_completely,
         random_texts_of_doubles_are_read_as_strtod_does,

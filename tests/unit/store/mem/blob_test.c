@@ -76,7 +76,7 @@ START_TEST(failed_resize_leaves_the_blob)
 }
 END_TEST
 
-START_TEST(many_big_blobs_are_told_apart)
+START_TEST(many_big_blobs_are_distinguished)
 {
     enum { MANY = 3000 };
     static struct blob *blobs[MANY];
@@ -99,7 +99,7 @@ Suite *test_suite(void)
         only_the_whole_content_of_a_big_blob_is_shared,
         blobs_are_found_after_they_became_big_and_small,
         failed_resize_leaves_the_blob,
-        many_big_blobs_are_told_apart,
+        many_big_blobs_are_distinguished,
         NULL,
     };
     return suite_of("blob", tests);

@@ -365,7 +365,7 @@ START_TEST(key_is_a_target_while_a_policy_names_it)
 }
 END_TEST
 
-START_TEST(each_option_tells_policies_apart)
+START_TEST(each_option_distinguishes_policies)
 {
     const struct policy none = { 0 };
     const struct policy each[] = {
@@ -394,7 +394,7 @@ Suite *test_suite(void)
         nested_names_of_maximum_length_are_kept,
         table_owns_the_names_of_its_targets,
         key_is_a_target_while_a_policy_names_it,
-        each_option_tells_policies_apart,
+        each_option_distinguishes_policies,
         random_policies_match_model,
         NULL,
     };

@@ -467,7 +467,7 @@ END_TEST
 
 /* ---- looking ahead --------------------------------------------------------------------------- */
 
-START_TEST(the_outlook_knows_entries)
+START_TEST(the_outlook_counts_entries)
 {
     world_init(&world);
     for (uint64_t i = 0; i < 200; i++) /* 200: more than are counted at once */
@@ -520,7 +520,7 @@ Suite *test_suite(void)
         a_request_waits_for_entries_of_many_groups,
         delays_of_entries_are_counted,
         retention_follows_the_value,
-        the_outlook_knows_entries,
+        the_outlook_counts_entries,
         NULL,
     };
     return suite_of("txn_stream", tests);

@@ -347,7 +347,7 @@ static void check_keys(struct command_ref ref, const struct program_call *call)
     ck_assert_mem_eq(positions, expected, (size_t)count * sizeof(positions[0]));
 }
 
-START_TEST(the_shortest_call_of_a_syntax_is_what_the_arity_says)
+START_TEST(the_shortest_call_of_a_syntax_has_the_arity)
 {
     static struct program_call call;
     begin();
@@ -445,7 +445,7 @@ Suite *test_suite(void)
         arities_and_key_ranges_make_sense,
         flags_do_not_contradict_one_another,
         every_syntax_line_is_a_tree,
-        the_shortest_call_of_a_syntax_is_what_the_arity_says,
+        the_shortest_call_of_a_syntax_has_the_arity,
         calls_made_from_a_syntax_fit_arity_and_key_range,
         command_describes_every_row_in_both_protocols,
         every_help_is_one_array,

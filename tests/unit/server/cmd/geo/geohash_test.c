@@ -227,7 +227,7 @@ START_TEST(a_point_is_a_shape_that_has_itself)
 }
 END_TEST
 
-START_TEST(a_box_is_as_wide_and_as_high_as_it_says)
+START_TEST(a_box_has_the_given_width_and_height)
 {
     double degree = 6372797.560856 * M_PI / 180, distance;
     struct geo_shape shape = {
@@ -256,7 +256,7 @@ Suite *test_suite(void)
         the_cell_of_the_centre_comes_first,
         the_whole_earth_is_four_cells,
         a_point_is_a_shape_that_has_itself,
-        a_box_is_as_wide_and_as_high_as_it_says,
+        a_box_has_the_given_width_and_height,
         NULL,
     };
     return suite_of("geohash", tests);

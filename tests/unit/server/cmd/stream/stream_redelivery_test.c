@@ -154,7 +154,7 @@ END_TEST
 
 /* ---- MAXDELIVERIES --------------------------------------------------------------------------- */
 
-START_TEST(what_was_delivered_too_often_becomes_a_dead_letter)
+START_TEST(an_entry_delivered_too_often_becomes_a_dead_letter)
 {
     SCENE({ 'a', "POLICY SET s MAXDELIVERIES 2 TO dead", OK }, THREE_PENDING,
           { 'a', "XREADGROUP GROUP g d COUNT 1 CLAIM 0 STREAMS s >",
@@ -182,7 +182,7 @@ Suite *test_suite(void)
         a_delayed_entry_is_due_at_its_time_and_not_before,
         force_and_retrycount_set_what_they_say,
         arguments_are_refused_before_anything_changes,
-        what_was_delivered_too_often_becomes_a_dead_letter,
+        an_entry_delivered_too_often_becomes_a_dead_letter,
         NULL,
     };
     return suite_of("stream_redelivery", tests);

@@ -73,7 +73,7 @@ START_TEST(a_write_continues_after_short_writes)
 }
 END_TEST
 
-START_TEST(a_write_that_fails_says_how_much_of_it_was_written)
+START_TEST(a_failed_write_reports_how_much_was_written)
 {
     for (size_t keep = 0; keep < 12; keep++) {
         int fd = begin("file");
@@ -220,7 +220,7 @@ Suite *test_suite(void)
 {
     const TTest *const tests[] = {
         a_write_continues_after_short_writes,
-        a_write_that_fails_says_how_much_of_it_was_written,
+        a_failed_write_reports_how_much_was_written,
         a_write_goes_to_its_offset,
         more_pieces_than_one_system_call_takes_are_written,
         room_is_made_only_where_much_is_free,

@@ -103,7 +103,7 @@ START_TEST(a_flushed_database_is_freed_in_slices)
 }
 END_TEST
 
-START_TEST(a_name_costs_about_39_bytes_besides_itself)
+START_TEST(a_name_costs_about_39_bytes_plus_its_length)
 {
     struct due_keys keys;
     enum { MANY = 100000 };
@@ -269,7 +269,7 @@ Suite *test_suite(void)
                                    the_earliest_name_of_all_databases_is_first,
                                    a_flush_ends_a_database_and_a_swap_moves_it,
                                    a_flushed_database_is_freed_in_slices,
-                                   a_name_costs_about_39_bytes_besides_itself,
+                                   a_name_costs_about_39_bytes_plus_its_length,
                                    names_have_any_length,
                                    advance_never_makes_an_instant_later,
                                    random_steps_agree_with_a_model,

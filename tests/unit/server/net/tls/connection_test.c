@@ -329,7 +329,7 @@ START_TEST(a_handshake_with_nonsense_fails_with_a_reason)
 }
 END_TEST
 
-START_TEST(the_end_during_a_handshake_is_told_apart)
+START_TEST(the_end_during_a_handshake_is_distinguished)
 {
     struct pair pair;
     pair_init_named(&pair, default_names, 1);
@@ -421,7 +421,7 @@ Suite *test_suite(void)
         a_handshake_may_come_byte_by_byte,
         data_may_come_with_the_end_of_the_handshake,
         a_handshake_with_nonsense_fails_with_a_reason,
-        the_end_during_a_handshake_is_told_apart,
+        the_end_during_a_handshake_is_distinguished,
         only_a_single_name_that_fits_is_a_name,
         the_memory_of_a_connection_is_known_and_given_back,
         a_connection_outlives_a_reload,

@@ -66,7 +66,7 @@ START_TEST(limit_of_zero_is_no_limit)
 }
 END_TEST
 
-START_TEST(held_engine_allocates_beyond_the_limit_and_says_so)
+START_TEST(held_engine_allocates_beyond_the_limit_and_reports_it)
 {
     begin();
     interpreter_limit(interpreter, 1000);
@@ -167,7 +167,7 @@ Suite *test_suite(void)
         all_memory_of_lua_is_counted_and_given_back,
         script_beyond_the_limit_ends_with_an_error,
         limit_of_zero_is_no_limit,
-        held_engine_allocates_beyond_the_limit_and_says_so,
+        held_engine_allocates_beyond_the_limit_and_reports_it,
         hook_is_called_after_each_span_of_instructions,
         hook_is_called_more_often_while_large_blocks_exist,
         hurried_script_cannot_go_on_by_catching_errors,

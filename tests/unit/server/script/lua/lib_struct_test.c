@@ -234,7 +234,7 @@ START_TEST(values_are_aligned_to_powers_of_two)
 }
 END_TEST
 
-START_TEST(unpack_begins_where_it_is_told)
+START_TEST(unpack_begins_at_the_given_offset)
 {
     check(offsets, sizeof(offsets) / sizeof(offsets[0]));
 }
@@ -260,7 +260,7 @@ Suite *test_suite(void)
         floats_keep_their_bits,
         strings_have_a_length_or_end_with_zero,
         values_are_aligned_to_powers_of_two,
-        unpack_begins_where_it_is_told,
+        unpack_begins_at_the_given_offset,
         size_adds_up_values_and_gaps,
         errors_have_the_words_of_redis,
         NULL,
