@@ -18,7 +18,7 @@ struct question {
     msec now;
     uint64_t cursor;
     size_t found, most;
-    bool names;         /* reply the keys, not their number */
+    bool names;         /* reply with the keys, not their number */
     struct outbuf text; /* the keys found so far, as bulk strings */
     struct resp_writer out;
 };

@@ -31,7 +31,7 @@ static bool matches_any_pattern(const struct call *call, const struct conf_optio
     return false;
 }
 
-/* An option that is requested by its full name is replied in the spelling of the request. */
+/* An option that is requested by its full name is returned in the spelling of the request. */
 static void reply_name(struct call *call, const struct conf_option *option)
 {
     for (int i = 2; i < call->argc; i++) {

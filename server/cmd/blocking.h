@@ -14,7 +14,7 @@
 #include "server/cmd/call/call.h"
 
 /* Parses the timeout in seconds at argument i, fractions allowed, as the instant at which it ends.
- * 0 means NEVER. False: an error was replied. */
+ * 0 means NEVER. False: an error was sent. */
 bool arg_timeout(struct call *call, int i, msec *until);
 
 struct source {
@@ -23,12 +23,12 @@ struct source {
 };
 
 /* Finds the first existing key among `count` keys from argument `first` on. False: it has another
- * type, and the error was replied. A call that runs again looks only at the key that became ready.
+ * type, and the error was sent. A call that runs again looks only at the key that became ready.
  */
 bool find_source(struct call *call, enum type type, int first, int count, struct source *source);
 
-/* Blocks the call. If it must not block, as in a transaction, replies a null array, or an empty one
- * if request->is_array. */
+/* Blocks the call. If it must not block, as in a transaction, replies with a null array, or an
+ * empty one if request->is_array. */
 void block_on(struct call *call, const struct block_request *request);
 
 /* numkeys key [key ...] <front | back> [COUNT count] */
@@ -38,7 +38,7 @@ struct multi_pop {
     int64_t wanted;   /* elements; 1 or more */
 };
 /* Runs a command of this form, with a timeout before it if it `blocks`: calls `pop` with the first
- * key that has elements. If no key has, the call blocks, or a null array is replied. */
+ * key that has elements. If no key has, the call blocks, or the reply is a null array. */
 void run_multi_pop(struct call *call, enum type type, const char *front, const char *back,
                    bool blocks,
                    void (*pop)(struct call *call, const struct source *source,

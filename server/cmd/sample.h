@@ -4,7 +4,7 @@
 
 #include "server/cmd/call/call.h"
 
-/* Parses the count at argument i. False: an error was replied. */
+/* Parses the count at argument i. False: an error was sent. */
 bool sample_read_count(struct call *call, int i, int64_t *count);
 
 /* DIFFERS: Redis has no limit, and draws until it is out of memory. (doc/differs.md) */

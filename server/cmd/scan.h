@@ -19,10 +19,10 @@ struct scan {
 /* A scan that succeeds ends with scan_reply or scan_reply_items. */
 void scan_begin(struct scan *scan, struct call *call);
 
-/* Parses the cursor at argument i. False: an error was replied. */
+/* Parses the cursor at argument i. False: an error was sent. */
 bool scan_read_cursor(struct scan *scan, int i);
 /* Parses MATCH and COUNT from argument i on. If type_at is not NULL, parses TYPE as well and sets
- * *type_at to the position of its value, or 0. False: an error was replied. */
+ * *type_at to the position of its value, or 0. False: an error was sent. */
 bool scan_read_options(struct scan *scan, int i, int *type_at);
 
 /* Takes steps (as dict_scan does) until count elements were visited, or the scan is over, or after
@@ -35,7 +35,7 @@ bool scan_visit(struct scan *scan, struct bytes name);
 void scan_give(struct scan *scan, struct bytes item);
 void scan_give_double(struct scan *scan, double item);
 
-void scan_reply(struct scan *scan);       /* replies the cursor and the items */
-void scan_reply_items(struct scan *scan); /* replies the items */
+void scan_reply(struct scan *scan);       /* replies with the cursor and the items */
+void scan_reply_items(struct scan *scan); /* replies with the items */
 
 #endif

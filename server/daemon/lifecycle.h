@@ -24,8 +24,8 @@ bool lifecycle_apply(void *parts);
 
 /* Writes a snapshot if parts->stop_saves, and stops the loop unless that fails. */
 void lifecycle_stop(struct parts *parts);
-/* Call when the loop has stopped: ends the journal. False: some changes could not be written to the
- * disk. */
+/* Call when the loop has stopped: closes the journal. False: some changes could not be written to
+ * the disk. */
 bool lifecycle_end(struct parts *parts);
 
 #endif

@@ -99,7 +99,7 @@ static void open_all(struct lent_keys *lent, RedisModuleCtx *ctx, const struct c
 
 struct wait {
     enum type type;
-    bool is_array; /* on timeout, reply an empty array */
+    bool is_array; /* on timeout, reply with an empty array */
 };
 
 static void free_wait(RedisModuleCtx *ctx, void *wait)

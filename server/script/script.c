@@ -63,7 +63,7 @@ static const char *text_field(lua_State *lua, int table, const char *field)
     return lua_tostring(lua, -1);
 }
 
-/* Replies the error at the top of the stack. */
+/* Replies with the error at the top of the stack. */
 static void reply_error(struct call *call, lua_State *lua, const char *name)
 {
     char line[ERROR_LINE_MAX];

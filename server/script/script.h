@@ -60,7 +60,7 @@ struct script_run {
     int keys_at, keys; /* argv[keys_at] is the first key; the arguments follow the keys */
 };
 
-/* Runs it and replies the value that it returns, or its error. */
+/* Runs it and replies with the value that it returns, or its error. */
 void script_run(struct scripting *scripting, struct call *call, const struct script_run *run);
 
 struct script_report {

@@ -206,7 +206,7 @@ static const struct command script_subcommands[] = {
       .since = "2.6.0",
       .complexity = "O(N) for a script of N bytes",
       .syntax = "script",
-      .summary = "Adds a script to the cache, and replies its SHA-1.",
+      .summary = "Adds a script to the cache, and returns its SHA-1.",
       .replies = REPLIES("bulk: the SHA-1 in hexadecimal") },
     { .name = NULL },
 };

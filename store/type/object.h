@@ -131,8 +131,8 @@ static inline const char *type_name(enum type type) /* as TYPE replies */
 {
     return type_rows[type].name;
 }
-/* Parts of the value that refer to each element, and whose references a removal of the element
- * removes too: the groups of a stream. O(1) */
+/* The number of parts that may refer to an element: the groups of a stream. Removing an element
+ * also removes these references. O(1) */
 size_t object_references(const struct object *object);
 void object_check(const struct object *object);
 

@@ -14,7 +14,7 @@ static struct acl *acl_of(const struct call *call)
     return ((const struct acl_admin_context *)call->context)->acl;
 }
 
-/* Replies the text as a bulk string and drops it. */
+/* Replies with the text as a bulk string and drops it. */
 static void reply_and_drop(struct call *call, struct outbuf *text)
 {
     char *copy = mem_alloc(text->len + 1);

@@ -11,7 +11,7 @@
 
 #include "server/cmd/call/call.h"
 
-/* Replies the row as COMMAND INFO does, with the rows of its subcommands. */
+/* Replies with the row as COMMAND INFO does, with the rows of its subcommands. */
 void command_info_reply(struct call *call, struct command_ref ref);
 void command_info_reply_name(struct call *call, struct command_ref ref); /* "config|get" */
 void command_info_reply_key_flags(struct call *call, unsigned flags);    /* KEY_* */

@@ -1,5 +1,5 @@
-/* syntax: parses a row's syntax line into a tree of arguments. COMMAND DOCS replies the tree, and
- * redis-cli makes its hints from that reply; tests make random calls from the tree
+/* syntax: parses a row's syntax line into a tree of arguments. COMMAND DOCS replies with the tree,
+ * and redis-cli makes its hints from that reply; tests make random calls from the tree
  * (tests/support/program.c).
  *
  *     key [NX | XX] [EX seconds] <a | b> score member [score member ...]
@@ -33,7 +33,7 @@ struct syntax {
 /* A malformed line is a bug: the process aborts with a message. */
 void syntax_parse(struct syntax *syntax, const char *line);
 
-/* Replies an array with one map for each argument. `key_specs` is the number of the row's key
+/* Replies with an array with one map for each argument. `key_specs` is the number of the row's key
  * specs. Arguments that are keys belong to the specs in order, and all further ones to the last. */
 void syntax_reply_arguments(struct resp_writer *out, const char *line, int key_specs);
 

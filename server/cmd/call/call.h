@@ -34,9 +34,9 @@ struct block_request {
     bool is_array; /* the reply at a timeout is an empty array, else null */
 
     /* For streams, where clients with the same command may find different entries: */
-    int group;      /* index of the group's name: all clients of a group find the same entries;
-                       0: try each client */
-    bool or_gone;   /* run again even if a key is gone or changes its type, to reply an error */
+    int group;    /* index of the group's name: all clients of a group find the same entries;
+                     0: try each client */
+    bool or_gone; /* run again even if a key is gone or changes its type, to reply with an error */
     bool or_claims; /* run again even if only a group's pending entries change */
     /* Arguments to use when the command runs again, argc of them; the code that called the command
      * frees the array. NULL: the call's own arguments. */
@@ -58,7 +58,7 @@ struct call {
     bool from_script;    /* called by a script, on behalf of the script's session */
     bool limits_keys;    /* the user may not read every key: for SORT's BY and GET */
     uint64_t secrets;    /* arguments hidden by call_hide, one bit each */
-    bool failed;         /* an error has been replied */
+    bool failed;         /* an error has been sent */
     char error_code[16]; /* the error's first word: "ERR", "WRONGTYPE"; "" without an error */
 };
 

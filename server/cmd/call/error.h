@@ -427,13 +427,13 @@ struct call;
 
 const char *error_text(enum error error); /* the text, or the format */
 void fail(struct call *call, enum error error);
-/* Replies the error with values for each %s in the text. Control bytes from clients are replaced
- * when the reply is written. */
+/* Replies with the error with values for each %s in the text. Control bytes from clients are
+ * replaced when the reply is written. */
 void failf(struct call *call, enum error error, ...);
 /* Fills the text's only %s with the command's name: "invalid expire time in 'set' command". */
 void fail_named(struct call *call, enum error error);
-/* Replies a text from elsewhere, such as a script; its first word is the code. `counted`: the error
- * is in the statistics already. */
+/* Replies with a text from elsewhere, such as a script; its first word is the code. `counted`: the
+ * error is in the statistics already. */
 void fail_line(struct call *call, const char *line, size_t len, bool counted);
 
 #endif

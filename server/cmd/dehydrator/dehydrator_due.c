@@ -18,7 +18,7 @@ struct take {
     msec until; /* the timeout of a blocking call */
 };
 
-/* Parses the options from argument i to the last. False: an error was replied. */
+/* Parses the options from argument i to the last. False: an error was sent. */
 static bool parse_take(struct call *call, int i, unsigned known, struct take *take)
 {
     take->limit = INT64_MAX;

@@ -77,7 +77,7 @@ static void cmd_rede_info(struct call *call)
 
 /* ---- ranges of deadlines --------------------------------------------------------------------- */
 
-/* Parses an instant, or "-" or "+" for the earliest or latest one. False: an error was replied. */
+/* Parses an instant, or "-" or "+" for the earliest or latest one. False: an error was sent. */
 static bool arg_bound(struct call *call, int i, msec *at)
 {
     struct bytes arg = call->argv[i];

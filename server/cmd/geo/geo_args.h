@@ -22,7 +22,7 @@ bool arg_box(struct call *call, int i, struct geo_shape *shape);
 
 /* Replies [longitude, latitude]. */
 void reply_place(struct call *call, struct place place);
-/* Replies the distance as text with four decimals. */
+/* Replies with the distance as text with four decimals. */
 void reply_distance(struct call *call, double distance);
 
 #endif

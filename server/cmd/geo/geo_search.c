@@ -131,7 +131,7 @@ static enum arg_taken take_search_option(struct call *call, int *i, struct searc
     return s->form == SEARCH || s->form == SEARCH_STORE ? take_shape(call, i, s) : ARG_OTHER;
 }
 
-/* Checks that the options fit together. False: an error was replied. */
+/* Checks that the options fit together. False: an error was sent. */
 static bool check_search_options(struct call *call, const struct search *s)
 {
     bool is_search = s->form == SEARCH || s->form == SEARCH_STORE;

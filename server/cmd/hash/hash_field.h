@@ -17,7 +17,7 @@ static inline bool has_field(const struct entry *entry, struct bytes field)
     return entry != NULL && hash_get(entry->object.hash, field, &value);
 }
 
-/* Replies the value of the field, or null. */
+/* Replies with the value of the field, or null. */
 static inline void reply_field_value(struct call *call, const struct entry *entry,
                                      struct bytes field)
 {

@@ -41,7 +41,7 @@ static void cmd_type(struct call *call)
     resp_status(call->out, entry == NULL ? "none" : type_name(entry->object.type));
 }
 
-/* Finds the keys of arguments 1 and 2; the second may be missing. False: an error was replied. */
+/* Finds the keys of arguments 1 and 2; the second may be missing. False: an error was sent. */
 static bool find_rename_keys(struct call *call, struct entry **entry, struct entry **target)
 {
     *entry = txn_find(call->txn, call->argv[1]);

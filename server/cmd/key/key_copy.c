@@ -11,7 +11,7 @@ static bool is_database(struct call *call, int64_t db)
     return false;
 }
 
-/* Parses the number of a database at argument i. False: an error was replied. */
+/* Parses the number of a database at argument i. False: an error was sent. */
 static bool arg_database(struct call *call, int i, unsigned *db)
 {
     int number;

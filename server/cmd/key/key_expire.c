@@ -83,7 +83,7 @@ static void cmd_pexpireat(struct call *call)
 
 /* ---- of a key, or of one of its members ------------------------------------------------------ */
 
-/* Checks that the arguments are "key [member]", as in KeyDB. False: an error was replied.
+/* Checks that the arguments are "key [member]", as in KeyDB. False: an error was sent.
  * DIFFERS: in Redis these commands take no member. (doc/differs.md) */
 static bool has_key_or_member(struct call *call)
 {
@@ -105,7 +105,7 @@ static void cmd_persist(struct call *call)
 }
 
 /* Reads the deadline of the key, or of the member if one is given. False: there is none, and -1, -2
- * or an error was replied. */
+ * or an error was sent. */
 static bool read_deadline(struct call *call, msec *at)
 {
     enum { NO_KEY = -2, NO_DEADLINE = -1 };

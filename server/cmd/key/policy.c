@@ -78,7 +78,7 @@ static void reply_target(struct call *call, const char *option, struct bytes key
     reply_bytes(call, key);
 }
 
-/* Replies the options that differ from the defaults, in the order of the syntax. */
+/* Replies with the options that differ from the defaults, in the order of the syntax. */
 static void reply_policy(struct call *call, const struct policy *policy)
 {
     static const char *const refresh[] = {

@@ -222,7 +222,7 @@ static bool parse_weight(struct bytes text, double *score)
 }
 
 /* Sets the weight of each row. A missing weight is the number 0, or a text that sorts before all
- * others. False: an error was replied. */
+ * others. False: an error was sent. */
 static bool load_weights(struct sort *sort)
 {
     bool good = true;

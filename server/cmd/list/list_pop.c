@@ -6,7 +6,7 @@
 
 /* ---- LPOP, RPOP ------------------------------------------------------------------------------ */
 
-/* Replies the first `count` elements from this end on. */
+/* Replies with the first `count` elements from this end on. */
 static void reply_elements(struct call *call, const struct list *list, enum list_end end,
                            size_t count)
 {

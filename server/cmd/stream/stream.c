@@ -88,7 +88,7 @@ static bool choose_id(const struct call *call, const struct add *add, struct str
     return stream_id_before(last, *id);
 }
 
-/* Sets *id to the ID of the new entry. False: an error was replied. */
+/* Sets *id to the ID of the new entry. False: an error was sent. */
 static bool check_add(struct call *call, const struct add *add, const struct entry *entry,
                       struct stream_id *id)
 {

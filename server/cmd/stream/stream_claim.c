@@ -17,7 +17,7 @@ struct claim {
 
 /* ---- claiming one entry ---------------------------------------------------------------------- */
 
-/* Replies the entry and assigns it to the consumer of argument 3. */
+/* Replies with the entry and assigns it to the consumer of argument 3. */
 static void claim_entry(struct call *call, struct claim *claim, struct pending *pending,
                         struct stream_entry *entry, struct resp_writer *out)
 {

@@ -12,7 +12,7 @@ struct delivery {
     bool with_counts; /* entries show how long they were idle, and how often delivered */
 };
 
-/* Replies the `count` entries after `after`, which must exist, and makes them pending. */
+/* Replies with the `count` entries after `after`, which must exist, and makes them pending. */
 void deliver_new(struct call *call, const struct delivery *delivery, struct stream_id after,
                  size_t count);
 /* Replies up to `count` of the consumer's pending entries after `after`, as an array. */

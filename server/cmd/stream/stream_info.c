@@ -33,7 +33,7 @@ static void name_known(struct call *call, const char *name, int64_t value, int64
         resp_integer(call->out, value);
 }
 
-/* Finds the stream of argument 2. NULL: an error was replied. */
+/* Finds the stream of argument 2. NULL: an error was sent. */
 static const struct stream *find_stream(struct call *call)
 {
     struct entry *entry;
@@ -60,7 +60,7 @@ static void reply_basics(struct call *call, const struct stream *stream)
     name_id(call, "recorded-first-entry-id", first);
 }
 
-/* Replies the entry with this ID, or null for an empty stream. */
+/* Replies with the entry with this ID, or null for an empty stream. */
 static void reply_edge(struct call *call, const char *name, const struct stream *stream, bool found,
                        struct stream_id id)
 {
@@ -90,7 +90,7 @@ static size_t at_most(size_t count, int64_t limit)
     return limit > 0 && (uint64_t)limit < count ? (size_t)limit : count;
 }
 
-/* Replies the first pending entries of the consumer, or of the whole group. */
+/* Replies with the first pending entries of the consumer, or of the whole group. */
 static void reply_full_pending(struct call *call, const struct stream_group *group,
                                const struct stream_consumer *consumer, int64_t limit)
 {

@@ -85,7 +85,7 @@ static size_t count_after(const struct stream *stream, struct stream_id after, s
     return count < limit ? count : limit;
 }
 
-/* ---- replying a stream ----------------------------------------------------------------------- */
+/* ---- replying with a stream ------------------------------------------------------------------ */
 
 static void reply_name(struct call *call, const struct source_stream *stream)
 {

@@ -114,7 +114,7 @@ static size_t find_bit(struct bytes text, size_t from, size_t to, bool on)
     return to;
 }
 
-/* Parses BYTE or BIT at argument i, by default BYTE. False: an error was replied. */
+/* Parses BYTE or BIT at argument i, by default BYTE. False: an error was sent. */
 static bool arg_is_bits(struct call *call, int i, bool *in_bits)
 {
     *in_bits = arg_is(call, i, "BIT");
@@ -249,7 +249,7 @@ static struct bytes source_text(struct call *call, int i)
     return entry != NULL ? object_text(&entry->object) : LIT("");
 }
 
-/* Sets *len to the length of the longest source. False: an error was replied. */
+/* Sets *len to the length of the longest source. False: an error was sent. */
 static bool find_longest_source(struct call *call, size_t *len)
 {
     *len = 0;

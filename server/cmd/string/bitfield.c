@@ -150,7 +150,7 @@ static bool arg_field_type(struct call *call, int i, struct field *field)
     return true;
 }
 
-/* Parses the step that begins at *i and moves *i to its last argument. False: an error was replied.
+/* Parses the step that begins at *i and moves *i to its last argument. False: an error was sent.
  */
 static bool read_step(struct call *call, int *i, struct step *step)
 {
@@ -170,7 +170,7 @@ static bool read_step(struct call *call, int *i, struct step *step)
     return step->action == ACTION_GET || arg_int64(call, ++*i, &step->value);
 }
 
-/* Returns the number of steps, or -1 if an error was replied. */
+/* Returns the number of steps, or -1 if an error was sent. */
 static int read_steps(struct call *call, struct step *steps)
 {
     int overflow = OVERFLOW_WRAP, count = 0;

@@ -8,7 +8,7 @@
 #include "server/cmd/cmd.h"
 #include "store/mem/mem.h"
 
-/* Checks that the string, if there is one, is a HyperLogLog. False: an error was replied. */
+/* Checks that the string, if there is one, is a HyperLogLog. False: an error was sent. */
 static bool is_hll(struct call *call, const struct entry *entry)
 {
     if (entry == NULL || hll_is_valid(object_text(&entry->object))) return true;
@@ -41,7 +41,7 @@ static struct bytes changed_part(struct bytes old, struct bytes now, size_t *fro
 }
 
 /* Sets the string at argument i to the HyperLogLog and keeps its deadline. False: out of memory,
- * and the error was replied. */
+ * and the error was sent. */
 static bool put_hll(struct call *call, int i, struct entry *entry, const struct hll *hll,
                     enum event event)
 {
@@ -122,7 +122,7 @@ static void cmd_pfadd(struct call *call)
 
 /* ---- PFCOUNT, PFMERGE ------------------------------------------------------------------------ */
 
-/* Merges the registers of all keys from argument 1 on. False: an error was replied. */
+/* Merges the registers of all keys from argument 1 on. False: an error was sent. */
 static bool merge_all(struct call *call, uint8_t *registers, bool *any_dense)
 {
     *any_dense = false;

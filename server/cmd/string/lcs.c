@@ -202,7 +202,7 @@ static bool read_lcs_options(struct call *call, struct options *options)
 }
 
 /* Reads the strings at both keys; a missing key counts as empty. False: a key has another type, and
- * the error was replied. */
+ * the error was sent. */
 static bool read_strings(struct call *call, struct bytes text[2])
 {
     bool good = true;
@@ -217,7 +217,7 @@ static bool read_strings(struct call *call, struct bytes text[2])
 }
 
 /* Redis' table takes four bytes for each cell and must not be larger than a string may be. This
- * table is smaller, but the same limit bounds the work. False: an error was replied. */
+ * table is smaller, but the same limit bounds the work. False: an error was sent. */
 static bool is_small_enough(struct call *call, struct bytes a, struct bytes b)
 {
     if (a.len >= UINT32_MAX - 1 || b.len >= UINT32_MAX - 1) {

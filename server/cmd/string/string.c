@@ -196,7 +196,7 @@ static void cmd_mget(struct call *call)
     }
 }
 
-/* Every key must have a value. False: an error was replied. */
+/* Every key must have a value. False: an error was sent. */
 static bool has_pairs(struct call *call)
 {
     if (call->argc % 2 == 1) return true;

@@ -17,7 +17,7 @@ size_t string_limit(const struct call *call);
  * first byte means the first byte. */
 void string_clip(int64_t start, int64_t end, size_t len, size_t *from, size_t *to);
 
-/* Writes into the string at the key of argument i. False: out of memory, and the error was replied.
+/* Writes into the string at the key of argument i. False: out of memory, and the error was sent.
  */
 bool string_write(struct call *call, int i, struct entry *entry, size_t offset, struct bytes data,
                   enum event event);

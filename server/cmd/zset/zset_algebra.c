@@ -54,7 +54,7 @@ static int compare_counts(const void *a, const void *b)
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-/* Looks up the sources. False: one has another type, and the error was replied. */
+/* Looks up the sources. False: one has another type, and the error was sent. */
 static bool read_zset_sources(struct call *call, struct algebra *a, int first)
 {
     for (size_t i = 0; i < a->count; i++) {
@@ -84,7 +84,7 @@ static bool read_weights(struct call *call, struct algebra *a, int first)
     return true;
 }
 
-/* Parses the option at *i and moves *i to the argument after it. False: an error was replied. */
+/* Parses the option at *i and moves *i to the argument after it. False: an error was sent. */
 static bool take_algebra_option(struct call *call, struct algebra *a, int *i)
 {
     int at = *i;

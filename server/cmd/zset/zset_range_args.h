@@ -32,7 +32,7 @@ struct range {
     bool with_scores;
 };
 
-/* Both functions return false after replying the error. */
+/* Both functions return false after replying with the error. */
 
 /* Parses the two bounds from `first` on, then the options up to the last argument. The caller sets
  * by, way and is_stored. */

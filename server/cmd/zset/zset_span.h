@@ -13,7 +13,7 @@
 /* The ranks [from, to). */
 struct span {
     size_t from, to;
-    bool reverse; /* reply the highest rank first */
+    bool reverse; /* reply with the highest rank first */
 };
 
 static inline size_t span_count(const struct span *span)
@@ -35,7 +35,7 @@ enum span_scores { SCORES_NONE, SCORES_FLAT, SCORES_PAIRED };
     "RESP2 [bulk bulk ...]: with WITHSCORES: members, each followed by its score",                 \
         "RESP3 [[bulk double] ...]: with WITHSCORES: members with their scores"
 
-/* Replies the members as one array. O(log n + members) */
+/* Replies with the members as one array. O(log n + members) */
 void span_reply(struct call *call, const struct zset *zset, const struct span *span,
                 enum span_scores scores);
 

@@ -35,7 +35,7 @@ struct stream_group {
 
 struct stream_consumer {
     size_t pending;
-    struct stream_id low, high; /* if any is pending: none is before or after */
+    struct stream_id low, high; /* bounds of the pending IDs; unused if there are none */
     msec seen_at;
     uint32_t number, unused;
 };
