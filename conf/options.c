@@ -93,7 +93,7 @@ static const struct conf_option options[] = {
            .type = CONF_MEMORY, .offset = AT(maxmemory), .max = INT64_MAX, .preset = "0",
            .live = true, .section = "limits"),
     OPTION("maxmemory-policy",
-           "Which keys to evict at maxmemory: the least recently used (lru), the least often used\n"
+           "Keys to evict at maxmemory: the least recently used (lru), the least often used\n"
            "(lfu), random ones, or the next to expire (ttl), among all keys (allkeys) or keys with "
            "a\n"
            "deadline (volatile). noeviction: evict nothing and refuse commands that need more.",
@@ -168,12 +168,12 @@ static const struct conf_option options[] = {
            .type = CONF_ENUM, .offset = AT(supervised), .choices = supervisors, .preset = "no",
            .section = "process"),
     OPTION("shutdown-on-sigterm",
-           "Whether SIGTERM saves a snapshot: if there are save points (default), always (save), "
+           "Save a snapshot on SIGTERM: if there are save points (default), always (save), "
            "or never\n"
            "(nosave).",
            .type = CONF_ENUM, .offset = AT(shutdown_on_sigterm), .choices = shutdowns,
            .preset = "default", .live = true, .section = "process"),
-    OPTION("shutdown-on-sigint", "Whether SIGINT saves a snapshot: see shutdown-on-sigterm.",
+    OPTION("shutdown-on-sigint", "Save a snapshot on SIGINT: see shutdown-on-sigterm.",
            .type = CONF_ENUM, .offset = AT(shutdown_on_sigint), .choices = shutdowns,
            .preset = "default", .live = true, .section = "process"),
     OPTION("pidfile", "File that holds the process ID while the daemon runs.", .type = CONF_TEXT,

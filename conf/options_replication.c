@@ -80,7 +80,8 @@ static const struct conf_option options[] = {
         .live = true, .section = "replication"),
     WITH_ALIAS(
         "min-replicas-max-lag", "min-slaves-max-lag",
-        "Seconds since its last report within which a replica counts for min-replicas-to-write.",
+        "A replica counts for min-replicas-to-write while its last report is at most this many\n"
+        "seconds old.",
         .type = CONF_INT, .offset = AT(min_replicas_max_lag), .max = INT_MAX, .preset = "10",
         .live = true, .section = "replication"),
     OPTION("repl-backlog-size",

@@ -173,7 +173,7 @@ bool engine_request(struct engine *engine, struct session *session, struct comma
     if (is_http(argv[0])) {
         log_line(LOG_WARNING,
                  "Client %s closed: it sent an HTTP request, possibly forged by a web page. Set a "
-                 "password, and let only clients of yours reach the port",
+                 "password, and let only your clients reach the port",
                  session->peer != NULL ? session->peer : "");
         session_close(session);
         return true;

@@ -25,7 +25,7 @@ static void name_target(struct naming *naming, unsigned db, struct bytes name, s
     if (expiry_type_is_target(type)) return;
     naming->named++;
     log_line(LOG_WARNING,
-             "Policy '%.*s' can't log what expires: key '%.*s' in database %u is a %s. Rename it, "
+             "Policy '%.*s' can't log expired keys: key '%.*s' in database %u is a %s. Rename it, "
              "or use POLICY SET with another key after EXPIRED TO",
              (int)(name.len < SHOWN_MAX ? name.len : SHOWN_MAX), name.data,
              (int)(target.len < SHOWN_MAX ? target.len : SHOWN_MAX), target.data, db,

@@ -144,7 +144,7 @@ def log_of_another_type_is_counted_and_named():
         assert wait_for(lambda: client.info("expiry")["expired_log_errors"] == 3)
         assert wait_for(lambda: "could not be logged" in daemon.log())
         text = daemon.log()
-        assert re.search(r"Policy 's:\*' can't log what expires: key 'log' in database 0 is a string",
+        assert re.search(r"Policy 's:\*' can't log expired keys: key 'log' in database 0 is a string",
                          text), text
         client.config_resetstat()
         equal(client.info("expiry")["expired_log_errors"], 0)
