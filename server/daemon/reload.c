@@ -205,9 +205,7 @@ static bool reload_certificates(struct parts *parts)
 {
     char why[TLS_WHY_SIZE];
     if (parts->tls == NULL || tls_reload(parts->tls, why, sizeof(why))) return true;
-    log_line(LOG_WARNING,
-             "Certificates not reloaded; tls options, ports and dir are unchanged: "
-             "%s",
+    log_line(LOG_WARNING, "Certificates not reloaded; tls options, ports and dir are unchanged: %s",
              why);
     return false;
 }
