@@ -10,6 +10,12 @@
 #include "server/base/log.h"
 #include "server/replica/link_state.h"
 
+/* Valkey 9 copies its data in the newest format that a replica of this version reads, and for one
+ * without a version in RDB 11, which cannot hold hashes whose fields have deadlines: it then breaks
+ * the copy off. This is the version whose format proto/rdb reads, RDB 80. Redis refuses the option.
+ */
+#define VALKEY_VERSION "9.1.0"
+
 #define OFFSET_MAX ((int64_t)1 << 62)
 
 static void next_step(struct link *link)
@@ -18,6 +24,7 @@ static void next_step(struct link *link)
     link->step++;
     if (link->step == STEP_AUTH && conf->masterauth[0] == '\0') link->step++;
     if (link->step == STEP_ADDRESS && conf->replica_announce_ip[0] == '\0') link->step++;
+    if (link->step == STEP_VERSION && link->effects_from != LINK_NO_EFFECTS) link->step++;
     link_ask(link);
 }
 
@@ -57,6 +64,7 @@ void link_ask(struct link *link)
     static const char *const greeting[] = { "PING", NULL };
     static const char *const abilities[] = { "REPLCONF", "capa", "eof", "capa", "psync2", NULL };
     static const char *const ours[] = { "REPLCONF", "capa", "expired", NULL };
+    static const char *const version[] = { "REPLCONF", "version", VALKEY_VERSION, NULL };
     const char *address[] = { "REPLCONF", "ip-address", link->w.conf->replica_announce_ip, NULL };
     switch (link->step) {
     case STEP_PING: link_send_words(link, greeting); break;
@@ -65,6 +73,7 @@ void link_ask(struct link *link)
     case STEP_ADDRESS: link_send_words(link, address); break;
     case STEP_ABILITIES: link_send_words(link, abilities); break;
     case STEP_OURS: link_send_words(link, ours); break;
+    case STEP_VERSION: link_send_words(link, version); break;
     case STEP_PSYNC: ask_psync(link); break;
     default: break;
     }

@@ -13,6 +13,7 @@ enum link_request {
     STEP_ADDRESS,
     STEP_ABILITIES,
     STEP_OURS,
+    STEP_VERSION,
     STEP_PSYNC,
     STEP_COPY_HEAD, /* the line before a copy */
     STEPS

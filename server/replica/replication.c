@@ -79,6 +79,7 @@ void replication_follow(struct replication *r, const char *host, int64_t port)
     /* The position stays that of our own stream as a master: the new master may continue it. */
     r->follows = true;
     r->retry_usec = 0;
+    r->bad_copies = 0;
     log_line(LOG_NOTICE, "Following the master %s:%" PRId64, r->host, port);
     replication_update_role(r);
     connect_link(r);

@@ -10,9 +10,13 @@
 #include "store/mem/mem.h"
 
 enum {
-    LOAD_USEC = 500,    /* between two turns while a copy is being loaded */
-    COPY_PIECE = 8192,  /* bytes per read, which take less than LOAD_USEC to load */
-    RETRY_SECONDS = 10, /* after a copy that could not be loaded */
+    LOAD_USEC = 500,   /* between two turns while a copy is being loaded */
+    COPY_PIECE = 8192, /* bytes per read, which take less than LOAD_USEC to load */
+    /* Before another copy, after one that ended early and one that could not be loaded; twice as
+     * long after each further one. */
+    RETRY_BROKEN = 1,
+    RETRY_BAD = 10,
+    MAX_DOUBLINGS = 4,
 };
 
 /* Runs a turn of the loop every LOAD_USEC, so that clients are served from the old data. */
@@ -93,6 +97,7 @@ static void take_over(struct replication *r, struct store *store, unsigned db)
     r->active = r->has_position = true;
     r->synced = r->marked = 0;
     r->full_copies++;
+    r->bad_copies = 0;
     replication_stream_begins(r, copy.offset, db);
     link_copy_done(r->link);
     replication_update_role(r);
@@ -102,6 +107,15 @@ static void take_over(struct replication *r, struct store *store, unsigned db)
              " bytes; the stream continues at offset %" PRIu64,
              store_count(engine->store), log_plural(store_count(engine->store)), copy.received,
              copy.offset);
+}
+
+/* A full copy costs the master a fork, so a copy that fails each time is asked for less often. */
+static void wait_before_next_copy(struct replication *r, int64_t seconds)
+{
+    seconds <<= r->bad_copies < MAX_DOUBLINGS ? r->bad_copies : MAX_DOUBLINGS;
+    r->bad_copies++;
+    r->retry_usec = clock_mono_usec() + seconds * USEC;
+    log_line(LOG_NOTICE, "Asking the master for another full copy in %" PRId64 " s", seconds);
 }
 
 /* The old data is kept until the whole copy is loaded. */
@@ -130,9 +144,13 @@ void replication_load(struct replication *r)
         return;
     }
     store_discard(engine->store, store);
-    if (is_over(r)) return;
+    if (is_over(r)) {
+        bool broken = r->follows && r->link_id == r->loads_from && !loop_stopped(r->w.loop);
+        if (broken) wait_before_next_copy(r, RETRY_BROKEN);
+        return;
+    }
     char text[WHY + 64];
     snprintf(text, sizeof(text), "its full copy can't be loaded: %s. The old data is kept", why);
     link_close(r->link, text);
-    r->retry_usec = clock_mono_usec() + RETRY_SECONDS * USEC;
+    wait_before_next_copy(r, RETRY_BAD);
 }

@@ -26,9 +26,10 @@ struct replication {
     bool asks;         /* at the end of the turn: ask replicas for ACKs, or as a replica send one */
     char host[MASTER_HOST_MAX];
     int64_t port;
-    int64_t retry_usec; /* do not connect to the master before this time */
-    uint64_t link_id;   /* of the last connection to the master */
-    int64_t link_usec;  /* when it was begun */
+    int64_t retry_usec;  /* do not connect to the master before this time */
+    unsigned bad_copies; /* full copies of this master that failed, since the last good one */
+    uint64_t link_id;    /* of the last connection to the master */
+    int64_t link_usec;   /* when it was begun */
     uint64_t full_copies;
     size_t uncounted; /* the lag of replicas as last added to engine.uncounted */
     /* For WAITAOF. The stream is synced to disk up to offset `synced`. It will be synced up to

@@ -9,13 +9,13 @@ MARK = b"m" * 40
 
 
 class FakeMaster:
-    """Listens; a replica connects to it. What it has said to PSYNC is in `asked`."""
+    """Listens; a replica connects to it. What it has said to PSYNC is in `asked`, and before it in `said`."""
 
     def __init__(self, ours=True):
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.listener.settimeout(REPLY_SECONDS)
         self.port = self.listener.getsockname()[1]
-        self.ours, self.socket, self.pending, self.asked = ours, None, b"", None
+        self.ours, self.socket, self.pending, self.asked, self.said = ours, None, b"", None, []
 
     def __enter__(self):
         return self
@@ -56,8 +56,10 @@ class FakeMaster:
     def shake(self):
         """Up to PSYNC, whose words it notes."""
         self.accept()
+        self.said = []
         while True:
             words = self.request()
+            self.said.append(words)
             if words[0] == b"PSYNC":
                 self.asked = words
                 return

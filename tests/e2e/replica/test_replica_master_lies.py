@@ -66,6 +66,28 @@ def nonsense_in_the_handshake_is_named_in_the_log():
 
 
 @own
+def copies_that_end_early_are_asked_for_less_often():
+    whole = copy_of(ours=False)
+    with replica_with_data() as replica, FakeMaster(ours=False) as fake:
+        replica.follow(fake)
+        for seconds in (1, 2, 4):
+            fake.copy(whole[:30], tail=b"")
+            fake.hang_up()
+            assert wait_for(lambda wait=seconds: f"another full copy in {wait} s" in replica.log()), replica.log()
+        check_survived(replica, fake, "closed by the master before the end of its full copy")
+
+
+@own
+def version_for_valkey_is_sent_to_masters_that_are_not_ours():
+    version = [b"REPLCONF", b"version", b"9.1.0"]
+    for ours in (False, True):
+        with replica_with_data() as replica, FakeMaster(ours) as fake:
+            replica.follow(fake)
+            fake.shake()
+            equal(version in fake.said, not ours, fake.said)
+
+
+@own
 def stream_without_a_position_is_refused():
     with replica_with_data() as replica, FakeMaster() as fake:
         replica.follow(fake)
