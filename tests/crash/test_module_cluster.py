@@ -64,7 +64,8 @@ class Writer(threading.Thread):
             return reply, link.execute_command("WAIT", 1, WAIT_MSEC) >= 1
         except redis.ResponseError as error:
             # The client had no reply, sent it again, and it had been done.
-            assert "already dehydrating" in str(error) or "CLUSTERDOWN" in str(error), error
+            assert isinstance(error, redis.exceptions.ClusterDownError) or \
+                "already dehydrating" in str(error), error
         except (redis.RedisError, redis.exceptions.RedisClusterException):
             self.connect_again()
         return None, False
