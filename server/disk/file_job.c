@@ -2,7 +2,6 @@
 #include "server/disk/file_job.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <string.h>
@@ -17,8 +16,8 @@ struct file_job {
     int (*run)(void *ctx); /* NULL: none runs */
     void *ctx;
     int error;
-    int event; /* readable once `run` has ended */
-    bool has_thread;
+    int event;       /* readable once `run` has ended */
+    bool has_thread; /* that has not been joined */
     pthread_t thread;
 };
 
@@ -69,7 +68,7 @@ bool file_job_ended(struct file_job *job, int *error)
 {
     uint64_t times;
     if (job->run == NULL || read(job->event, &times, sizeof(times)) < 0) return false;
-    if (job->has_thread) pthread_join(job->thread, NULL);
+    file_job_await(job);
     job->run = NULL;
     *error = job->error;
     return true;
@@ -77,7 +76,6 @@ bool file_job_ended(struct file_job *job, int *error)
 
 void file_job_await(struct file_job *job)
 {
-    struct pollfd event = { .fd = job->event, .events = POLLIN };
-    while (job->run != NULL && poll(&event, 1, -1) != 1)
-        continue;
+    if (job->has_thread) pthread_join(job->thread, NULL);
+    job->has_thread = false;
 }
