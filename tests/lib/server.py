@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from process import FOLDER_PREFIX, cpu_seconds, die_with_parent, wait_for
 from resp import encode, end_of
 
-REPLY_SECONDS = 20
+REPLY_SECONDS = 20 * float(os.environ.get("CK_TIMEOUT_MULTIPLIER") or 1)
 
 
 class Raw:

@@ -1,6 +1,7 @@
 """testing: registers the tests of a program, runs them, and counts. Depends on oracle.
 
 The program's arguments choose tests by parts of their names; TIMES=1 prints how long each took.
+CK_TIMEOUT_MULTIPLIER multiplies the time that a test or a reply may take, as for the unit tests.
 """
 import os
 import random
@@ -65,6 +66,7 @@ def _run(function, name):
 def main(seconds=60):
     """Runs the chosen tests, each for at most this many seconds; exits. That no test ran is
     a failure."""
+    seconds *= float(os.environ.get("CK_TIMEOUT_MULTIPLIER") or 1)
     counts = {"passed": 0, "failed": 0, "skipped": 0}
     wanted = sys.argv[1:]
     signal.signal(signal.SIGINT, _interrupt)
@@ -74,7 +76,7 @@ def main(seconds=60):
         name = function.__name__.replace("_", " ")
         if wanted and not any(word in function.__name__ for word in wanted):
             continue
-        signal.alarm(seconds)
+        signal.alarm(int(seconds))
         began = time.monotonic()
         try:
             counts[_run(function, name)] += 1
