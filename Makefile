@@ -13,7 +13,8 @@
 #   make crash      crashes and failing disks    make service-test  the units, booted, as root
 #   make soak       a mixed load for MINUTES     make fuzz     runs each fuzzer for FUZZ_SECONDS
 #   make tidy       clang-tidy                   make coverage lines and branches by folder
-#   make mutants    N faults, SEED               make compile_commands.json   for editors
+#   make mutants    N faults, SEED               make tsan     threads, under ThreadSanitizer
+#   make compile_commands.json   for editors
 #   make bench      measures, and writes doc/performance.md and doc/durability.md. Prints a part of it
 #                   with BENCH="set memory", ROUNDS=3, QUICK=1, BENCH_ARGS="--pipeline 16"
 #

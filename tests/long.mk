@@ -5,6 +5,7 @@
 #   make sim           simulated worlds: SEED, SEEDS (100) or HOURS, PLAN, SHRINK=0
 #   make fuzz          runs each fuzzer for FUZZ_SECONDS (60)
 #   make soak          a mixed load for MINUTES (30), SEED; its plot is doc/soak.svg
+#   make tsan          programs that start threads, under ThreadSanitizer: TESTS
 #   make steady        every test ROUNDS times (5), beside busy processes, in random order: TEST_SEED, TESTS
 #   make coverage      lines and branches that the unit tests reach, by folder
 #   make mutants       N faults in a copy of the sources: SEED, PATHS
@@ -29,6 +30,20 @@ sim:
 	@$(LOCKED) $(MAKE) $(PARALLEL) $(B)/expired $(SIM)
 	@$(subst JOBS=$(TEST_JOBS),JOBS=$(JOBS),$(TEST_ENV)) tests/sim/run \
 	    $(foreach s,SEED SEEDS HOURS PLAN SHRINK,$(if $($(s)),$(s)=$($(s))))
+
+# The unit tests that start threads, and programs in which the daemon's threads have work.
+TSAN_UNIT = $(patsubst %,$(B)/tests/unit/server/%_test,base/page_thread $(addprefix disk/,\
+    file_job journal journal_fault move rewrite))
+TSAN_E2E = $(patsubst %,tests/crash/test_%.py,faults full journal_switch kill progress slow_disk snapshot) \
+    $(patsubst %,tests/e2e/%.py,access/test_tls commands/test_big_arguments operations/test_process)
+TSAN = B=build/tsan CC=gcc MALLOC=libc CFLAGS="-O1 -g" SANITIZE=-fsanitize=thread
+tsan:
+	@tools/deps build test tsan
+	@$(MAKE) --no-print-directory $(TSAN) tsan-here
+tsan-here:
+	@$(LOCKED) $(MAKE) $(PARALLEL) $(B)/expired $(FAULT) $(TSAN_UNIT)
+	@$(TEST_ENV) TEST_TIMEOUT=$${TEST_TIMEOUT:-600} CK_TIMEOUT_MULTIPLIER=5 \
+	    tests/tsan $(B)/races $(or $(TESTS),$(TSAN_E2E) $(TSAN_UNIT))
 
 fuzz-built: $(FUZZERS) ; @:
 fuzz:
@@ -67,4 +82,4 @@ test-newest:
 	@tools/newest
 	@$(MAKE) --no-print-directory test-here TESTS="$(or $(TESTS),$(wildcard tests/newest/test_*))"
 
-.PHONY: test-newest diff crash fuzz fuzz-built soak steady mutants service-test
+.PHONY: test-newest diff crash tsan tsan-here fuzz fuzz-built soak steady mutants service-test

@@ -36,7 +36,12 @@ enum {
 };
 #define RANGE_LARGEST (UINT64_C(1) << 40)
 #define PART_SMALLEST (UINT64_C(1) << 30)
-#define ALL_TAKEN     UINT32_MAX
+#ifdef __SANITIZE_THREAD__ /* it has most addresses from 2^39 for itself */
+#define PART_LARGEST (UINT64_C(1) << 38)
+#else
+#define PART_LARGEST UINT64_MAX
+#endif
+#define ALL_TAKEN UINT32_MAX
 
 struct step {
     struct ring_link link;
@@ -132,7 +137,8 @@ static void find_range(void)
     uint64_t random = 0;
     ssize_t got = getrandom(&random, sizeof(random), GRND_NONBLOCK);
     (void)got; /* without random numbers, use the first place */
-    uintptr_t part = (UINT64_C(1) << (63 - __builtin_clzll((uintptr_t)&random))) / 4;
+    uint64_t part = (UINT64_C(1) << (63 - __builtin_clzll((uintptr_t)&random))) / 4;
+    if (part > PART_LARGEST) part = PART_LARGEST;
     for (; part >= PART_SMALLEST; part /= 2) {
         size_t size = part / 2 < RANGE_LARGEST ? part / 2 : RANGE_LARGEST;
         /* Two tables, then the slabs, aligned so that a step can be one huge page. */
