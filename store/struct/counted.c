@@ -134,7 +134,8 @@ static void branches_shift(const struct counted *tree, struct counted_inner *inn
 
 /* ---- inserting ------------------------------------------------------------------------------ */
 
-static void root_raise(struct counted *tree)
+/* Puts a new root above the only node without a parent. */
+static struct counted_inner *root_raise(struct counted *tree)
 {
     struct counted_inner *root = inner_new(tree, ++tree->height, CAP_MIN);
     root->node.total = tree->root->total;
@@ -143,6 +144,7 @@ static void root_raise(struct counted *tree)
     *child_at(root, 0) = tree->root;
     tree->root->parent = root;
     tree->root = &root->node;
+    return root;
 }
 
 static void node_insert(struct counted *tree, struct counted_node *prev, struct counted_node *node,
@@ -171,8 +173,7 @@ static void node_insert(struct counted *tree, struct counted_node *prev, struct 
                         const void *label)
 {
     unsigned max = COUNTED_INNER_MAX(tree->kind->branch_size);
-    if (prev->parent == NULL) root_raise(tree);
-    struct counted_inner *inner = prev->parent;
+    struct counted_inner *inner = prev->parent != NULL ? prev->parent : root_raise(tree);
     unsigned i = counted_index(prev) + 1;
     bool splits = inner->count == max;
     if (splits) inner = inner_split(tree, inner, &i, label);
