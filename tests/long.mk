@@ -3,6 +3,7 @@
 #   make diff          N random programs against redis-server: SEED, FIRST, JOBS, CASES
 #   make crash         crashes and failing disks, for CRASH_SECONDS (300), SEED
 #   make sim           simulated worlds: SEED, SEEDS (100) or HOURS, PLAN, SHRINK=0
+#   make sim-plants    worlds find each planted fault: CPU (600) seconds each, SEED
 #   make fuzz          runs each fuzzer for FUZZ_SECONDS (60)
 #   make soak          a mixed load for MINUTES (30), SEED; its plot is doc/soak.svg
 #   make tsan          programs that start threads, under ThreadSanitizer: TESTS
@@ -45,6 +46,10 @@ tsan-here:
 	@$(TEST_ENV) TEST_TIMEOUT=$${TEST_TIMEOUT:-600} CK_TIMEOUT_MULTIPLIER=5 \
 	    tests/tsan $(B)/races $(or $(TESTS),$(TSAN_E2E) $(TSAN_UNIT))
 
+sim-plants:
+	@tools/deps build test
+	@$(subst JOBS=$(TEST_JOBS),JOBS=$(JOBS),$(TEST_ENV)) tests/sim/plants $(foreach s,CPU SEED,$(if $($(s)),$(s)=$($(s))))
+
 fuzz-built: $(FUZZERS) ; @:
 fuzz:
 	@tools/deps build fuzz
@@ -82,4 +87,4 @@ test-newest:
 	@tools/newest
 	@$(MAKE) --no-print-directory test-here TESTS="$(or $(TESTS),$(wildcard tests/newest/test_*))"
 
-.PHONY: test-newest diff crash tsan tsan-here fuzz fuzz-built soak steady mutants service-test
+.PHONY: test-newest diff crash tsan tsan-here sim-plants fuzz fuzz-built soak steady mutants service-test

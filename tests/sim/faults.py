@@ -6,6 +6,9 @@ def restart(run, node, how, *options):
     """Ends the node in one of several ways and starts it again. What it may lose counts if it is the master."""
     rng = run.rng
     lost = run.lost if node is run.master else lambda kind: None
+    if rng.random() < 0.3:
+        Client(node, "rewriter").call("BGREWRITEAOF")
+        yield rng.uniform(0, 0.02)
     if how == "stop":
         node.stop()
         while node.is_up:

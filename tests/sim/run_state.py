@@ -9,6 +9,7 @@ from world import LOST, MSEC, SECOND, Broken, Client, Error
 
 UNDER_WAY = SECOND // 4  # how long a reply may be on its way
 SETTLED = 2 * SECOND  # after a fault, before lateness is judged again
+SERVED = 3 * SECOND // 10  # within which a blocked client is served
 
 
 class Run:
@@ -94,6 +95,11 @@ class Run:
 
     def was_calm_since(self, instant):
         return instant > self.restless_until
+
+    def should_be_seen(self, instant):
+        """Should clients have been served by now what was acknowledged at this instant?"""
+        return (instant is not None and self.was_calm_since(instant) and not self.clock_changes and
+                self.world.now > instant + SERVED + 3 * self.sync_max)
 
     # ---- starting and waiting
 

@@ -59,6 +59,9 @@ class Logs:
         if isinstance(items, Error) or isinstance(count, Error):
             run.broken(f"log {log}: {items} {count}")
         numbers = [int(item.split(b":")[0]) for item in items]
+        torn = [item[:20] for item in items if item.partition(b":")[2].strip(b"x")]
+        if torn:
+            run.broken(f"log {log}: items that were never sent: {torn}")
         if len(numbers) != int(count or 0):
             run.broken(f"log {log}: {len(numbers)} entries, the counter says {count}")
         if len(set(numbers)) != len(numbers):

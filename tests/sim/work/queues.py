@@ -11,8 +11,8 @@ DRAIN = 20 * SECOND  # in which workers take what is left
 
 
 class Element:
-    def __init__(self, due):
-        self.due = due  # the earliest wall time at which it may be delivered
+    def __init__(self, ttl, wall):
+        self.ttl, self.due = ttl, wall + ttl  # the earliest wall time at which it may be delivered
         self.pushed = None  # the instant of the reply to its push
         self.sent = False
         self.holds = []  # of each claim: when it was asked for and heard of, its lease (wall time), and the instant
@@ -39,7 +39,7 @@ class Queues:
             name = f"e{self.serial}"
             self.serial += 1
             ttl = rng.choice((0, 1, 20, 300, 1500))
-            element = self.elements[name] = Element(int(client.node.wall) + ttl)
+            element = self.elements[name] = Element(ttl, int(client.node.wall))
             element.sent = True
             self.last_push = run.world.now
             reply = yield client.call("REDE.PUSH", KEY, ttl, f"payload {name}", name)
@@ -79,6 +79,10 @@ class Queues:
         heard = node.wall
         steady = clocks == len(run.clock_changes) and not run.clock_changes
         held = []
+        for name, element in self.elements.items() if not reply else ():
+            if (not element.holds and element.acknowledged is None and run.should_be_seen(element.pushed) and
+                    run.should_be_seen(element.pushed + (element.ttl + 1) * MSEC)):
+                run.broken(f"{name}: due at {element.due}, and a claim from {asked} to {heard:.1f} gets nothing")
         for name, payload, deliveries in reply:
             name = name.decode()
             element = self.elements.get(name)

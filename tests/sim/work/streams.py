@@ -52,6 +52,9 @@ class Streams:
                 reply = yield client.call("XREADGROUP", "GROUP", GROUP, f"c{number}", "COUNT", 3, "BLOCK",
                                           300, "STREAMS", KEY, ">")
                 entries = reply[0][1] if isinstance(reply, list) else reply
+            for name, at in self.added.items() if entries is None else ():
+                if name not in self.holds and run.should_be_seen(at):
+                    run.broken(f"{name} is there, and a reader that waits from {asked} on gets nothing")
             if entries is LOST or entries is None or refused(entries):
                 continue
             if isinstance(entries, Error):

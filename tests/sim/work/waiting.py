@@ -11,7 +11,7 @@ class Waiting:
     def __init__(self, run, clients=3):
         self.rng = run.random_for(type(self).__name__)
         self.run, self.clients = run, clients
-        self.pushed, self.taken, self.serial = {}, {}, 0
+        self.pushed, self.kinds, self.taken, self.serial = {}, {}, {}, 0
         self.unsure = 0  # calls without a reply that may have taken an item
 
     def tasks(self):
@@ -28,6 +28,7 @@ class Waiting:
             form = rng.randrange(3)
             for item in items:
                 self.pushed[item] = None
+                self.kinds[item] = "zset" if form == 1 else "list"
             if form == 0:
                 reply = yield client.call("RPUSH", "wait:list", *items)
             elif form == 1:
@@ -80,6 +81,10 @@ class Waiting:
                     run.broken(f"a wait of {patience} s ended after {waited:.4f} s")
                 if calm and waited > patience + LATE + 3 * run.sync_max / SECOND:
                     run.broken(f"a wait of {patience} s ended after {waited:.4f} s")
+                kind = "zset" if form == 1 else "list"
+                for item, at in self.pushed.items():
+                    if item not in self.taken and self.kinds[item] == kind and run.should_be_seen(at):
+                        run.broken(f"{item} is there, and a client that waits for {waited:.4f} s gets nothing")
                 run.count("timeout")
                 continue
             if form == 3:

@@ -1,0 +1,284 @@
+"""planted: faults that tests/sim/plants puts into the daemon, each alone. Of each: what a plan needs to show
+the fault, and the edits: a file, a text that it contains once, and what takes its place. A plan needs
+workloads, settings and faults, with | between those of which one is enough; other plans are not run."""
+
+PLANTS = {
+    # ---- the journal and the disk
+    "always replies before the sync": (
+        "always|fsync power|master",
+        ("server/disk/journal.c",
+         "return journal->mode == JOURNAL_SYNC_ALWAYS ? journal->synced : journal->written;",
+         "return journal->written;"),
+    ),
+    "replies before the write": (
+        "kill-in-a-call|power|master",
+        ("server/disk/journal.c",
+         "return journal->mode == JOURNAL_SYNC_ALWAYS ? journal->synced : journal->written;",
+         "return journal->position;"),
+        ("server/daemon/turn.c",
+         "    persist_turn(parts->persist);\n    clients_turn(parts->clients);",
+         "    clients_turn(parts->clients);\n    persist_turn(parts->persist);"),
+    ),
+    "everysec syncs every five seconds": (
+        "everysec power|master",
+        ("server/disk/journal.c",
+         "SYNC_USEC = 1000 * 1000,",
+         "SYNC_USEC = 5 * 1000 * 1000,"),
+    ),
+    "no file is synced": (
+        "always|everysec power|master",
+        ("server/disk/format/disk.c",
+         "rc = fdatasync(fd);",
+         "rc = 0;"),
+    ),
+    "no folder is synced": (
+        "always|everysec power|master rewrite",
+        ("server/disk/format/disk.c",
+         "if (fsync(fd) < 0 && errno != EINVAL) error = errno;",
+         ""),
+    ),
+    "the manifest's rename is not synced": (
+        "always|everysec power|master rewrite",
+        ("server/disk/format/manifest.c",
+         "*manifest = *next;\n    manifest->unsynced = true;",
+         "*manifest = *next;\n    manifest->unsynced = false;"),
+    ),
+    "a wrong checksum is accepted": (
+        "Logs power everysec|no",
+        ("server/disk/format/replay_records.c",
+         "if (sum != written)\n",
+         "if (sum != written && len == 0)\n"),
+    ),
+    "a failed sync counts as done": (
+        "failing-disk",
+        ("server/disk/syncer.c",
+         "    if (error != 0)\n        syncer->report.error = error;\n    else if (syncer->report.error == 0)",
+         "    (void)error;\n    if (syncer->report.error == 0)"),
+    ),
+    "the segment before a rewrite is not synced": (
+        "always|everysec power|master rewrite",
+        ("server/disk/journal.c",
+         "unsynced ? SYNCER_SYNC_AND_CLOSE : SYNCER_JUST_CLOSE;",
+         "SYNCER_JUST_CLOSE;"),
+    ),
+    "a rewrite loses the segment that it began": (
+        "rewrite",
+        ("server/disk/format/manifest.c",
+         "bool stays = file->type == MANIFEST_SEGMENT && file->seq >= segment;",
+         "bool stays = file->type == MANIFEST_SEGMENT && file->seq > segment;"),
+    ),
+    # ---- transactions
+    "WATCH misses changes": (
+        "Registers",
+        ("server/engine/react/watch.c",
+         "    default: break;\n    }\n    touch_key(watch, effect->db, effect->key);\n",
+         "    default: break;\n    }\n"),
+    ),
+    "each change of a transaction is a record of its own": (
+        "Logs|Registers power|kill-in-a-call|failing-disk|master",
+        ("server/disk/persist.c",
+         "    effect_writer_put(&persist->writer, effect);\n",
+         "    effect_writer_put(&persist->writer, effect);\n    persist_commit(persist);\n"),
+    ),
+    "a replica applies half of a transaction": (
+        "replicas Logs|Registers promote|failover",
+        ("server/replica/follower.c",
+         "if (part->bracketed && empty) part->bracketed = false;",
+         "part->bracketed = part->multi = false;"),
+    ),
+    # ---- deadlines
+    "keys expire one ms early": (
+        "Deadlines",
+        ("server/engine/store_work.c",
+         "static bool expire_slice(void *ctx, size_t amount)\n{\n    struct store_work *work = ctx;\n"
+         "    msec now = clock_now(work->clock);",
+         "static bool expire_slice(void *ctx, size_t amount)\n{\n    struct store_work *work = ctx;\n"
+         "    msec now = clock_now(work->clock) + 1;"),
+    ),
+    "no timer wakes the daemon for a deadline": (
+        "Deadlines",
+        ("server/engine/store_work.c",
+         "change = earlier(change, store_next_due(store));",
+         "change = earlier(change, NEVER);"),
+    ),
+    "a read drops an expired key without an event": (
+        "Deadlines",
+        ("store/txn/txn_key.c",
+         "        if (entry != NULL) txn_key_drop(txn, entry, EVENT_EXPIRED);\n"
+         "        return NULL;\n"
+         "    }\n"
+         "    bool is_due",
+         "        if (entry != NULL) txn_key_drop(txn, entry, EVENT_NONE);\n"
+         "        return NULL;\n"
+         "    }\n"
+         "    bool is_due"),
+    ),
+    "an expired key has two events": (
+        "Deadlines",
+        ("store/txn/txn_key.c",
+         "    if (event == EVENT_EXPIRED) {\n        txn->store->stats.expired_keys++;",
+         "    if (event == EVENT_EXPIRED) {\n"
+         "        effect.kind = EFFECT_NONE;\n"
+         "        txn_record_each(txn, entry_key(entry), &effect);\n"
+         "        txn->store->stats.expired_keys++;"),
+    ),
+    "reads ignore the deadlines of members": (
+        "Deadlines",
+        ("store/txn/txn_key.c",
+         "    return is_due ? txn_type_of(entry)->settle(txn, entry) : entry;",
+         "    return is_due && entry->object.type != TYPE_HASH ? txn_type_of(entry)->settle(txn, entry) : entry;"),
+    ),
+    "a rewrite loses the deadlines of fields": (
+        "Deadlines rewrite",
+        ("store/walk.c",
+         "    hash_set(to->hash, effect->a, effect->b, effect->at);",
+         "    hash_set(to->hash, effect->a, effect->b, NEVER);"),
+    ),
+    # ---- dehydrators
+    "a claim is not in the journal": (
+        "Queues",
+        ("store/txn/txn_dehydrator.c",
+         "    txn_record(txn, entry, &effect);\n    element = dehydrator_move(",
+         "    if (event != EVENT_REDE_CLAIM) txn_record(txn, entry, &effect);\n    element = dehydrator_move("),
+    ),
+    "an acknowledgement is not in the journal": (
+        "Queues",
+        ("store/txn/txn_dehydrator.c",
+         "    txn_record(txn, entry, &effect);\n    dehydrator_remove(",
+         "    if (event != EVENT_REDE_ACK) txn_record(txn, entry, &effect);\n    dehydrator_remove("),
+    ),
+    "a lease ends one ms early": (
+        "Queues",
+        ("server/cmd/dehydrator/dehydrator_due.c",
+         "    stage.at = lease_end;",
+         "    stage.at = lease_end - 1;"),
+    ),
+    "an element is due one ms early": (
+        "Queues",
+        ("store/type/dehydrator.c",
+         "    return timeline_count_until(&dehydrator->timeline, now);",
+         "    return timeline_count_until(&dehydrator->timeline, now + 1);"),
+    ),
+    # ---- streams
+    "an entry is claimed one ms early": (
+        "Streams",
+        ("server/cmd/stream/stream_delivery.c",
+         "call->txn->now - pending->at >= idle;",
+         "call->txn->now - pending->at >= idle - 1;"),
+    ),
+    "every claim forgets to note its consumer": (
+        "Streams",
+        ("server/cmd/stream/stream_delivery.c",
+         "    pending->consumer = delivery->consumer;\n    pending->at = call->txn->now;",
+         "    pending->consumer = delivery->consumer;"),
+    ),
+    "a rewrite forgets who has a pending entry": (
+        "Streams rewrite",
+        ("store/walk.c",
+         "bool released = pending.consumer == NULL;",
+         "bool released = true;"),
+    ),
+    "an acknowledgement of an entry is not in the journal": (
+        "Streams",
+        ("store/txn/txn_stream.c",
+         ".a = group_name(group), .id = id };\n    to(txn, entry, &effect);\n    return true;",
+         ".a = group_name(group), .id = id };\n    (void)effect;\n    return true;"),
+    ),
+    # ---- blocked clients
+    "a push of a list wakes nobody": (
+        "Waiting",
+        ("server/engine/react/blocked_ready.c",
+         "case EFFECT_PUSH_TAIL: ready_for(blocked, effect->db, effect->key, TYPE_LIST); break;",
+         "case EFFECT_PUSH_TAIL: break;"),
+    ),
+    "a due element wakes nobody": (
+        "Queues",
+        ("server/engine/react/blocked_ready.c",
+         "    if (armed && agenda_at(&blocked->wakes, &queue->wake) <= at) return;",
+         "    if (armed) return;"),
+    ),
+    "a timeout ends five ms early": (
+        "Waiting",
+        ("server/engine/react/blocked.c",
+         "if (!instant_due(blocked_next_timeout(blocked), now)) return NULL;",
+         "if (!instant_due(blocked_next_timeout(blocked), now + 5)) return NULL;"),
+    ),
+    # ---- policies
+    "MAXLEN keeps one too many": (
+        "Rules",
+        ("store/txn/txn_settle.c",
+         "object_count(&entry->object) > policy->max_len;",
+         "object_count(&entry->object) > policy->max_len + 1;"),
+    ),
+    "background expiry forgets the expiry log": (
+        "Rules",
+        ("store/txn/txn.c",
+         "    if (txn->expiry_log != NULL) expiry_log_write(txn);\n    end_call(txn);",
+         "    end_call(txn);"),
+    ),
+    "the expiry log gets entries twice": (
+        "Rules",
+        ("store/txn/expiry_log.c",
+         "        expiry_entry_write(txn, &log->writer, note->policy, &item);\n",
+         "        expiry_entry_write(txn, &log->writer, note->policy, &item);\n"
+         "        if (i > 0) expiry_entry_write(txn, &log->writer, note->policy, &item);\n"),
+    ),
+    # ---- tracking
+    "expiry invalidates no cached key": (
+        "Caching",
+        ("server/engine/react/tracking.c",
+         "    notify_readers(tracking, key, by);\n}",
+         "    if (event != EVENT_EXPIRED) notify_readers(tracking, key, by);\n}"),
+    ),
+    "a broadcast leaves out a key": (
+        "Caching",
+        ("server/engine/react/tracking_notify.c",
+         "for (size_t i = 0; i < count; i++)\n            if (!tracker",
+         "for (size_t i = count > 1; i < count; i++)\n            if (!tracker"),
+    ),
+    # ---- replication
+    "WAIT counts what was sent": (
+        "replicas Logs promote",
+        ("server/replica/replicas.c",
+         "return replica->applied >= offset;",
+         "return replica->sent >= offset;"),
+    ),
+    "FAILOVER does not wait": (
+        "replicas failover",
+        ("server/replica/failover.c",
+         "return search.has_all;",
+         "return search.found == TARGET_ONLINE;"),
+    ),
+    "a replica continues behind its offset": (
+        "replicas cut|reset|replica|slow-disk",
+        ("server/replica/replicas.c",
+         "    replica->sent = replica->applied = offset;",
+         "    replica->sent = replica->applied = backlog_end(all->w.backlog);"),
+    ),
+    "a replica of another history continues": (
+        "replicas promote|failover|master",
+        ("server/replica/replicas.c",
+         "if (has_bytes && history_has(all->w.history, id, offset)) {",
+         "if (has_bytes && strcmp(id, \"?\") != 0) {"),
+    ),
+    "a replica expires keys by itself": (
+        "replicas Deadlines|Rules|Caching",
+        ("server/engine/store_work.c",
+         "    if (engine_keeps_data(work->engine, now)) return false;\n    bool worked",
+         "    if (engine_keeps_data(work->engine, now) && !work->engine->role.replica) return false;\n"
+         "    bool worked"),
+    ),
+    "FAILOVER does not pause writes": (
+        "replicas failover",
+        ("server/replica/failover.c",
+         "    failover->w.pause->failover = true;\n",
+         ""),
+    ),
+}
+
+
+def fits(plan, needs):
+    """Has the plan everything that a fault needs to show?"""
+    has = {*plan["works"], plan["fsync"], "replicas" if plan["nodes"] > 1 else "alone"}
+    has |= {kind.removeprefix("restart ").replace(" ", "-") for _, kind in plan["faults"]}
+    return all(has & set(words.split("|")) for words in needs.split())
