@@ -13,6 +13,7 @@ void cmd_add_all(struct commands *commands, const int64_t *longest_string)
         &sort_commands,
         &string_commands,
         &string_number_commands,
+        &string_if_commands,
         &list_commands,
         &list_pop_commands,
         &list_move_commands,

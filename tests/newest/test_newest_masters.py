@@ -151,7 +151,10 @@ def fields_that_expire_at_the_master_expire_here_from(program):
 def commands_of_today_arrive_as_effects_from(program):
     """What the commands that Redis 7.0 lacks have done arrives, whatever the master sends for them."""
     commands = [
-        ("SET", "s", "v"), ("SET", "s", "w", "PX", 10**9, "IFEQ", "v"), ("SET", "s", "x", "IFEQ", "nothing"),
+        ("SET", "s", "v"), ("SET", "s", "w", "IFEQ", "v"), ("SET", "s", "x", "IFEQ", "nothing"),
+        ("SET", "s", "y", "IFEQ", "w", "KEEPTTL"), ("SET", "s", "z", "PX", 10**9, "IFEQ", "y", "GET"),
+        ("MSETEX", 2, "m1", "1", "m2", "2", "EX", 10**6), ("MSETEX", 1, "m1", "3", "KEEPTTL"),
+        ("MSETEX", 2, "m1", "4", "m3", "4", "NX"), ("MSETEX", 1, "m4", "4", "NX", "PX", 10**9),
         ("DELIFEQ", "s", "nothing"), ("SET", "gone", "v"), ("DELIFEQ", "gone", "v"),
         ("XADD", "x", "1-1", "f", "v"), ("XADD", "x", "2-1", "f", "v"),
         ("XGROUP", "CREATE", "x", "g", "0"), ("XREADGROUP", "GROUP", "g", "c", "STREAMS", "x", ">"),

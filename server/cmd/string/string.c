@@ -1,5 +1,5 @@
 /* string: commands that set, read and append to strings. string_number.c has those on numbers,
- * string_range.c those on parts of a string. */
+ * string_range.c those on parts of a string, string_if.c MSETEX and DELIFEQ. */
 #include "server/cmd/call/args.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/string/string_range.h"
@@ -8,6 +8,7 @@
  */
 struct options {
     bool only_new, only_present, give_old, keep_ttl; /* NX XX GET KEEPTTL: SET */
+    int equal_arg;                                   /* of the value after IFEQ: SET; 0: none */
     bool persist;                                    /* GETEX */
     int ttl_arg;                                     /* argument of the time; 0: none given */
     enum ttl_unit unit;
@@ -29,11 +30,16 @@ static bool take_set_option(const struct call *call, int *i, struct options *opt
 {
     if (arg_is(call, *i, "NX")) {
         options->only_new = true;
-        return !options->only_present;
+        return !options->only_present && options->equal_arg == 0;
     }
     if (arg_is(call, *i, "XX")) {
         options->only_present = true;
-        return !options->only_new;
+        return !options->only_new && options->equal_arg == 0;
+    }
+    if (arg_is(call, *i, "IFEQ")) {
+        bool first = options->equal_arg == 0 && !options->only_new && !options->only_present;
+        options->equal_arg = ++*i;
+        return first && *i < call->argc;
     }
     if (arg_is(call, *i, "KEEPTTL")) {
         options->keep_ttl = true;
@@ -97,10 +103,15 @@ static void cmd_set(struct call *call)
     if (options.give_old) {
         if (!read_typed(call, 1, TYPE_STRING, &entry)) return;
         reply_string(call, entry); /* before the mutator overwrites it */
+    } else if (options.equal_arg != 0) {
+        if (!find_typed(call, 1, TYPE_STRING, &entry)) return;
     } else {
         entry = txn_find(call->txn, call->argv[1]);
     }
     bool refused = entry == NULL ? options.only_present : options.only_new;
+    if (options.equal_arg != 0)
+        refused = entry == NULL ||
+                  !bytes_equal(object_text(&entry->object), call->argv[options.equal_arg]);
     if (!refused) txn_string_put(call->txn, call->argv[1], entry, call->argv[2], &how);
     if (options.give_old) return;
     if (refused)
@@ -109,12 +120,13 @@ static void cmd_set(struct call *call)
         reply_ok(call);
 }
 
-/* SET reads the old value only with the option GET. */
+/* SET reads the old value only with the options GET and IFEQ. */
 static unsigned vary_set_key(int argc, const struct bytes *argv)
 {
     const struct call call = { .argc = argc, .argv = argv };
     for (int i = 3; i < argc; i++)
-        if (arg_is(&call, i, "GET")) return KEY_RW | KEY_ACCESS | KEY_UPDATE;
+        if (arg_is(&call, i, "GET") || arg_is(&call, i, "IFEQ"))
+            return KEY_RW | KEY_ACCESS | KEY_UPDATE;
     return KEY_OW | KEY_UPDATE;
 }
 
@@ -261,11 +273,13 @@ static const struct command rows[] = {
       .vary_keys = vary_set_key,
       .group = "string",
       .since = "1.0.0",
-      .replies = REPLIES("OK: the key was set", "null: it was not, because NX or XX did not hold",
-                         "bulk|null: with GET: the old string, null if there was none"),
+      .replies =
+          REPLIES("OK: the key was set", "null: it was not, because NX, XX or IFEQ did not hold",
+                  "bulk|null: with GET: the old string, null if there was none"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_BAD_EXPIRE),
       .complexity = "O(1)",
-      .syntax = "key value [NX|XX] [GET] [EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT "
+      .syntax = "key value [NX|XX|IFEQ comparison-value] [GET] [EX seconds|PX milliseconds|EXAT "
+                "unix-time-seconds|PXAT "
                 "unix-time-milliseconds|KEEPTTL]",
       .summary =
           "Sets the string value of a key, whatever its type was, and optionally its expiration." },

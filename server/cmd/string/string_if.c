@@ -1,0 +1,124 @@
+/* string_if: MSETEX and DELIFEQ, which write or delete strings if a condition holds. SET with IFEQ
+ * is in string.c. Redis 7.0 has none of them. */
+#include "server/cmd/call/args.h"
+#include "server/cmd/cmd.h"
+
+/* ---- MSETEX ---------------------------------------------------------------------------------- */
+
+struct msetex {
+    int first, end; /* arguments of the keys and values */
+    bool only_new, only_present, keep_ttl;
+    int ttl_arg; /* argument of the time; 0: none given */
+    enum ttl_unit unit;
+};
+
+enum { FIRST_KEY = 2 };
+
+static int find_msetex_keys(int argc, const struct bytes *argv, int *positions)
+{
+    int count = command_count_keys(argv[1], argc);
+    if (count < 1 || count > (argc - FIRST_KEY) / 2) return -1;
+    for (int i = 0; i < count; i++)
+        positions[i] = FIRST_KEY + 2 * i;
+    return count;
+}
+
+/* As with SET, an option may be given twice; the last time counts. */
+static bool take_option(const struct call *call, int *i, struct msetex *how)
+{
+    enum ttl_unit unit;
+    if (arg_is(call, *i, "NX")) {
+        how->only_new = true;
+        return !how->only_present;
+    }
+    if (arg_is(call, *i, "XX")) {
+        how->only_present = true;
+        return !how->only_new;
+    }
+    if (arg_is(call, *i, "KEEPTTL")) {
+        how->keep_ttl = true;
+        return how->ttl_arg == 0;
+    }
+    if (how->keep_ttl || !arg_ttl_unit(call, *i, &unit)) return false;
+    if (how->ttl_arg != 0 && how->unit != unit) return false;
+    how->unit = unit;
+    how->ttl_arg = ++*i;
+    return *i < call->argc;
+}
+
+static bool read_msetex(struct call *call, struct msetex *how)
+{
+    int64_t count;
+    if (!arg_range(call, 1, 1, INT32_MAX, &count, ERR_MSETEX_NUMKEYS)) return false;
+    bool fits = count <= (call->argc - FIRST_KEY) / 2;
+    *how = (struct msetex){ .first = FIRST_KEY, .end = fits ? FIRST_KEY + 2 * (int)count : 0 };
+    for (int i = how->end; i < call->argc && fits; i++)
+        fits = take_option(call, &i, how);
+    if (!fits) fail(call, ERR_SYNTAX);
+    return fits;
+}
+
+static void cmd_msetex(struct call *call)
+{
+    struct msetex how;
+    struct string_set set = { .at = NEVER, .event = EVENT_SET };
+    if (!read_msetex(call, &how)) return;
+    if (how.ttl_arg != 0 && !arg_deadline(call, how.ttl_arg, how.unit, true, &set.at)) return;
+    set.keep_ttl = how.keep_ttl;
+    bool holds = true;
+    for (int i = how.first; i < how.end && holds; i += 2) {
+        if (how.only_new) holds = txn_find(call->txn, call->argv[i]) == NULL;
+        if (how.only_present) holds = txn_find(call->txn, call->argv[i]) != NULL;
+    }
+    for (int i = how.first; i < how.end && holds; i += 2)
+        txn_string_set(call->txn, call->argv[i], call->argv[i + 1], &set);
+    resp_integer(call->out, holds);
+}
+
+/* ---- DELIFEQ --------------------------------------------------------------------------------- */
+
+static void cmd_delifeq(struct call *call)
+{
+    struct entry *entry;
+    if (!find_typed(call, 1, TYPE_STRING, &entry)) return;
+    bool equal = entry != NULL && bytes_equal(object_text(&entry->object), call->argv[2]);
+    if (equal) txn_key_drop(call->txn, entry, EVENT_DEL);
+    resp_integer(call->out, equal);
+}
+
+static const struct command rows[] = {
+    { .name = "MSETEX",
+      .run = cmd_msetex,
+      .arity = -4,
+      .flags = WRITE | GROWS | MOVABLE_KEYS,
+      .find_keys = find_msetex_keys,
+      .specs = { { .flags = KEY_OW | KEY_UPDATE, .find = KEYS_COUNTED, .first = 1, .step = 2 } },
+      .tips = "request_policy:multi_shard response_policy:all_succeeded",
+      .group = "string",
+      .since = "8.4.0",
+      .replies = REPLIES("integer: 1 if all keys were set, 0 if NX or XX did not hold for one of "
+                         "them and none was set"),
+      .errors = ERRORS(ERR_SYNTAX, ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_MSETEX_NUMKEYS),
+      .complexity = "O(N) where N is the number of keys.",
+      .syntax = "numkeys key value [key value ...] [NX|XX] [EX seconds|PX milliseconds|EXAT "
+                "unix-time-seconds|PXAT unix-time-milliseconds|KEEPTTL]",
+      .summary = "Sets the string values of one or more keys and optionally their expiration, only "
+                 "if all of them exist or none does." },
+    { .name = "DELIFEQ",
+      .run = cmd_delifeq,
+      .arity = 3,
+      .flags = WRITE | FAST,
+      .keys = KEY_FIRST,
+      .key_flags = KEY_RM | KEY_DELETE,
+      .group = "string",
+      .since = "9.0.0",
+      .origin = "Valkey",
+      .replies = REPLIES("integer: 1 if the key was deleted, 0 if it has another value or does not "
+                         "exist"),
+      .errors = ERRORS(ERR_WRONGTYPE),
+      .complexity = "O(1)",
+      .syntax = "key value",
+      .summary = "Deletes a key if its string value is equal to the given one." },
+};
+
+const struct command_group string_if_commands = COMMAND_GROUP(rows);

@@ -1,0 +1,18 @@
+#!/usr/bin/python3 -B
+"""Commands that Redis 7.0 lacks reply here as today's Valkey does."""
+import sys
+
+sys.path.insert(1, sys.path[0] + "/../lib")
+sys.path.insert(2, sys.path[0] + "/../e2e/commands")
+from daemon import equal, main, own
+from newest import VALKEY, newest
+from string_conditions import differing
+
+
+@own
+def replies_to_conditional_writes_are_those_of_valkey():
+    with newest(VALKEY) as server, server.raw() as raw:
+        equal(differing(raw), [])
+
+
+main()
