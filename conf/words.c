@@ -7,17 +7,13 @@
 #include <string.h>
 
 #include "store/base/quoted.h"
-
-static void die(const char *what)
-{
-    fprintf(stderr, "expired: conf: %s\n", what);
-    abort();
-}
+#include "store/mem/mem.h"
 
 void *conf_resize(void *old, size_t size)
 {
     void *p = realloc(old, size);
-    if (p == NULL) die("out of memory");
+    if (p == NULL && mem_release_reserve(size)) p = realloc(old, size);
+    if (p == NULL) mem_exhausted(size);
     return p;
 }
 
@@ -30,7 +26,8 @@ char *conf_copy(const char *text)
 FILE *conf_memory_stream(char **text, size_t *len)
 {
     FILE *stream = open_memstream(text, len);
-    if (stream == NULL) die("out of memory");
+    if (stream == NULL && mem_release_reserve(BUFSIZ)) stream = open_memstream(text, len);
+    if (stream == NULL) mem_exhausted(BUFSIZ);
     return stream;
 }
 

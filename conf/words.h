@@ -9,7 +9,7 @@
 
 enum { CONF_FILE_MAX = 16 << 20 }; /* bytes; longer files are refused */
 
-/* Memory for this library. Never NULL: if memory runs out, the process exits with a message. */
+/* Memory for this library, from malloc. Never NULL: when memory runs out, as mem_alloc does. */
 void *conf_resize(void *old, size_t size);
 char *conf_copy(const char *text);
 FILE *conf_memory_stream(char **text, size_t *len); /* open_memstream */

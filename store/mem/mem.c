@@ -197,9 +197,9 @@ static void free_reserve(void)
         free(reserve[--reserved]);
 }
 
-/* False: there was no reserve. Purges after freeing it, because jemalloc does not make small blocks
+/* Purges after freeing it, because jemalloc does not make small blocks
  * out of a large one that was just freed. */
-static bool give_up_reserve(size_t wanted)
+bool mem_release_reserve(size_t wanted)
 {
     if (reserved == 0) return false;
     free_reserve();
@@ -212,7 +212,7 @@ static bool give_up_reserve(size_t wanted)
 static void *block_need(void *old, size_t size)
 {
     void *p = block_resize(old, size);
-    if (p == NULL && give_up_reserve(size)) p = block_resize(old, size);
+    if (p == NULL && mem_release_reserve(size)) p = block_resize(old, size);
     if (p == NULL) mem_exhausted(size);
     return p;
 }
@@ -266,7 +266,7 @@ void *mem_alloc_lines(size_t size)
     void *p = pooled_new(whole);
     if (p != NULL) return p;
     p = aligned_alloc(LINE, whole);
-    if (p == NULL && give_up_reserve(whole)) p = aligned_alloc(LINE, whole);
+    if (p == NULL && mem_release_reserve(whole)) p = aligned_alloc(LINE, whole);
     if (p == NULL) mem_exhausted(whole);
     return count_in(p, block_size(p));
 }
@@ -280,7 +280,7 @@ void *mem_try_realloc(void *old, size_t size)
 {
     if (fault_injected() || (size > SHORT_TRY && mem_is_short())) return NULL;
     void *p = block_resize(old, size);
-    if (p == NULL && size <= SHORT_TRY && give_up_reserve(size)) p = block_resize(old, size);
+    if (p == NULL && size <= SHORT_TRY && mem_release_reserve(size)) p = block_resize(old, size);
     return p;
 }
 

@@ -44,6 +44,8 @@ bool mem_has_room(size_t size);
  * memory releases it. From then on memory is short, and callers should refuse work that needs
  * more. */
 void mem_keep_reserve(bool on);
+/* For callers of malloc that need these bytes and found no memory. False: there was no reserve. */
+bool mem_release_reserve(size_t wanted);
 /* Is memory short? If so, first tries to allocate the reserve again. O(1) otherwise. */
 bool mem_is_short(void);
 

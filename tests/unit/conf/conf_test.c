@@ -1,8 +1,13 @@
 /* Tests of conf: setting and showing values of every type, Redis' error messages, the table. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "conf/conf.h"
+#include "store/mem/mem.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 
@@ -377,6 +382,50 @@ START_TEST(random_values_are_refused_or_round_trip)
 }
 END_TEST
 
+static unsigned times_short;
+
+static void note_short(size_t wanted, bool ends)
+{
+    (void)wanted;
+    if (ends) _exit(6);
+    times_short++;
+}
+
+/* Within a limit to addresses, everything but the reserve is used up. */
+static int set_option_without_memory(void)
+{
+    unsigned long pages = 0;
+    FILE *statm = fopen("/proc/self/statm", "r");
+    if (statm == NULL || fscanf(statm, "%lu", &pages) != 1) return 1;
+    fclose(statm);
+    mem_keep_reserve(true);
+    mem_on_exhausted(note_short);
+    rlim_t most = pages * (rlim_t)sysconf(_SC_PAGESIZE) + (64 << 20);
+    if (setrlimit(RLIMIT_AS, &(struct rlimit){ most, most }) != 0) return 2;
+    for (size_t size = 1 << 20; size >= 32; size /= 2)
+        for (void *volatile p = malloc(size); p != NULL; p = malloc(size))
+            ;
+    const char *why;
+    if (mem_is_short()) return 3;
+    if (!conf_set(&conf, conf_find("dbfilename"), "name-of-thirty-two-characters.exp", &why))
+        return 4;
+    return times_short == 1 ? 0 : 5;
+}
+
+START_TEST(option_is_set_from_the_reserve_of_memory)
+{
+    void *small = mem_alloc(8);
+    bool watched = mem_pool_waste() == 0; /* by a sanitizer, which needs all addresses */
+    mem_free(small);
+    if (watched) return;
+    pid_t child = fork();
+    if (child == 0) _exit(set_option_without_memory());
+    int status = 0;
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
+}
+END_TEST
+
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
@@ -401,6 +450,7 @@ Suite *test_suite(void)
         replicaof_needs_a_host_and_a_port,
         announced_hostname_can_be_a_word_of_cluster_nodes,
         random_values_are_refused_or_round_trip,
+        option_is_set_from_the_reserve_of_memory,
         NULL,
     };
     return suite_of("conf", tests);
