@@ -104,6 +104,26 @@ def rewrite(run, node):
     run.count("rewrite")
 
 
+def refuse_memory(run, node):
+    """The system refuses memory, some or all, for a while. The node may end with its line in the log; then it
+    loses nothing that it has acknowledged."""
+    node.lacks_memory = True
+    run.disturb(20)
+    node.set(fail_memory=65536 * run.rng.choice((0.001, 0.02, 0.3, 1)))
+    yield run.rng.uniform(0.05, 1)
+    node.set(fail_memory=0)
+    yield 0.01
+    if node.is_up:
+        yield from await_writes(run, node)
+        run.count("memory short")
+    if not node.is_up:
+        run.lost("kill")
+        yield from run.start(node, *(() if node is run.master else ("--replicaof", f"{run.master.address} 6379")))
+        run.count("memory exhausted")
+    node.lacks_memory = False
+    run.disturb()
+
+
 def set_clock(run, node):
     """The wall clock jumps, and is set right later."""
     by = run.rng.choice((-5000, -100, 50, 700, 20000))
@@ -149,5 +169,6 @@ KINDS = {
     "rewrite": rewrite,
     "clock": set_clock,
     "small reads": small_reads,
+    "memory": refuse_memory,
     "fsync": change_fsync,
 }

@@ -193,7 +193,7 @@ KINDS = {"cut": cut, "restart replica": restart_replica, "restart master": resta
          "kill replica in a call": kill_replica_in_a_call, "rewrite": of_any(faults.rewrite),
          "reset": of_any(faults.cut_connections), "slow disk": of_any(faults.slow_disk),
          "failing disk": of_any(faults.failing_disk), "clock": of_any(faults.set_clock),
-         "small reads": of_any(faults.small_reads)}
+         "small reads": of_any(faults.small_reads), "memory": of_any(faults.refuse_memory)}
 
 
 def check_agreement(run, seconds=60):

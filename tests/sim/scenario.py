@@ -21,6 +21,8 @@ from world import NOON, SECOND, Broken, Client, Error, World
 
 WORKS = {kind.__name__: kind for kind in (Caching, Deadlines, Logs, Mixed, Queues, Registers, Rules, Streams,
                                           Waiting)}
+# These do not rely on transactions and scripts, of which a part is done when memory runs out in the middle.
+WITHOUT_MEMORY = ("Caching", "Mixed", "Queues", "Streams", "Waiting")
 # A usual day, the end of 32-bit seconds, a leap day, and a year beyond.
 WALLS = (NOON, NOON, 2 ** 31 * 1000 - 5000, 951_782_399_000, 4_102_444_799_000)
 REST = 30  # seconds after the workloads, in which every deadline of theirs passes
@@ -46,6 +48,8 @@ def draw(seed):
     while at < span:
         plan["faults"].append((round(at, 6), rng.choice(kinds)))
         at += rng.expovariate(1 / pace)
+    if any(kind == "memory" for _, kind in plan["faults"]):
+        plan["works"] = [work for work in plan["works"] if work in WITHOUT_MEMORY] or ["Mixed"]
     return plan
 
 

@@ -298,6 +298,7 @@ static const struct setting {
     { "fail_sync", offsetof(struct node, fail_sync), false },
     { "fail_open", offsetof(struct node, fail_open), false },
     { "fail_fork", offsetof(struct node, fail_fork), false },
+    { "fail_memory", offsetof(struct node, fail_memory), false },
     { "short_write", offsetof(struct node, short_write), false },
     { "small_reads", offsetof(struct node, small_reads), false },
     { "file_calls", offsetof(struct node, file_calls), true },

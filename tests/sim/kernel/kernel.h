@@ -46,7 +46,7 @@ enum {
 #define NONE      (-1)
 
 /* Random numbers of one purpose, so that a change of one kind of fault leaves the others alone. */
-enum dice { DICE_SCHEDULE, DICE_NET, DICE_DISK, DICE_POWER, DICE_PROCESS, DICE_KINDS };
+enum dice { DICE_SCHEDULE, DICE_NET, DICE_DISK, DICE_POWER, DICE_PROCESS, DICE_MEMORY, DICE_KINDS };
 
 enum actor_state { ACTOR_FREE, ACTOR_READY, ACTOR_WAITING, ACTOR_DEAD };
 
@@ -109,7 +109,7 @@ struct node {
     int64_t sync_min, sync_max;                             /* duration of a sync */
     int64_t space;                                          /* bytes left; < 0: unlimited */
     uint32_t fail_write, fail_sync, fail_open, short_write; /* chances in 2^16 */
-    uint32_t fail_fork;
+    uint32_t fail_fork, fail_memory;
     /* network */
     uint32_t small_reads; /* chance that a read gets one byte */
     uint64_t random;      /* of getrandom */

@@ -39,6 +39,12 @@ class Wild(Program):
         """Few keys, so that they grow."""
         return super().plain_key(kind, min(count, 2))
 
+    def word(self):
+        """Now and then one that does not fit into a buffer."""
+        if self.rng.random() < 0.01:
+            return self.rng.choice("abcdefgh") * self.rng.choice((5000, 40000, 300000))
+        return super().word()
+
     def kind(self):
         return self.rng.choice(("string", "list", "set", "hash", "zset", "rede", "stream"))
 
