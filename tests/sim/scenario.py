@@ -9,18 +9,19 @@ import faults
 import replica_faults
 from run_state import Run
 from work.caching import Caching
-from work.deadlines import Deadlines
+from work.deadlines import Deadlines, Members
 from work.logs import Logs
 from work.mixed import Mixed
 from work.queues import Queues
 from work.registers import Registers
 from work.rules import Rules
 from work.streams import Streams
+from work.timed import Timed
 from work.waiting import Waiting
 from world import NOON, SECOND, Broken, Client, Error, World
 
-WORKS = {kind.__name__: kind for kind in (Caching, Deadlines, Logs, Mixed, Queues, Registers, Rules, Streams,
-                                          Waiting)}
+WORKS = {kind.__name__: kind for kind in (Caching, Deadlines, Logs, Members, Mixed, Queues, Registers, Rules,
+                                          Streams, Timed, Waiting)}
 # These do not rely on transactions and scripts, of which a part is done when memory runs out in the middle.
 WITHOUT_MEMORY = ("Caching", "Mixed", "Queues", "Streams", "Waiting")
 # A usual day, the end of 32-bit seconds, a leap day, and a year beyond.

@@ -8,6 +8,8 @@ LATE = 250  # milliseconds that an event may be late on a calm node
 
 
 class Deadlines:
+    channels = ("__keyevent@0__:expired",)
+
     def __init__(self, run, clients=2):
         self.rng = run.random_for(type(self).__name__)
         self.run, self.clients = run, clients
@@ -30,10 +32,10 @@ class Deadlines:
             if self.listener.socket < 0:
                 self.subscribed_since = None
                 self.listener.node = run.master
-                reply = yield self.listener.call("CONFIG", "SET", "notify-keyspace-events", "KEA")
+                reply = yield self.listener.call("CONFIG", "SET", "notify-keyspace-events", "KEAT")
                 if reply == b"OK":
                     connection = self.listener.connections
-                    self.listener.put_push("SUBSCRIBE", "__keyevent@0__:expired")
+                    self.listener.put_push("SUBSCRIBE", *self.channels)
                     yield from run.sure(self.listener, "PING")
                     if self.listener.connections == connection and self.listener.socket >= 0:
                         self.subscribed_since = run.world.now
@@ -41,9 +43,11 @@ class Deadlines:
             yield 0.05
 
     def hear(self, push):
-        if push[0] != b"message":
-            return
-        run, key, now = self.run, push[2].decode(), self.run.world.now
+        if push[0] == b"message":
+            self.hear_end(push[2].decode())
+
+    def hear_end(self, key):
+        run, now = self.run, self.run.world.now
         known = self.due.get(key)
         if known is None:
             return
@@ -149,3 +153,74 @@ class Deadlines:
 
     def finish(self):
         yield 0
+
+
+TYPES = {"s": ("SADDEX", "SADD", "SPEXPIREAT", "SISMEMBER"), "h": ("HSETEX", "HSET", "HPEXPIREAT", "HEXISTS"),
+         "z": ("ZADDEX", "ZADD", "ZPEXPIREAT", "ZSCORE")}
+KEYS = 3  # of each type
+
+
+class Members(Deadlines):
+    """The same for members of a few keys, whose events name key and member."""
+    channels = tuple(f"__subkeyevent@0__:{kind}expired" for kind in TYPES)
+
+    def hear(self, push):
+        if push[0] != b"message":
+            return
+        key, rest = take_name(push[2])
+        while rest:
+            member, rest = take_name(rest[1:])
+            self.hear_end(f"{key} {member}")
+
+    def work(self, number):
+        run, rng = self.run, self.rng
+        client = run.client(f"members {number}")
+        while not run.stopping:
+            yield rng.expovariate(30)
+            if client.socket < 0:
+                client.node = run.master
+            self.serial += 1
+            kind = rng.choice(tuple(TYPES))
+            put, add, expire, _ = TYPES[kind]
+            key, member = f"members:{kind}{rng.randrange(KEYS)}", f"{number}-{self.serial}"
+            deadline = int(client.node.wall) + rng.choice((3, 10, 50, 200, 1000, rng.randrange(1, 3000)))
+            pair = {"s": (member,), "h": (member, "v"), "z": (1, member)}[kind]
+            words = "FIELDS" if kind == "h" else "MEMBERS"
+            if rng.random() < 0.5 and kind != "z":
+                calls = [(put, key, "PXAT", deadline, words, 1, *pair)]
+            else:
+                calls = [(add, key, *pair), (expire, key, deadline, words, 1, member)]
+            name = f"{key} {member}"
+            self.due[name] = (deadline, False)
+            replies = yield client.pipeline(("MULTI",), *calls, ("EXEC",))
+            if not isinstance(replies[-1], list):
+                self.due.pop(name, None)
+                if refused(replies[-1]) or replies[-1] is LOST:
+                    continue
+                run.broken(f"{calls}: {replies}")
+            if any(isinstance(reply, Error) for reply in replies[-1]):
+                run.broken(f"{calls}: {replies}")
+            if client.node.wall >= deadline:
+                continue
+            self.due[name] = (deadline, True)
+            run.world.spawn(self.watch(client.node, name, deadline, kind, run.world.now))
+            run.count("member's deadline")
+
+    def read(self, client, name, deadline, kind, acknowledged):
+        run, changes, before = self.run, len(self.run.clock_changes), client.node.wall
+        reply = yield client.call(TYPES[kind][3], *name.split(" "))
+        after = client.node.wall
+        if reply is LOST or isinstance(reply, Error) or changes != len(run.clock_changes):
+            return
+        present = reply not in (0, None)
+        if present and before >= deadline + 1:
+            run.broken(f"{name} is visible {before - deadline:.3f} ms after its deadline")
+        if not present and after < deadline + 1 and not run.may_be_lost(acknowledged) and not run.clock_changes:
+            run.broken(f"{name} is gone {deadline - after:.3f} ms before its deadline")
+        run.count("member read")
+
+
+def take_name(text):
+    """`3:abc...`: (abc, ...)"""
+    length, _, rest = text.partition(b":")
+    return rest[:int(length)].decode(), rest[int(length):]
