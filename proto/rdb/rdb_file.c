@@ -5,6 +5,7 @@
 
 #include "proto/rdb/crc64.h"
 #include "proto/rdb/put.h"
+#include "proto/rdb/rdb_write.h"
 #include "store/base/little_endian.h"
 
 enum {
@@ -16,8 +17,6 @@ enum {
     OP_END = 255,
     FOOTER = 10, /* of a payload: version and checksum */
 };
-
-static const char head[] = "REDIS0010";
 
 static void write_out(struct rdb_file *file, const void *data, size_t len)
 {
@@ -38,11 +37,12 @@ static void flush(struct rdb_file *file)
     buffer_clear(&file->out);
 }
 
-void rdb_file_begin(struct rdb_file *file, bool (*write)(void *ctx, const void *data, size_t len),
-                    void *ctx)
+void rdb_file_begin(struct rdb_file *file, int version,
+                    bool (*write)(void *ctx, const void *data, size_t len), void *ctx)
 {
+    const char *head = version == RDB_VALKEY_9_0 ? "VALKEY080" : "REDIS0010";
     *file = (struct rdb_file){ .write = write, .ctx = ctx };
-    write_out(file, head, sizeof(head) - 1);
+    write_out(file, head, strlen(head));
 }
 
 void rdb_file_aux(struct rdb_file *file, struct bytes name, struct bytes value)

@@ -1,7 +1,7 @@
-/* rdb_file: writes a whole RDB file of version 10, for redis-server 7.0, through a write function.
- * The values are payloads of rdb_write.h.
+/* rdb_file: writes a whole RDB file, for redis-server 7.0 or Valkey 9, through a write function.
+ * The values are payloads of rdb_write.h, of the same version.
  *
- *     rdb_file_begin(&file, write, ctx);
+ *     rdb_file_begin(&file, version, write, ctx);
  *     rdb_file_aux(&file, name, value);                 // any number
  *     rdb_file_function(&file, code);                   // any number
  *     rdb_file_database(&file, number, keys, volatile); // then its keys
@@ -26,8 +26,9 @@ struct rdb_file {
 
 #define RDB_FILE_NEVER INT64_MAX
 
-void rdb_file_begin(struct rdb_file *file, bool (*write)(void *ctx, const void *data, size_t len),
-                    void *ctx);
+/* `version`: RDB_VERSION_7 or RDB_VALKEY_9_0. */
+void rdb_file_begin(struct rdb_file *file, int version,
+                    bool (*write)(void *ctx, const void *data, size_t len), void *ctx);
 void rdb_file_aux(struct rdb_file *file, struct bytes name, struct bytes value);
 void rdb_file_function(struct rdb_file *file, struct bytes code);
 void rdb_file_database(struct rdb_file *file, uint64_t number, uint64_t keys,

@@ -39,6 +39,7 @@ enum wire_type {
     WIRE_HASH_LISTPACK = 16,
     WIRE_ZSET_LISTPACK = 17,
     WIRE_QUICKLIST_2 = 18,
+    WIRE_VALKEY_HASH = 22,
     WIRE_FUNCTION = 245,
 };
 
@@ -164,6 +165,26 @@ void rdb_writer_scored(struct rdb_writer *writer, struct bytes member, double sc
     }
     if (member.len > MAX_PACKED_TEXT) writer->packs = false;
     stage_part(writer, &part, member, nothing);
+}
+
+void rdb_writer_begin_expiring(struct rdb_writer *writer, uint64_t count)
+{
+    rdb_writer_begin(writer, RDB_HASH, count);
+    buffer_clear(&writer->out);
+    writer->staging = writer->packs = false;
+    rdb_note(writer, writer->version >= RDB_VALKEY_9_0 &&
+                         rdb_put_byte(&writer->out, WIRE_VALKEY_HASH) &&
+                         rdb_put_length(&writer->out, count));
+}
+
+void rdb_writer_expiring_field(struct rdb_writer *writer, struct bytes field, struct bytes value,
+                               int64_t at)
+{
+    unsigned char deadline[8];
+    little_put(deadline, sizeof(deadline), at == RDB_NEVER ? UINT64_MAX : (uint64_t)at);
+    if (!rdb_accept_part(writer, RDB_HASH)) return;
+    rdb_note(writer, rdb_put_text(&writer->out, field) && rdb_put_text(&writer->out, value) &&
+                         buffer_try_append(&writer->out, deadline, sizeof(deadline)));
 }
 
 /* ---- a list's nodes ---- */

@@ -13,7 +13,11 @@
 #include "proto/rdb/rdb_read.h"
 #include "store/mem/buffer.h"
 
-enum { RDB_VERSION_5 = 9 /* Redis 5 and 6 */, RDB_VERSION_7 = 10 /* Redis 7.0 */ };
+enum {
+    RDB_VERSION_5 = 9,   /* Redis 5 and 6 */
+    RDB_VERSION_7 = 10,  /* Redis 7.0 */
+    RDB_VALKEY_9_0 = 80, /* Valkey 9: Redis 7.0's encodings, and deadlines of hash fields */
+};
 
 /* Private: the state of writing a stream. */
 struct rdb_stream_writer {
@@ -40,7 +44,7 @@ struct rdb_writer {
     bool failed;
 };
 
-/* `version`: RDB_VERSION_5 or RDB_VERSION_7. A new writer owns no memory; a used one keeps some
+/* `version`: one of those above. A new writer owns no memory; a used one keeps some
  * for the next payload. */
 void rdb_writer_init(struct rdb_writer *writer, int version);
 void rdb_writer_drop(struct rdb_writer *writer);
@@ -69,6 +73,12 @@ void rdb_writer_consumers(struct rdb_writer *writer, uint64_t count);
 void rdb_writer_consumer(struct rdb_writer *writer, const struct rdb_consumer *consumer,
                          uint64_t pending);
 void rdb_writer_owned(struct rdb_writer *writer, struct rdb_stream_id id);
+
+/* A hash of which some fields have deadlines, for version RDB_VALKEY_9_0. `at`: RDB_NEVER or the
+ * deadline. */
+void rdb_writer_begin_expiring(struct rdb_writer *writer, uint64_t count);
+void rdb_writer_expiring_field(struct rdb_writer *writer, struct bytes field, struct bytes value,
+                               int64_t at);
 
 /* The payload is borrowed until the next begin. False: out of memory, or the number of parts was
  * not `count`. */

@@ -49,7 +49,12 @@ void replicas_free(struct replicas *replicas);                       /* after th
 /* The replica of this session; makes one at its first REPLCONF or PSYNC. */
 struct replica *replicas_of(struct replicas *replicas, struct session *session);
 
-enum replica_can { REPLICA_TAKES_MARK = 1, REPLICA_CONTINUES = 2, REPLICA_IS_OURS = 4 };
+enum replica_can {
+    REPLICA_TAKES_MARK = 1,
+    REPLICA_CONTINUES = 2,
+    REPLICA_IS_OURS = 4,
+    REPLICA_READS_VALKEY = 8, /* RDB 80, with deadlines of hash fields */
+};
 void replica_set_port(struct replica *replica, int64_t port);
 /* False: the address is empty or too long, or has a byte that addresses and host names can't have.
  */

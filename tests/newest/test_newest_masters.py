@@ -1,5 +1,6 @@
 #!/usr/bin/python3 -B
-"""Following today's Valkey and Redis: full copies and streams with every type and the deadlines of hash fields."""
+"""Following today's Valkey and Redis, and being followed by them: full copies and streams with every type and
+the deadlines of hash fields."""
 import random
 import sys
 import threading
@@ -247,6 +248,58 @@ def no_write_is_lost_in_a_move_under_load_from(program):
                 replica.start()
                 assert wait_for(lambda: call(replica, "LLEN", "load:list") == load.sent)
                 equal(field_deadlines(replica), field_deadlines(master))
+
+
+def stream_to(master, replica):
+    """Commands on fields whose deadlines the replica gets as commands of its own."""
+    with master.redis() as client:
+        client.hset("x", mapping={"a": 1, "b": 2, "c": 3})
+        client.execute_command("HPEXPIREAT", "x", FAR, "FIELDS", 2, "a", "b")
+        client.execute_command("HSETEX", "x", "PXAT", FAR + 1, "FIELDS", 1, "c", 4)
+        client.execute_command("HPERSIST", "x", "FIELDS", 1, "b")
+        client.execute_command("HPEXPIREAT", "h", FAR + 2, "FIELDS", 1, "f1")
+        client.execute_command("HPEXPIREAT", "x", 1, "FIELDS", 1, "b")
+    await_caught_up(master, replica)
+
+
+def filled_master():
+    return Daemon("--databases", str(DATABASES), "--repl-diskless-sync-delay", "0", tcp=True)
+
+
+@own
+def valkey_follows_with_deadlines_of_fields_in_the_copy_and_the_stream():
+    with filled_master() as master, newest(VALKEY, tcp=True) as replica:
+        with master.redis() as client:
+            fill(client)
+            fill_streams(client)
+            client.hset("h", mapping={f"f{i}": i for i in range(10)})
+            client.hset("large", mapping={f"f{i}": i for i in range(1000)})
+            for i in range(500):
+                client.execute_command("HPEXPIREAT", "large", FAR + i, "FIELDS", 1, f"f{i}")
+            client.execute_command("HPEXPIREAT", "h", FAR, "FIELDS", 1, "f3")
+        call(replica, "REPLICAOF", "127.0.0.1", master.port)
+        await_linked(replica)
+        stream_to(master, replica)
+        equal(field_deadlines(replica), field_deadlines(master))
+        equal(call(replica, "DBSIZE"), call(master, "DBSIZE"))
+        with replica.redis() as theirs, master.redis() as mine:
+            equal(sorted(read_streams(theirs)), sorted(read_streams(mine)))
+        equal(failed_commands(replica), 0, replica.log())
+
+
+@own
+def redis_follows_with_deadlines_of_fields_in_the_stream():
+    with filled_master() as master, newest(REDIS, tcp=True) as replica:
+        with master.redis() as client:
+            fill(client)
+            client.hset("h", mapping={f"f{i}": i for i in range(10)})
+        call(replica, "REPLICAOF", "127.0.0.1", master.port)
+        await_linked(replica)
+        stream_to(master, replica)
+        equal(field_deadlines(replica), field_deadlines(master))
+        same({key: value[:3] for key, value in contents(replica).items()},
+             {key: value[:3] for key, value in contents(master).items()})
+        equal(failed_commands(replica), 0, replica.log())
 
 
 main(seconds=120)

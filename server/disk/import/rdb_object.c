@@ -142,6 +142,18 @@ static void write_rdb_hash(const struct object *object, struct rdb_writer *write
         rdb_writer_field(writer, field, value);
 }
 
+static void write_valkey_hash(const struct object *object, struct rdb_writer *writer)
+{
+    struct hash_iter iter;
+    struct bytes field, value;
+    hash_iter_begin(&iter, object->hash);
+    while (hash_iter_next(&iter, &field, &value)) {
+        msec at = NEVER;
+        hash_deadline(object->hash, field, &at);
+        rdb_writer_expiring_field(writer, field, value, at == NEVER ? RDB_NEVER : at);
+    }
+}
+
 /* Writes the highest score first, as Redis does; it loads this order fastest. */
 static void write_rdb_zset(const struct object *object, struct rdb_writer *writer)
 {
@@ -158,6 +170,12 @@ bool rdb_object_write(const struct object *object, struct rdb_writer *writer, st
     unsigned type = 0;
     while (types[type] != object->type)
         type++;
+    if (object->type == TYPE_HASH && writer->version >= RDB_VALKEY_9_0 &&
+        object_count_expiring(object) > 0) {
+        rdb_writer_begin_expiring(writer, object_count(object));
+        write_valkey_hash(object, writer);
+        return rdb_writer_end(writer, payload);
+    }
     rdb_writer_begin(writer, (enum rdb_type)type, object_count(object));
     switch (object->type) {
     case TYPE_STRING: rdb_writer_string(writer, object_text(object)); break;

@@ -34,7 +34,9 @@ msec rdb_object_instant(int64_t at);
 /* Can Redis hold the value? Not if members have deadlines, or if pending entries of a stream were
  * released. The retention of a stream comes from a policy and does not count. */
 bool rdb_object_is_plain(const struct object *object);
-/* Writes a plain object as Redis 7.0 DUMPs it; borrowed from the writer. False: no memory. O(n) */
+/* Writes an object with what the writer's version can hold: deadlines of members are left out, but
+ * those of hash fields for Valkey 9; a plain object is written as Redis 7.0 DUMPs it. Borrowed from
+ * the writer. False: no memory. O(n) */
 bool rdb_object_write(const struct object *object, struct rdb_writer *writer,
                       struct bytes *payload);
 

@@ -63,13 +63,14 @@ static void write_aux(struct writing *writing, const char *name, const char *val
     rdb_file_aux(&writing->file, bytes_of(name, strlen(name)), bytes_of(value, strlen(value)));
 }
 
-bool rdb_store_write(const struct store *store, bool functions_only, unsigned stream_db,
-                     const struct copy_sink *sink)
+bool rdb_store_write(const struct store *store, enum rdb_store_form form, bool functions_only,
+                     unsigned stream_db, const struct copy_sink *sink)
 {
     struct writing *writing = mem_zalloc(sizeof(*writing));
+    int version = form == RDB_FOR_VALKEY_9 ? RDB_VALKEY_9_0 : RDB_VERSION_7;
     writing->sink = sink;
-    rdb_writer_init(&writing->writer, RDB_VERSION_7);
-    rdb_file_begin(&writing->file, gather, writing);
+    rdb_writer_init(&writing->writer, version);
+    rdb_file_begin(&writing->file, version, gather, writing);
     char number[16];
     snprintf(number, sizeof(number), "%u", stream_db);
     write_aux(writing, "redis-ver", "7.0.15");

@@ -1,6 +1,6 @@
-/* rdb_store: writes a store as an RDB of version 10, with everything that Redis can hold: keys of
- * its types with their deadlines, and functions; without deadlines of members, dehydrators and
- * policies. */
+/* rdb_store: writes a store as an RDB for Redis 7.0 or Valkey 9, with what they can hold: keys of
+ * their types with their deadlines, and functions; without deadlines of members (except of hash
+ * fields, for Valkey), dehydrators and policies. */
 #ifndef SERVER_DISK_IMPORT_RDB_STORE_H
 #define SERVER_DISK_IMPORT_RDB_STORE_H
 
@@ -9,9 +9,12 @@
 #include "server/disk/format/copy.h"
 #include "store/store.h"
 
-/* With `functions_only`, writes the functions without the keys. `stream_db`: the database selected
- * in the stream that follows the copy. False: the sink failed, or out of memory. O(n) */
-bool rdb_store_write(const struct store *store, bool functions_only, unsigned stream_db,
-                     const struct copy_sink *sink);
+enum rdb_store_form { RDB_FOR_REDIS_7, RDB_FOR_VALKEY_9 };
+
+/* With `functions_only`, writes the functions without the keys.
+ * `stream_db`: the database selected in the stream that follows the copy. False: the sink failed,
+ * or out of memory. O(n) */
+bool rdb_store_write(const struct store *store, enum rdb_store_form form, bool functions_only,
+                     unsigned stream_db, const struct copy_sink *sink);
 
 #endif

@@ -143,7 +143,7 @@ START_TEST(an_rdb_has_what_redis_can_hold)
     server_world_send(&world, 0, "SELECT 3");
     server_world_send(&world, 0, "ZADD z 1.5 a");
     empty_pipe(7);
-    ck_assert(rdb_store_write(world.world.store, false, 3, &sink));
+    ck_assert(rdb_store_write(world.world.store, RDB_FOR_REDIS_7, false, 3, &sink));
     struct import *import = mem_zalloc(sizeof(*import));
     import->store = store_new(DATABASES);
     import->now = world.world.now;
