@@ -23,10 +23,42 @@ char *conf_copy(const char *text)
     return memcpy(conf_resize(NULL, size), text, size);
 }
 
+struct memory_stream {
+    char **text;
+    size_t *len, room;
+};
+
+static ssize_t memory_write(void *cookie, const char *bytes, size_t count)
+{
+    struct memory_stream *memory = cookie;
+    size_t used = *memory->len;
+    if (memory->room - used <= count) {
+        memory->room = 2 * memory->room + count;
+        *memory->text = conf_resize(*memory->text, memory->room);
+    }
+    memcpy(*memory->text + used, bytes, count);
+    (*memory->text)[used + count] = '\0';
+    *memory->len = used + count;
+    return (ssize_t)count;
+}
+
+static int memory_close(void *cookie)
+{
+    free(cookie);
+    return 0;
+}
+
+/* Not open_memstream: when it finds no memory, even at fclose, the text is cut off or NULL. */
 FILE *conf_memory_stream(char **text, size_t *len)
 {
-    FILE *stream = open_memstream(text, len);
-    if (stream == NULL && mem_release_reserve(BUFSIZ)) stream = open_memstream(text, len);
+    static const cookie_io_functions_t calls = { .write = memory_write, .close = memory_close };
+    struct memory_stream *memory = conf_resize(NULL, sizeof(*memory));
+    *memory = (struct memory_stream){ .text = text, .len = len, .room = 128 };
+    *text = conf_resize(NULL, memory->room);
+    **text = '\0';
+    *len = 0;
+    FILE *stream = fopencookie(memory, "w", calls);
+    if (stream == NULL && mem_release_reserve(BUFSIZ)) stream = fopencookie(memory, "w", calls);
     if (stream == NULL) mem_exhausted(BUFSIZ);
     return stream;
 }

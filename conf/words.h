@@ -12,7 +12,7 @@ enum { CONF_FILE_MAX = 16 << 20 }; /* bytes; longer files are refused */
 /* Memory for this library, from malloc. Never NULL: when memory runs out, as mem_alloc does. */
 void *conf_resize(void *old, size_t size);
 char *conf_copy(const char *text);
-FILE *conf_memory_stream(char **text, size_t *len); /* open_memstream */
+FILE *conf_memory_stream(char **text, size_t *len); /* as open_memstream */
 
 /* Reads a whole file and appends a zero byte; the caller frees it. NULL: see errno, which is EFBIG
  * beyond CONF_FILE_MAX. */
