@@ -15,6 +15,7 @@ SERVED = 3 * SECOND // 10  # within which a blocked client is served
 class Run:
     def __init__(self, world, fsync="everysec"):
         self.world, self.fsync = world, fsync
+        self.protocols = self.random_for("protocols")
         self.rng = None  # of the fault that is happening
         world.state = self
         self.nodes = []
@@ -33,6 +34,8 @@ class Run:
         return random.Random(f"{self.world.seed} {name}")
 
     def client(self, name="", node=None, **options):
+        """By chance with RESP2 or RESP3; workloads accept both."""
+        options.setdefault("hello", self.protocols.choice((None, 2, 3)))
         client = Client(node or self.master, name, **options)
         client.follows = node is None
         return client

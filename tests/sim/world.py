@@ -229,7 +229,10 @@ class Client:
             self.data += room.raw[:got]
         at = 0
         while at < len(self.data):
-            found = read_reply(self.data, at)
+            try:
+                found = read_reply(self.data, at)
+            except (AssertionError, ValueError) as error:
+                raise Broken(f"{self.name}: {error}") from error
             if found is None:
                 break
             value, at = found

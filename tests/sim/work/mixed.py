@@ -42,7 +42,7 @@ class Wild(Program):
     def word(self):
         """Now and then one that does not fit into a buffer."""
         if self.rng.random() < 0.01:
-            return self.rng.choice("abcdefgh") * self.rng.choice((5000, 40000, 300000))
+            return self.rng.choice("abcdefgh") * self.rng.choice((5000, 40000, 300000, 1000000))
         return super().word()
 
     def kind(self):
@@ -102,7 +102,7 @@ WILD = (*KINDS, Wild.on_whole_key, Wild.on_whole_key, Wild.on_chance, Wild.on_co
 class Mixed:
     def __init__(self, run, clients=2):
         self.rng = run.random_for(type(self).__name__)
-        self.run, self.clients = run, clients
+        self.run, self.clients, self.serial = run, clients, 0
         self.marks = {}  # mark: the clock and the digest after its transaction
 
     def tasks(self):
@@ -117,10 +117,15 @@ class Mixed:
         while not run.stopping:
             yield rng.expovariate(40)
             program.now = int(client.node.wall)
-            commands = [program.command() for _ in range(rng.choice((1, 1, 2, 8)))]
+            count = 100 if rng.random() < 0.02 else rng.choice((1, 1, 2, 8))
+            commands = [program.command() for _ in range(count)]
             if rng.random() < 0.3:
                 commands = [["MULTI"], *commands, ["EXEC"]]
-            yield client.pipeline(["SELECT", rng.choice((1, 1, 1, 2, 3))], *commands)
+            self.serial += 1
+            last = f"echo {self.serial}"
+            replies = yield client.pipeline(["SELECT", rng.choice((1, 1, 1, 2, 3))], *commands, ["ECHO", last])
+            if isinstance(replies[-1], bytes) and replies[-1] != last.encode():
+                run.broken(f"the reply to ECHO '{last}' is {replies[-1][:80]}")
             run.count("mixed command", len(commands))
             if rng.random() < 0.1:
                 yield from self.restore(client, program)

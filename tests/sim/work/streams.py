@@ -8,6 +8,13 @@ KEY, GROUP = "stream", "group"
 IDLE = 400  # milliseconds until an entry may be claimed by another
 
 
+def entries_of(reply):
+    """What XREADGROUP has of the one stream that it was asked for, in RESP2 or RESP3."""
+    if isinstance(reply, dict):
+        return next(iter(reply.values()))
+    return reply[0][1] if isinstance(reply, list) else reply
+
+
 class Streams:
     def __init__(self, run, workers=3):
         self.rng = run.random_for(type(self).__name__)
@@ -47,11 +54,11 @@ class Streams:
             elif form == 1:
                 reply = yield client.call("XREADGROUP", "GROUP", GROUP, f"c{number}", "COUNT", 3, "CLAIM",
                                           IDLE, "BLOCK", 300, "STREAMS", KEY, ">")
-                entries = reply[0][1] if isinstance(reply, list) else reply
+                entries = entries_of(reply)
             else:
                 reply = yield client.call("XREADGROUP", "GROUP", GROUP, f"c{number}", "COUNT", 3, "BLOCK",
                                           300, "STREAMS", KEY, ">")
-                entries = reply[0][1] if isinstance(reply, list) else reply
+                entries = entries_of(reply)
             for name, at in self.added.items() if entries is None else ():
                 if name not in self.holds and run.should_be_seen(at):
                     run.broken(f"{name} is there, and a reader that waits from {asked} on gets nothing")
