@@ -1,6 +1,7 @@
 /* Fuzz target: RDB files and payloads give a status, the same from memory and in pieces.
  * The first byte chooses what follows: a file, or a value (its checksum is corrected), or a list of
- * changes to one of the samples, so that the fuzzer need not discover the format. */
+ * changes to one of the samples, so that the fuzzer need not discover the format. It also chooses
+ * between the numbers of types of Redis and of Valkey. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 #include "proto/rdb/rdb_read.h"
 #include "tests/unit/proto/rdb/samples.h"
 
-enum { MAX_INPUT = 4096, MAX_STRING = 1 << 20, ROUGH = 64 };
+enum { MAX_INPUT = 4096, MAX_STRING = 1 << 20, ROUGH = 64, VALKEY = 192 };
 
 /* A hash (FNV-1a) of all calls of the visitor. */
 struct outcome {
@@ -108,6 +109,11 @@ static bool consumer(void *ctx, const struct rdb_consumer *consumer)
     return part(ctx, consumer->name);
 }
 
+static bool released(void *ctx, const struct rdb_pending *pending)
+{
+    return part(ctx, (struct bytes){ "released", 8 }) && fold(ctx, pending, sizeof(*pending));
+}
+
 static bool pending(void *ctx, const struct rdb_pending *pending)
 {
     return fold(ctx, pending, sizeof(*pending));
@@ -161,6 +167,7 @@ static struct rdb_visitor visitor_of(struct outcome *outcome)
                                  .stream_group = group,
                                  .stream_consumer = consumer,
                                  .stream_pending = pending,
+                                 .stream_released = released,
                                  .key_end = end,
                                  .key_failed = failed };
 }
@@ -208,11 +215,11 @@ static void check_file(struct made *made, size_t step)
     ensure(strcmp(whole.error.text, cut.error.text) == 0, "errors differ");
 }
 
-static void check_payload(struct made *made)
+static void check_payload(struct made *made, int version)
 {
     struct outcome outcome;
     struct rdb_visitor visitor = visitor_of(&outcome);
-    payload_end(made, 12);
+    payload_end(made, version);
     char *block = malloc(made->len);
     memcpy(block, made->at, made->len);
     outcome.status = rdb_read_payload((struct bytes){ block, made->len }, &visitor, &outcome.error);
@@ -246,11 +253,12 @@ static void change(struct made *made, size_t head, const uint8_t *data, size_t s
 
 static void check_samples(uint8_t choice, const uint8_t *data, size_t size)
 {
-    if (choice % ROUGH < SAMPLES) {
-        const struct sample *sample = &samples[choice % ROUGH];
-        struct made *made = sample->add(payload(sample->type));
+    if (choice % ROUGH <= SAMPLES) {
+        const struct sample *sample = &samples[choice % ROUGH % SAMPLES];
+        struct made *made = choice % ROUGH == SAMPLES ? add_valkey_hash(payload(22), 1700000000999)
+                                                      : sample->add(payload(sample->type));
         change(made, 1, data, size);
-        check_payload(made);
+        check_payload(made, choice < VALKEY ? 14 : 80);
         free(made);
         return;
     }
@@ -272,9 +280,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_samples(choice, data, size);
         return 0;
     }
-    struct made *made = raw(choice < ROUGH / 2 ? file("0012") : made_new(), data, size);
+    bool valkey = choice % 2 == 1;
+    struct made *made = made_new();
+    if (choice < ROUGH / 2) raw(made, valkey ? "VALKEY080" : "REDIS0014", 9);
+    raw(made, data, size);
     if (choice >= ROUGH / 2)
-        check_payload(made);
+        check_payload(made, valkey ? 80 : 14);
     else
         check_file(file_end(made), 1 + choice);
     free(made);

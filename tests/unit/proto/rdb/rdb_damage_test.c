@@ -66,6 +66,19 @@ START_TEST(truncated_value_is_damaged)
 }
 END_TEST
 
+START_TEST(truncated_hash_of_valkey_is_damaged)
+{
+    struct made *value = add_valkey_hash(payload(22), 1700000000999);
+    for (size_t len = 0; len <= value->len; len++) {
+        struct made *cut = payload_end(raw(made_new(), value->at, len), 80);
+        ck_assert_int_eq(read_again(made_bytes(cut), true),
+                         len == value->len ? RDB_OK : RDB_DAMAGED);
+        free(cut);
+    }
+    free(value);
+}
+END_TEST
+
 static unsigned char edge_byte(struct rng *rng)
 {
     static const unsigned char edges[] = { 0,   1,   2,   63,  64,  127, 128,
@@ -100,9 +113,13 @@ START_TEST(changed_payloads_are_read_completely_or_rejected)
     for (int round = 0; round < 100000; round++) {
         const struct sample *sample = &samples[rng_below(&rng, SAMPLES)];
         made->len = 0;
-        sample->add(byte(made, sample->type));
+        bool valkey = rng_chance(&rng, 20);
+        if (valkey)
+            add_valkey_hash(byte(made, 22), 1700000000999);
+        else
+            sample->add(byte(made, sample->type));
         mutate(made, rng_chance(&rng, 90) ? 1 : 0, &rng);
-        payload_end(made, 12);
+        payload_end(made, valkey ? 80 : 12);
         enum rdb_status status = read_again(made_bytes(made), true);
         /* A changed letter is no damage. */
         ck_assert(status == RDB_OK || status == RDB_DAMAGED || status == RDB_TOO_LARGE ||
@@ -259,6 +276,7 @@ Suite *test_suite(void)
     const TTest *const tests[] = {
         truncated_file_is_damaged,
         truncated_value_is_damaged,
+        truncated_hash_of_valkey_is_damaged,
         changed_payloads_are_read_completely_or_rejected,
         changed_files_have_an_outcome,
         a_visitor_stops_the_reading_at_any_call,

@@ -143,12 +143,6 @@ START_TEST(versions_of_redis_and_valkey_are_known)
 }
 END_TEST
 
-static struct made *add_valkey_hash(struct made *to, int64_t at)
-{
-    number(text(text(length(to, 2), "f"), "v"), 8, at);
-    return number(text(text(to, "g"), ""), 8, -1);
-}
-
 START_TEST(type_22_of_valkey_has_a_deadline_after_each_value)
 {
     struct made *made = add_valkey_hash(key(valkey_file("080"), 22, "k"), 1700000000999);

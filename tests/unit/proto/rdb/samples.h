@@ -353,10 +353,17 @@ static const struct sample samples[] = {
 
 enum { SAMPLES = sizeof(samples) / sizeof(samples[0]) };
 
+/* Two fields; the type has this meaning in Valkey 9 only. */
+static inline struct made *add_valkey_hash(struct made *to, int64_t at)
+{
+    number(text(text(length(to, 2), "f"), "v"), 8, at);
+    return number(text(text(to, "g"), ""), 8, -1);
+}
+
 /* All samples in one file, with every other kind of record. */
 static inline struct made *file_of_everything(void)
 {
-    struct made *to = file("0012");
+    struct made *to = file("0014");
     text(text(byte(to, 250), "redis-ver"), "7.4.0");
     module_number(module_number(module_id(byte(to, 247), "aux-types", 3), 1), 2);
     byte(module_text(to, "aux"), 0);
