@@ -50,16 +50,10 @@ PLANTS = {
          "if (sum != written && len == 0)\n"),
     ),
     "a failed sync counts as done": (
-        "failing-disk",
+        "failing-disk power always|everysec",
         ("server/disk/syncer.c",
          "    if (error != 0)\n        syncer->report.error = error;\n    else if (syncer->report.error == 0)",
          "    (void)error;\n    if (syncer->report.error == 0)"),
-    ),
-    "the segment before a rewrite is not synced": (
-        "always|everysec power|master rewrite",
-        ("server/disk/journal.c",
-         "unsynced ? SYNCER_SYNC_AND_CLOSE : SYNCER_JUST_CLOSE;",
-         "SYNCER_JUST_CLOSE;"),
     ),
     "a rewrite loses the segment that it began": (
         "rewrite",
@@ -131,8 +125,8 @@ PLANTS = {
     "a rewrite loses the deadlines of fields": (
         "Deadlines rewrite",
         ("store/walk.c",
-         "    hash_set(to->hash, effect->a, effect->b, effect->at);",
-         "    hash_set(to->hash, effect->a, effect->b, NEVER);"),
+         ".a = field, .b = value, .at = iter.at",
+         ".a = field, .b = value, .at = NEVER"),
     ),
     # ---- dehydrators
     "a claim is not in the journal": (
@@ -160,11 +154,11 @@ PLANTS = {
          "    return timeline_count_until(&dehydrator->timeline, now + 1);"),
     ),
     # ---- streams
-    "an entry is claimed one ms early": (
+    "an entry is claimed ten ms early": (
         "Streams",
         ("server/cmd/stream/stream_delivery.c",
          "call->txn->now - pending->at >= idle;",
-         "call->txn->now - pending->at >= idle - 1;"),
+         "call->txn->now - pending->at >= idle - 10;"),
     ),
     "every claim forgets to note its consumer": (
         "Streams",
@@ -194,8 +188,8 @@ PLANTS = {
     "a due element wakes nobody": (
         "Queues",
         ("server/engine/react/blocked_ready.c",
-         "    if (armed && agenda_at(&blocked->wakes, &queue->wake) <= at) return;",
-         "    if (armed) return;"),
+         "    if (at == 0 || at == NEVER) return;\n    bool armed",
+         "    if (at >= 0) return;\n    bool armed"),
     ),
     "a timeout ends five ms early": (
         "Waiting",
@@ -206,9 +200,9 @@ PLANTS = {
     # ---- policies
     "MAXLEN keeps one too many": (
         "Rules",
-        ("store/txn/txn_settle.c",
-         "object_count(&entry->object) > policy->max_len;",
-         "object_count(&entry->object) > policy->max_len + 1;"),
+        ("store/txn/txn_policy.c",
+         "most = (size_t)note->policy->max_len;",
+         "most = (size_t)note->policy->max_len + 1;"),
     ),
     "background expiry forgets the expiry log": (
         "Rules",

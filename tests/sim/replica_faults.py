@@ -122,6 +122,10 @@ def promote(run, _):
     if not up:
         return
     how = run.rng.choice(("kill", "power", "cut"))
+    if run.rng.random() < 0.5:  # the master takes writes that never reach the target
+        run.world.cut(old, target)
+        run.disturb()
+        yield run.rng.uniform(0, 0.3)
     run.lost("promotion")
     if how == "kill":
         old.kill()
@@ -140,8 +144,8 @@ def promote(run, _):
         if node is not target and node.is_up:
             yield from follow(run, node, target)
     yield run.rng.choice((0.1, 3))
+    run.world.cut(old, target, False)
     if how == "cut":
-        run.world.cut(old, target, False)
         run.world.cut(0, old, False)
         yield from follow(run, old, target)
     else:

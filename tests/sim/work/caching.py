@@ -20,8 +20,9 @@ class Caching:
         while not run.stopping:
             yield rng.expovariate(30)
             self.serial += 1
-            key = f"cached:{rng.randrange(KEYS)}"
+            key, other = (f"cached:{number}" for number in rng.sample(range(KEYS), 2))
             yield client.call(*rng.choice((("SET", key, self.serial), ("INCR", key), ("DEL", key),
+                                           ("MSET", key, self.serial, other, self.serial),
                                            ("SET", key, self.serial, "PX", rng.choice((5, 200))))))
             run.count("cache write")
 

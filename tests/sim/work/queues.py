@@ -33,7 +33,7 @@ class Queues:
         run, rng = self.run, self.rng
         client = run.client("producer")
         while not run.stopping:
-            yield rng.expovariate(40)
+            yield rng.expovariate(40) if rng.random() < 0.97 else 0.7  # a lull, in which only time wakes workers
             if client.socket < 0:
                 client.node = run.master
             name = f"e{self.serial}"

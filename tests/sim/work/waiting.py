@@ -21,7 +21,7 @@ class Waiting:
         run, rng = self.run, self.rng
         client = run.client("pusher")
         while not run.stopping:
-            yield rng.expovariate(30)
+            yield rng.expovariate(30) if rng.random() < 0.97 else 0.7
             count = rng.choice((1, 1, 2, 5))
             items = [f"i{self.serial + i}" for i in range(count)]
             self.serial += count
