@@ -357,12 +357,31 @@ static bool is_blank_journal(const struct persist *persist)
            stat_of.st_size <= (off_t)(sizeof(RECORD_FIRST_LINE) - 1);
 }
 
+/* A process that was killed may have left the end of a segment, or the manifest's name, with the
+ * kernel alone. Without a sync a loss of power could take them and leave later records, which were
+ * synced. */
+static int sync_loaded_files(const struct manifest *manifest)
+{
+    char path[DISK_PATH_MAX];
+    int error = 0;
+    for (size_t i = 0; i < manifest->count && error == 0; i++) {
+        int fd = -1;
+        if (manifest->files[i].type != MANIFEST_SEGMENT) continue;
+        error = manifest_file_path(manifest, &manifest->files[i], path);
+        if (error == 0) error = disk_open_to_read(path, &fd);
+        if (error == 0) error = disk_sync(fd);
+        if (fd >= 0) disk_close(fd);
+    }
+    return error != 0 ? error : disk_sync_dir(manifest->dir);
+}
+
 /* Continues the last segment; without one, starts a journal with a base. */
 static bool open_journal(struct loading *loading, bool continues)
 {
     struct persist *persist = loading->persist;
     char path[DISK_PATH_MAX];
     int fd = -1, error = persist_new_journal(persist);
+    if (error == 0 && continues) error = sync_loaded_files(&persist->manifest);
     if (error == 0 && continues) {
         const struct manifest_file *segment = &persist->manifest.files[persist->manifest.count - 1];
         error = manifest_file_path(&persist->manifest, segment, path);

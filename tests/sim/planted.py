@@ -160,7 +160,7 @@ PLANTS = {
          "call->txn->now - pending->at >= idle;",
          "call->txn->now - pending->at >= idle - 10;"),
     ),
-    "every claim forgets to note its consumer": (
+    "a claim does not update its time": (
         "Streams",
         ("server/cmd/stream/stream_delivery.c",
          "    pending->consumer = delivery->consumer;\n    pending->at = call->txn->now;",

@@ -282,16 +282,16 @@ static void count_rest(const struct maker *maker)
     }
 }
 
-/* A "numkeys" is the number of keys behind it. */
+/* A "numkeys" is the number of keys behind it, each of which may have a value. */
 static void count_keys(const struct maker *maker)
 {
     struct program_call *call = maker->call;
     for (int i = 0; i < call->argc; i++) {
         if (!call->counts_keys[i]) continue;
-        int64_t count = 0;
-        while (i + 1 + count < call->argc && call->is_key[i + 1 + count])
-            count++;
-        change_number(call, i, count);
+        int step = i + 2 < call->argc && call->is_key[i + 2] ? 1 : 2, at = i + 1;
+        while (at < call->argc && call->is_key[at])
+            at += step;
+        change_number(call, i, (at - i - 1) / step);
     }
 }
 

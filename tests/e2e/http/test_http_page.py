@@ -247,13 +247,13 @@ def page_warns_while_no_data_are_kept_on_disk():
             daemon.raw() as raw:
         browser.look(*SIZES["phone"], "light")
         come_live(browser, daemon.url)
-        assert wait_for(lambda: "lost at a stop" in text_of(browser, "warning"), 10)
+        assert wait_for(lambda: "lost when the server stops" in text_of(browser, "warning"), 10)
         equal(browser.run(TOO_WIDE), [], "too wide")
         for option, keeps, loses in (("save", "900 1", ""), ("appendonly", "yes", "no")):
             equal(raw.call("CONFIG", "SET", option, keeps), b"+OK\r\n")
             assert wait_for(lambda: text_of(browser, "warning") == "", 10), option
             equal(raw.call("CONFIG", "SET", option, loses), b"+OK\r\n")
-            assert wait_for(lambda: "lost at a stop" in text_of(browser, "warning"), 10), option
+            assert wait_for(lambda: "lost when the server stops" in text_of(browser, "warning"), 10), option
 
 
 @own
