@@ -52,11 +52,13 @@ class Deadlines:
         if known is None:
             return
         deadline, in_time = known
-        self.events[key] = self.events.get(key, 0) + 1
+        earlier = self.events.setdefault(key, [])
+        earlier.append(now)
         wall = self.listener.node.wall
         calm = not run.clock_changes or run.clock_changes[-1] < now - 20 * 1000 * MSEC
-        if self.events[key] > 1:
-            run.broken(f"{key}: {self.events[key]} events")
+        # A key whose removal was lost with its server expires again.
+        if len(earlier) > 1 and not run.may_be_lost(earlier[-2]):
+            run.broken(f"{key}: {len(earlier)} events")
         if calm and wall <= deadline:
             run.broken(f"{key}: event {deadline - wall:.3f} ms before its deadline")
         if calm and run.was_calm_since(now) and wall > deadline + LATE + 3 * run.sync_max / MSEC:
@@ -132,8 +134,8 @@ class Deadlines:
         if (self.due.get(key, (0, False))[1] and subscribed is not None and subscribed == self.subscribed_since and
                 subscribed < acknowledged and run.was_calm_since(acknowledged) and
                 node.wall > deadline + 2000 and not run.clock_changes and
-                self.events.get(key, 0) != 1):
-            run.broken(f"{key}, due at {deadline}: {self.events.get(key, 0)} events")
+                not self.events.get(key)):
+            run.broken(f"{key}, due at {deadline}: no event")
 
     def read(self, client, key, deadline, member, acknowledged):
         run = self.run
