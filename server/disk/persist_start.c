@@ -381,10 +381,10 @@ static bool open_journal(struct loading *loading, bool continues)
     struct persist *persist = loading->persist;
     char path[DISK_PATH_MAX];
     int fd = -1, error = persist_new_journal(persist);
-    if (error == 0 && continues) error = sync_loaded_files(&persist->manifest);
     if (error == 0 && continues) {
         const struct manifest_file *segment = &persist->manifest.files[persist->manifest.count - 1];
-        error = manifest_file_path(&persist->manifest, segment, path);
+        error = sync_loaded_files(&persist->manifest);
+        if (error == 0) error = manifest_file_path(&persist->manifest, segment, path);
         if (error == 0) error = disk_open(path, &fd);
         if (error == 0) error = journal_open(persist->journal, fd, &loading->end);
     } else if (error == 0) {

@@ -1,5 +1,8 @@
-"""followers: makes servers follow one another, and waits until they have what their master has.
+"""followers: makes servers follow one another, and waits until they have what their master has;
+loads a server meanwhile.
 Depends on connections of tests/lib/server; works with any server."""
+import threading
+
 from daemon import equal, plain, read_reply, wait_for
 
 SECONDS = 20
@@ -45,3 +48,26 @@ def follow(replica, master):
     """Returns when the replica is in step with the stream."""
     equal(call(replica, "REPLICAOF", "127.0.0.1", master.port), b"OK")
     assert wait_for(lambda: is_linked(replica) and role(master)[2] != [], SECONDS), replica.log()
+
+
+class Load:
+    """Sends the requests of one step after the other in a thread, and counts the acknowledged steps."""
+
+    def __init__(self, server, requests_of):
+        self.server, self.requests_of, self.sent, self.stopped = server, requests_of, 0, False
+        self.thread = threading.Thread(target=self.run, daemon=True)
+
+    def run(self):
+        with self.server.raw() as raw:
+            while not self.stopped:
+                replies = raw.calls(self.requests_of(self.sent))
+                assert not any(reply.startswith(b"-") for reply in replies), replies
+                self.sent += 1
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.stopped = True
+        self.thread.join()

@@ -3,12 +3,11 @@
 the deadlines of hash fields."""
 import random
 import sys
-import threading
 
 sys.path.insert(1, sys.path[0] + "/../lib")
 sys.path.insert(2, sys.path[0] + "/../e2e/files")
 from daemon import Daemon, equal, main, own, random_seed, wait_for
-from followers import await_caught_up, await_linked, call
+from followers import Load, await_caught_up, await_linked, call
 from import_data import DATABASES, contents, fill, same
 from newest import REDIS, VALKEY, newest
 from stream_data import fill_streams, read_streams, same_streams
@@ -188,32 +187,11 @@ def strings_and_sets(server):
     return found
 
 
-class Load:
-    """Writes of fields with deadlines in a thread."""
-
-    def __init__(self, server):
-        self.server, self.sent, self.stopped = server, 0, False
-        self.thread = threading.Thread(target=self.run, daemon=True)
-
-    def run(self):
-        with self.server.raw() as raw:
-            while not self.stopped:
-                one = self.sent
-                replies = raw.calls([
-                    ("HSET", f"load:{one % 500}", one % 11, one), ("INCR", "count"),
-                    ("HPEXPIREAT", f"load:{one % 500}", FAR + one, "FIELDS", 1, one % 11),
-                    ("MULTI",), ("HSETEX", "load:tx", "PXAT", FAR + one, "FIELDS", 1, one % 50, one),
-                    ("RPUSH", "load:list", one), ("EXEC",)])
-                assert not any(reply.startswith(b"-") for reply in replies), replies
-                self.sent = one + 1
-
-    def __enter__(self):
-        self.thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self.stopped = True
-        self.thread.join()
+def fields_with_deadlines(one):
+    return [("HSET", f"load:{one % 500}", one % 11, one), ("INCR", "count"),
+            ("HPEXPIREAT", f"load:{one % 500}", FAR + one, "FIELDS", 1, one % 11),
+            ("MULTI",), ("HSETEX", "load:tx", "PXAT", FAR + one, "FIELDS", 1, one % 50, one),
+            ("RPUSH", "load:list", one), ("EXEC",)]
 
 
 @both
@@ -224,7 +202,7 @@ def no_write_is_lost_in_a_move_under_load_from(program):
                 pipe.hset(f"key:{i}", mapping={"f": i, "g": i})
                 pipe.execute_command("HPEXPIREAT", f"key:{i}", FAR + i, "FIELDS", 1, "f")
             pipe.execute()
-        with Load(master) as load:
+        with Load(master, fields_with_deadlines) as load:
             assert wait_for(lambda: load.sent > 20)
             with replica_of(master, "--appendonly", "yes") as replica:
                 await_linked(replica)

@@ -2,8 +2,8 @@
 from world import LOST, MSEC, SECOND, Client, Error
 
 
-def restart(run, node, how, *options):
-    """Ends the node in one of several ways and starts it again. What it may lose counts if it is the master."""
+def restart(run, node, how):
+    """Ends the node in one of several ways and starts it again as what it was. What it may lose counts if it is the master."""
     rng = run.rng
     lost = run.lost if node is run.master else lambda kind: None
     if rng.random() < 0.3:
@@ -29,7 +29,7 @@ def restart(run, node, how, *options):
         lost("power")
     node.may_end = False
     yield rng.choice((0, 0, 0.01, 0.5, 3))
-    yield from run.start(node, *options)
+    yield from run.start(node, *run.role_of(node))
     run.disturb()
     run.count(how)
 
@@ -118,7 +118,7 @@ def refuse_memory(run, node):
         run.count("memory short")
     if not node.is_up:
         run.lost("kill")
-        yield from run.start(node, *(() if node is run.master else ("--replicaof", f"{run.master.address} 6379")))
+        yield from run.start(node, *run.role_of(node))
         run.count("memory exhausted")
     node.lacks_memory = False
     run.disturb()

@@ -1,6 +1,6 @@
 """replica_faults: a master and its replicas: what happens to them, and their agreement at rest."""
 import faults
-from world import LOST, MSEC, SECOND, Client, Error
+from world import LOST, SECOND, Client, Error
 
 
 def follow(run, node, master):
@@ -52,13 +52,7 @@ def a_replica(run):
 
 
 def restart_replica(run, _):
-    node = a_replica(run)
-    if run.rng.random() < 0.5:
-        node.kill()
-    else:
-        node.lose_power(run.rng.choice((0.0, 0.5, 1.0)))
-    yield run.rng.choice((0, 0.5, 4))
-    yield from run.start(node, "--replicaof", f"{run.master.address} 6379")
+    yield from faults.restart(run, a_replica(run), run.rng.choice(("kill", "power", "kill in a call")))
     run.count("replica restarted")
 
 
@@ -149,7 +143,7 @@ def promote(run, _):
         run.world.cut(0, old, False)
         yield from follow(run, old, target)
     else:
-        yield from run.start(old, "--replicaof", f"{target.address} 6379")
+        yield from run.start(old, *run.role_of(old))
     run.lost("promotion")
     run.count("promotion")
 
@@ -171,20 +165,11 @@ def copy(run, _):
     elif how == "kill":
         yield from faults.restart(run, master, rng.choice(("kill", "kill in a call", "power")))
     elif how == "kill replica":
-        yield from end_replica(run, node, rng.choice(("kill", "kill in a call", "power")))
+        yield from faults.restart(run, node, rng.choice(("kill", "kill in a call", "power")))
     elif how == "no fork":
         yield rng.uniform(0.1, 2)
         master.set(fail_fork=0)
     run.count(f"copy: {how}")
-
-
-def end_replica(run, node, how):
-    yield from faults.restart(run, node, how, "--replicaof", f"{run.master.address} 6379")
-
-
-def kill_replica_in_a_call(run, _):
-    yield from end_replica(run, a_replica(run), "kill in a call")
-    run.count("replica killed in a call")
 
 
 def of_any(fault):
@@ -194,7 +179,7 @@ def of_any(fault):
 
 KINDS = {"cut": cut, "restart replica": restart_replica, "restart master": restart_master,
          "failover": fail_over, "promote": promote, "copy": copy,
-         "kill replica in a call": kill_replica_in_a_call, "rewrite": of_any(faults.rewrite),
+         "rewrite": of_any(faults.rewrite),
          "reset": of_any(faults.cut_connections), "slow disk": of_any(faults.slow_disk),
          "failing disk": of_any(faults.failing_disk), "clock": of_any(faults.set_clock),
          "small reads": of_any(faults.small_reads), "memory": of_any(faults.refuse_memory)}

@@ -106,6 +106,10 @@ class Run:
 
     # ---- starting and waiting
 
+    def role_of(self, node):
+        """The options that start it as what it is now: the master, or a replica of it."""
+        return () if node is self.master else ("--replicaof", f"{self.master.address} 6379")
+
     def start(self, node, *more):
         """A task: starts the node and waits until it serves."""
         node.start(*more)

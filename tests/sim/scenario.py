@@ -103,8 +103,7 @@ def begin(world, plan):
     world.yield_often(plan["yield"])
     world.latency(0.00002, plan["latency"])
     for node in run.nodes:
-        following = () if node is run.master else ("--replicaof", f"{run.master.address} 6379")
-        world.run(run.start(node, *following))
+        world.run(run.start(node, *run.role_of(node)))
     world.run(replica_faults.await_links(run))
     return run
 

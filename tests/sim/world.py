@@ -33,7 +33,6 @@ BUILD = pathlib.Path(os.environ.get("BUILD") or HERE.parents[1] / "build")
 PORT = 6379
 SECOND, MSEC = 1_000_000_000, 1_000_000
 NOON = 1_700_000_000_000  # a wall clock, in milliseconds
-PATIENCE = 600  # simulated seconds that a task may wait for one thing
 
 
 def library():
@@ -42,9 +41,9 @@ def library():
     found = ctypes.CDLL(str(path))
     found.path = str(path)
     wide, unsigned = ctypes.c_int64, ctypes.c_uint64
-    for name in ("now", "wall", "send", "receive", "ready_at", "get"):
+    for name in ("now", "wall", "send", "receive", "get"):
         getattr(found, f"sim_{name}").restype = wide
-    for name in ("events", "switches", "trace"):
+    for name in ("events", "trace"):
         getattr(found, f"sim_{name}").restype = unsigned
     found.sim_begin.argtypes = [unsigned, wide]
     found.sim_run.argtypes = [wide]
@@ -55,7 +54,7 @@ def library():
     found.sim_set_clock.argtypes = [ctypes.c_int, wide]
     found.sim_set_latency.argtypes = [wide, wide]
     found.sim_kill_in.argtypes = [ctypes.c_int, unsigned]
-    found.sim_note.argtypes = [ctypes.c_char_p, wide, wide]
+    found.sim_note.argtypes = [ctypes.c_char_p, wide]
     return found
 
 
@@ -99,14 +98,12 @@ class Node:
         self.wanted = False  # should it run? If it ends by itself, that is a fault
         self.may_end = False
         self.lacks_memory = False  # then it may end with its line in the log
-        self.starts = 0
         self.usual_clock = 0  # milliseconds from the world's
         self.address = f"10.0.0.{number}"
         world.lib.sim_node(number, str(self.dir).encode())
 
     def start(self, *more):
         self.wanted = True
-        self.starts += 1
         arguments = [self.world.program, "--dir", str(self.dir), "--port", str(PORT),
                      "--bind", self.address, "--protected-mode", "no",
                      "--enable-debug-command", "yes", *self.options, *more]
@@ -348,8 +345,6 @@ class World:
     def spawn(self, generator, name=""):
         """Runs a task; a Future of what it returns."""
         result = Future()
-        number = len(self.history) + self.order
-        self.order += 1
         self.tasks[result] = name or getattr(generator, "__name__", "task")
 
         def resume(value):
@@ -366,7 +361,6 @@ class World:
                     wanted.waiting.append(resume)
                     return
                 value = wanted.value
-        del number
         self.later(0, lambda: resume(None))
         return result
 
@@ -403,7 +397,7 @@ class World:
         return [future.value for future in futures]
 
     def pass_time(self, seconds):
-        self.run(iter_of(seconds))
+        self.run(one for one in (seconds,))
 
     # ---- the parts
 
@@ -427,9 +421,10 @@ class World:
         """The chance that another thread or process runs after a system call."""
         self.lib.sim_set_spurious(int(chance * 65536))
 
-    def note(self, what, *numbers):
+    def note(self, what, number):
         """Adds an event to the trace and to the history that a failure prints."""
-        self.history.append((self.seconds, what, *numbers))
+        self.lib.sim_note(what.encode(), number)
+        self.history.append((self.seconds, what, number))
 
     @property
     def trace(self):
@@ -439,6 +434,3 @@ class World:
     def events(self):
         return self.lib.sim_events()
 
-
-def iter_of(seconds):
-    yield seconds

@@ -4,12 +4,11 @@ versions; values of modules; what redis-cli fetches from the daemon."""
 import os
 import subprocess
 import sys
-import threading
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
 from daemon import NOON, ORACLE, Daemon, beside_redis, die_with_parent, equal, folder, main, own, \
     wait_for
-from followers import await_linked, offset, role
+from followers import Load, await_linked, offset, role
 from import_data import contents, fill, same
 from peers import FakeMaster
 from replicas import Member
@@ -40,37 +39,17 @@ MODULE_RECORD = b"\x07" + text(b"graph") + MODULE_ID + b"\0"
 # --- under load ----------------------------------------------------------------------------------
 
 
-class Load:
-    """Writes of all types to a redis-server, in a thread; counts what was acknowledged."""
-
-    def __init__(self, server):
-        self.server, self.sent, self.stopped = server, 0, False
-        self.thread = threading.Thread(target=self.run, daemon=True)
-
-    def run(self):
-        with self.server.raw() as raw:
-            while not self.stopped:
-                one = self.sent
-                replies = raw.calls([
-                    ("SET", f"load:{one % 500}", one), ("RPUSH", "load:list", one),
-                    ("HINCRBY", "load:hash", one % 7, 1), ("ZINCRBY", "load:zset", 0.5, one % 9),
-                    ("SADD", "load:set", one % 100), ("PEXPIRE", f"load:{one % 500}", 10 ** 7),
-                    ("SET", f"load:short:{one}", one, "PX", 1 + one % 30),
-                    ("MULTI",), ("INCR", "load:a"), ("INCR", "load:b"), ("EXEC",),
-                    ("EVAL", "redis.call('APPEND', KEYS[1], ARGV[1]) redis.call('INCR', KEYS[2])", 2,
-                     f"load:text:{one % 20}", "load:count", "x"),
-                    ("XADD", "load:stream", "MAXLEN", "~", 200, "*", "n", one),
-                    ("SPOP", "load:set"), ("GETEX", f"load:{one % 300}", "EX", 1000)])
-                assert not any(reply.startswith(b"-") for reply in replies), replies
-                self.sent = one + 1
-
-    def __enter__(self):
-        self.thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self.stopped = True
-        self.thread.join()
+def writes_of_all_types(one):
+    return [
+        ("SET", f"load:{one % 500}", one), ("RPUSH", "load:list", one),
+        ("HINCRBY", "load:hash", one % 7, 1), ("ZINCRBY", "load:zset", 0.5, one % 9),
+        ("SADD", "load:set", one % 100), ("PEXPIRE", f"load:{one % 500}", 10 ** 7),
+        ("SET", f"load:short:{one}", one, "PX", 1 + one % 30),
+        ("MULTI",), ("INCR", "load:a"), ("INCR", "load:b"), ("EXEC",),
+        ("EVAL", "redis.call('APPEND', KEYS[1], ARGV[1]) redis.call('INCR', KEYS[2])", 2,
+         f"load:text:{one % 20}", "load:count", "x"),
+        ("XADD", "load:stream", "MAXLEN", "~", 200, "*", "n", one),
+        ("SPOP", "load:set"), ("GETEX", f"load:{one % 300}", "EX", 1000)]
 
 
 @beside_redis
@@ -83,7 +62,7 @@ def no_write_is_lost_in_a_move_from_redis_under_load():
         with master.raw() as raw:
             raw.call("FUNCTION", "LOAD", "#!lua name=lib\nredis.register_function('f', function() "
                      "return 1 end)")
-        with Load(master) as load:
+        with Load(master, writes_of_all_types) as load:
             assert wait_for(lambda: load.sent > 20)
             new.follow(master)
             await_linked(new)

@@ -3,9 +3,13 @@
 #define TESTS_SIM_KERNEL_CALLS_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 int fd_object(int fd); /* NONE: a real descriptor */
+int fd_of(int object); /* a new descriptor; -1 with errno, and the object is dropped */
+/* Adds a call to the trace. It takes a little time, and another actor may run then. */
+void call_done(const char *what, int fd, int64_t result);
 ssize_t file_write(int fd, const void *bytes, size_t len);
 ssize_t call_getrandom(void *to, size_t len);
 void run_signals(void);          /* calls the handlers of signals that wait for this process */

@@ -1,5 +1,6 @@
-/* calls_fd: the calls on descriptors that refer to objects: sockets, pipes, events, timers, epoll
- * and poll. Such a descriptor is a real one, of /dev/null, so that its number is unique. */
+/* calls_fd: the calls on descriptors that refer to objects: making and closing them, moving bytes,
+ * waiting; pipes, events, timers, epoll. calls_socket.c has what sockets alone have. Such a
+ * descriptor is a real one, of /dev/null, so that its number is unique. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -30,19 +31,14 @@ int fd_object(int fd)
     return own_process()->fd[fd];
 }
 
-static struct object *object_at(int number)
-{
-    return &kernel->objects[number];
-}
-
-static void done(const char *what, int fd, int64_t result)
+void call_done(const char *what, int fd, int64_t result)
 {
     kernel_note(what, fd, result, 0);
     kernel_spend(CALL_LEAST, CALL_MOST);
     kernel_maybe_yield();
 }
 
-static int fd_of(int object)
+int fd_of(int object)
 {
     int fd = REAL(open)("/dev/null", O_RDWR | O_CLOEXEC);
     if (fd < 0 || fd >= FDS_MAX) {
@@ -56,14 +52,6 @@ static int fd_of(int object)
 }
 
 /* ---- creating and closing -------------------------------------------------------------------- */
-
-int socket(int domain, int type, int protocol)
-{
-    if (!in_world() || domain == AF_UNIX) return REAL(socket)(domain, type, protocol);
-    int object = object_new(OBJECT_SOCKET, own_process()->node);
-    object_at(object)->nonblock = (type & SOCK_NONBLOCK) != 0;
-    return fd_of(object);
-}
 
 int pipe2(int ends[2], int flags)
 {
@@ -136,7 +124,7 @@ static void forget_fd(int fd)
                 set->watched[w].object = NONE;
     }
     object_drop(object);
-    done("close", fd, 0);
+    call_done("close", fd, 0);
 }
 
 int close(int fd)
@@ -170,137 +158,6 @@ int close_from(unsigned first, unsigned last)
     for (unsigned fd = first; fd < FDS_MAX && fd <= last; fd++)
         forget_fd((int)fd);
     return (int)REAL(syscall)(SYS_close_range, first, last, 0);
-}
-
-/* ---- addresses ------------------------------------------------------------------------------- */
-
-/* 127.0.0.1 is the node itself; 10.0.0.N is node N. */
-static int node_of(const struct sockaddr *address, uint16_t *port)
-{
-    if (address->sa_family != AF_INET) return NONE;
-    const struct sockaddr_in *in = (const struct sockaddr_in *)(const void *)address;
-    uint32_t host = ntohl(in->sin_addr.s_addr);
-    *port = ntohs(in->sin_port);
-    if (host >> 24 == 127 || host == 0) return own_process()->node;
-    if (host >> 8 != 0x0a0000 || (host & 255) >= NODES_MAX) return NONE;
-    return (int)(host & 255);
-}
-
-static void put_address(int node, uint16_t port, struct sockaddr *to, socklen_t *size)
-{
-    struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons(port) };
-    in.sin_addr.s_addr = htonl(0x0a000000U + (uint32_t)node);
-    memcpy(to, &in, *size < sizeof(in) ? *size : sizeof(in));
-    *size = sizeof(in);
-}
-
-int bind(int fd, const struct sockaddr *address, socklen_t size)
-{
-    int object = fd_object(fd);
-    if (object == NONE) return REAL(bind)(fd, address, size);
-    uint16_t port;
-    if (node_of(address, &port) == NONE) {
-        errno = EADDRNOTAVAIL;
-        return -1;
-    }
-    object_at(object)->port = port;
-    return 0;
-}
-
-int listen(int fd, int backlog)
-{
-    int object = fd_object(fd);
-    if (object == NONE) return REAL(listen)(fd, backlog);
-    object_at(object)->kind = OBJECT_LISTENER;
-    object_at(object)->listening = true;
-    return 0;
-}
-
-int accept4(int fd, struct sockaddr *address, socklen_t *size, int flags)
-{
-    int listener = fd_object(fd);
-    if (listener == NONE) return REAL(accept4)(fd, address, size, flags);
-    int accepted = object_accept(listener);
-    if (accepted == NONE) {
-        done("accept", fd, -1);
-        errno = EAGAIN;
-        return -1;
-    }
-    struct object *object = object_at(accepted);
-    object->nonblock = (flags & SOCK_NONBLOCK) != 0;
-    if (address != NULL) put_address(object->peer_node, object->peer_port, address, size);
-    int made = fd_of(accepted);
-    done("accept", fd, made);
-    return made;
-}
-
-int accept(int fd, struct sockaddr *address, socklen_t *size)
-{
-    return accept4(fd, address, size, 0);
-}
-
-int connect(int fd, const struct sockaddr *address, socklen_t size)
-{
-    int object = fd_object(fd);
-    if (object == NONE) return REAL(connect)(fd, address, size);
-    uint16_t port;
-    int node = node_of(address, &port);
-    done("connect", fd, node);
-    if (node == NONE) {
-        errno = ENETUNREACH;
-        return -1;
-    }
-    object_connect(object, node, port);
-    errno = EINPROGRESS;
-    return -1;
-}
-
-int getsockname(int fd, struct sockaddr *address, socklen_t *size)
-{
-    int object = fd_object(fd);
-    if (object == NONE) return REAL(getsockname)(fd, address, size);
-    put_address(object_at(object)->node, object_at(object)->port, address, size);
-    return 0;
-}
-
-int getpeername(int fd, struct sockaddr *address, socklen_t *size)
-{
-    int object = fd_object(fd);
-    if (object == NONE) return REAL(getpeername)(fd, address, size);
-    put_address(object_at(object)->peer_node, object_at(object)->peer_port, address, size);
-    return 0;
-}
-
-int setsockopt(int fd, int level, int name, const void *value, socklen_t size)
-{
-    return fd_object(fd) == NONE ? REAL(setsockopt)(fd, level, name, value, size) : 0;
-}
-
-/* A connection attempt is over once SO_ERROR is asked for. */
-static int end_of_connecting(struct object *object)
-{
-    if (object->refused) return ECONNREFUSED;
-    if (object->connecting && object->connected_at <= kernel->now) object->connecting = false;
-    return object->connecting ? EINPROGRESS : 0;
-}
-
-int getsockopt(int fd, int level, int name, void *value, socklen_t *size)
-{
-    int object = fd_object(fd);
-    if (object == NONE) return REAL(getsockopt)(fd, level, name, value, size);
-    int result = name == SO_ERROR ? end_of_connecting(object_at(object)) : 0;
-    memset(value, 0, *size);
-    memcpy(value, &result, *size < sizeof(result) ? *size : sizeof(result));
-    return 0;
-}
-
-int shutdown(int fd, int how)
-{
-    int object = fd_object(fd);
-    if (object == NONE) return REAL(shutdown)(fd, how);
-    if (how != SHUT_RD) object_shut(object);
-    done("shutdown", fd, how);
-    return 0;
 }
 
 int fcntl(int fd, int command, ...)
@@ -385,7 +242,7 @@ static ssize_t take(int fd, int number, void *to, size_t len, int flags)
         if (got >= 0 || errno != EAGAIN || object->nonblock || (flags & MSG_DONTWAIT)) {
             int error = errno;
             if (got > 0) kernel_note_bytes("taken", to, (size_t)got);
-            done("take", fd, got);
+            call_done("take", fd, got);
             errno = error;
             return got;
         }
@@ -412,7 +269,7 @@ static ssize_t put(int fd, int number, const void *bytes, size_t len, int flags)
         if (!waits || sum == len || (sent < 0 && errno != EAGAIN)) {
             int error = errno;
             if (sum > 0) kernel_note_bytes("put", bytes, sum);
-            done("send", fd, sum > 0 ? (ssize_t)sum : sent);
+            call_done("send", fd, sum > 0 ? (ssize_t)sum : sent);
             errno = error;
             return sum > 0 ? (ssize_t)sum : sent;
         }
@@ -555,7 +412,7 @@ int epoll_wait(int fd, struct epoll_event *events, int most, int msec)
         run_signals();
         int count = object_epoll_ready(set, events, most);
         if (count > 0 || kernel->now >= until) {
-            done("epoll", fd, count);
+            call_done("epoll", fd, count);
             return count;
         }
         kernel_waiting(WAIT_EPOLL, until)->object = set;
@@ -596,7 +453,7 @@ int poll(struct pollfd *fds, nfds_t count, int msec)
             ready += fds[i].revents != 0;
         }
         if (ready > 0 || kernel->now >= until) {
-            done("poll", (int)count, ready);
+            call_done("poll", (int)count, ready);
             return ready;
         }
         struct actor *actor = kernel_waiting(WAIT_POLL, until);
@@ -633,7 +490,7 @@ int timerfd_settime(int fd, int flags, const struct itimerspec *when, struct iti
         object->timer_at = kernel->now + value;
     }
     object->timer_cancel = (flags & TFD_TIMER_CANCEL_ON_SET) != 0;
-    done("timer", fd, value);
+    call_done("timer", fd, value);
     if (!object->timer_cancel || object->timer_sets == node->clock_sets) return 0;
     object->timer_sets = node->clock_sets;
     errno = ECANCELED;

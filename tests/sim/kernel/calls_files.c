@@ -111,7 +111,6 @@ static size_t room_for(struct node *node, int fd, uint64_t at, size_t len)
 static ssize_t write_file(int file, int fd, const struct iovec *pieces, int count, uint64_t at)
 {
     struct node *node = own_node();
-    node->writes++;
     before_call("write");
     if (fails(node->fail_write, EIO)) return -1;
     size_t len = 0;
@@ -211,7 +210,6 @@ static int sync_file(int fd)
         node = disk_node_of(path, absolute);
     }
     if (file == NONE && node == NONE) return 0;
-    own_node()->syncs++;
     before_call("sync");
     uint64_t number = kernel->next_write;
     const struct node *own = own_node();

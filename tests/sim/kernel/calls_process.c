@@ -95,7 +95,7 @@ static int child_of(pid_t pid)
     int own = kernel->actors[self].process, alive = NONE;
     for (int i = 0; i < PROCESSES_MAX; i++) {
         const struct process *process = &kernel->processes[i];
-        if (process->state == PROCESS_FREE || process->parent != own || process->reaped ||
+        if (process->state == PROCESS_FREE || process->parent != own ||
             (pid > 0 && process->pid != pid))
             continue;
         if (process->state == PROCESS_DEAD) return i;

@@ -206,12 +206,12 @@ int64_t sim_wall(int number)
 int sim_connect(int number, uint16_t port)
 {
     int socket = object_new(OBJECT_SOCKET, 0);
-    kernel->objects[socket].nonblock = true;
+    object_at(socket)->nonblock = true;
     if (kernel->apart[0][number] || !object_connect(socket, number, port)) {
         object_drop(socket);
         return NONE;
     }
-    kernel->objects[socket].connecting = false;
+    object_at(socket)->connecting = false;
     return socket;
 }
 
@@ -227,25 +227,15 @@ int64_t sim_receive(int socket, char *to, uint64_t size)
     return errno == EAGAIN ? -1 : -2;
 }
 
-int64_t sim_ready_at(int socket)
-{
-    return object_readable_at(socket);
-}
-
 int sim_ready_socket(void)
 {
     for (int i = 0; i < kernel->objects_end; i++) {
-        const struct object *object = &kernel->objects[i];
-        if (object->kind == OBJECT_SOCKET && object->node == 0 && !object->muted &&
+        const struct object *object = object_at(i);
+        if (object->kind == OBJECT_SOCKET && object->node == 0 &&
             object_readable_at(i) <= kernel->now)
             return i;
     }
     return NONE;
-}
-
-void sim_mute(int socket, int muted)
-{
-    kernel->objects[socket].muted = muted != 0;
 }
 
 void sim_drop(int socket)
@@ -278,7 +268,7 @@ void sim_set_clock(int number, int64_t offset)
     node->wall_offset = offset;
     node->clock_sets++;
     for (int i = 0; i < kernel->objects_end; i++) {
-        struct object *timer = &kernel->objects[i];
+        struct object *timer = object_at(i);
         if (timer->kind != OBJECT_TIMER || timer->node != number || timer->timer_wall <= 1 ||
             timer->timer_at == NEVER_NS)
             continue;
@@ -301,8 +291,6 @@ static const struct setting {
     { "fail_memory", offsetof(struct node, fail_memory), false },
     { "short_write", offsetof(struct node, short_write), false },
     { "small_reads", offsetof(struct node, small_reads), false },
-    { "file_calls", offsetof(struct node, file_calls), true },
-    { "syncs", offsetof(struct node, syncs), true },
 };
 
 static void *find_setting(int number, const char *name, bool *is_wide)
@@ -349,17 +337,12 @@ uint64_t sim_events(void)
     return kernel->events;
 }
 
-uint64_t sim_switches(void)
-{
-    return kernel->switches;
-}
-
 uint64_t sim_trace(void)
 {
     return kernel->trace;
 }
 
-void sim_note(const char *what, int64_t a, int64_t b)
+void sim_note(const char *what, int64_t number)
 {
-    kernel_note(what, a, b, 0);
+    kernel_note(what, number, 0, 0);
 }

@@ -18,7 +18,7 @@ void sim_kill(int number); /* with SIGKILL: what was written stays */
 /* Undoes unsynced changes with a chance in 2^16 each. */
 void sim_lose_power(int number, uint32_t chance);
 void sim_signal(int number, int signal);
-void sim_kill_in(int number, uint64_t calls); /* at its so-many-th call on files from now */
+void sim_kill_in(int number, uint64_t calls); /* at this many calls on files from now */
 
 /* Lets the world run until something arrives for the driver (1), or until an instant (0); -1:
  * nothing will ever happen. */
@@ -29,9 +29,7 @@ int64_t sim_wall(int number);
 int sim_connect(int number, uint16_t port);
 int64_t sim_send(int socket, const char *bytes, uint64_t len);
 int64_t sim_receive(int socket, char *to, uint64_t size); /* 0: end; -1: nothing yet; -2: reset */
-int64_t sim_ready_at(int socket);
-int sim_ready_socket(void);           /* one at which something has arrived */
-void sim_mute(int socket, int muted); /* what arrives at it does not end sim_run */
+int sim_ready_socket(void);                               /* one at which something has arrived */
 void sim_drop(int socket);
 void sim_reset(int socket);
 void sim_vanish(int socket); /* the peer is left with a half-open connection */
@@ -44,8 +42,7 @@ void sim_set_latency(int64_t least, int64_t most);
 void sim_set_spurious(uint32_t chance);
 
 uint64_t sim_events(void);
-uint64_t sim_switches(void);
 uint64_t sim_trace(void);
-void sim_note(const char *what, int64_t a, int64_t b);
+void sim_note(const char *what, int64_t number); /* adds it to the trace */
 
 #endif

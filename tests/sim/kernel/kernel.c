@@ -183,7 +183,6 @@ void kernel_process_end(int number, int status)
         return;
     }
     if (kernel->nodes[process->node].process == number) kernel->nodes[process->node].process = NONE;
-    process->reaped = true;
 }
 
 void kernel_die(bool whole_node)
@@ -326,7 +325,6 @@ static void pass_on(void)
         next = 0; /* the driver */
     }
     if (next == self) return;
-    kernel->switches++;
     wake(next);
     sleep_until_chosen();
 }

@@ -78,9 +78,8 @@ struct actor {
     const void *address; /* in the process's memory */
     struct polled polled[POLL_MAX];
     int polled_count;
-    uint32_t go;      /* futex: 1 when it may run */
-    bool woken;       /* by a signal of a condition, or an unlocked mutex */
-    bool interrupted; /* a signal waits for this main thread */
+    uint32_t go; /* futex: 1 when it may run */
+    bool woken;  /* by a signal of a condition, or an unlocked mutex */
 };
 
 enum process_state { PROCESS_FREE, PROCESS_ALIVE, PROCESS_DEAD };
@@ -91,7 +90,6 @@ struct process {
     int pid;          /* as getpid answers */
     pid_t real_pid;
     int status;   /* as of waitpid, once dead */
-    bool reaped;  /* by its parent */
     bool crashed; /* a signal of its own ended it */
     int main_actor;
     uint64_t pending;    /* signals, 1 << number */
@@ -113,7 +111,7 @@ struct node {
     /* network */
     uint32_t small_reads; /* chance that a read gets one byte */
     uint64_t random;      /* of getrandom */
-    uint64_t syncs, writes, file_calls;
+    uint64_t file_calls;
 };
 
 enum object_kind {
@@ -151,7 +149,6 @@ struct object {
     int64_t timer_wall; /* the absolute wall time that was asked for; 0: none */
     bool timer_cancel;  /* on changes of the clock */
     uint64_t timer_sets;
-    bool muted;              /* the driver does not read it now */
     struct watched *watched; /* of an epoll object: an array in the mapping */
 };
 
@@ -206,7 +203,7 @@ struct kernel {
     int64_t now;  /* monotonic, of all nodes; nanoseconds */
     int64_t wall; /* the wall clock of the world when `now` is 0 */
     uint64_t dice[DICE_KINDS];
-    uint64_t events, switches, trace; /* trace: a hash of all events */
+    uint64_t events, trace; /* trace: a hash of all events */
     int running;
     int next_pid;
     uint64_t next_order, next_write;

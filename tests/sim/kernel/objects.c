@@ -6,11 +6,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-static struct object *at(int number)
-{
-    return &kernel->objects[number];
-}
-
 static struct stream *stream_at(int number)
 {
     return &kernel->streams[number];
@@ -139,7 +134,7 @@ static void stream_break(struct stream *stream)
 int object_new(enum object_kind kind, int node)
 {
     for (int i = 0; i < OBJECTS_MAX; i++) {
-        struct object *object = at(i);
+        struct object *object = object_at(i);
         if (object->kind != OBJECT_FREE) continue;
         if (i >= kernel->objects_end) kernel->objects_end = i + 1;
         *object = (struct object){ .kind = kind,
@@ -165,7 +160,7 @@ int object_new(enum object_kind kind, int node)
 
 void object_keep(int number)
 {
-    at(number)->refs++;
+    object_at(number)->refs++;
 }
 
 static void unwatch(int number)
@@ -202,21 +197,22 @@ static void drop_streams(struct object *object, bool silent)
 
 static void close_object(int number, bool silent)
 {
-    struct object *object = at(number);
+    struct object *object = object_at(number);
     unwatch(number);
     if (object->kind == OBJECT_EPOLL)
         kernel->watched_used[(object->watched - kernel->watched[0]) / WATCHED_MAX] = false;
     drop_streams(object, silent);
-    if (object->kind == OBJECT_SOCKET && object->peer != NONE) at(object->peer)->peer = NONE;
+    if (object->kind == OBJECT_SOCKET && object->peer != NONE) object_at(object->peer)->peer = NONE;
     if (object->kind == OBJECT_LISTENER)
         for (int i = 0; i < kernel->objects_end; i++)
-            if (at(i)->kind == OBJECT_SOCKET && at(i)->listener == number) close_object(i, silent);
+            if (object_at(i)->kind == OBJECT_SOCKET && object_at(i)->listener == number)
+                close_object(i, silent);
     object->kind = OBJECT_FREE;
 }
 
 void object_drop(int number)
 {
-    if (--at(number)->refs == 0) close_object(number, false);
+    if (--object_at(number)->refs == 0) close_object(number, false);
 }
 
 void object_vanish(int number)
@@ -227,7 +223,7 @@ void object_vanish(int number)
 void objects_forget_node(int node)
 {
     for (int i = 0; i < kernel->objects_end; i++) {
-        struct object *object = at(i);
+        struct object *object = object_at(i);
         if (object->kind != OBJECT_FREE && object->node == node) close_object(i, true);
     }
 }
@@ -240,7 +236,7 @@ int64_t object_timer_left(const struct object *timer)
 
 int64_t object_readable_at(int number)
 {
-    const struct object *object = at(number);
+    const struct object *object = object_at(number);
     switch (object->kind) {
     case OBJECT_EVENT: return object->count > 0 ? 0 : NEVER_NS;
     case OBJECT_TIMER:
@@ -250,8 +246,8 @@ int64_t object_readable_at(int number)
     case OBJECT_LISTENER: {
         int64_t first = NEVER_NS;
         for (int i = 0; i < kernel->objects_end; i++)
-            if (at(i)->kind == OBJECT_SOCKET && at(i)->listener == number)
-                first = earlier(first, at(i)->connected_at);
+            if (object_at(i)->kind == OBJECT_SOCKET && object_at(i)->listener == number)
+                first = earlier(first, object_at(i)->connected_at);
         return first;
     }
     case OBJECT_SOCKET:
@@ -268,7 +264,7 @@ int64_t object_readable_at(int number)
 
 int64_t object_writable_at(int number)
 {
-    const struct object *object = at(number);
+    const struct object *object = object_at(number);
     if (object->kind == OBJECT_EVENT) return 0;
     if (object->kind != OBJECT_SOCKET && object->kind != OBJECT_PIPE) return NEVER_NS;
     if (object->connecting) return object->connected_at;
@@ -282,14 +278,14 @@ int64_t object_writable_at(int number)
 
 int64_t object_epoll_at(int number)
 {
-    const struct object *set = at(number);
+    const struct object *set = object_at(number);
     int64_t first = NEVER_NS;
     for (int i = 0; i < WATCHED_MAX; i++) {
         const struct watched *watched = &set->watched[i];
         if (watched->object == NONE) continue;
         if (watched->events & EPOLLIN) first = earlier(first, object_readable_at(watched->object));
         if (watched->events & EPOLLOUT) first = earlier(first, object_writable_at(watched->object));
-        const struct object *object = at(watched->object);
+        const struct object *object = object_at(watched->object);
         if (object->in != NONE) first = earlier(first, stream_at(object->in)->reset_at);
     }
     return first;
@@ -297,12 +293,12 @@ int64_t object_epoll_at(int number)
 
 int object_epoll_ready(int number, struct epoll_event *events, int most)
 {
-    const struct object *set = at(number);
+    const struct object *set = object_at(number);
     int count = 0, start = (int)kernel_roll(DICE_SCHEDULE, WATCHED_MAX);
     for (int i = 0; i < WATCHED_MAX && count < most; i++) {
         const struct watched *watched = &set->watched[(start + i) % WATCHED_MAX];
         if (watched->object == NONE) continue;
-        const struct object *object = at(watched->object);
+        const struct object *object = object_at(watched->object);
         uint32_t ready = 0;
         if ((watched->events & EPOLLIN) && object_readable_at(watched->object) <= kernel->now)
             ready |= EPOLLIN;
@@ -322,8 +318,8 @@ int64_t objects_news_at(void)
 {
     int64_t first = NEVER_NS;
     for (int i = 0; i < kernel->objects_end; i++) {
-        const struct object *object = at(i);
-        if (object->kind != OBJECT_SOCKET || object->node != 0 || object->muted) continue;
+        const struct object *object = object_at(i);
+        if (object->kind != OBJECT_SOCKET || object->node != 0) continue;
         first = earlier(first, object_readable_at(i));
     }
     return first;
@@ -335,12 +331,12 @@ void object_pipe(int node, int *reader, int *writer)
 {
     *reader = object_new(OBJECT_PIPE, node);
     *writer = object_new(OBJECT_PIPE, node);
-    at(*reader)->in = at(*writer)->out = stream_new(node, node);
+    object_at(*reader)->in = object_at(*writer)->out = stream_new(node, node);
 }
 
 static void join(int one, int other)
 {
-    struct object *a = at(one), *b = at(other);
+    struct object *a = object_at(one), *b = object_at(other);
     a->peer = other;
     b->peer = one;
     a->peer_node = b->node;
@@ -359,7 +355,7 @@ void object_pair(int node, int *one, int *other)
 static int find_listener(int node, uint16_t port)
 {
     for (int i = 0; i < kernel->objects_end; i++) {
-        const struct object *object = at(i);
+        const struct object *object = object_at(i);
         if (object->kind == OBJECT_LISTENER && object->listening && object->node == node &&
             object->port == port)
             return i;
@@ -369,7 +365,7 @@ static int find_listener(int node, uint16_t port)
 
 bool object_connect(int socket, int node, uint16_t port)
 {
-    struct object *object = at(socket);
+    struct object *object = object_at(socket);
     object->connecting = true;
     object->peer_node = node;
     object->peer_port = port;
@@ -386,7 +382,7 @@ bool object_connect(int socket, int node, uint16_t port)
         return false;
     }
     int accepted = object_new(OBJECT_SOCKET, node);
-    struct object *other = at(accepted);
+    struct object *other = object_at(accepted);
     other->refs = 0; /* until accept */
     other->listener = listener;
     other->connected_at = kernel->now + way;
@@ -401,15 +397,15 @@ int object_accept(int listener)
 {
     int first = NONE;
     for (int i = 0; i < kernel->objects_end; i++) {
-        const struct object *object = at(i);
+        const struct object *object = object_at(i);
         if (object->kind != OBJECT_SOCKET || object->listener != listener ||
             object->connected_at > kernel->now)
             continue;
-        if (first == NONE || object->order < at(first)->order) first = i;
+        if (first == NONE || object->order < object_at(first)->order) first = i;
     }
     if (first == NONE) return NONE;
-    at(first)->listener = NONE;
-    at(first)->refs = 1;
+    object_at(first)->listener = NONE;
+    object_at(first)->refs = 1;
     return first;
 }
 
@@ -420,7 +416,7 @@ static bool is_broken(const struct object *object)
 
 ssize_t object_put(int number, const void *bytes, size_t len)
 {
-    struct object *object = at(number);
+    struct object *object = object_at(number);
     if (object->connecting && object->connected_at > kernel->now) {
         errno = EAGAIN;
         return -1;
@@ -448,7 +444,7 @@ ssize_t object_put(int number, const void *bytes, size_t len)
 
 ssize_t object_take(int number, void *to, size_t len, bool peek)
 {
-    struct object *object = at(number);
+    struct object *object = object_at(number);
     if (object->connecting) {
         errno = object->refused ? ECONNREFUSED : EAGAIN;
         return -1;
@@ -468,13 +464,13 @@ ssize_t object_take(int number, void *to, size_t len, bool peek)
 
 size_t object_waiting_bytes(int number)
 {
-    const struct object *object = at(number);
+    const struct object *object = object_at(number);
     return object->in == NONE ? 0 : arrived(stream_at(object->in));
 }
 
 void object_shut(int number)
 {
-    struct object *object = at(number);
+    struct object *object = object_at(number);
     if (object->shut || object->out == NONE) return;
     object->shut = true;
     stream_end(stream_at(object->out));
@@ -482,7 +478,7 @@ void object_shut(int number)
 
 void object_reset(int number)
 {
-    struct object *object = at(number);
+    struct object *object = object_at(number);
     if (object->out != NONE) stream_break(stream_at(object->out));
     if (object->in != NONE) stream_break(stream_at(object->in));
 }

@@ -6,6 +6,11 @@
 
 #include "tests/sim/kernel/kernel.h"
 
+static inline struct object *object_at(int number)
+{
+    return &kernel->objects[number];
+}
+
 int object_new(enum object_kind kind, int node); /* with one reference */
 void object_keep(int object);
 void object_drop(int object); /* closes it at the last reference */

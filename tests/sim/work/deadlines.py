@@ -67,7 +67,7 @@ class Deadlines:
             return
         if calm and self.last_event is not None and deadline < self.last_event[0]:
             run.broken(f"{key}, due at {deadline}, after {self.last_event[1]}, due at "
-                       f"{self.last_event[0]}; now {now}, wall {wall}; clocks {run.clock_changes} restless {run.restless_until}")
+                       f"{self.last_event[0]}")
         self.last_event = (deadline, key)
         run.count("event")
 
@@ -86,7 +86,6 @@ class Deadlines:
             ttl = rng.choice((1, 3, 10, 50, 200, 1000, 3000, rng.randrange(1, 5000)))
             deadline = int(node.wall) + ttl
             form = rng.randrange(6)
-            began = run.world.now
             if form == 0:
                 calls = [("SET", key, "v", "PXAT", deadline)]
             elif form == 1:

@@ -1,5 +1,5 @@
-"""mixed: random commands of all types, in databases that the other workloads do not use. Their replies are not judged. The data are:
-all nodes agree at rest, and a node that starts from a journal that ends after any of its transactions has
+"""mixed: random commands of all types, in databases that the other workloads do not use. The data is judged,
+not the replies: all nodes agree at rest, and a node that starts from a journal that ends after any of its transactions has
 the data that a node had then.
 
 For the second check a client now and then sets a mark, and reads the clock and the digest in the same
@@ -9,7 +9,7 @@ import re
 import shutil
 import sys
 
-from world import HERE, LOST, Client, Error
+from world import HERE, Client
 
 sys.path.insert(0, str(HERE.parent / "crash"))
 

@@ -79,36 +79,26 @@ class Registers:
                 seen = replies[1]
                 if seen is LOST or isinstance(seen, Error):
                     history[index] = None
-                    self.clean(history)
                     client.close()
                     return
                 if (seen.decode() if seen is not None else "") != old:
                     yield client.call("UNWATCH")
                     history[index] = None
-                    self.clean(history)
                     return
                 replies = yield client.pipeline(("MULTI",), ("SET", key, new), ("EXEC",))
                 reply = replies[-1]
                 result = reply is not None
                 if reply is None:  # not executed, for whatever change
                     history[index] = None
-                    self.clean(history)
                     return
         if refused(reply):
             history[index] = None
-            self.clean(history)
         elif reply is not LOST:
             if isinstance(reply, Error):
                 run.broken(f"{kind} {key}: {reply}")
             _, _, name, argument, _ = history[index]
             history[index] = (call, run.world.now, name, argument, result)
             run.count("register")
-
-    def clean(self, history):
-        """Removed operations stay as reads without an answer, so that positions stay."""
-        for index, one in enumerate(history):
-            if one is None:
-                history[index] = (self.run.world.now, FOREVER, "read", None, None)
 
     def bank(self):
         """Moves amounts between accounts; the sum stays 0."""
@@ -141,6 +131,7 @@ class Registers:
         if not run.loses_nothing:
             return
         for key, history in self.histories.items():
+            history = [one for one in history if one is not None]  # None: was not executed
             call = run.world.now
             value = yield from run.sure(client, "GET", key)
             history.append((call, run.world.now, "read", None, value.decode() if value else None))
