@@ -2,6 +2,7 @@
  * the values of keys, which value.c reads. */
 #include "proto/rdb/rdb_read.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "proto/rdb/crc64.h"
@@ -15,7 +16,7 @@ static const struct format {
     int first, last;    /* RDB versions */
     const char *newest; /* release of the program */
 } formats[] = {
-    { "REDIS", "Redis", 1, 14, "8.8" },
+    { "REDIS", "Redis", 1, 16, "8.10" },
     { "VALKEY", "Valkey", RDB_VALKEY, 81, "9.2" },
 };
 
@@ -24,11 +25,14 @@ enum {
     HEAD = 9,
     CHECKSUM = 8,
     FIRST_WITH_CHECKSUM = 5, /* RDB version */
+    FIRST_WITHOUT_SUM = 15,  /* ... of payloads that may have a checksum of 0 */
+    RELEASE_SHOWN = 24,
 };
 
 enum opcode {
-    KEY_METADATA = 243, /* Redis 8.6; in Valkey 9: a slot that is being imported */
-    FIRST_OPCODE = 240, /* unknown ones are no types of keys */
+    FIRST_OPCODE = 240,  /* unknown ones are no types of keys */
+    HASH_TEMPLATE = 242, /* Redis 8.10 */
+    KEY_METADATA = 243,  /* Redis 8.6; in Valkey 9: a slot that is being imported */
     SLOT_INFO = 244,
     FUNCTION = 245,
     FUNCTION_OF_CANDIDATES = 246, /* Redis 7.0 rc1 and rc2 */
@@ -46,6 +50,7 @@ enum opcode {
 static void reader_drop(struct rdb_reader *reader)
 {
     rdb_seen_drop(&reader->seen);
+    rdb_templates_drop(reader);
     buffer_drop(&reader->name);
     buffer_drop(&reader->first);
     buffer_drop(&reader->second);
@@ -167,6 +172,12 @@ static bool read_key_metadata(struct rdb_reader *reader)
                     "written while slots were imported. Save again after the migration's end");
 }
 
+static bool read_template(struct rdb_reader *reader)
+{
+    if (reader->file_version < RDB_VALKEY) return rdb_read_template(reader);
+    return rdb_fail(reader, RDB_DAMAGED, "an unknown record %u", HASH_TEMPLATE);
+}
+
 /* A code below FIRST_OPCODE is the type of a key. */
 static bool read_record(struct rdb_reader *reader, unsigned code)
 {
@@ -178,6 +189,7 @@ static bool read_record(struct rdb_reader *reader, unsigned code)
     if (code >= FIRST_OPCODE && !is_attribute && has_attributes(key))
         return rdb_damaged(reader, "a deadline without a key");
     switch (code) {
+    case HASH_TEMPLATE: return read_template(reader);
     case KEY_METADATA: return read_key_metadata(reader);
     case SLOT_INFO: return rdb_skip_lengths(reader, 3);
     case FUNCTION: return read_function(reader);
@@ -205,11 +217,44 @@ static bool read_record(struct rdb_reader *reader, unsigned code)
     }
 }
 
+void rdb_versions(char *to, size_t size)
+{
+    const struct format *redis = &formats[0], *valkey = &formats[1];
+    snprintf(to, size, "%d to %d of %s (up to %s), and %d to %d of %s (up to %s)", redis->first,
+             redis->last, redis->program, redis->newest, valkey->first, valkey->last,
+             valkey->program, valkey->newest);
+}
+
 static const struct format *find_format(const char *head)
 {
     for (unsigned i = 0; i < FORMATS; i++)
         if (memcmp(head, formats[i].magic, strlen(formats[i].magic)) == 0) return &formats[i];
     return NULL;
+}
+
+/* The first record names the release that wrote the file: "redis-ver" or "valkey-ver". */
+static bool read_release(struct rdb_reader *reader, char *release, size_t size)
+{
+    uint64_t code;
+    struct bytes name, text;
+    if (!rdb_get_number(reader, 1, &code) || code != AUX ||
+        !rdb_get_string(reader, &reader->first, &name) ||
+        !rdb_get_string(reader, &reader->second, &text))
+        return false;
+    rdb_show(release, size, text);
+    return name.len > 4 && memcmp(name.data + name.len - 4, "-ver", 4) == 0;
+}
+
+static bool fail_version(struct rdb_reader *reader, const struct format *format)
+{
+    char release[RELEASE_SHOWN];
+    bool named = read_release(reader, release, sizeof(release));
+    reader->part_at = 0;
+    return rdb_fail(reader, RDB_FOREIGN,
+                    "unsupported RDB version %d of %s%s%s: versions %d to %d (up to %s %s) can be "
+                    "read",
+                    reader->file_version, format->program, named ? " " : "", named ? release : "",
+                    format->first, format->last, format->program, format->newest);
 }
 
 static bool read_head(struct rdb_reader *reader)
@@ -224,10 +269,7 @@ static bool read_head(struct rdb_reader *reader)
         reader->file_version = 10 * reader->file_version + (head[i] - '0');
     }
     if (reader->file_version >= format->first && reader->file_version <= format->last) return true;
-    return rdb_fail(reader, RDB_FOREIGN,
-                    "unsupported RDB version %d of %s: versions %d to %d (up to %s %s) can be read",
-                    reader->file_version, format->program, format->first, format->last,
-                    format->program, format->newest);
+    return fail_version(reader, format);
 }
 
 /* A checksum of 0 means that the writer was configured to leave it out. */
@@ -272,8 +314,10 @@ bool rdb_payload_open(struct bytes payload, struct bytes *body, int *version)
     const unsigned char *at = (const unsigned char *)payload.data;
     *body = (struct bytes){ payload.data, payload.len - RDB_FOOTER };
     *version = (int)little_unsigned(at + body->len, RDB_FOOTER - CHECKSUM);
-    return is_known_version(*version) &&
-           rdb_crc64(0, at, summed) == little_unsigned(at + summed, CHECKSUM);
+    uint64_t sum = little_unsigned(at + summed, CHECKSUM);
+    /* Redis 8.10 replicates HIMPORT as RESTORE of a payload without a checksum. */
+    bool left_out = sum == 0 && *version >= FIRST_WITHOUT_SUM && *version < RDB_VALKEY;
+    return is_known_version(*version) && (left_out || rdb_crc64(0, at, summed) == sum);
 }
 
 static bool read_value_payload(struct rdb_reader *reader)

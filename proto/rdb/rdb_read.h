@@ -1,5 +1,5 @@
 /* rdb_read: reads RDB files and DUMP payloads of Redis and Valkey and passes their contents to a
- * visitor. Supports RDB versions 1 to 14 (Redis up to 8.8, Valkey up to 8) and 80 to 81 (Valkey 9)
+ * visitor. Supports RDB versions 1 to 16 (Redis up to 8.10, Valkey up to 8) and 80 to 81 (Valkey 9)
  * with all their encodings of strings, lists, sets, hashes, sorted sets and streams, and
  * dehydrators of the ReDe module. The two programs give the same numbers to different types from
  * 22 on; the version tells which program wrote a file or payload. Safe
@@ -97,7 +97,7 @@ struct rdb_pending {
 struct rdb_unsupported {
     struct bytes key;
     uint64_t database;
-    const char *type;   /* "module", "pre-release function" (the key is its name), or "key
+    const char *type;   /* "module", "array", "pre-release function" (the key is its name), or "key
                          * metadata" (without a key: its name comes later) */
     const char *module; /* of a module: its type's name (9 characters) and version; else "" */
     int encoding_version;
@@ -159,6 +159,9 @@ struct rdb_error {
     char text[160];  /* one printable line; empty without an error */
 };
 
+/* Which versions can be read: "1 to 16 of Redis (up to 8.10), ...". */
+void rdb_versions(char *to, size_t size);
+
 /* Reads a whole file up to its checksum. Bytes after it (as in an AOF with an RDB preamble) stay in
  * the source, at rdb_source_offset. */
 enum rdb_status rdb_read(struct rdb_source *source, const struct rdb_visitor *visitor,
@@ -176,8 +179,8 @@ enum rdb_status rdb_read_payload(struct bytes payload, const struct rdb_visitor 
 enum rdb_status rdb_read_functions(struct bytes payload, const struct rdb_visitor *visitor,
                                    struct rdb_error *error);
 
-/* Checks only the footer: false unless its checksum is right and its version can be read. *body is
- * the payload without it. */
+/* Checks only the footer: false unless its checksum is right, or left out by Redis 8.10, and its
+ * version can be read. *body is the payload without it. */
 bool rdb_payload_open(struct bytes payload, struct bytes *body, int *version);
 
 #endif

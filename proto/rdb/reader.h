@@ -7,6 +7,22 @@
 #include "proto/rdb/rdb_read.h"
 #include "proto/rdb/seen.h"
 
+/* Names of fields: their bytes one after the other, and where each ends (a size_t). */
+struct rdb_names {
+    struct buffer text, ends;
+};
+
+struct rdb_template {
+    uint64_t id;
+    struct rdb_names *names; /* NULL: the slot is free */
+};
+
+/* An open-addressing table; zeroed it is empty. */
+struct rdb_templates {
+    struct rdb_template *slots;
+    size_t count, size; /* size: 0 or a power of two, at least twice the count */
+};
+
 struct rdb_reader {
     struct rdb_source *source;
     const struct rdb_visitor *visitor;
@@ -19,6 +35,8 @@ struct rdb_reader {
     struct rdb_seen seen;
     /* For strings that are needed at the same time. */
     struct buffer name, first, second, packed;
+    struct rdb_templates templates; /* of the file, for hashes */
+    struct rdb_names names;         /* of the current hash alone */
 };
 
 /* The first version of Valkey's own. */
@@ -33,6 +51,8 @@ bool rdb_fail(struct rdb_reader *reader, enum rdb_status status, const char *for
     __attribute__((format(printf, 3, 4)));
 bool rdb_damaged(struct rdb_reader *reader, const char *what);
 bool rdb_no_bytes(struct rdb_reader *reader); /* fails with the state of the source */
+/* Makes text printable for an error, and cuts it to fit. */
+void rdb_show(char *to, size_t size, struct bytes text);
 
 bool rdb_get_number(struct rdb_reader *reader, size_t size, uint64_t *value);
 bool rdb_get_length(struct rdb_reader *reader, uint64_t *length);
@@ -76,6 +96,10 @@ bool rdb_read_value(struct rdb_reader *reader, unsigned type);
 bool rdb_read_module(struct rdb_reader *reader, bool annotated);
 bool rdb_skip_module_aux(struct rdb_reader *reader);
 bool rdb_skip_key_metadata(struct rdb_reader *reader);
+bool rdb_skip_array(struct rdb_reader *reader);
+bool rdb_read_template(struct rdb_reader *reader); /* a record */
+bool rdb_read_templated(struct rdb_reader *reader, unsigned type);
+void rdb_templates_drop(struct rdb_reader *reader);
 bool rdb_read_stream(struct rdb_reader *reader, unsigned type);
 bool rdb_read_dehydrator(struct rdb_reader *reader, bool annotated);
 

@@ -1,5 +1,5 @@
-/* skip: skips values of modules, which are not supported, and reports them to the visitor. Also
- * reads the parts of a module's value for dehydrator.c. */
+/* skip: skips values of modules and arrays, which are not supported, and reports them to the
+ * visitor. Also reads the parts of a module's value for dehydrator.c. */
 #include "proto/rdb/reader.h"
 
 #include <string.h>
@@ -92,6 +92,27 @@ bool rdb_skip_key_metadata(struct rdb_reader *reader)
     for (; classes > 0; classes--)
         if (!rdb_skip(reader, CLASS_ID) || !skip_parts(reader)) return false;
     what.key = (struct bytes){ "", 0 };
+    return RDB_VISIT(reader, unsupported, &what);
+}
+
+/* Layout: number of elements; 0, or 1 and the index of the next insertion; and for each element its
+ * index, the kind of its value (a string, an integer, a float, a short string), the value. */
+bool rdb_skip_array(struct rdb_reader *reader)
+{
+    enum { STRING, INTEGER, FLOAT, SHORT_STRING };
+    const struct rdb_unsupported what = {
+        .key = reader->key.name, .database = reader->key.database, .type = "array", .module = ""
+    };
+    uint64_t count, flag, kind;
+    if (!rdb_get_length(reader, &count) || !rdb_get_length(reader, &flag)) return false;
+    if (flag > 1) return rdb_damaged(reader, "a broken array");
+    if (!rdb_skip_lengths(reader, (unsigned)flag)) return false;
+    for (; count > 0; count--) {
+        if (!rdb_skip_lengths(reader, 1) || !rdb_get_length(reader, &kind)) return false;
+        if (kind > SHORT_STRING) return rdb_damaged(reader, "an element of unknown kind");
+        bool fixed = kind == INTEGER || kind == FLOAT;
+        if (fixed ? !rdb_skip(reader, 8) : !rdb_skip_string(reader)) return false;
+    }
     return RDB_VISIT(reader, unsupported, &what);
 }
 

@@ -1,7 +1,5 @@
 /* value: reads the value of a key, whose type comes first. Unknown types, empty collections and
  * duplicate members are damage. */
-#include <ctype.h>
-
 #include "proto/rdb/reader.h"
 
 enum {
@@ -179,8 +177,8 @@ static bool read_quicklist(struct rdb_reader *reader, const struct kind *kind)
     return !empty || rdb_damaged(reader, "an empty collection");
 }
 
-/* By the numbers of Redis' rdb.h. rdb_read_value handles streams (15, 19, 21, 26, 27) and modules
- * (6, 7). */
+/* By the numbers of Redis' rdb.h. rdb_read_value handles streams (15, 19, 21, 26, 27), modules (6,
+ * 7), arrays (28) and hashes with templates (29 to 32). */
 static const struct kind kinds[] = {
     [0] = { RDB_STRING, read_string, 0, 0, 0, 0 },
     [1] = { RDB_LIST, read_list, 0, 0, 0, 0 },
@@ -220,40 +218,42 @@ static bool fail_unknown(struct rdb_reader *reader, unsigned type)
     char name[48];
     bool valkey = reader->file_version >= RDB_VALKEY;
     const char *known = valkey && type == 23    ? " (a path hash)"
-                        : !valkey && type == 28 ? " (an array)"
+                        : !valkey && type == 33 ? " (a bitmap or a rate limit)"
                                                 : "";
-    size_t len = reader->key.name.len;
     if (reader->is_payload)
         return rdb_fail(reader, RDB_DAMAGED, "a value of unknown type %u%s", type, known);
-    if (len >= sizeof(name)) len = sizeof(name) - 1;
-    for (size_t i = 0; i < len; i++)
-        name[i] = isprint((unsigned char)reader->key.name.data[i]) ? reader->key.name.data[i] : '?';
-    return rdb_fail(
-        reader, RDB_DAMAGED,
-        "the key '%.*s' has the unknown type %u%s of %s. Delete it there, and save again", (int)len,
-        name, type, known, valkey ? "Valkey" : "Redis");
+    rdb_show(name, sizeof(name), reader->key.name);
+    return rdb_fail(reader, RDB_DAMAGED,
+                    "the key '%s' has the unknown type %u%s of %s. Delete it there, and save again",
+                    name, type, known, valkey ? "Valkey" : "Redis");
+}
+
+static const struct kind *find_kind(bool valkey, unsigned type)
+{
+    if (valkey && type >= FIRST_OWN)
+        return type - FIRST_OWN < VALKEY_KINDS ? &valkey_kinds[type - FIRST_OWN] : NULL;
+    return type < KINDS && kinds[type].read != NULL ? &kinds[type] : NULL;
 }
 
 bool rdb_read_value(struct rdb_reader *reader, unsigned type)
 {
     bool valkey = reader->file_version >= RDB_VALKEY;
-    const struct kind *kind = NULL;
+    const struct kind *kind = find_kind(valkey, type);
+    if (kind != NULL) return rdb_begin_key(reader, kind->type) && kind->read(reader, kind);
+    if (valkey && type >= FIRST_OWN) return fail_unknown(reader, type);
     switch (type) {
     case 6: return rdb_read_module(reader, false);
     case 7: return rdb_read_module(reader, true);
     case 15:
     case 19:
-    case 21: return rdb_read_stream(reader, type);
+    case 21:
     case 26:
-    case 27:
-        if (!valkey) return rdb_read_stream(reader, type);
-        break;
-    default: break;
+    case 27: return rdb_read_stream(reader, type);
+    case 28: return rdb_skip_array(reader);
+    case 29:
+    case 30:
+    case 31:
+    case 32: return rdb_read_templated(reader, type);
+    default: return fail_unknown(reader, type);
     }
-    if (valkey && type >= FIRST_OWN)
-        kind = type - FIRST_OWN < VALKEY_KINDS ? &valkey_kinds[type - FIRST_OWN] : NULL;
-    else if (type < KINDS && kinds[type].read != NULL)
-        kind = &kinds[type];
-    if (kind == NULL) return fail_unknown(reader, type);
-    return rdb_begin_key(reader, kind->type) && kind->read(reader, kind);
 }

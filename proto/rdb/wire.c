@@ -3,6 +3,7 @@
  * A length: 00llllll · 01llllll +1 · 80 +4 · 81 +8 (most significant byte first). A string is its
  * length and its bytes, or c0 c1 c2: a number of 1, 2, 4 bytes, least significant first; c3: the
  * packed length, the length, and LZF's stream. */
+#include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -37,6 +38,14 @@ bool rdb_fail(struct rdb_reader *reader, enum rdb_status status, const char *for
 bool rdb_damaged(struct rdb_reader *reader, const char *what)
 {
     return rdb_fail(reader, RDB_DAMAGED, "%s", what);
+}
+
+void rdb_show(char *to, size_t size, struct bytes text)
+{
+    size_t len = text.len < size ? text.len : size - 1;
+    for (size_t i = 0; i < len; i++)
+        to[i] = isprint((unsigned char)text.data[i]) ? text.data[i] : '?';
+    to[len] = '\0';
 }
 
 bool rdb_no_bytes(struct rdb_reader *reader)

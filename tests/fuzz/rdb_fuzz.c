@@ -258,7 +258,7 @@ static void check_samples(uint8_t choice, const uint8_t *data, size_t size)
         struct made *made = choice % ROUGH == SAMPLES ? add_valkey_hash(payload(22), 1700000000999)
                                                       : sample->add(payload(sample->type));
         change(made, 1, data, size);
-        check_payload(made, choice < VALKEY ? 14 : 80);
+        check_payload(made, choice < VALKEY ? 15 : 80);
         free(made);
         return;
     }
@@ -282,10 +282,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     bool valkey = choice % 2 == 1;
     struct made *made = made_new();
-    if (choice < ROUGH / 2) raw(made, valkey ? "VALKEY080" : "REDIS0014", 9);
+    if (choice < ROUGH / 2) raw(made, valkey ? "VALKEY080" : "REDIS0016", 9);
     raw(made, data, size);
     if (choice >= ROUGH / 2)
-        check_payload(made, valkey ? 80 : 14);
+        check_payload(made, valkey ? 80 : 16);
     else
         check_file(file_end(made), 1 + choice);
     free(made);

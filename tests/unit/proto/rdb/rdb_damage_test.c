@@ -197,6 +197,11 @@ START_TEST(without_memory_reading_fails_and_keeps_none)
     for (int i = 0; i < MEMBERS; i++)
         number(byte(made, 0xc1), 2, i);
     add_pairs(key(made, 4, "hash"));
+    add_templates(made);
+    for (int i = 0; i < 40; i++)
+        text(length(length(byte(made, 242), 100 + (size_t)i), 1), "name");
+    values_as_strings(length(key(made, 32, "strings"), 5));
+    add_names_packed(key(made, 31, "own names"));
     file_end(add_stream_2(key(made, 19, "stream")));
     for (; status != RDB_OK; round++) {
         mem_fail_try((uint64_t)round + 1);

@@ -75,9 +75,10 @@ START_TEST(records_between_keys_are_reported_or_skipped)
     ck_assert_int_eq(read_file(file_of_everything()), RDB_OK);
     const char *head = "aux redis-ver=7.4.0; module aux aux-types 3; function #!lua; "
                        "unsupported name pre-release function  0; "
-                       "unsupported name pre-release function  0; db 3; sizes 33 2; "
+                       "unsupported name pre-release function  0; db 3; sizes 39 2; "
                        "string k at 1700000000001 freq 200: value; string k: -128; ";
-    const char *tail = "db 15; string last at 1700000000000 idle 60: end; ";
+    const char *tail = "hash packed: f=v g=-7; hash strings: f=v g=-7; "
+                       "db 15; string last at 1700000000000 idle 60: end; ";
     ck_assert_msg(strncmp(visited.text, head, strlen(head)) == 0, "%s", visited.text);
     ck_assert_str_eq(visited.text + visited.len - strlen(tail), tail);
 }
@@ -116,8 +117,8 @@ static struct made *valkey_file(const char *version)
 
 START_TEST(versions_of_redis_and_valkey_are_known)
 {
-    static const char *const foreign[] = { "0000", "0015", "0080", "9999", "00 9", "abcd" };
-    for (int version = 1; version <= 14; version++) {
+    static const char *const foreign[] = { "0000", "0017", "0080", "9999", "00 9", "abcd" };
+    for (int version = 1; version <= 16; version++) {
         char digits[24];
         snprintf(digits, sizeof(digits), "%04d", version);
         struct made *made = add_text(key(file(digits), 0, "k"));
@@ -127,9 +128,9 @@ START_TEST(versions_of_redis_and_valkey_are_known)
     }
     for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++)
         ck_assert_int_eq(read_file(file_end(file(foreign[i]))), RDB_FOREIGN);
-    ck_assert_int_eq(read_file(file_end(file("0015"))), RDB_FOREIGN);
-    ck_assert_str_eq(error.text, "unsupported RDB version 15 of Redis: versions 1 to 14 (up to "
-                                 "Redis 8.8) can be read");
+    ck_assert_int_eq(read_file(file_end(file("0017"))), RDB_FOREIGN);
+    ck_assert_str_eq(error.text, "unsupported RDB version 17 of Redis: versions 1 to 16 (up to "
+                                 "Redis 8.10) can be read");
     ck_assert_int_eq(read_file(file_end(add_text(key(valkey_file("080"), 0, "k")))), RDB_OK);
     ck_assert_str_eq(visited.text, "string k: value; ");
     ck_assert_int_eq(read_file(file_end(valkey_file("081"))), RDB_OK);
@@ -140,6 +141,26 @@ START_TEST(versions_of_redis_and_valkey_are_known)
     ck_assert_int_eq(read_file(file_end(valkey_file("0 0"))), RDB_FOREIGN);
     ck_assert_int_eq(read_file(raw(made_new(), "*1\r\n", 4)), RDB_FOREIGN);
     ck_assert_int_eq(read_file(made_new()), RDB_FOREIGN);
+}
+END_TEST
+
+START_TEST(release_that_wrote_an_unsupported_version_is_named)
+{
+    struct made *made = text(text(byte(file("0099"), 250), "redis-ver"), "9.4.1\n");
+    ck_assert_int_eq(read_file(file_end(made)), RDB_FOREIGN);
+    ck_assert_str_eq(error.text, "unsupported RDB version 99 of Redis 9.4.1?: versions 1 to 16 (up "
+                                 "to Redis 8.10) can be read");
+    ck_assert_uint_eq(error.offset, 0);
+    made = text(text(byte(valkey_file("100"), 250), "valkey-ver"), "10.1.0");
+    ck_assert_int_eq(read_file(file_end(made)), RDB_FOREIGN);
+    ck_assert_str_eq(error.text, "unsupported RDB version 100 of Valkey 10.1.0: versions 80 to 81 "
+                                 "(up to Valkey 9.2) can be read");
+    /* Without that record, and cut off within it. */
+    made = text(text(byte(file("0099"), 250), "redis-bits"), "64");
+    ck_assert_int_eq(read_file(made), RDB_FOREIGN);
+    ck_assert_ptr_nonnull(strstr(error.text, "version 99 of Redis: "));
+    ck_assert_int_eq(read_file(length(text(byte(file("0099"), 250), "redis-ver"), 5)), RDB_FOREIGN);
+    ck_assert_ptr_nonnull(strstr(error.text, "version 99 of Redis: "));
 }
 END_TEST
 
@@ -214,7 +235,7 @@ END_TEST
 START_TEST(a_payload_needs_a_right_footer)
 {
     static const char *const why = "DUMP payload version or checksum are wrong";
-    ck_assert_int_eq(read_made(payload_end(add_text(payload(0)), 15), true), RDB_FOREIGN);
+    ck_assert_int_eq(read_made(payload_end(add_text(payload(0)), 17), true), RDB_FOREIGN);
     ck_assert_str_eq(error.text, why);
     for (size_t at = 0; at < 8; at++) {
         struct made *made = payload_end(add_int8(payload(0)), 9);
@@ -228,6 +249,19 @@ START_TEST(a_payload_needs_a_right_footer)
 }
 END_TEST
 
+START_TEST(payload_of_redis_8_10_may_have_no_checksum)
+{
+    for (int version = 14; version <= 15; version++) {
+        struct made *made = payload_end(add_text(payload(0)), version);
+        made_set(made, made->len - 8, 8, 0);
+        ck_assert_int_eq(read_made(made, true), version == 15 ? RDB_OK : RDB_FOREIGN);
+    }
+    struct made *made = payload_end(add_text(payload(0)), 80);
+    made_set(made, made->len - 8, 8, 0);
+    ck_assert_int_eq(read_made(made, true), RDB_FOREIGN);
+}
+END_TEST
+
 START_TEST(bytes_after_a_payloads_value_fail_the_key)
 {
     assert_damaged(byte(add_text(payload(0)), 0), "extra bytes after the value");
@@ -237,16 +271,30 @@ END_TEST
 
 START_TEST(an_unknown_type_is_refused)
 {
-    static const int types[] = { 8, 28, 100, 128, 243, 255 };
+    static const int types[] = { 8, 33, 100, 128, 243, 255 };
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
         ck_assert_int_eq(read_payload(add_text(payload(types[i]))), RDB_DAMAGED);
-    ck_assert_int_eq(read_payload(add_text(payload(28))), RDB_DAMAGED);
-    ck_assert_str_eq(error.text, "a value of unknown type 28 (an array)");
-    ck_assert_int_eq(read_file(file_end(add_text(key(file("0014"), 28, "k")))), RDB_DAMAGED);
-    ck_assert_str_eq(error.text, "the key 'k' has the unknown type 28 (an array) of Redis. "
+    ck_assert_int_eq(read_payload(add_text(payload(33))), RDB_DAMAGED);
+    ck_assert_str_eq(error.text, "a value of unknown type 33 (a bitmap or a rate limit)");
+    ck_assert_int_eq(read_file(file_end(add_text(key(file("0016"), 34, "k")))), RDB_DAMAGED);
+    ck_assert_str_eq(error.text, "the key 'k' has the unknown type 34 of Redis. "
                                  "Delete it there, and save again");
-    ck_assert_int_eq(read_file(file_end(byte(file("0014"), 242))), RDB_DAMAGED);
+    ck_assert_int_eq(read_file(file_end(byte(file("0016"), 241))), RDB_DAMAGED);
+    ck_assert_str_eq(error.text, "an unknown record 241");
+    ck_assert_int_eq(read_file(file_end(add_templates(valkey_file("081")))), RDB_DAMAGED);
     ck_assert_str_eq(error.text, "an unknown record 242");
+}
+END_TEST
+
+START_TEST(a_broken_array_is_refused)
+{
+    assert_damaged(length(length(payload(28), 1), 2), "a broken array");
+    assert_damaged(length(length(length(length(payload(28), 1), 0), 7), 4),
+                   "an element of unknown kind");
+    /* A million elements are announced. */
+    struct made *made = number(byte(payload(28), 0x80), 4, 0x40420f00);
+    assert_damaged(text(length(length(length(made, 0), 0), 3), "one"),
+                   "unexpected end of the data");
 }
 END_TEST
 
@@ -492,14 +540,17 @@ Suite *test_suite(void)
         records_between_keys_are_reported_or_skipped,
         file_may_arrive_in_pieces_with_bytes_after_it,
         versions_of_redis_and_valkey_are_known,
+        release_that_wrote_an_unsupported_version_is_named,
         type_22_of_valkey_has_a_deadline_after_each_value,
         types_of_redis_are_unknown_in_files_of_valkey,
         metadata_of_a_key_is_reported_and_the_key_is_read,
         slot_that_valkey_imports_is_refused,
         wrong_checksum_is_damage_missing_one_is_not,
         a_payload_needs_a_right_footer,
+        payload_of_redis_8_10_may_have_no_checksum,
         bytes_after_a_payloads_value_fail_the_key,
         an_unknown_type_is_refused,
+        a_broken_array_is_refused,
         an_empty_collection_is_refused,
         a_part_that_comes_twice_is_refused,
         a_score_that_is_no_number_is_refused,

@@ -286,6 +286,71 @@ static inline struct made *add_stream_5(struct made *to)
     return length(length(length(length(length(to, 100), 100), 0), 0), 0);
 }
 
+/* Elements of every kind, and an index for the next insertion. */
+static inline struct made *add_array(struct made *to)
+{
+    length(length(length(to, 4), 1), 49);
+    number(length(length(to, 0), 1), 8, -5);
+    score(length(length(to, 3), 2), 2.5);
+    text(length(length(to, 70), 3), "short");
+    return text(length(length(to, 300), 0), "long");
+}
+
+static inline struct made *add_empty_array(struct made *to)
+{
+    return length(length(to, 0), 0);
+}
+
+/* ---- hashes with templates ---- */
+
+static inline struct made *packed_names(struct made *to)
+{
+    return blob(byte(to, 0), LISTPACK("f", "g"));
+}
+
+static inline struct made *names_as_strings(struct made *to)
+{
+    return text(text(length(byte(to, 1), 2), "f"), "g");
+}
+
+static inline struct made *packed_values(struct made *to, int id)
+{
+    struct made *lp = lp_int64(lp_text(lp_small(listpack(), id), "v"), -7);
+    return blob(to, lp_end(lp, 3));
+}
+
+static inline struct made *values_as_strings(struct made *to)
+{
+    return byte(byte(text(to, "v"), 0xc0), -7);
+}
+
+static inline struct made *add_names_and_values_packed(struct made *to)
+{
+    return packed_values(packed_names(to), 99);
+}
+
+static inline struct made *add_values_packed(struct made *to)
+{
+    return packed_values(names_as_strings(to), 0);
+}
+
+static inline struct made *add_names_packed(struct made *to)
+{
+    return values_as_strings(packed_names(to));
+}
+
+static inline struct made *add_names_and_values(struct made *to)
+{
+    return values_as_strings(names_as_strings(to));
+}
+
+/* Two templates, for files. */
+static inline struct made *add_templates(struct made *to)
+{
+    text(length(length(byte(to, 242), 70), 1), "other");
+    return text(text(length(length(byte(to, 242), 5), 2), "f"), "g");
+}
+
 /* It remembers its last ID. */
 static inline struct made *add_empty_stream(struct made *to)
 {
@@ -349,6 +414,12 @@ static const struct sample samples[] = {
                      "released 1001-2@0*0 released 1000-1@99*1; ",
       add_stream_5 },
     { 19, "stream k: last 5-1 deleted 5-1 added 3; ", add_empty_stream },
+    { 28, "unsupported k array  0; ", add_array },
+    { 28, "unsupported k array  0; ", add_empty_array },
+    { 29, "hash k: f=v g=-7; ", add_names_and_values_packed },
+    { 29, "hash k: f=v g=-7; ", add_values_packed },
+    { 31, "hash k: f=v g=-7; ", add_names_packed },
+    { 31, "hash k: f=v g=-7; ", add_names_and_values },
 };
 
 enum { SAMPLES = sizeof(samples) / sizeof(samples[0]) };
@@ -363,7 +434,7 @@ static inline struct made *add_valkey_hash(struct made *to, int64_t at)
 /* All samples in one file, with every other kind of record. */
 static inline struct made *file_of_everything(void)
 {
-    struct made *to = file("0014");
+    struct made *to = file("0015");
     text(text(byte(to, 250), "redis-ver"), "7.4.0");
     module_number(module_number(module_id(byte(to, 247), "aux-types", 3), 1), 2);
     byte(module_text(to, "aux"), 0);
@@ -371,12 +442,15 @@ static inline struct made *file_of_everything(void)
     text(byte(text(text(byte(to, 246), "name"), "lua"), 1), "described");
     text(to, "code");
     text(byte(text(text(byte(to, 246), "name"), "lua"), 0), "more");
+    add_templates(to);
     length(byte(to, 254), 3);
     length(length(byte(to, 251), SAMPLES), 2);
     length(length(length(byte(to, 244), 1), 2), 3);
     byte(byte(number(byte(to, 252), 8, INT64_C(1700000000001)), 249), 200);
     for (int i = 0; i < SAMPLES; i++)
         samples[i].add(key(to, samples[i].type, "k"));
+    packed_values(key(to, 30, "packed"), 5);
+    values_as_strings(length(key(to, 32, "strings"), 5));
     length(byte(to, 254), 15);
     length(byte(number(byte(to, 253), 4, 1700000000), 248), 60);
     text(key(to, 0, "last"), "end");
