@@ -193,6 +193,16 @@ static bool import_redis_file(struct loading *loading, const char *path, bool is
     return good;
 }
 
+static bool fail_unknown_file(struct loading *loading, const char *path)
+{
+    char versions[128];
+    import_show_versions(versions, sizeof(versions));
+    return fail_load(loading,
+                     "%s is not a data file of expired, Redis or Valkey. Use an append-only file, "
+                     "its manifest, or an RDB file: versions %s",
+                     path, versions);
+}
+
 static bool load_file(struct loading *loading, const char *path, bool is_last)
 {
     struct stat stat_of;
@@ -219,7 +229,10 @@ static bool load_file(struct loading *loading, const char *path, bool is_last)
     case FILE_UNREADABLE:
         good = fail_load(loading, "%s can't be read: %s", path, strerror(errno));
         break;
-    default: good = fail_load(loading, "%s is not a data file of expired or Redis", path); break;
+    case FILE_COMPRESSED:
+        good = fail_load(loading, "%s is compressed. Unpack it first", path);
+        break;
+    default: good = fail_unknown_file(loading, path); break;
     }
     if (stat(path, &stat_of) == 0) loading->before += (uint64_t)stat_of.st_size;
     return good;

@@ -26,6 +26,20 @@ static bool head_is_cut_off(const char *head, size_t len, const char *text)
     return len < strlen(text) && memcmp(head, text, len) == 0;
 }
 
+static bool is_compressed(const char *head, size_t len)
+{
+    static const char *const magic[] = { "\x1f\x8b",
+                                         "\x28\xb5\x2f\xfd",
+                                         "\xfd"
+                                         "7zXZ",
+                                         "BZh",
+                                         "\x04\x22\x4d\x18",
+                                         "PK\x03\x04" };
+    for (size_t i = 0; i < sizeof(magic) / sizeof(magic[0]); i++)
+        if (head_begins_with(head, len, magic[i])) return true;
+    return false;
+}
+
 enum file_kind file_kind_of_head(const char *head, size_t len)
 {
     if (len == 0) return FILE_EMPTY;
@@ -43,7 +57,8 @@ enum file_kind file_kind_of_head(const char *head, size_t len)
     /* An AOF begins with a command, or with the one annotation that Redis writes. */
     bool is_command = len >= 2 && head[0] == '*' && isdigit((unsigned char)head[1]);
     if (is_command || head_begins_with(head, len, "#TS:")) return FILE_REDIS_AOF;
-    return head_begins_with(head, len, "file ") ? FILE_LIST : FILE_UNKNOWN;
+    if (head_begins_with(head, len, "file ")) return FILE_LIST;
+    return is_compressed(head, len) ? FILE_COMPRESSED : FILE_UNKNOWN;
 }
 
 static enum file_kind kind_of_open(int fd)
@@ -88,6 +103,7 @@ const char *file_kind_text(enum file_kind kind)
     case FILE_LIST: return "a manifest of Redis";
     case FILE_REDIS_RDB: return "an RDB file of Redis";
     case FILE_REDIS_AOF: return "an AOF of Redis";
+    case FILE_COMPRESSED: return "a compressed file";
     case FILE_FOLDER: return "a directory";
     case FILE_UNREADABLE: return "not readable";
     default: return "a file of an unknown kind";

@@ -16,6 +16,7 @@ enum file_kind {
     FILE_LIST,     /* a manifest without our first line: probably Redis' */
     FILE_REDIS_RDB,
     FILE_REDIS_AOF,
+    FILE_COMPRESSED, /* by gzip, zstd, xz, bzip2, lz4 or zip */
     FILE_FOLDER,
     FILE_UNKNOWN, /* or not a regular file */
     FILE_UNREADABLE,

@@ -242,6 +242,11 @@ static bool import_rdb_of_file(struct import *import, int fd, uint64_t *end)
     return status == RDB_OK;
 }
 
+void import_show_versions(char *to, size_t size)
+{
+    rdb_versions(to, size);
+}
+
 /* ---- a file ---------------------------------------------------------------------------------- */
 
 static bool import_open(struct import *import, int fd)

@@ -121,11 +121,16 @@ def files_that_redis_did_not_write_are_refused():
         for text, wanted in (("REDIS9999", "unsupported RDB version 9999"),
                              ("VALKEY080", "at byte 9: unexpected end of the data"),
                              ("VALKEY099", "unsupported RDB version 99 of Valkey: versions 80 to "),
-                             ("SET k v\n", "is not a data file of expired or Redis"),
+                             ("REDIS0099\xfa\x09redis-ver\x059.4.1",
+                              "unsupported RDB version 99 of Redis 9.4.1: versions 1 to 16"),
+                             ("SET k v\n", "is not a data file of expired, Redis or Valkey. Use an "
+                              "append-only file, its manifest, or an RDB file: versions 1 to 16 of "
+                              "Redis (up to 8.10), and 80 to 81 of Valkey (up to 9.2)"),
+                             ("\x1f\x8b\x08", "is compressed. Unpack it first"),
                              ("*1\r\n$4\r\nPINGPING", "at byte 12: malformed command"),
                              ("*1\r\n$4\r\nPING\r\n",
                               "at byte 0: the command PING is unknown here, or it failed")):
-            with open(path, "w", encoding="ascii", newline="") as file:
+            with open(path, "w", encoding="latin-1", newline="") as file:
                 file.write(text)
             said = refused(directory, "--import", path)
             assert wanted in said, said

@@ -36,6 +36,10 @@ START_TEST(first_bytes_identify_the_kind)
         { "*2\r\n$6\r\nSELECT", 14, FILE_REDIS_AOF },
         { "#TS:1700000000\r\n", 16, FILE_REDIS_AOF },
         { "*x", 2, FILE_UNKNOWN },
+        { "\x1f\x8b\x08\x00", 4, FILE_COMPRESSED },
+        { "\x28\xb5\x2f\xfd$", 5, FILE_COMPRESSED },
+        { "BZh9", 4, FILE_COMPRESSED },
+        { "BZ", 2, FILE_UNKNOWN },
         { "port 6379\n", 10, FILE_UNKNOWN },
         { "# a comment\n", 12, FILE_UNKNOWN },
     };
