@@ -137,6 +137,7 @@ struct conf {
     char *dbfilename;
     bool rdbcompression, stop_writes_on_bgsave_error;
     char *import;
+    char *import_skip;
     bool import_skip_unsupported;
     /* process */
     int64_t loglevel;   /* 0 debug, 1 verbose, 2 notice, 3 warning */

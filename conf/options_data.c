@@ -189,10 +189,18 @@ static const struct conf_option options[] = {
            "Redis data to import if there is no data yet: an RDB file, an AOF, a manifest, or a\n"
            "directory with one of these. The files are not changed.",
            .type = CONF_TEXT, .offset = AT(import), .preset = "", .section = "persistence"),
-    OPTION("import-skip-unsupported",
-           "Skip data of Redis modules in an import and in a master's full copy. no: fail on it.",
-           .type = CONF_BOOL, .offset = AT(import_skip_unsupported), .preset = "no",
-           .section = "persistence"),
+    OPTION(
+        "import-skip",
+        "Types of values to leave out of an import and of a master's full copy, by the names that\n"
+        "the error for such a value shows: \"array vectorset\". \"\": none.",
+        .type = CONF_TEXT, .offset = AT(import_skip), .preset = "", .many = true,
+        .tidy = conf_tidy_spaces, .section = "persistence"),
+    OPTION(
+        "import-skip-unsupported",
+        "Leave out values of all types that this server does not have. no: fail on the first one\n"
+        "whose type is not in import-skip.",
+        .type = CONF_BOOL, .offset = AT(import_skip_unsupported), .preset = "no",
+        .section = "persistence"),
 };
 
 const struct conf_table conf_data = { options, sizeof(options) / sizeof(options[0]) };

@@ -171,6 +171,7 @@ static bool import_redis_file(struct loading *loading, const char *path, bool is
     struct import *import = mem_zalloc(sizeof(*import));
     *import = (struct import){ .store = loading->store,
                                .now = clock_now(persist->w.clock),
+                               .skip = persist->w.conf->import_skip,
                                .skip_unsupported = persist->w.conf->import_skip_unsupported,
                                .progress = progress_of(loading),
                                .command = persist->w.command,
@@ -179,7 +180,7 @@ static bool import_redis_file(struct loading *loading, const char *path, bool is
     for (unsigned i = 0; i < import->kind_count; i++)
         log_line(LOG_WARNING,
                  "Import: %s %" PRIu64 " of the unsupported type %s, the first is '%s'",
-                 import->skip_unsupported ? "skipped" : "found", import->kinds[i].keys,
+                 import->kinds[i].skipped ? "skipped" : "found", import->kinds[i].keys,
                  import->kinds[i].name, import->kinds[i].first_key);
     if (!good)
         fail_load(loading, "%s can't be imported: %s", path, import->why);

@@ -69,12 +69,14 @@ static bool load_rdb(struct replication *r, struct store *store, unsigned *db, c
                                .now = clock_now(r->w.clock),
                                .between = pause_load,
                                .ctx = r,
+                               .skip = r->w.conf->import_skip,
                                .skip_unsupported = r->w.conf->import_skip_unsupported };
     bool good = import_rdb(import, read_copy, r);
     for (unsigned i = 0; i < import->kind_count; i++)
         log_line(LOG_WARNING,
-                 "Full copy: %" PRIu64 " key%s of the unsupported type %s, the first is '%s'",
-                 import->kinds[i].keys, log_plural(import->kinds[i].keys), import->kinds[i].name,
+                 "Full copy: %s %" PRIu64 " key%s of the unsupported type %s, the first is '%s'",
+                 import->kinds[i].skipped ? "skipped" : "found", import->kinds[i].keys,
+                 log_plural(import->kinds[i].keys), import->kinds[i].name,
                  import->kinds[i].first_key);
     if (!good) snprintf(why, WHY, "%s", import->why);
     if (good && import->end != r->given) good = fail_end(why);

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 #include "server/disk/effect/library_header.h"
@@ -64,19 +65,42 @@ static struct import_kind *find_or_add_kind(struct import *import, const char *n
     return kind;
 }
 
+/* The word for import-skip: "graphdata", "key-metadata", or "JSON" for the command JSON.SET. */
+static void name_for_skip(char word[IMPORT_KIND_NAME], const char *kind, const char *which)
+{
+    snprintf(word, IMPORT_KIND_NAME, "%s", *which != '\0' ? which : kind);
+    word[strcspn(word, ".")] = '\0';
+    for (char *at = word; (at = strchr(at, ' ')) != NULL;)
+        *at = '-';
+}
+
+static bool has_word(const char *words, const char *word)
+{
+    size_t len = strlen(word);
+    for (words += strspn(words, " "); *words != '\0'; words += strspn(words, " ")) {
+        size_t size = strcspn(words, " ");
+        if (size == len && strncasecmp(words, word, len) == 0) return true;
+        words += size;
+    }
+    return false;
+}
+
 bool import_pass_over(struct import *import, const char *kind, const char *which, struct bytes key,
                       uint64_t at)
 {
-    char name[IMPORT_KIND_NAME], shown[IMPORT_KEY_SHOWN];
+    char name[IMPORT_KIND_NAME], word[IMPORT_KIND_NAME], shown[IMPORT_KEY_SHOWN];
     snprintf(name, sizeof(name), "%s%s%s", kind, *which != '\0' ? " " : "", which);
+    name_for_skip(word, kind, which);
     import_show(shown, sizeof(shown), key);
     struct import_kind *counted = find_or_add_kind(import, name);
     if (counted->keys++ == 0) memcpy(counted->first_key, shown, sizeof(shown));
-    return import->skip_unsupported ||
+    counted->skipped =
+        import->skip_unsupported || (import->skip != NULL && has_word(import->skip, word));
+    return counted->skipped ||
            import_fail(import,
                        "at byte %" PRIu64 ": '%s' is of the unsupported type %s. Use "
-                       "--import-skip-unsupported to import everything else",
-                       at, shown, name);
+                       "--import-skip %s to leave such keys out",
+                       at, shown, name, word);
 }
 
 /* ---- an RDB's keys --------------------------------------------------------------------------- */

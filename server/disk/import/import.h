@@ -26,6 +26,7 @@ enum { IMPORT_KINDS = 16, IMPORT_KIND_NAME = 64, IMPORT_KEY_SHOWN = 64 };
 /* Keys of a type that can't be imported: "module graphdata". */
 struct import_kind {
     char name[IMPORT_KIND_NAME];
+    bool skipped;                     /* false: the first key has ended the import */
     char first_key[IMPORT_KEY_SHOWN]; /* the first of them, printable */
     uint64_t keys;                    /* in an AOF: commands on such keys */
 };
@@ -33,7 +34,8 @@ struct import_kind {
 struct import {
     struct store *store;
     msec now;
-    bool skip_unsupported; /* skips such keys; else the first one aborts the import */
+    const char *skip;      /* the types of which keys are skipped: "array graphdata"; NULL: none */
+    bool skip_unsupported; /* skips keys of all types that can't be imported */
     struct replay_progress progress;
     void (*between)(void *ctx); /* called after each few keys of an RDB; NULL: not called */
     /* Runs a command of an AOF, which may be any command. False: it failed. */

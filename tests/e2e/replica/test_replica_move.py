@@ -10,30 +10,14 @@ from daemon import NOON, ORACLE, Daemon, beside_redis, die_with_parent, equal, f
     wait_for
 from followers import Load, await_linked, offset, role
 from import_data import contents, fill, same
+from made_rdb import MODULE_RECORD, array_record, rdb, string_record
 from peers import FakeMaster
 from replicas import Member
 STOCK = ("--repl-diskless-sync-delay", "0")
-MODULE_ID = b"\x81" + bytes(range(1, 9))
 
 
 def stock(*options):
     return Daemon(*STOCK, *options, binary=ORACLE, tcp=True)
-
-
-def text(value):
-    return bytes([len(value)]) + value
-
-
-def rdb(version, *records):
-    """An RDB without a checksum."""
-    return b"REDIS%04d" % version + b"\xfe\0" + b"".join(records) + b"\xff" + bytes(8)
-
-
-def string_record(key, value):
-    return b"\0" + text(key) + text(value)
-
-
-MODULE_RECORD = b"\x07" + text(b"graph") + MODULE_ID + b"\0"
 
 
 # --- under load ----------------------------------------------------------------------------------
@@ -142,7 +126,24 @@ def values_of_modules_are_named_and_the_old_data_stay():
             fake.copy(data)
             assert wait_for(lambda: other.call("MGET", "old", "k", "l") ==
                             b"*3\r\n$-1\r\n$1\r\nv\r\n$1\r\nw\r\n"), other.log()
-            assert "1 key of the unsupported type module" in other.log(), other.log()
+            assert "skipped 1 key of the unsupported type module" in other.log(), other.log()
+
+
+@own
+def types_in_import_skip_are_left_out_of_a_copy():
+    data = rdb(15, array_record(b"list", b"a", b"b"), string_record(b"k", b"v"), MODULE_RECORD)
+    with Member("--import-skip", "array") as replica, FakeMaster(ours=False) as fake:
+        replica.follow(fake)
+        fake.copy(data)
+        assert wait_for(lambda: "can't be loaded" in replica.log())
+        for line in ("skipped 1 key of the unsupported type array, the first is 'list'",
+                     "found 1 key of the unsupported type module AQIDBAUGB, the first is 'graph'",
+                     "Use --import-skip AQIDBAUGB to leave such keys out. The old data is kept"):
+            assert line in replica.log(), replica.log()
+    with Member("--import-skip", "array", "aqidbaugb") as replica, FakeMaster(ours=False) as fake:
+        replica.follow(fake)
+        fake.copy(data)
+        assert wait_for(lambda: replica.call("DBSIZE") == b":1\r\n"), replica.log()
 
 
 @beside_redis

@@ -249,6 +249,71 @@ START_TEST(modules_are_counted_where_they_are_to_be_skipped)
 }
 END_TEST
 
+START_TEST(only_types_that_are_named_are_skipped)
+{
+    static const struct {
+        const char *skip, *word; /* word: of the type that ends the import; NULL: none */
+    } cases[] = {
+        { "", "Other-_09" },
+        { "array Another-1", "Other-_09" },
+        { "other-_0 Other-_099", "Other-_09" },
+        { "other-_09", "Another-1" },
+        { "  ANOTHER-1   Other-_09 ", NULL },
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        begin();
+        import.skip = cases[i].skip;
+        ck_assert_int_eq(import_made(file_with_modules()), cases[i].word == NULL);
+        if (cases[i].word != NULL) {
+            char wanted[64];
+            snprintf(wanted, sizeof(wanted), ". Use --import-skip %s to leave ", cases[i].word);
+            ck_assert_msg(strstr(import.why, wanted) != NULL, "%s", import.why);
+        }
+        for (unsigned kind = 0; kind < import.kind_count; kind++)
+            ck_assert_int_eq(import.kinds[kind].skipped,
+                             cases[i].word == NULL || kind + 1 < import.kind_count);
+        end();
+    }
+}
+END_TEST
+
+START_TEST(arrays_and_data_attached_to_keys_are_skipped_by_name)
+{
+    for (int skipped = 0; skipped < 2; skipped++) {
+        begin();
+        import.skip = skipped ? "array key-metadata" : "key-metadata";
+        struct made *made = number(length(byte(file("0015"), 243), 1), 4, 77);
+        byte(module_text(made, "attached"), 0);
+        text(key(made, 0, "k"), "v");
+        add_array(key(number(byte(made, 252), 8, NOW + 5), 28, "list"));
+        text(key(made, 0, "l"), "w");
+        ck_assert_int_eq(import_made(file_end(made)), skipped);
+        ck_assert_str_eq(store_text(import.store),
+                         skipped ? "0 SET k v; 0 SET l w; " : "0 SET k v; ");
+        ck_assert_str_eq(import.kinds[1].first_key, "list");
+        if (!skipped)
+            ck_assert_ptr_nonnull(strstr(import.why, "'list' is of the unsupported type array. Use "
+                                                     "--import-skip array to leave such keys out"));
+        end();
+    }
+}
+END_TEST
+
+START_TEST(hashes_with_templates_arrive)
+{
+    begin();
+    struct made *made = add_templates(file("0015"));
+    packed_values(key(made, 30, "a"), 5);
+    values_as_strings(length(key(made, 32, "b"), 5));
+    add_names_and_values_packed(key(made, 29, "c"));
+    ck_assert(import_made(file_end(add_names_and_values(key(made, 31, "d")))));
+    ck_assert_str_eq(store_text(import.store),
+                     "0 HSET a f v; 0 HSET a g -7; 0 HSET b f v; 0 HSET b g -7; "
+                     "0 HSET c f v; 0 HSET c g -7; 0 HSET d f v; 0 HSET d g -7; ");
+    end();
+}
+END_TEST
+
 START_TEST(more_kinds_than_are_counted_are_others)
 {
     begin();
@@ -538,6 +603,9 @@ Suite *test_suite(void)
         functions_of_a_release_candidate_are_unsupported,
         modules_end_the_import_with_an_error,
         modules_are_counted_where_they_are_to_be_skipped,
+        only_types_that_are_named_are_skipped,
+        arrays_and_data_attached_to_keys_are_skipped_by_name,
+        hashes_with_templates_arrive,
         more_kinds_than_are_counted_are_others,
         a_key_that_comes_twice_is_an_error_unless_elsewhere,
         a_database_that_is_not_there_is_an_error,
