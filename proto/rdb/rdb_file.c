@@ -40,7 +40,9 @@ static void flush(struct rdb_file *file)
 void rdb_file_begin(struct rdb_file *file, int version,
                     bool (*write)(void *ctx, const void *data, size_t len), void *ctx)
 {
-    const char *head = version == RDB_VALKEY_9_0 ? "VALKEY080" : "REDIS0010";
+    const char *head = version == RDB_VALKEY_9_0  ? "VALKEY080"
+                       : version == RDB_VERSION_8 ? "REDIS0012"
+                                                  : "REDIS0010";
     *file = (struct rdb_file){ .write = write, .ctx = ctx };
     write_out(file, head, strlen(head));
 }

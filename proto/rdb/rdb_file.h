@@ -1,4 +1,4 @@
-/* rdb_file: writes a whole RDB file, for redis-server 7.0 or Valkey 9, through a write function.
+/* rdb_file: writes a whole RDB file, for Redis 7.0 or 8 or Valkey 9, through a write function.
  * The values are payloads of rdb_write.h, of the same version.
  *
  *     rdb_file_begin(&file, version, write, ctx);
@@ -26,7 +26,7 @@ struct rdb_file {
 
 #define RDB_FILE_NEVER INT64_MAX
 
-/* `version`: RDB_VERSION_7 or RDB_VALKEY_9_0. */
+/* `version`: RDB_VERSION_7, RDB_VERSION_8 or RDB_VALKEY_9_0. */
 void rdb_file_begin(struct rdb_file *file, int version,
                     bool (*write)(void *ctx, const void *data, size_t len), void *ctx);
 void rdb_file_aux(struct rdb_file *file, struct bytes name, struct bytes value);

@@ -29,6 +29,9 @@ enum {
     PACKED_NODE = 2,
 };
 
+/* The latest deadline that Redis allows for a field. */
+#define REDIS_FIELD_MAX ((INT64_C(1) << 46) - 1)
+
 enum wire_type {
     WIRE_STRING = 0,
     WIRE_LIST = 1,
@@ -40,6 +43,7 @@ enum wire_type {
     WIRE_ZSET_LISTPACK = 17,
     WIRE_QUICKLIST_2 = 18,
     WIRE_VALKEY_HASH = 22,
+    WIRE_HASH_METADATA = 24,
     WIRE_FUNCTION = 245,
 };
 
@@ -167,24 +171,39 @@ void rdb_writer_scored(struct rdb_writer *writer, struct bytes member, double sc
     stage_part(writer, &part, member, nothing);
 }
 
-void rdb_writer_begin_expiring(struct rdb_writer *writer, uint64_t count)
+static bool put_deadline(struct rdb_writer *writer, int64_t at)
 {
+    unsigned char bytes[8];
+    little_put(bytes, sizeof(bytes), (uint64_t)at);
+    return buffer_try_append(&writer->out, bytes, sizeof(bytes));
+}
+
+void rdb_writer_begin_expiring(struct rdb_writer *writer, uint64_t count, int64_t earliest)
+{
+    bool valkey = writer->version >= RDB_VALKEY_9_0;
     rdb_writer_begin(writer, RDB_HASH, count);
     buffer_clear(&writer->out);
     writer->staging = writer->packs = false;
-    rdb_note(writer, writer->version >= RDB_VALKEY_9_0 &&
-                         rdb_put_byte(&writer->out, WIRE_VALKEY_HASH) &&
+    writer->earliest = earliest < REDIS_FIELD_MAX ? earliest : REDIS_FIELD_MAX;
+    rdb_note(writer,
+             writer->version >= RDB_VERSION_8 &&
+                 rdb_put_byte(&writer->out, valkey ? WIRE_VALKEY_HASH : WIRE_HASH_METADATA));
+    rdb_note(writer, (valkey || put_deadline(writer, writer->earliest)) &&
                          rdb_put_length(&writer->out, count));
 }
 
+/* The layouts are in value.c. */
 void rdb_writer_expiring_field(struct rdb_writer *writer, struct bytes field, struct bytes value,
                                int64_t at)
 {
-    unsigned char deadline[8];
-    little_put(deadline, sizeof(deadline), at == RDB_NEVER ? UINT64_MAX : (uint64_t)at);
+    bool valkey = writer->version >= RDB_VALKEY_9_0;
+    uint64_t distance = 0;
     if (!rdb_accept_part(writer, RDB_HASH)) return;
-    rdb_note(writer, rdb_put_text(&writer->out, field) && rdb_put_text(&writer->out, value) &&
-                         buffer_try_append(&writer->out, deadline, sizeof(deadline)));
+    if (at != RDB_NEVER)
+        distance = (uint64_t)((at < REDIS_FIELD_MAX ? at : REDIS_FIELD_MAX) - writer->earliest) + 1;
+    rdb_note(writer, (valkey || rdb_put_length(&writer->out, distance)) &&
+                         rdb_put_text(&writer->out, field) && rdb_put_text(&writer->out, value) &&
+                         (!valkey || put_deadline(writer, at == RDB_NEVER ? -1 : at)));
 }
 
 /* ---- a list's nodes ---- */

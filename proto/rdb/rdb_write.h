@@ -16,7 +16,8 @@
 enum {
     RDB_VERSION_5 = 9,   /* Redis 5 and 6 */
     RDB_VERSION_7 = 10,  /* Redis 7.0 */
-    RDB_VALKEY_9_0 = 80, /* Valkey 9: Redis 7.0's encodings, and deadlines of hash fields */
+    RDB_VERSION_8 = 12,  /* Redis 7.4 and 8: Redis 7.0's encodings, and deadlines of hash fields */
+    RDB_VALKEY_9_0 = 80, /* Valkey 9: the same, with deadlines in another form */
 };
 
 /* Private: the state of writing a stream. */
@@ -38,6 +39,7 @@ struct rdb_writer {
     int version;
     uint64_t count, given;   /* parts announced, and passed so far */
     uint64_t nodes, in_node; /* of a list or stream */
+    int64_t earliest;        /* deadline of a hash's fields */
     struct rdb_stream_writer stream;
     bool staging; /* few enough parts for a packing */
     bool packs;   /* no part is too long for a packing so far */
@@ -74,9 +76,10 @@ void rdb_writer_consumer(struct rdb_writer *writer, const struct rdb_consumer *c
                          uint64_t pending);
 void rdb_writer_owned(struct rdb_writer *writer, struct rdb_stream_id id);
 
-/* A hash of which some fields have deadlines, for version RDB_VALKEY_9_0. `at`: RDB_NEVER or the
- * deadline. */
-void rdb_writer_begin_expiring(struct rdb_writer *writer, uint64_t count);
+/* A hash of which some fields have deadlines, for RDB_VERSION_8 and RDB_VALKEY_9_0. `earliest`: of
+ * all deadlines; `at`: RDB_NEVER or the deadline. Redis stores no deadline after the year 4199, so
+ * a later one becomes the last one that it does store. */
+void rdb_writer_begin_expiring(struct rdb_writer *writer, uint64_t count, int64_t earliest);
 void rdb_writer_expiring_field(struct rdb_writer *writer, struct bytes field, struct bytes value,
                                int64_t at);
 

@@ -62,7 +62,9 @@ static bool write_data(const struct full_copy *copy, const struct copy_sink *sin
 {
     bool functions = copy->form == COPY_FUNCTIONS || copy->form == COPY_FUNCTIONS_SIZED;
     if (copy->form == COPY_OWN) return copy_write(copy->store, copy->stream_db, sink);
-    enum rdb_store_form form = copy->form == COPY_VALKEY ? RDB_FOR_VALKEY_9 : RDB_FOR_REDIS_7;
+    enum rdb_store_form form = copy->form == COPY_VALKEY    ? RDB_FOR_VALKEY_9
+                               : copy->form == COPY_REDIS_8 ? RDB_FOR_REDIS_8
+                                                            : RDB_FOR_REDIS_7;
     return rdb_store_write(copy->store, form, functions, copy->stream_db, sink);
 }
 

@@ -19,6 +19,7 @@ enum { FULL_COPY_AHEAD = 2 << 20, FULL_COPY_MARK = 40 };
 enum full_copy_form {
     COPY_OWN,       /* copy.h, between "$EOF:<mark>" and the mark */
     COPY_RDB,       /* the same with an RDB for Redis 7.0 */
+    COPY_REDIS_8,   /* the same with an RDB for Redis 8 */
     COPY_VALKEY,    /* the same with an RDB for Valkey 9 */
     COPY_RDB_SIZED, /* an RDB after "$<length>" */
     COPY_FUNCTIONS, /* an RDB of the functions, between marks */

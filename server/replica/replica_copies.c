@@ -18,7 +18,8 @@ static enum full_copy_form form_for(const struct replica *replica)
     if (replica->functions_only) return marked ? COPY_FUNCTIONS : COPY_FUNCTIONS_SIZED;
     if (!marked) return COPY_RDB_SIZED;
     if (replica->abilities & REPLICA_IS_OURS) return COPY_OWN;
-    return replica->abilities & REPLICA_READS_VALKEY ? COPY_VALKEY : COPY_RDB;
+    if (replica->abilities & REPLICA_READS_VALKEY) return COPY_VALKEY;
+    return replica->abilities & REPLICA_READS_REDIS_8 ? COPY_REDIS_8 : COPY_RDB;
 }
 
 /* Replicas that wait for a child share it with others that ask within the delay. */

@@ -53,7 +53,8 @@ enum replica_can {
     REPLICA_TAKES_MARK = 1,
     REPLICA_CONTINUES = 2,
     REPLICA_IS_OURS = 4,
-    REPLICA_READS_VALKEY = 8, /* RDB 80, with deadlines of hash fields */
+    REPLICA_READS_VALKEY = 8,   /* RDB 80, with deadlines of hash fields */
+    REPLICA_READS_REDIS_8 = 16, /* the same, but RDB 12 */
 };
 void replica_set_port(struct replica *replica, int64_t port);
 /* False: the address is empty or too long, or has a byte that addresses and host names can't have.

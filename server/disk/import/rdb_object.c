@@ -142,10 +142,13 @@ static void write_rdb_hash(const struct object *object, struct rdb_writer *write
         rdb_writer_field(writer, field, value);
 }
 
-static void write_valkey_hash(const struct object *object, struct rdb_writer *writer)
+static void write_expiring_hash(const struct object *object, struct rdb_writer *writer)
 {
     struct hash_iter iter;
     struct bytes field, value;
+    msec earliest = NEVER;
+    object_member_first(object, &field, &earliest);
+    rdb_writer_begin_expiring(writer, object_count(object), earliest);
     hash_iter_begin(&iter, object->hash);
     while (hash_iter_next(&iter, &field, &value)) {
         msec at = NEVER;
@@ -170,10 +173,9 @@ bool rdb_object_write(const struct object *object, struct rdb_writer *writer, st
     unsigned type = 0;
     while (types[type] != object->type)
         type++;
-    if (object->type == TYPE_HASH && writer->version >= RDB_VALKEY_9_0 &&
+    if (object->type == TYPE_HASH && writer->version >= RDB_VERSION_8 &&
         object_count_expiring(object) > 0) {
-        rdb_writer_begin_expiring(writer, object_count(object));
-        write_valkey_hash(object, writer);
+        write_expiring_hash(object, writer);
         return rdb_writer_end(writer, payload);
     }
     rdb_writer_begin(writer, (enum rdb_type)type, object_count(object));

@@ -35,8 +35,8 @@ msec rdb_object_instant(int64_t at);
  * released. The retention of a stream comes from a policy and does not count. */
 bool rdb_object_is_plain(const struct object *object);
 /* Writes an object with what the writer's version can hold: deadlines of members are left out, but
- * those of hash fields for Valkey 9; a plain object is written as Redis 7.0 DUMPs it. Borrowed from
- * the writer. False: no memory. O(n) */
+ * those of hash fields for Redis 8 and Valkey 9; a plain object is written as Redis 7.0 DUMPs it.
+ * Borrowed from the writer. False: no memory. O(n) */
 bool rdb_object_write(const struct object *object, struct rdb_writer *writer,
                       struct bytes *payload);
 

@@ -63,11 +63,17 @@ static void write_aux(struct writing *writing, const char *name, const char *val
     rdb_file_aux(&writing->file, bytes_of(name, strlen(name)), bytes_of(value, strlen(value)));
 }
 
+static const int versions[] = {
+    [RDB_FOR_REDIS_7] = RDB_VERSION_7,
+    [RDB_FOR_REDIS_8] = RDB_VERSION_8,
+    [RDB_FOR_VALKEY_9] = RDB_VALKEY_9_0,
+};
+
 bool rdb_store_write(const struct store *store, enum rdb_store_form form, bool functions_only,
                      unsigned stream_db, const struct copy_sink *sink)
 {
     struct writing *writing = mem_zalloc(sizeof(*writing));
-    int version = form == RDB_FOR_VALKEY_9 ? RDB_VALKEY_9_0 : RDB_VERSION_7;
+    int version = versions[form];
     writing->sink = sink;
     rdb_writer_init(&writing->writer, version);
     rdb_file_begin(&writing->file, version, gather, writing);

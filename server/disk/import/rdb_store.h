@@ -1,6 +1,6 @@
-/* rdb_store: writes a store as an RDB for Redis 7.0 or Valkey 9, with what they can hold: keys of
- * their types with their deadlines, and functions; without deadlines of members (except of hash
- * fields, for Valkey), dehydrators and policies. */
+/* rdb_store: writes a store as an RDB for Redis 7.0, Redis 8 or Valkey 9, with what they can hold:
+ * keys of their types with their deadlines, and functions; without deadlines of members (except of
+ * hash fields, for the newer two), dehydrators and policies. */
 #ifndef SERVER_DISK_IMPORT_RDB_STORE_H
 #define SERVER_DISK_IMPORT_RDB_STORE_H
 
@@ -9,7 +9,7 @@
 #include "server/disk/format/copy.h"
 #include "store/store.h"
 
-enum rdb_store_form { RDB_FOR_REDIS_7, RDB_FOR_VALKEY_9 };
+enum rdb_store_form { RDB_FOR_REDIS_7, RDB_FOR_REDIS_8, RDB_FOR_VALKEY_9 };
 
 /* With `functions_only`, writes the functions without the keys.
  * `stream_db`: the database selected in the stream that follows the copy. False: the sink failed,

@@ -228,6 +228,25 @@ def lies_about_the_offset_do_not_count_for_wait():
 
 
 @own
+def copy_has_the_form_for_the_version_a_replica_names():
+    forms = {b"REDIS0010": [(), ("version", "8.1.4"), ("version", ""), ("version", "-9"), ("version", "9x.1"),
+                            ("version", "99999999999999999999.1"), ("version", "x" * 5000), ("capa", "dual-channel")],
+             b"REDIS0012": [("capa", "rdb-channel-repl"), ("capa", "rdb-channel-repl", "version", "8.1.4")],
+             b"VALKEY080": [("version", "9"), ("version", "9.1.2"), ("version", "9223372036854775807.0"),
+                            ("capa", "dual-channel", "version", "9.0.0"),
+                            ("capa", "rdb-channel-repl", "version", "9.0.0")]}
+    with Member() as master:
+        master.ok("SET", "k", "v")
+        for form, named in forms.items():
+            for words in named:
+                with FakeReplica(master, ours=False) as raw:
+                    if words:
+                        equal(raw.call("REPLCONF", *words), b"+OK\r\n", words)
+                    data, _ = raw.copy()
+                    equal(data[:9], form, words)
+
+
+@own
 def replica_without_abilities_gets_an_rdb_of_known_length():
     with Member() as master:
         master.ok("SET", "k", "v")

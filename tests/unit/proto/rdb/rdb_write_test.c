@@ -52,28 +52,62 @@ static struct rdb_writer writer_of(enum rdb_type type, uint64_t count)
     return writer;
 }
 
-START_TEST(fields_with_deadlines_are_written_as_by_valkey)
+static void assert_expiring(int version, const char *wanted, size_t len)
 {
-    static const char wanted[] = "\x16\x02\x01"
-                                 "f\x01v\x00\x40\x94\x52\xa3\x03\x00\x00"
-                                 "\x01g\x01w\xff\xff\xff\xff\xff\xff\xff\xff"
-                                 "\x50\x00";
     struct rdb_writer writer;
     struct bytes payload;
     struct rdb_error error;
     struct rdb_visitor visitor = visited_visitor(&visited);
-    rdb_writer_init(&writer, RDB_VALKEY_9_0);
-    rdb_writer_begin_expiring(&writer, 2);
+    rdb_writer_init(&writer, version);
+    rdb_writer_begin_expiring(&writer, 3, 4000000000000);
     rdb_writer_expiring_field(&writer, of("f"), of("v"), 4000000000000);
     rdb_writer_expiring_field(&writer, of("g"), of("w"), RDB_NEVER);
+    rdb_writer_expiring_field(&writer, of("h"), of("x"), 4000000000999);
     ck_assert(rdb_writer_end(&writer, &payload));
-    ck_assert_uint_eq(payload.len, sizeof(wanted) - 1 + 8);
-    ck_assert_mem_eq(payload.data, wanted, sizeof(wanted) - 1);
+    ck_assert_uint_eq(payload.len, len + 8);
+    ck_assert_mem_eq(payload.data, wanted, len);
     ck_assert_int_eq(rdb_read_payload(payload, &visitor, &error), RDB_OK);
-    ck_assert_str_eq(visited.text, "hash : f=v@4000000000000 g=w; ");
+    ck_assert_str_eq(visited.text, "hash : f=v@4000000000000 g=w h=x@4000000000999; ");
     rdb_writer_drop(&writer);
+}
+
+START_TEST(fields_with_deadlines_are_written_as_by_redis_8)
+{
+    static const char wanted[] = "\x18\x00\x40\x94\x52\xa3\x03\x00\x00\x03"
+                                 "\x01\x01"
+                                 "f\x01v"
+                                 "\x00\x01g\x01w"
+                                 "\x43\xe8\x01h\x01x"
+                                 "\x0c\x00";
+    assert_expiring(RDB_VERSION_8, wanted, sizeof(wanted) - 1);
+    /* Later than Redis can store. */
+    struct rdb_writer writer;
+    struct bytes payload;
+    struct rdb_error error;
+    struct rdb_visitor visitor = visited_visitor(&visited);
+    rdb_writer_init(&writer, RDB_VERSION_8);
+    rdb_writer_begin_expiring(&writer, 2, INT64_MAX - 2);
+    rdb_writer_expiring_field(&writer, of("f"), of("v"), INT64_MAX - 2);
+    rdb_writer_expiring_field(&writer, of("g"), of("w"), RDB_NEVER);
+    ck_assert(rdb_writer_end(&writer, &payload));
+    ck_assert_int_eq(rdb_read_payload(payload, &visitor, &error), RDB_OK);
+    ck_assert_str_eq(visited.text, "hash : f=v@70368744177663 g=w; ");
+    rdb_writer_drop(&writer);
+}
+END_TEST
+
+START_TEST(fields_with_deadlines_are_written_as_by_valkey)
+{
+    static const char wanted[] = "\x16\x03\x01"
+                                 "f\x01v\x00\x40\x94\x52\xa3\x03\x00\x00"
+                                 "\x01g\x01w\xff\xff\xff\xff\xff\xff\xff\xff"
+                                 "\x01h\x01x\xe7\x43\x94\x52\xa3\x03\x00\x00"
+                                 "\x50\x00";
+    assert_expiring(RDB_VALKEY_9_0, wanted, sizeof(wanted) - 1);
+    struct rdb_writer writer;
+    struct bytes payload;
     rdb_writer_init(&writer, RDB_VERSION_7);
-    rdb_writer_begin_expiring(&writer, 1);
+    rdb_writer_begin_expiring(&writer, 1, 1);
     rdb_writer_expiring_field(&writer, of("f"), of("v"), 1);
     ck_assert(!rdb_writer_end(&writer, &payload));
     rdb_writer_drop(&writer);
@@ -385,6 +419,7 @@ Suite *test_suite(void)
         version_9_uses_no_listpack,
         wrong_number_of_parts_gives_no_payload,
         random_values_round_trip,
+        fields_with_deadlines_are_written_as_by_redis_8,
         fields_with_deadlines_are_written_as_by_valkey,
         own_body_is_sealed_and_opened,
         libraries_are_written_as_by_redis_and_read_back,
