@@ -283,6 +283,7 @@ void persist_second(struct persist *persist)
 {
     int64_t now = clock_mono_usec();
     if (persist->report.loading) return;
+    if (persist->listens) update_journal_report(persist);
     if (child_runs(persist->child)) {
         persist->at_task.done = child_progress(persist->child).keys;
         progress_log(&persist->at_task, now);

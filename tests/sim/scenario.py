@@ -26,6 +26,7 @@ WORKS = {kind.__name__: kind for kind in (Caching, Deadlines, Logs, Members, Mix
 WITHOUT_MEMORY = ("Caching", "Mixed", "Queues", "Streams", "Waiting")
 # A usual day, the end of 32-bit seconds, a leap day, and a year beyond.
 WALLS = (NOON, NOON, 2 ** 31 * 1000 - 5000, 951_782_399_000, 4_102_444_799_000)
+SIZES = {"64mb": 64 << 20, "20kb": 20 << 10}
 REST = 30  # seconds after the workloads, in which every deadline of theirs passes
 
 
@@ -42,7 +43,7 @@ def draw(seed):
         "fsync": rng.choice(("always", "everysec", "everysec", "no") if nodes == 1 else
                             ("always", "everysec", "everysec")),
         "latency": rng.choice((0.0001, 0.002, 0.03)), "yield": rng.choice((0, 0.05, 0.5)),
-        "small_reads": rng.choice((0, 0, 0.3)), "rewrite_at": rng.choice(("64mb", "20kb")),
+        "small_reads": rng.choice((0, 0, 0.3)), "rewrite_at": rng.choice(tuple(SIZES)),
         "backlog": rng.choice(("1mb", "16kb")), "apart": rng.choice((0, 0, 0, 300, 4000)), "faults": [],
     }
     at = rng.expovariate(1 / pace)
@@ -71,6 +72,22 @@ def check_node(run, node):
     client.close()
     if digests[0] != digests[1]:
         run.broken(f"node {node.number}: digest {digests[0]} before a restart, {digests[1]} after it")
+
+
+def check_journal(run, node, least):
+    """A task: the journal has not outgrown auto-aof-rewrite-percentage, and is not rewritten again and again."""
+    client, rewrites = Client(node, "journal"), []
+    for _ in range(2):
+        info = yield from run.sure(client, "INFO", "persistence")
+        figures = dict(line.split(b":", 1) for line in info.split(b"\r\n") if b":" in line)
+        size, base = int(figures[b"aof_current_size"]), int(figures[b"aof_base_size"])
+        if size >= max(least, 2 * base + 1):
+            run.broken(f"the journal of node {node.number} has {size} bytes at rest, {base} of them in its base")
+        rewrites.append(figures[b"aof_rewrites"])
+        yield 5
+    client.close()
+    if rewrites[0] != rewrites[1]:
+        run.broken(f"node {node.number} rewrites its journal without need: {rewrites}")
 
 
 def check_empty(run, node):
@@ -132,6 +149,8 @@ def live(world, plan):
 
     world.run(end(), happen(run, plan), *(task for work in works for task in work.tasks()))
     world.pass_time(REST)
+    for node in run.nodes:
+        world.run(check_journal(run, node, SIZES[plan["rewrite_at"]]))
     if run.replicas:
         world.run(replica_faults.check_agreement(run))
     world.run(*(work.finish() for work in works))
