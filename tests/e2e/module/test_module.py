@@ -7,8 +7,8 @@ import sys
 import redis
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
-from daemon import encode, equal, main, test, wait_for
-from engines import MODULE, SYNCED, engine, stats_of
+from daemon import Skipped, encode, equal, main, test, wait_for
+from engines import MODULE, SYNCED, engine, policy, stats_of
 
 SOON = 500      # ms: time enough for the commands before it
 LATE = 10_000   # seconds: no test runs that long
@@ -236,6 +236,25 @@ def looking_at_keys_leaves_no_trace():
             equal(pipe.execute(), [b"v"], "WATCH is not touched")
         figures = client.info("stats")
         equal((figures["keyspace_hits"], figures["keyspace_misses"]), (1, 0))
+
+
+@test
+def a_key_stays_known_when_its_own_fields_expire():
+    with engine() as (server, client):
+        client.hset("h", mapping={"f": "v", "kept": "v"})
+        try:
+            client.execute_command("HPEXPIRE", "h", SOON // 2, "FIELDS", 1, "f")
+        except redis.ResponseError:
+            raise Skipped("the host has no deadlines of fields") from None
+        policy(client, "SET", "h", "EXPIRED", "TO", "log")
+        client.pexpire("h", 4 * SOON)
+        client.execute_command("DEBUG", "SET-ACTIVE-EXPIRE", 1)
+        assert wait_for(lambda: client.hlen("h") == 1)
+        client.execute_command("DEBUG", "SET-ACTIVE-EXPIRE", 0)
+        figures = server.stats()
+        equal((figures["keys"], figures["expired"], client.xlen("log")), (1, 0, 0))
+        assert wait_for(lambda: client.xlen("log") == 1)
+        equal((client.exists("h"), server.stats()["expired"]), (0, 1))
 
 
 @test
