@@ -283,7 +283,7 @@ static void on_loading(RedisModuleCtx *ctx, struct api_event event, uint64_t wha
 static int on_write(RedisModuleCtx *ctx, int class, const char *event, RedisModuleString *name)
 {
     (void)class;
-    read_ahead_written((unsigned)redis.GetSelectedDb(ctx), api_bytes(name));
+    read_ahead_written(api_event_db(ctx, event, name), api_bytes(name));
     key_policies_event(ctx, event, name);
     return API_OK;
 }

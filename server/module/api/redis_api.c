@@ -6,6 +6,8 @@
 
 struct redis_api redis;
 
+static bool is_valkey;
+
 /* The host passes its lookup function as the first word of the context. */
 typedef int (*get_api)(const char *name, void *function);
 
@@ -45,6 +47,8 @@ bool api_load(RedisModuleCtx *ctx, const char *name, int version)
         char *place = (char *)&redis + wanted[i].offset;
         if (get(wanted[i].name, place) != API_OK && wanted[i].needed) missing = wanted[i].name;
     }
+    /* Valkey has each function by a name of its own too. */
+    is_valkey = get("ValkeyModule_Log", &(void *){ NULL }) == API_OK;
     if (missing != NULL) {
         log_warning(ctx, "this server is too old for the module: it lacks ", missing);
         return false;
@@ -59,4 +63,17 @@ bool api_load(RedisModuleCtx *ctx, const char *name, int version)
             redis.Log(ctx, "notice", "this server lacks %s: keys may expire a few ms later",
                       wanted[i].name);
     return true;
+}
+
+/* During EXEC, GetSelectedDb of Valkey 9 returns the client's database. MOVE and COPY write to
+ * another one, in which a key can be opened. */
+unsigned api_event_db(RedisModuleCtx *ctx, const char *event, RedisModuleString *name)
+{
+    bool elsewhere = strcmp(event, "move_to") == 0 || strcmp(event, "copy_to") == 0;
+    if (!is_valkey || !elsewhere || !(redis.GetContextFlags(ctx) & CTX_MULTI))
+        return (unsigned)redis.GetSelectedDb(ctx);
+    RedisModuleKey *key = redis.OpenKey(ctx, name, KEY_WRITE | KEY_NOTOUCH);
+    int db = redis.GetDbIdFromModuleKey(key);
+    redis.CloseKey(key);
+    return (unsigned)db;
 }

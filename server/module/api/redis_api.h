@@ -290,6 +290,7 @@ typedef void (*api_on_command)(RedisModuleCommandFilterCtx *command);
     X(RedisModuleType *, CreateDataType,                                                           \
       (RedisModuleCtx * ctx, const char *name, int encoding, const struct api_type *type))         \
     X(const RedisModuleString *, GetKeyNameFromOptCtx, (RedisModuleKeyOptCtx * ctx))               \
+    X(int, GetDbIdFromModuleKey, (RedisModuleKey * key))                                           \
     X(int, GetDbIdFromOptCtx, (RedisModuleKeyOptCtx * ctx))                                        \
     X(RedisModuleType *, ModuleTypeGetType, (RedisModuleKey * key))                                \
     X(void *, ModuleTypeGetValue, (RedisModuleKey * key))                                          \
@@ -348,5 +349,8 @@ static inline struct bytes api_bytes(const RedisModuleString *text)
 /* Fetches the functions and names the module. False: the host lacks a needed function, or has a
  * module of this name; the reason is logged. */
 bool api_load(RedisModuleCtx *ctx, const char *name, int version);
+
+/* The database of a keyspace event, during that event. */
+unsigned api_event_db(RedisModuleCtx *ctx, const char *event, RedisModuleString *name);
 
 #endif

@@ -88,7 +88,7 @@ static void note_loaded(struct volatile_keys *known, RedisModuleCtx *ctx,
 void volatile_keys_event(struct volatile_keys *known, RedisModuleCtx *ctx, int class,
                          const char *event, RedisModuleString *name)
 {
-    unsigned db = database_of(ctx);
+    unsigned db = api_event_db(ctx, event, name);
     if (class & NOTIFY_LOADED) {
         note_loaded(known, ctx, name);
     } else if (class & NOTIFY_EXPIRED) {

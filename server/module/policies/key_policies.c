@@ -134,10 +134,9 @@ static void note(unsigned db, struct bytes name, unsigned causes)
     last->causes |= causes;
 }
 
-static void note_name(RedisModuleCtx *ctx, const RedisModuleString *text, unsigned causes)
+static void note_name(unsigned db, const RedisModuleString *text, unsigned causes)
 {
     struct bytes name = api_bytes(text);
-    unsigned db = (unsigned)redis.GetSelectedDb(ctx);
     const struct policy *policy = policies_of(node_policies(), name, NULL);
     if (policy != NULL && (has_effect(policy, causes) || is_last(db, name))) note(db, name, causes);
 }
@@ -146,12 +145,13 @@ void key_policies_event(RedisModuleCtx *ctx, const char *event, RedisModuleStrin
 {
     if (node_policies()->count == 0 || here.applies || node_role(ctx) != NODE_MASTER) return;
     unsigned causes = causes_of(event);
-    if (causes != 0) note_name(ctx, name, causes);
+    if (causes != 0) note_name(api_event_db(ctx, event, name), name, causes);
 }
 
 void key_policies_existing(RedisModuleCtx *ctx, RedisModuleString *name)
 {
-    if (node_policies()->count > 0 && node_role(ctx) == NODE_MASTER) note_name(ctx, name, CREATED);
+    unsigned db = (unsigned)redis.GetSelectedDb(ctx);
+    if (node_policies()->count > 0 && node_role(ctx) == NODE_MASTER) note_name(db, name, CREATED);
 }
 
 void key_policies_expired(RedisModuleCtx *ctx, struct bytes name, msec at)
