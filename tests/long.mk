@@ -11,7 +11,8 @@
 #   make coverage      lines and branches that the unit tests reach, by folder
 #   make mutants       N faults in a copy of the sources: SEED, PATHS
 #   make service-test  the units, in a machine of its own, as root
-#   make test-newest   files and streams of today's Valkey and Redis, which tools/newest installs, as root
+#   make test-newest   files and streams of today's Valkey and Redis, and the module in them: TESTS; tools/newest
+#                      installs these servers, as root
 
 FUZZ_SECONDS ?= 60
 CRASH_SECONDS ?= 300
@@ -81,10 +82,20 @@ service-test: expired
 	@tools/deps service
 	@$(TEST_ENV) TIMES=1 tests/service/run
 
-# About five minutes for the root at the first time, and half a gigabyte in build/.
+# About five minutes for the root at the first time, and half a gigabyte in build/. The tests of the module run once in
+# each host.
+NEWEST ?= $(abspath build/newest/bin)
+MODULE_TESTS = $(wildcard tests/e2e/module/test_* tests/crash/test_module_*)
+NEWEST_TESTS = $(if $(TESTS),$(filter-out $(MODULE_TESTS),$(TESTS)),$(wildcard tests/newest/test_*))
+HOSTED_TESTS = $(if $(TESTS),$(filter $(MODULE_TESTS),$(TESTS)),$(MODULE_TESTS))
 test-newest:
 	@tools/deps build test
-	@tools/newest
-	@$(MAKE) --no-print-directory test-here TESTS="$(or $(TESTS),$(wildcard tests/newest/test_*))"
+	@$(if $(filter $(NEWEST),$(abspath build/newest/bin)),tools/newest)
+	@failed=0; \
+	$(if $(NEWEST_TESTS),$(MAKE) --no-print-directory test-here TESTS="$(NEWEST_TESTS)" || failed=1;) \
+	$(if $(HOSTED_TESTS),for host in valkey-server redis-server; do \
+	    echo "the module in $$host"; \
+	    MODULE_HOST=$(NEWEST)/$$host $(MAKE) --no-print-directory test-here TESTS="$(HOSTED_TESTS)" || failed=1; \
+	done;) exit $$failed
 
 .PHONY: test-newest diff crash tsan tsan-here sim-plants fuzz fuzz-built soak steady mutants service-test

@@ -1,4 +1,4 @@
-"""clusters: a Redis Cluster of Debian's redis-server with expired.so in each node, made by redis-cli.
+"""clusters: a cluster of the host with expired.so in each node, made by redis-cli.
 
 Time is real in a cluster: a node is failing after NODE_MSEC, and its replica takes over within a
 second or two. Depends on module and redis_cli.

@@ -1,4 +1,5 @@
-"""engines: Debian's redis-server with expired.so in it, for the tests of the module."""
+"""engines: a host with expired.so in it, for the tests of the module: Debian's redis-server, or the server that
+MODULE_HOST names, as in `make test-newest`."""
 import contextlib
 import os
 
@@ -6,8 +7,17 @@ from daemon import ROOT, Daemon, equal, oracle, wait_for
 
 MODULE = os.environ.get("MODULE") or os.path.join(ROOT, "build", "expired.so")
 PRELOAD = os.environ.get("MODULE_PRELOAD")  # the library that a module with sanitizers needs
+HOST = os.environ.get("MODULE_HOST")
 # While the engine syncs its file in the background it may hold back writes that a kill -9 loses.
 SYNCED = ("--appendfsync", "always")
+
+
+def host():
+    """The path of the host."""
+    if not HOST:
+        return oracle()
+    assert os.access(HOST, os.X_OK), f"MODULE_HOST: there is no {HOST}"
+    return os.path.abspath(HOST)
 
 
 def engine_environment():
@@ -23,7 +33,7 @@ class Engine(Daemon):
 
     def __init__(self, *options, module=True, **how):
         load = ["--loadmodule", MODULE] if module else []
-        super().__init__("--enable-module-command", "yes", *options, *load, binary=oracle(), env=engine_environment(),
+        super().__init__("--enable-module-command", "yes", *options, *load, binary=host(), env=engine_environment(),
                          **how)
 
     def start(self):

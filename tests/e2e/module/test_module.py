@@ -1,5 +1,5 @@
 #!/usr/bin/python3 -B
-"""expired.so in Debian's redis-server: every key of the engine expires on time. The time is the
+"""expired.so in a host: every key of the engine expires on time. The time is the
 engine's and real, so deadlines are short and bounds generous."""
 
 import sys

@@ -1,5 +1,5 @@
 #!/usr/bin/python3 -B
-"""Dehydrators of expired.so in Debian's redis-server: replies as the daemon's, waiting clients, files,
+"""Dehydrators of expired.so in a host: replies as the daemon's, waiting clients, files,
 replicas. The time is real, so deadlines are far from now, or short with generous bounds."""
 import contextlib
 import sys

@@ -1,5 +1,5 @@
 #!/usr/bin/python3 -B
-"""Values in the logs of expired.so in Debian's redis-server: EXPIRED TO a stream with VALUE. The time is real:
+"""Values in the logs of expired.so in a host: EXPIRED TO a stream with VALUE. The time is real:
 keys live for fractions of a second, and tests look at what the log has in the end."""
 import sys
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3 -B
-"""Sets, hashes and sorted sets of expired.so in Debian's redis-server: members expire by themselves, on
+"""Sets, hashes and sorted sets of expired.so in a host: members expire by themselves, on
 time, with their events, also on replicas and after a restart. Replies are in test_module_lockstep.
 The time is real, so deadlines are far from now, or short with generous bounds."""
 import contextlib

@@ -1,5 +1,5 @@
 #!/usr/bin/python3 -B
-"""Policies of expired.so in Debian's redis-server: deadlines and lengths of the engine's keys. The time is
+"""Policies of expired.so in a host: deadlines and lengths of the engine's keys. The time is
 real, so deadlines are far from now, or short with generous bounds."""
 import os
 import sys

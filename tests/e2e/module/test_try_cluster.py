@@ -10,7 +10,8 @@ import sys
 import tempfile
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
-from daemon import ROOT, Raw, die_with_parent, equal, main, oracle, test, wait_for
+from daemon import ROOT, Raw, die_with_parent, equal, main, test, wait_for
+from engines import host
 from redis_cli import ENVIRONMENT
 
 SCRIPT = os.path.join(ROOT, "tools", "try-cluster")
@@ -38,7 +39,7 @@ def free_ports(count):
 
 
 def start(where, *arguments):
-    environment = dict(ENVIRONMENT, REDIS_SERVER=oracle(), TMPDIR=where)
+    environment = dict(ENVIRONMENT, REDIS_SERVER=host(), TMPDIR=where)
     return subprocess.Popen([SCRIPT, *map(str, arguments)], stdout=subprocess.PIPE,
                             stderr=subprocess.STDOUT, text=True, env=environment,
                             preexec_fn=die_with_parent)
@@ -102,7 +103,7 @@ def it_prints_how_to_reach_it_and_runs_until_interrupted():
 def a_port_of_another_server_is_refused():
     first = free_ports(3)
     with tempfile.TemporaryDirectory() as where, subprocess.Popen(
-            [oracle(), "--port", str(first + 1), "--save", "", "--dir", where],
+            [host(), "--port", str(first + 1), "--save", "", "--dir", where],
             stdout=subprocess.DEVNULL, preexec_fn=die_with_parent) as other:
         wait_for(lambda: not is_free(first + 1))
         with start(where, "--port", first) as script:
