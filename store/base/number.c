@@ -3,6 +3,7 @@
 #include "store/base/number.h"
 
 #include <ctype.h>
+#include <endian.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -115,17 +116,45 @@ size_t number_print_long_double(char *to, long double value)
     return len;
 }
 
+/* The number that eight digits write; false if one of the bytes is no digit. Works on all eight at
+ * once: expiry times have 10 to 13 digits, and a loop over them cost 9 instructions each.
+ * Neighbours are added in pairs, then fours, then eights (Lemire, "Quickly parsing eight digits",
+ * 2018). */
+static inline bool parse_eight(const char *text, uint64_t *value)
+{
+    const uint64_t high = UINT64_C(0xF0F0F0F0F0F0F0F0), zeros = UINT64_C(0x3030303030303030);
+    uint64_t bytes;
+    memcpy(&bytes, text, sizeof(bytes));
+    bytes = le64toh(bytes); /* the first digit is the lowest byte */
+    /* The second test finds ':' to '?', whose high half is that of digits. */
+    if ((bytes & high) != zeros || ((bytes + UINT64_C(0x0606060606060606)) & high) != zeros)
+        return false;
+    bytes -= zeros;
+    bytes = (bytes * 10 + (bytes >> 8)) & UINT64_C(0x00FF00FF00FF00FF);
+    bytes = (bytes * 100 + (bytes >> 16)) & UINT64_C(0x0000FFFF0000FFFF);
+    *value = (bytes * 10000 + (bytes >> 32)) & UINT32_MAX;
+    return true;
+}
+
 /* Digits only, without leading zeros. */
 static bool parse_digits(const char *text, size_t len, uint64_t *value)
 {
     if (len == 0 || len > UINT64_MAX_CHARS) return false;
     if (text[0] == '0' && len > 1) return false;
-    size_t safe = len < SAFE_DIGITS ? len : SAFE_DIGITS;
-    uint64_t sum = 0;
-    for (size_t i = 0; i < len; i++) {
+    size_t safe = len < SAFE_DIGITS ? len : SAFE_DIGITS, i = 0;
+    uint64_t sum = 0, eight;
+    for (; safe - i >= 8; i += 8) {
+        if (!parse_eight(text + i, &eight)) return false;
+        sum = sum * 100000000 + eight;
+    }
+    for (; i < safe; i++) {
         unsigned digit = (unsigned)(unsigned char)text[i] - '0';
         if (digit > 9) return false;
-        if (i >= safe && sum > (UINT64_MAX - digit) / 10) return false;
+        sum = sum * 10 + digit;
+    }
+    if (len > safe) {
+        unsigned digit = (unsigned)(unsigned char)text[safe] - '0';
+        if (digit > 9 || sum > (UINT64_MAX - digit) / 10) return false;
         sum = sum * 10 + digit;
     }
     *value = sum;

@@ -93,7 +93,7 @@ static size_t random_integer_text(char *text, size_t room, struct rng *rng)
     if (rng_chance(rng, 50)) value = (int64_t)(0 - (uint64_t)value);
     int len = snprintf(text, room, "%" PRId64, value);
     if (rng_chance(rng, 30))
-        text[rng_below(rng, (uint64_t)len)] = "0123456789-+ .a"[rng_below(rng, 15)];
+        text[rng_below(rng, (uint64_t)len)] = "0123456789-+ .a/:?\xb5"[rng_below(rng, 19)];
     if (rng_chance(rng, 10))
         len += snprintf(text + len, room - (size_t)len, "%d", (int)rng_below(rng, 99));
     return (size_t)len;
