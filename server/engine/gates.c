@@ -47,7 +47,7 @@ static void write_unknown(const struct call *call, struct refusal *why)
 /* ---- the gates ------------------------------------------------------------------------------- */
 
 /* Each returns true to refuse the call. The error is the one in its row of GATES, unless the
- * function sets another. */
+ * function sets another. A function writes to *why only if it refuses. */
 
 static bool is_unknown(struct engine *engine, struct call *call, struct refusal *why)
 {
@@ -90,8 +90,9 @@ static bool lacks_rights(struct engine *engine, struct call *call, struct refusa
     if (!rights_are_limited(call->session)) return false;
     enum acl_where where = call->session->multi != NULL ? ACL_IN_MULTI : ACL_TOPLEVEL;
     enum acl_verdict verdict = rights_check(engine, call, where);
+    if (verdict == ACL_ALLOWED) return false;
     why->error = rights_error(verdict);
-    return verdict != ACL_ALLOWED;
+    return true;
 }
 
 struct one_slot {
@@ -182,8 +183,9 @@ static enum error busy_error(const struct engine *engine)
 
 static bool is_busy(struct engine *engine, struct call *call, struct refusal *why)
 {
+    if (!engine->busy || (call->command.row->flags & ALLOW_BUSY)) return false;
     why->error = busy_error(engine);
-    return engine->busy && !(call->command.row->flags & ALLOW_BUSY);
+    return true;
 }
 
 /* The gates in order: the function, its error, and whether a refused EXEC replies with this error
@@ -206,13 +208,17 @@ static bool is_busy(struct engine *engine, struct call *call, struct refusal *wh
     G(is_loading, ERR_LOADING, ABORTS)                                                             \
     G(is_busy, ERR_BUSY_SCRIPT, ABORTS)
 
-/* True: a gate refuses; fills in *why. */
+/* True: a gate refuses; fills in *why, which is written only then: most requests pass all gates. */
 static bool find_refusal(struct engine *engine, struct call *call, struct refusal *why)
 {
+    why->error = ERROR_COUNT;
+    why->detail = NULL;
 #define G(refuses, id, how)                                                                        \
-    why->error = (id);                                                                             \
-    why->in_exec = (how);                                                                          \
-    if (refuses(engine, call, why)) return true;
+    if (refuses(engine, call, why)) {                                                              \
+        if (why->error == ERROR_COUNT) why->error = (id);                                          \
+        why->in_exec = (how);                                                                      \
+        return true;                                                                               \
+    }
     GATES(G)
 #undef G
     return false;
@@ -246,7 +252,6 @@ static void refuse(struct engine *engine, struct call *call, const struct refusa
 bool gates_refuse(struct engine *engine, struct call *call)
 {
     struct refusal why;
-    why.detail = NULL;
     if (!find_refusal(engine, call, &why)) return false;
     refuse(engine, call, &why);
     return true;

@@ -19,7 +19,7 @@ static void begin_listening(struct txn *txn)
 {
     struct store *store = txn->store;
     bool again = txn->origin == FROM_CLIENT || txn->origin == FROM_MASTER;
-    if (is_heard(txn) && (again || !txn->has_begun_call))
+    if ((again || !txn->has_begun_call) && is_heard(txn))
         store->event_mask = store->listener.begin(store->listener.ctx, txn);
 }
 

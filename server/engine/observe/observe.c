@@ -118,17 +118,11 @@ void observe_monitor(struct observer *observer, const struct call *call)
     free_visible_arguments(argv, call);
 }
 
-/* Records the duration of an answered call in its command's histogram and in the slow log. */
-static void note_span(struct observer *observer, const struct call *call, const struct span *span)
+/* Adds a call to the slow log. A function of its own, so that other calls need none of its stack.
+ */
+__attribute__((noinline)) static void note_slow(struct observer *observer, const struct call *call,
+                                                const struct span *span)
 {
-    int64_t usec = span->ran_usec;
-    struct command_stats *stats = call->command.stats;
-    if (observer->conf->latency_tracking) {
-        if (stats->spans == NULL) stats->spans = mem_zalloc(sizeof(*stats->spans));
-        histogram_add(stats->spans, usec, 1);
-    }
-    int64_t slow_usec = observer->conf->slowlog_log_slower_than;
-    if (slow_usec < 0 || usec < slow_usec || (call->command.row->flags & SKIP_SLOWLOG)) return;
     const struct bytes *argv = visible_arguments(call);
     const struct session *session = call->session;
     const char *peer = session->peer != NULL ? session->peer : "";
@@ -143,6 +137,19 @@ static void note_span(struct observer *observer, const struct call *call, const 
     };
     slowlog_note(observer->slowlog, &slow, (size_t)observer->conf->slowlog_max_len);
     free_visible_arguments(argv, call);
+}
+
+/* Records the duration of an answered call in its command's histogram and in the slow log. */
+static inline void note_span(struct observer *observer, const struct call *call, struct span span)
+{
+    struct command_stats *stats = call->command.stats;
+    if (observer->conf->latency_tracking) {
+        if (stats->spans == NULL) stats->spans = mem_zalloc(sizeof(*stats->spans));
+        histogram_add(stats->spans, span.ran_usec, 1);
+    }
+    int64_t slow_usec = observer->conf->slowlog_log_slower_than;
+    if (slow_usec < 0 || span.ran_usec < slow_usec) return;
+    if (!(call->command.row->flags & SKIP_SLOWLOG)) note_slow(observer, call, &span);
 }
 
 static void note_latency(struct observer *observer, enum latency_event event, int64_t usec)
@@ -178,7 +185,7 @@ void observe_end(struct observer *observer, const struct call *call, int64_t beg
     if (is_waiting(call))
         call->block->usec = usec;
     else
-        note_span(observer, call, &(struct span){ .ran_usec = usec });
+        note_span(observer, call, (struct span){ .ran_usec = usec });
     /* Monitors get the call after it has run, so that EXEC comes after its commands. */
     if (monitor_active(observer->monitor) && !(call->command.row->flags & (SKIP_MONITOR | ADMIN)))
         observe_monitor(observer, call);
@@ -204,7 +211,7 @@ void observe_again(struct observer *observer, const struct call *call, int64_t b
     int64_t taken = count_run(observer, call, began);
     time->ran_usec += taken;
     struct span span = span_until(time, observer->last_usec);
-    if (!is_waiting(call)) note_span(observer, call, &span);
+    if (!is_waiting(call)) note_span(observer, call, span);
     note_latency(observer, LATENCY_UNBLOCKING, taken);
 }
 
@@ -216,7 +223,7 @@ void observe_ended(struct observer *observer, const struct call *call, const str
     if (call->command.stats == NULL) return;
     call->command.stats->failed += call->failed;
     struct span span = span_until(time, observe_now(observer));
-    note_span(observer, call, &span);
+    note_span(observer, call, span);
 }
 
 void observe_expiry(struct observer *observer, int64_t usec)
