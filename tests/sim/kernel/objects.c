@@ -483,10 +483,24 @@ void object_reset(int number)
     if (object->in != NONE) stream_break(stream_at(object->in));
 }
 
+/* Sends again what asked for connections between these two. */
+static void connect_again(int one, int other)
+{
+    for (int i = 0; i < kernel->objects_end; i++) {
+        struct object *object = object_at(i);
+        if (object->kind != OBJECT_SOCKET || !object->connecting) continue;
+        if (object->connected_at != NEVER_NS) continue;
+        if ((object->node == one && object->peer_node == other) ||
+            (object->node == other && object->peer_node == one))
+            object_connect(i, object->peer_node, object->peer_port);
+    }
+}
+
 void objects_cut(int one, int other, bool apart)
 {
     kernel->apart[one][other] = kernel->apart[other][one] = apart;
     if (apart) return;
+    connect_again(one, other);
     for (int i = 0; i < STREAMS_MAX; i++) {
         struct stream *stream = stream_at(i);
         bool between = (stream->from_node == one && stream->to_node == other) ||
