@@ -41,14 +41,20 @@ class Streams:
     def work(self, number):
         run, rng = self.run, self.rng
         client = run.client(f"reader {number}")
+        kept = None  # an entry that is not acknowledged, and when its idle time ends
         while not run.stopping:
+            if kept is not None:  # claim it in its last millisecond, which is too early
+                yield min(IDLE, max(0, kept[1] - 0.7 - client.node.wall)) / 1000
             if client.socket < 0:
                 client.node = run.master
                 yield 0.01
             node, asked, began = client.node, int(client.node.wall), run.world.now
             losses = len(run.losses)
             form = rng.randrange(4)
-            if form == 0:
+            if kept is not None:
+                entries = yield client.call("XCLAIM", KEY, GROUP, f"c{number} again", IDLE, kept[0])
+                kept = None
+            elif form == 0:
                 reply = yield client.call("XAUTOCLAIM", KEY, GROUP, f"c{number}", IDLE, "0", "COUNT", 5)
                 entries = reply[1] if isinstance(reply, list) else reply
             elif form == 1:
@@ -85,7 +91,10 @@ class Streams:
                 self.holds[name].append((asked, heard, run.world.now))
                 names.append(name)
                 run.count("delivery")
-            if not names or rng.random() < 0.2:
+            if not names:
+                continue
+            if rng.random() < 0.2:
+                kept = (names[0], asked + IDLE) if rng.random() < 0.5 else None
                 continue
             yield rng.choice((0, 0.01, 0.1))
             reply = yield client.call("XACK", KEY, GROUP, *names)
