@@ -131,7 +131,7 @@ class Deadlines:
         subscribed = self.subscribed_since
         yield 3 + 6 * run.sync_max / 1e9
         if (self.due.get(key, (0, False))[1] and subscribed is not None and subscribed == self.subscribed_since and
-                subscribed < acknowledged and run.was_calm_since(acknowledged) and
+                self.listener.socket >= 0 and subscribed < acknowledged and run.was_calm_since(acknowledged) and
                 node.wall > deadline + 2000 and not run.clock_changes and
                 not self.events.get(key)):
             run.broken(f"{key}, due at {deadline}: no event")

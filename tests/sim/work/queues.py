@@ -25,6 +25,7 @@ class Queues:
         self.rng = run.random_for(type(self).__name__)
         self.run, self.workers = run, workers
         self.elements, self.serial, self.last_push = {}, 0, 0
+        self.unheard = 0  # until when a claim may hold elements of which no reply told
 
     def tasks(self):
         return [self.produce()] + [self.consume(number) for number in range(self.workers)]
@@ -72,6 +73,8 @@ class Queues:
         node, asked, began = client.node, int(client.node.wall), run.world.now
         clocks, losses = len(run.clock_changes), len(run.losses)
         reply = yield client.call("REDE.CLAIM", KEY, lease, "COUNT", rng.choice((1, 1, 3)), "BLOCK", 0.5)
+        if reply is LOST:
+            self.unheard = max(self.unheard, run.world.now + SECOND + lease * MSEC)
         if reply is LOST or reply is None or refused(reply):
             return
         if isinstance(reply, Error):
@@ -79,7 +82,7 @@ class Queues:
         heard = node.wall
         steady = clocks == len(run.clock_changes) and not run.clock_changes
         held = []
-        for name, element in self.elements.items() if not reply else ():
+        for name, element in self.elements.items() if not reply and began > self.unheard else ():
             if (not element.holds and element.acknowledged is None and run.should_be_seen(element.pushed) and
                     run.should_be_seen(element.pushed + (element.ttl + 1) * MSEC)):
                 run.broken(f"{name}: due at {element.due}, and a claim from {asked} to {heard:.1f} gets nothing")
