@@ -107,7 +107,7 @@ def rewrite(run, node):
 def refuse_memory(run, node):
     """The system refuses memory, some or all, for a while. The node may end with its line in the log; then it
     loses nothing that it has acknowledged."""
-    node.lacks_memory = True
+    node.lacks_memory = node.lacked_memory = True
     run.disturb(20)
     node.set(fail_memory=65536 * run.rng.choice((0.001, 0.02, 0.3, 1)))
     yield run.rng.uniform(0.05, 1)

@@ -81,6 +81,11 @@ class Run:
         kinds = {kind for _, kind, *_ in self.losses}
         return "promotion" not in kinds and (self.fsync == "always" or "power" not in kinds)
 
+    @property
+    def lacked_memory(self):
+        """Did a node ever? Then one command of a transaction or script may have failed alone."""
+        return any(node.lacked_memory for node in self.nodes)
+
     def switch(self, master):
         """Clients follow to another master."""
         old, self.master = self.master, master
@@ -145,3 +150,14 @@ def is_passing(error):
 def refused(reply):
     """Was the call certainly not executed?"""
     return isinstance(reply, Error) and is_passing(reply)
+
+
+def results(replies):
+    """The reply to each command of a transaction that was sent in a pipeline. In place of them, the one to EXEC if
+    it is not a list, or that of the command because of which EXEC was or will be refused."""
+    if refused(replies[0]):  # they were executed without MULTI
+        return replies[1:-1]
+    if isinstance(replies[-1], list):
+        return replies[-1]
+    whole = next((reply for reply in replies if refused(reply)), replies[-1])
+    return [whole] * (len(replies) - 2)

@@ -22,8 +22,8 @@ from world import NOON, SECOND, Broken, Client, Error, World
 
 WORKS = {kind.__name__: kind for kind in (Caching, Deadlines, Logs, Members, Mixed, Queues, Registers, Rules,
                                           Streams, Timed, Waiting)}
-# These do not rely on transactions and scripts, of which a part is done when memory runs out in the middle.
-WITHOUT_MEMORY = ("Caching", "Mixed", "Queues", "Streams", "Waiting")
+# These know that memory may run out in the middle of a transaction or script.
+WITHOUT_MEMORY = ("Caching", "Logs", "Mixed", "Queues", "Registers", "Streams", "Waiting")
 # A usual day, the end of 32-bit seconds, a leap day, and a year beyond.
 WALLS = (NOON, NOON, 2 ** 31 * 1000 - 5000, 951_782_399_000, 4_102_444_799_000)
 SIZES = {"64mb": 64 << 20, "20kb": 20 << 10}

@@ -98,6 +98,7 @@ class Node:
         self.wanted = False  # should it run? If it ends by itself, that is a fault
         self.may_end = False
         self.lacks_memory = False  # then it may end with its line in the log
+        self.lacked_memory = False  # ever
         self.usual_clock = 0  # milliseconds from the world's
         self.address = f"10.0.0.{number}"
         world.lib.sim_node(number, str(self.dir).encode())

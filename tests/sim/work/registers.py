@@ -3,12 +3,17 @@ linearizable, and sums that transactions and scripts keep must never be seen bro
 from world import LOST, Error
 
 from linear import FOREVER, is_linearizable
-from run_state import refused
+from run_state import refused, results
 
 MOST = 24  # operations on one key
+NOT_EXECUTED = object()
 SWAP = ("local v = redis.call('GET', KEYS[1]) or '' if v == ARGV[1] then "
         "redis.call('SET', KEYS[1], ARGV[2]) return 1 end return 0")
 MOVE = ("redis.call('DECRBY', KEYS[1], ARGV[1]) redis.call('INCRBY', KEYS[2], ARGV[1]) return 1")
+
+
+def text_of(reply):
+    return reply.decode() if isinstance(reply, bytes) else reply
 
 
 class Registers:
@@ -18,7 +23,7 @@ class Registers:
         self.histories, self.epoch, self.serial, self.key_count = {}, 0, 0, 0
         self.current = [self.new_key() for _ in range(2)]
         self.accounts = [f"account:{i}" for i in range(4)]
-        self.opened = False
+        self.sums = {0}  # more if a move was executed by half, because memory was refused
 
     def new_key(self):
         self.key_count += 1
@@ -41,64 +46,73 @@ class Registers:
             yield from self.operate(client, key, history)
 
     def operate(self, client, key, history):
-        run, rng = self.run, self.rng
+        run = self.run
         self.serial += 1
         new = f"v{self.serial}"
-        kind = rng.choice(("read", "read", "write", "append", "swap", "watch", "take"))
-        index = len(history)
-        call = run.world.now
-        if kind == "read":
-            history.append((call, FOREVER, "read", None, None))
-            reply = yield client.call("GET", key)
-            result = reply.decode() if isinstance(reply, bytes) else None
-        elif kind == "write":
-            history.append((call, FOREVER, "write", new, None))
-            reply = yield client.call(*rng.choice((("SET", key, new), ("SET", key, new, "EX", 5000),
-                                                   ("PSETEX", key, 5000000, new))))
-            result = None
-        elif kind == "append":
-            history.append((call, FOREVER, "append", new, None))
-            reply = yield client.call("APPEND", key, new)
-            result = reply
-        elif kind == "take":
-            history.append((call, FOREVER, "take", None, None))
-            reply = yield client.call("GETDEL", key)
-            result = reply.decode() if isinstance(reply, bytes) else None
-        else:
+        kind = self.rng.choice(("read", "read", "write", "append", "swap", "watch", "take"))
+        if kind in ("swap", "watch"):
             old = yield client.call("GET", key)
             if old is LOST or isinstance(old, Error):
                 return
-            old = old.decode() if old is not None else ""
-            index, call = len(history), run.world.now
-            history.append((call, FOREVER, "swap", (old or None, new), None))
-            if kind == "swap":
-                reply = yield client.call("EVAL", SWAP, 1, key, old, new)
-                result = reply == 1
-            else:
-                replies = yield client.pipeline(("WATCH", key), ("GET", key))
-                seen = replies[1]
-                if seen is LOST or isinstance(seen, Error):
-                    history[index] = None
-                    client.close()
-                    return
-                if (seen.decode() if seen is not None else "") != old:
-                    yield client.call("UNWATCH")
-                    history[index] = None
-                    return
-                replies = yield client.pipeline(("MULTI",), ("SET", key, new), ("EXEC",))
-                reply = replies[-1]
-                result = reply is not None
-                if reply is None:  # not executed, for whatever change
-                    history[index] = None
-                    return
-        if refused(reply):
+            argument = (old.decode() if old is not None else None, new)
+        else:
+            argument = new if kind in ("write", "append") else None
+        index, call = len(history), run.world.now
+        history.append((call, FOREVER, "swap" if kind == "watch" else kind, argument, None))
+        name, argument, reply = yield from getattr(self, kind)(client, key, argument)
+        if reply is NOT_EXECUTED or refused(reply):
             history[index] = None
-        elif reply is not LOST:
-            if isinstance(reply, Error):
-                run.broken(f"{kind} {key}: {reply}")
-            _, _, name, argument, _ = history[index]
-            history[index] = (call, run.world.now, name, argument, result)
+        elif reply is LOST:
+            history[index] = (call, FOREVER, name, argument, None)
+        elif isinstance(reply, Error):
+            run.broken(f"{kind} {key}: {reply}")
+        else:
+            history[index] = (call, run.world.now, name, argument, reply)
             run.count("register")
+
+    # One of these for each kind of operation: what was executed, its argument, and its result. The result may be
+    # LOST, an error, or NOT_EXECUTED.
+
+    def read(self, client, key, _):
+        reply = yield client.call("GET", key)
+        return "read", None, text_of(reply)
+
+    def write(self, client, key, new):
+        reply = yield client.call(*self.rng.choice((("SET", key, new), ("SET", key, new, "EX", 5000),
+                                                    ("PSETEX", key, 5000000, new))))
+        return "write", new, reply
+
+    def append(self, client, key, new):
+        reply = yield client.call("APPEND", key, new)
+        return "append", new, reply
+
+    def take(self, client, key, _):
+        reply = yield client.call("GETDEL", key)
+        return "take", None, text_of(reply)
+
+    def swap(self, client, key, argument):
+        old, new = argument
+        reply = yield client.call("EVAL", SWAP, 1, key, old or "", new)
+        if isinstance(reply, Error) and "not enough memory" in str(reply):
+            reply = LOST  # Lua's, before or after the write
+        return "swap", argument, reply == 1 if isinstance(reply, int) else reply
+
+    def watch(self, client, key, argument):
+        old, new = argument
+        replies = yield client.pipeline(("WATCH", key), ("GET", key))
+        if replies[0] != b"OK" or replies[1] is LOST or isinstance(replies[1], Error):
+            client.close()
+            return "swap", argument, NOT_EXECUTED
+        if text_of(replies[1]) != old:
+            yield client.call("UNWATCH")
+            return "swap", argument, NOT_EXECUTED
+        replies = yield client.pipeline(("MULTI",), ("SET", key, new), ("EXEC",))
+        if replies[0] is LOST and self.run.lacked_memory or refused(replies[0]):
+            return "write", new, replies[1]  # without MULTI it may be executed in any case
+        if replies[-1] is None:
+            return "swap", argument, NOT_EXECUTED
+        whole = results(replies)[0]
+        return "swap", argument, True if whole == b"OK" else whole
 
     def bank(self):
         """Moves amounts between accounts; the sum stays 0."""
@@ -108,19 +122,29 @@ class Registers:
             yield rng.expovariate(40)
             one, other = rng.sample(self.accounts, 2)
             amount = rng.randrange(1, 100)
-            if rng.random() < 0.5:
+            in_script = rng.random() < 0.5
+            if in_script:
                 moved = mover.call("EVAL", MOVE, 2, one, other, amount)
             else:
                 moved = mover.pipeline(("MULTI",), ("DECRBY", one, amount),
                                        ("INCRBY", other, amount), ("EXEC",))
             yield rng.uniform(0, 0.001)
             sums = yield reader.call("MGET", *self.accounts)
-            self.check_sum(sums)
-            yield moved
+            self.check_sum(sums, amount)
+            reply = yield moved
+            halves = (reply, reply) if in_script else results(reply)
+            if run.lacked_memory and not all(isinstance(half, int) for half in halves):
+                self.sums |= {total + half for total in self.sums for half in (-amount, amount)}
+                run.count("half of a transaction")
             run.count("bank")
 
-    def check_sum(self, balances):
-        if isinstance(balances, list) and sum(int(one or 0) for one in balances) != 0:
+    def check_sum(self, balances, amount=0):
+        """`amount`: of a move that is under way."""
+        if not isinstance(balances, list):
+            return
+        total = sum(int(one or 0) for one in balances)
+        halves = (0, -amount, amount) if self.run.lacked_memory else (0,)
+        if not any(total + half in self.sums for half in halves):
             self.run.broken(f"accounts: {balances}")
 
     def finish(self):
