@@ -61,6 +61,48 @@ def restart_master(run, _):
     yield from faults.restart(run, run.master, run.rng.choice(("kill", "stop", "power", "kill in a call")))
 
 
+def fall_behind(run, master, target):
+    """A task: a partition ends some time later; the target then lacks more than the network had in its buffers."""
+    run.world.cut(master, target)
+    run.disturb(15)
+    filler = Client(master, "filler")
+    for _ in range(3):
+        yield filler.call("SET", "filler", "x" * (1 << 20))
+    yield filler.call("DEL", "filler")
+    filler.close()
+
+    def heal(seconds):
+        yield seconds
+        run.world.cut(master, target, False)
+    return run.world.spawn(heal(run.rng.choice((0.2, 1, 4))))
+
+
+def await_failover(run, client, writer, target):
+    """A task: waits for the end of FAILOVER; True: the target is the master. No write is executed while the old
+    master waits for the target."""
+    written = None
+    for _ in range(600):
+        has_written = written is not None and written.done and isinstance(written.value, int)
+        role = yield client.call("ROLE")
+        state = yield client.call("INFO", "replication")
+        waits = isinstance(state, bytes) and b"master_failover_state:waiting-for-sync" in state
+        if waits and has_written:
+            run.broken("a write was executed while FAILOVER waits")
+        if waits and written is None:
+            written = writer.call("INCR", "failover")
+        if isinstance(role, list) and role[0] == b"slave":
+            other = Client(target, "failover target")
+            role = yield other.call("ROLE")
+            other.close()
+            if isinstance(role, list) and role[0] == b"master":
+                return True
+        elif isinstance(state, bytes) and b"master_failover_state:no-failover" in state and (
+                isinstance(role, list) and role[0] == b"master"):
+            return False
+        yield 0.05
+    run.broken(f"FAILOVER neither succeeds nor ends: {role} {state}")
+
+
 def fail_over(run, _):
     """The FAILOVER command: no acknowledged write is lost."""
     others = [node for node in run.nodes if node is not run.master]
@@ -72,32 +114,20 @@ def fail_over(run, _):
         return
     target, old = run.rng.choice(linked), run.master
     run.disturb(20)
-    client = Client(old, "failover")
+    healed = None
+    if run.rng.random() < 0.5:
+        healed = yield from fall_behind(run, old, target)
+    client, writer = Client(old, "failover"), Client(old, "failover writer")
     reply = yield client.call("FAILOVER", "TO", target.address, 6379, "TIMEOUT", 3000)
-    if reply is LOST or isinstance(reply, Error):
-        client.close()
-        return
-    for _ in range(600):
-        role = yield client.call("ROLE")
-        state = yield client.call("INFO", "replication")
-        if isinstance(role, list) and role[0] == b"slave":
-            other = Client(target, "failover target")
-            role = yield other.call("ROLE")
-            other.close()
-            if not isinstance(role, list) or role[0] != b"master":
-                yield 0.05
-                continue
+    if reply is not LOST and not isinstance(reply, Error):
+        succeeded = yield from await_failover(run, client, writer, target)
+        if succeeded:
             run.switch(target)
-            run.count("failover")
-            break
-        if isinstance(state, bytes) and b"master_failover_state:no-failover" in state and (
-                isinstance(role, list) and role[0] == b"master"):
-            run.count("failover aborted")
-            break
-        yield 0.05
-    else:
-        run.broken(f"FAILOVER neither succeeds nor ends: {role} {state}")
+        run.count("failover" if succeeded else "failover aborted")
     client.close()
+    writer.close()
+    if healed is not None:
+        yield healed
     if run.master is target:
         for node in others:
             if node is not target and node.is_up:
@@ -186,8 +216,11 @@ KINDS = {"cut": cut, "restart replica": restart_replica, "restart master": resta
 
 
 def check_agreement(run, seconds=60):
-    """A task: at rest, all nodes have the same data."""
+    """A task: at rest, all nodes have the same data, and none had a stream that is not its master's."""
     yield from await_links(run)
+    for node in run.nodes:
+        if not node.lacked_memory and "can't be applied" in node.log():
+            run.broken(f"node {node.number} got bytes of another stream:\n{node.log()[-3000:]}")
     end = run.world.now + seconds * SECOND
     while True:
         digests = []
