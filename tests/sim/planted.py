@@ -154,11 +154,11 @@ PLANTS = {
          "    return timeline_count_until(&dehydrator->timeline, now + 1);"),
     ),
     # ---- streams
-    "an entry is claimed ten ms early": (
+    "an entry is claimed one ms early": (
         "Streams",
         ("server/cmd/stream/stream_delivery.c",
          "call->txn->now - pending->at >= idle;",
-         "call->txn->now - pending->at >= idle - 10;"),
+         "call->txn->now - pending->at >= idle - 1;"),
     ),
     "a claim does not update its time": (
         "Streams",
@@ -250,7 +250,7 @@ PLANTS = {
          "    replica->sent = replica->applied = backlog_end(all->w.backlog);"),
     ),
     "a replica of another history continues": (
-        "replicas promote|failover|master",
+        "replicas promote|copy",
         ("server/replica/replicas.c",
          "if (has_bytes && history_has(all->w.history, id, offset)) {",
          "if (has_bytes && strcmp(id, \"?\") != 0) {"),
