@@ -42,10 +42,18 @@ void link_free(struct link *link)
     mem_free(link);
 }
 
+/* The master has answered PSYNC with FULLRESYNC, and the copy has not arrived completely. */
+static bool awaits_copy(const struct link *link)
+{
+    return link->state == LINK_COPY ||
+           (link->state == LINK_CONNECTING && link->step == STEP_COPY_HEAD);
+}
+
 void link_close(struct link *link, const char *why)
 {
     if (why != NULL) log_line(LOG_WARNING, "Master %s: %s", link->name, why);
     if (link->state == LINK_DOWN) return;
+    link->lost_copy = why != NULL && awaits_copy(link);
     loop_io_free(link->io);
     tls_close(link->tls);
     close(link->fd);
@@ -58,6 +66,13 @@ void link_close(struct link *link, const char *why)
     link->wants_more = false;
     link->state = LINK_DOWN;
     link->down_usec = clock_mono_usec();
+}
+
+bool link_take_lost_copy(struct link *link)
+{
+    bool lost = link->lost_copy;
+    link->lost_copy = false;
+    return lost;
 }
 
 uint64_t link_effects_from(const struct link *link)
@@ -173,10 +188,9 @@ static void receive(struct link *link)
         return;
     }
     if (got <= 0) {
-        bool copies = link->state == LINK_COPY || link->step == STEP_COPY_HEAD;
+        bool copies = got == 0 && awaits_copy(link);
         link_fail(link, "connection lost: %s%s", got == 0 ? "closed by the master" : fault_of(link),
-                  copies && got == 0 ? " before the end of its full copy. Its log has the reason"
-                                     : "");
+                  copies ? " before the end of its full copy. Its log has the reason" : "");
         return;
     }
     link->heard_usec = clock_mono_usec();
@@ -267,6 +281,7 @@ void link_connect(struct link *link, const char *host, int64_t port, struct tls 
 {
     const char *why = "no address";
     link_close(link, NULL);
+    link->lost_copy = false;
     snprintf(link->name, sizeof(link->name), "%s:%" PRId64, host, port);
     link->fd = open_socket(host, port, &why);
     if (link->fd < 0) {

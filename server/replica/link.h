@@ -50,6 +50,9 @@ void link_connect(struct link *link, const char *host, int64_t port, struct tls 
 /* Asks for a failover: the master becomes a replica of ours (PSYNC ... FAILOVER). */
 void link_ask_failover(struct link *link, bool on);
 void link_close(struct link *link, const char *why); /* NULL: silently */
+/* Was the last connection closed, with a reason, after the master had promised a full copy and
+ * before that had arrived? True once for each such connection. */
+bool link_take_lost_copy(struct link *link);
 
 enum link_state link_state(const struct link *link);
 const char *link_step(const struct link *link); /* for ROLE: "connect", "connecting", "sync", ... */

@@ -127,6 +127,10 @@ static void answer_copy_head(struct link *link, const char *line)
 {
     char *end;
     if (line[0] == '\0') return;
+    if (line[0] == '-') {
+        link_fail(link, "can't make a full copy: %s", line + 1);
+        return;
+    }
     link->has_mark = begins_with(line, "$EOF:");
     if (link->has_mark && strlen(line) == strlen("$EOF:") + MARK) {
         memcpy(link->mark, line + strlen("$EOF:"), MARK + 1);

@@ -80,6 +80,7 @@ void replication_follow(struct replication *r, const char *host, int64_t port)
     r->follows = true;
     r->retry_usec = 0;
     r->bad_copies = 0;
+    r->copied_usec = 0;
     log_line(LOG_NOTICE, "Following the master %s:%" PRId64, r->host, port);
     replication_update_role(r);
     connect_link(r);
@@ -208,6 +209,7 @@ static bool apply_stream(struct replication *r)
                  backlog_end(r->backlog), follower_error(r->follower));
         link_close(r->link, why);
         r->has_position = false;
+        replication_delay_copy(r);
         replication_update_role(r);
         return false;
     }
@@ -220,6 +222,7 @@ bool replication_turn(struct replication *r)
 {
     static const struct bytes get_ack[] = { LIT("REPLCONF"), LIT("GETACK"), LIT("*") };
     bool more = r->follows && !r->loading && link_state(r->link) == LINK_STREAM && apply_stream(r);
+    replication_note_lost_copy(r);
     if (r->asks && r->follows) replication_acknowledge(r);
     if (r->asks && !r->follows && r->active) feed_command(r->feed, get_ack, 3);
     r->asks = false;
@@ -246,6 +249,7 @@ void replication_second(struct replication *r)
     if (r->follows) {
         if (link_state(r->link) != LINK_DOWN && link_silent_usec(r->link) > timeout)
             link_close(r->link, "silent for longer than repl-timeout");
+        replication_note_lost_copy(r);
         if (link_state(r->link) == LINK_DOWN && now >= r->retry_usec && !r->loading)
             connect_link(r);
         replication_acknowledge(r);

@@ -17,6 +17,7 @@ enum {
     RETRY_BROKEN = 1,
     RETRY_BAD = 10,
     MAX_DOUBLINGS = 4,
+    STEADY = 60, /* a copy and this many seconds of the stream after it count as a success */
 };
 
 /* Runs a turn of the loop every LOAD_USEC, so that clients are served from the old data. */
@@ -99,7 +100,7 @@ static void take_over(struct replication *r, struct store *store, unsigned db)
     r->active = r->has_position = true;
     r->synced = r->marked = 0;
     r->full_copies++;
-    r->bad_copies = 0;
+    r->copied_usec = clock_mono_usec();
     replication_stream_begins(r, copy.offset, db);
     link_copy_done(r->link);
     replication_update_role(r);
@@ -111,13 +112,27 @@ static void take_over(struct replication *r, struct store *store, unsigned db)
              copy.offset);
 }
 
-/* A full copy costs the master a fork, so a copy that fails each time is asked for less often. */
+/* A full copy costs the master a fork, so a copy that fails each time, or is followed by a stream
+ * that can't be applied, is asked for less often. */
 static void wait_before_next_copy(struct replication *r, int64_t seconds)
 {
+    int64_t now = clock_mono_usec();
+    if (r->copied_usec > 0 && now - r->copied_usec > STEADY * USEC) r->bad_copies = 0;
+    r->copied_usec = 0;
     seconds <<= r->bad_copies < MAX_DOUBLINGS ? r->bad_copies : MAX_DOUBLINGS;
     r->bad_copies++;
-    r->retry_usec = clock_mono_usec() + seconds * USEC;
+    r->retry_usec = now + seconds * USEC;
     log_line(LOG_NOTICE, "Asking the master for another full copy in %" PRId64 " s", seconds);
+}
+
+void replication_delay_copy(struct replication *r)
+{
+    wait_before_next_copy(r, RETRY_BROKEN);
+}
+
+void replication_note_lost_copy(struct replication *r)
+{
+    if (r->follows && !r->loading && link_take_lost_copy(r->link)) replication_delay_copy(r);
 }
 
 /* The old data is kept until the whole copy is loaded. */
@@ -147,12 +162,12 @@ void replication_load(struct replication *r)
     }
     store_discard(engine->store, store);
     if (is_over(r)) {
-        bool broken = r->follows && r->link_id == r->loads_from && !loop_stopped(r->w.loop);
-        if (broken) wait_before_next_copy(r, RETRY_BROKEN);
+        replication_note_lost_copy(r);
         return;
     }
     char text[WHY + 64];
     snprintf(text, sizeof(text), "its full copy can't be loaded: %s. The old data is kept", why);
     link_close(r->link, text);
+    link_take_lost_copy(r->link);
     wait_before_next_copy(r, RETRY_BAD);
 }

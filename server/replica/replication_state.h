@@ -27,7 +27,9 @@ struct replication {
     char host[MASTER_HOST_MAX];
     int64_t port;
     int64_t retry_usec;  /* do not connect to the master before this time */
-    unsigned bad_copies; /* full copies of this master that failed, since the last good one */
+    unsigned bad_copies; /* how often in a row a full copy of this master, or the stream soon after
+                            it, has failed */
+    int64_t copied_usec; /* when the last copy was loaded; 0: none since the last failure */
     uint64_t link_id;    /* of the last connection to the master */
     int64_t link_usec;   /* when it was begun */
     uint64_t full_copies;
@@ -46,5 +48,10 @@ void replication_update_role(struct replication *r);
 void replication_stream_begins(struct replication *r, uint64_t offset, unsigned db);
 /* Sends the master the offset that has been applied. */
 void replication_acknowledge(struct replication *r);
+/* Call when a copy has ended early, or the stream after it can't be applied: the next copy is asked
+ * for later. */
+void replication_delay_copy(struct replication *r);
+/* Call when the link may have ended: delays the next copy if one was promised. */
+void replication_note_lost_copy(struct replication *r);
 
 #endif

@@ -15,7 +15,8 @@ class FakeMaster:
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.listener.settimeout(REPLY_SECONDS)
         self.port = self.listener.getsockname()[1]
-        self.ours, self.socket, self.pending, self.asked, self.said = ours, None, b"", None, []
+        self.answer = b"+OK expired" if ours else b"+OK"  # to REPLCONF capa expired
+        self.socket, self.pending, self.asked, self.said = None, b"", None, []
 
     def __enter__(self):
         return self
@@ -63,9 +64,8 @@ class FakeMaster:
             if words[0] == b"PSYNC":
                 self.asked = words
                 return
-            own = self.ours and words[-1] == b"expired"
-            self.send(b"+PONG\r\n" if words[0] == b"PING" else
-                      b"+OK expired\r\n" if own else b"+OK\r\n")
+            self.send((b"+PONG" if words[0] == b"PING" else self.answer if words[-1] == b"expired" else b"+OK")
+                      + b"\r\n")
 
     def copy(self, data, offset=0, head=None, tail=MARK):
         self.shake()

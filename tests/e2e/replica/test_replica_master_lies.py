@@ -8,9 +8,11 @@ from contextlib import contextmanager
 sys.path.insert(1, sys.path[0] + "/../../lib")
 from daemon import encode, equal, main, own, wait_for
 from followers import await_linked, is_linked, offset
+from made_rdb import hash_record, rdb, text
 from peers import ID, MARK, FakeMaster, FakeReplica
 from replicas import Member, check_same, group
 OLD = (b"k", b"old value")
+VALKEY_HASH = b"\x16" + text(b"h") + b"\x01" + text(b"f") + text(b"v") + bytes(8)
 
 
 @contextmanager
@@ -78,6 +80,43 @@ def copies_that_end_early_are_asked_for_less_often():
 
 
 @own
+def copies_that_do_not_begin_are_asked_for_less_often():
+    with replica_with_data() as replica, FakeMaster(ours=False) as fake:
+        replica.follow(fake)
+        for seconds, answer in ((1, b""), (2, b"-ERR BGSAVE failed, replication can't continue\r\n"),
+                                (4, b"\n\n$EOF:" + MARK + b"\r\nRED")):
+            fake.shake()
+            fake.send(b"+FULLRESYNC " + ID + b" 5\r\n" + answer)
+            fake.hang_up()
+            assert wait_for(lambda wait=seconds: f"another full copy in {wait} s" in replica.log()), replica.log()
+        check_survived(replica, fake, ": can't make a full copy: ERR BGSAVE failed, replication can't continue")
+        equal(replica.log().count("before the end of its full copy"), 2, replica.log())
+
+
+@own
+def refusal_of_psync_is_logged_with_its_reason():
+    with replica_with_data() as replica, FakeMaster(ours=False) as fake:
+        replica.follow(fake)
+        for reason in ("-LOADING the dataset", "-NOPERM no rights", "-ERR max number of replicas"):
+            fake.shake()
+            fake.send(reason.encode() + b"\r\n")
+            fake.await_closed()
+            check_survived(replica, fake, f"answered PSYNC with '{reason}'. Trying again")
+
+
+@own
+def lost_stream_is_no_lost_copy():
+    whole = copy_of(("SET", *OLD))
+    with Member() as replica, FakeMaster() as fake:
+        replica.follow(fake)
+        fake.copy(whole)
+        assert wait_for(lambda: is_linked(replica))
+        fake.hang_up()
+        check_survived(replica, fake, "connection lost: ")
+        assert "full copy. Its log" not in replica.log() and "another full copy" not in replica.log()
+
+
+@own
 def version_for_valkey_is_sent_to_masters_that_are_not_ours():
     version = [b"REPLCONF", b"version", b"9.1.0"]
     for ours in (False, True):
@@ -141,6 +180,9 @@ def damaged_copies_are_refused(ours):
         offers(replica, ours, b"REDIS9999" + rng.randbytes(1000))
         offers(replica, ours, b"REDIS0080" + rng.randbytes(1000), said="unsupported RDB version 80 of Redis: ")
         offers(replica, ours, b"VALKEY080" + rng.randbytes(1000), said="")
+        # Types of the other program.
+        offers(replica, ours, rdb(12, VALKEY_HASH))
+        offers(replica, ours, rdb(80, hash_record(b"h", 1, b"v"), magic=b"VALKEY"), said="has the unknown type 32 of Valkey")
         offers(replica, ours, b"VALKEY099" + rng.randbytes(1000),
                said="unsupported RDB version 99 of Valkey: versions 80 to ")
         offers(replica, ours, whole[:30], tail=b"", close=True,
@@ -200,6 +242,43 @@ def broken_streams_lead_to_a_full_copy():
                 fake.await_closed()
                 fake.shake()
                 equal(fake.asked[1:3], [b"?", b"-1"])
+
+
+@own
+def copies_whose_stream_fails_are_asked_for_less_often():
+    whole = copy_of(("SET", *OLD))
+    with Member() as replica, FakeMaster() as fake:
+        replica.follow(fake)
+        for seconds in (1, 2, 4):
+            fake.copy(whole)
+            assert wait_for(lambda: is_linked(replica))
+            fake.send(encode("NOSUCH", "a"))
+            fake.await_closed()
+            assert wait_for(lambda wait=seconds: f"another full copy in {wait} s" in replica.log()), replica.log()
+
+
+@own
+def master_that_changes_its_mind_about_abilities_is_followed_or_refused():
+    ours, theirs = copy_of(("SET", *OLD)), copy_of(("SET", *OLD), ours=False)
+    stream = encode("SELECT", 0) + encode("SET", "streamed", 1)
+    with replica_with_data() as replica:
+        for first, copy in ((b"+OK expired", theirs), (b"+OK", ours), (b"-ERR unknown option", ours),
+                            (b"+OK expired 5", theirs), (b"+OK expired 99999999999999999999", ours),
+                            (b"+OK expired -7", theirs), (b"+OK expiredx", ours), (b"$3", theirs)):
+            with FakeMaster() as fake:
+                fake.answer = first
+                replica.follow(fake)
+                fake.copy(copy)
+                assert wait_for(lambda: is_linked(replica)), replica.log()
+                fake.send(stream)
+                assert wait_for(lambda: replica.call("EXISTS", "streamed") == b":1\r\n"), replica.log()
+                # A link that is cut: the next answer is another one, and the stream continues.
+                fake.hang_up()
+                fake.answer = b"+OK" if first.startswith(b"+OK expired") else b"+OK expired"
+                fake.shake()
+                fake.send(b"+CONTINUE\r\n" + encode("SELECT", 0) + encode("DEL", "streamed"))
+                assert wait_for(lambda: replica.call("EXISTS", "streamed") == b":0\r\n"), replica.log()
+                equal(replica.call("DEBUG", "CHECK"), b"+OK\r\n")
 
 
 @own
