@@ -106,6 +106,12 @@ static bool on_redis_command(void *ctx, unsigned *db, int argc, const struct byt
     return replay_call(&parts->engine, db, argc, argv);
 }
 
+static const struct stream_place *place_of_data(void *ctx)
+{
+    const struct parts *parts = ctx;
+    return parts->replication != NULL ? replication_place(parts->replication) : NULL;
+}
+
 /* Adds the kinds of background work, in the order in which they get their slices. */
 static bool make_background(struct parts *parts)
 {
@@ -151,6 +157,7 @@ static bool make_event_side(struct parts *parts)
                                                            .progress = turn_loading,
                                                            .works = turn_working,
                                                            .command = on_redis_command,
+                                                           .place = place_of_data,
                                                            .ctx = parts });
     if (parts->persist == NULL)
         return lifecycle_fail(parts, "can't map memory to share with the child process: %s",
@@ -251,6 +258,18 @@ const char *wiring_users_fault(const char *lines)
     return len > 0 ? why : NULL;
 }
 
+/* A replica that continues its master's stream has the policies of its master. */
+static void set_policies(struct parts *parts)
+{
+    struct txn txn;
+    bool follows = replication_report(parts->replication).follows;
+    if (follows && replication_place(parts->replication) != NULL) return;
+    txn_begin(&txn, parts->store, clock_now(&parts->clock), FROM_CLIENT);
+    txn_call(&txn, 0);
+    policy_lines_set(&txn, parts->conf.policy);
+    txn_commit(&txn);
+}
+
 bool wiring_make(struct parts *parts)
 {
     clock_init(&parts->clock);
@@ -271,12 +290,8 @@ bool wiring_make(struct parts *parts)
     bool good = persist_start(parts->persist, why, sizeof(why));
     parts->engine.loading = false;
     if (!good) return lifecycle_fail(parts, "%s", why);
-    struct txn txn;
-    txn_begin(&txn, parts->store, clock_now(&parts->clock), FROM_CLIENT);
-    txn_call(&txn, 0);
-    policy_lines_set(&txn, parts->conf.policy);
-    txn_commit(&txn);
     replication_start(parts->replication);
+    set_policies(parts);
     return true;
 }
 

@@ -160,6 +160,11 @@ struct outbuf *journal_buffer(struct journal *journal)
     return &journal->waiting;
 }
 
+bool journal_has_text(const struct journal *journal)
+{
+    return journal->waiting.len > journal->whole_len;
+}
+
 /* Writes the checksum so far into the line, then adds the line to the checksum. */
 static void fill_sum_line(struct journal *journal, char *line)
 {

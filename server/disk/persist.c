@@ -118,6 +118,7 @@ int persist_new_journal(struct persist *persist)
     persist->journal = journal_new(sync_mode_of(persist->w.conf));
     if (persist->journal == NULL) return errno;
     effect_writer_init(&persist->writer, journal_buffer(persist->journal));
+    persist->marks.known = false;
     persist->synced =
         loop_io_new(persist->w.loop, journal_sync_fd(persist->journal), on_synced, persist);
     loop_io_want(persist->synced, LOOP_READ);
@@ -134,10 +135,45 @@ void persist_effect(struct persist *persist, const struct effect *effect)
     effect_writer_put(&persist->writer, effect);
 }
 
+void persist_restart_text(struct persist *persist)
+{
+    effect_writer_restart(&persist->writer);
+    persist->marks.known = false;
+}
+
+static void end_record(struct persist *persist, const struct stream_place *place)
+{
+    char text[STREAM_MARK_MAX];
+    size_t len = place_marks_print(&persist->marks, place, text);
+    outbuf_append(journal_buffer(persist->journal), text, len);
+    journal_end_record(persist->journal);
+}
+
 void persist_commit(struct persist *persist)
 {
     effect_writer_end(&persist->writer);
-    journal_end_record(persist->journal);
+    if (journal_has_text(persist->journal)) end_record(persist, persist->w.place(persist->w.ctx));
+}
+
+static uint64_t bytes_since_mark(const struct persist *persist, const struct stream_place *place)
+{
+    const struct place_marks *marks = &persist->marks;
+    bool same = marks->known && strcmp(marks->last.history.id, place->history.id) == 0;
+    return same ? place->offset - marks->last.offset : UINT64_MAX;
+}
+
+void persist_mark_place(struct persist *persist, uint64_t bytes)
+{
+    if (!persist->listens) return;
+    const struct stream_place *place = persist->w.place(persist->w.ctx);
+    bool is_open = persist->writer.run.form != NULL || journal_has_text(persist->journal);
+    if (place == NULL || is_open || bytes_since_mark(persist, place) < bytes) return;
+    end_record(persist, place);
+}
+
+const struct stream_place *persist_loaded_place(const struct persist *persist)
+{
+    return persist->loaded.known ? &persist->loaded.last : NULL;
 }
 
 uint64_t persist_position(const struct persist *persist)
@@ -169,7 +205,7 @@ void persist_replaced(struct persist *persist)
     if (!persist->listens) return;
     persist_drop_rewrite(persist);
     journal_need_base(persist->journal);
-    effect_writer_restart(&persist->writer);
+    persist_restart_text(persist);
     persist->opened = false; /* accept writes, as while the first base is being written */
     persist->base_error = 0;
 }
@@ -375,6 +411,7 @@ bool persist_stop(struct persist *persist, char *why, size_t size)
 {
     int error = 0;
     if (persist->report.loading) return true;
+    persist_mark_place(persist, 1);
     if (persist->journal != NULL) error = close_journal(persist);
     if (error != 0)
         snprintf(

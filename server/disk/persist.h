@@ -33,6 +33,7 @@
 #include "store/store.h"
 
 struct persist;
+struct stream_place;
 
 struct persist_wiring {
     struct loop *loop;
@@ -46,6 +47,9 @@ struct persist_wiring {
     void (*works)(void *ctx);
     /* Runs a command of a Redis AOF, which may be any command. False: it failed. */
     bool (*command)(void *ctx, unsigned *db, int argc, const struct bytes *argv);
+    /* The place of the data in a replication stream, with all transactions so far; NULL: unknown.
+     */
+    const struct stream_place *(*place)(void *ctx);
     void *ctx;
 };
 
@@ -58,11 +62,18 @@ bool persist_start(struct persist *persist, char *why, size_t size);
 /* Writes and syncs the journal before the end. False: it failed, and `why` has the reason. */
 bool persist_stop(struct persist *persist, char *why, size_t size);
 
+/* The place in a replication stream that the loaded data has; NULL: unknown. */
+const struct stream_place *persist_loaded_place(const struct persist *persist);
+
 /* ---- every turn ---- */
 
 bool persist_listens(const struct persist *persist); /* the journal is on */
 void persist_effect(struct persist *persist, const struct effect *effect);
 void persist_commit(struct persist *persist); /* completes the record of the transaction */
+/* The stream can move on without a change of data, by PING or PUBLISH: writes the place into a
+ * record of its own if it is at least this many bytes further than in the last record. No effect
+ * while a transaction is open. */
+void persist_mark_place(struct persist *persist, uint64_t bytes);
 /* Call at the end of each turn, after all changes and before replies are sent. */
 void persist_turn(void *persist);
 /* The same while a transaction is open, in a turn inside a request: writes the records of earlier

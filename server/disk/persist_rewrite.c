@@ -165,7 +165,7 @@ static void rotate(struct persist *persist)
     }
     persist->pending_segment = -1;
     persist->segments_bytes += length;
-    effect_writer_restart(&persist->writer);
+    persist_restart_text(persist);
     begin_base(persist);
 }
 
@@ -210,7 +210,7 @@ bool persist_start_rewrite(struct persist *persist)
         return true;
     }
     journal_restart_begin(persist->journal);
-    effect_writer_restart(&persist->writer);
+    persist_restart_text(persist);
     int error = manifest_make_folder(&persist->manifest);
     if (error != 0)
         fail_rewrite(persist, "folder", error);

@@ -25,6 +25,7 @@ struct loading {
     bool imports;           /* an import: files may be Redis', and are not changed */
     bool cuts_torn_end;     /* cut off a torn end in the file itself */
     struct journal_end end; /* of the last segment */
+    struct place_marks marks;
     int64_t began_usec;
 };
 
@@ -76,6 +77,7 @@ static bool load_base(struct loading *loading, const char *path)
     const struct persist *persist = loading->persist;
     struct base_load load = { .progress = progress_of(loading) };
     bool good = base_load(loading->store, path, clock_now(persist->w.clock), &load);
+    loading->marks = load.marks;
     return good || fail_load(loading, "%s is damaged %s. Run expired-check on it", path, load.why);
 }
 
@@ -136,7 +138,9 @@ static bool load_segment(struct loading *loading, const char *path, bool is_last
     struct replay_file file;
     struct replay *replay = mem_alloc(sizeof(*replay));
     replay_init(replay, loading->store, clock_now(persist->w.clock));
+    replay->marks = loading->marks;
     replay_records(replay, fd, &progress, &file);
+    loading->marks = replay->marks;
     replay_drop(replay);
     mem_free(replay);
     close(fd);
@@ -401,6 +405,7 @@ static bool open_journal(struct loading *loading, bool continues)
         if (error == 0) error = manifest_file_path(&persist->manifest, segment, path);
         if (error == 0) error = disk_open(path, &fd);
         if (error == 0) error = journal_open(persist->journal, fd, &loading->end);
+        persist->marks = loading->marks;
     } else if (error == 0) {
         error = persist_begin_journal(persist);
     }
@@ -481,6 +486,7 @@ bool persist_start(struct persist *persist, char *why, size_t size)
     bool good = load_all(&loading);
     persist->report.loading = false;
     if (!good) return false;
+    if (!loading.imports) persist->loaded = loading.marks;
     log_loaded(&loading);
     sweep_snapshot(persist->w.conf);
     return true;

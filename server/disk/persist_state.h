@@ -8,6 +8,7 @@
 #include "server/disk/file_job.h"
 #include "server/disk/journal.h"
 #include "server/disk/format/manifest.h"
+#include "server/disk/format/stream_place.h"
 #include "server/disk/persist.h"
 
 enum persist_task { TASK_NONE, TASK_SAVE, TASK_REWRITE };
@@ -37,6 +38,8 @@ struct persist {
     struct journal *journal;
     struct manifest manifest;
     struct effect_writer writer;
+    struct place_marks marks;  /* of the journal's records, to continue from */
+    struct place_marks loaded; /* of the files, at the start */
     struct loop_io *synced;
     struct loop_timer *flush_again, *task_again;
     bool listens; /* effects go to the journal */
@@ -82,6 +85,9 @@ struct persist {
 
 /* persist.c: creates a journal without a file. 0 or an errno. */
 int persist_new_journal(struct persist *persist);
+/* Call when the next record begins another file, or was preceded by records that were dropped: it
+ * names its database and its place in full. */
+void persist_restart_text(struct persist *persist);
 /* Locks the working directory for this daemon. False: another daemon has it. If the system has no
  * locks, true. */
 bool persist_own_folder(struct persist *persist);

@@ -23,7 +23,8 @@ enum {
 static struct snapshot_options options_of(const struct persist *persist)
 {
     return (struct snapshot_options){ .created = clock_now(persist->w.clock),
-                                      .plain = !persist->w.conf->rdbcompression };
+                                      .plain = !persist->w.conf->rdbcompression,
+                                      .place = persist->w.place(persist->w.ctx) };
 }
 
 /* ---- snapshots ------------------------------------------------------------------------------- */

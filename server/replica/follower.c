@@ -240,6 +240,7 @@ static bool apply_unit(struct follower *follower, const char *data, size_t len)
     txn_begin(&follower->txn, engine->store, clock_now(engine->clock), FROM_MASTER);
     txn_call(&follower->txn, follower_db(follower));
     bool good = run_unit(follower, data, len);
+    follower->w.applied(follower->w.ctx, bytes_of(data, len), good);
     txn_commit(&follower->txn);
     if (blocked_pending(engine->blocked)) serve_ready(engine);
     return good;

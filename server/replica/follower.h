@@ -21,6 +21,9 @@ struct follower_wiring {
     struct engine *engine;
     /* The master asks for the offset that has been applied (REPLCONF GETACK). */
     void (*ask)(void *ctx);
+    /* A unit with these bytes was applied, and will be committed next; not good: only a part of it
+     * was, so that the data differs from the master's. */
+    void (*applied)(void *ctx, struct bytes unit, bool good);
     void *ctx;
 };
 

@@ -1,20 +1,15 @@
 /* history: identifies the stream that the data comes from. Two servers with the same id and offset
  * have the same data. After a failover the new master continues under an id of its own, and
  * remembers the old one up to the offset at which it took over, so that other replicas of the old
- * master can continue with it without a full copy (Redis' PSYNC2). */
+ * master can continue with it without a full copy (Redis' PSYNC2). So does a master that restarts:
+ * its files have id and offset (stream_place.h). */
 #ifndef SERVER_REPLICA_HISTORY_H
 #define SERVER_REPLICA_HISTORY_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { HISTORY_ID = 40 };
-
-struct history {
-    char id[HISTORY_ID + 1];
-    char old_id[HISTORY_ID + 1]; /* zeros: none */
-    uint64_t old_end;            /* offset of the first byte that is not part of old_id's stream */
-};
+#include "server/disk/format/stream_place.h"
 
 /* Begins a new stream without earlier ids. False: no random numbers. */
 bool history_begin(struct history *history);

@@ -40,6 +40,15 @@ static bool may_sync(struct call *call)
     return true;
 }
 
+/* A replica that has restarted may be behind its own replicas, until its master has sent it what
+ * they have. */
+static bool is_ahead(const struct replication *replication, const char *id, uint64_t offset)
+{
+    return replication_report(replication).follows &&
+           strcasecmp(id, replication_history(replication)->id) == 0 &&
+           offset > backlog_end(replication_backlog(replication));
+}
+
 /* PSYNC id offset FAILOVER: the master hands its role over to us. A master asks again if the
  * connection is lost before our answer reaches it. Then we have the role already, and an error
  * would make it take the role back, so that there would be two masters. DIFFERS: Redis refuses, and
@@ -73,8 +82,11 @@ static void cmd_psync(struct call *call)
     struct replication *replication = call->context;
     replication_begin_stream(replication);
     if (call->argv[1].len == HISTORY_ID) memcpy(id, call->argv[1].data, HISTORY_ID);
-    replica_sync(replicas_of(replication_replicas(replication), call->session), id,
-                 offset > 0 ? (uint64_t)offset : 0);
+    uint64_t from = offset > 0 ? (uint64_t)offset : 0;
+    if (is_ahead(replication, id, from))
+        fail(call, ERR_NO_MASTER_LINK);
+    else
+        replica_sync(replicas_of(replication_replicas(replication), call->session), id, from);
 }
 
 static void cmd_sync(struct call *call)

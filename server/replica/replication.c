@@ -14,6 +14,7 @@
 enum {
     APPLY_USEC = 1000, /* time per turn for applying the master's stream */
     FIRST_OFFSET = 1,
+    MARK_BYTES = 64 * 1024,
 };
 
 /* ---- the role -------------------------------------------------------------------------------- */
@@ -36,12 +37,38 @@ void replication_update_role(struct replication *r)
 
 void replication_begin_stream(struct replication *r)
 {
+    r->is_unshared = false;
     if (r->active) return;
     /* Earlier bytes are not in the backlog, so no replica can continue from them. */
-    if (!r->has_position) history_begin(&r->history);
+    if (!r->has_position) history_begin(&r->place.history);
     r->active = r->has_position = true;
     feed_restart(r->feed);
     replication_update_role(r);
+}
+
+/* After a restart a master continues under a new id. While that has no bytes and no replica knows
+ * it, the data is still that of the old id, which another master may know. */
+static bool is_unbranched(const struct replication *r)
+{
+    return r->is_unshared && backlog_end(r->backlog) == r->loaded.offset;
+}
+
+const struct stream_place *replication_place(struct replication *r)
+{
+    /* The text of an open transaction will be part of the stream, its changes are in the data. */
+    bool known = r->has_position && (r->active || r->follows) && !feed_pending(r->feed);
+    if (!known) return NULL;
+    if (is_unbranched(r)) return &r->loaded;
+    r->place.offset = backlog_end(r->backlog);
+    r->place.db = r->follows ? follower_db(r->follower) : feed_db(r->feed);
+    return &r->place;
+}
+
+/* A replica that has received PING or GETACK can continue after a restart of this server if the
+ * journal has the place after them. */
+static void mark_place(struct replication *r, uint64_t bytes)
+{
+    if (r->w.engine->persist != NULL) persist_mark_place(r->w.engine->persist, bytes);
 }
 
 static void end_blocked(void *ctx, const struct client_info *info)
@@ -65,6 +92,15 @@ static void connect_link(struct replication *r)
     link_connect(r->link, r->host, r->port, tls);
 }
 
+/* The position stays that of our own stream as a master: the new master may continue it. */
+static void stop_being_master(struct replication *r)
+{
+    clients_each(r->w.clients, end_blocked, r);
+    follower_begin(r->follower, FOLLOW_COMMANDS, feed_db(r->feed));
+    if (is_unbranched(r)) r->place = r->loaded;
+    r->is_unshared = false;
+}
+
 void replication_follow(struct replication *r, const char *host, int64_t port)
 {
     char value[MASTER_HOST_MAX + 24];
@@ -75,8 +111,7 @@ void replication_follow(struct replication *r, const char *host, int64_t port)
     r->port = port;
     snprintf(value, sizeof(value), "%s %" PRId64, r->host, port);
     remember_master(r, value);
-    if (!r->follows) clients_each(r->w.clients, end_blocked, r);
-    /* The position stays that of our own stream as a master: the new master may continue it. */
+    if (!r->follows) stop_being_master(r);
     r->follows = true;
     r->retry_usec = 0;
     r->bad_copies = 0;
@@ -94,15 +129,16 @@ bool replication_promote(struct replication *r)
     r->host[0] = '\0';
     remember_master(r, "");
     if (r->has_position)
-        history_branch(&r->history, backlog_end(r->backlog));
+        history_branch(&r->place.history, backlog_end(r->backlog));
     else
-        history_begin(&r->history);
+        history_begin(&r->place.history);
     r->active = r->has_position = true;
-    if (r->effects_from > backlog_end(r->backlog)) r->effects_from = backlog_end(r->backlog);
+    if (r->place.effects_from > backlog_end(r->backlog))
+        r->place.effects_from = backlog_end(r->backlog);
     feed_restart(r->feed);
     replicas_close_all(r->replicas, "this server is now a master");
     log_line(LOG_NOTICE, "This server is now a master, with the stream %s from offset %" PRIu64,
-             r->history.id, backlog_end(r->backlog));
+             r->place.history.id, backlog_end(r->backlog));
     replication_update_role(r);
     return true;
 }
@@ -113,7 +149,7 @@ static bool position(void *ctx, const char **id, uint64_t *offset)
 {
     struct replication *r = ctx;
     if (!r->has_position) return false;
-    *id = r->history.id;
+    *id = r->place.history.id;
     *offset = backlog_end(r->backlog);
     return true;
 }
@@ -121,7 +157,7 @@ static bool position(void *ctx, const char **id, uint64_t *offset)
 void replication_stream_begins(struct replication *r, uint64_t offset, unsigned db)
 {
     uint64_t from = link_effects_from(r->link), commands = from > offset ? from - offset : 0;
-    r->effects_from = from;
+    r->place.effects_from = from;
     follower_begin(r->follower, from == LINK_NO_EFFECTS ? FOLLOW_COMMANDS : commands, db);
 }
 
@@ -131,13 +167,13 @@ static void continues(void *ctx, const char *id)
     r->active = true;
     replication_stream_begins(r, backlog_end(r->backlog), follower_db(r->follower));
     replication_update_role(r);
-    if (id == NULL || strcmp(id, r->history.id) == 0) return;
+    if (id == NULL || strcmp(id, r->place.history.id) == 0) return;
     /* The master's id has changed, so ours changes too, and our replicas must learn it. */
     uint64_t end = backlog_end(r->backlog);
-    struct history old = r->history;
-    history_adopt(&r->history, id);
-    memcpy(r->history.old_id, old.id, sizeof(old.id));
-    r->history.old_end = end;
+    struct history old = r->place.history;
+    history_adopt(&r->place.history, id);
+    memcpy(r->place.history.old_id, old.id, sizeof(old.id));
+    r->place.history.old_end = end;
     replicas_close_all(r->replicas, "the master's stream has a new ID");
 }
 
@@ -162,6 +198,16 @@ static void take_back(void *ctx)
     struct replication *r = ctx;
     link_ask_failover(r->link, false);
     replication_promote(r);
+}
+
+/* Before the commit, so that the unit's record in the journal has the place after it. */
+static void end_unit(void *ctx, struct bytes unit, bool good)
+{
+    struct replication *r = ctx;
+    if (good)
+        backlog_append(r->backlog, unit.data, unit.len);
+    else
+        r->has_position = false;
 }
 
 static void ask_link(void *ctx)
@@ -200,7 +246,6 @@ static bool apply_stream(struct replication *r)
     size_t used;
     if (stream.len == 0) return false;
     enum followed result = follower_apply(r->follower, stream.data, stream.len, APPLY_USEC, &used);
-    backlog_append(r->backlog, stream.data, used);
     link_want_more(r->link, result == FOLLOW_PART);
     if (result == FOLLOW_BROKEN) { /* only a full copy can repair that */
         char why[WHY];
@@ -224,7 +269,10 @@ bool replication_turn(struct replication *r)
     bool more = r->follows && !r->loading && link_state(r->link) == LINK_STREAM && apply_stream(r);
     replication_note_lost_copy(r);
     if (r->asks && r->follows) replication_acknowledge(r);
-    if (r->asks && !r->follows && r->active) feed_command(r->feed, get_ack, 3);
+    if (r->asks && !r->follows && r->active) {
+        feed_command(r->feed, get_ack, 3);
+        mark_place(r, 1);
+    }
     r->asks = false;
     failover_turn(r->failover);
     if (r->active) {
@@ -263,8 +311,10 @@ void replication_second(struct replication *r)
         r->active = r->has_position = false;
         feed_restart(r->feed);
         backlog_restart(r->backlog, backlog_end(r->backlog));
-        history_begin(&r->history);
+        history_begin(&r->place.history);
     }
+    /* Without replicas the place can wait for the next record or the end. */
+    if (!r->w.engine->busy) mark_place(r, replicas_count(r->replicas) > 0 ? 1 : MARK_BYTES);
     replication_update_role(r);
 }
 
@@ -292,7 +342,7 @@ static bool make_parts(struct replication *r)
                                                           .backlog = r->backlog,
                                                           .feed = r->feed,
                                                           .stats = w->engine->stats,
-                                                          .history = &r->history,
+                                                          .history = &r->place.history,
                                                           .stream_db = stream_db,
                                                           .ctx = r });
     r->link = link_new(&(struct link_wiring){ .loop = w->loop,
@@ -302,8 +352,8 @@ static bool make_parts(struct replication *r)
                                               .continues = continues,
                                               .answered = answered,
                                               .ctx = r });
-    r->follower =
-        follower_new(&(struct follower_wiring){ .engine = w->engine, .ask = ask_link, .ctx = r });
+    r->follower = follower_new(&(struct follower_wiring){
+        .engine = w->engine, .ask = ask_link, .applied = end_unit, .ctx = r });
     r->waits = waits_new(w->loop, w->engine->blocked, r->replicas, w->engine->persist);
     r->failover = failover_new(&(struct failover_wiring){ .loop = w->loop,
                                                           .replicas = r->replicas,
@@ -312,7 +362,7 @@ static bool make_parts(struct replication *r)
                                                           .hand_over = take_over_by,
                                                           .take_back = take_back,
                                                           .ctx = r });
-    return r->replicas != NULL && history_begin(&r->history);
+    return r->replicas != NULL && history_begin(&r->place.history);
 }
 
 struct replication *replication_new(const struct replication_wiring *wiring)
@@ -340,12 +390,37 @@ void replication_free(struct replication *r)
     mem_free(r);
 }
 
+/* Takes the place of the data from the files. */
+static void take_place(struct replication *r, const struct stream_place *place)
+{
+    r->place = r->loaded = *place;
+    r->has_position = r->active = true;
+    backlog_restart(r->backlog, place->offset);
+    log_line(LOG_NOTICE, "The data is that of the stream %s up to offset %" PRIu64,
+             place->history.id, place->offset);
+}
+
+/* Other replicas may have more of the stream than the files, which then has another continuation
+ * than ours. So it has a new id, and replicas that have no more than the files continue with it. */
+static void branch_off(struct replication *r)
+{
+    history_branch(&r->place.history, r->place.offset);
+    r->is_unshared = true;
+    if (r->place.effects_from > r->place.offset) r->place.effects_from = r->place.offset;
+    replicas_close_all(r->replicas, "this server has started"); /* repl-backlog-ttl begins */
+}
+
 void replication_start(struct replication *r)
 {
     char host[MASTER_HOST_MAX];
     int64_t port;
-    if (sscanf(r->w.conf->replicaof, "%255s %" SCNd64, host, &port) == 2)
-        replication_follow(r, host, port);
+    bool follows = sscanf(r->w.conf->replicaof, "%255s %" SCNd64, host, &port) == 2;
+    const struct persist *persist = r->w.engine->persist;
+    const struct stream_place *place = persist != NULL ? persist_loaded_place(persist) : NULL;
+    if (place != NULL) take_place(r, place);
+    if (place != NULL && !follows) branch_off(r);
+    if (follows) replication_follow(r, host, port);
+    if (follows && place != NULL) follower_begin(r->follower, FOLLOW_COMMANDS, place->db);
     replication_update_role(r);
 }
 
@@ -361,7 +436,7 @@ struct replicas *replication_replicas(const struct replication *r)
 
 const struct history *replication_history(const struct replication *r)
 {
-    return &r->history;
+    return &r->place.history;
 }
 
 const struct backlog *replication_backlog(const struct replication *r)
@@ -391,7 +466,7 @@ uint64_t replication_offset(const struct replication *r)
 
 uint64_t replication_effects_from(const struct replication *r)
 {
-    return r->effects_from;
+    return r->place.effects_from;
 }
 
 struct replication_report replication_report(const struct replication *r)

@@ -42,9 +42,12 @@ struct replication_wiring {
 struct replication *replication_new(const struct replication_wiring *wiring); /* NULL with errno */
 void replication_free(struct replication *replication); /* after the connections */
 
-/* Begins to follow the master of the option `replicaof`, if it is set. Call when the data is
- * loaded. */
+/* Continues the stream that the loaded data belongs to, and begins to follow the master of the
+ * option `replicaof`, if it is set. Call when the data is loaded, before it changes. */
 void replication_start(struct replication *replication);
+/* The place of the data in its stream, with all transactions so far; NULL: unknown. Valid until the
+ * next call. */
+const struct stream_place *replication_place(struct replication *replication);
 /* Starts to follow this master; keeps its old data until a full copy has arrived. */
 void replication_follow(struct replication *replication, const char *host, int64_t port);
 /* Becomes a master with its current data. False: it is one already. */

@@ -12,16 +12,17 @@ struct replication {
     struct replication_wiring w;
     struct backlog *backlog;
     struct feed *feed;
-    struct history history;
+    struct stream_place place;  /* of the data; replication_place updates offset and db */
+    struct stream_place loaded; /* `place` as loaded at the start */
     struct replicas *replicas;
     struct link *link;
     struct follower *follower;
     struct waits *waits;
     struct failover *failover;
-    uint64_t effects_from; /* the stream before this offset is commands of a Redis */
-    bool active;           /* the backlog has the stream up to now */
+    bool active; /* the backlog has the stream up to now */
     bool follows;
-    bool has_position; /* the data is that of `history` at the backlog's end */
+    bool has_position; /* the data is that of `place` at the backlog's end */
+    bool is_unshared;  /* a master that has restarted: no replica was told its new id yet */
     bool loading;      /* a full copy */
     bool asks;         /* at the end of the turn: ask replicas for ACKs, or as a replica send one */
     char host[MASTER_HOST_MAX];

@@ -34,6 +34,13 @@ static void report_keys(void *ctx, uint64_t keys)
     if (options->report != NULL) options->report(options->ctx, keys);
 }
 
+static void write_mark(struct snapshot_writer *file, const struct stream_place *place)
+{
+    char text[STREAM_MARK_MAX];
+    struct place_marks none = { .known = false };
+    (void)snapshot_append(file, text, place_marks_print(&none, place, text));
+}
+
 int base_write(const struct store *store, const char *path, const struct snapshot_options *options,
                struct base_size *size)
 {
@@ -43,6 +50,7 @@ int base_write(const struct store *store, const char *path, const struct snapsho
     int error = snapshot_create(path, options, &writing.file);
     if (error != 0) return error;
     struct store_text_sink sink = { append_piece, report_keys, &writing };
+    write_mark(writing.file, options->place); /* an error of the file comes again below */
     if (store_text_write(store, &sink, &counts.keys)) {
         error = snapshot_finish(writing.file, &counts);
     } else {
@@ -105,6 +113,7 @@ bool base_load(struct store *store, const char *path, msec now, struct base_load
     bool good = load_blocks(file, replay, &carry, load);
     load->commands = replay->commands;
     load->effects = replay->effects;
+    load->marks = replay->marks;
     replay_drop(replay);
     mem_free(replay);
     buffer_drop(&carry);

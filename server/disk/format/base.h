@@ -1,5 +1,6 @@
 /* base: writes the contents of a store into a snapshot file, and reads them. Depends on the store's
- * walk, the effects' text and snapshot_file. */
+ * walk, the effects' text and snapshot_file. The text begins with a mark (stream_place.h), if the
+ * data has a place in a replication stream. */
 #ifndef SERVER_DISK_FORMAT_BASE_H
 #define SERVER_DISK_FORMAT_BASE_H
 
@@ -23,6 +24,7 @@ struct base_load {
     struct replay_progress progress; /* in bytes of the file; report may be NULL */
     struct base_size size;
     uint64_t commands, effects; /* applied so far */
+    struct place_marks marks;   /* the place of the data */
     uint64_t bad;               /* the offset of the error in the file */
     bool unreadable;            /* a system call failed; the file itself may be good */
     char why[256];              /* the error, with the offset */

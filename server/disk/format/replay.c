@@ -74,6 +74,7 @@ static bool apply_commands(struct replay *replay, const char *data, size_t len, 
             const char *end = memchr(data + at, '\n', len - at);
             if (end == NULL) return true;
             size = (size_t)(end + 1 - (data + at));
+            replay->marked |= place_marks_read(&replay->marks, data + at, size);
             continue;
         }
         enum request_status status = request_read(&replay->request, data + at, len - at, &size);

@@ -12,6 +12,7 @@
 
 #include "server/disk/effect/effect_text.h"
 #include "server/disk/effect/request.h"
+#include "server/disk/format/stream_place.h"
 #include "store/mem/buffer.h"
 #include "store/txn/txn.h"
 
@@ -26,6 +27,7 @@ struct replay_progress {
 
 struct replay {
     uint64_t commands, effects;   /* applied so far */
+    struct place_marks marks;     /* the place of the data; set it before another file continues */
     char error[REPLAY_ERROR_MAX]; /* why the last command was not applied; printable */
 
     /* private */
@@ -36,6 +38,7 @@ struct replay {
     struct request request;
     const struct replay_progress *progress; /* of the record being applied; may be NULL */
     uint64_t record_at;                     /* where it begins in the file */
+    bool marked;                            /* the record has a mark */
 };
 
 /* Prepares to apply commands to this store, which may have contents. NULL: commands are only

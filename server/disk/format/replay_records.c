@@ -290,6 +290,19 @@ static bool read_first_line(struct reading *in)
     return true;
 }
 
+static bool apply_record(struct reading *in, struct bytes record, size_t *applied)
+{
+    struct replay *replay = in->replay;
+    uint64_t effects = replay->effects;
+    replay->progress = in->progress;
+    replay->record_at = in->file->good;
+    replay->marked = false;
+    bool good = replay_feed(replay, record.data, record.len, applied);
+    replay->progress = NULL;
+    if (!replay->marked && replay->effects > effects) replay->marks.known = false;
+    return good;
+}
+
 /* False: reading has stopped. */
 static bool replay_record(struct reading *in)
 {
@@ -308,11 +321,7 @@ static bool replay_record(struct reading *in)
     if (sum != written)
         return stop_bad(in, in->file->good + len,
                         "wrong checksum: computed %08" PRIx32 ", stored %08" PRIx32, sum, written);
-    in->replay->progress = in->progress;
-    in->replay->record_at = in->file->good;
-    bool good = replay_feed(in->replay, record, len, &applied);
-    in->replay->progress = NULL;
-    if (!good)
+    if (!apply_record(in, bytes_of(record, len), &applied))
         return stop_reading(in, REPLAY_DAMAGED, in->file->good + applied, "%s", in->replay->error);
     accept_bytes(in, len + RECORD_SUM_LINE, crc32c(sum, record + len, RECORD_SUM_LINE));
     in->file->records++;

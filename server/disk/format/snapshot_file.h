@@ -44,6 +44,8 @@ enum {
     SNAPSHOT_BLOCK = BLOCK_RAW,
 };
 
+struct stream_place;
+
 struct snapshot_info {
     int64_t created;
     uint64_t length, raw, keys, records;
@@ -57,6 +59,8 @@ struct snapshot_writer;
 struct snapshot_options {
     int64_t created; /* milliseconds since 1970 */
     bool plain;      /* no LZ4 */
+    /* For base_write: the place of the data in a replication stream; NULL: unknown. */
+    const struct stream_place *place;
     /* For base_write: called after each 128 KiB or so, with the number of keys; NULL: not called.
      */
     void (*report)(void *ctx, uint64_t keys);

@@ -27,14 +27,15 @@ static void take_commit(void *ctx, const struct txn *txn)
 {
     struct commit_hooks *hooks = ctx;
     struct session *caller = txn->caller;
+    /* First the stream: the journal's record has the place in it that follows this transaction. */
+    if (hooks->feed != NULL && feed_pending(hooks->feed)) {
+        feed_commit(hooks->feed);
+        if (caller != NULL) caller->streamed_at = feed_offset(hooks->feed);
+    }
     /* The call may have turned the journal off. */
     if (hooks->keeps && txn->changes > 0 && persist_listens(hooks->persist)) {
         persist_commit(hooks->persist);
         if (caller != NULL) caller->durable_at = persist_position(hooks->persist);
-    }
-    if (hooks->feed != NULL && feed_pending(hooks->feed)) {
-        feed_commit(hooks->feed);
-        if (caller != NULL) caller->streamed_at = feed_offset(hooks->feed);
     }
     if (hooks->tracks) tracking_flush(hooks->tracking);
     notify_flush(hooks->notify);

@@ -228,6 +228,11 @@ void feed_restart(struct feed *feed)
     drop_text(feed);
 }
 
+unsigned feed_db(const struct feed *feed)
+{
+    return feed->writer.db > 0 ? (unsigned)feed->writer.db : 0;
+}
+
 uint64_t feed_offset(const struct feed *feed)
 {
     return backlog_end(feed->backlog);

@@ -41,6 +41,8 @@ void feed_commit(struct feed *feed);        /* appends the unit to the backlog *
 /* A command outside of units, with `count` words. */
 void feed_command(struct feed *feed, const struct bytes *words, int count);
 uint64_t feed_offset(const struct feed *feed); /* of the next byte of the stream */
+/* The database that the stream has selected; 0 if the next command selects one. */
+unsigned feed_db(const struct feed *feed);
 /* Makes the next command select its database again, for a replica that begins here. Discards an
  * open unit. */
 void feed_restart(struct feed *feed);

@@ -20,6 +20,12 @@ static struct {
     struct persist_wiring wiring;
 } world;
 
+static const struct stream_place *no_place(void *ctx)
+{
+    (void)ctx;
+    return NULL;
+}
+
 static void make_folder(char *path)
 {
     strcpy(path, "/tmp/move-XXXXXX");
@@ -33,9 +39,11 @@ static void begin(void)
     ck_assert_int_eq(chdir(world.first), 0);
     conf_init(&world.conf);
     clock_init(&world.clock);
-    world.wiring = (struct persist_wiring){
-        .loop = loop_new(), .clock = &world.clock, .conf = &world.conf, .store = store_new(1)
-    };
+    world.wiring = (struct persist_wiring){ .loop = loop_new(),
+                                            .clock = &world.clock,
+                                            .conf = &world.conf,
+                                            .store = store_new(1),
+                                            .place = no_place };
     world.persist = persist_new(&world.wiring);
     ck_assert_ptr_nonnull(world.persist);
 }

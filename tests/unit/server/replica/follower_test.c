@@ -13,6 +13,7 @@ enum { LONG = 1000 * 1000 };
 static struct server_world world;
 static struct follower *follower;
 static unsigned asked;
+static size_t applied_bytes;
 
 static void ask(void *ctx)
 {
@@ -20,13 +21,21 @@ static void ask(void *ctx)
     asked++;
 }
 
+static void count_applied(void *ctx, struct bytes unit, bool good)
+{
+    (void)ctx;
+    if (good) applied_bytes += unit.len;
+}
+
 static void setup(bool ours)
 {
     server_world_init(&world, SERVER_WORLD_PLAIN);
     world.engine.role.replica = true;
-    follower = follower_new(&(struct follower_wiring){ .engine = &world.engine, .ask = ask });
+    follower = follower_new(
+        &(struct follower_wiring){ .engine = &world.engine, .ask = ask, .applied = count_applied });
     follower_begin(follower, ours ? 0 : FOLLOW_COMMANDS, 0);
     asked = 0;
+    applied_bytes = 0;
 }
 
 static void done(void)
@@ -69,8 +78,10 @@ static void check_applied(const char *text)
 {
     size_t used;
     struct bytes stream = stream_of(text);
+    size_t before = applied_bytes;
     ck_assert_int_eq(apply(stream, &used), FOLLOWED);
     ck_assert_uint_eq(used, stream.len);
+    ck_assert_uint_eq(applied_bytes - before, used);
 }
 
 static void check_reply(const char *request, const char *wanted)

@@ -195,6 +195,34 @@ START_TEST(base_with_a_flipped_bit_is_refused_with_its_offset)
 }
 END_TEST
 
+START_TEST(base_has_the_place_of_its_data)
+{
+    const struct stream_place place = {
+        .history = { .id = "0123456789012345678901234567890123456789",
+                     .old_id = "0000000000000000000000000000000000000000" },
+        .offset = 77,
+        .db = 2
+    };
+    struct snapshot_options options = packed;
+    disk_world_begin();
+    struct run *run = run_new(test_seed());
+    steps(run, 50);
+    for (unsigned known = 0; known < 2; known++) {
+        options.place = known ? &place : NULL;
+        write_base(run, &options);
+        struct store *store = store_new(DATABASES);
+        struct base_load load = { .progress = { 0 } };
+        ck_assert_msg(base_load(store, disk_world_path("base"), 1, &load), "%s", load.why);
+        assert_same(run, store);
+        ck_assert_int_eq(load.marks.known, known);
+        if (known) ck_assert_uint_eq(load.marks.last.offset, 77);
+        store_free(store);
+    }
+    run_free(run);
+    disk_world_end();
+}
+END_TEST
+
 START_TEST(failed_base_leaves_the_previous_one)
 {
     disk_world_begin();
@@ -223,6 +251,8 @@ Suite *test_suite(void)
     const TTest *const tests[] = { data_of_random_programs_are_restored_from_a_base,
                                    a_base_and_the_segment_after_it_are_the_data,
                                    base_with_a_flipped_bit_is_refused_with_its_offset,
-                                   failed_base_leaves_the_previous_one, NULL };
+                                   base_has_the_place_of_its_data,
+                                   failed_base_leaves_the_previous_one,
+                                   NULL };
     return suite_of("base", tests);
 }

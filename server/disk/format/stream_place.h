@@ -1,0 +1,54 @@
+/* stream_place: the place in a replication stream that data has, as comment lines of our files.
+ * Depends on store/base alone.
+ *
+ * A server that is restarted continues with its master, or its replicas with it, if it knows of
+ * which stream, and up to which offset, its data has all changes. A file beside the data could be
+ * older or newer than the data: a power failure takes the end of a journal, and a journal or
+ * snapshot may come from a backup. So each record of a journal contains its own mark, covered by
+ * the record's checksum, and a snapshot begins with one. The marks are
+ *
+ *     #STREAM id offset old_id old_end effects_from db\r\n
+ *     #+bytes\r\n
+ *
+ * The second form is the place of the last mark, that many bytes further on. A new segment's first
+ * mark has the first form, because it may be read after the segment before or after a base. After a
+ * record without a mark the place is unknown, because something changed the data that did not know
+ * of the stream. Servers that know nothing of marks skip them, like all lines that begin with #,
+ * and the records that they add have none. */
+#ifndef SERVER_DISK_FORMAT_STREAM_PLACE_H
+#define SERVER_DISK_FORMAT_STREAM_PLACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { HISTORY_ID = 40, STREAM_MARK_MAX = 192 };
+
+/* Names the streams that data comes from; server/replica/history.h has the rules. */
+struct history {
+    char id[HISTORY_ID + 1];
+    char old_id[HISTORY_ID + 1]; /* zeros: none */
+    uint64_t old_end;            /* offset of the first byte that is not part of old_id's stream */
+};
+
+struct stream_place {
+    struct history history;
+    uint64_t offset;       /* the data has all changes before it */
+    uint64_t effects_from; /* the stream before this offset is commands of a Redis */
+    unsigned db;           /* the database that the stream has selected at `offset` */
+};
+
+/* The last mark that was read or written. Zeros: none. */
+struct place_marks {
+    bool known;
+    struct stream_place last;
+};
+
+/* Prints the mark of the next record (no NUL) and returns its length. NULL: the place is unknown;
+ * nothing is printed. */
+size_t place_marks_print(struct place_marks *marks, const struct stream_place *place,
+                         char to[STREAM_MARK_MAX]);
+/* Takes a line that begins with #, including its line end. False: it is not a mark. */
+bool place_marks_read(struct place_marks *marks, const char *line, size_t len);
+
+#endif
