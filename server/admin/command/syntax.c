@@ -166,9 +166,10 @@ static int wrap_sequence(struct parse *parse, int first)
     if (head->next == SYNTAX_NONE) return first;
     if (head->kind == SYNTAX_TOKEN && parse->nodes[head->next].next == SYNTAX_NONE) {
         int value = head->next;
-        bool choice = parse->nodes[value].kind == SYNTAX_ONEOF && !parse->nodes[value].optional;
-        if (parse->nodes[value].kind == SYNTAX_VALUE || choice) {
-            parse->nodes[value].token = head->token;
+        struct syntax_node *node = &parse->nodes[value];
+        bool has_kind = node->kind == SYNTAX_VALUE || node->kind == SYNTAX_ONEOF;
+        if (has_kind && !node->optional && node->token.len == 0) {
+            node->token = head->token;
             return value;
         }
     }
@@ -242,7 +243,7 @@ static const char *value_type(struct bytes name)
         "numkeys", "db",           "index1",         "index2",    "len",        "min-len",
         "rank",    "num-matches",  "limit",          "bit",       "client-id",  "protover",
         "version", "numreplicas",  "destination-db", "numfields", "nummembers", "delay",
-        NULL,
+        "numids",  "numlocal",     "lease",          "percent",   NULL,
     };
     static const char *const doubles[] = { "score",  "timeout", "longitude", "latitude",
                                            "radius", "width",   "height",    NULL };

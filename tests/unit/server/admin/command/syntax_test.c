@@ -160,6 +160,8 @@ START_TEST(brackets_are_optional_and_keep_a_token_with_its_value)
           "cursor:integer pattern:pattern=MATCH? count:integer=COUNT?");
     reads("key [WITHSCORES]", "key:key withscores:pure-token=WITHSCORES?");
     reads("key [LIMIT offset count]", "key:key limit:block=LIMIT?(offset:integer count:integer)");
+    reads("[VALUE [MAX bytes]]", "value:block=VALUE?(bytes:string=MAX?)");
+    reads("[VALUE [bytes]]", "value:block=VALUE?(bytes:string?)");
 }
 END_TEST
 
