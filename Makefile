@@ -59,7 +59,7 @@ SERVER_SRC := $(filter-out $(MODULE_SRC),$(call sources,server))
 UNIT_SRC := $(filter %_test.c,$(call sources,tests/unit))
 SUPPORT_SRC := $(wildcard tests/support/*.c)
 TOOL_SRC := $(wildcard tools/*.c tools/bench/*.c)
-TOOL_LIB_SRC := $(wildcard tools/lib/*.c tools/files/*.c tools/manual/*.c tools/bench/load/*.c)
+TOOL_LIB_SRC := $(wildcard $(patsubst %,tools/%/*.c,lib files manual reference bench/load))
 INSTALLED_TOOLS := expired-check expired-export
 FUZZ_SRC := $(wildcard tests/fuzz/*_fuzz.c)
 LIB_SRC := $(call sources,proto conf store)
@@ -235,8 +235,7 @@ lint:
 	clang-format --dry-run -Werror $(ALL_SRC) $(HEADERS)
 	/usr/bin/python3 tools/lint/tree.py
 	build/lint/gcc/tools/conf_example | diff -u expired.conf.example -
-	rm -rf build/lint/commands && mkdir -p build/lint/commands
-	build/lint/gcc/tools/command_reference build/lint/commands
+	rm -rf build/lint/commands && mkdir -p build/lint/commands && build/lint/gcc/tools/command_reference build/lint/commands
 	diff -ru doc/commands build/lint/commands # make reference writes them
 	@$(LOCKED) $(MAKE) $(PARALLEL) all
 	tools/lint/install

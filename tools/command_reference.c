@@ -2,31 +2,20 @@
  * of commands, and README.md, the index.
  *
  *     command_reference folder           writes the pages into the folder
- *     command_reference --forms          prints each command's replies and errors, for tests */
+ *     command_reference --forms          prints each command's replies and errors, for tests
+ *     command_reference --json           prints the commands that Redis 7.0 does not have, for
+ *                                        tools/clients/generate */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/admin/admin.h"
 #include "server/cmd/call/error.h"
-#include "server/cmd/cmd.h"
-#include "server/replica/replica_commands.h"
-#include "server/script/script.h"
 #include "store/base/ensure.h"
+#include "tools/reference/row_json.h"
+#include "tools/reference/rows.h"
 
-enum { NAME_SIZE = 128, PATH_SIZE = 4096, COMMANDS_MAX = 512 };
-
-/* ---- the commands ---------------------------------------------------------------------------- */
-
-struct item {
-    struct command_ref ref;
-    const struct page *page;
-    char name[NAME_SIZE]; /* "CONFIG GET" */
-};
-
-static struct item items[COMMANDS_MAX];
-static size_t item_count;
+enum { PATH_SIZE = 4096 };
 
 /* ---- pages ----------------------------------------------------------------------------------- */
 
@@ -106,73 +95,19 @@ static const struct page *page_of(struct command_ref ref)
     return found;
 }
 
-static void add_item(void *ctx, struct command_ref ref)
-{
-    (void)ctx;
-    if (ref.row->run == NULL) return;
-    ensure(item_count < COMMANDS_MAX, "more than %d commands", COMMANDS_MAX);
-    struct item *item = &items[item_count++];
-    *item = (struct item){ .ref = ref, .page = page_of(ref) };
-    snprintf(item->name, sizeof(item->name), "%s%s%s", ref.parent != NULL ? ref.parent->name : "",
-             ref.parent != NULL ? " " : "", ref.row->name);
-}
-
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(((const struct item *)a)->name, ((const struct item *)b)->name);
-}
-
-static void collect_commands(void)
-{
-    static struct commit_hooks hooks;
-    static struct admin admin;
-    static struct engine engine = { .hooks = &hooks };
-    engine.commands = commands_new();
-    cmd_add_all(engine.commands, NULL);
-    commands_add(engine.commands, &replica_commands, NULL);
-    scripting_add_commands(NULL, engine.commands);
-    admin_add_all(&admin, &(struct admin_parts){ .commands = engine.commands, .engine = &engine });
-    commands_each_stats(engine.commands, add_item, NULL);
-    qsort(items, item_count, sizeof(items[0]), by_name);
-    commands_free(engine.commands);
-}
-
-/* ---- whose they are -------------------------------------------------------------------------- */
-
-static bool is_own_command(const struct command *row)
-{
-    return row->since[0] == '0';
-}
-
-/* Redis 7.0.15 is what replies are compared with. */
-static bool is_in_redis_7_0(const struct command *row)
-{
-    int major = atoi(row->since), minor = atoi(strchr(row->since, '.') + 1);
-    return !is_own_command(row) && (major < 7 || (major == 7 && minor == 0));
-}
-
-static const char *origin_of(const struct command *row)
-{
-    static char text[NAME_SIZE];
-    if (row->origin != NULL) return row->origin;
-    if (is_own_command(row)) return "expired";
-    snprintf(text, sizeof(text), "Redis %s", row->since);
-    return text;
-}
+/* ---- one command ----------------------------------------------------------------------------- */
 
 static void print_origin(FILE *to, const struct command *row)
 {
     if (row->origin != NULL)
         fprintf(to, "- From %s; Redis does not have it.\n", row->origin);
-    else if (is_own_command(row))
+    else if (row_is_own(row))
         fprintf(to, "- expired's own, since %s; Redis does not have it.\n", row->since);
-    else if (is_in_redis_7_0(row))
+    else if (row_is_in_redis_7_0(row))
         fprintf(to, "- Redis has it since %s.\n", row->since);
     else
         fprintf(to, "- Redis has it since %s; Redis 7.0 does not.\n", row->since);
 }
-
-/* ---- one command ----------------------------------------------------------------------------- */
 
 static void print_flags(FILE *to, const struct command *row)
 {
@@ -274,7 +209,7 @@ static void print_error(FILE *to, const char *format)
     fprintf(to, "``\n");
 }
 
-static void print_item(FILE *to, const struct item *item)
+static void print_item(FILE *to, const struct row *item)
 {
     const struct command *row = item->ref.row;
     fprintf(to, "\n## %s\n\n```\n%s%s%s\n```\n\n%s\n\n", item->name, item->name,
@@ -304,13 +239,13 @@ static void print_page(FILE *to, const struct page *page)
     if (page->intro != NULL) fprintf(to, "%s ", page->intro);
     fprintf(to,
             "[How to read this page](README.md#how-to-read-a-page); [all commands](README.md).\n");
-    for (size_t i = 0; i < item_count; i++)
-        if (items[i].page == page) print_item(to, &items[i]);
+    for (size_t i = 0; i < row_count; i++)
+        if (page_of(rows[i].ref) == page) print_item(to, &rows[i]);
 }
 
-static void print_link(FILE *to, const struct item *item)
+static void print_link(FILE *to, const struct row *item)
 {
-    fprintf(to, "[%s](%s#", item->name, item->page->file);
+    fprintf(to, "[%s](%s#", item->name, page_of(item->ref)->file);
     /* As GitHub names headings. */
     for (const char *at = item->name; *at != '\0'; at++)
         if (isalnum((unsigned char)*at) || *at == '-' || *at == '_' || *at == ' ')
@@ -324,10 +259,10 @@ static void print_index_by_group(FILE *to)
     for (size_t i = 0; i < PAGES; i++) {
         fprintf(to, "\n**[%s](%s)**:", pages[i].title, pages[i].file);
         const char *between = "\n";
-        for (size_t j = 0; j < item_count; j++) {
-            if (items[j].page != &pages[i]) continue;
+        for (size_t j = 0; j < row_count; j++) {
+            if (page_of(rows[j].ref) != &pages[i]) continue;
             fprintf(to, "%s", between);
-            print_link(to, &items[j]);
+            print_link(to, &rows[j]);
             between = ",\n";
         }
         fprintf(to, "\n");
@@ -339,11 +274,11 @@ static void print_index_by_name(FILE *to)
     fprintf(
         to,
         "\n## By name\n\n| command | from | in Redis 7.0 | what it does |\n|---|---|---|---|\n");
-    for (size_t i = 0; i < item_count; i++) {
-        const struct command *row = items[i].ref.row;
+    for (size_t i = 0; i < row_count; i++) {
+        const struct command *row = rows[i].ref.row;
         fprintf(to, "| ");
-        print_link(to, &items[i]);
-        fprintf(to, " | %s | %s | %s |\n", origin_of(row), is_in_redis_7_0(row) ? "yes" : "no",
+        print_link(to, &rows[i]);
+        fprintf(to, " | %s | %s | %s |\n", row_origin(row), row_is_in_redis_7_0(row) ? "yes" : "no",
                 row->summary);
     }
 }
@@ -403,12 +338,12 @@ static void print_index(FILE *to, const struct page *page)
 {
     (void)page;
     size_t redis = 0;
-    for (size_t i = 0; i < item_count; i++)
-        redis += is_in_redis_7_0(items[i].ref.row);
+    for (size_t i = 0; i < row_count; i++)
+        redis += row_is_in_redis_7_0(rows[i].ref.row);
     fprintf(to,
             "%s# Commands\n\n%zu commands, subcommands included: %zu of Redis 7.0, which answer as "
             "they do there ([differences](../differs.md)), and %zu others.\n",
-            made, item_count, redis, item_count - redis);
+            made, row_count, redis, row_count - redis);
     print_index_by_group(to);
     fputs(how_to_read, to);
     for (size_t i = 0; i < sizeof(common_errors) / sizeof(common_errors[0]); i++) {
@@ -438,25 +373,35 @@ static void write_file(const char *folder, const char *name,
 /* "GET", tab, "redis" if Redis 7.0 has it, tab, a form; or a text, which begins with "-". */
 static void print_forms(void)
 {
-    for (size_t i = 0; i < item_count; i++) {
-        const struct command *row = items[i].ref.row;
-        const char *redis = is_in_redis_7_0(row) ? "redis" : "";
+    for (size_t i = 0; i < row_count; i++) {
+        const struct command *row = rows[i].ref.row;
+        const char *redis = row_is_in_redis_7_0(row) ? "redis" : "";
         for (const char *const *reply = row->replies; *reply != NULL; reply++)
-            printf("%s\t%s\t%s\n", items[i].name, redis, *reply);
+            printf("%s\t%s\t%s\n", rows[i].name, redis, *reply);
         for (const uint16_t *error = row->errors; error != NULL && *error != ERROR_COUNT; error++)
-            printf("%s\t%s\t-%s\n", items[i].name, redis, error_text(*error));
+            printf("%s\t%s\t-%s\n", rows[i].name, redis, error_text(*error));
     }
+}
+
+static void print_json(void)
+{
+    for (size_t i = 0; i < row_count; i++)
+        if (!row_is_in_redis_7_0(rows[i].ref.row)) row_json_print(stdout, &rows[i]);
 }
 
 int main(int argc, char **argv)
 {
     if (argc != 2) {
-        fprintf(stderr, "usage: command_reference folder|--forms\n");
+        fprintf(stderr, "usage: command_reference folder|--forms|--json\n");
         return 2;
     }
-    collect_commands();
+    rows_collect();
     if (strcmp(argv[1], "--forms") == 0) {
         print_forms();
+        return fflush(stdout) == 0 ? 0 : 1;
+    }
+    if (strcmp(argv[1], "--json") == 0) {
+        print_json();
         return fflush(stdout) == 0 ? 0 : 1;
     }
     for (size_t i = 0; i < PAGES; i++)

@@ -140,7 +140,7 @@ OTHERS = (
      r"(?P=own)/|store/(base|mem)/|tests/support/|tests/unit/(?P=own)/"),
     (r"tests/", r"tests/|server/|proto/|conf/|store/"),
     (r"tools/bench/deadlines\.c", r"store/"),
-    (r"tools/command_reference\.c", r"server/|store/"),
+    (r"tools/(command_reference\.c|reference/)", r"tools/reference/|server/|store/"),
     (r"tools/(files/|expired-)",
      r"tools/files/|server/disk/(effect|format)/|server/base/version\.h|proto/|conf/|store/"),
     (r"tools/manual", r"tools/manual/|tools/files/usages\.h|server/base/version\.h|conf/"),

@@ -255,7 +255,7 @@ static const char *value_type(struct bytes name)
     return bytes_equal(name, LIT("pattern")) ? "pattern" : "string";
 }
 
-static const char *argument_type(const struct syntax_node *node)
+const char *syntax_type(const struct syntax_node *node)
 {
     switch (node->kind) {
     case SYNTAX_TOKEN: return "pure-token";
@@ -275,7 +275,7 @@ static void reply_chain(struct resp_writer *out, struct replying *reply, int fir
 static void reply_node(struct resp_writer *out, struct replying *reply,
                        const struct syntax_node *node)
 {
-    const char *type = argument_type(node);
+    const char *type = syntax_type(node);
     bool is_key = reply->key_specs > 0 && strcmp(type, "key") == 0,
          has_flags = node->optional || node->multiple;
     bool has_token = node->token.len > 0;

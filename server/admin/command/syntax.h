@@ -33,6 +33,9 @@ struct syntax {
 /* A malformed line is a bug: the process aborts with a message. */
 void syntax_parse(struct syntax *syntax, const char *line);
 
+/* An argument's type as in COMMAND DOCS: "key", "integer", "oneof", ... */
+const char *syntax_type(const struct syntax_node *node);
+
 /* Replies with an array with one map for each argument. `key_specs` is the number of the row's key
  * specs. Arguments that are keys belong to the specs in order, and all further ones to the last. */
 void syntax_reply_arguments(struct resp_writer *out, const char *line, int key_specs);

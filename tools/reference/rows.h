@@ -1,0 +1,30 @@
+/* rows: all commands that can run, subcommands included, sorted by name. The rows come from the
+ * command table, without a running server. */
+#ifndef TOOLS_REFERENCE_ROWS_H
+#define TOOLS_REFERENCE_ROWS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "server/cmd/call/command.h"
+
+enum { ROW_NAME_SIZE = 128, ROWS_MAX = 512 };
+
+struct row {
+    struct command_ref ref;   /* its context and stats may not be used */
+    char name[ROW_NAME_SIZE]; /* "CONFIG GET" */
+};
+
+extern struct row rows[ROWS_MAX];
+extern size_t row_count;
+
+void rows_collect(void);
+
+/* Redis 7.0.15 is what replies are compared with. */
+bool row_is_in_redis_7_0(const struct command *command);
+/* "expired", "Redis 7.4.0", or another product; valid until the next call. */
+const char *row_origin(const struct command *command);
+/* Introduced by expired itself. */
+bool row_is_own(const struct command *command);
+
+#endif
