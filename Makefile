@@ -9,7 +9,7 @@
 #   make deb        Debian packages (tools/install.mk)  make tools    builds build/tools/
 #   make module     builds build/expired.so, for Redis and Valkey (tools/module.mk)
 #   make clean      removes build/               make diff     N random programs against redis-server
-#   make example    writes expired.conf.example  make reference  writes doc/commands/
+#   make example    writes expired.conf.example  make reference  writes doc/commands/ and clients
 #   make crash      crashes and failing disks    make service-test  the units, booted, as root
 #   make soak       a mixed load for MINUTES     make fuzz     runs each fuzzer for FUZZ_SECONDS
 #   make tidy       clang-tidy                   make coverage lines and branches by folder
@@ -236,7 +236,8 @@ lint:
 	/usr/bin/python3 tools/lint/tree.py
 	build/lint/gcc/tools/conf_example | diff -u expired.conf.example -
 	rm -rf build/lint/commands && mkdir -p build/lint/commands && build/lint/gcc/tools/command_reference build/lint/commands
-	diff -ru doc/commands build/lint/commands # make reference writes them
+	diff -ru doc/commands build/lint/commands # make reference writes them, and the clients
+	build/lint/gcc/tools/command_reference --json | tools/clients/generate --check
 	@$(LOCKED) $(MAKE) $(PARALLEL) all
 	tools/lint/install
 	@tools/lint/tidy.py $(filter-out tests/%,$(ALL_SRC))
@@ -256,6 +257,7 @@ example: $(B)/tools/conf_example
 
 reference: $(B)/tools/command_reference
 	mkdir -p doc/commands && rm -f doc/commands/*.md && $< doc/commands
+	$< --json | tools/clients/generate
 
 # ---- installing ----
 

@@ -12,6 +12,7 @@ COMPLETIONDIR ?= $(PREFIX)/share/bash-completion/completions
 UNITDIR ?= $(PREFIX)/lib/systemd/system
 CONFDIR = $(SYSCONFDIR)/expired
 SCRIPTDIR = $(PREFIX)/lib/expired
+CLIENTDIR = $(PREFIX)/share/expired/clients
 
 PROGRAMS := expired $(INSTALLED_TOOLS)
 PAGES := expired.8 expired.conf.5 $(addsuffix .1,$(INSTALLED_TOOLS))
@@ -20,6 +21,7 @@ SYSTEMD := $(addprefix $(UNITDIR)/,$(UNITS)) \
     $(if $(wildcard tools/systemd/expired.sysusers),$(PREFIX)/lib/sysusers.d/expired.conf) \
     $(if $(wildcard tools/systemd/expired.tmpfiles),$(PREFIX)/lib/tmpfiles.d/expired.conf)
 MANUAL = $(B)/manual
+CLIENTS := $(patsubst tools/clients/%,%,$(wildcard $(addprefix tools/clients/,node/*.* python/expired/*.*)))
 
 # Everything that install needs, so that it can run as root without writing into the folder.
 INSTALLED = $(B)/expired $(addprefix $(B)/tools/,$(INSTALLED_TOOLS)) $(MANUAL)/.made
@@ -46,6 +48,7 @@ install: $(INSTALLED)
 	$(foreach p,$(PAGES),install -D -m 644 -t $(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $p)) $(MANUAL)/$p &&) :
 	install -D -m 644 -t $(DESTDIR)$(COMPLETIONDIR) $(addprefix $(MANUAL)/completions/,$(PROGRAMS))
 	install -D -m 755 -t $(DESTDIR)$(SCRIPTDIR) tools/backup
+	$(foreach file,$(CLIENTS),install -D -m 644 tools/clients/$(file) $(DESTDIR)$(CLIENTDIR)/$(file) &&) :
 	install -D -m 644 -t $(DESTDIR)$(CONFDIR) expired.conf.example
 	@test -e $(DESTDIR)$(CONFDIR)/expired.conf || \
 	    install -m 640 expired.conf.example $(DESTDIR)$(CONFDIR)/expired.conf
@@ -55,7 +58,8 @@ uninstall:
 	rm -f $(addprefix $(DESTDIR)$(BINDIR)/,$(PROGRAMS))
 	rm -f $(foreach p,$(PAGES),$(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $p))/$p)
 	rm -f $(addprefix $(DESTDIR)$(COMPLETIONDIR)/,$(PROGRAMS)) $(addprefix $(DESTDIR),$(SYSTEMD))
-	rm -rf $(DESTDIR)$(SCRIPTDIR)
+	rm -rf $(DESTDIR)$(SCRIPTDIR) $(DESTDIR)$(CLIENTDIR)
+	@[ ! -d $(DESTDIR)$(dir $(CLIENTDIR)) ] || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(dir $(CLIENTDIR))
 	@dir=$(DESTDIR)$(CONFDIR); [ -d $$dir ] || exit 0; \
 	if cmp -s $$dir/expired.conf $$dir/expired.conf.example; then rm -f $$dir/expired.conf; \
 	elif [ -e $$dir/expired.conf ]; then echo "Kept $(CONFDIR)/expired.conf, which was changed"; fi; \

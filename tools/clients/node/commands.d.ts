@@ -1,0 +1,816 @@
+// Made from the command table by make reference.
+
+export type Key = string | Buffer;
+export type Argument = string | Buffer | number;
+
+/** The methods; T is the type of strings in replies. */
+export interface Commands<T> {
+    /**
+     * Moves the members whose scores are at most the current Unix time in seconds to the tail of a
+     * list, lowest first, or blocks until there is one.
+     *
+     *     BZTSMOVE key destination count timeout
+     *
+     * - `[bulk ...]`: the members that were moved
+     * - `null-array`: the timeout ended
+     */
+    bztsmove(key: Key, destination: Key, count: number, timeout: number): Promise<Array<T> | null>;
+    /**
+     * Removes and returns the members whose scores are at most the current Unix time in seconds,
+     * lowest first, or blocks until there is one.
+     *
+     *     BZTSPOP key count timeout
+     *
+     * - `RESP2 [bulk bulk ...]`: members, each followed by its score
+     * - `RESP3 [[bulk double] ...]`: members with their scores
+     * - `null-array`: the timeout ended
+     */
+    bztspop(key: Key, count: number, timeout: number): Promise<Array<readonly [T, number]> | null>;
+    /**
+     * Deletes a key if its string value is equal to the given one.
+     *
+     *     DELIFEQ key value
+     *
+     * - `integer`: 1 if the key was deleted, 0 if it has another value or does not exist
+     */
+    delifeq(key: Key, value: Argument): Promise<number>;
+    /**
+     * Sets the time to live of a member of a set, hash or sorted set, in seconds (unit s) or
+     * milliseconds (ms).
+     *
+     *     EXPIREMEMBER key member delay [unit]
+     *
+     * - `integer`: 1 if the deadline was set, 0 if there is no such key or member
+     */
+    expiremember(
+        key: Key,
+        member: Argument,
+        delay: number,
+        options?: { unit?: Argument },
+    ): Promise<number>;
+    /**
+     * Sets the deadline of a member of a set, hash or sorted set to a Unix time in seconds.
+     *
+     *     EXPIREMEMBERAT key member unix-time-seconds
+     *
+     * - `integer`: 1 if the deadline was set, 0 if there is no such key or member
+     */
+    expirememberat(key: Key, member: Argument, unixTimeSeconds: number): Promise<number>;
+    /**
+     * Counts the keys and members of the selected database by the time left to their deadlines.
+     *
+     *     EXPIRY FORECAST
+     *
+     * - `[[bulk integer integer] ...]`: a span (1s, 10s, 1m, 10m, 1h, 1d, later, never), and how
+     *   many keys and members are due in it
+     */
+    expiryForecast(): Promise<Array<readonly [T, number, number]>>;
+    /**
+     * Returns how late expired data was removed: percentiles in milliseconds.
+     *
+     *     EXPIRY LAG
+     *
+     * - `map['p50' integer 'p90' integer 'p99' integer 'p99.9' integer 'max' integer 'count'
+     *   integer]`: percentiles of the time between deadline and removal, the maximum, and the
+     *   number of removals
+     */
+    expiryLag(
+    ): Promise<{ 'p50': number; 'p90': number; 'p99': number; 'p99.9': number; 'max': number; 'count': number }>;
+    /**
+     * Returns the next deadlines of the selected database, one for each key.
+     *
+     *     EXPIRY NEXT [count]
+     *
+     * - `[[bulk integer 'key'|'member'|'field'|'element'|'entry'] ...]`: key, deadline as Unix time
+     *   in milliseconds, and what is due
+     */
+    expiryNext(
+        options?: { count?: number },
+    ): Promise<Array<readonly [T, number, 'key' | 'member' | 'field' | 'element' | 'entry']>>;
+    /**
+     * Sets the time to live of fields of a hash or members of a set in seconds.
+     *
+     *     FIELDEXPIRE key seconds field [field ...]
+     *
+     * - `[integer ...]`: for each 1 if the deadline was set, -2 if there is no such key or field
+     */
+    fieldexpire(
+        key: Key,
+        seconds: number,
+        fields: Argument | readonly Argument[],
+    ): Promise<Array<number>>;
+    /**
+     * Returns the remaining time to live of a field of a hash or a member of a set in seconds.
+     *
+     *     FIELDTTL key field
+     *
+     * - `integer`: the seconds left; -1 without a deadline, -2 if there is no such key, -3 if there
+     *   is no such field
+     */
+    fieldttl(key: Key, field: Argument): Promise<number>;
+    /**
+     * Sets the time to live of fields of a hash in seconds.
+     *
+     *     HEXPIRE key seconds [NX|XX|GT|LT] FIELDS numfields field [field ...]
+     *
+     * - `[integer ...]`: for each 1 if the deadline was set, 2 if it is past and the field was
+     *   removed, 0 if the condition did not hold, -2 if there is no such key or field
+     */
+    hexpire(
+        key: Key,
+        seconds: number,
+        fields: Argument | readonly Argument[],
+        options?: { nx?: boolean; xx?: boolean; gt?: boolean; lt?: boolean },
+    ): Promise<Array<number>>;
+    /**
+     * Sets the deadline of fields of a hash to a Unix time in seconds.
+     *
+     *     HEXPIREAT key unix-time-seconds [NX|XX|GT|LT] FIELDS numfields field [field ...]
+     *
+     * - `[integer ...]`: for each 1 if the deadline was set, 2 if it is past and the field was
+     *   removed, 0 if the condition did not hold, -2 if there is no such key or field
+     */
+    hexpireat(
+        key: Key,
+        unixTimeSeconds: number,
+        fields: Argument | readonly Argument[],
+        options?: { nx?: boolean; xx?: boolean; gt?: boolean; lt?: boolean },
+    ): Promise<Array<number>>;
+    /**
+     * Returns the deadlines of fields of a hash as Unix times in seconds.
+     *
+     *     HEXPIRETIME key FIELDS numfields field [field ...]
+     *
+     * - `[integer ...]`: for each the deadline as Unix time in seconds, rounded up; -1 without a
+     *   deadline, -2 if there is no such key or field
+     */
+    hexpiretime(key: Key, fields: Argument | readonly Argument[]): Promise<Array<number>>;
+    /**
+     * Removes one or more fields from a hash and returns their values.
+     *
+     *     HGETDEL key FIELDS numfields field [field ...]
+     *
+     * - `[bulk|null ...]`: the values that were removed; null where there is no such field
+     */
+    hgetdel(key: Key, fields: Argument | readonly Argument[]): Promise<Array<T | null>>;
+    /**
+     * Returns the values of one or more fields of a hash and sets or removes their deadlines.
+     *
+     *     HGETEX key [EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT
+     *     unix-time-milliseconds|PERSIST] FIELDS numfields field [field ...]
+     *
+     * - `[bulk|null ...]`: the values; null where there is no such field
+     */
+    hgetex(
+        key: Key,
+        fields: Argument | readonly Argument[],
+        options?: { ex?: number; px?: number; exat?: number; pxat?: number; persist?: boolean },
+    ): Promise<Array<T | null>>;
+    /**
+     * Removes the deadlines of fields of a hash.
+     *
+     *     HPERSIST key FIELDS numfields field [field ...]
+     *
+     * - `[integer ...]`: for each 1 if a deadline was removed, -1 if there was none, -2 if there is
+     *   no such key or field
+     */
+    hpersist(key: Key, fields: Argument | readonly Argument[]): Promise<Array<number>>;
+    /**
+     * Sets the time to live of fields of a hash in milliseconds.
+     *
+     *     HPEXPIRE key milliseconds [NX|XX|GT|LT] FIELDS numfields field [field ...]
+     *
+     * - `[integer ...]`: for each 1 if the deadline was set, 2 if it is past and the field was
+     *   removed, 0 if the condition did not hold, -2 if there is no such key or field
+     */
+    hpexpire(
+        key: Key,
+        milliseconds: number,
+        fields: Argument | readonly Argument[],
+        options?: { nx?: boolean; xx?: boolean; gt?: boolean; lt?: boolean },
+    ): Promise<Array<number>>;
+    /**
+     * Sets the deadline of fields of a hash to a Unix time in milliseconds.
+     *
+     *     HPEXPIREAT key unix-time-milliseconds [NX|XX|GT|LT] FIELDS numfields field [field ...]
+     *
+     * - `[integer ...]`: for each 1 if the deadline was set, 2 if it is past and the field was
+     *   removed, 0 if the condition did not hold, -2 if there is no such key or field
+     */
+    hpexpireat(
+        key: Key,
+        unixTimeMilliseconds: number,
+        fields: Argument | readonly Argument[],
+        options?: { nx?: boolean; xx?: boolean; gt?: boolean; lt?: boolean },
+    ): Promise<Array<number>>;
+    /**
+     * Returns the deadlines of fields of a hash as Unix times in milliseconds.
+     *
+     *     HPEXPIRETIME key FIELDS numfields field [field ...]
+     *
+     * - `[integer ...]`: for each the deadline as Unix time in milliseconds; -1 without a deadline,
+     *   -2 if there is no such key or field
+     */
+    hpexpiretime(key: Key, fields: Argument | readonly Argument[]): Promise<Array<number>>;
+    /**
+     * Returns the remaining time to live of fields of a hash in milliseconds.
+     *
+     *     HPTTL key FIELDS numfields field [field ...]
+     *
+     * - `[integer ...]`: for each the milliseconds left; -1 without a deadline, -2 if there is no
+     *   such key or field
+     */
+    hpttl(key: Key, fields: Argument | readonly Argument[]): Promise<Array<number>>;
+    /**
+     * Sets the values and the deadlines of one or more fields of a hash.
+     *
+     *     HSETEX key [FNX|FXX] [EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT
+     *     unix-time-milliseconds|KEEPTTL] <seconds field value [field value ...]|FIELDS numfields
+     *     field value [field value ...]>
+     *
+     * - `integer`: 1 if the fields were set, 0 if FNX or FXX did not hold; with seconds instead of
+     *   FIELDS the number of fields added
+     */
+    hsetex(
+        key: Key,
+        items: readonly (readonly [field: Argument, value: Argument])[],
+        options?: { fnx?: boolean; fxx?: boolean; ex?: number; px?: number; exat?: number; pxat?: number; keepttl?: boolean },
+    ): Promise<number>;
+    /**
+     * Returns the remaining time to live of fields of a hash in seconds.
+     *
+     *     HTTL key FIELDS numfields field [field ...]
+     *
+     * - `[integer ...]`: for each the seconds left, rounded up; -1 without a deadline, -2 if there
+     *   is no such key or field
+     */
+    httl(key: Key, fields: Argument | readonly Argument[]): Promise<Array<number>>;
+    /**
+     * Sets the string values of one or more keys and optionally their expiration, only if all of
+     * them exist or none does.
+     *
+     *     MSETEX numkeys key value [key value ...] [NX|XX] [EX seconds|PX milliseconds|EXAT
+     *     unix-time-seconds|PXAT unix-time-milliseconds|KEEPTTL]
+     *
+     * - `integer`: 1 if all keys were set, 0 if NX or XX did not hold for one of them and none was
+     *   set
+     */
+    msetex(
+        items: readonly (readonly [key: Key, value: Argument])[],
+        options?: { nx?: boolean; xx?: boolean; ex?: number; px?: number; exat?: number; pxat?: number; keepttl?: boolean },
+    ): Promise<number>;
+    /**
+     * Sets the deadline of a member of a set, hash or sorted set to a Unix time in milliseconds.
+     *
+     *     PEXPIREMEMBERAT key member unix-time-milliseconds
+     *
+     * - `integer`: 1 if the deadline was set, 0 if there is no such key or member
+     */
+    pexpirememberat(key: Key, member: Argument, unixTimeMilliseconds: number): Promise<number>;
+    /**
+     * Deletes a policy. Deadlines that it set do not change.
+     *
+     *     POLICY DEL name
+     *
+     * - `integer`: 1 if the policy was removed, 0 if there is none of this name
+     */
+    policyDel(name: Argument): Promise<number>;
+    /**
+     * Returns the options of a policy.
+     *
+     *     POLICY GET name
+     *
+     * - `map[bulk integer|bulk ...]`: the options that are not at their defaults, and their values
+     * - `null`: there is no policy of this name
+     */
+    policyGet(name: Argument): Promise<{ [name: string]: number | T } | null>;
+    /**
+     * Returns all policies, sorted by name.
+     *
+     *     POLICY LIST
+     *
+     * - `map[bulk map[bulk integer|bulk ...] ...]`: each policy's name and options
+     */
+    policyList(): Promise<{ [name: string]: { [name: string]: number | T } }>;
+    /**
+     * Returns the name of the policy that applies to a key, whether the key exists or not.
+     *
+     *     POLICY OF key
+     *
+     * - `bulk`: the name of the policy that applies to the key
+     * - `null`: none does
+     */
+    policyOf(key: Key): Promise<T | null>;
+    /**
+     * Sets options of the policy of expiration and length for the keys with a prefix, or for one
+     * key. Options that are not named stay; option NONE removes one. Durations: 5000, 5000ms, 5s,
+     * 5m, 5h, 5d. MEMBERTTL applies to sets, sorted sets and hashes, MAXLEN to sorted sets, lists
+     * and streams, RETAIN and MAXDELIVERIES to streams. EXPIRED logs what expires.
+     *
+     *     POLICY SET name [TTL duration] [MAXTTL duration] [JITTER percent] [REFRESH <NEVER | WRITE
+     *     | ACCESS>] [MEMBERTTL duration] [MAXLEN count] [KEEP <HIGH | LOW>] [RETAIN duration]
+     *     [MAXDELIVERIES count TO dead-key] [EXPIRED TO log-key [VALUE [MAX bytes]]] [option NONE]
+     *
+     * - `OK`: the policy was set
+     */
+    policySet(
+        name: Argument,
+        options?: { ttl?: Argument; maxttl?: Argument; jitter?: number; refresh?: 'NEVER' | 'WRITE' | 'ACCESS'; memberttl?: Argument; maxlen?: number; keep?: 'HIGH' | 'LOW'; retain?: Argument; maxdeliveries?: number; maxdeliveriesTo?: Argument; expiredTo?: Argument; expiredValue?: boolean; expiredValueMax?: Argument; option?: Argument },
+    ): Promise<'OK'>;
+    /**
+     * Removes and returns the elements that are due, earliest first, or blocks until one is due.
+     *
+     *     REDE.BPOLL key timeout [COUNT count] [WITHIDS]
+     *
+     * - `[bulk ...]`: the payloads that were due, in order
+     * - `[[bulk bulk] ...]`: with WITHIDS: ids and payloads
+     * - `null-array`: the timeout ended
+     */
+    redeBpoll(
+        key: Key,
+        timeout: number,
+        options?: { count?: number; withids?: false },
+    ): Promise<Array<T> | null>;
+    redeBpoll(
+        key: Key,
+        timeout: number,
+        options: { count?: number; withids: true },
+    ): Promise<Array<readonly [T, T]> | null>;
+    redeBpoll(
+        key: Key,
+        timeout: number,
+        options?: { count?: number; withids?: boolean },
+    ): Promise<Array<T> | Array<readonly [T, T]> | null>;
+    /**
+     * Returns the elements that are due and hides them for lease milliseconds.
+     *
+     *     REDE.CLAIM key lease [COUNT count] [BLOCK timeout]
+     *
+     * - `[[bulk bulk integer] ...]`: id, payload and number of deliveries of each claimed element;
+     *   empty if none is due, even after the timeout of BLOCK
+     */
+    redeClaim(
+        key: Key,
+        lease: number,
+        options?: { count?: number; block?: number },
+    ): Promise<Array<readonly [T, T, number]>>;
+    /**
+     * Adds an element to a dehydrator under a generated id and returns the id.
+     *
+     *     REDE.GIDPUSH key ttl element
+     *
+     * - `bulk`: the new id: 31 characters of 0-9 and A-Z
+     */
+    redeGidpush(key: Key, ttl: number, element: Argument): Promise<T>;
+    /**
+     * Returns the number of elements, of due and of claimed ones, the next deadline and the memory
+     * used.
+     *
+     *     REDE.INFO key
+     *
+     * - `map['length' integer 'due' integer 'claimed' integer 'redelivered' integer 'next-deadline'
+     *   integer|null 'distinct-ttls' integer 'bytes' integer]`: figures; all 0, and no next
+     *   deadline, if there is no such key
+     */
+    redeInfo(
+        key: Key,
+    ): Promise<{ 'length': number; 'due': number; 'claimed': number; 'redelivered': number; 'next-deadline': number | null; 'distinct-ttls': number; 'bytes': number }>;
+    /**
+     * Returns the number of elements, or of those that are due or claimed.
+     *
+     *     REDE.LEN key [DUE | CLAIMED]
+     *
+     * - `integer`: the number of elements; with DUE or CLAIMED of those alone
+     */
+    redeLen(key: Key, options?: { due?: boolean; claimed?: boolean }): Promise<number>;
+    /**
+     * Returns an element by its id without removing it.
+     *
+     *     REDE.LOOK key id
+     *
+     * - `bulk`: the payload
+     * - `null`: there is no such key or id
+     */
+    redeLook(key: Key, id: Argument): Promise<T | null>;
+    /**
+     * Adds several elements to a dehydrator, or none of them if an id is not new.
+     *
+     *     REDE.MPUSH key ttl element id [ttl element id ...]
+     *
+     * - `integer`: the number of elements added
+     */
+    redeMpush(
+        key: Key,
+        items: readonly (readonly [ttl: number, element: Argument, id: Argument])[],
+    ): Promise<number>;
+    /**
+     * Ends the claims of the given elements, which are due again in delay milliseconds.
+     *
+     *     REDE.NACK key delay id [id ...]
+     *
+     * - `integer`: the number of claims given back
+     */
+    redeNack(key: Key, delay: number, ids: Argument | readonly Argument[]): Promise<number>;
+    /**
+     * Removes and returns the elements that are due, earliest first.
+     *
+     *     REDE.POLL key [COUNT count] [WITHIDS]
+     *
+     * - `[bulk ...]`: the payloads that were due, in order
+     * - `[[bulk bulk] ...]`: with WITHIDS: ids and payloads
+     */
+    redePoll(key: Key, options?: { count?: number; withids?: false }): Promise<Array<T>>;
+    redePoll(key: Key, options: { count?: number; withids: true }): Promise<Array<readonly [T, T]>>;
+    redePoll(
+        key: Key,
+        options?: { count?: number; withids?: boolean },
+    ): Promise<Array<T> | Array<readonly [T, T]>>;
+    /**
+     * Removes and returns an element by its id, whether it is due or not.
+     *
+     *     REDE.PULL key id
+     *
+     * - `bulk`: the payload
+     * - `null`: there is no such key or id
+     */
+    redePull(key: Key, id: Argument): Promise<T | null>;
+    /**
+     * Adds an element to a dehydrator, due in ttl milliseconds.
+     *
+     *     REDE.PUSH key ttl element id
+     *
+     * - `OK`: the element was added
+     */
+    redePush(key: Key, ttl: number, element: Argument, id: Argument): Promise<'OK'>;
+    /**
+     * Adds an element to a dehydrator, due at a Unix time in milliseconds.
+     *
+     *     REDE.PUSHAT key unix-time-milliseconds element id
+     *
+     * - `OK`: the element was added
+     */
+    redePushat(
+        key: Key,
+        unixTimeMilliseconds: number,
+        element: Argument,
+        id: Argument,
+    ): Promise<'OK'>;
+    /**
+     * Returns the ids and deadlines of the elements that are due between two Unix times in
+     * milliseconds.
+     *
+     *     REDE.RANGE key min max [COUNT count]
+     *
+     * - `[[bulk integer] ...]`: ids and deadlines as Unix times in milliseconds, in order
+     */
+    redeRange(
+        key: Key,
+        min: Argument,
+        max: Argument,
+        options?: { count?: number },
+    ): Promise<Array<readonly [T, number]>>;
+    /**
+     * Sets the deadlines of the given elements to ttl milliseconds from now.
+     *
+     *     REDE.RESCHEDULE key ttl id [id ...]
+     *
+     * - `integer`: the number of elements whose deadline was moved
+     */
+    redeReschedule(key: Key, ttl: number, ids: Argument | readonly Argument[]): Promise<number>;
+    /**
+     * Returns some elements with their ids and the cursor for the next call. The first call takes
+     * cursor 0.
+     *
+     *     REDE.SCAN key cursor [MATCH pattern] [COUNT count]
+     *
+     * - `[bulk [bulk bulk ...]]`: the next cursor, 0 at the end; ids, each with its payload
+     */
+    redeScan(
+        key: Key,
+        cursor: number,
+        options?: { match?: Argument; count?: number },
+    ): Promise<readonly [T, Array<readonly [T, T]>]>;
+    /**
+     * Returns the milliseconds until the next element is due.
+     *
+     *     REDE.TTN key
+     *
+     * - `integer`: the milliseconds until the next element is due, 0 if one is due
+     * - `null`: there is no such key
+     */
+    redeTtn(key: Key): Promise<number | null>;
+    /**
+     * Replaces an element and returns the old one. The deadline does not change.
+     *
+     *     REDE.UPDATE key id element
+     *
+     * - `bulk`: the old payload
+     */
+    redeUpdate(key: Key, id: Argument, element: Argument): Promise<T>;
+    /**
+     * Removes and returns those of the given elements that are due or claimed.
+     *
+     *     REDE.XACK key id [id ...]
+     *
+     * - `[bulk|null ...]`: the payloads of the elements removed; null for an id that is absent or
+     *   not yet due
+     */
+    redeXack(key: Key, ids: Argument | readonly Argument[]): Promise<Array<T | null>>;
+    /**
+     * Returns the ids of the elements that are due, earliest first.
+     *
+     *     REDE.XPOLL key [COUNT count]
+     *
+     * - `[bulk ...]`: the ids of the elements that are due, in order
+     */
+    redeXpoll(key: Key, options?: { count?: number }): Promise<Array<T>>;
+    /**
+     * Adds members with a deadline to a set. Existing members get it too, unless KEEPTTL is given.
+     *
+     *     SADDEX key [EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT
+     *     unix-time-milliseconds] [KEEPTTL] <seconds member [member ...]|MEMBERS nummembers member
+     *     [member ...]>
+     *
+     * - `integer`: the number of members added
+     */
+    saddex(
+        key: Key,
+        members: Argument | readonly Argument[],
+        options?: { ex?: number; px?: number; exat?: number; pxat?: number; keepttl?: boolean },
+    ): Promise<number>;
+    /**
+     * Sets the time to live of members of a set in seconds.
+     *
+     *     SEXPIRE key seconds [NX|XX|GT|LT] MEMBERS nummembers member [member ...]
+     *
+     * - `[integer ...]`: for each 1 if the deadline was set, 2 if it is past and the member was
+     *   removed, 0 if the condition did not hold, -2 if there is no such key or member
+     */
+    sexpire(
+        key: Key,
+        seconds: number,
+        members: Argument | readonly Argument[],
+        options?: { nx?: boolean; xx?: boolean; gt?: boolean; lt?: boolean },
+    ): Promise<Array<number>>;
+    /**
+     * Sets the deadline of members of a set to a Unix time in seconds.
+     *
+     *     SEXPIREAT key unix-time-seconds [NX|XX|GT|LT] MEMBERS nummembers member [member ...]
+     *
+     * - `[integer ...]`: for each 1 if the deadline was set, 2 if it is past and the member was
+     *   removed, 0 if the condition did not hold, -2 if there is no such key or member
+     */
+    sexpireat(
+        key: Key,
+        unixTimeSeconds: number,
+        members: Argument | readonly Argument[],
+        options?: { nx?: boolean; xx?: boolean; gt?: boolean; lt?: boolean },
+    ): Promise<Array<number>>;
+    /**
+     * Returns the deadlines of members of a set as Unix times in seconds.
+     *
+     *     SEXPIRETIME key MEMBERS nummembers member [member ...]
+     *
+     * - `[integer ...]`: for each the deadline as Unix time in seconds, rounded up; -1 without a
+     *   deadline, -2 if there is no such key or member
+     */
+    sexpiretime(key: Key, members: Argument | readonly Argument[]): Promise<Array<number>>;
+    /**
+     * Removes the deadlines of members of a set.
+     *
+     *     SPERSIST key MEMBERS nummembers member [member ...]
+     *
+     * - `[integer ...]`: for each 1 if a deadline was removed, -1 if there was none, -2 if there is
+     *   no such key or member
+     */
+    spersist(key: Key, members: Argument | readonly Argument[]): Promise<Array<number>>;
+    /**
+     * Sets the time to live of members of a set in milliseconds.
+     *
+     *     SPEXPIRE key milliseconds [NX|XX|GT|LT] MEMBERS nummembers member [member ...]
+     *
+     * - `[integer ...]`: for each 1 if the deadline was set, 2 if it is past and the member was
+     *   removed, 0 if the condition did not hold, -2 if there is no such key or member
+     */
+    spexpire(
+        key: Key,
+        milliseconds: number,
+        members: Argument | readonly Argument[],
+        options?: { nx?: boolean; xx?: boolean; gt?: boolean; lt?: boolean },
+    ): Promise<Array<number>>;
+    /**
+     * Sets the deadline of members of a set to a Unix time in milliseconds.
+     *
+     *     SPEXPIREAT key unix-time-milliseconds [NX|XX|GT|LT] MEMBERS nummembers member [member
+     *     ...]
+     *
+     * - `[integer ...]`: for each 1 if the deadline was set, 2 if it is past and the member was
+     *   removed, 0 if the condition did not hold, -2 if there is no such key or member
+     */
+    spexpireat(
+        key: Key,
+        unixTimeMilliseconds: number,
+        members: Argument | readonly Argument[],
+        options?: { nx?: boolean; xx?: boolean; gt?: boolean; lt?: boolean },
+    ): Promise<Array<number>>;
+    /**
+     * Returns the deadlines of members of a set as Unix times in milliseconds.
+     *
+     *     SPEXPIRETIME key MEMBERS nummembers member [member ...]
+     *
+     * - `[integer ...]`: for each the deadline as Unix time in milliseconds; -1 without a deadline,
+     *   -2 if there is no such key or member
+     */
+    spexpiretime(key: Key, members: Argument | readonly Argument[]): Promise<Array<number>>;
+    /**
+     * Returns the remaining time to live of members of a set in milliseconds.
+     *
+     *     SPTTL key MEMBERS nummembers member [member ...]
+     *
+     * - `[integer ...]`: for each the milliseconds left; -1 without a deadline, -2 if there is no
+     *   such key or member
+     */
+    spttl(key: Key, members: Argument | readonly Argument[]): Promise<Array<number>>;
+    /**
+     * Returns the remaining time to live of members of a set in seconds.
+     *
+     *     STTL key MEMBERS nummembers member [member ...]
+     *
+     * - `[integer ...]`: for each the seconds left, rounded up; -1 without a deadline, -2 if there
+     *   is no such key or member
+     */
+    sttl(key: Key, members: Argument | readonly Argument[]): Promise<Array<number>>;
+    /**
+     * Waits until the writes of the client are on the disks of enough servers.
+     *
+     *     WAITAOF numlocal numreplicas timeout
+     *
+     * - `[integer integer]`: 1 if the journal here has the client's writes on disk, else 0; and the
+     *   number of replicas whose journals have them
+     */
+    waitaof(
+        numlocal: number,
+        numreplicas: number,
+        timeout: number,
+    ): Promise<readonly [number, number]>;
+    /**
+     * Acknowledges entries for a group, and removes them from the stream.
+     *
+     *     XACKDEL key group [KEEPREF | DELREF | ACKED] IDS numids id [id ...]
+     *
+     * - `[integer ...]`: for each ID 1 if it was acknowledged and the entry removed, -1 if it was
+     *   not pending, 2 if another group still needs the entry (ACKED)
+     */
+    xackdel(
+        key: Key,
+        group: Argument,
+        ids: Argument | readonly Argument[],
+        options?: { keepref?: boolean; delref?: boolean; acked?: boolean },
+    ): Promise<Array<number>>;
+    /**
+     * Removes entries from a stream, and on request from the pending lists of all groups, or only
+     * entries that no group needs any more.
+     *
+     *     XDELEX key [KEEPREF | DELREF | ACKED] IDS numids id [id ...]
+     *
+     * - `[integer ...]`: for each ID 1 if the entry was removed, -1 if there is none, 2 if a group
+     *   still needs it (ACKED)
+     */
+    xdelex(
+        key: Key,
+        ids: Argument | readonly Argument[],
+        options?: { keepref?: boolean; delref?: boolean; acked?: boolean },
+    ): Promise<Array<number>>;
+    /**
+     * Releases pending entries, so that any consumer can claim them, at once or after a delay.
+     * SILENT takes the delivery back, FATAL sets the count of deliveries to the highest one.
+     *
+     *     XNACK key group <SILENT | FAIL | FATAL> [DELAY milliseconds] [RETRYCOUNT count] [FORCE]
+     *     IDS numids id [id ...]
+     *
+     * - `integer`: the number of entries released
+     */
+    xnack(
+        key: Key,
+        group: Argument,
+        mode: 'SILENT' | 'FAIL' | 'FATAL',
+        ids: Argument | readonly Argument[],
+        options?: { delay?: number; retrycount?: number; force?: boolean },
+    ): Promise<number>;
+    /**
+     * Adds members with a deadline to a sorted set, or updates their scores. Existing members get
+     * the deadline too, unless KEEPTTL is given.
+     *
+     *     ZADDEX key <EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT
+     *     unix-time-milliseconds> [KEEPTTL] [NX|XX] [GT|LT] [CH] score member [score member ...]
+     *
+     * - `integer`: the number of members added; with CH of those added or moved
+     */
+    zaddex(
+        key: Key,
+        items: readonly (readonly [score: number, member: Argument])[],
+        options?: { ex?: number; px?: number; exat?: number; pxat?: number; keepttl?: boolean; nx?: boolean; xx?: boolean; gt?: boolean; lt?: boolean; ch?: boolean },
+    ): Promise<number>;
+    /**
+     * Sets the time to live of members of a sorted set in seconds.
+     *
+     *     ZEXPIRE key seconds [NX|XX|GT|LT] MEMBERS nummembers member [member ...]
+     *
+     * - `[integer ...]`: for each 1 if the deadline was set, 2 if it is past and the member was
+     *   removed, 0 if the condition did not hold, -2 if there is no such key or member
+     */
+    zexpire(
+        key: Key,
+        seconds: number,
+        members: Argument | readonly Argument[],
+        options?: { nx?: boolean; xx?: boolean; gt?: boolean; lt?: boolean },
+    ): Promise<Array<number>>;
+    /**
+     * Sets the deadline of members of a sorted set to a Unix time in seconds.
+     *
+     *     ZEXPIREAT key unix-time-seconds [NX|XX|GT|LT] MEMBERS nummembers member [member ...]
+     *
+     * - `[integer ...]`: for each 1 if the deadline was set, 2 if it is past and the member was
+     *   removed, 0 if the condition did not hold, -2 if there is no such key or member
+     */
+    zexpireat(
+        key: Key,
+        unixTimeSeconds: number,
+        members: Argument | readonly Argument[],
+        options?: { nx?: boolean; xx?: boolean; gt?: boolean; lt?: boolean },
+    ): Promise<Array<number>>;
+    /**
+     * Returns the deadlines of members of a sorted set as Unix times in seconds.
+     *
+     *     ZEXPIRETIME key MEMBERS nummembers member [member ...]
+     *
+     * - `[integer ...]`: for each the deadline as Unix time in seconds, rounded up; -1 without a
+     *   deadline, -2 if there is no such key or member
+     */
+    zexpiretime(key: Key, members: Argument | readonly Argument[]): Promise<Array<number>>;
+    /**
+     * Removes the deadlines of members of a sorted set.
+     *
+     *     ZPERSIST key MEMBERS nummembers member [member ...]
+     *
+     * - `[integer ...]`: for each 1 if a deadline was removed, -1 if there was none, -2 if there is
+     *   no such key or member
+     */
+    zpersist(key: Key, members: Argument | readonly Argument[]): Promise<Array<number>>;
+    /**
+     * Sets the time to live of members of a sorted set in milliseconds.
+     *
+     *     ZPEXPIRE key milliseconds [NX|XX|GT|LT] MEMBERS nummembers member [member ...]
+     *
+     * - `[integer ...]`: for each 1 if the deadline was set, 2 if it is past and the member was
+     *   removed, 0 if the condition did not hold, -2 if there is no such key or member
+     */
+    zpexpire(
+        key: Key,
+        milliseconds: number,
+        members: Argument | readonly Argument[],
+        options?: { nx?: boolean; xx?: boolean; gt?: boolean; lt?: boolean },
+    ): Promise<Array<number>>;
+    /**
+     * Sets the deadline of members of a sorted set to a Unix time in milliseconds.
+     *
+     *     ZPEXPIREAT key unix-time-milliseconds [NX|XX|GT|LT] MEMBERS nummembers member [member
+     *     ...]
+     *
+     * - `[integer ...]`: for each 1 if the deadline was set, 2 if it is past and the member was
+     *   removed, 0 if the condition did not hold, -2 if there is no such key or member
+     */
+    zpexpireat(
+        key: Key,
+        unixTimeMilliseconds: number,
+        members: Argument | readonly Argument[],
+        options?: { nx?: boolean; xx?: boolean; gt?: boolean; lt?: boolean },
+    ): Promise<Array<number>>;
+    /**
+     * Returns the deadlines of members of a sorted set as Unix times in milliseconds.
+     *
+     *     ZPEXPIRETIME key MEMBERS nummembers member [member ...]
+     *
+     * - `[integer ...]`: for each the deadline as Unix time in milliseconds; -1 without a deadline,
+     *   -2 if there is no such key or member
+     */
+    zpexpiretime(key: Key, members: Argument | readonly Argument[]): Promise<Array<number>>;
+    /**
+     * Returns the remaining time to live of members of a sorted set in milliseconds.
+     *
+     *     ZPTTL key MEMBERS nummembers member [member ...]
+     *
+     * - `[integer ...]`: for each the milliseconds left; -1 without a deadline, -2 if there is no
+     *   such key or member
+     */
+    zpttl(key: Key, members: Argument | readonly Argument[]): Promise<Array<number>>;
+    /**
+     * Returns the remaining time to live of members of a sorted set in seconds.
+     *
+     *     ZTTL key MEMBERS nummembers member [member ...]
+     *
+     * - `[integer ...]`: for each the seconds left, rounded up; -1 without a deadline, -2 if there
+     *   is no such key or member
+     */
+    zttl(key: Key, members: Argument | readonly Argument[]): Promise<Array<number>>;
+}

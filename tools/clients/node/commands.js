@@ -1,0 +1,867 @@
+// Made from the command table by make reference.
+import {
+    bulk, double, integer, list, map, nothing, oneOf, record, rows, text, tuple,
+} from './shapes.js';
+
+export const commands = {
+    bztsmove: {
+        name: 'BZTSMOVE',
+        readonly: false,
+        write(to, key, destination, count, timeout) {
+            to.key(key);
+            to.key(destination);
+            to.value(count);
+            to.value(timeout);
+        },
+        reply: oneOf(list(bulk), nothing),
+    },
+    bztspop: {
+        name: 'BZTSPOP',
+        readonly: false,
+        write(to, key, count, timeout) {
+            to.key(key);
+            to.value(count);
+            to.value(timeout);
+        },
+        reply: oneOf(rows(bulk, double), nothing),
+    },
+    delifeq: {
+        name: 'DELIFEQ',
+        readonly: false,
+        write(to, key, value) {
+            to.key(key);
+            to.value(value);
+        },
+        reply: integer,
+    },
+    expiremember: {
+        name: 'EXPIREMEMBER',
+        readonly: false,
+        write(to, key, member, delay, options = {}) {
+            to.key(key);
+            to.value(member);
+            to.value(delay);
+            to.option('', options.unit);
+        },
+        reply: integer,
+    },
+    expirememberat: {
+        name: 'EXPIREMEMBERAT',
+        readonly: false,
+        write(to, key, member, unixTimeSeconds) {
+            to.key(key);
+            to.value(member);
+            to.value(unixTimeSeconds);
+        },
+        reply: integer,
+    },
+    expiryForecast: {
+        name: 'EXPIRY FORECAST',
+        readonly: true,
+        write() {},
+        reply: rows(bulk, integer, integer),
+    },
+    expiryLag: {
+        name: 'EXPIRY LAG',
+        readonly: false,
+        write() {},
+        reply: record({ 'p50': integer, 'p90': integer, 'p99': integer, 'p99.9': integer, 'max': integer, 'count': integer }),
+    },
+    expiryNext: {
+        name: 'EXPIRY NEXT',
+        readonly: true,
+        write(to, options = {}) {
+            to.option('', options.count);
+        },
+        reply: rows(bulk, integer, oneOf(text('key'), text('member'), text('field'), text('element'), text('entry'))),
+    },
+    fieldexpire: {
+        name: 'FIELDEXPIRE',
+        readonly: false,
+        write(to, key, seconds, fields) {
+            to.key(key);
+            to.value(seconds);
+            to.values(fields);
+        },
+        reply: list(integer),
+    },
+    fieldttl: {
+        name: 'FIELDTTL',
+        readonly: true,
+        write(to, key, field) {
+            to.key(key);
+            to.value(field);
+        },
+        reply: integer,
+    },
+    hexpire: {
+        name: 'HEXPIRE',
+        readonly: false,
+        write(to, key, seconds, fields, options = {}) {
+            to.key(key);
+            to.value(seconds);
+            to.flag('NX', options.nx);
+            to.flag('XX', options.xx);
+            to.flag('GT', options.gt);
+            to.flag('LT', options.lt);
+            to.token('FIELDS');
+            to.length(fields);
+            to.values(fields);
+        },
+        reply: list(integer),
+    },
+    hexpireat: {
+        name: 'HEXPIREAT',
+        readonly: false,
+        write(to, key, unixTimeSeconds, fields, options = {}) {
+            to.key(key);
+            to.value(unixTimeSeconds);
+            to.flag('NX', options.nx);
+            to.flag('XX', options.xx);
+            to.flag('GT', options.gt);
+            to.flag('LT', options.lt);
+            to.token('FIELDS');
+            to.length(fields);
+            to.values(fields);
+        },
+        reply: list(integer),
+    },
+    hexpiretime: {
+        name: 'HEXPIRETIME',
+        readonly: true,
+        write(to, key, fields) {
+            to.key(key);
+            to.token('FIELDS');
+            to.length(fields);
+            to.values(fields);
+        },
+        reply: list(integer),
+    },
+    hgetdel: {
+        name: 'HGETDEL',
+        readonly: false,
+        write(to, key, fields) {
+            to.key(key);
+            to.token('FIELDS');
+            to.length(fields);
+            to.values(fields);
+        },
+        reply: list(oneOf(bulk, nothing)),
+    },
+    hgetex: {
+        name: 'HGETEX',
+        readonly: false,
+        write(to, key, fields, options = {}) {
+            to.key(key);
+            to.option('EX', options.ex);
+            to.option('PX', options.px);
+            to.option('EXAT', options.exat);
+            to.option('PXAT', options.pxat);
+            to.flag('PERSIST', options.persist);
+            to.token('FIELDS');
+            to.length(fields);
+            to.values(fields);
+        },
+        reply: list(oneOf(bulk, nothing)),
+    },
+    hpersist: {
+        name: 'HPERSIST',
+        readonly: false,
+        write(to, key, fields) {
+            to.key(key);
+            to.token('FIELDS');
+            to.length(fields);
+            to.values(fields);
+        },
+        reply: list(integer),
+    },
+    hpexpire: {
+        name: 'HPEXPIRE',
+        readonly: false,
+        write(to, key, milliseconds, fields, options = {}) {
+            to.key(key);
+            to.value(milliseconds);
+            to.flag('NX', options.nx);
+            to.flag('XX', options.xx);
+            to.flag('GT', options.gt);
+            to.flag('LT', options.lt);
+            to.token('FIELDS');
+            to.length(fields);
+            to.values(fields);
+        },
+        reply: list(integer),
+    },
+    hpexpireat: {
+        name: 'HPEXPIREAT',
+        readonly: false,
+        write(to, key, unixTimeMilliseconds, fields, options = {}) {
+            to.key(key);
+            to.value(unixTimeMilliseconds);
+            to.flag('NX', options.nx);
+            to.flag('XX', options.xx);
+            to.flag('GT', options.gt);
+            to.flag('LT', options.lt);
+            to.token('FIELDS');
+            to.length(fields);
+            to.values(fields);
+        },
+        reply: list(integer),
+    },
+    hpexpiretime: {
+        name: 'HPEXPIRETIME',
+        readonly: true,
+        write(to, key, fields) {
+            to.key(key);
+            to.token('FIELDS');
+            to.length(fields);
+            to.values(fields);
+        },
+        reply: list(integer),
+    },
+    hpttl: {
+        name: 'HPTTL',
+        readonly: true,
+        write(to, key, fields) {
+            to.key(key);
+            to.token('FIELDS');
+            to.length(fields);
+            to.values(fields);
+        },
+        reply: list(integer),
+    },
+    hsetex: {
+        name: 'HSETEX',
+        readonly: false,
+        write(to, key, items, options = {}) {
+            to.key(key);
+            to.flag('FNX', options.fnx);
+            to.flag('FXX', options.fxx);
+            to.option('EX', options.ex);
+            to.option('PX', options.px);
+            to.option('EXAT', options.exat);
+            to.option('PXAT', options.pxat);
+            to.flag('KEEPTTL', options.keepttl);
+            to.token('FIELDS');
+            to.length(items);
+            to.tuples(items, 'value', 'value');
+        },
+        reply: integer,
+    },
+    httl: {
+        name: 'HTTL',
+        readonly: true,
+        write(to, key, fields) {
+            to.key(key);
+            to.token('FIELDS');
+            to.length(fields);
+            to.values(fields);
+        },
+        reply: list(integer),
+    },
+    msetex: {
+        name: 'MSETEX',
+        readonly: false,
+        write(to, items, options = {}) {
+            to.length(items);
+            to.tuples(items, 'key', 'value');
+            to.flag('NX', options.nx);
+            to.flag('XX', options.xx);
+            to.option('EX', options.ex);
+            to.option('PX', options.px);
+            to.option('EXAT', options.exat);
+            to.option('PXAT', options.pxat);
+            to.flag('KEEPTTL', options.keepttl);
+        },
+        reply: integer,
+    },
+    pexpirememberat: {
+        name: 'PEXPIREMEMBERAT',
+        readonly: false,
+        write(to, key, member, unixTimeMilliseconds) {
+            to.key(key);
+            to.value(member);
+            to.value(unixTimeMilliseconds);
+        },
+        reply: integer,
+    },
+    policyDel: {
+        name: 'POLICY DEL',
+        readonly: false,
+        write(to, name) {
+            to.value(name);
+        },
+        reply: integer,
+    },
+    policyGet: {
+        name: 'POLICY GET',
+        readonly: true,
+        write(to, name) {
+            to.value(name);
+        },
+        reply: oneOf(map(bulk, oneOf(integer, bulk)), nothing),
+    },
+    policyList: {
+        name: 'POLICY LIST',
+        readonly: true,
+        write() {},
+        reply: map(bulk, map(bulk, oneOf(integer, bulk))),
+    },
+    policyOf: {
+        name: 'POLICY OF',
+        readonly: true,
+        write(to, key) {
+            to.key(key);
+        },
+        reply: oneOf(bulk, nothing),
+    },
+    policySet: {
+        name: 'POLICY SET',
+        readonly: false,
+        write(to, name, options = {}) {
+            to.value(name);
+            to.option('TTL', options.ttl);
+            to.option('MAXTTL', options.maxttl);
+            to.option('JITTER', options.jitter);
+            to.option('REFRESH', options.refresh);
+            to.option('MEMBERTTL', options.memberttl);
+            to.option('MAXLEN', options.maxlen);
+            to.option('KEEP', options.keep);
+            to.option('RETAIN', options.retain);
+            to.block([options.maxdeliveries, options.maxdeliveriesTo], () => {
+                to.token('MAXDELIVERIES');
+                to.value(options.maxdeliveries);
+                to.token('TO');
+                to.value(options.maxdeliveriesTo);
+            });
+            to.block([options.expiredTo, options.expiredValue, options.expiredValueMax], () => {
+                to.token('EXPIRED');
+                to.token('TO');
+                to.value(options.expiredTo);
+                to.block([options.expiredValue, options.expiredValueMax], () => {
+                    to.token('VALUE');
+                    to.option('MAX', options.expiredValueMax);
+                });
+            });
+            to.block([options.option], () => {
+                to.value(options.option);
+                to.token('NONE');
+            });
+        },
+        reply: text('OK'),
+    },
+    redeBpoll: {
+        name: 'REDE.BPOLL',
+        readonly: false,
+        write(to, key, timeout, options = {}) {
+            to.key(key);
+            to.value(timeout);
+            to.option('COUNT', options.count);
+            to.flag('WITHIDS', options.withids);
+        },
+        reply: oneOf(list(bulk), rows(bulk, bulk), nothing),
+    },
+    redeClaim: {
+        name: 'REDE.CLAIM',
+        readonly: false,
+        write(to, key, lease, options = {}) {
+            to.key(key);
+            to.value(lease);
+            to.option('COUNT', options.count);
+            to.option('BLOCK', options.block);
+        },
+        reply: rows(bulk, bulk, integer),
+    },
+    redeGidpush: {
+        name: 'REDE.GIDPUSH',
+        readonly: false,
+        write(to, key, ttl, element) {
+            to.key(key);
+            to.value(ttl);
+            to.value(element);
+        },
+        reply: bulk,
+    },
+    redeInfo: {
+        name: 'REDE.INFO',
+        readonly: true,
+        write(to, key) {
+            to.key(key);
+        },
+        reply: record({ 'length': integer, 'due': integer, 'claimed': integer, 'redelivered': integer, 'next-deadline': oneOf(integer, nothing), 'distinct-ttls': integer, 'bytes': integer }),
+    },
+    redeLen: {
+        name: 'REDE.LEN',
+        readonly: true,
+        write(to, key, options = {}) {
+            to.key(key);
+            to.flag('DUE', options.due);
+            to.flag('CLAIMED', options.claimed);
+        },
+        reply: integer,
+    },
+    redeLook: {
+        name: 'REDE.LOOK',
+        readonly: true,
+        write(to, key, id) {
+            to.key(key);
+            to.value(id);
+        },
+        reply: oneOf(bulk, nothing),
+    },
+    redeMpush: {
+        name: 'REDE.MPUSH',
+        readonly: false,
+        write(to, key, items) {
+            to.key(key);
+            to.tuples(items, 'value', 'value', 'value');
+        },
+        reply: integer,
+    },
+    redeNack: {
+        name: 'REDE.NACK',
+        readonly: false,
+        write(to, key, delay, ids) {
+            to.key(key);
+            to.value(delay);
+            to.values(ids);
+        },
+        reply: integer,
+    },
+    redePoll: {
+        name: 'REDE.POLL',
+        readonly: false,
+        write(to, key, options = {}) {
+            to.key(key);
+            to.option('COUNT', options.count);
+            to.flag('WITHIDS', options.withids);
+        },
+        reply: oneOf(list(bulk), rows(bulk, bulk)),
+    },
+    redePull: {
+        name: 'REDE.PULL',
+        readonly: false,
+        write(to, key, id) {
+            to.key(key);
+            to.value(id);
+        },
+        reply: oneOf(bulk, nothing),
+    },
+    redePush: {
+        name: 'REDE.PUSH',
+        readonly: false,
+        write(to, key, ttl, element, id) {
+            to.key(key);
+            to.value(ttl);
+            to.value(element);
+            to.value(id);
+        },
+        reply: text('OK'),
+    },
+    redePushat: {
+        name: 'REDE.PUSHAT',
+        readonly: false,
+        write(to, key, unixTimeMilliseconds, element, id) {
+            to.key(key);
+            to.value(unixTimeMilliseconds);
+            to.value(element);
+            to.value(id);
+        },
+        reply: text('OK'),
+    },
+    redeRange: {
+        name: 'REDE.RANGE',
+        readonly: true,
+        write(to, key, min, max, options = {}) {
+            to.key(key);
+            to.value(min);
+            to.value(max);
+            to.option('COUNT', options.count);
+        },
+        reply: rows(bulk, integer),
+    },
+    redeReschedule: {
+        name: 'REDE.RESCHEDULE',
+        readonly: false,
+        write(to, key, ttl, ids) {
+            to.key(key);
+            to.value(ttl);
+            to.values(ids);
+        },
+        reply: integer,
+    },
+    redeScan: {
+        name: 'REDE.SCAN',
+        readonly: true,
+        write(to, key, cursor, options = {}) {
+            to.key(key);
+            to.value(cursor);
+            to.option('MATCH', options.match);
+            to.option('COUNT', options.count);
+        },
+        reply: tuple(bulk, rows(bulk, bulk)),
+    },
+    redeTtn: {
+        name: 'REDE.TTN',
+        readonly: true,
+        write(to, key) {
+            to.key(key);
+        },
+        reply: oneOf(integer, nothing),
+    },
+    redeUpdate: {
+        name: 'REDE.UPDATE',
+        readonly: false,
+        write(to, key, id, element) {
+            to.key(key);
+            to.value(id);
+            to.value(element);
+        },
+        reply: bulk,
+    },
+    redeXack: {
+        name: 'REDE.XACK',
+        readonly: false,
+        write(to, key, ids) {
+            to.key(key);
+            to.values(ids);
+        },
+        reply: list(oneOf(bulk, nothing)),
+    },
+    redeXpoll: {
+        name: 'REDE.XPOLL',
+        readonly: true,
+        write(to, key, options = {}) {
+            to.key(key);
+            to.option('COUNT', options.count);
+        },
+        reply: list(bulk),
+    },
+    saddex: {
+        name: 'SADDEX',
+        readonly: false,
+        write(to, key, members, options = {}) {
+            to.key(key);
+            to.option('EX', options.ex);
+            to.option('PX', options.px);
+            to.option('EXAT', options.exat);
+            to.option('PXAT', options.pxat);
+            to.flag('KEEPTTL', options.keepttl);
+            to.token('MEMBERS');
+            to.length(members);
+            to.values(members);
+        },
+        reply: integer,
+    },
+    sexpire: {
+        name: 'SEXPIRE',
+        readonly: false,
+        write(to, key, seconds, members, options = {}) {
+            to.key(key);
+            to.value(seconds);
+            to.flag('NX', options.nx);
+            to.flag('XX', options.xx);
+            to.flag('GT', options.gt);
+            to.flag('LT', options.lt);
+            to.token('MEMBERS');
+            to.length(members);
+            to.values(members);
+        },
+        reply: list(integer),
+    },
+    sexpireat: {
+        name: 'SEXPIREAT',
+        readonly: false,
+        write(to, key, unixTimeSeconds, members, options = {}) {
+            to.key(key);
+            to.value(unixTimeSeconds);
+            to.flag('NX', options.nx);
+            to.flag('XX', options.xx);
+            to.flag('GT', options.gt);
+            to.flag('LT', options.lt);
+            to.token('MEMBERS');
+            to.length(members);
+            to.values(members);
+        },
+        reply: list(integer),
+    },
+    sexpiretime: {
+        name: 'SEXPIRETIME',
+        readonly: true,
+        write(to, key, members) {
+            to.key(key);
+            to.token('MEMBERS');
+            to.length(members);
+            to.values(members);
+        },
+        reply: list(integer),
+    },
+    spersist: {
+        name: 'SPERSIST',
+        readonly: false,
+        write(to, key, members) {
+            to.key(key);
+            to.token('MEMBERS');
+            to.length(members);
+            to.values(members);
+        },
+        reply: list(integer),
+    },
+    spexpire: {
+        name: 'SPEXPIRE',
+        readonly: false,
+        write(to, key, milliseconds, members, options = {}) {
+            to.key(key);
+            to.value(milliseconds);
+            to.flag('NX', options.nx);
+            to.flag('XX', options.xx);
+            to.flag('GT', options.gt);
+            to.flag('LT', options.lt);
+            to.token('MEMBERS');
+            to.length(members);
+            to.values(members);
+        },
+        reply: list(integer),
+    },
+    spexpireat: {
+        name: 'SPEXPIREAT',
+        readonly: false,
+        write(to, key, unixTimeMilliseconds, members, options = {}) {
+            to.key(key);
+            to.value(unixTimeMilliseconds);
+            to.flag('NX', options.nx);
+            to.flag('XX', options.xx);
+            to.flag('GT', options.gt);
+            to.flag('LT', options.lt);
+            to.token('MEMBERS');
+            to.length(members);
+            to.values(members);
+        },
+        reply: list(integer),
+    },
+    spexpiretime: {
+        name: 'SPEXPIRETIME',
+        readonly: true,
+        write(to, key, members) {
+            to.key(key);
+            to.token('MEMBERS');
+            to.length(members);
+            to.values(members);
+        },
+        reply: list(integer),
+    },
+    spttl: {
+        name: 'SPTTL',
+        readonly: true,
+        write(to, key, members) {
+            to.key(key);
+            to.token('MEMBERS');
+            to.length(members);
+            to.values(members);
+        },
+        reply: list(integer),
+    },
+    sttl: {
+        name: 'STTL',
+        readonly: true,
+        write(to, key, members) {
+            to.key(key);
+            to.token('MEMBERS');
+            to.length(members);
+            to.values(members);
+        },
+        reply: list(integer),
+    },
+    waitaof: {
+        name: 'WAITAOF',
+        readonly: false,
+        write(to, numlocal, numreplicas, timeout) {
+            to.value(numlocal);
+            to.value(numreplicas);
+            to.value(timeout);
+        },
+        reply: tuple(integer, integer),
+    },
+    xackdel: {
+        name: 'XACKDEL',
+        readonly: false,
+        write(to, key, group, ids, options = {}) {
+            to.key(key);
+            to.value(group);
+            to.flag('KEEPREF', options.keepref);
+            to.flag('DELREF', options.delref);
+            to.flag('ACKED', options.acked);
+            to.token('IDS');
+            to.length(ids);
+            to.values(ids);
+        },
+        reply: list(integer),
+    },
+    xdelex: {
+        name: 'XDELEX',
+        readonly: false,
+        write(to, key, ids, options = {}) {
+            to.key(key);
+            to.flag('KEEPREF', options.keepref);
+            to.flag('DELREF', options.delref);
+            to.flag('ACKED', options.acked);
+            to.token('IDS');
+            to.length(ids);
+            to.values(ids);
+        },
+        reply: list(integer),
+    },
+    xnack: {
+        name: 'XNACK',
+        readonly: false,
+        write(to, key, group, mode, ids, options = {}) {
+            to.key(key);
+            to.value(group);
+            to.value(mode);
+            to.option('DELAY', options.delay);
+            to.option('RETRYCOUNT', options.retrycount);
+            to.flag('FORCE', options.force);
+            to.token('IDS');
+            to.length(ids);
+            to.values(ids);
+        },
+        reply: integer,
+    },
+    zaddex: {
+        name: 'ZADDEX',
+        readonly: false,
+        write(to, key, items, options = {}) {
+            to.key(key);
+            to.option('EX', options.ex);
+            to.option('PX', options.px);
+            to.option('EXAT', options.exat);
+            to.option('PXAT', options.pxat);
+            to.flag('KEEPTTL', options.keepttl);
+            to.flag('NX', options.nx);
+            to.flag('XX', options.xx);
+            to.flag('GT', options.gt);
+            to.flag('LT', options.lt);
+            to.flag('CH', options.ch);
+            to.tuples(items, 'value', 'value');
+        },
+        reply: integer,
+    },
+    zexpire: {
+        name: 'ZEXPIRE',
+        readonly: false,
+        write(to, key, seconds, members, options = {}) {
+            to.key(key);
+            to.value(seconds);
+            to.flag('NX', options.nx);
+            to.flag('XX', options.xx);
+            to.flag('GT', options.gt);
+            to.flag('LT', options.lt);
+            to.token('MEMBERS');
+            to.length(members);
+            to.values(members);
+        },
+        reply: list(integer),
+    },
+    zexpireat: {
+        name: 'ZEXPIREAT',
+        readonly: false,
+        write(to, key, unixTimeSeconds, members, options = {}) {
+            to.key(key);
+            to.value(unixTimeSeconds);
+            to.flag('NX', options.nx);
+            to.flag('XX', options.xx);
+            to.flag('GT', options.gt);
+            to.flag('LT', options.lt);
+            to.token('MEMBERS');
+            to.length(members);
+            to.values(members);
+        },
+        reply: list(integer),
+    },
+    zexpiretime: {
+        name: 'ZEXPIRETIME',
+        readonly: true,
+        write(to, key, members) {
+            to.key(key);
+            to.token('MEMBERS');
+            to.length(members);
+            to.values(members);
+        },
+        reply: list(integer),
+    },
+    zpersist: {
+        name: 'ZPERSIST',
+        readonly: false,
+        write(to, key, members) {
+            to.key(key);
+            to.token('MEMBERS');
+            to.length(members);
+            to.values(members);
+        },
+        reply: list(integer),
+    },
+    zpexpire: {
+        name: 'ZPEXPIRE',
+        readonly: false,
+        write(to, key, milliseconds, members, options = {}) {
+            to.key(key);
+            to.value(milliseconds);
+            to.flag('NX', options.nx);
+            to.flag('XX', options.xx);
+            to.flag('GT', options.gt);
+            to.flag('LT', options.lt);
+            to.token('MEMBERS');
+            to.length(members);
+            to.values(members);
+        },
+        reply: list(integer),
+    },
+    zpexpireat: {
+        name: 'ZPEXPIREAT',
+        readonly: false,
+        write(to, key, unixTimeMilliseconds, members, options = {}) {
+            to.key(key);
+            to.value(unixTimeMilliseconds);
+            to.flag('NX', options.nx);
+            to.flag('XX', options.xx);
+            to.flag('GT', options.gt);
+            to.flag('LT', options.lt);
+            to.token('MEMBERS');
+            to.length(members);
+            to.values(members);
+        },
+        reply: list(integer),
+    },
+    zpexpiretime: {
+        name: 'ZPEXPIRETIME',
+        readonly: true,
+        write(to, key, members) {
+            to.key(key);
+            to.token('MEMBERS');
+            to.length(members);
+            to.values(members);
+        },
+        reply: list(integer),
+    },
+    zpttl: {
+        name: 'ZPTTL',
+        readonly: true,
+        write(to, key, members) {
+            to.key(key);
+            to.token('MEMBERS');
+            to.length(members);
+            to.values(members);
+        },
+        reply: list(integer),
+    },
+    zttl: {
+        name: 'ZTTL',
+        readonly: true,
+        write(to, key, members) {
+            to.key(key);
+            to.token('MEMBERS');
+            to.length(members);
+            to.values(members);
+        },
+        reply: list(integer),
+    },
+};

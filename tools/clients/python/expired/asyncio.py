@@ -1,0 +1,23 @@
+"""redis.asyncio with the commands of expired that Redis 7.0 does not have: see expired."""
+from typing import Any, Optional
+
+import redis.asyncio
+import redis.asyncio.client
+
+from . import add_replies
+from .async_commands import AsyncCommands
+
+__all__ = ["AsyncCommands", "Pipeline", "Redis"]
+
+
+class Pipeline(redis.asyncio.client.Pipeline, AsyncCommands):
+    """Its methods add a command and return the pipeline; execute() returns the replies."""
+
+
+class Redis(redis.asyncio.Redis, AsyncCommands):
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        add_replies(self)
+
+    def pipeline(self, transaction: bool = True, shard_hint: Optional[str] = None) -> Pipeline:
+        return Pipeline(self.connection_pool, self.response_callbacks, transaction, shard_hint)

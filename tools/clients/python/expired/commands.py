@@ -1,0 +1,1162 @@
+"""The commands beyond those of Redis 7.0, for redis.Redis.
+
+Made from the command table by make reference.
+"""
+from __future__ import annotations
+
+from typing import Any, Literal, overload
+
+from redis.typing import EncodableT, KeyT
+
+from .arguments import block as _block
+from .arguments import flag as _flag
+from .arguments import flat as _flat
+from .arguments import option as _option
+from .replies import (
+    ExpiryLagReply, RedeInfoReply,
+)
+from .shapes import Bulk
+
+
+class Commands:
+    """Methods for a class that has execute_command. In a pipeline they return the pipeline."""
+
+    execute_command: Any
+
+    def bztsmove(
+        self, key: KeyT, destination: KeyT, count: int, timeout: float,
+    ) -> list[Bulk] | None:
+        """Moves the members whose scores are at most the current Unix time in seconds to the tail
+        of a list, lowest first, or blocks until there is one.
+
+        ``BZTSMOVE key destination count timeout``
+
+        - ``[bulk ...]``: the members that were moved
+        - ``null-array``: the timeout ended
+        """
+        return self.execute_command("BZTSMOVE", key, destination, count, timeout)
+
+    def bztspop(self, key: KeyT, count: int, timeout: float) -> list[tuple[Bulk, float]] | None:
+        """Removes and returns the members whose scores are at most the current Unix time in
+        seconds, lowest first, or blocks until there is one.
+
+        ``BZTSPOP key count timeout``
+
+        - ``RESP2 [bulk bulk ...]``: members, each followed by its score
+        - ``RESP3 [[bulk double] ...]``: members with their scores
+        - ``null-array``: the timeout ended
+        """
+        return self.execute_command("BZTSPOP", key, count, timeout)
+
+    def delifeq(self, key: KeyT, value: EncodableT) -> int:
+        """Deletes a key if its string value is equal to the given one.
+
+        ``DELIFEQ key value``
+
+        - ``integer``: 1 if the key was deleted, 0 if it has another value or does not exist
+        """
+        return self.execute_command("DELIFEQ", key, value)
+
+    def expiremember(
+        self, key: KeyT, member: EncodableT, delay: int, *, unit: EncodableT | None = None,
+    ) -> int:
+        """Sets the time to live of a member of a set, hash or sorted set, in seconds (unit s) or
+        milliseconds (ms).
+
+        ``EXPIREMEMBER key member delay [unit]``
+
+        - ``integer``: 1 if the deadline was set, 0 if there is no such key or member
+        """
+        return self.execute_command("EXPIREMEMBER", key, member, delay, *_option(unit))
+
+    def expirememberat(self, key: KeyT, member: EncodableT, unix_time_seconds: int) -> int:
+        """Sets the deadline of a member of a set, hash or sorted set to a Unix time in seconds.
+
+        ``EXPIREMEMBERAT key member unix-time-seconds``
+
+        - ``integer``: 1 if the deadline was set, 0 if there is no such key or member
+        """
+        return self.execute_command("EXPIREMEMBERAT", key, member, unix_time_seconds)
+
+    def expiry_forecast(self) -> list[tuple[Bulk, int, int]]:
+        """Counts the keys and members of the selected database by the time left to their deadlines.
+
+        ``EXPIRY FORECAST``
+
+        - ``[[bulk integer integer] ...]``: a span (1s, 10s, 1m, 10m, 1h, 1d, later, never), and how
+          many keys and members are due in it
+        """
+        return self.execute_command("EXPIRY FORECAST")
+
+    def expiry_lag(self) -> ExpiryLagReply:
+        """Returns how late expired data was removed: percentiles in milliseconds.
+
+        ``EXPIRY LAG``
+
+        - ``map['p50' integer 'p90' integer 'p99' integer 'p99.9' integer 'max' integer 'count'
+          integer]``: percentiles of the time between deadline and removal, the maximum, and the
+          number of removals
+        """
+        return self.execute_command("EXPIRY LAG")
+
+    def expiry_next(self, *, count: int | None = None) -> list[tuple[Bulk, int, str]]:
+        """Returns the next deadlines of the selected database, one for each key.
+
+        ``EXPIRY NEXT [count]``
+
+        - ``[[bulk integer 'key'|'member'|'field'|'element'|'entry'] ...]``: key, deadline as Unix
+          time in milliseconds, and what is due
+        """
+        return self.execute_command("EXPIRY NEXT", *_option(count))
+
+    def fieldexpire(self, key: KeyT, seconds: int, *fields: EncodableT) -> list[int]:
+        """Sets the time to live of fields of a hash or members of a set in seconds.
+
+        ``FIELDEXPIRE key seconds field [field ...]``
+
+        - ``[integer ...]``: for each 1 if the deadline was set, -2 if there is no such key or field
+        """
+        return self.execute_command("FIELDEXPIRE", key, seconds, *fields)
+
+    def fieldttl(self, key: KeyT, field: EncodableT) -> int:
+        """Returns the remaining time to live of a field of a hash or a member of a set in seconds.
+
+        ``FIELDTTL key field``
+
+        - ``integer``: the seconds left; -1 without a deadline, -2 if there is no such key, -3 if
+          there is no such field
+        """
+        return self.execute_command("FIELDTTL", key, field)
+
+    def hexpire(
+        self, key: KeyT, seconds: int, *fields: EncodableT, nx: bool = False, xx: bool = False,
+        gt: bool = False, lt: bool = False,
+    ) -> list[int]:
+        """Sets the time to live of fields of a hash in seconds.
+
+        ``HEXPIRE key seconds [NX|XX|GT|LT] FIELDS numfields field [field ...]``
+
+        - ``[integer ...]``: for each 1 if the deadline was set, 2 if it is past and the field was
+          removed, 0 if the condition did not hold, -2 if there is no such key or field
+        """
+        return self.execute_command(
+            "HEXPIRE",
+            key,
+            seconds,
+            *_flag("NX", nx),
+            *_flag("XX", xx),
+            *_flag("GT", gt),
+            *_flag("LT", lt),
+            "FIELDS",
+            len(fields),
+            *fields,
+        )
+
+    def hexpireat(
+        self, key: KeyT, unix_time_seconds: int, *fields: EncodableT, nx: bool = False,
+        xx: bool = False, gt: bool = False, lt: bool = False,
+    ) -> list[int]:
+        """Sets the deadline of fields of a hash to a Unix time in seconds.
+
+        ``HEXPIREAT key unix-time-seconds [NX|XX|GT|LT] FIELDS numfields field [field ...]``
+
+        - ``[integer ...]``: for each 1 if the deadline was set, 2 if it is past and the field was
+          removed, 0 if the condition did not hold, -2 if there is no such key or field
+        """
+        return self.execute_command(
+            "HEXPIREAT",
+            key,
+            unix_time_seconds,
+            *_flag("NX", nx),
+            *_flag("XX", xx),
+            *_flag("GT", gt),
+            *_flag("LT", lt),
+            "FIELDS",
+            len(fields),
+            *fields,
+        )
+
+    def hexpiretime(self, key: KeyT, *fields: EncodableT) -> list[int]:
+        """Returns the deadlines of fields of a hash as Unix times in seconds.
+
+        ``HEXPIRETIME key FIELDS numfields field [field ...]``
+
+        - ``[integer ...]``: for each the deadline as Unix time in seconds, rounded up; -1 without a
+          deadline, -2 if there is no such key or field
+        """
+        return self.execute_command("HEXPIRETIME", key, "FIELDS", len(fields), *fields)
+
+    def hgetdel(self, key: KeyT, *fields: EncodableT) -> list[Bulk | None]:
+        """Removes one or more fields from a hash and returns their values.
+
+        ``HGETDEL key FIELDS numfields field [field ...]``
+
+        - ``[bulk|null ...]``: the values that were removed; null where there is no such field
+        """
+        return self.execute_command("HGETDEL", key, "FIELDS", len(fields), *fields)
+
+    def hgetex(
+        self, key: KeyT, *fields: EncodableT, ex: int | None = None, px: int | None = None,
+        exat: int | None = None, pxat: int | None = None, persist: bool = False,
+    ) -> list[Bulk | None]:
+        """Returns the values of one or more fields of a hash and sets or removes their deadlines.
+
+        ::
+
+            HGETEX key [EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT unix-time-
+            milliseconds|PERSIST] FIELDS numfields field [field ...]
+
+        - ``[bulk|null ...]``: the values; null where there is no such field
+        """
+        return self.execute_command(
+            "HGETEX",
+            key,
+            *_option("EX", ex),
+            *_option("PX", px),
+            *_option("EXAT", exat),
+            *_option("PXAT", pxat),
+            *_flag("PERSIST", persist),
+            "FIELDS",
+            len(fields),
+            *fields,
+        )
+
+    def hpersist(self, key: KeyT, *fields: EncodableT) -> list[int]:
+        """Removes the deadlines of fields of a hash.
+
+        ``HPERSIST key FIELDS numfields field [field ...]``
+
+        - ``[integer ...]``: for each 1 if a deadline was removed, -1 if there was none, -2 if there
+          is no such key or field
+        """
+        return self.execute_command("HPERSIST", key, "FIELDS", len(fields), *fields)
+
+    def hpexpire(
+        self, key: KeyT, milliseconds: int, *fields: EncodableT, nx: bool = False, xx: bool = False,
+        gt: bool = False, lt: bool = False,
+    ) -> list[int]:
+        """Sets the time to live of fields of a hash in milliseconds.
+
+        ``HPEXPIRE key milliseconds [NX|XX|GT|LT] FIELDS numfields field [field ...]``
+
+        - ``[integer ...]``: for each 1 if the deadline was set, 2 if it is past and the field was
+          removed, 0 if the condition did not hold, -2 if there is no such key or field
+        """
+        return self.execute_command(
+            "HPEXPIRE",
+            key,
+            milliseconds,
+            *_flag("NX", nx),
+            *_flag("XX", xx),
+            *_flag("GT", gt),
+            *_flag("LT", lt),
+            "FIELDS",
+            len(fields),
+            *fields,
+        )
+
+    def hpexpireat(
+        self, key: KeyT, unix_time_milliseconds: int, *fields: EncodableT, nx: bool = False,
+        xx: bool = False, gt: bool = False, lt: bool = False,
+    ) -> list[int]:
+        """Sets the deadline of fields of a hash to a Unix time in milliseconds.
+
+        ::
+
+            HPEXPIREAT key unix-time-milliseconds [NX|XX|GT|LT] FIELDS numfields field [field
+            ...]
+
+        - ``[integer ...]``: for each 1 if the deadline was set, 2 if it is past and the field was
+          removed, 0 if the condition did not hold, -2 if there is no such key or field
+        """
+        return self.execute_command(
+            "HPEXPIREAT",
+            key,
+            unix_time_milliseconds,
+            *_flag("NX", nx),
+            *_flag("XX", xx),
+            *_flag("GT", gt),
+            *_flag("LT", lt),
+            "FIELDS",
+            len(fields),
+            *fields,
+        )
+
+    def hpexpiretime(self, key: KeyT, *fields: EncodableT) -> list[int]:
+        """Returns the deadlines of fields of a hash as Unix times in milliseconds.
+
+        ``HPEXPIRETIME key FIELDS numfields field [field ...]``
+
+        - ``[integer ...]``: for each the deadline as Unix time in milliseconds; -1 without a
+          deadline, -2 if there is no such key or field
+        """
+        return self.execute_command("HPEXPIRETIME", key, "FIELDS", len(fields), *fields)
+
+    def hpttl(self, key: KeyT, *fields: EncodableT) -> list[int]:
+        """Returns the remaining time to live of fields of a hash in milliseconds.
+
+        ``HPTTL key FIELDS numfields field [field ...]``
+
+        - ``[integer ...]``: for each the milliseconds left; -1 without a deadline, -2 if there is
+          no such key or field
+        """
+        return self.execute_command("HPTTL", key, "FIELDS", len(fields), *fields)
+
+    def hsetex(
+        self, key: KeyT, *items: tuple[EncodableT, EncodableT], fnx: bool = False,
+        fxx: bool = False, ex: int | None = None, px: int | None = None, exat: int | None = None,
+        pxat: int | None = None, keepttl: bool = False,
+    ) -> int:
+        """Sets the values and the deadlines of one or more fields of a hash.
+
+        ::
+
+            HSETEX key [FNX|FXX] [EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT unix-
+            time-milliseconds|KEEPTTL] <seconds field value [field value ...]|FIELDS numfields
+            field value [field value ...]>
+
+        - ``integer``: 1 if the fields were set, 0 if FNX or FXX did not hold; with seconds instead
+          of FIELDS the number of fields added
+        """
+        return self.execute_command(
+            "HSETEX",
+            key,
+            *_flag("FNX", fnx),
+            *_flag("FXX", fxx),
+            *_option("EX", ex),
+            *_option("PX", px),
+            *_option("EXAT", exat),
+            *_option("PXAT", pxat),
+            *_flag("KEEPTTL", keepttl),
+            "FIELDS",
+            len(items),
+            *_flat(items),
+        )
+
+    def httl(self, key: KeyT, *fields: EncodableT) -> list[int]:
+        """Returns the remaining time to live of fields of a hash in seconds.
+
+        ``HTTL key FIELDS numfields field [field ...]``
+
+        - ``[integer ...]``: for each the seconds left, rounded up; -1 without a deadline, -2 if
+          there is no such key or field
+        """
+        return self.execute_command("HTTL", key, "FIELDS", len(fields), *fields)
+
+    def msetex(
+        self, *items: tuple[KeyT, EncodableT], nx: bool = False, xx: bool = False,
+        ex: int | None = None, px: int | None = None, exat: int | None = None,
+        pxat: int | None = None, keepttl: bool = False,
+    ) -> int:
+        """Sets the string values of one or more keys and optionally their expiration, only if all
+        of them exist or none does.
+
+        ::
+
+            MSETEX numkeys key value [key value ...] [NX|XX] [EX seconds|PX milliseconds|EXAT
+            unix-time-seconds|PXAT unix-time-milliseconds|KEEPTTL]
+
+        - ``integer``: 1 if all keys were set, 0 if NX or XX did not hold for one of them and none
+          was set
+        """
+        return self.execute_command(
+            "MSETEX",
+            len(items),
+            *_flat(items),
+            *_flag("NX", nx),
+            *_flag("XX", xx),
+            *_option("EX", ex),
+            *_option("PX", px),
+            *_option("EXAT", exat),
+            *_option("PXAT", pxat),
+            *_flag("KEEPTTL", keepttl),
+        )
+
+    def pexpirememberat(self, key: KeyT, member: EncodableT, unix_time_milliseconds: int) -> int:
+        """Sets the deadline of a member of a set, hash or sorted set to a Unix time in
+        milliseconds.
+
+        ``PEXPIREMEMBERAT key member unix-time-milliseconds``
+
+        - ``integer``: 1 if the deadline was set, 0 if there is no such key or member
+        """
+        return self.execute_command("PEXPIREMEMBERAT", key, member, unix_time_milliseconds)
+
+    def policy_del(self, name: EncodableT) -> int:
+        """Deletes a policy. Deadlines that it set do not change.
+
+        ``POLICY DEL name``
+
+        - ``integer``: 1 if the policy was removed, 0 if there is none of this name
+        """
+        return self.execute_command("POLICY DEL", name)
+
+    def policy_get(self, name: EncodableT) -> dict[Bulk, int | Bulk] | None:
+        """Returns the options of a policy.
+
+        ``POLICY GET name``
+
+        - ``map[bulk integer|bulk ...]``: the options that are not at their defaults, and their
+          values
+        - ``null``: there is no policy of this name
+        """
+        return self.execute_command("POLICY GET", name)
+
+    def policy_list(self) -> dict[Bulk, dict[Bulk, int | Bulk]]:
+        """Returns all policies, sorted by name.
+
+        ``POLICY LIST``
+
+        - ``map[bulk map[bulk integer|bulk ...] ...]``: each policy's name and options
+        """
+        return self.execute_command("POLICY LIST")
+
+    def policy_of(self, key: KeyT) -> Bulk | None:
+        """Returns the name of the policy that applies to a key, whether the key exists or not.
+
+        ``POLICY OF key``
+
+        - ``bulk``: the name of the policy that applies to the key
+        - ``null``: none does
+        """
+        return self.execute_command("POLICY OF", key)
+
+    def policy_set(
+        self, name: EncodableT, *, ttl: EncodableT | None = None, maxttl: EncodableT | None = None,
+        jitter: int | None = None, refresh: Literal["NEVER", "WRITE", "ACCESS"] | None = None,
+        memberttl: EncodableT | None = None, maxlen: int | None = None,
+        keep: Literal["HIGH", "LOW"] | None = None, retain: EncodableT | None = None,
+        maxdeliveries: int | None = None, maxdeliveries_to: EncodableT | None = None,
+        expired_to: EncodableT | None = None, expired_value: bool = False,
+        expired_value_max: EncodableT | None = None, option: EncodableT | None = None,
+    ) -> bool:
+        """Sets options of the policy of expiration and length for the keys with a prefix, or for
+        one key. Options that are not named stay; option NONE removes one. Durations: 5000,
+        5000ms, 5s, 5m, 5h, 5d. MEMBERTTL applies to sets, sorted sets and hashes, MAXLEN to
+        sorted sets, lists and streams, RETAIN and MAXDELIVERIES to streams. EXPIRED logs what
+        expires.
+
+        ::
+
+            POLICY SET name [TTL duration] [MAXTTL duration] [JITTER percent] [REFRESH <NEVER |
+            WRITE | ACCESS>] [MEMBERTTL duration] [MAXLEN count] [KEEP <HIGH | LOW>] [RETAIN
+            duration] [MAXDELIVERIES count TO dead-key] [EXPIRED TO log-key [VALUE [MAX bytes]]]
+            [option NONE]
+
+        - ``OK``: the policy was set
+        """
+        return self.execute_command(
+            "POLICY SET",
+            name,
+            *_option("TTL", ttl),
+            *_option("MAXTTL", maxttl),
+            *_option("JITTER", jitter),
+            *_option("REFRESH", refresh),
+            *_option("MEMBERTTL", memberttl),
+            *_option("MAXLEN", maxlen),
+            *_option("KEEP", keep),
+            *_option("RETAIN", retain),
+            *_block((maxdeliveries, maxdeliveries_to), "MAXDELIVERIES", maxdeliveries, "TO",
+                maxdeliveries_to),
+            *_block((expired_to, expired_value, expired_value_max), "EXPIRED", "TO", expired_to,
+                *_block((expired_value, expired_value_max), "VALUE", *_option("MAX",
+                expired_value_max))),
+            *_block((option,), option, "NONE"),
+        )
+
+    @overload
+    def rede_bpoll(
+        self, key: KeyT, timeout: float, *, count: int | None = None,
+        withids: Literal[False] = False,
+    ) -> list[Bulk] | None: ...
+
+    @overload
+    def rede_bpoll(
+        self, key: KeyT, timeout: float, *, count: int | None = None, withids: Literal[True],
+    ) -> list[tuple[Bulk, Bulk]] | None: ...
+
+    @overload
+    def rede_bpoll(
+        self, key: KeyT, timeout: float, *, count: int | None = None, withids: bool = False,
+    ) -> list[Bulk] | list[tuple[Bulk, Bulk]] | None: ...
+
+    def rede_bpoll(
+        self, key: KeyT, timeout: float, *, count: int | None = None, withids: bool = False,
+    ) -> list[Bulk] | list[tuple[Bulk, Bulk]] | None:
+        """Removes and returns the elements that are due, earliest first, or blocks until one is
+        due.
+
+        ``REDE.BPOLL key timeout [COUNT count] [WITHIDS]``
+
+        - ``[bulk ...]``: the payloads that were due, in order
+        - ``[[bulk bulk] ...]``: with WITHIDS: ids and payloads
+        - ``null-array``: the timeout ended
+        """
+        return self.execute_command(
+            "REDE.BPOLL",
+            key,
+            timeout,
+            *_option("COUNT", count),
+            *_flag("WITHIDS", withids),
+        )
+
+    def rede_claim(
+        self, key: KeyT, lease: int, *, count: int | None = None, block: float | None = None,
+    ) -> list[tuple[Bulk, Bulk, int]]:
+        """Returns the elements that are due and hides them for lease milliseconds.
+
+        ``REDE.CLAIM key lease [COUNT count] [BLOCK timeout]``
+
+        - ``[[bulk bulk integer] ...]``: id, payload and number of deliveries of each claimed
+          element; empty if none is due, even after the timeout of BLOCK
+        """
+        return self.execute_command(
+            "REDE.CLAIM",
+            key,
+            lease,
+            *_option("COUNT", count),
+            *_option("BLOCK", block),
+        )
+
+    def rede_gidpush(self, key: KeyT, ttl: int, element: EncodableT) -> Bulk:
+        """Adds an element to a dehydrator under a generated id and returns the id.
+
+        ``REDE.GIDPUSH key ttl element``
+
+        - ``bulk``: the new id: 31 characters of 0-9 and A-Z
+        """
+        return self.execute_command("REDE.GIDPUSH", key, ttl, element)
+
+    def rede_info(self, key: KeyT) -> RedeInfoReply:
+        """Returns the number of elements, of due and of claimed ones, the next deadline and the
+        memory used.
+
+        ``REDE.INFO key``
+
+        - ``map['length' integer 'due' integer 'claimed' integer 'redelivered' integer
+          'next-deadline' integer|null 'distinct-ttls' integer 'bytes' integer]``: figures; all 0,
+          and no next deadline, if there is no such key
+        """
+        return self.execute_command("REDE.INFO", key)
+
+    def rede_len(self, key: KeyT, *, due: bool = False, claimed: bool = False) -> int:
+        """Returns the number of elements, or of those that are due or claimed.
+
+        ``REDE.LEN key [DUE | CLAIMED]``
+
+        - ``integer``: the number of elements; with DUE or CLAIMED of those alone
+        """
+        return self.execute_command("REDE.LEN", key, *_flag("DUE", due), *_flag("CLAIMED", claimed))
+
+    def rede_look(self, key: KeyT, id: EncodableT) -> Bulk | None:
+        """Returns an element by its id without removing it.
+
+        ``REDE.LOOK key id``
+
+        - ``bulk``: the payload
+        - ``null``: there is no such key or id
+        """
+        return self.execute_command("REDE.LOOK", key, id)
+
+    def rede_mpush(self, key: KeyT, *items: tuple[int, EncodableT, EncodableT]) -> int:
+        """Adds several elements to a dehydrator, or none of them if an id is not new.
+
+        ``REDE.MPUSH key ttl element id [ttl element id ...]``
+
+        - ``integer``: the number of elements added
+        """
+        return self.execute_command("REDE.MPUSH", key, *_flat(items))
+
+    def rede_nack(self, key: KeyT, delay: int, *ids: EncodableT) -> int:
+        """Ends the claims of the given elements, which are due again in delay milliseconds.
+
+        ``REDE.NACK key delay id [id ...]``
+
+        - ``integer``: the number of claims given back
+        """
+        return self.execute_command("REDE.NACK", key, delay, *ids)
+
+    @overload
+    def rede_poll(
+        self, key: KeyT, *, count: int | None = None, withids: Literal[False] = False,
+    ) -> list[Bulk]: ...
+
+    @overload
+    def rede_poll(
+        self, key: KeyT, *, count: int | None = None, withids: Literal[True],
+    ) -> list[tuple[Bulk, Bulk]]: ...
+
+    @overload
+    def rede_poll(
+        self, key: KeyT, *, count: int | None = None, withids: bool = False,
+    ) -> list[Bulk] | list[tuple[Bulk, Bulk]]: ...
+
+    def rede_poll(
+        self, key: KeyT, *, count: int | None = None, withids: bool = False,
+    ) -> list[Bulk] | list[tuple[Bulk, Bulk]]:
+        """Removes and returns the elements that are due, earliest first.
+
+        ``REDE.POLL key [COUNT count] [WITHIDS]``
+
+        - ``[bulk ...]``: the payloads that were due, in order
+        - ``[[bulk bulk] ...]``: with WITHIDS: ids and payloads
+        """
+        return self.execute_command(
+            "REDE.POLL",
+            key,
+            *_option("COUNT", count),
+            *_flag("WITHIDS", withids),
+        )
+
+    def rede_pull(self, key: KeyT, id: EncodableT) -> Bulk | None:
+        """Removes and returns an element by its id, whether it is due or not.
+
+        ``REDE.PULL key id``
+
+        - ``bulk``: the payload
+        - ``null``: there is no such key or id
+        """
+        return self.execute_command("REDE.PULL", key, id)
+
+    def rede_push(self, key: KeyT, ttl: int, element: EncodableT, id: EncodableT) -> bool:
+        """Adds an element to a dehydrator, due in ttl milliseconds.
+
+        ``REDE.PUSH key ttl element id``
+
+        - ``OK``: the element was added
+        """
+        return self.execute_command("REDE.PUSH", key, ttl, element, id)
+
+    def rede_pushat(
+        self, key: KeyT, unix_time_milliseconds: int, element: EncodableT, id: EncodableT,
+    ) -> bool:
+        """Adds an element to a dehydrator, due at a Unix time in milliseconds.
+
+        ``REDE.PUSHAT key unix-time-milliseconds element id``
+
+        - ``OK``: the element was added
+        """
+        return self.execute_command("REDE.PUSHAT", key, unix_time_milliseconds, element, id)
+
+    def rede_range(
+        self, key: KeyT, min: EncodableT, max: EncodableT, *, count: int | None = None,
+    ) -> list[tuple[Bulk, int]]:
+        """Returns the ids and deadlines of the elements that are due between two Unix times in
+        milliseconds.
+
+        ``REDE.RANGE key min max [COUNT count]``
+
+        - ``[[bulk integer] ...]``: ids and deadlines as Unix times in milliseconds, in order
+        """
+        return self.execute_command("REDE.RANGE", key, min, max, *_option("COUNT", count))
+
+    def rede_reschedule(self, key: KeyT, ttl: int, *ids: EncodableT) -> int:
+        """Sets the deadlines of the given elements to ttl milliseconds from now.
+
+        ``REDE.RESCHEDULE key ttl id [id ...]``
+
+        - ``integer``: the number of elements whose deadline was moved
+        """
+        return self.execute_command("REDE.RESCHEDULE", key, ttl, *ids)
+
+    def rede_scan(
+        self, key: KeyT, cursor: int, *, match: EncodableT | None = None, count: int | None = None,
+    ) -> tuple[Bulk, list[tuple[Bulk, Bulk]]]:
+        """Returns some elements with their ids and the cursor for the next call. The first call
+        takes cursor 0.
+
+        ``REDE.SCAN key cursor [MATCH pattern] [COUNT count]``
+
+        - ``[bulk [bulk bulk ...]]``: the next cursor, 0 at the end; ids, each with its payload
+        """
+        return self.execute_command(
+            "REDE.SCAN",
+            key,
+            cursor,
+            *_option("MATCH", match),
+            *_option("COUNT", count),
+        )
+
+    def rede_ttn(self, key: KeyT) -> int | None:
+        """Returns the milliseconds until the next element is due.
+
+        ``REDE.TTN key``
+
+        - ``integer``: the milliseconds until the next element is due, 0 if one is due
+        - ``null``: there is no such key
+        """
+        return self.execute_command("REDE.TTN", key)
+
+    def rede_update(self, key: KeyT, id: EncodableT, element: EncodableT) -> Bulk:
+        """Replaces an element and returns the old one. The deadline does not change.
+
+        ``REDE.UPDATE key id element``
+
+        - ``bulk``: the old payload
+        """
+        return self.execute_command("REDE.UPDATE", key, id, element)
+
+    def rede_xack(self, key: KeyT, *ids: EncodableT) -> list[Bulk | None]:
+        """Removes and returns those of the given elements that are due or claimed.
+
+        ``REDE.XACK key id [id ...]``
+
+        - ``[bulk|null ...]``: the payloads of the elements removed; null for an id that is absent
+          or not yet due
+        """
+        return self.execute_command("REDE.XACK", key, *ids)
+
+    def rede_xpoll(self, key: KeyT, *, count: int | None = None) -> list[Bulk]:
+        """Returns the ids of the elements that are due, earliest first.
+
+        ``REDE.XPOLL key [COUNT count]``
+
+        - ``[bulk ...]``: the ids of the elements that are due, in order
+        """
+        return self.execute_command("REDE.XPOLL", key, *_option("COUNT", count))
+
+    def saddex(
+        self, key: KeyT, *members: EncodableT, ex: int | None = None, px: int | None = None,
+        exat: int | None = None, pxat: int | None = None, keepttl: bool = False,
+    ) -> int:
+        """Adds members with a deadline to a set. Existing members get it too, unless KEEPTTL is
+        given.
+
+        ::
+
+            SADDEX key [EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT unix-time-
+            milliseconds] [KEEPTTL] <seconds member [member ...]|MEMBERS nummembers member
+            [member ...]>
+
+        - ``integer``: the number of members added
+        """
+        return self.execute_command(
+            "SADDEX",
+            key,
+            *_option("EX", ex),
+            *_option("PX", px),
+            *_option("EXAT", exat),
+            *_option("PXAT", pxat),
+            *_flag("KEEPTTL", keepttl),
+            "MEMBERS",
+            len(members),
+            *members,
+        )
+
+    def sexpire(
+        self, key: KeyT, seconds: int, *members: EncodableT, nx: bool = False, xx: bool = False,
+        gt: bool = False, lt: bool = False,
+    ) -> list[int]:
+        """Sets the time to live of members of a set in seconds.
+
+        ``SEXPIRE key seconds [NX|XX|GT|LT] MEMBERS nummembers member [member ...]``
+
+        - ``[integer ...]``: for each 1 if the deadline was set, 2 if it is past and the member was
+          removed, 0 if the condition did not hold, -2 if there is no such key or member
+        """
+        return self.execute_command(
+            "SEXPIRE",
+            key,
+            seconds,
+            *_flag("NX", nx),
+            *_flag("XX", xx),
+            *_flag("GT", gt),
+            *_flag("LT", lt),
+            "MEMBERS",
+            len(members),
+            *members,
+        )
+
+    def sexpireat(
+        self, key: KeyT, unix_time_seconds: int, *members: EncodableT, nx: bool = False,
+        xx: bool = False, gt: bool = False, lt: bool = False,
+    ) -> list[int]:
+        """Sets the deadline of members of a set to a Unix time in seconds.
+
+        ::
+
+            SEXPIREAT key unix-time-seconds [NX|XX|GT|LT] MEMBERS nummembers member [member ...]
+
+        - ``[integer ...]``: for each 1 if the deadline was set, 2 if it is past and the member was
+          removed, 0 if the condition did not hold, -2 if there is no such key or member
+        """
+        return self.execute_command(
+            "SEXPIREAT",
+            key,
+            unix_time_seconds,
+            *_flag("NX", nx),
+            *_flag("XX", xx),
+            *_flag("GT", gt),
+            *_flag("LT", lt),
+            "MEMBERS",
+            len(members),
+            *members,
+        )
+
+    def sexpiretime(self, key: KeyT, *members: EncodableT) -> list[int]:
+        """Returns the deadlines of members of a set as Unix times in seconds.
+
+        ``SEXPIRETIME key MEMBERS nummembers member [member ...]``
+
+        - ``[integer ...]``: for each the deadline as Unix time in seconds, rounded up; -1 without a
+          deadline, -2 if there is no such key or member
+        """
+        return self.execute_command("SEXPIRETIME", key, "MEMBERS", len(members), *members)
+
+    def spersist(self, key: KeyT, *members: EncodableT) -> list[int]:
+        """Removes the deadlines of members of a set.
+
+        ``SPERSIST key MEMBERS nummembers member [member ...]``
+
+        - ``[integer ...]``: for each 1 if a deadline was removed, -1 if there was none, -2 if there
+          is no such key or member
+        """
+        return self.execute_command("SPERSIST", key, "MEMBERS", len(members), *members)
+
+    def spexpire(
+        self, key: KeyT, milliseconds: int, *members: EncodableT, nx: bool = False,
+        xx: bool = False, gt: bool = False, lt: bool = False,
+    ) -> list[int]:
+        """Sets the time to live of members of a set in milliseconds.
+
+        ``SPEXPIRE key milliseconds [NX|XX|GT|LT] MEMBERS nummembers member [member ...]``
+
+        - ``[integer ...]``: for each 1 if the deadline was set, 2 if it is past and the member was
+          removed, 0 if the condition did not hold, -2 if there is no such key or member
+        """
+        return self.execute_command(
+            "SPEXPIRE",
+            key,
+            milliseconds,
+            *_flag("NX", nx),
+            *_flag("XX", xx),
+            *_flag("GT", gt),
+            *_flag("LT", lt),
+            "MEMBERS",
+            len(members),
+            *members,
+        )
+
+    def spexpireat(
+        self, key: KeyT, unix_time_milliseconds: int, *members: EncodableT, nx: bool = False,
+        xx: bool = False, gt: bool = False, lt: bool = False,
+    ) -> list[int]:
+        """Sets the deadline of members of a set to a Unix time in milliseconds.
+
+        ::
+
+            SPEXPIREAT key unix-time-milliseconds [NX|XX|GT|LT] MEMBERS nummembers member
+            [member ...]
+
+        - ``[integer ...]``: for each 1 if the deadline was set, 2 if it is past and the member was
+          removed, 0 if the condition did not hold, -2 if there is no such key or member
+        """
+        return self.execute_command(
+            "SPEXPIREAT",
+            key,
+            unix_time_milliseconds,
+            *_flag("NX", nx),
+            *_flag("XX", xx),
+            *_flag("GT", gt),
+            *_flag("LT", lt),
+            "MEMBERS",
+            len(members),
+            *members,
+        )
+
+    def spexpiretime(self, key: KeyT, *members: EncodableT) -> list[int]:
+        """Returns the deadlines of members of a set as Unix times in milliseconds.
+
+        ``SPEXPIRETIME key MEMBERS nummembers member [member ...]``
+
+        - ``[integer ...]``: for each the deadline as Unix time in milliseconds; -1 without a
+          deadline, -2 if there is no such key or member
+        """
+        return self.execute_command("SPEXPIRETIME", key, "MEMBERS", len(members), *members)
+
+    def spttl(self, key: KeyT, *members: EncodableT) -> list[int]:
+        """Returns the remaining time to live of members of a set in milliseconds.
+
+        ``SPTTL key MEMBERS nummembers member [member ...]``
+
+        - ``[integer ...]``: for each the milliseconds left; -1 without a deadline, -2 if there is
+          no such key or member
+        """
+        return self.execute_command("SPTTL", key, "MEMBERS", len(members), *members)
+
+    def sttl(self, key: KeyT, *members: EncodableT) -> list[int]:
+        """Returns the remaining time to live of members of a set in seconds.
+
+        ``STTL key MEMBERS nummembers member [member ...]``
+
+        - ``[integer ...]``: for each the seconds left, rounded up; -1 without a deadline, -2 if
+          there is no such key or member
+        """
+        return self.execute_command("STTL", key, "MEMBERS", len(members), *members)
+
+    def waitaof(self, numlocal: int, numreplicas: int, timeout: float) -> tuple[int, int]:
+        """Waits until the writes of the client are on the disks of enough servers.
+
+        ``WAITAOF numlocal numreplicas timeout``
+
+        - ``[integer integer]``: 1 if the journal here has the client's writes on disk, else 0; and
+          the number of replicas whose journals have them
+        """
+        return self.execute_command("WAITAOF", numlocal, numreplicas, timeout)
+
+    def xackdel(
+        self, key: KeyT, group: EncodableT, *ids: EncodableT, keepref: bool = False,
+        delref: bool = False, acked: bool = False,
+    ) -> list[int]:
+        """Acknowledges entries for a group, and removes them from the stream.
+
+        ``XACKDEL key group [KEEPREF | DELREF | ACKED] IDS numids id [id ...]``
+
+        - ``[integer ...]``: for each ID 1 if it was acknowledged and the entry removed, -1 if it
+          was not pending, 2 if another group still needs the entry (ACKED)
+        """
+        return self.execute_command(
+            "XACKDEL",
+            key,
+            group,
+            *_flag("KEEPREF", keepref),
+            *_flag("DELREF", delref),
+            *_flag("ACKED", acked),
+            "IDS",
+            len(ids),
+            *ids,
+        )
+
+    def xdelex(
+        self, key: KeyT, *ids: EncodableT, keepref: bool = False, delref: bool = False,
+        acked: bool = False,
+    ) -> list[int]:
+        """Removes entries from a stream, and on request from the pending lists of all groups, or
+        only entries that no group needs any more.
+
+        ``XDELEX key [KEEPREF | DELREF | ACKED] IDS numids id [id ...]``
+
+        - ``[integer ...]``: for each ID 1 if the entry was removed, -1 if there is none, 2 if a
+          group still needs it (ACKED)
+        """
+        return self.execute_command(
+            "XDELEX",
+            key,
+            *_flag("KEEPREF", keepref),
+            *_flag("DELREF", delref),
+            *_flag("ACKED", acked),
+            "IDS",
+            len(ids),
+            *ids,
+        )
+
+    def xnack(
+        self, key: KeyT, group: EncodableT, mode: Literal["SILENT", "FAIL", "FATAL"],
+        *ids: EncodableT, delay: int | None = None, retrycount: int | None = None,
+        force: bool = False,
+    ) -> int:
+        """Releases pending entries, so that any consumer can claim them, at once or after a delay.
+        SILENT takes the delivery back, FATAL sets the count of deliveries to the highest one.
+
+        ::
+
+            XNACK key group <SILENT | FAIL | FATAL> [DELAY milliseconds] [RETRYCOUNT count]
+            [FORCE] IDS numids id [id ...]
+
+        - ``integer``: the number of entries released
+        """
+        return self.execute_command(
+            "XNACK",
+            key,
+            group,
+            mode,
+            *_option("DELAY", delay),
+            *_option("RETRYCOUNT", retrycount),
+            *_flag("FORCE", force),
+            "IDS",
+            len(ids),
+            *ids,
+        )
+
+    def zaddex(
+        self, key: KeyT, *items: tuple[float, EncodableT], ex: int | None = None,
+        px: int | None = None, exat: int | None = None, pxat: int | None = None,
+        keepttl: bool = False, nx: bool = False, xx: bool = False, gt: bool = False,
+        lt: bool = False, ch: bool = False,
+    ) -> int:
+        """Adds members with a deadline to a sorted set, or updates their scores. Existing members
+        get the deadline too, unless KEEPTTL is given.
+
+        ::
+
+            ZADDEX key <EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT unix-time-
+            milliseconds> [KEEPTTL] [NX|XX] [GT|LT] [CH] score member [score member ...]
+
+        - ``integer``: the number of members added; with CH of those added or moved
+        """
+        return self.execute_command(
+            "ZADDEX",
+            key,
+            *_option("EX", ex),
+            *_option("PX", px),
+            *_option("EXAT", exat),
+            *_option("PXAT", pxat),
+            *_flag("KEEPTTL", keepttl),
+            *_flag("NX", nx),
+            *_flag("XX", xx),
+            *_flag("GT", gt),
+            *_flag("LT", lt),
+            *_flag("CH", ch),
+            *_flat(items),
+        )
+
+    def zexpire(
+        self, key: KeyT, seconds: int, *members: EncodableT, nx: bool = False, xx: bool = False,
+        gt: bool = False, lt: bool = False,
+    ) -> list[int]:
+        """Sets the time to live of members of a sorted set in seconds.
+
+        ``ZEXPIRE key seconds [NX|XX|GT|LT] MEMBERS nummembers member [member ...]``
+
+        - ``[integer ...]``: for each 1 if the deadline was set, 2 if it is past and the member was
+          removed, 0 if the condition did not hold, -2 if there is no such key or member
+        """
+        return self.execute_command(
+            "ZEXPIRE",
+            key,
+            seconds,
+            *_flag("NX", nx),
+            *_flag("XX", xx),
+            *_flag("GT", gt),
+            *_flag("LT", lt),
+            "MEMBERS",
+            len(members),
+            *members,
+        )
+
+    def zexpireat(
+        self, key: KeyT, unix_time_seconds: int, *members: EncodableT, nx: bool = False,
+        xx: bool = False, gt: bool = False, lt: bool = False,
+    ) -> list[int]:
+        """Sets the deadline of members of a sorted set to a Unix time in seconds.
+
+        ::
+
+            ZEXPIREAT key unix-time-seconds [NX|XX|GT|LT] MEMBERS nummembers member [member ...]
+
+        - ``[integer ...]``: for each 1 if the deadline was set, 2 if it is past and the member was
+          removed, 0 if the condition did not hold, -2 if there is no such key or member
+        """
+        return self.execute_command(
+            "ZEXPIREAT",
+            key,
+            unix_time_seconds,
+            *_flag("NX", nx),
+            *_flag("XX", xx),
+            *_flag("GT", gt),
+            *_flag("LT", lt),
+            "MEMBERS",
+            len(members),
+            *members,
+        )
+
+    def zexpiretime(self, key: KeyT, *members: EncodableT) -> list[int]:
+        """Returns the deadlines of members of a sorted set as Unix times in seconds.
+
+        ``ZEXPIRETIME key MEMBERS nummembers member [member ...]``
+
+        - ``[integer ...]``: for each the deadline as Unix time in seconds, rounded up; -1 without a
+          deadline, -2 if there is no such key or member
+        """
+        return self.execute_command("ZEXPIRETIME", key, "MEMBERS", len(members), *members)
+
+    def zpersist(self, key: KeyT, *members: EncodableT) -> list[int]:
+        """Removes the deadlines of members of a sorted set.
+
+        ``ZPERSIST key MEMBERS nummembers member [member ...]``
+
+        - ``[integer ...]``: for each 1 if a deadline was removed, -1 if there was none, -2 if there
+          is no such key or member
+        """
+        return self.execute_command("ZPERSIST", key, "MEMBERS", len(members), *members)
+
+    def zpexpire(
+        self, key: KeyT, milliseconds: int, *members: EncodableT, nx: bool = False,
+        xx: bool = False, gt: bool = False, lt: bool = False,
+    ) -> list[int]:
+        """Sets the time to live of members of a sorted set in milliseconds.
+
+        ``ZPEXPIRE key milliseconds [NX|XX|GT|LT] MEMBERS nummembers member [member ...]``
+
+        - ``[integer ...]``: for each 1 if the deadline was set, 2 if it is past and the member was
+          removed, 0 if the condition did not hold, -2 if there is no such key or member
+        """
+        return self.execute_command(
+            "ZPEXPIRE",
+            key,
+            milliseconds,
+            *_flag("NX", nx),
+            *_flag("XX", xx),
+            *_flag("GT", gt),
+            *_flag("LT", lt),
+            "MEMBERS",
+            len(members),
+            *members,
+        )
+
+    def zpexpireat(
+        self, key: KeyT, unix_time_milliseconds: int, *members: EncodableT, nx: bool = False,
+        xx: bool = False, gt: bool = False, lt: bool = False,
+    ) -> list[int]:
+        """Sets the deadline of members of a sorted set to a Unix time in milliseconds.
+
+        ::
+
+            ZPEXPIREAT key unix-time-milliseconds [NX|XX|GT|LT] MEMBERS nummembers member
+            [member ...]
+
+        - ``[integer ...]``: for each 1 if the deadline was set, 2 if it is past and the member was
+          removed, 0 if the condition did not hold, -2 if there is no such key or member
+        """
+        return self.execute_command(
+            "ZPEXPIREAT",
+            key,
+            unix_time_milliseconds,
+            *_flag("NX", nx),
+            *_flag("XX", xx),
+            *_flag("GT", gt),
+            *_flag("LT", lt),
+            "MEMBERS",
+            len(members),
+            *members,
+        )
+
+    def zpexpiretime(self, key: KeyT, *members: EncodableT) -> list[int]:
+        """Returns the deadlines of members of a sorted set as Unix times in milliseconds.
+
+        ``ZPEXPIRETIME key MEMBERS nummembers member [member ...]``
+
+        - ``[integer ...]``: for each the deadline as Unix time in milliseconds; -1 without a
+          deadline, -2 if there is no such key or member
+        """
+        return self.execute_command("ZPEXPIRETIME", key, "MEMBERS", len(members), *members)
+
+    def zpttl(self, key: KeyT, *members: EncodableT) -> list[int]:
+        """Returns the remaining time to live of members of a sorted set in milliseconds.
+
+        ``ZPTTL key MEMBERS nummembers member [member ...]``
+
+        - ``[integer ...]``: for each the milliseconds left; -1 without a deadline, -2 if there is
+          no such key or member
+        """
+        return self.execute_command("ZPTTL", key, "MEMBERS", len(members), *members)
+
+    def zttl(self, key: KeyT, *members: EncodableT) -> list[int]:
+        """Returns the remaining time to live of members of a sorted set in seconds.
+
+        ``ZTTL key MEMBERS nummembers member [member ...]``
+
+        - ``[integer ...]``: for each the seconds left, rounded up; -1 without a deadline, -2 if
+          there is no such key or member
+        """
+        return self.execute_command("ZTTL", key, "MEMBERS", len(members), *members)
