@@ -16,6 +16,9 @@ from daemon import NOON, ROOT, Daemon, die_with_parent, equal, main, own, wait_f
 
 GUIDE = os.path.join(ROOT, "doc/guide")
 CLIENTS = os.path.join(ROOT, "tests/e2e/clients")
+PYTHON = os.path.join(ROOT, "tools/clients/python")
+sys.path.insert(1, PYTHON)
+import expired
 PAGES = ("queues", "retry-queues", "rate-limits", "sessions", "recency-and-caches", "stale-cache",
          "timers", "expiry-log")
 PROGRAM_SECONDS = 60
@@ -38,7 +41,7 @@ def run(daemon, kind, program):
     """(exit status, standard output, standard error)"""
     done = subprocess.run(
         RUN[kind], input=program, capture_output=True, text=True, cwd=CLIENTS, timeout=PROGRAM_SECONDS,
-        env={**os.environ, "REDIS_URL": f"redis://127.0.0.1:{daemon.port}"},
+        env={**os.environ, "REDIS_URL": f"redis://127.0.0.1:{daemon.port}", "PYTHONPATH": PYTHON},
         preexec_fn=die_with_parent)
     return done.returncode, done.stdout, done.stderr
 
@@ -151,8 +154,11 @@ class Program:
     def __enter__(self):
         self.daemon = Daemon().__enter__()
         self.daemon.hold(NOON)
-        self.client = self.daemon.redis(decode_responses=True)
+        self.client = self.connect()
         return self
+
+    def connect(self):
+        return expired.Redis(unix_socket_path=self.daemon.path, decode_responses=True)
 
     def __exit__(self, *exception):
         self.client.close()
@@ -198,7 +204,7 @@ def many_connections_pass_the_limits_exactly():
             passed, ready = [], threading.Barrier(16)
 
             def ask(limiter=limiter, passed=passed, ready=ready):
-                with page.daemon.redis(decode_responses=True) as client:
+                with page.connect() as client:
                     client.ping()
                     ready.wait()
                     passed.extend(limiter(client, "ann") == 0 for _ in range(20))
@@ -218,7 +224,7 @@ def a_session_ends_once_and_never_while_it_is_used():
         ended = []
 
         def end_due():
-            while page.client.execute_command("REDE.LEN", "sessions", "DUE"):
+            while page.client.rede_len("sessions", due=True):
                 page.handle_end(page.client, ended.append)
 
         session = page.log_in(page.client, {"user": "ann"})
@@ -246,7 +252,7 @@ def the_end_of_a_session_survives_a_crash_of_the_worker():
             claim = crashing.execute_command("REDE.CLAIM", "sessions", page.LEASE_MS)
             equal(json.loads(claim[0][1]), {"user": "ann"})
         page.daemon.step(page.LEASE_MS - 1)
-        equal(page.client.execute_command("REDE.LEN", "sessions", "DUE"), 0)
+        equal(page.client.rede_len("sessions", due=True), 0)
         page.daemon.step(1)
         ended = []
         page.handle_end(page.client, ended.append)
@@ -259,11 +265,11 @@ def a_job_whose_workers_crash_is_given_up():
         page.names["print"] = lambda *words: None
         equal(page.submit(page.client, "mail:1", "poison", 100), True)
         page.daemon.step(99)
-        equal(page.client.execute_command("REDE.LEN", "jobs", "DUE"), 0)
+        equal(page.client.rede_len("jobs", due=True), 0)
         page.daemon.step(1)
         for delivery in range(1, page.MAX_DELIVERIES + 1):
-            claim = page.client.execute_command("REDE.CLAIM", "jobs", page.LEASE_MS)
-            equal(claim, [["mail:1", "poison", delivery]])
+            claim = page.client.rede_claim("jobs", page.LEASE_MS)
+            equal(claim, [("mail:1", "poison", delivery)])
             page.daemon.step(page.LEASE_MS)
         page.work_once(page.client, lambda *job: equal(job, None, "tried"))
         equal(page.client.lrange("jobs:failed", 0, -1), ["poison"])
