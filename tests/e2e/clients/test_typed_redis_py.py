@@ -198,6 +198,23 @@ def asyncio_waits_without_blocking_others():
     with_async_client(run)
 
 
+@own
+def clusters_have_the_same_methods():
+    async def with_asyncio(port):
+        async with expired.asyncio.RedisCluster(host="127.0.0.1", port=port, decode_responses=True) as client:
+            equal(await client.rede_claim("{d}", 60_000), [("i", "p", 1)])
+            equal((await client.rede_info("{d}"))["claimed"], 1)
+
+    with Daemon("--cluster-enabled", "emulated", tcp=True) as daemon:
+        with expired.RedisCluster(host="127.0.0.1", port=daemon.port, decode_responses=True) as client:
+            equal(client.rede_push("{d}", 0, "p", "i"), True)
+            equal(client.rede_range("{d}", 0, 2 * NOON)[0][0], "i")
+            pipe = client.pipeline()
+            pipe.execute_command("REDE.INFO", "{d}")
+            equal(pipe.execute()[0]["length"], 1)
+        asyncio.run(with_asyncio(daemon.port))
+
+
 # --- all methods ---------------------------------------------------------------------------------
 
 def value_for(annotation, name):

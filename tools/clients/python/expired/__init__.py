@@ -5,26 +5,30 @@
     client = expired.Redis.from_url("redis://localhost:6379", decode_responses=True)
     client.rede_push("jobs", 5000, "payload", "job-1")
 
-`Redis` and `Pipeline` are redis-py's classes with the methods of `Commands`; expired.asyncio has those
-of redis.asyncio. A method that redis-py has itself stays redis-py's. Connections, retries and timeouts
-are redis-py's too. Another class gets the methods as a second base, and their replies by add_replies.
+`Redis`, `Pipeline` and `RedisCluster` are redis-py's classes with the methods of `Commands`; expired.asyncio
+has those of redis.asyncio. A method that redis-py has itself stays redis-py's. Connections, retries and
+timeouts are redis-py's too. Another class gets the methods as its last base, and their replies by add_replies.
 """
 from typing import Any, Optional
 
 import redis
 import redis.client
+import redis.cluster
 
 from .commands import Commands
 from .replies import SHAPES
 from .shapes import Bulk
 
-__all__ = ["Bulk", "Commands", "Pipeline", "Redis", "add_replies"]
+__all__ = ["Bulk", "Commands", "Pipeline", "Redis", "RedisCluster", "add_replies"]
 
 
 def add_replies(client: Any) -> None:
     """Reads the replies of all commands that the client does not read itself."""
+    callbacks = getattr(client, "cluster_response_callbacks", None)
+    if callbacks is None:
+        callbacks = client.response_callbacks
     for name, shape in SHAPES.items():
-        if name not in client.response_callbacks:
+        if name not in callbacks:
             client.set_response_callback(name, lambda reply, shape=shape, **_: shape.read(reply))
 
 
@@ -39,3 +43,11 @@ class Redis(redis.Redis, Commands):
 
     def pipeline(self, transaction: bool = True, shard_hint: Optional[str] = None) -> Pipeline:
         return Pipeline(self.connection_pool, self.response_callbacks, transaction, shard_hint)
+
+
+class RedisCluster(redis.cluster.RedisCluster, Commands):
+    """Its pipelines have no further methods; their execute_command reads replies alike."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        add_replies(self)

@@ -3,11 +3,12 @@ from typing import Any, Optional
 
 import redis.asyncio
 import redis.asyncio.client
+import redis.asyncio.cluster
 
 from . import add_replies
 from .async_commands import AsyncCommands
 
-__all__ = ["AsyncCommands", "Pipeline", "Redis"]
+__all__ = ["AsyncCommands", "Pipeline", "Redis", "RedisCluster"]
 
 
 class Pipeline(redis.asyncio.client.Pipeline, AsyncCommands):
@@ -21,3 +22,11 @@ class Redis(redis.asyncio.Redis, AsyncCommands):
 
     def pipeline(self, transaction: bool = True, shard_hint: Optional[str] = None) -> Pipeline:
         return Pipeline(self.connection_pool, self.response_callbacks, transaction, shard_hint)
+
+
+class RedisCluster(redis.asyncio.cluster.RedisCluster, AsyncCommands):
+    """Its pipelines have no further methods; their execute_command reads replies alike."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        add_replies(self)
