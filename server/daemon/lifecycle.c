@@ -15,6 +15,7 @@
 #include "server/daemon/status.h"
 #include "server/daemon/supervisor.h"
 #include "server/disk/persist.h"
+#include "server/replica/replication.h"
 #include "server/script/script.h"
 #include "store/store.h"
 
@@ -88,6 +89,7 @@ bool lifecycle_end(struct parts *parts)
     char why[256];
     supervisor_stopping(&parts->supervisor, text);
     supervisor_work(&parts->supervisor, clock_mono_usec(), text);
+    replication_stop(parts->replication);
     bool good = persist_stop(parts->persist, why, sizeof(why));
     if (!good) log_line(LOG_WARNING, "%s", why);
     if (parts->wrote_pid) unlink(parts->conf.pidfile);

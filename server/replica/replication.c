@@ -46,24 +46,6 @@ void replication_begin_stream(struct replication *r)
     replication_update_role(r);
 }
 
-/* After a restart a master continues under a new id. While that has no bytes and no replica knows
- * it, the data is still that of the old id, which another master may know. */
-static bool is_unbranched(const struct replication *r)
-{
-    return r->is_unshared && backlog_end(r->backlog) == r->loaded.offset;
-}
-
-const struct stream_place *replication_place(struct replication *r)
-{
-    /* The text of an open transaction will be part of the stream, its changes are in the data. */
-    bool known = r->has_position && (r->active || r->follows) && !feed_pending(r->feed);
-    if (!known) return NULL;
-    if (is_unbranched(r)) return &r->loaded;
-    r->place.offset = backlog_end(r->backlog);
-    r->place.db = r->follows ? follower_db(r->follower) : feed_db(r->feed);
-    return &r->place;
-}
-
 /* A replica that has received PING or GETACK can continue after a restart of this server if the
  * journal has the place after them. */
 static void mark_place(struct replication *r, uint64_t bytes)
@@ -97,7 +79,7 @@ static void stop_being_master(struct replication *r)
 {
     clients_each(r->w.clients, end_blocked, r);
     follower_begin(r->follower, FOLLOW_COMMANDS, feed_db(r->feed));
-    if (is_unbranched(r)) r->place = r->loaded;
+    if (replication_is_unbranched(r)) r->place = r->loaded;
     r->is_unshared = false;
 }
 
@@ -388,40 +370,6 @@ void replication_free(struct replication *r)
     feed_free(r->feed);
     backlog_free(r->backlog);
     mem_free(r);
-}
-
-/* Takes the place of the data from the files. */
-static void take_place(struct replication *r, const struct stream_place *place)
-{
-    r->place = r->loaded = *place;
-    r->has_position = r->active = true;
-    backlog_restart(r->backlog, place->offset);
-    log_line(LOG_NOTICE, "The data is that of the stream %s up to offset %" PRIu64,
-             place->history.id, place->offset);
-}
-
-/* Other replicas may have more of the stream than the files, which then has another continuation
- * than ours. So it has a new id, and replicas that have no more than the files continue with it. */
-static void branch_off(struct replication *r)
-{
-    history_branch(&r->place.history, r->place.offset);
-    r->is_unshared = true;
-    if (r->place.effects_from > r->place.offset) r->place.effects_from = r->place.offset;
-    replicas_close_all(r->replicas, "this server has started"); /* repl-backlog-ttl begins */
-}
-
-void replication_start(struct replication *r)
-{
-    char host[MASTER_HOST_MAX];
-    int64_t port;
-    bool follows = sscanf(r->w.conf->replicaof, "%255s %" SCNd64, host, &port) == 2;
-    const struct persist *persist = r->w.engine->persist;
-    const struct stream_place *place = persist != NULL ? persist_loaded_place(persist) : NULL;
-    if (place != NULL) take_place(r, place);
-    if (place != NULL && !follows) branch_off(r);
-    if (follows) replication_follow(r, host, port);
-    if (follows && place != NULL) follower_begin(r->follower, FOLLOW_COMMANDS, place->db);
-    replication_update_role(r);
 }
 
 struct link *replication_link(const struct replication *r)

@@ -45,6 +45,9 @@ void replication_free(struct replication *replication); /* after the connections
 /* Continues the stream that the loaded data belongs to, and begins to follow the master of the
  * option `replicaof`, if it is set. Call when the data is loaded, before it changes. */
 void replication_start(struct replication *replication);
+/* Call at a clean stop, when nothing changes data any more: keeps the backlog for replicas that
+ * have not received all of it. */
+void replication_stop(struct replication *replication);
 /* The place of the data in its stream, with all transactions so far; NULL: unknown. Valid until the
  * next call. */
 const struct stream_place *replication_place(struct replication *replication);

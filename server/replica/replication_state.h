@@ -1,5 +1,5 @@
-/* replication_state: the struct behind replication.h. Only for replication.c and
- * replication_load.c. */
+/* replication_state: the struct behind replication.h. Only for replication.c, replication_load.c
+ * and replication_restart.c. */
 #ifndef SERVER_REPLICA_REPLICATION_STATE_H
 #define SERVER_REPLICA_REPLICATION_STATE_H
 
@@ -47,6 +47,9 @@ struct replication {
 void replication_update_role(struct replication *r);
 /* Call when the link's stream begins at this offset, with this database selected. */
 void replication_stream_begins(struct replication *r, uint64_t offset, unsigned db);
+/* After a restart a master continues under a new id. While that has no bytes and no replica knows
+ * it, the data is still that of the old id, which another master may know. */
+bool replication_is_unbranched(const struct replication *r);
 /* Sends the master the offset that has been applied. */
 void replication_acknowledge(struct replication *r);
 /* Call when a copy has ended early, or the stream after it can't be applied: the next copy is asked

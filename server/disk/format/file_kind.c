@@ -13,6 +13,7 @@
 #include "server/disk/format/manifest.h"
 #include "server/disk/format/snapshot_file.h"
 #include "server/disk/format/record.h"
+#include "server/disk/format/stream_place.h"
 
 static bool head_begins_with(const char *head, size_t len, const char *text)
 {
@@ -46,6 +47,7 @@ enum file_kind file_kind_of_head(const char *head, size_t len)
     if (head_begins_with(head, len, SNAPSHOT_MAGIC)) return FILE_SNAPSHOT;
     if (head_begins_with(head, len, RECORD_FIRST_LINE)) return FILE_JOURNAL;
     if (head_begins_with(head, len, MANIFEST_FIRST_LINE)) return FILE_MANIFEST;
+    if (head_begins_with(head, len, BACKLOG_FIRST_LINE)) return FILE_BACKLOG;
     if (head_is_cut_off(head, len, RECORD_FIRST_LINE)) return FILE_JOURNAL;
     /* The header of a snapshot is written last. */
     bool is_all_zeros = head[0] == '\0' && memcmp(head, head + 1, len - 1) == 0;
@@ -100,6 +102,7 @@ const char *file_kind_text(enum file_kind kind)
     case FILE_SNAPSHOT: return "a snapshot";
     case FILE_JOURNAL: return "a journal";
     case FILE_MANIFEST: return "a manifest";
+    case FILE_BACKLOG: return "a backlog";
     case FILE_LIST: return "a manifest of Redis";
     case FILE_REDIS_RDB: return "an RDB file of Redis";
     case FILE_REDIS_AOF: return "an AOF of Redis";

@@ -13,7 +13,8 @@ enum file_kind {
     FILE_SNAPSHOT,
     FILE_JOURNAL,  /* or the beginning of its first line */
     FILE_MANIFEST, /* ours */
-    FILE_LIST,     /* a manifest without our first line: probably Redis' */
+    FILE_BACKLOG,
+    FILE_LIST, /* a manifest without our first line: probably Redis' */
     FILE_REDIS_RDB,
     FILE_REDIS_AOF,
     FILE_COMPRESSED, /* by gzip, zstd, xz, bzip2, lz4 or zip */

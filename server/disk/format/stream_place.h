@@ -24,6 +24,9 @@
 
 enum { HISTORY_ID = 40, STREAM_MARK_MAX = 192 };
 
+/* The beginning of a file with bytes of a stream (server/replica/backlog_file.h). */
+#define BACKLOG_FIRST_LINE "#EXPIRED-BACKLOG 1\r\n"
+
 /* Names the streams that data comes from; server/replica/history.h has the rules. */
 struct history {
     char id[HISTORY_ID + 1];

@@ -183,6 +183,22 @@ def master_restarts_twice(stop, options, binary):
     return master_restarts(stop, options, binary, times=2)
 
 
+def master_restarts_while_a_replica_is_away(stop, options, binary):
+    with nodes(2, options, binary) as (master, replica):
+        replica.behind(master)
+        write(master, "first")
+        await_caught_up(master, replica)
+        terminate(replica)
+        write(master, "away")
+        master.again(stop)
+        asked = Asked(master, restarts=True)
+        replica.start()
+        found = asked.outcome(replica)
+        write(master, "last")
+        check_equal(master, replica)
+        return found
+
+
 def brother_restarts_after_a_failover(stop, options, binary):
     """The brother of the promoted replica was away, and knows only the id of the old master."""
     with nodes(3, options, binary) as (master, replica, brother):
@@ -255,6 +271,12 @@ ROWS = [
      master_restarts, terminate, SNAPSHOT, PARTIAL, PARTIAL),
     ("a master stops and starts twice before its replica returns; journal",
      master_restarts_twice, terminate, JOURNAL, PARTIAL, FULL),
+    ("a master stops and starts while a replica is away that has missed writes; journal",
+     master_restarts_while_a_replica_is_away, terminate, JOURNAL, PARTIAL, FULL),
+    ("the same; snapshot only",
+     master_restarts_while_a_replica_is_away, terminate, SNAPSHOT, PARTIAL, FULL),
+    ("the same, killed; journal",
+     master_restarts_while_a_replica_is_away, kill, JOURNAL, FULL, FULL),
     ("a master is killed and starts; journal",
      master_restarts, kill, JOURNAL, PARTIAL, FULL),
     ("the same; snapshot only",
@@ -445,6 +467,84 @@ def master_that_starts_with_older_data_gives_full_copies_to_those_that_have_more
         behind.start()
         equal(asked.outcome(behind), PARTIAL)
         check_equal(master, behind)
+
+
+BACKLOG = "dump.exp.backlog"
+
+
+@own
+def backlog_that_a_stop_has_left_is_used_once():
+    with nodes(2, JOURNAL) as (master, replica):
+        path = os.path.join(master.dir, BACKLOG)
+        replica.behind(master)
+        write_units(master, "first")
+        await_caught_up(master, replica)
+        terminate(replica)
+        write_units(master, "missed")
+        for _ in range(2):
+            master.stop()
+            assert os.path.exists(path)
+            master.start()
+            assert not os.path.exists(path)
+        asked = Asked(master)
+        replica.start()
+        equal(asked.outcome(replica), PARTIAL)
+        write_where_it_was(master, "last")
+        check_equal(master, replica)
+
+
+@own
+def backlog_that_is_damaged_or_not_of_the_data_is_ignored():
+    def flip(data, at):
+        return data[:at] + bytes([data[at] ^ 1]) + data[at + 1:]
+    with nodes(2, JOURNAL) as (master, replica):
+        path = os.path.join(master.dir, BACKLOG)
+        replica.behind(master)
+        await_base(replica)
+        write_units(master, "first")
+        await_caught_up(master, replica)
+        replica.kill()
+        saved = Saved(replica)
+        write_units(master, "missed")
+        master.stop()
+        with open(path, "rb") as file:
+            good = file.read()
+        whole = Saved(master)
+        for bad in (b"", good[:30], good[:-1], good + b"x", flip(good, 40), flip(good, len(good) - 500),
+                    flip(good, len(good) - 3)):
+            with open(path, "wb") as file:
+                file.write(bad)
+            master.start()
+            asked = Asked(master)
+            replica.start()
+            equal((asked.outcome(replica), len(bad)), (FULL, len(bad)))
+            check_equal(master, replica)
+            replica.kill()
+            master.kill()
+            saved.restore()
+            whole.restore()
+        with open(path, "wb") as file:
+            file.write(good)
+        master.start()
+        asked = Asked(master)
+        replica.start()
+        equal(asked.outcome(replica), PARTIAL)
+        check_equal(master, replica)
+
+
+@own
+def file_of_another_program_with_the_backlogs_name_stays():
+    with nodes(2, JOURNAL) as (master, replica):
+        path = os.path.join(master.dir, BACKLOG)
+        replica.behind(master)
+        write_units(master, "first")
+        with open(path, "w", encoding="ascii") as file:
+            file.write("mine")
+        for _ in range(2):
+            master.again(terminate)
+        with open(path, encoding="ascii") as file:
+            equal(file.read(), "mine")
+        assert f"Can't keep the backlog in {master.dir}/{BACKLOG}: a file of that name" in master.log(), master.log()
 
 
 @own

@@ -113,7 +113,7 @@ def min_replicas_to_write_follows_the_replicas():
     refused = b"-NOREPLICAS Not enough good replicas to write.\r\n"
     with group(2) as (master, replica):
         master.ok("CONFIG", "SET", "min-replicas-to-write", 1)
-        master.ok("SET", "k", "v")
+        assert wait_for(lambda: master.call("SET", "k", "v") == b"+OK\r\n")
         replica.follow(None)
         assert wait_for(lambda: master.call("SET", "k", "v") == refused)
         equal(master.call("GET", "k"), b"$1\r\nv\r\n")

@@ -1,0 +1,87 @@
+/* replication_restart: the place of the data in its stream, which the files have, and what a start
+ * makes of it. See replication.h. Depends on persist and the file that keeps the backlog. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "server/base/log.h"
+#include "server/disk/format/disk.h"
+#include "server/disk/format/file_kind.h"
+#include "server/replica/backlog_file.h"
+#include "server/replica/replication_state.h"
+
+bool replication_is_unbranched(const struct replication *r)
+{
+    return r->is_unshared && backlog_end(r->backlog) == r->loaded.offset;
+}
+
+const struct stream_place *replication_place(struct replication *r)
+{
+    /* The text of an open transaction will be part of the stream, its changes are in the data. */
+    bool known = r->has_position && (r->active || r->follows) && !feed_pending(r->feed);
+    if (!known) return NULL;
+    if (replication_is_unbranched(r)) return &r->loaded;
+    r->place.offset = backlog_end(r->backlog);
+    r->place.db = r->follows ? follower_db(r->follower) : feed_db(r->feed);
+    return &r->place;
+}
+
+/* Of the file that keeps the backlog; false: the name is too long. */
+static bool backlog_path(const struct replication *r, char path[DISK_PATH_MAX])
+{
+    return snprintf(path, DISK_PATH_MAX, "%s.backlog", r->w.conf->dbfilename) < DISK_PATH_MAX;
+}
+
+/* Takes the place of the data from the files, and what they have of the stream before it. */
+static void take_place(struct replication *r, const struct stream_place *place)
+{
+    char path[DISK_PATH_MAX];
+    r->place = r->loaded = *place;
+    r->has_position = r->active = true;
+    backlog_restart(r->backlog, place->offset);
+    if (backlog_path(r, path)) (void)backlog_file_read(path, place, r->backlog);
+    log_line(LOG_NOTICE,
+             "The data is that of the stream %s up to offset %" PRIu64 ", the backlog has %" PRIu64
+             " bytes",
+             place->history.id, place->offset, place->offset - backlog_begin(r->backlog));
+}
+
+/* Other replicas may have more of the stream than the files, which then has another continuation
+ * than ours. So it has a new id, and replicas that have no more than the files continue with it. */
+static void branch_off(struct replication *r)
+{
+    history_branch(&r->place.history, r->place.offset);
+    r->is_unshared = true;
+    if (r->place.effects_from > r->place.offset) r->place.effects_from = r->place.offset;
+    replicas_close_all(r->replicas, "this server has started"); /* repl-backlog-ttl begins */
+}
+
+void replication_start(struct replication *r)
+{
+    char host[MASTER_HOST_MAX];
+    int64_t port;
+    bool follows = sscanf(r->w.conf->replicaof, "%255s %" SCNd64, host, &port) == 2;
+    const struct persist *persist = r->w.engine->persist;
+    const struct stream_place *place = persist != NULL ? persist_loaded_place(persist) : NULL;
+    char path[DISK_PATH_MAX];
+    if (place != NULL) take_place(r, place);
+    if (backlog_path(r, path)) backlog_file_remove(path);
+    if (place != NULL && !follows) branch_off(r);
+    if (follows) replication_follow(r, host, port);
+    if (follows && place != NULL) follower_begin(r->follower, FOLLOW_COMMANDS, place->db);
+    replication_update_role(r);
+}
+
+void replication_stop(struct replication *r)
+{
+    char path[DISK_PATH_MAX];
+    const struct stream_place *place = replication_place(r);
+    bool keeps_data = replication_has_journal(r) || r->w.conf->save[0] != '\0';
+    bool is_empty = backlog_begin(r->backlog) == backlog_end(r->backlog);
+    if (place == NULL || is_empty || !keeps_data || !backlog_path(r, path)) return;
+    int error = backlog_file_write(path, place, r->backlog);
+    if (error != 0)
+        log_line(LOG_WARNING,
+                 "Can't keep the backlog in %s/%s: %s. Replicas that have not received all of it "
+                 "will get full copies%s",
+                 r->w.conf->dir, path, file_error_text(error), file_error_advice(error));
+}
