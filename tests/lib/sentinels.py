@@ -7,8 +7,9 @@ import contextlib
 import os
 
 import redis
+from redis.sentinel import Sentinel as Sentinels
 
-from daemon import ORACLE, Daemon, Server, free_port, version_of, wait_for
+from daemon import ORACLE, Daemon, Server, equal, free_port, version_of, wait_for
 from oracle import ORACLE_VERSION, missing
 
 SENTINEL = os.environ.get("SENTINEL") or os.path.join(os.path.dirname(ORACLE), "redis-sentinel")
@@ -65,13 +66,14 @@ class Node(Daemon):
 
 
 class Sentinel(Server):
-    def __init__(self, master_port, quorum=2, options=()):
-        """`options` are lines of its configuration."""
+    def __init__(self, master_port, quorum=2, options=(), binary=None):
+        """`options` are lines of its configuration; `binary`: another program than redis-sentinel."""
         self.master_port, self.quorum, self.options = master_port, quorum, options
+        self.binary = binary or sentinel_binary()
         self.port = 0
 
     def arguments(self):
-        return [sentinel_binary(), os.path.join(self.dir, "sentinel.conf"), "--unixsocket",
+        return [self.binary, os.path.join(self.dir, "sentinel.conf"), "--unixsocket",
                 self.path]
 
     def start(self):
@@ -96,19 +98,18 @@ class Sentinel(Server):
         return self.redis().sentinel_slaves(NAME)
 
 
-
 class Group:
     """A master, replicas and sentinels that know of each other, from `with` to its end."""
 
-    def __init__(self, replicas=2, sentinels=3, prepare=None, options=()):
+    def __init__(self, replicas=2, sentinels=3, prepare=None, options=(), binary=None):
         """`prepare` gets the nodes, the master first, before the sentinels start; `options` are
-        lines for the sentinels."""
+        lines for the sentinels, `binary` their program."""
         self.counts, self.prepare, self.options = (replicas, sentinels), prepare, options
+        self.binary = binary or sentinel_binary()
         self.stack = contextlib.ExitStack()
         self.nodes, self.sentinels = [], []
 
     def __enter__(self):
-        sentinel_binary()
         with contextlib.ExitStack() as stack:
             self.open(stack)
             self.stack = stack.pop_all()
@@ -128,7 +129,7 @@ class Group:
             self.prepare(self.nodes)
         for _ in range(sentinels):
             self.sentinels.append(stack.enter_context(
-                Sentinel(master.port, quorum=sentinels // 2 + 1, options=self.options)))
+                Sentinel(master.port, sentinels // 2 + 1, self.options, self.binary)))
         assert wait_for(self.is_known, 20, 0.05), [one.master() for one in self.sentinels]
 
     def is_known(self):
@@ -160,3 +161,87 @@ class Group:
     def logs(self):
         return "\n".join(f"--- {one.port}\n{one.log()}" for one in [*self.nodes, *self.sentinels])
 
+
+# ---- what tests of several sentinels do ----
+
+
+def clients_of(group):
+    """redis-py's view: a client that finds the master, and one that finds replicas."""
+    addresses = [("127.0.0.1", one.port) for one in group.sentinels]
+    found = Sentinels(addresses, socket_timeout=5)
+    return found.master_for(NAME), found.slave_for(NAME)
+
+
+def write_until(master, key, value):
+    """Retries as applications do, while there is no master."""
+    def done():
+        try:
+            return master.set(key, value)
+        except redis.RedisError:
+            return False
+    assert wait_for(done, 20, 0.05), key
+
+
+def check_figures(group, master):
+    """What operators see in SENTINEL MASTERS and SENTINEL REPLICAS."""
+    others = {node.port: node for node in group.nodes if node is not master}
+    for one in group.sentinels:
+        state = one.redis().sentinel_masters()[NAME]
+        equal((state["ip"], state["port"], state["flags"]), ("127.0.0.1", master.port, "master"))
+        equal(state["runid"], master.info("server")["run_id"])
+        equal(state["num-slaves"], len(others))
+        equal(state["num-other-sentinels"], len(group.sentinels) - 1)
+        for replica in one.replicas():
+            node = others[replica["port"]]
+            equal(replica["runid"], node.info("server")["run_id"])
+            equal(replica["slave-priority"], node.info()["slave_priority"])
+            equal(replica["replica-announced"], "1")
+
+
+def fails_over_after_kill(group, client):
+    """The write that two servers have survives; the file says the new role."""
+    old = group.nodes[0]
+    client.set("k", "before")
+    equal(client.execute_command("WAIT", 2, 5000), 2)
+    old.kill()
+    new = group.wait_for_other_master(old.port)
+    equal(new.redis().get("k"), b"before")
+    write_until(client, "k", "after")
+    equal(new.redis().get("k"), b"after")
+    group.wait_for_replicas(new)
+    assert "replicaof" not in new.config_text(), new.config_text()
+    follower = next(node for node in group.nodes if node not in (old, new))
+    assert f"replicaof 127.0.0.1 {new.port}" in follower.config_text(), follower.config_text()
+    equal(follower.info()["master_host"], "127.0.0.1")
+    return new
+
+
+def old_master_comes_back(group, new):
+    old = group.nodes[0]
+    old.start()
+    group.wait_for_replicas(new)
+    equal(old.redis().get("k"), b"after")
+    assert f"replicaof 127.0.0.1 {new.port}" in old.config_text(), old.config_text()
+    assert wait_for(lambda: all(
+        {one["master-link-status"] for one in each.replicas()} == {"ok"}
+        for each in group.sentinels), 20, 0.05)
+    check_figures(group, new)
+
+
+def fails_over_by_command(group, old):
+    """Sentinel leaves the old master alone for ten seconds, and so do clients that are connected to
+    it; those that ask now are sent to the new one."""
+    assert group.sentinels[0].redis().execute_command("SENTINEL", "FAILOVER", NAME)
+    new = group.wait_for_other_master(old.port)
+    write_until(clients_of(group)[0], "k", "last")
+    equal(new.redis().get("k"), b"last")
+
+
+def move_clients(sentinel):
+    """SENTINEL FAILOVER, which is refused until the sentinel has seen a PING and INFO of a replica."""
+    def fails_over():
+        try:
+            return sentinel.redis().execute_command("SENTINEL", "FAILOVER", NAME)
+        except redis.ResponseError:
+            return False
+    assert wait_for(fails_over, 15, 0.05), sentinel.replicas()

@@ -6,46 +6,13 @@ import sys
 import threading
 
 import redis
-from redis.sentinel import Sentinel as Sentinels
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
 from daemon import Daemon, beside_redis, equal, main, oracle, own, wait_for
-from sentinels import DOWN_MSEC, NAME, Group, Node, Sentinel
+from sentinels import (DOWN_MSEC, NAME, Group, Node, Sentinel, check_figures, clients_of, fails_over_after_kill,
+                       fails_over_by_command, move_clients, old_master_comes_back)
 
 HELLO = "__sentinel__:hello"
-
-
-def clients_of(group):
-    """redis-py's view: a client that finds the master, and one that finds replicas."""
-    addresses = [("127.0.0.1", one.port) for one in group.sentinels]
-    found = Sentinels(addresses, socket_timeout=5)
-    return found.master_for(NAME), found.slave_for(NAME)
-
-
-def write_until(master, key, value):
-    """Retries as applications do, while there is no master."""
-    def done():
-        try:
-            return master.set(key, value)
-        except redis.RedisError:
-            return False
-    assert wait_for(done, 20, 0.05), key
-
-
-def check_figures(group, master):
-    """What operators see in SENTINEL MASTERS and SENTINEL REPLICAS."""
-    others = {node.port: node for node in group.nodes if node is not master}
-    for one in group.sentinels:
-        state = one.redis().sentinel_masters()[NAME]
-        equal((state["ip"], state["port"], state["flags"]), ("127.0.0.1", master.port, "master"))
-        equal(state["runid"], master.info("server")["run_id"])
-        equal(state["num-slaves"], len(others))
-        equal(state["num-other-sentinels"], len(group.sentinels) - 1)
-        for replica in one.replicas():
-            node = others[replica["port"]]
-            equal(replica["runid"], node.info("server")["run_id"])
-            equal(replica["slave-priority"], node.info()["slave_priority"])
-            equal(replica["replica-announced"], "1")
 
 
 def hears_hellos(node):
@@ -55,45 +22,6 @@ def hears_hellos(node):
         parts = said["data"].decode().split(",")
         equal(parts[4], NAME)
         return len(parts)
-
-
-def fails_over_after_kill(group, client):
-    """The write that two servers have survives; the file says the new role."""
-    old = group.nodes[0]
-    client.set("k", "before")
-    equal(client.execute_command("WAIT", 2, 5000), 2)
-    old.kill()
-    new = group.wait_for_other_master(old.port)
-    equal(new.redis().get("k"), b"before")
-    write_until(client, "k", "after")
-    equal(new.redis().get("k"), b"after")
-    group.wait_for_replicas(new)
-    assert "replicaof" not in new.config_text(), new.config_text()
-    follower = next(node for node in group.nodes if node not in (old, new))
-    assert f"replicaof 127.0.0.1 {new.port}" in follower.config_text(), follower.config_text()
-    equal(follower.info()["master_host"], "127.0.0.1")
-    return new
-
-
-def old_master_comes_back(group, new):
-    old = group.nodes[0]
-    old.start()
-    group.wait_for_replicas(new)
-    equal(old.redis().get("k"), b"after")
-    assert f"replicaof 127.0.0.1 {new.port}" in old.config_text(), old.config_text()
-    assert wait_for(lambda: all(
-        {one["master-link-status"] for one in each.replicas()} == {"ok"}
-        for each in group.sentinels), 20, 0.05)
-    check_figures(group, new)
-
-
-def fails_over_by_command(group, old):
-    """Sentinel leaves the old master alone for ten seconds, and so do clients that are connected to
-    it; those that ask now are sent to the new one."""
-    assert group.sentinels[0].redis().execute_command("SENTINEL", "FAILOVER", NAME)
-    new = group.wait_for_other_master(old.port)
-    write_until(clients_of(group)[0], "k", "last")
-    equal(new.redis().get("k"), b"last")
 
 
 @own
@@ -172,12 +100,7 @@ def a_sentinel_moves_clients_from_redis():
         assert wait_for(lambda: ours.is_synced() and ours.redis().get("k") == b"v", 20)
         with Sentinel(theirs.port, quorum=1) as sentinel:
             assert wait_for(lambda: sentinel.master()["num-slaves"] == 1, 15)
-            def fails_over():  # refused until it has seen a PING and INFO of the replica
-                try:
-                    return sentinel.redis().execute_command("SENTINEL", "FAILOVER", NAME)
-                except redis.ResponseError:
-                    return False
-            assert wait_for(fails_over, 15, 0.05), sentinel.replicas()
+            move_clients(sentinel)
             assert wait_for(lambda: sentinel.master()["port"] == ours.port, 15, 0.05)
         equal(ours.info()["role"], "master")
         equal(ours.redis().set("k", "w"), True)
