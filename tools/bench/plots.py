@@ -100,7 +100,7 @@ def growth_plot(folder, results, names):
                          f'lc rgb "{COLORS[i % len(COLORS)]}" title "{what}, {name}"')
     script = ('set logscale x\nset format x "10^{%L}"\nset xlabel "items"\n'
               'set ylabel "CPU per operation, ns"\nset logscale y\n')
-    draw(os.path.join(folder, "growth.svg"), "Cost of an operation as the data grow",
+    draw(os.path.join(folder, "growth.svg"), "Cost of an operation as the data grows",
          blocks + script + "plot " + ", ".join(plots) + "\n", key="outside right", height=460)
 
 
