@@ -32,7 +32,7 @@ extern const struct command_group policy_commands;
 /* SET GET MSET APPEND and others. Context: const int64_t *, the maximum length of a string
  * (proto-max-bulk-len); NULL: 512 MiB. */
 extern const struct command_group string_commands;
-/* MSETEX DELIFEQ. */
+/* MSETEX DELIFEQ DELEX DIGEST. */
 extern const struct command_group string_if_commands;
 /* INCR DECR INCRBY DECRBY INCRBYFLOAT. */
 extern const struct command_group string_number_commands;

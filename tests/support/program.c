@@ -59,6 +59,9 @@ static const struct pool types =
     POOL(5, "string", "list", "zset", "dehydrator", "stream", "nothing");
 static const struct pool units = POOL(3, "ms", "s", "MS", "h", "");
 static const struct pool durations = POOL(5, "1", "50ms", "3s", "2m", "1d", "0h", "9w", "");
+/* The digests of "a" and "1", another, and one of a wrong length. */
+static const struct pool digests =
+    POOL(3, "e6c632b61e964e1f", "65CD25028F98F158", "0000000000000000", "123");
 static const struct pool cursors = POOL(3, "0", "1", "5", "x", "18446744073709551616");
 
 static const struct pool ids =
@@ -90,15 +93,20 @@ static const struct kind stream_kinds[] = {
 };
 
 static const struct kind kinds[] = {
-    { "key", &keys },           { "newkey", &keys },    { "destination", &keys },
-    { "increment", &scores },   { "score", &scores },   { "decrement", &integers },
-    { "count", &integers },     { "index", &integers }, { "offset", &integers },
-    { "seconds", &spans },      { "ttl", &spans },      { "milliseconds", &spans },
-    { "min", &bounds },         { "max", &bounds },     { "pattern", &patterns },
-    { "type", &types },         { "cursor", &cursors }, { "source", &keys },
-    { "dst", &keys },           { "src", &keys },       { "key1", &keys },
-    { "key2", &keys },          { "delay", &spans },    { "unit", &units },
-    { "duration", &durations }, { "dead-key", &keys },  { "log-key", &keys },
+    { "key", &keys },           { "newkey", &keys },
+    { "destination", &keys },   { "increment", &scores },
+    { "score", &scores },       { "decrement", &integers },
+    { "count", &integers },     { "index", &integers },
+    { "offset", &integers },    { "seconds", &spans },
+    { "ttl", &spans },          { "milliseconds", &spans },
+    { "min", &bounds },         { "max", &bounds },
+    { "pattern", &patterns },   { "type", &types },
+    { "cursor", &cursors },     { "source", &keys },
+    { "dst", &keys },           { "src", &keys },
+    { "key1", &keys },          { "key2", &keys },
+    { "delay", &spans },        { "unit", &units },
+    { "duration", &durations }, { "dead-key", &keys },
+    { "log-key", &keys },       { "comparison-digest", &digests },
 };
 
 static unsigned below(const struct maker *maker, unsigned limit)

@@ -41,6 +41,9 @@
     E(ERR_NOT_BETWEEN, "ERR value is out of range, value must between %lld and %lld")              \
     E(ERR_NUMKEYS, "ERR numkeys should be greater than 0")                                         \
     E(ERR_MSETEX_NUMKEYS, "ERR invalid numkeys value or out of range")                             \
+    E(ERR_DIGEST_LENGTH, "ERR digest must be exactly 16 hexadecimal characters")                   \
+    E(ERR_DELEX_CONDITION, "ERR Invalid condition. Use IFEQ, IFNE, IFDEQ, or IFDNE")               \
+    E(ERR_DELEX_TYPE, "ERR Key should be of string type if conditions are specified")              \
     E(ERR_NUMKEYS_ARGS, "ERR Number of keys can't be greater than number of args")                 \
     E(ERR_STRING_TOO_BIG, "ERR string exceeds maximum allowed size (proto-max-bulk-len)")          \
     E(ERR_OFFSET, "ERR offset is out of range")                                                    \

@@ -1,14 +1,15 @@
 /* string: commands that set, read and append to strings. string_number.c has those on numbers,
- * string_range.c those on parts of a string, string_if.c MSETEX and DELIFEQ. */
+ * string_range.c those on parts of a string, string_if.c MSETEX, DELIFEQ and DELEX. */
 #include "server/cmd/call/args.h"
 #include "server/cmd/cmd.h"
+#include "server/cmd/string/string_condition.h"
 #include "server/cmd/string/string_range.h"
 
 /* The options of SET and GETEX. Both accept time units; each other option belongs to one of them.
  */
 struct options {
     bool only_new, only_present, give_old, keep_ttl; /* NX XX GET KEEPTTL: SET */
-    int equal_arg;                                   /* of the value after IFEQ: SET; 0: none */
+    struct string_condition condition;               /* SET */
     bool persist;                                    /* GETEX */
     int ttl_arg;                                     /* argument of the time; 0: none given */
     enum ttl_unit unit;
@@ -28,18 +29,18 @@ static bool take_ttl(const struct call *call, int *i, struct options *options)
 
 static bool take_set_option(const struct call *call, int *i, struct options *options)
 {
+    bool has_condition = options->condition.kind != IF_ANY;
     if (arg_is(call, *i, "NX")) {
         options->only_new = true;
-        return !options->only_present && options->equal_arg == 0;
+        return !options->only_present && !has_condition;
     }
     if (arg_is(call, *i, "XX")) {
         options->only_present = true;
-        return !options->only_new && options->equal_arg == 0;
+        return !options->only_new && !has_condition;
     }
-    if (arg_is(call, *i, "IFEQ")) {
-        bool first = options->equal_arg == 0 && !options->only_new && !options->only_present;
-        options->equal_arg = ++*i;
-        return first && *i < call->argc;
+    if (arg_string_condition(call, *i, &options->condition)) {
+        ++*i;
+        return !has_condition && !options->only_new && !options->only_present && *i < call->argc;
     }
     if (arg_is(call, *i, "KEEPTTL")) {
         options->keep_ttl = true;
@@ -90,6 +91,15 @@ static void set_string(struct call *call, int key, struct entry *entry, int valu
     txn_string_put(call->txn, call->argv[key], entry, call->argv[value], &how);
 }
 
+/* Finds the old value, as the options require. False: an error was sent. */
+static bool find_old(struct call *call, const struct options *options, struct entry **entry)
+{
+    if (options->give_old) return read_typed(call, 1, TYPE_STRING, entry);
+    if (options->condition.kind != IF_ANY) return find_typed(call, 1, TYPE_STRING, entry);
+    *entry = txn_find(call->txn, call->argv[1]);
+    return true;
+}
+
 static void cmd_set(struct call *call)
 {
     struct options options;
@@ -100,18 +110,11 @@ static void cmd_set(struct call *call)
     how.keep_ttl = options.keep_ttl;
 
     struct entry *entry;
-    if (options.give_old) {
-        if (!read_typed(call, 1, TYPE_STRING, &entry)) return;
-        reply_string(call, entry); /* before the mutator overwrites it */
-    } else if (options.equal_arg != 0) {
-        if (!find_typed(call, 1, TYPE_STRING, &entry)) return;
-    } else {
-        entry = txn_find(call->txn, call->argv[1]);
-    }
-    bool refused = entry == NULL ? options.only_present : options.only_new;
-    if (options.equal_arg != 0)
-        refused = entry == NULL ||
-                  !bytes_equal(object_text(&entry->object), call->argv[options.equal_arg]);
+    bool holds;
+    if (!find_old(call, &options, &entry)) return;
+    if (!string_condition_holds(call, &options.condition, entry, &holds)) return;
+    bool refused = !holds || (entry == NULL ? options.only_present : options.only_new);
+    if (options.give_old) reply_string(call, entry); /* before the mutator overwrites it */
     if (!refused) txn_string_put(call->txn, call->argv[1], entry, call->argv[2], &how);
     if (options.give_old) return;
     if (refused)
@@ -120,12 +123,13 @@ static void cmd_set(struct call *call)
         reply_ok(call);
 }
 
-/* SET reads the old value only with the options GET and IFEQ. */
+/* SET reads the old value only with GET and the conditions on it. */
 static unsigned vary_set_key(int argc, const struct bytes *argv)
 {
     const struct call call = { .argc = argc, .argv = argv };
+    struct string_condition condition;
     for (int i = 3; i < argc; i++)
-        if (arg_is(&call, i, "GET") || arg_is(&call, i, "IFEQ"))
+        if (arg_is(&call, i, "GET") || arg_string_condition(&call, i, &condition))
             return KEY_RW | KEY_ACCESS | KEY_UPDATE;
     return KEY_OW | KEY_UPDATE;
 }
@@ -274,13 +278,14 @@ static const struct command rows[] = {
       .group = "string",
       .since = "1.0.0",
       .replies =
-          REPLIES("OK: the key was set", "null: it was not, because NX, XX or IFEQ did not hold",
+          REPLIES("OK: the key was set", "null: it was not, because the condition did not hold",
                   "bulk|null: with GET: the old string, null if there was none"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_BAD_EXPIRE),
-      .complexity = "O(1)",
-      .syntax = "key value [NX|XX|IFEQ comparison-value] [GET] [EX seconds|PX milliseconds|EXAT "
-                "unix-time-seconds|PXAT "
-                "unix-time-milliseconds|KEEPTTL]",
+      .errors =
+          ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_DIGEST_LENGTH),
+      .complexity = "O(1), with IFDEQ and IFDNE O(N) where N is the length of the old value.",
+      .syntax = "key value [NX|XX|IFEQ comparison-value|IFNE comparison-value|IFDEQ "
+                "comparison-digest|IFDNE comparison-digest] [GET] [EX seconds|PX milliseconds|EXAT "
+                "unix-time-seconds|PXAT unix-time-milliseconds|KEEPTTL]",
       .summary =
           "Sets the string value of a key, whatever its type was, and optionally its expiration." },
     { .name = "GET",

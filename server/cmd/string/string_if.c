@@ -1,7 +1,8 @@
-/* string_if: MSETEX and DELIFEQ, which write or delete strings if a condition holds. SET with IFEQ
- * is in string.c. Redis 7.0 has none of them. */
+/* string_if: MSETEX, DELIFEQ and DELEX, which write or delete strings if a condition holds, and
+ * DIGEST. SET with such conditions is in string.c. Redis 7.0 has none of them. */
 #include "server/cmd/call/args.h"
 #include "server/cmd/cmd.h"
+#include "server/cmd/string/string_condition.h"
 
 /* ---- MSETEX ---------------------------------------------------------------------------------- */
 
@@ -75,7 +76,7 @@ static void cmd_msetex(struct call *call)
     resp_integer(call->out, holds);
 }
 
-/* ---- DELIFEQ --------------------------------------------------------------------------------- */
+/* ---- DELIFEQ, DELEX and DIGEST --------------------------------------------------------------- */
 
 static void cmd_delifeq(struct call *call)
 {
@@ -84,6 +85,54 @@ static void cmd_delifeq(struct call *call)
     bool equal = entry != NULL && bytes_equal(object_text(&entry->object), call->argv[2]);
     if (equal) txn_key_drop(call->txn, entry, EVENT_DEL);
     resp_integer(call->out, equal);
+}
+
+/* With a condition, the result reveals something of the value. */
+static unsigned vary_delex_key(int argc, const struct bytes *argv)
+{
+    (void)argv;
+    return argc == 2 ? KEY_RM | KEY_DELETE : KEY_RW | KEY_ACCESS | KEY_DELETE;
+}
+
+/* As in Redis, the condition is not looked at if the key is missing. False: an error was sent. */
+static bool delex_condition_holds(struct call *call, const struct entry *entry, bool *holds)
+{
+    struct string_condition condition = { .kind = IF_ANY };
+    if (call->argc > 2 && entry->object.type != TYPE_STRING) {
+        fail(call, ERR_DELEX_TYPE);
+        return false;
+    }
+    if (call->argc > 2 && !arg_string_condition(call, 2, &condition)) {
+        fail(call, ERR_DELEX_CONDITION);
+        return false;
+    }
+    return string_condition_holds(call, &condition, entry, holds);
+}
+
+static void cmd_delex(struct call *call)
+{
+    bool holds = false;
+    if (call->argc != 2 && call->argc != 4) {
+        fail_named(call, ERR_ARITY);
+        return;
+    }
+    struct entry *entry = txn_find(call->txn, call->argv[1]);
+    if (entry != NULL && !delex_condition_holds(call, entry, &holds)) return;
+    if (holds) txn_key_drop(call->txn, entry, EVENT_DEL);
+    resp_integer(call->out, holds);
+}
+
+static void cmd_digest(struct call *call)
+{
+    struct entry *entry;
+    char digits[STRING_DIGEST_CHARS];
+    if (!read_typed(call, 1, TYPE_STRING, &entry)) return;
+    if (entry == NULL) {
+        resp_null(call->out);
+        return;
+    }
+    string_digest(object_text(&entry->object), digits);
+    resp_bulk(call->out, digits, sizeof(digits));
 }
 
 static const struct command rows[] = {
@@ -119,6 +168,35 @@ static const struct command rows[] = {
       .complexity = "O(1)",
       .syntax = "key value",
       .summary = "Deletes a key if its string value is equal to the given one." },
+    { .name = "DELEX",
+      .run = cmd_delex,
+      .arity = -2,
+      .flags = WRITE | FAST,
+      .keys = KEY_FIRST,
+      .key_flags = KEY_RW | KEY_ACCESS | KEY_DELETE | KEY_VARIABLE,
+      .vary_keys = vary_delex_key,
+      .group = "string",
+      .since = "8.4.0",
+      .replies = REPLIES("integer: 1 if the key was deleted, 0 if the condition does not hold or "
+                         "there is no such key"),
+      .errors = ERRORS(ERR_DELEX_TYPE, ERR_DELEX_CONDITION, ERR_DIGEST_LENGTH),
+      .complexity = "O(1), with IFDEQ and IFDNE O(N) where N is the length of the value.",
+      .syntax = "key [IFEQ comparison-value|IFNE comparison-value|IFDEQ comparison-digest|IFDNE "
+                "comparison-digest]",
+      .summary = "Deletes a key, whatever its type is, or a string if its value or digest is equal "
+                 "to the given one, or different." },
+    { .name = "DIGEST",
+      .run = cmd_digest,
+      .arity = 2,
+      .flags = READONLY | FAST,
+      .keys = KEY_FIRST,
+      .group = "string",
+      .since = "8.4.0",
+      .replies = REPLIES("bulk: the digest, 16 hexadecimal digits", "null: there is no such key"),
+      .errors = ERRORS(ERR_WRONGTYPE),
+      .complexity = "O(N) where N is the length of the string.",
+      .syntax = "key",
+      .summary = "Returns the digest (XXH3, 64 bits) of a string value." },
 };
 
 const struct command_group string_if_commands = COMMAND_GROUP(rows);

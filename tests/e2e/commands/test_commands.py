@@ -226,7 +226,8 @@ def hints_follow_what_is_typed():
                 ("REDE.PUSH ", "key ttl element id"),
                 ("REDE.PUSH k ", "ttl element id"),
                 ("rede.poll k ", "[COUNT count] [WITHIDS]"),
-                ("set k v ", "[NX|XX|IFEQ comparison-value] [GET] [EX seconds|PX milliseconds|EXAT "
+                ("set k v ", "[NX|XX|IFEQ comparison-value|IFNE comparison-value|IFDEQ comparison-digest|"
+                             "IFDNE comparison-digest] [GET] [EX seconds|PX milliseconds|EXAT "
                              "unix-time-seconds|PXAT unix-time-milliseconds|KEEPTTL]"),
                 ("client tracking ", "ON|OFF [REDIRECT client-id] [PREFIX prefix [PREFIX prefix "
                                      "...]] [BCAST] [OPTIN] [OPTOUT] [NOLOOP]"),

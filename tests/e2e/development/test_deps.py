@@ -34,7 +34,7 @@ def make_without_the_libraries_says_what_to_install():
     assert done.returncode != 0
     said = [line for line in done.stderr.splitlines() if not line.startswith("make")]
     equal(said, ["Can't build: missing (Debian's package names) libc6-dev libevent-dev liblz4-dev "
-                 "libluajit-5.1-dev lua-cjson-dev libssl-dev. `make run` installs them."])
+                 "libluajit-5.1-dev lua-cjson-dev libssl-dev libxxhash-dev. `make run` installs them."])
 
 
 def read(*path):

@@ -1,0 +1,31 @@
+/* string_condition: the conditions of SET and DELEX on the old value, and the digest by which two
+ * of them compare it. */
+#ifndef SERVER_CMD_STRING_STRING_CONDITION_H
+#define SERVER_CMD_STRING_STRING_CONDITION_H
+
+#include "server/cmd/call/call.h"
+
+struct string_condition {
+    enum {
+        IF_ANY,             /* no condition */
+        IF_EQUAL,           /* IFEQ value */
+        IF_DIFFERENT,       /* IFNE value: also holds for a missing key */
+        IF_DIGEST_EQUAL,    /* IFDEQ digest */
+        IF_DIGEST_DIFFERENT /* IFDNE digest: also holds for a missing key */
+    } kind;
+    int arg; /* of the value or digest */
+};
+
+/* Is argument i one of the four words? Replies nothing. Its value is argument i + 1. */
+bool arg_string_condition(const struct call *call, int i, struct string_condition *condition);
+
+/* Does the condition hold for this string (NULL: a missing key)? False: an error was sent, because
+ * the digest has the wrong length; that of a missing key is not looked at. O(length) for digests */
+bool string_condition_holds(struct call *call, const struct string_condition *condition,
+                            const struct entry *entry, bool *holds);
+
+/* XXH3 of 64 bits, as the hexadecimal digits that DIGEST replies. */
+enum { STRING_DIGEST_CHARS = 16 };
+void string_digest(struct bytes value, char digits[STRING_DIGEST_CHARS]);
+
+#endif
