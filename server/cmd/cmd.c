@@ -14,6 +14,7 @@ void cmd_add_all(struct commands *commands, const int64_t *longest_string)
         &string_commands,
         &string_number_commands,
         &string_if_commands,
+        &string_increx_commands,
         &list_commands,
         &list_pop_commands,
         &list_move_commands,

@@ -36,6 +36,8 @@ extern const struct command_group string_commands;
 extern const struct command_group string_if_commands;
 /* INCR DECR INCRBY DECRBY INCRBYFLOAT. */
 extern const struct command_group string_number_commands;
+/* INCREX. */
+extern const struct command_group string_increx_commands;
 
 /* The context of the next four groups is that of string_commands. */
 /* SETRANGE GETRANGE SUBSTR. */

@@ -93,20 +93,16 @@ static const struct kind stream_kinds[] = {
 };
 
 static const struct kind kinds[] = {
-    { "key", &keys },           { "newkey", &keys },
-    { "destination", &keys },   { "increment", &scores },
-    { "score", &scores },       { "decrement", &integers },
-    { "count", &integers },     { "index", &integers },
-    { "offset", &integers },    { "seconds", &spans },
-    { "ttl", &spans },          { "milliseconds", &spans },
-    { "min", &bounds },         { "max", &bounds },
-    { "pattern", &patterns },   { "type", &types },
-    { "cursor", &cursors },     { "source", &keys },
-    { "dst", &keys },           { "src", &keys },
-    { "key1", &keys },          { "key2", &keys },
-    { "delay", &spans },        { "unit", &units },
-    { "duration", &durations }, { "dead-key", &keys },
-    { "log-key", &keys },       { "comparison-digest", &digests },
+    { "key", &keys },           { "newkey", &keys },       { "destination", &keys },
+    { "increment", &scores },   { "score", &scores },      { "decrement", &integers },
+    { "count", &integers },     { "index", &integers },    { "offset", &integers },
+    { "seconds", &spans },      { "ttl", &spans },         { "milliseconds", &spans },
+    { "min", &bounds },         { "max", &bounds },        { "pattern", &patterns },
+    { "type", &types },         { "cursor", &cursors },    { "source", &keys },
+    { "dst", &keys },           { "src", &keys },          { "key1", &keys },
+    { "key2", &keys },          { "delay", &spans },       { "unit", &units },
+    { "duration", &durations }, { "dead-key", &keys },     { "log-key", &keys },
+    { "lowerbound", &scores },  { "upperbound", &scores }, { "comparison-digest", &digests },
 };
 
 static unsigned below(const struct maker *maker, unsigned limit)

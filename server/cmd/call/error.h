@@ -34,6 +34,18 @@
     E(ERR_INCR_OVERFLOW, "ERR increment or decrement would overflow")                              \
     E(ERR_DECR_OVERFLOW, "ERR decrement would overflow")                                           \
     E(ERR_INCR_NAN, "ERR increment would produce NaN or Infinity")                                 \
+    E(ERR_INCREX_ENX, "ERR ENX flag requires an expiration")                                       \
+    E(ERR_INCREX_BYINT, "ERR Increment is not an integer or out of range")                         \
+    E(ERR_INCREX_BYFLOAT, "ERR Increment is not a valid float")                                    \
+    E(ERR_INCREX_LBOUND, "ERR LBOUND is not an integer or out of range")                           \
+    E(ERR_INCREX_UBOUND, "ERR UBOUND is not an integer or out of range")                           \
+    E(ERR_INCREX_LBOUND_FLOAT, "ERR LBOUND is not a valid float")                                  \
+    E(ERR_INCREX_UBOUND_FLOAT, "ERR UBOUND is not a valid float")                                  \
+    E(ERR_INCREX_BOUNDS, "ERR LBOUND can't be greater than UBOUND")                                \
+    E(ERR_INCREX_INFINITE_BY, "ERR BYFLOAT increment cannot be Infinity")                          \
+    E(ERR_INCREX_INFINITE_VALUE, "ERR value cannot be Infinity")                                   \
+    E(ERR_INCREX_APPLIED, "ERR applied increment would overflow")                                  \
+    E(ERR_INCREX_INFINITE_APPLIED, "ERR applied increment would be Infinity")                      \
     E(ERR_HASH_NOT_INTEGER, "ERR hash value is not an integer")                                    \
     E(ERR_HASH_NOT_FLOAT, "ERR hash value is not a float")                                         \
     E(ERR_NAN_OR_INFINITY, "ERR value is NaN or Infinity")                                         \
