@@ -54,7 +54,7 @@ extern const struct command_group hyperloglog_commands;
 extern const struct command_group list_commands;
 /* LPOP RPOP LMPOP BLPOP BRPOP BLMPOP. */
 extern const struct command_group list_pop_commands;
-/* LMOVE RPOPLPUSH BLMOVE BRPOPLPUSH. */
+/* LMOVE RPOPLPUSH BLMOVE BRPOPLPUSH LMOVEM BLMOVEM. */
 extern const struct command_group list_move_commands;
 extern const struct command_group set_commands;
 /* SINTER SUNION SDIFF and their forms; SMOVE. */

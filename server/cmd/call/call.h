@@ -33,9 +33,12 @@ struct block_request {
     int64_t usec;  /* for observe: duration of the first run */
     bool is_array; /* the reply at a timeout is an empty array, else null */
 
-    /* For streams, where clients with the same command may find different entries: */
-    int group;    /* index of the group's name: all clients of a group find the same entries;
-                     0: try each client */
+    /* Clients with the same command may need different elements. This argument, the name of a
+     * stream's group or a number of elements, decides: if one client finds nothing, all with the
+     * same command and argument do. 0: all with the same command do, but those that read streams
+     * are tried one by one. */
+    int group;
+    /* For streams: */
     bool or_gone; /* run again even if a key is gone or changes its type, to reply with an error */
     bool or_claims; /* run again even if only a group's pending entries change */
     /* Arguments to use when the command runs again, argc of them; the code that called the command

@@ -1,5 +1,5 @@
-/* list_move: commands that move an element from an end of a list to an end of another or the same
- * list. BLMOVE and BRPOPLPUSH block until there is an element. */
+/* list_move: commands that move elements from an end of a list to an end of another or the same
+ * list. BLMOVE, BRPOPLPUSH and BLMOVEM block until there are elements. */
 #include "server/cmd/call/args.h"
 #include "server/cmd/blocking.h"
 #include "server/cmd/cmd.h"
@@ -82,6 +82,147 @@ static void cmd_brpoplpush(struct call *call)
     move_or_block(call, (struct ends){ LIST_TAIL, LIST_HEAD });
 }
 
+/* ---- LMOVEM, BLMOVEM: several elements --------------------------------------------------------
+ */
+
+struct move {
+    struct ends ends;
+    int64_t count;
+    bool exactly;    /* all or none; otherwise at most this many */
+    bool one_by_one; /* OBO; otherwise BULK, which keeps their order */
+};
+
+/* "[<COUNT | EXACTLY> number <OBO | BULK>]" from argument i on; both words must be given. */
+static bool arg_how_many(struct call *call, int i, struct move *move)
+{
+    move->count = 1;
+    if (i == call->argc) return true;
+    move->exactly = arg_is(call, i, "EXACTLY");
+    move->one_by_one = arg_is(call, i + 2, "OBO");
+    bool valid = (move->exactly || arg_is(call, i, "COUNT")) && i + 3 == call->argc &&
+                 (move->one_by_one || arg_is(call, i + 2, "BULK"));
+    if (!valid) {
+        fail(call, ERR_SYNTAX);
+        return false;
+    }
+    return arg_range(call, i + 1, 1, INT64_MAX, &move->count, ERR_COUNT_POSITIVE);
+}
+
+/* The elements at an end of a list; walks in either direction. */
+struct run {
+    struct list_iter iter;
+    size_t left;
+    bool ascending;
+};
+
+static struct run run_of(const struct list *list, enum list_end end, size_t count, bool ascending)
+{
+    struct run run = { .left = count, .ascending = ascending };
+    size_t first = end == LIST_HEAD ? 0 : list_count(list) - count;
+    list_iter_at(&run.iter, list, ascending ? first : first + count - 1);
+    return run;
+}
+
+static bool run_next(struct run *run, struct bytes *element)
+{
+    if (run->left == 0) return false;
+    run->left--;
+    return (run->ascending ? list_iter_next : list_iter_prev)(&run->iter, element);
+}
+
+/* Pushes the elements at an end of `from` to an end of `to`, in this order, and pops them. Pushes
+ * first, so that a list never becomes empty while its elements move within it. If that list is the
+ * same one, its ends differ, and the elements are copied, because they move in memory. */
+static void move_run(struct txn *txn, struct entry *from, struct entry *to, struct ends ends,
+                     size_t count, bool ascending)
+{
+    struct bytes element;
+    struct list *copy = from == to ? list_new() : NULL;
+    struct run run = run_of(from->object.list, ends.from, count, ascending);
+    while (copy != NULL && run_next(&run, &element))
+        list_push(copy, LIST_TAIL, element);
+    if (copy != NULL) run = run_of(copy, LIST_HEAD, count, true);
+    while (run_next(&run, &element))
+        txn_list_push(txn, to, ends.to, element);
+    if (copy != NULL) list_free(copy);
+    txn_list_pop(txn, from, ends.from, count);
+}
+
+/* Within one end of a list, BULK leaves everything in its place and OBO reverses the elements: they
+ * go to the other end and come back. */
+static void move_within_end(struct txn *txn, struct entry *entry, enum list_end end, size_t count)
+{
+    enum list_end other = end == LIST_HEAD ? LIST_TAIL : LIST_HEAD;
+    move_run(txn, entry, entry, (struct ends){ end, other }, count, other == LIST_TAIL);
+    move_run(txn, entry, entry, (struct ends){ other, end }, count, end == LIST_HEAD);
+}
+
+/* Replies with the elements in the order that they have at the destination. */
+static void reply_run(struct call *call, const struct list *list, enum list_end end, size_t count,
+                      bool ascending)
+{
+    struct bytes element;
+    struct run run = run_of(list, end, count, ascending);
+    resp_array(call->out, count);
+    while (run_next(&run, &element))
+        reply_bytes(call, element);
+}
+
+static void move_elements(struct call *call, struct entry *from, const struct move *move)
+{
+    struct entry *to;
+    struct ends ends = move->ends;
+    if (!find_typed(call, 2, TYPE_LIST, &to)) return;
+    size_t count = list_count(from->object.list);
+    if ((uint64_t)move->count < count) count = (size_t)move->count;
+    /* The order of the pushes, and with it that of the reply. */
+    bool ascending = move->one_by_one ? ends.from == LIST_HEAD : ends.to == LIST_TAIL;
+    reply_run(call, from->object.list, ends.from, count, ascending == (ends.to == LIST_TAIL));
+    if (from != to || ends.from != ends.to)
+        move_run(call->txn, from, entry_or_new(call, 2, to, TYPE_LIST), ends, count, ascending);
+    else if (move->one_by_one && count > 1)
+        move_within_end(call->txn, from, ends.from, count);
+}
+
+static bool has_enough(const struct entry *from, const struct move *move)
+{
+    if (from == NULL) return false;
+    return !move->exactly || list_count(from->object.list) >= (uint64_t)move->count;
+}
+
+static void cmd_lmovem(struct call *call)
+{
+    struct move move = { .exactly = false };
+    struct entry *from;
+    if (!arg_list_ends(call, &move.ends) || !arg_how_many(call, 5, &move)) return;
+    if (!find_typed(call, 1, TYPE_LIST, &from)) return;
+    if (has_enough(from, &move))
+        move_elements(call, from, &move);
+    else if (move.exactly)
+        resp_null_array(call->out);
+    else
+        resp_array(call->out, 0);
+}
+
+static void cmd_blmovem(struct call *call)
+{
+    enum { TIMEOUT = 5, HOW_MANY = 6, NUMBER = 7 };
+    struct move move = { .exactly = false };
+    struct source source;
+    msec until;
+    if (!arg_list_ends(call, &move.ends) || !arg_how_many(call, HOW_MANY, &move)) return;
+    if (!arg_timeout(call, TIMEOUT, &until)) return;
+    if (!find_source(call, TYPE_LIST, 1, 1, &source)) return;
+    if (has_enough(source.entry, &move))
+        move_elements(call, source.entry, &move);
+    else
+        block_on(call, &(struct block_request){ .first = 1,
+                                                .count = 1,
+                                                .type = TYPE_LIST,
+                                                .until = until,
+                                                .group = move.exactly ? NUMBER : 0 });
+}
+
 static const struct command rows[] = {
     { .name = "LMOVE",
       .run = cmd_lmove,
@@ -141,6 +282,41 @@ static const struct command rows[] = {
       .syntax = "source destination timeout",
       .summary = "Removes the last element of a list, prepends it to another list and returns it. "
                  "Blocks until an element is available." },
+    { .name = "LMOVEM",
+      .run = cmd_lmovem,
+      .arity = -5,
+      .flags = WRITE | GROWS,
+      .keys = { .first = 1, .last = 2, .step = 1 },
+      .specs = { KEY_AT(1, KEY_RW | KEY_ACCESS | KEY_DELETE), KEY_AT(2, KEY_RW | KEY_INSERT) },
+      .group = "list",
+      .since = "8.10.0",
+      .replies = REPLIES("[bulk ...]: the elements, in the order that they have at the "
+                         "destination; empty if there is no such source",
+                         "null-array: with EXACTLY: the source has fewer elements"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_COUNT_POSITIVE),
+      .complexity = "O(N) where N is the number of elements moved.",
+      .syntax = "source destination <LEFT | RIGHT> <LEFT | RIGHT> [<COUNT count|EXACTLY count> "
+                "<OBO | BULK>]",
+      .summary = "Moves elements from an end of a list to an end of another one and returns them: "
+                 "one, at most COUNT, or EXACTLY as many. OBO moves them one by one, BULK keeps "
+                 "their order." },
+    { .name = "BLMOVEM",
+      .run = cmd_blmovem,
+      .arity = -6,
+      .flags = WRITE | GROWS | NOSCRIPT | BLOCKING,
+      .keys = { .first = 1, .last = 2, .step = 1 },
+      .specs = { KEY_AT(1, KEY_RW | KEY_ACCESS | KEY_DELETE), KEY_AT(2, KEY_RW | KEY_INSERT) },
+      .group = "list",
+      .since = "8.10.0",
+      .replies = REPLIES("[bulk ...]: the elements, in the order that they have at the destination",
+                         "null-array: the timeout ended"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_COUNT_POSITIVE, ERR_TIMEOUT_NEGATIVE,
+                       ERR_TIMEOUT_FLOAT),
+      .complexity = "O(N) where N is the number of elements moved.",
+      .syntax = "source destination <LEFT | RIGHT> <LEFT | RIGHT> timeout [<COUNT count|EXACTLY "
+                "count> <OBO | BULK>]",
+      .summary = "Moves elements from an end of a list to an end of another one and returns them. "
+                 "Blocks until there is one, or with EXACTLY until there are as many." },
 };
 
 const struct command_group list_move_commands = COMMAND_GROUP(rows);

@@ -202,7 +202,7 @@ const struct saved_call *blocked_call(const struct session *session, struct call
 static bool want_the_same(const struct blocked_client *a, const struct blocked_client *b)
 {
     if (a->call->command.row != b->call->command.row) return false;
-    if (a->type != TYPE_STREAM) return true;
+    if (a->group == 0 && b->group == 0) return a->type != TYPE_STREAM;
     return a->group > 0 && b->group > 0 &&
            bytes_equal(a->call->argv[a->group], b->call->argv[b->group]);
 }
@@ -267,7 +267,7 @@ void blocked_skip_command(struct blocked *blocked, const struct blocked_try *try
     ensure(queue != NULL, "session %llu does not wait", (unsigned long long)try->session->id);
     blocked_wake_queue(blocked, queue, again);
     const struct blocked_client *client = try->session->blocked;
-    if (queue->row != NULL && client->type != TYPE_STREAM)
+    if (queue->row != NULL && client->type != TYPE_STREAM && client->group == 0)
         blocked_skip_key(blocked); /* all its clients use this command, so skip them */
     else if (blocked->skipped_count < SKIPPED_MAX &&
              (client->group > 0 || client->type != TYPE_STREAM))

@@ -79,7 +79,8 @@ void blocked_effect(struct blocked *blocked, const struct effect *effect)
 {
     switch (effect->kind) {
     case EFFECT_PUSH_HEAD:
-    case EFFECT_PUSH_TAIL: ready_for(blocked, effect->db, effect->key, TYPE_LIST); break;
+    case EFFECT_PUSH_TAIL:
+    case EFFECT_LIST_INSERT: ready_for(blocked, effect->db, effect->key, TYPE_LIST); break;
     case EFFECT_ZSET_PUT: ready_for(blocked, effect->db, effect->key, TYPE_ZSET); break;
     case EFFECT_REDE_PUSH:
     case EFFECT_REDE_MOVE: ready_for(blocked, effect->db, effect->key, TYPE_DEHYDRATOR); break;

@@ -49,7 +49,7 @@ struct blocked_client {
     struct call_time time;   /* of the call */
     bool is_array;           /* the reply at a timeout */
     bool or_gone, or_claims; /* as in struct block_request */
-    int group;
+    int group;               /* as in struct block_request */
     size_t count;
     struct place places[]; /* one for each distinct key */
 };

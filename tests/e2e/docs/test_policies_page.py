@@ -26,12 +26,12 @@ CALLS = {
         COPY:target y k REPLACE|RENAME:target y k""",
     "PFADD k a|PFCOUNT k": "PFADD k b|PFCOUNT k|PFDEBUG ENCODING k|PFMERGE:source X k|PFMERGE:target k y",
     "RPUSH k 1 2 3": """
-        BLMOVE:source k X LEFT LEFT 1|BLMPOP 1 1 k LEFT|BLPOP k 1|BRPOP k 1|BRPOPLPUSH:source k X 1
-        LINDEX k 0|LINSERT k BEFORE 2 x|LLEN k|LMOVE:source k X LEFT LEFT|LMPOP 1 k LEFT|LPOP k
+        BLMOVE:source k X LEFT LEFT 1|BLMOVEM:source k X LEFT LEFT 1|BLMPOP 1 1 k LEFT|BLPOP k 1|BRPOP k 1|BRPOPLPUSH:source k X 1
+        LINDEX k 0|LINSERT k BEFORE 2 x|LLEN k|LMOVE:source k X LEFT LEFT|LMOVEM:source k X LEFT LEFT|LMPOP 1 k LEFT|LPOP k
         LPOS k 1|LPUSH k x|LPUSHX k x|LRANGE k 0 -1|LREM k 0 1|LSET k 0 x|LTRIM k 1 2|RPOP k
         RPOPLPUSH:source k X|RPUSH k x|RPUSHX k x|SORT k|SORT_RO k|SORT:source k STORE X
         SORT:target y STORE k|LMOVE:target y k LEFT LEFT|BLMOVE:target y k LEFT LEFT 1
-        RPOPLPUSH:target y k|BRPOPLPUSH:target y k 1""",
+        LMOVEM:target y k LEFT LEFT|BLMOVEM:target y k LEFT LEFT 1|        RPOPLPUSH:target y k|BRPOPLPUSH:target y k 1""",
     "SADD k 1 2 3": """
         EXPIREMEMBER k 1 50|EXPIREMEMBERAT k 1 1900000500|FIELDEXPIRE k 50 1|FIELDTTL k 1
         PEXPIREMEMBERAT k 1 1900000500000|SADD k x|SADDEX k 50 x|SCARD k|SDIFF k|SINTER k
