@@ -109,8 +109,8 @@ class Questions:
         mixed = [self.key("set", "zset") for _ in range(count)]
         operation = self.some(b"INTER", b"UNION", b"DIFF")
         if self.random.random() < 0.5:
-            return self.some([b"S" + operation, *sets], [b"SINTERCARD", b"%d" % count, *sets],
-                             [b"SINTERCARD", b"%d" % count, *sets, b"LIMIT", b"2"])
+            return self.some([b"S" + operation, *sets], [b"S" + operation + b"CARD", b"%d" % count, *sets],
+                             [b"S" + operation + b"CARD", b"%d" % count, *sets, b"LIMIT", b"2"])
         words = []
         if operation != b"DIFF":
             words = self.some([], [b"AGGREGATE", self.some(b"MIN", b"MAX")],

@@ -1,4 +1,4 @@
-/* set_algebra: SINTER, SUNION, SDIFF, their STORE forms, SINTERCARD and SMOVE.
+/* set_algebra: SINTER, SUNION, SDIFF, their STORE and CARD forms, and SMOVE.
  *
  * Sets are ordered so that few look-ups are needed. The reply is written while members are found,
  * so they are copied only to be stored, or if look-ups would far outnumber the members. */
@@ -103,7 +103,7 @@ static void unite_sets(const struct operands *in, struct result *result)
     for (size_t i = 0; i < in->count; i++) {
         set_iter_begin(&iter, in->sets[i]);
         while (set_iter_next(&iter, &member))
-            if (!is_in_any(in->sets, i, member)) add_to_result(result, member);
+            if (!is_in_any(in->sets, i, member) && !add_to_result(result, member)) return;
     }
 }
 
@@ -115,7 +115,8 @@ static void subtract_sets(const struct operands *in, struct result *result)
     struct bytes member;
     set_iter_begin(&iter, in->sets[0]);
     while (set_iter_next(&iter, &member))
-        if (!is_in_any(in->sets + 1, in->count - 1, member)) add_to_result(result, member);
+        if (!is_in_any(in->sets + 1, in->count - 1, member) && !add_to_result(result, member))
+            return;
 }
 
 /* ---- results with copies of members ---------------------------------------------------------- */
@@ -167,13 +168,19 @@ static void give_copied_result(enum operation operation, const struct operands *
     struct set *set = set_new();
     copy_result(operation, in, set);
     set_iter_begin(&iter, set);
-    while (set_iter_next(&iter, &member))
-        add_to_result(result, member);
+    while (set_iter_next(&iter, &member) && add_to_result(result, member))
+        ;
     struct object object = { .set = set, .type = TYPE_SET };
     reclaim_object(&result->call->txn->store->reclaim, object);
 }
 
 /* ---- operations ------------------------------------------------------------------------------ */
+
+/* A union has at least as many members as its largest set, which is the first one here. */
+static bool union_reaches_limit(const struct operands *in, const struct result *result)
+{
+    return result->limit > 0 && set_count(in->sets[0]) >= result->limit;
+}
 
 static void compute_set_operation(enum operation operation, const struct operands *in,
                                   struct result *result)
@@ -184,6 +191,8 @@ static void compute_set_operation(enum operation operation, const struct operand
         qsort(in->sets + 1, in->count - 1, sizeof(*in->sets), by_count_down);
     if (operation == INTERSECTION)
         intersect_sets(in, result);
+    else if (operation == UNION && union_reaches_limit(in, result))
+        result->count = result->limit;
     else if (result->set != NULL && (operation == UNION || !has_few_lookups(operation, in)))
         copy_result(operation, in, result->set);
     else if (!has_few_lookups(operation, in))
@@ -248,34 +257,59 @@ static void cmd_sdiffstore(struct call *call)
     store_set_operation(call, DIFFERENCE, EVENT_SDIFFSTORE);
 }
 
-/* ---- SINTERCARD ------------------------------------------------------------------------------ */
+/* ---- SINTERCARD, SUNIONCARD, SDIFFCARD ------------------------------------------------------- */
 
-static int find_sintercard_keys(int argc, const struct bytes *argv, int *positions)
+static int find_card_keys(int argc, const struct bytes *argv, int *positions)
 {
     return numkeys_find(argc, argv, 1, positions);
 }
 
-static void cmd_sintercard(struct call *call)
+/* "[APPROX] [LIMIT limit]" from argument i on. APPROX is for unions only; their exact count is as
+ * good. */
+static bool arg_card_options(struct call *call, int i, enum operation operation, int64_t *limit)
 {
-    int64_t keys, limit = 0;
+    *limit = 0;
+    for (; i < call->argc; i++) {
+        if (operation == UNION && arg_is(call, i, "APPROX")) continue;
+        if (!arg_is(call, i, "LIMIT") || ++i == call->argc) {
+            fail(call, ERR_SYNTAX);
+            return false;
+        }
+        if (!arg_range(call, i, 0, INT64_MAX, limit, ERR_LIMIT_NEGATIVE)) return false;
+    }
+    return true;
+}
+
+static void count_set_operation(struct call *call, enum operation operation)
+{
+    int64_t keys, limit;
     struct operands in;
     if (!arg_range(call, 1, 1, INT64_MAX, &keys, ERR_NUMKEYS)) return;
     if (keys > call->argc - 2) {
         fail(call, ERR_NUMKEYS_ARGS);
         return;
     }
-    for (int i = 2 + (int)keys; i < call->argc; i += 2) {
-        if (!arg_is(call, i, "LIMIT") || i + 1 == call->argc) {
-            fail(call, ERR_SYNTAX);
-            return;
-        }
-        if (!arg_range(call, i + 1, 0, INT64_MAX, &limit, ERR_LIMIT_NEGATIVE)) return;
-    }
+    if (!arg_card_options(call, 2 + (int)keys, operation, &limit)) return;
     if (!read_operands(call, 2, (int)keys, &in)) return;
     struct result result = { .call = call, .limit = (size_t)limit };
-    compute_set_operation(INTERSECTION, &in, &result);
+    compute_set_operation(operation, &in, &result);
     mem_free(in.sets);
     resp_integer(call->out, (int64_t)result.count);
+}
+
+static void cmd_sintercard(struct call *call)
+{
+    count_set_operation(call, INTERSECTION);
+}
+
+static void cmd_sunioncard(struct call *call)
+{
+    count_set_operation(call, UNION);
+}
+
+static void cmd_sdiffcard(struct call *call)
+{
+    count_set_operation(call, DIFFERENCE);
 }
 
 /* ---- SMOVE ----------------------------------------------------------------------------------- */
@@ -343,7 +377,7 @@ static const struct command rows[] = {
       .run = cmd_sintercard,
       .arity = -3,
       .flags = READONLY | MOVABLE_KEYS,
-      .find_keys = find_sintercard_keys,
+      .find_keys = find_card_keys,
       .specs = { KEYS_COUNTED_AT(1, KEY_RO | KEY_ACCESS) },
       .group = "set",
       .since = "7.0.0",
@@ -354,6 +388,38 @@ static const struct command rows[] = {
           "O(N*M) where N is the number of members in the smallest set and M the number of sets.",
       .syntax = "numkeys key [key ...] [LIMIT limit]",
       .summary = "Returns the number of members in the intersection of sets, up to a limit." },
+    { .name = "SUNIONCARD",
+      .run = cmd_sunioncard,
+      .arity = -3,
+      .flags = READONLY | MOVABLE_KEYS | COPIES,
+      .find_keys = find_card_keys,
+      .specs = { KEYS_COUNTED_AT(1, KEY_RO | KEY_ACCESS) },
+      .group = "set",
+      .since = "8.10.0",
+      .replies = REPLIES("integer: the number of members in any of the sets, at most LIMIT"),
+      .errors =
+          ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NUMKEYS, ERR_NUMKEYS_ARGS, ERR_LIMIT_NEGATIVE),
+      .complexity = "O(N) where N is the total number of members in all sets.",
+      .syntax = "numkeys key [key ...] [APPROX] [LIMIT limit]",
+      .summary = "Returns the number of members in the union of sets, up to a limit. It is exact "
+                 "even with APPROX." },
+    { .name = "SDIFFCARD",
+      .run = cmd_sdiffcard,
+      .arity = -3,
+      .flags = READONLY | MOVABLE_KEYS | COPIES,
+      .find_keys = find_card_keys,
+      .specs = { KEYS_COUNTED_AT(1, KEY_RO | KEY_ACCESS) },
+      .group = "set",
+      .since = "8.10.0",
+      .replies = REPLIES("integer: the number of members of the first set that are in none of the "
+                         "others, at most LIMIT"),
+      .errors =
+          ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NUMKEYS, ERR_NUMKEYS_ARGS, ERR_LIMIT_NEGATIVE),
+      .complexity = "O(N) where N is the total number of members in all sets.",
+      .syntax = "numkeys key [key ...] [LIMIT limit]",
+      .summary =
+          "Returns the number of members of the first set that are in none of the others, up "
+          "to a limit." },
     { .name = "SUNION",
       .run = cmd_sunion,
       .arity = -2,

@@ -86,11 +86,14 @@ static void expect(struct run *run, const char *operation)
     snprintf(line, sizeof(line), "%sSTORE stored%s", operation, run->names);
     expect_number(run, line, run->wanted_count);
     expect_members(run, "SMEMBERS stored");
-    if (operation[1] != 'I') return;
-    unsigned limit = (unsigned)rng_below(&run->rng, 20);
+    unsigned limit = (unsigned)rng_below(&run->rng, rng_chance(&run->rng, 50) ? 20 : 2 * NAMES);
     bool limited = limit > 0 && limit < run->wanted_count;
-    snprintf(line, sizeof(line), "SINTERCARD %u%s LIMIT %u", run->key_count, run->names, limit);
+    const char *approx = operation[1] == 'U' ? " APPROX" : "";
+    snprintf(line, sizeof(line), "%sCARD %u%s%s LIMIT %u", operation, run->key_count, run->names,
+             approx, limit);
     expect_number(run, line, limited ? limit : run->wanted_count);
+    snprintf(line, sizeof(line), "%sCARD %u%s", operation, run->key_count, run->names);
+    expect_number(run, line, run->wanted_count);
 }
 
 START_TEST(sets_are_combined_as_arrays_say)
