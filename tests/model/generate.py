@@ -400,13 +400,38 @@ class Generator:
             self.call(b"SORT", source, b"ALPHA", self.some([], [b"DESC"]), b"STORE",
                       self.some(b"l0", b"l1", source))
 
+    def old_value(self):
+        """Perhaps a condition on the old value."""
+        return [self.some(b"IFEQ", b"IFNE"), self.some(b"v", b"1", self.value())] if self.chance(0.3) else []
+
+    def newer_string(self):
+        """A command of strings that Redis 7.0 lacks."""
+        lot, names = self.random.random(), [self.to_fill("string") for _ in range(self.some(1, 2))]
+        if lot < 0.4:
+            self.call(b"MSETEX", b"%d" % len(names), self.fields(names), self.some([], [b"NX"], [b"XX"]),
+                      self.some([], [b"PX", self.span()], [b"KEEPTTL"]))
+        elif lot < 0.5:
+            self.call(b"DELIFEQ", self.key("string"), self.value())
+        elif lot < 0.6:
+            self.call(b"DELEX", self.key("string"), self.old_value())
+        else:
+            self.call(b"INCREX", names[0], b"BYINT", self.some(b"1", b"-3", b"20"), b"UBOUND", self.some(b"30", b"100"),
+                      self.some([], [b"SATURATE"]), self.some([], [b"PX", self.span()], [b"PERSIST"],
+                                                              [b"PX", self.span(), b"ENX"]))
+
     def other_types(self):
         lot = self.random.random()
-        if lot < 0.3:
+        if lot < 0.2:
             self.call(b"SET", self.to_fill("string"), self.value(),
-                      self.some([], [b"PX", self.span()], [b"KEEPTTL"]))
+                      self.some([], [b"PX", self.span()], [b"KEEPTTL"]), self.old_value())
         elif lot < 0.4:
+            self.newer_string()
+        elif lot < 0.45:
             self.call(b"GET", self.key("string"))
+        elif lot < 0.55:
+            source, target = self.some((b"l0", b"l1"), (b"l1", b"l0"), (b"l0", b"other"))
+            self.call(b"LMOVEM", source, target, self.some(b"LEFT", b"RIGHT"), self.some(b"LEFT", b"RIGHT"),
+                      self.some(b"COUNT", b"EXACTLY"), self.some(b"1", b"2", b"5"), self.some(b"OBO", b"BULK"))
         elif lot < 0.8:
             self.call(self.some(b"LPUSH", b"RPUSH"), self.to_fill("list"),
                       [self.name(b"s0") for _ in range(self.random.randint(1, 4))])

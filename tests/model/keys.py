@@ -184,22 +184,85 @@ def _(data, a, __):
 
 # --- strings and lists -------------------------------------------------------------------------------
 
-@command(b"SET")
-def _(data, a, __):
-    words = [word.upper() for word in a[3:]]
-    at = data.now + int(a[4]) if b"PX" in words else NEVER
-    key = data.find(a[1])
+def put_string(data, name, value, words, event=b"set"):
+    """words: "PX milliseconds", KEEPTTL or nothing."""
+    at = data.now + int(words[1]) if b"PX" in words else NEVER
+    key = data.find(name)
     if key is None:
-        key = data.create(a[1], "string", b"")
-    key.kind, key.value = "string", a[2]
+        key = data.create(name, "string", b"")
+    key.kind, key.value = "string", value
     if b"KEEPTTL" not in words:
         key.at = at
         data.note(key, ds.CREATED if at == NEVER else ds.DEADLINE_SET)
     data.note(key, ds.WRITTEN)
-    data.notify_each(key, b"set")
+    data.notify_each(key, event)
     if at != NEVER:
         data.notify_each(key, b"expire")
+
+
+def condition_holds(key, words):
+    """IFEQ or IFNE and a value, at the end."""
+    if len(words) < 2 or words[-2] not in (b"IFEQ", b"IFNE"):
+        return True
+    return (key is not None and key.value == words[-1]) == (words[-2] == b"IFEQ")
+
+
+@command(b"SET")
+def _(data, a, __):
+    key = find(data, a[1], "string") if {b"IFEQ", b"IFNE"} & {*a[3:]} else None
+    if not condition_holds(key, a[3:]):
+        return None
+    put_string(data, a[1], a[2], a[3:])
     return OK
+
+
+@command(b"MSETEX")
+def _(data, a, __):
+    end = 2 + 2 * int(a[1])
+    words, names = a[end:], a[2:end:2]
+    for only, refused in ((b"NX", lambda key: key is not None), (b"XX", lambda key: key is None)):
+        if words[:1] == [only]:
+            words = words[1:]
+            for name in names:
+                if refused(data.find(name)):
+                    return 0
+    for name, value in zip(names, a[3:end:2]):
+        put_string(data, name, value, words)
+    return 1
+
+
+@command(b"DELIFEQ", b"DELEX")
+def _(data, a, __):
+    words = [b"IFEQ", a[2]] if a[0] == b"DELIFEQ" else a[2:]
+    key = data.find(a[1])
+    if key is None:
+        return 0
+    if words and key.kind != "string":
+        raise Refused(WRONGTYPE if a[0] == b"DELIFEQ" else
+                      b"ERR Key should be of string type if conditions are specified")
+    holds = condition_holds(key, words)
+    if holds:
+        data.drop_with_event(key, b"del")
+    return int(holds)
+
+
+@command(b"INCREX")
+def _(data, a, __):
+    """BYINT number UBOUND bound [SATURATE] [PX milliseconds [ENX]|PERSIST]"""
+    key = find(data, a[1], "string")
+    old, words = int(key.value) if key and key.value.lstrip(b"-").isdigit() else None, a[6:]
+    if key is not None and old is None:
+        raise Refused(b"ERR value is not an integer or out of range")
+    old = old or 0
+    new, top = old + int(a[3]), int(a[5])
+    if new > top and b"SATURATE" not in words:
+        return [old, 0]
+    new, had = min(new, top), key is not None and key.at != NEVER
+    keeps = b"PX" not in words or (b"ENX" in words and had)
+    put_string(data, a[1], b"%d" % new, [b"KEEPTTL"] if keeps else words[words.index(b"PX"):], b"incrby")
+    if b"PERSIST" in words and key is not None:
+        data.persist(key)
+    return [new, new - old]
 
 
 @command(b"GET")
@@ -227,6 +290,29 @@ def _(data, a, __):
     data.write(key, a[0].lower())
     data.left(key)
     return element
+
+
+@command(b"LMOVEM")
+def _(data, a, __):
+    source = find(data, a[1], "list")
+    count = min(int(a[6]), source.size()) if source else 0
+    if count == 0 or (a[5] == b"EXACTLY" and count < int(a[6])):
+        return None if a[5] == b"EXACTLY" else []
+    target = or_new(data, find(data, a[2], "list"), a[2], "list")
+    taken = source.value[:count] if a[3] == b"LEFT" else source.value[-count:][::-1]
+    head = a[4] == b"LEFT"
+    in_order = taken if a[7] == b"OBO" or (a[3] == b"LEFT") != head else taken[::-1]
+    for element in in_order:
+        target.value.insert(0 if head else target.size(), element)
+        data.write(target, b"lpush" if head else b"rpush")
+        data.note(target, ds.HEAD if head else ds.TAIL)
+    if a[3] == b"LEFT":
+        del source.value[:count]
+    else:
+        del source.value[-count:]
+    data.write(source, b"lpop" if a[3] == b"LEFT" else b"rpop")
+    data.left(source)
+    return in_order[::-1] if head else in_order
 
 
 @command(b"LLEN", b"LRANGE")
@@ -274,11 +360,11 @@ def _(data, a, __):
     return len(found)
 
 
-@command(b"SINTERCARD")
+@command(b"SINTERCARD", b"SUNIONCARD", b"SDIFFCARD")
 def _(data, a, __):
     keys = a[2:2 + int(a[1])]
     limit = int(a[-1]) if len(a) > 2 + len(keys) else 0
-    count = len(combine(b"INTER", [set(value_of(look(data, name, "set"))) for name in keys]))
+    count = len(combine(a[0][1:], [set(value_of(look(data, name, "set"))) for name in keys]))
     return min(count, limit) if limit else count
 
 
