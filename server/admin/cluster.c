@@ -22,10 +22,32 @@ static void cmd_fixed(struct call *call)
     if (!is_off(call)) fail(call, ERR_CLUSTER_EMULATED);
 }
 
-/* READONLY, READWRITE, ASKING: no effect, because the only node owns all slots. */
+/* ASKING, and in a cluster READONLY and READWRITE: no effect, because the only node owns all slots.
+ */
 static void cmd_nothing(struct call *call)
 {
     if (!is_off(call)) reply_ok(call);
+}
+
+/* Without a cluster, for clients that replicas refer to the master (CLIENT CAPA). */
+static void set_reads_replica(struct call *call, bool reads)
+{
+    if (!call->session->redirects) {
+        cmd_nothing(call);
+        return;
+    }
+    call->session->reads_replica = reads;
+    reply_ok(call);
+}
+
+static void cmd_readonly(struct call *call)
+{
+    set_reads_replica(call, true);
+}
+
+static void cmd_readwrite(struct call *call)
+{
+    set_reads_replica(call, false);
 }
 
 #define WHEN_ON(name, reply)                                                                       \
@@ -293,7 +315,7 @@ static const struct command rows[] = {
       .summary = "Describes the cluster, if one is emulated.",
       .subcommands = subcommands },
     { .name = "READONLY",
-      .run = cmd_nothing,
+      .run = cmd_readonly,
       .arity = 1,
       .flags = LOADING | STALE | FAST,
       .acl = ACL_CONNECTION,
@@ -303,9 +325,10 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_NO_CLUSTER),
       .complexity = "O(1)",
       .syntax = "",
-      .summary = "Accepted for cluster clients; has no effect." },
+      .summary = "After CLIENT CAPA redirect: a replica answers reads itself. Accepted for cluster "
+                 "clients; has no effect there." },
     { .name = "READWRITE",
-      .run = cmd_nothing,
+      .run = cmd_readwrite,
       .arity = 1,
       .flags = LOADING | STALE | FAST,
       .acl = ACL_CONNECTION,
@@ -315,7 +338,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_NO_CLUSTER),
       .complexity = "O(1)",
       .syntax = "",
-      .summary = "Accepted for cluster clients; has no effect." },
+      .summary = "Ends READONLY." },
     { .name = "ASKING",
       .run = cmd_nothing,
       .arity = 1,

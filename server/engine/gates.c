@@ -120,6 +120,20 @@ static bool crosses_slots(struct engine *engine, struct call *call, struct refus
     return !one.holds;
 }
 
+/* A replica refers clients that asked for it to its master, for writes and, unless they sent
+ * READONLY, for reads. */
+static bool refers_to_master(struct engine *engine, struct call *call, struct refusal *why)
+{
+    if (!call->session->redirects || !engine->role.replica) return false;
+    unsigned flags = multi_flags(call);
+    if (!(flags & WRITE) && (call->session->reads_replica || !(flags & READONLY))) return false;
+    snprintf(why->text, sizeof(why->text), "%s", engine->conf->replicaof); /* "host port" */
+    char *space = strchr(why->text, ' ');
+    if (space != NULL) *space = ':';
+    why->detail = why->text;
+    return true;
+}
+
 static bool lacks_memory(struct engine *engine, struct call *call, struct refusal *why)
 {
     (void)why;
@@ -198,6 +212,7 @@ static bool is_busy(struct engine *engine, struct call *call, struct refusal *wh
     G(cannot_be_queued, ERR_NO_MULTI, ABORTS)                                                      \
     G(lacks_rights, ERR_NOPERM_COMMAND, ABORTS)                                                    \
     G(crosses_slots, ERR_CROSSSLOT, PLAIN)                                                         \
+    G(refers_to_master, ERR_REDIRECT, PLAIN)                                                       \
     G(lacks_memory, ERR_OOM, ABORTS)                                                               \
     G(cannot_persist, ERR_MISCONF, PLAIN)                                                          \
     G(writes_to_replica, ERR_READONLY, ABORTS)                                                     \

@@ -69,6 +69,14 @@ static void cmd_client_no_touch(struct call *call)
     reply_ok(call);
 }
 
+/* Unknown words are those of later versions. */
+static void cmd_client_capa(struct call *call)
+{
+    for (int i = 2; i < call->argc; i++)
+        if (arg_is(call, i, "REDIRECT")) call->session->redirects = true;
+    reply_ok(call);
+}
+
 static void cmd_client_reply(struct call *call)
 {
     struct session *session = call->session;
@@ -111,6 +119,9 @@ static void cmd_client_help(struct call *call)
         "CLIENT <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
         "CACHING (YES|NO)",
         "    Turns tracking of the next command's reads on or off, in OPTIN or OPTOUT mode.",
+        "CAPA <option> [<option> ...]",
+        "    Names what the client can do:",
+        "    * REDIRECT: connect to the address that a replica's REDIRECT error names",
         "GETNAME",
         "    Returns the name of this connection.",
         "GETREDIR",
@@ -123,14 +134,20 @@ static void cmd_client_help(struct call *call)
         "    Closes the connection from that address.",
         "KILL <option> <value> [<option> <value> [...]]",
         "    Closes the connections that match all of:",
-        "    * ID <client-id>",
+        "    * ID <client-id> [<client-id> ...]",
         "    * ADDR (<ip:port>|<unixsocket>:0)",
         "    * LADDR (<ip:port>|<unixsocket>:0)",
+        "    * IP <ip>",
         "    * TYPE (NORMAL|MASTER|REPLICA|PUBSUB)",
         "    * USER <username>",
+        "    * DB <index>",
+        "    * NAME <name>, LIB-NAME <name>, LIB-VER <version>",
+        "    * FLAGS <flags>, CAPA <capabilities>: as in LIST; all of them",
+        "    * NOT- before each of these words: those that do not match",
+        "    * MAXAGE <seconds>, IDLE <seconds>: connected, or idle, for at least this long",
         "    * SKIPME (YES|NO): do not close this connection (default: yes)",
-        "LIST [TYPE (NORMAL|MASTER|REPLICA|PUBSUB)] [ID <client-id> [<client-id> ...]]",
-        "    Returns one line about each connection.",
+        "LIST [<option> <value> [<option> <value> [...]]]",
+        "    Returns one line about each connection that matches the options of KILL.",
         "NO-EVICT (ON|OFF)",
         "    Accepted and ignored: connections are never evicted.",
         "NO-TOUCH (ON|OFF)",
@@ -155,6 +172,18 @@ static void cmd_client_help(struct call *call)
     };
     reply_help(call, lines, sizeof(lines) / sizeof(lines[0]));
 }
+
+#define FILTER                                                                                     \
+    "[ID client-id [client-id ...]] [TYPE <NORMAL | MASTER | REPLICA | PUBSUB>] [USER username] "  \
+    "[ADDR ip:port] [LADDR ip:port] [IP ip] [DB index] [NAME name] [LIB-NAME name] [LIB-VER "      \
+    "version] [FLAGS flags] [CAPA capabilities] [NOT-ID client-id [client-id ...]] [NOT-TYPE "     \
+    "<NORMAL | MASTER | REPLICA | PUBSUB>] [NOT-USER username] [NOT-ADDR ip:port] [NOT-LADDR "     \
+    "ip:port] [NOT-IP ip] [NOT-DB index] [NOT-NAME name] [NOT-LIB-NAME name] [NOT-LIB-VER "        \
+    "version] [NOT-FLAGS flags] [NOT-CAPA capabilities] [MAXAGE seconds] [IDLE seconds] [SKIPME "  \
+    "<YES | NO>]"
+#define FILTER_ERRORS                                                                              \
+    ERR_SYNTAX, ERR_CLIENT_TYPE, ERR_CLIENT_ID, ERR_NO_SUCH_USER, ERR_CLIENT_DB,                   \
+        ERR_CLIENT_DB_RANGE, ERR_BAD_MSEC, ERR_CLIENT_SECONDS, ERR_CLIENT_FLAGS, ERR_CLIENT_CAPA
 
 enum {
     PLAIN = NOSCRIPT | LOADING | STALE | KEEPS_CACHING,
@@ -229,10 +258,10 @@ static const struct command subcommands[] = {
       .group = "connection",
       .since = "2.4.0",
       .replies = REPLIES("verbatim: a line of field=value for each connection"),
-      .errors = ERRORS(ERR_SYNTAX, ERR_CLIENT_TYPE, ERR_CLIENT_ID),
+      .errors = ERRORS(FILTER_ERRORS),
       .complexity = "O(N), N connections",
-      .syntax = "[TYPE <NORMAL | MASTER | REPLICA | PUBSUB>] [ID client-id [client-id ...]]",
-      .summary = "Returns one line about each connection." },
+      .syntax = FILTER,
+      .summary = "Returns one line about each connection that matches all options." },
     { .name = "KILL",
       .run = cmd_client_kill,
       .arity = -3,
@@ -242,12 +271,23 @@ static const struct command subcommands[] = {
       .since = "2.4.0",
       .replies = REPLIES("OK: with an address alone: the connection was closed",
                          "integer: with options: the number of connections closed"),
-      .errors = ERRORS(ERR_SYNTAX, ERR_CLIENT_TYPE, ERR_CLIENT_ID_RANGE, ERR_NO_SUCH_USER,
-                       ERR_NO_SUCH_CLIENT),
+      .errors = ERRORS(FILTER_ERRORS, ERR_CLIENT_ID_RANGE, ERR_NO_SUCH_CLIENT),
       .complexity = "O(N), N connections",
-      .syntax = "<ip:port | [ID client-id] [TYPE <NORMAL | MASTER | REPLICA | PUBSUB>] "
-                "[USER username] [ADDR ip:port] [LADDR ip:port] [SKIPME <YES | NO>]>",
-      .summary = "Closes connections." },
+      .syntax = "<ip:port | " FILTER ">",
+      .summary = "Closes the connection with this address, or those that match all options." },
+    { .name = "CAPA",
+      .run = cmd_client_capa,
+      .arity = -3,
+      .flags = PLAIN,
+      .acl = ACL_CONNECTION,
+      .group = "connection",
+      .since = "8.0.0",
+      .origin = "Valkey",
+      .replies = REPLIES("OK"),
+      .complexity = "O(1)",
+      .syntax = "capability [capability ...]",
+      .summary = "With redirect, a replica replies to writes, and without READONLY to reads, with "
+                 "an error that names its master: REDIRECT host:port. Other words are ignored." },
     { .name = "NO-EVICT",
       .run = cmd_client_no_evict,
       .arity = 3,

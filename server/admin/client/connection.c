@@ -168,7 +168,7 @@ static void cmd_reset(struct call *call)
     session->out.version = 2;
     if (session->reply_mode == REPLY_OFF) session->out.mute = false;
     session->reply_mode = REPLY_ON;
-    session->no_touch = false;
+    session->no_touch = session->reads_replica = false;
     acl_begin_session(context->engine->acl, session);
     identity_set_text(&session->name, LIT(""));
     resp_status(call->out, "RESET");

@@ -215,6 +215,11 @@
     E(ERR_SETINFO_VALUE, "ERR %s cannot contain spaces, newlines or special characters.")          \
     E(ERR_CLIENT_TYPE, "ERR Unknown client type '%.*s'")                                           \
     E(ERR_CLIENT_ID, "ERR Invalid client ID")                                                      \
+    E(ERR_CLIENT_DB, "ERR DB is not an integer or out of range")                                   \
+    E(ERR_CLIENT_DB_RANGE, "ERR DB number should be between 0 and %d")                             \
+    E(ERR_CLIENT_SECONDS, "ERR %s should be greater than 0")                                       \
+    E(ERR_CLIENT_FLAGS, "ERR Unknown flags found in the provided filter: %.*s")                    \
+    E(ERR_CLIENT_CAPA, "ERR Unknown capa found in the provided filter: %.*s")                      \
     E(ERR_CLIENT_ID_RANGE, "ERR client-id should be greater than 0")                               \
     E(ERR_UNBLOCKED, "UNBLOCKED client unblocked via CLIENT UNBLOCK")                              \
     E(ERR_UNBLOCKED_BY_ROLE, "UNBLOCKED force unblock from blocking operation, instance state "    \
@@ -319,6 +324,7 @@
       "replicas are just local and are not propagated.")                                           \
     E(ERR_WAITAOF_LOCAL,                                                                           \
       "ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled.")               \
+    E(ERR_REDIRECT, "REDIRECT %s")                                                                 \
     E(ERR_READONLY, "READONLY You can't write against a read only replica.")                       \
     E(ERR_NOREPLICAS, "NOREPLICAS Not enough good replicas to write.")                             \
     E(ERR_MASTERDOWN,                                                                              \

@@ -33,6 +33,8 @@ struct session {
     bool authenticated;
     struct acl_user *user; /* held; NULL: no checks (replay, tests). See acl_begin_session */
     bool no_evict, no_touch;
+    bool redirects;     /* CLIENT CAPA: a replica refers the client to its master */
+    bool reads_replica; /* READONLY: but not for reads */
     enum reply_mode reply_mode;
     struct blob *name, *lib_name, *lib_version; /* owned; NULL: none */
     struct multi *multi;                        /* NULL: not in MULTI */

@@ -1,0 +1,58 @@
+/* client_filter: the options by which CLIENT LIST and KILL select connections: those of Redis 7.4
+ * and Valkey 9. A connection is selected if all options match. */
+#ifndef SERVER_ADMIN_CLIENT_CLIENT_FILTER_H
+#define SERVER_ADMIN_CLIENT_CLIENT_FILTER_H
+
+#include "server/cmd/call/error.h"
+#include "server/net/client.h"
+#include "store/base/bytes.h"
+
+struct acl_user;
+struct call;
+
+enum client_type { ANY_TYPE, NORMAL, PUBSUB_TYPE, REPLICA_TYPE, MASTER_TYPE };
+
+/* Texts of a connection. */
+enum client_text {
+    CLIENT_ADDR,
+    CLIENT_LADDR,
+    CLIENT_IP,
+    CLIENT_NAME,
+    CLIENT_LIB_NAME,
+    CLIENT_LIB_VER,
+    CLIENT_FLAGS,
+    CLIENT_CAPA,
+    CLIENT_TEXTS
+};
+
+/* What a connection must have, or, after NOT-, must not have. */
+struct client_wish {
+    int first_id, last_id; /* arguments that are ids; 0: none */
+    enum client_type type;
+    const struct acl_user *user;      /* NULL: any */
+    int64_t db;                       /* -1: any */
+    struct bytes texts[CLIENT_TEXTS]; /* data NULL: any */
+};
+
+struct client_filter {
+    const struct call *call;
+    struct client_wish is, is_not;
+    int64_t max_age, idle; /* seconds; 0: any */
+    bool skip_me;
+};
+
+/* Selects all connections. */
+void client_filter_init(struct client_filter *filter, const struct call *call);
+/* Parses the option at *i and moves *i behind it. False: an error was sent, `unknown` if there is
+ * no such option or it has no value. */
+bool client_filter_parse(struct client_filter *filter, struct call *call, int *i,
+                         enum error unknown);
+bool client_filter_matches(const struct client_filter *filter, const struct client_info *info);
+
+enum { CLIENT_FLAGS_MAX = 24 };
+/* Writes the flags of CLIENT LIST, NUL-terminated. */
+const char *client_flags(const struct client_info *info, char to[CLIENT_FLAGS_MAX]);
+/* "r" if the client follows redirections (CLIENT CAPA), else "". */
+const char *client_capa(const struct session *session);
+
+#endif
