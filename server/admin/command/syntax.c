@@ -245,8 +245,9 @@ static const char *value_type(struct bytes name)
         "version", "numreplicas",  "destination-db", "numfields", "nummembers", "delay",
         "numids",  "numlocal",     "lease",          "percent",   NULL,
     };
-    static const char *const doubles[] = { "score",  "timeout", "longitude", "latitude",
-                                           "radius", "width",   "height",    NULL };
+    static const char *const doubles[] = { "score",    "timeout",         "longitude",
+                                           "latitude", "radius",          "width",
+                                           "height",   "float-increment", NULL };
     static const char *const times[] = { "unix-time-seconds", "unix-time-milliseconds", NULL };
     if (is_among(name, keys)) return "key";
     if (is_among(name, integers)) return "integer";

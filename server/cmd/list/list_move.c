@@ -292,7 +292,7 @@ static const struct command rows[] = {
       .since = "8.10.0",
       .replies = REPLIES("[bulk ...]: the elements, in the order that they have at the "
                          "destination; empty if there is no such source",
-                         "null-array: with EXACTLY: the source has fewer elements"),
+                         "null-array: the source has fewer elements than EXACTLY asks for"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_COUNT_POSITIVE),
       .complexity = "O(N) where N is the number of elements moved.",
       .syntax = "source destination <LEFT | RIGHT> <LEFT | RIGHT> [<COUNT count|EXACTLY count> "

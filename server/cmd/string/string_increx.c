@@ -262,9 +262,10 @@ static const struct command rows[] = {
                        ERR_INCREX_BOUNDS, ERR_INCREX_INFINITE_BY, ERR_INCREX_INFINITE_VALUE,
                        ERR_INCREX_APPLIED, ERR_INCREX_INFINITE_APPLIED),
       .complexity = "O(1)",
-      .syntax = "key [BYINT increment|BYFLOAT increment] [LBOUND lowerbound] [UBOUND upperbound] "
-                "[SATURATE] [NX|XX] [EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT "
-                "unix-time-milliseconds|PERSIST] [ENX]",
+      .syntax =
+          "key [BYINT increment|BYFLOAT float-increment] [LBOUND lowerbound] [UBOUND upperbound] "
+          "[SATURATE] [NX|XX] [EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT "
+          "unix-time-milliseconds|PERSIST] [ENX]",
       .summary = "Increments the number in a key by one or the given number, if the result stays "
                  "within the bounds, and optionally sets or removes the key's expiration." },
 };

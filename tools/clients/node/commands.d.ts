@@ -6,6 +6,24 @@ export type Argument = string | Buffer | number;
 /** The methods; T is the type of strings in replies. */
 export interface Commands<T> {
     /**
+     * Moves elements from an end of a list to an end of another one and returns them. Blocks until
+     * there is one, or with EXACTLY until there are as many.
+     *
+     *     BLMOVEM source destination <LEFT | RIGHT> <LEFT | RIGHT> timeout [<COUNT count|EXACTLY
+     *     count> <OBO | BULK>]
+     *
+     * - `[bulk ...]`: the elements, in the order that they have at the destination
+     * - `null-array`: the timeout ended
+     */
+    blmovem(
+        source: Key,
+        destination: Key,
+        mode: 'LEFT' | 'RIGHT',
+        mode2: 'LEFT' | 'RIGHT',
+        timeout: number,
+        options?: { count?: number; exactly?: number; obo?: boolean; bulk?: boolean },
+    ): Promise<Array<T> | null>;
+    /**
      * Moves the members whose scores are at most the current Unix time in seconds to the tail of a
      * list, lowest first, or blocks until there is one.
      *
@@ -27,6 +45,20 @@ export interface Commands<T> {
      */
     bztspop(key: Key, count: number, timeout: number): Promise<Array<readonly [T, number]> | null>;
     /**
+     * Deletes a key, whatever its type is, or a string if its value or digest is equal to the given
+     * one, or different.
+     *
+     *     DELEX key [IFEQ comparison-value|IFNE comparison-value|IFDEQ comparison-digest|IFDNE
+     *     comparison-digest]
+     *
+     * - `integer`: 1 if the key was deleted, 0 if the condition does not hold or there is no such
+     *   key
+     */
+    delex(
+        key: Key,
+        options?: { ifeq?: Argument; ifne?: Argument; ifdeq?: Argument; ifdne?: Argument },
+    ): Promise<number>;
+    /**
      * Deletes a key if its string value is equal to the given one.
      *
      *     DELIFEQ key value
@@ -34,6 +66,15 @@ export interface Commands<T> {
      * - `integer`: 1 if the key was deleted, 0 if it has another value or does not exist
      */
     delifeq(key: Key, value: Argument): Promise<number>;
+    /**
+     * Returns the digest (XXH3, 64 bits) of a string value.
+     *
+     *     DIGEST key
+     *
+     * - `bulk`: the digest, 16 hexadecimal digits
+     * - `null`: there is no such key
+     */
+    digest(key: Key): Promise<T | null>;
     /**
      * Sets the time to live of a member of a set, hash or sorted set, in seconds (unit s) or
      * milliseconds (ms).
@@ -245,6 +286,40 @@ export interface Commands<T> {
      *   is no such key or field
      */
     httl(key: Key, fields: Argument | readonly Argument[]): Promise<Array<number>>;
+    /**
+     * Increments the number in a key by one or the given number, if the result stays within the
+     * bounds, and optionally sets or removes the key's expiration.
+     *
+     *     INCREX key [BYINT increment|BYFLOAT float-increment] [LBOUND lowerbound] [UBOUND
+     *     upperbound] [SATURATE] [NX|XX] [EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT
+     *     unix-time-milliseconds|PERSIST] [ENX]
+     *
+     * - `[integer integer]`: the value afterwards and the increment that was applied, 0 if the sum
+     *   is out of bounds or NX or XX does not hold
+     * - `[double double]`: the same with BYFLOAT
+     */
+    increx(
+        key: Key,
+        options?: { byint?: number; byfloat?: number; lbound?: Argument; ubound?: Argument; saturate?: boolean; nx?: boolean; xx?: boolean; ex?: number; px?: number; exat?: number; pxat?: number; persist?: boolean; enx?: boolean },
+    ): Promise<readonly [number, number]>;
+    /**
+     * Moves elements from an end of a list to an end of another one and returns them: one, at most
+     * COUNT, or EXACTLY as many. OBO moves them one by one, BULK keeps their order.
+     *
+     *     LMOVEM source destination <LEFT | RIGHT> <LEFT | RIGHT> [<COUNT count|EXACTLY count> <OBO
+     *     | BULK>]
+     *
+     * - `[bulk ...]`: the elements, in the order that they have at the destination; empty if there
+     *   is no such source
+     * - `null-array`: the source has fewer elements than EXACTLY asks for
+     */
+    lmovem(
+        source: Key,
+        destination: Key,
+        mode: 'LEFT' | 'RIGHT',
+        mode2: 'LEFT' | 'RIGHT',
+        options?: { count?: number; exactly?: number; obo?: boolean; bulk?: boolean },
+    ): Promise<Array<T> | null>;
     /**
      * Sets the string values of one or more keys and optionally their expiration, only if all of
      * them exist or none does.
@@ -539,6 +614,15 @@ export interface Commands<T> {
         options?: { ex?: number; px?: number; exat?: number; pxat?: number; keepttl?: boolean },
     ): Promise<number>;
     /**
+     * Returns the number of members of the first set that are in none of the others, up to a limit.
+     *
+     *     SDIFFCARD numkeys key [key ...] [LIMIT limit]
+     *
+     * - `integer`: the number of members of the first set that are in none of the others, at most
+     *   LIMIT
+     */
+    sdiffcard(keys: Key | readonly Key[], options?: { limit?: number }): Promise<number>;
+    /**
      * Sets the time to live of members of a set in seconds.
      *
      *     SEXPIRE key seconds [NX|XX|GT|LT] MEMBERS nummembers member [member ...]
@@ -640,6 +724,18 @@ export interface Commands<T> {
      *   is no such key or member
      */
     sttl(key: Key, members: Argument | readonly Argument[]): Promise<Array<number>>;
+    /**
+     * Returns the number of members in the union of sets, up to a limit. It is exact even with
+     * APPROX.
+     *
+     *     SUNIONCARD numkeys key [key ...] [APPROX] [LIMIT limit]
+     *
+     * - `integer`: the number of members in any of the sets, at most LIMIT
+     */
+    sunioncard(
+        keys: Key | readonly Key[],
+        options?: { approx?: boolean; limit?: number },
+    ): Promise<number>;
     /**
      * Waits until the writes of the client are on the disks of enough servers.
      *

@@ -4,6 +4,24 @@ import {
 } from './shapes.js';
 
 export const commands = {
+    blmovem: {
+        name: 'BLMOVEM',
+        readonly: false,
+        write(to, source, destination, mode, mode2, timeout, options = {}) {
+            to.key(source);
+            to.key(destination);
+            to.value(mode);
+            to.value(mode2);
+            to.value(timeout);
+            to.block([options.count, options.exactly, options.obo, options.bulk], () => {
+                to.option('COUNT', options.count);
+                to.option('EXACTLY', options.exactly);
+                to.flag('OBO', options.obo);
+                to.flag('BULK', options.bulk);
+            });
+        },
+        reply: oneOf(list(bulk), nothing),
+    },
     bztsmove: {
         name: 'BZTSMOVE',
         readonly: false,
@@ -25,6 +43,18 @@ export const commands = {
         },
         reply: oneOf(rows(bulk, double), nothing),
     },
+    delex: {
+        name: 'DELEX',
+        readonly: false,
+        write(to, key, options = {}) {
+            to.key(key);
+            to.option('IFEQ', options.ifeq);
+            to.option('IFNE', options.ifne);
+            to.option('IFDEQ', options.ifdeq);
+            to.option('IFDNE', options.ifdne);
+        },
+        reply: integer,
+    },
     delifeq: {
         name: 'DELIFEQ',
         readonly: false,
@@ -33,6 +63,14 @@ export const commands = {
             to.value(value);
         },
         reply: integer,
+    },
+    digest: {
+        name: 'DIGEST',
+        readonly: true,
+        write(to, key) {
+            to.key(key);
+        },
+        reply: oneOf(bulk, nothing),
     },
     expiremember: {
         name: 'EXPIREMEMBER',
@@ -257,6 +295,44 @@ export const commands = {
             to.values(fields);
         },
         reply: list(integer),
+    },
+    increx: {
+        name: 'INCREX',
+        readonly: false,
+        write(to, key, options = {}) {
+            to.key(key);
+            to.option('BYINT', options.byint);
+            to.option('BYFLOAT', options.byfloat);
+            to.option('LBOUND', options.lbound);
+            to.option('UBOUND', options.ubound);
+            to.flag('SATURATE', options.saturate);
+            to.flag('NX', options.nx);
+            to.flag('XX', options.xx);
+            to.option('EX', options.ex);
+            to.option('PX', options.px);
+            to.option('EXAT', options.exat);
+            to.option('PXAT', options.pxat);
+            to.flag('PERSIST', options.persist);
+            to.flag('ENX', options.enx);
+        },
+        reply: oneOf(tuple(integer, integer), tuple(double, double)),
+    },
+    lmovem: {
+        name: 'LMOVEM',
+        readonly: false,
+        write(to, source, destination, mode, mode2, options = {}) {
+            to.key(source);
+            to.key(destination);
+            to.value(mode);
+            to.value(mode2);
+            to.block([options.count, options.exactly, options.obo, options.bulk], () => {
+                to.option('COUNT', options.count);
+                to.option('EXACTLY', options.exactly);
+                to.flag('OBO', options.obo);
+                to.flag('BULK', options.bulk);
+            });
+        },
+        reply: oneOf(list(bulk), nothing),
     },
     msetex: {
         name: 'MSETEX',
@@ -552,6 +628,16 @@ export const commands = {
         },
         reply: integer,
     },
+    sdiffcard: {
+        name: 'SDIFFCARD',
+        readonly: true,
+        write(to, keys, options = {}) {
+            to.length(keys);
+            to.keys(keys);
+            to.option('LIMIT', options.limit);
+        },
+        reply: integer,
+    },
     sexpire: {
         name: 'SEXPIRE',
         readonly: false,
@@ -670,6 +756,17 @@ export const commands = {
             to.values(members);
         },
         reply: list(integer),
+    },
+    sunioncard: {
+        name: 'SUNIONCARD',
+        readonly: true,
+        write(to, keys, options = {}) {
+            to.length(keys);
+            to.keys(keys);
+            to.flag('APPROX', options.approx);
+            to.option('LIMIT', options.limit);
+        },
+        reply: integer,
     },
     waitaof: {
         name: 'WAITAOF',

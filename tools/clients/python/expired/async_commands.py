@@ -23,6 +23,33 @@ class AsyncCommands:
 
     execute_command: Any
 
+    def blmovem(
+        self, source: KeyT, destination: KeyT, mode: Literal["LEFT", "RIGHT"],
+        mode2: Literal["LEFT", "RIGHT"], timeout: float, *, count: int | None = None,
+        exactly: int | None = None, obo: bool = False, bulk: bool = False,
+    ) -> Awaitable[list[Bulk] | None]:
+        """Moves elements from an end of a list to an end of another one and returns them. Blocks
+        until there is one, or with EXACTLY until there are as many.
+
+        ::
+
+            BLMOVEM source destination <LEFT | RIGHT> <LEFT | RIGHT> timeout [<COUNT
+            count|EXACTLY count> <OBO | BULK>]
+
+        - ``[bulk ...]``: the elements, in the order that they have at the destination
+        - ``null-array``: the timeout ended
+        """
+        return self.execute_command(
+            "BLMOVEM",
+            source,
+            destination,
+            mode,
+            mode2,
+            timeout,
+            *_block((count, exactly, obo, bulk), *_option("COUNT", count), *_option("EXACTLY",
+                exactly), *_flag("OBO", obo), *_flag("BULK", bulk)),
+        )
+
     def bztsmove(
         self, key: KeyT, destination: KeyT, count: int, timeout: float,
     ) -> Awaitable[list[Bulk] | None]:
@@ -50,6 +77,30 @@ class AsyncCommands:
         """
         return self.execute_command("BZTSPOP", key, count, timeout)
 
+    def delex(
+        self, key: KeyT, *, ifeq: EncodableT | None = None, ifne: EncodableT | None = None,
+        ifdeq: EncodableT | None = None, ifdne: EncodableT | None = None,
+    ) -> Awaitable[int]:
+        """Deletes a key, whatever its type is, or a string if its value or digest is equal to the
+        given one, or different.
+
+        ::
+
+            DELEX key [IFEQ comparison-value|IFNE comparison-value|IFDEQ comparison-digest|IFDNE
+            comparison-digest]
+
+        - ``integer``: 1 if the key was deleted, 0 if the condition does not hold or there is no
+          such key
+        """
+        return self.execute_command(
+            "DELEX",
+            key,
+            *_option("IFEQ", ifeq),
+            *_option("IFNE", ifne),
+            *_option("IFDEQ", ifdeq),
+            *_option("IFDNE", ifdne),
+        )
+
     def delifeq(self, key: KeyT, value: EncodableT) -> Awaitable[int]:
         """Deletes a key if its string value is equal to the given one.
 
@@ -58,6 +109,16 @@ class AsyncCommands:
         - ``integer``: 1 if the key was deleted, 0 if it has another value or does not exist
         """
         return self.execute_command("DELIFEQ", key, value)
+
+    def digest(self, key: KeyT) -> Awaitable[Bulk | None]:
+        """Returns the digest (XXH3, 64 bits) of a string value.
+
+        ``DIGEST key``
+
+        - ``bulk``: the digest, 16 hexadecimal digits
+        - ``null``: there is no such key
+        """
+        return self.execute_command("DIGEST", key)
 
     def expiremember(
         self, key: KeyT, member: EncodableT, delay: int, *, unit: EncodableT | None = None,
@@ -346,6 +407,70 @@ class AsyncCommands:
           there is no such key or field
         """
         return self.execute_command("HTTL", key, "FIELDS", len(fields), *fields)
+
+    def increx(
+        self, key: KeyT, *, byint: int | None = None, byfloat: float | None = None,
+        lbound: EncodableT | None = None, ubound: EncodableT | None = None, saturate: bool = False,
+        nx: bool = False, xx: bool = False, ex: int | None = None, px: int | None = None,
+        exat: int | None = None, pxat: int | None = None, persist: bool = False, enx: bool = False,
+    ) -> Awaitable[tuple[int, int] | tuple[float, float]]:
+        """Increments the number in a key by one or the given number, if the result stays within the
+        bounds, and optionally sets or removes the key's expiration.
+
+        ::
+
+            INCREX key [BYINT increment|BYFLOAT float-increment] [LBOUND lowerbound] [UBOUND
+            upperbound] [SATURATE] [NX|XX] [EX seconds|PX milliseconds|EXAT unix-time-
+            seconds|PXAT unix-time-milliseconds|PERSIST] [ENX]
+
+        - ``[integer integer]``: the value afterwards and the increment that was applied, 0 if the
+          sum is out of bounds or NX or XX does not hold
+        - ``[double double]``: the same with BYFLOAT
+        """
+        return self.execute_command(
+            "INCREX",
+            key,
+            *_option("BYINT", byint),
+            *_option("BYFLOAT", byfloat),
+            *_option("LBOUND", lbound),
+            *_option("UBOUND", ubound),
+            *_flag("SATURATE", saturate),
+            *_flag("NX", nx),
+            *_flag("XX", xx),
+            *_option("EX", ex),
+            *_option("PX", px),
+            *_option("EXAT", exat),
+            *_option("PXAT", pxat),
+            *_flag("PERSIST", persist),
+            *_flag("ENX", enx),
+        )
+
+    def lmovem(
+        self, source: KeyT, destination: KeyT, mode: Literal["LEFT", "RIGHT"],
+        mode2: Literal["LEFT", "RIGHT"], *, count: int | None = None, exactly: int | None = None,
+        obo: bool = False, bulk: bool = False,
+    ) -> Awaitable[list[Bulk] | None]:
+        """Moves elements from an end of a list to an end of another one and returns them: one, at
+        most COUNT, or EXACTLY as many. OBO moves them one by one, BULK keeps their order.
+
+        ::
+
+            LMOVEM source destination <LEFT | RIGHT> <LEFT | RIGHT> [<COUNT count|EXACTLY count>
+            <OBO | BULK>]
+
+        - ``[bulk ...]``: the elements, in the order that they have at the destination; empty if
+          there is no such source
+        - ``null-array``: the source has fewer elements than EXACTLY asks for
+        """
+        return self.execute_command(
+            "LMOVEM",
+            source,
+            destination,
+            mode,
+            mode2,
+            *_block((count, exactly, obo, bulk), *_option("COUNT", count), *_option("EXACTLY",
+                exactly), *_flag("OBO", obo), *_flag("BULK", bulk)),
+        )
 
     def msetex(
         self, *items: tuple[KeyT, EncodableT], nx: bool = False, xx: bool = False,
@@ -751,6 +876,17 @@ class AsyncCommands:
             *members,
         )
 
+    def sdiffcard(self, *keys: KeyT, limit: int | None = None) -> Awaitable[int]:
+        """Returns the number of members of the first set that are in none of the others, up to a
+        limit.
+
+        ``SDIFFCARD numkeys key [key ...] [LIMIT limit]``
+
+        - ``integer``: the number of members of the first set that are in none of the others, at
+          most LIMIT
+        """
+        return self.execute_command("SDIFFCARD", len(keys), *keys, *_option("LIMIT", limit))
+
     def sexpire(
         self, key: KeyT, seconds: int, *members: EncodableT, nx: bool = False, xx: bool = False,
         gt: bool = False, lt: bool = False,
@@ -901,6 +1037,24 @@ class AsyncCommands:
           there is no such key or member
         """
         return self.execute_command("STTL", key, "MEMBERS", len(members), *members)
+
+    def sunioncard(
+        self, *keys: KeyT, approx: bool = False, limit: int | None = None,
+    ) -> Awaitable[int]:
+        """Returns the number of members in the union of sets, up to a limit. It is exact even with
+        APPROX.
+
+        ``SUNIONCARD numkeys key [key ...] [APPROX] [LIMIT limit]``
+
+        - ``integer``: the number of members in any of the sets, at most LIMIT
+        """
+        return self.execute_command(
+            "SUNIONCARD",
+            len(keys),
+            *keys,
+            *_flag("APPROX", approx),
+            *_option("LIMIT", limit),
+        )
 
     def waitaof(
         self, numlocal: int, numreplicas: int, timeout: float,

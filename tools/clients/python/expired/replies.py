@@ -25,9 +25,12 @@ RedeInfoReply = TypedDict("RedeInfoReply", {
 })
 
 SHAPES = {
+    "BLMOVEM": _s.OneOf(_s.List(_s.BULK), _s.NULL),
     "BZTSMOVE": _s.OneOf(_s.List(_s.BULK), _s.NULL),
     "BZTSPOP": _s.OneOf(_s.Rows(_s.BULK, _s.DOUBLE), _s.NULL),
+    "DELEX": _s.INTEGER,
     "DELIFEQ": _s.INTEGER,
+    "DIGEST": _s.OneOf(_s.BULK, _s.NULL),
     "EXPIREMEMBER": _s.INTEGER,
     "EXPIREMEMBERAT": _s.INTEGER,
     "EXPIRY FORECAST": _s.Rows(_s.BULK, _s.INTEGER, _s.INTEGER),
@@ -49,6 +52,8 @@ SHAPES = {
     "HPTTL": _s.List(_s.INTEGER),
     "HSETEX": _s.INTEGER,
     "HTTL": _s.List(_s.INTEGER),
+    "INCREX": _s.OneOf(_s.Tuple(_s.INTEGER, _s.INTEGER), _s.Tuple(_s.DOUBLE, _s.DOUBLE)),
+    "LMOVEM": _s.OneOf(_s.List(_s.BULK), _s.NULL),
     "MSETEX": _s.INTEGER,
     "PEXPIREMEMBERAT": _s.INTEGER,
     "POLICY DEL": _s.INTEGER,
@@ -78,6 +83,7 @@ SHAPES = {
     "REDE.XACK": _s.List(_s.OneOf(_s.BULK, _s.NULL)),
     "REDE.XPOLL": _s.List(_s.BULK),
     "SADDEX": _s.INTEGER,
+    "SDIFFCARD": _s.INTEGER,
     "SEXPIRE": _s.List(_s.INTEGER),
     "SEXPIREAT": _s.List(_s.INTEGER),
     "SEXPIRETIME": _s.List(_s.INTEGER),
@@ -87,6 +93,7 @@ SHAPES = {
     "SPEXPIRETIME": _s.List(_s.INTEGER),
     "SPTTL": _s.List(_s.INTEGER),
     "STTL": _s.List(_s.INTEGER),
+    "SUNIONCARD": _s.INTEGER,
     "WAITAOF": _s.Tuple(_s.INTEGER, _s.INTEGER),
     "XACKDEL": _s.List(_s.INTEGER),
     "XDELEX": _s.List(_s.INTEGER),
