@@ -107,7 +107,7 @@ def forms_become_trees():
     reads(BULK, "bulk: it")
     reads(("union", BULK, NULL), "bulk: it", "null: none", "null-array: the timeout ended")
     reads(("list", ("tuple", BULK, INTEGER)), "[[bulk integer] ...]: pairs")
-    reads(("tuple", BULK, ("list", ("tuple", BULK, BULK))), "[bulk [bulk bulk ...]]: a page")
+    reads(("tuple", BULK, ("rows", BULK, BULK)), "[bulk [bulk bulk ...]]: a page")
     reads(("map", BULK, ("union", INTEGER, NULL)), "map[bulk integer|null ...]: all")
     reads(("record", "a b", INTEGER, "c", ("list", BULK)), "map['a b' integer 'c' [bulk ...]]: figures")
     reads(("list", ("union", ("text", "x"), ("text", "y"))), "['x'|'y' ...]: kinds")
@@ -116,7 +116,7 @@ def forms_become_trees():
 
 @test
 def a_reply_that_differs_by_protocol_is_that_of_resp3():
-    reads(("list", ("tuple", BULK, ("double",))), "RESP2 [bulk bulk ...]: flat", "RESP3 [[bulk double] ...]: pairs")
+    reads(("rows", BULK, ("double",)), "RESP2 [bulk bulk ...]: flat", "RESP3 [[bulk double] ...]: pairs")
 
 
 @test
@@ -161,6 +161,18 @@ def a_new_row_changes_every_file():
     equal(status, 1)
     for line in ("    def new_one(self, key: KeyT) -> int:", "    def new_one(self, key: KeyT) -> Awaitable[int]:",
                  '    "NEW.ONE": _s.INTEGER,', "    newOne: {", "    newOne(key: Key): Promise<number>;"):
+        assert "+" + line in changes.splitlines(), (line, changes)
+
+
+@test
+def a_record_may_hold_lists():
+    row = {"name": "NEW.INFO", "group": "string", "origin": "expired", "syntax": "", "summary": "Is new.",
+           "readonly": True, "arguments": [],
+           "replies": ["map['held' integer|null 'holders' [[bulk integer] ...]]: figures"]}
+    _, changes = check(rows() + json.dumps(row) + "\n")
+    for line in ('NewInfoReply = TypedDict("NewInfoReply", {', '    "held": "int | None",',
+                 '    "holders": "list[tuple[Bulk, int]]",', "    def new_info(self) -> NewInfoReply:",
+                 "    newInfo(): Promise<{ 'held': number | null; 'holders': Array<readonly [T, number]> }>;"):
         assert "+" + line in changes.splitlines(), (line, changes)
 
 

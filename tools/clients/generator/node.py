@@ -6,7 +6,7 @@ from arguments import options_of
 TYPES = {"key": "Key", "integer": "number", "double": "number", "unix-time": "number", "flag": "boolean"}
 WIDTH = 100
 MADE = "// Made from the command table by make reference.\n"
-FUNCTIONS = {"list": "list", "tuple": "tuple", "map": "map", "union": "oneOf"}
+FUNCTIONS = {"list": "list", "tuple": "tuple", "rows": "rows", "map": "map", "union": "oneOf"}
 
 
 def camel(name):
@@ -44,6 +44,8 @@ def reply_type(tree):
         return " | ".join(dict.fromkeys(parts))
     if kind == "tuple":
         return f"readonly [{', '.join(parts)}]"
+    if kind == "rows":
+        return f"Array<readonly [{', '.join(parts)}]>"
     return f"{{ [name: string]: {parts[1]} }}" if kind == "map" else f"Array<{parts[0]}>"
 
 
@@ -104,8 +106,6 @@ def shape(tree):
         return f"text('{inside[0]}')"
     if not inside:
         return "nothing" if kind == "null" else kind
-    if kind == "list" and inside[0][0] == "tuple":
-        return f"rows({', '.join(map(shape, inside[0][1:]))})"
     return f"{FUNCTIONS[kind]}({', '.join(map(shape, inside))})"
 
 

@@ -47,6 +47,8 @@ def reply_type(tree, record):
     parts = [reply_type(part, record) for part in inside]
     if kind == "union":
         return " | ".join(dict.fromkeys(parts))
+    if kind == "rows":
+        return f"list[tuple[{', '.join(parts)}]]"
     return {"list": "list", "tuple": "tuple", "map": "dict"}[kind] + f"[{', '.join(parts)}]"
 
 
@@ -60,9 +62,7 @@ def shape(tree):
         return "_s.OK" if inside == ["OK"] else f'_s.Text("{inside[0]}")'
     if not inside:
         return "_s." + kind.upper()
-    if kind == "list" and inside[0][0] == "tuple":
-        return f"_s.Rows({', '.join(map(shape, inside[0][1:]))})"
-    name = {"list": "List", "tuple": "Tuple", "map": "Map", "union": "OneOf"}[kind]
+    name = {"list": "List", "tuple": "Tuple", "rows": "Rows", "map": "Map", "union": "OneOf"}[kind]
     return f"_s.{name}({', '.join(map(shape, inside))})"
 
 
@@ -85,10 +85,7 @@ def record_types(commands):
         name = record_name(command)
         yield f'{name} = TypedDict("{name}", {{'
         for field, part in zip(tree[1::2], tree[2::2]):
-            kinds = list(part[1:]) if part[0] == "union" else [part]
-            hints = [reply_type(kind, "dict").split("[")[0] for kind in kinds if kind != ("null",)]
-            hint = hints[0] if len(set(hints)) == 1 else "Any"
-            yield f'    "{field}": {hint if ("null",) not in kinds else f"Optional[{hint}]"},'
+            yield f'    "{field}": "{reply_type(part, "dict")}",'
         yield "})"
 
 
@@ -239,8 +236,8 @@ def module(commands, title, name, about, reply_in):
 
 def replies_module(commands):
     lines = ['"""Replies with named fields, and how each command\'s reply is read.', "",
-             "Made from the command table by make reference.", '"""', "from typing import Any, Optional, TypedDict", "",
-             "from . import shapes as _s", "", *record_types(commands), "", "SHAPES = {"]
+             "Made from the command table by make reference.", '"""', "from typing import Any, TypedDict", "",
+             "from . import shapes as _s", "from .shapes import Bulk", "", *record_types(commands), "", "SHAPES = {"]
     for command in commands:
         lines += wrapped(f'"{command.name}": {shape(command.replies.always)},', "    ")
     return "\n".join([*lines, "}", ""])

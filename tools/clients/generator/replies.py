@@ -4,7 +4,8 @@ A tree is a tuple: its kind, then what is in it:
 
     bulk integer double simple null any     one value; a verbatim string is a bulk
     (text, "OK")                            this text
-    (list, item)  (tuple, item, ...)        [bulk ...]  [bulk integer]; [bulk integer ...] is a list of tuples
+    (list, item)  (tuple, item, ...)        [bulk ...]  [bulk integer]
+    (rows, item, ...)                       [bulk integer ...]: read as a list of tuples, and flat in RESP2 at least
     (map, key, value)  (record, name, ...)  map[bulk integer ...]; map['a' integer 'b' bulk], names and items
     (union, tree, ...)                      a|b
 """
@@ -52,7 +53,7 @@ class Reader:
             return ("map", *items) if repeated else record(items)
         if not repeated:
             return ("tuple", *items)
-        return ("list", items[0] if len(items) == 1 else ("tuple", *items))
+        return ("list", items[0]) if len(items) == 1 else ("rows", *items)
 
 
 def record(items):
@@ -69,6 +70,11 @@ def union(trees):
     return flat[0] if len(flat) == 1 else ("union", *flat)
 
 
+def flat_in_resp2(tree):
+    """The tree of RESP3's form, if RESP2 has another one."""
+    return ("rows", *tree[1][1:]) if tree[0] == "list" and tree[1][0] == "tuple" else tree
+
+
 class Replies:
     """`always`: the tree of all forms. `under`: for each option (NX) that has a form of its own, the tree
     with it; `plain`: the tree without such an option."""
@@ -78,8 +84,8 @@ class Replies:
         # A client sees RESP3's form in both protocols.
         if any(form.startswith("RESP3 ") for form, _ in forms):
             forms = [(form, when) for form, when in forms if not form.startswith("RESP2 ")]
-        found = [(Reader(re.sub("^RESP[23] ", "", form)).union(), when.strip())
-                 for form, when in forms if form != "none"]
+        found = [(flat_in_resp2(Reader(form[6:]).union()) if form.startswith("RESP") else Reader(form).union(),
+                  when.strip()) for form, when in forms if form != "none"]
         self.always = union([tree for tree, _ in found]) if found else NULL
         self.under = {}
         plain = [tree for tree, _ in found]

@@ -97,7 +97,7 @@ export const commands = {
         name: 'EXPIRY FORECAST',
         readonly: true,
         write() {},
-        reply: rows(bulk, integer, integer),
+        reply: list(tuple(bulk, integer, integer)),
     },
     expiryLag: {
         name: 'EXPIRY LAG',
@@ -111,7 +111,7 @@ export const commands = {
         write(to, options = {}) {
             to.option('', options.count);
         },
-        reply: rows(bulk, integer, oneOf(text('key'), text('member'), text('field'), text('element'), text('entry'))),
+        reply: list(tuple(bulk, integer, oneOf(text('key'), text('member'), text('field'), text('element'), text('entry')))),
     },
     fieldexpire: {
         name: 'FIELDEXPIRE',
@@ -434,7 +434,7 @@ export const commands = {
             to.option('COUNT', options.count);
             to.flag('WITHIDS', options.withids);
         },
-        reply: oneOf(list(bulk), rows(bulk, bulk), nothing),
+        reply: oneOf(list(bulk), list(tuple(bulk, bulk)), nothing),
     },
     redeClaim: {
         name: 'REDE.CLAIM',
@@ -445,7 +445,7 @@ export const commands = {
             to.option('COUNT', options.count);
             to.option('BLOCK', options.block);
         },
-        reply: rows(bulk, bulk, integer),
+        reply: list(tuple(bulk, bulk, integer)),
     },
     redeGidpush: {
         name: 'REDE.GIDPUSH',
@@ -511,7 +511,7 @@ export const commands = {
             to.option('COUNT', options.count);
             to.flag('WITHIDS', options.withids);
         },
-        reply: oneOf(list(bulk), rows(bulk, bulk)),
+        reply: oneOf(list(bulk), list(tuple(bulk, bulk))),
     },
     redePull: {
         name: 'REDE.PULL',
@@ -553,7 +553,7 @@ export const commands = {
             to.value(max);
             to.option('COUNT', options.count);
         },
-        reply: rows(bulk, integer),
+        reply: list(tuple(bulk, integer)),
     },
     redeReschedule: {
         name: 'REDE.RESCHEDULE',

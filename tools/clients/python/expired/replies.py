@@ -2,26 +2,27 @@
 
 Made from the command table by make reference.
 """
-from typing import Any, Optional, TypedDict
+from typing import Any, TypedDict
 
 from . import shapes as _s
+from .shapes import Bulk
 
 ExpiryLagReply = TypedDict("ExpiryLagReply", {
-    "p50": int,
-    "p90": int,
-    "p99": int,
-    "p99.9": int,
-    "max": int,
-    "count": int,
+    "p50": "int",
+    "p90": "int",
+    "p99": "int",
+    "p99.9": "int",
+    "max": "int",
+    "count": "int",
 })
 RedeInfoReply = TypedDict("RedeInfoReply", {
-    "length": int,
-    "due": int,
-    "claimed": int,
-    "redelivered": int,
-    "next-deadline": Optional[int],
-    "distinct-ttls": int,
-    "bytes": int,
+    "length": "int",
+    "due": "int",
+    "claimed": "int",
+    "redelivered": "int",
+    "next-deadline": "int | None",
+    "distinct-ttls": "int",
+    "bytes": "int",
 })
 
 SHAPES = {
@@ -33,11 +34,11 @@ SHAPES = {
     "DIGEST": _s.OneOf(_s.BULK, _s.NULL),
     "EXPIREMEMBER": _s.INTEGER,
     "EXPIREMEMBERAT": _s.INTEGER,
-    "EXPIRY FORECAST": _s.Rows(_s.BULK, _s.INTEGER, _s.INTEGER),
+    "EXPIRY FORECAST": _s.List(_s.Tuple(_s.BULK, _s.INTEGER, _s.INTEGER)),
     "EXPIRY LAG": _s.Record({"p50": _s.INTEGER, "p90": _s.INTEGER, "p99": _s.INTEGER, "p99.9":
         _s.INTEGER, "max": _s.INTEGER, "count": _s.INTEGER}),
-    "EXPIRY NEXT": _s.Rows(_s.BULK, _s.INTEGER, _s.OneOf(_s.Text("key"), _s.Text("member"),
-        _s.Text("field"), _s.Text("element"), _s.Text("entry"))),
+    "EXPIRY NEXT": _s.List(_s.Tuple(_s.BULK, _s.INTEGER, _s.OneOf(_s.Text("key"), _s.Text("member"),
+        _s.Text("field"), _s.Text("element"), _s.Text("entry")))),
     "FIELDEXPIRE": _s.List(_s.INTEGER),
     "FIELDTTL": _s.INTEGER,
     "HEXPIRE": _s.List(_s.INTEGER),
@@ -61,8 +62,8 @@ SHAPES = {
     "POLICY LIST": _s.Map(_s.BULK, _s.Map(_s.BULK, _s.OneOf(_s.INTEGER, _s.BULK))),
     "POLICY OF": _s.OneOf(_s.BULK, _s.NULL),
     "POLICY SET": _s.OK,
-    "REDE.BPOLL": _s.OneOf(_s.List(_s.BULK), _s.Rows(_s.BULK, _s.BULK), _s.NULL),
-    "REDE.CLAIM": _s.Rows(_s.BULK, _s.BULK, _s.INTEGER),
+    "REDE.BPOLL": _s.OneOf(_s.List(_s.BULK), _s.List(_s.Tuple(_s.BULK, _s.BULK)), _s.NULL),
+    "REDE.CLAIM": _s.List(_s.Tuple(_s.BULK, _s.BULK, _s.INTEGER)),
     "REDE.GIDPUSH": _s.BULK,
     "REDE.INFO": _s.Record({"length": _s.INTEGER, "due": _s.INTEGER, "claimed": _s.INTEGER,
         "redelivered": _s.INTEGER, "next-deadline": _s.OneOf(_s.INTEGER, _s.NULL), "distinct-ttls":
@@ -71,11 +72,11 @@ SHAPES = {
     "REDE.LOOK": _s.OneOf(_s.BULK, _s.NULL),
     "REDE.MPUSH": _s.INTEGER,
     "REDE.NACK": _s.INTEGER,
-    "REDE.POLL": _s.OneOf(_s.List(_s.BULK), _s.Rows(_s.BULK, _s.BULK)),
+    "REDE.POLL": _s.OneOf(_s.List(_s.BULK), _s.List(_s.Tuple(_s.BULK, _s.BULK))),
     "REDE.PULL": _s.OneOf(_s.BULK, _s.NULL),
     "REDE.PUSH": _s.OK,
     "REDE.PUSHAT": _s.OK,
-    "REDE.RANGE": _s.Rows(_s.BULK, _s.INTEGER),
+    "REDE.RANGE": _s.List(_s.Tuple(_s.BULK, _s.INTEGER)),
     "REDE.RESCHEDULE": _s.INTEGER,
     "REDE.SCAN": _s.Tuple(_s.BULK, _s.Rows(_s.BULK, _s.BULK)),
     "REDE.TTN": _s.OneOf(_s.INTEGER, _s.NULL),
