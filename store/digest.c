@@ -257,11 +257,19 @@ static void digest_library(void *ctx, const struct library *library)
     }
 }
 
+static void digest_tokens(const struct tokens *tokens, struct digest *digest)
+{
+    if (tokens->last == 0) return;
+    digest->high += lane_hash_pair(0, (uint64_t)tokens->last, 0);
+    digest->low += lane_hash_pair(1, (uint64_t)tokens->last, 0);
+}
+
 struct digest store_digest(const struct store *store, msec now)
 {
     struct digest digest = { 0, 0 };
     policies_each(&store->policies, digest_policy, &digest);
     libraries_each(&store->libraries, digest_library, &digest);
+    digest_tokens(&store->tokens, &digest);
     for (unsigned db = 0; db < store->database_count; db++) {
         const struct keyspace *ks = &store->databases[db];
         struct dict_iter iter;

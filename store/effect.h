@@ -75,6 +75,7 @@ enum effect_kind {
     EFFECT_POLICY_DROP,   /* the policy named `key` is removed */
     EFFECT_LIBRARY_SET,   /* the library of functions named `key` gets the code a */
     EFFECT_LIBRARY_DROP,  /* the library named `key` is removed */
+    EFFECT_TOKEN,         /* the last fencing token of the data set is `from`, or a larger one */
     EFFECT_KINDS,
 };
 

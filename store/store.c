@@ -16,6 +16,7 @@ struct store *store_new(unsigned databases)
     for (unsigned db = 0; db < databases; db++)
         keyspace_init(&store->databases[db], db);
     libraries_init(&store->libraries);
+    tokens_init(&store->tokens);
     reclaim_init(&store->reclaim);
     random_init(&store->random);
     store->policy_progress = policy_progress_new(databases);
@@ -47,6 +48,7 @@ void store_replace(struct store *store, struct store *other)
     store->policies = other->policies;
     other->policies = (struct policies){ 0 };
     libraries_replace(&store->libraries, &other->libraries);
+    tokens_replace(&store->tokens, &other->tokens);
     store_free(other);
 }
 

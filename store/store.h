@@ -7,11 +7,11 @@
  *     expiry_run(store, now, 200);            // then: remove what has expired
  *
  * Folder store: the data set. A store has databases, each a keyspace (keys, values, deadlines,
- * SCAN); policies (store/policy, applied by txn/) and libraries (texts of
- * functions, not run here). effect.h lists the changes that can be recorded, event.h the keyspace
- * events; walk visits the effects that rebuild a value, walk_store those that rebuild everything.
- * rewind handles a clock that is set back, reclaim frees large values in slices, guest lends one
- * value that another program keeps, digest compares stores.
+ * SCAN); policies (store/policy, applied by txn/), libraries (texts of
+ * functions, not run here) and tokens (the counter of fencing tokens). effect.h lists the changes
+ * that can be recorded, event.h the keyspace events; walk visits the effects that rebuild a value,
+ * walk_store those that rebuild everything. rewind handles a clock that is set back, reclaim frees
+ * large values in slices, guest lends one value that another program keeps, digest compares stores.
  * Depends on store/type and below. Start here, then keyspace.h and effect.h; changes are made by
  * store/txn only. */
 #ifndef STORE_STORE_H
@@ -29,6 +29,7 @@
 #include "store/policy/policy.h"
 #include "store/reclaim.h"
 #include "store/rewind.h"
+#include "store/tokens.h"
 
 struct store_stats {
     uint64_t hits, misses; /* reads by clients */
@@ -60,6 +61,7 @@ struct store {
     struct random random;
     struct policies policies;
     struct libraries libraries;
+    struct tokens tokens;
     struct policy_progress *policy_progress; /* how far pending policies have been applied; owned */
     struct rewind rewind;
     bool counts_access; /* entry->accessed counts uses (LFU) instead of the last use (LRU) */
@@ -74,9 +76,9 @@ struct store {
 struct store *store_new(unsigned databases);
 void store_free(struct store *store);
 
-/* Replaces the store's data, policies and libraries with those of `other`, without recording
- * effects. Frees `other` at once and the old data in slices. Both must have the same number of
- * databases. O(databases) */
+/* Replaces the store's data, policies, libraries and tokens with those of `other`, without
+ * recording effects. Frees `other` at once and the old data in slices. Both must have the same
+ * number of databases. O(databases) */
 void store_replace(struct store *store, struct store *other);
 /* Frees `other`; its keys join the reclaim queue of `store`. O(databases) */
 void store_discard(struct store *store, struct store *other);
@@ -107,8 +109,8 @@ msec store_next_due(const struct store *store);
 /* Checks every invariant of every structure; aborts if one does not hold. O(n) */
 void store_check(const struct store *store);
 
-/* A 128-bit hash of all keys that have not expired, their values and deadlines, the policies and
- * the libraries, independent of the order in tables. O(n) */
+/* A 128-bit hash of all keys that have not expired, their values and deadlines, the policies,
+ * the libraries and the last token, independent of the order in tables. O(n) */
 struct digest {
     uint64_t high, low;
 };

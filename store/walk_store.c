@@ -48,6 +48,8 @@ static void visit_key(struct key_walk *walk)
 
 void walk_store(const struct store *store, const struct store_visitor *to)
 {
+    if (store->tokens.last > 0)
+        to->effect(to->ctx, &(struct effect){ .kind = EFFECT_TOKEN, .from = store->tokens.last });
     libraries_each(&store->libraries, visit_library, (void *)(uintptr_t)to);
     policies_each(&store->policies, visit_policy, (void *)(uintptr_t)to);
     for (unsigned db = 0; db < store->database_count; db++) {

@@ -11,8 +11,8 @@ struct store_visitor {
     void *ctx;
 };
 
-/* Visits the libraries and the policies, then every key of each database with its value and
- * deadline, expired keys included. The store must not change meanwhile. O(n) */
+/* Visits the last token, the libraries and the policies, then every key of each database with its
+ * value and deadline, expired keys included. The store must not change meanwhile. O(n) */
 void walk_store(const struct store *store, const struct store_visitor *to);
 
 #endif

@@ -207,6 +207,7 @@ static bool fits(struct export *export, struct effect *effect)
         lose(export, LOSS_DEHYDRATOR, effect->key, &export->key.passed);
         if (effect->stage.claimed) lose(export, LOSS_LEASE, effect->key, &export->key.claimed);
         return false;
+    case EFFECT_TOKEN: return false;         /* counts grants of this server only */
     case EFFECT_STREAM_RETAIN: return false; /* comes from a policy */
     case EFFECT_PENDING_PUT: return fits_pending(export, effect);
     case EFFECT_EXPIRE: return export->key.any;

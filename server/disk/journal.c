@@ -63,6 +63,7 @@ struct journal {
     bool restarting;
     uint64_t restart_from; /* the base being written holds everything up to here */
     uint64_t position, written, synced, asked; /* `asked`: a sync up to here was ordered */
+    uint64_t barrier, barrier_from;            /* as journal_require_sync says */
     int64_t asked_at, tried_at;
     bool counted_late;
     struct syncer *syncer;
@@ -373,6 +374,7 @@ static bool sync_due(struct journal *journal, int64_t now)
 {
     if (journal->written == journal->asked || journal->state == JOURNAL_NEEDS_BASE) return false;
     if (journal->mode == JOURNAL_SYNC_ALWAYS) return true;
+    if (journal->barrier > journal->asked && journal->written >= journal->barrier) return true;
     if (journal->mode == JOURNAL_SYNC_NEVER) return false;
     if (now - journal->asked_at < SYNC_USEC) return false;
     if (!sync_running(journal)) return true;
@@ -533,7 +535,15 @@ uint64_t journal_synced(const struct journal *journal)
 
 uint64_t journal_safe_position(const struct journal *journal)
 {
-    return journal->mode == JOURNAL_SYNC_ALWAYS ? journal->synced : journal->written;
+    if (journal->mode == JOURNAL_SYNC_ALWAYS) return journal->synced;
+    bool held = journal->synced < journal->barrier && journal->written > journal->barrier_from;
+    return held ? journal->barrier_from : journal->written;
+}
+
+void journal_require_sync(struct journal *journal, uint64_t from)
+{
+    if (journal->synced >= journal->barrier) journal->barrier_from = from;
+    journal->barrier = journal->position;
 }
 
 enum journal_state journal_state(const struct journal *journal)

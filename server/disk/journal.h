@@ -91,6 +91,10 @@ uint64_t journal_synced(const struct journal *journal);
  */
 uint64_t journal_safe_position(const struct journal *journal);
 
+/* Later changes may only be acknowledged once the records so far are synced, in any mode: `from` is
+ * the position before the first of these that matters. Requests that sync at the next flush. */
+void journal_require_sync(struct journal *journal, uint64_t from);
+
 enum journal_state journal_state(const struct journal *journal);
 int journal_error(const struct journal *journal); /* the last error; 0: none */
 void journal_set_sync_mode(struct journal *journal, enum journal_sync_mode mode);

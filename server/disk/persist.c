@@ -133,6 +133,7 @@ bool persist_listens(const struct persist *persist)
 void persist_effect(struct persist *persist, const struct effect *effect)
 {
     effect_writer_put(&persist->writer, effect);
+    persist->has_token |= effect->kind == EFFECT_TOKEN;
 }
 
 void persist_restart_text(struct persist *persist)
@@ -151,8 +152,12 @@ static void end_record(struct persist *persist, const struct stream_place *place
 
 void persist_commit(struct persist *persist)
 {
+    uint64_t before = journal_position(persist->journal);
     effect_writer_end(&persist->writer);
     if (journal_has_text(persist->journal)) end_record(persist, persist->w.place(persist->w.ctx));
+    /* Tokens granted after it must never be granted again. */
+    if (persist->has_token) journal_require_sync(persist->journal, before);
+    persist->has_token = false;
 }
 
 static uint64_t bytes_since_mark(const struct persist *persist, const struct stream_place *place)

@@ -5,6 +5,7 @@
 #include "store/mem/mem.h"
 #include "store/txn/txn_dehydrator.h"
 #include "store/txn/txn_stream.h"
+#include "store/txn/txn_token.h"
 
 bool apply_nothing(struct txn *txn, struct entry *entry, const struct effect *effect)
 {
@@ -275,6 +276,14 @@ bool apply_library_drop(struct txn *txn, struct entry *entry, const struct effec
 {
     (void)entry;
     return txn_library_drop(txn, effect->key);
+}
+
+bool apply_token(struct txn *txn, struct entry *entry, const struct effect *effect)
+{
+    (void)entry;
+    if (effect->from < 1 || effect->from > TOKEN_MAX) return false;
+    txn_token_set(txn, effect->from);
+    return true;
 }
 
 /* ---- streams --------------------------------------------------------------------------------- */

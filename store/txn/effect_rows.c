@@ -8,6 +8,7 @@
  * old row for reading. Never change the meaning of a name. A reader refuses a file with an unknown
  * name, so the versions of the journal and the snapshot stay as they are. */
 #include "store/txn/apply.h"
+#include "store/tokens.h"
 #include "store/txn/effect_row.h"
 
 /* ---- words ----------------------------------------------------------------------------------- */
@@ -206,7 +207,7 @@ const struct effect_row effect_rows[EFFECT_KINDS] = {
     ROW(PENDING_DROP) = { apply_pending_drop, EXISTS(STREAM), .seen = UNSEEN,
                           FORM("XACK", HEAD(KEY, A), EACH(ID(id))) },
 
-    /* policies and libraries */
+    /* policies, libraries and tokens */
     ROW(POLICY_SET) = { apply_policy_set, .seen = UNSEEN, IN_ANY_DATABASE,
                         FORM("POLICY", HEAD(WORD("SET"), KEY, POLICY), OWN) },
     ROW(POLICY_DROP) = { apply_policy_drop, .seen = UNSEEN, IN_ANY_DATABASE,
@@ -215,4 +216,6 @@ const struct effect_row effect_rows[EFFECT_KINDS] = {
                          FORM("FUNCTION", HEAD(WORD("LOAD"), WORD("REPLACE"), CODE)) },
     ROW(LIBRARY_DROP) = { apply_library_drop, .seen = UNSEEN, IN_ANY_DATABASE,
                           FORM("FUNCTION", HEAD(WORD("DELETE"), KEY)) },
+    ROW(TOKEN) = { apply_token, .seen = UNSEEN, IN_ANY_DATABASE,
+                   FORM("X.TOKEN", HEAD(NUMBER(from, 1, TOKEN_MAX)), OWN) },
 };

@@ -18,10 +18,10 @@
  * Folder store/txn: the write path, the only way to change data. There is one file of mutators for
  * each type; txn_member for deadlines of members, txn_policy for the policies of keys that a call
  * has changed, expiry_log and expiry_entry for logs of expired data, dead_letter for entries
- * delivered too often, txn_settle for removing overdue members in slices, txn_hidden for hiding
- * them from one call on a replica. effect_rows has a row for each kind of effect, apply turns an
- * effect into a call of a mutator.
- * Depends on store and below. Start here; txn_internal.h is for mutators and store/sweep only. */
+ * delivered too often, txn_token for fencing tokens, txn_settle for removing overdue members in
+ * slices, txn_hidden for hiding them from one call on a replica. effect_rows has a row for each
+ * kind of effect, apply turns an effect into a call of a mutator. Depends on store and below. Start
+ * here; txn_internal.h is for mutators and store/sweep only. */
 #ifndef STORE_TXN_TXN_H
 #define STORE_TXN_TXN_H
 

@@ -14,6 +14,7 @@
 #include "server/disk/import/import_state.h"
 #include "server/disk/import/rdb_object.h"
 #include "store/base/number.h"
+#include "store/txn/txn_token.h"
 
 enum { PROGRESS_STEP = 1024 * 1024, KEYS_PER_PAUSE = 16 };
 
@@ -120,7 +121,14 @@ static bool take_database(void *ctx, uint64_t number)
                        offset_read(in), number);
 }
 
-/* Redis writes repl-stream-db for replicas only. */
+static void take_token(struct reading *in, struct bytes value)
+{
+    int64_t token;
+    if (number_parse_int64(value.data, value.len, &token) && token > 0 && token <= TOKEN_MAX)
+        txn_token_raise(&in->txn, token);
+}
+
+/* Redis writes repl-stream-db for replicas only, this server expired-token. */
 static bool take_aux(void *ctx, struct bytes name, struct bytes value)
 {
     struct reading *in = ctx;
@@ -129,6 +137,7 @@ static bool take_aux(void *ctx, struct bytes name, struct bytes value)
         number_parse_int64(value.data, value.len, &db) && db >= 0 &&
         (uint64_t)db < in->import->store->database_count)
         in->import->stream_db = (unsigned)db;
+    if (bytes_equal(name, LIT("expired-token"))) take_token(in, value);
     return true;
 }
 

@@ -6,6 +6,7 @@
 
 #include "proto/rdb/rdb_file.h"
 #include "server/disk/import/rdb_object.h"
+#include "store/base/number.h"
 #include "store/mem/mem.h"
 
 enum { GATHER = 128 * 1024 };
@@ -81,6 +82,11 @@ bool rdb_store_write(const struct store *store, enum rdb_store_form form, bool f
     snprintf(number, sizeof(number), "%u", stream_db);
     write_aux(writing, "redis-ver", "7.0.15");
     write_aux(writing, "repl-stream-db", number);
+    if (store->tokens.last > 0) {
+        char token[NUMBER_INT64_MAX_CHARS + 1];
+        token[number_print_int64(token, store->tokens.last)] = '\0';
+        write_aux(writing, "expired-token", token);
+    }
     libraries_each(&store->libraries, write_library, writing);
     for (unsigned db = 0; db < store->database_count && !functions_only; db++) {
         const struct keyspace *ks = store_database(store, db);

@@ -387,6 +387,34 @@ START_TEST(never_syncs_never)
 }
 END_TEST
 
+/* Under `always`, all replies wait for syncs anyway. */
+START_TEST(a_required_sync_holds_later_replies_in_any_mode)
+{
+    static const enum journal_sync_mode modes[] = { JOURNAL_SYNC_NEVER, JOURNAL_SYNC_EVERY_SECOND };
+    for (int i = 0; i < 2; i++) {
+        struct journal *journal = begin_journal(modes[i]);
+        add_record(journal, "before\n");
+        journal_flush(journal, 0);
+        uint64_t before = journal_position(journal);
+        disk_world_hold_syncs();
+        add_record(journal, "token\n");
+        journal_require_sync(journal, before);
+        add_record(journal, "grant\n");
+        journal_flush(journal, 1);
+        ck_assert_uint_eq(journal_safe_position(journal), before);
+        add_record(journal, "token\n");
+        journal_require_sync(journal, journal_position(journal));
+        journal_flush(journal, 2);
+        ck_assert_uint_eq(journal_safe_position(journal), before);
+        disk_world_release_syncs();
+        while (journal_synced(journal) < journal_position(journal))
+            await_report(journal);
+        ck_assert_uint_eq(journal_safe_position(journal), journal_position(journal));
+        end_journal(journal);
+    }
+}
+END_TEST
+
 START_TEST(with_always_one_sync_makes_all_waiting_replies_safe)
 {
     struct journal *journal = begin_journal(JOURNAL_SYNC_ALWAYS);
@@ -536,6 +564,7 @@ Suite *test_suite(void)
         everysec_syncs_once_a_second_and_only_new_bytes,
         a_sync_that_is_late_is_not_ordered_twice_and_is_counted_once,
         never_syncs_never,
+        a_required_sync_holds_later_replies_in_any_mode,
         with_always_one_sync_makes_all_waiting_replies_safe,
         a_new_policy_applies_to_bytes_already_written,
         a_new_segment_waits_until_the_old_one_is_synced,

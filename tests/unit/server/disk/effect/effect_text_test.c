@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "store/tokens.h"
 #include "tests/unit/server/disk/effect/effect_samples.h"
 
 #define TEXT(literal)                                                                              \
@@ -78,7 +79,7 @@ START_TEST(policy_with_the_longest_names_is_written)
 }
 END_TEST
 
-START_TEST(databases_swap_and_policies_need_no_database_of_their_own)
+START_TEST(a_swap_a_policy_and_a_token_need_no_database)
 {
     const struct effect effects[] = {
         { EFFECT_SWAP, .db = 3, .to = 15 },
@@ -86,16 +87,18 @@ START_TEST(databases_swap_and_policies_need_no_database_of_their_own)
         { EFFECT_POLICY_SET, .key = LIT("x"), .policy = &plain_policy },
         { EFFECT_POLICY_SET, .key = LIT("y"), .policy = &pending_policy },
         { EFFECT_POLICY_DROP, .key = LIT("rv:*") },
+        { EFFECT_TOKEN, .from = TOKEN_MAX },
     };
-    assert_returns(effects, 5);
+    assert_returns(effects, 6);
     desk_begin();
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < 6; i++)
         effect_writer_put(&desk.writer, &effects[i]);
     desk_read();
     ck_assert_str_eq(desk_words(),
                      "SWAPDB 3 15/POLICY SET rv:* TTL 1000 MAXTTL 4611686018427387903 JITTER 100 "
                      "REFRESH ACCESS MEMBERTTL 3 MAXLEN 9223372036854775807 KEEP LOW/"
-                     "POLICY SET x/POLICY SET y MAXLEN 1 PENDING 1/POLICY DEL rv:*/");
+                     "POLICY SET x/POLICY SET y MAXLEN 1 PENDING 1/POLICY DEL rv:*/"
+                     "X.TOKEN 9007199254740991/");
     desk_end();
 }
 END_TEST
@@ -254,7 +257,7 @@ Suite *test_suite(void)
         every_kind_of_effect_is_written_and_read_back,
         policies_of_streams_and_logs_name_their_keys,
         policy_with_the_longest_names_is_written,
-        databases_swap_and_policies_need_no_database_of_their_own,
+        a_swap_a_policy_and_a_token_need_no_database,
         libraries_are_written_with_the_name_in_their_code,
         select_is_written_when_the_database_or_the_file_changes,
         adjacent_effects_of_one_key_and_kind_are_one_command,

@@ -188,7 +188,7 @@ static struct effect any_effect(struct rng *rng)
     static const char *const texts[] = { "a", "b", "c", "e", "f", "" };
     static const struct policy policy = { .ttl = 1, .max_len = 2 };
     struct effect effect = {
-        .kind = (enum effect_kind)rng_between(rng, EFFECT_SET, EFFECT_LIBRARY_DROP),
+        .kind = (enum effect_kind)rng_between(rng, EFFECT_SET, EFFECT_TOKEN),
         .db = (unsigned)rng_below(rng, 20) / 19,
         .a = text(texts[rng_below(rng, 6)]),
         .b = text(texts[rng_below(rng, 6)]),

@@ -1,0 +1,20 @@
+/* txn_token: grants fencing tokens (store/tokens.h). */
+#ifndef STORE_TXN_TXN_TOKEN_H
+#define STORE_TXN_TXN_TOKEN_H
+
+#include "store/txn/txn.h"
+
+/* Can this many tokens be granted? If it is time to leap, leaps first, and records that: replies to
+ * all later changes wait until the record is synced, whatever appendfsync says. For clients' calls,
+ * before the first mutator. */
+bool txn_token_reserve(struct txn *txn, int64_t count);
+/* The next token, which must be reserved. The effect of the grant has to carry it, and its applier
+ * calls txn_token_raise. */
+int64_t txn_token_next(struct txn *txn);
+/* Notes a token granted elsewhere, by a recorded effect or in a value made elsewhere; between 0 and
+ * TOKEN_MAX. Records nothing. */
+void txn_token_raise(struct txn *txn, int64_t token);
+/* The same, and records it. No effect if the token is not larger than the last. */
+void txn_token_set(struct txn *txn, int64_t token);
+
+#endif
