@@ -65,10 +65,9 @@ void row_json_print(FILE *to, const struct row *row)
     fprintf(to, "{");
     print_member(to, "name", row->name);
     print_member(to, "group", command->group);
-    print_member(to, "origin", row_origin(command));
     print_member(to, "syntax", command->syntax);
     print_member(to, "summary", command->summary);
-    fprintf(to, "\"blocking\": %s, ", command->flags & BLOCKING ? "true" : "false");
+    fprintf(to, "\"redis_7_0\": %s, ", row_is_in_redis_7_0(command) ? "true" : "false");
     fprintf(to, "\"readonly\": %s, ", command->flags & READONLY ? "true" : "false");
     fprintf(to, "\"replies\": [");
     for (const char *const *reply = command->replies; *reply != NULL; reply++) {

@@ -1,8 +1,10 @@
 /* row_json: a row as JSON, one line, from which tools/clients/generate makes clients:
  *
- *     {"name": "REDE.CLAIM", "group": "dehydrator", "origin": "expired", "syntax": "key lease ...",
- *      "summary": "...", "blocking": true, "readonly": false, "replies": ["form: when", ...],
+ *     {"name": "REDE.CLAIM", "group": "dehydrator", "syntax": "key lease ...", "summary": "...",
+ *      "redis_7_0": false, "readonly": false, "replies": ["form: when", ...],
  *      "arguments": [argument, ...]}
+ *
+ * "redis_7_0" tells whether Redis 7.0 has the command.
  *
  * An argument has "type" as in COMMAND DOCS, "name" if it is a value, and if they apply "token",
  * "optional", "multiple", "repeats_token" and "arguments", its own ones. */

@@ -9,12 +9,20 @@ A row's arguments (tools/reference/row_json.h) become a list of parameters and a
                  option COUNT
 
 Values that must be given are parameters in their order; all others are options. The number of values
-before them is counted. Where a call can be written in two ways, the one with words in capitals is taken.
+before them is counted. Where a call can be written in two ways, the one with words in capitals is taken. What is
+repeated is a tuple of values; if there are options or words in capitals in it, the caller writes its words.
 """
 import dataclasses
+import keyword
+import re
 
-RESERVED = {"from", "in", "is", "not", "or", "and", "if", "for", "with", "as", "global", "default", "delete",
-            "new", "this", "self", "class", "return"}
+# Python's and JavaScript's.
+RESERVED = {*keyword.kwlist, "self", "arguments", "case", "catch", "const", "debugger", "default", "delete", "do", "enum",
+            "eval", "export", "extends", "function", "implements", "instanceof", "interface", "let", "new", "null",
+            "options", "package", "private", "protected", "public", "static", "super", "switch", "this", "throw", "to",
+            "true", "false", "typeof", "undefined", "var", "void"}
+# As in COMMAND DOCS.
+SYMBOLS = {"=": "equal", "~": "approximately", "*": "new-id", "$": "last-id"}
 
 
 @dataclasses.dataclass
@@ -36,7 +44,7 @@ class Piece:
 
 
 def snake(text):
-    name = text.lower().replace("-", "_").replace(".", "_")
+    name = re.sub(r"\W", "_", SYMBOLS.get(text, text).lower())
     return name + "_" if name in RESERVED else name
 
 
@@ -78,7 +86,9 @@ class Call:
                 continue
             found = self.argument(argument)
             if length is not None:
-                length.parameter, length = found[0].parameter, None
+                length.parameter = found[0].parameter
+                assert length.parameter.name != "words", "can't count what is repeated, which has words in capitals"
+                length = None
             pieces += found
         return pieces
 
@@ -100,6 +110,8 @@ class Call:
         if argument["type"] != "block":
             return self.add(plural(argument["name"]), [argument["type"]], repeated=True, **more)
         inner = argument["arguments"]
+        if not all("name" in part and not part.get("optional") for part in inner):
+            return self.add("words", ["string"], repeated=True, **more)  # as the caller writes them
         names, types = [part["name"] for part in inner], [part["type"] for part in inner]
         return self.add("items", types, parts=[snake(name) for name in names], repeated=True, **more)
 
@@ -110,6 +122,9 @@ class Call:
         if all(way["type"] == "pure-token" for way in ways):
             choices = tuple(way["token"] for way in ways)
             return word + [Piece("value", parameter=self.add("mode", ["choice"], choices=choices))]
+        values = [way for way in ways if "name" in way and "token" not in way]
+        if len(values) == 1 and all(way["type"] == "pure-token" for way in ways if way is not values[0]):
+            return word + [Piece("value", parameter=self.add(values[0]["name"], ["string"]))]  # or a word
         blocks = [way for way in ways if way["type"] == "block" and "token" in way]
         if blocks:
             return word + self.argument(blocks[-1])

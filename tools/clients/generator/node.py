@@ -104,7 +104,7 @@ def shape(tree):
         return f"record({{ {fields} }})"
     if kind == "text":
         return f"text('{inside[0]}')"
-    if not inside:
+    if not inside and kind != "tuple":
         return "nothing" if kind == "null" else kind
     return f"{FUNCTIONS[kind]}({', '.join(map(shape, inside))})"
 

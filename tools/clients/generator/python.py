@@ -49,6 +49,8 @@ def reply_type(tree, record):
         return " | ".join(dict.fromkeys(parts))
     if kind == "rows":
         return f"list[tuple[{', '.join(parts)}]]"
+    if kind == "tuple" and not parts:
+        return "tuple[()]"
     return {"list": "list", "tuple": "tuple", "map": "dict"}[kind] + f"[{', '.join(parts)}]"
 
 
@@ -60,7 +62,7 @@ def shape(tree):
         return f"_s.Record({{{fields}}})"
     if kind == "text":
         return "_s.OK" if inside == ["OK"] else f'_s.Text("{inside[0]}")'
-    if not inside:
+    if not inside and kind != "tuple":
         return "_s." + kind.upper()
     name = {"list": "List", "tuple": "Tuple", "rows": "Rows", "map": "Map", "union": "OneOf"}[kind]
     return f"_s.{name}({', '.join(map(shape, inside))})"
@@ -99,7 +101,7 @@ def written(piece):
     if piece.kind == "value":
         return parameter.name
     if piece.kind == "length":
-        return f"len({parameter.name})"
+        return f"len({parameter.name} or ())" if parameter.optional else f"len({parameter.name})"
     if piece.kind == "values":
         return f"*{parameter.name}" if len(parameter.types) == 1 else f"*_flat({parameter.name})"
     if piece.kind == "each":

@@ -21,6 +21,7 @@ class Reader:
     def __init__(self, form):
         self.words = WORD.findall(form)
         assert "".join(self.words) == re.sub(r"\s(?=(?:[^']*'[^']*')*[^']*$)", "", form), f"can't read the form {form}"
+        assert sum(word.endswith("[") for word in self.words) == self.words.count("]"), f"a bracket is left in {form}"
 
     def union(self):
         found = [self.item()]

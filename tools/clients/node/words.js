@@ -20,7 +20,7 @@ export class Words {
 
     key(value) { this.pushKey(word(value)); }
 
-    length(items) { this.push(String(asList(items).length)); }
+    length(items) { this.push(String(asList(items ?? []).length)); }
 
     values(items) { asList(items).forEach((item) => this.value(item)); }
 
