@@ -13,8 +13,8 @@
 /* Are both places in the same stream, so that a distance describes the second one? */
 static bool is_further(const struct stream_place *from, const struct stream_place *to)
 {
-    return strcmp(from->history.id, to->history.id) == 0 &&
-           strcmp(from->history.old_id, to->history.old_id) == 0 &&
+    return memcmp(from->history.id, to->history.id, HISTORY_ID) == 0 &&
+           memcmp(from->history.old_id, to->history.old_id, HISTORY_ID) == 0 &&
            from->history.old_end == to->history.old_end && from->effects_from == to->effects_from &&
            from->db == to->db && from->offset <= to->offset;
 }
