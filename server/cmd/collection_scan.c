@@ -19,7 +19,7 @@ static void visit_field(void *ctx, struct bytes field, struct bytes value)
     struct scan *scan = ctx;
     if (!scan_visit(scan, field)) return;
     scan_give(scan, field);
-    scan_give(scan, value);
+    if (!scan->names_only) scan_give(scan, value);
 }
 
 static void visit_score(void *ctx, struct bytes member, double score)
@@ -27,7 +27,7 @@ static void visit_score(void *ctx, struct bytes member, double score)
     struct scan *scan = ctx;
     if (!scan_visit(scan, member)) return;
     scan_give(scan, member);
-    scan_give_double(scan, score);
+    if (!scan->names_only) scan_give_double(scan, score);
 }
 
 static uint64_t step_set(void *ctx, uint64_t cursor)
@@ -49,7 +49,7 @@ static uint64_t step_zset(void *ctx, uint64_t cursor)
 }
 
 /* If the key is missing, the options are not checked, as in Redis. */
-static void scan_key(struct call *call, enum type type,
+static void scan_key(struct call *call, enum type type, const char *names_word,
                      uint64_t (*step)(void *ctx, uint64_t cursor))
 {
     struct collection collection;
@@ -60,7 +60,7 @@ static void scan_key(struct call *call, enum type type,
     if (entry == NULL) {
         scan->cursor = 0;
     } else {
-        if (!scan_read_options(scan, 3, NULL)) return;
+        if (!scan_read_options(scan, 3, NULL, names_word)) return;
         collection.object = &entry->object;
         scan_run(scan, step, &collection);
     }
@@ -69,17 +69,17 @@ static void scan_key(struct call *call, enum type type,
 
 static void cmd_sscan(struct call *call)
 {
-    scan_key(call, TYPE_SET, step_set);
+    scan_key(call, TYPE_SET, NULL, step_set);
 }
 
 static void cmd_hscan(struct call *call)
 {
-    scan_key(call, TYPE_HASH, step_hash);
+    scan_key(call, TYPE_HASH, "NOVALUES", step_hash);
 }
 
 static void cmd_zscan(struct call *call)
 {
-    scan_key(call, TYPE_ZSET, step_zset);
+    scan_key(call, TYPE_ZSET, "NOSCORES", step_zset);
 }
 
 static const struct command rows[] = {
@@ -107,11 +107,12 @@ static const struct command rows[] = {
       .group = "hash",
       .since = "2.8.0",
       .replies = REPLIES(
-          "[bulk [bulk bulk ...]]: the next cursor, 0 at the end; fields, each with its value"),
+          "[bulk [bulk bulk ...]]: the next cursor, 0 at the end; fields, each with its value",
+          "[bulk [bulk ...]]: with NOVALUES: the next cursor; fields"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_INVALID_CURSOR),
       .complexity =
           "O(1) for each call. O(N) for a complete iteration, where N is the number of fields.",
-      .syntax = "key cursor [MATCH pattern] [COUNT count]",
+      .syntax = "key cursor [MATCH pattern] [COUNT count] [NOVALUES]",
       .summary = "Returns some fields and values of a hash and the cursor for the next call. The "
                  "first call takes cursor 0." },
     { .name = "ZSCAN",
@@ -127,7 +128,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_INVALID_CURSOR),
       .complexity =
           "O(1) for each call. O(N) for a complete iteration, where N is the number of members.",
-      .syntax = "key cursor [MATCH pattern] [COUNT count]",
+      .syntax = "key cursor [MATCH pattern] [COUNT count] [NOSCORES]",
       .summary = "Returns some members and scores of a sorted set and the cursor for the next "
                  "call. The first call takes cursor 0." },
 };

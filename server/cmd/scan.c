@@ -37,12 +37,17 @@ bool scan_read_cursor(struct scan *scan, int i)
     return false;
 }
 
-bool scan_read_options(struct scan *scan, int i, int *type_at)
+bool scan_read_options(struct scan *scan, int i, int *type_at, const char *names_word)
 {
     struct call *call = scan->call;
     if (type_at != NULL) *type_at = 0;
     for (; i < call->argc; i += 2) {
         bool valued = i + 1 < call->argc;
+        if (names_word != NULL && arg_is(call, i, names_word)) {
+            scan->names_only = true;
+            i--;
+            continue;
+        }
         if (valued && arg_is(call, i, "COUNT")) {
             if (!arg_range(call, i + 1, LONG_MIN, LONG_MAX, &scan->count, ERR_NOT_INTEGER))
                 return false;

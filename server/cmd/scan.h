@@ -10,6 +10,7 @@ struct scan {
     uint64_t cursor;      /* where to continue; 0 ends the scan */
     struct bytes pattern; /* default "*" */
     int64_t count;        /* at least 1; default 10 */
+    bool names_only;      /* NOVALUES or NOSCORES */
     uint64_t visited;     /* elements, matching or not */
     size_t items;         /* written into `collected` so far */
     struct outbuf collected;
@@ -22,8 +23,9 @@ void scan_begin(struct scan *scan, struct call *call);
 /* Parses the cursor at argument i. False: an error was sent. */
 bool scan_read_cursor(struct scan *scan, int i);
 /* Parses MATCH and COUNT from argument i on. If type_at is not NULL, parses TYPE as well and sets
- * *type_at to the position of its value, or 0. False: an error was sent. */
-bool scan_read_options(struct scan *scan, int i, int *type_at);
+ * *type_at to the position of its value, or 0. `names_word` sets names_only; NULL: there is no such
+ * word. False: an error was sent. */
+bool scan_read_options(struct scan *scan, int i, int *type_at, const char *names_word);
 
 /* Takes steps (as dict_scan does) until count elements were visited, or the scan is over, or after
  * ten times as many steps, because many steps may find nothing. */

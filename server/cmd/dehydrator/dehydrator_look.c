@@ -160,7 +160,7 @@ static void cmd_rede_scan(struct call *call)
     if (entry == NULL) {
         scan->cursor = 0;
     } else {
-        if (!scan_read_options(scan, 3, NULL)) return;
+        if (!scan_read_options(scan, 3, NULL, NULL)) return;
         scanned.dehydrator = entry->object.dehydrator;
         scan_run(scan, step_scan, &scanned);
     }

@@ -41,7 +41,7 @@ static void cmd_scan(struct call *call)
     int type_at;
     scan_begin(&listing.scan, call);
     if (!scan_read_cursor(&listing.scan, 1)) return;
-    if (!scan_read_options(&listing.scan, 2, &type_at)) return;
+    if (!scan_read_options(&listing.scan, 2, &type_at, NULL)) return;
     /* "dehy-type" is the type's name in the ReDe module. */
     if (type_at > 0 && arg_is(call, type_at, "dehy-type")) listing.type = TYPE_DEHYDRATOR;
     for (unsigned t = 0; type_at > 0 && t < TYPE_COUNT; t++)

@@ -233,17 +233,29 @@ static void cmd_zmscore(struct call *call)
         reply_score(call, entry, call->argv[i]);
 }
 
+/* "key member [WITHSCORE]" */
 static void reply_rank(struct call *call, bool from_the_end)
 {
     struct entry *entry;
     size_t rank;
+    bool with_score = call->argc > 3;
+    if (call->argc > 4) {
+        fail_named(call, ERR_ARITY);
+        return;
+    }
+    if (with_score && !arg_is(call, 3, "WITHSCORE")) {
+        fail(call, ERR_SYNTAX);
+        return;
+    }
     if (!read_typed(call, 1, TYPE_ZSET, &entry)) return;
     if (entry == NULL || !zset_rank(entry->object.zset, call->argv[2], &rank)) {
-        resp_null(call->out);
+        (with_score ? resp_null_array : resp_null)(call->out);
         return;
     }
     if (from_the_end) rank = zset_count(entry->object.zset) - 1 - rank;
+    if (with_score) resp_array(call->out, 2);
     resp_integer(call->out, (int64_t)rank);
+    if (with_score) reply_score(call, entry, call->argv[2]);
 }
 
 static void cmd_zrank(struct call *call)
@@ -361,27 +373,31 @@ static const struct command rows[] = {
       .summary = "Returns the scores of one or more members of a sorted set." },
     { .name = "ZRANK",
       .run = cmd_zrank,
-      .arity = 3,
+      .arity = -3,
       .flags = READONLY | FAST,
       .keys = KEY_FIRST,
       .group = "sorted-set",
       .since = "2.0.0",
-      .replies = REPLIES("integer: the rank, from 0", "null: there is no such key or member"),
-      .errors = ERRORS(ERR_WRONGTYPE),
+      .replies = REPLIES("integer: the rank, from 0", "null: there is no such key or member",
+                         "[integer double]: with WITHSCORE: the rank and the score",
+                         "null-array: with WITHSCORE: there is no such key or member"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX),
       .complexity = "O(log(N)) where N is the number of members in the sorted set.",
-      .syntax = "key member",
+      .syntax = "key member [WITHSCORE]",
       .summary = "Returns the rank of a member of a sorted set, by ascending score." },
     { .name = "ZREVRANK",
       .run = cmd_zrevrank,
-      .arity = 3,
+      .arity = -3,
       .flags = READONLY | FAST,
       .keys = KEY_FIRST,
       .group = "sorted-set",
       .since = "2.0.0",
-      .replies = REPLIES("integer: the rank, from 0", "null: there is no such key or member"),
-      .errors = ERRORS(ERR_WRONGTYPE),
+      .replies = REPLIES("integer: the rank, from 0", "null: there is no such key or member",
+                         "[integer double]: with WITHSCORE: the rank and the score",
+                         "null-array: with WITHSCORE: there is no such key or member"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX),
       .complexity = "O(log(N)) where N is the number of members in the sorted set.",
-      .syntax = "key member",
+      .syntax = "key member [WITHSCORE]",
       .summary = "Returns the rank of a member of a sorted set, by descending score." },
 };
 
