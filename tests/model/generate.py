@@ -248,8 +248,8 @@ class Generator:
         lot = self.random.random()
         if lot < 0.65:
             prefix, suffix, at = self.moment()
-            self.call(letter + prefix + b"EXPIRE" + suffix, key, at, self.condition(),
-                      self.block(word, self.names(key)))
+            words = self.condition(), self.block(word, self.names(key))
+            self.call(letter + prefix + b"EXPIRE" + suffix, key, at, *self.some(words, words, words[::-1]))
         elif lot < 0.75:
             self.call(letter + b"PERSIST", key, self.block(word, self.names(key)))
         elif lot < 0.8:
@@ -299,7 +299,10 @@ class Generator:
             self.fill_set()
         elif lot < 0.36:
             options = [*self.deadline(), *self.some([], [b"KEEPTTL"])]
-            self.call(b"SADDEX", key, options, self.block(b"MEMBERS", self.names(key)))
+            members = self.block(b"MEMBERS", self.names(key))
+            if self.chance(0.4):
+                options = [*self.some([], [b"MNX"], [b"MXX"]), *self.some([], options, [b"KEEPTTL"])]
+            self.call(b"SADDEX", key, *self.some((options, members), (options, members), (members, options)))
         elif lot < 0.46:
             self.call(b"SADDEX", key, self.some([], [b"KEEPTTL"]), self.seconds(), self.names(key))
         elif lot < 0.58:

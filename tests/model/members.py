@@ -108,8 +108,10 @@ def family(letter, kind, word):
             key = find(data, a[1], kind)
             at = instant(data, a[0], a[2], unit)
             when = a[3].upper() if a[3].upper() in (b"NX", b"XX", b"GT", b"LT") else b""
+            if not when and len(a) == 6 + int(a[4]):  # the condition follows the members
+                a, when = a[:-1], a[-1]
             codes = []
-            for name in block(a, 4 if when else 3, word):
+            for name in block(a, 4 if when == a[3] else 3, word):
                 if name not in value_of(key):
                     codes.append(-2)
                 elif not holds(when, key.value[name][1], at):
@@ -337,24 +339,31 @@ def _(data, a, __):
 
 @command(b"SADDEX")
 def _(data, a, __):
-    life, at = Life(), 2
-    while a[at].upper() != b"MEMBERS":
+    life, at, names, only = Life(), 2, [], None
+    while at < len(a):
         if a[at].isdigit():
-            life.at, at = instant(data, a[0], a[at], UNITS[b"EX"]), at + 1
+            life.at, names = instant(data, a[0], a[at], UNITS[b"EX"]), a[at + 1:]
             break
-        before, at = at, life.take(data, a, at)
-        assert at > before
-    else:
-        block(a, at, b"MEMBERS")
-        at += 2
-    key = or_new(data, find(data, a[1], "set"), a[1], "set")
-    added, rule, past = 0, life.rule(data, KEEP), life.is_past(data)
-    for name in a[at:]:
+        if a[at] == b"MEMBERS":
+            names = a[at + 2:][:int(a[at + 1])]
+            at += 2 + len(names)
+        elif a[at] in (b"MNX", b"MXX"):
+            only, at = a[at], at + 1
+        else:
+            before, at = at, life.take(data, a, at)
+            assert at > before
+    key, is_of_redis = find(data, a[1], "set"), only or life.at is None
+    if only and any((name in value_of(key)) == (only == b"MNX") for name in names):
+        return 0
+    key = or_new(data, key, a[1], "set")
+    added, past = 0, life.is_past(data)
+    rule = life.rule(data, KEEP if past else CLEAR)
+    for name in names:
         is_new = data.put(key, name, None, b"sadd", *rule, same=name in key.value)
         added += is_new and not past
         if past and (is_new or not life.keeps):
             data.expire_member(key, name, life.at)
-    return added
+    return 1 if is_of_redis else added
 
 
 @command(b"SISMEMBER", b"SMISMEMBER")

@@ -122,6 +122,8 @@
     E(ERR_MEMBERS_POSITIVE, "ERR Number of %s must be a positive integer")                         \
     E(ERR_MEMBERS_COUNT, "ERR The `%s` parameter must match the number of arguments")              \
     E(ERR_FIELDS_NUMBER, "ERR invalid number of fields")                                           \
+    E(ERR_MEMBERS_TWICE, "ERR MEMBERS keyword specified multiple times")                           \
+    E(ERR_MNX_MXX, "ERR Only one of MXX or MNX arguments can be specified")                        \
     E(ERR_FNX_FXX, "ERR Only one of FXX or FNX arguments can be specified")                        \
     E(ERR_NX_FNX_FXX, "ERR Only one of NX, FNX or FXX arguments can be specified")                 \
     E(ERR_ONE_LIFE, "ERR Only one of EX, PX, EXAT, PXAT or KEEPTTL arguments can be specified")    \

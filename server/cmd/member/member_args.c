@@ -52,6 +52,14 @@ bool arg_member_block(struct call *call, int i, const struct member_words *words
     return false;
 }
 
+int arg_member_count(const struct call *call, int i, const struct member_words *words)
+{
+    int64_t count;
+    if (!arg_is(call, i, words->keyword) || i + 1 >= call->argc) return 0;
+    if (!number_parse_int64(call->argv[i + 1].data, call->argv[i + 1].len, &count)) return 0;
+    return count >= 1 && count <= call->argc - i - 2 ? (int)count : 0;
+}
+
 /* ---- EX, PX, EXAT, PXAT and KEEPTTL ---------------------------------------------------------- */
 
 static enum arg_taken fail_contradiction(struct call *call, const struct member_life *life)

@@ -31,6 +31,9 @@ bool arg_looks_like_number(const struct call *call, int i);
  * below 1. */
 bool arg_member_block(struct call *call, int i, const struct member_words *words,
                       enum error bad_count);
+/* The number of members, if "FIELDS numfields" is at i and i + 1 and as many arguments or more
+ * follow; else 0. Replies nothing. */
+int arg_member_count(const struct call *call, int i, const struct member_words *words);
 
 /* The options EX, PX, EXAT, PXAT and KEEPTTL. */
 struct member_life {

@@ -49,19 +49,30 @@ static int expire_one(struct call *call, struct entry *entry, struct bytes membe
     return txn_member_expire(call->txn, entry, member, at) == MEMBER_REMOVED ? REMOVED : DONE;
 }
 
+static enum condition condition_at(const struct call *call, int i)
+{
+    return (enum condition)(1 + arg_word(call, i, conditions, LT));
+}
+
+/* The condition comes before the members, or after them. */
 static void expire_members(struct call *call, const struct family *family, enum ttl_unit unit)
 {
     struct entry *entry;
     msec at;
     if (!find_typed(call, 1, family->type, &entry)) return;
     if (!arg_member_deadline(call, 2, unit, &at)) return;
-    enum condition when = (enum condition)(1 + arg_word(call, 3, conditions, LT));
-    int block = when == ALWAYS ? 3 : 4;
-    if (!arg_member_block(call, block, family->words, ERR_MEMBERS_NONE)) return;
+    enum condition when = condition_at(call, 3), after = ALWAYS;
+    int block = when == ALWAYS ? 3 : 4, first = block + 2, last = call->argc - 1;
+    if (when == ALWAYS && arg_member_count(call, block, family->words) == last - first)
+        after = condition_at(call, last);
+    if (after != ALWAYS)
+        when = after;
+    else if (!arg_member_block(call, block, family->words, ERR_MEMBERS_NONE))
+        return;
 
-    int first = block + 2;
-    resp_array(call->out, (size_t)(call->argc - first));
-    for (int i = first; i < call->argc; i++)
+    int end = after != ALWAYS ? last : call->argc;
+    resp_array(call->out, (size_t)(end - first));
+    for (int i = first; i < end; i++)
         resp_integer(call->out, expire_one(call, entry, call->argv[i], at, when));
 }
 

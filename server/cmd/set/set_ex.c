@@ -1,7 +1,8 @@
 /* set_ex: SADDEX: adds members with a deadline to a set.
  *
  * It has two forms: the members follow either MEMBERS and their number, or a number of seconds, as
- * in Dragonfly. */
+ * in Dragonfly. With MNX, MXX or without a deadline, the first form is that of Redis 8.12 and
+ * replies as it does. */
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/call.h"
 #include "server/cmd/cmd.h"
@@ -12,35 +13,106 @@
 
 struct saddex {
     struct member_life life;
-    int first; /* argument of the first member */
+    bool only_new, only_present; /* MNX, MXX */
+    int first, end;              /* arguments of the members; first 0: none so far */
 };
+
+/* Does the call have a form that only Redis 8.12 has? */
+static bool is_of_redis(const struct saddex *how)
+{
+    return how->only_new || how->only_present || !how->life.is_given;
+}
 
 /* "[KEEPTTL] seconds member ..." */
 static bool parse_saddex_seconds(struct call *call, int seconds, struct saddex *how)
 {
     how->life.keeps = seconds > 2;
     how->first = seconds + 1;
+    how->end = call->argc;
     if (!arg_member_seconds(call, seconds, &how->life)) return false;
     if (how->first < call->argc) return true;
     fail_named(call, ERR_ARITY);
     return false;
 }
 
-/* "EX seconds [KEEPTTL] MEMBERS nummembers member ...", the options in any order */
+/* Takes "MEMBERS nummembers member ..." at *i. */
+static bool take_members(struct call *call, int *i, struct saddex *how)
+{
+    if (how->first != 0) {
+        fail(call, ERR_MEMBERS_TWICE);
+        return false;
+    }
+    int block = *i, count = arg_member_count(call, block, &member_words);
+    how->first = block + 2;
+    how->end = *i = how->first + count;
+    return count > 0 || arg_member_block(call, block, &member_words, ERR_MEMBERS_POSITIVE);
+}
+
+static enum arg_taken take_saddex_option(struct call *call, int *i, struct saddex *how)
+{
+    bool only_new = arg_is(call, *i, "MNX"), only_present = arg_is(call, *i, "MXX");
+    if (!only_new && !only_present) return arg_member_life(call, i, &how->life);
+    if (how->only_new || how->only_present) {
+        fail(call, ERR_MNX_MXX);
+        return ARG_FAILED;
+    }
+    how->only_new = only_new;
+    how->only_present = only_present;
+    ++*i;
+    return ARG_TAKEN;
+}
+
+/* Replies the error about an argument that is no option. */
+static bool refuse_argument(struct call *call, int i, const struct saddex *how)
+{
+    if (how->first != 0 && i == how->end)
+        failf(call, ERR_MEMBERS_COUNT, member_words.count); /* probably one more member */
+    else
+        failf(call, ERR_SADDEX_ARGUMENT, arg_width(call, i), call->argv[i].data);
+    return false;
+}
+
+/* "[MNX|MXX] [EX seconds] [KEEPTTL] MEMBERS nummembers member ...", in any order */
 static bool parse_saddex_members(struct call *call, struct saddex *how)
 {
-    int i = 2;
-    while (i < call->argc && !arg_is(call, i, member_words.keyword)) {
-        enum arg_taken taken = arg_member_life(call, &i, &how->life);
-        if (taken == ARG_OTHER)
-            failf(call, ERR_SADDEX_ARGUMENT, arg_width(call, i), call->argv[i].data);
+    for (int i = 2; i < call->argc;) {
+        if (arg_is(call, i, member_words.keyword)) {
+            if (!take_members(call, &i, how)) return false;
+            continue;
+        }
+        enum arg_taken taken = take_saddex_option(call, &i, how);
+        if (taken == ARG_OTHER) return refuse_argument(call, i, how);
         if (taken != ARG_TAKEN) return false;
     }
-    how->first = i + 2;
-    if (!arg_member_block(call, i, &member_words, ERR_MEMBERS_POSITIVE)) return false;
-    if (how->life.is_given) return true;
-    fail(call, ERR_NO_DEADLINE);
+    if (how->first != 0) return true;
+    failf(call, ERR_MEMBERS_KEYWORD, member_words.keyword);
     return false;
+}
+
+/* Does MNX or MXX hold for all members? */
+static bool saddex_condition_holds(const struct call *call, const struct entry *entry,
+                                   const struct saddex *how)
+{
+    if (!how->only_new && !how->only_present) return true;
+    for (int i = how->first; i < how->end; i++) {
+        bool present = entry != NULL && set_has(entry->object.set, call->argv[i]);
+        if (present ? how->only_new : how->only_present) return false;
+    }
+    return true;
+}
+
+static int64_t add_members(struct call *call, struct entry *entry, const struct saddex *how)
+{
+    int64_t added = 0;
+    bool past = member_life_is_past(call, &how->life); /* the given members are then removed */
+    struct lifetime life = member_lifetime(call, &how->life, past ? LIFE(KEEP) : LIFE(CLEAR));
+    for (int i = how->first; i < how->end; i++) {
+        bool is_new = txn_set_add(call->txn, entry, call->argv[i], life);
+        added += is_new && !past;
+        if (past && (is_new || !how->life.keeps))
+            txn_member_expire(call->txn, entry, call->argv[i], how->life.at);
+    }
+    return added;
 }
 
 static void cmd_saddex(struct call *call)
@@ -51,17 +123,12 @@ static void cmd_saddex(struct call *call)
     bool parsed = arg_looks_like_number(call, seconds) ? parse_saddex_seconds(call, seconds, &how)
                                                        : parse_saddex_members(call, &how);
     if (!parsed || !find_typed(call, 1, TYPE_SET, &entry)) return;
-    entry = entry_or_new(call, 1, entry, TYPE_SET);
-    int64_t added = 0;
-    bool past = member_life_is_past(call, &how.life); /* the given members are then removed */
-    struct lifetime life = member_lifetime(call, &how.life, LIFE(KEEP));
-    for (int i = how.first; i < call->argc; i++) {
-        bool is_new = txn_set_add(call->txn, entry, call->argv[i], life);
-        added += is_new && !past;
-        if (past && (is_new || !how.life.keeps))
-            txn_member_expire(call->txn, entry, call->argv[i], how.life.at);
+    if (!saddex_condition_holds(call, entry, &how)) {
+        resp_integer(call->out, 0);
+        return;
     }
-    resp_integer(call->out, added);
+    int64_t added = add_members(call, entry_or_new(call, 1, entry, TYPE_SET), &how);
+    resp_integer(call->out, is_of_redis(&how) ? 1 : added);
 }
 
 static const struct command rows[] = {
@@ -73,17 +140,20 @@ static const struct command rows[] = {
       .group = "set",
       .since = "0.1.0",
       .origin = "Dragonfly",
-      .replies = REPLIES("integer: the number of members added"),
+      .replies = REPLIES("integer: the number of members added",
+                         "integer: with MNX or MXX, or without a deadline: 1, or 0 if the "
+                         "condition does not hold"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_EXPIRE_NEGATIVE,
-                       ERR_MEMBERS_POSITIVE, ERR_MEMBERS_COUNT, ERR_ONE_DEADLINE, ERR_NO_DEADLINE,
-                       ERR_SADDEX_ARGUMENT),
+                       ERR_MEMBERS_POSITIVE, ERR_MEMBERS_COUNT, ERR_MEMBERS_KEYWORD,
+                       ERR_MEMBERS_TWICE, ERR_MNX_MXX, ERR_ONE_DEADLINE, ERR_SADDEX_ARGUMENT),
       .complexity = "O(M*log(N)) where M is the number of members given and N the number that have "
                     "a deadline.",
-      .syntax = "key [EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT "
+      .syntax = "key [MNX|MXX] [EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT "
                 "unix-time-milliseconds] [KEEPTTL] <seconds member [member ...]|MEMBERS nummembers "
                 "member [member ...]>",
-      .summary = "Adds members with a deadline to a set. Existing members get it too, unless "
-                 "KEEPTTL is given." },
+      .summary = "Adds members with a deadline to a set, with MNX only if all are new, with MXX "
+                 "only if none is. Existing members get the deadline too, or lose theirs if none "
+                 "is given, unless KEEPTTL is given." },
 };
 
 const struct command_group set_ex_commands = COMMAND_GROUP(rows);

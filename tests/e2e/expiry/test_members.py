@@ -232,6 +232,45 @@ def saddex_and_zaddex():
 
 
 @own
+def saddex_in_the_form_of_redis():
+    with World() as world:
+        run = world.run
+        equal(run("SADDEX s MXX EX 10 MEMBERS 1 a"), 0)
+        equal(run("EXISTS s"), 0)
+        equal(run("SADDEX s MEMBERS 3 a b MNX MNX EX 10"), 1, "the member MNX, and the option")
+        equal(run("STTL s MEMBERS 3 a b MNX"), [10, 10, 10])
+        equal(run("SADDEX s MNX EX 10 MEMBERS 2 a x"), 0)
+        equal(run("SISMEMBER s x"), 0)
+        equal(run("SADDEX s EX 20 MEMBERS 2 a b MXX"), 1)
+        equal(run("SADDEX s MXX MEMBERS 1 b"), 1, "without a deadline an existing one is removed")
+        equal(run("SADDEX s KEEPTTL MEMBERS 2 a new"), 1)
+        equal(run("STTL s MEMBERS 4 a b MNX new"), [20, -1, 10, -1])
+        equal(run("SADDEX s MEMBERS 2 a z"), 1)
+        equal(run("STTL s MEMBERS 2 a z"), [-1, -1])
+        equal(run("SADDEX s PXAT 1 MXX MEMBERS 2 a b"), 1)
+        equal(run("SADDEX none MNX PXAT 1 MEMBERS 2 a b"), 1)
+        equal(world.client.smembers("s"), {b"MNX", b"new", b"z"})
+        equal(run("EXISTS none"), 0)
+
+
+@own
+def condition_may_follow_the_members():
+    with World() as world:
+        run = world.run
+        run("SADD s a NX")
+        run("HSET h a 1 NX 2")
+        run("ZADD z 1 a 2 NX")
+        for letter, key, word in (("S", "s", "MEMBERS"), ("H", "h", "FIELDS"), ("Z", "z", "MEMBERS")):
+            equal(run(f"{letter}EXPIRE {key} 10 {word} 1 a NX"), [1])
+            equal(run(f"{letter}EXPIRE {key} 20 {word} 2 a x nx"), [0, -2])
+            equal(run(f"{letter}EXPIRE {key} 20 {word} 2 a NX"), [1, 1], "a member named NX")
+            equal(run(f"{letter}PEXPIRE {key} 30000 GT {word} 2 a NX"), [1, 1])
+            equal(run(f"{letter}TTL {key} {word} 2 a NX"), [30, 30])
+            equal(run(f"{letter}EXPIREAT {key} 1 {word} 2 a NX LT"), [2, 2])
+            equal(run(f"EXISTS {key}"), 0)
+
+
+@own
 def other_spellings():
     with World() as world:
         run = world.run
