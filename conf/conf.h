@@ -23,6 +23,7 @@ enum conf_allowed { CONF_ALLOW_NO, CONF_ALLOW_YES, CONF_ALLOW_LOCAL };
 enum conf_supervised { CONF_SUPERVISED_NO, CONF_SUPERVISED_SYSTEMD, CONF_SUPERVISED_AUTO };
 enum conf_cluster { CONF_CLUSTER_NO, CONF_CLUSTER_EMULATED, CONF_CLUSTER_STRICT };
 enum conf_endpoint { CONF_ENDPOINT_IP, CONF_ENDPOINT_HOSTNAME, CONF_ENDPOINT_UNKNOWN };
+enum conf_compat { CONF_COMPAT_REDIS_7_0, CONF_COMPAT_REDIS_8_0, CONF_COMPAT_VALKEY_9_1 };
 enum conf_tls_auth { CONF_TLS_AUTH_NO, CONF_TLS_AUTH_YES, CONF_TLS_AUTH_OPTIONAL };
 enum conf_tls_user { CONF_TLS_USER_OFF, CONF_TLS_USER_CN };
 enum conf_fsync { CONF_FSYNC_NO, CONF_FSYNC_EVERYSEC, CONF_FSYNC_ALWAYS };
@@ -62,6 +63,7 @@ struct conf {
     int64_t unixsocketperm; /* a mode; 0: set by the umask */
     bool protected_mode;
     char *requirepass;
+    int64_t compat_version; /* enum conf_compat */
     /* cluster */
     int64_t cluster;          /* enum conf_cluster */
     int64_t cluster_endpoint; /* enum conf_endpoint */

@@ -42,6 +42,11 @@ static const char *check_bind(const char *value)
     return words > CONF_BIND_MAX ? "Too many bind addresses specified." : NULL;
 }
 
+static const struct conf_choice compat_versions[] = { { "7.0", CONF_COMPAT_REDIS_7_0 },
+                                                      { "8.0", CONF_COMPAT_REDIS_8_0 },
+                                                      { "valkey-9.1", CONF_COMPAT_VALKEY_9_1 },
+                                                      { NULL, 0 } };
+
 static const struct conf_option options[] = {
     OPTION("bind",
            "Addresses to listen on. An address with a \"-\" before it may be missing on this\n"
@@ -64,6 +69,12 @@ static const struct conf_option options[] = {
     OPTION("tcp-keepalive", "Seconds between TCP keep-alive probes. 0: no probes.",
            .type = CONF_INT, .offset = AT(tcp_keepalive), .max = INT_MAX, .preset = "300",
            .live = true, .section = "network"),
+    OPTION(
+        "compat-version",
+        "Server that HELLO, INFO and LOLWUT name: 7.0, 8.0 (Redis) or valkey-9.1. Clients enable\n"
+        "features by it. The commands stay the same.",
+        .type = CONF_ENUM, .offset = AT(compat_version), .choices = compat_versions,
+        .preset = "7.0", .live = true, .section = "network"),
     OPTION("protected-mode", "Accept clients on this machine only, as long as no password is set.",
            .type = CONF_BOOL, .offset = AT(protected_mode), .preset = "yes", .live = true,
            .section = "network"),

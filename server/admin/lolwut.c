@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+#include "server/admin/admin.h"
+#include "server/admin/compat.h"
 #include "server/cmd/call/reply_text.h"
 #include "server/cmd/call/args.h"
 #include "server/base/version.h"
@@ -78,8 +80,10 @@ void cmd_lolwut(struct call *call)
     struct outbuf text;
     outbuf_init(&text);
     draw_deadlines(&picture, &text);
-    static const char title[] =
-        "\nThe next deadlines. expired ver. " EXPIRED_VERSION ", as Redis ver. " REDIS_VERSION "\n";
-    outbuf_append(&text, title, sizeof(title) - 1);
+    const struct server_context *context = call->context;
+    char title[96];
+    int len = snprintf(title, sizeof(title), "\nThe next deadlines. expired ver. %s, as %s\n",
+                       EXPIRED_VERSION, compat_of(context->conf)->title);
+    outbuf_append(&text, title, (size_t)len);
     reply_text(call, &text);
 }

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "server/admin/admin.h"
+#include "server/admin/compat.h"
 #include "server/admin/client/identity.h"
-#include "server/base/version.h"
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/session.h"
 #include "store/base/number.h"
@@ -98,11 +98,12 @@ static bool take_hello_options(struct call *call)
 static void reply_hello(struct call *call)
 {
     const struct connection_context *context = call->context;
+    const struct compat *compat = compat_of(context->conf);
     resp_map(call->out, 7);
     resp_bulk_text(call->out, "server");
-    resp_bulk_text(call->out, "redis");
+    resp_bulk_text(call->out, compat->server);
     resp_bulk_text(call->out, "version");
-    resp_bulk_text(call->out, REDIS_VERSION);
+    resp_bulk_text(call->out, compat->version);
     resp_bulk_text(call->out, "proto");
     resp_integer(call->out, call->out->version);
     resp_bulk_text(call->out, "id");

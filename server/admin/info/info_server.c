@@ -1,5 +1,6 @@
 /* info_server: INFO's sections about the process and its clients: Server, Clients, CPU, Modules,
  * Cluster, TLS. */
+#include "server/admin/compat.h"
 #include "server/admin/info/report.h"
 
 #include <elf.h>
@@ -80,7 +81,7 @@ static void write_build(struct report *report)
     snprintf(os_text, sizeof(os_text), "%s %s %s", os.sysname, os.release, os.machine);
     snprintf(gcc, sizeof(gcc), "%d.%d.%d", __GNUC__, __GNUC_MINOR__, __GNUC_PATCHLEVEL__);
     const struct info_row rows[] = {
-        TEXT("redis_version", REDIS_VERSION),
+        TEXT("redis_version", compat_of(report->context->conf)->redis_version),
         TEXT("expired_version", EXPIRED_VERSION),
         TEXT("redis_git_sha1", "00000000"), /* as Redis shows it for a build without git */
         TEXT("redis_git_dirty", "0"),
@@ -97,6 +98,19 @@ static void write_build(struct report *report)
     REPORT_ROWS(report, rows);
 }
 
+/* Fields by which clients recognize a Valkey. */
+static void write_valkey(struct report *report)
+{
+    const struct info_row rows[] = {
+        TEXT("server_name", "valkey"),
+        TEXT("valkey_version", compat_of(report->context->conf)->version),
+        TEXT("valkey_release_stage", "ga"),
+        TEXT("server_mode",
+             report->context->conf->cluster != CONF_CLUSTER_NO ? "cluster" : "standalone"),
+    };
+    REPORT_ROWS(report, rows);
+}
+
 void info_server(struct report *report)
 {
     const struct server_context *context = report->context;
@@ -107,6 +121,7 @@ void info_server(struct report *report)
     if (readlink("/proc/self/exe", program, sizeof(program) - 1) < 0) program[0] = '\0';
     int64_t hz = conf->kept[conf_kept_index(conf_find("hz"))].number;
     write_build(report);
+    if (conf->compat_version == CONF_COMPAT_VALKEY_9_1) write_valkey(report);
     const struct info_row rows[] = {
         NUMBER("process_id", getpid()),
         TEXT("process_supervised", supervision(conf)),
