@@ -57,6 +57,32 @@ def text(ident):
     return b"%d-%d" % ident
 
 
+def size_of(item):
+    """The bytes of a reply."""
+    if isinstance(item, bytes):
+        return len(b"$%d\r\n%s\r\n" % (len(item), item))
+    if isinstance(item, list):
+        return len(b"*%d\r\n" % len(item)) + sum(map(size_of, item))
+    raise ValueError(item)
+
+
+class Budget:
+    """MAXCOUNT and MAXSIZE of a call. Figures of CLAIM do not count as bytes."""
+
+    def __init__(self, words):
+        self.entries, self.bytes = option(words, "MAXCOUNT", 10**9), option(words, "MAXSIZE", 10**9)
+        self.bytes -= size_of(words[-2].encode())
+        self.is_used = False
+
+    def takes(self, ident, fields):
+        size = size_of([text(ident), fields])
+        if self.entries == 0 or (self.is_used and size > self.bytes):
+            self.entries = 0
+            return False
+        self.entries, self.bytes, self.is_used = self.entries - 1, max(0, self.bytes - size), True
+        return True
+
+
 def ident_of(data):
     return tuple(map(int, data.split(b"-")))
 
@@ -145,7 +171,7 @@ class Model:
 
     # --- delivery ---
 
-    def redeliver(self, key, ident, consumer):
+    def redeliver(self, key, ident, consumer, budget=None):
         """Delivers a pending entry again, or moves it aside. Its fields, or None."""
         stream, pending = self.streams[key], self.streams[key].pending[ident]
         fields = stream.entries.get(ident)
@@ -159,25 +185,29 @@ class Model:
             self.append(DEAD, None, fields + more)
             del stream.pending[ident]
             return None
+        if budget and not budget.takes(ident, fields):
+            return None
         stream.pending[ident] = Pending(consumer, self.now, min(pending.deliveries + 1, MOST))
         return fields
 
     def read(self, words, limit):
         """Entries for XREADGROUP."""
         key, consumer, claim = words[-2], words[3], option(words, "CLAIM")
-        stream, found = self.streams[key], []
+        stream, found, budget = self.streams[key], [], Budget(words)
         for ident in sorted(stream.pending) if claim is not None else ():
             pending = stream.pending[ident]
-            if len(found) == limit:
+            if len(found) == limit or budget.entries == 0:
                 break
             if not pending.is_due(self.now, claim):
                 continue
             before = [pending.idle(self.now), pending.deliveries]
-            fields = self.redeliver(key, ident, consumer)
+            fields = self.redeliver(key, ident, consumer, budget)
             if fields is not None:
                 found.append([text(ident), fields, *before])
         new = [i for i in stream.entries if i > stream.delivered][:max(0, limit - len(found))]
         for ident in new:
+            if not budget.takes(ident, stream.entries[ident]):
+                break
             if "NOACK" not in words:
                 stream.pending[ident] = Pending(consumer, self.now, 1)
             found.append([text(ident), stream.entries[ident]] + [0, 0] * (claim is not None))

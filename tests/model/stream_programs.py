@@ -170,6 +170,10 @@ class Author:
         words = ["XREADGROUP", "GROUP", GROUP, rng.choice(("ann", "bob"))]
         if rng.random() < 0.5:
             words += ["COUNT", rng.choice((1, 2, 5))]
+        if rng.random() < 0.2:
+            words += ["MAXCOUNT", rng.choice((5, 6, 9))]
+        if rng.random() < 0.2:
+            words += ["MAXSIZE", rng.choice((1, 60, 120, 400))]
         if rng.random() < 0.6:
             words += ["CLAIM", rng.choice((0, 5, 10, 30))] if key != LOG else ["CLAIM", 50]
         if rng.random() < 0.5 and sum(1 for _ in self.model.waiting) < 3:

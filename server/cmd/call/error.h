@@ -395,6 +395,9 @@
     E(ERR_XREADGROUP_NOGROUP,                                                                      \
       "NOGROUP No such key '%.*s' or consumer group '%.*s' in XREADGROUP with GROUP option")       \
     E(ERR_CLAIM_IDLE, "ERR min-idle-time is not an integer")                                       \
+    E(ERR_MAXCOUNT, "ERR MAXCOUNT must be a positive integer")                                     \
+    E(ERR_MAXCOUNT_COUNT, "ERR MAXCOUNT must be greater than or equal to COUNT")                   \
+    E(ERR_MAXSIZE, "ERR MAXSIZE must be a positive integer")                                       \
     E(ERR_CLAIM_IDLE_NEGATIVE, "ERR min-idle-time must be a positive integer")                     \
     E(ERR_STREAM_GONE, "UNBLOCKED the stream key no longer exists")                                \
     E(ERR_GROUP_GONE, "NOGROUP the consumer group this client was blocked on no longer exists")    \

@@ -52,18 +52,12 @@ void deliver_new(struct call *call, const struct delivery *delivery, struct stre
 
 /* ---- pending entries of the consumer --------------------------------------------------------- */
 
-/* Counts the consumer's pending entries that pass the filter, up to `count`. */
-static size_t count_history(const struct delivery *delivery, struct pending_filter filter,
-                            size_t count)
+static bool take_pending(const struct delivery *delivery, struct stream_id id)
 {
-    struct pending pending;
-    size_t found = 0;
-    while (found < count && pending_next(delivery->place.group, &filter, &pending)) {
-        found++;
-        filter.from = pending.id;
-        if (!stream_id_up(&filter.from)) break;
-    }
-    return found;
+    struct stream_entry entry;
+    if (find_stream_entry(delivery->place.entry->object.stream, id, &entry))
+        return budget_take(delivery->budget, entry);
+    return budget_take_id(delivery->budget, id);
 }
 
 static void deliver_again(struct call *call, const struct delivery *delivery,
@@ -83,18 +77,32 @@ static void deliver_again(struct call *call, const struct delivery *delivery,
     txn_pending_put(call->txn, place->entry, place->group, pending);
 }
 
-void deliver_history(struct call *call, const struct delivery *delivery, struct stream_id after,
-                     size_t count)
+size_t take_history(const struct delivery *delivery, struct stream_id after, size_t count)
 {
     struct pending_filter filter = { .from = after,
                                      .to = STREAM_ID_MAX,
                                      .consumer = delivery->consumer };
     struct pending pending;
-    size_t left = consumer_pending(delivery->consumer);
+    size_t left = consumer_pending(delivery->consumer), found = 0;
     if (count < left) left = count;
-    if (!stream_id_up(&filter.from)) left = 0;
-    left = count_history(delivery, filter, left);
-    resp_array(call->out, left);
+    if (!stream_id_up(&filter.from)) return 0;
+    while (found < left && pending_next(delivery->place.group, &filter, &pending) &&
+           take_pending(delivery, pending.id)) {
+        found++;
+        filter.from = pending.id;
+        if (!stream_id_up(&filter.from)) break;
+    }
+    return found;
+}
+
+void deliver_history(struct call *call, const struct delivery *delivery, struct stream_id after,
+                     size_t left)
+{
+    struct pending_filter filter = { .from = after,
+                                     .to = STREAM_ID_MAX,
+                                     .consumer = delivery->consumer };
+    struct pending pending;
+    if (!stream_id_up(&filter.from)) return;
     for (; left > 0 && pending_next(delivery->place.group, &filter, &pending); left--) {
         deliver_again(call, delivery, &pending);
         filter.from = pending.id;
@@ -149,26 +157,29 @@ bool became_dead_letter(struct call *call, const struct group_place *place,
     return dead_letter_move(call->txn, place->entry, place->group, pending) == DEAD_LETTER_MOVED;
 }
 
-/* Returns whether the entry was delivered. Otherwise it became a dead letter, or it no longer
- * exists and the pending ID was removed. */
-static bool claim_one(struct call *call, const struct delivery *delivery, struct resp_writer *out,
-                      struct pending *pending)
+/* REMOVED: the entry became a dead letter, or it no longer exists and the pending ID was removed.
+ */
+enum claimed { CLAIMED, REMOVED, OVER_BUDGET };
+
+static enum claimed claim_one(struct call *call, const struct delivery *delivery,
+                              struct resp_writer *out, struct pending *pending)
 {
     const struct group_place *place = &delivery->place;
     const struct stream *stream = place->entry->object.stream;
     struct stream_entry entry;
     if (!stream_has(stream, pending->id)) {
         txn_pending_remove(call->txn, place->entry, place->group, pending->id);
-        return false;
+        return REMOVED;
     }
-    if (became_dead_letter(call, place, pending)) return false;
+    if (became_dead_letter(call, place, pending)) return REMOVED;
     find_stream_entry(stream, pending->id, &entry);
+    if (!budget_take(delivery->budget, entry)) return OVER_BUDGET;
     reply_delivered(delivery, out, &entry, pending_idle(call, pending), pending->deliveries);
     pending->consumer = delivery->consumer;
     pending->at = call->txn->now;
     pending->deliveries = count_delivery(pending->deliveries);
     txn_pending_put(call->txn, place->entry, place->group, pending);
-    return true;
+    return CLAIMED;
 }
 
 size_t deliver_claims(struct call *call, const struct delivery *delivery, struct resp_writer *out,
@@ -178,11 +189,15 @@ size_t deliver_claims(struct call *call, const struct delivery *delivery, struct
     struct pending pending;
     size_t claimed = 0, removed = 0;
     bool more = true;
-    while (more && claimed < count && removed < REMOVED_MAX &&
+    while (more && claimed < count && removed < REMOVED_MAX && !budget_is_spent(delivery->budget) &&
            pending_next(delivery->place.group, &filter, &pending)) {
         filter.from = pending.id;
         more = stream_id_up(&filter.from);
-        ++*(claim_one(call, delivery, out, &pending) ? &claimed : &removed);
+        switch (claim_one(call, delivery, out, &pending)) {
+        case CLAIMED: claimed++; break;
+        case REMOVED: removed++; break;
+        case OVER_BUDGET: return claimed;
+        }
     }
     return claimed;
 }

@@ -3,19 +3,24 @@
 #ifndef SERVER_CMD_STREAM_STREAM_DELIVERY_H
 #define SERVER_CMD_STREAM_STREAM_DELIVERY_H
 
-#include "server/cmd/stream/stream_args.h"
+#include "server/cmd/stream/read_budget.h"
 
 struct delivery {
     struct group_place place;
     struct stream_consumer *consumer;
+    struct read_budget *budget;
     bool no_ack;      /* new entries do not become pending */
     bool with_counts; /* entries show how long they were idle, and how often delivered */
 };
 
-/* Replies with the `count` entries after `after`, which must exist, and makes them pending. */
+/* Replies with the `count` entries after `after`, which must exist and have been taken out of the
+ * budget, and makes them pending. */
 void deliver_new(struct call *call, const struct delivery *delivery, struct stream_id after,
                  size_t count);
-/* Replies up to `count` of the consumer's pending entries after `after`, as an array. */
+/* Takes up to `count` of the consumer's pending entries after `after` out of the budget; returns
+ * their number. */
+size_t take_history(const struct delivery *delivery, struct stream_id after, size_t count);
+/* Replies with these. */
 void deliver_history(struct call *call, const struct delivery *delivery, struct stream_id after,
                      size_t count);
 
@@ -25,7 +30,8 @@ struct pending_filter claim_filter(const struct call *call, msec idle);
 bool has_claims(const struct call *call, const struct stream_group *group, msec idle);
 /* The instant at which the next entry can be claimed; NEVER: none is pending. O(1) */
 msec next_claim(const struct stream_group *group, msec idle);
-/* Writes up to `count` claimed entries to `out`; returns their number. Also removes pending IDs
+/* Writes up to `count` claimed entries to `out`, as far as the budget allows; returns their number.
+ * Also removes pending IDs
  * without an entry, and moves entries that were delivered too often. Stops after 1000 of these,
  * even if more entries could be claimed. */
 size_t deliver_claims(struct call *call, const struct delivery *delivery, struct resp_writer *out,

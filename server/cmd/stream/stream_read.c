@@ -22,6 +22,8 @@ struct source_stream {
 
 struct reading {
     struct read_args args;
+    size_t limit; /* entries of each stream */
+    struct read_budget budget;
     struct source_stream few[STREAMS_FEW];
     struct source_stream *streams;
 };
@@ -85,6 +87,14 @@ static size_t count_after(const struct stream *stream, struct stream_id after, s
     return count < limit ? count : limit;
 }
 
+/* The number of them that the budget allows, too. */
+static size_t take_after(struct reading *reading, const struct stream *stream,
+                         struct stream_id after, size_t limit)
+{
+    size_t count = count_after(stream, after, limit);
+    return budget_take_after(&reading->budget, stream, after, count);
+}
+
 /* ---- replying with a stream ------------------------------------------------------------------ */
 
 static void reply_name(struct call *call, const struct source_stream *stream)
@@ -94,17 +104,16 @@ static void reply_name(struct call *call, const struct source_stream *stream)
 }
 
 /* With CLAIM the number of entries is known only after claiming. False: there were none. */
-static bool reply_claims(struct call *call, const struct reading *reading,
-                         const struct source_stream *stream, const struct delivery *delivery,
-                         size_t limit)
+static bool reply_claims(struct call *call, struct reading *reading,
+                         const struct source_stream *stream, const struct delivery *delivery)
 {
     const struct stream *entries = stream->entry->object.stream;
     struct stream_id last = group_position(stream->group).last;
     struct outbuf claims;
     outbuf_init(&claims);
     struct resp_writer writer = resp_writer_to(call->out, &claims);
-    size_t claimed = deliver_claims(call, delivery, &writer, reading->args.claim, limit);
-    size_t added = count_after(entries, last, limit - claimed);
+    size_t claimed = deliver_claims(call, delivery, &writer, reading->args.claim, reading->limit);
+    size_t added = take_after(reading, entries, last, reading->limit - claimed);
     if (claimed + added > 0) {
         reply_name(call, stream);
         resp_array(call->out, claimed + added);
@@ -114,22 +123,26 @@ static bool reply_claims(struct call *call, const struct reading *reading,
     return claimed + added > 0;
 }
 
-static bool reply_to_group(struct call *call, const struct reading *reading,
-                           const struct source_stream *stream, size_t limit)
+static bool reply_to_group(struct call *call, struct reading *reading,
+                           const struct source_stream *stream)
 {
     struct delivery delivery = { .place = { stream->entry, stream->group },
+                                 .budget = &reading->budget,
                                  .no_ack = reading->args.no_ack };
     struct bytes name = call->argv[reading->args.consumer];
     delivery.consumer = consumer_or_new(call, &delivery.place, name);
     if (!wants_new(stream)) {
+        size_t pending = take_history(&delivery, stream->after, reading->limit);
+        if (pending == 0 && budget_is_spent(&reading->budget)) return false;
         reply_name(call, stream);
-        deliver_history(call, &delivery, stream->after, limit);
+        resp_array(call->out, pending);
+        deliver_history(call, &delivery, stream->after, pending);
         return true;
     }
     delivery.with_counts = reading->args.claim >= 0;
-    if (delivery.with_counts) return reply_claims(call, reading, stream, &delivery, limit);
+    if (delivery.with_counts) return reply_claims(call, reading, stream, &delivery);
     struct stream_id last = group_position(stream->group).last;
-    size_t count = count_after(stream->entry->object.stream, last, limit);
+    size_t count = take_after(reading, stream->entry->object.stream, last, reading->limit);
     if (count == 0 && call->ready == NULL) return false;
     reply_name(call, stream);
     resp_array(call->out, count);
@@ -137,15 +150,19 @@ static bool reply_to_group(struct call *call, const struct reading *reading,
     return true;
 }
 
-static bool reply_stream(struct call *call, const struct reading *reading,
-                         const struct source_stream *stream, size_t limit)
+/* False: the stream is left out of the reply. */
+static bool reply_stream(struct call *call, struct reading *reading,
+                         const struct source_stream *stream)
 {
-    if (stream->group != NULL) return reply_to_group(call, reading, stream, limit);
+    if (budget_is_spent(&reading->budget)) return false;
+    budget_begin(&reading->budget, call->argv[stream->key]);
+    if (stream->group != NULL) return reply_to_group(call, reading, stream);
     const struct stream *entries = stream->entry->object.stream;
     struct stream_id after = stream->after;
     struct stream_walk walk;
     struct stream_entry entry;
-    size_t left = count_after(entries, after, limit);
+    size_t left = take_after(reading, entries, after, reading->limit);
+    if (budget_is_spent(&reading->budget) && left == 0) return false;
     reply_name(call, stream);
     resp_array(call->out, left);
     if (left == 0 || !stream_id_up(&after)) return true;
@@ -157,9 +174,9 @@ static bool reply_stream(struct call *call, const struct reading *reading,
 
 /* ---- replying -------------------------------------------------------------------------------- */
 
-/* With CLAIM, or if a key is given twice, a stream may turn out to have no entries, so the replies
- * are collected in a buffer. */
-static size_t reply_collected(struct call *call, const struct reading *reading, size_t limit)
+/* With CLAIM, if a key is given twice, or if the budget is spent, a stream may turn out to have no
+ * entries to reply, so the replies are collected in a buffer. */
+static size_t reply_collected(struct call *call, struct reading *reading)
 {
     struct resp_writer *out = call->out;
     struct outbuf parts;
@@ -169,7 +186,7 @@ static size_t reply_collected(struct call *call, const struct reading *reading, 
     call->out = &writer;
     for (int i = 0; i < reading->args.streams; i++)
         if (reading->streams[i].is_served)
-            count += reply_stream(call, reading, &reading->streams[i], limit);
+            count += reply_stream(call, reading, &reading->streams[i]);
     call->out = out;
     if (count > 0) resp_named(out, count);
     resp_splice(out, &parts);
@@ -177,15 +194,15 @@ static size_t reply_collected(struct call *call, const struct reading *reading, 
 }
 
 /* Returns the number of streams replied; 0: nothing was replied. */
-static size_t reply_served(struct call *call, const struct reading *reading, size_t served,
-                           size_t limit)
+static size_t reply_served(struct call *call, struct reading *reading, size_t served)
 {
+    const struct read_budget *budget = &reading->budget;
+    bool may_skip = reading->args.group > 0 || budget->counts || budget->measures;
     if (served == 0) return 0;
-    if (reading->args.claim >= 0 || (reading->args.group > 0 && served > 1))
-        return reply_collected(call, reading, limit);
+    if (reading->args.claim >= 0 || (may_skip && served > 1)) return reply_collected(call, reading);
     resp_named(call->out, served);
     for (int i = 0; i < reading->args.streams; i++)
-        if (reading->streams[i].is_served) reply_stream(call, reading, &reading->streams[i], limit);
+        if (reading->streams[i].is_served) reply_stream(call, reading, &reading->streams[i]);
     return served;
 }
 
@@ -236,14 +253,15 @@ static void block_reading(struct call *call, const struct reading *reading, msec
 static void read_streams(struct call *call, struct reading *reading)
 {
     const struct read_args *args = &reading->args;
-    size_t limit = args->count > 0 ? (size_t)args->count : SIZE_MAX, served = 0;
+    size_t served = 0;
+    reading->limit = args->count > 0 ? (size_t)args->count : SIZE_MAX;
     if (!find_streams(call, reading)) return;
     for (int i = 0; i < args->streams; i++) {
         struct source_stream *stream = &reading->streams[i];
         stream->is_served = has_entries(call, reading, stream);
         served += stream->is_served;
     }
-    if (reply_served(call, reading, served, limit) > 0) return;
+    if (reply_served(call, reading, served) > 0) return;
     if (!args->blocks) {
         resp_null_array(call->out);
         return;
@@ -285,7 +303,7 @@ static bool find_ready(struct call *call, const struct reading *reading,
 static void read_ready(struct call *call, struct reading *reading)
 {
     struct source_stream *stream = &reading->streams[0];
-    size_t limit = reading->args.count > 0 ? (size_t)reading->args.count : BLOCKED_COUNT;
+    reading->limit = reading->args.count > 0 ? (size_t)reading->args.count : BLOCKED_COUNT;
     msec idle = reading->args.claim;
     if (!find_ready(call, reading, stream)) return;
     struct stream_id last = stream_marks(stream->entry->object.stream).last;
@@ -294,7 +312,7 @@ static void read_ready(struct call *call, struct reading *reading)
     reading->args.streams = 1;
     stream->is_served =
         stream_id_before(after, last) || (idle >= 0 && has_claims(call, stream->group, idle));
-    if (reply_served(call, reading, stream->is_served, limit) > 0) return;
+    if (reply_served(call, reading, stream->is_served) > 0) return;
     block_reading(call, reading, idle >= 0 ? next_claim(stream->group, idle) : NEVER);
 }
 
@@ -303,6 +321,7 @@ static void cmd_xread(struct call *call)
     struct reading reading;
     if (!parse_read(call, &reading.args)) return;
     int streams = reading.args.streams;
+    reading.budget = read_budget(reading.args.max_count, reading.args.max_size);
     reading.streams = reading.few;
     if (streams > STREAMS_FEW)
         reading.streams = mem_alloc((size_t)streams * sizeof(*reading.streams));
@@ -317,7 +336,7 @@ static void cmd_xread(struct call *call)
 
 #define READ_ERRORS                                                                                \
     ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_TIMEOUT, ERR_TIMEOUT_NEGATIVE, ERR_STREAM_ID,  \
-        ERR_XREAD_UNBALANCED, ERR_XREAD_SCRIPT
+        ERR_XREAD_UNBALANCED, ERR_XREAD_SCRIPT, ERR_MAXCOUNT, ERR_MAXCOUNT_COUNT, ERR_MAXSIZE
 
 static const struct command rows[] = {
     { .name = "XREAD",
@@ -335,9 +354,11 @@ static const struct command rows[] = {
           ERRORS(READ_ERRORS, ERR_XREAD_GROUP, ERR_XREAD_NOACK, ERR_XREAD_CLAIM, ERR_XREAD_NEW),
       .complexity = "O(log(N)+M) for each stream, where N is the number of its entries and M the "
                     "number returned.",
-      .syntax = "[COUNT count] [BLOCK milliseconds] STREAMS key [key ...] id [id ...]",
+      .syntax = "[COUNT count] [MAXCOUNT count] [MAXSIZE bytes] [BLOCK milliseconds] STREAMS key "
+                "[key ...] id [id ...]",
       .summary = "Returns the entries of streams after the given IDs, or blocks until there is "
-                 "one." },
+                 "one. COUNT limits the entries of each stream, MAXCOUNT those of all together, "
+                 "and MAXSIZE the bytes of the reply, except that there is always one entry." },
     { .name = "XREADGROUP",
       .run = cmd_xread,
       .arity = -7,
@@ -354,11 +375,12 @@ static const struct command rows[] = {
                  ERR_CLAIM_IDLE, ERR_CLAIM_IDLE_NEGATIVE, ERR_STREAM_GONE, ERR_GROUP_GONE),
       .complexity = "O(log(N)+M*log(P)) for each stream, where N is the number of its entries, M "
                     "the number returned and P that of the group's pending entries.",
-      .syntax = "GROUP group consumer [COUNT count] [BLOCK milliseconds] [CLAIM min-idle-time] "
-                "[NOACK] STREAMS key [key ...] id [id ...]",
+      .syntax = "GROUP group consumer [COUNT count] [MAXCOUNT count] [MAXSIZE bytes] [BLOCK "
+                "milliseconds] [CLAIM min-idle-time] [NOACK] STREAMS key [key ...] id [id ...]",
       .summary = "Delivers entries of streams to a consumer of a group: new ones, those that it "
                  "has not acknowledged yet, and with CLAIM those that others have left idle. "
-                 "Blocks until there is one, if BLOCK is given." },
+                 "Blocks until there is one, if BLOCK is given. COUNT, MAXCOUNT and MAXSIZE limit "
+                 "the reply as in XREAD." },
 };
 
 const struct command_group stream_read_commands = COMMAND_GROUP(rows);

@@ -33,6 +33,12 @@ static bool parse_block(struct call *call, int i, struct read_args *args)
     return true;
 }
 
+static bool parse_limit(struct call *call, int i, int64_t *limit, enum error error)
+{
+    if (!arg_int64_or(call, i, limit, error)) return false;
+    return *limit > 0 || refuse(call, error);
+}
+
 /* Parses the option at *i and moves *i past it. */
 static bool parse_option(struct call *call, int *i, bool is_group, struct read_args *args)
 {
@@ -44,6 +50,10 @@ static bool parse_option(struct call *call, int *i, bool is_group, struct read_a
         if (args->count < 0) args->count = 0;
         return true;
     }
+    if (left > 0 && arg_is(call, value - 1, "MAXCOUNT"))
+        return parse_limit(call, value, &args->max_count, ERR_MAXCOUNT);
+    if (left > 0 && arg_is(call, value - 1, "MAXSIZE"))
+        return parse_limit(call, value, &args->max_size, ERR_MAXSIZE);
     if (left > 0 && arg_is(call, value - 1, "CLAIM")) {
         if (!is_group) return refuse(call, ERR_XREAD_CLAIM);
         if (!arg_int64_or(call, value, &args->claim, ERR_CLAIM_IDLE)) return false;
@@ -76,6 +86,8 @@ bool parse_read(struct call *call, struct read_args *args)
         }
     }
     if (args->first == 0) return refuse(call, ERR_SYNTAX);
+    if (args->max_count > 0 && args->max_count < args->count)
+        return refuse(call, ERR_MAXCOUNT_COUNT);
     return !is_group || args->group > 0 || refuse(call, ERR_XREADGROUP_MISSING);
 }
 
@@ -104,7 +116,8 @@ static int option_length(struct bytes word)
         const char *word;
         int length;
     } options[] = {
-        { "BLOCK", 2 }, { "COUNT", 2 }, { "CLAIM", 2 }, { "GROUP", 3 }, { "NOACK", 1 },
+        { "BLOCK", 2 }, { "COUNT", 2 },    { "CLAIM", 2 },   { "GROUP", 3 },
+        { "NOACK", 1 }, { "MAXCOUNT", 2 }, { "MAXSIZE", 2 },
     };
     for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
         if (bytes_is_word(word, options[i].word)) return options[i].length;

@@ -6,7 +6,9 @@
 
 struct read_args {
     int group, consumer; /* arguments; 0: XREAD */
-    int64_t count;       /* 0: no limit */
+    int64_t count;       /* for each stream; 0: no limit */
+    int64_t max_count;   /* for all streams; 0: no limit */
+    int64_t max_size;    /* bytes, likewise */
     bool blocks, no_ack;
     msec until;         /* the timeout; NEVER: none */
     msec claim;         /* claims entries that were idle for this span; -1: does not */
