@@ -31,6 +31,7 @@ READ = {b"string": [b"GET"], b"list": [b"LRANGE", b"0", b"-1"], b"set": [b"SMEMB
 BLOCKING = {b"BLPOP", b"BRPOP", b"BLMOVE", b"BRPOPLPUSH", b"BLMPOP", b"BZPOPMIN", b"BZPOPMAX",
             b"BZMPOP"}
 STREAM_READS = (b"XREAD", b"XREADGROUP")
+RANKS = (b"ZRANK", b"ZREVRANK")
 
 
 def is_overwriting(name):
@@ -273,6 +274,8 @@ class Pair:
         asked = words[2:] if words[:1] == [b"COMMAND"] else words  # COMMAND GETKEYS of it
         if asked[:1] and asked[0] in (b"TTL", b"PTTL", b"PERSIST") and len(asked) == 3:
             return True  # of a member, as KeyDB takes it
+        if asked[:1] and asked[0] in RANKS and len(asked) > 3:
+            return True  # perhaps WITHSCORE
         if died and words[0] == b"DBSIZE":
             return True  # Redis counts keys that have expired in the transaction
         if died and is_overwriting(words[0]):
@@ -290,7 +293,8 @@ class Pair:
         if words[:2] == [b"ACL", b"SETUSER"] and self.is_setuser_left_out(state, words):
             return True
         if words[:2] == [b"ACL", b"DRYRUN"] and (any(b"\0" in word for word in arguments) or
-                                                 words[3:4] in ([b"TTL"], [b"PTTL"], [b"PERSIST"])):
+                                                 words[3:4] in ([b"TTL"], [b"PTTL"], [b"PERSIST"]) or
+                                                 words[3:4] and words[3] in RANKS):
             return True  # Redis cuts the name in the reply there
         if words[:2] == [b"CLIENT", b"TRACKING"] and state.restricted and b"BCAST" in words:
             return True

@@ -141,8 +141,8 @@ static const struct command rows[] = {
       .since = "0.1.0",
       .origin = "Dragonfly",
       .replies = REPLIES("integer: the number of members added",
-                         "integer: with MNX or MXX, or without a deadline: 1, or 0 if the "
-                         "condition does not hold"),
+                         "integer: 1 with MNX or MXX or without a deadline; 0 if the condition "
+                         "does not hold"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_EXPIRE_NEGATIVE,
                        ERR_MEMBERS_POSITIVE, ERR_MEMBERS_COUNT, ERR_MEMBERS_KEYWORD,
                        ERR_MEMBERS_TWICE, ERR_MNX_MXX, ERR_ONE_DEADLINE, ERR_SADDEX_ARGUMENT),

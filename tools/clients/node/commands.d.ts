@@ -600,18 +600,21 @@ export interface Commands<T> {
      */
     redeXpoll(key: Key, options?: { count?: number }): Promise<Array<T>>;
     /**
-     * Adds members with a deadline to a set. Existing members get it too, unless KEEPTTL is given.
+     * Adds members with a deadline to a set, with MNX only if all are new, with MXX only if none
+     * is. Existing members get the deadline too, or lose theirs if none is given, unless KEEPTTL is
+     * given.
      *
-     *     SADDEX key [EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT
+     *     SADDEX key [MNX|MXX] [EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT
      *     unix-time-milliseconds] [KEEPTTL] <seconds member [member ...]|MEMBERS nummembers member
      *     [member ...]>
      *
      * - `integer`: the number of members added
+     * - `integer`: 1 with MNX or MXX or without a deadline; 0 if the condition does not hold
      */
     saddex(
         key: Key,
         members: Argument | readonly Argument[],
-        options?: { ex?: number; px?: number; exat?: number; pxat?: number; keepttl?: boolean },
+        options?: { mnx?: boolean; mxx?: boolean; ex?: number; px?: number; exat?: number; pxat?: number; keepttl?: boolean },
     ): Promise<number>;
     /**
      * Returns the number of members of the first set that are in none of the others, up to a limit.

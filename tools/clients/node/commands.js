@@ -617,6 +617,8 @@ export const commands = {
         readonly: false,
         write(to, key, members, options = {}) {
             to.key(key);
+            to.flag('MNX', options.mnx);
+            to.flag('MXX', options.mxx);
             to.option('EX', options.ex);
             to.option('PX', options.px);
             to.option('EXAT', options.exat);

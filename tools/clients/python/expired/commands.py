@@ -841,23 +841,28 @@ class Commands:
         return self.execute_command("REDE.XPOLL", key, *_option("COUNT", count))
 
     def saddex(
-        self, key: KeyT, *members: EncodableT, ex: int | None = None, px: int | None = None,
-        exat: int | None = None, pxat: int | None = None, keepttl: bool = False,
+        self, key: KeyT, *members: EncodableT, mnx: bool = False, mxx: bool = False,
+        ex: int | None = None, px: int | None = None, exat: int | None = None,
+        pxat: int | None = None, keepttl: bool = False,
     ) -> int:
-        """Adds members with a deadline to a set. Existing members get it too, unless KEEPTTL is
-        given.
+        """Adds members with a deadline to a set, with MNX only if all are new, with MXX only if
+        none is. Existing members get the deadline too, or lose theirs if none is given, unless
+        KEEPTTL is given.
 
         ::
 
-            SADDEX key [EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT unix-time-
-            milliseconds] [KEEPTTL] <seconds member [member ...]|MEMBERS nummembers member
+            SADDEX key [MNX|MXX] [EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT unix-
+            time-milliseconds] [KEEPTTL] <seconds member [member ...]|MEMBERS nummembers member
             [member ...]>
 
         - ``integer``: the number of members added
+        - ``integer``: 1 with MNX or MXX or without a deadline; 0 if the condition does not hold
         """
         return self.execute_command(
             "SADDEX",
             key,
+            *_flag("MNX", mnx),
+            *_flag("MXX", mxx),
             *_option("EX", ex),
             *_option("PX", px),
             *_option("EXAT", exat),
