@@ -41,6 +41,7 @@ export async function ioRedis() {
     same<string[]>()(await db.redePoll('d'));
     same<string[]>()(await db.redePoll('d', { count: 1, withids: false }));
     same<(readonly [string, string])[]>()(await db.redePoll('d', { withids: true }));
+    same<readonly [number, number]>()(await db.increx('n', { byfloat: 1.5 }));
     same<Buffer | null>()(await expiredBuffers(redis).redeLook('d', 'id'));
     same<string | null>()(await expired(new Cluster([])).redeLook('d', 'id'));
     same<number>()(await db.xnack('x', 'g', 'FAIL', ['1-1'], { delay: 5 }));

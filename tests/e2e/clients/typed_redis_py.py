@@ -19,6 +19,8 @@ def replies(client: expired.Redis) -> None:
     assert_type(client.bztspop("z", 1, 0), Optional[List[Tuple[Bulk, float]]])
     assert_type(client.zaddex("z", (1, "a"), (2, b"b"), ex=5, nx=True), int)
     assert_type(client.hgetex("h", "a", "b", persist=True), List[Union[bytes, str, None]])
+    assert_type(client.increx("n", ex=5), Tuple[int, int])
+    assert_type(client.increx("n", byfloat=1.5), Tuple[float, float])
     assert_type(client.policy_list(), Dict[Bulk, Dict[Bulk, Union[int, bytes, str]]])
     with client.pipeline() as pipe:
         pipe.rede_push("d", 50, "payload", "id")

@@ -72,8 +72,14 @@ def signature(command, chosen, tree):
     line = f"    {camel(command.method)}({', '.join(words)}): Promise<{reply_type(tree)}>;"
     if len(line) <= WIDTH:
         return [line]
-    return [f"    {camel(command.method)}(", *(f"        {word}," for word in words),
-            f"    ): Promise<{reply_type(tree)}>;"]
+    lines = [line for word in words for line in ([f"        {word},"] if len(word) < WIDTH - 9 else
+                                                 [*spread(word, options), "        },"])]
+    return [f"    {camel(command.method)}(", *lines, f"    ): Promise<{reply_type(tree)}>;"]
+
+
+def spread(word, options):
+    """The options, each on a line."""
+    return [f"        {word.partition('{')[0]}{{", *(f"            {option};" for option in options)]
 
 
 def signatures(command):
@@ -81,9 +87,12 @@ def signatures(command):
     dependent = {option.lower(): tree for option, tree in command.replies.under.items()}
     dependent = {one.name: dependent[one.name] for one in command.parameters if one.name in dependent}
     if dependent:
-        yield from signature(command, {name: (False, "false") for name in dependent}, command.replies.plain)
+        types = {one.name: ("true", "false") if one.types == ["flag"] else (type_of(one), "undefined")
+                 for one in command.parameters}
+        without = {name: (False, types[name][1]) for name in dependent}
+        yield from signature(command, without, command.replies.plain)
         for name, tree in dependent.items():
-            yield from signature(command, {name: (True, "true")}, tree)
+            yield from signature(command, {**without, name: (True, types[name][0])}, tree)
     yield from signature(command, {}, command.replies.always)
 
 

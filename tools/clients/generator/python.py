@@ -187,9 +187,12 @@ def overloads(command, reply):
     ways = [(None, command.replies.plain), *names.items()]
     for chosen, tree in ways:
         def hint(parameter, chosen=chosen):
+            if parameter.name not in names:
+                return option_hint(parameter)
+            is_flag = parameter.types == ["flag"]
             if parameter.name == chosen:
-                return f"{parameter.name}: Literal[True]"
-            return f"{parameter.name}: Literal[False] = False" if parameter.name in names else option_hint(parameter)
+                return f"{parameter.name}: {'Literal[True]' if is_flag else type_of(parameter)}"
+            return f"{parameter.name}: {'Literal[False] = False' if is_flag else 'None = None'}"
         yield "    @overload\n" + signature(command, hint, reply(tree)) + " ...\n"
     yield "    @overload\n" + signature(command, option_hint, reply(command.replies.always)) + " ...\n"
 

@@ -91,7 +91,7 @@ class Replies:
         self.under = {}
         plain = [tree for tree, _ in found]
         for tree, when in found:
-            option = re.match(r"with ([A-Z]+)\b", when)
+            option = re.match(r"(?:the same )?with ([A-Z]+)\b", when)
             if option is None:
                 continue
             self.under[option[1]] = union([tree] + [other for other, _ in found if other == NULL])

@@ -275,7 +275,15 @@ export interface Commands<T> {
     hsetex(
         key: Key,
         items: readonly (readonly [field: Argument, value: Argument])[],
-        options?: { fnx?: boolean; fxx?: boolean; ex?: number; px?: number; exat?: number; pxat?: number; keepttl?: boolean },
+        options?: {
+            fnx?: boolean;
+            fxx?: boolean;
+            ex?: number;
+            px?: number;
+            exat?: number;
+            pxat?: number;
+            keepttl?: boolean;
+        },
     ): Promise<number>;
     /**
      * Returns the remaining time to live of fields of a hash in seconds.
@@ -300,7 +308,57 @@ export interface Commands<T> {
      */
     increx(
         key: Key,
-        options?: { byint?: number; byfloat?: number; lbound?: Argument; ubound?: Argument; saturate?: boolean; nx?: boolean; xx?: boolean; ex?: number; px?: number; exat?: number; pxat?: number; persist?: boolean; enx?: boolean },
+        options?: {
+            byint?: number;
+            byfloat?: undefined;
+            lbound?: Argument;
+            ubound?: Argument;
+            saturate?: boolean;
+            nx?: boolean;
+            xx?: boolean;
+            ex?: number;
+            px?: number;
+            exat?: number;
+            pxat?: number;
+            persist?: boolean;
+            enx?: boolean;
+        },
+    ): Promise<readonly [number, number]>;
+    increx(
+        key: Key,
+        options: {
+            byint?: number;
+            byfloat: number;
+            lbound?: Argument;
+            ubound?: Argument;
+            saturate?: boolean;
+            nx?: boolean;
+            xx?: boolean;
+            ex?: number;
+            px?: number;
+            exat?: number;
+            pxat?: number;
+            persist?: boolean;
+            enx?: boolean;
+        },
+    ): Promise<readonly [number, number]>;
+    increx(
+        key: Key,
+        options?: {
+            byint?: number;
+            byfloat?: number;
+            lbound?: Argument;
+            ubound?: Argument;
+            saturate?: boolean;
+            nx?: boolean;
+            xx?: boolean;
+            ex?: number;
+            px?: number;
+            exat?: number;
+            pxat?: number;
+            persist?: boolean;
+            enx?: boolean;
+        },
     ): Promise<readonly [number, number]>;
     /**
      * Moves elements from an end of a list to an end of another one and returns them: one, at most
@@ -332,7 +390,15 @@ export interface Commands<T> {
      */
     msetex(
         items: readonly (readonly [key: Key, value: Argument])[],
-        options?: { nx?: boolean; xx?: boolean; ex?: number; px?: number; exat?: number; pxat?: number; keepttl?: boolean },
+        options?: {
+            nx?: boolean;
+            xx?: boolean;
+            ex?: number;
+            px?: number;
+            exat?: number;
+            pxat?: number;
+            keepttl?: boolean;
+        },
     ): Promise<number>;
     /**
      * Sets the deadline of a member of a set, hash or sorted set to a Unix time in milliseconds.
@@ -390,7 +456,22 @@ export interface Commands<T> {
      */
     policySet(
         name: Argument,
-        options?: { ttl?: Argument; maxttl?: Argument; jitter?: number; refresh?: 'NEVER' | 'WRITE' | 'ACCESS'; memberttl?: Argument; maxlen?: number; keep?: 'HIGH' | 'LOW'; retain?: Argument; maxdeliveries?: number; maxdeliveriesTo?: Argument; expiredTo?: Argument; expiredValue?: boolean; expiredValueMax?: Argument; option?: Argument },
+        options?: {
+            ttl?: Argument;
+            maxttl?: Argument;
+            jitter?: number;
+            refresh?: 'NEVER' | 'WRITE' | 'ACCESS';
+            memberttl?: Argument;
+            maxlen?: number;
+            keep?: 'HIGH' | 'LOW';
+            retain?: Argument;
+            maxdeliveries?: number;
+            maxdeliveriesTo?: Argument;
+            expiredTo?: Argument;
+            expiredValue?: boolean;
+            expiredValueMax?: Argument;
+            option?: Argument;
+        },
     ): Promise<'OK'>;
     /**
      * Removes and returns the elements that are due, earliest first, or blocks until one is due.
@@ -808,7 +889,18 @@ export interface Commands<T> {
     zaddex(
         key: Key,
         items: readonly (readonly [score: number, member: Argument])[],
-        options?: { ex?: number; px?: number; exat?: number; pxat?: number; keepttl?: boolean; nx?: boolean; xx?: boolean; gt?: boolean; lt?: boolean; ch?: boolean },
+        options?: {
+            ex?: number;
+            px?: number;
+            exat?: number;
+            pxat?: number;
+            keepttl?: boolean;
+            nx?: boolean;
+            xx?: boolean;
+            gt?: boolean;
+            lt?: boolean;
+            ch?: boolean;
+        },
     ): Promise<number>;
     /**
      * Sets the time to live of members of a sorted set in seconds.

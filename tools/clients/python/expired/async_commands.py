@@ -408,6 +408,30 @@ class AsyncCommands:
         """
         return self.execute_command("HTTL", key, "FIELDS", len(fields), *fields)
 
+    @overload
+    def increx(
+        self, key: KeyT, *, byint: int | None = None, byfloat: None = None,
+        lbound: EncodableT | None = None, ubound: EncodableT | None = None, saturate: bool = False,
+        nx: bool = False, xx: bool = False, ex: int | None = None, px: int | None = None,
+        exat: int | None = None, pxat: int | None = None, persist: bool = False, enx: bool = False,
+    ) -> Awaitable[tuple[int, int]]: ...
+
+    @overload
+    def increx(
+        self, key: KeyT, *, byint: int | None = None, byfloat: float,
+        lbound: EncodableT | None = None, ubound: EncodableT | None = None, saturate: bool = False,
+        nx: bool = False, xx: bool = False, ex: int | None = None, px: int | None = None,
+        exat: int | None = None, pxat: int | None = None, persist: bool = False, enx: bool = False,
+    ) -> Awaitable[tuple[float, float]]: ...
+
+    @overload
+    def increx(
+        self, key: KeyT, *, byint: int | None = None, byfloat: float | None = None,
+        lbound: EncodableT | None = None, ubound: EncodableT | None = None, saturate: bool = False,
+        nx: bool = False, xx: bool = False, ex: int | None = None, px: int | None = None,
+        exat: int | None = None, pxat: int | None = None, persist: bool = False, enx: bool = False,
+    ) -> Awaitable[tuple[int, int] | tuple[float, float]]: ...
+
     def increx(
         self, key: KeyT, *, byint: int | None = None, byfloat: float | None = None,
         lbound: EncodableT | None = None, ubound: EncodableT | None = None, saturate: bool = False,
