@@ -6,7 +6,7 @@
 #   make sim-plants    worlds find each planted fault: CPU (600) seconds each, SEED
 #   make fuzz          runs each fuzzer for FUZZ_SECONDS (60)
 #   make soak          a mixed load for MINUTES (30), SEED; its plot is doc/soak.svg
-#   make tsan          programs that start threads, under ThreadSanitizer: TESTS
+#   make tsan          programs that start threads, under ThreadSanitizer: TESTS; tsan-short is a part of it
 #   make steady        every test ROUNDS times (5), beside busy processes, in random order: TEST_SEED, TESTS
 #   make coverage      lines and branches that the unit tests reach, by folder
 #   make mutants       N faults in a copy of the sources: SEED, PATHS
@@ -38,7 +38,8 @@ TSAN_UNIT = $(patsubst %,$(B)/tests/unit/server/%_test,base/page_thread $(addpre
     file_job journal journal_fault move rewrite))
 TSAN_E2E = $(patsubst %,tests/crash/test_%.py,faults full journal_switch kill progress slow_disk snapshot) \
     $(patsubst %,tests/e2e/%.py,access/test_tls commands/test_big_arguments operations/test_process)
-TSAN = B=build/tsan CC=gcc MALLOC=libc CFLAGS="-O1 -g" SANITIZE=-fsanitize=thread
+TSAN = B=build/tsan CC=gcc MALLOC=libc CFLAGS="$(TSAN_CFLAGS)" SANITIZE=-fsanitize=thread
+TSAN_CFLAGS ?= -O1 -g
 tsan:
 	@tools/deps build test tsan
 	@$(MAKE) --no-print-directory $(TSAN) tsan-here
@@ -46,6 +47,12 @@ tsan-here:
 	@$(LOCKED) $(MAKE) $(PARALLEL) $(B)/expired $(FAULT) $(TSAN_UNIT)
 	@$(TEST_ENV) TEST_TIMEOUT=$${TEST_TIMEOUT:-600} CK_TIMEOUT_MULTIPLIER=5 \
 	    tests/tsan $(B)/races $(or $(TESTS),$(TSAN_E2E) $(TSAN_UNIT))
+
+# What .ci/run can afford: compiling takes most of the time.
+TSAN_SHORT = $(filter-out %_fault_test %/rewrite_test,$(TSAN_UNIT))
+tsan-short:
+	@$(MAKE) --no-print-directory tsan TSAN_CFLAGS="-O0 -g1" TSAN_UNIT="$(TSAN_SHORT:$(B)/%=build/tsan/%)" \
+	    TSAN_E2E="$(filter %_journal_switch.py %_snapshot.py,$(TSAN_E2E))"
 
 sim-plants:
 	@tools/deps build test
@@ -98,4 +105,4 @@ test-newest:
 	    MODULE_HOST=$(NEWEST)/$$host $(MAKE) --no-print-directory test-here TESTS="$(HOSTED_TESTS)" || failed=1; \
 	done;) exit $$failed
 
-.PHONY: test-newest diff crash tsan tsan-here sim-plants fuzz fuzz-built soak steady mutants service-test
+.PHONY: test-newest diff crash tsan tsan-here tsan-short sim-plants fuzz fuzz-built soak steady mutants service-test
