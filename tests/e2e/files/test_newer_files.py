@@ -4,7 +4,7 @@ import os
 import sys
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
-from daemon import Daemon, equal, folder, main, own
+from daemon import Daemon, encode, equal, folder, main, own
 from import_data import ours, refused
 from made_rdb import (MODULE_RECORD, array_record, hash_record, listpack, packed_hash_record, rdb,
                       string_record, template_record, text)
@@ -100,6 +100,21 @@ def every_cut_and_changed_byte_is_refused_or_harmless():
         for cut in range(9, len(data), 7):
             said = refused(directory, "--import", written(directory, bytes(data[:cut])))
             assert "can't be imported: at byte " in said, said
+
+
+@own
+def entries_of_idempotent_producers_arrive_from_an_append_only_file():
+    lines = (("SELECT", 0), ("XADD", "s", "IDMP", "producer", "one", "1-1", "f", "v"),
+             ("XADD", "s", "NOMKSTREAM", "KEEPREF", "IDMPAUTO", "producer", "MAXLEN", "~", 100, "LIMIT", 10, "2-1", "IDMP", "x"),
+             ("XCFGSET", "s", "IDMP-DURATION", 60), ("XADD", "s", "MAXLEN", "=", 2, "3-1", "g", "w"),
+             ("XIDMPRECORD", "s", "producer", "two", "2-1"))
+    with folder() as directory:
+        path = written(directory, b"".join(encode(*line) for line in lines))
+        with ours("--import", path) as daemon, daemon.redis() as client:
+            equal(client.xrange("s"), [(b"2-1", {b"IDMP": b"x"}), (b"3-1", {b"g": b"w"})])
+        # Its ID is not the one that Redis gave it.
+        said = refused(directory, "--import", written(directory, encode("XADD", "s", "IDMP", "p", "i", "*", "f", "v")))
+        assert "the command XADD is unknown here, or it failed" in said, said
 
 
 main()

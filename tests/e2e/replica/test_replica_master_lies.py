@@ -258,6 +258,28 @@ def copies_whose_stream_fails_are_asked_for_less_often():
 
 
 @own
+def entries_of_idempotent_producers_arrive_in_the_stream_of_redis():
+    whole = copy_of(("SET", *OLD), ours=False)
+    with Member() as replica, FakeMaster(ours=False) as fake:
+        replica.follow(fake)
+        fake.copy(whole)
+        assert wait_for(lambda: is_linked(replica))
+        fake.send(b"".join(encode(*words) for words in (
+            ("SELECT", 0), ("XADD", "s", "IDMP", "p", "i", "5-1", "f", "v"), ("XCFGSET", "s", "IDMP-MAXSIZE", 9),
+            ("XADD", "s", "IDMPAUTO", "p", "6-1", "f", "w"), ("SET", "after", 1))))
+        assert wait_for(lambda: replica.call("EXISTS", "after") == b":1\r\n")
+        equal(replica.call("XLEN", "s"), b":2\r\n", replica.log())
+        # An entry that the master may have refused, and nonsense.
+        for words in (("IDMP", "p", "i", "*", "f", "v"), ("IDMP", "p"), ("IDMP", "p", "i", "IDMPAUTO", "p", "9-1", "f", "v"),
+                      ("IDMP", "p", "i", "8-1")):
+            fake.send(encode("XADD", "s", *words))
+        fake.send(encode("SET", "last", 1))
+        assert wait_for(lambda: replica.call("EXISTS", "last") == b":1\r\n")
+        equal(replica.call("XLEN", "s"), b":2\r\n")
+        assert "failed here and was skipped: 'XADD'. 1 so far" in replica.log(), replica.log()
+
+
+@own
 def master_that_changes_its_mind_about_abilities_is_followed_or_refused():
     ours, theirs = copy_of(("SET", *OLD)), copy_of(("SET", *OLD), ours=False)
     stream = encode("SELECT", 0) + encode("SET", "streamed", 1)
