@@ -30,7 +30,8 @@ int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     }
     /* The memory is the host's, so that maxmemory and INFO count it. */
     mem_use(&(struct mem_hooks){ redis.Realloc, redis.Free, host_size });
-    redis.SetModuleOptions(ctx, OPTION_HANDLE_IO_ERRORS | OPTION_NO_IMPLICIT_SIGNAL);
+    redis.SetModuleOptions(ctx, OPTION_HANDLE_IO_ERRORS | OPTION_NO_IMPLICIT_SIGNAL |
+                                    (api_host_is_valkey() ? OPTION_HANDLE_SLOT_MIGRATION : 0));
     if (getrandom(key, sizeof(key), 0) != (ssize_t)sizeof(key)) {
         redis.Log(ctx, "warning", "no random bytes from the system");
         return API_ERR;

@@ -9,6 +9,7 @@
 #include "server/module/policies/key_policies.h"
 #include "server/module/values/lent_keys.h"
 #include "server/module/policies/node_policies.h"
+#include "server/module/api/imported_slots.h"
 #include "server/module/api/node_role.h"
 #include "server/module/policies/read_ahead.h"
 #include "server/module/keys/scan_keys.h"
@@ -304,6 +305,11 @@ static void on_policies(RedisModuleCtx *ctx)
     scan_keys_begin(&here.scan);
 }
 
+static void on_slots_taken(void)
+{
+    scan_keys_begin(&here.scan);
+}
+
 static void on_cron(RedisModuleCtx *ctx, struct api_event event, uint64_t what, void *data)
 {
     (void)ctx;
@@ -334,6 +340,7 @@ bool slices_start(RedisModuleCtx *ctx)
         subscribe(ctx, EVENT_ID_LOADING, on_loading) &&
         subscribe(ctx, EVENT_ID_EVENTLOOP, on_loop) && subscribe(ctx, EVENT_ID_CRON_LOOP, on_cron);
     if (!subscribed) redis.Log(ctx, "warning", "this server has no events that report changes");
+    imported_slots_start(ctx, on_slots_taken);
     scan_keys_begin(&here.scan);
     return subscribed && node_policies_start(ctx, on_policies);
 }

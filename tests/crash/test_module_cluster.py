@@ -1,6 +1,7 @@
 #!/usr/bin/python3 -B
 """expired.so in a real cluster of three masters and three replicas, under load from redis-py's cluster
-client: slots move, masters are killed, and all nodes start again from RDB and append-only files. What
+client: slots move, one key after the other or at once, masters are killed, and all nodes start again from RDB and
+append-only files. What
 WAIT 1 has acknowledged exists, nothing is taken twice, and events come once, on time, from the owner
 of the slot. The time is real, so bounds are generous."""
 import threading
@@ -10,7 +11,7 @@ from collections import defaultdict
 import redis
 
 from crash import Budget, equal, run, seeded, test, wait_for
-from clusters import Cluster
+from clusters import Cluster, require_migrations
 
 WRITERS = 3
 LATE_MSEC = 1500     # an event, on a busy machine
@@ -18,7 +19,7 @@ DRIFT_MSEC = 500     # MIGRATE sends a key's TTL, not its deadline
 LASTING = 3_600_000  # ms
 WAIT_MSEC = 100
 KEYS = 8             # dehydrators of a writer
-EVENTS = ("expired", "rede.due")
+EVENTS = ("expired", "sexpired", "rede.due")
 
 
 def now_msec():
@@ -39,14 +40,15 @@ class Writer(threading.Thread):
         self.lasting = {}   # name of a key: deadline
         self.elements = {}  # (dehydrator, id): deadline
         self.pulled, self.unsure = set(), set()
+        self.fields = {}    # (hash, field): deadline
         self.soon = {}      # name of a key, or of a dehydrator with one element: (event, deadline)
         self.due, self.taken = {}, set()
 
     def run(self):
         try:
             while not self.stopped:
-                self.rng.choice((self.set_lasting, self.set_soon, self.push, self.push, self.push_soon,
-                                 self.pull, self.take))()
+                self.rng.choice((self.set_lasting, self.set_soon, self.set_field, self.add_soon, self.push,
+                                 self.push, self.push_soon, self.pull, self.take))()
         except BaseException as error:  # pylint: disable=broad-except
             self.failure = error
 
@@ -95,7 +97,23 @@ class Writer(threading.Thread):
     def set_soon(self):
         name, at = self.next_name("soon"), self.at(50, 1000)
         if self.write("SET", name, at, "PXAT", at)[1]:
-            self.soon[name] = ("expired", at)
+            self.expect(name, "expired", at)
+
+    def set_field(self):
+        key, name = f"h:{self.name}:{self.number % KEYS}", self.next_name("field")
+        at = self.at(LASTING, 2 * LASTING)
+        if self.write("E.HSETEX", key, "PXAT", at, "FIELDS", 1, name, at)[1]:
+            self.fields[key, name] = at
+
+    def add_soon(self):
+        name, at = self.next_name("member"), self.at(50, 1000)
+        if self.write("E.SADDEX", name, "PXAT", at, "MEMBERS", 1, "m")[1]:
+            self.expect(name, "sexpired", at)
+
+    def expect(self, name, event, at):
+        """A write after its own deadline, as after a pause, may have no event."""
+        if now_msec() < at:
+            self.soon[name] = (event, at)
 
     def push(self):
         key, name = f"d:{self.name}:{self.number % KEYS}", self.next_name("id")
@@ -142,7 +160,7 @@ class Listener(threading.Thread):
         self.id, self.heard, self.ready = node.id, heard, threading.Event()
         # Without a timeout: a replica has nothing to say for long.
         self.client = redis.Redis(unix_socket_path=node.path)
-        self.client.config_set("notify-keyspace-events", "Exd")
+        self.client.config_set("notify-keyspace-events", "Exds")
         self.start()
         assert self.ready.wait(20)
 
@@ -206,6 +224,16 @@ class World:
         equal(len(moved), slots)
         self.moved |= moved
 
+    def migrate(self, source, target):
+        """A half of the slots."""
+        slots = sorted(self.slots_of(source))
+        moved = slots[:len(slots) // 2]
+        firsts = [slot for slot in moved if slot - 1 not in moved]
+        lasts = [slot for slot in moved if slot + 1 not in moved]
+        self.cluster.migrate(source, target, zip(firsts, lasts))
+        equal(self.slots_of(target) & set(moved), set(moved))
+        self.moved |= set(moved)
+
     def fail_over(self, node):
         """Kills a master, and starts it as a replica of its replica."""
         self.orphaned |= self.slots_of(node)
@@ -223,6 +251,9 @@ class World:
                 equal(self.client.get(name), b"%d" % at, name)
                 drift = self.client.pexpiretime(name) - at
                 assert 0 <= drift <= DRIFT_MSEC, (name, drift)
+            for one, at in writer.fields.items():
+                equal(self.client.execute_command("E.HGET", *one), b"%d" % at, one)
+                equal(self.client.execute_command("E.HPEXPIRETIME", one[0], "FIELDS", 1, one[1]), [at], one)
             for number in range(KEYS):
                 self.check_dehydrator(writer, f"d:{writer.name}:{number}")
             equal([name for name in writer.taken if self.client.exists(name)], [], "taken twice")
@@ -261,7 +292,7 @@ class World:
         def total(of):
             return sum(len(getattr(writer, of)) for writer in self.writers)
         again = sum(len(heard) > 1 for heard in list(self.heard.values()))
-        return (f"{total('lasting')} keys and {total('elements')} elements exist, "
+        return (f"{total('lasting')} keys, {total('fields')} fields and {total('elements')} elements exist, "
                 f"{total('pulled') + total('taken')} were taken, {total('soon')} events, {again} of "
                 "them again from a slot's next owner")
 
@@ -327,6 +358,32 @@ def nothing_is_lost_or_twice_while_slots_move_and_masters_die():
             source, target, other = rng.sample(cluster.masters(), 3)
             a_waiting_client_follows_its_slot(world, source, target)
             world.reshard(source, other, 200)
+            world.busy()
+            cluster.await_copied()  # a write that was redirected has not waited for the right replica
+            world.fail_over(choose_victim(rng, cluster.masters()))
+            world.busy()
+            world.rest()
+            world.check_events()
+            world.check_data()
+            restart_all(cluster)
+            world.client = cluster.client()
+            world.check_data()
+            print(world.summary(), flush=True)
+            world.client.flushall(target_nodes="primaries")
+
+
+@test
+def nothing_is_lost_or_twice_while_slots_migrate_at_once():
+    require_migrations()
+    rng, budget = seeded("migrations"), Budget()
+    with Cluster() as cluster:
+        while budget.more(1):
+            world = World(cluster)
+            world.busy()
+            first, second, third = rng.sample(cluster.masters(), 3)
+            world.migrate(first, second)
+            world.busy()
+            world.migrate(second, third)
             world.busy()
             cluster.await_copied()  # a write that was redirected has not waited for the right replica
             world.fail_over(choose_victim(rng, cluster.masters()))

@@ -10,8 +10,8 @@ import subprocess
 import redis
 from redis.cluster import ClusterNode, RedisCluster
 
-from daemon import equal, free_port, wait_for
-from engines import SYNCED, Engine
+from daemon import Skipped, equal, free_port, version_of, wait_for
+from engines import SYNCED, Engine, host
 from redis_cli import ENVIRONMENT
 
 NODE_MSEC = 1500
@@ -52,6 +52,17 @@ def is_loaded(client):
         return client.ping()
     except redis.BusyLoadingError:
         return False
+
+
+def migration_state(client):
+    """Of this node's last CLUSTER MIGRATESLOTS; "" if there was none."""
+    jobs = client.execute_command("CLUSTER", "GETSLOTMIGRATIONS")
+    return dict(zip(jobs[0][::2], jobs[0][1::2]))[b"state"].decode() if jobs else ""
+
+
+def require_migrations():
+    if not version_of(host()).startswith("Valkey"):
+        raise Skipped("the host has no CLUSTER MIGRATESLOTS")
 
 
 def redis_cli(*words):
@@ -134,6 +145,15 @@ class Cluster:
     def reshard(self, source, target, slots):
         redis_cli("reshard", f"127.0.0.1:{source.port}", "--cluster-from", source.id, "--cluster-to",
                   target.id, "--cluster-slots", slots, "--cluster-yes")
+
+    def migrate(self, source, target, ranges):
+        """Moves ranges of slots by CLUSTER MIGRATESLOTS, which Valkey 9 has."""
+        words = [slot for bounds in ranges for slot in bounds]
+        with source.redis() as client:
+            client.execute_command("CLUSTER", "MIGRATESLOTS", "SLOTSRANGE", *words, "NODE", target.id)
+            assert wait_for(lambda: migration_state(client) in ("success", "failed", "cancelled"), SECONDS), self.logs()
+            equal(migration_state(client), "success", self.logs())
+        self.await_ready()
 
     def logs(self):
         return "\n".join(f"--- {node.port}\n{node.log()[-3000:]}" for node in self.nodes)

@@ -65,6 +65,11 @@ bool api_load(RedisModuleCtx *ctx, const char *name, int version)
     return true;
 }
 
+bool api_host_is_valkey(void)
+{
+    return is_valkey;
+}
+
 /* During EXEC, GetSelectedDb of Valkey 9 returns the client's database. MOVE and COPY write to
  * another one, in which a key can be opened. */
 unsigned api_event_db(RedisModuleCtx *ctx, const char *event, RedisModuleString *name)

@@ -5,9 +5,9 @@
  * functions by name when it loads the module; api_load fetches them all.
  *
  * Folder server/module/api: the interface of the host: the functions that the module imports
- * (redis_api), the host's role (node_role), registering commands (command_info), a sink that passes
- * replies to clients (reply), and whether the host's stream of changes has readers
- * (stream_readers). Start here. */
+ * (redis_api), the host's role (node_role), the slots that it is importing (imported_slots),
+ * registering commands (command_info), a sink that passes replies to clients (reply), and whether
+ * the host's stream of changes has readers (stream_readers). Start here. */
 #ifndef SERVER_MODULE_API_REDIS_API_H
 #define SERVER_MODULE_API_REDIS_API_H
 
@@ -53,6 +53,7 @@ enum { FILTER_NOT_OWN = 1 }; /* RegisterCommandFilter: not those that this modul
 enum { /* SetModuleOptions */
        OPTION_HANDLE_IO_ERRORS = 1 << 0,
        OPTION_NO_IMPLICIT_SIGNAL = 1 << 1,
+       OPTION_HANDLE_SLOT_MIGRATION = 1 << 5, /* of Valkey */
 };
 
 enum { /* GetContextFlags */
@@ -95,6 +96,7 @@ enum {
     EVENT_ID_SWAPDB = 11,
     EVENT_ID_FORK_CHILD = 13,
     EVENT_ID_EVENTLOOP = 15,
+    EVENT_ID_SLOT_MIGRATION = 19, /* of Valkey */
 };
 enum { FLUSHDB_STARTS = 0 };
 enum {
@@ -106,6 +108,11 @@ enum {
 };
 enum { FORK_CHILD_BORN = 0 };
 enum { EVENTLOOP_BEFORE_SLEEP = 0 };
+enum {
+    MIGRATION_IMPORT_STARTS = 0,
+    MIGRATION_IMPORT_ABORTED = 2,
+    MIGRATION_IMPORT_COMPLETED = 4,
+};
 
 struct api_flush { /* data of EVENT_ID_FLUSHDB */
     uint64_t version;
@@ -115,6 +122,15 @@ struct api_flush { /* data of EVENT_ID_FLUSHDB */
 struct api_swap { /* data of EVENT_ID_SWAPDB */
     uint64_t version;
     int32_t first, second;
+};
+struct api_slot_range {
+    int first, last;
+};
+struct api_slot_migration { /* data of EVENT_ID_SLOT_MIGRATION */
+    uint64_t version;
+    char name[CLUSTER_ID_LEN + 1];
+    struct api_slot_range *ranges;
+    uint32_t range_count;
 };
 
 typedef struct RedisModuleKeyOptCtx RedisModuleKeyOptCtx;
@@ -349,6 +365,8 @@ static inline struct bytes api_bytes(const RedisModuleString *text)
 /* Fetches the functions and names the module. False: the host lacks a needed function, or has a
  * module of this name; the reason is logged. */
 bool api_load(RedisModuleCtx *ctx, const char *name, int version);
+
+bool api_host_is_valkey(void);
 
 /* The database of a keyspace event, during that event. */
 unsigned api_event_db(RedisModuleCtx *ctx, const char *event, RedisModuleString *name);

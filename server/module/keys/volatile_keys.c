@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "server/module/api/imported_slots.h"
 #include "server/module/keys/command_ttl.h"
 #include "store/base/siphash.h"
 
@@ -89,6 +90,7 @@ void volatile_keys_event(struct volatile_keys *known, RedisModuleCtx *ctx, int c
                          const char *event, RedisModuleString *name)
 {
     unsigned db = api_event_db(ctx, event, name);
+    if (imported_slots_has(api_bytes(name))) return;
     if (class & NOTIFY_LOADED) {
         note_loaded(known, ctx, name);
     } else if (class & NOTIFY_EXPIRED) {
@@ -133,6 +135,7 @@ enum found { FOUND_FORGOTTEN, FOUND_NO_KEY, FOUND_PERSISTENT, FOUND_VOLATILE };
 static enum found check_key(struct volatile_keys *known, RedisModuleCtx *ctx, struct bytes name,
                             msec *at)
 {
+    if (imported_slots_has(name)) return FOUND_PERSISTENT;
     RedisModuleString *text = redis.CreateString(ctx, name.data, name.len);
     RedisModuleKey *key = redis.OpenKey(ctx, text, KEY_WRITE | KEY_NOTOUCH);
     enum found found = FOUND_FORGOTTEN;

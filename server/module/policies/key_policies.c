@@ -6,6 +6,7 @@
 #include "server/cmd/call/slot.h"
 #include "server/module/keys/command_ttl.h"
 #include "server/module/policies/node_policies.h"
+#include "server/module/api/imported_slots.h"
 #include "server/module/api/node_role.h"
 #include "server/module/policies/read_ahead.h"
 #include "store/mem/mem.h"
@@ -145,7 +146,8 @@ void key_policies_event(RedisModuleCtx *ctx, const char *event, RedisModuleStrin
 {
     if (node_policies()->count == 0 || here.applies || node_role(ctx) != NODE_MASTER) return;
     unsigned causes = causes_of(event);
-    if (causes != 0) note_name(api_event_db(ctx, event, name), name, causes);
+    if (causes != 0 && !imported_slots_has(api_bytes(name)))
+        note_name(api_event_db(ctx, event, name), name, causes);
 }
 
 void key_policies_existing(RedisModuleCtx *ctx, RedisModuleString *name)

@@ -1,6 +1,7 @@
 /* read_ahead: see read_ahead.h. */
 #include "server/module/policies/read_ahead.h"
 
+#include "server/module/api/imported_slots.h"
 #include "server/module/keys/due_keys.h"
 #include "server/module/policies/node_policies.h"
 
@@ -263,7 +264,7 @@ bool read_ahead_run(RedisModuleCtx *ctx, msec now)
     if (key == NULL) return false;
     struct bytes bytes = due_key_name(key);
     RedisModuleString *text = redis.CreateString(ctx, bytes.data, bytes.len);
-    if (redis.SelectDb(ctx, (int)db) != API_OK)
+    if (imported_slots_has(bytes) || redis.SelectDb(ctx, (int)db) != API_OK)
         due_keys_forget(&here.due, db, key);
     else
         check_key(ctx, db, text, now);

@@ -1,6 +1,7 @@
 /* due_values: see due_values.h. */
 #include "server/module/values/due_values.h"
 
+#include "server/module/api/imported_slots.h"
 #include "server/module/values/held_value.h"
 #include "server/module/api/node_role.h"
 #include "store/sweep/expiry.h"
@@ -28,7 +29,7 @@ struct due_keys *due_values_keys(void)
 static void note(unsigned db, struct bytes name, struct due_at next)
 {
     struct due_key *key = due_keys_find(&due, db, name);
-    if (due_at_is_never(next)) {
+    if (due_at_is_never(next) || imported_slots_has(name)) {
         if (key != NULL) due_keys_forget(&due, db, key);
         return;
     }
@@ -99,6 +100,10 @@ size_t due_values_run(RedisModuleCtx *ctx, msec now)
     const struct due_key *key = due_keys_first(&due, now, &db);
     if (key == NULL || is_held(now)) return 0;
     struct bytes bytes = due_key_name(key);
+    if (imported_slots_has(bytes)) {
+        note(db, bytes, DUE_AT_NEVER);
+        return 1;
+    }
     RedisModuleString *name = redis.CreateString(ctx, bytes.data, bytes.len);
     redis.SelectDb(ctx, (int)db);
     size_t done = settle(ctx, name, now, AT_ONCE);
