@@ -2,7 +2,7 @@
 
 The price of deadlines is the CPU time of SET with a TTL, in pairs of runs one after the other, with one TTL
 for all keys and with random ones; GET shows what other commands pay. Then the memory of a key's deadline,
-a million keys at one instant, and dehydrators.
+a million keys at one instant, and dehydrators. Events are measured in every host among the servers.
 """
 import contextlib
 import os
@@ -19,6 +19,8 @@ PRICED = ("set-ex", "setex", "get")
 BURST_FIGURES = ("ping_p50_ms", "ping_p999_ms", "quiet_ping_p999_ms", "gone_ms")
 DEHYDRATOR_MIXES = ("rede-push", "rede-cycle")
 PUSHES = 200_000  # in a run: they add data
+TIMERS = 1000     # keys with one deadline, among all others
+TIMER_SECONDS = 30  # to wait for their events
 
 
 def sides(bench, settings):
@@ -85,6 +87,21 @@ def measure_burst(bench, settings):
             for name, runs in found.items()}
 
 
+def measure_events(bench, settings):
+    """{host: {"without", "with": figures of its events}}"""
+    found = {}
+    for name, command in settings.servers.items():
+        if name in ("expired", "bare"):
+            continue
+        found[name] = {}
+        for how, options in (("without", []), ("with", ["--loadmodule", MODULE])):
+            with bench.server(name, [*command, *options]) as server:
+                found[name][how] = bench.tool(server, "punctuality", "-b", settings.keys, "-n", TIMERS,
+                                              "-w", TIMER_SECONDS)
+                found[name]["version"] = server.version()
+    return found
+
+
 def measure_dehydrators(bench, settings, mix):
     """Rounds of the mix's commands a second, of the module and of the daemon, in turns."""
     span = ["-t", settings.seconds, "-w", settings.warm_up]
@@ -113,6 +130,10 @@ def measure(bench, settings, say):
     result["burst"] = measure_burst(bench, settings)
     for name, its in result["burst"].items():
         say(f"module: {settings.dying} keys at one instant, {name}: PINGs' p99.9 {its['ping_p999_ms']} ms")
+    result["events"] = measure_events(bench, settings)
+    for name, its in result["events"].items():
+        say(f"module: events of {TIMERS} keys among {settings.keys} within a second, {name} {its['version']}: "
+            f"{its['without']['in_1s']}, with the module {its['with']['in_1s']}")
     result["dehydrators"] = {mix: measure_dehydrators(bench, settings, mix)
                              for mix in DEHYDRATOR_MIXES}
     for mix, rates in result["dehydrators"].items():

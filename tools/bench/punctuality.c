@@ -21,17 +21,17 @@ enum { BATCH = 1000, LEAD_MSEC = 2000 };
 struct plan {
     struct link_target target;
     long long background, keys, wait_seconds;
-    bool markdown;
+    bool markdown, json;
     const char *label;
 };
 
 static void usage(FILE *to)
 {
-    fputs(
-        "usage: punctuality " SERVER_USAGE "\n"
-        "                   [-b background keys: 1000000] [-n keys with one deadline: 1000]\n"
-        "                   [-w seconds to wait for events: 180] [-l label] [-m (Markdown row)]\n",
-        to);
+    fputs("usage: punctuality " SERVER_USAGE "\n"
+          "                   [-b background keys: 1000000] [-n keys with one deadline: 1000]\n"
+          "                   [-w seconds to wait for events: 180] [-l label] [-m (Markdown row)]\n"
+          "                   [-j (JSON)]\n",
+          to);
 }
 
 static struct plan parse_arguments(int argc, char **argv)
@@ -40,7 +40,7 @@ static struct plan parse_arguments(int argc, char **argv)
         .background = 1000000, .keys = 1000, .wait_seconds = 180, .label = "server"
     };
     server_default(&plan.target);
-    for (int option; (option = getopt(argc, argv, SERVER_OPTIONS "b:n:w:l:m")) != -1;) {
+    for (int option; (option = getopt(argc, argv, SERVER_OPTIONS "b:n:w:l:mj")) != -1;) {
         if (server_option(&plan.target, option, optarg)) continue;
         switch (option) {
         case 'b': plan.background = server_count_option("punctuality", optarg, 0); break;
@@ -48,6 +48,7 @@ static struct plan parse_arguments(int argc, char **argv)
         case 'w': plan.wait_seconds = server_count_option("punctuality", optarg, 0); break;
         case 'l': plan.label = optarg; break;
         case 'm': plan.markdown = true; break;
+        case 'j': plan.json = true; break;
         default: usage(stderr); exit(2);
         }
     }
@@ -123,9 +124,33 @@ static const char *percentile(const struct samples *late, const struct plan *pla
     return to;
 }
 
+/* null: more events than that are missing. */
+static void print_json_msec(const struct plan *plan, const struct samples *late, const char *name,
+                            double share)
+{
+    int64_t usec = samples_at(late, share, (size_t)plan->keys);
+    if (usec == INT64_MAX)
+        printf(", \"%s\": null", name);
+    else
+        printf(", \"%s\": %.1f", name, (double)usec / 1000);
+}
+
+static void print_json(const struct plan *plan, const struct samples *late)
+{
+    printf("{\"keys\": %lld, \"events\": %zu, \"in_1s\": %zu", plan->keys, late->count,
+           samples_within(late, 1000000));
+    print_json_msec(plan, late, "p50_ms", 0.50);
+    print_json_msec(plan, late, "p99_ms", 0.99);
+    printf("}\n");
+}
+
 static void print_lateness(const struct plan *plan, struct samples *late)
 {
     samples_sort(late);
+    if (plan->json) {
+        print_json(plan, late);
+        return;
+    }
     char p50[32], p99[32], max[32];
     percentile(late, plan, 0.50, p50, sizeof(p50));
     percentile(late, plan, 0.99, p99, sizeof(p99));

@@ -254,6 +254,16 @@ def migration_table(its):
         ["writes lost", "none"]])
 
 
+def event_rows(host, its):
+    """How many events of keys with one deadline come, and how late they are, with the module and without it."""
+    def share(figures):
+        return f"{count(figures['in_1s'])} of {count(figures['keys'])}"
+    def late(figures):
+        return msec(figures["p99_ms"]) if figures["p99_ms"] is not None else f"> {module.TIMER_SECONDS} s"
+    return [[f"events within a second among many keys, {host}", share(its["with"]), share(its["without"])],
+            [f"their p99, {host}", late(its["with"]), late(its["without"])]]
+
+
 def module_table(results, _names):
     """What the module costs a server that loads it, and how it performs there."""
     memory, burst = results["memory"], results["burst"]
@@ -269,6 +279,8 @@ def module_table(results, _names):
                          ("gone_ms", f"all gone after, {at_once}")):
         rows.append([what, msec(burst["module"][figure]),
                      f"{msec(burst['redis'][figure])}, {msec(burst['expired'][figure])}"])
+    for name, its in results["events"].items():
+        rows += event_rows(f"{name} {its['version']}", its)
     for mix, rates in results["dehydrators"].items():
         rows.append([f"{mix}, pipeline {module.PIPELINE}", f"{count(rates['module'])}/s",
                      f"{count(rates['expired'])}/s: ratio {rates['module'] / rates['expired']:.2f}"])
