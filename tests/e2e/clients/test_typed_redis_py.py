@@ -142,6 +142,21 @@ def replies_are_bytes_without_decode_responses():
     with_client(run, decode_responses=False)
 
 
+@test
+def replies_of_resp3_are_read_alike():
+    """Later versions of redis-py speak it: maps are dicts there, doubles floats."""
+    for name, resp2, resp3, wanted in (
+            ("BZTSPOP", [b"m", b"1.5", b"n", b"2"], [[b"m", 1.5], [b"n", 2.0]], [(b"m", 1.5), (b"n", 2.0)]),
+            ("BZTSPOP", None, None, None),
+            ("EXPIRY LAG", [b"p50", 1, b"max", 3], {b"p50": 1, b"max": 3}, {"p50": 1, "max": 3}),
+            ("POLICY LIST", [b"a", [b"TTL", 5]], {b"a": {b"TTL": 5}}, {b"a": {b"TTL": 5}}),
+            ("POLICY GET", [b"KEEP", b"LOW"], {b"KEEP": b"LOW"}, {b"KEEP": b"LOW"}),
+            ("INCREX", [b"1.5", b"0.5"], [1.5, 0.5], (1.5, 0.5)),
+            ("REDE.SCAN", [b"0", [b"i", b"p"]], [b"0", [b"i", b"p"]], (b"0", [(b"i", b"p")])),
+            ("REDE.POLL", [b"a", b"b"], [b"a", b"b"], [b"a", b"b"])):
+        equal([SHAPES[name].read(resp2), SHAPES[name].read(resp3)], [wanted, wanted], name)
+
+
 # --- pipelines, errors, other clients ------------------------------------------------------------
 
 @own
