@@ -695,7 +695,15 @@ export interface Commands<T> {
     saddex(
         key: Key,
         members: Argument | readonly Argument[],
-        options?: { mnx?: boolean; mxx?: boolean; ex?: number; px?: number; exat?: number; pxat?: number; keepttl?: boolean },
+        options?: {
+            mnx?: boolean;
+            mxx?: boolean;
+            ex?: number;
+            px?: number;
+            exat?: number;
+            pxat?: number;
+            keepttl?: boolean;
+        },
     ): Promise<number>;
     /**
      * Returns the number of members of the first set that are in none of the others, up to a limit.
