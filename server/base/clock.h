@@ -43,7 +43,7 @@ void clock_release(struct clock *clock); /* returns to real time */
 
 int64_t clock_wall_usec(const struct clock *clock); /* for TIME; obeys hold and step too */
 int64_t clock_mono_usec(void);
-/* The monotonic time by the counter since the last clock_mark. Costs a third of reading the clock;
+/* The monotonic time by the counter since the last clock_mark. Cheaper than reading the clock, and
  * exact enough for spans of some milliseconds. */
 int64_t clock_quick_usec(const struct clock *clock);
 /* Compares the counter with the clock. Returns the monotonic time. */

@@ -1,6 +1,6 @@
 /* file_job: runs one function at a time in a thread, so that the loop does not wait for the medium
- * while files are created, synced, renamed or removed. Removing a large file also takes long,
- * because its blocks are freed (ext4: 0.2 s for a GiB). Depends on pthreads.
+ * while files are created, synced, renamed or removed. Removing a file of a GiB takes some tenths
+ * of a second on ext4, because its blocks are freed. Depends on pthreads.
  *
  * The function owns the data that it uses until it has ended. It must not call mem, which is
  * single-threaded. Call all functions here from one thread, the loop's. */

@@ -24,8 +24,7 @@ struct prefetch {
 void lookahead(struct prefetch *all, unsigned count); /* at most PREFETCHES_MAX */
 
 /* Call before and after the prefetched request runs, so that its hashes need not be computed again.
- * They are kept in a global (siphash.h): as arguments, they would add a parameter to each function
- * of store/type/ that finds a member, to save less than 1% of a request. */
+ * They are kept in a global, for the reason in siphash.h. */
 void lookahead_remember(const struct prefetch *one);
 void lookahead_forget(void);
 

@@ -24,8 +24,8 @@ void siphash_wide(const uint8_t key[16], const void *data, size_t len, uint64_t 
  *
  * The memo belongs to the process and not to the request, because keys and members are hashed in
  * dict.c, which knows neither the call nor the transaction. To carry the hashes there, each of
- * about 50 functions that find a key or a member by name would take one more parameter. That would
- * save two comparisons for each hash, which is less than 1% of a request. */
+ * about 50 functions that find a key or a member by name would take one more parameter, to save
+ * two comparisons for each hash. */
 void siphash_remember(const void *data, size_t len, uint64_t hash);
 void siphash_forget(void);
 

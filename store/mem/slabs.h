@@ -34,10 +34,10 @@ extern struct slab_range slab_range;
 uint32_t slabs_take(void); /* SLAB_NONE: no memory or no addresses left */
 void slabs_give(uint32_t slab);
 
-/* The first touch of a huge page takes 0.2 ms, and several ms where a hypervisor has to find memory
- * for it. So whenever a new step comes into use, `announce` gets the memory of the next one to four
- * steps, which another thread can touch in advance without changing their bytes. It is called in
- * forked children too. NULL: off. */
+/* The first touch of a huge page takes tenths of a millisecond, because the kernel clears it, and
+ * many milliseconds where a hypervisor has to find memory for it. So whenever a new step comes into
+ * use, `announce` gets the memory of the next one to four steps, which another thread can touch in
+ * advance without changing their bytes. It is called in forked children too. NULL: off. */
 void slabs_on_next(void (*announce)(void *ctx, void *memory, size_t size), void *ctx);
 
 /* --- emptying steps --- */

@@ -75,8 +75,9 @@ void page_write_program(FILE *to, const struct usage *usage, const struct page_v
 /* ---- the options of the configuration ---- */
 
 static const char about_file[] =
-    "A line of the file is an option and its value. Lines that begin with `#` are comments. Values "
-    "with spaces or odd bytes are quoted: \"...\" with \\n \\\" \\\\ \\x7f, or '...'. Sizes: 1k is "
+    "A line of the file is an option and its value. Lines that begin with `#` are comments. Quote "
+    "values with spaces or unprintable bytes: \"...\" with \\n \\\" \\\\ \\x7f, or '...'. Sizes: "
+    "1k is "
     "1000 bytes, 1kb 1024 bytes, and so on with m, mb, g, gb.\n"
     "`include` with a path, or a pattern such as /etc/expired/*.conf, reads further files in its "
     "place.\n"

@@ -67,8 +67,8 @@ static void write_alone(struct outbuf *out, const struct effect_form *form,
     pen_done(&pen, start);
 }
 
-/* A fast path for the most frequent command, SET without a deadline: 190 instructions instead of
- * 590 word by word. */
+/* A fast path for the most frequent command, SET without a deadline: it takes about 160
+ * instructions, where writing word by word takes 530. */
 static inline bool is_plain_set(const struct effect *effect)
 {
     return effect->kind == EFFECT_SET && effect->at == NEVER;

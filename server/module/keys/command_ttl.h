@@ -1,10 +1,10 @@
 /* command_ttl: finds the deadline that the running command gives its key in the command's
  * arguments. Depends on the host.
  *
- * Why: reading a deadline from the host costs about a third of a SET EX. The host passes each
- * command to a filter before it runs, and the event "expire" follows while it runs. The result may
- * differ from the host's deadline by the time between two readings of the clock; when the key is
- * opened at this instant, the host's own deadline is read. */
+ * Why: to read the deadline from the host, the module would have to open the key after each SET EX.
+ * The host passes each command to a filter before it runs, and sends the event "expire" while it
+ * runs. The result may differ from the host's deadline by the time between two readings of the
+ * clock; when the module opens the key at this instant, it reads the host's own deadline. */
 #ifndef SERVER_MODULE_KEYS_COMMAND_TTL_H
 #define SERVER_MODULE_KEYS_COMMAND_TTL_H
 
