@@ -198,8 +198,8 @@ static const struct conf_option options[] = {
            .type = CONF_ENUM, .offset = AT(enable_debug_command), .choices = allowed,
            .preset = "no", .section = "process"),
     OPTION("enable-protected-configs",
-           "Allows CONFIG SET dbfilename for nobody (no), everyone (yes), or clients on\n"
-           "this machine (local).",
+           "Allows CONFIG SET of dir and dbfilename for nobody (no), everyone (yes), or clients\n"
+           "on this machine (local).",
            .type = CONF_ENUM, .offset = AT(enable_protected_configs), .choices = allowed,
            .preset = "no", .section = "process"),
 };

@@ -134,7 +134,7 @@ static const struct conf_option options[] = {
     OPTION("tls-client-key-file-pass", "Password of tls-client-key-file.", .type = CONF_TEXT,
            .offset = AT(tls_client_key_file_pass), .preset = "", .live = true, .section = "tls"),
     OPTION("tls-ca-cert-file",
-           "Certificates of the authorities that sign those of clients and of the master.",
+           "CA certificates, which verify the certificates of clients and of the master.",
            .type = CONF_TEXT, .offset = AT(tls_ca_cert_file), .preset = "", .live = true,
            .section = "tls"),
     OPTION("tls-ca-cert-dir",

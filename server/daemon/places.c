@@ -80,7 +80,7 @@ static bool try_clients(const struct attempt *attempt)
     if (option == NULL) return true;
     if (!need_tls(attempt, option)) return false;
     if (net_update(attempt->parts->net, why, sizeof(why))) return true;
-    log_line(LOG_WARNING, "Can't listen as %s says: %s", option->name, why);
+    log_line(LOG_WARNING, "Can't listen on the new %s: %s", option->name, why);
     bool is_bind = strcmp(option->name, "bind") == 0;
     return fail_attempt(attempt, option,
                         is_bind ? "Failed to bind to specified addresses."

@@ -73,8 +73,8 @@ void journal_end_record(struct journal *journal);
 
 /* Call at the end of each turn: writes all complete records, and requests a sync if one is due. A
  * record of more than 1 MiB, and the records after it, are written in parts, one in each call.
- * `now` is monotonic, in microseconds. Returns after how many microseconds it must be called even
- * without a turn; -1: not needed. */
+ * `now` is monotonic, in microseconds. Returns the time until the next call, in microseconds, which
+ * must come even if there is no turn; -1: none is needed. */
 int64_t journal_flush(struct journal *journal, int64_t now);
 /* Requests a sync of the written bytes, unless one was requested; call before other slow disk
  * operations. */
@@ -100,16 +100,16 @@ int journal_error(const struct journal *journal); /* the last error; 0: none */
 void journal_set_sync_mode(struct journal *journal, enum journal_sync_mode mode);
 
 /* Directs records to a new segment, just created and listed in the manifest. First writes waiting
- * records to the old one, and has the thread sync it under any policy, because files with a gap
- * between them would not load; nothing is written to the new one until then. 0, and `fd` is taken;
- * EBUSY while an earlier segment is still being synced, or a big record is being written; else the
- * errno of the write. */
+ * records to the old one and has the thread sync it under any policy, because files with a gap
+ * between them would not load. Nothing is written to the new segment until that sync has ended. 0:
+ * takes ownership of `fd`. EBUSY: an earlier segment is still being synced, or a big record is
+ * being written. Else the errno of the write. */
 int journal_rotate(struct journal *journal, int fd);
 
-/* Leave JOURNAL_NEEDS_BASE. Call begin when the base is begun: it will hold all changes so far, so
- * unwritten records are dropped; later ones are kept in memory for the new segment. May be called
- * again after the base failed. Call end when the manifest lists the new base and this segment, just
- * created: 0, and `fd` is taken; EBUSY: try again after the next journal_sync_done. */
+/* These two leave JOURNAL_NEEDS_BASE. Call begin when the base is begun, and again if it failed. It
+ * drops unwritten records, because the base will hold all changes so far, and keeps later ones in
+ * memory for the new segment. Call end when the manifest lists the new base and the new segment. 0:
+ * takes ownership of `fd`. EBUSY: try again after the next journal_sync_done. */
 void journal_restart_begin(struct journal *journal);
 /* Call when the base has failed: the next flush drops the records that were kept. */
 void journal_restart_cancel(struct journal *journal);

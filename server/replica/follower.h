@@ -21,8 +21,8 @@ struct follower_wiring {
     struct engine *engine;
     /* The master asks for the offset that has been applied (REPLCONF GETACK). */
     void (*ask)(void *ctx);
-    /* A unit with these bytes was applied, and will be committed next; not good: only a part of it
-     * was, so that the data differs from the master's. */
+    /* A unit with these bytes was applied, and is committed next. Not good: only a part of it was
+     * applied, so the data differs from the master's. */
     void (*applied)(void *ctx, struct bytes unit, bool good);
     void *ctx;
 };
@@ -37,7 +37,7 @@ void follower_begin(struct follower *follower, uint64_t commands, unsigned db);
 unsigned follower_db(const struct follower *follower); /* the selected database */
 
 enum followed {
-    FOLLOWED,      /* *used bytes were applied: whole units, as many as the time allowed */
+    FOLLOWED,      /* *used bytes were applied: as many whole units as fit in the time */
     FOLLOW_PART,   /* the unit at the beginning is incomplete */
     FOLLOW_BROKEN, /* the stream is malformed, or does not fit the data: see follower_error */
 };

@@ -48,7 +48,7 @@ int outbuf_peek(const struct outbuf *out, struct iovec *iov, int max);
 size_t outbuf_first_len(const struct outbuf *out);
 size_t outbuf_first_size(const struct outbuf *out);
 
-/* A position, to read on from there later. {0} is the beginning. Valid while bytes are only
+/* A position from which to continue reading later. {0} is the beginning. Valid while bytes are only
  * appended. */
 struct outbuf_mark {
     const struct outbuf_chunk *chunk;

@@ -28,8 +28,8 @@ struct policy {
     msec ttl, max_ttl, member_ttl;
     msec retain;             /* of a stream's entries */
     uint64_t max_len;        /* members, elements or entries; 0: no limit */
-    uint64_t max_deliveries; /* of a stream's entry to a group; 0: no limit. Then it moves to ... */
-    struct bytes dead_to;    /* ... this stream */
+    uint64_t max_deliveries; /* of a stream's entry to a group, before it moves; 0: no limit */
+    struct bytes dead_to;    /* the stream to which it moves */
     struct bytes expired_to; /* the log of expired keys: a stream or dehydrator; no bytes: none */
     uint64_t value_max;      /* a longer value is not logged */
     bool log_value;          /* log the value too */
@@ -40,7 +40,7 @@ struct policy {
 };
 
 enum { POLICY_NAME_MAX = 16384 };       /* bytes in a name, or in that of a target */
-enum { POLICY_VALUE_MAX = 64 * 1024 };  /* value_max, unless it is given */
+enum { POLICY_VALUE_MAX = 64 * 1024 };  /* value_max by default */
 #define POLICY_SPAN_MAX (INT64_MAX / 2) /* the longest span, so that now + span cannot overflow */
 
 struct policy_node;

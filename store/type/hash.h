@@ -60,7 +60,7 @@ const struct dict *hash_hint(const struct hash *hash);
 /* "listpack" (at most 512 fields, at most 64 bytes each) or "hashtable". Follows Redis' rules, not
  * the actual form. */
 const char *hash_encoding(const struct hash *hash);
-void hash_widen(struct hash *hash); /* makes the encoding "hashtable" for good */
+void hash_widen(struct hash *hash); /* the encoding is "hashtable" from now on */
 /* Relocates at least one block, and more while the relocation has work left. Returns the hash's
  * address; invalidates everything borrowed from it. */
 struct hash *hash_relocate(struct hash *hash, struct relocation_place *place,

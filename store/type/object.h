@@ -4,9 +4,8 @@
  *
  * Folder store/type: the values: string, list, set, hash, sorted set, dehydrator, and HyperLogLog
  * inside a string; streams are in store/type/stream. Small collections are packed records and
- * large ones tables or trees; the types hide which, and no command asks. A member without a
- * deadline pays nothing for deadlines. Depends on store/struct and below; knows neither keys nor
- * transactions.
+ * large ones tables or trees; the types hide which. A member without a deadline takes no memory for
+ * one. Depends on store/struct and below; knows neither keys nor transactions.
  * Start here: struct object is what a key holds. Then read one type from its header, for example
  * set.h. */
 #ifndef STORE_TYPE_OBJECT_H
@@ -48,7 +47,7 @@ struct __attribute__((packed, aligned(4))) object {
     /* The string was changed in place (APPEND, SETRANGE): its encoding is "raw" at any length. */
     bool raw : 1;
     bool text : 1; /* the encoding is never "int": for results of INCRBYFLOAT */
-    /* Something inside has a deadline of its own. Maintained by keyspace_rearm. */
+    /* A member, an entry or an element has a deadline. Maintained by keyspace_rearm. */
     bool has_expiry : 1;
     uint8_t small_len;
 };
@@ -75,7 +74,7 @@ size_t object_count(const struct object *object); /* elements; 1 for a string */
 bool object_has(const struct object *object, struct bytes name);
 size_t object_bytes(const struct object *object);         /* memory of the value. O(1) */
 const char *object_encoding(const struct object *object); /* as Redis names it */
-/* Makes a set, hash or sorted set report its large encoding for good. */
+/* Makes a set, hash or sorted set report its large encoding from now on. */
 void object_widen(struct object *object);
 
 /* ---- deadlines inside ----------------------------------------------------------------------- */
@@ -131,8 +130,8 @@ static inline const char *type_name(enum type type) /* as TYPE replies */
 {
     return type_rows[type].name;
 }
-/* The number of parts that may refer to an element: the groups of a stream. Removing an element
- * also removes these references. O(1) */
+/* The number of groups of a stream, each of which may refer to an entry; 0 for other types.
+ * Removing an entry also removes these references. O(1) */
 size_t object_references(const struct object *object);
 void object_check(const struct object *object);
 

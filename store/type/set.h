@@ -59,7 +59,7 @@ const struct dict *set_hint(const struct set *set);
 /* "intset" (integers only, at most 512) or "hashtable". Follows Redis' rules, not the
  * actual form. */
 const char *set_encoding(const struct set *set);
-void set_widen(struct set *set); /* makes the encoding "hashtable" for good */
+void set_widen(struct set *set); /* the encoding is "hashtable" from now on */
 /* Relocates at least one block, and more while the relocation has work left. Returns the set's
  * address; invalidates everything borrowed from it. */
 struct set *set_relocate(struct set *set, struct relocation_place *place,

@@ -71,7 +71,7 @@ const struct dict *zset_hint(const struct zset *zset);
 /* "listpack" (at most 128 members, at most 64 bytes each) or "skiplist". Follows Redis' rules, not
  * the actual form. */
 const char *zset_encoding(const struct zset *zset);
-void zset_widen(struct zset *zset); /* makes the encoding "skiplist" for good */
+void zset_widen(struct zset *zset); /* the encoding is "skiplist" from now on */
 /* Relocates at least one block, and more while the relocation has work left. Returns the set's
  * address; invalidates everything borrowed from it. */
 struct zset *zset_relocate(struct zset *zset, struct relocation_place *place,

@@ -27,8 +27,8 @@ static const struct usage_item check_states[] = {
     { "torn", "The last record of a journal is incomplete, as after a crash. Prints where the last "
               "complete record ends and how many bytes follow. The daemon cuts these bytes off "
               "when it starts." },
-    { "damaged", "A part in the middle of the file is wrong. Prints where and why, and how the bad "
-                 "record begins." },
+    { "damaged", "A part of the file is invalid. Prints where and why, and the beginning of the "
+                 "bad record." },
     { NULL, NULL },
 };
 
@@ -78,7 +78,7 @@ static const struct usage_option export_options[] = {
     { "drop-members", EXPORT_DROP_MEMBERS, NULL,
       "Leaves out members and fields that have their own deadline." },
     { "keep-members", EXPORT_KEEP_MEMBERS, NULL,
-      "Writes them without their deadlines. This is the default." },
+      "Writes such members and fields without their deadlines. This is the default." },
     { "strict", EXPORT_STRICT, NULL, "Writes nothing if Redis can't hold some of the data." },
     { "text", EXPORT_TEXT, NULL, "Writes one readable line for each command." },
     { NULL, 0, NULL, NULL },

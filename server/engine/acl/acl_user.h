@@ -44,24 +44,24 @@ struct acl_context {
 enum acl_fault acl_user_apply(struct acl_user *user, const struct acl_context *context,
                               struct bytes word);
 
-/* Takes the same time for each wrong password. False, too, if the user is off. */
+/* Takes the same time for each wrong password. False also if the user is off. */
 bool acl_user_admits(const struct acl_user *user, struct bytes password);
 
-/* "user a on #... ~a* resetchannels -@all +get", from which the user can be made again. */
+/* "user a on #... ~a* resetchannels -@all +get": rules that make the same user. */
 void acl_user_describe(const struct acl_user *user, struct outbuf *to);
 /* Its flags as words: "on", "nopass" ...; returns their number. */
 size_t acl_user_flags(const struct acl_user *user, const char *words[3]);
 
 /* ---- checks (acl_check.c) ---- */
 
-/* In the order in which they count: if each selector refuses a call, the greatest is replied. */
+/* If each selector refuses a call, the reply has the greatest of their verdicts. */
 enum acl_verdict { ACL_ALLOWED, ACL_NO_COMMAND, ACL_NO_KEY, ACL_NO_CHANNEL };
 
 /* May the user make this call? If not, *at is the index of the refused argument. For a call with a
  * wrong number of arguments, which never runs, only the permission for the command counts. */
 enum acl_verdict acl_user_check(const struct acl_user *user, struct command_ref command, int argc,
                                 const struct bytes *argv, int *at);
-/* Does a selector that allows the call also allow to read each key? For SORT's BY and GET. */
+/* Does a selector that allows the call allow reading every key? For SORT's BY and GET. */
 bool acl_user_reads_all(const struct acl_user *user, struct command_ref command, int argc,
                         const struct bytes *argv);
 /* May it read every key that begins with this prefix? For CLIENT TRACKING BCAST. */

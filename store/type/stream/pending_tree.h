@@ -32,10 +32,11 @@ void pending_tree_drop(struct pending_tree *tree);
  * this function may be called. */
 bool pending_tree_drop_some(struct pending_tree *tree, size_t *work);
 
-/* Adds the record, or replaces the one with its ID: true, and *old is that one. O(log n) */
+/* Adds the record. If there was one with its ID, replaces it, copies it to *old and returns true.
+ * O(log n) */
 bool pending_tree_put(struct pending_tree *tree, const struct pending_record *record,
                       struct pending_record *old);
-/* False: there is none. O(log n) */
+/* False: no record has this ID. O(log n) */
 bool pending_tree_remove(struct pending_tree *tree, struct stream_id id,
                          struct pending_record *removed);
 bool pending_tree_find(const struct pending_tree *tree, struct stream_id id,
@@ -53,8 +54,8 @@ struct pending_query {
 bool pending_tree_next(const struct pending_tree *tree, const struct pending_query *query,
                        struct pending_record *found);
 
-/* Removes all records of query->consumer, which is not 0; they must be between query->from, which
- * changes, and query->to. Without by_time. O(leaves that have some * log n) */
+/* Removes all records of query->consumer, which is not 0. They must be between query->from, which
+ * changes, and query->to; by_time must be false. O(leaves that have some * log n) */
 void pending_tree_forget(struct pending_tree *tree, struct pending_query *query);
 
 /* Relocates the leaf that holds this rank, and inner nodes that begin with it. Returns the rank

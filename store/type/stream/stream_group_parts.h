@@ -1,6 +1,7 @@
 /* stream_group_parts: the structs behind stream_group.h, for stream_group*.c only.
  *
- * A block with a name begins with a struct of its own and ends with the member of a tree. */
+ * A group is one allocation, and so is a consumer: the struct, then its member of the tree by name.
+ */
 #ifndef STORE_TYPE_STREAM_STREAM_GROUP_PARTS_H
 #define STORE_TYPE_STREAM_STREAM_GROUP_PARTS_H
 
