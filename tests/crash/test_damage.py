@@ -196,7 +196,7 @@ def file_that_is_missing_is_refused():
 
 
 @test
-def torn_end_is_refused_where_the_options_say_so():
+def torn_end_is_refused_if_the_options_demand_it():
     with Kept("--aof-load-truncated", "no", fsync="no") as daemon:
         for recorded, _ in each(daemon, 1, records=5):
             recorded.cut(recorded.ends[-1] - 1)

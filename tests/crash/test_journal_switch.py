@@ -181,7 +181,7 @@ def journal_whose_first_base_fails_may_be_turned_off():
 
 
 @test
-def appendonly_cannot_be_changed_while_data_are_loading():
+def appendonly_cannot_be_changed_while_data_is_loading():
     with Kept(fsync="no", fault=True) as daemon:
         fill_large(daemon)
         daemon.kill()

@@ -86,7 +86,7 @@ def power_loss_loses_nothing_acknowledged_with_fsync_always():
 
 
 @test
-def the_same_data_come_back_whichever_way_they_are_loaded():
+def the_same_data_comes_back_whichever_way_it_is_loaded():
     budget = Budget(0.1)
     while budget.more(2):
         rng = seeded("ways", budget.done)

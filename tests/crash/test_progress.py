@@ -61,7 +61,7 @@ def info_shows_how_far_a_snapshot_is():
 
 
 @test
-def metrics_port_answers_while_data_are_loading():
+def metrics_port_answers_while_data_is_loading():
     with loading(KeptPort) as daemon:
         shown = daemon.metrics()
         equal(value_of(shown, "expired_loading"), 1)

@@ -1,4 +1,4 @@
-"""case: a program as text: a line per step, as `a SET k "v w"` (connection a), `clock 5`, or
+"""case: a program as text, with one line per step, as `a SET k "v w"` (connection a), `clock 5`, or
 `carry key to` (see lockstep)."""
 import re
 

@@ -3,7 +3,7 @@ import resp
 
 
 class Difference(Exception):
-    """At a step of the program, or in what was seen beside or after it."""
+    """At a step of the program, or in an event or the data after it."""
 
     def __init__(self, what, step, ours, theirs, signature=None):
         super().__init__(what)

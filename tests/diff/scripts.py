@@ -1,6 +1,6 @@
 """scripts: the scripts of random programs, and the commands that a call of one runs.
 
-A script runs the commands that stand in its arguments, so the runner can judge its reply by the
+A script runs the commands that its arguments contain, so the runner can compare its reply by the
 rules of these commands. Depends on resp.
 """
 import hashlib

@@ -3,30 +3,30 @@
     NAME grammar ; rule ; rule
     CAPITALS    a word of the syntax: an option of the command
     small       an argument of a kind that generate.py knows
-    [x] [x|y]   perhaps; neighbours come in any order
+    [x] [x|y]   optional; adjacent options may come in any order
     (x|y)       one of them
-    (x y)...    once or oftener
+    (x y)...    one or more times
 
-Rules, for what Redis itself leaves open (compare.py has them):
-    sorted      the items of an array come in any order
-    pairs       items two by two
-    random      members chosen by chance: of the same shape, and all of them of the key
-    choice      as random, and they are removed: a command to the oracle removes the same
-    scan        a cursor: what the whole iteration meets must be equal
-    kind        only the reply's type; errors whole
-    nosort      as sorted, where the words BY nosort stand
-    async       the reply may come late, or several: waits until both servers have nothing to say
-    ids         ids of connections stand in it
-    unordered   as sorted, without ASC or DESC; with ANY random
-    big         an argument decides about memory: none between thousands and what is refused
-    script      its arguments name a script and what it runs: the rules of those commands hold
-    anyorder    items of all its arrays come in any order
-    rules       texts in it are rules of users: without those about commands
-    acllog      entries of ACL LOG: without times and addresses
-    jumbled     the keys it looks up, and so its keymiss events, are in no fixed order
-    dies        a deadline may lie in the past: both servers drop what is dead right after
-    blocks      as async, where the word BLOCK stands
-    figures     figures of the server's own structures stand in it: never shown as text by a script
+Rules, for replies that Redis does not fix (normal.py and choices.py apply them):
+    sorted      an array whose items may come in any order
+    pairs       an array of pairs, which may come in any order
+    random      random members: the shapes must be equal, and all members must exist in the key
+    choice      as random, but the command removes the members: the oracle is told to remove the same
+    scan        a cursor: complete iterations must return the same
+    kind        only the types of replies are compared; errors are compared completely
+    nosort      as sorted, if the call has BY nosort
+    async       the reply may be late, or several: wait until both servers have sent everything
+    ids         the reply contains ids of connections
+    unordered   as sorted, unless the call has ASC or DESC; as random with ANY
+    big         an argument determines the memory used: either small, or so large that it is refused
+    script      the arguments name a script and the commands that it runs, whose rules apply
+    anyorder    the items of all arrays in the reply may come in any order
+    rules       the reply has rules of users, compared without those about commands
+    acllog      entries of ACL LOG, compared without times and addresses
+    jumbled     the command looks up keys, and so sends keymiss events, in no fixed order
+    dies        a deadline may be in the past: both servers remove expired data right after
+    blocks      as async, if the call has BLOCK
+    figures     the reply has figures of the server's own structures; scripts never show it as text
 
 The grammar is not that of the rows' syntax lines, which neither name kinds of values that suit one
 another nor say how replies compare. coverage.py checks it against redis-server's COMMAND DOCS.

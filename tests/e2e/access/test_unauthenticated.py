@@ -176,7 +176,7 @@ def unread_replies_from_before_a_reset_close_the_connection():
 
 
 @test
-def the_limits_end_when_the_password_is_taken_away():
+def the_limits_end_when_the_password_is_removed():
     with Daemon(*SECRET) as daemon, authenticated(daemon) as admin, daemon.raw() as raw:
         equal(raw.call("GET", "k"), NOAUTH)
         equal(admin.call("CONFIG", "SET", "requirepass", ""), b"+OK\r\n")

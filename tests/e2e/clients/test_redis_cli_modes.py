@@ -51,7 +51,7 @@ def bigkeys_names_the_biggest_of_each_type_and_the_shares():
 
 
 @test
-def bigkeys_goes_through_a_keyspace_of_many_scans():
+def bigkeys_visits_a_keyspace_of_many_scans():
     with Daemon() as daemon:
         with daemon.redis(db=2) as client:
             client.mset({f"key:{i}": "x" * (i % 50) for i in range(3000)})

@@ -347,7 +347,7 @@ def add_section(name, steps, daemon, reference):
 
 def add_info_tests(daemon, reference):
     @test
-    def every_shared_command_is_there():  # pylint: disable=unused-variable
+    def every_shared_command_exists():  # pylint: disable=unused-variable
         with daemon.raw() as raw:
             ours = infos_of(raw)
         missing = [name for name in SHARED if name.encode() not in ours]

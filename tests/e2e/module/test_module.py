@@ -57,7 +57,7 @@ def a_key_expires_on_time_with_the_engines_event():
 
 
 @test
-def every_command_that_sets_a_deadline_is_heard():
+def every_command_that_sets_a_deadline_is_noticed():
     with engine() as (server, client):
         now = client.time()
         at = now[0] * 1000 + now[1] // 1000 + SOON

@@ -153,7 +153,7 @@ def a_renamed_or_copied_dehydrator_wakes_clients_too():
 
 
 @test
-def events_say_what_happens_and_what_is_due():
+def events_report_changes_and_due_elements():
     with engine() as (_, client):
         client.config_set("notify-keyspace-events", "EAd")
         listener = client.pubsub(ignore_subscribe_messages=True)
@@ -259,7 +259,7 @@ def a_replica_has_the_same_and_takes_over():
 
 
 @test
-def a_replica_does_not_say_what_is_due():
+def a_replica_does_not_announce_due_elements():
     """Neither when it is read nor when its master's client takes the element."""
     with engine("--repl-diskless-sync-delay", "0", tcp=True) as (master, one), \
             engine("--notify-keyspace-events", "KA", tcp=True) as (_, two):
@@ -295,7 +295,7 @@ def flushing_in_a_thread_of_the_engine_frees_everything():
 
 
 @test
-def clients_can_not_send_what_only_masters_send():
+def clients_cannot_send_commands_that_only_masters_send():
     with engine() as (server, client), server.raw() as raw:
         assert raw.call("X.REDE.PUSHAT", "d", "1", "p", "a").startswith(b"-ERR only a master")
         equal(client.exists("d"), 0)

@@ -227,7 +227,7 @@ def values_that_are_read_ahead_are_bounded():
 
 
 @test
-def a_copy_is_freed_however_its_key_goes():
+def a_copy_is_freed_however_its_key_is_removed():
     with engine() as (server, client):
         def used():
             return server.stats()["bytes"]

@@ -96,7 +96,7 @@ def members_expire_by_themselves_with_their_events():
 
 
 @test
-def a_key_that_goes_takes_its_deadlines_along():
+def a_removed_key_removes_its_deadlines():
     with engine() as (server, client):
         run = client.execute_command
         for name in ("deleted", "unlinked", "overwritten", "renamed", "persisted", "expired", "moved"):

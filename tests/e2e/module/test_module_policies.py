@@ -256,7 +256,7 @@ def the_option_has_the_policies_and_config_rewrite_keeps_them():
 
 
 @test
-def what_the_module_can_not_do_is_refused():
+def options_that_the_module_lacks_are_refused():
     with engine() as (_, client):
         for option in (("TTL", "1h", "REFRESH", "ACCESS"), ("RETAIN", "1h"),
                        ("MAXDELIVERIES", 3, "TO", "dead")):

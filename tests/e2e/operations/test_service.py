@@ -124,7 +124,7 @@ def the_status_line_follows_the_data():
 
 
 @test
-def more_time_is_asked_for_while_data_are_loaded():
+def more_time_is_asked_for_while_data_is_loaded():
     with folder() as where, Manager(where) as manager:
         options = ["--supervised", "systemd", "--appendonly", "yes", "--dir", where]
         with Daemon(*options) as daemon, daemon.raw() as raw:

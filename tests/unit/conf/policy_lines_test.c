@@ -44,7 +44,7 @@ START_TEST(each_policy_line_adds_one)
 }
 END_TEST
 
-START_TEST(later_policy_line_of_a_name_stands_behind_the_first)
+START_TEST(later_policy_line_of_a_name_follows_the_first)
 {
     setup();
     ck_assert(load("policy a* TTL 1\npolicy b TTL 2\npolicy a* TTL 3\n"));
@@ -158,7 +158,7 @@ Suite *test_suite(void)
 {
     const TTest *const tests[] = {
         each_policy_line_adds_one,
-        later_policy_line_of_a_name_stands_behind_the_first,
+        later_policy_line_of_a_name_follows_the_first,
         names_with_spaces_and_odd_bytes_round_trip,
         bad_line_is_reported_and_changes_nothing,
         command_line_accepts_policy_lines,

@@ -34,7 +34,7 @@ START_TEST(a_fresh_clock_shows_the_wall_time)
 }
 END_TEST
 
-START_TEST(now_stands_still_between_ticks)
+START_TEST(now_is_constant_between_ticks)
 {
     struct clock clock = new_clock();
     clock.now = 5;
@@ -149,7 +149,7 @@ Suite *test_suite(void)
 {
     const TTest *const tests[] = {
         a_fresh_clock_shows_the_wall_time,
-        now_stands_still_between_ticks,
+        now_is_constant_between_ticks,
         a_held_clock_does_not_tick_and_reports_that_it_was_set,
         a_step_moves_a_held_clock_by_just_so_much,
         a_step_holds_a_running_clock_from_now_on,

@@ -91,7 +91,7 @@ START_TEST(select_in_a_transaction_applies_to_later_commands)
 }
 END_TEST
 
-START_TEST(time_stands_still_in_a_transaction)
+START_TEST(time_is_constant_in_a_transaction)
 {
     ask(anna, "multi");
     ask(anna, "now");
@@ -277,7 +277,7 @@ Suite *test_suite(void)
         a_command_that_must_run_alone_is_refused_in_a_transaction,
         an_exec_that_is_refused_ends_the_transaction,
         select_in_a_transaction_applies_to_later_commands,
-        time_stands_still_in_a_transaction,
+        time_is_constant_in_a_transaction,
         a_queue_holds_copies_and_is_counted,
         a_command_too_big_to_queue_breaks_the_transaction,
         a_changed_watched_key_aborts_exec_once,

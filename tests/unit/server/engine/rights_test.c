@@ -138,7 +138,7 @@ START_TEST(rights_are_asked_about_the_keys_that_a_call_uses)
 }
 END_TEST
 
-START_TEST(a_session_of_a_deleted_user_is_nobody)
+START_TEST(a_session_of_a_deleted_user_has_no_rights)
 {
     begin("~* +@all");
     answers(ADMIN_CALLER, "config set requirepass x", "+OK\r\n");
@@ -179,7 +179,7 @@ Suite *test_suite(void)
         a_blocked_client_is_asked_about_again,
         sort_follows_patterns_only_with_all_keys,
         rights_are_asked_about_the_keys_that_a_call_uses,
-        a_session_of_a_deleted_user_is_nobody,
+        a_session_of_a_deleted_user_has_no_rights,
         refusals_are_logged_with_their_object,
         NULL,
     };

@@ -214,7 +214,7 @@ static void check_broken(struct bytes stream, const char *why)
     done();
 }
 
-START_TEST(what_is_no_stream_of_ours_is_refused)
+START_TEST(a_foreign_stream_is_refused)
 {
     check_broken(LIT("nonsense\r\n"), "not a command");
     check_broken(LIT("*1\r\n$999999999999999\r\n"), "not a command");
@@ -271,7 +271,7 @@ Suite *test_suite(void)
         units_that_stand_together_are_applied_together,
         question_of_the_master_is_passed_on,
         selected_database_lasts_over_units,
-        what_is_no_stream_of_ours_is_refused,
+        a_foreign_stream_is_refused,
         unit_without_end_is_refused_at_the_query_buffer_limit,
         commands_of_redis_that_fail_are_passed_over_and_counted,
         nothing_expires_while_commands_of_redis_run,

@@ -95,7 +95,7 @@ START_TEST(returns_inside_of_a_return_are_found)
 }
 END_TEST
 
-START_TEST(strings_and_comments_hide_what_stands_in_them)
+START_TEST(strings_and_comments_hide_their_contents)
 {
     ck_assert_str_eq(marked("return f('return end \\' ) (')", true),
                      "return( f('return end \\' ) ('))");
@@ -132,7 +132,7 @@ Suite *test_suite(void)
         other_returns_of_functions_keep_all_values,
         names_that_the_text_gives_to_its_own_functions_are_left_alone,
         returns_inside_of_a_return_are_found,
-        strings_and_comments_hide_what_stands_in_them,
+        strings_and_comments_hide_their_contents,
         a_text_that_is_no_lua_stays_as_it_is,
         NULL,
     };

@@ -263,7 +263,7 @@ START_TEST(dead_letters_have_no_limit_of_their_own)
 }
 END_TEST
 
-START_TEST(entry_stays_if_the_target_has_another_type_or_it_is_gone)
+START_TEST(entry_stays_if_the_target_has_another_type_or_was_deleted)
 {
     setup();
     RULE("j:*", DEAD(3, "dead"));
@@ -296,7 +296,7 @@ Suite *test_suite(void)
         policy_with_a_longer_span_applies_before_its_walk,
         entry_moves_to_the_stream_of_dead_letters,
         dead_letters_have_no_limit_of_their_own,
-        entry_stays_if_the_target_has_another_type_or_it_is_gone,
+        entry_stays_if_the_target_has_another_type_or_was_deleted,
         NULL,
     };
     return suite_of("txn_policy_stream", tests);

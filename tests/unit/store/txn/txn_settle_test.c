@@ -111,7 +111,7 @@ static void done(void)
 
 /* ---- expired members ---- */
 
-START_TEST(many_expired_members_beside_a_live_one_settle_slowly)
+START_TEST(many_expired_members_and_a_live_one_settle_slowly)
 {
     world_init(&world);
     sadd("s", 0, MANY, START + 5);
@@ -381,7 +381,7 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        many_expired_members_beside_a_live_one_settle_slowly,
+        many_expired_members_and_a_live_one_settle_slowly,
         a_few_expired_members_do_not_settle_slowly,
         a_fully_expired_set_is_slow_only_with_member_events,
         expired_members_leave_in_slices_and_are_never_seen,

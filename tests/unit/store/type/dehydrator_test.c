@@ -276,7 +276,7 @@ START_TEST(ids_and_payloads_are_binary_safe)
 }
 END_TEST
 
-START_TEST(move_to_same_instant_goes_behind_equals)
+START_TEST(move_to_same_instant_goes_after_equals)
 {
     struct dehydrator *dehydrator = dehydrator_new();
     push(dehydrator, LIT("a"), LIT("pa"), 5);
@@ -470,7 +470,7 @@ Suite *test_suite(void)
         equal_deadlines_keep_order_of_arrival,
         update_keeps_deadline_and_position,
         ids_and_payloads_are_binary_safe,
-        move_to_same_instant_goes_behind_equals,
+        move_to_same_instant_goes_after_equals,
         clock_set_back_restores_ended_lease,
         each_element_is_announced_once,
         rewound_element_is_announced_again,

@@ -96,7 +96,7 @@ static void expect(struct run *run, const char *operation)
     expect_number(run, line, run->wanted_count);
 }
 
-START_TEST(sets_are_combined_as_arrays_say)
+START_TEST(sets_are_combined_as_in_arrays)
 {
     struct run *run = mem_zalloc(sizeof(*run));
     rng_init(&run->rng, test_seed());
@@ -141,7 +141,7 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        sets_are_combined_as_arrays_say,
+        sets_are_combined_as_in_arrays,
         a_result_may_be_stored_over_its_own_operands,
         NULL,
     };

@@ -76,7 +76,7 @@ END_TEST
 
 /* ---- XNACK ----------------------------------------------------------------------------------- */
 
-START_TEST(released_entries_are_nobodys_and_can_be_claimed_at_once)
+START_TEST(released_entries_have_no_consumer_and_can_be_claimed)
 {
     SCENE(THREE_PENDING, { 'a', "XNACK s g FAIL IDS 2 1-0 9-0", ":1|" },
           { 'a', "XNACK s g SILENT IDS 1 2-0", ":1|" }, { 'a', "XNACK s g FATAL IDS 1 3-0", ":1|" },
@@ -110,7 +110,7 @@ START_TEST(a_delayed_entry_is_due_at_its_time_and_not_before)
 }
 END_TEST
 
-START_TEST(force_and_retrycount_set_what_they_say)
+START_TEST(force_and_retrycount_take_effect)
 {
     SCENE({ 'a', "XADD s 1 f x", "$3|1-0|" }, { 'a', "XADD s 2 f y", "$3|2-0|" },
           { 'a', "XGROUP CREATE s g 0", OK }, { 'a', "XNACK s g FAIL IDS 1 1-0", ":0|" },
@@ -178,9 +178,9 @@ Suite *test_suite(void)
         a_blocked_claim_wakes_in_the_very_millisecond,
         a_blocked_claim_follows_what_happens_meanwhile,
         each_blocked_claim_waits_for_its_own_span,
-        released_entries_are_nobodys_and_can_be_claimed_at_once,
+        released_entries_have_no_consumer_and_can_be_claimed,
         a_delayed_entry_is_due_at_its_time_and_not_before,
-        force_and_retrycount_set_what_they_say,
+        force_and_retrycount_take_effect,
         arguments_are_refused_before_anything_changes,
         an_entry_delivered_too_often_becomes_a_dead_letter,
         NULL,

@@ -276,7 +276,7 @@ START_TEST(only_some_effects_wake_readers_of_a_stream)
 }
 END_TEST
 
-START_TEST(a_reader_can_be_woken_when_its_key_goes)
+START_TEST(a_reader_can_be_woken_when_its_key_is_removed)
 {
     read_stream(anna, "g", (struct block_request){ .or_gone = true });
     static const enum effect_kind wanted[] = { EFFECT_DROP, EFFECT_SET, EFFECT_RENAME,
@@ -362,7 +362,7 @@ Suite *test_suite(void)
         only_effects_of_the_awaited_type_make_a_key_ready,
         readers_of_a_stream_are_skipped_by_group,
         only_some_effects_wake_readers_of_a_stream,
-        a_reader_can_be_woken_when_its_key_goes,
+        a_reader_can_be_woken_when_its_key_is_removed,
         a_missing_key_skips_clients_that_need_not_know,
         a_reader_can_be_woken_by_pending_entries,
         pending_entries_wake_only_readers_that_claim,

@@ -81,7 +81,7 @@ static msec deadline_after(const char *line)
     return command_ttl_deadline(&command.words[1], &at) ? at : NEVER;
 }
 
-START_TEST(commands_with_a_ttl_say_the_deadline)
+START_TEST(commands_with_a_ttl_contain_the_deadline)
 {
     setup();
     ck_assert_int_eq(deadline_after("SET k v EX 10"), NOW + 10000);
@@ -98,7 +98,7 @@ START_TEST(commands_with_a_ttl_say_the_deadline)
 }
 END_TEST
 
-START_TEST(other_commands_say_none)
+START_TEST(other_commands_contain_no_deadline)
 {
     setup();
     static const char *const lines[] = {
@@ -167,8 +167,8 @@ END_TEST
 
 Suite *test_suite(void)
 {
-    const TTest *const tests[] = { commands_with_a_ttl_say_the_deadline,
-                                   other_commands_say_none,
+    const TTest *const tests[] = { commands_with_a_ttl_contain_the_deadline,
+                                   other_commands_contain_no_deadline,
                                    a_deadline_is_that_of_the_last_command_and_its_key_only,
                                    a_call_between_two_commands_has_its_own_deadline_or_none,
                                    a_deadline_is_never_late_and_exact_in_a_new_turn,

@@ -230,7 +230,7 @@ START_TEST(values_of_every_form_are_unpacked)
 }
 END_TEST
 
-START_TEST(unpack_one_and_unpack_limit_say_where_they_stopped)
+START_TEST(unpack_one_and_unpack_limit_return_where_they_stopped)
 {
     check(offsets, sizeof(offsets) / sizeof(offsets[0]));
 }
@@ -256,7 +256,7 @@ Suite *test_suite(void)
         tables_with_keys_1_to_n_are_arrays,
         tables_below_level_16_become_nil,
         values_of_every_form_are_unpacked,
-        unpack_one_and_unpack_limit_say_where_they_stopped,
+        unpack_one_and_unpack_limit_return_where_they_stopped,
         bad_input_is_an_error,
         as_many_values_fit_as_in_redis,
         NULL,
