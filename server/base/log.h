@@ -1,4 +1,4 @@
-/* log: writes lines with a level, as text or as JSON, to a file or to standard output, and also to
+/* log: writes lines with a level, as text or as JSON, to a file or to standard output, and to
  * syslog if configured. If standard output is the systemd journal, lines carry its priorities. */
 #ifndef SERVER_BASE_LOG_H
 #define SERVER_BASE_LOG_H

@@ -1,6 +1,6 @@
 #!/usr/bin/python3 -B
-"""Masters and replicas under faults: links that are cut at random bytes, also in the copy, that deliver
-byte by byte and late; kill -9 of all. What was acknowledged by WAIT 1 survives a failover, and random
+"""Masters and replicas under faults: links that are cut at random bytes, even in the full copy, and links
+that deliver late and byte by byte; kill -9 of all. What was acknowledged by WAIT 1 survives a failover, and random
 programs of all types end with equal data on all sides."""
 import time
 from contextlib import ExitStack
@@ -16,7 +16,7 @@ BATCH = 40
 
 
 class Follower(Member):
-    """A member that follows through a proxy of its own, also after a restart."""
+    """A member that follows through its own proxy, even after a restart."""
 
     def __init__(self, stack, seed, *options):
         super().__init__(*options)

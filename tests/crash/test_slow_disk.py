@@ -1,6 +1,6 @@
 #!/usr/bin/python3 -B
-"""A disk whose syncs and removals take long: a rewrite of the journal takes long, and reads do not wait;
-what is asked of the daemon in the middle of it is done."""
+"""A disk whose syncs and removals take long: a rewrite of the journal takes long, but reads do not wait,
+and the daemon executes requests in the middle of it."""
 import contextlib
 import os
 import shutil

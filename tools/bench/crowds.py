@@ -1,9 +1,9 @@
-"""crowds: what a client notices of the others: ten thousand connections of which half send one byte
+"""crowds: how much other clients delay a client: ten thousand connections of which half send one byte
 a second, a value of 512 MB that is written and read, a hundred thousand subscriptions.
 
 Each scenario measures the round trips of a client that sends one GET at a time, first without
-the crowd and then beside it. The longest ones contain delays of the machine, too: compare them with
-those without the crowd.
+the crowd and then with it. The longest ones include delays of the machine: compare them with those
+without the crowd.
 """
 import contextlib
 import multiprocessing

@@ -1,5 +1,5 @@
-"""sink: a replica that reads its master's stream and drops it, so that it costs hardly anything: what the
-master does for a replica is then all that changes."""
+"""sink: a replica that reads its master's stream and drops it, which costs hardly anything. So a
+measurement shows only what the master does for a replica."""
 import multiprocessing
 import os
 import time

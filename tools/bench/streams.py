@@ -1,5 +1,5 @@
 """streams: XADD with a trim, readers of a group, ranges at random, the expiry log, and entries that
-end at one instant, with other clients beside.
+end at one instant, with other clients at work.
 """
 import time
 from statistics import median

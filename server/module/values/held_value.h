@@ -31,8 +31,8 @@ struct held_value *held_value_of(RedisModuleKey *key);
 /* Gives this value to the key, which must be open for writing; removes the key's deadline. */
 void held_value_put(RedisModuleKey *key, struct held_value *value);
 
-/* Frees up to `work` elements of values that the host has released, also in another thread; true
- * while more are left. */
+/* Frees up to `work` elements of values that the host has released, including those that it
+ * released in another thread; true while more are left. */
 bool held_value_reclaim(size_t work);
 bool held_value_released(void); /* held_value_reclaim has work */
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3 -B
-"""Users: permissions on every way of a call, files of users, passwords that show nowhere."""
+"""Users: permissions on every path of a call, the aclfile, and passwords, which appear nowhere."""
 import os
 import subprocess
 import sys

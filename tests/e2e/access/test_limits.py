@@ -1,5 +1,5 @@
 #!/usr/bin/python3 -B
-"""Memory of clients: maxmemory and maxmemory-clients, CLIENT NO-EVICT, what CLIENT LIST says, and
+"""Memory of clients: maxmemory and maxmemory-clients, CLIENT NO-EVICT, what CLIENT LIST shows, and
 output limits of clients that do nothing."""
 import re
 import sys

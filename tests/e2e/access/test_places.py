@@ -1,6 +1,6 @@
 #!/usr/bin/python3 -B
 """bind, port, tls-port, metrics-port, metrics-bind and dir are changed while the daemon runs, by CONFIG
-SET as in redis-server and by a reload; what cannot be had changes nothing."""
+SET as in redis-server and by a reload; a value that cannot take effect changes nothing."""
 import contextlib
 import os
 import signal

@@ -1,5 +1,5 @@
 #!/usr/bin/python3 -B
-"""The stream helpers of redis-py, whose parsers expect Redis' replies: also where nothing is found."""
+"""The stream helpers of redis-py, whose parsers expect Redis' replies, even if nothing is found."""
 import sys
 import threading
 

@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
-"""Calls with any number of arguments, through every door by which a call comes in or is looked at:
-directly, in MULTI, from scripts and functions, redis.acl_check_cmd, COMMAND GETKEYS, ACL DRYRUN.
-None may end the daemon, and a number that does not fit the command is an error at each door."""
+"""Calls with any number of arguments, by every way in which a call is run or examined: directly, in
+MULTI, from scripts and functions, redis.acl_check_cmd, COMMAND GETKEYS, ACL DRYRUN. None may end the
+daemon, and a number that does not fit the command is an error in each."""
 import random
 import sys
 

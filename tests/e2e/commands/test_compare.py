@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 """Programs in lock-step against redis-server 7.0.15: the reply bytes must be equal.
 
-The programs stand in compare/*/*.txt. A line that begins with == opens a section, which runs on an
+The programs are in compare/*/*.txt. A line that begins with == opens a section, which runs on an
 empty server, once in RESP2 and once in RESP3. Every other line is a command, with quotes and
 escapes as in redis-cli, behind marks. An indented line continues the one before it.
 

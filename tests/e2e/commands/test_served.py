@@ -1,5 +1,5 @@
 #!/usr/bin/python3 -B
-"""SLOWLOG, LATENCY, INFO and CLIENT LIST of calls that block, beside redis-server 7.0.15."""
+"""SLOWLOG, LATENCY, INFO and CLIENT LIST of calls that block, compared with redis-server 7.0.15."""
 import re
 import sys
 import time

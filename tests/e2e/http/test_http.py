@@ -1,5 +1,5 @@
 #!/usr/bin/python3 -B
-"""The metrics port: the text for Prometheus, and its figures beside those of INFO, EXPIRY and REDE."""
+"""The metrics port: the text for Prometheus, and its figures compared with those of INFO, EXPIRY and REDE."""
 import json
 import re
 import shutil

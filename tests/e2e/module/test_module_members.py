@@ -1,6 +1,6 @@
 #!/usr/bin/python3 -B
 """Sets, hashes and sorted sets of expired.so in a host: members expire by themselves, on
-time, with their events, also on replicas and after a restart. Replies are in test_module_lockstep.
+time, with their events, even on replicas and after a restart. Replies are in test_module_lockstep.
 The time is real, so deadlines are far from now, or short with generous bounds."""
 import contextlib
 import random

@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 """Texts that clients choose, in everything that other people and their tools read: random bytes with
 line ends, quotes, control bytes and bad UTF-8, in each name and argument that the server shows,
-through each door. INFO, CLIENT LIST, ACL LOG, MONITOR, SLOWLOG, LATENCY, the log, /metrics and
+by each way in. INFO, CLIENT LIST, ACL LOG, MONITOR, SLOWLOG, LATENCY, the log, /metrics and
 /state.json keep their grammar. TEST_SEED chooses the texts."""
 import json
 import random

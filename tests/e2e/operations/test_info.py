@@ -1,5 +1,5 @@
 #!/usr/bin/python3 -B
-"""INFO: its sections and fields beside those of redis-server 7.0.15, and counters that must be equal
+"""INFO: its sections and fields compared with those of redis-server 7.0.15, and counters that must be equal
 after the same calls."""
 import re
 import sys

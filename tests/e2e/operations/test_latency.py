@@ -1,5 +1,5 @@
 #!/usr/bin/python3 -B
-"""LATENCY with samples: LATEST, HISTORY and RESET, also on redis-server 7.0.15, and GRAPH and DOCTOR."""
+"""LATENCY with samples: LATEST, HISTORY and RESET, compared with redis-server 7.0.15; GRAPH and DOCTOR."""
 import re
 import sys
 import time

@@ -1,6 +1,6 @@
 #!/usr/bin/python3 -B
-"""Masters that lie, or are the wrong ones: an error in the log names the peer, the data that were there
-stay until a whole new copy is loaded, and the daemon continues."""
+"""Masters that send false data, or are the wrong servers: an error in the log names the peer, the old
+data stays until a whole new copy is loaded, and the daemon continues."""
 import random
 import sys
 from contextlib import contextmanager

@@ -1,6 +1,6 @@
 #!/usr/bin/python3 -B
-"""Redis' own sentinels, of Debian's redis-sentinel 7.0.15, with a master and replicas: they find
-them, fail over when the master dies and when an operator wants it, and lead clients to the new
+"""Redis' own sentinels (Debian's redis-sentinel 7.0.15) with a master and replicas: they find them,
+fail over when the master dies or an operator asks for it, and direct clients to the new
 master. A sentinel counts in real time, and makes an old master a replica only after ten seconds."""
 import sys
 import threading

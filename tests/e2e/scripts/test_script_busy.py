@@ -1,6 +1,6 @@
 #!/usr/bin/python3 -B
-"""Scripts that run for longer than busy-reply-threshold: who is answered meanwhile and how, how a
-script is stopped, and that its open transaction keeps to itself.
+"""Scripts that run for longer than busy-reply-threshold: which replies clients get meanwhile, how
+a script is stopped, and that nobody sees its open transaction.
 
 Real time has to pass: a script runs for 20 ms before others are answered."""
 import os
