@@ -123,16 +123,17 @@ static void cmd_script_debug(struct call *call)
 }
 
 static const char *const script_help[] = {
+    "SCRIPT <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
     "DEBUG (YES|SYNC|NO)",
     "    There is no debugger: only NO is accepted.",
     "EXISTS <sha1> [<sha1> ...]",
-    "    Return for each script whether it is in the cache.",
+    "    Returns for each script whether it is in the cache.",
     "FLUSH [ASYNC|SYNC]",
-    "    Remove all scripts from the cache.",
+    "    Removes all scripts from the cache.",
     "KILL",
-    "    Stop the running script, unless it has written data.",
+    "    Stops the running script, unless it has written data.",
     "LOAD <script>",
-    "    Add a script to the cache without running it.",
+    "    Adds a script to the cache without running it.",
 };
 
 static void cmd_script_help(struct call *call)

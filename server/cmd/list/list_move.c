@@ -298,7 +298,7 @@ static const struct command rows[] = {
       .syntax = "source destination <LEFT | RIGHT> <LEFT | RIGHT> [<COUNT count|EXACTLY count> "
                 "<OBO | BULK>]",
       .summary = "Moves elements from an end of a list to an end of another one and returns them: "
-                 "one, at most COUNT, or EXACTLY as many. OBO moves them one by one, BULK keeps "
+                 "one, at most COUNT, or EXACTLY that many. OBO moves them one by one, BULK keeps "
                  "their order." },
     { .name = "BLMOVEM",
       .run = cmd_blmovem,
@@ -316,7 +316,7 @@ static const struct command rows[] = {
       .syntax = "source destination <LEFT | RIGHT> <LEFT | RIGHT> timeout [<COUNT count|EXACTLY "
                 "count> <OBO | BULK>]",
       .summary = "Moves elements from an end of a list to an end of another one and returns them. "
-                 "Blocks until there is one, or with EXACTLY until there are as many." },
+                 "Blocks until there is one, or with EXACTLY until there are that many." },
 };
 
 const struct command_group list_move_commands = COMMAND_GROUP(rows);

@@ -7,7 +7,7 @@ export type Argument = string | Buffer | number;
 export interface Commands<T> {
     /**
      * Moves elements from an end of a list to an end of another one and returns them. Blocks until
-     * there is one, or with EXACTLY until there are as many.
+     * there is one, or with EXACTLY until there are that many.
      *
      *     BLMOVEM source destination <LEFT | RIGHT> <LEFT | RIGHT> timeout [<COUNT count|EXACTLY
      *     count> <OBO | BULK>]
@@ -362,7 +362,7 @@ export interface Commands<T> {
     ): Promise<readonly [number, number]>;
     /**
      * Moves elements from an end of a list to an end of another one and returns them: one, at most
-     * COUNT, or EXACTLY as many. OBO moves them one by one, BULK keeps their order.
+     * COUNT, or EXACTLY that many. OBO moves them one by one, BULK keeps their order.
      *
      *     LMOVEM source destination <LEFT | RIGHT> <LEFT | RIGHT> [<COUNT count|EXACTLY count> <OBO
      *     | BULK>]

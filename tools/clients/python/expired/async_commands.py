@@ -29,7 +29,7 @@ class AsyncCommands:
         exactly: int | None = None, obo: bool = False, bulk: bool = False,
     ) -> Awaitable[list[Bulk] | None]:
         """Moves elements from an end of a list to an end of another one and returns them. Blocks
-        until there is one, or with EXACTLY until there are as many.
+        until there is one, or with EXACTLY until there are that many.
 
         ::
 
@@ -475,7 +475,7 @@ class AsyncCommands:
         obo: bool = False, bulk: bool = False,
     ) -> Awaitable[list[Bulk] | None]:
         """Moves elements from an end of a list to an end of another one and returns them: one, at
-        most COUNT, or EXACTLY as many. OBO moves them one by one, BULK keeps their order.
+        most COUNT, or EXACTLY that many. OBO moves them one by one, BULK keeps their order.
 
         ::
 
