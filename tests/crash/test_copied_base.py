@@ -77,7 +77,7 @@ def promoted_replica_answers_writes_once_it_has_a_base():
 
 
 @test
-def promoted_replica_that_stops_without_a_base_acknowledges_nothing():
+def promoted_replica_stopped_without_base_acknowledges_nothing():
     with copied("always") as (_, replica), replica.raw() as raw:
         follow(replica, None)
         set_and_look(replica, raw)

@@ -97,7 +97,7 @@ def kill_at(master, replica, byte):
 
 
 @test
-def kill_of_the_master_at_any_byte_of_a_copy_leaves_old_or_new_data():
+def killing_the_master_in_a_copy_leaves_old_or_new_data():
     rng, budget = seeded("master"), Budget()
     with ExitStack() as stack:
         master, replica = (stack.enter_context(Keeping()) for _ in range(2))

@@ -181,7 +181,7 @@ def crash_at_a_file_size_limit_loses_nothing_acknowledged():
 
 
 @test
-def client_that_leaves_on_a_full_disk_does_not_keep_the_loop_busy():
+def client_lost_on_a_full_disk_does_not_keep_the_loop_busy():
     with OnDisk(SmallFiles, fsync="everysec") as daemon:
         daemon.disk.fill()
         raw, _, _ = fill(daemon, seeded("leaves"), {})
@@ -195,7 +195,7 @@ def client_that_leaves_on_a_full_disk_does_not_keep_the_loop_busy():
 
 
 @test
-def writes_come_back_with_the_space_however_often_a_rewrite_has_failed():
+def writes_resume_with_space_however_often_a_rewrite_failed():
     with OnDisk(SmallDisk, fsync="everysec") as daemon:
         raw, _, _ = fill(daemon, seeded("rewrite"), {})
         with contextlib.closing(raw):

@@ -96,7 +96,7 @@ def files_of_the_folder_moved_to_stay():
 
 
 @test
-def commands_about_the_files_are_served_amid_each_call():
+def commands_about_files_are_served_in_the_middle_of_each_call():
     for number in range(1, STEPS + 1):
         with amid(number) as (daemon, raw):
             reply = raw.call("BGREWRITEAOF")

@@ -27,7 +27,7 @@ def clients_get_LOADING_while_the_daemon_loads():
 
 
 @test
-def a_sentinel_takes_a_daemon_that_loads_for_alive():
+def a_sentinel_considers_a_loading_daemon_alive():
     port = free_port()
     with Kept("--port", str(port), fsync="no", fault=True) as daemon:
         fill_large(daemon)

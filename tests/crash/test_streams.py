@@ -191,7 +191,7 @@ def end_all(pids):
 
 
 @test
-def every_entry_is_handled_though_readers_and_the_server_are_killed():
+def every_entry_is_handled_despite_killed_readers_and_server():
     rng = seeded("killed readers")
     with Kept(fsync="everysec") as daemon:
         daemon.call("XGROUP", "CREATE", "s", "g", "0", "MKSTREAM")

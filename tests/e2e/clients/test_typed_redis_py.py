@@ -275,7 +275,7 @@ def the_server_knows_each_call_and_option():
 
 
 @test
-def both_classes_have_the_same_methods_and_each_reply_has_a_shape():
+def the_classes_have_equal_methods_and_each_reply_a_shape():
     equal(METHODS, sorted(name for name in vars(AsyncCommands) if not name.startswith("_")))
     assert len(METHODS) >= 60, METHODS
     equal(sorted(name.lower().replace(".", "_").replace(" ", "_") for name in SHAPES), METHODS)

@@ -38,7 +38,7 @@ def a_transaction_s_events_follow_the_order_of_its_commands():
 
 
 @test
-def a_killed_subscriber_does_not_count_any_more():
+def a_killed_subscriber_no_longer_counts():
     with Daemon() as daemon, daemon.raw() as victim, daemon.raw() as caller:
         number = victim.call("CLIENT", "ID")[1:].strip()
         victim.call("SUBSCRIBE", "c")

@@ -189,7 +189,7 @@ def a_hundred_sorted_sets_far_over_a_new_maxlen_are_cut():
 
 
 @test
-def data_settled_in_slices_are_the_same_after_a_restart():
+def data_settled_in_slices_is_the_same_after_a_restart():
     with Burst("--appendonly", "yes") as (daemon, raw):
         fill_set(raw, "s", 20_000, NOON + 1000)
         for begin in range(0, 10_000, BATCH):

@@ -136,7 +136,7 @@ def keys_expire_after_a_restart_from_a_snapshot_or_the_aof():
 
 
 @test
-def flushing_and_swapping_take_the_deadlines_along():
+def flushing_and_swapping_include_the_deadlines():
     with engine() as (server, client):
         with server.redis(db=1) as other:
             for i in range(3000):

@@ -150,7 +150,7 @@ def a_deadline_that_moves_moves_the_reading():
 
 
 @test
-def databases_that_are_swapped_or_flushed_take_their_values_along():
+def swapped_or_flushed_databases_take_their_values_along():
     with engine() as (server, client):
         log_values(client)
         with client.pipeline(transaction=False) as calls:

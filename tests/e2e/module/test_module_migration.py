@@ -133,7 +133,7 @@ def add_ending(client, prefix, msec):
 
 
 @test
-def all_kinds_of_keys_move_with_what_is_written_meanwhile():
+def all_kinds_of_keys_move_with_changes_made_meanwhile():
     for options in ((), ("--appendonly", "yes", *SYNCED)):
         with two_masters(*options) as (source, target, one, two):
             fill(one)

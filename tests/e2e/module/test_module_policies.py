@@ -117,7 +117,7 @@ def no_deadline_is_later_than_maxttl_and_writes_refresh():
 
 
 @test
-def clients_can_not_write_faster_than_policies_are_applied():
+def clients_cannot_write_faster_than_policies_are_applied():
     with engine() as (server, client), server.raw() as writer:
         policy(client, "SET", "s:*", "TTL", "1h")
         most = 0
@@ -206,7 +206,7 @@ def in_a_cluster_a_log_must_be_in_the_slot_of_the_key():
 
 
 @test
-def a_log_that_can_not_be_written_is_counted():
+def a_log_that_cannot_be_written_is_counted():
     with engine() as (server, client):
         policy(client, "SET", "s:*", "EXPIRED", "TO", "log")
         client.set("log", "a string")

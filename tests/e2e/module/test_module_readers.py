@@ -94,7 +94,7 @@ def a_replica_that_comes_while_clients_write_gets_every_change():
 
 
 @test
-def a_replica_that_waits_for_a_snapshot_of_somebody_else_gets_every_change():
+def a_replica_gets_every_change_after_a_snapshot_for_another():
     with engine(*ON_DISK, "--rdb-key-save-delay", "3000", tcp=True) as (master, one), engine(tcp=True) as (_, two):
         with Writer(master) as writer:
             one.bgsave()
@@ -105,7 +105,7 @@ def a_replica_that_waits_for_a_snapshot_of_somebody_else_gets_every_change():
 
 
 @test
-def an_append_only_file_that_is_turned_on_while_clients_write_has_every_change():
+def an_aof_turned_on_while_clients_write_has_every_change():
     for snapshot in (False, True):
         with engine(*SYNCED, "--rdb-key-save-delay", "3000", tcp=True) as (server, client):
             with Writer(server) as writer:

@@ -197,7 +197,7 @@ def fill_and_halve(daemon):
 
 
 @test
-def data_moved_under_load_are_unchanged():
+def data_moved_under_load_is_unchanged():
     with Daemon("--activedefrag", "no") as daemon, daemon.redis() as redis:
         writer = Writer(redis, random.Random(SEED))
         writer.burst(0, 3000, 0)

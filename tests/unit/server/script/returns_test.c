@@ -21,7 +21,7 @@ static const char *marked(const char *text, bool first_only)
     return out;
 }
 
-START_TEST(returns_of_a_chunk_get_parentheses_where_only_the_first_value_counts)
+START_TEST(returns_get_parentheses_where_only_one_value_counts)
 {
     ck_assert_str_eq(marked("return f()", true), "return( f())");
     ck_assert_str_eq(marked("return f()", false), "return f()");
@@ -69,7 +69,7 @@ START_TEST(other_returns_of_functions_keep_all_values)
 }
 END_TEST
 
-START_TEST(names_that_the_text_gives_to_its_own_functions_are_left_alone)
+START_TEST(names_that_the_script_defines_itself_are_left_alone)
 {
     static const char *const texts[] = {
         "local error = f function g() return error(1) end",
@@ -127,10 +127,10 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        returns_of_a_chunk_get_parentheses_where_only_the_first_value_counts,
+        returns_get_parentheses_where_only_one_value_counts,
         calls_of_redis_and_error_in_functions_get_parentheses,
         other_returns_of_functions_keep_all_values,
-        names_that_the_text_gives_to_its_own_functions_are_left_alone,
+        names_that_the_script_defines_itself_are_left_alone,
         returns_inside_of_a_return_are_found,
         strings_and_comments_hide_their_contents,
         a_text_that_is_no_lua_stays_as_it_is,

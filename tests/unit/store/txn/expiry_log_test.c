@@ -78,7 +78,7 @@ START_TEST(expired_keys_are_logged_in_order_of_deadlines)
 }
 END_TEST
 
-START_TEST(key_that_a_command_finds_expired_is_logged_in_its_transaction)
+START_TEST(key_found_expired_is_logged_in_the_transaction_of_the_call)
 {
     setup();
     RULE("s:*", LOG("log"));
@@ -434,7 +434,7 @@ Suite *test_suite(void)
 {
     const TTest *const tests[] = {
         expired_keys_are_logged_in_order_of_deadlines,
-        key_that_a_command_finds_expired_is_logged_in_its_transaction,
+        key_found_expired_is_logged_in_the_transaction_of_the_call,
         values_are_logged_by_type,
         other_types_are_logged_as_a_payload,
         members_are_logged_with_value_or_score,

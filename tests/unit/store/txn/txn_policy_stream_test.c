@@ -142,7 +142,7 @@ START_TEST(existing_stream_gets_the_retention_of_a_new_policy)
 }
 END_TEST
 
-START_TEST(renamed_and_copied_streams_get_the_retention_of_their_new_name)
+START_TEST(renamed_and_copied_streams_get_retain_of_their_new_name)
 {
     setup();
     RULE("j:*", .retain = 100);
@@ -291,7 +291,7 @@ Suite *test_suite(void)
         delayed_request_cuts_a_stream_in_slices,
         new_stream_retains_its_entries_for_the_span,
         existing_stream_gets_the_retention_of_a_new_policy,
-        renamed_and_copied_streams_get_the_retention_of_their_new_name,
+        renamed_and_copied_streams_get_retain_of_their_new_name,
         without_its_policy_a_stream_keeps_its_entries,
         policy_with_a_longer_span_applies_before_its_walk,
         entry_moves_to_the_stream_of_dead_letters,

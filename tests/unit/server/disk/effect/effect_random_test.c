@@ -73,7 +73,7 @@ START_TEST(printed_commands_are_those_that_are_written)
 }
 END_TEST
 
-START_TEST(a_command_is_not_printed_that_may_go_on_or_needs_its_database)
+START_TEST(no_command_is_printed_that_may_continue_or_needs_select)
 {
     char to[EFFECT_PRINT_MAX];
     struct effect set = { EFFECT_SET, .key = LIT("k"), .a = LIT("v"), .at = NEVER };
@@ -98,7 +98,7 @@ Suite *test_suite(void)
         an_entry_of_any_size_is_read_back,
         random_effects_of_any_bytes_are_read_back_in_order,
         printed_commands_are_those_that_are_written,
-        a_command_is_not_printed_that_may_go_on_or_needs_its_database,
+        no_command_is_printed_that_may_continue_or_needs_select,
         NULL,
     };
     return suite_of("effect_random", tests);
