@@ -29,13 +29,9 @@ static bool head_is_cut_off(const char *head, size_t len, const char *text)
 
 static bool is_compressed(const char *head, size_t len)
 {
-    static const char *const magic[] = { "\x1f\x8b",
-                                         "\x28\xb5\x2f\xfd",
-                                         "\xfd"
-                                         "7zXZ",
-                                         "BZh",
-                                         "\x04\x22\x4d\x18",
-                                         "PK\x03\x04" };
+    /* gzip, zstd, xz, bzip2, lz4, zip */
+    static const char *const magic[] = { "\x1f\x8b", "\x28\xb5\x2f\xfd", "\xfd\x37zXZ",
+                                         "BZh",      "\x04\x22\x4d\x18", "PK\x03\x04" };
     for (size_t i = 0; i < sizeof(magic) / sizeof(magic[0]); i++)
         if (head_begins_with(head, len, magic[i])) return true;
     return false;

@@ -39,6 +39,7 @@ START_TEST(first_bytes_identify_the_kind)
         { "\x1f\x8b\x08\x00", 4, FILE_COMPRESSED },
         { "\x28\xb5\x2f\xfd$", 5, FILE_COMPRESSED },
         { "BZh9", 4, FILE_COMPRESSED },
+        { "\xfd\x37zXZ", 5, FILE_COMPRESSED },
         { "BZ", 2, FILE_UNKNOWN },
         { "port 6379\n", 10, FILE_UNKNOWN },
         { "# a comment\n", 12, FILE_UNKNOWN },
