@@ -138,7 +138,7 @@ $(TOOLS): $(B)/%: $(B)/obj/%.o $(TOOL_LIB) $(PROTO) $(CONF) $(BOTTOM)
 $(UNIT) $(TOOLS) $(FUZZERS): PARTS = -fno-lto
 
 # Whole programs need a server to run in, payloads a part of it.
-$(addprefix $(B)/tests/fuzz/,restore_fuzz script_formats_fuzz): $(SERVER)
+$(addprefix $(B)/tests/fuzz/,import_fuzz restore_fuzz script_formats_fuzz): $(SERVER)
 IN_A_SERVER := $(patsubst %,$(B)/tests/fuzz/%_fuzz,acl http program script tls)
 $(IN_A_SERVER): $(SERVER) $(call obj,$(filter-out %/suite.c,$(SUPPORT_SRC)))
 $(IN_A_SERVER): FUZZ_LIBS = $(CHECK_LIBS)
