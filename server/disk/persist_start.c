@@ -176,6 +176,7 @@ static bool import_redis_file(struct loading *loading, const char *path, bool is
     *import = (struct import){ .store = loading->store,
                                .now = clock_now(persist->w.clock),
                                .skip = persist->w.conf->import_skip,
+                               .counts_all = true,
                                .skip_unsupported = persist->w.conf->import_skip_unsupported,
                                .progress = progress_of(loading),
                                .command = persist->w.command,

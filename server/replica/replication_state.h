@@ -6,7 +6,7 @@
 #include "server/replica/follower.h"
 #include "server/replica/replication.h"
 
-enum { MASTER_HOST_MAX = 256, WHY = 320, USEC = 1000 * 1000 };
+enum { MASTER_HOST_MAX = 256, WHY = 448, USEC = 1000 * 1000 };
 
 struct replication {
     struct replication_wiring w;

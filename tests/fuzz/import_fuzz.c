@@ -86,7 +86,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct import import = { .store = store_new(2),
                              .now = NOW,
                              .skip = choice & SKIP ? "array other-_09" : NULL,
-                             .skip_unsupported = (choice & SKIP) != 0 && where % 2 == 1 };
+                             .skip_unsupported = (choice & SKIP) != 0 && where % 2 == 1,
+                             .counts_all = where % 3 == 0 };
     /* A block of its own, so that a sanitizer detects a read past the end. */
     unsigned char *block = malloc(made->len + 1);
     memcpy(block, made->at, made->len);

@@ -23,6 +23,7 @@ struct reading {
     struct rdb_object value; /* first, because rdb_object's callbacks get its address */
     struct import *import;
     const struct rdb_source *source;
+    struct rdb_visitor visitor;
     struct txn txn;
     struct rdb_key key; /* the key of the value */
 };
@@ -86,22 +87,41 @@ static bool has_word(const char *words, const char *word)
     return false;
 }
 
+/* The error for the first key of a type that is not skipped, with all such types so far. */
+static bool refuse(struct import *import)
+{
+    char words[IMPORT_WHY / 2] = "";
+    size_t len = 0;
+    const struct import_kind *first = NULL;
+    for (unsigned i = 0; i < import->kind_count; i++) {
+        const struct import_kind *kind = &import->kinds[i];
+        if (kind->skipped) continue;
+        if (first == NULL) first = kind;
+        if (len + strlen(kind->word) + 2 <= sizeof(words))
+            len += (size_t)snprintf(words + len, sizeof(words) - len, " %s", kind->word);
+    }
+    import->why[0] = '\0';
+    return import_fail(import,
+                       "at byte %" PRIu64 ": '%s' is of the unsupported type %s. Use "
+                       "--import-skip%s to leave such keys out",
+                       import->refused_at, first->first_key, first->name, words);
+}
+
 bool import_pass_over(struct import *import, const char *kind, const char *which, struct bytes key,
                       uint64_t at)
 {
-    char name[IMPORT_KIND_NAME], word[IMPORT_KIND_NAME], shown[IMPORT_KEY_SHOWN];
+    char name[IMPORT_KIND_NAME], shown[IMPORT_KEY_SHOWN];
     snprintf(name, sizeof(name), "%s%s%s", kind, *which != '\0' ? " " : "", which);
-    name_for_skip(word, kind, which);
     import_show(shown, sizeof(shown), key);
     struct import_kind *counted = find_or_add_kind(import, name);
     if (counted->keys++ == 0) memcpy(counted->first_key, shown, sizeof(shown));
+    name_for_skip(counted->word, kind, which);
     counted->skipped =
-        import->skip_unsupported || (import->skip != NULL && has_word(import->skip, word));
-    return counted->skipped ||
-           import_fail(import,
-                       "at byte %" PRIu64 ": '%s' is of the unsupported type %s. Use "
-                       "--import-skip %s to leave such keys out",
-                       at, shown, name, word);
+        import->skip_unsupported || (import->skip != NULL && has_word(import->skip, counted->word));
+    if (counted->skipped) return true;
+    if (import->why[0] != '\0') return false;
+    import->refused_at = at;
+    return refuse(import);
 }
 
 /* ---- an RDB's keys --------------------------------------------------------------------------- */
@@ -161,17 +181,30 @@ static bool take_function(void *ctx, struct bytes code)
     return good;
 }
 
+/* Between keys only. */
+static bool pass_over(struct reading *in, const char *kind, const char *which, struct bytes key)
+{
+    bool skipped = import_pass_over(in->import, kind, which, key, offset_read(in));
+    if (skipped || !in->import->counts_all) return skipped;
+    in->visitor = (struct rdb_visitor){ .ctx = in,
+                                        .max_string = in->visitor.max_string,
+                                        .max_fields = in->visitor.max_fields,
+                                        .module_aux = in->visitor.module_aux,
+                                        .unsupported = in->visitor.unsupported };
+    return true;
+}
+
 static bool take_module_aux(void *ctx, const char *module, int encoding_version)
 {
     struct reading *in = ctx;
     (void)encoding_version;
-    return import_pass_over(in->import, "data of module", module, bytes_of("", 0), offset_read(in));
+    return pass_over(in, "data of module", module, bytes_of("", 0));
 }
 
 static bool take_unsupported(void *ctx, const struct rdb_unsupported *what)
 {
     struct reading *in = ctx;
-    return import_pass_over(in->import, what->type, what->module, what->key, offset_read(in));
+    return pass_over(in, what->type, what->module, what->key);
 }
 
 static bool begin_key(void *ctx, const struct rdb_key *key)
@@ -231,17 +264,17 @@ static enum rdb_status take_rdb(struct import *import, struct rdb_source *source
 {
     struct rdb_error error;
     struct reading in = { .import = import, .source = source };
-    struct rdb_visitor visitor = { .ctx = &in,
-                                   .aux = take_aux,
-                                   .database = take_database,
-                                   .function = take_function,
-                                   .module_aux = take_module_aux,
-                                   .unsupported = take_unsupported,
-                                   .key_begin = begin_key,
-                                   .key_end = end_key };
-    rdb_object_listen(&visitor);
+    in.visitor = (struct rdb_visitor){ .ctx = &in,
+                                       .aux = take_aux,
+                                       .database = take_database,
+                                       .function = take_function,
+                                       .module_aux = take_module_aux,
+                                       .unsupported = take_unsupported,
+                                       .key_begin = begin_key,
+                                       .key_end = end_key };
+    rdb_object_listen(&in.visitor);
     txn_begin(&in.txn, import->store, import->now, FROM_REPLAY);
-    rdb_read(source, &visitor, &error);
+    rdb_read(source, &in.visitor, &error);
     txn_commit(&in.txn);
     rdb_object_drop(&in.value);
     *end = rdb_source_offset(source);
@@ -249,7 +282,9 @@ static enum rdb_status take_rdb(struct import *import, struct rdb_source *source
     /* The caller knows more about a failed read. */
     if (error.status != RDB_OK && error.status != RDB_UNREADABLE)
         import_fail(import, "at byte %" PRIu64 ": %s", error.offset, error.text);
-    return error.status;
+    if (import->refused_at == 0) return error.status;
+    refuse(import);
+    return RDB_STOPPED;
 }
 
 bool import_rdb(struct import *import, import_read_fn *read, void *ctx)

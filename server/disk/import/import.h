@@ -21,11 +21,12 @@
 #include "server/disk/format/replay.h"
 #include "store/store.h"
 
-enum { IMPORT_KINDS = 16, IMPORT_KIND_NAME = 64, IMPORT_KEY_SHOWN = 64 };
+enum { IMPORT_KINDS = 16, IMPORT_KIND_NAME = 64, IMPORT_KEY_SHOWN = 64, IMPORT_WHY = 384 };
 
 /* Keys of a type that can't be imported: "module graphdata". */
 struct import_kind {
     char name[IMPORT_KIND_NAME];
+    char word[IMPORT_KIND_NAME];      /* for import-skip: "graphdata" */
     bool skipped;                     /* false: the first key has ended the import */
     char first_key[IMPORT_KEY_SHOWN]; /* the first of them, printable */
     uint64_t keys;                    /* in an AOF: commands on such keys */
@@ -36,6 +37,8 @@ struct import {
     msec now;
     const char *skip;      /* the types of which keys are skipped: "array graphdata"; NULL: none */
     bool skip_unsupported; /* skips keys of all types that can't be imported */
+    /* After a key that ends the import, reads the rest of an RDB, to count all such keys. */
+    bool counts_all;
     struct replay_progress progress;
     void (*between)(void *ctx); /* called after each few keys of an RDB; NULL: not called */
     /* Runs a command of an AOF, which may be any command. False: it failed. */
@@ -51,7 +54,8 @@ struct import {
     unsigned kind_count;      /* further types are counted in the last one, "other" */
     bool torn;                /* an AOF whose last command or transaction is incomplete ... */
     uint64_t good, torn_size; /* ... after this many good bytes, and the number of bytes ignored */
-    char why[256];            /* the error, with its offset */
+    uint64_t refused_at;      /* the offset after the first key that is not skipped */
+    char why[IMPORT_WHY];     /* the error, with its offset */
 };
 
 /* Reads 1 to `size` bytes. 0: the end; -1: failed. */

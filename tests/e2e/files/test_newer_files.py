@@ -58,7 +58,7 @@ def types_that_are_named_are_left_out_and_others_refused():
     with folder() as directory:
         path = written(directory, data)
         said = refused(directory, "--import", path)
-        assert "'list' is of the unsupported type array. Use --import-skip array to " in said, said
+        assert "'list' is of the unsupported type array. Use --import-skip array AQIDBAUGB to " in said, said
         said = refused(directory, "--import", path, "--import-skip", "array")
         assert "'graph' is of the unsupported type module AQIDBAUGB. Use --import-skip AQIDBAUGB" in said, said
         with ours("--import", path, "--import-skip", "array", "AQIDBAUGB") as daemon, daemon.redis() as client:

@@ -277,6 +277,38 @@ START_TEST(only_types_that_are_named_are_skipped)
 }
 END_TEST
 
+START_TEST(all_types_are_counted_before_an_import_ends)
+{
+    begin();
+    import.counts_all = true;
+    import.skip = "array";
+    struct made *made = add_array(key(file("0015"), 28, "list"));
+    text(key(made, 0, "k"), "v");
+    add_module(key(made, 7, "m"));
+    add_array(key(made, 28, "more"));
+    add_lp_hash(key(made, 16, "h"));
+    add_module(key(made, 7, "n"));
+    byte(module_number(module_id(key(made, 7, "o"), "Another-1", 1), 7), 0);
+    struct made *cut = raw(made_new(), made->at, made->len - 3);
+    ck_assert(!import_made(file_end(made)));
+    ck_assert_str_eq(import.why, "at byte 97: 'm' is of the unsupported type module Other-_09. Use "
+                                 "--import-skip Other-_09 Another-1 to leave such keys out");
+    ck_assert_uint_eq(import.kind_count, 3);
+    ck_assert_uint_eq(import.kinds[0].keys, 2);
+    ck_assert_uint_eq(import.kinds[1].keys, 2);
+    ck_assert_uint_eq(import.kinds[2].keys, 1);
+    ck_assert_str_eq(store_text(import.store), "0 SET k v; ");
+    end();
+    /* Damage behind it does not hide it. */
+    begin();
+    import.counts_all = true;
+    import.skip = "array";
+    ck_assert(!import_made(cut));
+    ck_assert_ptr_nonnull(strstr(import.why, "Use --import-skip Other-_09 to leave"));
+    end();
+}
+END_TEST
+
 START_TEST(arrays_and_data_attached_to_keys_are_skipped_by_name)
 {
     for (int skipped = 0; skipped < 2; skipped++) {
@@ -604,6 +636,7 @@ Suite *test_suite(void)
         modules_end_the_import_with_an_error,
         modules_are_counted_where_they_are_to_be_skipped,
         only_types_that_are_named_are_skipped,
+        all_types_are_counted_before_an_import_ends,
         arrays_and_data_attached_to_keys_are_skipped_by_name,
         hashes_with_templates_arrive,
         more_kinds_than_are_counted_are_others,
