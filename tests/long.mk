@@ -36,7 +36,7 @@ sim:
 # The unit tests that start threads, and programs in which the daemon's threads have work.
 TSAN_UNIT = $(patsubst %,$(B)/tests/unit/server/%_test,base/page_thread $(addprefix disk/,\
     file_job journal journal_fault move rewrite))
-TSAN_E2E = $(patsubst %,tests/crash/test_%.py,faults full journal_switch kill progress slow_disk snapshot) \
+TSAN_E2E = $(patsubst %,tests/crash/test_%.py,faults full journal_switch progress slow_disk snapshot) \
     $(patsubst %,tests/e2e/%.py,access/test_tls commands/test_big_arguments operations/test_process)
 TSAN = B=build/tsan CC=gcc MALLOC=libc CFLAGS="$(TSAN_CFLAGS)" SANITIZE=-fsanitize=thread
 TSAN_CFLAGS ?= -O1 -g

@@ -31,7 +31,6 @@ CALL_NAMES = ("write", "sync", "rename", "cut", "open", "remove", "mkdir", "read
 DIE_BEFORE, DIE_BEHIND, SHORT, COME_LATE, HOLD = -1, -2, -3, -4, -5
 EVER = 1 << 60
 FIRST_PROCESS, EVERYONE, CHILDREN = 0, 1, 2
-PAGE = 4096
 ENOSPC, EIO = errno.ENOSPC, errno.EIO
 
 
@@ -90,35 +89,6 @@ class Plan:
         return self.number(6)
 
 
-def inodes(folder):
-    return {entry.name: entry.inode() for entry in os.scandir(folder)}
-
-
-def some_names(synced, last, rng):
-    """Keeps a random part of the changes to a folder since its sync: each name is old or new."""
-    names = {}
-    for name in sorted(set(synced) | set(last)):
-        inode = rng.choice((synced, last)).get(name)
-        if inode is not None:
-            names[name] = inode
-    return names
-
-
-def some_bytes(synced, last, rng):
-    """Keeps a random part of a file's bytes after the synced ones. Some of its pages, and its end, may be
-    zeros: space that was allocated and not written."""
-    if not last.startswith(synced):
-        return rng.choice((synced, last))
-    data = bytearray(last[:rng.randrange(len(synced), len(last) + 1)])
-    first, end = -(-len(synced) // PAGE), len(data) // PAGE
-    for _ in range(rng.choice((0, 0, 1, 3))):
-        if first < end:
-            page = rng.randrange(first, end) * PAGE
-            data[page:page + PAGE] = bytes(PAGE)
-    rest = len(last) - len(data)
-    return bytes(data) + bytes(rng.choice((0, 0, rest, rng.randrange(rest + 1))))
-
-
 class Kept(Daemon):
     """A daemon with a journal in `data`; with `fault`, system calls there can be made to fail. It can
     be killed and started again in the same folder."""
@@ -151,12 +121,11 @@ class Kept(Daemon):
         with self.raw() as raw:
             assert wait_for(lambda: raw.call("PING") == b"+PONG\r\n"), self.log()
 
-    def lose_power(self, rng=None):
-        """Call after the process has ended. Keeps only synced data of its files; with `rng`, also
-        random parts of the rest, as a disk may."""
+    def lose_power(self):
+        """Call after the process has ended. Keeps only synced data of its files."""
         number = os.stat(self.data).st_ino
         os.rename(self.data, self.data + ".lost")
-        self.rebuild(number, self.data, rng)
+        self.rebuild(number, self.data)
         shutil.rmtree(self.data + ".lost")
         shutil.rmtree(self.shadow)
         os.mkdir(self.shadow)
@@ -172,22 +141,16 @@ class Kept(Daemon):
             return {}
         return {name: int(inode) for inode, name in lines if name not in (".", "..")}
 
-    def rebuild(self, number, path, rng):
+    def rebuild(self, number, path):
         lost = os.path.join(self.data + ".lost", os.path.relpath(path, self.data))
-        names = self.names(number)
-        if rng is not None:
-            names = some_names(names, inodes(lost), rng)
         os.mkdir(path)
-        for name, inode in names.items():
+        for name, inode in self.names(number).items():
             to = os.path.join(path, name)
             if os.path.isdir(os.path.join(lost, name)):
-                self.rebuild(inode, to, rng)
+                self.rebuild(inode, to)
                 continue
-            data = self.synced(f"f{inode}")
-            if rng is not None:
-                data = some_bytes(data, self.synced(f"h{inode}") or data, rng)
             with open(to, "wb") as file:
-                file.write(data)
+                file.write(self.synced(f"f{inode}"))
 
     def synced(self, name):
         """The synced bytes of a file; none if only its name was synced."""
