@@ -7,14 +7,14 @@ PLANTS = {
     "always replies before the sync": (
         "always|fsync power|master",
         ("server/disk/journal.c",
-         "return journal->mode == JOURNAL_SYNC_ALWAYS ? journal->synced : journal->written;",
-         "return journal->written;"),
+         "    if (journal->mode == JOURNAL_SYNC_ALWAYS) return journal->synced;\n    bool held",
+         "    bool held"),
     ),
     "replies before the write": (
         "kill-in-a-call|power|master",
         ("server/disk/journal.c",
-         "return journal->mode == JOURNAL_SYNC_ALWAYS ? journal->synced : journal->written;",
-         "return journal->position;"),
+         "    if (journal->mode == JOURNAL_SYNC_ALWAYS) return journal->synced;\n    bool held",
+         "    if (journal->position > 0) return journal->position;\n    bool held"),
         ("server/daemon/turn.c",
          "    persist_turn(parts->persist);\n    clients_turn(parts->clients);",
          "    clients_turn(parts->clients);\n    persist_turn(parts->persist);"),
@@ -182,8 +182,8 @@ PLANTS = {
     "a push of a list wakes nobody": (
         "Waiting",
         ("server/engine/react/blocked_ready.c",
-         "case EFFECT_PUSH_TAIL: ready_for(blocked, effect->db, effect->key, TYPE_LIST); break;",
-         "case EFFECT_PUSH_TAIL: break;"),
+         "    case EFFECT_PUSH_HEAD:\n    case EFFECT_PUSH_TAIL:\n",
+         "    case EFFECT_PUSH_TAIL: break;\n    case EFFECT_PUSH_HEAD:\n"),
     ),
     "a due element wakes nobody": (
         "Queues",
@@ -254,6 +254,12 @@ PLANTS = {
         ("server/replica/replicas.c",
          "if (has_bytes && history_has(all->w.history, id, offset)) {",
          "if (has_bytes && strcmp(id, \"?\") != 0) {"),
+    ),
+    "a master continues its history after a restart": (
+        "replicas everysec master",
+        ("server/replica/replication_restart.c",
+         "    history_branch(&r->place.history, r->place.offset);\n    r->is_unshared = true;",
+         "    r->is_unshared = true;"),
     ),
     "a replica expires keys by itself": (
         "replicas Deadlines|Rules|Caching",
