@@ -6,7 +6,8 @@ enum {
     ALIVE_TRIES = 100,   /* of keyspace_random_alive, if expired keys are not hidden */
 };
 
-/* The earliest own deadline of the first keys of the kinds that are armed at it, or before. */
+/* The key with the earliest deadline of its own, among the first keys of the kinds whose nodes are
+ * armed at that deadline or earlier. */
 static struct entry *first_whole(const struct keyspace *ks)
 {
     static const enum key_kind kinds[] = { KEY_OWN_FIRST, KEY_GONE, KEY_PARTLY };

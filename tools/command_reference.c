@@ -289,7 +289,7 @@ static const char how_to_read[] =
     "**Syntax**: words in capitals are written as they are, in any case; `[]` is optional, `|` a\n"
     "choice, `<>` a choice that must be made, `...` more of the same.\n"
     "\n"
-    "**Replies** name RESP3's types. Where RESP2 differs, that stands beside it.\n"
+    "**Replies** name RESP3's types. The table also has the types of RESP2.\n"
     "\n"
     "| word | RESP3 | RESP2 |\n"
     "|---|---|---|\n"

@@ -202,7 +202,7 @@ static const struct kind kinds[] = {
     [25] = { RDB_HASH, read_packed, RDB_LISTPACK, RDB_ITEMS_WITH_EXPIRY, .has_earliest = true },
 };
 
-/* Of Valkey's rdb.h, from the first number that has another meaning there. */
+/* The numbers of Valkey's rdb.h, from the first one whose meaning differs from Redis'. */
 static const struct kind valkey_kinds[] = {
     { RDB_HASH, read_valkey_hash, 0, 0, 0, 0 }, /* 22 */
 };

@@ -97,7 +97,7 @@ static enum manifest_found load_folder(struct persist *persist, const char *dir,
                      persist->w.conf->appendfilename, reason);
 }
 
-/* Is there a manifest, perhaps damaged, that is ours by its first line? */
+/* Is there a manifest, possibly damaged, that is ours by its first line? */
 static bool has_own_manifest(const struct persist *persist, const char *dir)
 {
     char path[DISK_PATH_MAX];

@@ -112,7 +112,8 @@ static bool read_bytes(struct input *in, const struct stream_place *place, struc
            wanted == in->sum;
 }
 
-/* The file may have been written with more data than a crash has left, and have a few bytes more.
+/* After a crash the data may end earlier than the stream in the file. Ignores the bytes after
+ * `place`.
  */
 static bool read_open(struct input *in, const struct stream_place *place, struct backlog *backlog)
 {

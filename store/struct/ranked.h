@@ -18,7 +18,7 @@
 struct ranked_member {
     double score; /* never NaN */
     uint32_t len : 31;
-    uint32_t has_expiry : 1; /* a struct deadline stands before the bytes; the tree ignores it */
+    uint32_t has_expiry : 1; /* a struct deadline precedes the bytes; the tree ignores it */
     char data[];
 };
 

@@ -13,8 +13,9 @@ static bool is_heard(const struct txn *txn)
     return txn->store->listener.begin != NULL && txn->origin != FROM_REPLAY;
 }
 
-/* Asks the listener what it wants. Commands between the calls of a transaction may watch, subscribe
- * or track. Background work cannot, and asking again would cost it a question for each key. */
+/* Asks the listener what it wants: at each call of a client or master, because commands between the
+ * calls of a transaction may watch, subscribe or track; once for background work, which has a call
+ * for each key. */
 static void begin_listening(struct txn *txn)
 {
     struct store *store = txn->store;

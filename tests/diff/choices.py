@@ -71,7 +71,7 @@ def check_random(pair, where, step, words, reply):
 
 
 def iterate(connection, arguments, at, reply, step):
-    """All items of a scan whose first page is `reply`; its cursor stands in arguments[at]."""
+    """All items of a scan whose first page is `reply`; its cursor is arguments[at]."""
     items = []
     for _ in range(3000):
         cursor, page = resp.children_of(reply)

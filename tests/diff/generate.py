@@ -210,7 +210,7 @@ class Generator:
         return b"%d" % at
 
     def new_id(self):
-        """An ID for XADD that is greater than those before, mostly; "*" stands in the grammar."""
+        """An ID for XADD that is greater than those before, mostly; "*" is in the grammar."""
         if self.rng.random() < 0.12:
             return self.rng.choice(STREAM_IDS + STREAM_ID_EDGES)
         self.next_id += self.rng.choice((0, 1, 1, 2, 10))

@@ -403,7 +403,7 @@ EXCLUDED = {
 
 # Words of the oracle's COMMAND DOCS that a row need not have, and why.
 WORDS_ELSEWHERE = {
-    "COMMAND|LIST": "FILTERBY stands in it as two words",
+    "COMMAND|LIST": "contains FILTERBY as two words",
 }
 
 

@@ -185,7 +185,7 @@ def no_write_is_lost_in_a_live_move_from_valkey():
         for each in writers:
             each.thread.join()
             assert each.fault is None, each.fault
-        clock.lap(f"of the stream and after the move; {4 * sum(each.done for each in writers)} writes in all; no writer "
+        clock.lap(f"of the stream and after the move; {4 * sum(each.done for each in writers)} writes in total; no writer "
                   f"waited for longer than {max(each.longest for each in writers):.2f} s")
         await_linked(old, seconds=LONG)
         await_caught_up(new, old, seconds=LONG)

@@ -1,5 +1,5 @@
 #!/usr/bin/python3 -B
-"""Valkey's sentinels, of today: they watch a group of daemons as those of Redis do, fail over, and move clients
+"""Today's Valkey sentinels: they watch a group of daemons as those of Redis do, fail over, and move clients
 from a Valkey or Redis to a daemon."""
 import sys
 

@@ -167,7 +167,7 @@ def stalls_table(results, names):
             return ["-", "-"]
         return [msec(found["work_ms"]), msec(found["total_ms"])]
     heads = ["", *(f"{name}: {figure}" for name in names
-                   for figure in ("CPU during one PING", "in all"))]
+                   for figure in ("CPU during one PING", "in total"))]
     return table(heads, [
         [results["names"][what], *(cell for name in names for cell in shown(found.get(name)))]
         for what, found in results["found"].items()])

@@ -3,7 +3,7 @@ expired keys, many clients at one collection, commands that read keys of others,
 shortens.
 
 Each scenario measures the longest PING of a client that does nothing else, the longest CPU time of
-the server during one PING (which other work on the machine does not lengthen), and the time in all.
+the server during one PING (which other work on the machine does not lengthen), and the total time.
 """
 import contextlib
 import multiprocessing
@@ -282,6 +282,6 @@ def measure(bench, settings, say):
                     return {**pinger.figures, "total_ms": 1000 * spent}
                 found = result[what][name] = scenario(server, settings, act)
             say(f"stalls: {what}, {name}: longest PING {found['ping_ms']:.1f} ms, "
-                f"{found['work_ms']:.1f} ms of work, {found['total_ms']:.0f} ms in all")
+                f"{found['work_ms']:.1f} ms of work, {found['total_ms']:.0f} ms in total")
     return {"names": {what: text.format(**{k: f"{v:,}" for k, v in sizes.items()})
                       for what, text in NAMES.items()}, "found": result}

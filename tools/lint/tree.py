@@ -369,7 +369,7 @@ def check_folders():
     paths = [path for path in tracked() if path.startswith("tests/")]
     for path in paths:
         if re.fullmatch(r"tests/(e2e|e2e/.*/.*|lib|(crash|sim)/.*)/test_[^/]*", path):
-            complain(path, 1, "make does not run it: a test stands in a folder of tests/e2e/, in tests/crash/ or in tests/sim/")
+            complain(path, 1, "make does not run it: move it to a folder of tests/e2e/, to tests/crash/ or to tests/sim/")
     files = collections.Counter(path.rpartition("/")[0] for path in paths)
     for folder, count in files.items():
         if count > WIDEST:

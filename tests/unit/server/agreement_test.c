@@ -1,5 +1,5 @@
-/* agreement: checks that definitions which stand in two libraries, because neither may include the
- * other, agree. */
+/* agreement: two libraries, neither of which may include the other, define some things alike.
+ * Checks that these definitions agree. */
 #include <stdio.h>
 #include <string.h>
 

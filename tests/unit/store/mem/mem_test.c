@@ -309,7 +309,7 @@ static void assert_short(bool is_short)
     if (mem_try_alloc(1000) == NULL) _exit(6);
 }
 
-/* Within a limit to addresses, memory is used up, had again and used up for good. */
+/* With a limit to addresses: memory runs out, is available again, and runs out for good. */
 static void use_up(void)
 {
     enum { KEPT = 100 };
