@@ -254,20 +254,20 @@ def replicas_of_a_replica_that_gets_a_copy_are_not_said_to_lag():
 
 
 @own
-def chained_replica_and_a_brother_go_on_with_the_promoted_one():
-    with group(3) as (master, middle, brother), Member() as last:
+def chained_replica_and_a_sibling_continue_with_promoted_one():
+    with group(3) as (master, middle, sibling), Member() as last:
         last.follow(middle)
         await_linked(last)
         fill(master, count=1000)
-        check_same(master, middle, brother, last)
-        equal(offset(brother), offset(middle))
+        check_same(master, middle, sibling, last)
+        equal(offset(sibling), offset(middle))
         master.kill()
         middle.follow(None)
-        brother.follow(middle)
-        await_linked(brother, last)
+        sibling.follow(middle)
+        await_linked(sibling, last)
         fill(middle, seed=2, count=1000)
-        check_same(middle, brother, last)
-        equal((brother.syncs(), last.syncs()), ((1, 1), (1, 1)))
+        check_same(middle, sibling, last)
+        equal((sibling.syncs(), last.syncs()), ((1, 1), (1, 1)))
 
 
 @own

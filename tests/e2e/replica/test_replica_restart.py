@@ -96,21 +96,21 @@ def master_restarts_while_a_replica_is_away(stop, options, binary):
         return found
 
 
-def brother_restarts_after_a_failover(stop, options, binary):
-    """The brother of the promoted replica was away, and knows only the id of the old master."""
-    with nodes(3, options, binary) as (master, replica, brother):
+def sibling_restarts_after_a_failover(stop, options, binary):
+    """A sibling of the promoted replica was away, and knows only the id of the old master."""
+    with nodes(3, options, binary) as (master, replica, sibling):
         replica.behind(master)
-        brother.behind(master)
+        sibling.behind(master)
         write(master, "first")
-        await_caught_up(master, replica, brother)
-        stop(brother)
+        await_caught_up(master, replica, sibling)
+        stop(sibling)
         replica.behind(None)
         write(replica, "promoted")
-        brother.master = replica
+        sibling.master = replica
         asked = Asked(replica)
-        brother.start()
-        found = asked.outcome(brother)
-        check_equal(replica, brother)
+        sibling.start()
+        found = asked.outcome(sibling)
+        check_equal(replica, sibling)
         return found
 
 
@@ -178,8 +178,8 @@ ROWS = [
      master_restarts, kill, JOURNAL, PARTIAL, FULL),
     ("the same; snapshot only",
      master_restarts, kill, SNAPSHOT, FULL, FULL),
-    ("after a failover the promoted replica's brother starts, which knows the old ID; journal",
-     brother_restarts_after_a_failover, kill, JOURNAL, PARTIAL, FULL),
+    ("after a failover another replica of the old master starts, which knows only its ID; journal",
+     sibling_restarts_after_a_failover, kill, JOURNAL, PARTIAL, FULL),
     ("after a failover the killed master starts as a replica; journal",
      old_master_restarts_as_a_replica, kill, JOURNAL, PARTIAL, FULL),
     ("the middle of a chain stops and starts: the replica behind it; journal",
