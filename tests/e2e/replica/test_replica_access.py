@@ -202,7 +202,7 @@ def a_shorter_repl_timeout_ends_links_that_are_silent_already():
 
 
 @own
-def a_larger_backlog_lets_a_replica_go_on_after_more_has_been_written():
+def a_larger_backlog_lets_a_replica_continue_after_more_writes():
     with Daemon(*QUICK, "--repl-backlog-size", "16kb", tcp=True) as master, \
             Daemon(tcp=True) as replica:
         follow(replica, master)

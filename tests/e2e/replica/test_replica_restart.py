@@ -15,7 +15,7 @@ from restarts import FULL, JOURNAL, PARTIAL, SNAPSHOT, Asked, check_equal, kill,
 
 
 def replica_restarts(stop, options, binary):
-    """Writes go on while it is away."""
+    """Writes continue while it is away."""
     with nodes(2, options, binary) as (master, replica):
         replica.behind(master)
         write(master, "first")

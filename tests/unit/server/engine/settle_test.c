@@ -366,7 +366,7 @@ START_TEST(counting_keys_is_delayed_while_many_keys_are_expired)
 }
 END_TEST
 
-START_TEST(a_pause_lets_delayed_counts_go_on)
+START_TEST(a_pause_lets_delayed_counts_continue)
 {
     char line[64];
     begin();
@@ -497,7 +497,7 @@ Suite *test_suite(void)
         a_blocked_client_whose_other_key_is_slow_is_postponed,
         a_blocked_reader_of_streams_is_served_after_it_was_postponed,
         counting_keys_is_delayed_while_many_keys_are_expired,
-        a_pause_lets_delayed_counts_go_on,
+        a_pause_lets_delayed_counts_continue,
         an_add_to_a_far_too_long_sorted_set_comes_after_the_cut,
         NULL,
     };

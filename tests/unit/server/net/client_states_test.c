@@ -173,7 +173,7 @@ START_TEST(a_client_that_is_woken_in_the_same_turn_continues)
 }
 END_TEST
 
-START_TEST(clients_go_on_in_the_order_in_which_they_were_woken)
+START_TEST(clients_continue_in_the_order_in_which_they_were_woken)
 {
     begin();
     for (int i = 0; i < 3; i++)
@@ -429,7 +429,7 @@ Suite *test_suite(void)
     const TTest *const tests[] = {
         requests_behind_a_waiting_one_run_when_it_is_answered,
         a_client_that_is_woken_in_the_same_turn_continues,
-        clients_go_on_in_the_order_in_which_they_were_woken,
+        clients_continue_in_the_order_in_which_they_were_woken,
         input_of_waiting_clients_leaves_room_for_others,
         a_pause_makes_writes_wait_until_it_ends,
         the_end_of_input_ends_every_wait,

@@ -132,7 +132,7 @@ static void stop(void *ctx, lua_State *lua)
     luaL_error(lua, "stopped");
 }
 
-START_TEST(hurried_script_cannot_go_on_by_catching_errors)
+START_TEST(hurried_script_cannot_continue_by_catching_errors)
 {
     begin();
     interpreter->on_steps = stop;
@@ -170,7 +170,7 @@ Suite *test_suite(void)
         held_engine_allocates_beyond_the_limit_and_reports_it,
         hook_is_called_after_each_span_of_instructions,
         hook_is_called_more_often_while_large_blocks_exist,
-        hurried_script_cannot_go_on_by_catching_errors,
+        hurried_script_cannot_continue_by_catching_errors,
         much_garbage_is_collected_in_pieces,
         NULL,
     };
