@@ -187,6 +187,22 @@ def an_import_that_is_cancelled_leaves_nothing():
 
 
 @test
+def what_is_due_while_a_migration_pauses_writes_waits_for_its_end():
+    with two_masters() as (source, target, one, two):
+        listeners = [listen(one), listen(two)]
+        ends = add_ending(one, "later:", 3 * SOON)
+        two.execute_command("DEBUG", "SLOTMIGRATION", "PREVENT-FAILOVER", 1)
+        migrate(source, target)
+        assert wait_for(lambda: migration_state(one) == "failover-granted", SECONDS), source.log()
+        assert wait_for(lambda: not one.exists("later:k") and one.execute_command("E.SCARD", "later:s") == 1)
+        heard_nothing(listeners[0])
+        one.execute_command("CLUSTER", "CANCELSLOTMIGRATIONS")
+        equal(heard(listeners[0], 5), ends)
+        heard_nothing(listeners[1])
+        equal((two.dbsize(), target.stats()["keys"]), (0, 0))
+
+
+@test
 def a_target_that_dies_during_an_import_has_nothing_of_it():
     with two_masters("--appendonly", "yes", *SYNCED) as (source, target, one, _):
         fill(one)
