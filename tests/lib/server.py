@@ -142,7 +142,12 @@ class Server:
     def clean(self):
         """Kills it if it runs, and removes its folder."""
         self.kill()
+        wait_for(self.is_removed)
+
+    def is_removed(self):
+        """A forked child of the killed server may add a file while its folder is being removed."""
         shutil.rmtree(self.dir, ignore_errors=True)
+        return not os.path.exists(self.dir)
 
     @contextmanager
     def stopped(self):
