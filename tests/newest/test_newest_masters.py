@@ -1,12 +1,13 @@
 #!/usr/bin/python3 -B
 """Following today's Valkey and Redis, and being followed by them: full copies and streams with every type and
 the deadlines of hash fields."""
+import os
 import random
 import sys
 
 sys.path.insert(1, sys.path[0] + "/../lib")
 sys.path.insert(2, sys.path[0] + "/../e2e/files")
-from daemon import Daemon, equal, main, own, random_seed, wait_for
+from daemon import Daemon, equal, folder, main, own, random_seed, wait_for
 from followers import Load, await_caught_up, await_linked, call
 from import_data import DATABASES, contents, fill, same
 from newest import REDIS, VALKEY, newest
@@ -238,6 +239,27 @@ def stream_to(master, replica):
         client.execute_command("HPEXPIREAT", "h", FAR + 2, "FIELDS", 1, "f1")
         client.execute_command("HPEXPIREAT", "x", 1, "FIELDS", 1, "b")
     await_caught_up(master, replica)
+
+
+@both
+def copy_that_the_master_can_not_make_is_explained_and_asked_for_less_often_from(program):
+    with master_of(program, "--repl-diskless-sync", "no", "--enable-protected-configs", "yes") as master, \
+            folder() as gone, Daemon() as replica:
+        before = call(master, "CONFIG", "GET", "dir")[1]
+        os.mkdir(gone + "/inner")
+        equal(call(master, "CONFIG", "SET", "dir", gone + "/inner"), b"OK")
+        os.rmdir(gone + "/inner")
+        call(replica, "SET", "old", 1)
+        call(replica, "REPLICAOF", "127.0.0.1", master.port)
+        for seconds in (1, 2):
+            assert wait_for(lambda wait=seconds: f"another full copy in {wait} s" in replica.log()), replica.log()
+        said = [line for line in replica.log().split("\n") if f"# Master 127.0.0.1:{master.port}: " in line]
+        assert all("full copy" in line for line in said), said
+        equal(call(replica, "GET", "old"), b"1")
+        equal(call(master, "CONFIG", "SET", "dir", before), b"OK")
+        call(master, "SET", "new", 1)
+        await_linked(replica)
+        equal(call(replica, "GET", "new"), b"1")
 
 
 def filled_master():

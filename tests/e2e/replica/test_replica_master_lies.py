@@ -258,6 +258,22 @@ def copies_whose_stream_fails_are_asked_for_less_often():
 
 
 @own
+def hashes_with_templates_arrive_in_the_stream_of_redis():
+    """HIMPORT is replicated as RESTORE of a payload without a checksum."""
+    whole = copy_of(("SET", *OLD), ours=False)
+    payload = b"\x1f\x01\x01" + text(b"name") + text(b"Ada") + b"\x0f\0" + bytes(8)
+    with Member() as replica, FakeMaster(ours=False) as fake:
+        replica.follow(fake)
+        fake.copy(whole)
+        assert wait_for(lambda: is_linked(replica))
+        fake.send(encode("SELECT", 0) + encode("RESTORE", "h", 0, payload, "REPLACE")
+                  + encode("RESTORE", "h", 0, payload, "REPLACE") + encode("HSET", "h", "age", 42))
+        assert wait_for(lambda: replica.call("HLEN", "h") == b":2\r\n"), replica.log()
+        equal(replica.call("HMGET", "h", "name", "age"), b"*2\r\n$3\r\nAda\r\n$2\r\n42\r\n")
+        assert "failed here" not in replica.log(), replica.log()
+
+
+@own
 def entries_of_idempotent_producers_arrive_in_the_stream_of_redis():
     whole = copy_of(("SET", *OLD), ours=False)
     with Member() as replica, FakeMaster(ours=False) as fake:
