@@ -54,6 +54,17 @@ static void begin_copying(struct replica *replica)
     clients_source_ready(replica->session);
 }
 
+/* The replica logs the reason. */
+static void refuse_copy(struct replica *replica, const char *why)
+{
+    char line[128];
+    int len = snprintf(line, sizeof(line), "ERR can't begin a full copy: %s", why);
+    resp_error(&replica->session->out, line, (size_t)len);
+    replica->closes = true;
+    session_close(replica->session);
+    session_notify(replica->session);
+}
+
 static void begin_copy(struct replicas *all, enum full_copy_form form)
 {
     struct replica *replica;
@@ -65,8 +76,8 @@ static void begin_copy(struct replicas *all, enum full_copy_form form)
         if (replica->state != WAITING || form_for(replica) != form) continue;
         if (error == 0)
             begin_copying(replica);
-        else
-            replicas_close(replica);
+        else if (!replica->closes)
+            refuse_copy(replica, strerror(error));
     }
     if (error != 0) return;
     all->report.copies_begun++;

@@ -1,7 +1,9 @@
 #!/usr/bin/python3 -B
 """Replicas that are slow, never read, lie, or ask for nonsense: the master's memory is bounded, and it
 continues."""
+import os
 import random
+import resource
 import sys
 from contextlib import contextmanager
 
@@ -244,6 +246,27 @@ def copy_has_the_form_for_the_version_a_replica_names():
                         equal(raw.call("REPLCONF", *words), b"+OK\r\n", words)
                     data, _ = raw.copy()
                     equal(data[:9], form, words)
+
+
+@own
+def master_that_can_not_begin_a_copy_tells_the_replica_why():
+    with Member() as master, Member() as replica:
+        pid = master.process.pid
+        limits = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+        replica.follow(master)
+        await_linked(replica)
+        with FakeReplica(master, ours=False) as raw:
+            used = max(int(number) for number in os.listdir(f"/proc/{pid}/fd")) + 1
+            resource.prlimit(pid, resource.RLIMIT_NOFILE, (used, limits[1]))
+            equal(raw.sync(), b"-ERR can't begin a full copy: Too many open files")
+            equal(raw.socket.recv(100), b"")
+        with FakeReplica(master, ours=False) as raw:
+            raw.send(encode("SYNC"))
+            assert raw.line().startswith(b"-ERR can't begin a full copy: "), raw.pending
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, limits)
+        with FakeReplica(master) as raw:
+            raw.copy()
+        equal(master.call("DEBUG", "CHECK"), b"+OK\r\n")
 
 
 @own
