@@ -71,6 +71,10 @@ enum effect_kind {
     EFFECT_PENDING_PUT,   /* of its group a the entry `id` is pending for consumer b (without data:
                              for nobody) since `at`, delivered `to` times */
     EFFECT_PENDING_DROP,  /* of its group a the entry `id` is no longer pending */
+    EFFECT_REPEAT_LIMITS, /* of stream key, what is sent twice is known for `from` seconds, and `to`
+                             texts */
+    EFFECT_REPEAT_PUT,    /* its producer a has sent text b, which got the ID `id` */
+    EFFECT_REPEAT_COUNTS, /* its texts were put `from` times, and sent again `to` times */
     EFFECT_POLICY_SET,    /* `policy` is set under the name `key` (a prefix and '*', or a key) */
     EFFECT_POLICY_DROP,   /* the policy named `key` is removed */
     EFFECT_LIBRARY_SET,   /* the library of functions named `key` gets the code a */

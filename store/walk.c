@@ -3,6 +3,7 @@
 
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
+#include "store/type/stream/stream_repeats.h"
 #include "store/type/string.h"
 
 struct visitor {
@@ -133,6 +134,24 @@ static void walk_group(const struct stream_group *group, const struct visitor *t
     }
 }
 
+static void walk_repeats(const struct stream_repeats *repeats, const struct visitor *to)
+{
+    struct repeat_limits limits = repeat_limits(repeats);
+    struct repeat_counts counts = repeat_counts(repeats);
+    struct repeat_walk walk;
+    visit_effect(to, (struct effect){ .kind = EFFECT_REPEAT_LIMITS,
+                                      .from = limits.seconds,
+                                      .to = limits.texts });
+    repeat_walk_begin(&walk, repeats);
+    while (repeat_walk_next(&walk))
+        visit_effect(
+            to, (struct effect){
+                    .kind = EFFECT_REPEAT_PUT, .a = walk.producer, .b = walk.text, .id = walk.id });
+    visit_effect(to, (struct effect){ .kind = EFFECT_REPEAT_COUNTS,
+                                      .from = counts.added,
+                                      .to = counts.repeated });
+}
+
 static void walk_stream(const struct object *object, const struct visitor *to)
 {
     const struct stream *stream = object->stream;
@@ -147,6 +166,7 @@ static void walk_stream(const struct object *object, const struct visitor *to)
             to, (struct effect){ .kind = EFFECT_STREAM_RETAIN, .at = stream_retention(stream) });
     for (struct stream_group *group = NULL; (group = group_next(groups, group)) != NULL;)
         walk_group(group, to);
+    if (stream_repeats(stream) != NULL) walk_repeats(stream_repeats(stream), to);
 }
 
 static bool put_into_group(struct stream_group *group, const struct effect *effect)
@@ -167,6 +187,13 @@ static bool put_into_group(struct stream_group *group, const struct effect *effe
     return true;
 }
 
+static bool put_repeat(struct stream_repeats *repeats, const struct effect *effect)
+{
+    if (!repeat_fits(repeats, effect->a, effect->id)) return false;
+    repeat_put(repeats, effect->a, effect->b, effect->id);
+    return true;
+}
+
 static bool put_stream(struct object *to, const struct effect *effect)
 {
     struct stream *stream = to->stream;
@@ -182,6 +209,15 @@ static bool put_stream(struct object *to, const struct effect *effect)
         stream_set_marks(stream, &effect->marks);
         return true;
     case EFFECT_STREAM_RETAIN: stream_set_retention(stream, effect->at); return true;
+    case EFFECT_REPEAT_LIMITS:
+        repeat_set_limits(stream_make_repeats(stream),
+                          (struct repeat_limits){ effect->from, effect->to });
+        return true;
+    case EFFECT_REPEAT_PUT: return put_repeat(stream_make_repeats(stream), effect);
+    case EFFECT_REPEAT_COUNTS:
+        repeat_set_counts(stream_make_repeats(stream),
+                          (struct repeat_counts){ effect->from, effect->to });
+        return true;
     case EFFECT_GROUP_ADD:
         if (group != NULL) return false;
         group_set_position(group_add(stream_groups(stream), effect->a), &effect->position);

@@ -209,6 +209,9 @@ static bool fits(struct export *export, struct effect *effect)
         return false;
     case EFFECT_TOKEN: return false;         /* counts grants of this server only */
     case EFFECT_STREAM_RETAIN: return false; /* comes from a policy */
+    case EFFECT_REPEAT_LIMITS:
+    case EFFECT_REPEAT_PUT:
+    case EFFECT_REPEAT_COUNTS: return false; /* Redis 7.0 forgets what producers sent */
     case EFFECT_PENDING_PUT: return fits_pending(export, effect);
     case EFFECT_EXPIRE: return export->key.any;
     default: break;

@@ -93,6 +93,12 @@ struct rdb_pending {
     uint64_t deliveries;
 };
 
+/* A producer's entry, which is not added again. */
+struct rdb_repeat {
+    struct bytes producer, text;
+    struct rdb_stream_id id;
+};
+
 /* A key that was skipped. */
 struct rdb_unsupported {
     struct bytes key;
@@ -133,13 +139,18 @@ struct rdb_visitor {
                                const struct rdb_element *element); /* there may be none */
     /* First the entries, of which there may be none; then the marks, once; then the groups, each
      * followed by its consumers, and each consumer by its pending entries in order of their IDs;
-     * last those of the group without a consumer, released by XNACK of Redis 8.8. */
+     * last those of the group without a consumer, released by XNACK of Redis 8.8. Since Redis 8.6
+     * then the limits of what producers sent, in seconds and texts; that, for each producer in
+     * turn; and how often something was added and sent again. */
     bool (*stream_entry)(void *ctx, const struct rdb_stream_entry *entry);
     bool (*stream_marks)(void *ctx, const struct rdb_stream_marks *marks);
     bool (*stream_group)(void *ctx, const struct rdb_group *group);
     bool (*stream_consumer)(void *ctx, const struct rdb_consumer *consumer);
     bool (*stream_pending)(void *ctx, const struct rdb_pending *pending);
     bool (*stream_released)(void *ctx, const struct rdb_pending *pending);
+    bool (*stream_limits)(void *ctx, uint64_t seconds, uint64_t texts);
+    bool (*stream_repeat)(void *ctx, const struct rdb_repeat *repeat);
+    bool (*stream_counts)(void *ctx, uint64_t added, uint64_t repeated);
     bool (*key_end)(void *ctx);
     void (*key_failed)(void *ctx);
 };

@@ -8,7 +8,7 @@
  * deliveries; number of consumers. A consumer: name, instant seen, since STREAM_3 instant active;
  * number of its pending entries and their IDs. Since STREAM_5, after the consumers of a group:
  * number of pending entries without a consumer, and their IDs. Since STREAM_4, after the groups:
- * what detects entries that are sent twice, which is skipped. */
+ * what detects entries that are sent twice. */
 #include <string.h>
 
 #include "proto/rdb/reader.h"
@@ -302,25 +302,33 @@ static bool read_groups(struct stream_reading *in)
 
 /* Layout: duration, greatest number of entries of a producer; number of producers, and for each
  * its name, the number of its entries, and for each a text and the entry's ID; two counters. */
-static bool skip_idempotence(struct stream_reading *in)
+static bool read_repeats(struct stream_reading *in)
 {
     struct rdb_reader *reader = in->reader;
-    uint64_t producers, entries;
+    struct rdb_repeat repeat;
+    uint64_t one, two, producers, entries;
     if (in->type < STREAM_4) return true;
-    if (!rdb_skip_lengths(reader, 2) || !rdb_get_length(reader, &producers)) return false;
+    if (!rdb_get_length(reader, &one) || !rdb_get_length(reader, &two) ||
+        !RDB_VISIT(reader, stream_limits, one, two) || !rdb_get_length(reader, &producers))
+        return false;
     for (; producers > 0; producers--) {
-        if (!rdb_skip_string(reader) || !rdb_get_length(reader, &entries)) return false;
+        if (!rdb_get_string(reader, &reader->first, &repeat.producer) ||
+            !rdb_get_length(reader, &entries))
+            return false;
         for (; entries > 0; entries--)
-            if (!rdb_skip_string(reader) || !rdb_skip_lengths(reader, 2)) return false;
+            if (!rdb_get_string(reader, &reader->second, &repeat.text) ||
+                !get_id(reader, &repeat.id) || !RDB_VISIT(reader, stream_repeat, &repeat))
+                return false;
     }
-    return rdb_skip_lengths(reader, 2);
+    return rdb_get_length(reader, &one) && rdb_get_length(reader, &two) &&
+           RDB_VISIT(reader, stream_counts, one, two);
 }
 
 bool rdb_read_stream(struct rdb_reader *reader, unsigned type)
 {
     struct stream_reading in = { .reader = reader, .type = type };
     bool good = rdb_begin_key(reader, RDB_STREAM) && read_nodes(&in) && read_marks(&in) &&
-                read_groups(&in) && skip_idempotence(&in);
+                read_groups(&in) && read_repeats(&in);
     rdb_node_drop(&in.node);
     buffer_drop(&in.pending);
     return good;

@@ -48,6 +48,7 @@ void cmd_add_all(struct commands *commands, const int64_t *longest_string)
         &stream_commands,
         &stream_range_commands,
         &stream_read_commands,
+        &stream_idmp_commands,
         &stream_group_commands,
         &stream_pending_commands,
         &stream_claim_commands,

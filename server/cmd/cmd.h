@@ -95,6 +95,7 @@ extern const struct command_group stream_commands;
 extern const struct command_group stream_range_commands;
 /* XREAD XREADGROUP. */
 extern const struct command_group stream_read_commands;
+extern const struct command_group stream_idmp_commands;
 /* XGROUP. */
 extern const struct command_group stream_group_commands;
 /* XACK XACKDEL XNACK XPENDING. */

@@ -394,6 +394,26 @@ bool apply_pending_drop(struct txn *txn, struct entry *entry, const struct effec
     return group != NULL && txn_pending_remove(txn, entry, group, effect->id);
 }
 
+bool apply_repeat_limits(struct txn *txn, struct entry *entry, const struct effect *effect)
+{
+    txn_repeat_set_limits(txn, entry, (struct repeat_limits){ effect->from, effect->to });
+    return true;
+}
+
+bool apply_repeat_put(struct txn *txn, struct entry *entry, const struct effect *effect)
+{
+    const struct stream_repeats *repeats = stream_repeats(entry->object.stream);
+    if (repeats != NULL && !repeat_fits(repeats, effect->a, effect->id)) return false;
+    txn_repeat_put(txn, entry, effect->a, effect->b, effect->id);
+    return true;
+}
+
+bool apply_repeat_counts(struct txn *txn, struct entry *entry, const struct effect *effect)
+{
+    txn_repeat_set_counts(txn, entry, (struct repeat_counts){ effect->from, effect->to });
+    return true;
+}
+
 /* ---- applying -------------------------------------------------------------------------------- */
 
 bool apply_effect(struct txn *txn, const struct effect *effect)

@@ -23,6 +23,7 @@ effect_applier apply_nothing, apply_set, apply_append, apply_write, apply_drop, 
     apply_token;
 effect_applier apply_stream_add, apply_stream_drop, apply_stream_trim, apply_stream_marks,
     apply_stream_retain, apply_group_add, apply_group_set, apply_group_drop, apply_consumer_add,
-    apply_consumer_drop, apply_pending_put, apply_pending_drop;
+    apply_consumer_drop, apply_pending_put, apply_pending_drop, apply_repeat_limits,
+    apply_repeat_put, apply_repeat_counts;
 
 #endif

@@ -10,6 +10,7 @@
 #include "store/txn/apply.h"
 #include "store/tokens.h"
 #include "store/txn/effect_row.h"
+#include "store/type/stream/stream_repeats.h"
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
@@ -206,6 +207,17 @@ const struct effect_row effect_rows[EFFECT_KINDS] = {
                                EACH(ID(id))) },
     ROW(PENDING_DROP) = { apply_pending_drop, EXISTS(STREAM), .seen = UNSEEN,
                           FORM("XACK", HEAD(KEY, A), EACH(ID(id))) },
+
+    ROW(REPEAT_LIMITS) = { apply_repeat_limits, EXISTS(STREAM), IN_PAYLOAD, .seen = UNSEEN,
+                           FORM("XCFGSET",
+                                HEAD(KEY, WORD("IDMP-DURATION"),
+                                     NUMBER(from, 1, REPEAT_SECONDS_MAX), WORD("IDMP-MAXSIZE"),
+                                     NUMBER(to, 1, REPEAT_TEXTS_MAX)),
+                                OWN) },
+    ROW(REPEAT_PUT) = { apply_repeat_put, EXISTS(STREAM), IN_PAYLOAD, .seen = UNSEEN,
+                        FORM("XIDMPRECORD", HEAD(KEY, A, B, ID(id)), OWN) },
+    ROW(REPEAT_COUNTS) = { apply_repeat_counts, EXISTS(STREAM), IN_PAYLOAD, .seen = UNSEEN,
+                           FORM("X.XIDMPCOUNTS", HEAD(KEY, COUNT(from), COUNT(to)), OWN) },
 
     /* policies, libraries and tokens */
     ROW(POLICY_SET) = { apply_policy_set, .seen = UNSEEN, IN_ANY_DATABASE,

@@ -222,6 +222,34 @@ size_t txn_stream_forget_pending(struct txn *txn, struct entry *entry, struct st
     return count;
 }
 
+/* ---- entries sent twice ---------------------------------------------------------------------- */
+
+void txn_repeat_set_limits(struct txn *txn, struct entry *entry, struct repeat_limits limits)
+{
+    repeat_set_limits(stream_make_repeats(entry->object.stream), limits);
+    struct effect effect = { .kind = EFFECT_REPEAT_LIMITS,
+                             .from = limits.seconds,
+                             .to = limits.texts };
+    txn_record(txn, entry, &effect);
+}
+
+void txn_repeat_put(struct txn *txn, struct entry *entry, struct bytes producer, struct bytes text,
+                    struct stream_id id)
+{
+    repeat_put(stream_make_repeats(entry->object.stream), producer, text, id);
+    struct effect effect = { .kind = EFFECT_REPEAT_PUT, .a = producer, .b = text, .id = id };
+    txn_record(txn, entry, &effect);
+}
+
+void txn_repeat_set_counts(struct txn *txn, struct entry *entry, struct repeat_counts counts)
+{
+    repeat_set_counts(stream_make_repeats(entry->object.stream), counts);
+    struct effect effect = { .kind = EFFECT_REPEAT_COUNTS,
+                             .from = counts.added,
+                             .to = counts.repeated };
+    txn_record(txn, entry, &effect);
+}
+
 /* ---- entries that expire --------------------------------------------------------------------- */
 
 /* How many of the first entries, which had expired at the instant `by`, can be removed with about

@@ -6,6 +6,7 @@
 #define STORE_TXN_TXN_STREAM_H
 
 #include "store/txn/txn.h"
+#include "store/type/stream/stream_repeats.h"
 
 /* ---- entries ---- */
 
@@ -49,5 +50,13 @@ bool txn_pending_remove(struct txn *txn, struct entry *entry, struct stream_grou
                         struct stream_id id); /* false: not pending */
 /* Removes the references of all groups to this entry; returns how many. */
 size_t txn_stream_forget_pending(struct txn *txn, struct entry *entry, struct stream_id id);
+
+/* ---- entries sent twice: without events ---- */
+
+void txn_repeat_set_limits(struct txn *txn, struct entry *entry, struct repeat_limits limits);
+/* As repeat_put. */
+void txn_repeat_put(struct txn *txn, struct entry *entry, struct bytes producer, struct bytes text,
+                    struct stream_id id);
+void txn_repeat_set_counts(struct txn *txn, struct entry *entry, struct repeat_counts counts);
 
 #endif

@@ -114,6 +114,17 @@ static bool released(void *ctx, const struct rdb_pending *pending)
     return part(ctx, (struct bytes){ "released", 8 }) && fold(ctx, pending, sizeof(*pending));
 }
 
+static bool limits(void *ctx, uint64_t seconds, uint64_t texts)
+{
+    return fold(ctx, &seconds, sizeof(seconds)) && fold(ctx, &texts, sizeof(texts));
+}
+
+static bool repeat(void *ctx, const struct rdb_repeat *sent)
+{
+    return part(ctx, sent->producer) && part(ctx, sent->text) &&
+           fold(ctx, &sent->id, sizeof(sent->id));
+}
+
 static bool pending(void *ctx, const struct rdb_pending *pending)
 {
     return fold(ctx, pending, sizeof(*pending));
@@ -168,6 +179,9 @@ static struct rdb_visitor visitor_of(struct outcome *outcome)
                                  .stream_consumer = consumer,
                                  .stream_pending = pending,
                                  .stream_released = released,
+                                 .stream_limits = limits,
+                                 .stream_repeat = repeat,
+                                 .stream_counts = limits,
                                  .key_end = end,
                                  .key_failed = failed };
 }

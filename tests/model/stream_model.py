@@ -25,6 +25,8 @@ class Stream:
     def __init__(self):
         self.entries, self.last, self.added = {}, (0, 0), 0
         self.pending, self.delivered = {}, (0, 0)
+        self.seconds, self.texts = 100, 100  # XCFGSET
+        self.sent = {}  # producer: {text: ID}, the last ones
         self.has_group = False
 
 
@@ -235,8 +237,34 @@ class Model:
         self.serve()
 
     def xadd(self, _client, words):
+        if words[2] in ("IDMP", "IDMPAUTO"):
+            return self.add_once(words)
         ident = self.append(words[1], None if words[2] == "*" else ident_of(words[2]), words[3:])
         return Exception if ident is None else text(ident)
+
+    def add_once(self, words):
+        at = words.index("*")
+        said = words[4] if words[2] == "IDMP" else tuple(sorted(zip(words[at + 1::2], words[at + 2::2])))
+        stream = self.stream(words[1])
+        known = stream.sent.setdefault(words[3], {})
+        if said in known and known[said][0] + stream.seconds * 1000 >= self.now:
+            return text(known[said])
+        ident = self.append(words[1], None, words[at + 1:])
+        known.pop(said, None)
+        known[said] = ident
+        if len(known) > stream.texts:
+            del known[next(iter(known))]
+        return text(ident)
+
+    def xcfgset(self, _client, words):
+        stream = self.streams.get(words[1])
+        if stream is None:
+            return Exception
+        limits = option(words, "IDMP-DURATION", stream.seconds), option(words, "IDMP-MAXSIZE", stream.texts)
+        if limits != (stream.seconds, stream.texts):
+            stream.seconds, stream.texts = limits
+            stream.sent = {}
+        return b"OK"
 
     def xlen(self, _client, words):
         return len(self.streams[words[1]].entries) if words[1] in self.streams else 0

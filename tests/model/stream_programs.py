@@ -163,7 +163,25 @@ class Author:
         now = self.model.now
         ident = text((now + self.rng.choice((0, 5)), self.number)) if self.rng.random() < 0.1 else "*"
         fields = [b"n", b"%d" % self.number] + self.rng.choice(([], [b"", b"x" * 90]))
+        if self.rng.random() < 0.25:
+            return self.add_once(key)
         return ["xadd", key, ident, *fields]
+
+    def add_once(self, key):
+        rng, producer = self.rng, self.rng.choice((b"p", b"q", b"*"))
+        if rng.random() < 0.6:
+            return ["xadd", key, "IDMP", producer, rng.choice((b"a", b"b", b"c", b"*")), "*", b"n", b"%d" % self.number]
+        fields = [[b"n", b"%d" % rng.randrange(3)], [b"m", b"n"]]
+        rng.shuffle(fields)
+        return ["xadd", key, "IDMPAUTO", producer, "*", *fields[0], *fields[1]]
+
+    def limits(self, key):
+        words = ["XCFGSET", key]
+        if self.rng.random() < 0.7:
+            words += ["IDMP-DURATION", self.rng.choice((1, 1, 2, 100))]
+        if self.rng.random() < 0.5 or len(words) == 2:
+            words += ["IDMP-MAXSIZE", self.rng.choice((1, 2, 3, 100))]
+        return words
 
     def reading(self, key):
         rng = self.rng
@@ -232,7 +250,7 @@ class Author:
                                ["XTRIM", key, "MAXLEN", "=", rng.choice((0, 2, 5))]))
         if roll < 0.95 and key != LOG:
             return self.policy(key)
-        return rng.choice((["XLEN", key], ["xrange", key], ["xpending", key]))
+        return rng.choice((["XLEN", key], ["xrange", key], ["xpending", key], self.limits(key)))
 
     def step(self):
         rng = self.rng

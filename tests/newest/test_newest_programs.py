@@ -73,8 +73,9 @@ class Calls:
                         [b"APPEND", key, b"1"], [b"TYPE", key], [b"STRLEN", key])
 
     def filling(self):
-        return self.one([b"RPUSH", b"l", b"x"], [b"HSET", b"h", self.one(b"a", b"b", b"c"), self.value()],
-                        [b"ZADD", b"z", self.one(b"1", b"-2.5", b"17", b"inf"), self.one(b"a", b"b", b"c")], [b"DEL", b"z"])
+        name = self.one(b"a", b"b", b"c")
+        return self.one([b"RPUSH", b"l", b"x"], [b"HSET", b"h", name, self.value()],
+                        [b"ZADD", b"z", self.one(b"1", b"-2.5", b"17", b"inf"), name], [b"DEL", b"z"])
 
     def call(self):
         words = self.rng.choice(self.kinds)()

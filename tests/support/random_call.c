@@ -179,11 +179,31 @@ static struct stream_id random_id(const struct stream *stream)
     return id;
 }
 
+/* Texts with IDs that follow one another. */
+static void change_repeats(struct txn *txn, struct entry *entry)
+{
+    static const struct bytes names[] = { LIT("p"), LIT("q"), LIT("") };
+    const struct stream_repeats *repeats = stream_repeats(entry->object.stream);
+    struct repeat_counts counts = { rng_between(&rng, 0, 9), rng_between(&rng, 0, 9) };
+    struct stream_id id = stream_marks(entry->object.stream).last;
+    for (uint64_t count = rng_below(&rng, 5); count > 0 && stream_id_up(&id); count--) {
+        struct bytes name = names[rng_below(&rng, 3)], text = names[rng_below(&rng, 3)];
+        if (repeats != NULL && !repeat_fits(repeats, name, id)) break;
+        txn_repeat_put(txn, entry, name, text, id);
+        repeats = stream_repeats(entry->object.stream);
+    }
+    if (rng_chance(&rng, 20)) txn_repeat_set_counts(txn, entry, counts);
+    if (rng_chance(&rng, 10))
+        txn_repeat_set_limits(txn, entry,
+                              (struct repeat_limits){ 1 + counts.added, 1 + counts.repeated });
+}
+
 static void change_entries(struct txn *txn, struct entry *entry)
 {
     struct stream *stream = entry->object.stream;
     struct stream_marks marks = stream_marks(stream);
-    switch (rng_below(&rng, 8)) {
+    switch (rng_below(&rng, 9)) {
+    case 8: change_repeats(txn, entry); break;
     case 0: txn_stream_remove(txn, entry, random_id(stream)); break;
     case 1: txn_stream_trim(txn, entry, rng_below(&rng, stream_count(stream) + 1)); break;
     case 2: txn_stream_set_retention(txn, entry, rng_between(&rng, 0, 40)); break;

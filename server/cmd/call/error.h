@@ -395,6 +395,14 @@
     E(ERR_XREADGROUP_NOGROUP,                                                                      \
       "NOGROUP No such key '%.*s' or consumer group '%.*s' in XREADGROUP with GROUP option")       \
     E(ERR_CLAIM_IDLE, "ERR min-idle-time is not an integer")                                       \
+    E(ERR_IDMP_ID, "ERR IDMP/IDMPAUTO can be used only with auto-generated IDs")                   \
+    E(ERR_IDMP_TWICE, "ERR IDMP/IDMPAUTO specified multiple times")                                \
+    E(ERR_IDMP_PRODUCER, "ERR IDMP requires a non-empty producer ID")                              \
+    E(ERR_IDMP_TEXT, "ERR IDMP requires a non-empty idempotent ID")                                \
+    E(ERR_IDMPAUTO_PRODUCER, "ERR IDMPAUTO requires a non-empty producer ID")                      \
+    E(ERR_XCFGSET_NONE, "ERR At least one parameter must be specified")                            \
+    E(ERR_IDMP_DURATION, "ERR IDMP-DURATION must be between 1 and 86400 seconds")                  \
+    E(ERR_IDMP_MAXSIZE, "ERR IDMP-MAXSIZE must be between 1 and 10000 entries")                    \
     E(ERR_MAXCOUNT, "ERR MAXCOUNT must be a positive integer")                                     \
     E(ERR_MAXCOUNT_COUNT, "ERR MAXCOUNT must be greater than or equal to COUNT")                   \
     E(ERR_MAXSIZE, "ERR MAXSIZE must be a positive integer")                                       \

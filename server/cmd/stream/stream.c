@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "server/cmd/cmd.h"
+#include "server/cmd/stream/stream_idmp.h"
 #include "server/cmd/stream/stream_trim.h"
 #include "store/txn/txn_stream.h"
 
@@ -16,6 +17,7 @@ struct add {
     bool next_seq;       /* "ms-*" */
     struct stream_id id; /* otherwise */
     struct trim trim;
+    struct idmp idmp;
     int fields; /* the argument of the first name */
 };
 
@@ -49,6 +51,8 @@ static bool parse_add(struct call *call, struct add *add)
         found = is_star(call->argv[i]);
         if (!found && !trim_parse_option(call, &i, &add->trim, &known)) return false;
         if (found || known) continue;
+        if (!idmp_parse_option(call, &i, &add->idmp, &known)) return false;
+        if (known) continue;
         if (arg_is(call, i, "NOMKSTREAM")) {
             add->no_stream = true;
             i++;
@@ -66,7 +70,7 @@ static bool parse_add(struct call *call, struct add *add)
     }
     bool zero = !add->by_time && !add->next_seq && stream_id_equal(add->id, STREAM_ID_MIN);
     if (zero) fail(call, ERR_XADD_ZERO);
-    return !zero;
+    return !zero && idmp_check(call, &add->idmp, add->by_time, add->fields);
 }
 
 /* Sets *id to the ID of the new entry. False: it can't be above the last ID. */
@@ -119,10 +123,12 @@ static void cmd_xadd(struct call *call)
         resp_null(call->out);
         return;
     }
+    if (idmp_is_repeat(call, entry, &add.idmp)) return;
     if (!check_add(call, &add, entry, &id)) return;
     entry = entry_or_new(call, 1, entry, TYPE_STREAM);
     txn_stream_append(call->txn, entry, id, &call->argv[add.fields],
                       (size_t)(call->argc - add.fields));
+    idmp_remember(call, entry, &add.idmp, id);
     trim_run(call, entry, &add.trim);
     reply_stream_id(call->out, id);
 }
@@ -254,15 +260,19 @@ static const struct command rows[] = {
       .tips = "nondeterministic_output",
       .group = "stream",
       .since = "5.0.0",
-      .replies =
-          REPLIES("bulk: the ID of the new entry", "null: NOMKSTREAM, and there is no such key"),
+      .replies = REPLIES("bulk: the ID of the new entry, or of the one that IDMP finds",
+                         "null: NOMKSTREAM, and there is no such key"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_ARITY, TRIM_ERRORS, ERR_XADD_ZERO, ERR_XADD_SMALL,
-                       ERR_XADD_LAST, ERR_XADD_LARGE),
+                       ERR_XADD_LAST, ERR_XADD_LARGE, ERR_IDMP_ID, ERR_IDMP_TWICE,
+                       ERR_IDMP_PRODUCER, ERR_IDMP_TEXT, ERR_IDMPAUTO_PRODUCER),
       .complexity = "O(1), and O(N) where N is the number of entries that are trimmed.",
       .syntax = "key [NOMKSTREAM] [KEEPREF | DELREF | ACKED] "
+                "[IDMPAUTO producer-id|IDMP producer-id idempotent-id] "
                 "[<MAXLEN | MINID> [= | ~] threshold [LIMIT count]] <* | id> field value "
                 "[field value ...]",
-      .summary = "Adds an entry to a stream, and can trim the stream." },
+      .summary = "Adds an entry to a stream, and can trim the stream. With IDMP it is not added "
+                 "again if the producer has sent this idempotent-id before, with IDMPAUTO if it "
+                 "has sent the same fields." },
     { .name = "XTRIM",
       .run = cmd_xtrim,
       .arity = -4,

@@ -3,6 +3,7 @@
 #include "server/cmd/cmd.h"
 #include "server/cmd/stream/stream_delivery.h"
 #include "store/type/stream/stream_progress.h"
+#include "store/type/stream/stream_repeats.h"
 
 /* ---- shared ---------------------------------------------------------------------------------- */
 
@@ -60,6 +61,24 @@ static void reply_basics(struct call *call, const struct stream *stream)
     name_id(call, "recorded-first-entry-id", first);
 }
 
+/* Redis 7.0 remembers nothing of producers, so that is shown only if there has been something. */
+enum { REPEAT_FIELDS = 6 };
+
+static void reply_repeats(struct call *call, const struct stream *stream)
+{
+    const struct stream_repeats *repeats = stream_repeats(stream);
+    if (repeats == NULL) return;
+    struct repeat_limits limits = repeat_limits(repeats);
+    struct repeat_tally tally = repeat_tally(repeats, call->txn->now);
+    struct repeat_counts counts = repeat_counts(repeats);
+    name_integer(call, "idmp-duration", limits.seconds);
+    name_integer(call, "idmp-maxsize", limits.texts);
+    name_integer(call, "pids-tracked", (int64_t)tally.producers);
+    name_integer(call, "iids-tracked", (int64_t)tally.texts);
+    name_integer(call, "iids-added", counts.added);
+    name_integer(call, "iids-duplicates", counts.repeated);
+}
+
 /* Replies with the entry with this ID, or null for an empty stream. */
 static void reply_edge(struct call *call, const char *name, const struct stream *stream, bool found,
                        struct stream_id id)
@@ -76,8 +95,9 @@ static void reply_stream_info(struct call *call, const struct stream *stream)
 {
     struct stream_id first = STREAM_ID_MIN, last = STREAM_ID_MIN;
     bool found = stream_first(stream, &first) && stream_final(stream, &last);
-    resp_map(call->out, 10);
+    resp_map(call->out, 10 + (stream_repeats(stream) != NULL ? REPEAT_FIELDS : 0));
     reply_basics(call, stream);
+    reply_repeats(call, stream);
     name_integer(call, "groups", (int64_t)stream_groups_count(stream_groups(stream)));
     reply_edge(call, "first-entry", stream, found, first);
     reply_edge(call, "last-entry", stream, found, last);
@@ -144,8 +164,9 @@ static void reply_full(struct call *call, const struct stream *stream, int64_t l
     struct stream_walk walk;
     struct stream_entry entry;
     size_t count = at_most(stream_count(stream), limit);
-    resp_map(call->out, 9);
+    resp_map(call->out, 9 + (stream_repeats(stream) != NULL ? REPEAT_FIELDS : 0));
     reply_basics(call, stream);
+    reply_repeats(call, stream);
     resp_bulk_text(call->out, "entries");
     resp_array(call->out, count);
     stream_walk_up(&walk, stream, STREAM_ID_MIN);

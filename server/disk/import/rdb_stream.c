@@ -4,6 +4,7 @@
 #include "server/disk/effect/request.h"
 #include "store/mem/mem.h"
 #include "store/type/stream/stream_group.h"
+#include "store/type/stream/stream_repeats.h"
 
 /* A command in the journal has room for a name, a key, an ID and these. */
 enum { MAX_FIELDS = (REQUEST_ARGS_MAX - 3) / 2, FIRST_PARTS = 16 };
@@ -77,6 +78,43 @@ static bool take_released(void *ctx, const struct rdb_pending *pending)
     return put_pending(ctx, pending, NULL);
 }
 
+/* What Redis would not have accepted is left at the default. */
+static bool take_limits(void *ctx, uint64_t seconds, uint64_t texts)
+{
+    struct rdb_object *value = ctx;
+    bool is_default = seconds == REPEAT_SECONDS && texts == REPEAT_TEXTS;
+    bool fits =
+        seconds > 0 && seconds <= REPEAT_SECONDS_MAX && texts > 0 && texts <= REPEAT_TEXTS_MAX;
+    if (fits && !is_default)
+        repeat_set_limits(stream_make_repeats(value->object.stream),
+                          (struct repeat_limits){ (int64_t)seconds, (int64_t)texts });
+    return true;
+}
+
+static bool take_repeat(void *ctx, const struct rdb_repeat *repeat)
+{
+    struct rdb_object *value = ctx;
+    struct stream_repeats *repeats = stream_make_repeats(value->object.stream);
+    struct stream_id id = id_of_rdb(repeat->id);
+    if (repeat_fits(repeats, repeat->producer, id))
+        repeat_put(repeats, repeat->producer, repeat->text, id);
+    return true;
+}
+
+static int64_t count_of_rdb(uint64_t count)
+{
+    return count > INT64_MAX ? INT64_MAX : (int64_t)count;
+}
+
+static bool take_counts(void *ctx, uint64_t added, uint64_t repeated)
+{
+    struct rdb_object *value = ctx;
+    if (added > 0 || repeated > 0)
+        repeat_set_counts(stream_make_repeats(value->object.stream),
+                          (struct repeat_counts){ count_of_rdb(added), count_of_rdb(repeated) });
+    return true;
+}
+
 void rdb_stream_listen(struct rdb_visitor *visitor)
 {
     visitor->max_fields = MAX_FIELDS;
@@ -86,6 +124,9 @@ void rdb_stream_listen(struct rdb_visitor *visitor)
     visitor->stream_consumer = take_consumer;
     visitor->stream_pending = take_pending;
     visitor->stream_released = take_released;
+    visitor->stream_limits = take_limits;
+    visitor->stream_repeat = take_repeat;
+    visitor->stream_counts = take_counts;
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -100,7 +141,7 @@ bool rdb_stream_is_plain(const struct stream *stream)
     const struct stream_groups *groups = stream_groups(stream);
     for (struct stream_group *group = NULL; (group = group_next(groups, group)) != NULL;)
         if (group_count_released(group) > 0) return false;
-    return true;
+    return stream_repeats(stream) == NULL;
 }
 
 static void write_entries(const struct stream *stream, struct rdb_writer *writer)

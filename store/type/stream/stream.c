@@ -9,6 +9,7 @@
 #include "store/base/encoding_limits.h"
 #include "store/type/stream/stream_block.h"
 #include "store/type/stream/stream_group.h"
+#include "store/type/stream/stream_repeats.h"
 
 enum {
     CAP_MIN = 64,          /* bytes of a small block, growing by doubling */
@@ -36,6 +37,7 @@ struct stream {
     size_t hidden;          /* entries at the beginning hidden from all readers, */
     struct stream_id floor; /* and the first ID behind them; 0-0 without any */
     struct stream_groups *groups;
+    struct stream_repeats *repeats; /* NULL: none yet */
 };
 
 /* ---- blocks --------------------------------------------------------------------------------- */
@@ -435,6 +437,8 @@ bool stream_free_some(struct stream *stream, size_t *work)
         *work -= count < *work ? count : *work;
         block_remove(stream, stream->first);
     }
+    if (stream->repeats != NULL && !stream_repeats_free_some(stream->repeats, work)) return false;
+    stream->repeats = NULL;
     if (!stream_groups_free_some(stream->groups, work)) return false;
     mem_free(stream);
     return true;
@@ -465,6 +469,17 @@ void stream_set_marks(struct stream *stream, const struct stream_marks *marks)
 struct stream_groups *stream_groups(const struct stream *stream)
 {
     return stream->groups;
+}
+
+struct stream_repeats *stream_repeats(const struct stream *stream)
+{
+    return stream->repeats;
+}
+
+struct stream_repeats *stream_make_repeats(struct stream *stream)
+{
+    if (stream->repeats == NULL) stream->repeats = stream_repeats_new();
+    return stream->repeats;
 }
 
 /* ---- relocating ----------------------------------------------------------------------------- */
@@ -513,7 +528,8 @@ const char *stream_encoding(const struct stream *stream)
 
 size_t stream_bytes(const struct stream *stream)
 {
-    return stream->bytes + stream->tree.bytes + stream_groups_bytes(stream->groups);
+    size_t repeats = stream->repeats != NULL ? stream_repeats_bytes(stream->repeats) : 0;
+    return stream->bytes + stream->tree.bytes + stream_groups_bytes(stream->groups) + repeats;
 }
 
 size_t stream_blocks(const struct stream *stream)
@@ -570,4 +586,5 @@ void stream_check(const struct stream *stream)
     ensure(bytes == stream->bytes, "%zu bytes, counted %zu", bytes, stream->bytes);
     ensure(prev == NULL || !stream_id_before(stream->marks.last, prev->last), "the last ID");
     stream_groups_check(stream->groups);
+    if (stream->repeats != NULL) stream_repeats_check(stream->repeats);
 }

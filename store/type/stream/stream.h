@@ -5,7 +5,7 @@
  * with IDs as differences, and without the names of fields that are those of the entry before. The
  * blocks are the leaves of a counted tree, so that finding an ID and a rank cost O(log n), and a
  * trim costs O(log n) and the blocks that it frees. Entries are only added at the end. A stream may
- * be empty.
+ * be empty. stream_repeats remembers what producers sent, so that nothing is added twice.
  *
  * Folder store/type/stream: a stream is packed blocks of entries (stream_block) in a counted tree
  * (store/struct/counted.h). The last block grows outside the tree, so appending is O(1). Consumer
@@ -136,6 +136,13 @@ void stream_show(struct stream *stream);
 struct stream_groups;
 /* Borrowed; never NULL, so that a group can be looked for in any stream. */
 struct stream_groups *stream_groups(const struct stream *stream);
+
+/* ---- entries sent twice: stream_repeats.h has the functions ---- */
+
+struct stream_repeats;
+/* Borrowed; NULL: the stream has never had any. */
+struct stream_repeats *stream_repeats(const struct stream *stream);
+struct stream_repeats *stream_make_repeats(struct stream *stream); /* never NULL */
 
 const char *stream_encoding(const struct stream *stream); /* "stream" */
 struct stream *stream_relocate(struct stream *stream, struct relocation_place *place,

@@ -5,6 +5,7 @@ import struct
 import sys
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
+from crc64 import crc64
 from daemon import Daemon, equal, main, own, test
 
 FIRST, LAST = 0, 2**63 - 3
@@ -19,16 +20,6 @@ WAYS = {
     "z": ("ZADDEX", "", None, ["1.5", "m"]),
     "d": ("X.REDE.PUSH", "", None, ["1", "CLAIMED", "payload", "m"]),
 }
-
-
-def crc64(data):
-    """The CRC-64 (Jones) at the end of every payload."""
-    crc = 0
-    for byte in data:
-        crc ^= byte
-        for _ in range(8):
-            crc = crc >> 1 ^ (0x95ac9329ac4bc9b5 if crc & 1 else 0)
-    return crc
 
 
 def payload(own_type, kind, at):

@@ -856,6 +856,15 @@ export interface Commands<T> {
         options?: { keepref?: boolean; delref?: boolean; acked?: boolean },
     ): Promise<Array<number>>;
     /**
+     * Sets for how long, and how many for each producer, a stream remembers what XADD with IDMP or
+     * IDMPAUTO has added (100 seconds, 100). A change forgets all.
+     *
+     *     XCFGSET key [IDMP-DURATION seconds] [IDMP-MAXSIZE count]
+     *
+     * - `OK`: it was set
+     */
+    xcfgset(key: Key, options?: { idmpDuration?: number; idmpMaxsize?: number }): Promise<'OK'>;
+    /**
      * Removes entries from a stream, and on request from the pending lists of all groups, or only
      * entries that no group needs any more.
      *
@@ -869,6 +878,19 @@ export interface Commands<T> {
         ids: Argument | readonly Argument[],
         options?: { keepref?: boolean; delref?: boolean; acked?: boolean },
     ): Promise<Array<number>>;
+    /**
+     * Remembers an entry of XADD with IDMP; masters and journals have this command.
+     *
+     *     XIDMPRECORD key producer-id idempotent-id id
+     *
+     * - `OK`: it is remembered
+     */
+    xidmprecord(
+        key: Key,
+        producerId: Argument,
+        idempotentId: Argument,
+        id: Argument,
+    ): Promise<'OK'>;
     /**
      * Releases pending entries, so that any consumer can claim them, at once or after a delay.
      * SILENT takes the delivery back, FATAL sets the count of deliveries to the highest one.

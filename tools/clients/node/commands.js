@@ -795,6 +795,16 @@ export const commands = {
         },
         reply: list(integer),
     },
+    xcfgset: {
+        name: 'XCFGSET',
+        readonly: false,
+        write(to, key, options = {}) {
+            to.key(key);
+            to.option('IDMP-DURATION', options.idmpDuration);
+            to.option('IDMP-MAXSIZE', options.idmpMaxsize);
+        },
+        reply: text('OK'),
+    },
     xdelex: {
         name: 'XDELEX',
         readonly: false,
@@ -808,6 +818,17 @@ export const commands = {
             to.values(ids);
         },
         reply: list(integer),
+    },
+    xidmprecord: {
+        name: 'XIDMPRECORD',
+        readonly: false,
+        write(to, key, producerId, idempotentId, id) {
+            to.key(key);
+            to.value(producerId);
+            to.value(idempotentId);
+            to.value(id);
+        },
+        reply: text('OK'),
     },
     xnack: {
         name: 'XNACK',

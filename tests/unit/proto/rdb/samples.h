@@ -405,13 +405,13 @@ static const struct sample samples[] = {
       "consumer b 77 -1 1000-1@99*1 1001-2@0*0 group other 0-0 -1 consumer a 77 -1; ",
       add_stream_3 },
     { 26,
-      SAMPLE_ENTRIES
-      "deleted 1001-1 added 9 group group 1005-0 3 consumer a 77 -1 1001-1@100*200 "
-      "consumer b 77 -1 1000-1@99*1 1001-2@0*0 group other 0-0 -1 consumer a 77 -1; ",
+      SAMPLE_ENTRIES "deleted 1001-1 added 9 group group 1005-0 3 consumer a 77 -1 1001-1@100*200 "
+                     "consumer b 77 -1 1000-1@99*1 1001-2@0*0 group other 0-0 -1 consumer a 77 -1 "
+                     "limits 100 200 producer first 1000-1 producer second 1005-0 counts 2 1; ",
       add_stream_4 },
     { 27,
       SAMPLE_ENTRIES "deleted 1001-1 added 9 group group 1005-0 3 consumer a 77 -1 1001-1@100*200 "
-                     "released 1001-2@0*0 released 1000-1@99*1; ",
+                     "released 1001-2@0*0 released 1000-1@99*1 limits 100 100 counts 0 0; ",
       add_stream_5 },
     { 19, "stream k: last 5-1 deleted 5-1 added 3; ", add_empty_stream },
     { 28, "unsupported k array  0; ", add_array },

@@ -169,6 +169,27 @@ static inline bool visit_released(void *ctx, const struct rdb_pending *pending)
     return visit_pending(ctx, pending);
 }
 
+static inline bool visit_limits(void *ctx, uint64_t seconds, uint64_t texts)
+{
+    ck_assert(((struct visited *)ctx)->in_key);
+    return note_call(ctx, " limits %llu %llu", (unsigned long long)seconds,
+                     (unsigned long long)texts);
+}
+
+static inline bool visit_repeat(void *ctx, const struct rdb_repeat *repeat)
+{
+    ck_assert(((struct visited *)ctx)->in_key);
+    return note_call(ctx, " %.*s %.*s %llu-%llu", TEXT(repeat->producer), TEXT(repeat->text),
+                     ID(repeat->id));
+}
+
+static inline bool visit_counts(void *ctx, uint64_t added, uint64_t repeated)
+{
+    ck_assert(((struct visited *)ctx)->in_key);
+    return note_call(ctx, " counts %llu %llu", (unsigned long long)added,
+                     (unsigned long long)repeated);
+}
+
 static inline bool visit_end(void *ctx)
 {
     struct visited *visited = ctx;
@@ -215,6 +236,9 @@ static inline struct rdb_visitor visited_visitor(struct visited *visited)
                                  .stream_consumer = visit_consumer,
                                  .stream_pending = visit_pending,
                                  .stream_released = visit_released,
+                                 .stream_limits = visit_limits,
+                                 .stream_repeat = visit_repeat,
+                                 .stream_counts = visit_counts,
                                  .key_end = visit_end,
                                  .key_failed = visit_failed };
 }

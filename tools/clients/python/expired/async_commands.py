@@ -1120,6 +1120,23 @@ class AsyncCommands:
             *ids,
         )
 
+    def xcfgset(
+        self, key: KeyT, *, idmp_duration: int | None = None, idmp_maxsize: int | None = None,
+    ) -> Awaitable[bool]:
+        """Sets for how long, and how many for each producer, a stream remembers what XADD with IDMP
+        or IDMPAUTO has added (100 seconds, 100). A change forgets all.
+
+        ``XCFGSET key [IDMP-DURATION seconds] [IDMP-MAXSIZE count]``
+
+        - ``OK``: it was set
+        """
+        return self.execute_command(
+            "XCFGSET",
+            key,
+            *_option("IDMP-DURATION", idmp_duration),
+            *_option("IDMP-MAXSIZE", idmp_maxsize),
+        )
+
     def xdelex(
         self, key: KeyT, *ids: EncodableT, keepref: bool = False, delref: bool = False,
         acked: bool = False,
@@ -1142,6 +1159,17 @@ class AsyncCommands:
             len(ids),
             *ids,
         )
+
+    def xidmprecord(
+        self, key: KeyT, producer_id: EncodableT, idempotent_id: EncodableT, id: EncodableT,
+    ) -> Awaitable[bool]:
+        """Remembers an entry of XADD with IDMP; masters and journals have this command.
+
+        ``XIDMPRECORD key producer-id idempotent-id id``
+
+        - ``OK``: it is remembered
+        """
+        return self.execute_command("XIDMPRECORD", key, producer_id, idempotent_id, id)
 
     def xnack(
         self, key: KeyT, group: EncodableT, mode: Literal["SILENT", "FAIL", "FATAL"],

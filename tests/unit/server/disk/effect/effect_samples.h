@@ -88,6 +88,10 @@ static const struct {
       "XCLAIM k a b 0 7-1 TIME 5 RETRYCOUNT 2 FORCE JUSTID" },
     { { EFFECT_PENDING_PUT, K, A, ID, .at = 5, .to = 2 }, "X.XNACK k a 5 2 7-1" },
     { { EFFECT_PENDING_DROP, K, A, ID }, "XACK k a 7-1" },
+    { { EFFECT_REPEAT_LIMITS, K, .from = 86400, .to = 1 },
+      "XCFGSET k IDMP-DURATION 86400 IDMP-MAXSIZE 1" },
+    { { EFFECT_REPEAT_PUT, K, A, B, ID }, "XIDMPRECORD k a b 7-1" },
+    { { EFFECT_REPEAT_COUNTS, K, .from = 3, .to = 2 }, "X.XIDMPCOUNTS k 3 2" },
 #undef B
 #undef A
 #undef K

@@ -269,7 +269,7 @@ START_TEST(only_some_effects_wake_readers_of_a_stream)
         EFFECT_STREAM_DROP, EFFECT_STREAM_TRIM,  EFFECT_STREAM_MARKS, EFFECT_STREAM_RETAIN,
         EFFECT_GROUP_ADD,   EFFECT_GROUP_SET,    EFFECT_CONSUMER_ADD, EFFECT_CONSUMER_DROP,
         EFFECT_PENDING_PUT, EFFECT_PENDING_DROP, EFFECT_DROP,         EFFECT_SET,
-        EFFECT_RENAME,      EFFECT_FLUSH,        EFFECT_PUSH_HEAD,
+        EFFECT_RENAME,      EFFECT_FLUSH,        EFFECT_PUSH_HEAD,    EFFECT_REPEAT_PUT,
     };
     for (size_t i = 0; i < sizeof(quiet) / sizeof(quiet[0]); i++)
         ck_assert_str_eq(turns_after(quiet[i]), "");

@@ -1,0 +1,76 @@
+/* stream_repeats: what detects an entry that is sent twice: for each producer of a stream the last
+ * texts that it gave its entries, and the IDs that the entries got.
+ *
+ * A text is remembered for a number of seconds, counted from its ID's time, and only the last ones
+ * of each producer are. What is forgotten because of the time stays until later texts are put, each
+ * of which frees a few; those who look do not see it. */
+#ifndef STORE_TYPE_STREAM_STREAM_REPEATS_H
+#define STORE_TYPE_STREAM_STREAM_REPEATS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/base/bytes.h"
+#include "store/base/instant.h"
+#include "store/type/stream/stream_id.h"
+
+struct stream_repeats;
+
+struct repeat_limits {
+    int64_t seconds, texts; /* of each producer */
+};
+enum {
+    REPEAT_SECONDS = 100, /* unless set */
+    REPEAT_TEXTS = 100,
+    REPEAT_SECONDS_MAX = 86400,
+    REPEAT_TEXTS_MAX = 10000,
+};
+
+struct repeat_counts {
+    int64_t added, repeated; /* texts that were put, and entries that were sent again */
+};
+
+struct stream_repeats *stream_repeats_new(void);
+/* Frees about *work texts and subtracts them from *work; true when done. */
+bool stream_repeats_free_some(struct stream_repeats *repeats, size_t *work);
+
+struct repeat_limits repeat_limits(const struct stream_repeats *repeats);
+/* Within the bounds above. Forgets all texts, unless nothing changes. O(texts) */
+void repeat_set_limits(struct stream_repeats *repeats, struct repeat_limits limits);
+struct repeat_counts repeat_counts(const struct stream_repeats *repeats);
+void repeat_set_counts(struct stream_repeats *repeats, struct repeat_counts counts);
+
+/* False: not remembered. O(1) */
+bool repeat_find(const struct stream_repeats *repeats, struct bytes producer, struct bytes text,
+                 msec now, struct stream_id *id);
+/* Would this ID come after those of the producer? */
+bool repeat_fits(const struct stream_repeats *repeats, struct bytes producer, struct stream_id id);
+/* Remembers a text that fits; counts it as added. Amortised O(1) */
+void repeat_put(struct stream_repeats *repeats, struct bytes producer, struct bytes text,
+                struct stream_id id);
+
+/* How many producers and texts are remembered. O(producers + texts that are forgotten) */
+struct repeat_tally {
+    size_t producers, texts;
+};
+struct repeat_tally repeat_tally(const struct stream_repeats *repeats, msec now);
+
+/* Walks the texts that the latest ID leaves, so that putting them in this order gives the same: a
+ * producer that was used last comes last, and its texts by ID. Nothing may change meanwhile. */
+struct repeat_walk {
+    struct bytes producer, text;
+    struct stream_id id;
+
+    /* private */
+    const struct stream_repeats *repeats;
+    const struct repeat_producer *at;
+    const struct repeat *next;
+};
+void repeat_walk_begin(struct repeat_walk *walk, const struct stream_repeats *repeats);
+bool repeat_walk_next(struct repeat_walk *walk); /* false: the end */
+
+size_t stream_repeats_bytes(const struct stream_repeats *repeats); /* memory. O(1) */
+void stream_repeats_check(const struct stream_repeats *repeats);
+
+#endif
