@@ -75,7 +75,7 @@ def _(data, a, __):
     if a[0] == b"SCAN":
         return [b"0", AnyOrder(data.dbs[data.db])]
     held = value_of(look(data, a[1], KINDS[a[0][:1]]))
-    if a[0] == b"SSCAN":
+    if a[0] == b"SSCAN" or a[-1] in (b"NOVALUES", b"NOSCORES"):
         return [b"0", AnyOrder(held)]
     shown = number if a[0] == b"ZSCAN" else lambda value: value
     return [b"0", Pairs([word for name, pair in held.items() for word in (name, shown(pair[0]))])]

@@ -66,7 +66,8 @@ class Questions:
                          [b"HGET", key, self.names(key)[0]], [b"HMGET", key, *self.names(key)],
                          [b"HEXISTS", key, self.names(key)[0]],
                          [b"HSTRLEN", key, self.names(key)[0]],
-                         [b"@SCAN", b"H", b"10", key], [b"HSCAN", key, b"0", *ENOUGH])
+                         [b"@SCAN", b"H", b"10", key], [b"HSCAN", key, b"0", *ENOUGH],
+                         [b"HSCAN", key, b"0", *ENOUGH, b"NOVALUES"])
 
     def about_zset(self):
         key = self.key("zset")
@@ -75,14 +76,15 @@ class Questions:
         ways = [
             [b"ZCARD", key], [b"ZSCORE", key, name], [b"ZMSCORE", key, *self.names(key)],
             [b"ZRANK", key, name], [b"ZREVRANK", key, name], [b"ZREVRANK", key, name],
+            [self.some(b"ZRANK", b"ZREVRANK"), key, name, b"WITHSCORE"],
             [b"ZRANGE", key, b"0", b"-1", b"WITHSCORES"], [b"ZRANGE", key, first, b"-1", b"REV"],
             [b"ZRANGE", key, first, b"12"],
             [b"ZRANGE", key, b"-inf", score, b"BYSCORE", b"WITHSCORES"],
             [b"ZRANGE", key, b"+inf", b"(" + score, b"BYSCORE", b"REV"],
             [b"ZRANGE", key, b"-inf", b"+inf", b"BYSCORE", b"LIMIT", b"2", b"7"],
             [b"ZCOUNT", key, b"-inf", score], [b"ZCOUNT", key, b"(" + score, b"+inf"],
-
-                         [b"@SCAN", b"Z", b"10", key], [b"ZSCAN", key, b"0", *ENOUGH],
+            [b"@SCAN", b"Z", b"10", key], [b"ZSCAN", key, b"0", *ENOUGH],
+            [b"ZSCAN", key, b"0", *ENOUGH, b"NOSCORES"],
         ]
         held = self.held().get(key)
         if held is None or held.kind != "zset" or \

@@ -85,7 +85,9 @@ def _(data, a, __):
     if a[2] not in value_of(key):
         return None
     rank = ds.ranked(key).index(a[2])
-    return rank if a[0] == b"ZRANK" else key.size() - 1 - rank
+    if a[0] == b"ZREVRANK":
+        rank = key.size() - 1 - rank
+    return [rank, number(key.value[a[2]][0])] if len(a) > 3 else rank
 
 
 def bound(text, low):
