@@ -26,7 +26,7 @@ class Program:
 
     def word(self):
         size = self.rng.choice((1, 3, 8, 30, 30, 300))
-        return "".join(self.rng.choice("abcdefgh") for _ in range(self.rng.randrange(1, size + 1)))
+        return "".join(self.rng.choices("abcdefgh", k=self.rng.randrange(1, size + 1)))
 
     def member(self):
         return f"m{self.rng.randrange(12)}"
