@@ -67,6 +67,8 @@ static void tidy_events(char *value)
     *value = '\0';
 }
 
+#define LEASE_TTL_LIMIT (INT64_C(1000) * 60 * 60 * 24 * 365)
+
 static const struct conf_option options[] = {
     OPTION("databases", "Number of databases. SELECT numbers them from 0.", .type = CONF_INT,
            .offset = AT(databases), .min = 1, .max = 16384, .preset = "16", .section = "data"),
@@ -86,6 +88,11 @@ static const struct conf_option options[] = {
            "\"\": none. Example:\n"
            "policy rv:* MAXLEN 30 TTL 7d REFRESH WRITE",
            .type = CONF_LINES, .offset = AT(policy), .preset = "", .many = true, .section = "data"),
+    OPTION("lease-max-ttl",
+           "Longest ttl of LEASE.TAKE and LEASE.EXTEND, in milliseconds. After a promotion, and a\n"
+           "start after a crash, no leases are granted for this long. The same on all replicas.",
+           .type = CONF_INT, .offset = AT(lease_max_ttl), .min = 1, .max = LEASE_TTL_LIMIT,
+           .preset = "60000", .live = true, .section = "data"),
     OPTION("rename-command",
            "<command> <new name>: give a command another name; \"\" disables it. One line per "
            "command.\n"

@@ -84,6 +84,20 @@ static uint64_t digest_hash(unsigned lane, const struct object *object, msec now
     return sum;
 }
 
+static uint64_t digest_lease(unsigned lane, const struct object *object, msec now)
+{
+    uint64_t sum = lease_permits(object->lease);
+    struct lease_iter iter;
+    struct holder holder;
+    lease_iter_begin(&iter, object->lease);
+    while (lease_iter_next(&iter, &holder)) {
+        if (instant_expired(holder.end, now)) continue;
+        uint64_t hash = lane_hash_pair(lane, lane_hash(lane, holder.owner), (uint64_t)holder.token);
+        sum += with_deadline(lane, hash, holder.end);
+    }
+    return sum;
+}
+
 static uint64_t digest_zset(unsigned lane, const struct object *object, msec now)
 {
     uint64_t chain = 0;
@@ -196,9 +210,10 @@ static uint64_t digest_stream(unsigned lane, const struct object *object, msec n
 
 static uint64_t (*const digesters[TYPE_COUNT])(unsigned lane, const struct object *object,
                                                msec now) = {
-    [TYPE_STRING] = digest_string, [TYPE_LIST] = digest_list, [TYPE_SET] = digest_set,
-    [TYPE_HASH] = digest_hash,     [TYPE_ZSET] = digest_zset, [TYPE_DEHYDRATOR] = digest_dehydrator,
-    [TYPE_STREAM] = digest_stream,
+    [TYPE_STRING] = digest_string, [TYPE_LIST] = digest_list,
+    [TYPE_SET] = digest_set,       [TYPE_HASH] = digest_hash,
+    [TYPE_ZSET] = digest_zset,     [TYPE_DEHYDRATOR] = digest_dehydrator,
+    [TYPE_STREAM] = digest_stream, [TYPE_LEASE] = digest_lease,
 };
 
 static uint64_t digest_entry(unsigned lane, const struct keyspace *ks, const struct entry *entry,

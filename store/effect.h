@@ -75,11 +75,16 @@ enum effect_kind {
                              texts */
     EFFECT_REPEAT_PUT,    /* its producer a has sent text b, which got the ID `id` */
     EFFECT_REPEAT_COUNTS, /* its texts were put `from` times, and sent again `to` times */
-    EFFECT_POLICY_SET,    /* `policy` is set under the name `key` (a prefix and '*', or a key) */
-    EFFECT_POLICY_DROP,   /* the policy named `key` is removed */
-    EFFECT_LIBRARY_SET,   /* the library of functions named `key` gets the code a */
-    EFFECT_LIBRARY_DROP,  /* the library named `key` is removed */
-    EFFECT_TOKEN,         /* the last fencing token of the data set is `from`, or a larger one */
+    EFFECT_LEASE_TAKE, /* owner a holds lease key with the token `from` until `at`, and the key has
+                          `to` permits */
+    EFFECT_LEASE_EXTEND, /* its owner a holds it until `at` */
+    EFFECT_LEASE_DROP,   /* its owner a holds it no longer */
+    EFFECT_POLICY_SET,   /* `policy` is set under the name `key` (a prefix and '*', or a key) */
+    EFFECT_POLICY_DROP,  /* the policy named `key` is removed */
+    EFFECT_LIBRARY_SET,  /* the library of functions named `key` gets the code a */
+    EFFECT_LIBRARY_DROP, /* the library named `key` is removed */
+    EFFECT_TOKEN, /* the last fencing token of the data set is `from`, or a larger one; if `to`
+                     is 1, all that were granted are recorded before this */
     EFFECT_KINDS,
 };
 

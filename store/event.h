@@ -82,6 +82,9 @@
     EVENT(XGROUP_DESTROY, "xgroup-destroy", 't')                                                   \
     EVENT(XGROUP_CREATECONSUMER, "xgroup-createconsumer", 't')                                     \
     EVENT(XGROUP_DELCONSUMER, "xgroup-delconsumer", 't')                                           \
+    EVENT(LEASE_TAKE, "lease.take", 'g')                                                           \
+    EVENT(LEASE_END, "lease.end", 'g')                                                             \
+    EVENT(LEASE_DROP, "lease.drop", 'g')                                                           \
     EVENT(EXPIRED, "expired", 'x')                                                                 \
     EVENT(EVICTED, "evicted", 'e')                                                                 \
     EVENT(KEYMISS, "keymiss", 'm')                                                                 \

@@ -17,6 +17,7 @@ struct store *store_new(unsigned databases)
         keyspace_init(&store->databases[db], db);
     libraries_init(&store->libraries);
     tokens_init(&store->tokens);
+    store->leases.max_ttl = LEASE_MAX_TTL;
     reclaim_init(&store->reclaim);
     random_init(&store->random);
     store->policy_progress = policy_progress_new(databases);
@@ -49,6 +50,7 @@ void store_replace(struct store *store, struct store *other)
     other->policies = (struct policies){ 0 };
     libraries_replace(&store->libraries, &other->libraries);
     tokens_replace(&store->tokens, &other->tokens);
+    store->leases.until = other->leases.until;
     store_free(other);
 }
 

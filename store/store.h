@@ -25,6 +25,7 @@
 #include "store/base/random.h"
 #include "store/effect.h"
 #include "store/keyspace.h"
+#include "store/leases.h"
 #include "store/library.h"
 #include "store/policy/policy.h"
 #include "store/reclaim.h"
@@ -62,6 +63,7 @@ struct store {
     struct policies policies;
     struct libraries libraries;
     struct tokens tokens;
+    struct leases leases;
     struct policy_progress *policy_progress; /* how far pending policies have been applied; owned */
     struct rewind rewind;
     bool counts_access; /* entry->accessed counts uses (LFU) instead of the last use (LRU) */

@@ -18,6 +18,7 @@ void tokens_distrust(struct tokens *tokens, int64_t leap)
 void tokens_replace(struct tokens *tokens, const struct tokens *other)
 {
     tokens->last = other->last;
+    tokens->closed = other->closed;
     tokens_distrust(tokens, TOKEN_LEAP_START);
 }
 
@@ -34,13 +35,23 @@ bool tokens_leap(struct tokens *tokens, msec now)
     int64_t from = tokens->last, leap = tokens->leap;
     tokens->leap = 0;
     if (leap == 0) return false;
-    tokens_raise(tokens, from < TOKEN_MAX - leap ? from + leap : TOKEN_MAX);
-    tokens_raise(tokens, token_of(now));
+    int64_t by_distance = from < TOKEN_MAX - leap ? from + leap : TOKEN_MAX;
+    int64_t by_clock = token_of(now);
+    tokens_raise(tokens, by_clock - from >= TOKEN_MARGIN ? by_clock : by_distance);
     return tokens->last > from;
+}
+
+bool tokens_close(struct tokens *tokens)
+{
+    if (tokens->closed || tokens->last == 0) return false;
+    tokens->closed = true;
+    return true;
 }
 
 void tokens_raise(struct tokens *tokens, int64_t token)
 {
     ensure(token >= 0 && token <= TOKEN_MAX, "token %lld", (long long)token);
-    if (token > tokens->last) tokens->last = token;
+    if (token <= tokens->last) return;
+    tokens->last = token;
+    tokens->closed = false;
 }

@@ -169,6 +169,29 @@ static void walk_stream(const struct object *object, const struct visitor *to)
     if (stream_repeats(stream) != NULL) walk_repeats(stream_repeats(stream), to);
 }
 
+static void walk_lease(const struct object *object, const struct visitor *to)
+{
+    struct lease_iter iter;
+    struct holder holder;
+    lease_iter_begin(&iter, object->lease);
+    while (lease_iter_next(&iter, &holder))
+        visit_effect(to, (struct effect){ .kind = EFFECT_LEASE_TAKE,
+                                          .a = holder.owner,
+                                          .from = holder.token,
+                                          .at = holder.end,
+                                          .to = lease_permits(object->lease) });
+}
+
+/* False if permits or tokens do not fit those of other holders. */
+static bool put_lease(struct object *to, const struct effect *effect)
+{
+    struct lease *lease = to->lease;
+    struct holder holder = { effect->a, effect->from, effect->at };
+    if (!lease_fits(lease, &holder, (uint32_t)effect->to)) return false;
+    lease_put(lease, &holder, (uint32_t)effect->to);
+    return true;
+}
+
 static bool put_into_group(struct stream_group *group, const struct effect *effect)
 {
     if (effect->kind == EFFECT_CONSUMER_ADD) {
@@ -261,6 +284,14 @@ static void take_field(const struct object *object, struct effect *effect)
     hash_get(object->hash, effect->a, &effect->b);
 }
 
+static void take_token(const struct object *object, struct effect *effect)
+{
+    struct holder holder = { .token = 0 };
+    lease_find_owner(object->lease, effect->a, &holder);
+    effect->from = holder.token;
+    effect->to = lease_permits(object->lease);
+}
+
 static void take_score(const struct object *object, struct effect *effect)
 {
     zset_score(object->zset, effect->a, &effect->score);
@@ -279,6 +310,7 @@ static const struct {
     [TYPE_ZSET] = { .walk = walk_zset, .put = put_zset, .take = take_score },
     [TYPE_DEHYDRATOR] = { .walk = walk_dehydrator, .put = put_dehydrator },
     [TYPE_STREAM] = { .walk = walk_stream, .put = put_stream },
+    [TYPE_LEASE] = { .walk = walk_lease, .put = put_lease, .take = take_token },
 };
 
 void walk_object(const struct object *object, void (*visit)(void *ctx, struct effect *effect),

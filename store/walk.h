@@ -13,11 +13,12 @@ void walk_object(const struct object *object, void (*visit)(void *ctx, struct ef
                  void *ctx);
 
 /* Appends the element of an effect of walk_object to a collection of the same type. False: nothing
- * changed, because the effect does not fit the stream; effects of walk_object always fit. */
+ * changed, because the effect does not fit the stream or lease; effects of walk_object always fit.
+ */
 bool walk_put(struct object *to, const struct effect *effect);
 
-/* The operands of the effect that adds this member of a set, hash or sorted set, with its value or
- * score and the deadline `at`. Borrowed from the object. O(1) */
+/* The operands of the effect that adds this member of a set, hash, sorted set or lease, with its
+ * value, score or token and the deadline `at`. Borrowed from the object. O(1) */
 struct effect walk_member(const struct object *object, struct bytes member, msec at);
 
 /* A deep copy with the same encoding. O(n) */

@@ -9,6 +9,13 @@ struct key_walk {
     const struct entry *entry;
 };
 
+static void visit_tokens(const struct tokens *tokens, const struct store_visitor *to)
+{
+    if (tokens->last == 0) return;
+    struct effect effect = { .kind = EFFECT_TOKEN, .from = tokens->last, .to = tokens->closed };
+    to->effect(to->ctx, &effect);
+}
+
 static void visit_library(void *ctx, const struct library *library)
 {
     const struct store_visitor *to = ctx;
@@ -48,8 +55,7 @@ static void visit_key(struct key_walk *walk)
 
 void walk_store(const struct store *store, const struct store_visitor *to)
 {
-    if (store->tokens.last > 0)
-        to->effect(to->ctx, &(struct effect){ .kind = EFFECT_TOKEN, .from = store->tokens.last });
+    visit_tokens(&store->tokens, to);
     libraries_each(&store->libraries, visit_library, (void *)(uintptr_t)to);
     policies_each(&store->policies, visit_policy, (void *)(uintptr_t)to);
     for (unsigned db = 0; db < store->database_count; db++) {

@@ -51,6 +51,11 @@ static const struct page {
       "A dehydrator holds elements with an id, a payload and a deadline, and gives them back when "
       "they are due, by deadline and then by order of arrival. A ttl of 0 or less is due at once. "
       "[Dehydrators](../dehydrators.md) explains them." },
+    { "leases.md", "Leases", "lease", NULL,
+      "A lease is a lock, or one of several permits, that ends after its ttl, unless it is "
+      "extended "
+      "or dropped. Each has a fencing token: an integer larger than any that was granted before. "
+      "[Leases](../leases.md) explains them." },
     { "streams.md", "Streams", "stream", NULL,
       "A stream holds entries in the order of their IDs. An entry has fields with values; its "
       "ID is a Unix time in milliseconds and a sequence number. A group remembers up to which "

@@ -207,6 +207,9 @@ static bool fits(struct export *export, struct effect *effect)
         lose(export, LOSS_DEHYDRATOR, effect->key, &export->key.passed);
         if (effect->stage.claimed) lose(export, LOSS_LEASE, effect->key, &export->key.claimed);
         return false;
+    case EFFECT_LEASE_TAKE:
+        lose(export, LOSS_HOLDER, effect->key, &export->key.passed);
+        return false;
     case EFFECT_TOKEN: return false;         /* counts grants of this server only */
     case EFFECT_STREAM_RETAIN: return false; /* comes from a policy */
     case EFFECT_REPEAT_LIMITS:

@@ -110,6 +110,8 @@ extern const struct command_group dehydrator_commands;
 extern const struct command_group dehydrator_due_commands;
 /* REDE.TTN LEN RANGE SCAN INFO. */
 extern const struct command_group dehydrator_look_commands;
+/* LEASE.TAKE EXTEND DROP CHECK INFO. */
+extern const struct command_group lease_commands;
 
 /* Adds all groups to the table. longest_string is the maximum length of a string
  * (proto-max-bulk-len), the context of the groups; it must outlive the table. */

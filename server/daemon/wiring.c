@@ -7,6 +7,7 @@
 #include <string.h>
 #include "server/admin/client/client_list.h"
 #include "server/admin/renames.h"
+#include "server/base/log.h"
 #include "server/base/loop.h"
 #include "server/base/process.h"
 #include "server/cmd/cmd.h"
@@ -270,6 +271,21 @@ static void set_policies(struct parts *parts)
     txn_commit(&txn);
 }
 
+/* After an unclean end, leases may be held that were granted and not recorded. The first grant of a
+ * run is always recorded, so without a token there was none. Without a journal the end of the last
+ * run is unknown. */
+static void hush_leases(struct parts *parts)
+{
+    const struct tokens *tokens = &parts->store->tokens;
+    bool clean = tokens->closed && persist_listens(parts->persist);
+    if (parts->engine.role.replica || tokens->last == 0 || clean) return;
+    leases_hush(&parts->store->leases, clock_now(&parts->clock));
+    log_line(LOG_NOTICE,
+             "No leases are granted for %lld ms (lease-max-ttl): some may be held that were not "
+             "recorded before the last end",
+             (long long)parts->store->leases.max_ttl);
+}
+
 bool wiring_make(struct parts *parts)
 {
     clock_init(&parts->clock);
@@ -292,6 +308,7 @@ bool wiring_make(struct parts *parts)
     if (!good) return lifecycle_fail(parts, "%s", why);
     replication_start(parts->replication);
     set_policies(parts);
+    hush_leases(parts);
     return true;
 }
 

@@ -12,6 +12,11 @@
 #include "store/base/encoding_limits.h"
 #include "store/txn/txn.h"
 
+static size_t count_waiting(void *ctx, unsigned db, struct bytes key, size_t most)
+{
+    return blocked_waiting(ctx, db, key, TYPE_LEASE, most);
+}
+
 void engine_configure(struct engine *engine)
 {
     const struct conf *conf = engine->conf;
@@ -19,6 +24,9 @@ void engine_configure(struct engine *engine)
     store->counts_access = evict_counts_access((enum evict_policy)conf->maxmemory_policy);
     store->access_log_factor = (unsigned)conf->lfu_log_factor;
     store->access_decay_minutes = (unsigned)conf->lfu_decay_time;
+    store->leases.max_ttl = conf->lease_max_ttl;
+    store->leases.waiting = count_waiting;
+    store->leases.ctx = engine->blocked;
     encoding_limits = (struct encoding_limits){
         .hash_fields = (size_t)conf->hash_max_entries,
         .hash_len = (size_t)conf->hash_max_value,

@@ -3,6 +3,7 @@
 
 #include "server/cmd/call/call.h"
 #include "server/engine/engine.h"
+#include "server/engine/gates.h"
 #include "server/engine/rights.h"
 #include "server/cmd/call/error.h"
 #include "server/engine/react/blocked.h"
@@ -13,6 +14,9 @@ void serve_answered(struct session *session)
     engine_answered(session);
     session_wake(session);
 }
+
+/* Milliseconds after which a lease that lacks replicas is tried again. */
+enum { REPLICAS_AGAIN = 100 };
 
 /* ---- serving ready keys ---------------------------------------------------------------------- */
 
@@ -42,6 +46,12 @@ void serve_ready(struct engine *engine)
 {
     struct blocked_try try;
     while (blocked_next_try(engine->blocked, &try)) {
+        if (try.type == TYPE_LEASE && gates_lacks_replicas(engine)) {
+            msec again = clock_now(engine->clock) + REPLICAS_AGAIN;
+            blocked_wake_at(engine->blocked, try.db, try.key, again);
+            blocked_skip_key(engine->blocked);
+            continue;
+        }
         if (settle_postpones(engine, &try)) {
             blocked_skip_key(engine->blocked);
             continue;

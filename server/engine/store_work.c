@@ -21,6 +21,7 @@
 #include "store/sweep/expiry.h"
 #include "store/mem/mem.h"
 #include "store/sweep/policy_walk.h"
+#include "store/txn/txn_lease.h"
 #include "store/reclaim.h"
 
 #define UNKNOWN INT64_MIN /* the timer has to be armed again */
@@ -57,13 +58,30 @@ static void on_step(void *ctx)
     work->armed = UNKNOWN;
 }
 
-/* The system clock was set. Deadlines of data are absolute and stay; timeouts and pauses are spans
- * of time and move with the clock. */
+/* A replica gets its master's ends of leases. */
+static void shift_leases(struct engine *engine, msec by)
+{
+    struct leases *leases = &engine->store->leases;
+    msec now = clock_now(engine->clock);
+    if (leases->quiet_until > 0) {
+        leases->quiet_until += by;
+        blocked_ready_type(engine->blocked, TYPE_LEASE); /* some wait for that instant */
+    }
+    if (engine->loading || engine->role.replica || leases->until < now - by) return;
+    struct txn txn;
+    txn_begin(&txn, engine->store, now, FROM_EXPIRY);
+    txn_lease_shift(&txn, by);
+    txn_commit(&txn);
+}
+
+/* The system clock was set. Deadlines of data are absolute and stay; timeouts, pauses and leases
+ * are spans of time and move with the clock. */
 static void on_set(void *ctx, msec by)
 {
     struct store_work *work = ctx;
     blocked_clock_set(work->engine->blocked, by);
     pause_clock_set(&work->engine->pause, by);
+    shift_leases(work->engine, by);
     work->armed = UNKNOWN;
     log_line(LOG_NOTICE, "The system clock was set by %+lld ms", (long long)by);
 }

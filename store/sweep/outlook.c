@@ -238,7 +238,7 @@ static size_t count_entry(struct outlook *outlook, const struct entry *entry)
     else
         count_deadline(outlook, KEYS, at);
     if (object->type == TYPE_STREAM) return count_stream(outlook, entry);
-    if (!type_has_members(object->type)) return 1;
+    if (type_rows[object->type].members == NULL) return 1;
     size_t expiring = object->has_expiry ? object_count_expiring(object) : 0;
     outlook->never[MEMBERS] += object_count(object) - expiring;
     if (expiring > AT_ONCE_MAX) {

@@ -4,6 +4,7 @@
 
 #include "store/mem/mem.h"
 #include "store/txn/txn_dehydrator.h"
+#include "store/txn/txn_lease.h"
 #include "store/txn/txn_stream.h"
 #include "store/txn/txn_token.h"
 
@@ -278,11 +279,25 @@ bool apply_library_drop(struct txn *txn, struct entry *entry, const struct effec
     return txn_library_drop(txn, effect->key);
 }
 
+bool apply_lease_take(struct txn *txn, struct entry *entry, const struct effect *effect)
+{
+    struct holder holder = { effect->a, effect->from, effect->at };
+    if (!lease_fits(entry->object.lease, &holder, (uint32_t)effect->to)) return false;
+    txn_token_raise(txn, holder.token);
+    txn_lease_take(txn, entry, &holder, (uint32_t)effect->to);
+    return true;
+}
+
+bool apply_lease_drop(struct txn *txn, struct entry *entry, const struct effect *effect)
+{
+    return txn_lease_drop(txn, entry, effect->a);
+}
+
 bool apply_token(struct txn *txn, struct entry *entry, const struct effect *effect)
 {
     (void)entry;
     if (effect->from < 1 || effect->from > TOKEN_MAX) return false;
-    txn_token_set(txn, effect->from);
+    txn_token_set(txn, effect->from, effect->to == 1);
     return true;
 }
 

@@ -219,6 +219,17 @@ const struct effect_row effect_rows[EFFECT_KINDS] = {
     ROW(REPEAT_COUNTS) = { apply_repeat_counts, EXISTS(STREAM), IN_PAYLOAD, .seen = UNSEEN,
                            FORM("X.XIDMPCOUNTS", HEAD(KEY, COUNT(from), COUNT(to)), OWN) },
 
+    /* leases */
+    ROW(LEASE_TAKE) = { apply_lease_take, CREATED(LEASE), MEMBER, IN_PAYLOAD,
+                        FORM("X.LEASE.TAKE",
+                             HEAD(KEY, A, NUMBER(from, 1, TOKEN_MAX), INSTANT(at),
+                                  NUMBER(to, 1, LEASE_PERMITS_MAX)),
+                             OWN) },
+    ROW(LEASE_EXTEND) = { apply_member_expire, EXISTS(LEASE), MEMBER,
+                          FORM("X.LEASE.EXTEND", HEAD(KEY, A, INSTANT(at)), OWN) },
+    ROW(LEASE_DROP) = { apply_lease_drop, EXISTS(LEASE), MEMBER,
+                        FORM("X.LEASE.DROP", HEAD(KEY), EACH(A), OWN) },
+
     /* policies, libraries and tokens */
     ROW(POLICY_SET) = { apply_policy_set, .seen = UNSEEN, IN_ANY_DATABASE,
                         FORM("POLICY", HEAD(WORD("SET"), KEY, POLICY), OWN) },
@@ -229,5 +240,6 @@ const struct effect_row effect_rows[EFFECT_KINDS] = {
     ROW(LIBRARY_DROP) = { apply_library_drop, .seen = UNSEEN, IN_ANY_DATABASE,
                           FORM("FUNCTION", HEAD(WORD("DELETE"), KEY)) },
     ROW(TOKEN) = { apply_token, .seen = UNSEEN, IN_ANY_DATABASE,
-                   FORM("X.TOKEN", HEAD(NUMBER(from, 1, TOKEN_MAX)), OWN) },
+                   FORM("X.TOKEN",
+                        HEAD(NUMBER(from, 1, TOKEN_MAX), ZERO_OR_ONE(to, "OPEN", "CLOSED")), OWN) },
 };

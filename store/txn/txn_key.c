@@ -4,6 +4,7 @@
 #include "store/policy_progress.h"
 #include "store/txn/expiry_log.h"
 #include "store/txn/txn_internal.h"
+#include "store/txn/txn_token.h"
 #include "store/txn/txn_type.h"
 #include "store/walk.h"
 
@@ -301,6 +302,18 @@ struct entry *txn_key_store(struct txn *txn, struct bytes key, struct object obj
     return entry;
 }
 
+/* Tokens that another data set has granted count as granted here. */
+static void note_holders(struct txn *txn, const struct lease *lease)
+{
+    struct lease_iter iter;
+    struct holder holder;
+    lease_iter_begin(&iter, lease);
+    while (lease_iter_next(&iter, &holder)) {
+        txn_token_raise(txn, holder.token);
+        leases_note_end(&txn->store->leases, holder.end);
+    }
+}
+
 struct entry *txn_key_restore(struct txn *txn, struct bytes key, struct object object, msec at)
 {
     struct effect drop = { .kind = EFFECT_DROP };
@@ -308,6 +321,7 @@ struct entry *txn_key_restore(struct txn *txn, struct bytes key, struct object o
     struct entry *entry = txn_key_add(txn, key, object);
     keyspace_set_deadline(txn->ks, entry, at);
     if (at != NEVER) txn_note(txn, entry, POLICY_EXPIRY_SET);
+    if (object.type == TYPE_LEASE) note_holders(txn, object.lease);
     record_whole(txn, entry, EVENT_RESTORE);
     return entry;
 }

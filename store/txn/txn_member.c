@@ -1,4 +1,4 @@
-/* txn_member: the deadlines of members, for sets, hashes and sorted sets alike.
+/* txn_member: the deadlines of members, for sets, hashes, sorted sets and leases alike.
  * Depends on the events of each type, not on how a type keeps its members. */
 #include "store/txn/expiry_log.h"
 #include "store/txn/txn_type.h"
@@ -27,6 +27,7 @@ static void set_member_deadline(struct txn *txn, struct entry *entry, struct byt
     txn_record(txn, entry, &effect);
     object_member_expire(&entry->object, member, at);
     keyspace_rearm(txn->ks, entry);
+    if (entry->object.type == TYPE_LEASE) leases_note_end(&txn->store->leases, at);
 }
 
 enum member_fate txn_member_expire(struct txn *txn, struct entry *entry, struct bytes member,

@@ -6,7 +6,8 @@
 
 static void record_last(struct txn *txn)
 {
-    struct effect effect = { .kind = EFFECT_TOKEN, .from = txn->store->tokens.last };
+    const struct tokens *tokens = &txn->store->tokens;
+    struct effect effect = { .kind = EFFECT_TOKEN, .from = tokens->last, .to = tokens->closed };
     txn_record_each(txn, bytes_of("", 0), &effect);
 }
 
@@ -20,6 +21,7 @@ bool txn_token_reserve(struct txn *txn, int64_t count)
 int64_t txn_token_next(struct txn *txn)
 {
     struct tokens *tokens = &txn->store->tokens;
+    tokens->closed = false;
     ensure(tokens->leap == 0 && tokens->last < TOKEN_MAX, "token after %lld is not reserved",
            (long long)tokens->last);
     return ++tokens->last;
@@ -30,9 +32,9 @@ void txn_token_raise(struct txn *txn, int64_t token)
     tokens_raise(&txn->store->tokens, token);
 }
 
-void txn_token_set(struct txn *txn, int64_t token)
+void txn_token_set(struct txn *txn, int64_t token, bool closed)
 {
-    if (token <= txn->store->tokens.last) return;
     txn_token_raise(txn, token);
+    txn->store->tokens.closed = closed;
     record_last(txn);
 }

@@ -68,6 +68,12 @@ const struct txn_type txn_types[TYPE_COUNT] = {
     [TYPE_SET] = { MEMBERS(SET, S, SREM) },
     [TYPE_HASH] = { MEMBERS(HASH, H, HDEL) },
     [TYPE_ZSET] = { MEMBERS(ZSET, Z, ZREM), .cut = cut_zset, .cut_copies = true },
+    [TYPE_LEASE] = { .expire = EFFECT_LEASE_EXTEND,
+                     .drop = EFFECT_LEASE_DROP,
+                     .on_expired = EVENT_LEASE_END,
+                     .on_removed = EVENT_LEASE_DROP,
+                     .settle = settle_members,
+                     .purge = txn_member_purge },
     [TYPE_DEHYDRATOR] = { .settle = settle_dehydrator, .purge = announce_due, .due_stays = true },
     [TYPE_STREAM] = { .settle = settle_stream, .purge = purge_stream, .cut = cut_stream },
 };

@@ -56,19 +56,6 @@
     {                                                                                              \
         return noun##_remove(object->noun, member);                                                \
     }                                                                                              \
-    static bool any_##noun##_has(const struct object *object, struct bytes member)                 \
-    {                                                                                              \
-        msec at;                                                                                   \
-        return noun##_deadline(object->noun, member, &at);                                         \
-    }                                                                                              \
-    static void any_##noun##_widen(struct object *object)                                          \
-    {                                                                                              \
-        noun##_widen(object->noun);                                                                \
-    }                                                                                              \
-    static const struct dict *any_##noun##_hint(const struct object *object)                       \
-    {                                                                                              \
-        return noun##_hint(object->noun);                                                          \
-    }                                                                                              \
     static struct expiring any_##noun##_expiring(const struct object *object)                      \
     {                                                                                              \
         return noun##_expiring(object->noun);                                                      \
@@ -78,11 +65,27 @@
         .expire = any_##noun##_expire,                                                             \
         .remove = any_##noun##_remove,                                                             \
         .expiring = any_##noun##_expiring,                                                         \
-    };
+    };                                                                                             \
+    static bool any_##noun##_has(const struct object *object, struct bytes member)                 \
+    {                                                                                              \
+        msec at;                                                                                   \
+        return noun##_deadline(object->noun, member, &at);                                         \
+    }
+
+/* A collection that also has a large form, a table. */
+#define TABLE(noun)                                                                                \
+    static void any_##noun##_widen(struct object *object)                                          \
+    {                                                                                              \
+        noun##_widen(object->noun);                                                                \
+    }                                                                                              \
+    static const struct dict *any_##noun##_hint(const struct object *object)                       \
+    {                                                                                              \
+        return noun##_hint(object->noun);                                                          \
+    }
 
 #define MEMBERS_ROW(noun)                                                                          \
-    .may_have_expiry = true, .members = &noun##_members, .widen = any_##noun##_widen,              \
-    .hint = any_##noun##_hint, .has = any_##noun##_has
+    .may_have_expiry = true, .members = &noun##_members, .has = any_##noun##_has
+#define TABLE_ROW(noun) .widen = any_##noun##_widen, .hint = any_##noun##_hint
 
 COLLECTION(list)
 COLLECTION(set)
@@ -90,9 +93,14 @@ COLLECTION(hash)
 COLLECTION(zset)
 COLLECTION(dehydrator)
 COLLECTION(stream)
+COLLECTION(lease)
 MEMBERS(set)
 MEMBERS(hash)
 MEMBERS(zset)
+MEMBERS(lease)
+TABLE(set)
+TABLE(hash)
+TABLE(zset)
 
 static struct due_at dehydrator_due(const struct object *object)
 {
@@ -168,9 +176,9 @@ const struct type_row type_rows[TYPE_COUNT] = {
                       .encoding = string_encoding,
                       .check = string_check },
     [TYPE_LIST] = { COLLECTION_ROW(list) },
-    [TYPE_SET] = { COLLECTION_ROW(set), MEMBERS_ROW(set), .part = "member" },
-    [TYPE_HASH] = { COLLECTION_ROW(hash), MEMBERS_ROW(hash), .part = "field" },
-    [TYPE_ZSET] = { COLLECTION_ROW(zset), MEMBERS_ROW(zset), .part = "member" },
+    [TYPE_SET] = { COLLECTION_ROW(set), MEMBERS_ROW(set), TABLE_ROW(set), .part = "member" },
+    [TYPE_HASH] = { COLLECTION_ROW(hash), MEMBERS_ROW(hash), TABLE_ROW(hash), .part = "field" },
+    [TYPE_ZSET] = { COLLECTION_ROW(zset), MEMBERS_ROW(zset), TABLE_ROW(zset), .part = "member" },
     [TYPE_DEHYDRATOR] = { COLLECTION_ROW(dehydrator), .part = "element", .may_have_expiry = true,
                           .has = dehydrator_has, .next_due = dehydrator_due,
                           .rewind = dehydrator_rewind_to },
@@ -178,6 +186,7 @@ const struct type_row type_rows[TYPE_COUNT] = {
                       .may_be_empty = true, .references = stream_references, .next_due = stream_due,
                       .count_expired = stream_expired, .hide = stream_hide_expired,
                       .show = stream_show_all },
+    [TYPE_LEASE] = { COLLECTION_ROW(lease), MEMBERS_ROW(lease), .part = "holder" },
 };
 
 static const struct type_row *row_of(enum type type)

@@ -2,12 +2,12 @@
  * A type is a value of `enum type` and a row (type_row.h); doc/first-type.md lists what else a type
  * needs.
  *
- * Folder store/type: the values: string, list, set, hash, sorted set, dehydrator, and HyperLogLog
- * inside a string; streams are in store/type/stream. Small collections are packed records and
- * large ones tables or trees; the types hide which. A member without a deadline takes no memory for
- * one. Depends on store/struct and below; knows neither keys nor transactions.
- * Start here: struct object is what a key holds. Then read one type from its header, for example
- * set.h. */
+ * Folder store/type: the values: string, list, set, hash, sorted set, dehydrator, lease, and
+ * HyperLogLog inside a string; streams are in store/type/stream. Small collections are packed
+ * records and large ones tables or trees; the types hide which. A member without a deadline takes
+ * no memory for one. Depends on store/struct and below; knows neither keys nor transactions. Start
+ * here: struct object is what a key holds. Then read one type from its header, for example set.h.
+ */
 #ifndef STORE_TYPE_OBJECT_H
 #define STORE_TYPE_OBJECT_H
 
@@ -19,6 +19,7 @@
 #include "store/base/bytes.h"
 #include "store/type/dehydrator.h"
 #include "store/type/hash.h"
+#include "store/type/lease.h"
 #include "store/base/instant.h"
 #include "store/type/list.h"
 #include "store/mem/relocate.h"
@@ -41,6 +42,7 @@ struct __attribute__((packed, aligned(4))) object {
         struct zset *zset;
         struct dehydrator *dehydrator;
         struct stream *stream;
+        struct lease *lease;
     };
     enum type type : 8;
     bool is_small : 1; /* a string of small_len bytes in `small` */
@@ -84,10 +86,10 @@ static inline bool type_may_have_expiry(enum type type)
 {
     return type_rows[type].may_have_expiry;
 }
-/* Can members of this type have deadlines? True for sets, hashes and sorted sets. */
+/* Can clients give members of this type deadlines? True for sets, hashes and sorted sets. */
 static inline bool type_has_members(enum type type)
 {
-    return type_rows[type].members != NULL;
+    return type_rows[type].members != NULL && type != TYPE_LEASE;
 }
 /* Is the value empty, so that its key must be dropped? */
 static inline bool object_is_emptied(const struct object *object)

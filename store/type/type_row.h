@@ -20,6 +20,7 @@ enum type {
     TYPE_ZSET,
     TYPE_DEHYDRATOR,
     TYPE_STREAM,
+    TYPE_LEASE,
     TYPE_COUNT
 };
 

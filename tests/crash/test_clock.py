@@ -230,6 +230,32 @@ def blocked_client_gets_an_element_due_after_a_clock_change():
 
 
 @test
+def leases_keep_their_span_when_the_clock_is_set():
+    """Also of a waiting client: it is granted when the span is over, and not before."""
+    span = 700
+    for by in (HOUR, -HOUR, -300, 300):
+        with Shifted("--appendonly", "yes") as daemon, daemon.raw() as raw, daemon.raw() as waiter:
+            began = time.monotonic()
+            token = int(raw.call("LEASE.TAKE", "lock", "a", span).split(b"\r\n")[1][1:])
+            granted = time.monotonic()
+            waiter.send(encode("LEASE.TAKE", "lock", "b", 60000, "WAIT", 0))
+            pass_time(100)
+            daemon.set_clock(by)
+            left = int(raw.call("LEASE.CHECK", "lock", token)[1:])
+            spent = (time.monotonic() - began) * 1000
+            assert span - spent - 2 <= left <= span - 100 + 2, (by, left, spent)
+            daemon.set_clock(by // 2)
+            assert waiter.reply().startswith(b"*2")
+            end = time.monotonic()
+            assert (end - began) * 1000 >= span - 2, (by, end - began)
+            assert (end - granted) * 1000 < span + LATE, (by, end - granted)
+            equal(raw.call("DEBUG", "CHECK"), OK)
+            digest = raw.call("DEBUG", "DIGEST")
+            equal(raw.call("DEBUG", "LOADAOF"), OK)
+            equal(raw.call("DEBUG", "DIGEST"), digest)
+
+
+@test
 def clients_are_served_while_the_clock_is_set_often():
     rng = seeded("tremble")
     with Shifted() as daemon, daemon.raw() as raw:

@@ -41,8 +41,8 @@ struct pool {
 static const char long_text[] = "a value that is too long for whatever packs small values closely, "
                                 "and goes on for a while yet until it is";
 
-static const struct pool keys =
-    POOL(8, "string", "list", "set", "hash", "sorted-set", "dehydrator", "stream", "k", "");
+static const struct pool keys = POOL(9, "string", "list", "set", "hash", "sorted-set", "dehydrator",
+                                     "stream", "lease", "k", "");
 static const struct pool texts =
     POOL(12, "a", "b", "c", "1", "", "d", "10", "-1", "3.5", "a\r\nb", "\xff\x01", long_text);
 static const struct pool integers =
@@ -56,12 +56,15 @@ static const struct pool bounds = POOL(13, "-inf", "+inf", "(1", "1", "-", "+", 
                                        "(a", "[b", "(c", "(150", "-1", "(x", "x", "");
 static const struct pool patterns = POOL(6, "*", "a*", "[a-c]", "?", "s*", "*a*b*", "", "\\", "[");
 static const struct pool types =
-    POOL(5, "string", "list", "zset", "dehydrator", "stream", "nothing");
+    POOL(6, "string", "list", "zset", "dehydrator", "stream", "lease", "nothing");
 static const struct pool units = POOL(3, "ms", "s", "MS", "h", "");
 static const struct pool durations = POOL(5, "1", "50ms", "3s", "2m", "1d", "0h", "9w", "");
 /* The digests of "a" and "1", another, and one of a wrong length. */
 static const struct pool digests =
     POOL(3, "e6c632b61e964e1f", "65CD25028F98F158", "0000000000000000", "123");
+/* The first ones that a server grants whose clock is before 2026. */
+static const struct pool tokens = POOL(6, "1073741825", "1073741826", "1073741827", "1073741828",
+                                       "1073741829", "1073741830", "1", "0", "-1", "x", "");
 static const struct pool cursors = POOL(3, "0", "1", "5", "x", "18446744073709551616");
 
 static const struct pool ids =
@@ -103,6 +106,7 @@ static const struct kind kinds[] = {
     { "key2", &keys },          { "delay", &spans },       { "unit", &units },
     { "duration", &durations }, { "dead-key", &keys },     { "log-key", &keys },
     { "lowerbound", &scores },  { "upperbound", &scores }, { "comparison-digest", &digests },
+    { "token", &tokens },
 };
 
 static unsigned below(const struct maker *maker, unsigned limit)

@@ -4,7 +4,10 @@
 #include <stdio.h>
 
 #include "store/txn/txn_dehydrator.h"
+#include "store/base/ensure.h"
+#include "store/txn/txn_lease.h"
 #include "store/txn/txn_stream.h"
+#include "store/txn/txn_token.h"
 #include "store/walk.h"
 
 static struct rng rng;
@@ -153,6 +156,23 @@ static void step_dehydrator(struct txn *txn)
         txn_rede_update(txn, entry, element, random_text("payload", 1000));
     else
         txn_rede_remove(txn, entry, element, EVENT_REDE_PULL);
+}
+
+static void step_lease(struct txn *txn)
+{
+    struct entry *entry = random_entry(txn, TYPE_LEASE);
+    if (entry == NULL) return;
+    struct holder holder = { random_text("o", 30), 0, txn->now + rng_between(&rng, 0, 20) }, old;
+    struct lease *lease = entry->object.lease;
+    uint32_t permits =
+        lease_permits(lease) > 0 ? lease_permits(lease) : (uint32_t)rng_between(&rng, 1, 40);
+    ensure(txn_token_reserve(txn, 1), "no tokens");
+    bool again = lease_find_owner(lease, holder.owner, &old) && rng_chance(&rng, 50);
+    holder.token = again ? old.token : txn_token_next(txn);
+    if (lease_fits(lease, &holder, permits)) txn_lease_take(txn, entry, &holder, permits);
+    txn_member_expire(txn, entry, random_text("o", 30), txn->now + rng_between(&rng, 1, 40));
+    if (rng_chance(&rng, 30)) txn_lease_drop(txn, entry, random_text("o", 30));
+    if (rng_chance(&rng, 2)) txn_lease_shift(txn, rng_between(&rng, -5, 5));
 }
 
 static void append_some(struct txn *txn, struct entry *entry)
@@ -319,8 +339,8 @@ void random_call(struct txn *txn, struct rng *source)
 {
     rng = *source;
     static void (*const steps[])(struct txn *) = {
-        step_string, step_list,       step_set,    step_hash,
-        step_zset,   step_dehydrator, step_stream, step_key,
+        step_string,     step_list,   step_set, step_hash,  step_zset,
+        step_dehydrator, step_stream, step_key, step_lease,
     };
     txn_call(txn, (unsigned)rng_below(&rng, 3));
     if (rng_chance(&rng, 1))

@@ -10,6 +10,7 @@ static const char *const words[LOSS_KINDS] = {
     [LOSS_MEMBER_DEADLINE] = "members with their own deadline",
     [LOSS_DEHYDRATOR] = "elements of dehydrators",
     [LOSS_LEASE] = "claims of elements",
+    [LOSS_HOLDER] = "holders of leases",
     [LOSS_RELEASED] = "released pending entries",
     [LOSS_DELETED] = "pending entries that were deleted",
     [LOSS_POLICY] = "policies",

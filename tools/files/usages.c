@@ -87,6 +87,7 @@ static const struct usage_option export_options[] = {
 static const struct usage_item export_losses[] = {
     { "members, fields", "Their deadlines; see --drop-members." },
     { "dehydrators", "Left out, with their claims." },
+    { "leases", "Left out." },
     { "pending entries", "Left out where they were released (XNACK) or their entry is gone." },
     { "policies", "Left out. Deadlines that they gave to keys are written." },
     { NULL, NULL },

@@ -32,6 +32,7 @@ static const struct {
     { "transaction", 0, ACL_TRANSACTION, "" },
     { "scripting", 0, 0, "scripting" },
     { "dehydrator", 0, 0, "dehydrator" },
+    { "lease", 0, 0, "lease" },
     { "expiry", 0, ACL_EXPIRY, "" }, /* and every command that Redis does not have */
 };
 

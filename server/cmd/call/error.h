@@ -345,6 +345,12 @@
     E(ERR_NO_MULTI, "ERR Command not allowed inside a transaction")                                \
     E(ERR_EXPIRY_COUNT, "ERR count must be an integer from 1 to 1000")                             \
     E(ERR_DEHYDRATING, "ERROR: Element already dehydrating.")                                      \
+    E(ERR_LEASE_TTL, "ERR the ttl is longer than lease-max-ttl (%lld ms)")                         \
+    E(ERR_PERMITS, "ERR PERMITS must be between 1 and 1000000")                                    \
+    E(ERR_OTHER_PERMITS, "ERR the key is held with PERMITS %lld")                                  \
+    E(ERR_NO_TOKENS, "ERR no fencing tokens are left")                                             \
+    E(ERR_LEASES_QUIET,                                                                            \
+      "TRYAGAIN Leases may be held that this server has not seen. It grants none for %lld ms")     \
     E(ERR_NO_DEHYDRATOR, "ERROR: No Such dehydrator.")                                             \
     E(ERR_NO_ELEMENT, "ERROR: No Such Element.")                                                   \
     E(ERR_BAD_MSEC, "ERR %s is not an integer or out of range")                                    \

@@ -49,7 +49,8 @@ static bool write_key(void *ctx, const struct keyspace *ks, const struct entry *
 {
     struct writing *writing = ctx;
     struct bytes payload;
-    if (entry->object.type == TYPE_DEHYDRATOR) return true; /* Redis has none */
+    enum type type = entry->object.type;
+    if (type == TYPE_DEHYDRATOR || type == TYPE_LEASE) return true; /* Redis has none */
     if (!rdb_object_write(&entry->object, &writing->writer, &payload)) {
         writing->file.failed = true;
         return false;

@@ -54,6 +54,11 @@ size_t blocked_keys(const struct blocked *blocked); /* that clients wait for. O(
 
 void blocked_effect(struct blocked *blocked, const struct effect *effect);
 void blocked_ready(struct blocked *blocked, unsigned db, struct bytes key);
+/* If clients wait for a value of this type: makes all keys ready. O(keys) */
+void blocked_ready_type(struct blocked *blocked, enum type type);
+/* Clients that wait for a value of this type at the key, counted up to `most`. O(clients) */
+size_t blocked_waiting(const struct blocked *blocked, unsigned db, struct bytes key, enum type type,
+                       size_t most);
 /* Makes the key ready at this time (not 0), or earlier. */
 void blocked_wake_at(struct blocked *blocked, unsigned db, struct bytes key, msec at);
 /* The earliest time at which a key becomes ready by itself, or NEVER. */

@@ -86,6 +86,7 @@ void blocked_effect(struct blocked *blocked, const struct effect *effect)
     case EFFECT_REDE_MOVE: ready_for(blocked, effect->db, effect->key, TYPE_DEHYDRATOR); break;
     case EFFECT_STREAM_ADD:
     case EFFECT_GROUP_DROP: ready_for(blocked, effect->db, effect->key, TYPE_STREAM); break;
+    case EFFECT_LEASE_DROP: ready_for(blocked, effect->db, effect->key, TYPE_LEASE); break;
     case EFFECT_PENDING_PUT: ready_for_claims(blocked, effect->db, effect->key); break;
     case EFFECT_SET:
     case EFFECT_DROP:
@@ -141,6 +142,29 @@ bool blocked_wake(struct blocked *blocked, msec now)
 bool blocked_pending(const struct blocked *blocked)
 {
     return blocked->next != NULL || !TAILQ_EMPTY(&blocked->ready);
+}
+
+/* ---- leases ---------------------------------------------------------------------------------- */
+
+size_t blocked_waiting(const struct blocked *blocked, unsigned db, struct bytes key, enum type type,
+                       size_t most)
+{
+    if (blocked->by_type[type] == 0 || most == 0) return 0;
+    const struct key_queue *queue = blocked_find_queue(blocked, db, key);
+    if (queue == NULL) return 0;
+    size_t count = 0;
+    const struct place *place;
+    TAILQ_FOREACH(place, &queue->clients, of_key)
+    {
+        if (place->client->type == type && ++count == most) break;
+    }
+    return count;
+}
+
+void blocked_ready_type(struct blocked *blocked, enum type type)
+{
+    for (unsigned db = 0; db < blocked->table_count && blocked->by_type[type] > 0; db++)
+        ready_all(blocked, db);
 }
 
 /* ---- checking -------------------------------------------------------------------------------- */

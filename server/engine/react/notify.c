@@ -111,7 +111,8 @@ static bool has_subscribers(const struct notify *notify)
  * range. */
 unsigned notify_wants(const struct notify *notify)
 {
-    unsigned with_members = flag_of('s') | flag_of('h') | flag_of('z'), mask = 0;
+    /* g: holders of leases. */
+    unsigned with_members = flag_of('s') | flag_of('h') | flag_of('z') | flag_of('g'), mask = 0;
     if ((notify->flags & KEY_CHANNELS) && (notify->flags & CLASSES)) mask |= LISTEN_EVENTS;
     if ((notify->flags & SUBKEY_CHANNELS) && (notify->flags & with_members) &&
         has_subscribers(notify))

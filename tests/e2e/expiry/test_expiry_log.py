@@ -49,7 +49,8 @@ def payload_in_the_log_restores_the_value():
         po.rule("s:*", "EXPIRED", "TO", "log", "VALUE")
         makers = {b"list": ["RPUSH", "s:1", "a", "b"], b"set": ["SADD", "s:1", "m", "1"],
                   b"zset": ["ZADD", "s:1", "1.5", "m"], b"stream": ["XADD", "s:1", "1-1", "f", "v"],
-                  b"dehydrator": ["REDE.PUSH", "s:1", 1000, "payload", "id"]}
+                  b"dehydrator": ["REDE.PUSH", "s:1", 1000, "payload", "id"],
+                  b"lease": ["LEASE.TAKE", "s:1", "owner", 1000]}
         for kind, words in makers.items():
             po.run(*words)
             before = po.run("DUMP", "s:1")

@@ -75,7 +75,7 @@ START_TEST(a_promotion_leaps_further_than_many_starts)
 }
 END_TEST
 
-START_TEST(a_leap_goes_at_least_to_the_token_of_the_clock)
+START_TEST(a_leap_goes_to_the_token_of_the_clock)
 {
     world_init(&world);
     world.now = NOW_IN_2026;
@@ -87,6 +87,20 @@ START_TEST(a_leap_goes_at_least_to_the_token_of_the_clock)
     tokens_distrust(&world.store->tokens, TOKEN_LEAP_START);
     world.now -= 500 * 1000; /* set back: the distance applies */
     ck_assert_int_eq(grant(), 1001 * TOKENS_PER_SEC + 2 + TOKEN_LEAP_START);
+    world_drop(&world);
+}
+END_TEST
+
+START_TEST(a_promotion_that_did_not_see_another_grants_larger_tokens)
+{
+    world_init(&world);
+    world.now = NOW_IN_2026;
+    struct tokens seen = { .last = grant() }, other = seen;
+    tokens_distrust(&seen, TOKEN_LEAP_PROMOTION);
+    tokens_distrust(&other, TOKEN_LEAP_PROMOTION);
+    ck_assert(tokens_leap(&seen, world.now + 60 * 1000));
+    ck_assert(tokens_leap(&other, world.now + 61 * 1000));
+    ck_assert_int_eq(other.last - seen.last, TOKENS_PER_SEC);
     world_drop(&world);
 }
 END_TEST
@@ -186,7 +200,8 @@ Suite *test_suite(void)
         the_first_grant_leaps_and_records_it,
         a_start_with_lost_records_grants_larger_tokens,
         a_promotion_leaps_further_than_many_starts,
-        a_leap_goes_at_least_to_the_token_of_the_clock,
+        a_leap_goes_to_the_token_of_the_clock,
+        a_promotion_that_did_not_see_another_grants_larger_tokens,
         a_clock_centuries_ahead_does_not_use_up_the_tokens,
         tokens_end_below_two_to_the_53,
         flushing_all_databases_keeps_the_counter,

@@ -361,6 +361,60 @@ export interface Commands<T> {
         },
     ): Promise<readonly [number, number]>;
     /**
+     * Returns how long a lease is still held.
+     *
+     *     LEASE.CHECK key token
+     *
+     * - `integer`: the milliseconds that are left of the lease
+     * - `null`: the token holds nothing any more
+     */
+    leaseCheck(key: Key, token: Argument): Promise<number | null>;
+    /**
+     * Ends a lease before its time.
+     *
+     *     LEASE.DROP key token
+     *
+     * - `integer`: 1, or 0 if the token holds nothing any more
+     */
+    leaseDrop(key: Key, token: Argument): Promise<number>;
+    /**
+     * Makes a lease end ttl milliseconds from now.
+     *
+     *     LEASE.EXTEND key token ttl
+     *
+     * - `integer`: the Unix time in milliseconds until which the lease is held now
+     * - `null`: the token holds nothing any more
+     */
+    leaseExtend(key: Key, token: Argument, ttl: number): Promise<number | null>;
+    /**
+     * Returns who holds a lock or permits, and how many clients wait.
+     *
+     *     LEASE.INFO key
+     *
+     * - `map['permits' integer 'held' integer 'waiting' integer 'grants-in-ms' integer 'holders'
+     *   [[bulk integer integer] ...]]`: how many may hold it, do, and wait; when leases are granted
+     *   again after a promotion or a crash, 0: they are; owner, token and milliseconds left of each
+     *   holder
+     */
+    leaseInfo(
+        key: Key,
+    ): Promise<{ 'permits': number; 'held': number; 'waiting': number; 'grants-in-ms': number; 'holders': Array<readonly [T, number, number]> }>;
+    /**
+     * Takes a lock, or one of several permits, for ttl milliseconds, or waits for it.
+     *
+     *     LEASE.TAKE key owner ttl [PERMITS count] [WAIT timeout]
+     *
+     * - `[integer integer]`: the fencing token, and the Unix time in milliseconds until which the
+     *   lease is held
+     * - `null-array`: no permit is free, or none became free within the timeout
+     */
+    leaseTake(
+        key: Key,
+        owner: Argument,
+        ttl: number,
+        options?: { permits?: number; wait?: number },
+    ): Promise<readonly [number, number] | null>;
+    /**
      * Moves elements from an end of a list to an end of another one and returns them: one, at most
      * COUNT, or EXACTLY that many. OBO moves them one by one, BULK keeps their order.
      *

@@ -317,6 +317,54 @@ export const commands = {
         },
         reply: oneOf(tuple(integer, integer), tuple(double, double)),
     },
+    leaseCheck: {
+        name: 'LEASE.CHECK',
+        readonly: true,
+        write(to, key, token) {
+            to.key(key);
+            to.value(token);
+        },
+        reply: oneOf(integer, nothing),
+    },
+    leaseDrop: {
+        name: 'LEASE.DROP',
+        readonly: false,
+        write(to, key, token) {
+            to.key(key);
+            to.value(token);
+        },
+        reply: integer,
+    },
+    leaseExtend: {
+        name: 'LEASE.EXTEND',
+        readonly: false,
+        write(to, key, token, ttl) {
+            to.key(key);
+            to.value(token);
+            to.value(ttl);
+        },
+        reply: oneOf(integer, nothing),
+    },
+    leaseInfo: {
+        name: 'LEASE.INFO',
+        readonly: true,
+        write(to, key) {
+            to.key(key);
+        },
+        reply: record({ 'permits': integer, 'held': integer, 'waiting': integer, 'grants-in-ms': integer, 'holders': list(tuple(bulk, integer, integer)) }),
+    },
+    leaseTake: {
+        name: 'LEASE.TAKE',
+        readonly: false,
+        write(to, key, owner, ttl, options = {}) {
+            to.key(key);
+            to.value(owner);
+            to.value(ttl);
+            to.option('PERMITS', options.permits);
+            to.option('WAIT', options.wait);
+        },
+        reply: oneOf(tuple(integer, integer), nothing),
+    },
     lmovem: {
         name: 'LMOVEM',
         readonly: false,

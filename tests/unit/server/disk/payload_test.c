@@ -33,8 +33,8 @@ static void fill_stream(struct stream *stream)
 /* A value that Redis can not hold, of each type that has such values. */
 static struct object own_sample(int which)
 {
-    static const enum type types[] = { TYPE_SET, TYPE_HASH, TYPE_ZSET, TYPE_DEHYDRATOR,
-                                       TYPE_STREAM };
+    static const enum type types[] = { TYPE_SET,        TYPE_HASH,   TYPE_ZSET,
+                                       TYPE_DEHYDRATOR, TYPE_STREAM, TYPE_LEASE };
     struct object object = object_new(types[which]);
     struct stage due = { .at = NOW + 1 },
                  claimed = { .at = NOW + 2, .deliveries = 3, .claimed = true };
@@ -52,6 +52,10 @@ static struct object own_sample(int which)
         zset_put(object.zset, LIT("b"), -1.0 / 0.0, NEVER);
         break;
     case 4: fill_stream(object.stream); return object;
+    case 5:
+        lease_put(object.lease, &(struct holder){ LIT("o"), 7, NOW + 5 }, 3);
+        lease_put(object.lease, &(struct holder){ LIT(""), TOKEN_MAX, NOW + 6 }, 3);
+        break;
     default:
         dehydrator_push(object.dehydrator, LIT("id1"), LIT("one"), &due);
         dehydrator_push(object.dehydrator, LIT("id2"), LIT("two"), &claimed);

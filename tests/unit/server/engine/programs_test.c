@@ -293,8 +293,8 @@ static void keep_group(struct program_rows *rows, const char *group)
 /* Uses few keys, so that values grow large. */
 START_TEST(programs_of_one_type_can_be_replayed)
 {
-    static const char *const groups[] = { "string",     "list",       "set",    "hash",
-                                          "sorted-set", "dehydrator", "generic" };
+    static const char *const groups[] = { "string",     "list",       "set",   "hash",
+                                          "sorted-set", "dehydrator", "lease", "generic" };
     struct run *run = run_new();
     for (size_t g = 0; g < sizeof(groups) / sizeof(groups[0]); g++) {
         begin(run, test_seed() + g, false);

@@ -13,7 +13,7 @@ from .arguments import flag as _flag
 from .arguments import flat as _flat
 from .arguments import option as _option
 from .replies import (
-    ExpiryLagReply, RedeInfoReply,
+    ExpiryLagReply, LeaseInfoReply, RedeInfoReply,
 )
 from .shapes import Bulk
 
@@ -467,6 +467,68 @@ class AsyncCommands:
             *_option("PXAT", pxat),
             *_flag("PERSIST", persist),
             *_flag("ENX", enx),
+        )
+
+    def lease_check(self, key: KeyT, token: EncodableT) -> Awaitable[int | None]:
+        """Returns how long a lease is still held.
+
+        ``LEASE.CHECK key token``
+
+        - ``integer``: the milliseconds that are left of the lease
+        - ``null``: the token holds nothing any more
+        """
+        return self.execute_command("LEASE.CHECK", key, token)
+
+    def lease_drop(self, key: KeyT, token: EncodableT) -> Awaitable[int]:
+        """Ends a lease before its time.
+
+        ``LEASE.DROP key token``
+
+        - ``integer``: 1, or 0 if the token holds nothing any more
+        """
+        return self.execute_command("LEASE.DROP", key, token)
+
+    def lease_extend(self, key: KeyT, token: EncodableT, ttl: int) -> Awaitable[int | None]:
+        """Makes a lease end ttl milliseconds from now.
+
+        ``LEASE.EXTEND key token ttl``
+
+        - ``integer``: the Unix time in milliseconds until which the lease is held now
+        - ``null``: the token holds nothing any more
+        """
+        return self.execute_command("LEASE.EXTEND", key, token, ttl)
+
+    def lease_info(self, key: KeyT) -> Awaitable[LeaseInfoReply]:
+        """Returns who holds a lock or permits, and how many clients wait.
+
+        ``LEASE.INFO key``
+
+        - ``map['permits' integer 'held' integer 'waiting' integer 'grants-in-ms' integer 'holders'
+          [[bulk integer integer] ...]]``: how many may hold it, do, and wait; when leases are
+          granted again after a promotion or a crash, 0: they are; owner, token and milliseconds
+          left of each holder
+        """
+        return self.execute_command("LEASE.INFO", key)
+
+    def lease_take(
+        self, key: KeyT, owner: EncodableT, ttl: int, *, permits: int | None = None,
+        wait: float | None = None,
+    ) -> Awaitable[tuple[int, int] | None]:
+        """Takes a lock, or one of several permits, for ttl milliseconds, or waits for it.
+
+        ``LEASE.TAKE key owner ttl [PERMITS count] [WAIT timeout]``
+
+        - ``[integer integer]``: the fencing token, and the Unix time in milliseconds until which
+          the lease is held
+        - ``null-array``: no permit is free, or none became free within the timeout
+        """
+        return self.execute_command(
+            "LEASE.TAKE",
+            key,
+            owner,
+            ttl,
+            *_option("PERMITS", permits),
+            *_option("WAIT", wait),
         )
 
     def lmovem(

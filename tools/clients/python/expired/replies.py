@@ -15,6 +15,13 @@ ExpiryLagReply = TypedDict("ExpiryLagReply", {
     "max": "int",
     "count": "int",
 })
+LeaseInfoReply = TypedDict("LeaseInfoReply", {
+    "permits": "int",
+    "held": "int",
+    "waiting": "int",
+    "grants-in-ms": "int",
+    "holders": "list[tuple[Bulk, int, int]]",
+})
 RedeInfoReply = TypedDict("RedeInfoReply", {
     "length": "int",
     "due": "int",
@@ -54,6 +61,12 @@ SHAPES = {
     "HSETEX": _s.INTEGER,
     "HTTL": _s.List(_s.INTEGER),
     "INCREX": _s.OneOf(_s.Tuple(_s.INTEGER, _s.INTEGER), _s.Tuple(_s.DOUBLE, _s.DOUBLE)),
+    "LEASE.CHECK": _s.OneOf(_s.INTEGER, _s.NULL),
+    "LEASE.DROP": _s.INTEGER,
+    "LEASE.EXTEND": _s.OneOf(_s.INTEGER, _s.NULL),
+    "LEASE.INFO": _s.Record({"permits": _s.INTEGER, "held": _s.INTEGER, "waiting": _s.INTEGER,
+        "grants-in-ms": _s.INTEGER, "holders": _s.List(_s.Tuple(_s.BULK, _s.INTEGER, _s.INTEGER))}),
+    "LEASE.TAKE": _s.OneOf(_s.Tuple(_s.INTEGER, _s.INTEGER), _s.NULL),
     "LMOVEM": _s.OneOf(_s.List(_s.BULK), _s.NULL),
     "MSETEX": _s.INTEGER,
     "PEXPIREMEMBERAT": _s.INTEGER,

@@ -238,11 +238,11 @@ static void each_row(void (*visit)(struct command_ref ref))
 
 static void check_texts(struct command_ref ref)
 {
-    static const char *const groups[] = { "string",      "list",       "set",          "hash",
-                                          "sorted-set",  "dehydrator", "generic",      "server",
-                                          "connection",  "pubsub",     "transactions", "bitmap",
-                                          "hyperloglog", "geo",        "scripting",    "cluster",
-                                          "stream",      NULL };
+    static const char *const groups[] = {
+        "string",    "list",       "set",    "hash",         "sorted-set", "dehydrator",  "generic",
+        "server",    "connection", "pubsub", "transactions", "bitmap",     "hyperloglog", "geo",
+        "scripting", "cluster",    "stream", "lease",        NULL
+    };
     const struct command *row = ref.row;
     says(ref, row->name != NULL && row->name[0] != '\0' && is_upper(row->name));
     says(ref, row->group != NULL && is_one_of(row->group, groups));

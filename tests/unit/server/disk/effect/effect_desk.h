@@ -150,6 +150,8 @@ static inline bool has_deadline(enum effect_kind kind)
     case EFFECT_ZSET_PUT:
     case EFFECT_STREAM_RETAIN:
     case EFFECT_PENDING_PUT:
+    case EFFECT_LEASE_TAKE:
+    case EFFECT_LEASE_EXTEND:
     case EFFECT_ZSET_EXPIRE: return true;
     default: return false;
     }

@@ -67,6 +67,9 @@ static const struct {
     { { EFFECT_REDE_MOVE, K, A, .stage = { 9, 2, true } }, "X.REDE.MOVE k 9 2 CLAIMED a" },
     { { EFFECT_REDE_MOVE, K, A, .stage = { 9, 0, false } }, "X.REDE.MOVE k 9 0 WAITING a" },
     { { EFFECT_REDE_DROP, K, A }, "REDE.PULL k a" },
+    { { EFFECT_LEASE_TAKE, K, A, .from = 7, .at = 9, .to = 2 }, "X.LEASE.TAKE k a 7 9 2" },
+    { { EFFECT_LEASE_EXTEND, K, A, .at = 9 }, "X.LEASE.EXTEND k a 9" },
+    { { EFFECT_LEASE_DROP, K, A }, "X.LEASE.DROP k a" },
     { { EFFECT_STREAM_ADD, K, ID, .parts = pair, .part_count = 2 }, "XADD k 7-1 n v" },
     { { EFFECT_STREAM_ADD, K, .id = { 0, 1 }, .parts = pairs, .part_count = 4 },
       "XADD k 0-1 n v m w" },
@@ -121,7 +124,9 @@ static inline struct effect some_effect(struct rng *rng, const struct effect *be
     if (has_deadline(effect.kind) && rng_chance(rng, 10)) {
         effect.at = (msec)(rng_next(rng) >> rng_between(rng, 1, 63));
         if (effect.at > INSTANT_MAX) effect.at = 1;
-        bool may_lack = effect.kind != EFFECT_EXPIRE && !effect_is_of_stream(effect.kind);
+        bool is_lease = effect_rows[effect.kind].type == TYPE_LEASE;
+        bool may_lack =
+            effect.kind != EFFECT_EXPIRE && !is_lease && !effect_is_of_stream(effect.kind);
         if (may_lack && rng_chance(rng, 50)) effect.at = NEVER;
     }
     if (effect.kind == EFFECT_ZSET_PUT) {

@@ -98,7 +98,7 @@ START_TEST(a_swap_a_policy_and_a_token_need_no_database)
                      "SWAPDB 3 15/POLICY SET rv:* TTL 1000 MAXTTL 4611686018427387903 JITTER 100 "
                      "REFRESH ACCESS MEMBERTTL 3 MAXLEN 9223372036854775807 KEEP LOW/"
                      "POLICY SET x/POLICY SET y MAXLEN 1 PENDING 1/POLICY DEL rv:*/"
-                     "X.TOKEN 9007199254740991/");
+                     "X.TOKEN 9007199254740991 OPEN/");
     desk_end();
 }
 END_TEST

@@ -159,6 +159,7 @@ static struct bytes any_key(struct rng *rng, enum effect_kind kind)
     if (kind <= EFFECT_WRITE) return text("t");
     if (kind >= EFFECT_LIBRARY_SET) return text("lib");
     if (kind >= EFFECT_POLICY_SET) return text("l*");
+    if (kind >= EFFECT_LEASE_TAKE) return text("lease");
     if (kind < EFFECT_PUSH_HEAD) return text(others[rng_below(rng, 9)]);
     return text(kind < EFFECT_SET_ADD     ? "l"
                 : kind < EFFECT_HASH_PUT  ? "s"

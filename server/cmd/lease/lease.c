@@ -1,0 +1,299 @@
+/* lease: the commands of leases: locks and permits with fencing tokens. A client that waits is one
+ * that blocks on the key (server/cmd/blocking.h); it is served when a holder leaves.
+ *
+ * Folder server/cmd/lease: the commands of leases. Depends on server/cmd and store/. */
+#include "server/cmd/blocking.h"
+#include "server/cmd/call/args.h"
+#include "server/cmd/cmd.h"
+#include "server/cmd/call/session.h"
+#include "store/txn/txn_lease.h"
+#include "store/txn/txn_token.h"
+
+/* Parses a ttl as the instant at which a lease that begins now ends. False: an error was sent. */
+static bool arg_lease_end(struct call *call, int i, msec *end)
+{
+    msec ttl, longest = call->txn->store->leases.max_ttl;
+    if (!arg_int64(call, i, &ttl)) return false;
+    if (ttl <= 0) {
+        failf(call, ERR_BAD_EXPIRE, call->command.row->name);
+        return false;
+    }
+    if (ttl > longest) {
+        failf(call, ERR_LEASE_TTL, (long long)longest);
+        return false;
+    }
+    if (instant_after(call->txn->now, ttl, end)) return true;
+    failf(call, ERR_BAD_EXPIRE, call->command.row->name);
+    return false;
+}
+
+/* Finds the holder with the token at argument 2. *entry NULL: there is none, and the null reply was
+ * sent, or 0. False: an error was sent. */
+static bool find_holder(struct call *call, bool reads, struct entry **entry, struct holder *holder)
+{
+    int64_t token;
+    if (!arg_int64(call, 2, &token)) return false;
+    if (!(reads ? read_typed : find_typed)(call, 1, TYPE_LEASE, entry)) return false;
+    if (*entry != NULL && !lease_find_token((*entry)->object.lease, token, holder)) *entry = NULL;
+    return true;
+}
+
+/* ---- taking ---------------------------------------------------------------------------------- */
+
+struct take {
+    struct bytes owner;
+    msec end;
+    int64_t permits;
+    bool waits;
+    msec until; /* of the wait */
+};
+
+static bool parse_take(struct call *call, struct take *take)
+{
+    bool has_permits = false;
+    *take = (struct take){ .owner = call->argv[2], .permits = 1 };
+    if (!arg_lease_end(call, 3, &take->end)) return false;
+    for (int i = 4; i < call->argc; i += 2) {
+        bool more = i + 1 < call->argc;
+        if (more && !has_permits && arg_is(call, i, "PERMITS")) {
+            has_permits = true;
+            if (!arg_range(call, i + 1, 1, LEASE_PERMITS_MAX, &take->permits, ERR_PERMITS))
+                return false;
+        } else if (more && !take->waits && arg_is(call, i, "WAIT")) {
+            take->waits = true;
+            if (!arg_timeout(call, i + 1, &take->until)) return false;
+        } else {
+            fail(call, ERR_SYNTAX);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* again: the instant at which the client is tried in any case, or 0. */
+static void wait_or_refuse(struct call *call, const struct take *take, msec again)
+{
+    if (take->waits)
+        block_on(call, &(struct block_request){ .first = 1,
+                                                .count = 1,
+                                                .type = TYPE_LEASE,
+                                                .until = take->until,
+                                                .again = again,
+                                                .or_gone = true });
+    else
+        resp_null_array(call->out);
+}
+
+static void grant(struct call *call, struct entry *entry, const struct take *take,
+                  const struct holder *old)
+{
+    struct holder holder = { take->owner, old != NULL ? old->token : 0, take->end };
+    if (old == NULL) {
+        if (!txn_token_reserve(call->txn, 1)) {
+            fail(call, ERR_NO_TOKENS);
+            return;
+        }
+        holder.token = txn_token_next(call->txn);
+    }
+    entry = entry_or_new(call, 1, entry, TYPE_LEASE);
+    txn_lease_take(call->txn, entry, &holder, (uint32_t)take->permits);
+    resp_array(call->out, 2);
+    resp_integer(call->out, holder.token);
+    resp_integer(call->out, holder.end);
+}
+
+/* Clients that wait come first: a permit that has just become free is theirs. */
+static bool is_free(const struct call *call, const struct lease *lease, const struct take *take)
+{
+    const struct leases *leases = &call->txn->store->leases;
+    if (lease != NULL && (int64_t)lease_count(lease) >= take->permits) return false;
+    return call->ready != NULL || leases_waiting(leases, call->txn->ks->db, call->argv[1], 1) == 0;
+}
+
+static void cmd_lease_take(struct call *call)
+{
+    struct take take;
+    struct entry *entry;
+    struct holder old;
+    const struct leases *leases = &call->txn->store->leases;
+    if (!parse_take(call, &take)) return;
+    if (!find_typed(call, 1, TYPE_LEASE, &entry)) return;
+    msec quiet = leases_quiet(leases, call->txn->now);
+    if (quiet > 0 && !(take.waits && call->block != NULL)) {
+        failf(call, ERR_LEASES_QUIET, (long long)quiet);
+        return;
+    }
+    struct lease *lease = entry != NULL ? entry->object.lease : NULL;
+    if (lease != NULL && lease_permits(lease) != take.permits) {
+        failf(call, ERR_OTHER_PERMITS, (long long)lease_permits(lease));
+        return;
+    }
+    bool again = lease != NULL && lease_find_owner(lease, take.owner, &old);
+    if (quiet > 0)
+        wait_or_refuse(call, &take, leases->quiet_until);
+    else if (again)
+        grant(call, entry, &take, &old);
+    else if (is_free(call, lease, &take))
+        grant(call, entry, &take, NULL);
+    else
+        wait_or_refuse(call, &take, 0);
+}
+
+/* ---- holding --------------------------------------------------------------------------------- */
+
+static void cmd_lease_extend(struct call *call)
+{
+    msec end;
+    struct entry *entry;
+    struct holder holder;
+    if (!arg_lease_end(call, 3, &end)) return;
+    if (!find_holder(call, false, &entry, &holder)) return;
+    if (entry == NULL) {
+        resp_null(call->out);
+        return;
+    }
+    txn_member_expire(call->txn, entry, holder.owner, end);
+    resp_integer(call->out, end);
+}
+
+static void cmd_lease_drop(struct call *call)
+{
+    struct entry *entry;
+    struct holder holder;
+    if (!find_holder(call, false, &entry, &holder)) return;
+    resp_integer(call->out, entry != NULL && txn_lease_drop(call->txn, entry, holder.owner));
+}
+
+static void cmd_lease_check(struct call *call)
+{
+    struct entry *entry;
+    struct holder holder;
+    if (!find_holder(call, true, &entry, &holder)) return;
+    if (entry == NULL)
+        resp_null(call->out);
+    else
+        resp_integer(call->out, holder.end - call->txn->now);
+}
+
+/* ---- looking --------------------------------------------------------------------------------- */
+
+static void reply_field(struct call *call, const char *name, size_t value)
+{
+    resp_bulk_text(call->out, name);
+    resp_integer(call->out, (int64_t)value);
+}
+
+static void reply_holders(struct call *call, const struct lease *lease)
+{
+    struct lease_iter iter;
+    struct holder holder;
+    resp_bulk_text(call->out, "holders");
+    resp_array(call->out, lease != NULL ? lease_count(lease) : 0);
+    if (lease == NULL) return;
+    lease_iter_begin(&iter, lease);
+    while (lease_iter_next(&iter, &holder)) {
+        resp_array(call->out, 3);
+        reply_bytes(call, holder.owner);
+        resp_integer(call->out, holder.token);
+        resp_integer(call->out, holder.end - call->txn->now);
+    }
+}
+
+static void cmd_lease_info(struct call *call)
+{
+    struct entry *entry;
+    const struct txn *txn = call->txn;
+    const struct leases *leases = &txn->store->leases;
+    if (!read_typed(call, 1, TYPE_LEASE, &entry)) return;
+    const struct lease *lease = entry != NULL ? entry->object.lease : NULL;
+    resp_map(call->out, 5);
+    reply_field(call, "permits", lease != NULL ? lease_permits(lease) : 0);
+    reply_field(call, "held", lease != NULL ? lease_count(lease) : 0);
+    reply_field(call, "waiting", leases_waiting(leases, txn->ks->db, call->argv[1], SIZE_MAX));
+    reply_field(call, "grants-in-ms", (size_t)leases_quiet(leases, txn->now));
+    reply_holders(call, lease);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static const struct command rows[] = {
+    { .name = "LEASE.TAKE",
+      .run = cmd_lease_take,
+      .arity = -4,
+      .flags = WRITE | GROWS | FAST | BLOCKING,
+      .keys = KEY_FIRST,
+      .key_flags = KEY_RW | KEY_ACCESS | KEY_UPDATE,
+      .group = "lease",
+      .since = "0.2.0",
+      .replies = REPLIES("[integer integer]: the fencing token, and the Unix time in milliseconds "
+                         "until which the lease is held",
+                         "null-array: no permit is free, or none became free within the timeout"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_LEASE_TTL,
+                       ERR_PERMITS, ERR_OTHER_PERMITS, ERR_LEASES_QUIET, ERR_NO_TOKENS,
+                       ERR_TIMEOUT_NEGATIVE, ERR_TIMEOUT_FLOAT),
+      .complexity = "O(log(N)) where N is the number of holders.",
+      .syntax = "key owner ttl [PERMITS count] [WAIT timeout]",
+      .summary =
+          "Takes a lock, or one of several permits, for ttl milliseconds, or waits for it." },
+    { .name = "LEASE.EXTEND",
+      .run = cmd_lease_extend,
+      .arity = 4,
+      .flags = WRITE | FAST,
+      .keys = KEY_FIRST,
+      .key_flags = KEY_RW | KEY_UPDATE,
+      .group = "lease",
+      .since = "0.2.0",
+      .replies = REPLIES("integer: the Unix time in milliseconds until which the lease is held now",
+                         "null: the token holds nothing any more"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_LEASE_TTL),
+      .complexity = "O(log(N)) where N is the number of holders.",
+      .syntax = "key token ttl",
+      .summary = "Makes a lease end ttl milliseconds from now." },
+    { .name = "LEASE.DROP",
+      .run = cmd_lease_drop,
+      .arity = 3,
+      .flags = WRITE | FAST,
+      .keys = KEY_FIRST,
+      .key_flags = KEY_RW | KEY_DELETE,
+      .group = "lease",
+      .since = "0.2.0",
+      .replies = REPLIES("integer: 1, or 0 if the token holds nothing any more"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER),
+      .complexity = "O(log(N)) where N is the number of holders.",
+      .syntax = "key token",
+      .summary = "Ends a lease before its time." },
+    { .name = "LEASE.CHECK",
+      .run = cmd_lease_check,
+      .arity = 3,
+      .flags = READONLY | FAST,
+      .keys = KEY_FIRST,
+      .key_flags = KEY_RO | KEY_ACCESS,
+      .group = "lease",
+      .since = "0.2.0",
+      .replies = REPLIES("integer: the milliseconds that are left of the lease",
+                         "null: the token holds nothing any more"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER),
+      .complexity = "O(1)",
+      .syntax = "key token",
+      .summary = "Returns how long a lease is still held." },
+    { .name = "LEASE.INFO",
+      .run = cmd_lease_info,
+      .arity = 2,
+      .flags = READONLY,
+      .keys = KEY_FIRST,
+      .key_flags = KEY_RO | KEY_ACCESS,
+      .tips = "nondeterministic_output_order",
+      .group = "lease",
+      .since = "0.2.0",
+      .replies = REPLIES(
+          "map['permits' integer 'held' integer 'waiting' integer 'grants-in-ms' integer 'holders' "
+          "[[bulk integer integer] ...]]: how many may hold it, do, and wait; when leases are "
+          "granted again after a promotion or a crash, 0: they are; owner, token and milliseconds "
+          "left of each holder"),
+      .errors = ERRORS(ERR_WRONGTYPE),
+      .complexity = "O(N+W) where N is the number of holders and W the number of waiting clients.",
+      .syntax = "key",
+      .summary = "Returns who holds a lock or permits, and how many clients wait." },
+};
+
+const struct command_group lease_commands = COMMAND_GROUP(rows);

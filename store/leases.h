@@ -1,0 +1,47 @@
+/* leases: what the data set knows of its leases as a whole: limits, and how long this server must
+ * not grant any. Set by the server; commands read it. */
+#ifndef STORE_LEASES_H
+#define STORE_LEASES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "store/base/bytes.h"
+#include "store/base/instant.h"
+
+#define LEASE_MAX_TTL 60000 /* milliseconds, unless the server sets another limit */
+
+struct leases {
+    msec max_ttl; /* the longest ttl that TAKE and EXTEND accept */
+    /* Leases may be held that this server has not seen: it grants none before this instant. 0: no
+     * such leases. */
+    msec quiet_until;
+    msec until; /* no holder's lease ends later; 0: there was none */
+    /* Clients that wait for a lease of this key, counted up to `most`. NULL: nobody waits. */
+    size_t (*waiting)(void *ctx, unsigned db, struct bytes key, size_t most);
+    void *ctx;
+};
+
+/* Milliseconds until leases are granted; 0: they are. */
+static inline msec leases_quiet(const struct leases *leases, msec now)
+{
+    return leases->quiet_until > now ? leases->quiet_until - now : 0;
+}
+/* From now on leases may be held that this server has not seen, none longer than max_ttl. */
+static inline void leases_hush(struct leases *leases, msec now)
+{
+    msec until;
+    if (!instant_after(now, leases->max_ttl, &until)) until = INSTANT_MAX;
+    if (until > leases->quiet_until) leases->quiet_until = until;
+}
+static inline void leases_note_end(struct leases *leases, msec end)
+{
+    if (end > leases->until) leases->until = end;
+}
+static inline size_t leases_waiting(const struct leases *leases, unsigned db, struct bytes key,
+                                    size_t most)
+{
+    return leases->waiting != NULL ? leases->waiting(leases->ctx, db, key, most) : 0;
+}
+
+#endif

@@ -1,0 +1,90 @@
+/* txn_lease: mutators of leases. */
+#include "store/txn/txn_lease.h"
+
+#include "store/mem/mem.h"
+#include "store/txn/txn_internal.h"
+
+void txn_lease_take(struct txn *txn, struct entry *entry, const struct holder *holder,
+                    uint32_t permits)
+{
+    lease_put(entry->object.lease, holder, permits);
+    keyspace_rearm(txn->ks, entry);
+    leases_note_end(&txn->store->leases, holder->end);
+    struct effect effect = {
+        .kind = EFFECT_LEASE_TAKE,
+        .event = EVENT_LEASE_TAKE,
+        .a = holder->owner,
+        .from = holder->token,
+        .at = holder->end,
+        .to = permits,
+    };
+    txn_record(txn, entry, &effect);
+}
+
+bool txn_lease_drop(struct txn *txn, struct entry *entry, struct bytes owner)
+{
+    msec end;
+    if (!lease_deadline(entry->object.lease, owner, &end)) return false;
+    struct effect effect = { .kind = EFFECT_LEASE_DROP, .event = EVENT_LEASE_DROP, .a = owner };
+    /* Record first: `owner` may point into the lease. */
+    txn_record(txn, entry, &effect);
+    lease_remove(entry->object.lease, owner);
+    txn_member_left(txn, entry);
+    return true;
+}
+
+/* ---- a clock that was set -------------------------------------------------------------------- */
+
+struct found {
+    struct entry **entries;
+    size_t count, cap;
+};
+
+static bool find_lease(void *ctx, const struct entry *entry, struct due_at due)
+{
+    struct found *found = ctx;
+    (void)due;
+    if (entry->object.type != TYPE_LEASE) return true;
+    found->entries = mem_grow(found->entries, found->count, &found->cap, sizeof(struct entry *));
+    found->entries[found->count++] = (struct entry *)(uintptr_t)entry;
+    return true;
+}
+
+static msec moved(msec at, msec by)
+{
+    msec to;
+    if (!instant_after(at, by, &to)) return INSTANT_MAX;
+    return to > INSTANT_MIN ? to : INSTANT_MIN;
+}
+
+/* A change of a deadline may move a holder in memory, so the holders are put into a new lease. */
+static void shift_entry(struct txn *txn, struct entry *entry, msec by)
+{
+    struct lease *old = entry->object.lease, *lease = lease_new();
+    struct lease_iter iter;
+    struct holder holder;
+    lease_iter_begin(&iter, old);
+    while (lease_iter_next(&iter, &holder)) {
+        holder.end = moved(holder.end, by);
+        struct effect effect = { .kind = EFFECT_LEASE_EXTEND, .a = holder.owner, .at = holder.end };
+        txn_notify(txn, entry, &effect);
+        lease_put(lease, &holder, lease_permits(old));
+    }
+    entry->object.lease = lease;
+    lease_free(old);
+    keyspace_rearm(txn->ks, entry);
+}
+
+void txn_lease_shift(struct txn *txn, msec by)
+{
+    struct leases *leases = &txn->store->leases;
+    for (unsigned db = 0; db < txn->store->database_count && leases->until > 0; db++) {
+        struct found found = { 0 };
+        txn_call(txn, db);
+        keyspace_each_until(txn->ks, due_at_expiry(leases->until).at, find_lease, &found);
+        for (size_t i = 0; i < found.count; i++)
+            shift_entry(txn, found.entries[i], by);
+        mem_free(found.entries);
+    }
+    if (leases->until > 0) leases->until = moved(leases->until, by);
+}

@@ -1,0 +1,18 @@
+/* txn_lease: the mutators of leases; the rest of the contract is in txn.h. The end of a lease is
+ * extended by txn_member_expire, whose member is the owner. */
+#ifndef STORE_TXN_TXN_LEASE_H
+#define STORE_TXN_TXN_LEASE_H
+
+#include "store/txn/txn.h"
+
+/* The holder fits (lease_fits). "lease.take" */
+void txn_lease_take(struct txn *txn, struct entry *entry, const struct holder *holder,
+                    uint32_t permits);
+/* False: no such holder. `owner` may point into the lease. "lease.drop" */
+bool txn_lease_drop(struct txn *txn, struct entry *entry, struct bytes owner);
+/* The clock of the server was set by this much: moves the ends of all leases with it, so that their
+ * spans stay the same. Begins and ends the calls of txn itself. O(keys that have a deadline inside
+ * before the last lease ends) */
+void txn_lease_shift(struct txn *txn, msec by);
+
+#endif

@@ -1,0 +1,66 @@
+/* lease: who holds a lock or one of some permits, until when, and with which fencing token.
+ *
+ * Holders are members with deadlines, named by their owner, in a hash from owner to token. With
+ * more than a few holders a second hash finds the owner of a token. A holder whose lease has ended
+ * stays until the caller removes it. Cost: O(1) unless stated. */
+#ifndef STORE_TYPE_LEASE_H
+#define STORE_TYPE_LEASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/base/bytes.h"
+#include "store/base/instant.h"
+#include "store/mem/relocate.h"
+#include "store/struct/expiring.h"
+#include "store/type/hash.h"
+
+enum { LEASE_PERMITS_MAX = 1000 * 1000 };
+
+struct lease;
+
+struct holder {
+    struct bytes owner; /* borrowed */
+    int64_t token;
+    msec end; /* held until then, free one millisecond later */
+};
+
+struct lease *lease_new(void);
+void lease_free(struct lease *lease);
+bool lease_free_some(struct lease *lease, size_t *work); /* as list_free_some */
+
+size_t lease_count(const struct lease *lease);     /* holders */
+uint32_t lease_permits(const struct lease *lease); /* the most holders; 0: nobody has held it yet */
+
+/* False: there is none. */
+bool lease_find_owner(const struct lease *lease, struct bytes owner, struct holder *holder);
+bool lease_find_token(const struct lease *lease, int64_t token, struct holder *holder);
+/* May the holder be put? Not if there are as many others as permits, if these have another number
+ * of permits, or if one of them has the same token. */
+bool lease_fits(const struct lease *lease, const struct holder *holder, uint32_t permits);
+/* Adds a holder that fits, or gives the holder of this owner another token and end. */
+void lease_put(struct lease *lease, const struct holder *holder, uint32_t permits);
+/* False: no such holder. `owner` may point into the lease. */
+bool lease_remove(struct lease *lease, struct bytes owner);
+
+struct lease_iter {
+    struct hash_iter in;
+};
+void lease_iter_begin(struct lease_iter *iter, const struct lease *lease);
+bool lease_iter_next(struct lease_iter *iter, struct holder *holder);
+
+/* ---- deadlines: the ends of the holders ---- */
+
+/* False: no such holder. */
+bool lease_deadline(const struct lease *lease, struct bytes owner, msec *at);
+bool lease_expire(struct lease *lease, struct bytes owner, msec at); /* O(log n) */
+struct expiring lease_expiring(const struct lease *lease);
+
+const char *lease_encoding(const struct lease *lease); /* "raw" */
+struct lease *lease_relocate(struct lease *lease, struct relocation_place *place,
+                             struct relocation *relocation); /* as hash_relocate */
+size_t lease_bytes(const struct lease *lease);
+void lease_check(const struct lease *lease);
+
+#endif
