@@ -1,11 +1,7 @@
 /* replay_call: see replay_call.h. */
 #include "server/engine/replay_call.h"
 
-#include <string.h>
-
 #include "server/cmd/call/call.h"
-#include "server/engine/idempotence.h"
-#include "store/mem/mem.h"
 #include "store/txn/txn.h"
 
 /* True for commands that may change data (even PFCOUNT) and, if `with_messages`, for those that
@@ -55,29 +51,14 @@ static bool run_row(struct command_ref command, struct txn *txn, unsigned *db, i
     return !call.failed;
 }
 
-/* Runs the row with the arguments of a Redis that this server does not know left out. */
-static bool run_known(struct command_ref command, struct txn *txn, unsigned *db, int argc,
-                      const struct bytes *argv)
-{
-    int at, count = idempotence_find(argc, argv, &at);
-    if (count == 0) return run_row(command, txn, db, argc, argv);
-    struct bytes *rest = mem_alloc((size_t)argc * sizeof(*rest));
-    memcpy(rest, argv, (size_t)at * sizeof(*rest));
-    memcpy(rest + at, argv + at + count, (size_t)(argc - at - count) * sizeof(*rest));
-    bool good = command_fits_arity(command.row, argc - count) &&
-                run_row(command, txn, db, argc - count, rest);
-    mem_free(rest);
-    return good;
-}
-
 bool replay_call(struct engine *engine, unsigned *db, int argc, const struct bytes *argv)
 {
     struct txn txn;
     if (bytes_is_word(argv[0], "MULTI") || bytes_is_word(argv[0], "EXEC")) return true;
     struct command_ref command = find_row(engine->commands, argc, argv, false);
-    if (command.row == NULL) return idempotence_only(argv);
+    if (command.row == NULL) return false;
     txn_begin(&txn, engine->store, clock_now(engine->clock), FROM_REPLAY);
-    bool good = run_known(command, &txn, db, argc, argv);
+    bool good = run_row(command, &txn, db, argc, argv);
     txn_commit(&txn);
     return good;
 }
@@ -86,6 +67,5 @@ bool replay_call_in(const struct commands *commands, struct txn *txn, unsigned *
                     const struct bytes *argv)
 {
     struct command_ref command = find_row(commands, argc, argv, true);
-    if (command.row == NULL) return idempotence_only(argv);
-    return run_known(command, txn, db, argc, argv);
+    return command.row != NULL && run_row(command, txn, db, argc, argv);
 }

@@ -70,7 +70,8 @@ static bool parse_add(struct call *call, struct add *add)
     }
     bool zero = !add->by_time && !add->next_seq && stream_id_equal(add->id, STREAM_ID_MIN);
     if (zero) fail(call, ERR_XADD_ZERO);
-    return !zero && idmp_check(call, &add->idmp, add->by_time, add->fields);
+    bool complete = !add->by_time && !add->next_seq;
+    return !zero && idmp_check(call, &add->idmp, add->by_time, complete, add->fields);
 }
 
 /* Sets *id to the ID of the new entry. False: it can't be above the last ID. */

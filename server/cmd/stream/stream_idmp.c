@@ -47,10 +47,11 @@ static void digest_fields(const struct call *call, int fields, char digest[IDMP_
     put_u64(digest + sizeof(low), high);
 }
 
-bool idmp_check(struct call *call, struct idmp *idmp, bool by_time, int fields)
+bool idmp_check(struct call *call, struct idmp *idmp, bool by_time, bool complete, int fields)
 {
     if (idmp->producer == 0) return true;
-    if (!by_time) return idmp_fail(call, ERR_IDMP_ID);
+    bool fits = txn_replays(call->txn) ? complete : by_time;
+    if (!fits) return idmp_fail(call, ERR_IDMP_ID);
     if (idmp->text == 0) digest_fields(call, fields, idmp->digest);
     return true;
 }
@@ -64,7 +65,7 @@ static struct bytes text_of(const struct call *call, const struct idmp *idmp)
 bool idmp_is_repeat(struct call *call, struct entry *entry, const struct idmp *idmp)
 {
     struct stream_id id;
-    if (idmp->producer == 0 || entry == NULL) return false;
+    if (idmp->producer == 0 || entry == NULL || txn_replays(call->txn)) return false;
     const struct stream_repeats *repeats = stream_repeats(entry->object.stream);
     if (repeats == NULL ||
         !repeat_find(repeats, call->argv[idmp->producer], text_of(call, idmp), call->txn->now, &id))
@@ -76,11 +77,20 @@ bool idmp_is_repeat(struct call *call, struct entry *entry, const struct idmp *i
     return true;
 }
 
+/* An ID can be at or before the producer's last one after XSETID or XIDMPRECORD only. */
+static void remember(struct call *call, struct entry *entry, struct bytes producer,
+                     struct bytes text, struct stream_id id)
+{
+    const struct stream_repeats *repeats = stream_repeats(entry->object.stream);
+    if (repeats == NULL || repeat_fits(repeats, producer, id))
+        txn_repeat_put(call->txn, entry, producer, text, id);
+}
+
 void idmp_remember(struct call *call, struct entry *entry, const struct idmp *idmp,
                    struct stream_id id)
 {
     if (idmp->producer == 0) return;
-    txn_repeat_put(call->txn, entry, call->argv[idmp->producer], text_of(call, idmp), id);
+    remember(call, entry, call->argv[idmp->producer], text_of(call, idmp), id);
 }
 
 /* ---- XCFGSET --------------------------------------------------------------------------------- */
@@ -139,9 +149,7 @@ static void cmd_xidmprecord(struct call *call)
         fail(call, ERR_NO_KEY);
         return;
     }
-    const struct stream_repeats *repeats = stream_repeats(entry->object.stream);
-    if (repeats == NULL || repeat_fits(repeats, call->argv[2], id))
-        txn_repeat_put(call->txn, entry, call->argv[2], call->argv[3], id);
+    remember(call, entry, call->argv[2], call->argv[3], id);
     reply_ok(call);
 }
 

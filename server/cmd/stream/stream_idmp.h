@@ -14,8 +14,10 @@ struct idmp {
 
 /* Parses an option at argument *i and moves *i past it; *known: was it one? */
 bool idmp_parse_option(struct call *call, int *i, struct idmp *idmp, bool *known);
-/* Call when all is parsed; by_time: the ID is "*". `fields`: the argument of the first name. */
-bool idmp_check(struct call *call, struct idmp *idmp, bool by_time, int fields);
+/* Call when all is parsed. The ID is "*", complete, or "ms-*". `fields`: the argument of the first
+ * name. A Redis sends its replicas, and writes into its files, the options with the complete ID of
+ * an entry that it has added. */
+bool idmp_check(struct call *call, struct idmp *idmp, bool by_time, bool complete, int fields);
 /* Did the producer send this before? Then replies with the ID that it got, and counts it. */
 bool idmp_is_repeat(struct call *call, struct entry *entry, const struct idmp *idmp);
 /* Remembers it with its ID. */

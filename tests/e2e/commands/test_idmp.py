@@ -207,6 +207,11 @@ def a_record_of_a_master_is_remembered():
         equal(add(raw, "s", "IDMP", "p", "a", "*", "f", "v"), b"%d-7" % NOON)
         equal(raw.call("XIDMPRECORD", "none", "p", "a", "1-1"), b"-ERR no such key\r\n")
         equal(raw.call("XIDMPRECORD", "s", "p", "b", "x"), BAD_ID)
+        # An ID from the future: what comes before it is not remembered.
+        equal(raw.call("XIDMPRECORD", "s", "p", "b", f"{NOON + 9}-0"), b"+OK\r\n")
+        equal(add(raw, "s", "IDMP", "p", "c", "*", "f", "v"), b"%d-8" % NOON)
+        equal(add(raw, "s", "IDMP", "p", "c", "*", "f", "v"), b"%d-9" % NOON)
+        equal(add(raw, "s", "IDMP", "p", "b", "*", "f", "v"), b"%d-0" % (NOON + 9))
 
 
 main()

@@ -106,12 +106,12 @@ def every_cut_and_changed_byte_is_refused_or_harmless():
 def entries_of_idempotent_producers_arrive_from_an_append_only_file():
     lines = (("SELECT", 0), ("XADD", "s", "IDMP", "producer", "one", "1-1", "f", "v"),
              ("XADD", "s", "NOMKSTREAM", "KEEPREF", "IDMPAUTO", "producer", "MAXLEN", "~", 100, "LIMIT", 10, "2-1", "IDMP", "x"),
-             ("XCFGSET", "s", "IDMP-DURATION", 60), ("XADD", "s", "MAXLEN", "=", 2, "3-1", "g", "w"),
-             ("XIDMPRECORD", "s", "producer", "two", "2-1"))
+             ("XADD", "s", "MAXLEN", "=", 2, "3-1", "g", "w"), ("XIDMPRECORD", "s", "producer", "two", "3-1"))
     with folder() as directory:
         path = written(directory, b"".join(encode(*line) for line in lines))
         with ours("--import", path) as daemon, daemon.redis() as client:
             equal(client.xrange("s"), [(b"2-1", {b"IDMP": b"x"}), (b"3-1", {b"g": b"w"})])
+            equal(client.xinfo_stream("s")["iids-added"], 3)
         # Its ID is not the one that Redis gave it.
         said = refused(directory, "--import", written(directory, encode("XADD", "s", "IDMP", "p", "i", "*", "f", "v")))
         assert "the command XADD is unknown here, or it failed" in said, said

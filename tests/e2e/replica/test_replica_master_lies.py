@@ -285,6 +285,7 @@ def entries_of_idempotent_producers_arrive_in_the_stream_of_redis():
             ("XADD", "s", "IDMPAUTO", "p", "6-1", "f", "w"), ("SET", "after", 1))))
         assert wait_for(lambda: replica.call("EXISTS", "after") == b":1\r\n")
         equal(replica.call("XLEN", "s"), b":2\r\n", replica.log())
+        assert b"iids-added\r\n:2\r\n" in replica.call("XINFO", "STREAM", "s")
         # An entry that the master may have refused, and nonsense.
         for words in (("IDMP", "p", "i", "*", "f", "v"), ("IDMP", "p"), ("IDMP", "p", "i", "IDMPAUTO", "p", "9-1", "f", "v"),
                       ("IDMP", "p", "i", "8-1")):
