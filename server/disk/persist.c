@@ -417,7 +417,11 @@ bool persist_stop(struct persist *persist, char *why, size_t size)
     int error = 0;
     if (persist->report.loading) return true;
     persist_mark_place(persist, 1);
+    /* The records since the data was replaced, or the journal was turned on, wait in memory for the
+     * base, which a child may be writing. */
+    bool lacks_base = persist->listens && journal_state(persist->journal) == JOURNAL_NEEDS_BASE;
     if (persist->journal != NULL) error = close_journal(persist);
+    if (lacks_base) error = persist_write_last_base(persist);
     if (error != 0)
         snprintf(
             why, size,

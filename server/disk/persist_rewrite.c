@@ -112,6 +112,22 @@ int persist_begin_journal(struct persist *persist)
     return 0;
 }
 
+int persist_write_last_base(struct persist *persist)
+{
+    char path[DISK_PATH_MAX];
+    struct base_size size = { 0 };
+    int error = manifest_make_folder(&persist->manifest);
+    if (error == 0) error = manifest_base_path(&persist->manifest, path, &persist->base_seq);
+    if (error == 0) error = persist_write_now(persist, "Writing the journal's base", path, &size);
+    if (error == 0) error = make_segment(persist);
+    if (error == 0)
+        error = manifest_put_base(&persist->manifest, persist->base_seq, persist->segment_seq);
+    if (error != 0) return error;
+    note_rewritten(persist, &size);
+    persist->safe_at_end = UINT64_MAX;
+    return 0;
+}
+
 static void fail_rewrite(struct persist *persist, const char *what, int error)
 {
     persist->task = TASK_NONE;

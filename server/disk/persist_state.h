@@ -130,6 +130,9 @@ void persist_begin_tasks(struct persist *persist);
 /* Starts a journal at once, with a base of the current store and an empty segment. 0 or an errno.
  */
 int persist_begin_journal(struct persist *persist);
+/* After the journal was closed without a base: writes the store as a base with an empty segment. 0
+ * or an errno. */
+int persist_write_last_base(struct persist *persist);
 /* Creates the journal's folder and a segment, to see whether that is possible. 0 or an errno. */
 int persist_try_folder(struct persist *persist);
 /* True: the journal needs a base, and none is being written; it will be tried again. */

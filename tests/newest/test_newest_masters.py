@@ -225,7 +225,8 @@ def no_write_is_lost_in_a_move_under_load_from(program):
                 replica.options = [o for o in replica.options if o != "--replicaof"
                                    and not o.startswith("127.0.0.1 ")]
                 replica.start()
-                assert wait_for(lambda: call(replica, "LLEN", "load:list") == load.sent)
+                assert wait_for(lambda: call(replica, "LLEN", "load:list") == load.sent), \
+                    (call(replica, "LLEN", "load:list"), load.sent, replica.log())
                 equal(field_deadlines(replica), field_deadlines(master))
 
 

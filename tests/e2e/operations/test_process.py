@@ -12,7 +12,7 @@ import threading
 import time
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
-from daemon import (BINARY, IS_REDIS, Daemon, Skipped, die_with_parent, equal, folder, free_port,
+from daemon import (BINARY, IS_REDIS, Daemon, Skipped, die_with_parent, encode, equal, folder, free_port,
                     main, own, test, version_of, wait_for)
 
 
@@ -504,6 +504,20 @@ def a_restart_without_persistence_has_no_data():
         daemon.start()
         with daemon.raw() as raw:
             equal(raw.call("DBSIZE"), b":0\r\n")
+
+
+@own
+def journal_that_was_just_turned_on_is_complete_after_a_stop():
+    with Daemon("--appendonly", "no", "--save", "") as daemon:
+        with daemon.raw() as raw:
+            # In one turn, so that no base has been written yet.
+            raw.send(encode("SET", "a", 1) + encode("CONFIG", "SET", "appendonly", "yes") + encode("SET", "b", 2)
+                     + encode("SHUTDOWN"))
+            equal(daemon.process.wait(20), 0, daemon.log())
+        daemon.options = ["--appendonly", "yes"]
+        daemon.start()
+        with daemon.redis() as client:
+            equal(client.mget("a", "b"), [b"1", b"2"], daemon.log())
 
 
 main()

@@ -221,6 +221,23 @@ def whole_copy_of_a_scripted_master_is_taken():
 
 
 @own
+def stream_after_a_copy_is_kept_by_a_stop_before_the_base_is_written():
+    whole = copy_of(*(("SET", f"key:{number}", "x" * 1000) for number in range(20_000)), ours=True)
+    with Member("--appendonly", "yes") as replica, FakeMaster() as fake:
+        replica.follow(fake)
+        fake.copy(whole)
+        assert wait_for(lambda: is_linked(replica))
+        fake.send(encode("SELECT", 0) + encode("SET", "streamed", 1))
+        assert wait_for(lambda: replica.call("EXISTS", "streamed") == b":1\r\n")
+        replica.follow(None)
+        replica.ok("SET", "own", 1)
+        replica.stop()
+        replica.start()
+        equal(replica.call("MGET", "streamed", "own"), b"*2\r\n$1\r\n1\r\n$1\r\n1\r\n")
+        equal(replica.call("DBSIZE"), b":20002\r\n")
+
+
+@own
 def broken_streams_lead_to_a_full_copy():
     whole = copy_of(("SET", *OLD))
     with Member("--client-query-buffer-limit", "1mb") as replica:
