@@ -38,8 +38,10 @@ extern const struct command_group string_if_commands;
 extern const struct command_group string_number_commands;
 /* INCREX. */
 extern const struct command_group string_increx_commands;
+/* CL.THROTTLE CL.THROTTLEMS. */
+extern const struct command_group throttle_commands;
 
-/* The context of the next four groups is that of string_commands. */
+/* The context of the next five groups is that of string_commands. */
 /* SETRANGE GETRANGE SUBSTR. */
 extern const struct command_group string_range_commands;
 /* LCS. */
@@ -48,6 +50,8 @@ extern const struct command_group lcs_commands;
 extern const struct command_group bit_commands;
 /* BITFIELD BITFIELD_RO. */
 extern const struct command_group bitfield_commands;
+/* CL.WINDOW. */
+extern const struct command_group window_commands;
 /* PFADD PFCOUNT PFMERGE PFDEBUG PFSELFTEST. */
 extern const struct command_group hyperloglog_commands;
 

@@ -46,6 +46,12 @@
     E(ERR_INCREX_INFINITE_VALUE, "ERR value cannot be Infinity")                                   \
     E(ERR_INCREX_APPLIED, "ERR applied increment would overflow")                                  \
     E(ERR_INCREX_INFINITE_APPLIED, "ERR applied increment would be Infinity")                      \
+    E(ERR_ZERO_RATE, "ERR zero rates are not supported")                                           \
+    E(ERR_RATE_SPAN, "ERR the burst would take more than 200 years to refill")                     \
+    E(ERR_WINDOW_LIMIT, "ERR limit must be 1 or more")                                             \
+    E(ERR_WINDOW_SPAN, "ERR window is out of range, must be a positive span")                      \
+    E(ERR_WINDOW_QUANTITY, "ERR quantity must be between 1 and the limit")                         \
+    E(ERR_WINDOW_VALUE, "ERR the key's value was not made by CL.WINDOW")                           \
     E(ERR_HASH_NOT_INTEGER, "ERR hash value is not an integer")                                    \
     E(ERR_HASH_NOT_FLOAT, "ERR hash value is not a float")                                         \
     E(ERR_NAN_OR_INFINITY, "ERR value is NaN or Infinity")                                         \

@@ -45,6 +45,53 @@ export interface Commands<T> {
      */
     bztspop(key: Key, count: number, timeout: number): Promise<Array<readonly [T, number]> | null>;
     /**
+     * Limits the rate of actions: after a burst, count actions per period, evenly spaced. A
+     * quantity of 0 changes nothing.
+     *
+     *     CL.THROTTLE key max-burst count period-seconds [quantity]
+     *
+     * - `[integer integer integer integer integer]`: 1 if the actions are refused, else 0; the most
+     *   actions at once; how many are left; seconds until the same call is allowed, -1 if it was or
+     *   never will be; seconds until all are available again
+     */
+    clThrottle(
+        key: Key,
+        maxBurst: Argument,
+        count: number,
+        periodSeconds: Argument,
+        options?: { quantity?: Argument },
+    ): Promise<readonly [number, number, number, number, number]>;
+    /**
+     * Limits the rate of actions as CL.THROTTLE does, with times in milliseconds.
+     *
+     *     CL.THROTTLEMS key max-burst count period-milliseconds [quantity]
+     *
+     * - `[integer integer integer integer integer]`: as CL.THROTTLE, with times in milliseconds
+     */
+    clThrottlems(
+        key: Key,
+        maxBurst: Argument,
+        count: number,
+        periodMilliseconds: Argument,
+        options?: { quantity?: Argument },
+    ): Promise<readonly [number, number, number, number, number]>;
+    /**
+     * Admits requests as long as any window of this length has at most limit of them. Refused
+     * requests do not count.
+     *
+     *     CL.WINDOW key limit window-milliseconds [quantity]
+     *
+     * - `[integer integer integer integer integer]`: 1 if the requests are refused, else 0; the
+     *   limit; how many are left; milliseconds until the same call is allowed, -1 if it was;
+     *   milliseconds until the window is empty
+     */
+    clWindow(
+        key: Key,
+        limit: number,
+        windowMilliseconds: Argument,
+        options?: { quantity?: Argument },
+    ): Promise<readonly [number, number, number, number, number]>;
+    /**
      * Deletes a key, whatever its type is, or a string if its value or digest is equal to the given
      * one, or different.
      *

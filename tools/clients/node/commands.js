@@ -43,6 +43,41 @@ export const commands = {
         },
         reply: oneOf(rows(bulk, double), nothing),
     },
+    clThrottle: {
+        name: 'CL.THROTTLE',
+        readonly: false,
+        write(to, key, maxBurst, count, periodSeconds, options = {}) {
+            to.key(key);
+            to.value(maxBurst);
+            to.value(count);
+            to.value(periodSeconds);
+            to.option('', options.quantity);
+        },
+        reply: tuple(integer, integer, integer, integer, integer),
+    },
+    clThrottlems: {
+        name: 'CL.THROTTLEMS',
+        readonly: false,
+        write(to, key, maxBurst, count, periodMilliseconds, options = {}) {
+            to.key(key);
+            to.value(maxBurst);
+            to.value(count);
+            to.value(periodMilliseconds);
+            to.option('', options.quantity);
+        },
+        reply: tuple(integer, integer, integer, integer, integer),
+    },
+    clWindow: {
+        name: 'CL.WINDOW',
+        readonly: false,
+        write(to, key, limit, windowMilliseconds, options = {}) {
+            to.key(key);
+            to.value(limit);
+            to.value(windowMilliseconds);
+            to.option('', options.quantity);
+        },
+        reply: tuple(integer, integer, integer, integer, integer),
+    },
     delex: {
         name: 'DELEX',
         readonly: false,

@@ -75,6 +75,68 @@ class Commands:
         """
         return self.execute_command("BZTSPOP", key, count, timeout)
 
+    def cl_throttle(
+        self, key: KeyT, max_burst: EncodableT, count: int, period_seconds: EncodableT, *,
+        quantity: EncodableT | None = None,
+    ) -> tuple[int, int, int, int, int]:
+        """Limits the rate of actions: after a burst, count actions per period, evenly spaced. A
+        quantity of 0 changes nothing.
+
+        ``CL.THROTTLE key max-burst count period-seconds [quantity]``
+
+        - ``[integer integer integer integer integer]``: 1 if the actions are refused, else 0; the
+          most actions at once; how many are left; seconds until the same call is allowed, -1 if it
+          was or never will be; seconds until all are available again
+        """
+        return self.execute_command(
+            "CL.THROTTLE",
+            key,
+            max_burst,
+            count,
+            period_seconds,
+            *_option(quantity),
+        )
+
+    def cl_throttlems(
+        self, key: KeyT, max_burst: EncodableT, count: int, period_milliseconds: EncodableT, *,
+        quantity: EncodableT | None = None,
+    ) -> tuple[int, int, int, int, int]:
+        """Limits the rate of actions as CL.THROTTLE does, with times in milliseconds.
+
+        ``CL.THROTTLEMS key max-burst count period-milliseconds [quantity]``
+
+        - ``[integer integer integer integer integer]``: as CL.THROTTLE, with times in milliseconds
+        """
+        return self.execute_command(
+            "CL.THROTTLEMS",
+            key,
+            max_burst,
+            count,
+            period_milliseconds,
+            *_option(quantity),
+        )
+
+    def cl_window(
+        self, key: KeyT, limit: int, window_milliseconds: EncodableT, *,
+        quantity: EncodableT | None = None,
+    ) -> tuple[int, int, int, int, int]:
+        """Admits requests as long as any window of this length has at most limit of them. Refused
+        requests do not count.
+
+        ``CL.WINDOW key limit window-milliseconds [quantity]``
+
+        - ``[integer integer integer integer integer]``: 1 if the requests are refused, else 0; the
+          limit; how many are left; milliseconds until the same call is allowed, -1 if it was;
+          milliseconds until the window is empty
+        """
+        return self.execute_command(
+            "CL.WINDOW",
+            key,
+            limit,
+            window_milliseconds,
+            *_option(quantity),
+        )
+
     def delex(
         self, key: KeyT, *, ifeq: EncodableT | None = None, ifne: EncodableT | None = None,
         ifdeq: EncodableT | None = None, ifdne: EncodableT | None = None,

@@ -1,0 +1,285 @@
+/* window: CL.WINDOW: at most `limit` requests in any window of time.
+ *
+ * The state is a string: the instants of the admitted requests, packed as differences (struct log
+ * below). A request that is admitted at `t` counts until t + window - 1; the key expires when the
+ * last request has left the window.
+ *
+ * Time never goes back for a key: while the clock is set to before the latest admitted request,
+ * requests are admitted at that request's instant. So no setting of the clock lets more than
+ * `limit` requests into a window; a clock that is set back can only delay them. */
+#include <string.h>
+
+#include "server/cmd/call/args.h"
+#include "server/cmd/cmd.h"
+#include "server/cmd/string/string_range.h"
+#include "store/base/little_endian.h"
+#include "store/mem/mem.h"
+
+/* ---- the log of admitted requests ------------------------------------------------------------ */
+
+/* Layout, integers least significant byte first: entries, then a footer, which an append
+ * overwrites together with the new entry.
+ *
+ *     entry   number: milliseconds since the entry before, times 2, plus 1 if a quantity follows
+ *             number: quantity, if it is not 1
+ *     footer  u64 start of the first entry that counts
+ *             u64 instant that this entry's difference is added to
+ *             u64 instant of the last entry
+ *             u64 sum of the quantities from `start` on
+ *             "CLW1": the version; a change of the layout needs another one
+ *
+ * A number has 7 bits in each byte, least significant first; the top bit says that more follow. */
+enum { FOOTER = 36, NUMBER_MAX = 10, ENTRY_MAX = 2 * NUMBER_MAX };
+
+#define MAGIC "CLW1"
+
+struct log {
+    const unsigned char *entries;
+    size_t end, start; /* of the entries, in bytes */
+    msec before, last;
+    int64_t total;
+};
+
+static size_t put_packed(unsigned char *to, uint64_t value)
+{
+    size_t len = 0;
+    for (; value >= 0x80; value >>= 7)
+        to[len++] = (unsigned char)(value | 0x80);
+    to[len++] = (unsigned char)value;
+    return len;
+}
+
+/* Reads a number at *at and moves *at behind it. False: the bytes are damaged. */
+static bool take_packed(const struct log *log, size_t *at, uint64_t *value)
+{
+    *value = 0;
+    for (unsigned shift = 0; *at < log->end && shift < 64; shift += 7) {
+        unsigned char byte = log->entries[(*at)++];
+        *value |= (uint64_t)(byte & 0x7f) << shift;
+        if ((byte & 0x80) == 0) return true;
+    }
+    return false;
+}
+
+struct request {
+    msec at;
+    int64_t quantity;
+};
+
+/* Removes the first request from the log. False: there is none, or the bytes are damaged. */
+static bool take_first(struct log *log, struct request *first)
+{
+    uint64_t step, quantity = 1;
+    size_t at = log->start;
+    if (!take_packed(log, &at, &step)) return false;
+    if (step % 2 == 1 && !take_packed(log, &at, &quantity)) return false;
+    if (step / 2 > (uint64_t)(log->last - log->before)) return false;
+    if (quantity < 1 || quantity > (uint64_t)log->total) return false;
+    log->start = at;
+    log->before += (msec)(step / 2);
+    log->total -= (int64_t)quantity;
+    *first = (struct request){ .at = log->before, .quantity = (int64_t)quantity };
+    return true;
+}
+
+static bool read_log(struct bytes text, struct log *log)
+{
+    if (text.len < FOOTER || memcmp(text.data + text.len - 4, MAGIC, 4) != 0) return false;
+    const char *footer = text.data + text.len - FOOTER;
+    uint64_t start = get_u64(footer);
+    *log = (struct log){
+        .entries = (const unsigned char *)text.data,
+        .end = text.len - FOOTER,
+        .start = (size_t)start,
+        .before = (msec)get_u64(footer + 8),
+        .last = (msec)get_u64(footer + 16),
+        .total = (int64_t)get_u64(footer + 24),
+    };
+    return start <= log->end && log->total >= 0 && instant_ok(log->before) &&
+           instant_ok(log->last) && log->before <= log->last;
+}
+
+static size_t put_footer(unsigned char *to, const struct log *log)
+{
+    little_put(to, 8, log->start);
+    little_put(to + 8, 8, (uint64_t)log->before);
+    little_put(to + 16, 8, (uint64_t)log->last);
+    little_put(to + 24, 8, (uint64_t)log->total);
+    memcpy(to + 32, MAGIC, 4);
+    return FOOTER;
+}
+
+/* Adds the request to the log; the bytes from log->end on are put at `to`. Returns their length. */
+static size_t put_tail(unsigned char *to, struct log *log, const struct request *request)
+{
+    uint64_t step = 2 * (uint64_t)(request->at - log->last) + (request->quantity != 1);
+    size_t len = put_packed(to, step);
+    if (request->quantity != 1) len += put_packed(to + len, (uint64_t)request->quantity);
+    log->last = request->at;
+    log->total += request->quantity;
+    return len + put_footer(to + len, log);
+}
+
+/* ---- storing --------------------------------------------------------------------------------- */
+
+/* Expired entries stay in the string until they are a quarter as long as the others, so that the
+ * cost of moving these is O(1) for each request, and the string has at most 8 bytes a request. */
+static bool is_worth_moving(const struct log *log)
+{
+    return log->start > (log->end - log->start) / 4;
+}
+
+static void store_moved(struct call *call, struct entry *entry, struct log *log,
+                        const struct request *request, msec until)
+{
+    size_t kept = log->end - log->start;
+    unsigned char *bytes = mem_alloc(kept + ENTRY_MAX + FOOTER);
+    if (kept > 0) memcpy(bytes, log->entries + log->start, kept);
+    log->start = 0;
+    size_t len = kept + put_tail(bytes + kept, log, request);
+    const struct string_set how = { .at = until, .event = EVENT_SET };
+    txn_string_put(call->txn, call->argv[1], entry, bytes_of((const char *)bytes, len), &how);
+    mem_free(bytes);
+}
+
+/* False: an error was sent, and nothing changed. */
+static bool store_request(struct call *call, struct entry *entry, struct log *log,
+                          const struct request *request, msec until)
+{
+    if (entry == NULL || is_worth_moving(log)) {
+        store_moved(call, entry, log, request, until);
+        return true;
+    }
+    if (log->end + ENTRY_MAX + FOOTER > string_limit(call)) {
+        fail(call, ERR_STRING_TOO_BIG);
+        return false;
+    }
+    unsigned char tail[ENTRY_MAX + FOOTER];
+    size_t end = log->end;
+    struct bytes bytes = bytes_of((const char *)tail, put_tail(tail, log, request));
+    if (txn_string_write(call->txn, call->argv[1], entry, end, bytes, EVENT_SETRANGE) < 0) {
+        fail(call, ERR_OOM);
+        return false;
+    }
+    txn_key_expire(call->txn, entry, until);
+    return true;
+}
+
+/* ---- CL.WINDOW ------------------------------------------------------------------------------- */
+
+struct window {
+    int64_t limit, span, quantity; /* span: milliseconds */
+};
+
+static bool read_window(struct call *call, struct window *window)
+{
+    msec end;
+    window->quantity = 1;
+    if (call->argc > 5) {
+        fail_named(call, ERR_ARITY);
+        return false;
+    }
+    if (!arg_int64(call, 2, &window->limit) || !arg_int64(call, 3, &window->span)) return false;
+    if (call->argc > 4 && !arg_int64(call, 4, &window->quantity)) return false;
+    if (window->limit < 1)
+        fail(call, ERR_WINDOW_LIMIT);
+    else if (window->span < 1 || !instant_after(call->txn->now, window->span, &end))
+        fail(call, ERR_WINDOW_SPAN);
+    else if (window->quantity < 1 || window->quantity > window->limit)
+        fail(call, ERR_WINDOW_QUANTITY);
+    else
+        return true;
+    return false;
+}
+
+/* Removes requests that have left the window at `now`. */
+static void drop_past(struct log *log, const struct window *window, msec now)
+{
+    struct log rest = *log;
+    struct request first;
+    while (take_first(&rest, &first) && first.at <= now - window->span)
+        *log = rest;
+}
+
+/* When will the window have room for the quantity? */
+static msec room_at(const struct log *log, const struct window *window)
+{
+    struct log rest = *log;
+    struct request first = { .at = log->last };
+    while (rest.total > window->limit - window->quantity && take_first(&rest, &first))
+        continue;
+    return first.at + window->span;
+}
+
+static void reply_window(struct call *call, const struct window *window, const struct log *log,
+                         bool is_limited)
+{
+    msec now = call->txn->now;
+    resp_array(call->out, 5);
+    resp_integer(call->out, is_limited);
+    resp_integer(call->out, window->limit);
+    resp_integer(call->out, log->total < window->limit ? window->limit - log->total : 0);
+    resp_integer(call->out, is_limited ? room_at(log, window) - now : -1);
+    resp_integer(call->out, log->total > 0 ? log->last + window->span - now : 0);
+}
+
+/* Reads the log without the requests that have left the window. False: an error was sent. */
+static bool find_log(struct call *call, const struct window *window, const struct entry *entry,
+                     struct log *log)
+{
+    msec now = call->txn->now;
+    *log = (struct log){ .before = now, .last = now };
+    if (entry == NULL) return true;
+    msec end;
+    if (!read_log(object_text(&entry->object), log) ||
+        !instant_after(log->last, window->span, &end)) {
+        fail(call, ERR_WINDOW_VALUE);
+        return false;
+    }
+    drop_past(log, window, now);
+    return true;
+}
+
+static void cmd_window(struct call *call)
+{
+    struct window window;
+    struct log log;
+    struct entry *entry;
+    if (!read_window(call, &window)) return;
+    if (!find_typed(call, 1, TYPE_STRING, &entry) || !find_log(call, &window, entry, &log)) return;
+
+    bool is_limited = log.total > window.limit - window.quantity;
+    if (!is_limited) {
+        msec now = call->txn->now;
+        const struct request request = {
+            .at = now > log.last ? now : log.last,
+            .quantity = window.quantity,
+        };
+        if (!store_request(call, entry, &log, &request, request.at + window.span)) return;
+    }
+    reply_window(call, &window, &log, is_limited);
+}
+
+static const struct command rows[] = {
+    { .name = "CL.WINDOW",
+      .run = cmd_window,
+      .arity = -4,
+      .flags = WRITE | GROWS | FAST,
+      .keys = KEY_FIRST,
+      .key_flags = KEY_RW | KEY_ACCESS | KEY_UPDATE,
+      .group = "string",
+      .since = "0.2.0",
+      .replies = REPLIES("[integer integer integer integer integer]: 1 if the requests are "
+                         "refused, else 0; the limit; how many are left; milliseconds until the "
+                         "same call is allowed, -1 if it was; milliseconds until the window is "
+                         "empty"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_ARITY, ERR_WINDOW_LIMIT, ERR_WINDOW_SPAN,
+                       ERR_WINDOW_QUANTITY, ERR_WINDOW_VALUE, ERR_STRING_TOO_BIG, ERR_OOM),
+      .complexity = "O(1) amortized; O(N) for a quantity or after a limit that was larger, N "
+                    "requests that have to leave the window first",
+      .syntax = "key limit window-milliseconds [quantity]",
+      .summary = "Admits requests as long as any window of this length has at most limit of them. "
+                 "Refused requests do not count." },
+};
+
+const struct command_group window_commands = COMMAND_GROUP(rows);
