@@ -4,15 +4,15 @@
  *
  * The counter may lag behind tokens that were granted: a loss of power loses the end of the
  * journal, and a replica that is promoted may not have received all of its master's stream. So the
- * first grant after a start or a promotion leaps ahead, to the token of the clock: TOKENS_PER_SEC
- * for each second since TOKEN_EPOCH_SEC. As long as fewer are granted than that, all tokens granted
+ * first grant after a start or a promotion leaps ahead, to the token of the clock: the Unix time in
+ * milliseconds times TOKENS_PER_MSEC. As long as fewer are granted than that, all tokens granted
  * before lie below it, even those of a promotion that this server never learnt of, or of a run
- * before an older copy of the files. If the clock is not well ahead of the last token, because it
- * was set back or the last leap was a moment ago, the leap is a fixed distance instead, longer than
- * can have been lost.
+ * before an older copy of the files. If the clock is behind the last token, because it was set
+ * back or is behind that of the former master, the leap is TOKEN_DISTANCE instead: more tokens than
+ * are granted in 30 s, for which the kernel may hold a write back. It is not longer, because a
+ * server that does not learn of it relies on the clock.
  *
- * Tokens stay below 2^53, so that a double holds them exactly. The clock gets there in 2162. A leap
- * by distance uses up a part in 8 million at a start, and a part in 131,072 at a promotion. */
+ * Tokens stay below 2^53, so that a double holds them exactly. The clock gets there in 2248. */
 #ifndef STORE_TOKENS_H
 #define STORE_TOKENS_H
 
@@ -22,28 +22,19 @@
 #include "store/base/instant.h"
 
 #define TOKEN_MAX       (((int64_t)1 << 53) - 1)
-#define TOKENS_PER_SEC  ((int64_t)1 << 21)
-#define TOKEN_EPOCH_SEC ((int64_t)1767225600) /* 2026-01-01 */
-
-/* The clock must be ahead by this: 32 s of the clock, and more tokens than are granted in 30 s, for
- * which the kernel may hold a write back. */
-#define TOKEN_MARGIN ((int64_t)1 << 26)
-/* The fixed distances; that of a promotion is more than many starts of the former master, if it
- * continues alone. */
-#define TOKEN_LEAP_START     ((int64_t)1 << 30)
-#define TOKEN_LEAP_PROMOTION ((int64_t)1 << 36)
+#define TOKENS_PER_MSEC 1024
+#define TOKEN_DISTANCE  ((int64_t)1 << 25)
 
 struct tokens {
     int64_t last; /* the largest token so far; 0: none */
-    int64_t leap; /* the distance of the next leap; 0: no leap, the next token is last + 1 */
+    bool leaps;   /* the next grant leaps; else its token is last + 1 */
     /* Since a server stopped with all its grants in the journal, none has been made. */
     bool closed;
 };
 
-/* Empty, and the first grant leaps as after a start. */
-void tokens_init(struct tokens *tokens);
+void tokens_init(struct tokens *tokens); /* empty; the first grant leaps */
 /* `last` may lag: the next grant leaps. */
-void tokens_distrust(struct tokens *tokens, int64_t leap);
+void tokens_distrust(struct tokens *tokens);
 /* Takes the counter of a data set that replaces this one. */
 void tokens_replace(struct tokens *tokens, const struct tokens *other);
 /* Leaps now, if the next grant has to. Returns whether `last` has changed: by as many tokens as are

@@ -122,7 +122,7 @@ bool replication_promote(struct replication *r)
     log_line(LOG_NOTICE, "This server is now a master, with the stream %s from offset %" PRIu64,
              r->place.history.id, backlog_end(r->backlog));
     /* The former master may have granted leases that did not arrive. */
-    tokens_distrust(&r->w.engine->store->tokens, TOKEN_LEAP_PROMOTION);
+    tokens_distrust(&r->w.engine->store->tokens);
     leases_hush(&r->w.engine->store->leases, clock_now(r->w.clock));
     replication_update_role(r);
     return true;

@@ -22,7 +22,7 @@ int64_t txn_token_next(struct txn *txn)
 {
     struct tokens *tokens = &txn->store->tokens;
     tokens->closed = false;
-    ensure(tokens->leap == 0 && tokens->last < TOKEN_MAX, "token after %lld is not reserved",
+    ensure(!tokens->leaps && tokens->last < TOKEN_MAX, "token after %lld is not reserved",
            (long long)tokens->last);
     return ++tokens->last;
 }

@@ -62,9 +62,9 @@ static const struct pool durations = POOL(5, "1", "50ms", "3s", "2m", "1d", "0h"
 /* The digests of "a" and "1", another, and one of a wrong length. */
 static const struct pool digests =
     POOL(3, "e6c632b61e964e1f", "65CD25028F98F158", "0000000000000000", "123");
-/* The first ones that a server grants whose clock is before 2026. */
-static const struct pool tokens = POOL(6, "1073741825", "1073741826", "1073741827", "1073741828",
-                                       "1073741829", "1073741830", "1", "0", "-1", "x", "");
+/* The first ones that a server_world grants. */
+static const struct pool tokens = POOL(6, "1024000001", "1024000002", "1024000003", "1024000004",
+                                       "1024000005", "1024000006", "1", "0", "-1", "x", "");
 static const struct pool cursors = POOL(3, "0", "1", "5", "x", "18446744073709551616");
 
 static const struct pool ids =

@@ -8,8 +8,6 @@
 #include "tests/support/suite.h"
 #include "tests/support/world.h"
 
-#define NOW_IN_2026 ((TOKEN_EPOCH_SEC + 1000) * 1000)
-
 static struct world world;
 
 static int64_t grant(void)
@@ -25,7 +23,7 @@ START_TEST(each_token_is_one_larger_than_the_last)
 {
     world_init(&world);
     int64_t first = grant();
-    ck_assert_int_eq(first, TOKEN_LEAP_START + 1);
+    ck_assert_int_eq(first, world.now * TOKENS_PER_MSEC + 1);
     ck_assert_int_eq(grant(), first + 1);
     ck_assert_int_eq(grant(), first + 2);
     world_drop(&world);
@@ -39,7 +37,7 @@ START_TEST(the_first_grant_leaps_and_records_it)
     grant();
     ck_assert_uint_eq(world.effect_count, 1);
     ck_assert_int_eq(world.effects[0].effect.kind, EFFECT_TOKEN);
-    ck_assert_int_eq(world.effects[0].effect.from, TOKEN_LEAP_START);
+    ck_assert_int_eq(world.effects[0].effect.from, world.now * TOKENS_PER_MSEC);
     ck_assert(!effect_is_seen(&world.effects[0].effect));
     world_drop(&world);
 }
@@ -52,41 +50,22 @@ START_TEST(a_start_with_lost_records_grants_larger_tokens)
     struct store *loaded = store_new(16);
     tokens_raise(&loaded->tokens, kept);
     store_replace(world.store, loaded);
+    world.now += 1;
     ck_assert_int_gt(grant(), lost);
-    ck_assert_int_ge(grant(), kept + TOKEN_LEAP_START);
+    store_replace(world.store, store_new(16)); /* all is lost */
+    world.now += 1;
+    ck_assert_int_eq(grant(), world.now * TOKENS_PER_MSEC + 1);
     world_drop(&world);
 }
 END_TEST
 
-START_TEST(a_promotion_leaps_further_than_many_starts)
+START_TEST(a_clock_that_was_set_back_is_not_relied_on)
 {
     world_init(&world);
-    int64_t seen = grant();
-    struct tokens former = world.store->tokens;
-    tokens_distrust(&world.store->tokens, TOKEN_LEAP_PROMOTION);
-    for (int i = 0; i < 60; i++) {
-        tokens_distrust(&former, TOKEN_LEAP_START);
-        ck_assert(tokens_leap(&former, world.now));
-    }
-    int64_t first = grant();
-    ck_assert_int_gt(first, former.last);
-    ck_assert_int_eq(first, seen + TOKEN_LEAP_PROMOTION + 1);
-    world_drop(&world);
-}
-END_TEST
-
-START_TEST(a_leap_goes_to_the_token_of_the_clock)
-{
-    world_init(&world);
-    world.now = NOW_IN_2026;
-    ck_assert_int_eq(grant(), 1000 * TOKENS_PER_SEC + 1);
-    struct store *lost_all = store_new(16);
-    store_replace(world.store, lost_all);
-    world.now += 1000;
-    ck_assert_int_eq(grant(), 1001 * TOKENS_PER_SEC + 1);
-    tokens_distrust(&world.store->tokens, TOKEN_LEAP_START);
-    world.now -= 500 * 1000; /* set back: the distance applies */
-    ck_assert_int_eq(grant(), 1001 * TOKENS_PER_SEC + 2 + TOKEN_LEAP_START);
+    int64_t last = grant();
+    tokens_distrust(&world.store->tokens);
+    world.now -= 500 * 1000;
+    ck_assert_int_eq(grant(), last + TOKEN_DISTANCE + 1);
     world_drop(&world);
 }
 END_TEST
@@ -94,13 +73,12 @@ END_TEST
 START_TEST(a_promotion_that_did_not_see_another_grants_larger_tokens)
 {
     world_init(&world);
-    world.now = NOW_IN_2026;
     struct tokens seen = { .last = grant() }, other = seen;
-    tokens_distrust(&seen, TOKEN_LEAP_PROMOTION);
-    tokens_distrust(&other, TOKEN_LEAP_PROMOTION);
-    ck_assert(tokens_leap(&seen, world.now + 60 * 1000));
-    ck_assert(tokens_leap(&other, world.now + 61 * 1000));
-    ck_assert_int_eq(other.last - seen.last, TOKENS_PER_SEC);
+    tokens_distrust(&seen);
+    tokens_distrust(&other);
+    ck_assert(tokens_leap(&seen, world.now + 1));
+    ck_assert(tokens_leap(&other, world.now + 2));
+    ck_assert_int_eq(other.last - seen.last, TOKENS_PER_MSEC);
     world_drop(&world);
 }
 END_TEST
@@ -109,7 +87,7 @@ START_TEST(a_clock_centuries_ahead_does_not_use_up_the_tokens)
 {
     world_init(&world);
     world.now = INSTANT_MAX;
-    ck_assert_int_eq(grant(), TOKEN_LEAP_START + 1);
+    ck_assert_int_eq(grant(), TOKEN_DISTANCE + 1);
     world_drop(&world);
 }
 END_TEST
@@ -124,7 +102,7 @@ START_TEST(tokens_end_below_two_to_the_53)
     ck_assert_int_eq(txn_token_next(&world.txn), TOKEN_MAX);
     ck_assert(!txn_token_reserve(&world.txn, 1));
     world_commit(&world);
-    tokens_distrust(&world.store->tokens, TOKEN_LEAP_PROMOTION);
+    tokens_distrust(&world.store->tokens);
     ck_assert(!txn_token_reserve(world_begin(&world), 1));
     world_commit(&world);
     ck_assert_int_eq(world.store->tokens.last, TOKEN_MAX);
@@ -164,8 +142,8 @@ START_TEST(journal_and_snapshot_have_the_counter)
     txn_begin(&txn, snapshot, world.now, FROM_REPLAY);
     walk_store(replayed, &(struct store_visitor){ apply_to_store, key_done, &txn });
     txn_commit(&txn);
-    ck_assert_int_eq(replayed->tokens.last, TOKEN_LEAP_START);
-    ck_assert_int_eq(snapshot->tokens.last, TOKEN_LEAP_START);
+    ck_assert_int_eq(replayed->tokens.last, world.now * TOKENS_PER_MSEC);
+    ck_assert_int_eq(snapshot->tokens.last, world.now * TOKENS_PER_MSEC);
     struct digest a = store_digest(replayed, 0), b = store_digest(snapshot, 0);
     ck_assert(a.high == b.high && a.low == b.low && a.high != 0);
     store_free(replayed);
@@ -199,8 +177,7 @@ Suite *test_suite(void)
         each_token_is_one_larger_than_the_last,
         the_first_grant_leaps_and_records_it,
         a_start_with_lost_records_grants_larger_tokens,
-        a_promotion_leaps_further_than_many_starts,
-        a_leap_goes_to_the_token_of_the_clock,
+        a_clock_that_was_set_back_is_not_relied_on,
         a_promotion_that_did_not_see_another_grants_larger_tokens,
         a_clock_centuries_ahead_does_not_use_up_the_tokens,
         tokens_end_below_two_to_the_53,
