@@ -128,6 +128,37 @@ PLANTS = {
          ".a = field, .b = value, .at = iter.at",
          ".a = field, .b = value, .at = NEVER"),
     ),
+    # ---- leases
+    "a promoted replica grants leases at once": (
+        "Leases promote|failover",
+        ("server/replica/replication.c",
+         "    leases_hush(&r->w.engine->store->leases, clock_now(r->w.clock));\n",
+         ""),
+    ),
+    "a start after a crash grants leases at once": (
+        "Leases power everysec|no",
+        ("server/daemon/wiring.c",
+         "    leases_hush(&parts->store->leases, clock_now(&parts->clock));\n",
+         ""),
+    ),
+    "tokens do not leap": (
+        "Leases power|promote",
+        ("store/tokens.c",
+         "    if (!tokens->leaps) return false;\n    tokens->leaps = false;\n",
+         "    tokens->leaps = false;\n    if (now > 0) return false;\n"),
+    ),
+    "a clock that is set ahead ends leases": (
+        "Leases clock",
+        ("server/engine/store_work.c",
+         "    shift_leases(work->engine, by);\n",
+         "    (void)shift_leases;\n"),
+    ),
+    "a permit too many": (
+        "Leases",
+        ("server/cmd/lease/lease.c",
+         "(int64_t)lease_count(lease) >= take->permits) return false;",
+         "(int64_t)lease_count(lease) > take->permits) return false;"),
+    ),
     # ---- dehydrators
     "a claim is not in the journal": (
         "Queues",

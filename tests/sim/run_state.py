@@ -144,7 +144,7 @@ def is_passing(error):
     """Errors that end by themselves."""
     word = str(error).split(" ")[0]
     return word in ("LOADING", "MISCONF", "READONLY", "MASTERDOWN", "NOREPLICAS", "BUSY", "OOM",
-                    "UNBLOCKED") or "EXECABORT" in str(error)
+                    "UNBLOCKED", "TRYAGAIN") or "EXECABORT" in str(error)
 
 
 def refused(reply):

@@ -10,6 +10,7 @@ import replica_faults
 from run_state import Run
 from work.caching import Caching
 from work.deadlines import Deadlines, Members
+from work.leases import Leases
 from work.logs import Logs
 from work.mixed import Mixed
 from work.queues import Queues
@@ -20,10 +21,10 @@ from work.timed import Timed
 from work.waiting import Waiting
 from world import NOON, SECOND, Broken, Client, Error, World
 
-WORKS = {kind.__name__: kind for kind in (Caching, Deadlines, Logs, Members, Mixed, Queues, Registers, Rules,
-                                          Streams, Timed, Waiting)}
+WORKS = {kind.__name__: kind for kind in (Caching, Deadlines, Leases, Logs, Members, Mixed, Queues, Registers,
+                                          Rules, Streams, Timed, Waiting)}
 # These know that memory may run out in the middle of a transaction or script.
-WITHOUT_MEMORY = ("Caching", "Logs", "Mixed", "Queues", "Registers", "Streams", "Waiting")
+WITHOUT_MEMORY = ("Caching", "Leases", "Logs", "Mixed", "Queues", "Registers", "Streams", "Waiting")
 # A usual day, the end of 32-bit seconds, a leap day, and a year beyond.
 WALLS = (NOON, NOON, 2 ** 31 * 1000 - 5000, 951_782_399_000, 4_102_444_799_000)
 SIZES = {"64mb": 64 << 20, "20kb": 20 << 10}
@@ -111,7 +112,7 @@ def begin(world, plan):
     for number in range(1, plan["nodes"] + 1):
         node = world.node(number, "--appendfsync", plan["fsync"], "--repl-timeout", "10",
                           "--repl-diskless-sync-delay", "0", "--repl-backlog-size", plan["backlog"],
-                          "--auto-aof-rewrite-min-size", plan["rewrite_at"])
+                          "--auto-aof-rewrite-min-size", plan["rewrite_at"], *Leases.OPTIONS)
         node.set(small_reads=65536 * plan["small_reads"])
         node.usual_clock = plan.get("apart", 0) * (number % 2 if number < 3 else -1)
         node.set_clock(node.usual_clock)
