@@ -61,6 +61,12 @@ PLANTS = {
          "bool stays = file->type == MANIFEST_SEGMENT && file->seq >= segment;",
          "bool stays = file->type == MANIFEST_SEGMENT && file->seq > segment;"),
     ),
+    "the journal is measured only when INFO asks": (
+        "Logs|Mixed",
+        ("server/disk/persist.c",
+         "    if (persist->listens) update_journal_report(persist);\n    if (child_runs",
+         "    if (child_runs"),
+    ),
     # ---- transactions
     "WATCH misses changes": (
         "Registers",
