@@ -22,7 +22,8 @@ class Run:
         self.master = None
         self.stopping = False
         self.replicas = 0  # that WAIT waits for
-        self.losses = []  # (instant, what kind, longest sync in ns before it, since when syncs failed)
+        self.losses = []  # (instant, what kind, longest sync in ns before it, since when syncs failed, last switch)
+        self.switched = -SECOND  # to this master, which may have got its data just before
         self.restless_until = 0  # faults that only delay
         self.clock_changes = []  # instants
         self.disk_failing_since = None
@@ -49,7 +50,7 @@ class Run:
     # ---- what may be lost
 
     def lost(self, kind):
-        self.losses.append((self.world.now, kind, self.sync_max, self.disk_failing_since))
+        self.losses.append((self.world.now, kind, self.sync_max, self.disk_failing_since, self.switched))
         self.disturb()
 
     def may_be_lost(self, acknowledged, waited=False):
@@ -57,7 +58,7 @@ class Run:
         replicas have it. None: it never was acknowledged."""
         if acknowledged is None:
             return True
-        for at, kind, sync, failing in self.losses:
+        for at, kind, sync, failing, switched in self.losses:
             if at + UNDER_WAY < acknowledged:
                 continue
             if kind == "promotion":
@@ -72,7 +73,7 @@ class Run:
                 return True
             if failing is not None and acknowledged > failing - SECOND - 2 * sync:
                 return True
-            if acknowledged > at - SECOND - 2 * sync - 100 * MSEC:
+            if max(acknowledged, switched) > at - SECOND - 2 * sync - 100 * MSEC:
                 return True
         return False
 
@@ -88,7 +89,7 @@ class Run:
 
     def switch(self, master):
         """Clients follow to another master."""
-        old, self.master = self.master, master
+        old, self.master, self.switched = self.master, master, self.world.now
         if old.usual_clock != master.usual_clock:
             self.clock_changes.append(self.world.now)
         for client in self.world.clients_of(old):
