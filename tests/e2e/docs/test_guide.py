@@ -20,7 +20,7 @@ PYTHON = os.path.join(ROOT, "tools/clients/python")
 sys.path.insert(1, PYTHON)
 import expired
 PAGES = ("queues", "retry-queues", "rate-limits", "sessions", "recency-and-caches", "stale-cache",
-         "timers", "expiry-log")
+         "timers", "expiry-log", "locks")
 PROGRAM_SECONDS = 60
 # Read from stdin, a module finds its packages from the working directory on.
 RUN = {"python": [sys.executable, "-B", "-"], "js": ["node", "--input-type=module", "-"]}
