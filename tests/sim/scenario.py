@@ -10,7 +10,7 @@ import replica_faults
 from run_state import Run
 from work.caching import Caching
 from work.deadlines import Deadlines, Members
-from work.leases import Leases
+from work.leases import Leases, PlainLocks
 from work.logs import Logs
 from work.mixed import Mixed
 from work.queues import Queues
@@ -23,6 +23,7 @@ from world import NOON, SECOND, Broken, Client, Error, World
 
 WORKS = {kind.__name__: kind for kind in (Caching, Deadlines, Leases, Logs, Members, Mixed, Queues, Registers,
                                           Rules, Streams, Timed, Waiting)}
+NOT_DRAWN = {"PlainLocks": PlainLocks}  # it breaks its promise: test_locks.py
 # These know that memory may run out in the middle of a transaction or script.
 WITHOUT_MEMORY = ("Caching", "Leases", "Logs", "Mixed", "Queues", "Registers", "Streams", "Waiting")
 # A usual day, the end of 32-bit seconds, a leap day, and a year beyond.
@@ -142,7 +143,7 @@ def happen(run, plan):
 
 def live(world, plan):
     run = begin(world, plan)
-    works = [WORKS[name](run) for name in plan["works"]]
+    works = [(WORKS | NOT_DRAWN)[name](run) for name in plan["works"]]
 
     def end():
         yield plan["span"]

@@ -127,3 +127,30 @@ class Leases:
             self.last = reply[0]
         yield 0.1  # these end, too
         client.close()
+
+
+UNLOCK = "return redis.call('GET', KEYS[1]) == ARGV[1] and redis.call('DEL', KEYS[1])"
+
+
+class PlainLocks(Leases):
+    """The same with SET NX PX and a script that compares and deletes: what a promotion does to them."""
+
+    def hold(self, client, owner, key):
+        run, rng = self.run, self.rng
+        ttl = rng.choice((100, MAX_TTL))
+        self.serial += 1
+        owner = f"{owner} {self.serial}"
+        began = run.world.now
+        reply = yield client.call("SET", "plain:lock", owner, "NX", "PX", ttl)
+        if reply != b"OK":
+            yield 0.01
+            return
+        held = Hold(self.serial, began + ttl * MSEC)
+        self.check_exclusion("lease:lock", held)
+        run.count("plain lock")
+        yield rng.choice((0.002, 0.02, 0.3))
+        held.until = min(held.until, run.world.now)
+        yield client.call("EVAL", UNLOCK, 1, "plain:lock", owner)
+
+    def finish(self):
+        yield 0
