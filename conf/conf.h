@@ -20,6 +20,7 @@
 #include "conf/option.h"
 
 enum conf_allowed { CONF_ALLOW_NO, CONF_ALLOW_YES, CONF_ALLOW_LOCAL };
+enum conf_clock { CONF_CLOCK_REAL, CONF_CLOCK_STEPPED };
 enum conf_supervised { CONF_SUPERVISED_NO, CONF_SUPERVISED_SYSTEMD, CONF_SUPERVISED_AUTO };
 enum conf_cluster { CONF_CLUSTER_NO, CONF_CLUSTER_EMULATED, CONF_CLUSTER_STRICT };
 enum conf_endpoint { CONF_ENDPOINT_IP, CONF_ENDPOINT_HOSTNAME, CONF_ENDPOINT_UNKNOWN };
@@ -151,6 +152,7 @@ struct conf {
     int64_t syslog_facility; /* as in <syslog.h> */
     bool daemonize;
     int64_t supervised;                                     /* enum conf_supervised */
+    int64_t clock;                                          /* enum conf_clock */
     int64_t shutdown_on_sigint, shutdown_on_sigterm;        /* enum conf_shutdown */
     int64_t enable_debug_command, enable_protected_configs; /* enum conf_allowed */
 

@@ -28,6 +28,9 @@ static const struct conf_choice syslog_facilities[] = {
     { "local3", 19 << 3 }, { "local4", 20 << 3 }, { "local5", 21 << 3 }, { "local6", 22 << 3 },
     { "local7", 23 << 3 }, { NULL, 0 },
 };
+static const struct conf_choice clocks[] = { { "real", CONF_CLOCK_REAL },
+                                             { "stepped", CONF_CLOCK_STEPPED },
+                                             { NULL, 0 } };
 static const struct conf_choice supervisors[] = { { "systemd", CONF_SUPERVISED_SYSTEMD },
                                                   { "auto", CONF_SUPERVISED_AUTO },
                                                   { "no", CONF_SUPERVISED_NO },
@@ -166,6 +169,11 @@ static const struct conf_option options[] = {
            "started\n"
            "the daemon), or no.",
            .type = CONF_ENUM, .offset = AT(supervised), .choices = supervisors, .preset = "no",
+           .section = "process"),
+    OPTION("clock",
+           "real, or stepped: time stands still until the command CLOCK moves it. For tests of\n"
+           "programs that depend on time; not possible with supervised systemd.",
+           .type = CONF_ENUM, .offset = AT(clock), .choices = clocks, .preset = "real",
            .section = "process"),
     OPTION("shutdown-on-sigterm",
            "Save a snapshot on SIGTERM: if there are save points (default), always (save), "

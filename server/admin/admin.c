@@ -97,6 +97,7 @@ void admin_add_all(struct admin *admin, const struct admin_parts *parts)
     commands_add(commands, &cluster_commands, &admin->cluster);
     commands_add(commands, &persistence_commands, parts->engine->persist);
     commands_add(commands, &debug_commands, &admin->debug);
+    commands_add(commands, &clock_commands, admin->debug.clock);
     commands_add(commands, &command_commands, commands);
     commands_add(commands, &expiry_commands, parts->queries);
     commands_add(commands, &slowlog_commands, parts->observer);

@@ -166,6 +166,9 @@ struct debug_context {
 };
 extern const struct command_group debug_commands;
 
+/* CLOCK; context: struct clock. */
+extern const struct command_group clock_commands;
+
 /* COMMAND; context: struct commands. */
 extern const struct command_group command_commands;
 

@@ -44,7 +44,7 @@ void clock_init(struct clock *clock)
 msec clock_tick(struct clock *clock)
 {
     if (clock->stepped) return clock->now;
-    int64_t wall = read_usec(CLOCK_REALTIME);
+    int64_t wall = read_usec(CLOCK_REALTIME) + clock->ahead_of_real_usec;
     clock->now = wall / 1000;
     int64_t ahead = wall - clock_mono_usec(), by = ahead - clock->ahead_usec;
     if (by <= -SET_USEC || by >= SET_USEC) { /* the clock was set */
@@ -73,14 +73,35 @@ void clock_step(struct clock *clock, msec by)
 void clock_release(struct clock *clock)
 {
     clock->stepped = false;
+    clock->ahead_of_real_usec = 0;
     clock_tick(clock);
     notify_reader(clock);
+}
+
+void clock_run(struct clock *clock)
+{
+    if (!clock->stepped) return;
+    int64_t real = read_usec(CLOCK_REALTIME), at;
+    clock->stepped = false;
+    if (!__builtin_mul_overflow(clock->now, (int64_t)1000, &at)) {
+        clock->ahead_of_real_usec = at - real;
+        clock->ahead_usec = 0; /* the system clock was not set */
+    }
+    clock_tick(clock);
+    notify_reader(clock);
+}
+
+void clock_set(struct clock *clock, msec at)
+{
+    msec by = at - clock->now;
+    clock_hold(clock, at);
+    if (clock->on_set != NULL) clock->on_set(clock->ctx, by);
 }
 
 int64_t clock_wall_usec(const struct clock *clock)
 {
     int64_t held;
-    if (!clock->stepped) return read_usec(CLOCK_REALTIME);
+    if (!clock->stepped) return read_usec(CLOCK_REALTIME) + clock->ahead_of_real_usec;
     return __builtin_mul_overflow(clock->now, (int64_t)1000, &held) ? INT64_MAX : held;
 }
 

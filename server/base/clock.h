@@ -1,5 +1,6 @@
 /* clock: the only code that reads clocks. Wall time is for deadlines, and can be held and moved by
- * DEBUG CLOCK; monotonic time is for spans inside the server. */
+ * DEBUG CLOCK and, if the server was started for that, by CLOCK; monotonic time is for spans inside
+ * the server. */
 #ifndef SERVER_BASE_CLOCK_H
 #define SERVER_BASE_CLOCK_H
 
@@ -10,8 +11,12 @@
 
 struct clock {
     msec now;     /* wall time of this turn */
-    bool stepped; /* held by DEBUG CLOCK */
-    bool finish;  /* set by a step: the background does all that is due, and clears it */
+    bool stepped; /* held */
+    bool obeys;   /* the option clock is stepped: CLOCK moves it */
+    bool moves;   /* to `goal`, once the request has ended */
+    msec goal;
+    int64_t ahead_of_real_usec; /* set by clock_run */
+    bool finish; /* set by a step: the background does all that is due, and clears it */
     void (*on_step)(void *ctx); /* called after hold, step and release */
     /* Called when the system clock was set forward by this many milliseconds (back, if negative),
      * so that spans that are stored by their end can be moved. Small corrections are added up and
@@ -40,6 +45,9 @@ void clock_hold(struct clock *clock, msec at); /* stops the clock at this instan
  * turn, so the result of a test does not depend on the machine's speed. */
 void clock_step(struct clock *clock, msec by);
 void clock_release(struct clock *clock); /* returns to real time */
+void clock_run(struct clock *clock);     /* runs from where it stands, at the speed of real time */
+/* Moves a clock that is held, as if the system clock had been set. */
+void clock_set(struct clock *clock, msec at);
 
 int64_t clock_wall_usec(const struct clock *clock); /* for TIME; obeys hold and step too */
 int64_t clock_mono_usec(void);

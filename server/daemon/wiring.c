@@ -11,6 +11,7 @@
 #include "server/base/loop.h"
 #include "server/base/process.h"
 #include "server/cmd/cmd.h"
+#include "server/base/log.h"
 #include "server/daemon/policy_lines.h"
 #include "server/daemon/lifecycle.h"
 #include "server/daemon/parts.h"
@@ -121,6 +122,7 @@ static bool make_background(struct parts *parts)
         store_work_new(parts->loop, &parts->clock, &parts->engine, parts->background);
     if (parts->store_work == NULL)
         return lifecycle_fail(parts, "can't create a timer: %s", strerror(errno));
+    parts->engine.work = parts->store_work;
     parts->queries = long_queries_new(&parts->clock, parts->blocked);
     background_add(
         parts->background,
@@ -286,13 +288,25 @@ static void hush_leases(struct parts *parts)
              (long long)parts->store->leases.max_ttl);
 }
 
+static bool step_clock(struct parts *parts)
+{
+    if (parts->conf.clock != CONF_CLOCK_STEPPED) return true;
+    if (parts->conf.supervised == CONF_SUPERVISED_SYSTEMD || parts->supervisor.listens)
+        return lifecycle_fail(parts, "clock stepped is for tests, not for a service: set clock to "
+                                     "real, or supervised to no");
+    parts->clock.obeys = parts->clock.stepped = true;
+    log_line(LOG_WARNING, "The clock is stepped: time stands still until the command CLOCK moves "
+                          "it. Do not use this server for anything but tests");
+    return true;
+}
+
 bool wiring_make(struct parts *parts)
 {
     clock_init(&parts->clock);
     supervisor_init(&parts->supervisor, &parts->conf);
     parts->page_thread = page_thread_new();
     make_data_side(parts);
-    if (!make_event_side(parts)) return false;
+    if (!make_event_side(parts) || !step_clock(parts)) return false;
     if (!process_random_hex(parts->run_id, RUN_ID_LEN))
         return lifecycle_fail(parts, "can't get random numbers: %s", strerror(errno));
     add_commands(parts);

@@ -6,6 +6,7 @@
 #include "server/base/log.h"
 #include "server/engine/gates.h"
 #include "server/engine/serve.h"
+#include "server/engine/store_work.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 #include "store/sweep/evict.h"
@@ -111,6 +112,13 @@ static void block_caller(struct engine *engine, struct call *call)
 
 enum { WAKE_BATCH = 64 };
 
+/* CLOCK has its reply, and the next request runs, after everything that is due on the way. */
+static void advance_clock(struct engine *engine, struct call *call)
+{
+    store_work_advance(engine->work);
+    resp_integer(call->out, clock_now(engine->clock));
+}
+
 static void run_alone(struct engine *engine, struct call *call)
 {
     /* Blocked clients came before this request: first serve those whose keys have become ready by
@@ -127,6 +135,7 @@ static void run_alone(struct engine *engine, struct call *call)
     txn_commit(&txn);
     if (block.count > 0) block_caller(engine, call);
     if (blocked_pending(engine->blocked)) serve_ready(engine);
+    if (engine->clock->moves) advance_clock(engine, call);
 }
 
 /* The script's transaction is open, so this one is never committed. Of the commands allowed here,

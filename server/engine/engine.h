@@ -29,6 +29,7 @@
 #include "store/store.h"
 
 struct call;
+struct store_work;
 
 /* Is a script running for so long that other clients are served meanwhile? If so, commands without
  * ALLOW_BUSY are refused, the others run without their own transaction, because the script's is
@@ -50,6 +51,7 @@ struct engine {
     struct pause pause;
     struct role role;
     struct persist *persist; /* NULL: nothing is persisted */
+    struct store_work *work; /* NULL: the clock cannot be moved by CLOCK */
     bool loading;            /* the data set is not complete yet */
     enum busy busy;
     /* Memory of unauthenticated connections, and of data that replicas have not received yet, in

@@ -29,6 +29,7 @@
 struct store_work {
     struct clock *clock;
     struct engine *engine;
+    struct background *background;
     struct loop_io *io;
     struct loop_timer *at_once; /* starts a turn without touching `fd` */
     msec armed;
@@ -209,9 +210,8 @@ static msec earlier(msec a, msec b)
 }
 
 /* A pause delays changes to data, but not the timeouts of blocked clients. */
-msec store_work_next(const struct store_work *work)
+static msec next_due(const struct store_work *work)
 {
-    if (work->clock->stepped) return NEVER;
     const struct pause *pause = &work->engine->pause;
     const struct blocked *blocked = work->engine->blocked;
     const struct store *store = work->engine->store;
@@ -226,6 +226,48 @@ msec store_work_next(const struct store_work *work)
     return earlier(change, blocked_next_timeout(blocked));
 }
 
+msec store_work_next(const struct store_work *work)
+{
+    return work->clock->stepped ? NEVER : next_due(work);
+}
+
+static void work_at(struct store_work *work, msec at)
+{
+    work->clock->now = at;
+    work->clock->finish = true;
+    background_turn(work->background);
+}
+
+/* What is due at an instant may make more due later, at the same instant or the next, so look again
+ * after each. Work that can't be done now, on a replica for example, does not stop the clock. */
+void store_work_advance(struct store_work *work)
+{
+    struct clock *clock = work->clock;
+    msec done = NEVER, to = clock->goal, at;
+    clock->moves = false;
+    while ((at = next_due(work)) <= to) {
+        if (at < clock->now) at = clock->now;
+        if (at == done) break;
+        work_at(work, at);
+        done = at;
+    }
+    work_at(work, to);
+    on_step(work);
+}
+
+/* Converts an instant to the kernel's time, from which CLOCK RUN may have moved the clock away. A
+ * time of zero would disarm the timer; such an old instant is due at once anyway. */
+static struct timespec kernel_time(const struct clock *clock, msec at)
+{
+    int64_t usec = at % 1000 * 1000 - clock->ahead_of_real_usec % 1000000;
+    int64_t seconds = at / 1000 - clock->ahead_of_real_usec / 1000000;
+    seconds += usec < 0 ? -1 : usec / 1000000;
+    usec += usec < 0 ? 1000000 : -(usec / 1000000 * 1000000);
+    if (seconds < 0) return (struct timespec){ .tv_nsec = 1 };
+    return (struct timespec){ .tv_sec = (time_t)seconds,
+                              .tv_nsec = (long)(seconds + usec > 0 ? usec * 1000 : 1) };
+}
+
 void store_work_wake_at(struct store_work *work, msec due)
 {
     if (due == AT_ONCE) {
@@ -234,12 +276,7 @@ void store_work_wake_at(struct store_work *work, msec due)
     }
     if (due == work->armed) return;
     struct itimerspec when = { 0 };
-    if (due != NEVER) {
-        /* A time of zero would disarm the timer. Such an old deadline is due at once anyway. */
-        msec at = due > 0 ? due : 1;
-        when.it_value.tv_sec = (time_t)(at / 1000);
-        when.it_value.tv_nsec = (long)(at % 1000) * 1000000;
-    }
+    if (due != NEVER) when.it_value = kernel_time(work->clock, due > 0 ? due : 1);
     int rc;
     do {
         rc = timerfd_settime(work->fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &when, NULL);
@@ -269,6 +306,7 @@ struct store_work *store_work_new(struct loop *loop, struct clock *clock, struct
     struct store_work *work = mem_zalloc(sizeof(*work));
     work->clock = clock;
     work->engine = engine;
+    work->background = background;
     work->fd = fd;
     work->armed = UNKNOWN;
     work->io = loop_io_new(loop, fd, on_wake, work);

@@ -15,7 +15,6 @@ void info_expired(struct report *report)
     if (replication != NULL)
         copied = replicas_report(replication_replicas(replication)).copied_memory;
     const struct info_row rows[] = {
-        TEXT("clock", report->context->clock->stepped ? "held" : "real"),
         NUMBER("next_due_msec", next == NEVER ? (msec)-1 : next),
         COUNT("reclaim_pending", reclaim_pending(&store->reclaim)),
         COUNT("replica_copy_cow_size", copied),

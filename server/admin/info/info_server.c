@@ -71,6 +71,12 @@ static const char *supervision(const struct conf *conf)
     }
 }
 
+static const char *clock_name(const struct clock *clock)
+{
+    if (clock->obeys) return "stepped";
+    return clock->stepped ? "held" : "real";
+}
+
 static void write_build(struct report *report)
 {
     struct build_id id = { "0" };
@@ -90,6 +96,7 @@ static void write_build(struct report *report)
              report->context->conf->cluster != CONF_CLUSTER_NO ? "cluster" : "standalone"),
         TEXT("os", os_text),
         COUNT("arch_bits", sizeof(void *) * 8),
+        TEXT("clock", clock_name(report->context->clock)),
         TEXT("monotonic_clock", "POSIX clock_gettime"),
         TEXT("multiplexing_api", loop_backend(report->context->loop)),
         TEXT("atomicvar_api", "none"), /* threads share nothing without a lock */

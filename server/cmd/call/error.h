@@ -266,6 +266,9 @@
       "you "                                                                                       \
       "can run it from a local connection, otherwise you need to set this option in the "          \
       "configuration file, and then restart the server.")                                          \
+    E(ERR_CLOCK_REAL, "ERR the clock is real: only a server that was started with the option "     \
+                      "clock stepped can move it")                                                 \
+    E(ERR_CLOCK_BACK, "ERR the clock can't advance by this span")                                  \
     E(ERR_SUBCOMMAND_OR_ARITY,                                                                     \
       "ERR unknown subcommand or wrong number of arguments for '%.*s'. Try %s HELP.")              \
     E(ERR_COMMAND_INVALID, "ERR Invalid command specified")                                        \

@@ -372,6 +372,16 @@ CLUSTER SLAVES NODE
 CLUSTER SLOTS
 """
 
+# Of a daemon with a stepped clock.
+CLOCK_CALLS = """
+CLOCK GET
+CLOCK SET 1900000000000
+CLOCK ADVANCE 1000
+CLOCK RUN
+CLOCK FREEZE
+CLOCK HELP
+"""
+
 # Commands that end the server or change the connection; other tests cover them.
 LEFT_OUT = {"SHUTDOWN": "ends the server", "FCALL": "needs a library",
             "SCRIPT KILL": "needs a busy script", "FUNCTION KILL": "needs a busy function", "CONFIG REWRITE": "needs a file",
@@ -432,10 +442,20 @@ def commands_of_an_emulated_cluster_reply_as_declared():
 
 
 @test
+def commands_of_a_stepped_clock_reply_as_declared():
+    reference = Reference()
+    with Daemon("--clock", "stepped") as daemon, daemon.raw() as connection:
+        for version in (2, 3):
+            connection.call("HELLO", version)
+            for steps in calls(CLOCK_CALLS):
+                check(reference, connection, [word.encode() for word in steps[-1]], version, may_fail=False)
+
+
+@test
 def every_command_is_called_by_a_test():
     """Calls commands that no random program calls: those without data, and blocking ones."""
     reference = Reference()
-    called = {reference.name_of([word.encode() for word in steps[-1]]) for text in (CALLS, CLUSTER_CALLS)
+    called = {reference.name_of([word.encode() for word in steps[-1]]) for text in (CALLS, CLUSTER_CALLS, CLOCK_CALLS)
               for steps in calls(text)}
     with Daemon() as daemon, daemon.redis(decode_responses=True) as client:
         flags = {}

@@ -92,6 +92,48 @@ export interface Commands<T> {
         options?: { quantity?: Argument },
     ): Promise<readonly [number, number, number, number, number]>;
     /**
+     * Moves a stepped clock forward and stops it. Everything that becomes due on the way happens in
+     * order before the reply.
+     *
+     *     CLOCK ADVANCE milliseconds
+     *
+     * - `integer`: the server's time in milliseconds
+     */
+    clockAdvance(milliseconds: number): Promise<number>;
+    /**
+     * Stops a stepped clock that runs.
+     *
+     *     CLOCK FREEZE
+     *
+     * - `integer`: the server's time in milliseconds
+     */
+    clockFreeze(): Promise<number>;
+    /**
+     * Returns the time by which the server works.
+     *
+     *     CLOCK GET
+     *
+     * - `integer`: the server's time in milliseconds
+     */
+    clockGet(): Promise<number>;
+    /**
+     * Lets a stepped clock run from where it stands.
+     *
+     *     CLOCK RUN
+     *
+     * - `integer`: the server's time in milliseconds
+     */
+    clockRun(): Promise<number>;
+    /**
+     * Sets and stops a stepped clock. Forward, everything that becomes due on the way happens in
+     * order before the reply.
+     *
+     *     CLOCK SET unix-time-milliseconds
+     *
+     * - `integer`: the server's time in milliseconds
+     */
+    clockSet(unixTimeMilliseconds: number): Promise<number>;
+    /**
      * Deletes a key, whatever its type is, or a string if its value or digest is equal to the given
      * one, or different.
      *

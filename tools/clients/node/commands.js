@@ -78,6 +78,40 @@ export const commands = {
         },
         reply: tuple(integer, integer, integer, integer, integer),
     },
+    clockAdvance: {
+        name: 'CLOCK ADVANCE',
+        readonly: false,
+        write(to, milliseconds) {
+            to.value(milliseconds);
+        },
+        reply: integer,
+    },
+    clockFreeze: {
+        name: 'CLOCK FREEZE',
+        readonly: false,
+        write() {},
+        reply: integer,
+    },
+    clockGet: {
+        name: 'CLOCK GET',
+        readonly: false,
+        write() {},
+        reply: integer,
+    },
+    clockRun: {
+        name: 'CLOCK RUN',
+        readonly: false,
+        write() {},
+        reply: integer,
+    },
+    clockSet: {
+        name: 'CLOCK SET',
+        readonly: false,
+        write(to, unixTimeMilliseconds) {
+            to.value(unixTimeMilliseconds);
+        },
+        reply: integer,
+    },
     delex: {
         name: 'DELEX',
         readonly: false,

@@ -137,6 +137,53 @@ class Commands:
             *_option(quantity),
         )
 
+    def clock_advance(self, milliseconds: int) -> int:
+        """Moves a stepped clock forward and stops it. Everything that becomes due on the way
+        happens in order before the reply.
+
+        ``CLOCK ADVANCE milliseconds``
+
+        - ``integer``: the server's time in milliseconds
+        """
+        return self.execute_command("CLOCK ADVANCE", milliseconds)
+
+    def clock_freeze(self) -> int:
+        """Stops a stepped clock that runs.
+
+        ``CLOCK FREEZE``
+
+        - ``integer``: the server's time in milliseconds
+        """
+        return self.execute_command("CLOCK FREEZE")
+
+    def clock_get(self) -> int:
+        """Returns the time by which the server works.
+
+        ``CLOCK GET``
+
+        - ``integer``: the server's time in milliseconds
+        """
+        return self.execute_command("CLOCK GET")
+
+    def clock_run(self) -> int:
+        """Lets a stepped clock run from where it stands.
+
+        ``CLOCK RUN``
+
+        - ``integer``: the server's time in milliseconds
+        """
+        return self.execute_command("CLOCK RUN")
+
+    def clock_set(self, unix_time_milliseconds: int) -> int:
+        """Sets and stops a stepped clock. Forward, everything that becomes due on the way happens
+        in order before the reply.
+
+        ``CLOCK SET unix-time-milliseconds``
+
+        - ``integer``: the server's time in milliseconds
+        """
+        return self.execute_command("CLOCK SET", unix_time_milliseconds)
+
     def delex(
         self, key: KeyT, *, ifeq: EncodableT | None = None, ifne: EncodableT | None = None,
         ifdeq: EncodableT | None = None, ifdne: EncodableT | None = None,

@@ -1,0 +1,153 @@
+/* clock_commands: CLOCK: the clock of a server that was started with `clock stepped`, for tests of
+ * programs that depend on time. A command only says where the clock should go; the engine moves it
+ * once the command's transaction has ended, and replies then. */
+#include "server/admin/admin.h"
+#include "server/cmd/call/args.h"
+#include "server/cmd/call/reply_text.h"
+
+/* The clock, if it can be moved; NULL: an error was sent. */
+static struct clock *stepped_clock(struct call *call)
+{
+    struct clock *clock = call->context;
+    if (!clock->obeys) {
+        fail(call, ERR_CLOCK_REAL);
+        return NULL;
+    }
+    return clock;
+}
+
+static void move_clock(struct clock *clock, msec to)
+{
+    clock_hold(clock, clock_now(clock));
+    clock->goal = to;
+    clock->moves = true;
+}
+
+static void cmd_clock_get(struct call *call)
+{
+    const struct clock *clock = call->context;
+    resp_integer(call->out, clock_now(clock));
+}
+
+/* Time that is set forward passes; time that is set back is set, as a system's clock is. */
+static void cmd_clock_set(struct call *call)
+{
+    msec at;
+    struct clock *clock = stepped_clock(call);
+    if (clock == NULL) return;
+    if (!arg_range(call, 2, INSTANT_MIN, INSTANT_MAX, &at, ERR_OUT_OF_RANGE)) return;
+    if (at < clock_now(clock)) clock_set(clock, at);
+    move_clock(clock, at);
+}
+
+static void cmd_clock_advance(struct call *call)
+{
+    msec ttl, at;
+    struct clock *clock = stepped_clock(call);
+    if (clock == NULL || !arg_int64(call, 2, &ttl)) return;
+    if (ttl < 0 || !instant_after(clock_now(clock), ttl, &at)) {
+        fail(call, ERR_CLOCK_BACK);
+        return;
+    }
+    move_clock(clock, at);
+}
+
+static void cmd_clock_run(struct call *call)
+{
+    struct clock *clock = stepped_clock(call);
+    if (clock == NULL) return;
+    clock_run(clock);
+    resp_integer(call->out, clock_now(clock));
+}
+
+static void cmd_clock_freeze(struct call *call)
+{
+    struct clock *clock = stepped_clock(call);
+    if (clock == NULL) return;
+    clock_hold(clock, clock_now(clock));
+    resp_integer(call->out, clock_now(clock));
+}
+
+static void cmd_clock_help(struct call *call)
+{
+    static const char *const lines[] = {
+        "CLOCK <subcommand> [<arg>]. Each returns the server's time. Subcommands are:",
+        "GET",
+        "    Changes nothing.",
+        "SET <unix-ms>",
+        "    Sets the clock. On its way forward, everything that becomes due happens in order.",
+        "ADVANCE <ms>",
+        "    Moves the clock forward; everything that becomes due happens in order.",
+        "RUN",
+        "    Lets the clock run from where it stands.",
+        "FREEZE",
+        "    Stops the clock, as SET and ADVANCE do.",
+    };
+    reply_help(call, lines, sizeof(lines) / sizeof(lines[0]));
+}
+
+#define CLOCK_ROW                                                                                  \
+    .flags = ADMIN | NOSCRIPT | NO_MULTI | WHILE_PAUSED | STALE, .group = "server",                \
+    .since = "0.2.0", .replies = REPLIES("integer: the server's time in milliseconds")
+
+static const struct command subcommands[] = {
+    { .name = "GET",
+      .run = cmd_clock_get,
+      .arity = 2,
+      .flags = LOADING | STALE | FAST,
+      .group = "server",
+      .since = "0.2.0",
+      .replies = REPLIES("integer: the server's time in milliseconds"),
+      .complexity = "O(1)",
+      .syntax = "",
+      .summary = "Returns the time by which the server works." },
+    { .name = "SET",
+      .run = cmd_clock_set,
+      .arity = 3,
+      .errors = ERRORS(ERR_CLOCK_REAL, ERR_OUT_OF_RANGE),
+      .complexity = "O(N), N that become due",
+      .syntax = "unix-time-milliseconds",
+      .summary = "Sets and stops a stepped clock. Forward, everything that becomes due on the way "
+                 "happens in order before the reply.",
+      CLOCK_ROW },
+    { .name = "ADVANCE",
+      .run = cmd_clock_advance,
+      .arity = 3,
+      .errors = ERRORS(ERR_CLOCK_REAL, ERR_NOT_INTEGER, ERR_CLOCK_BACK),
+      .complexity = "O(N), N that become due",
+      .syntax = "milliseconds",
+      .summary = "Moves a stepped clock forward and stops it. Everything that becomes due on the "
+                 "way happens in order before the reply.",
+      CLOCK_ROW },
+    { .name = "RUN",
+      .run = cmd_clock_run,
+      .arity = 2,
+      .errors = ERRORS(ERR_CLOCK_REAL),
+      .complexity = "O(1)",
+      .syntax = "",
+      .summary = "Lets a stepped clock run from where it stands.",
+      CLOCK_ROW },
+    { .name = "FREEZE",
+      .run = cmd_clock_freeze,
+      .arity = 2,
+      .errors = ERRORS(ERR_CLOCK_REAL),
+      .complexity = "O(1)",
+      .syntax = "",
+      .summary = "Stops a stepped clock that runs.",
+      CLOCK_ROW },
+    HELP_ROW(cmd_clock_help, .group = "server", .since = "0.2.0"),
+    { .name = NULL },
+};
+
+static const struct command rows[] = {
+    { .name = "CLOCK",
+      .arity = -2,
+      .group = "server",
+      .since = "0.2.0",
+      .complexity = "depends on the subcommand",
+      .syntax = "",
+      .summary = "Moves the clock of a server that was started with clock stepped, for tests.",
+      .subcommands = subcommands },
+};
+
+const struct command_group clock_commands = COMMAND_GROUP(rows);
