@@ -140,6 +140,7 @@ START_TEST(an_rdb_has_what_redis_can_hold)
     server_world_send(&world, 0, "RPUSH l a b c");
     server_world_send(&world, 0, "SADDEX m PX 5000 MEMBERS 2 a b");
     server_world_send(&world, 0, "REDE.PUSH d 5 x id");
+    server_world_send(&world, 0, "LEASE.TAKE lock owner 1000");
     server_world_send(&world, 0, "SELECT 3");
     server_world_send(&world, 0, "ZADD z 1.5 a");
     empty_pipe(7);
@@ -151,7 +152,7 @@ START_TEST(an_rdb_has_what_redis_can_hold)
     ck_assert_uint_eq(import->keys, 5);
     ck_assert_uint_eq(import->stream_db, 3);
     server_world_send(&world, 0, "SELECT 0");
-    server_world_send(&world, 0, "DEL d");
+    server_world_send(&world, 0, "DEL d lock");
     server_world_send(&world, 0, "SPERSIST m MEMBERS 2 a b");
     expect_equal(world.world.store, import->store, world.world.now);
     store_free(import->store);

@@ -164,6 +164,26 @@ START_TEST(aux_fields_are_skipped)
 }
 END_TEST
 
+START_TEST(the_counter_of_tokens_arrives_if_it_is_one)
+{
+    static const struct {
+        const char *value;
+        int64_t last;
+    } cases[] = { { "7", 7 },
+                  { "9007199254740991", TOKEN_MAX },
+                  { "9007199254740992", 0 },
+                  { "-1", 0 },
+                  { "x", 0 } };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        begin();
+        struct made *made = text(text(byte(file("0010"), 250), "expired-token"), cases[i].value);
+        ck_assert(import_made(file_end(made)));
+        ck_assert_int_eq(import.store->tokens.last, cases[i].last);
+        end();
+    }
+}
+END_TEST
+
 /* ---- libraries of functions ------------------------------------------------------------------ */
 
 START_TEST(libraries_of_functions_arrive)
@@ -630,6 +650,7 @@ Suite *test_suite(void)
         a_value_of_every_type_and_encoding_arrives,
         deadlines_databases_and_expired_keys_are_imported,
         aux_fields_are_skipped,
+        the_counter_of_tokens_arrives_if_it_is_one,
         libraries_of_functions_arrive,
         a_library_without_a_name_or_with_a_known_one_is_an_error,
         functions_of_a_release_candidate_are_unsupported,
