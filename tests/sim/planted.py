@@ -286,6 +286,26 @@ PLANTS = {
          "    replica->sent = replica->applied = offset;",
          "    replica->sent = replica->applied = backlog_end(all->w.backlog);"),
     ),
+    "a restarted replica continues before its offset": (
+        "replicas replica",
+        ("server/replica/follower.c",
+         "    follower->w.applied(follower->w.ctx, bytes_of(data, len), good);\n"
+         "    txn_commit(&follower->txn);\n",
+         "    txn_commit(&follower->txn);\n"
+         "    follower->w.applied(follower->w.ctx, bytes_of(data, len), good);\n"),
+    ),
+    "a restarted master keeps the id of its stream": (
+        "replicas master",
+        ("server/replica/replication_restart.c",
+         "    history_branch(&r->place.history, r->place.offset);\n    r->is_unshared = true;\n",
+         ""),
+    ),
+    "a restarted replica forgets the selected database": (
+        "replicas replica",
+        ("server/replica/replication_restart.c",
+         "    if (follows && place != NULL) follower_begin(r->follower, FOLLOW_COMMANDS, place->db);\n",
+         ""),
+    ),
     "a replica of another history continues": (
         "replicas promote|copy",
         ("server/replica/replicas.c",

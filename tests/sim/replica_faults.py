@@ -52,7 +52,7 @@ def a_replica(run):
 
 
 def restart_replica(run, _):
-    yield from faults.restart(run, a_replica(run), run.rng.choice(("kill", "power", "kill in a call")))
+    yield from faults.restart(run, a_replica(run), run.rng.choice(("kill", "stop", "power", "kill in a call")))
     run.count("replica restarted")
 
 
