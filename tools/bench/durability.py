@@ -18,10 +18,11 @@ MIXES = ("set", "zadd")
 PIPELINE = 16
 POLICIES = ("everysec", "always")
 JOURNAL = ["--appendonly", "yes", "--auto-aof-rewrite-percentage", "0", "--appendfsync"]
-# (title, mix, form on disk)
-LOADS = (("strings", "set", "snapshot"), ("strings with a TTL", "setex", "snapshot"),
-         ("members of a sorted set", "zadd", "snapshot"), ("fields of a hash", "hset", "snapshot"),
-         ("strings", "set", "journal"))
+# (title, mix, form on disk, the setting that says how many)
+LOADS = (("strings", "set", "snapshot", "keys"), ("strings with a TTL", "setex", "snapshot", "keys"),
+         ("members of a sorted set", "zadd", "snapshot", "keys"), ("fields of a hash", "hset", "snapshot", "keys"),
+         ("strings", "set", "journal", "keys"),
+         ("strings", "set", "snapshot", "snapshot_keys"), ("strings", "set", "journal", "snapshot_keys"))
 WRITERS = 4
 BEFORE_SECONDS = 1.0  # of load, before and after a snapshot
 NAP = 0.001
@@ -111,13 +112,13 @@ def restart(server):
 
 def starts_of(bench, settings, names, row):
     """{server: figures}"""
-    _, mix, how = row
+    _, mix, how, count = row
     with contextlib.ExitStack() as stack:
         sides = []
         for name in names:
             server = stack.enter_context(
                 bench.server(name, with_options(settings, name, load_options(how))))
-            bench.load(server, "-n", settings.keys, "-c", 8, "-d", settings.value_size, mix, "fill")
+            bench.load(server, "-n", getattr(settings, count), "-c", 8, "-d", settings.value_size, mix, "fill")
             if how == "snapshot":
                 server.call("SAVE")
             sides.append((name, server, [], server.call("DBSIZE")))
@@ -135,8 +136,9 @@ def starts(bench, settings, names, say):
     result = []
     for row in LOADS:
         found = starts_of(bench, settings, names, row)
-        result.append({"what": row[0], "how": row[2], "items": settings.keys, **found})
-        say(f"durability: {settings.keys} {row[0]} from a {row[2]}: " + ", ".join(
+        items = getattr(settings, row[3])
+        result.append({"what": row[0], "how": row[2], "items": items, **found})
+        say(f"durability: {items} {row[0]} from a {row[2]}: " + ", ".join(
             f"{name} {its['seconds']:.2f} s, {its['bytes'] / 1e6:.1f} MB"
             for name, its in found.items()))
     return result
