@@ -128,7 +128,8 @@ static uint64_t digest_dehydrator(unsigned lane, const struct object *object, ms
             lane_hash(lane, element_payload(element)),
             (uint64_t)at,
             stage.deliveries,
-            stage.claimed,
+            /* A token is larger than 0, and without one the word is 0 or 1. */
+            (uint64_t)stage.token + stage.claimed,
         };
         chain = hash_words(lane, words, sizeof(words) / sizeof(words[0]));
     }

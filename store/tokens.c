@@ -8,6 +8,11 @@ void tokens_init(struct tokens *tokens)
     *tokens = (struct tokens){ .leaps = true };
 }
 
+void tokens_disable(struct tokens *tokens)
+{
+    *tokens = (struct tokens){ .last = TOKEN_MAX };
+}
+
 void tokens_distrust(struct tokens *tokens)
 {
     tokens->leaps = true;

@@ -33,6 +33,8 @@ struct tokens {
 };
 
 void tokens_init(struct tokens *tokens); /* empty; the first grant leaps */
+/* Grants none, for a store whose counter is not kept. */
+void tokens_disable(struct tokens *tokens);
 /* `last` may lag: the next grant leaps. */
 void tokens_distrust(struct tokens *tokens);
 /* Takes the counter of a data set that replaces this one. */

@@ -114,6 +114,8 @@ extern const struct command_group dehydrator_commands;
 extern const struct command_group dehydrator_due_commands;
 /* REDE.TTN LEN RANGE SCAN INFO. */
 extern const struct command_group dehydrator_look_commands;
+/* REDE.ACK EXTEND RETRY. */
+extern const struct command_group dehydrator_token_commands;
 /* LEASE.TAKE EXTEND DROP CHECK INFO. */
 extern const struct command_group lease_commands;
 

@@ -431,13 +431,19 @@ bool apply_repeat_counts(struct txn *txn, struct entry *entry, const struct effe
 
 /* ---- applying -------------------------------------------------------------------------------- */
 
+static bool stage_ok(const struct stage *stage)
+{
+    return instant_ok(stage->at) && stage->token >= 0 && stage->token <= TOKEN_MAX &&
+           (stage->token == 0 || stage->claimed);
+}
+
 bool apply_effect(struct txn *txn, const struct effect *effect)
 {
     const struct effect_row *row = &effect_rows[effect->kind];
     struct entry *entry = NULL;
     if (effect->db >= txn->store->database_count) return false;
     if (effect->at != NEVER && !instant_ok(effect->at)) return false;
-    if (!instant_ok(effect->stage.at)) return false;
+    if (!stage_ok(&effect->stage)) return false;
     txn_call(txn, effect->db);
     if (row->key != KEY_UNUSED) {
         entry = txn_find(txn, effect->key);

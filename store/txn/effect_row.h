@@ -19,6 +19,7 @@ enum word_type {
     WORD_TEXT,    /* a string: key, a or b */
     WORD_NUMBER,  /* from `least` to `most` */
     WORD_CHOICE,  /* `text` if the number or bool is 0, else `other` */
+    WORD_CLAIM,   /* of the stage: WAITING, CLAIMED, or the claim's token */
     WORD_SCORE,
     WORD_ID,    /* of a stream's entry: ms-seq */
     WORD_FIRST, /* `from`, and ... */

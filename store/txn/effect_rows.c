@@ -46,8 +46,7 @@
 #define POLICY   OF_TYPE(POLICY)
 #define CODE     OF_TYPE(CODE)
 #define STAGE                                                                                      \
-    INSTANT(stage.at), NUMBER(stage.deliveries, 0, UINT32_MAX),                                    \
-        ZERO_OR_ONE(stage.claimed, "WAITING", "CLAIMED")
+    INSTANT(stage.at), NUMBER(stage.deliveries, 0, UINT32_MAX), OF_TYPE(CLAIM, FIELD(stage))
 #define READ WORD("ENTRIESREAD"), NUMBER(position.read, GROUP_READ_UNKNOWN, INT64_MAX)
 
 /* ---- forms ----------------------------------------------------------------------------------- */

@@ -2,6 +2,7 @@
 #include "store/txn/txn_dehydrator.h"
 
 #include "store/txn/txn_internal.h"
+#include "store/txn/txn_token.h"
 
 bool txn_rede_push(struct txn *txn, struct entry *entry, struct bytes id, struct bytes payload,
                    const struct stage *stage)
@@ -9,6 +10,7 @@ bool txn_rede_push(struct txn *txn, struct entry *entry, struct bytes id, struct
     struct dehydrator *dehydrator = entry->object.dehydrator;
     if (dehydrator_find(dehydrator, id) != NULL) return false;
     dehydrator_push(dehydrator, id, payload, stage);
+    txn_token_raise(txn, stage->token);
     keyspace_rearm(txn->ks, entry);
     struct effect effect = {
         .kind = EFFECT_REDE_PUSH,
@@ -46,6 +48,7 @@ struct element *txn_rede_move(struct txn *txn, struct entry *entry, struct eleme
     };
     txn_record(txn, entry, &effect);
     element = dehydrator_move(entry->object.dehydrator, element, stage);
+    txn_token_raise(txn, stage->token);
     keyspace_rearm(txn->ks, entry);
     return element;
 }

@@ -318,6 +318,8 @@ struct entry *txn_key_restore(struct txn *txn, struct bytes key, struct object o
 {
     struct effect drop = { .kind = EFFECT_DROP };
     if (vacate_key(txn, key)) txn_record_each(txn, key, &drop);
+    if (object.type == TYPE_DEHYDRATOR)
+        txn_token_raise(txn, dehydrator_last_token(object.dehydrator));
     struct entry *entry = txn_key_add(txn, key, object);
     keyspace_set_deadline(txn->ks, entry, at);
     if (at != NEVER) txn_note(txn, entry, POLICY_EXPIRY_SET);

@@ -14,12 +14,12 @@ enum {
 };
 
 /* After the head follow: the lengths as two uint32_t if the element is long; a struct claim if it
- * was ever claimed; the id; the payload. A short element that was never claimed takes 8 bytes
- * in addition to id and payload. */
+ * was ever claimed; the token as an int64_t if a claim ever had one; the id; the payload. A short
+ * element that was never claimed takes 8 bytes in addition to id and payload. */
 struct element {
     struct timeline_node deadline;
     uint32_t id_len : 12, payload_len : 16;
-    uint32_t is_long : 1, was_claimed : 1;
+    uint32_t is_long : 1, was_claimed : 1, has_token : 1;
     char data[];
 };
 
@@ -36,6 +36,7 @@ struct dehydrator {
     msec announced;           /* everything due by this instant has been announced */
     size_t redelivered;       /* elements that were claimed more than once */
     uint64_t pushed;          /* elements ever added */
+    int64_t last_token;       /* the largest token of a claim so far */
 };
 
 /* ---- one element ----------------------------------------------------------------------------- */
@@ -58,9 +59,14 @@ static size_t lengths_size(bool is_long)
     return is_long ? 2 * sizeof(uint32_t) : 0;
 }
 
-static size_t texts_offset(bool is_long, bool was_claimed)
+static size_t token_offset(const struct element *element)
 {
-    return lengths_size(is_long) + (was_claimed ? sizeof(struct claim) : 0);
+    return lengths_size(element->is_long) + (element->was_claimed ? sizeof(struct claim) : 0);
+}
+
+static size_t texts_offset(const struct element *element)
+{
+    return token_offset(element) + (element->has_token ? sizeof(int64_t) : 0);
 }
 
 /* NULL: the element was never claimed. Aligned, because everything before it is a multiple of 4. */
@@ -77,9 +83,21 @@ static bool is_claimed(const struct element *element)
     return claim != NULL && timeline_node_armed(&claim->lease);
 }
 
+static int64_t stored_token(const struct element *element)
+{
+    int64_t token = 0;
+    if (element->has_token) memcpy(&token, element->data + token_offset(element), sizeof(token));
+    return token;
+}
+
+static void put_token(struct element *element, int64_t token)
+{
+    if (element->has_token) memcpy(element->data + token_offset(element), &token, sizeof(token));
+}
+
 struct bytes element_id(const struct element *element)
 {
-    return bytes_of(element->data + texts_offset(element->is_long, element->was_claimed),
+    return bytes_of(element->data + texts_offset(element),
                     element->is_long ? word_get(element->data) : element->id_len);
 }
 
@@ -109,22 +127,26 @@ static struct element *element_new(struct dehydrator *dehydrator, struct bytes i
     ensure(id.len <= UINT32_MAX && payload.len <= UINT32_MAX,
            "id of %zu bytes, payload of %zu bytes", id.len, payload.len);
     bool is_long = id.len > SHORT_ID || payload.len > SHORT_PAYLOAD;
-    bool was_claimed = stage->claimed || stage->deliveries > 0;
-    size_t offset = texts_offset(is_long, was_claimed);
+    const struct element head = {
+        .id_len = is_long ? 0 : (uint32_t)id.len & SHORT_ID,
+        .payload_len = is_long ? 0 : (uint32_t)payload.len & SHORT_PAYLOAD,
+        .is_long = is_long,
+        .was_claimed = stage->claimed || stage->deliveries > 0,
+        .has_token = stage->token != 0,
+    };
+    size_t offset = texts_offset(&head);
     struct element *element = mem_alloc(sizeof(*element) + offset + id.len + payload.len);
+    *element = head;
     timeline_node_init(&element->deadline);
-    element->id_len = is_long ? 0 : (uint32_t)id.len & SHORT_ID;
-    element->payload_len = is_long ? 0 : (uint32_t)payload.len & SHORT_PAYLOAD;
-    element->is_long = is_long;
-    element->was_claimed = was_claimed;
     if (is_long) {
         word_put(element->data, (uint32_t)id.len);
         word_put(element->data + sizeof(uint32_t), (uint32_t)payload.len);
     }
-    if (was_claimed) {
+    if (element->was_claimed) {
         claim_of(element)->deliveries = stage->deliveries;
         timeline_node_init(&claim_of(element)->lease);
     }
+    put_token(element, stage->token);
     char *texts = element->data + offset;
     if (id.len > 0) memcpy(texts, id.data, id.len);
     if (payload.len > 0) memcpy(texts + id.len, payload.data, payload.len);
@@ -167,6 +189,8 @@ static void update_claim(struct dehydrator *dehydrator, struct element *element,
     struct claim *claim = claim_of(element);
     if (claim == NULL) return;
     claim->deliveries = stage->deliveries;
+    put_token(element, stage->token);
+    if (stage->token > dehydrator->last_token) dehydrator->last_token = stage->token;
     if (stage->claimed)
         timeline_move(&dehydrator->leases, &claim->lease, stage->at);
     else
@@ -184,6 +208,7 @@ struct dehydrator *dehydrator_new(void)
     timeline_init(&dehydrator->leases);
     dehydrator->announced = INT64_MIN;
     dehydrator->redelivered = dehydrator->pushed = 0;
+    dehydrator->last_token = 0;
     return dehydrator;
 }
 
@@ -232,6 +257,11 @@ uint64_t dehydrator_count_pushed(const struct dehydrator *dehydrator)
     return dehydrator->pushed;
 }
 
+int64_t dehydrator_last_token(const struct dehydrator *dehydrator)
+{
+    return dehydrator->last_token;
+}
+
 size_t dehydrator_count_deadlines(const struct dehydrator *dehydrator)
 {
     size_t different = 0, total = dehydrator_count(dehydrator);
@@ -263,7 +293,8 @@ struct stage dehydrator_stage(const struct dehydrator *dehydrator, const struct 
     return (struct stage){ .at = timeline_at(&dehydrator->timeline, &element->deadline),
                            .deliveries =
                                claim_of(element) == NULL ? 0 : claim_of(element)->deliveries,
-                           .claimed = is_claimed(element) };
+                           .claimed = is_claimed(element),
+                           .token = stored_token(element) };
 }
 
 /* ---- changing -------------------------------------------------------------------------------- */
@@ -296,7 +327,8 @@ struct element *dehydrator_move(struct dehydrator *dehydrator, struct element *e
                                 const struct stage *stage)
 {
     dehydrator->redelivered -= is_redelivered(element);
-    if (!element->was_claimed && (stage->claimed || stage->deliveries > 0))
+    bool is_claim = stage->claimed || stage->deliveries > 0;
+    if ((is_claim && !element->was_claimed) || (stage->token != 0 && !element->has_token))
         element = element_rebuild(dehydrator, element, element_payload(element), stage);
     update_claim(dehydrator, element, stage);
     dehydrator->redelivered += is_redelivered(element);
@@ -453,6 +485,10 @@ void dehydrator_check(const struct dehydrator *dehydrator)
         ensure(timeline_node_armed(&element->deadline), "element is not in the timeline");
         bytes += mem_size(element);
         redelivered += is_redelivered(element);
+        ensure(stored_token(element) >= 0 && stored_token(element) <= dehydrator->last_token,
+               "token %lld, the last one is %lld", (long long)stored_token(element),
+               (long long)dehydrator->last_token);
+        ensure(stored_token(element) == 0 || is_claimed(element), "a token without a claim");
         if (!is_claimed(element)) continue;
         claimed++;
         msec lease = timeline_at(&dehydrator->leases, &claim_of(element)->lease);

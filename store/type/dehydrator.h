@@ -5,7 +5,10 @@
  * deadline of a due element to the end of a lease: until then it is hidden, afterwards it is due
  * again. The mark "claimed" stays when the lease has ended, until the element is given back or
  * moved. So the end of a lease needs no work and no record: whether it has ended follows from a
- * comparison with now, and setting the clock back restores the lease. */
+ * comparison with now, and setting the clock back restores the lease.
+ *
+ * A claim may have a fencing token (store/tokens.h), larger than that of any earlier claim. The
+ * worker names the claim by it, so it can't end the claim of another one. */
 #ifndef STORE_TYPE_DEHYDRATOR_H
 #define STORE_TYPE_DEHYDRATOR_H
 
@@ -34,6 +37,8 @@ size_t dehydrator_count_claimed(const struct dehydrator *dehydrator, msec now);
 size_t dehydrator_count_redelivered(const struct dehydrator *dehydrator);
 /* Elements added since it was created or loaded. O(1) */
 uint64_t dehydrator_count_pushed(const struct dehydrator *dehydrator);
+/* The largest token of a claim since it was created or loaded; 0: there was none. O(1) */
+int64_t dehydrator_last_token(const struct dehydrator *dehydrator);
 /* Number of distinct deadlines: exact for up to 1000 elements, else an estimate from the first
  * ones. */
 size_t dehydrator_count_deadlines(const struct dehydrator *dehydrator);
@@ -47,6 +52,7 @@ struct stage {
     msec at;             /* its deadline */
     uint32_t deliveries; /* number of claims so far */
     bool claimed;        /* hidden by a claim until `at`, when the lease ends */
+    int64_t token;       /* of the claim; 0: it has none, or there is no claim */
 };
 
 /* The id must be absent. O(log n) */

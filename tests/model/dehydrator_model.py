@@ -3,6 +3,7 @@
 Holds two databases of keys and the blocked clients; the time is an argument. Plain dictionaries that
 are sorted on demand. Must not depend on sockets or on how replies are encoded.
 """
+import functools
 import math
 import re
 
@@ -21,14 +22,19 @@ class Status(bytes):
     pass
 
 
+class Token(int):
+    """A fencing token, counted from the first one that the daemon granted."""
+
+
 class Element:
-    def __init__(self, payload, at=0, arrival=0, deliveries=0, claimed=False):
+    def __init__(self, payload, at=0, arrival=0, deliveries=0, claimed=False, token=None):
         self.payload, self.at, self.arrival = payload, at, arrival
-        self.deliveries, self.claimed = deliveries, claimed
+        self.deliveries, self.claimed, self.token = deliveries, claimed, token
         self.is_new_here = False  # stored by the current step
 
     def copy(self):
-        return Element(self.payload, self.at, self.arrival, self.deliveries, self.claimed)
+        return Element(self.payload, self.at, self.arrival, self.deliveries, self.claimed,
+                       self.token)
 
 
 class Key:
@@ -57,6 +63,7 @@ class Model:
 
     def __init__(self):
         self.now, self.arrivals = NOON, 0
+        self.granted, self.first_token = 0, None
         self.dbs = [{}, {}]
         self.waiting, self.heard = [], {}
         self.ready, self.wakes, self.armings = [], {}, 0  # keys: in order; (instant, arming) by key
@@ -126,7 +133,8 @@ class Model:
             return reply
         if in_multi:
             return nothing_came(words)
-        timeout = words[{"REDE.BPOLL": 2, "BZTSPOP": 3, "BZTSMOVE": 4}.get(words[0], -1)]
+        timeout = words[{"REDE.BPOLL": 2, "BZTSPOP": 3, "BZTSMOVE": 4}.get(words[0]) or
+                        words.index("BLOCK") + 1]
         until = self.now + math.ceil(float(timeout) * 1000) if float(timeout) else None
         self.waiting.append(Waiter(client, db, words, until))
         self.arm(db, words[1])
@@ -326,12 +334,52 @@ class Model:
         old, element.payload = element.payload, payload
         return old
 
+    def grant(self):
+        self.granted += 1
+        return Token(self.granted)
+
+    def is_token(self, token, text):
+        """Is this the number of a token? The first one is learned."""
+        if self.first_token is None:
+            self.first_token = int(text) - token
+        return int(text) == self.first_token + token
+
+    def held(self, db, name, pairs):
+        """The ids and elements whose claims have the tokens given."""
+        there = self.elements(db, name)
+        for ident, token in zip(pairs[::2], pairs[1::2]):
+            element = there.get(ident)
+            if element is not None and element.token == token:
+                yield ident, element
+
+    def rede_ack(self, db, name, *pairs):
+        return len([self.take(db, name, ident, "rede.ack")
+                    for ident, _ in self.held(db, name, pairs)])
+
+    def rede_extend(self, db, name, lease, *pairs):
+        end = self.instant(lease if isinstance(lease, int) and lease > 0 else None, "lease")
+        return self.move_all(db, name, [i for i, _ in self.held(db, name, pairs)],
+                             "rede.reschedule", lambda _: True, end)
+
+    def rede_retry(self, db, name, delay, *words):
+        at = self.instant(delay, "delay")
+        given_back = 0
+        for _, element in self.held(db, name, words[len(words) % 2:]):
+            element.claimed, element.token = False, None
+            element.deliveries -= len(words) % 2
+            self.place(element, at)
+            self.tell(db, name, "rede.nack")
+            self.make_ready(db, name, "dehydrator")
+            given_back += 1
+        return given_back
+
     def move_all(self, db, name, ids, event, movable, at):
         moved = 0
         there = self.elements(db, name)
         for element in (there.get(ident) for ident in ids):
             if element is not None and movable(element):
-                element.claimed = element.claimed and event == "rede.reschedule"
+                if event != "rede.reschedule":
+                    element.claimed, element.token = False, None
                 self.place(element, at)
                 self.tell(db, name, event)
                 self.make_ready(db, name, "dehydrator")
@@ -379,7 +427,10 @@ class Model:
             self.place(element, end)
             element.claimed = True
             element.deliveries += 1
+            element.token = self.grant() if "TOKENS" in options else None
             claims.append([ident, element.payload, element.deliveries])
+            if element.token is not None:
+                claims[-1].append(functools.partial(self.is_token, element.token))
             self.tell(db, name, "rede.claim")
             self.make_ready(db, name, "dehydrator")
         return claims or (WAITS if "BLOCK" in options else [])

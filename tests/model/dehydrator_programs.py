@@ -8,7 +8,7 @@ the other generators (tests/README.md).
 import re
 
 from daemon import Raw, encode, equal, read_reply
-from dehydrator_model import NO_ARRAY, NOON, WAITS, Model, Refused, Scores, Status
+from dehydrator_model import NO_ARRAY, NOON, WAITS, Model, Refused, Scores, Status, Token
 from random_programs import Kind, shown
 
 TOLD = {"del", "expired", *("rede." + what for what in (
@@ -101,7 +101,10 @@ class Crowd:
             return "CLIENT", "UNBLOCK", self.clients[words[1]].id, words[2]
         if words[0] == "move":
             return [*words, 1 - db]
-        return ["DEL", *words[1:]] if words[0] == "delete" else words
+        if words[0] == "delete":
+            return ["DEL", *words[1:]]
+        first = self.model.first_token or 1000
+        return [first + word if isinstance(word, Token) else word for word in words]
 
     @staticmethod
     def end():
@@ -278,7 +281,7 @@ class Author:
         rng, name = self.rng, self.rng.choice(NAMES)
         kind = rng.choice(["POLL", "XPOLL", "CLAIM", "CLAIM", "CLAIM", "BPOLL", "BPOLL", "BLOCK",
                            "BLOCK"])
-        with_ids = rng.choice([[], ["WITHIDS"]])
+        with_ids, tokens = rng.choice([[], ["WITHIDS"]]), rng.choice([[], ["TOKENS"]])
         lease = rng.choice([1, 5, 10, 10, 30, 100, 0, "x"] if rng.random() < 0.2 else [5, 10, 30])
         if kind in ("BPOLL", "BLOCK") and not may_wait:
             kind = "POLL"
@@ -286,8 +289,9 @@ class Author:
             "POLL": lambda: ["REDE.POLL", name, *self.count(), *with_ids],
             "BPOLL": lambda: ["REDE.BPOLL", name, self.timeout(), *self.count(), *with_ids],
             "XPOLL": lambda: ["REDE.XPOLL", name, *self.count()],
-            "CLAIM": lambda: ["REDE.CLAIM", name, lease, *self.count()],
-            "BLOCK": lambda: ["REDE.CLAIM", name, lease, *self.count(), "BLOCK", self.timeout()],
+            "CLAIM": lambda: ["REDE.CLAIM", name, lease, *self.count(), *tokens],
+            "BLOCK": lambda: ["REDE.CLAIM", name, lease, *self.count(), "BLOCK", self.timeout(),
+                              *tokens],
         }[kind]()
 
     def by_id(self):
@@ -299,6 +303,23 @@ class Author:
         if kind == "UPDATE":
             return ["REDE.UPDATE", name, one, self.new_payload()]
         return ["REDE." + kind, name, *([] if kind == "XACK" else [self.ttl()]), one, *more]
+
+    def by_token(self):
+        rng = self.rng
+        kind = rng.choice(["ACK", "ACK", "EXTEND", "RETRY"])
+        name, *ids = self.some(claimed=rng.random() < 0.8)
+        there = {name: key.value for (_, name), key in self.model.dehydrators()}.get(name, {})
+        pairs = []
+        for ident in ids:
+            token = there[ident].token if ident in there else None
+            if token is None or rng.random() < 0.1:
+                token = Token(rng.randint(-5, self.model.granted + 1))
+            pairs += [ident, token]
+        if kind == "ACK":
+            return ["REDE.ACK", name, *pairs]
+        if kind == "EXTEND":
+            return ["REDE.EXTEND", name, rng.choice([1, 5, 30, 100, 0]), *pairs]
+        return ["REDE.RETRY", name, self.ttl(), *rng.choice([[], ["NOCOUNT"]]), *pairs]
 
     def look(self):
         rng, name = self.rng, self.rng.choice(NAMES)
@@ -333,9 +354,9 @@ class Author:
             ["swapdb", 0, 1], ["lrange", b"l1", 0, -1], ["delete", b"l1"]])
 
     def command(self, may_wait=True):
-        return self.rng.choices([self.push, lambda: self.taking(may_wait), self.by_id, self.look,
-                                 lambda: self.times(may_wait), self.keys],
-                                [32, 22, 18, 10, 15, 4])[0]()
+        return self.rng.choices([self.push, lambda: self.taking(may_wait), self.by_id,
+                                 self.by_token, self.look, lambda: self.times(may_wait), self.keys],
+                                [32, 22, 16, 10, 10, 15, 4])[0]()
 
     def step(self):
         rng, roll = self.rng, self.rng.random()

@@ -150,7 +150,11 @@ static void step_dehydrator(struct txn *txn)
     stage.at = txn->now + rng_between(&rng, 1, 20);
     stage.claimed = rng_chance(&rng, 50);
     stage.deliveries += stage.claimed;
-    if (rng_chance(&rng, 40))
+    stage.token = 0;
+    bool moves = rng_chance(&rng, 40);
+    if (moves && stage.claimed && rng_chance(&rng, 50) && txn_token_reserve(txn, 1))
+        stage.token = txn_token_next(txn);
+    if (moves)
         txn_rede_move(txn, entry, element, &stage, EVENT_REDE_CLAIM);
     else if (rng_chance(&rng, 50))
         txn_rede_update(txn, entry, element, random_text("payload", 1000));

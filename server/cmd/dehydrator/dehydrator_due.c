@@ -7,14 +7,20 @@
 #include "server/cmd/cmd.h"
 #include "server/cmd/dehydrator/dehydrator_args.h"
 #include "store/txn/txn_dehydrator.h"
+#include "store/txn/txn_token.h"
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-enum { COUNT_0 = 1 << 0, WITHIDS = 1 << 1, BLOCK = 1 << 2 }; /* options that a command accepts */
+enum {
+    COUNT_0 = 1 << 0,
+    WITHIDS = 1 << 1,
+    BLOCK = 1 << 2,
+    TOKENS = 1 << 3
+}; /* options that a command accepts */
 
 struct take {
     int64_t limit;
-    bool with_ids, waits;
+    bool with_ids, waits, with_tokens;
     msec until; /* the timeout of a blocking call */
 };
 
@@ -32,6 +38,8 @@ static bool parse_take(struct call *call, int i, unsigned known, struct take *ta
                 return false;
         } else if ((known & WITHIDS) && arg_is(call, i, "WITHIDS")) {
             take->with_ids = true;
+        } else if ((known & TOKENS) && arg_is(call, i, "TOKENS")) {
+            take->with_tokens = true;
         } else if ((known & BLOCK) && valued && arg_is(call, i, "BLOCK")) {
             take->waits = true;
             if (!arg_timeout(call, ++i, &take->until)) return false;
@@ -114,20 +122,23 @@ static void cmd_rede_xpoll(struct call *call)
 
 /* ---- claim ----------------------------------------------------------------------------------- */
 
-/* Claims the first element and replies [id, payload, deliveries], this delivery included. The
- * element moves to the end of its lease, so the next one becomes the first. */
-static void claim_first(struct call *call, struct entry *entry, msec lease_end)
+/* Claims the first element and replies [id, payload, deliveries], this delivery included, and the
+ * token if there is one. The element moves to the end of its lease, so the next one becomes the
+ * first. */
+static void claim_first(struct call *call, struct entry *entry, msec lease_end, int64_t token)
 {
     struct dehydrator *dehydrator = entry->object.dehydrator;
     struct element *element = dehydrator_first(dehydrator);
     struct stage stage = dehydrator_stage(dehydrator, element);
     stage.at = lease_end;
     stage.claimed = true;
+    stage.token = token;
     if (stage.deliveries < UINT32_MAX) stage.deliveries++;
-    resp_array(call->out, 3);
+    resp_array(call->out, token != 0 ? 4 : 3);
     reply_bytes(call, element_id(element));
     reply_bytes(call, element_payload(element));
     resp_integer(call->out, stage.deliveries);
+    if (token != 0) resp_integer(call->out, token);
     txn_rede_move(call->txn, entry, element, &stage, EVENT_REDE_CLAIM);
 }
 
@@ -137,16 +148,21 @@ static void cmd_rede_claim(struct call *call)
     struct source source;
     msec lease_end;
     if (!arg_lease(call, 2, &lease_end)) return;
-    if (!parse_take(call, 3, BLOCK, &take)) return;
+    if (!parse_take(call, 3, BLOCK | TOKENS, &take)) return;
     if (!find_source(call, TYPE_DEHYDRATOR, 1, 1, &source)) return;
     size_t due = count_due(call, source.entry, take.limit);
     if (due == 0 && take.waits) {
         block_until_due(call, source.entry, take.until, true);
         return;
     }
+    if (due > 0 && take.with_tokens && !txn_token_reserve(call->txn, (int64_t)due)) {
+        fail(call, ERR_NO_TOKENS);
+        return;
+    }
     resp_array(call->out, due);
     while (due-- > 0)
-        claim_first(call, source.entry, lease_end);
+        claim_first(call, source.entry, lease_end,
+                    take.with_tokens ? txn_token_next(call->txn) : 0);
 }
 
 /* ---- the end of claims ----------------------------------------------------------------------- */
@@ -276,12 +292,14 @@ static const struct command rows[] = {
       .since = "0.1.0",
       .replies =
           REPLIES("[[bulk bulk integer] ...]: id, payload and number of deliveries of each claimed "
-                  "element; empty if none is due, even after the timeout of BLOCK"),
+                  "element; empty if none is due, even after the timeout of BLOCK",
+                  "[[bulk bulk integer integer] ...]: with TOKENS: the same, and the token of "
+                  "each claim"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_TIMEOUT_NEGATIVE, ERR_TIMEOUT_FLOAT,
-                       ERR_COUNT_POSITIVE, ERR_BAD_MSEC),
+                       ERR_COUNT_POSITIVE, ERR_BAD_MSEC, ERR_NO_TOKENS),
       .complexity = "O(K*log(N)) where K is the number of elements returned and N the number in "
                     "the dehydrator.",
-      .syntax = "key lease [COUNT count] [BLOCK timeout]",
+      .syntax = "key lease [COUNT count] [BLOCK timeout] [TOKENS]",
       .summary = "Returns the elements that are due and hides them for lease milliseconds." },
     { .name = "REDE.XACK",
       .run = cmd_rede_xack,

@@ -5,6 +5,7 @@
 #include "server/disk/effect/effect_text.h"
 #include "server/disk/effect/policy_words.h"
 #include "store/mem/blob.h"
+#include "store/tokens.h"
 
 /* ---- fields ---------------------------------------------------------------------------------- */
 
@@ -147,6 +148,14 @@ static void put_policy(struct pen *pen, const struct policy *policy)
         put_argument(pen, words.words[i]);
 }
 
+static void put_claim(struct pen *pen, const struct stage *stage)
+{
+    if (stage->token != 0)
+        put_int64(pen, stage->token);
+    else
+        put_argument(pen, stage->claimed ? LIT("CLAIMED") : LIT("WAITING"));
+}
+
 /* ---- writing --------------------------------------------------------------------------------- */
 
 /* An empty range is written as 1 0. */
@@ -175,6 +184,7 @@ static inline void put_word(struct pen *pen, const struct word *word, const stru
     case WORD_CHOICE:
         put_argument(pen, number_of(effect, word) == 0 ? literal_of(word) : other_of(word));
         break;
+    case WORD_CLAIM: put_claim(pen, &effect->stage); break;
     case WORD_SCORE: put_score(pen, effect->score); break;
     case WORD_ID: put_id(pen, field_of(effect, word)); break;
     case WORD_FIRST: put_int64(pen, range_is_empty(effect) ? 1 : effect->from); break;
@@ -236,6 +246,17 @@ static bool take_choice(struct cursor *cursor, const struct word *word, struct e
     return is_other || bytes_equal(text, literal_of(word));
 }
 
+static bool take_claim(struct cursor *cursor, struct stage *stage)
+{
+    struct bytes text;
+    if (!take_text(cursor, &text)) return false;
+    stage->claimed = !bytes_equal(text, LIT("WAITING"));
+    stage->token = 0;
+    if (!stage->claimed || bytes_equal(text, LIT("CLAIMED"))) return true;
+    return number_parse_int64(text.data, text.len, &stage->token) && stage->token > 0 &&
+           stage->token <= TOKEN_MAX;
+}
+
 static bool parse_id(struct bytes text, struct stream_id *id)
 {
     const char *dash = text.len > 0 ? memchr(text.data, '-', text.len) : NULL;
@@ -293,6 +314,7 @@ static bool take_word(struct cursor *cursor, const struct word *word, struct eff
         set_number(effect, word, number);
         return true;
     case WORD_CHOICE: return take_choice(cursor, word, effect);
+    case WORD_CLAIM: return take_claim(cursor, &effect->stage);
     case WORD_SCORE:
         return take_text(cursor, &text) && score_parse(text.data, text.len, &effect->score);
     case WORD_ID: return take_text(cursor, &text) && parse_id(text, field_in(effect, word));

@@ -96,6 +96,8 @@ static inline bool numbers_equal(const struct word *word, const struct effect *a
 {
     const void *in_a = field_of(a, word), *in_b = field_of(b, word);
     if (word->size == sizeof(int64_t)) return *(const int64_t *)in_a == *(const int64_t *)in_b;
+    if (word->type == WORD_CLAIM)
+        return a->stage.claimed == b->stage.claimed && a->stage.token == b->stage.token;
     return memcmp(in_a, in_b, word->size) == 0;
 }
 

@@ -79,6 +79,7 @@ void lent_keys_init(void)
                                               .commit = on_commit,
                                               .ctx = &current };
     store = store_new(1);
+    tokens_disable(&store->tokens);
     guest_prepare(store, &never);
     store_listen(store, LISTEN_CHANGES | LISTEN_EVENTS, &listener);
 }

@@ -62,6 +62,41 @@ def a_claim_goes_along_with_its_key():
 
 
 @own
+def a_token_goes_along_with_its_claim():
+    with Dehydrators("--appendonly", "yes") as de:
+        de.run("REDE.MPUSH", "d", 0, "p", "a", 500, "q", "b")
+        [[_, _, _, token]] = de.run("REDE.CLAIM", "d", 100, "TOKENS")
+        de.run("COPY", "d", "copied")
+        de.run("RESTORE", "restored", 0, de.client.dump("d"))
+        digest = de.run("DEBUG", "DIGEST")
+        for reload in (("DEBUG", "RELOAD"), ("DEBUG", "LOADAOF")):
+            de.run(*reload)
+            equal(de.run("DEBUG", "DIGEST"), digest, reload)
+        for key in ("d", "copied", "restored"):
+            equal(de.run("REDE.ACK", key, "a", token + 1), 0)
+            equal(de.run("REDE.EXTEND", key, 200, "a", token), 1)
+            equal(de.run("REDE.ACK", key, "a", token), 1)
+        de.run("REDE.PUSH", "d", 0, "p", "a")
+        [[_, _, _, later]] = de.run("REDE.CLAIM", "d", 100, "TOKENS")
+        assert later > token, (later, token)
+
+
+@own
+def a_restored_token_raises_the_counter():
+    with Dehydrators() as de, Dehydrators() as other:
+        de.run("REDE.PUSH", "d", 0, "p", "a")
+        for _ in range(3):
+            [[_, _, _, token]] = de.run("REDE.CLAIM", "d", 1, "TOKENS")
+            de.step(1)
+        other.run("REDE.PUSH", "e", 0, "p", "a")
+        other.run("REDE.CLAIM", "e", 1, "TOKENS")
+        other.run("RESTORE", "d", 0, de.client.dump("d"))
+        other.step(10_000)
+        [[_, _, _, later]] = other.run("REDE.CLAIM", "d", 1, "TOKENS")
+        assert later > token, (later, token)
+
+
+@own
 def a_lease_is_a_positive_number_of_milliseconds():
     with Dehydrators() as de:
         de.run("REDE.PUSH", "d", 0, "p", "a")

@@ -617,6 +617,17 @@ export interface Commands<T> {
         },
     ): Promise<'OK'>;
     /**
+     * Removes the elements whose claims still have the given tokens.
+     *
+     *     REDE.ACK key id token [id token ...]
+     *
+     * - `integer`: the number of claims that still had their token; their elements are removed
+     */
+    redeAck(
+        key: Key,
+        items: readonly (readonly [id: Argument, token: Argument])[],
+    ): Promise<number>;
+    /**
      * Removes and returns the elements that are due, earliest first, or blocks until one is due.
      *
      *     REDE.BPOLL key timeout [COUNT count] [WITHIDS]
@@ -643,16 +654,40 @@ export interface Commands<T> {
     /**
      * Returns the elements that are due and hides them for lease milliseconds.
      *
-     *     REDE.CLAIM key lease [COUNT count] [BLOCK timeout]
+     *     REDE.CLAIM key lease [COUNT count] [BLOCK timeout] [TOKENS]
      *
      * - `[[bulk bulk integer] ...]`: id, payload and number of deliveries of each claimed element;
      *   empty if none is due, even after the timeout of BLOCK
+     * - `[[bulk bulk integer integer] ...]`: with TOKENS: the same, and the token of each claim
      */
     redeClaim(
         key: Key,
         lease: number,
-        options?: { count?: number; block?: number },
+        options?: { count?: number; block?: number; tokens?: false },
     ): Promise<Array<readonly [T, T, number]>>;
+    redeClaim(
+        key: Key,
+        lease: number,
+        options: { count?: number; block?: number; tokens: true },
+    ): Promise<Array<readonly [T, T, number, number]>>;
+    redeClaim(
+        key: Key,
+        lease: number,
+        options?: { count?: number; block?: number; tokens?: boolean },
+    ): Promise<Array<readonly [T, T, number]> | Array<readonly [T, T, number, number]>>;
+    /**
+     * Extends the leases of the claims that still have the given tokens, even if they have ended.
+     *
+     *     REDE.EXTEND key lease id token [id token ...]
+     *
+     * - `integer`: the number of claims that still had their token; their leases end lease
+     *   milliseconds from now
+     */
+    redeExtend(
+        key: Key,
+        lease: number,
+        items: readonly (readonly [id: Argument, token: Argument])[],
+    ): Promise<number>;
     /**
      * Adds an element to a dehydrator under a generated id and returns the id.
      *
@@ -776,6 +811,20 @@ export interface Commands<T> {
      * - `integer`: the number of elements whose deadline was moved
      */
     redeReschedule(key: Key, ttl: number, ids: Argument | readonly Argument[]): Promise<number>;
+    /**
+     * Ends the claims that still have the given tokens. The elements are due again in delay
+     * milliseconds; with NOCOUNT the delivery does not count.
+     *
+     *     REDE.RETRY key delay [NOCOUNT] id token [id token ...]
+     *
+     * - `integer`: the number of claims that still had their token, now given back
+     */
+    redeRetry(
+        key: Key,
+        delay: number,
+        items: readonly (readonly [id: Argument, token: Argument])[],
+        options?: { nocount?: boolean },
+    ): Promise<number>;
     /**
      * Returns some elements with their ids and the cursor for the next call. The first call takes
      * cursor 0.

@@ -542,6 +542,15 @@ export const commands = {
         },
         reply: text('OK'),
     },
+    redeAck: {
+        name: 'REDE.ACK',
+        readonly: false,
+        write(to, key, items) {
+            to.key(key);
+            to.tuples(items, 'value', 'value');
+        },
+        reply: integer,
+    },
     redeBpoll: {
         name: 'REDE.BPOLL',
         readonly: false,
@@ -561,8 +570,19 @@ export const commands = {
             to.value(lease);
             to.option('COUNT', options.count);
             to.option('BLOCK', options.block);
+            to.flag('TOKENS', options.tokens);
         },
-        reply: list(tuple(bulk, bulk, integer)),
+        reply: oneOf(list(tuple(bulk, bulk, integer)), list(tuple(bulk, bulk, integer, integer))),
+    },
+    redeExtend: {
+        name: 'REDE.EXTEND',
+        readonly: false,
+        write(to, key, lease, items) {
+            to.key(key);
+            to.value(lease);
+            to.tuples(items, 'value', 'value');
+        },
+        reply: integer,
     },
     redeGidpush: {
         name: 'REDE.GIDPUSH',
@@ -679,6 +699,17 @@ export const commands = {
             to.key(key);
             to.value(ttl);
             to.values(ids);
+        },
+        reply: integer,
+    },
+    redeRetry: {
+        name: 'REDE.RETRY',
+        readonly: false,
+        write(to, key, delay, items, options = {}) {
+            to.key(key);
+            to.value(delay);
+            to.flag('NOCOUNT', options.nocount);
+            to.tuples(items, 'value', 'value');
         },
         reply: integer,
     },

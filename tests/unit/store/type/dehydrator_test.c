@@ -131,6 +131,7 @@ static struct stage draw_stage(struct rng *rng)
         .at = rng_between(rng, -20, 20),
         .deliveries = rng_chance(rng, 30) || claimed ? (uint32_t)rng_below(rng, 3) : 0,
         .claimed = claimed,
+        .token = claimed && rng_chance(rng, 50) ? (int64_t)rng_below(rng, 1000) : 0,
     };
 }
 

@@ -790,6 +790,15 @@ class AsyncCommands:
             *_block((option,), option, "NONE"),
         )
 
+    def rede_ack(self, key: KeyT, *items: tuple[EncodableT, EncodableT]) -> Awaitable[int]:
+        """Removes the elements whose claims still have the given tokens.
+
+        ``REDE.ACK key id token [id token ...]``
+
+        - ``integer``: the number of claims that still had their token; their elements are removed
+        """
+        return self.execute_command("REDE.ACK", key, *_flat(items))
+
     @overload
     def rede_bpoll(
         self, key: KeyT, timeout: float, *, count: int | None = None,
@@ -826,15 +835,35 @@ class AsyncCommands:
             *_flag("WITHIDS", withids),
         )
 
+    @overload
     def rede_claim(
         self, key: KeyT, lease: int, *, count: int | None = None, block: float | None = None,
-    ) -> Awaitable[list[tuple[Bulk, Bulk, int]]]:
+        tokens: Literal[False] = False,
+    ) -> Awaitable[list[tuple[Bulk, Bulk, int]]]: ...
+
+    @overload
+    def rede_claim(
+        self, key: KeyT, lease: int, *, count: int | None = None, block: float | None = None,
+        tokens: Literal[True],
+    ) -> Awaitable[list[tuple[Bulk, Bulk, int, int]]]: ...
+
+    @overload
+    def rede_claim(
+        self, key: KeyT, lease: int, *, count: int | None = None, block: float | None = None,
+        tokens: bool = False,
+    ) -> Awaitable[list[tuple[Bulk, Bulk, int]] | list[tuple[Bulk, Bulk, int, int]]]: ...
+
+    def rede_claim(
+        self, key: KeyT, lease: int, *, count: int | None = None, block: float | None = None,
+        tokens: bool = False,
+    ) -> Awaitable[list[tuple[Bulk, Bulk, int]] | list[tuple[Bulk, Bulk, int, int]]]:
         """Returns the elements that are due and hides them for lease milliseconds.
 
-        ``REDE.CLAIM key lease [COUNT count] [BLOCK timeout]``
+        ``REDE.CLAIM key lease [COUNT count] [BLOCK timeout] [TOKENS]``
 
         - ``[[bulk bulk integer] ...]``: id, payload and number of deliveries of each claimed
           element; empty if none is due, even after the timeout of BLOCK
+        - ``[[bulk bulk integer integer] ...]``: with TOKENS: the same, and the token of each claim
         """
         return self.execute_command(
             "REDE.CLAIM",
@@ -842,7 +871,21 @@ class AsyncCommands:
             lease,
             *_option("COUNT", count),
             *_option("BLOCK", block),
+            *_flag("TOKENS", tokens),
         )
+
+    def rede_extend(
+        self, key: KeyT, lease: int, *items: tuple[EncodableT, EncodableT],
+    ) -> Awaitable[int]:
+        """Extends the leases of the claims that still have the given tokens, even if they have
+        ended.
+
+        ``REDE.EXTEND key lease id token [id token ...]``
+
+        - ``integer``: the number of claims that still had their token; their leases end lease
+          milliseconds from now
+        """
+        return self.execute_command("REDE.EXTEND", key, lease, *_flat(items))
 
     def rede_gidpush(self, key: KeyT, ttl: int, element: EncodableT) -> Awaitable[Bulk]:
         """Adds an element to a dehydrator under a generated id and returns the id.
@@ -986,6 +1029,24 @@ class AsyncCommands:
         - ``integer``: the number of elements whose deadline was moved
         """
         return self.execute_command("REDE.RESCHEDULE", key, ttl, *ids)
+
+    def rede_retry(
+        self, key: KeyT, delay: int, *items: tuple[EncodableT, EncodableT], nocount: bool = False,
+    ) -> Awaitable[int]:
+        """Ends the claims that still have the given tokens. The elements are due again in delay
+        milliseconds; with NOCOUNT the delivery does not count.
+
+        ``REDE.RETRY key delay [NOCOUNT] id token [id token ...]``
+
+        - ``integer``: the number of claims that still had their token, now given back
+        """
+        return self.execute_command(
+            "REDE.RETRY",
+            key,
+            delay,
+            *_flag("NOCOUNT", nocount),
+            *_flat(items),
+        )
 
     def rede_scan(
         self, key: KeyT, cursor: int, *, match: EncodableT | None = None, count: int | None = None,

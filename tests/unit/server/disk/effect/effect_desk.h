@@ -112,7 +112,8 @@ static inline bool same_score(double a, double b)
 
 static inline bool same_stage(const struct stage *a, const struct stage *b)
 {
-    return a->at == b->at && a->deliveries == b->deliveries && a->claimed == b->claimed;
+    return a->at == b->at && a->deliveries == b->deliveries && a->claimed == b->claimed &&
+           a->token == b->token;
 }
 
 static inline bool same_policy(const struct policy *a, const struct policy *b)

@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "store/tokens.h"
 #include "tests/support/rng.h"
 #include "tests/unit/server/disk/effect/effect_desk.h"
 
@@ -60,12 +61,15 @@ static const struct {
     { { EFFECT_ZSET_DROP, K, A }, "ZREM k a" },
     { { EFFECT_ZSET_CUT, K, .from = 0, .to = 5 }, "ZREMRANGEBYRANK k 0 4" },
     { { EFFECT_REDE_PUSH, K, A, B, .stage = { .at = 9 } }, "REDE.PUSHAT k 9 b a" },
-    { { EFFECT_REDE_PUSH, K, A, B, .stage = { 9, 1, true } }, "X.REDE.PUSH k 9 1 CLAIMED b a" },
-    { { EFFECT_REDE_PUSH, K, A, B, .stage = { 9, UINT32_MAX, false } },
+    { { EFFECT_REDE_PUSH, K, A, B, .stage = { 9, 1, true, 0 } }, "X.REDE.PUSH k 9 1 CLAIMED b a" },
+    { { EFFECT_REDE_PUSH, K, A, B, .stage = { 9, UINT32_MAX, false, 0 } },
       "X.REDE.PUSH k 9 4294967295 WAITING b a" },
+    { { EFFECT_REDE_PUSH, K, A, B, .stage = { 9, 1, true, TOKEN_MAX } },
+      "X.REDE.PUSH k 9 1 9007199254740991 b a" },
     { { EFFECT_REDE_PUT, K, A, B }, "REDE.UPDATE k a b" },
-    { { EFFECT_REDE_MOVE, K, A, .stage = { 9, 2, true } }, "X.REDE.MOVE k 9 2 CLAIMED a" },
-    { { EFFECT_REDE_MOVE, K, A, .stage = { 9, 0, false } }, "X.REDE.MOVE k 9 0 WAITING a" },
+    { { EFFECT_REDE_MOVE, K, A, .stage = { 9, 2, true, 0 } }, "X.REDE.MOVE k 9 2 CLAIMED a" },
+    { { EFFECT_REDE_MOVE, K, A, .stage = { 9, 2, true, 7 } }, "X.REDE.MOVE k 9 2 7 a" },
+    { { EFFECT_REDE_MOVE, K, A, .stage = { 9, 0, false, 0 } }, "X.REDE.MOVE k 9 0 WAITING a" },
     { { EFFECT_REDE_DROP, K, A }, "REDE.PULL k a" },
     { { EFFECT_LEASE_TAKE, K, A, .from = 7, .at = 9, .to = 2 }, "X.LEASE.TAKE k a 7 9 2" },
     { { EFFECT_LEASE_EXTEND, K, A, .at = 9 }, "X.LEASE.EXTEND k a 9" },
@@ -141,7 +145,9 @@ static inline struct effect some_effect(struct rng *rng, const struct effect *be
         effect.to = rng_between(rng, 0, INT64_MAX - 1);
     if (has_stage(effect.kind) && rng_chance(rng, 30))
         effect.stage = (struct stage){ rng_between(rng, INSTANT_MIN, INSTANT_MAX / 2),
-                                       (uint32_t)rng_next(rng), rng_chance(rng, 50) };
+                                       (uint32_t)rng_next(rng), rng_chance(rng, 50), 0 };
+    if (has_stage(effect.kind) && effect.stage.claimed && rng_chance(rng, 50))
+        effect.stage.token = rng_between(rng, 1, TOKEN_MAX);
     return effect;
 }
 

@@ -203,8 +203,8 @@ static struct effect any_effect(struct rng *rng)
     if (effect_is_of_stream(effect.kind)) set_stream_operands(rng, &effect);
     if (effect.kind == EFFECT_LIBRARY_SET && rng_chance(rng, 80))
         effect.a = text("#!lua name=lib\n");
-    effect.stage =
-        (struct stage){ any_number(rng), (uint32_t)any_number(rng), rng_chance(rng, 50) };
+    effect.stage = (struct stage){ any_number(rng), (uint32_t)any_number(rng), rng_chance(rng, 50),
+                                   rng_chance(rng, 50) ? any_number(rng) : 0 };
     /* Such an offset is valid, and would allocate zeros up to it. */
     if (effect.kind == EFFECT_WRITE && effect.from > 1000 && effect.from < UINT32_MAX)
         effect.from = 1000;
@@ -237,7 +237,7 @@ static void feed_some_of_each(struct replay *replay)
         { EFFECT_SET_ADD, .key = LIT("s"), .at = 5 },
         { EFFECT_HASH_PUT, .key = LIT("h"), .b = LIT("v"), .at = NEVER },
         { EFFECT_ZSET_PUT, .key = LIT("z"), .at = 7 },
-        { EFFECT_REDE_PUSH, .key = LIT("d"), .b = LIT("v"), .stage = { 3, 1, true } },
+        { EFFECT_REDE_PUSH, .key = LIT("d"), .b = LIT("v"), .stage = { 3, 1, true, 0 } },
     };
     static const struct bytes parts[] = { LIT("n"), LIT("v") };
     const struct effect stream[] = {
