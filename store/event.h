@@ -72,6 +72,7 @@
     EVENT(REDE_PULL, "rede.pull", 'd')                                                             \
     EVENT(REDE_POLL, "rede.poll", 'd')                                                             \
     EVENT(REDE_ACK, "rede.ack", 'd')                                                               \
+    EVENT(REDE_DEAD, "rede.dead", 'd')                                                             \
     EVENT(REDE_UPDATE, "rede.update", 'd')                                                         \
     EVENT(XADD, "xadd", 't')                                                                       \
     EVENT(XDEL, "xdel", 't')                                                                       \

@@ -26,13 +26,17 @@ enum policy_refresh { REFRESH_NEVER, REFRESH_WRITE, REFRESH_ACCESS };
  * any other struct policy are borrowed. */
 struct policy {
     msec ttl, max_ttl, member_ttl;
-    msec retain;             /* of a stream's entries */
-    uint64_t max_len;        /* members, elements or entries; 0: no limit */
-    uint64_t max_deliveries; /* of a stream's entry to a group, before it moves; 0: no limit */
-    struct bytes dead_to;    /* the stream to which it moves */
-    struct bytes expired_to; /* the log of expired keys: a stream or dehydrator; no bytes: none */
-    uint64_t value_max;      /* a longer value is not logged */
-    bool log_value;          /* log the value too */
+    msec retain;      /* of a stream's entries */
+    uint64_t max_len; /* members, elements or entries; 0: no limit */
+    /* Of a stream's entry to a group, or of a dehydrator's element, before it moves; 0: no
+     * limit */
+    uint64_t max_deliveries;
+    struct bytes dead_to;      /* to where: a stream, or for an element a dehydrator */
+    msec backoff, backoff_max; /* after the first failure of an element, and the longest */
+    unsigned backoff_jitter;   /* percent, 0 to 100 */
+    struct bytes expired_to;   /* the log of expired keys: a stream or dehydrator; no bytes: none */
+    uint64_t value_max;        /* a longer value is not logged */
+    bool log_value;            /* log the value too */
     enum policy_refresh refresh;
     unsigned jitter; /* percent, 0 to 100 */
     bool keep_low;   /* max_len on a sorted set removes the highest scores, not the lowest */
@@ -50,8 +54,9 @@ struct rule;
 struct policies {
     struct policy_node *root;
     size_t count;
-    /* The number of policies with a max_len, a retain, a max_deliveries, and an expired_to. */
-    size_t limits, retains, delivery_limits, logs;
+    /* The number of policies with a max_len, a retain, a max_deliveries, a backoff, and an
+     * expired_to. */
+    size_t limits, retains, delivery_limits, backoffs, logs;
     struct policy_targets targets; /* the names in expired_to */
     size_t bytes;                  /* memory of the table */
     /* List of the pending policies, in the order in which they were set. Each pass over the keys
@@ -85,6 +90,9 @@ msec policy_ttl_deadline(const struct policy *policy, const struct policy_use *u
                          struct random *random);
 /* The deadline, but no later than MAXTTL allows. */
 msec policy_limit(const struct policy *policy, msec at, msec now);
+/* The delay before an element is due again that failed this often: backoff * 2^(failures - 1), more
+ * or less by the jitter, and at most backoff_max. 0 without a failure or a back-off. */
+msec policy_backoff(const struct policy *policy, uint64_t failures, struct random *random);
 /* Adds a copy of the policy, or replaces the one of the same name, which must satisfy
  * policy_name_ok. A pending policy goes to the end of the list. O(length of the names) */
 void policies_set(struct policies *policies, struct bytes name, const struct policy *policy);

@@ -15,7 +15,8 @@ bool policy_equal(const struct policy *a, const struct policy *b)
            a->keep_low == b->keep_low && a->retain == b->retain &&
            a->max_deliveries == b->max_deliveries && bytes_equal(a->dead_to, b->dead_to) &&
            bytes_equal(a->expired_to, b->expired_to) && a->log_value == b->log_value &&
-           a->value_max == b->value_max;
+           a->value_max == b->value_max && a->backoff == b->backoff &&
+           a->backoff_max == b->backoff_max && a->backoff_jitter == b->backoff_jitter;
 }
 
 bool policy_changes_keys(const struct policy *policy, const struct policy *old)
@@ -37,10 +38,15 @@ static msec after(msec now, msec span)
     return instant_after(now, span, &at) ? at : INSTANT_MAX;
 }
 
+/* This percentage of a span. */
+static uint64_t reach_of(msec span, unsigned percent)
+{
+    return (uint64_t)(span / 100 * percent + span % 100 * percent / 100);
+}
+
 msec policy_spread(const struct policy *policy, msec span, msec now, struct random *random)
 {
-    unsigned percent = policy->jitter;
-    uint64_t reach = (uint64_t)(span / 100 * percent + span % 100 * percent / 100);
+    uint64_t reach = reach_of(span, policy->jitter);
     if (reach == 0) return after(now, span);
     uint64_t lot = random_next(random) % (2 * reach + 1);
     msec least = after(now, span - (msec)reach), at;
@@ -64,6 +70,17 @@ msec policy_limit(const struct policy *policy, msec at, msec now)
     return at > latest ? latest : at;
 }
 
+msec policy_backoff(const struct policy *policy, uint64_t failures, struct random *random)
+{
+    msec delay = policy->backoff, most = policy->backoff_max;
+    if (failures == 0 || delay == 0) return 0;
+    for (; failures > 1 && delay < most; failures--)
+        delay = delay > most / 2 ? most : 2 * delay;
+    uint64_t reach = reach_of(delay, policy->backoff_jitter);
+    if (reach > 0) delay += (msec)(random_next(random) % (2 * reach + 1)) - (msec)reach;
+    return delay < most ? delay : most;
+}
+
 /* ---- counts ---------------------------------------------------------------------------------- */
 
 void policies_count(struct policies *policies, const struct policy *policy, bool adds)
@@ -72,6 +89,7 @@ void policies_count(struct policies *policies, const struct policy *policy, bool
     policies->limits += policy->max_len > 0 ? change : 0;
     policies->retains += policy->retain > 0 ? change : 0;
     policies->delivery_limits += policy->max_deliveries > 0 ? change : 0;
+    policies->backoffs += policy->backoff > 0 ? change : 0;
     if (policy->expired_to.len == 0) return;
     policies->logs += change;
     if (adds)

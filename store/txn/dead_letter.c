@@ -6,6 +6,8 @@
 #include "store/mem/mem.h"
 #include "store/txn/txn_internal.h"
 
+enum { DEAD_ELEMENTS_MAX = 1000 }; /* of one call, so that other clients need not wait */
+
 static const struct policy *limiting_policy(struct txn *txn, const struct entry *entry)
 {
     if (txn->store->policies.delivery_limits == 0) return NULL;
@@ -21,14 +23,24 @@ uint64_t dead_letter_limit(struct txn *txn, const struct entry *entry)
     return policy != NULL ? policy->max_deliveries : 0;
 }
 
-/* NULL: the key can't take the entry. */
-static struct entry *find_target(struct txn *txn, struct bytes key, struct stream_id *id)
+/* The entry at the policy's target, created if it is missing. */
+static struct entry *find_target(struct txn *txn, const struct entry *entry, enum type created)
 {
+    struct bytes key = limiting_policy(txn, entry)->dead_to;
     struct entry *target = txn_peek(txn, key);
-    if (target == NULL) target = txn_create(txn, key, TYPE_STREAM);
+    return target != NULL ? target : txn_create(txn, key, created);
+}
+
+static bool takes_entry(struct txn *txn, struct entry *target, struct stream_id *id)
+{
     bool fits = target->object.type == TYPE_STREAM && txn_stream_next_id(txn, target, id);
     if (!fits) txn->store->stats.dead_letter_errors++;
-    return fits ? target : NULL;
+    return fits;
+}
+
+static struct bytes print_number(char number[24], uint64_t value)
+{
+    return bytes_of(number, (size_t)snprintf(number, 24, "%llu", (unsigned long long)value));
 }
 
 enum dead_letter_result dead_letter_move(struct txn *txn, struct entry *entry,
@@ -40,22 +52,91 @@ enum dead_letter_result dead_letter_move(struct txn *txn, struct entry *entry,
     stream_walk_up(&walk, entry->object.stream, pending->id);
     if (!stream_walk_next(&walk, &source) || !stream_id_equal(source.id, pending->id))
         return DEAD_LETTER_MISSING;
-    struct entry *target = find_target(txn, limiting_policy(txn, entry)->dead_to, &id);
-    if (target == NULL) return DEAD_LETTER_REFUSED;
+    struct entry *target = find_target(txn, entry, TYPE_STREAM);
+    if (!takes_entry(txn, target, &id)) return DEAD_LETTER_REFUSED;
 
     char number[24];
-    int digits = snprintf(number, sizeof(number), "%llu", (unsigned long long)pending->deliveries);
     size_t count = 0;
     struct bytes *parts = mem_alloc((2 * source.count + 6) * sizeof(*parts));
     while (stream_entry_next(&source, &parts[count], &parts[count + 1]))
         count += 2;
     const struct bytes added[] = {
         LIT("origin"),     entry_key(entry),  LIT("group"),
-        group_name(group), LIT("deliveries"), bytes_of(number, (size_t)digits),
+        group_name(group), LIT("deliveries"), print_number(number, pending->deliveries),
     };
     memcpy(parts + count, added, sizeof(added));
     txn_stream_append(txn, target, id, parts, count + sizeof(added) / sizeof(added[0]));
     mem_free(parts);
     txn_pending_remove(txn, entry, group, pending->id);
     return DEAD_LETTER_MOVED;
+}
+
+/* ---- elements of dehydrators ----------------------------------------------------------------- */
+
+static bool add_to_stream(struct txn *txn, struct entry *target, const struct entry *entry,
+                          const struct element *element, uint32_t deliveries)
+{
+    char number[24];
+    struct stream_id id;
+    if (!takes_entry(txn, target, &id)) return false;
+    const struct bytes parts[] = {
+        LIT("payload"),    element_payload(element),
+        LIT("origin"),     entry_key(entry),
+        LIT("id"),         element_id(element),
+        LIT("deliveries"), print_number(number, deliveries),
+    };
+    txn_stream_append(txn, target, id, parts, sizeof(parts) / sizeof(parts[0]));
+    return true;
+}
+
+static bool add_to_dehydrator(struct txn *txn, struct entry *target, const struct element *element)
+{
+    const struct stage due = { .at = txn->now };
+    struct dehydrator *dehydrator = target->object.dehydrator;
+    const struct policy *policy = txn_policy_of(txn, target);
+    uint64_t most = policy != NULL ? policy->max_len : 0;
+    struct element *old = dehydrator_find(dehydrator, element_id(element));
+    if (old == NULL && most > 0 && dehydrator_count(dehydrator) >= most) {
+        txn->store->stats.dead_letter_errors++;
+        return false;
+    }
+    if (old != NULL) txn_rede_remove(txn, target, old, EVENT_REDE_PULL);
+    return txn_rede_push(txn, target, element_id(element), element_payload(element), &due);
+}
+
+/* False: the target can't take it, so it stays. */
+static bool bury(struct txn *txn, struct entry *entry, struct element *element)
+{
+    struct dehydrator *dehydrator = entry->object.dehydrator;
+    uint32_t deliveries = dehydrator_stage(dehydrator, element).deliveries;
+    struct entry *target = find_target(txn, entry, TYPE_DEHYDRATOR);
+    bool is_dehydrator = target->object.type == TYPE_DEHYDRATOR;
+    bool moved = is_dehydrator ? add_to_dehydrator(txn, target, element)
+                               : add_to_stream(txn, target, entry, element, deliveries);
+    if (moved) txn_rede_remove(txn, entry, element, EVENT_REDE_DEAD);
+    return moved;
+}
+
+size_t dead_letter_move_elements(struct txn *txn, struct entry *entry, size_t wanted)
+{
+    struct element *found[DEAD_ELEMENTS_MAX];
+    uint64_t limit = dead_letter_limit(txn, entry);
+    const struct dehydrator *dehydrator = entry->object.dehydrator;
+    size_t due = dehydrator_count_due(dehydrator, txn->now), dead = 0, others = 0;
+    if (dehydrator_count_redelivered(dehydrator) == 0 && limit > 1)
+        return due < wanted ? due : wanted;
+    struct dehydrator_walk walk;
+    dehydrator_walk_begin(&walk, dehydrator);
+    for (; due > 0 && others < wanted && dead < DEAD_ELEMENTS_MAX; due--) {
+        msec at;
+        struct element *element = dehydrator_walk_next(&walk, &at);
+        if (dehydrator_stage(dehydrator, element).deliveries < limit)
+            others++;
+        else
+            found[dead++] = element;
+    }
+    dehydrator_walk_end(&walk);
+    for (size_t i = 0; i < dead; i++)
+        others += !bury(txn, entry, found[i]);
+    return others < wanted ? others : wanted;
 }

@@ -1,11 +1,13 @@
 /* dead_letter: the policy MAXDELIVERIES n TO key: an entry that was delivered to a group n times
- * without XACK moves to the stream `key` when it would be delivered again. */
+ * without XACK moves to the stream `key` when it would be delivered again. An element of a
+ * dehydrator that was claimed n times moves to the dehydrator or stream `key`. */
 #ifndef STORE_TXN_DEAD_LETTER_H
 #define STORE_TXN_DEAD_LETTER_H
 
+#include "store/txn/txn_dehydrator.h"
 #include "store/txn/txn_stream.h"
 
-/* The maximum number of deliveries of an entry of this stream; 0: no limit. O(length of the key),
+/* The maximum number of deliveries of an entry of this key; 0: no limit. O(length of the key),
  * O(1) without such policies */
 uint64_t dead_letter_limit(struct txn *txn, const struct entry *entry);
 
@@ -19,5 +21,12 @@ enum dead_letter_result {
  * keeps it, for other groups. May remove an expired target; entries of other keys stay valid. */
 enum dead_letter_result dead_letter_move(struct txn *txn, struct entry *entry,
                                          struct stream_group *group, const struct pending *pending);
+
+/* Moves due elements that have reached the limit, which there must be, to the target of the policy:
+ * to a dehydrator, due at once, in place of an element of the same id; or to a stream, as payload,
+ * origin, id and deliveries. An element that the target can't take stays, and is counted as an
+ * error. Returns how many elements at the front may be claimed now, at most `wanted`: fewer than
+ * are due if there is more to move. */
+size_t dead_letter_move_elements(struct txn *txn, struct entry *entry, size_t wanted);
 
 #endif

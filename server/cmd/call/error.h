@@ -363,6 +363,8 @@
     E(ERR_NO_DEHYDRATOR, "ERROR: No Such dehydrator.")                                             \
     E(ERR_NO_ELEMENT, "ERROR: No Such Element.")                                                   \
     E(ERR_BAD_MSEC, "ERR %s is not an integer or out of range")                                    \
+    E(ERR_FULL, "ERR the dehydrator is full")                                                      \
+    E(ERR_NO_BACKOFF, "ERR no policy with BACKOFF applies to this key")                            \
     E(ERR_STREAM_ID, "ERR Invalid stream ID specified as stream command argument")                 \
     E(ERR_INTERVAL_START, "ERR invalid start ID for the interval")                                 \
     E(ERR_INTERVAL_END, "ERR invalid end ID for the interval")                                     \
@@ -446,7 +448,7 @@
       "ERR invalid policy name '%.*s': must be a key, or a prefix that ends with '*', of 1 to %d " \
       "bytes")                                                                                     \
     E(ERR_POLICY_EMPTY, "ERR a policy needs one of TTL, MAXTTL, MEMBERTTL, MAXLEN, RETAIN, "       \
-                        "MAXDELIVERIES and EXPIRED. POLICY DEL removes it")                        \
+                        "MAXDELIVERIES, BACKOFF and EXPIRED. POLICY DEL removes it")               \
     E(ERR_POLICY_OPTION, "ERR unknown option '%.*s'")                                              \
     E(ERR_POLICY_TWICE, "ERR duplicate option %s")                                                 \
     E(ERR_POLICY_NO_VALUE, "ERR %s needs a value")                                                 \
@@ -455,6 +457,8 @@
       "ERR %s: '%.*s' is not a duration: must be a number of milliseconds, or a number followed "  \
       "by ms, s, m, h or d, from 1 to %lld ms")                                                    \
     E(ERR_POLICY_REFRESH, "ERR REFRESH: '%.*s' is not NEVER, WRITE or ACCESS")                     \
+    E(ERR_POLICY_BACKOFF_MAX,                                                                      \
+      "ERR BACKOFF needs two durations, of which the second is not shorter")                       \
     E(ERR_POLICY_KEEP, "ERR KEEP: '%.*s' is not HIGH or LOW")                                      \
     E(ERR_POLICY_SIZE,                                                                             \
       "ERR MAX: '%.*s' is not a number of bytes from 1, or one with a unit: k, kb, m, mb, g, gb")  \

@@ -26,6 +26,10 @@ static void push_new_element(struct call *call, msec at)
         fail(call, ERR_DEHYDRATING);
         return;
     }
+    if (is_full(call, entry, 1)) {
+        fail(call, ERR_FULL);
+        return;
+    }
     push_element(call, entry_or_new(call, 1, entry, TYPE_DEHYDRATOR), 3, at);
     reply_ok(call);
 }
@@ -65,6 +69,10 @@ static void cmd_rede_gidpush(struct call *call)
     struct entry *entry;
     if (!arg_from_now(call, 2, "ttl", &at)) return;
     if (!find_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
+    if (is_full(call, entry, 1)) {
+        fail(call, ERR_FULL);
+        return;
+    }
     char text[GENERATED_ID_CHARS];
     struct bytes id;
     do
@@ -114,6 +122,10 @@ static void cmd_rede_mpush(struct call *call)
     if (!find_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
     if (!has_new_ids(call, entry)) {
         fail(call, ERR_DEHYDRATING);
+        return;
+    }
+    if (is_full(call, entry, (size_t)(call->argc - 2) / TRIPLE)) {
+        fail(call, ERR_FULL);
         return;
     }
     entry = entry_or_new(call, 1, entry, TYPE_DEHYDRATOR);
@@ -174,7 +186,7 @@ static const struct command rows[] = {
       .since = "0.1.0",
       .origin = "ReDe",
       .replies = REPLIES("OK: the element was added"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_DEHYDRATING, ERR_BAD_MSEC),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_DEHYDRATING, ERR_BAD_MSEC, ERR_FULL),
       .complexity = "O(log(N)) where N is the number of elements.",
       .syntax = "key ttl element id",
       .summary = "Adds an element to a dehydrator, due in ttl milliseconds." },
@@ -187,7 +199,7 @@ static const struct command rows[] = {
       .group = "dehydrator",
       .since = "0.1.0",
       .replies = REPLIES("OK: the element was added"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_DEHYDRATING, ERR_BAD_MSEC),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_DEHYDRATING, ERR_BAD_MSEC, ERR_FULL),
       .complexity = "O(log(N)) where N is the number of elements.",
       .syntax = "key unix-time-milliseconds element id",
       .summary = "Adds an element to a dehydrator, due at a Unix time in milliseconds." },
@@ -201,7 +213,7 @@ static const struct command rows[] = {
       .since = "0.1.0",
       .origin = "ReDe",
       .replies = REPLIES("bulk: the new id: 31 characters of 0-9 and A-Z"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_BAD_MSEC),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_BAD_MSEC, ERR_FULL),
       .complexity = "O(log(N)) where N is the number of elements.",
       .syntax = "key ttl element",
       .summary = "Adds an element to a dehydrator under a generated id and returns the id." },
@@ -214,7 +226,7 @@ static const struct command rows[] = {
       .group = "dehydrator",
       .since = "0.1.0",
       .replies = REPLIES("integer: the number of elements added"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_DEHYDRATING, ERR_BAD_MSEC),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_DEHYDRATING, ERR_BAD_MSEC, ERR_FULL),
       .complexity =
           "O(K*log(N)) where K is the number of elements given and N the number in the dehydrator.",
       .syntax = "key ttl element id [ttl element id ...]",

@@ -46,3 +46,29 @@ size_t count_due(const struct call *call, const struct entry *entry, int64_t lim
     size_t due = dehydrator_count_due(entry->object.dehydrator, call->txn->now);
     return (uint64_t)limit < due ? (size_t)limit : due;
 }
+
+const struct policy *find_backoff(const struct call *call)
+{
+    const struct policies *policies = &call->txn->store->policies;
+    if (policies->backoffs == 0) return NULL;
+    const struct policy *policy = policies_of(policies, call->argv[1], NULL);
+    return policy != NULL && policy->backoff > 0 ? policy : NULL;
+}
+
+msec hidden_until(struct call *call, const struct policy *backoff, msec lease_end,
+                  uint32_t deliveries)
+{
+    msec at;
+    if (backoff == NULL) return lease_end;
+    msec delay = policy_backoff(backoff, deliveries, &call->txn->store->random);
+    return instant_after(lease_end, delay, &at) ? at : INSTANT_MAX;
+}
+
+bool is_full(const struct call *call, const struct entry *entry, size_t added)
+{
+    const struct policies *policies = &call->txn->store->policies;
+    if (policies->limits == 0) return false;
+    const struct policy *policy = policies_of(policies, call->argv[1], NULL);
+    size_t count = entry == NULL ? 0 : dehydrator_count(entry->object.dehydrator);
+    return policy != NULL && policy->max_len > 0 && count + added > policy->max_len;
+}

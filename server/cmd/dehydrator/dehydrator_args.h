@@ -22,6 +22,14 @@ bool arg_instant(struct call *call, int i, msec *at);
 
 /* Finds an element by its id. NULL: there is none, or entry is NULL. */
 struct element *find_element(const struct entry *entry, struct bytes id);
+/* The end of a lease, and the back-off of the key's policy behind it, in which an element stays
+ * hidden that was claimed this often and is not acknowledged. */
+msec hidden_until(struct call *call, const struct policy *backoff, msec lease_end,
+                  uint32_t deliveries);
+/* The policy with BACKOFF that applies to the key of argument 1, or NULL. */
+const struct policy *find_backoff(const struct call *call);
+/* Would this many more elements exceed the MAXLEN of the key of argument 1? `entry` may be NULL. */
+bool is_full(const struct call *call, const struct entry *entry, size_t added);
 /* Counts the elements that are due now, up to a limit; 0 if entry is NULL. O(log n) */
 size_t count_due(const struct call *call, const struct entry *entry, int64_t limit);
 

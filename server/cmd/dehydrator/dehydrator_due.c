@@ -6,7 +6,7 @@
 #include "server/cmd/blocking.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/dehydrator/dehydrator_args.h"
-#include "store/txn/txn_dehydrator.h"
+#include "store/txn/dead_letter.h"
 #include "store/txn/txn_token.h"
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -122,24 +122,40 @@ static void cmd_rede_xpoll(struct call *call)
 
 /* ---- claim ----------------------------------------------------------------------------------- */
 
+/* What each claim of a call gets. */
+struct grant {
+    msec lease_end;
+    const struct policy *backoff; /* NULL: there is none */
+    bool with_tokens;
+};
+
 /* Claims the first element and replies [id, payload, deliveries], this delivery included, and the
  * token if there is one. The element moves to the end of its lease, so the next one becomes the
  * first. */
-static void claim_first(struct call *call, struct entry *entry, msec lease_end, int64_t token)
+static void claim_first(struct call *call, struct entry *entry, const struct grant *grant)
 {
+    int64_t token = grant->with_tokens ? txn_token_next(call->txn) : 0;
     struct dehydrator *dehydrator = entry->object.dehydrator;
     struct element *element = dehydrator_first(dehydrator);
     struct stage stage = dehydrator_stage(dehydrator, element);
-    stage.at = lease_end;
+    if (stage.deliveries < UINT32_MAX) stage.deliveries++;
+    stage.at = hidden_until(call, grant->backoff, grant->lease_end, stage.deliveries);
     stage.claimed = true;
     stage.token = token;
-    if (stage.deliveries < UINT32_MAX) stage.deliveries++;
     resp_array(call->out, token != 0 ? 4 : 3);
     reply_bytes(call, element_id(element));
     reply_bytes(call, element_payload(element));
     resp_integer(call->out, stage.deliveries);
     if (token != 0) resp_integer(call->out, token);
     txn_rede_move(call->txn, entry, element, &stage, EVENT_REDE_CLAIM);
+}
+
+/* How many elements may be claimed now. First moves those that were delivered too often. */
+static size_t count_claimable(struct call *call, struct entry *entry, int64_t limit)
+{
+    if (entry == NULL || dead_letter_limit(call->txn, entry) == 0)
+        return count_due(call, entry, limit);
+    return dead_letter_move_elements(call->txn, entry, (size_t)limit);
 }
 
 static void cmd_rede_claim(struct call *call)
@@ -150,7 +166,7 @@ static void cmd_rede_claim(struct call *call)
     if (!arg_lease(call, 2, &lease_end)) return;
     if (!parse_take(call, 3, BLOCK | TOKENS, &take)) return;
     if (!find_source(call, TYPE_DEHYDRATOR, 1, 1, &source)) return;
-    size_t due = count_due(call, source.entry, take.limit);
+    size_t due = count_claimable(call, source.entry, take.limit);
     if (due == 0 && take.waits) {
         block_until_due(call, source.entry, take.until, true);
         return;
@@ -159,10 +175,10 @@ static void cmd_rede_claim(struct call *call)
         fail(call, ERR_NO_TOKENS);
         return;
     }
+    const struct grant grant = { lease_end, find_backoff(call), take.with_tokens };
     resp_array(call->out, due);
     while (due-- > 0)
-        claim_first(call, source.entry, lease_end,
-                    take.with_tokens ? txn_token_next(call->txn) : 0);
+        claim_first(call, source.entry, &grant);
 }
 
 /* ---- the end of claims ----------------------------------------------------------------------- */

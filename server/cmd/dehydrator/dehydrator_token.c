@@ -66,12 +66,13 @@ static void cmd_rede_extend(struct call *call)
     struct stage stage;
     msec lease_end;
     int64_t extended = 0;
+    const struct policy *backoff = find_backoff(call);
     if (!arg_lease(call, 2, &lease_end) || !check_pairs(call, 3)) return;
     if (!find_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
     for (int i = 3; i < call->argc; i += PAIR) {
         struct element *element = find_claim(call, entry, i, &stage);
         if (element == NULL) continue;
-        stage.at = lease_end;
+        stage.at = hidden_until(call, backoff, lease_end, stage.deliveries);
         txn_rede_move(call->txn, entry, element, &stage, EVENT_REDE_RESCHEDULE);
         extended++;
     }
@@ -82,18 +83,29 @@ static void cmd_rede_retry(struct call *call)
 {
     struct entry *entry;
     struct stage stage;
-    msec at;
+    msec at = call->txn->now;
     int64_t given_back = 0;
+    const struct policy *backoff = NULL;
     /* An odd number of words can't be pairs alone, so an id may be "NOCOUNT". */
     bool uncounted = (call->argc - 3) % PAIR != 0 && arg_is(call, 3, "NOCOUNT");
     int first = 3 + uncounted;
-    if (!arg_from_now(call, 2, "delay", &at) || !check_pairs(call, first)) return;
+    if (arg_is(call, 2, "AUTO")) {
+        backoff = find_backoff(call);
+        if (backoff == NULL) {
+            fail(call, ERR_NO_BACKOFF);
+            return;
+        }
+    } else if (!arg_from_now(call, 2, "delay", &at)) {
+        return;
+    }
+    if (!check_pairs(call, first)) return;
     if (!find_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
     for (int i = first; i < call->argc; i += PAIR) {
         struct element *element = find_claim(call, entry, i, &stage);
         if (element == NULL) continue;
         if (uncounted && stage.deliveries > 0) stage.deliveries--;
-        stage = (struct stage){ .at = at, .deliveries = stage.deliveries };
+        stage = (struct stage){ .at = hidden_until(call, backoff, at, stage.deliveries),
+                                .deliveries = stage.deliveries };
         txn_rede_move(call->txn, entry, element, &stage, EVENT_REDE_NACK);
         given_back++;
     }
@@ -140,11 +152,12 @@ static const struct command rows[] = {
       .since = "0.2.0",
       .replies =
           REPLIES("integer: the number of claims that still had their token, now given back"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_BAD_MSEC),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_BAD_MSEC, ERR_NO_BACKOFF),
       .complexity = "O(K*log(N)) where K is the number of ids given and N the number of elements.",
-      .syntax = "key delay [NOCOUNT] id token [id token ...]",
+      .syntax = "key <delay | AUTO> [NOCOUNT] id token [id token ...]",
       .summary = "Ends the claims that still have the given tokens. The elements are due again in "
-                 "delay milliseconds; with NOCOUNT the delivery does not count." },
+                 "delay milliseconds, or after the BACKOFF of the key's policy; with NOCOUNT the "
+                 "delivery does not count." },
 };
 
 const struct command_group dehydrator_token_commands = COMMAND_GROUP(rows);

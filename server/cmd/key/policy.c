@@ -43,7 +43,7 @@ static void cmd_policy_set(struct call *call)
         failf(call, ERR_WORDED, fault.text);
         return;
     }
-    if (!check_target(call, "MAXDELIVERIES", policy.dead_to, "stream") ||
+    if (!check_target(call, "MAXDELIVERIES", policy.dead_to, "stream or dehydrator") ||
         !check_target(call, "EXPIRED", policy.expired_to, "stream or dehydrator"))
         return;
     txn_policy_set(call->txn, call->argv[2], &policy);
@@ -88,7 +88,8 @@ static void reply_policy(struct call *call, const struct policy *policy)
                    (policy->refresh != REFRESH_NEVER) + (policy->member_ttl > 0) +
                    (policy->max_len > 0) + policy->keep_low + (policy->retain > 0) +
                    (policy->max_deliveries > 0) + (policy->dead_to.len > 0) +
-                   (policy->expired_to.len > 0) + policy->log_value;
+                   (policy->backoff > 0) + (policy->backoff_max > 0) +
+                   (policy->backoff_jitter > 0) + (policy->expired_to.len > 0) + policy->log_value;
     resp_map(call->out, pairs);
     reply_number(call, "TTL", policy->ttl);
     reply_number(call, "MAXTTL", policy->max_ttl);
@@ -100,6 +101,9 @@ static void reply_policy(struct call *call, const struct policy *policy)
     reply_number(call, "RETAIN", policy->retain);
     reply_number(call, "MAXDELIVERIES", (int64_t)policy->max_deliveries);
     reply_target(call, "MAXDELIVERIES TO", policy->dead_to);
+    reply_number(call, "BACKOFF", policy->backoff);
+    reply_number(call, "BACKOFF MAX", policy->backoff_max);
+    reply_number(call, "BACKOFF JITTER", policy->backoff_jitter);
     reply_target(call, "EXPIRED TO", policy->expired_to);
     reply_number(call, "EXPIRED VALUE MAX", policy->log_value ? (int64_t)policy->value_max : 0);
 }
@@ -159,14 +163,19 @@ static void cmd_policy_help(struct call *call)
         "        The TTL of each member or field that is added to a set, sorted set or hash, even",
         "        if it already exists.",
         "    MAXLEN <count>",
-        "        The length that a sorted set, list or stream is cut to when it grows.",
+        "        The length that a sorted set, list or stream is cut to when it grows. A",
+        "        dehydrator of this length refuses pushes.",
         "    KEEP HIGH|LOW",
         "        Whether a sorted set that is cut keeps its highest or its lowest scores.",
         "    RETAIN <duration>",
         "        How long an entry stays in a stream, counted from the time in its ID.",
         "    MAXDELIVERIES <count> TO <key>",
         "        An entry that a group was delivered this often without XACK moves to the stream",
-        "        <key> instead of being delivered again.",
+        "        <key> instead of being delivered again. An element of a dehydrator that was",
+        "        claimed this often moves to the dehydrator or stream <key>.",
+        "    BACKOFF <duration> <maximum> [JITTER <percent>]",
+        "        The delay after the first failed delivery of an element of a dehydrator, doubled",
+        "        with each further one, and its maximum.",
         "    EXPIRED TO <key> [VALUE [MAX <bytes>]]",
         "        Adds what expires, key or member, to the stream or dehydrator <key>, with its",
         "        value if that has at most this many bytes (default: 64kb).",
@@ -195,21 +204,24 @@ static const struct command subcommands[] = {
       .replies = REPLIES("OK: the policy was set"),
       .errors = ERRORS(ERR_POLICY_NAME, ERR_POLICY_EMPTY, ERR_POLICY_OPTION, ERR_POLICY_TWICE,
                        ERR_POLICY_NO_VALUE, ERR_POLICY_NUMBER, ERR_POLICY_SPAN, ERR_POLICY_REFRESH,
-                       ERR_POLICY_KEEP, ERR_POLICY_ALONE, ERR_POLICY_TTL_MAXTTL, ERR_POLICY_SIZE,
-                       ERR_POLICY_NO_TARGET, ERR_POLICY_TARGET_NAME, ERR_POLICY_OWN_TARGET,
-                       ERR_POLICY_TARGET_TYPE),
+                       ERR_POLICY_KEEP, ERR_POLICY_BACKOFF_MAX, ERR_POLICY_ALONE,
+                       ERR_POLICY_TTL_MAXTTL, ERR_POLICY_SIZE, ERR_POLICY_NO_TARGET,
+                       ERR_POLICY_TARGET_NAME, ERR_POLICY_OWN_TARGET, ERR_POLICY_TARGET_TYPE),
       .complexity = "O(L) where L is the length of the name.",
       .syntax = "name [TTL duration] [MAXTTL duration] [JITTER percent] "
                 "[REFRESH <NEVER | WRITE | ACCESS>] [MEMBERTTL duration] "
                 "[MAXLEN count] [KEEP <HIGH | LOW>] [RETAIN duration] "
-                "[MAXDELIVERIES count TO dead-key] [EXPIRED TO log-key [VALUE [MAX bytes]]] "
+                "[MAXDELIVERIES count TO dead-key] "
+                "[BACKOFF first-delay max-delay [JITTER percent]] [EXPIRED TO log-key [VALUE [MAX "
+                "bytes]]] "
                 "[option NONE]",
       .summary =
           "Sets options of the policy of expiration and length for the keys with a prefix, or for "
           "one key. Options that are not named stay; option NONE removes one. Durations: 5000, "
           "5000ms, 5s, 5m, 5h, 5d. MEMBERTTL applies to sets, sorted "
-          "sets and hashes, MAXLEN to sorted sets, lists and streams, RETAIN and MAXDELIVERIES "
-          "to streams. EXPIRED logs what expires." },
+          "sets and hashes, MAXLEN to sorted sets, lists, streams and dehydrators, RETAIN to "
+          "streams, MAXDELIVERIES to streams and dehydrators, BACKOFF to dehydrators. EXPIRED logs "
+          "what expires." },
     { .name = "GET",
       .run = cmd_policy_get,
       .arity = 3,

@@ -23,6 +23,7 @@ enum option {
     OPTION_KEEP,
     OPTION_RETAIN,
     OPTION_MAXDELIVERIES,
+    OPTION_BACKOFF,
     OPTION_EXPIRED,
     OPTION_COUNT,
 };
@@ -45,6 +46,7 @@ static const struct {
     [OPTION_KEEP] = { "KEEP", VALUE_WORD, 0, (const char *[]){ "HIGH", "LOW", NULL } },
     [OPTION_RETAIN] = { "RETAIN", VALUE_SPAN, POLICY_SPAN_MAX, NULL },
     [OPTION_MAXDELIVERIES] = { "MAXDELIVERIES", VALUE_NUMBER, INT32_MAX, NULL },
+    [OPTION_BACKOFF] = { "BACKOFF", VALUE_SPAN, POLICY_SPAN_MAX, NULL },
     [OPTION_EXPIRED] = { "EXPIRED", VALUE_NONE, 0, NULL },
 };
 
@@ -72,6 +74,7 @@ struct reading {
     int64_t values[OPTION_COUNT];
     bool has[OPTION_COUNT], named[OPTION_COUNT];
     struct bytes dead_to, expired_to;
+    int64_t backoff_max, backoff_jitter;
     bool log_value;
     int64_t value_max;
     struct policy_fault *fault;
@@ -106,9 +109,22 @@ static bool read_amount(struct bytes word, const struct unit *units, int64_t *am
            !__builtin_mul_overflow(*amount, units->size, amount);
 }
 
+/* Parses a number, or a span if the option has one, from 1 to `most`. */
+static bool read_number(struct reading *reading, enum option option, struct bytes word,
+                        int64_t *value)
+{
+    int64_t most = options[option].most;
+    bool is_span = options[option].value == VALUE_SPAN;
+    bool good =
+        is_span ? read_amount(word, spans, value) : number_parse_int64(word.data, word.len, value);
+    if (good && *value >= 1 && *value <= most) return true;
+    return set_fault(reading->fault, is_span ? ERR_POLICY_SPAN : ERR_POLICY_NUMBER,
+                     options[option].name, shown(word), word.data, (long long)most);
+}
+
 static bool read_value(struct reading *reading, enum option option, struct bytes word)
 {
-    int64_t most = options[option].most, *value = &reading->values[option];
+    int64_t *value = &reading->values[option];
     if (options[option].value == VALUE_WORD) {
         for (*value = 0; options[option].choices[*value] != NULL; ++*value)
             if (bytes_is_word(word, options[option].choices[*value])) return true;
@@ -116,12 +132,7 @@ static bool read_value(struct reading *reading, enum option option, struct bytes
                          option == OPTION_KEEP ? ERR_POLICY_KEEP : ERR_POLICY_REFRESH, shown(word),
                          word.data);
     }
-    bool is_span = options[option].value == VALUE_SPAN;
-    bool good =
-        is_span ? read_amount(word, spans, value) : number_parse_int64(word.data, word.len, value);
-    if (good && *value >= 1 && *value <= most) return true;
-    return set_fault(reading->fault, is_span ? ERR_POLICY_SPAN : ERR_POLICY_NUMBER,
-                     options[option].name, shown(word), word.data, (long long)most);
+    return read_number(reading, option, word, value);
 }
 
 /* Takes the next word if it is this one. */
@@ -155,6 +166,21 @@ static bool take_log_options(struct reading *reading)
     return set_fault(reading->fault, ERR_POLICY_SIZE, shown(word), word.data);
 }
 
+/* Takes the words behind the first delay. */
+static bool take_backoff_options(struct reading *reading)
+{
+    reading->backoff_jitter = 0;
+    if (reading->next == reading->end) return set_fault(reading->fault, ERR_POLICY_BACKOFF_MAX);
+    if (!read_number(reading, OPTION_BACKOFF, *reading->next++, &reading->backoff_max))
+        return false;
+    if (reading->values[OPTION_BACKOFF] > reading->backoff_max)
+        return set_fault(reading->fault, ERR_POLICY_BACKOFF_MAX);
+    if (!take_word(reading, "JITTER")) return true;
+    if (reading->next == reading->end)
+        return set_fault(reading->fault, ERR_POLICY_NO_VALUE, "JITTER");
+    return read_number(reading, OPTION_JITTER, *reading->next++, &reading->backoff_jitter);
+}
+
 static bool take_option(struct reading *reading, enum option option)
 {
     bool none = take_word(reading, "NONE");
@@ -171,6 +197,7 @@ static bool take_option(struct reading *reading, enum option option)
     if (reading->next == reading->end)
         return set_fault(reading->fault, ERR_POLICY_NO_VALUE, options[option].name);
     if (!read_value(reading, option, *reading->next++)) return false;
+    if (option == OPTION_BACKOFF) return take_backoff_options(reading);
     return option != OPTION_MAXDELIVERIES || take_target(reading, option, &reading->dead_to);
 }
 
@@ -220,12 +247,15 @@ static void begin_with(struct reading *reading, const struct policy *policy)
         [OPTION_KEEP] = policy->keep_low,
         [OPTION_RETAIN] = policy->retain,
         [OPTION_MAXDELIVERIES] = (int64_t)policy->max_deliveries,
+        [OPTION_BACKOFF] = policy->backoff,
     };
     memcpy(reading->values, values, sizeof(values));
     for (enum option option = 0; option < OPTION_COUNT; option++)
         reading->has[option] = values[option] != 0;
     reading->has[OPTION_EXPIRED] = policy->expired_to.len > 0;
     reading->dead_to = policy->dead_to;
+    reading->backoff_max = policy->backoff_max;
+    reading->backoff_jitter = policy->backoff_jitter;
     reading->expired_to = policy->expired_to;
     reading->log_value = policy->log_value;
     reading->value_max = (int64_t)policy->value_max;
@@ -252,6 +282,7 @@ bool policy_args_read(const struct bytes *words, size_t count, const struct poli
         .max_len = (uint64_t)reading.values[OPTION_MAXLEN],
         .max_deliveries = (uint64_t)reading.values[OPTION_MAXDELIVERIES],
         .dead_to = reading.dead_to,
+        .backoff = reading.values[OPTION_BACKOFF],
         .expired_to = reading.expired_to,
         .log_value = reading.log_value,
         .value_max = (uint64_t)reading.value_max,
@@ -259,5 +290,9 @@ bool policy_args_read(const struct bytes *words, size_t count, const struct poli
         .jitter = (unsigned)reading.values[OPTION_JITTER],
         .keep_low = reading.values[OPTION_KEEP] != 0,
     };
+    if (policy->backoff > 0) {
+        policy->backoff_max = reading.backoff_max;
+        policy->backoff_jitter = (unsigned)reading.backoff_jitter;
+    }
     return true;
 }

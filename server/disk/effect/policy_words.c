@@ -16,14 +16,19 @@ static void put_word(struct policy_words *to, struct bytes word)
     to->words[to->count++] = word;
 }
 
+static void put_number(struct policy_words *to, uint64_t number)
+{
+    ensure(to->number_count < POLICY_NUMBERS_MAX, "more than %d numbers", POLICY_NUMBERS_MAX);
+    char *text = to->numbers[to->number_count++];
+    put_word(to, bytes_of(text, number_print_int64(text, (int64_t)number)));
+}
+
 /* Writes nothing if the number is 0. */
 static void put_option(struct policy_words *to, struct bytes name, uint64_t number)
 {
     if (number == 0) return;
-    ensure(to->number_count < POLICY_NUMBERS_MAX, "more than %d numbers", POLICY_NUMBERS_MAX);
-    char *text = to->numbers[to->number_count++];
     put_word(to, name);
-    put_word(to, bytes_of(text, number_print_int64(text, (int64_t)number)));
+    put_number(to, number);
 }
 
 static void put_choice(struct policy_words *to, struct bytes name, struct bytes word)
@@ -51,6 +56,11 @@ void policy_words_write(struct policy_words *to, const struct policy *policy)
     put_option(to, LIT("RETAIN"), (uint64_t)policy->retain);
     put_option(to, LIT("MAXDELIVERIES"), policy->max_deliveries);
     if (policy->max_deliveries > 0) put_choice(to, LIT("TO"), policy->dead_to);
+    if (policy->backoff > 0) {
+        put_option(to, LIT("BACKOFF"), (uint64_t)policy->backoff);
+        put_number(to, (uint64_t)policy->backoff_max);
+        put_option(to, LIT("JITTER"), policy->backoff_jitter);
+    }
     if (policy->expired_to.len > 0) {
         put_word(to, LIT("EXPIRED"));
         put_choice(to, LIT("TO"), policy->expired_to);
@@ -128,6 +138,22 @@ static bool take_refresh(struct reading *from)
     return take_keyword(from, LIT("ACCESS"));
 }
 
+static bool take_percent(struct reading *from, unsigned *percent)
+{
+    int64_t number;
+    if (!take_bounded(from, 100, &number)) return false;
+    *percent = (unsigned)number;
+    return true;
+}
+
+static bool take_backoff(struct reading *from)
+{
+    struct policy *policy = from->policy;
+    return take_span(from, &policy->backoff) && take_span(from, &policy->backoff_max) &&
+           policy->backoff <= policy->backoff_max &&
+           (!take_keyword(from, LIT("JITTER")) || take_percent(from, &policy->backoff_jitter));
+}
+
 static bool take_option(struct reading *from)
 {
     struct policy *policy = from->policy;
@@ -136,12 +162,8 @@ static bool take_option(struct reading *from)
     if (take_keyword(from, LIT("MEMBERTTL"))) return take_span(from, &policy->member_ttl);
     if (take_keyword(from, LIT("RETAIN"))) return take_span(from, &policy->retain);
     if (take_keyword(from, LIT("REFRESH"))) return take_refresh(from);
-    if (take_keyword(from, LIT("JITTER"))) {
-        int64_t number;
-        if (!take_bounded(from, 100, &number)) return false;
-        policy->jitter = (unsigned)number;
-        return true;
-    }
+    if (take_keyword(from, LIT("JITTER"))) return take_percent(from, &policy->jitter);
+    if (take_keyword(from, LIT("BACKOFF"))) return take_backoff(from);
     if (take_keyword(from, LIT("MAXLEN"))) return take_count(from, &policy->max_len);
     if (take_keyword(from, LIT("EXPIRED"))) return take_log(from);
     if (take_keyword(from, LIT("KEEP"))) return policy->keep_low = take_keyword(from, LIT("LOW"));

@@ -10,7 +10,7 @@
 #include "store/base/bytes.h"
 #include "store/policy/policy.h"
 
-enum { POLICY_WORDS_MAX = 32, POLICY_NUMBERS_MAX = 10 };
+enum { POLICY_WORDS_MAX = 40, POLICY_NUMBERS_MAX = 16 };
 
 struct policy_words {
     struct bytes words[POLICY_WORDS_MAX]; /* borrowed from the policy and from this struct */

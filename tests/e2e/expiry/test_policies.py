@@ -53,8 +53,8 @@ def options_that_are_not_named_stay():
 
 @own
 def what_would_be_left_is_checked_as_a_whole():
-    empty = (b"-ERR a policy needs one of TTL, MAXTTL, MEMBERTTL, MAXLEN, RETAIN, MAXDELIVERIES "
-             b"and EXPIRED. POLICY DEL removes it\r\n")
+    empty = (b"-ERR a policy needs one of TTL, MAXTTL, MEMBERTTL, MAXLEN, RETAIN, MAXDELIVERIES, "
+             b"BACKOFF and EXPIRED. POLICY DEL removes it\r\n")
     with Policies() as po:
         po.rule("k", "TTL", 500, "REFRESH", "WRITE")
         for words, wanted in ((["TTL", "NONE"], b"-ERR REFRESH requires TTL\r\n"),
@@ -154,8 +154,8 @@ def a_policy_is_refused_while_its_target_has_another_type():
         po.run("REDE.PUSH", "deh", 5, "payload", "id")
         po.says(b"-ERR EXPIRED: key 'log' in database 0 is a string. It must be absent, or a stream or "
                 b"dehydrator\r\n", "POLICY", "SET", "s:*", "EXPIRED", "TO", "log")
-        po.says(b"-ERR MAXDELIVERIES: key 'deh' in database 0 is a dehydrator. It must be absent, or a "
-                b"stream\r\n", "POLICY", "SET", "s:*", "MAXDELIVERIES", 3, "TO", "deh")
+        po.says(b"-ERR MAXDELIVERIES: key 'log' in database 0 is a string. It must be absent, or a stream or "
+                b"dehydrator\r\n", "POLICY", "SET", "s:*", "MAXDELIVERIES", 3, "TO", "log")
         equal(po.run("POLICY", "LIST"), {})
         po.rule("s:*", "EXPIRED", "TO", "deh")
         po.run("DEL", "log")
@@ -171,7 +171,7 @@ def bad_words_are_named_and_nothing_changes():
         (("",), f"invalid policy name '': {name}"),
         (("a*b", "TTL", 5), f"invalid policy name 'a*b': {name}"),
         (("**", "TTL", 5), f"invalid policy name '**': {name}"),
-        (("k",), "a policy needs one of TTL, MAXTTL, MEMBERTTL, MAXLEN, RETAIN, MAXDELIVERIES and EXPIRED. "
+        (("k",), "a policy needs one of TTL, MAXTTL, MEMBERTTL, MAXLEN, RETAIN, MAXDELIVERIES, BACKOFF and EXPIRED. "
          "POLICY DEL removes it"),
         (("k", "TTL"), "TTL needs a value"),
         (("k", "TTL", 5, "KEEP"), "KEEP needs a value"),
@@ -186,6 +186,10 @@ def bad_words_are_named_and_nothing_changes():
         (("k", "TTL", 5, "KEEP", "LOW"), "KEEP requires MAXLEN"),
         (("k", "TTL", 6, "MAXTTL", 5), "TTL is longer than MAXTTL"),
         (("k", "TTL", 5, "REFRESH", "OFTEN"), "REFRESH: 'OFTEN' is not NEVER, WRITE or ACCESS"),
+        (("k", "BACKOFF", 5), "BACKOFF needs two durations, of which the second is not shorter"),
+        (("k", "BACKOFF", "2s", "1s"), "BACKOFF needs two durations, of which the second is not shorter"),
+        (("k", "BACKOFF", 5, 9, "JITTER"), "JITTER needs a value"),
+        (("k", "BACKOFF", 5, 9, "JITTER", 101), "JITTER: '101' is not an integer from 1 to 100"),
         (("k", "MAXDELIVERIES", 5), "MAXDELIVERIES needs TO and a key"),
         (("k", "MAXDELIVERIES", 5, "TO"), "MAXDELIVERIES needs TO and a key"),
         (("k", "MAXDELIVERIES", 5, "TO", ""), "MAXDELIVERIES: the key after TO must have 1 to 16384 bytes"),

@@ -588,12 +588,14 @@ export interface Commands<T> {
     /**
      * Sets options of the policy of expiration and length for the keys with a prefix, or for one
      * key. Options that are not named stay; option NONE removes one. Durations: 5000, 5000ms, 5s,
-     * 5m, 5h, 5d. MEMBERTTL applies to sets, sorted sets and hashes, MAXLEN to sorted sets, lists
-     * and streams, RETAIN and MAXDELIVERIES to streams. EXPIRED logs what expires.
+     * 5m, 5h, 5d. MEMBERTTL applies to sets, sorted sets and hashes, MAXLEN to sorted sets, lists,
+     * streams and dehydrators, RETAIN to streams, MAXDELIVERIES to streams and dehydrators, BACKOFF
+     * to dehydrators. EXPIRED logs what expires.
      *
      *     POLICY SET name [TTL duration] [MAXTTL duration] [JITTER percent] [REFRESH <NEVER | WRITE
      *     | ACCESS>] [MEMBERTTL duration] [MAXLEN count] [KEEP <HIGH | LOW>] [RETAIN duration]
-     *     [MAXDELIVERIES count TO dead-key] [EXPIRED TO log-key [VALUE [MAX bytes]]] [option NONE]
+     *     [MAXDELIVERIES count TO dead-key] [BACKOFF first-delay max-delay [JITTER percent]]
+     *     [EXPIRED TO log-key [VALUE [MAX bytes]]] [option NONE]
      *
      * - `OK`: the policy was set
      */
@@ -610,6 +612,9 @@ export interface Commands<T> {
             retain?: Argument;
             maxdeliveries?: number;
             maxdeliveriesTo?: Argument;
+            backoff?: Argument;
+            backoffMaxDelay?: Argument;
+            backoffJitter?: number;
             expiredTo?: Argument;
             expiredValue?: boolean;
             expiredValueMax?: Argument;
@@ -813,15 +818,16 @@ export interface Commands<T> {
     redeReschedule(key: Key, ttl: number, ids: Argument | readonly Argument[]): Promise<number>;
     /**
      * Ends the claims that still have the given tokens. The elements are due again in delay
-     * milliseconds; with NOCOUNT the delivery does not count.
+     * milliseconds, or after the BACKOFF of the key's policy; with NOCOUNT the delivery does not
+     * count.
      *
-     *     REDE.RETRY key delay [NOCOUNT] id token [id token ...]
+     *     REDE.RETRY key <delay | AUTO> [NOCOUNT] id token [id token ...]
      *
      * - `integer`: the number of claims that still had their token, now given back
      */
     redeRetry(
         key: Key,
-        delay: number,
+        delay: Argument,
         items: readonly (readonly [id: Argument, token: Argument])[],
         options?: { nocount?: boolean },
     ): Promise<number>;

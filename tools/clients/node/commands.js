@@ -526,6 +526,12 @@ export const commands = {
                 to.token('TO');
                 to.value(options.maxdeliveriesTo);
             });
+            to.block([options.backoff, options.backoffMaxDelay, options.backoffJitter], () => {
+                to.token('BACKOFF');
+                to.value(options.backoff);
+                to.value(options.backoffMaxDelay);
+                to.option('JITTER', options.backoffJitter);
+            });
             to.block([options.expiredTo, options.expiredValue, options.expiredValueMax], () => {
                 to.token('EXPIRED');
                 to.token('TO');

@@ -365,11 +365,37 @@ START_TEST(key_is_a_target_while_a_policy_names_it)
 }
 END_TEST
 
+START_TEST(back_off_doubles_up_to_its_maximum)
+{
+    struct random random;
+    random_init(&random);
+    struct policy policy = { .backoff = 100, .backoff_max = 1000 };
+    const msec wanted[] = { 0, 100, 200, 400, 800, 1000, 1000 };
+    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
+        ck_assert_int_eq(policy_backoff(&policy, i, &random), wanted[i]);
+    ck_assert_int_eq(policy_backoff(&policy, UINT64_MAX, &random), 1000);
+    policy.backoff_jitter = 10;
+    bool differs = false;
+    for (int i = 0; i < 1000; i++) {
+        msec delay = policy_backoff(&policy, 2, &random);
+        ck_assert(delay >= 180 && delay <= 220);
+        ck_assert_int_le(policy_backoff(&policy, 9, &random), 1000);
+        differs = differs || delay != 200;
+    }
+    ck_assert(differs);
+    policy = (struct policy){ .backoff = POLICY_SPAN_MAX, .backoff_max = POLICY_SPAN_MAX };
+    ck_assert_int_eq(policy_backoff(&policy, 99, &random), POLICY_SPAN_MAX);
+    policy = (struct policy){ 0 };
+    ck_assert_int_eq(policy_backoff(&policy, 3, &random), 0);
+}
+END_TEST
+
 START_TEST(each_option_distinguishes_policies)
 {
     const struct policy none = { 0 };
     const struct policy each[] = {
         { .retain = 1 },       { .max_deliveries = 1 }, { .dead_to = LIT("x") },
+        { .backoff = 1 },      { .backoff_max = 1 },    { .backoff_jitter = 1 },
         { .log_value = true }, { .value_max = 1 },      { .expired_to = LIT("x") },
     };
     for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
@@ -394,6 +420,7 @@ Suite *test_suite(void)
         nested_names_of_maximum_length_are_kept,
         table_owns_the_names_of_its_targets,
         key_is_a_target_while_a_policy_names_it,
+        back_off_doubles_up_to_its_maximum,
         each_option_distinguishes_policies,
         random_policies_match_model,
         NULL,

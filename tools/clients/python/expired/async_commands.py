@@ -753,21 +753,23 @@ class AsyncCommands:
         memberttl: EncodableT | None = None, maxlen: int | None = None,
         keep: Literal["HIGH", "LOW"] | None = None, retain: EncodableT | None = None,
         maxdeliveries: int | None = None, maxdeliveries_to: EncodableT | None = None,
-        expired_to: EncodableT | None = None, expired_value: bool = False,
-        expired_value_max: EncodableT | None = None, option: EncodableT | None = None,
+        backoff: EncodableT | None = None, backoff_max_delay: EncodableT | None = None,
+        backoff_jitter: int | None = None, expired_to: EncodableT | None = None,
+        expired_value: bool = False, expired_value_max: EncodableT | None = None,
+        option: EncodableT | None = None,
     ) -> Awaitable[bool]:
         """Sets options of the policy of expiration and length for the keys with a prefix, or for
         one key. Options that are not named stay; option NONE removes one. Durations: 5000,
         5000ms, 5s, 5m, 5h, 5d. MEMBERTTL applies to sets, sorted sets and hashes, MAXLEN to
-        sorted sets, lists and streams, RETAIN and MAXDELIVERIES to streams. EXPIRED logs what
-        expires.
+        sorted sets, lists, streams and dehydrators, RETAIN to streams, MAXDELIVERIES to streams
+        and dehydrators, BACKOFF to dehydrators. EXPIRED logs what expires.
 
         ::
 
             POLICY SET name [TTL duration] [MAXTTL duration] [JITTER percent] [REFRESH <NEVER |
             WRITE | ACCESS>] [MEMBERTTL duration] [MAXLEN count] [KEEP <HIGH | LOW>] [RETAIN
-            duration] [MAXDELIVERIES count TO dead-key] [EXPIRED TO log-key [VALUE [MAX bytes]]]
-            [option NONE]
+            duration] [MAXDELIVERIES count TO dead-key] [BACKOFF first-delay max-delay [JITTER
+            percent]] [EXPIRED TO log-key [VALUE [MAX bytes]]] [option NONE]
 
         - ``OK``: the policy was set
         """
@@ -784,6 +786,8 @@ class AsyncCommands:
             *_option("RETAIN", retain),
             *_block((maxdeliveries, maxdeliveries_to), "MAXDELIVERIES", maxdeliveries, "TO",
                 maxdeliveries_to),
+            *_block((backoff, backoff_max_delay, backoff_jitter), "BACKOFF", backoff,
+                backoff_max_delay, *_option("JITTER", backoff_jitter)),
             *_block((expired_to, expired_value, expired_value_max), "EXPIRED", "TO", expired_to,
                 *_block((expired_value, expired_value_max), "VALUE", *_option("MAX",
                 expired_value_max))),
@@ -1031,12 +1035,14 @@ class AsyncCommands:
         return self.execute_command("REDE.RESCHEDULE", key, ttl, *ids)
 
     def rede_retry(
-        self, key: KeyT, delay: int, *items: tuple[EncodableT, EncodableT], nocount: bool = False,
+        self, key: KeyT, delay: EncodableT, *items: tuple[EncodableT, EncodableT],
+        nocount: bool = False,
     ) -> Awaitable[int]:
         """Ends the claims that still have the given tokens. The elements are due again in delay
-        milliseconds; with NOCOUNT the delivery does not count.
+        milliseconds, or after the BACKOFF of the key's policy; with NOCOUNT the delivery does
+        not count.
 
-        ``REDE.RETRY key delay [NOCOUNT] id token [id token ...]``
+        ``REDE.RETRY key <delay | AUTO> [NOCOUNT] id token [id token ...]``
 
         - ``integer``: the number of claims that still had their token, now given back
         """

@@ -25,6 +25,9 @@ static const struct policy stream_policy = {
     .retain = 5,
     .max_deliveries = 7,
     .dead_to = TEXT("dead letters"),
+    .backoff = 2,
+    .backoff_max = 8,
+    .backoff_jitter = 4,
     .expired_to = TEXT("VALUE"),
     .log_value = true,
     .value_max = 9,
@@ -60,8 +63,8 @@ START_TEST(policies_of_streams_and_logs_name_their_keys)
         effect_writer_put(&desk.writer, &effects[i]);
     desk_read();
     ck_assert_str_eq(desk_words(),
-                     "POLICY SET x* RETAIN 5 MAXDELIVERIES 7 TO dead letters EXPIRED TO VALUE "
-                     "VALUE MAX 9/POLICY SET y EXPIRED TO TO/");
+                     "POLICY SET x* RETAIN 5 MAXDELIVERIES 7 TO dead letters BACKOFF 2 8 JITTER 4 "
+                     "EXPIRED TO VALUE VALUE MAX 9/POLICY SET y EXPIRED TO TO/");
     desk_end();
 }
 END_TEST
