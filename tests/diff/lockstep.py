@@ -22,6 +22,7 @@ from servers import Daemon, Gone, Oracle
 LEX_NAMES = (b"ZLEXCOUNT", b"ZRANGEBYLEX", b"ZREVRANGEBYLEX", b"ZREMRANGEBYLEX")
 # Commands that need a round trip of their own: their rule sends further commands.
 ALONE = {"random", "choice", "scan", "dies", "jumbled"}
+UNMATCHED = {"kind", "random", "rules", "acllog"}  # rules whose replies are not equal to the byte
 USERS = ([b"ACL", b"SETUSER", b"u1", b"reset", b"on", b"nopass"],
          [b"ACL", b"SETUSER", b"u2", b"reset", b"on", b"nopass"], [b"ACL", b"LOG", b"RESET"])
 READ = {b"string": [b"GET"], b"list": [b"LRANGE", b"0", b"-1"], b"set": [b"SMEMBERS"],
@@ -57,6 +58,7 @@ class State:
         self.queued = []       # steps that were answered QUEUED
         self.loose = False
         self.dies = False      # queued: a command that may leave a key with a past deadline
+        self.unmatched = False  # since MULTI: a command with a rule of UNMATCHED
         self.silent = None     # SKIP or OFF, as CLIENT REPLY left it
         self.waiting = []      # steps on a loose connection that have no reply yet
         self.restricted = False  # it may have a user other than the default one
@@ -224,11 +226,12 @@ class Pair:
         return False
 
     def follow(self, where, words):
+        """What the command does to its connection, if it is well-formed."""
         if words[:2] == [b"CLIENT", b"TRACKING"]:
             self.tracks.update(words[2:])
-        """What the command does to its connection, if it is well-formed."""
         state = self.states[where]
         name = words[0]
+        state.unmatched = state.unmatched or bool(self.rules(words) & UNMATCHED)
         if name in (b"AUTH", b"HELLO"):
             state.restricted = True
         elif name == b"RESET" and len(words) == 1:
@@ -236,7 +239,7 @@ class Pair:
         if name == b"EXEC" or name in (b"DISCARD", b"RESET") and len(words) == 1:
             state.multi = state.watching = False
         elif name == b"MULTI" and len(words) == 1:
-            state.multi = True
+            state.multi, state.unmatched = True, False
         elif name == b"WATCH":
             state.watching = True
         elif name == b"UNWATCH" and not state.multi:
@@ -302,8 +305,11 @@ class Pair:
             return len(words) == 2 or len(words) == 3 and len(words[2]) < 5
         if words[0] == b"PSUBSCRIBE":  # events of a client's own changes come at another place in the stream
             return any(pattern[:1] in (b"*", b"?", b"_", b"[", b"\\") for pattern in arguments[1:])
-        if self.rules(words) & {"kind", "random", "rules", "acllog"} and state.multi and state.loose:
-            return True  # EXEC may have more replies than commands, so they can't be matched
+        # EXEC may have more replies than commands, so they can't be matched.
+        if state.multi and self.rules(words) & UNMATCHED and state.loose:
+            return True
+        if state.multi and words[0].endswith(b"SUBSCRIBE") and state.unmatched:
+            return True
         if words[:2] == [b"CLIENT", b"REPLY"]:  # Redis would begin EXEC's reply, and not end it
             return state.multi
         if words[0] == b"SORT" and b"ALPHA" in words and b"STORE" in words:
