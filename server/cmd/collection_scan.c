@@ -124,7 +124,8 @@ static const struct command rows[] = {
       .group = "sorted-set",
       .since = "2.8.0",
       .replies = REPLIES(
-          "[bulk [bulk bulk ...]]: the next cursor, 0 at the end; members, each with its score"),
+          "[bulk [bulk bulk ...]]: the next cursor, 0 at the end; members, each with its score",
+          "[bulk [bulk ...]]: with NOSCORES: the next cursor; members"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_INVALID_CURSOR),
       .complexity =
           "O(1) for each call. O(N) for a complete iteration, where N is the number of members.",
