@@ -1,6 +1,7 @@
 #!/usr/bin/python3 -B
 """The table of doc/policies.md says which commands count as reads and writes; each must behave so."""
 import os
+import re
 import sys
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
@@ -10,7 +11,8 @@ PAGE = os.path.join(ROOT, "doc", "policies.md")
 SPAN, PASSED = 1_000_000, 100_000
 
 # For each type the commands that create the key k, and a call of each command that takes such a key;
-# the call finds data, and changes them if the command can. X is a missing key, y one of the same type
+# the call finds data, and changes them if the command can. TOKEN is the largest integer that the last command of the
+# creation returned. X is a missing key, y one of the same type
 # without a policy. If a command has several rows in the table, the position of k follows its name.
 CALLS = {
     "SET k 10": """
@@ -79,6 +81,10 @@ CALLS = {
         REDE.PUSHAT k 1900000500000 p x|REDE.RANGE k - +|REDE.RESCHEDULE k 500 i|REDE.SCAN k 0
         REDE.TTN k|REDE.UPDATE k i x|REDE.XACK k i|REDE.XPOLL k""",
     "REDE.PUSH k 0 p i|REDE.PUSH k 99999999 p j|REDE.CLAIM k 99999999": "REDE.NACK k 5 i",
+    "REDE.PUSH k 0 p i|REDE.PUSH k 99999999 p j|REDE.CLAIM k 99999999 TOKENS": """
+        REDE.ACK k i TOKEN|REDE.EXTEND k 5 i TOKEN|REDE.RETRY k 5 i TOKEN""",
+    "LEASE.TAKE k a 9999999 PERMITS 2|LEASE.TAKE k b 9999999 PERMITS 2": """
+        LEASE.TAKE k a 9999999 PERMITS 2|LEASE.EXTEND k TOKEN 9999999|LEASE.DROP k TOKEN|LEASE.CHECK k TOKEN|LEASE.INFO k""",
     "XADD k 1-1 f v|XADD k 2-1 f v|XGROUP CREATE k g 0|XREADGROUP GROUP g c COUNT 1 STREAMS k >": """
         XACK k g 1-1|XACKDEL k g IDS 1 1-1|XADD k * f v|XAUTOCLAIM k g c 0 0|XCLAIM k g c 0 1-1
         XCFGSET k IDMP-MAXSIZE 5|XIDMPRECORD k p a 9-9
@@ -111,13 +117,14 @@ def word_of(daemon, raw, make, call):
         for words in (["FLUSHALL"], ["POLICY", "DEL", "k"],
                       ["POLICY", "SET", "k", "TTL", SPAN, "REFRESH", refresh]):
             raw.call(*words)
-        for key in "ky":
+        for key in "yk":
             for words in make:
                 reply = raw.call(*[key if word == "k" else word for word in words.split()])
                 assert reply[:1] != b"-", (words, reply)
+        token = max(re.findall(rb":(\d+)", reply), key=int, default=b"")
         equal(raw.call("PTTL", "k"), b":%d\r\n" % SPAN, str(make))
         daemon.step(PASSED)
-        reply = raw.call(*call)
+        reply = raw.call(*[token if word == "TOKEN" else word for word in call])
         assert reply[:1] != b"-", (call, reply)
         raw.call("UNWATCH")
         spans[refresh] = int(raw.call("PTTL", "k")[1:])
@@ -186,7 +193,7 @@ def every_command_with_keys_is_asked():
 
 @own
 def the_table_is_what_the_commands_do():
-    with Daemon() as daemon, daemon.raw() as raw:
+    with Daemon("--lease-max-ttl", str(10 * SPAN)) as daemon, daemon.raw() as raw:
         table = table_of(daemon, raw)
     with open(PAGE, encoding="utf-8") as file:
         page = file.read()
