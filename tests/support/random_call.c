@@ -172,8 +172,11 @@ static void step_lease(struct txn *txn)
         lease_permits(lease) > 0 ? lease_permits(lease) : (uint32_t)rng_between(&rng, 1, 40);
     ensure(txn_token_reserve(txn, 1), "no tokens");
     bool again = lease_find_owner(lease, holder.owner, &old) && rng_chance(&rng, 50);
-    holder.token = again ? old.token : txn_token_next(txn);
-    if (lease_fits(lease, &holder, permits)) txn_lease_take(txn, entry, &holder, permits);
+    holder.token = again ? old.token : txn->store->tokens.last + 1;
+    /* A token that is granted has to be recorded. */
+    bool fits = lease_fits(lease, &holder, permits);
+    if (fits && !again) holder.token = txn_token_next(txn);
+    if (fits) txn_lease_take(txn, entry, &holder, permits);
     txn_member_expire(txn, entry, random_text("o", 30), txn->now + rng_between(&rng, 1, 40));
     if (rng_chance(&rng, 30)) txn_lease_drop(txn, entry, random_text("o", 30));
     if (rng_chance(&rng, 2)) txn_lease_shift(txn, rng_between(&rng, -5, 5));
