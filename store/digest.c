@@ -4,6 +4,7 @@
 #include "store/mem/mem.h"
 #include "store/base/siphash.h"
 #include "store/store.h"
+#include "store/walk.h"
 
 /* The digest has two independent halves ("lanes") of 64 bits. */
 static const uint8_t lane_keys[2][16] = {
@@ -113,9 +114,44 @@ static uint64_t digest_zset(unsigned lane, const struct object *object, msec now
     return chain;
 }
 
+/* What is added for options, successors and remembered ids, in any order. */
+struct more {
+    unsigned lane;
+    msec now;
+    uint64_t sum;
+};
+
+static void add_options(struct more *more, struct bytes id, struct bytes payload, msec at,
+                        const struct push_options *options)
+{
+    const uint64_t words[] = {
+        lane_hash(more->lane, id), lane_hash(more->lane, payload), (uint64_t)at,
+        (uint64_t)options->first,  (uint64_t)options->remember,    (uint64_t)options->every,
+        (uint64_t)options->phase,
+    };
+    more->sum += hash_words(more->lane, words, sizeof(words) / sizeof(words[0]));
+}
+
+static void digest_options(void *ctx, struct effect *effect)
+{
+    const struct push_options options = effect_options(effect);
+    if (effect->kind == EFFECT_REDE_OPTIONS) add_options(ctx, effect->a, LIT(""), 0, &options);
+}
+
+static void digest_successor(void *ctx, const struct successor *successor)
+{
+    add_options(ctx, successor->id, successor->payload, successor->at, &successor->options);
+}
+
+static void digest_remembered(void *ctx, struct bytes id, msec until)
+{
+    static const struct push_options none = { 0 };
+    const struct more *more = ctx;
+    if (!instant_due(until, more->now)) add_options(ctx, id, LIT(""), until, &none);
+}
+
 static uint64_t digest_dehydrator(unsigned lane, const struct object *object, msec now)
 {
-    (void)now;
     uint64_t chain = 0;
     struct dehydrator_walk walk;
     msec at;
@@ -134,7 +170,14 @@ static uint64_t digest_dehydrator(unsigned lane, const struct object *object, ms
         chain = hash_words(lane, words, sizeof(words) / sizeof(words[0]));
     }
     dehydrator_walk_end(&walk);
-    return chain;
+    struct more more = { lane, now, chain };
+    if (dehydrator_count_options(object->dehydrator) > 0)
+        walk_object(object, digest_options, &more);
+    if (dehydrator_extras(object->dehydrator) != NULL) {
+        extras_each_successor(dehydrator_extras(object->dehydrator), digest_successor, &more);
+        extras_each_remembered(dehydrator_extras(object->dehydrator), digest_remembered, &more);
+    }
+    return more.sum;
 }
 
 #define WORDS(...)                                                                                 \

@@ -43,21 +43,29 @@ enum effect_kind {
     /* a is inserted before (`to` is 0) or after (1) the first b; or, if `to` is -1, at index `from`
      */
     EFFECT_LIST_INSERT,
-    EFFECT_LIST_DROP,     /* LREM key from a */
-    EFFECT_SET_ADD,       /* a is added to set key with deadline `at` (NEVER: none) */
-    EFFECT_SET_EXPIRE,    /* its member a gets deadline `at` (NEVER: none) */
-    EFFECT_SET_DROP,      /* its member a is removed */
-    EFFECT_HASH_PUT,      /* field a of hash key is set to b with deadline `at` (NEVER: none) */
-    EFFECT_HASH_EXPIRE,   /* its field a gets deadline `at` (NEVER: none) */
-    EFFECT_HASH_DROP,     /* its field a is removed */
-    EFFECT_ZSET_PUT,      /* member a of zset key gets `score` and deadline `at` (NEVER: none) */
-    EFFECT_ZSET_EXPIRE,   /* its member a gets deadline `at` (NEVER: none) */
-    EFFECT_ZSET_DROP,     /* its member a is removed */
-    EFFECT_ZSET_CUT,      /* its ranks [from, to) are removed */
-    EFFECT_REDE_PUSH,     /* element a with payload b and `stage` is added to dehydrator key */
-    EFFECT_REDE_PUT,      /* its element a gets payload b */
-    EFFECT_REDE_MOVE,     /* its element a gets `stage` */
-    EFFECT_REDE_DROP,     /* its element a is removed */
+    EFFECT_LIST_DROP,   /* LREM key from a */
+    EFFECT_SET_ADD,     /* a is added to set key with deadline `at` (NEVER: none) */
+    EFFECT_SET_EXPIRE,  /* its member a gets deadline `at` (NEVER: none) */
+    EFFECT_SET_DROP,    /* its member a is removed */
+    EFFECT_HASH_PUT,    /* field a of hash key is set to b with deadline `at` (NEVER: none) */
+    EFFECT_HASH_EXPIRE, /* its field a gets deadline `at` (NEVER: none) */
+    EFFECT_HASH_DROP,   /* its field a is removed */
+    EFFECT_ZSET_PUT,    /* member a of zset key gets `score` and deadline `at` (NEVER: none) */
+    EFFECT_ZSET_EXPIRE, /* its member a gets deadline `at` (NEVER: none) */
+    EFFECT_ZSET_DROP,   /* its member a is removed */
+    EFFECT_ZSET_CUT,    /* its ranks [from, to) are removed */
+    EFFECT_REDE_PUSH,   /* element a with payload b and `stage` is added to dehydrator key */
+    EFFECT_REDE_PUT,    /* its element a gets payload b */
+    EFFECT_REDE_MOVE,   /* its element a gets `stage` */
+    EFFECT_REDE_DROP,   /* its element a is removed, and the successor of that */
+    /* its element a gets the options first (`from`), remember (`to`), every (`at`), and phase
+     * (stage.at) */
+    EFFECT_REDE_OPTIONS,
+    /* the element of payload b and these options, due at the phase, follows its element a */
+    EFFECT_REDE_FOLLOW,
+    EFFECT_REDE_UNFOLLOW, /* nothing follows its element a any more */
+    EFFECT_REDE_REMEMBER, /* it remembers the id a until `at` */
+    EFFECT_REDE_FORGET,   /* it forgets the id a */
     EFFECT_STREAM_ADD,    /* entry `id` with the fields `parts` is added to stream key */
     EFFECT_STREAM_DROP,   /* its entry `id` is removed */
     EFFECT_STREAM_TRIM,   /* its entries before `id` are removed */
@@ -108,6 +116,28 @@ struct effect {
     struct stream_marks marks;
     struct group_position position;
 };
+
+/* Options of a push in the fields of an effect, of EFFECT_REDE_OPTIONS or _FOLLOW. */
+static inline struct effect effect_of_options(enum effect_kind kind, struct bytes id,
+                                              const struct push_options *options)
+{
+    return (struct effect){
+        .kind = kind,
+        .a = id,
+        .from = options->first,
+        .to = options->remember,
+        .at = options->every,
+        .stage.at = options->phase,
+    };
+}
+
+static inline struct push_options effect_options(const struct effect *effect)
+{
+    return (struct push_options){ .first = effect->from,
+                                  .remember = effect->to,
+                                  .every = effect->at,
+                                  .phase = effect->stage.at };
+}
 
 struct txn;
 

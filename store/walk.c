@@ -60,10 +60,41 @@ static void walk_zset(const struct object *object, const struct visitor *to)
                              .kind = EFFECT_ZSET_PUT, .a = member, .score = score, .at = iter.at });
 }
 
+static void walk_options(const struct dehydrator *dehydrator, const struct visitor *to)
+{
+    struct dehydrator_walk walk;
+    msec at;
+    dehydrator_walk_begin(&walk, dehydrator);
+    for (struct element *element; (element = dehydrator_walk_next(&walk, &at)) != NULL;) {
+        struct push_options options = dehydrator_options(element);
+        if (push_options_any(&options))
+            visit_effect(to, effect_of_options(EFFECT_REDE_OPTIONS, element_id(element), &options));
+    }
+    dehydrator_walk_end(&walk);
+}
+
+static void walk_successor(void *to, const struct successor *successor)
+{
+    struct effect effect =
+        effect_of_options(EFFECT_REDE_FOLLOW, successor->id, &successor->options);
+    effect.b = successor->payload;
+    effect.stage.at = successor->at;
+    visit_effect(to, effect);
+}
+
+static void walk_remembered(void *to, struct bytes id, msec until)
+{
+    visit_effect(to, (struct effect){ .kind = EFFECT_REDE_REMEMBER, .a = id, .at = until });
+}
+
+/* Remembered ids come first, because an id may be remembered and have an element as well: dead
+ * letters and logs push without asking. */
 static void walk_dehydrator(const struct object *object, const struct visitor *to)
 {
     struct dehydrator_walk walk;
     msec at;
+    const struct extras *extras = dehydrator_extras(object->dehydrator);
+    if (extras != NULL) extras_each_remembered(extras, walk_remembered, (void *)(uintptr_t)to);
     dehydrator_walk_begin(&walk, object->dehydrator);
     for (struct element *element; (element = dehydrator_walk_next(&walk, &at)) != NULL;)
         visit_effect(to, (struct effect){ .kind = EFFECT_REDE_PUSH,
@@ -71,6 +102,8 @@ static void walk_dehydrator(const struct object *object, const struct visitor *t
                                           .b = element_payload(element),
                                           .stage = dehydrator_stage(object->dehydrator, element) });
     dehydrator_walk_end(&walk);
+    if (dehydrator_count_options(object->dehydrator) > 0) walk_options(object->dehydrator, to);
+    if (extras != NULL) extras_each_successor(extras, walk_successor, (void *)(uintptr_t)to);
 }
 
 static void walk_entries(const struct stream *stream, const struct visitor *to)
@@ -275,8 +308,22 @@ static bool put_zset(struct object *to, const struct effect *effect)
 
 static bool put_dehydrator(struct object *to, const struct effect *effect)
 {
-    dehydrator_push(to->dehydrator, effect->a, effect->b, &effect->stage);
-    return true;
+    struct dehydrator *dehydrator = to->dehydrator;
+    const struct push_options options = effect_options(effect);
+    struct element *element = dehydrator_find(dehydrator, effect->a);
+    bool adds = effect->kind != EFFECT_REDE_OPTIONS && effect->kind != EFFECT_REDE_FOLLOW;
+    if ((element == NULL) != adds || (!adds && !push_options_ok(&options))) return false;
+    switch (effect->kind) {
+    case EFFECT_REDE_OPTIONS: dehydrator_set_options(dehydrator, element, &options); return true;
+    case EFFECT_REDE_FOLLOW:
+        extras_follow(dehydrator_extras_made(dehydrator),
+                      &(struct successor){ effect->a, effect->b, effect->stage.at, options });
+        return true;
+    case EFFECT_REDE_REMEMBER:
+        extras_remember(dehydrator_extras_made(dehydrator), effect->a, effect->at);
+        return true;
+    default: dehydrator_push(dehydrator, effect->a, effect->b, &effect->stage); return true;
+    }
 }
 
 static void take_field(const struct object *object, struct effect *effect)

@@ -210,6 +210,9 @@ static bool fits(struct export *export, struct effect *effect)
     case EFFECT_LEASE_TAKE:
         lose(export, LOSS_HOLDER, effect->key, &export->key.passed);
         return false;
+    case EFFECT_REDE_OPTIONS:
+    case EFFECT_REDE_FOLLOW:
+    case EFFECT_REDE_REMEMBER:
     case EFFECT_TOKEN: return false;         /* counts grants of this server only */
     case EFFECT_STREAM_RETAIN: return false; /* comes from a policy */
     case EFFECT_REPEAT_LIMITS:

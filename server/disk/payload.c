@@ -113,7 +113,8 @@ static bool rebuild_with_effect(void *ctx, const struct effect *effect)
     if (!row->in_payload || effect->key.len > 0) return false;
     if (!in->begun) in->object = object_new(row->type);
     in->begun = true;
-    if (in->object.type != row->type || object_has(&in->object, effect->a)) return false;
+    if (in->object.type != row->type) return false;
+    if (row->key != KEY_EXISTS && object_has(&in->object, effect->a)) return false;
     return walk_put(&in->object, effect);
 }
 

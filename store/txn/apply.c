@@ -246,6 +246,45 @@ bool apply_rede_drop(struct txn *txn, struct entry *entry, const struct effect *
     return true;
 }
 
+bool apply_rede_options(struct txn *txn, struct entry *entry, const struct effect *effect)
+{
+    struct element *element = dehydrator_find(entry->object.dehydrator, effect->a);
+    struct push_options options = effect_options(effect);
+    if (element == NULL || !push_options_ok(&options)) return false;
+    txn_rede_set_options(txn, entry, element, &options);
+    return true;
+}
+
+bool apply_rede_follow(struct txn *txn, struct entry *entry, const struct effect *effect)
+{
+    const struct successor successor = {
+        .id = effect->a,
+        .payload = effect->b,
+        .at = effect->stage.at,
+        .options = effect_options(effect),
+    };
+    if (dehydrator_find(entry->object.dehydrator, effect->a) == NULL) return false;
+    if (!push_options_ok(&successor.options)) return false;
+    txn_rede_follow(txn, entry, &successor);
+    return true;
+}
+
+bool apply_rede_unfollow(struct txn *txn, struct entry *entry, const struct effect *effect)
+{
+    return txn_rede_unfollow(txn, entry, effect->a);
+}
+
+bool apply_rede_remember(struct txn *txn, struct entry *entry, const struct effect *effect)
+{
+    txn_rede_remember(txn, entry, effect->a, effect->at);
+    return true;
+}
+
+bool apply_rede_forget(struct txn *txn, struct entry *entry, const struct effect *effect)
+{
+    return txn_rede_forget(txn, entry, effect->a);
+}
+
 bool apply_member_expire(struct txn *txn, struct entry *entry, const struct effect *effect)
 {
     return txn_member_expire(txn, entry, effect->a, effect->at) == MEMBER_EXPIRY_SET;

@@ -113,7 +113,7 @@ static bool bury(struct txn *txn, struct entry *entry, struct element *element)
     bool is_dehydrator = target->object.type == TYPE_DEHYDRATOR;
     bool moved = is_dehydrator ? add_to_dehydrator(txn, target, element)
                                : add_to_stream(txn, target, entry, element, deliveries);
-    if (moved) txn_rede_remove(txn, entry, element, EVENT_REDE_DEAD);
+    if (moved) txn_rede_finish(txn, entry, element, EVENT_REDE_DEAD);
     return moved;
 }
 

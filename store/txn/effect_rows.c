@@ -47,7 +47,8 @@
 #define CODE     OF_TYPE(CODE)
 #define STAGE                                                                                      \
     INSTANT(stage.at), NUMBER(stage.deliveries, 0, UINT32_MAX), OF_TYPE(CLAIM, FIELD(stage))
-#define READ WORD("ENTRIESREAD"), NUMBER(position.read, GROUP_READ_UNKNOWN, INT64_MAX)
+#define PUSH_OPTIONS INSTANT(from), COUNT(to), COUNT(at), INSTANT(stage.at)
+#define READ         WORD("ENTRIESREAD"), NUMBER(position.read, GROUP_READ_UNKNOWN, INT64_MAX)
 
 /* ---- forms ----------------------------------------------------------------------------------- */
 
@@ -174,6 +175,16 @@ const struct effect_row effect_rows[EFFECT_KINDS] = {
                        FORM("X.REDE.MOVE", HEAD(KEY, STAGE), EACH(A), OWN) },
     ROW(REDE_DROP) = { apply_rede_drop, EXISTS(DEHYDRATOR),
                        FORM("REDE.PULL", MANY("X.REDE.PULL"), HEAD(KEY), EACH(A), OWN) },
+    ROW(REDE_OPTIONS) = { apply_rede_options, EXISTS(DEHYDRATOR), IN_PAYLOAD,
+                          FORM("X.REDE.OPTIONS", HEAD(KEY, PUSH_OPTIONS), EACH(A), OWN) },
+    ROW(REDE_FOLLOW) = { apply_rede_follow, EXISTS(DEHYDRATOR), IN_PAYLOAD,
+                         FORM("X.REDE.FOLLOW", HEAD(KEY, PUSH_OPTIONS), EACH(B, A), OWN) },
+    ROW(REDE_UNFOLLOW) = { apply_rede_unfollow, EXISTS(DEHYDRATOR),
+                           FORM("X.REDE.UNFOLLOW", HEAD(KEY), EACH(A), OWN) },
+    ROW(REDE_REMEMBER) = { apply_rede_remember, CREATED(DEHYDRATOR), IN_PAYLOAD,
+                           FORM("X.REDE.REMEMBER", HEAD(KEY, INSTANT(at)), EACH(A), OWN) },
+    ROW(REDE_FORGET) = { apply_rede_forget, EXISTS(DEHYDRATOR),
+                         FORM("X.REDE.FORGET", HEAD(KEY), EACH(A), OWN) },
 
     /* streams */
     ROW(STREAM_ADD) = { apply_stream_add, OPTIONAL(STREAM), IN_PAYLOAD,

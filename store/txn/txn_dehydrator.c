@@ -68,8 +68,129 @@ void txn_rede_remove(struct txn *txn, struct entry *entry, struct element *eleme
     txn_note_emptied(txn, entry);
 }
 
+/* ---- options of pushes ----------------------------------------------------------------------- */
+
+struct element *txn_rede_set_options(struct txn *txn, struct entry *entry, struct element *element,
+                                     const struct push_options *options)
+{
+    struct effect effect = effect_of_options(EFFECT_REDE_OPTIONS, element_id(element), options);
+    txn_record(txn, entry, &effect);
+    return dehydrator_set_options(entry->object.dehydrator, element, options);
+}
+
+void txn_rede_follow(struct txn *txn, struct entry *entry, const struct successor *successor)
+{
+    struct effect effect =
+        effect_of_options(EFFECT_REDE_FOLLOW, successor->id, &successor->options);
+    effect.b = successor->payload;
+    effect.stage.at = successor->at;
+    effect.event = EVENT_REDE_PUSH;
+    txn_record(txn, entry, &effect);
+    extras_follow(dehydrator_extras_made(entry->object.dehydrator), successor);
+}
+
+bool txn_rede_unfollow(struct txn *txn, struct entry *entry, struct bytes id)
+{
+    struct extras *extras = dehydrator_extras(entry->object.dehydrator);
+    struct successor successor;
+    if (extras == NULL || !extras_successor(extras, id, &successor)) return false;
+    struct effect effect = { .kind = EFFECT_REDE_UNFOLLOW, .a = id };
+    txn_record(txn, entry, &effect);
+    return extras_unfollow(extras, id);
+}
+
+void txn_rede_remember(struct txn *txn, struct entry *entry, struct bytes id, msec until)
+{
+    struct effect effect = { .kind = EFFECT_REDE_REMEMBER, .a = id, .at = until };
+    txn_record(txn, entry, &effect);
+    extras_remember(dehydrator_extras_made(entry->object.dehydrator), id, until);
+    keyspace_rearm(txn->ks, entry);
+}
+
+bool txn_rede_forget(struct txn *txn, struct entry *entry, struct bytes id)
+{
+    struct extras *extras = dehydrator_extras(entry->object.dehydrator);
+    struct effect effect = { .kind = EFFECT_REDE_FORGET, .a = id };
+    if (extras == NULL || !extras_remembers(extras, id, INT64_MIN)) return false;
+    /* Not txn_record: the end of a span is no use of the key. */
+    txn_record_each(txn, entry_key(entry), &effect);
+    extras_forget(extras, id);
+    keyspace_rearm(txn->ks, entry);
+    txn_note_emptied(txn, entry);
+    return true;
+}
+
+/* ---- the end of elements --------------------------------------------------------------------- */
+
+static msec after(msec at, msec span)
+{
+    msec later;
+    return instant_after(at, span, &later) ? later : INSTANT_MAX;
+}
+
+void txn_rede_take(struct txn *txn, struct entry *entry, struct element *element, enum event event)
+{
+    struct push_options options = dehydrator_options(element);
+    /* Before the element goes, so that the key stays. */
+    if (options.remember > 0)
+        txn_rede_remember(txn, entry, element_id(element), after(txn->now, options.remember));
+    txn_rede_remove(txn, entry, element, event);
+}
+
+/* The first instant of phase + k * every after now. */
+static msec next_of(const struct push_options *options, msec now)
+{
+    if (options->phase > now) return options->phase;
+    msec missed = (now - options->phase) / options->every;
+    return after(options->phase, (missed + 1) * options->every);
+}
+
+static void succeed(struct txn *txn, struct entry *entry, struct element *element,
+                    const struct successor *successor, enum event event)
+{
+    struct dehydrator *dehydrator = entry->object.dehydrator;
+    const struct stage stage = { .at = successor->at };
+    const struct push_options options = successor->options;
+    struct bytes id = successor->id; /* of the successor, which is removed last */
+    txn_rede_update(txn, entry, element, successor->payload);
+    element = txn_rede_set_options(txn, entry, dehydrator_find(dehydrator, id), &options);
+    txn_rede_move(txn, entry, element, &stage, event);
+    txn_rede_unfollow(txn, entry, id);
+}
+
+void txn_rede_finish(struct txn *txn, struct entry *entry, struct element *element,
+                     enum event event)
+{
+    struct successor successor;
+    const struct extras *extras = dehydrator_extras(entry->object.dehydrator);
+    const struct push_options options = dehydrator_options(element);
+    if (extras != NULL && extras_successor(extras, element_id(element), &successor)) {
+        succeed(txn, entry, element, &successor, event);
+    } else if (options.every > 0) {
+        const struct stage stage = { .at = next_of(&options, txn->now) };
+        txn_rede_move(txn, entry, element, &stage, event);
+    } else {
+        txn_rede_take(txn, entry, element, event);
+    }
+}
+
+/* ---- deadlines that come --------------------------------------------------------------------- */
+
+size_t txn_rede_forget_ended(struct txn *txn, struct entry *entry, size_t limit)
+{
+    const struct extras *extras = dehydrator_extras(entry->object.dehydrator);
+    struct bytes id;
+    size_t done = 0;
+    while (extras != NULL && done < limit && instant_due(extras_next_end(extras, &id), txn->now)) {
+        txn_rede_forget(txn, entry, id);
+        done++;
+    }
+    return done;
+}
+
 void txn_rede_announce(struct txn *txn, struct entry *entry)
 {
+    if (!instant_due(dehydrator_next_due(entry->object.dehydrator), txn->now)) return;
     struct effect effect = { .kind = EFFECT_NONE, .event = EVENT_REDE_DUE };
     txn_notify(txn, entry, &effect);
     dehydrator_announce(entry->object.dehydrator, txn->now);

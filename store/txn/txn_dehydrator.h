@@ -15,4 +15,21 @@ void txn_rede_update(struct txn *txn, struct entry *entry, struct element *eleme
 void txn_rede_remove(struct txn *txn, struct entry *entry, struct element *element,
                      enum event event);
 
+/* The options of the element's push. Returns the element, which may have moved. */
+struct element *txn_rede_set_options(struct txn *txn, struct entry *entry, struct element *element,
+                                     const struct push_options *options);
+/* The element of this id, which must exist, is followed by this one when it is acknowledged. The
+ * phase of its options is its deadline. */
+void txn_rede_follow(struct txn *txn, struct entry *entry, const struct successor *successor);
+bool txn_rede_unfollow(struct txn *txn, struct entry *entry, struct bytes id); /* false: no such */
+/* The id counts as present until then; it must not be an element's. */
+void txn_rede_remember(struct txn *txn, struct entry *entry, struct bytes id, msec until);
+bool txn_rede_forget(struct txn *txn, struct entry *entry, struct bytes id); /* false: no such */
+/* The element was delivered and is done: its successor takes its place, or it is due again at the
+ * next of its instants (EVERY), or it goes. May invalidate `element`. */
+void txn_rede_finish(struct txn *txn, struct entry *entry, struct element *element,
+                     enum event event);
+/* The element goes for good. Its id is remembered if it has that option. */
+void txn_rede_take(struct txn *txn, struct entry *entry, struct element *element, enum event event);
+
 #endif

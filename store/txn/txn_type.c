@@ -31,16 +31,20 @@ static void cut_zset(struct txn *txn, struct entry *entry, const struct policy *
 
 static struct entry *settle_dehydrator(struct txn *txn, struct entry *entry)
 {
-    if (!txn->no_expiry) txn_rede_announce(txn, entry);
-    return entry;
+    if (txn->no_expiry) return entry;
+    txn_rede_announce(txn, entry);
+    if (txn->no_purge) return entry;
+    txn_rede_forget_ended(txn, entry, SIZE_MAX);
+    if (!object_is_emptied(&entry->object)) return entry;
+    txn_drop_emptied(txn, entry);
+    return NULL;
 }
 
 static size_t announce_due(struct txn *txn, struct entry **entry, msec by, size_t limit)
 {
     (void)by;
-    (void)limit;
     txn_rede_announce(txn, *entry);
-    return 1;
+    return 1 + txn_rede_forget_ended(txn, *entry, limit);
 }
 
 static struct entry *settle_stream(struct txn *txn, struct entry *entry)

@@ -14,12 +14,13 @@ enum {
 };
 
 /* After the head follow: the lengths as two uint32_t if the element is long; a struct claim if it
- * was ever claimed; the token as an int64_t if a claim ever had one; the id; the payload. A short
- * element that was never claimed takes 8 bytes in addition to id and payload. */
+ * was ever claimed; the token as an int64_t if a claim ever had one; struct push_options if it ever
+ * had options; the id; the payload. A short element without any of these takes 8 bytes in addition
+ * to id and payload. */
 struct element {
     struct timeline_node deadline;
     uint32_t id_len : 12, payload_len : 16;
-    uint32_t is_long : 1, was_claimed : 1, has_token : 1;
+    uint32_t is_long : 1, was_claimed : 1, has_token : 1, has_options : 1;
     char data[];
 };
 
@@ -37,6 +38,8 @@ struct dehydrator {
     size_t redelivered;       /* elements that were claimed more than once */
     uint64_t pushed;          /* elements ever added */
     int64_t last_token;       /* the largest token of a claim so far */
+    size_t with_options;      /* elements that have room for options */
+    struct extras *extras;    /* NULL: not needed so far */
 };
 
 /* ---- one element ----------------------------------------------------------------------------- */
@@ -64,9 +67,14 @@ static size_t token_offset(const struct element *element)
     return lengths_size(element->is_long) + (element->was_claimed ? sizeof(struct claim) : 0);
 }
 
-static size_t texts_offset(const struct element *element)
+static size_t options_offset(const struct element *element)
 {
     return token_offset(element) + (element->has_token ? sizeof(int64_t) : 0);
+}
+
+static size_t texts_offset(const struct element *element)
+{
+    return options_offset(element) + (element->has_options ? sizeof(struct push_options) : 0);
 }
 
 /* NULL: the element was never claimed. Aligned, because everything before it is a multiple of 4. */
@@ -93,6 +101,20 @@ static int64_t stored_token(const struct element *element)
 static void put_token(struct element *element, int64_t token)
 {
     if (element->has_token) memcpy(element->data + token_offset(element), &token, sizeof(token));
+}
+
+struct push_options dehydrator_options(const struct element *element)
+{
+    struct push_options options = { 0 };
+    if (element->has_options)
+        memcpy(&options, element->data + options_offset(element), sizeof(options));
+    return options;
+}
+
+static void put_options(struct element *element, const struct push_options *options)
+{
+    if (element->has_options)
+        memcpy(element->data + options_offset(element), options, sizeof(*options));
 }
 
 struct bytes element_id(const struct element *element)
@@ -122,7 +144,8 @@ static struct element *element_of(struct timeline_node *deadline)
 }
 
 static struct element *element_new(struct dehydrator *dehydrator, struct bytes id,
-                                   struct bytes payload, const struct stage *stage)
+                                   struct bytes payload, const struct stage *stage,
+                                   const struct push_options *options)
 {
     ensure(id.len <= UINT32_MAX && payload.len <= UINT32_MAX,
            "id of %zu bytes, payload of %zu bytes", id.len, payload.len);
@@ -133,6 +156,7 @@ static struct element *element_new(struct dehydrator *dehydrator, struct bytes i
         .is_long = is_long,
         .was_claimed = stage->claimed || stage->deliveries > 0,
         .has_token = stage->token != 0,
+        .has_options = push_options_any(options),
     };
     size_t offset = texts_offset(&head);
     struct element *element = mem_alloc(sizeof(*element) + offset + id.len + payload.len);
@@ -147,6 +171,8 @@ static struct element *element_new(struct dehydrator *dehydrator, struct bytes i
         timeline_node_init(&claim_of(element)->lease);
     }
     put_token(element, stage->token);
+    put_options(element, options);
+    dehydrator->with_options += element->has_options;
     char *texts = element->data + offset;
     if (id.len > 0) memcpy(texts, id.data, id.len);
     if (payload.len > 0) memcpy(texts + id.len, payload.data, payload.len);
@@ -157,14 +183,16 @@ static struct element *element_new(struct dehydrator *dehydrator, struct bytes i
 static void element_free(struct dehydrator *dehydrator, struct element *element)
 {
     dehydrator->bytes -= mem_size(element);
+    dehydrator->with_options -= element->has_options;
     mem_free(element);
 }
 
-/* Reallocates an element with this payload and stage; its place in the timelines stays. */
+/* Reallocates an element with this payload, stage and options; its place in the timelines stays. */
 static struct element *element_rebuild(struct dehydrator *dehydrator, struct element *old,
-                                       struct bytes payload, const struct stage *stage)
+                                       struct bytes payload, const struct stage *stage,
+                                       const struct push_options *options)
 {
-    struct element *moved = element_new(dehydrator, element_id(old), payload, stage);
+    struct element *moved = element_new(dehydrator, element_id(old), payload, stage, options);
     moved->deadline = old->deadline;
     dict_moved(&dehydrator->elements, old, moved);
     timeline_moved(&dehydrator->timeline, &old->deadline, &moved->deadline);
@@ -209,6 +237,8 @@ struct dehydrator *dehydrator_new(void)
     dehydrator->announced = INT64_MIN;
     dehydrator->redelivered = dehydrator->pushed = 0;
     dehydrator->last_token = 0;
+    dehydrator->with_options = 0;
+    dehydrator->extras = NULL;
     return dehydrator;
 }
 
@@ -226,6 +256,7 @@ bool dehydrator_free_some(struct dehydrator *dehydrator, size_t *work)
     if (!timeline_drop_some(&dehydrator->timeline, work)) return false;
     if (!timeline_drop_some(&dehydrator->leases, work)) return false;
     dict_drop(&dehydrator->elements);
+    extras_free(dehydrator->extras);
     mem_free(dehydrator);
     return true;
 }
@@ -297,6 +328,28 @@ struct stage dehydrator_stage(const struct dehydrator *dehydrator, const struct 
                            .token = stored_token(element) };
 }
 
+size_t dehydrator_count_options(const struct dehydrator *dehydrator)
+{
+    return dehydrator->with_options;
+}
+
+struct extras *dehydrator_extras(const struct dehydrator *dehydrator)
+{
+    return dehydrator->extras;
+}
+
+struct extras *dehydrator_extras_made(struct dehydrator *dehydrator)
+{
+    if (dehydrator->extras == NULL) dehydrator->extras = extras_new();
+    return dehydrator->extras;
+}
+
+bool dehydrator_is_spent(const struct dehydrator *dehydrator)
+{
+    return dehydrator_count(dehydrator) == 0 &&
+           (dehydrator->extras == NULL || extras_are_empty(dehydrator->extras));
+}
+
 /* ---- changing -------------------------------------------------------------------------------- */
 
 /* Call when an element is given this deadline, so that it is announced again. */
@@ -309,7 +362,8 @@ void dehydrator_push(struct dehydrator *dehydrator, struct bytes id, struct byte
                      const struct stage *stage)
 {
     dehydrator->pushed++;
-    struct element *element = element_new(dehydrator, id, payload, stage);
+    static const struct push_options none = { 0 };
+    struct element *element = element_new(dehydrator, id, payload, stage, &none);
     dict_add(&dehydrator->elements, element);
     timeline_add(&dehydrator->timeline, &element->deadline, stage->at);
     update_claim(dehydrator, element, stage);
@@ -320,7 +374,26 @@ void dehydrator_push(struct dehydrator *dehydrator, struct bytes id, struct byte
 void dehydrator_update(struct dehydrator *dehydrator, struct element *element, struct bytes payload)
 {
     struct stage stage = dehydrator_stage(dehydrator, element);
-    element_rebuild(dehydrator, element, payload, &stage);
+    struct push_options options = dehydrator_options(element);
+    element_rebuild(dehydrator, element, payload, &stage, &options);
+}
+
+struct element *dehydrator_set_options(struct dehydrator *dehydrator, struct element *element,
+                                       const struct push_options *options)
+{
+    if (push_options_any(options) && !element->has_options) {
+        struct stage stage = dehydrator_stage(dehydrator, element);
+        return element_rebuild(dehydrator, element, element_payload(element), &stage, options);
+    }
+    put_options(element, options);
+    return element;
+}
+
+static struct element *rebuild_for(struct dehydrator *dehydrator, struct element *element,
+                                   const struct stage *stage)
+{
+    struct push_options options = dehydrator_options(element);
+    return element_rebuild(dehydrator, element, element_payload(element), stage, &options);
 }
 
 struct element *dehydrator_move(struct dehydrator *dehydrator, struct element *element,
@@ -329,7 +402,7 @@ struct element *dehydrator_move(struct dehydrator *dehydrator, struct element *e
     dehydrator->redelivered -= is_redelivered(element);
     bool is_claim = stage->claimed || stage->deliveries > 0;
     if ((is_claim && !element->was_claimed) || (stage->token != 0 && !element->has_token))
-        element = element_rebuild(dehydrator, element, element_payload(element), stage);
+        element = rebuild_for(dehydrator, element, stage);
     update_claim(dehydrator, element, stage);
     dehydrator->redelivered += is_redelivered(element);
     timeline_move(&dehydrator->timeline, &element->deadline, stage->at);
@@ -344,6 +417,7 @@ void dehydrator_remove(struct dehydrator *dehydrator, struct element *element)
     if (is_claimed(element)) timeline_cancel(&dehydrator->leases, &claim_of(element)->lease);
     dehydrator->redelivered -= is_redelivered(element);
     dict_remove(&dehydrator->elements, element_id(element));
+    if (dehydrator->extras != NULL) extras_unfollow(dehydrator->extras, element_id(element));
     element_free(dehydrator, element);
 }
 
@@ -466,7 +540,8 @@ const char *dehydrator_encoding(const struct dehydrator *dehydrator)
 size_t dehydrator_bytes(const struct dehydrator *dehydrator)
 {
     return dehydrator->bytes + dict_bytes(&dehydrator->elements) +
-           timeline_bytes(&dehydrator->timeline) + timeline_bytes(&dehydrator->leases);
+           timeline_bytes(&dehydrator->timeline) + timeline_bytes(&dehydrator->leases) +
+           (dehydrator->extras == NULL ? 0 : extras_bytes(dehydrator->extras));
 }
 
 void dehydrator_check(const struct dehydrator *dehydrator)
@@ -475,7 +550,8 @@ void dehydrator_check(const struct dehydrator *dehydrator)
     timeline_check(&dehydrator->timeline);
     timeline_check(&dehydrator->leases);
     size_t count = dehydrator_count(dehydrator), bytes = mem_size(dehydrator), claimed = 0;
-    size_t redelivered = 0;
+    size_t redelivered = 0, with_options = 0;
+    if (dehydrator->extras != NULL) extras_check(dehydrator->extras);
     uint32_t armed = timeline_count(&dehydrator->timeline);
     ensure(count == armed, "%zu elements, but %u in the timeline", count, armed);
     struct dict_iter iter;
@@ -485,6 +561,7 @@ void dehydrator_check(const struct dehydrator *dehydrator)
         ensure(timeline_node_armed(&element->deadline), "element is not in the timeline");
         bytes += mem_size(element);
         redelivered += is_redelivered(element);
+        with_options += element->has_options;
         ensure(stored_token(element) >= 0 && stored_token(element) <= dehydrator->last_token,
                "token %lld, the last one is %lld", (long long)stored_token(element),
                (long long)dehydrator->last_token);
@@ -498,6 +575,8 @@ void dehydrator_check(const struct dehydrator *dehydrator)
     }
     ensure(redelivered == dehydrator->redelivered, "%zu redelivered, counted %zu", redelivered,
            dehydrator->redelivered);
+    ensure(with_options == dehydrator->with_options, "%zu with options, counted %zu", with_options,
+           dehydrator->with_options);
     ensure(bytes == dehydrator->bytes, "%zu bytes, counted %zu", bytes, dehydrator->bytes);
     ensure(claimed == timeline_count(&dehydrator->leases), "%zu claimed, %u leases", claimed,
            timeline_count(&dehydrator->leases));

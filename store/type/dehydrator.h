@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "store/struct/timeline.h"
+#include "store/type/dehydrator_extras.h"
 #include "store/base/bytes.h"
 #include "store/base/instant.h"
 #include "store/mem/relocate.h"
@@ -55,6 +56,19 @@ struct stage {
     int64_t token;       /* of the claim; 0: it has none, or there is no claim */
 };
 
+/* The options of the element's push. */
+struct push_options dehydrator_options(const struct element *element);
+/* Sets them. Returns the element, which may have moved in memory. O(1) */
+struct element *dehydrator_set_options(struct dehydrator *dehydrator, struct element *element,
+                                       const struct push_options *options);
+/* Number of elements that ever got options. O(1) */
+size_t dehydrator_count_options(const struct dehydrator *dehydrator);
+/* Successors and remembered ids; NULL: there were none so far. */
+struct extras *dehydrator_extras(const struct dehydrator *dehydrator);
+struct extras *dehydrator_extras_made(struct dehydrator *dehydrator); /* makes them if need be */
+/* Has it no element, nor any id that it remembers? Then its key goes. O(1) */
+bool dehydrator_is_spent(const struct dehydrator *dehydrator);
+
 /* The id must be absent. O(log n) */
 void dehydrator_push(struct dehydrator *dehydrator, struct bytes id, struct bytes payload,
                      const struct stage *stage);
@@ -65,7 +79,8 @@ void dehydrator_update(struct dehydrator *dehydrator, struct element *element,
  * unchanged. Returns the element, which may have moved in memory. O(log n) */
 struct element *dehydrator_move(struct dehydrator *dehydrator, struct element *element,
                                 const struct stage *stage);
-void dehydrator_remove(struct dehydrator *dehydrator, struct element *element); /* O(log n) */
+/* Removes its successor, too. O(log n) */
+void dehydrator_remove(struct dehydrator *dehydrator, struct element *element);
 
 struct bytes element_id(const struct element *element); /* both borrowed */
 struct bytes element_payload(const struct element *element);

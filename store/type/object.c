@@ -104,7 +104,15 @@ TABLE(zset)
 
 static struct due_at dehydrator_due(const struct object *object)
 {
-    return due_at_instant(dehydrator_next_due(object->dehydrator));
+    const struct extras *extras = dehydrator_extras(object->dehydrator);
+    msec at = dehydrator_next_due(object->dehydrator);
+    msec end = extras == NULL ? NEVER : extras_next_end(extras, NULL);
+    return due_at_instant(end < at ? end : at);
+}
+
+static bool dehydrator_is_held(const struct object *object)
+{
+    return !dehydrator_is_spent(object->dehydrator);
 }
 
 static bool dehydrator_has(const struct object *object, struct bytes id)
@@ -180,8 +188,8 @@ const struct type_row type_rows[TYPE_COUNT] = {
     [TYPE_HASH] = { COLLECTION_ROW(hash), MEMBERS_ROW(hash), TABLE_ROW(hash), .part = "field" },
     [TYPE_ZSET] = { COLLECTION_ROW(zset), MEMBERS_ROW(zset), TABLE_ROW(zset), .part = "member" },
     [TYPE_DEHYDRATOR] = { COLLECTION_ROW(dehydrator), .part = "element", .may_have_expiry = true,
-                          .has = dehydrator_has, .next_due = dehydrator_due,
-                          .rewind = dehydrator_rewind_to },
+                          .has = dehydrator_has, .is_held = dehydrator_is_held,
+                          .next_due = dehydrator_due, .rewind = dehydrator_rewind_to },
     [TYPE_STREAM] = { COLLECTION_ROW(stream), .part = "entry", .may_have_expiry = true,
                       .may_be_empty = true, .references = stream_references, .next_due = stream_due,
                       .count_expired = stream_expired, .hide = stream_hide_expired,

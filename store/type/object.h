@@ -94,7 +94,9 @@ static inline bool type_has_members(enum type type)
 /* Is the value empty, so that its key must be dropped? */
 static inline bool object_is_emptied(const struct object *object)
 {
-    return !type_rows[object->type].may_be_empty && object_count(object) == 0;
+    const struct type_row *row = &type_rows[object->type];
+    return !row->may_be_empty && object_count(object) == 0 &&
+           (row->is_held == NULL || !row->is_held(object));
 }
 /* The next instant at which something inside is due: a member or an entry of a stream has expired,
  * or a dehydrator has an element to announce. NEVER: none. O(1); for a dehydrator O(log n) */

@@ -49,8 +49,10 @@ struct type_row {
     size_t (*bytes)(const struct object *object);
     const char *(*encoding)(const struct object *object);
     void (*check)(const struct object *object);
-    void (*widen)(struct object *object);                        /* NULL: does nothing */
-    const struct dict *(*hint)(const struct object *object);     /* NULL: there is no table */
+    void (*widen)(struct object *object);                    /* NULL: does nothing */
+    const struct dict *(*hint)(const struct object *object); /* NULL: there is no table */
+    /* Must a value without elements keep its key for something else? NULL: never. */
+    bool (*is_held)(const struct object *object);
     bool (*has)(const struct object *object, struct bytes name); /* NULL: elements have no names */
     size_t (*references)(const struct object *object);           /* NULL: there are none */
 

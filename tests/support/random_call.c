@@ -144,13 +144,28 @@ static void step_dehydrator(struct txn *txn)
     if (entry == NULL) return;
     struct stage stage = { .at = txn->now + rng_between(&rng, -10, 10) };
     txn_rede_push(txn, entry, random_text("id", 20), random_text("p", 100), &stage);
-    struct element *element = dehydrator_find(entry->object.dehydrator, random_text("id", 20));
+    struct bytes id = random_text("id", 20);
+    struct element *element = dehydrator_find(entry->object.dehydrator, id);
+    if (element == NULL && rng_chance(&rng, 20))
+        txn_rede_remember(txn, entry, id, txn->now + rng_between(&rng, 1, 20));
     if (element == NULL) return;
+    const struct push_options options = {
+        .first = txn->now,
+        .remember = rng_between(&rng, 0, 20),
+        .every = rng_between(&rng, 0, 3),
+        .phase = txn->now + rng_between(&rng, -10, 10),
+    };
     stage = dehydrator_stage(entry->object.dehydrator, element);
     stage.at = txn->now + rng_between(&rng, 1, 20);
     stage.claimed = rng_chance(&rng, 50);
     stage.deliveries += stage.claimed;
     stage.token = 0;
+    if (rng_chance(&rng, 20))
+        element = txn_rede_set_options(txn, entry, element, &options);
+    else if (rng_chance(&rng, 20))
+        txn_rede_follow(txn, entry,
+                        &(struct successor){ element_id(element), random_text("f", 20),
+                                             options.phase, options });
     bool moves = rng_chance(&rng, 40);
     if (moves && stage.claimed && rng_chance(&rng, 50) && txn_token_reserve(txn, 1))
         stage.token = txn_token_next(txn);
@@ -158,8 +173,12 @@ static void step_dehydrator(struct txn *txn)
         txn_rede_move(txn, entry, element, &stage, EVENT_REDE_CLAIM);
     else if (rng_chance(&rng, 50))
         txn_rede_update(txn, entry, element, random_text("payload", 1000));
-    else
+    else if (rng_chance(&rng, 30))
         txn_rede_remove(txn, entry, element, EVENT_REDE_PULL);
+    else if (rng_chance(&rng, 30))
+        txn_rede_take(txn, entry, element, EVENT_REDE_PULL);
+    else
+        txn_rede_finish(txn, entry, element, EVENT_REDE_ACK);
 }
 
 static void step_lease(struct txn *txn)

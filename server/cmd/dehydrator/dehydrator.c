@@ -2,6 +2,7 @@
  * commands are those of the ReDe module. */
 #include "server/cmd/cmd.h"
 #include "server/cmd/dehydrator/dehydrator_args.h"
+#include "server/cmd/dehydrator/dehydrator_push.h"
 #include "store/struct/dict.h"
 #include "store/base/random.h"
 #include "store/txn/txn_dehydrator.h"
@@ -10,28 +11,21 @@ enum { GENERATED_ID_CHARS = 31 };
 
 /* ---- push ------------------------------------------------------------------------------------ */
 
-/* Pushes the element at argument i, whose id is argument i + 1. */
-static void push_element(struct call *call, struct entry *entry, int i, msec at)
+static void reply_pushed(struct call *call, enum pushed pushed)
 {
-    const struct stage stage = { .at = at };
-    txn_rede_push(call->txn, entry, call->argv[i + 1], call->argv[i], &stage);
+    if (pushed == PUSHED)
+        reply_ok(call);
+    else if (pushed == PUSH_KEPT)
+        resp_null(call->out);
 }
 
 /* Pushes the element at argument 3, whose id is argument 4. */
 static void push_new_element(struct call *call, msec at)
 {
-    struct entry *entry;
-    if (!find_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
-    if (find_element(entry, call->argv[4]) != NULL) {
-        fail(call, ERR_DEHYDRATING);
-        return;
-    }
-    if (is_full(call, entry, 1)) {
-        fail(call, ERR_FULL);
-        return;
-    }
-    push_element(call, entry_or_new(call, 1, entry, TYPE_DEHYDRATOR), 3, at);
-    reply_ok(call);
+    struct push push = { .at = at };
+    if (!parse_push_options(call, 5, &push)) return;
+    if (!find_typed(call, 1, TYPE_DEHYDRATOR, &push.entry)) return;
+    reply_pushed(call, push_element(call, &push, call->argv[4], call->argv[3]));
 }
 
 static void cmd_rede_push(struct call *call)
@@ -65,23 +59,15 @@ static struct bytes generate_id(struct random *random, char id[GENERATED_ID_CHAR
 
 static void cmd_rede_gidpush(struct call *call)
 {
-    msec at;
-    struct entry *entry;
-    if (!arg_from_now(call, 2, "ttl", &at)) return;
-    if (!find_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
-    if (is_full(call, entry, 1)) {
-        fail(call, ERR_FULL);
-        return;
-    }
+    struct push push = { 0 };
+    if (!arg_from_now(call, 2, "ttl", &push.at) || !parse_push_options(call, 4, &push)) return;
+    if (!find_typed(call, 1, TYPE_DEHYDRATOR, &push.entry)) return;
     char text[GENERATED_ID_CHARS];
     struct bytes id;
     do
         id = generate_id(&call->txn->store->random, text);
-    while (find_element(entry, id) != NULL);
-    entry = entry_or_new(call, 1, entry, TYPE_DEHYDRATOR);
-    const struct stage stage = { .at = at };
-    txn_rede_push(call->txn, entry, id, call->argv[3], &stage);
-    reply_bytes(call, id);
+    while (find_element(push.entry, id) != NULL);
+    if (push_element(call, &push, id, call->argv[3]) == PUSHED) reply_bytes(call, id);
 }
 
 /* ---- REDE.MPUSH ------------------------------------------------------------------------------ */
@@ -93,45 +79,61 @@ static struct bytes argument_key(const void *argument)
     return *(const struct bytes *)argument;
 }
 
-/* Returns whether all ids are new and none is given twice. */
-static bool has_new_ids(const struct call *call, const struct entry *entry)
+/* Counts the ids of the triples up to argument `end` that are new. An id that is there, or is given
+ * twice, counts as old. */
+static int count_new_ids(const struct call *call, int end, const struct entry *entry)
 {
     static const struct dict_type type = { .key = argument_key };
     struct dict given;
-    bool all_new = true;
+    int count = 0;
     dict_init(&given, &type);
-    for (int i = 2 + TRIPLE - 1; i < call->argc && all_new; i += TRIPLE) {
+    for (int i = 2 + TRIPLE - 1; i < end; i += TRIPLE) {
         const struct bytes *id = &call->argv[i];
-        all_new = find_element(entry, *id) == NULL && dict_find(&given, *id) == NULL;
-        if (all_new) dict_add(&given, (void *)(uintptr_t)id);
+        if (is_present(call, entry, *id) || dict_find(&given, *id) != NULL) continue;
+        dict_add(&given, (void *)(uintptr_t)id);
+        count++;
     }
     dict_drop(&given);
-    return all_new;
+    return count;
+}
+
+/* Checks the triples from argument 2. Returns the end of their arguments, where the options begin;
+ * 0: an error was sent. */
+static int check_triples(struct call *call)
+{
+    int i = 2;
+    msec at;
+    while (i < call->argc && (i == 2 || !is_push_option(call, i))) {
+        if (call->argc - i < TRIPLE) {
+            fail_named(call, ERR_ARITY);
+            return 0;
+        }
+        i += TRIPLE;
+    }
+    for (int j = 2; j < i; j += TRIPLE)
+        if (!arg_from_now(call, j, "ttl", &at)) return 0;
+    return i;
 }
 
 static void cmd_rede_mpush(struct call *call)
 {
-    struct entry *entry;
-    if ((call->argc - 2) % TRIPLE != 0) {
-        fail_named(call, ERR_ARITY);
-        return;
-    }
-    msec at;
-    for (int i = 2; i < call->argc; i += TRIPLE)
-        if (!arg_from_now(call, i, "ttl", &at)) return;
-    if (!find_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
-    if (!has_new_ids(call, entry)) {
+    struct push push = { 0 };
+    int end = check_triples(call), count, pushed = 0;
+    if (end == 0 || !parse_push_options(call, end, &push)) return;
+    if (!find_typed(call, 1, TYPE_DEHYDRATOR, &push.entry)) return;
+    count = count_new_ids(call, end, push.entry);
+    if (push.mode == PUSH_NEW && count < (end - 2) / TRIPLE) {
         fail(call, ERR_DEHYDRATING);
         return;
     }
-    if (is_full(call, entry, (size_t)(call->argc - 2) / TRIPLE)) {
+    if (is_full(call, push.entry, (size_t)count)) {
         fail(call, ERR_FULL);
         return;
     }
-    entry = entry_or_new(call, 1, entry, TYPE_DEHYDRATOR);
-    for (int i = 2; i < call->argc; i += TRIPLE)
-        if (arg_from_now(call, i, "ttl", &at)) push_element(call, entry, i + 1, at);
-    resp_integer(call->out, (call->argc - 2) / TRIPLE);
+    for (int i = 2; i < end; i += TRIPLE)
+        if (arg_from_now(call, i, "ttl", &push.at))
+            pushed += push_element(call, &push, call->argv[i + 2], call->argv[i + 1]) == PUSHED;
+    resp_integer(call->out, pushed);
 }
 
 /* ---- one element by its id ------------------------------------------------------------------- */
@@ -150,7 +152,7 @@ static void cmd_rede_pull(struct call *call)
     if (!find_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
     struct element *element = find_element(entry, call->argv[2]);
     reply_payload(call, element);
-    if (element != NULL) txn_rede_remove(call->txn, entry, element, EVENT_REDE_PULL);
+    if (element != NULL) txn_rede_take(call->txn, entry, element, EVENT_REDE_PULL);
 }
 
 static void cmd_rede_look(struct call *call)
@@ -175,37 +177,41 @@ static void cmd_rede_update(struct call *call)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
+#define PUSH_OPTIONS "[KEEP | REPLACE | POSTPONE [ATMOST longest]] [REMEMBER span] [EVERY span]"
+
 static const struct command rows[] = {
     { .name = "REDE.PUSH",
       .run = cmd_rede_push,
-      .arity = 5,
+      .arity = -5,
       .flags = WRITE | GROWS | FAST,
       .keys = KEY_FIRST,
       .key_flags = KEY_RW | KEY_INSERT,
       .group = "dehydrator",
       .since = "0.1.0",
       .origin = "ReDe",
-      .replies = REPLIES("OK: the element was added"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_DEHYDRATING, ERR_BAD_MSEC, ERR_FULL),
+      .replies = REPLIES("OK: the element was added",
+                         "null: the id exists, and KEEP was given, or it is remembered"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_DEHYDRATING, ERR_BAD_MSEC, ERR_FULL),
       .complexity = "O(log(N)) where N is the number of elements.",
-      .syntax = "key ttl element id",
+      .syntax = "key ttl element id " PUSH_OPTIONS,
       .summary = "Adds an element to a dehydrator, due in ttl milliseconds." },
     { .name = "REDE.PUSHAT",
       .run = cmd_rede_pushat,
-      .arity = 5,
+      .arity = -5,
       .flags = WRITE | GROWS | FAST,
       .keys = KEY_FIRST,
       .key_flags = KEY_RW | KEY_INSERT,
       .group = "dehydrator",
       .since = "0.1.0",
-      .replies = REPLIES("OK: the element was added"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_DEHYDRATING, ERR_BAD_MSEC, ERR_FULL),
+      .replies = REPLIES("OK: the element was added",
+                         "null: the id exists, and KEEP was given, or it is remembered"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_DEHYDRATING, ERR_BAD_MSEC, ERR_FULL),
       .complexity = "O(log(N)) where N is the number of elements.",
-      .syntax = "key unix-time-milliseconds element id",
+      .syntax = "key unix-time-milliseconds element id " PUSH_OPTIONS,
       .summary = "Adds an element to a dehydrator, due at a Unix time in milliseconds." },
     { .name = "REDE.GIDPUSH",
       .run = cmd_rede_gidpush,
-      .arity = 4,
+      .arity = -4,
       .flags = WRITE | GROWS | FAST,
       .keys = KEY_FIRST,
       .key_flags = KEY_RW | KEY_INSERT,
@@ -213,9 +219,9 @@ static const struct command rows[] = {
       .since = "0.1.0",
       .origin = "ReDe",
       .replies = REPLIES("bulk: the new id: 31 characters of 0-9 and A-Z"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_BAD_MSEC, ERR_FULL),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_BAD_MSEC, ERR_FULL),
       .complexity = "O(log(N)) where N is the number of elements.",
-      .syntax = "key ttl element",
+      .syntax = "key ttl element " PUSH_OPTIONS,
       .summary = "Adds an element to a dehydrator under a generated id and returns the id." },
     { .name = "REDE.MPUSH",
       .run = cmd_rede_mpush,
@@ -225,11 +231,11 @@ static const struct command rows[] = {
       .key_flags = KEY_RW | KEY_INSERT,
       .group = "dehydrator",
       .since = "0.1.0",
-      .replies = REPLIES("integer: the number of elements added"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_DEHYDRATING, ERR_BAD_MSEC, ERR_FULL),
+      .replies = REPLIES("integer: the number of elements added or replaced"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_DEHYDRATING, ERR_BAD_MSEC, ERR_FULL),
       .complexity =
           "O(K*log(N)) where K is the number of elements given and N the number in the dehydrator.",
-      .syntax = "key ttl element id [ttl element id ...]",
+      .syntax = "key ttl element id [ttl element id ...] " PUSH_OPTIONS,
       .summary = "Adds several elements to a dehydrator, or none of them if an id is not new." },
     { .name = "REDE.PULL",
       .run = cmd_rede_pull,

@@ -76,7 +76,7 @@ static void poll_some(struct call *call, struct entry *entry, size_t count, bool
             reply_bytes(call, element_id(element));
         }
         reply_bytes(call, element_payload(element));
-        txn_rede_remove(call->txn, entry, element, EVENT_REDE_POLL);
+        txn_rede_finish(call->txn, entry, element, EVENT_REDE_POLL);
     }
 }
 
@@ -199,7 +199,7 @@ static void cmd_rede_xack(struct call *call)
         if (element != NULL) stage = dehydrator_stage(dehydrator, element);
         if (stage.claimed || stage_is_due(&stage, call->txn->now)) {
             reply_bytes(call, element_payload(element));
-            txn_rede_remove(call->txn, entry, element, EVENT_REDE_ACK);
+            txn_rede_finish(call->txn, entry, element, EVENT_REDE_ACK);
         } else {
             resp_null(call->out);
         }

@@ -17,6 +17,10 @@ static void cmd_rede_ttn(struct call *call)
         return;
     }
     msec at = dehydrator_next(entry->object.dehydrator), now = call->txn->now;
+    if (at == NEVER) { /* it only remembers ids */
+        resp_null(call->out);
+        return;
+    }
     resp_integer(call->out, instant_due(at, now) ? 0 : at - now);
 }
 
@@ -67,7 +71,7 @@ static void cmd_rede_info(struct call *call)
     reply_info_field(call, "claimed", claimed);
     reply_info_field(call, "redelivered", redelivered);
     resp_bulk_text(call->out, "next-deadline");
-    if (dehydrator != NULL)
+    if (length > 0)
         resp_integer(call->out, dehydrator_next(dehydrator));
     else
         resp_null(call->out);

@@ -54,7 +54,7 @@ static void cmd_rede_ack(struct call *call)
     for (int i = 2; i < call->argc; i += PAIR) {
         struct element *element = find_claim(call, entry, i, &stage);
         if (element == NULL) continue;
-        txn_rede_remove(call->txn, entry, element, EVENT_REDE_ACK);
+        txn_rede_finish(call->txn, entry, element, EVENT_REDE_ACK);
         removed++;
     }
     resp_integer(call->out, removed);

@@ -515,6 +515,12 @@ def every_event_on_the_page_is_sent():
         run = client.execute_command
         for name in "abcd":
             run("REDE.PUSH", "d", 10, "p", name)
+        run("POLICY", "SET", "d", "MAXDELIVERIES", 1, "TO", "dead")
+        run("REDE.PUSH", "d", 0, "p", "e")
+        run("REDE.CLAIM", "d", 1)
+        daemon.step(1)
+        run("REDE.CLAIM", "d", 1)
+        run("POLICY", "DEL", "d")
         run("REDE.UPDATE", "d", "a", "q")
         run("REDE.PULL", "d", "a")
         daemon.step(10)

@@ -260,20 +260,49 @@ def the_end_of_a_session_survives_a_crash_of_the_worker():
 
 
 @own
-def a_job_whose_workers_crash_is_given_up():
+def a_job_whose_workers_crash_moves_to_the_failed_ones():
     with Program("queues") as page:
-        page.names["print"] = lambda *words: None
+        page.set_up(page.client)
         equal(page.submit(page.client, "mail:1", "poison", 100), True)
+        equal(page.submit(page.client, "mail:1", "poison", 100), False)
         page.daemon.step(99)
         equal(page.client.rede_len("jobs", due=True), 0)
         page.daemon.step(1)
-        for delivery in range(1, page.MAX_DELIVERIES + 1):
+        for delivery, delay in ((1, page.BACKOFF_MS), (2, 2 * page.BACKOFF_MS), (3, 4 * page.BACKOFF_MS)):
             claim = page.client.rede_claim("jobs", page.LEASE_MS)
             equal(claim, [("mail:1", "poison", delivery)])
-            page.daemon.step(page.LEASE_MS)
-        page.work_once(page.client, lambda *job: equal(job, None, "tried"))
-        equal(page.client.lrange("jobs:failed", 0, -1), ["poison"])
+            page.daemon.step(page.LEASE_MS + delay - 1)
+            equal(page.client.rede_claim("jobs", page.LEASE_MS), [])
+            page.daemon.step(1)
+        equal(page.client.rede_claim("jobs", page.LEASE_MS), [])
+        equal(page.client.rede_poll("jobs:failed"), ["poison"])
+        equal(page.client.rede_len("jobs"), 0)
+
+
+@own
+def a_job_that_is_done_is_not_stored_again():
+    with Program("queues") as page:
+        page.names["print"] = lambda *words: None
+        page.set_up(page.client)
+        page.submit(page.client, "mail:1", "welcome")
+        page.work(page.client, lambda *job: None, lambda: page.client.rede_len("jobs") == 0)
+        for step in (0, page.REMEMBER_MS - 1):
+            page.daemon.step(step)
+            equal(page.submit(page.client, "mail:1", "welcome"), False)
+        page.daemon.step(1)
         equal(page.client.exists("jobs"), 0)
+        equal(page.submit(page.client, "mail:1", "welcome"), True)
+
+
+@own
+def a_worker_that_stops_gives_its_job_back_untried():
+    with Program("queues") as page:
+        page.set_up(page.client)
+        page.submit(page.client, "mail:1", "welcome")
+        answers = iter([False, True, True])
+        page.work(page.client, lambda *job: equal(job, None, "tried"), lambda: next(answers))
+        [(job_id, payload, deliveries)] = page.client.rede_claim("jobs", page.LEASE_MS)
+        equal((job_id, payload, deliveries), ("mail:1", "welcome", 1))
 
 
 @own

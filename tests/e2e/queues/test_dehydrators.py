@@ -257,8 +257,7 @@ def wrong_arity_is_named():
                             ("reschedule", 3), ("len", 1), ("range", 3), ("scan", 2), ("info", 1)):
             wrong = b"-ERR wrong number of arguments for 'rede.%s' command\r\n" % name.encode()
             de.says(wrong, f"REDE.{name}", *["1"] * (least - 1))
-            if name in ("push", "pushat", "gidpush", "mpush", "pull", "look", "ttn", "update",
-                        "info"):
+            if name in ("mpush", "pull", "look", "ttn", "update", "info"):
                 de.says(wrong, f"rede.{name.upper()}", *["1"] * (least + 1))
 
 

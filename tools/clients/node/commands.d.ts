@@ -696,11 +696,24 @@ export interface Commands<T> {
     /**
      * Adds an element to a dehydrator under a generated id and returns the id.
      *
-     *     REDE.GIDPUSH key ttl element
+     *     REDE.GIDPUSH key ttl element [KEEP | REPLACE | POSTPONE [ATMOST longest]] [REMEMBER span]
+     *     [EVERY span]
      *
      * - `bulk`: the new id: 31 characters of 0-9 and A-Z
      */
-    redeGidpush(key: Key, ttl: number, element: Argument): Promise<T>;
+    redeGidpush(
+        key: Key,
+        ttl: number,
+        element: Argument,
+        options?: {
+            keep?: boolean;
+            replace?: boolean;
+            postpone?: boolean;
+            postponeAtmost?: Argument;
+            remember?: Argument;
+            every?: Argument;
+        },
+    ): Promise<T>;
     /**
      * Returns the number of elements, of due and of claimed ones, the next deadline and the memory
      * used.
@@ -734,13 +747,22 @@ export interface Commands<T> {
     /**
      * Adds several elements to a dehydrator, or none of them if an id is not new.
      *
-     *     REDE.MPUSH key ttl element id [ttl element id ...]
+     *     REDE.MPUSH key ttl element id [ttl element id ...] [KEEP | REPLACE | POSTPONE [ATMOST
+     *     longest]] [REMEMBER span] [EVERY span]
      *
-     * - `integer`: the number of elements added
+     * - `integer`: the number of elements added or replaced
      */
     redeMpush(
         key: Key,
         items: readonly (readonly [ttl: number, element: Argument, id: Argument])[],
+        options?: {
+            keep?: boolean;
+            replace?: boolean;
+            postpone?: boolean;
+            postponeAtmost?: Argument;
+            remember?: Argument;
+            every?: Argument;
+        },
     ): Promise<number>;
     /**
      * Ends the claims of the given elements, which are due again in delay milliseconds.
@@ -776,24 +798,49 @@ export interface Commands<T> {
     /**
      * Adds an element to a dehydrator, due in ttl milliseconds.
      *
-     *     REDE.PUSH key ttl element id
+     *     REDE.PUSH key ttl element id [KEEP | REPLACE | POSTPONE [ATMOST longest]] [REMEMBER span]
+     *     [EVERY span]
      *
      * - `OK`: the element was added
+     * - `null`: the id exists, and KEEP was given, or it is remembered
      */
-    redePush(key: Key, ttl: number, element: Argument, id: Argument): Promise<'OK'>;
+    redePush(
+        key: Key,
+        ttl: number,
+        element: Argument,
+        id: Argument,
+        options?: {
+            keep?: boolean;
+            replace?: boolean;
+            postpone?: boolean;
+            postponeAtmost?: Argument;
+            remember?: Argument;
+            every?: Argument;
+        },
+    ): Promise<'OK' | null>;
     /**
      * Adds an element to a dehydrator, due at a Unix time in milliseconds.
      *
-     *     REDE.PUSHAT key unix-time-milliseconds element id
+     *     REDE.PUSHAT key unix-time-milliseconds element id [KEEP | REPLACE | POSTPONE [ATMOST
+     *     longest]] [REMEMBER span] [EVERY span]
      *
      * - `OK`: the element was added
+     * - `null`: the id exists, and KEEP was given, or it is remembered
      */
     redePushat(
         key: Key,
         unixTimeMilliseconds: number,
         element: Argument,
         id: Argument,
-    ): Promise<'OK'>;
+        options?: {
+            keep?: boolean;
+            replace?: boolean;
+            postpone?: boolean;
+            postponeAtmost?: Argument;
+            remember?: Argument;
+            every?: Argument;
+        },
+    ): Promise<'OK' | null>;
     /**
      * Returns the ids and deadlines of the elements that are due between two Unix times in
      * milliseconds.

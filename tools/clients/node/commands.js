@@ -593,10 +593,18 @@ export const commands = {
     redeGidpush: {
         name: 'REDE.GIDPUSH',
         readonly: false,
-        write(to, key, ttl, element) {
+        write(to, key, ttl, element, options = {}) {
             to.key(key);
             to.value(ttl);
             to.value(element);
+            to.flag('KEEP', options.keep);
+            to.flag('REPLACE', options.replace);
+            to.block([options.postpone, options.postponeAtmost], () => {
+                to.token('POSTPONE');
+                to.option('ATMOST', options.postponeAtmost);
+            });
+            to.option('REMEMBER', options.remember);
+            to.option('EVERY', options.every);
         },
         reply: bulk,
     },
@@ -630,9 +638,17 @@ export const commands = {
     redeMpush: {
         name: 'REDE.MPUSH',
         readonly: false,
-        write(to, key, items) {
+        write(to, key, items, options = {}) {
             to.key(key);
             to.tuples(items, 'value', 'value', 'value');
+            to.flag('KEEP', options.keep);
+            to.flag('REPLACE', options.replace);
+            to.block([options.postpone, options.postponeAtmost], () => {
+                to.token('POSTPONE');
+                to.option('ATMOST', options.postponeAtmost);
+            });
+            to.option('REMEMBER', options.remember);
+            to.option('EVERY', options.every);
         },
         reply: integer,
     },
@@ -668,24 +684,40 @@ export const commands = {
     redePush: {
         name: 'REDE.PUSH',
         readonly: false,
-        write(to, key, ttl, element, id) {
+        write(to, key, ttl, element, id, options = {}) {
             to.key(key);
             to.value(ttl);
             to.value(element);
             to.value(id);
+            to.flag('KEEP', options.keep);
+            to.flag('REPLACE', options.replace);
+            to.block([options.postpone, options.postponeAtmost], () => {
+                to.token('POSTPONE');
+                to.option('ATMOST', options.postponeAtmost);
+            });
+            to.option('REMEMBER', options.remember);
+            to.option('EVERY', options.every);
         },
-        reply: text('OK'),
+        reply: oneOf(text('OK'), nothing),
     },
     redePushat: {
         name: 'REDE.PUSHAT',
         readonly: false,
-        write(to, key, unixTimeMilliseconds, element, id) {
+        write(to, key, unixTimeMilliseconds, element, id, options = {}) {
             to.key(key);
             to.value(unixTimeMilliseconds);
             to.value(element);
             to.value(id);
+            to.flag('KEEP', options.keep);
+            to.flag('REPLACE', options.replace);
+            to.block([options.postpone, options.postponeAtmost], () => {
+                to.token('POSTPONE');
+                to.option('ATMOST', options.postponeAtmost);
+            });
+            to.option('REMEMBER', options.remember);
+            to.option('EVERY', options.every);
         },
-        reply: text('OK'),
+        reply: oneOf(text('OK'), nothing),
     },
     redeRange: {
         name: 'REDE.RANGE',

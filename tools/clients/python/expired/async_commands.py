@@ -891,14 +891,31 @@ class AsyncCommands:
         """
         return self.execute_command("REDE.EXTEND", key, lease, *_flat(items))
 
-    def rede_gidpush(self, key: KeyT, ttl: int, element: EncodableT) -> Awaitable[Bulk]:
+    def rede_gidpush(
+        self, key: KeyT, ttl: int, element: EncodableT, *, keep: bool = False,
+        replace: bool = False, postpone: bool = False, postpone_atmost: EncodableT | None = None,
+        remember: EncodableT | None = None, every: EncodableT | None = None,
+    ) -> Awaitable[Bulk]:
         """Adds an element to a dehydrator under a generated id and returns the id.
 
-        ``REDE.GIDPUSH key ttl element``
+        ::
+
+            REDE.GIDPUSH key ttl element [KEEP | REPLACE | POSTPONE [ATMOST longest]] [REMEMBER
+            span] [EVERY span]
 
         - ``bulk``: the new id: 31 characters of 0-9 and A-Z
         """
-        return self.execute_command("REDE.GIDPUSH", key, ttl, element)
+        return self.execute_command(
+            "REDE.GIDPUSH",
+            key,
+            ttl,
+            element,
+            *_flag("KEEP", keep),
+            *_flag("REPLACE", replace),
+            *_block((postpone, postpone_atmost), "POSTPONE", *_option("ATMOST", postpone_atmost)),
+            *_option("REMEMBER", remember),
+            *_option("EVERY", every),
+        )
 
     def rede_info(self, key: KeyT) -> Awaitable[RedeInfoReply]:
         """Returns the number of elements, of due and of claimed ones, the next deadline and the
@@ -931,14 +948,30 @@ class AsyncCommands:
         """
         return self.execute_command("REDE.LOOK", key, id)
 
-    def rede_mpush(self, key: KeyT, *items: tuple[int, EncodableT, EncodableT]) -> Awaitable[int]:
+    def rede_mpush(
+        self, key: KeyT, *items: tuple[int, EncodableT, EncodableT], keep: bool = False,
+        replace: bool = False, postpone: bool = False, postpone_atmost: EncodableT | None = None,
+        remember: EncodableT | None = None, every: EncodableT | None = None,
+    ) -> Awaitable[int]:
         """Adds several elements to a dehydrator, or none of them if an id is not new.
 
-        ``REDE.MPUSH key ttl element id [ttl element id ...]``
+        ::
 
-        - ``integer``: the number of elements added
+            REDE.MPUSH key ttl element id [ttl element id ...] [KEEP | REPLACE | POSTPONE
+            [ATMOST longest]] [REMEMBER span] [EVERY span]
+
+        - ``integer``: the number of elements added or replaced
         """
-        return self.execute_command("REDE.MPUSH", key, *_flat(items))
+        return self.execute_command(
+            "REDE.MPUSH",
+            key,
+            *_flat(items),
+            *_flag("KEEP", keep),
+            *_flag("REPLACE", replace),
+            *_block((postpone, postpone_atmost), "POSTPONE", *_option("ATMOST", postpone_atmost)),
+            *_option("REMEMBER", remember),
+            *_option("EVERY", every),
+        )
 
     def rede_nack(self, key: KeyT, delay: int, *ids: EncodableT) -> Awaitable[int]:
         """Ends the claims of the given elements, which are due again in delay milliseconds.
@@ -992,26 +1025,61 @@ class AsyncCommands:
         return self.execute_command("REDE.PULL", key, id)
 
     def rede_push(
-        self, key: KeyT, ttl: int, element: EncodableT, id: EncodableT,
-    ) -> Awaitable[bool]:
+        self, key: KeyT, ttl: int, element: EncodableT, id: EncodableT, *, keep: bool = False,
+        replace: bool = False, postpone: bool = False, postpone_atmost: EncodableT | None = None,
+        remember: EncodableT | None = None, every: EncodableT | None = None,
+    ) -> Awaitable[bool | None]:
         """Adds an element to a dehydrator, due in ttl milliseconds.
 
-        ``REDE.PUSH key ttl element id``
+        ::
+
+            REDE.PUSH key ttl element id [KEEP | REPLACE | POSTPONE [ATMOST longest]] [REMEMBER
+            span] [EVERY span]
 
         - ``OK``: the element was added
+        - ``null``: the id exists, and KEEP was given, or it is remembered
         """
-        return self.execute_command("REDE.PUSH", key, ttl, element, id)
+        return self.execute_command(
+            "REDE.PUSH",
+            key,
+            ttl,
+            element,
+            id,
+            *_flag("KEEP", keep),
+            *_flag("REPLACE", replace),
+            *_block((postpone, postpone_atmost), "POSTPONE", *_option("ATMOST", postpone_atmost)),
+            *_option("REMEMBER", remember),
+            *_option("EVERY", every),
+        )
 
     def rede_pushat(
-        self, key: KeyT, unix_time_milliseconds: int, element: EncodableT, id: EncodableT,
-    ) -> Awaitable[bool]:
+        self, key: KeyT, unix_time_milliseconds: int, element: EncodableT, id: EncodableT, *,
+        keep: bool = False, replace: bool = False, postpone: bool = False,
+        postpone_atmost: EncodableT | None = None, remember: EncodableT | None = None,
+        every: EncodableT | None = None,
+    ) -> Awaitable[bool | None]:
         """Adds an element to a dehydrator, due at a Unix time in milliseconds.
 
-        ``REDE.PUSHAT key unix-time-milliseconds element id``
+        ::
+
+            REDE.PUSHAT key unix-time-milliseconds element id [KEEP | REPLACE | POSTPONE [ATMOST
+            longest]] [REMEMBER span] [EVERY span]
 
         - ``OK``: the element was added
+        - ``null``: the id exists, and KEEP was given, or it is remembered
         """
-        return self.execute_command("REDE.PUSHAT", key, unix_time_milliseconds, element, id)
+        return self.execute_command(
+            "REDE.PUSHAT",
+            key,
+            unix_time_milliseconds,
+            element,
+            id,
+            *_flag("KEEP", keep),
+            *_flag("REPLACE", replace),
+            *_block((postpone, postpone_atmost), "POSTPONE", *_option("ATMOST", postpone_atmost)),
+            *_option("REMEMBER", remember),
+            *_option("EVERY", every),
+        )
 
     def rede_range(
         self, key: KeyT, min: EncodableT, max: EncodableT, *, count: int | None = None,

@@ -14,11 +14,11 @@ START_TEST(the_number_of_arguments_is_checked_first)
     begin();
     static const struct step wrong[] = {
         { "REDE.PUSH s x p", ARITY("rede.push") },
-        { "REDE.PUSH s x p i i", ARITY("rede.push") },
+        { "REDE.PUSH s 0 p i i", "ERR syntax error" },
         { "REDE.PUSHAT s x p", ARITY("rede.pushat") },
-        { "REDE.PUSHAT s x p i i", ARITY("rede.pushat") },
+        { "REDE.PUSHAT s 0 p i i", "ERR syntax error" },
         { "REDE.GIDPUSH s x", ARITY("rede.gidpush") },
-        { "REDE.GIDPUSH s x p i", ARITY("rede.gidpush") },
+        { "REDE.GIDPUSH s 0 p i", "ERR syntax error" },
         { "REDE.MPUSH s x p", ARITY("rede.mpush") },
         { "REDE.MPUSH s x p i y", ARITY("rede.mpush") },
         { "REDE.MPUSH s x p i y q", ARITY("rede.mpush") },

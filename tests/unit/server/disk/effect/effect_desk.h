@@ -163,6 +163,12 @@ static inline bool has_stage(enum effect_kind kind)
     return kind == EFFECT_REDE_PUSH || kind == EFFECT_REDE_MOVE;
 }
 
+static inline bool has_phase(enum effect_kind kind)
+{
+    return kind == EFFECT_REDE_OPTIONS || kind == EFFECT_REDE_FOLLOW ||
+           kind == EFFECT_REDE_REMEMBER;
+}
+
 /* Compares the members of the struct that the kind uses. */
 static inline bool same_effect(const struct effect *a, const struct effect *b)
 {
@@ -170,6 +176,7 @@ static inline bool same_effect(const struct effect *a, const struct effect *b)
            bytes_equal(a->key, b->key) && bytes_equal(a->a, b->a) && bytes_equal(a->b, b->b) &&
            a->from == b->from && a->to == b->to && same_score(a->score, b->score) &&
            (!has_deadline(a->kind) || a->at == b->at) &&
+           (!has_phase(a->kind) || (a->at == b->at && a->stage.at == b->stage.at)) &&
            (!has_stage(a->kind) || same_stage(&a->stage, &b->stage)) &&
            same_policy(a->policy, b->policy) && same_stream_effect(a, b);
 }

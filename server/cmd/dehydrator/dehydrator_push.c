@@ -1,0 +1,145 @@
+/* dehydrator_push: see dehydrator_push.h. A claimed element is not changed by a push of its id: the
+ * new one is its successor, which takes its place when it is acknowledged. */
+#include "server/cmd/dehydrator/dehydrator_push.h"
+
+#include "server/cmd/dehydrator/dehydrator_args.h"
+#include "store/base/number.h"
+#include "store/txn/txn_dehydrator.h"
+
+#define SPAN_MAX (INT64_MAX / 4) /* so that an instant and a span can be added */
+
+static const char *const options[] = { "KEEP", "REPLACE", "POSTPONE", "REMEMBER", "EVERY" };
+
+bool is_push_option(const struct call *call, int i)
+{
+    return arg_word(call, i, options, sizeof(options) / sizeof(options[0])) >= 0;
+}
+
+/* Parses a span of at least 1 ms. */
+static bool parse_span(struct call *call, int i, const char *name, msec *span)
+{
+    if (i < call->argc && number_parse_int64(call->argv[i].data, call->argv[i].len, span) &&
+        *span >= 1 && *span <= SPAN_MAX)
+        return true;
+    failf(call, ERR_BAD_MSEC, name);
+    return false;
+}
+
+static bool fail_syntax(struct call *call)
+{
+    fail(call, ERR_SYNTAX);
+    return false;
+}
+
+bool parse_push_options(struct call *call, int i, struct push *push)
+{
+    if (i < call->argc && call->txn->store->no_push_options) {
+        fail(call, ERR_PUSH_OPTIONS);
+        return false;
+    }
+    for (; i < call->argc; i++) {
+        enum { KEEP, REPLACE, POSTPONE, REMEMBER, EVERY };
+        int option = arg_word(call, i, options, sizeof(options) / sizeof(options[0]));
+        if (option < 0) return fail_syntax(call);
+        if (option <= POSTPONE && push->mode != PUSH_NEW) return fail_syntax(call);
+        if (option == KEEP) push->mode = PUSH_KEEP;
+        if (option == REPLACE) push->mode = PUSH_REPLACE;
+        if (option == POSTPONE) push->mode = PUSH_POSTPONE;
+        if (option == REMEMBER && !parse_span(call, ++i, "REMEMBER", &push->remember)) return false;
+        if (option == EVERY && !parse_span(call, ++i, "EVERY", &push->every)) return false;
+        if (option != POSTPONE || !arg_is(call, i + 1, "ATMOST")) continue;
+        i += 2;
+        if (!parse_span(call, i, "ATMOST", &push->at_most)) return false;
+    }
+    return true;
+}
+
+static const struct extras *extras_of(const struct entry *entry)
+{
+    return entry == NULL ? NULL : dehydrator_extras(entry->object.dehydrator);
+}
+
+static bool is_remembered(const struct call *call, const struct entry *entry, struct bytes id)
+{
+    const struct extras *extras = extras_of(entry);
+    return extras != NULL && extras_remembers(extras, id, call->txn->now);
+}
+
+bool is_present(const struct call *call, const struct entry *entry, struct bytes id)
+{
+    return find_element(entry, id) != NULL || is_remembered(call, entry, id);
+}
+
+/* The deadline and options of a push, if `first` is the instant of the first push (0: unknown). */
+static msec place(const struct call *call, const struct push *push, msec first,
+                  struct push_options *with)
+{
+    msec at = push->at, latest, now = call->txn->now;
+    *with = (struct push_options){ .remember = push->remember, .every = push->every };
+    if (push->mode == PUSH_POSTPONE) {
+        with->first = first != 0 ? first : now;
+        if (push->at_most > 0 && instant_after(with->first, push->at_most, &latest) && at > latest)
+            at = latest;
+    }
+    with->phase = at;
+    return at;
+}
+
+static enum pushed add_element(struct call *call, struct push *push, struct bytes id,
+                               struct bytes payload)
+{
+    struct push_options with;
+    const struct stage stage = { .at = place(call, push, 0, &with) };
+    if (is_full(call, push->entry, 1)) {
+        fail(call, ERR_FULL);
+        return PUSH_FAILED;
+    }
+    push->entry = entry_or_new(call, 1, push->entry, TYPE_DEHYDRATOR);
+    /* An id that is remembered no longer, and was not collected yet. */
+    if (extras_of(push->entry) != NULL) txn_rede_forget(call->txn, push->entry, id);
+    txn_rede_push(call->txn, push->entry, id, payload, &stage);
+    if (push_options_any(&with))
+        txn_rede_set_options(call->txn, push->entry, find_element(push->entry, id), &with);
+    return PUSHED;
+}
+
+static void follow_claimed(struct call *call, const struct push *push, struct bytes id,
+                           struct bytes payload)
+{
+    struct successor successor = { .id = id }, old;
+    const struct extras *extras = extras_of(push->entry);
+    bool has_old = extras != NULL && extras_successor(extras, id, &old);
+    successor.payload = payload;
+    successor.at = place(call, push, has_old ? old.options.first : 0, &successor.options);
+    txn_rede_follow(call->txn, push->entry, &successor);
+}
+
+static void replace_element(struct call *call, const struct push *push, struct element *element,
+                            struct bytes id, struct bytes payload)
+{
+    struct push_options with, old = dehydrator_options(element);
+    const struct stage stage = { .at = place(call, push, old.first, &with) };
+    txn_rede_update(call->txn, push->entry, element, payload);
+    element = find_element(push->entry, id);
+    if (push_options_any(&with) || push_options_any(&old))
+        element = txn_rede_set_options(call->txn, push->entry, element, &with);
+    txn_rede_move(call->txn, push->entry, element, &stage, EVENT_REDE_PUSH);
+}
+
+enum pushed push_element(struct call *call, struct push *push, struct bytes id,
+                         struct bytes payload)
+{
+    struct element *element = find_element(push->entry, id);
+    bool remembered = element == NULL && is_remembered(call, push->entry, id);
+    if (element == NULL && !remembered) return add_element(call, push, id, payload);
+    if (push->mode == PUSH_NEW) {
+        fail(call, ERR_DEHYDRATING);
+        return PUSH_FAILED;
+    }
+    if (push->mode == PUSH_KEEP || remembered) return PUSH_KEPT;
+    if (dehydrator_stage(push->entry->object.dehydrator, element).claimed)
+        follow_claimed(call, push, id, payload);
+    else
+        replace_element(call, push, element, id, payload);
+    return PUSHED;
+}

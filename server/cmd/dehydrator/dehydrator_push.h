@@ -1,0 +1,31 @@
+/* dehydrator_push: what a push does if its id exists, and the options that its element keeps. */
+#ifndef SERVER_CMD_DEHYDRATOR_DEHYDRATOR_PUSH_H
+#define SERVER_CMD_DEHYDRATOR_DEHYDRATOR_PUSH_H
+
+#include "server/cmd/call/args.h"
+#include "store/type/dehydrator.h"
+
+/* A push to the key of argument 1. */
+struct push {
+    struct entry *entry; /* NULL: the key is missing; push_element then creates it */
+    msec at;
+    enum { PUSH_NEW, PUSH_KEEP, PUSH_REPLACE, PUSH_POSTPONE } mode; /* if the id exists */
+    msec at_most;         /* of POSTPONE: the longest span after the first push; 0: no limit */
+    msec remember, every; /* 0: not given */
+};
+
+enum pushed {
+    PUSHED,
+    PUSH_KEPT,  /* the id exists, and nothing has changed */
+    PUSH_FAILED /* an error was sent */
+};
+
+bool is_push_option(const struct call *call, int i);
+/* Parses the options from argument i to the last. False: an error was sent. */
+bool parse_push_options(struct call *call, int i, struct push *push);
+/* Is there an element of this id, or does the dehydrator remember the id? `entry` may be NULL. */
+bool is_present(const struct call *call, const struct entry *entry, struct bytes id);
+enum pushed push_element(struct call *call, struct push *push, struct bytes id,
+                         struct bytes payload);
+
+#endif

@@ -1,0 +1,204 @@
+/* dehydrator_extras: see dehydrator_extras.h. */
+#include "store/type/dehydrator_extras.h"
+
+#include "store/base/ensure.h"
+#include "store/mem/mem.h"
+#include "store/struct/dict.h"
+#include "store/struct/timeline.h"
+
+/* A successor, or a remembered id, which has no payload and no options. */
+struct note {
+    struct timeline_node end; /* of a remembered id */
+    size_t id_len, payload_len;
+    msec at;
+    struct push_options options;
+    char data[]; /* the id, the payload */
+};
+
+struct extras {
+    struct dict successors, remembered;
+    struct timeline ends; /* of remembered ids */
+    size_t bytes;         /* of the notes and of this struct */
+};
+
+static struct bytes note_id(const void *note)
+{
+    const struct note *of = note;
+    return bytes_of(of->data, of->id_len);
+}
+
+static const struct dict_type notes_type = { .key = note_id };
+
+static struct note *note_of(struct timeline_node *end)
+{
+    return (struct note *)(void *)((char *)end - offsetof(struct note, end));
+}
+
+static struct note *note_new(struct extras *extras, const struct successor *from)
+{
+    struct note *note = mem_alloc(sizeof(*note) + from->id.len + from->payload.len);
+    timeline_node_init(&note->end);
+    note->id_len = from->id.len;
+    note->payload_len = from->payload.len;
+    note->at = from->at;
+    note->options = from->options;
+    if (from->id.len > 0) memcpy(note->data, from->id.data, from->id.len);
+    if (from->payload.len > 0)
+        memcpy(note->data + from->id.len, from->payload.data, from->payload.len);
+    extras->bytes += mem_size(note);
+    return note;
+}
+
+static bool drop_note(struct extras *extras, struct dict *from, struct bytes id)
+{
+    struct note *note = dict_remove(from, id);
+    if (note == NULL) return false;
+    timeline_cancel(&extras->ends, &note->end);
+    extras->bytes -= mem_size(note);
+    mem_free(note);
+    return true;
+}
+
+struct extras *extras_new(void)
+{
+    struct extras *extras = mem_alloc(sizeof(*extras));
+    dict_init(&extras->successors, &notes_type);
+    dict_init(&extras->remembered, &notes_type);
+    timeline_init(&extras->ends);
+    extras->bytes = mem_size(extras);
+    return extras;
+}
+
+static void drop_notes(struct dict *dict)
+{
+    while (dict_count(dict) > 0)
+        mem_free(dict_take(dict));
+    dict_drop(dict);
+}
+
+void extras_free(struct extras *extras)
+{
+    if (extras == NULL) return;
+    drop_notes(&extras->successors);
+    drop_notes(&extras->remembered);
+    timeline_drop(&extras->ends);
+    mem_free(extras);
+}
+
+bool extras_are_empty(const struct extras *extras)
+{
+    return dict_count(&extras->successors) == 0 && dict_count(&extras->remembered) == 0;
+}
+
+size_t extras_bytes(const struct extras *extras)
+{
+    return extras->bytes + dict_bytes(&extras->successors) + dict_bytes(&extras->remembered) +
+           timeline_bytes(&extras->ends);
+}
+
+static size_t check_notes(const struct dict *notes, bool have_ends)
+{
+    struct dict_iter iter;
+    const struct note *note;
+    size_t bytes = 0;
+    dict_check(notes);
+    dict_iter_begin(&iter, notes);
+    while ((note = dict_iter_next(&iter)) != NULL) {
+        ensure(timeline_node_armed(&note->end) == have_ends, "a note of %zu bytes",
+               note->payload_len);
+        bytes += mem_size(note);
+    }
+    return bytes;
+}
+
+void extras_check(const struct extras *extras)
+{
+    timeline_check(&extras->ends);
+    size_t bytes = mem_size(extras) + check_notes(&extras->successors, false) +
+                   check_notes(&extras->remembered, true);
+    ensure(bytes == extras->bytes, "%zu bytes, counted %zu", bytes, extras->bytes);
+    ensure(timeline_count(&extras->ends) == dict_count(&extras->remembered), "%u ends",
+           timeline_count(&extras->ends));
+}
+
+/* ---- successors -------------------------------------------------------------------------------
+ */
+
+static struct successor show(const struct note *note)
+{
+    return (struct successor){ .id = note_id(note),
+                               .payload = bytes_of(note->data + note->id_len, note->payload_len),
+                               .at = note->at,
+                               .options = note->options };
+}
+
+void extras_follow(struct extras *extras, const struct successor *successor)
+{
+    struct note *note = note_new(extras, successor);
+    drop_note(extras, &extras->successors, successor->id);
+    dict_add(&extras->successors, note);
+}
+
+bool extras_successor(const struct extras *extras, struct bytes id, struct successor *successor)
+{
+    const struct note *note = dict_find(&extras->successors, id);
+    if (note != NULL) *successor = show(note);
+    return note != NULL;
+}
+
+bool extras_unfollow(struct extras *extras, struct bytes id)
+{
+    return drop_note(extras, &extras->successors, id);
+}
+
+void extras_each_successor(const struct extras *extras,
+                           void (*visit)(void *ctx, const struct successor *successor), void *ctx)
+{
+    struct dict_iter iter;
+    const struct note *note;
+    dict_iter_begin(&iter, &extras->successors);
+    while ((note = dict_iter_next(&iter)) != NULL) {
+        struct successor successor = show(note);
+        visit(ctx, &successor);
+    }
+}
+
+/* ---- remembered ids -------------------------------------------------------------------------- */
+
+void extras_remember(struct extras *extras, struct bytes id, msec until)
+{
+    struct note *note = note_new(extras, &(struct successor){ .id = id, .at = until });
+    drop_note(extras, &extras->remembered, id);
+    dict_add(&extras->remembered, note);
+    timeline_add(&extras->ends, &note->end, until);
+}
+
+bool extras_remembers(const struct extras *extras, struct bytes id, msec now)
+{
+    const struct note *note = dict_find(&extras->remembered, id);
+    return note != NULL && !instant_due(note->at, now);
+}
+
+bool extras_forget(struct extras *extras, struct bytes id)
+{
+    return drop_note(extras, &extras->remembered, id);
+}
+
+msec extras_next_end(const struct extras *extras, struct bytes *id)
+{
+    if (timeline_count(&extras->ends) > 0 && id != NULL)
+        *id = note_id(note_of(timeline_first(&extras->ends)));
+    return timeline_next(&extras->ends);
+}
+
+void extras_each_remembered(const struct extras *extras,
+                            void (*visit)(void *ctx, struct bytes id, msec until), void *ctx)
+{
+    struct timeline_walk walk;
+    struct timeline_node *node;
+    msec until;
+    timeline_walk_begin(&walk, &extras->ends);
+    while ((node = timeline_walk_next(&walk, &until)) != NULL)
+        visit(ctx, note_id(note_of(node)), until);
+    timeline_walk_end(&walk);
+}

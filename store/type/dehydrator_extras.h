@@ -1,0 +1,66 @@
+/* dehydrator_extras: what few dehydrators have in addition to their elements: the element that
+ * follows a claimed one, by its id, and ids that count as present for a while after they have gone.
+ * Made when it is first needed, so that other dehydrators pay for a pointer only. */
+#ifndef STORE_TYPE_DEHYDRATOR_EXTRAS_H
+#define STORE_TYPE_DEHYDRATOR_EXTRAS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "store/base/bytes.h"
+#include "store/base/instant.h"
+
+/* Options of a push that its element keeps. All 0: none. */
+struct push_options {
+    msec first;    /* the instant of the first push with POSTPONE; 0: there was none */
+    msec remember; /* the span for which the id counts as present after it has gone; 0: none */
+    msec every;    /* the span between the instants at which it is due again; 0: only once */
+    msec phase;    /* the first of these instants */
+};
+
+static inline bool push_options_any(const struct push_options *options)
+{
+    return options->first != 0 || options->remember != 0 || options->every != 0;
+}
+
+/* May they come from a file? */
+static inline bool push_options_ok(const struct push_options *options)
+{
+    return instant_ok(options->first) && instant_ok(options->phase) && options->remember >= 0 &&
+           options->every >= 0;
+}
+
+struct extras;
+
+/* The element that follows a claimed one, when that is acknowledged. Borrowed. */
+struct successor {
+    struct bytes id, payload;
+    msec at;
+    struct push_options options;
+};
+
+struct extras *extras_new(void);
+void extras_free(struct extras *extras);
+/* Is there neither a successor nor a remembered id? */
+bool extras_are_empty(const struct extras *extras);
+size_t extras_bytes(const struct extras *extras);
+void extras_check(const struct extras *extras);
+
+/* Adds the successor, or replaces the one of that id. O(1) */
+void extras_follow(struct extras *extras, const struct successor *successor);
+bool extras_successor(const struct extras *extras, struct bytes id, struct successor *successor);
+bool extras_unfollow(struct extras *extras, struct bytes id); /* false: there is none */
+void extras_each_successor(const struct extras *extras,
+                           void (*visit)(void *ctx, const struct successor *successor), void *ctx);
+
+/* The id counts as present until just before this instant. O(log n) */
+void extras_remember(struct extras *extras, struct bytes id, msec until);
+bool extras_remembers(const struct extras *extras, struct bytes id, msec now);
+bool extras_forget(struct extras *extras, struct bytes id); /* false: it is not remembered */
+/* The first instant at which a remembered id ends, and the id (NULL: not wanted); NEVER: none. */
+msec extras_next_end(const struct extras *extras, struct bytes *id);
+/* In the order of their ends. */
+void extras_each_remembered(const struct extras *extras,
+                            void (*visit)(void *ctx, struct bytes id, msec until), void *ctx);
+
+#endif

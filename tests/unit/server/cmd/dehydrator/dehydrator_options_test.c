@@ -1,0 +1,234 @@
+/* Tests of the options of pushes: KEEP, REPLACE, POSTPONE, REMEMBER, EVERY. The clock starts at
+ * 1000 s and is stepped by milliseconds. */
+#include "tests/unit/server/cmd/dehydrator/dehydrator_steps.h"
+
+#define EXISTS "-ERROR: Element already dehydrating.|"
+
+START_TEST(keep_leaves_an_element_that_is_there)
+{
+    static const struct step steps[] = {
+        { "REDE.PUSH d 10 p a KEEP", OK },
+        { "REDE.PUSH d 0 q a KEEP", NIL },
+        { "REDE.PUSHAT d 0 q a keep", NIL },
+        { "REDE.PUSH d 0 q a", EXISTS },
+        { "REDE.MPUSH d 0 q a 5 r b KEEP", ":1|" },
+        { "REDE.RANGE d - +", "*2|*2|$1|b|:1000005|*2|$1|a|:1000010|" },
+        { "REDE.LOOK d a", "$1|p|" },
+    };
+    begin();
+    RUN(steps);
+    finish();
+}
+END_TEST
+
+START_TEST(replace_takes_the_new_payload_and_deadline)
+{
+    static const struct step steps[] = {
+        { "REDE.PUSH d 10 p a REPLACE", OK },
+        { "REDE.PUSH d 0 q a REPLACE", OK },
+        { "REDE.POLL d WITHIDS", "*1|*2|$1|a|$1|q|" },
+        { "REDE.MPUSH d 0 p a 5 q a REPLACE", ":2|" },
+        { "REDE.RANGE d - +", "*1|*2|$1|a|:1000005|" },
+    };
+    begin();
+    RUN(steps);
+    finish();
+}
+END_TEST
+
+START_TEST(a_claimed_element_is_replaced_after_its_acknowledgement)
+{
+    static const struct step steps[] = {
+        { "REDE.PUSH d 0 p a", OK },
+        { "REDE.CLAIM d 10", "*1|*3|$1|a|$1|p|:1|" },
+        { "REDE.PUSH d 100 q a REPLACE", OK },
+        { "REDE.PUSH d 50 r a REPLACE", OK },
+        { "REDE.PUSH d 50 s a KEEP", NIL },
+        { "REDE.LEN d", ":1|" },
+        { "REDE.LOOK d a", "$1|p|" },
+        /* The lease has ended, but its worker may still be at work. */
+        { "", "10" },
+        { "REDE.PUSH d 20 t a REPLACE", OK },
+        { "COPY d e", ":1|" },
+        { "REDE.NACK d 0 a", ":0|" },
+        { "REDE.CLAIM d 10", "*1|*3|$1|a|$1|p|:2|" },
+        { "REDE.XACK d a", "*1|$1|p|" },
+        { "REDE.LOOK d a", "$1|t|" },
+        { "REDE.TTN d", ":20|" },
+        { "REDE.LEN d CLAIMED", ":0|" },
+        { "REDE.CLAIM e 10", "*1|*3|$1|a|$1|p|:2|" },
+        { "REDE.XACK e a", "*1|$1|p|" },
+        { "REDE.LOOK e a", "$1|t|" },
+        { "", "20" },
+        { "REDE.CLAIM d 10", "*1|*3|$1|a|$1|t|:1|" },
+        { "REDE.PUSH d 20 u a REPLACE", OK },
+        { "REDE.PULL d a", "$1|t|" },
+        { "EXISTS d", ":0|" },
+    };
+    begin();
+    RUN(steps);
+    finish();
+}
+END_TEST
+
+START_TEST(postpone_moves_the_deadline_up_to_its_limit)
+{
+    static const struct step steps[] = {
+        { "REDE.PUSH d 10 p a POSTPONE ATMOST 25", OK },
+        { "", "8" },
+        { "REDE.PUSH d 10 q a POSTPONE ATMOST 25", OK },
+        { "REDE.TTN d", ":10|" },
+        { "", "8" },
+        { "REDE.PUSH d 10 r a POSTPONE ATMOST 25", OK },
+        { "REDE.TTN d", ":9|" },
+        { "", "9" },
+        { "REDE.POLL d", "*1|$1|r|" },
+        { "REDE.PUSH d 100 p b POSTPONE ATMOST 30", OK },
+        { "REDE.TTN d", ":30|" },
+        { "REDE.PUSH d 100 p b POSTPONE", OK },
+        { "REDE.TTN d", ":100|" },
+    };
+    begin();
+    RUN(steps);
+    finish();
+}
+END_TEST
+
+START_TEST(a_remembered_id_counts_as_present_until_its_end)
+{
+    static const struct step steps[] = {
+        { "REDE.PUSH d 0 p a REMEMBER 50", OK },
+        { "REDE.CLAIM d 10", "*1|*3|$1|a|$1|p|:1|" },
+        { "REDE.XACK d a", "*1|$1|p|" },
+        { "EXISTS d", ":1|" },
+        { "TYPE d", "+dehydrator|" },
+        { "REDE.LEN d", ":0|" },
+        { "REDE.TTN d", NIL },
+        { "REDE.POLL d", NONE },
+        { "REDE.PUSH d 0 q a", EXISTS },
+        { "REDE.MPUSH d 0 q b 0 q a", EXISTS },
+        { "REDE.PUSH d 0 q a KEEP", NIL },
+        { "REDE.PUSH d 0 q a REPLACE", NIL },
+        { "REDE.MPUSH d 0 q a 0 q b KEEP REMEMBER 50", ":1|" },
+        { "REDE.PULL d b", "$1|q|" },
+        { "COPY d e", ":1|" },
+        { "", "49" },
+        { "REDE.PUSH d 0 q a", EXISTS },
+        { "REDE.PUSH e 0 q b", EXISTS },
+        { "", "1" },
+        { "EXISTS d e", ":0|" },
+        { "REDE.PUSH d 0 q a", OK },
+    };
+    begin();
+    RUN(steps);
+    finish();
+}
+END_TEST
+
+START_TEST(a_recurring_element_is_due_at_the_next_multiple)
+{
+    static const struct step steps[] = {
+        { "REDE.PUSH d 10 p a EVERY 100 REMEMBER 5", OK },
+        { "", "10" },
+        { "REDE.CLAIM d 20", "*1|*3|$1|a|$1|p|:1|" },
+        { "", "15" },
+        { "REDE.XACK d a", "*1|$1|p|" },
+        { "REDE.RANGE d - +", "*1|*2|$1|a|:1000110|" },
+        { "REDE.PUSH d 0 q a", EXISTS },
+        { "", "285" }, /* at 310: a multiple was missed */
+        { "REDE.CLAIM d 20", "*1|*3|$1|a|$1|p|:1|" },
+        { "REDE.UPDATE d a longer", "$1|p|" },
+        { "REDE.NACK d 0 a", ":1|" },
+        { "REDE.POLL d", "*1|$6|longer|" },
+        { "REDE.RANGE d - +", "*1|*2|$1|a|:1000410|" },
+        { "REDE.PULL d a", "$6|longer|" },
+        { "REDE.LEN d", ":0|" },
+        { "", "5" },
+        { "EXISTS d", ":0|" },
+    };
+    begin();
+    RUN(steps);
+    finish();
+}
+END_TEST
+
+START_TEST(a_recurring_element_that_fails_is_buried_and_recurs)
+{
+    static const struct step steps[] = {
+        { "POLICY SET d MAXDELIVERIES 1 TO dead", OK },
+        { "REDE.PUSH d 0 p a EVERY 100", OK },
+        { "REDE.CLAIM d 10", "*1|*3|$1|a|$1|p|:1|" },
+        { "", "10" },
+        { "REDE.CLAIM d 10", NONE },
+        { "REDE.LOOK dead a", "$1|p|" },
+        { "REDE.RANGE d - +", "*1|*2|$1|a|:1000100|" },
+        { "", "90" },
+        { "REDE.CLAIM d 10", "*1|*3|$1|a|$1|p|:1|" },
+    };
+    begin();
+    RUN(steps);
+    finish();
+}
+END_TEST
+
+START_TEST(a_full_dehydrator_takes_what_replaces)
+{
+    static const struct step steps[] = {
+        { "POLICY SET d MAXLEN 1", OK },
+        { "REDE.PUSH d 5 p a POSTPONE", OK },
+        { "REDE.PUSH d 5 q a POSTPONE", OK },
+        { "REDE.MPUSH d 5 q a 5 q b REPLACE", "-ERR the dehydrator is full|" },
+        { "REDE.PUSH d 5 q b KEEP", "-ERR the dehydrator is full|" },
+        { "REDE.LOOK d a", "$1|q|" },
+    };
+    begin();
+    RUN(steps);
+    finish();
+}
+END_TEST
+
+START_TEST(wrong_options_change_nothing)
+{
+    static const char syntax[] = "-ERR syntax error|";
+    static const char every[] = "-ERR EVERY is not an integer or out of range|";
+    static const char remember[] = "-ERR REMEMBER is not an integer or out of range|";
+    static const char at_most[] = "-ERR ATMOST is not an integer or out of range|";
+    static const struct step steps[] = {
+        { "REDE.PUSH d 0 p a EVERY 0", every },
+        { "REDE.PUSH d 0 p a EVERY", every },
+        { "REDE.PUSH d 0 p a EVERY 9223372036854775807", every },
+        { "REDE.PUSH d 0 p a REMEMBER -1", remember },
+        { "REDE.PUSH d 0 p a POSTPONE ATMOST", at_most },
+        { "REDE.PUSH d 0 p a POSTPONE ATMOST x", at_most },
+        { "REDE.PUSH d 0 p a ATMOST 5", syntax },
+        { "REDE.PUSH d 0 p a KEEP REPLACE", syntax },
+        { "REDE.PUSH d 0 p a REPLACE POSTPONE", syntax },
+        { "REDE.PUSH d 0 p a FOREVER", syntax },
+        { "REDE.GIDPUSH d 0 p NONE", syntax },
+        { "REDE.MPUSH d 0 p a KEEP 5", syntax },
+        { "REDE.MPUSH d 0 p a 5 KEEP", "-ERR wrong number of arguments for 'rede.mpush' command|" },
+        { "REDE.MPUSH d KEEP p a", "-ERR ttl is not an integer or out of range|" },
+        { "EXISTS d", ":0|" },
+    };
+    begin();
+    RUN(steps);
+    finish();
+}
+END_TEST
+
+Suite *test_suite(void)
+{
+    const TTest *const tests[] = {
+        keep_leaves_an_element_that_is_there,
+        replace_takes_the_new_payload_and_deadline,
+        a_claimed_element_is_replaced_after_its_acknowledgement,
+        postpone_moves_the_deadline_up_to_its_limit,
+        a_remembered_id_counts_as_present_until_its_end,
+        a_recurring_element_is_due_at_the_next_multiple,
+        a_recurring_element_that_fails_is_buried_and_recurs,
+        a_full_dehydrator_takes_what_replaces,
+        wrong_options_change_nothing,
+        NULL,
+    };
+    return suite_of("dehydrator_options", tests);
+}
