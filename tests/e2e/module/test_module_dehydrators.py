@@ -301,4 +301,18 @@ def clients_cannot_send_commands_that_only_masters_send():
         equal(client.exists("d"), 0)
 
 
+@test
+def tokens_and_options_of_pushes_are_refused():
+    with engine() as (server, client), server.raw() as raw:
+        options = b"-ERR the module does not support options of pushes\r\n"
+        equal(raw.call("REDE.PUSH", "d", 0, "p", "a", "KEEP"), options)
+        equal(raw.call("REDE.MPUSH", "d", 0, "p", "a", "EVERY", 5), options)
+        equal(raw.call("REDE.GIDPUSH", "d", 0, "p", "REMEMBER", 5), options)
+        equal(client.exists("d"), 0)
+        client.execute_command("REDE.PUSH", "d", 0, "p", "a")
+        equal(raw.call("REDE.CLAIM", "d", 50, "TOKENS"), b"-ERR no fencing tokens are left\r\n")
+        assert raw.call("REDE.ACK", "d", "a", 1).startswith(b"-ERR unknown command")
+        equal(client.execute_command("REDE.LEN", "d", "DUE"), 1)
+
+
 main()
