@@ -203,8 +203,9 @@ bench:
 	@$(LOCKED) $(MAKE) $(PARALLEL) $(B)/expired tools
 	@$(LOCKED) $(MAKE) $(PARALLEL) B=$(B)/plain CPPFLAGS="$(CPPFLAGS) -DNO_POOL" $(B)/plain/expired
 	@$(LOCKED) $(MAKE) $(PARALLEL) module-built
+	@$(or $(if $(NEWEST),$(NEWEST_MADE)),:)
 	@$(TEST_ENV) tools/bench/run $(BENCH) $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(QUICK),--quick) \
-	    $(if $(BENCH)$(QUICK),,--write) $(BENCH_ARGS)
+	    $(NEWEST_BENCH) $(if $(BENCH)$(QUICK),,--write) $(BENCH_ARGS)
 
 unit:
 	@tools/deps build unit

@@ -90,19 +90,21 @@ service-test: expired
 	@$(TEST_ENV) TIMES=1 tests/service/run
 
 # About five minutes for the root at the first time, and half a gigabyte in build/. The tests of the module run once in
-# each host.
-NEWEST ?= $(abspath build/newest/bin)
+# each host. NEWEST is another folder with the servers.
+NEWEST_MADE = $(if $(filter-out 1,$(NEWEST)),,tools/newest)
+NEWEST_BIN = $(abspath $(or $(filter-out 1,$(NEWEST)),build/newest/bin))
+NEWEST_BENCH = $(if $(NEWEST),--newest $(NEWEST_BIN) --no-bare --pipeline "16 64")
 MODULE_TESTS = $(wildcard tests/e2e/module/test_* tests/crash/test_module_*)
 NEWEST_TESTS = $(if $(TESTS),$(filter-out $(MODULE_TESTS),$(TESTS)),$(wildcard tests/newest/test_*))
 HOSTED_TESTS = $(if $(TESTS),$(filter $(MODULE_TESTS),$(TESTS)),$(MODULE_TESTS))
 test-newest:
 	@tools/deps build test
-	@$(if $(filter $(NEWEST),$(abspath build/newest/bin)),tools/newest)
+	@$(or $(NEWEST_MADE),:)
 	@failed=0; \
 	$(if $(NEWEST_TESTS),$(MAKE) --no-print-directory test-here TESTS="$(NEWEST_TESTS)" || failed=1;) \
 	$(if $(HOSTED_TESTS),for host in valkey-server redis-server; do \
 	    echo "the module in $$host"; \
-	    MODULE_HOST=$(NEWEST)/$$host $(MAKE) --no-print-directory test-here TESTS="$(HOSTED_TESTS)" || failed=1; \
+	    MODULE_HOST=$(NEWEST_BIN)/$$host $(MAKE) --no-print-directory test-here TESTS="$(HOSTED_TESTS)" || failed=1; \
 	done;) exit $$failed
 
 .PHONY: test-newest diff crash tsan tsan-here tsan-short sim-plants fuzz fuzz-built soak steady mutants service-test

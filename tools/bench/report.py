@@ -105,6 +105,22 @@ def instructions(results, names):
     return figures_table(results, names, lambda row: f"{row['instructions']:.0f}", "instructions")
 
 
+def beside(results, names):
+    """Ours divided by each other server."""
+    ours = names[0]
+    heads = ["work", "pipeline"]
+    for name in names[1:]:
+        heads += [f"{name}: CPU", "throughput"]
+    rows = []
+    for mix, found in results.items():
+        for pipeline, row in found.items():
+            cells = [mix, str(pipeline)]
+            for name in names[1:]:
+                cells += [f"{throughput.ratio(row, figure, ours, name):.2f}" for figure in ("cpu_ns", "ops")]
+            rows.append(cells)
+    return table(heads, rows)
+
+
 # ---- the others -------------------------------------------------------------------------------
 
 def memory_table(rows, names):
@@ -388,6 +404,7 @@ def sections(results, names):
     found = {"conditions": results["conditions"]}
     if mixes and len(names) > 1:
         found["ratios"] = ratios(mixes, names)
+        found["beside"] = beside(mixes, names)
     if mixes:
         found.update(rates=rates(mixes, names), latencies=latencies(mixes, names),
                      instructions=instructions(mixes, names))
