@@ -95,13 +95,13 @@ static bool add_to_dehydrator(struct txn *txn, struct entry *target, const struc
     struct dehydrator *dehydrator = target->object.dehydrator;
     const struct policy *policy = txn_policy_of(txn, target);
     uint64_t most = policy != NULL ? policy->max_len : 0;
-    struct element *old = dehydrator_find(dehydrator, element_id(element));
-    if (old == NULL && most > 0 && dehydrator_count(dehydrator) >= most) {
+    if (most > 0 && dehydrator_count(dehydrator) >= most &&
+        dehydrator_find(dehydrator, element_id(element)) == NULL) {
         txn->store->stats.dead_letter_errors++;
         return false;
     }
-    if (old != NULL) txn_rede_remove(txn, target, old, EVENT_REDE_PULL);
-    return txn_rede_push(txn, target, element_id(element), element_payload(element), &due);
+    txn_rede_replace(txn, target, element_id(element), element_payload(element), &due);
+    return true;
 }
 
 /* False: the target can't take it, so it stays. */

@@ -216,15 +216,8 @@ static void push(void *ctx, struct bytes payload)
     struct entry *target = adding->writer->target;
     struct stage stage = { .at = txn->now };
     struct bytes id = id_of(adding->writer, adding->item);
-    struct element *element = dehydrator_find(target->object.dehydrator, id);
+    txn_rede_replace(txn, target, id, payload, &stage);
     adding->done = true;
-    if (element == NULL) {
-        txn_rede_push(txn, target, id, payload, &stage);
-        return;
-    }
-    txn_rede_update(txn, target, element, payload);
-    element = dehydrator_find(target->object.dehydrator, id);
-    txn_rede_move(txn, target, element, &stage, EVENT_REDE_PUSH);
 }
 
 static void write_to_dehydrator(struct adding *adding)

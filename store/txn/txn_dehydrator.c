@@ -128,6 +128,23 @@ static msec after(msec at, msec span)
     return instant_after(at, span, &later) ? later : INSTANT_MAX;
 }
 
+void txn_rede_replace(struct txn *txn, struct entry *entry, struct bytes id, struct bytes payload,
+                      const struct stage *stage)
+{
+    struct dehydrator *dehydrator = entry->object.dehydrator;
+    struct element *element = dehydrator_find(dehydrator, id);
+    if (element == NULL) {
+        txn_rede_push(txn, entry, id, payload, stage);
+        return;
+    }
+    const struct push_options none = { 0 }, old = dehydrator_options(element);
+    txn_rede_update(txn, entry, element, payload);
+    element = dehydrator_find(dehydrator, id);
+    if (push_options_any(&old)) element = txn_rede_set_options(txn, entry, element, &none);
+    txn_rede_move(txn, entry, element, stage, EVENT_REDE_PUSH);
+    txn_rede_unfollow(txn, entry, id);
+}
+
 void txn_rede_take(struct txn *txn, struct entry *entry, struct element *element, enum event event)
 {
     struct push_options options = dehydrator_options(element);

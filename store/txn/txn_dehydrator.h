@@ -25,6 +25,10 @@ bool txn_rede_unfollow(struct txn *txn, struct entry *entry, struct bytes id); /
 /* The id counts as present until then; it must not be an element's. */
 void txn_rede_remember(struct txn *txn, struct entry *entry, struct bytes id, msec until);
 bool txn_rede_forget(struct txn *txn, struct entry *entry, struct bytes id); /* false: no such */
+/* Pushes the element. One of this id that is there is replaced in its place, with its options and
+ * its successor: if it were removed first, a replay would drop the empty key, and the key's TTL. */
+void txn_rede_replace(struct txn *txn, struct entry *entry, struct bytes id, struct bytes payload,
+                      const struct stage *stage);
 /* The element was delivered and is done: its successor takes its place, or it is due again at the
  * next of its instants (EVERY), or it goes. May invalidate `element`. */
 void txn_rede_finish(struct txn *txn, struct entry *entry, struct element *element,

@@ -95,9 +95,10 @@ static enum pushed add_element(struct call *call, struct push *push, struct byte
         return PUSH_FAILED;
     }
     push->entry = entry_or_new(call, 1, push->entry, TYPE_DEHYDRATOR);
-    /* An id that is remembered no longer, and was not collected yet. */
-    if (extras_of(push->entry) != NULL) txn_rede_forget(call->txn, push->entry, id);
     txn_rede_push(call->txn, push->entry, id, payload, &stage);
+    /* An id that is remembered no longer, and was not collected yet. After the push, because a
+     * replay of the two would else drop the empty key between them, and its TTL. */
+    txn_rede_forget(call->txn, push->entry, id);
     if (push_options_any(&with))
         txn_rede_set_options(call->txn, push->entry, find_element(push->entry, id), &with);
     return PUSHED;
@@ -118,7 +119,15 @@ static void replace_element(struct call *call, const struct push *push, struct e
                             struct bytes id, struct bytes payload)
 {
     struct push_options with, old = dehydrator_options(element);
-    const struct stage stage = { .at = place(call, push, old.first, &with) };
+    struct successor successor;
+    const struct extras *extras = extras_of(push->entry);
+    msec first = old.first;
+    if (extras != NULL && extras_successor(extras, id, &successor) && successor.options.first != 0)
+        first = successor.options.first;
+    /* A claim that was given back leaves the successor of its element, which is older than this
+     * push. */
+    txn_rede_unfollow(call->txn, push->entry, id);
+    const struct stage stage = { .at = place(call, push, first, &with) };
     txn_rede_update(call->txn, push->entry, element, payload);
     element = find_element(push->entry, id);
     if (push_options_any(&with) || push_options_any(&old))

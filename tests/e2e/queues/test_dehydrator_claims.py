@@ -82,6 +82,44 @@ def a_token_goes_along_with_its_claim():
 
 
 @own
+def an_element_replaced_in_its_key_keeps_the_keys_ttl_in_a_replay():
+    with Dehydrators("--appendonly", "yes") as de:
+        de.run("POLICY", "SET", "d", "MAXDELIVERIES", 1, "TO", "dead")
+        de.run("REDE.PUSH", "dead", 0, "old", "a", "EVERY", 1000)
+        de.run("PEXPIRE", "dead", 100_000)
+        de.run("REDE.PUSH", "d", 0, "new", "a")
+        equal(de.run("REDE.CLAIM", "d", 10), [[b"a", b"new", 1]])
+        de.step(10)
+        equal(de.run("REDE.CLAIM", "d", 10), [])
+        de.run("REDE.PUSH", "e", 0, "p", "b", "REMEMBER", 10)
+        de.run("PEXPIRE", "e", 100_000)
+        equal(de.run("REDE.POLL", "e"), [b"p"])
+        de.run("MULTI")
+        de.run("DEBUG", "CLOCK", "STEP", 11)
+        de.run("REDE.PUSH", "e", 0, "q", "b")
+        de.run("EXEC")
+        digest = de.run("DEBUG", "DIGEST")
+        de.run("DEBUG", "LOADAOF")
+        equal(de.run("DEBUG", "DIGEST"), digest)
+        equal(de.run("PTTL", "dead"), 100_000 - 10 - 11)
+        equal(de.run("REDE.POLL", "dead"), [b"new"])
+        equal(de.run("EXISTS", "dead"), 0)
+
+
+@own
+def a_push_after_a_claim_was_given_back_is_the_newest():
+    with Dehydrators() as de:
+        for give_back in ("REDE.NACK", "REDE.RETRY"):
+            de.run("REDE.PUSH", "d", 0, "first", "a")
+            token = de.run("REDE.CLAIM", "d", 1000, "TOKENS")[0][3]
+            de.run("REDE.PUSH", "d", 0, "second", "a", "REPLACE")
+            de.run(give_back, "d", 0, "a", *[token] * (give_back == "REDE.RETRY"))
+            de.run("REDE.PUSH", "d", 0, "third", "a", "REPLACE")
+            equal(de.run("REDE.POLL", "d"), [b"third"])
+            equal(de.run("EXISTS", "d"), 0)
+
+
+@own
 def a_restored_token_raises_the_counter():
     with Dehydrators() as de, Dehydrators() as other:
         de.run("REDE.PUSH", "d", 0, "p", "a")
