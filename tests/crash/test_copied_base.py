@@ -77,13 +77,13 @@ def promoted_replica_answers_writes_once_it_has_a_base():
 
 
 @test
-def promoted_replica_stopped_without_base_acknowledges_nothing():
+def promoted_replica_writes_its_base_at_a_stop():
     with copied("always") as (_, replica), replica.raw() as raw:
         follow(replica, None)
         set_and_look(replica, raw)
         replica.stop()
-        equal(raw.heard(), b"")
-        check_kept(replica, 0)
+        equal(raw.heard(), OK)
+        check_kept(replica, KEYS + 1)
 
 
 @test
