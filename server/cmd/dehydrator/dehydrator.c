@@ -177,7 +177,9 @@ static void cmd_rede_update(struct call *call)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-#define PUSH_OPTIONS "[KEEP | REPLACE | POSTPONE [ATMOST longest]] [REMEMBER span] [EVERY span]"
+#define PUSH_OPTIONS                                                                               \
+    "[KEEP | REPLACE | POSTPONE [ATMOST milliseconds]] [REMEMBER milliseconds] "                   \
+    "[EVERY milliseconds]"
 
 static const struct command rows[] = {
     { .name = "REDE.PUSH",

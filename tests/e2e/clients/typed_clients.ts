@@ -12,8 +12,9 @@ function same<A>() {
 export async function nodeRedis() {
     const client = createClient({ modules: { expired: asModule } });
     const db = client.expired;
-    same<'OK'>()(await db.redePush('d', 50, 'payload', 'id'));
-    same<(readonly [string, string, number])[]>()(await db.redeClaim('d', 50, { count: 1, block: 0.5 }));
+    same<'OK' | null>()(await db.redePush('d', 50, 'payload', 'id', { keep: true, remember: 1000 }));
+    same<(readonly [string, string, number])[] | (readonly [string, string, number, number])[]>()(
+        await db.redeClaim('d', 50, { count: 1, block: 0.5 }));
     same<string | null>()(await db.redeLook(Buffer.from('d'), 'id'));
     same<number | null>()((await db.redeInfo('d'))['next-deadline']);
     same<(readonly [string, number])[] | null>()(await db.bztspop('z', 1, 0));

@@ -10,10 +10,11 @@ from expired.replies import RedeInfoReply
 
 
 def replies(client: expired.Redis) -> None:
-    assert_type(client.rede_push("d", 50, "payload", b"id"), bool)
+    assert_type(client.rede_push("d", 50, "payload", b"id", postpone=True, postpone_atmost=500), Optional[bool])
     assert_type(client.rede_poll("d"), List[Bulk])
     assert_type(client.rede_poll("d", count=1, withids=True), List[Tuple[Bulk, Bulk]])
     assert_type(client.rede_claim("d", 50, count=1, block=0.5), List[Tuple[Bulk, Bulk, int]])
+    assert_type(client.rede_claim("d", 50, tokens=True), List[Tuple[Bulk, Bulk, int, int]])
     assert_type(client.rede_info("d"), RedeInfoReply)
     assert_type(client.rede_info("d")["next-deadline"], Optional[int])
     assert_type(client.bztspop("z", 1, 0), Optional[List[Tuple[Bulk, float]]])
@@ -33,7 +34,7 @@ async def replies_of_asyncio(client: expired.asyncio.Redis) -> None:
 
 
 def faults(client: expired.Redis) -> Any:
-    client.rede_claim("d", "soon")  # type: ignore[arg-type]
+    client.rede_claim("d", "soon")  # type: ignore[call-overload]
     client.rede_push("d", 50, "payload")  # type: ignore[call-arg]
     client.rede_poll("d", counts=1)  # type: ignore[call-overload]
     client.xnack("x", "g", "OTHER", "1-1")  # type: ignore[arg-type]

@@ -224,8 +224,8 @@ def hints_follow_what_is_typed():
     with Daemon() as daemon, Hints(daemon) as terminal:
         for typed, wanted in (
                 ("get ", "key"),
-                ("REDE.PUSH ", "key ttl element id"),
-                ("REDE.PUSH k ", "ttl element id"),
+                ("REDE.UPDATE ", "key id element"),
+                ("REDE.UPDATE k ", "id element"),
                 ("rede.poll k ", "[COUNT count] [WITHIDS]"),
                 ("set k v ", "[NX|XX|IFEQ comparison-value|IFNE comparison-value|IFDEQ comparison-digest|"
                              "IFDNE comparison-digest] [GET] [EX seconds|PX milliseconds|EXAT "

@@ -696,8 +696,8 @@ export interface Commands<T> {
     /**
      * Adds an element to a dehydrator under a generated id and returns the id.
      *
-     *     REDE.GIDPUSH key ttl element [KEEP | REPLACE | POSTPONE [ATMOST longest]] [REMEMBER span]
-     *     [EVERY span]
+     *     REDE.GIDPUSH key ttl element [KEEP | REPLACE | POSTPONE [ATMOST milliseconds]] [REMEMBER
+     *     milliseconds] [EVERY milliseconds]
      *
      * - `bulk`: the new id: 31 characters of 0-9 and A-Z
      */
@@ -709,9 +709,9 @@ export interface Commands<T> {
             keep?: boolean;
             replace?: boolean;
             postpone?: boolean;
-            postponeAtmost?: Argument;
-            remember?: Argument;
-            every?: Argument;
+            postponeAtmost?: number;
+            remember?: number;
+            every?: number;
         },
     ): Promise<T>;
     /**
@@ -748,7 +748,7 @@ export interface Commands<T> {
      * Adds several elements to a dehydrator, or none of them if an id is not new.
      *
      *     REDE.MPUSH key ttl element id [ttl element id ...] [KEEP | REPLACE | POSTPONE [ATMOST
-     *     longest]] [REMEMBER span] [EVERY span]
+     *     milliseconds]] [REMEMBER milliseconds] [EVERY milliseconds]
      *
      * - `integer`: the number of elements added or replaced
      */
@@ -759,9 +759,9 @@ export interface Commands<T> {
             keep?: boolean;
             replace?: boolean;
             postpone?: boolean;
-            postponeAtmost?: Argument;
-            remember?: Argument;
-            every?: Argument;
+            postponeAtmost?: number;
+            remember?: number;
+            every?: number;
         },
     ): Promise<number>;
     /**
@@ -798,8 +798,8 @@ export interface Commands<T> {
     /**
      * Adds an element to a dehydrator, due in ttl milliseconds.
      *
-     *     REDE.PUSH key ttl element id [KEEP | REPLACE | POSTPONE [ATMOST longest]] [REMEMBER span]
-     *     [EVERY span]
+     *     REDE.PUSH key ttl element id [KEEP | REPLACE | POSTPONE [ATMOST milliseconds]] [REMEMBER
+     *     milliseconds] [EVERY milliseconds]
      *
      * - `OK`: the element was added
      * - `null`: the id exists, and KEEP was given, or it is remembered
@@ -813,16 +813,16 @@ export interface Commands<T> {
             keep?: boolean;
             replace?: boolean;
             postpone?: boolean;
-            postponeAtmost?: Argument;
-            remember?: Argument;
-            every?: Argument;
+            postponeAtmost?: number;
+            remember?: number;
+            every?: number;
         },
     ): Promise<'OK' | null>;
     /**
      * Adds an element to a dehydrator, due at a Unix time in milliseconds.
      *
      *     REDE.PUSHAT key unix-time-milliseconds element id [KEEP | REPLACE | POSTPONE [ATMOST
-     *     longest]] [REMEMBER span] [EVERY span]
+     *     milliseconds]] [REMEMBER milliseconds] [EVERY milliseconds]
      *
      * - `OK`: the element was added
      * - `null`: the id exists, and KEEP was given, or it is remembered
@@ -836,9 +836,9 @@ export interface Commands<T> {
             keep?: boolean;
             replace?: boolean;
             postpone?: boolean;
-            postponeAtmost?: Argument;
-            remember?: Argument;
-            every?: Argument;
+            postponeAtmost?: number;
+            remember?: number;
+            every?: number;
         },
     ): Promise<'OK' | null>;
     /**

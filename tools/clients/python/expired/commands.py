@@ -885,15 +885,15 @@ class Commands:
 
     def rede_gidpush(
         self, key: KeyT, ttl: int, element: EncodableT, *, keep: bool = False,
-        replace: bool = False, postpone: bool = False, postpone_atmost: EncodableT | None = None,
-        remember: EncodableT | None = None, every: EncodableT | None = None,
+        replace: bool = False, postpone: bool = False, postpone_atmost: int | None = None,
+        remember: int | None = None, every: int | None = None,
     ) -> Bulk:
         """Adds an element to a dehydrator under a generated id and returns the id.
 
         ::
 
-            REDE.GIDPUSH key ttl element [KEEP | REPLACE | POSTPONE [ATMOST longest]] [REMEMBER
-            span] [EVERY span]
+            REDE.GIDPUSH key ttl element [KEEP | REPLACE | POSTPONE [ATMOST milliseconds]]
+            [REMEMBER milliseconds] [EVERY milliseconds]
 
         - ``bulk``: the new id: 31 characters of 0-9 and A-Z
         """
@@ -942,15 +942,15 @@ class Commands:
 
     def rede_mpush(
         self, key: KeyT, *items: tuple[int, EncodableT, EncodableT], keep: bool = False,
-        replace: bool = False, postpone: bool = False, postpone_atmost: EncodableT | None = None,
-        remember: EncodableT | None = None, every: EncodableT | None = None,
+        replace: bool = False, postpone: bool = False, postpone_atmost: int | None = None,
+        remember: int | None = None, every: int | None = None,
     ) -> int:
         """Adds several elements to a dehydrator, or none of them if an id is not new.
 
         ::
 
             REDE.MPUSH key ttl element id [ttl element id ...] [KEEP | REPLACE | POSTPONE
-            [ATMOST longest]] [REMEMBER span] [EVERY span]
+            [ATMOST milliseconds]] [REMEMBER milliseconds] [EVERY milliseconds]
 
         - ``integer``: the number of elements added or replaced
         """
@@ -1018,15 +1018,15 @@ class Commands:
 
     def rede_push(
         self, key: KeyT, ttl: int, element: EncodableT, id: EncodableT, *, keep: bool = False,
-        replace: bool = False, postpone: bool = False, postpone_atmost: EncodableT | None = None,
-        remember: EncodableT | None = None, every: EncodableT | None = None,
+        replace: bool = False, postpone: bool = False, postpone_atmost: int | None = None,
+        remember: int | None = None, every: int | None = None,
     ) -> bool | None:
         """Adds an element to a dehydrator, due in ttl milliseconds.
 
         ::
 
-            REDE.PUSH key ttl element id [KEEP | REPLACE | POSTPONE [ATMOST longest]] [REMEMBER
-            span] [EVERY span]
+            REDE.PUSH key ttl element id [KEEP | REPLACE | POSTPONE [ATMOST milliseconds]]
+            [REMEMBER milliseconds] [EVERY milliseconds]
 
         - ``OK``: the element was added
         - ``null``: the id exists, and KEEP was given, or it is remembered
@@ -1047,15 +1047,14 @@ class Commands:
     def rede_pushat(
         self, key: KeyT, unix_time_milliseconds: int, element: EncodableT, id: EncodableT, *,
         keep: bool = False, replace: bool = False, postpone: bool = False,
-        postpone_atmost: EncodableT | None = None, remember: EncodableT | None = None,
-        every: EncodableT | None = None,
+        postpone_atmost: int | None = None, remember: int | None = None, every: int | None = None,
     ) -> bool | None:
         """Adds an element to a dehydrator, due at a Unix time in milliseconds.
 
         ::
 
             REDE.PUSHAT key unix-time-milliseconds element id [KEEP | REPLACE | POSTPONE [ATMOST
-            longest]] [REMEMBER span] [EVERY span]
+            milliseconds]] [REMEMBER milliseconds] [EVERY milliseconds]
 
         - ``OK``: the element was added
         - ``null``: the id exists, and KEEP was given, or it is remembered
