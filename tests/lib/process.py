@@ -1,6 +1,8 @@
 """process: what every test that starts processes needs of the system. Depends on nothing else here."""
+import contextlib
 import ctypes
 import os
+import random
 import signal
 import socket
 import sys
@@ -17,9 +19,14 @@ def die_with_parent():
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port that nobody listens on. It is below those that the kernel gives to outgoing connections, so that a
+    server that stops and starts again finds it free."""
+    choose = random.SystemRandom()  # programs that run at the same time may have the same seed
+    while True:
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            port = choose.randrange(20000, 32768)
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 def folder():
