@@ -182,7 +182,8 @@ static bool check_packed_values(struct rdb_reader *reader, struct bytes packed, 
     return true;
 }
 
-static bool read_packed_values(struct rdb_reader *reader, const struct rdb_names *names)
+/* owns_names: the names stand in front of the values. */
+static bool read_packed_values(struct rdb_reader *reader, bool owns_names)
 {
     struct rdb_walk walk;
     struct rdb_item item;
@@ -191,7 +192,7 @@ static bool read_packed_values(struct rdb_reader *reader, const struct rdb_names
     if (!rdb_get_string(reader, &reader->first, &packed) ||
         !check_packed_values(reader, packed, &id, &count))
         return false;
-    if (names == NULL) names = find_names(reader, id);
+    const struct rdb_names *names = owns_names ? &reader->names : find_names(reader, id);
     if (names == NULL) return false;
     if (count != names_count(names))
         return rdb_damaged(reader, "another number of values than of fields");
@@ -224,8 +225,8 @@ bool rdb_read_templated(struct rdb_reader *reader, unsigned type)
 {
     if (!rdb_begin_key(reader, RDB_HASH)) return false;
     switch (type) {
-    case 29: return read_own_names(reader) && read_packed_values(reader, &reader->names);
-    case 30: return read_packed_values(reader, NULL);
+    case 29: return read_own_names(reader) && read_packed_values(reader, true);
+    case 30: return read_packed_values(reader, false);
     case 31: return read_own_names(reader) && read_values(reader, &reader->names);
     default: return read_values_of_template(reader);
     }
