@@ -77,18 +77,21 @@ def check_node(run, node):
 
 
 def check_journal(run, node, least):
-    """A task: the journal has not outgrown auto-aof-rewrite-percentage, and is not rewritten again and again."""
-    client, rewrites = Client(node, "journal"), []
-    for _ in range(2):
+    """A task: a journal that outgrows auto-aof-rewrite-percentage is rewritten within seconds, and not again and
+    again. Deadlines that pass at rest may let it outgrow just before a look, and the daemon looks once a second."""
+    client, rewrites, had_outgrown = Client(node, "journal"), [], False
+    for _ in range(3):
         info = yield from run.sure(client, "INFO", "persistence")
         figures = dict(line.split(b":", 1) for line in info.split(b"\r\n") if b":" in line)
         size, base = int(figures[b"aof_current_size"]), int(figures[b"aof_base_size"])
-        if size >= max(least, 2 * base + 1):
+        has_outgrown = size >= max(least, 2 * base + 1)
+        if has_outgrown and had_outgrown:
             run.broken(f"the journal of node {node.number} has {size} bytes at rest, {base} of them in its base")
-        rewrites.append(figures[b"aof_rewrites"])
+        had_outgrown = has_outgrown
+        rewrites.append(int(figures[b"aof_rewrites"]))
         yield 5
     client.close()
-    if rewrites[0] != rewrites[1]:
+    if rewrites[-1] > rewrites[0] + 1:
         run.broken(f"node {node.number} rewrites its journal without need: {rewrites}")
 
 
