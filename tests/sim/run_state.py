@@ -140,6 +140,17 @@ class Run:
             yield 0.02
         self.broken(f"no reply to {arguments[:3]}: {reply!r}")
 
+    def all_sure(self, client, *calls):
+        """A task: the replies of calls of which a later fault may lose all or none: they are made again, all of
+        them, if a fault came between them."""
+        losses = None
+        while losses != len(self.losses):
+            losses, replies = len(self.losses), []
+            for arguments in calls:
+                reply = yield from self.sure(client, *arguments)
+                replies.append(reply)
+        return replies
+
 
 def is_passing(error):
     """Errors that end by themselves."""

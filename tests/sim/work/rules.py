@@ -18,17 +18,14 @@ class Rules:
         return [self.work(0), self.work(1)]
 
     def set_up(self, client):
-        """A task: sets the rules, and does it again if a fault came between them, which may have lost the first ones."""
-        run, losses = self.run, None
-        while losses != len(run.losses):
-            losses = len(run.losses)
-            for arguments in (("POLICY", "SET", "recent:*", "MAXLEN", MOST),
-                              ("POLICY", "SET", "logged:*", "EXPIRED", "TO", "ends", "VALUE"),
-                              ("REDE.PUSHAT", "queued ends", 2 ** 50, "", "makes the key"),
-                              ("POLICY", "SET", "queued:*", "EXPIRED", "TO", "queued ends")):
-                reply = yield from run.sure(client, *arguments)
-                if isinstance(reply, Error) and "already dehydrating" not in str(reply):
-                    run.broken(f"{arguments}: {reply}")
+        calls = (("POLICY", "SET", "recent:*", "MAXLEN", MOST),
+                 ("POLICY", "SET", "logged:*", "EXPIRED", "TO", "ends", "VALUE"),
+                 ("REDE.PUSHAT", "queued ends", 2 ** 50, "", "makes the key"),
+                 ("POLICY", "SET", "queued:*", "EXPIRED", "TO", "queued ends"))
+        replies = yield from self.run.all_sure(client, *calls)
+        for arguments, reply in zip(calls, replies):
+            if isinstance(reply, Error) and "already dehydrating" not in str(reply):
+                self.run.broken(f"{arguments}: {reply}")
 
     def work(self, number):
         run, rng = self.run, self.rng

@@ -66,9 +66,9 @@ class Timed:
         """A task: sets the policies, again after a fault that may have lost them."""
         if self.ruled is not None and not self.run.may_be_lost(self.ruled):
             return
-        for words in (("kept", "RETAIN", RETAIN), ("jobs", "MAXDELIVERIES", MOST, "TO", "dead")):
-            yield from self.run.sure(client, "POLICY", "SET", *words)
-        yield from self.run.sure(client, "XGROUP", "CREATE", "jobs", "group", "0", "MKSTREAM")
+        yield from self.run.all_sure(client, ("POLICY", "SET", "kept", "RETAIN", RETAIN),
+                                     ("POLICY", "SET", "jobs", "MAXDELIVERIES", MOST, "TO", "dead"),
+                                     ("XGROUP", "CREATE", "jobs", "group", "0", "MKSTREAM"))
         self.ruled = self.run.world.now
 
     def add(self, client, key, added):
