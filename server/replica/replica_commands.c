@@ -11,6 +11,7 @@
 #include "server/replica/replication.h"
 #include "server/replica/waits.h"
 #include "store/base/number.h"
+#include "store/txn/txn_token.h"
 
 enum { HOST_LEN_MAX = 255 };
 
@@ -113,6 +114,15 @@ static void take_acknowledgement(struct call *call, int i)
                         synced > 0 ? (uint64_t)synced + 1 : 0);
 }
 
+/* A replica that is promoted leaps from the largest token that it knows (store/tokens.h). So the
+ * master's first leap must not be among what the replica has not received yet: its clock may be
+ * behind the master's. */
+static void announce_tokens(struct call *call)
+{
+    const struct replication *replication = call->context;
+    if (!replication_report(replication).follows) txn_token_reserve(call->txn, 0);
+}
+
 /* Tells a replica like this one how to read the stream (link_handshake.c). */
 static void reply_ours(struct call *call, struct replica *replica)
 {
@@ -188,10 +198,12 @@ static void cmd_replconf(struct call *call)
             return;
         }
     }
-    if (ours)
+    if (ours) {
+        announce_tokens(call);
         reply_ours(call, replicas_of(replication_replicas(replication), call->session));
-    else
+    } else {
         reply_ok(call);
+    }
 }
 
 /* ---- operators ------------------------------------------------------------------------------- */

@@ -65,6 +65,9 @@ def check_node(run, node):
         if again:
             client.close()
             node.kill()
+            for other in run.nodes:  # a replica that comes back makes its master announce a token
+                if other is not node:
+                    run.world.cut(node, other)
             yield from run.start(node)
         reply = yield from run.sure(client, "DEBUG", "CHECK")
         if reply != b"OK":
