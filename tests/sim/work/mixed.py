@@ -180,6 +180,8 @@ class Mixed:
         manifest = folder / "appendonly.aof.manifest"
         lines = manifest.read_text().splitlines(keepends=True)
         last = [path.name in line for line in lines].index(True)
+        if lines[last].rstrip().endswith("type h"):
+            return  # a newer base is listed already, with what follows the mark
         manifest.write_text("".join(lines[:last + 1]))
         # Nothing that was there at that time may expire before the clock is set to it.
         other.set_clock(clock - other.wall - 5000)
