@@ -64,6 +64,7 @@ struct search {
     const char *host; /* NULL: any that has the whole stream */
     int64_t port;
     uint64_t end; /* of the stream */
+    bool synced;  /* a replica that has a journal must have synced it up to there */
     enum failover_target found;
     bool has_port;               /* a replica has this port */
     bool has_all;                /* the replica found has the whole stream */
@@ -73,7 +74,9 @@ struct search {
 static void check_replica(void *ctx, const struct replica_info *info)
 {
     struct search *search = ctx;
-    bool online = strcmp(info->state, "online") == 0, has_all = info->applied == search->end;
+    bool online = strcmp(info->state, "online") == 0;
+    bool is_synced = !search->synced || info->synced == 0 || info->synced == search->end;
+    bool has_all = info->applied == search->end && is_synced;
     if (info->port == search->port) search->has_port = true;
     if (search->found == TARGET_ONLINE) return;
     if (search->host == NULL
@@ -90,6 +93,7 @@ static void check_replica(void *ctx, const struct replica_info *info)
 static void search_replica(const struct failover *failover, struct search *search)
 {
     search->end = backlog_end(failover->w.backlog);
+    search->synced = failover->w.conf->appendfsync == CONF_FSYNC_ALWAYS;
     replicas_each(failover->w.replicas, check_replica, search);
 }
 

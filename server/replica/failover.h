@@ -1,15 +1,18 @@
 /* failover: makes one of the replicas the master, and this server its replica (FAILOVER). Depends
  * on replicas, the backlog and the pause; its owner changes roles and connects.
  *
- * Writes are paused until a replica has the whole stream. Then this server follows it, and asks it
- * to become the master (PSYNC ... FAILOVER). The pause ends with the answer. Paused writes then
- * fail, because this server is a replica, or run, because the failover was aborted. */
+ * Writes are paused until a replica has the whole stream, and with `appendfsync always` until its
+ * journal is synced as well, if it has one: clients were told that their writes are on disk. Then
+ * this server follows it, and asks it to become the master (PSYNC ... FAILOVER). The pause ends
+ * with the answer. Paused writes then fail, because this server is a replica, or run, because the
+ * failover was aborted. */
 #ifndef SERVER_REPLICA_FAILOVER_H
 #define SERVER_REPLICA_FAILOVER_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "conf/conf.h"
 #include "server/base/loop.h"
 #include "server/cmd/call/pause.h"
 #include "server/replica/replicas.h"
@@ -24,6 +27,7 @@ struct failover_wiring {
     struct loop *loop;
     const struct replicas *replicas;
     const struct backlog *backlog;
+    const struct conf *conf;
     struct pause *pause;
     /* Follows this replica and asks it to become the master. */
     void (*hand_over)(void *ctx, const char *host, int64_t port);

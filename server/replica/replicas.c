@@ -418,6 +418,7 @@ void replicas_each(const struct replicas *all,
                                            .state = state_names[replica->state],
                                            .is_online = replica->state == ONLINE,
                                            .applied = replica->applied,
+                                           .synced = replica->synced,
                                            .sent = replica->sent,
                                            .session = replica->session });
     }

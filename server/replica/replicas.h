@@ -111,6 +111,7 @@ struct replica_info {
     const char *state; /* "wait_bgsave", "send_bulk", "online" */
     bool is_online;
     uint64_t applied; /* it has applied all bytes before this offset; 0: none acknowledged */
+    uint64_t synced;  /* the same for its disk; 0: none acknowledged, or it has no journal */
     uint64_t sent;
     struct session *session;
 };

@@ -341,6 +341,7 @@ static bool make_parts(struct replication *r)
         .engine = w->engine, .ask = ask_link, .applied = end_unit, .ctx = r });
     r->waits = waits_new(w->loop, w->engine->blocked, r->replicas, w->engine->persist);
     r->failover = failover_new(&(struct failover_wiring){ .loop = w->loop,
+                                                          .conf = w->conf,
                                                           .replicas = r->replicas,
                                                           .backlog = r->backlog,
                                                           .pause = &w->engine->pause,
