@@ -15,9 +15,6 @@ void serve_answered(struct session *session)
     session_wake(session);
 }
 
-/* Milliseconds after which a lease that lacks replicas is tried again. */
-enum { REPLICAS_AGAIN = 100 };
-
 /* ---- serving ready keys ---------------------------------------------------------------------- */
 
 static bool is_answered(struct engine *engine, struct txn *txn, const struct blocked_try *try)
@@ -45,14 +42,12 @@ static bool is_answered(struct engine *engine, struct txn *txn, const struct blo
 void serve_ready(struct engine *engine)
 {
     struct blocked_try try;
+    bool paused = pause_now(&engine->pause, clock_now(engine->clock)) != PAUSE_NONE;
+    if (paused && !engine->role.replica) return;
     while (blocked_next_try(engine->blocked, &try)) {
-        if (try.type == TYPE_LEASE && gates_lacks_replicas(engine)) {
-            msec again = clock_now(engine->clock) + REPLICAS_AGAIN;
-            blocked_wake_at(engine->blocked, try.db, try.key, again);
-            blocked_skip_key(engine->blocked);
-            continue;
-        }
-        if (settle_postpones(engine, &try)) {
+        /* The key becomes ready again when there are enough replicas. */
+        bool lacks_replicas = try.type == TYPE_LEASE && gates_lacks_replicas(engine);
+        if (lacks_replicas || settle_postpones(engine, &try)) {
             blocked_skip_key(engine->blocked);
             continue;
         }

@@ -14,7 +14,7 @@ struct block_request;
 
 /* Call after a commit. Runs the commands of blocked clients whose keys are ready, each in its own
  * transaction, until no key is ready: a served command (BLMOVE) may make another key ready. Each
- * run answers a client or changes nothing. */
+ * run answers a client or changes nothing. While a master is paused, keys stay ready. */
 void serve_ready(struct engine *engine);
 
 /* Takes at most `most` steps in order of time, up to now: serves a key that becomes ready by time,

@@ -107,9 +107,7 @@ static bool wait_slice(void *ctx, size_t amount)
  * stream. */
 static void serve_woken(struct store_work *work)
 {
-    struct engine *engine = work->engine;
-    if (!blocked_pending(engine->blocked)) return;
-    if (pause_now(&engine->pause, clock_now(work->clock)) == PAUSE_NONE) serve_ready(engine);
+    if (blocked_pending(work->engine->blocked)) serve_ready(work->engine);
 }
 
 static bool expire_slice(void *ctx, size_t amount)
@@ -219,7 +217,7 @@ static msec next_due(const struct store_work *work)
     if (!work->engine->role.replica) change = earlier(change, store_next_due(store));
     /* During a pause the work can't run. Without one, background_is_left already starts the next
      * turn. */
-    if (pause_is_on(pause) && policy_walk_pending(store)) change = 0;
+    if (pause_is_on(pause) && (policy_walk_pending(store) || blocked_pending(blocked))) change = 0;
     if (pause->failover) change = NEVER; /* the end of the failover starts a turn */
     if (pause->kind != PAUSE_NONE && !instant_expired(pause->until, change))
         change = due_at_expiry(pause->until).at;

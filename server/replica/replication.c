@@ -8,6 +8,7 @@
 
 #include "server/base/log.h"
 #include "server/replica/replication_state.h"
+#include "server/engine/react/blocked.h"
 #include "server/engine/serve.h"
 #include "store/mem/mem.h"
 
@@ -22,12 +23,16 @@ enum {
 void replication_update_role(struct replication *r)
 {
     struct role *role = &r->w.engine->role;
+    bool lacked = role->few_replicas;
     int64_t least = r->w.conf->min_replicas_to_write;
     role->replica = r->follows;
     role->stale = r->follows && link_state(r->link) != LINK_STREAM;
     role->few_replicas =
         !r->follows && least > 0 &&
         replicas_good(r->replicas, r->w.conf->min_replicas_max_lag) < (size_t)least;
+    /* Clients that wait for leases may be served now. */
+    if (lacked && !role->few_replicas && !role->replica)
+        blocked_ready_type(r->w.engine->blocked, TYPE_LEASE);
     bool feeds = r->active && !r->follows;
     /* A transaction can change the role between its commands: its writes so far are part of the
      * data, so they are committed to the stream. */

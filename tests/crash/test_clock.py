@@ -256,6 +256,27 @@ def leases_keep_their_span_when_the_clock_is_set():
 
 
 @test
+def clients_wait_for_unseen_leases_while_the_clock_is_set():
+    """After a crash: no request comes after the change that would serve the waiting client."""
+    span = 1000
+    for by in (HOUR, -HOUR):
+        with Shifted("--appendonly", "yes", "--lease-max-ttl", str(span)) as daemon:
+            with daemon.raw() as raw:
+                raw.call("LEASE.TAKE", "lock", "a", 1)
+            daemon.kill()
+            began = time.monotonic()
+            daemon.start()
+            with daemon.raw() as waiter:
+                waiter.send(encode("LEASE.TAKE", "free", "b", span, "WAIT", 0))
+                pass_time(100)
+                assert not waiter.has_more(), by
+                daemon.set_clock(by)
+                assert waiter.reply().startswith(b"*2")
+                spent = (time.monotonic() - began) * 1000
+                assert span - 2 <= spent < span + LATE, (by, spent)
+
+
+@test
 def clients_are_served_while_the_clock_is_set_often():
     rng = seeded("tremble")
     with Shifted() as daemon, daemon.raw() as raw:
