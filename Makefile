@@ -202,7 +202,7 @@ bench:
 	@tools/deps build bench
 	@$(LOCKED) $(MAKE) $(PARALLEL) $(B)/expired tools
 	@$(LOCKED) $(MAKE) $(PARALLEL) B=$(B)/plain CPPFLAGS="$(CPPFLAGS) -DNO_POOL" $(B)/plain/expired
-	@$(LOCKED) $(MAKE) $(PARALLEL) module-built
+	@$(LOCKED) $(MAKE) $(PARALLEL) module-built $(if $(shell command -v npm),$(NODE_MODULES))
 	@$(or $(if $(NEWEST),$(NEWEST_MADE)),:)
 	@$(TEST_ENV) tools/bench/run $(BENCH) $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(QUICK),--quick) \
 	    $(NEWEST_BENCH) $(if $(BENCH)$(QUICK),,--write) $(BENCH_ARGS)

@@ -44,7 +44,8 @@ static void usage(FILE *to)
           "            [-F number of the first round] [-z (sleeps instead of spinning)]\n"
           "            [-i process id of the server, to see its CPU time]\n"
           "            [-S (one connection: the server's longest stall)] [-j (JSON)]\n"
-          "            MIX [fill|run|halve|shrink ...: run]\n\n"
+          "            MIX [fill|run|halve|shrink ...: run]\n"
+          "       load ... 'a template of commands, as in load/mix.h'\n\n"
           "mixes:",
           to);
     for (unsigned i = 0; mix_name(i) != NULL; i++)
@@ -82,6 +83,13 @@ static void apply_option(struct plan *plan, int option)
     }
 }
 
+static const struct mix *mix_of(const char *template)
+{
+    static struct mix mix;
+    mix = (struct mix){ .name = "template", .recipe = template, .fill = template };
+    return &mix;
+}
+
 static struct plan parse_arguments(int argc, char **argv)
 {
     struct plan plan = { .connections = 50,
@@ -96,6 +104,7 @@ static struct plan parse_arguments(int argc, char **argv)
         apply_option(&plan, option);
     if (plan.stalls) plan.connections = 1;
     plan.mix = optind < argc ? mix_find(argv[optind]) : NULL;
+    if (optind < argc && strchr(argv[optind], ' ') != NULL) plan.mix = mix_of(argv[optind]);
     if (plan.mix != NULL && plan.connections <= CONNECTIONS_MAX && plan.pipeline <= PIPELINE_MAX)
         return plan;
     usage(stderr);

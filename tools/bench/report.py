@@ -2,6 +2,7 @@
 
 The first server is ours; ratios are to the second one.
 """
+import math
 import platform
 import re
 
@@ -239,6 +240,17 @@ def streams_tables(results, names):
     return work + "\n\n" + own
 
 
+def primitives_table(results):
+    """The first row is ours; ratios are of it to each other row."""
+    rows, ours = [], next(iter(results.values()))
+    for what, found in results.items():
+        for pipeline, its in found.items():
+            cells = [what, str(pipeline), f"{count(its['ops'])}, {its['cpu_ns'] / 1e3:.2f} us"]
+            both = [ours[pipeline][figure] / (its[figure] or math.nan) for figure in ("ops", "cpu_ns")]
+            rows.append(cells + ["" if found is ours else f"{both[0]:.2f}, {both[1]:.2f}"])
+    return table(["work", "pipeline", "operations/s, CPU each", "ratio of the first row: throughput, CPU"], rows)
+
+
 def replication_table(results, names):
     """The price of a replica, a full copy, a failover."""
     price, copy = results["price"], results["copy"]
@@ -422,6 +434,9 @@ def sections(results, names):
         found["growth"] = growth_table(results["growth"], names)
     if results.get("streams"):
         found["streams"] = streams_tables(results["streams"], names)
+    for part in ("lease", "throttle"):
+        if results.get(part):
+            found[part] = primitives_table(results[part])
     if results.get("replication"):
         found["replication"] = replication_table(results["replication"], names)
     if results.get("migration"):

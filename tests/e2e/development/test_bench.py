@@ -9,12 +9,12 @@ import subprocess
 import sys
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
-from daemon import (BINARY, IS_REDIS, ROOT, Daemon, die_with_parent, equal, folder, main, test,
+from daemon import (BINARY, IS_REDIS, ROOT, Daemon, Skipped, die_with_parent, equal, folder, main, test,
                     wait_for)
 
 TOOLS = os.path.join(os.environ.get("BUILD") or os.path.join(ROOT, "build"), "tools", "bench")
 RUN = os.path.join(ROOT, "tools", "bench", "run")
-ONLY_HERE = {"saddex", "hsetex", "zaddex", "rede-push", "rede-cycle"}
+ONLY_HERE = {"saddex", "hsetex", "zaddex", "rede-push", "rede-cycle", "lease", "throttle", "sliding"}
 
 
 def load(path, *arguments):
@@ -95,6 +95,25 @@ def large_values_are_complete_through_small_sockets():
 
 
 @test
+def a_lease_is_dropped_with_the_token_of_its_reply():
+    with Daemon() as daemon, daemon.raw() as raw:
+        for pipeline in (1, 7, 16):
+            raw.call("FLUSHALL")
+            status, found, said = load(daemon.path, "-n", 10**6, "-c", 3, "-P", pipeline, "-r", 6720, "lease")
+            equal((status, said, found[0]["errors"]), (0, "", 0))
+            held = int(raw.call("DBSIZE")[1:])
+            assert held <= 3 * pipeline, (held, "more than the last takes, behind which no drop was sent")
+
+
+@test
+def a_template_on_the_command_line_is_a_mix():
+    with Daemon() as daemon, daemon.raw() as raw:
+        status, found, said = load(daemon.path, "-c", 2, "-P", 4, "-r", 100, "-n", 10, "INCR c\nSET k:{k3} {n9}")
+        equal((status, said, found[0]["commands"]), (0, "", 2))
+        equal(raw.call("EXISTS", "k:000", "k:009", "c"), b":3\r\n")
+
+
+@test
 def an_error_in_a_reply_fails_the_run():
     with Daemon() as daemon, daemon.raw() as raw:
         raw.call("SET", "zset", "x")
@@ -163,6 +182,28 @@ def the_driver_measures_stalls():
                     "| 1,000 clients ask SCARD of a set of which 1,000 members have expired | ",
                     "| BZTSPOP is woken at such a sorted set | ",
                     "| ZADD under a new MAXLEN of half, 500 members | "):
+            assert row in out, out
+
+
+@test
+def the_driver_measures_leases():
+    with driver("lease", "--quick", "--no-bare", "--pipeline", "16", "--seconds", "0.05") as process:
+        out, err = process.communicate(timeout=55)
+        equal((process.returncode, err), (0, ""))
+        for row in ("| LEASE.TAKE, LEASE.DROP, expired | 16 | ", "| SET NX PX, EVALSHA, redis | 16 | ",
+                    "| SET NX PX, EVAL (redlock-py), redis | 16 | "):
+            assert row in out, out
+
+
+@test
+def the_driver_measures_limits_if_there_is_their_package():
+    with driver("throttle", "--quick", "--no-bare", "--pipeline", "16", "--seconds", "0.05") as process:
+        out, err = process.communicate(timeout=55)
+        equal((process.returncode, err), (0, ""))
+        if "left out" in out:
+            raise Skipped("rate-limiter-flexible is not installed: make test-all installs it")
+        for row in ("| CL.THROTTLE, expired | 16 | ", "| CL.WINDOW, expired | 16 | ",
+                    "| rate-limiter-flexible, redis | 16 | "):
             assert row in out, out
 
 

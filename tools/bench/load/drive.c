@@ -23,7 +23,7 @@ enum {
 struct conn {
     struct link link;
     char *bytes; /* a copy of the script's */
-    struct draw draw;
+    struct draw *draws;
     struct replies replies;
     uint64_t awaited; /* replies.whole when the batch is answered */
     uint32_t batch, sent;
@@ -86,6 +86,19 @@ static void send_rest(struct drive *drive, struct conn *conn)
     watch_for(drive, conn, sent < (ssize_t)left);
 }
 
+/* A number that a command can have in place of an integer that was not in the reply: as long as a
+ * fencing token, without leading zeros. */
+#define NO_INTEGER UINT64_C(1111111111111111111)
+
+/* The next batch needs the integers of the replies to the last one. */
+static void take_integers(struct conn *conn)
+{
+    for (uint64_t i = 0; i < conn->replies.integer_count; i++) {
+        conn->draws[i].reply = conn->replies.integers[i];
+        conn->replies.integers[i] = NO_INTEGER;
+    }
+}
+
 /* Sends the next batch, if any requests are left. */
 static void send_batch(struct drive *drive, struct conn *conn, int64_t now)
 {
@@ -95,7 +108,8 @@ static void send_batch(struct drive *drive, struct conn *conn, int64_t now)
         return;
     }
     drive->to_send -= drive->to_send < script->pipeline ? drive->to_send : script->pipeline;
-    script_patch(script, conn->batch, conn->bytes, drive->plan->numbers, &conn->draw);
+    if (script->by_command) take_integers(conn);
+    script_patch(script, conn->batch, conn->bytes, drive->plan->numbers, conn->draws);
     conn->sent = 0;
     conn->awaited += script->pipeline;
     conn->sent_at = now;
@@ -227,13 +241,25 @@ static void run_load(struct drive *drive)
 
 /* ---- connections ----------------------------------------------------------------------------- */
 
+static void want_integers(struct conn *conn, unsigned count)
+{
+    struct replies *replies = &conn->replies;
+    replies->integers = malloc(count * sizeof(*replies->integers));
+    replies->integer_count = count;
+    if (replies->integers == NULL) die("memory");
+    for (unsigned i = 0; i < count; i++)
+        replies->integers[i] = NO_INTEGER;
+}
+
 static void open_conn(struct drive *drive, struct conn *conn)
 {
     const struct script *script = drive->plan->script;
     link_open(&conn->link, drive->plan->target);
     conn->bytes = malloc(script->len);
-    if (conn->bytes == NULL) die("memory");
+    conn->draws = calloc(script_draws(script), sizeof(*conn->draws));
+    if (conn->bytes == NULL || conn->draws == NULL) die("memory");
     memcpy(conn->bytes, script->bytes, script->len);
+    if (script->by_command) want_integers(conn, script->pipeline);
     int flags = fcntl(conn->link.fd, F_GETFL);
     if (flags < 0 || fcntl(conn->link.fd, F_SETFL, flags | O_NONBLOCK) != 0) die("socket");
     struct epoll_event event = { .events = EPOLLIN, .data.ptr = conn };
@@ -247,6 +273,8 @@ static void close_conn(struct drive *drive, struct conn *conn)
     result->errors += conn->replies.errors;
     link_close(&conn->link);
     free(conn->bytes);
+    free(conn->draws);
+    free(conn->replies.integers);
 }
 
 void drive_run(const struct drive_plan *plan, struct drive_result *result)

@@ -189,6 +189,11 @@ static const struct mix mixes[] = {
       .recipe = "SET lock:{k9} {n12} NX PX 30000\n"
                 "EVALSHA " RELEASE_LOCK_SHA " 1 lock:{k9} {n12}",
       .fill = "DEL lock:{k9}" },
+    { .name = "lease",
+      .recipe = "LEASE.TAKE lock:{k9} {n12} 30000\nLEASE.DROP lock:{k9} {r16}",
+      .fill = "DEL lock:{k9}" },
+    { .name = "throttle", .recipe = "CL.THROTTLE limit:{k9} 29 30 60", .fill = "DEL limit:{k9}" },
+    { .name = "sliding", .recipe = "CL.WINDOW slide:{k9} 30 60000", .fill = "DEL slide:{k9}" },
 };
 
 enum { MIX_COUNT = sizeof(mixes) / sizeof(mixes[0]) };

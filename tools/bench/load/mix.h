@@ -15,6 +15,10 @@
  *     n      the number of the round, which never repeats
  *     t, o   round n as a time, and the time of `behind` rounds ago
  *     v      a value; its size is the option of the load generator
+ *     r      the first integer in the reply to the round's command before
+ *
+ * Commands of a template with {r} are not sent together: a batch has the first command of as many
+ * rounds as the pipeline is long, the next batch has the second command of the same rounds.
  */
 struct mix {
     const char *name;

@@ -24,6 +24,13 @@ static int64_t length_of(const char *digits)
     return length;
 }
 
+static void take_integer(struct replies *replies, const char *digits)
+{
+    if (replies->integers == NULL || replies->has_integer) return;
+    replies->has_integer = true;
+    replies->integers[replies->whole % replies->integer_count] = (uint64_t)length_of(digits);
+}
+
 static void begin_array(struct replies *replies, int64_t count)
 {
     if (count <= 0)
@@ -35,15 +42,21 @@ static void begin_array(struct replies *replies, int64_t count)
 /* A line without its line break. */
 static void take_line(struct replies *replies, const char *line, size_t len)
 {
-    if (replies->pending == 0) replies->pending = 1;
+    if (replies->pending == 0) {
+        replies->pending = 1;
+        replies->has_integer = false;
+    }
     int64_t length;
     switch (*line) {
     case '-': take_error(replies, line, len); /* fall through */
     case '+':
-    case ':':
     case '_':
     case ',':
     case '#': end_element(replies); return;
+    case ':':
+        take_integer(replies, line + 1);
+        end_element(replies);
+        return;
     case '$':
         length = length_of(line + 1);
         if (length < 0)

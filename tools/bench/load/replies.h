@@ -1,8 +1,9 @@
 /* replies: counts the RESP replies in a stream of bytes without storing them, and keeps the first
- * error. */
+ * error, and the first integer of each of the latest replies. */
 #ifndef TOOLS_BENCH_LOAD_REPLIES_H
 #define TOOLS_BENCH_LOAD_REPLIES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,6 +13,11 @@ struct replies {
     uint64_t pending; /* elements of the current reply that are still to come */
     uint64_t whole;   /* complete replies */
     uint64_t errors;
+    /* The first integer of reply i is at i modulo their number, unless the reply has none. NULL:
+     * not wanted. */
+    uint64_t *integers;
+    uint64_t integer_count;
+    bool has_integer; /* of the current reply */
     char error[120];
 };
 

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIDTH_MAX = 19, ROUND_MARK = '*' };
+/* Marks of a round's first command, and of a later one in a batch of its own. */
+enum { WIDTH_MAX = 19, ROUND_MARK = '*', SAME_ROUND = '+' };
 
 /* The first time, in seconds (10 digits) or milliseconds (13). */
 static const uint64_t times[] = { [10] = 1700000000u, [13] = 1700000000000u };
@@ -65,7 +66,7 @@ static size_t hole_width(const char *text, const char **end, size_t value_size)
     unsigned long width = text[1] == 'v' ? value_size : strtoul(text + 2, &close, 10);
     bool is_time = text[1] == 't' || text[1] == 'o';
     bool fits = text[1] == 'v' ||
-                (strchr("kmnsto", text[1]) != NULL && width > 0 && width <= WIDTH_MAX &&
+                (strchr("kmnstor", text[1]) != NULL && width > 0 && width <= WIDTH_MAX &&
                  (!is_time || (width < sizeof(times) / sizeof(times[0]) && times[width] != 0)));
     if (*close != '}' || !fits) die(text, "not a hole");
     *end = close + 1;
@@ -123,7 +124,10 @@ static const char *add_command(struct script *script, const char *text, const ch
     const char *end = word_end(at);
     for (; *end == ' '; end = word_end(end + 1))
         words++;
-    if (at == text) add_field(script, script->len, 1, ROUND_MARK);
+    if (at == text)
+        add_field(script, script->len, 1, ROUND_MARK);
+    else if (script->by_command)
+        add_field(script, script->len, 1, SAME_ROUND);
     add_header(script, '*', words);
     for (; words > 0; words--) {
         add_word(script, at, word_end(at), value_size);
@@ -154,15 +158,22 @@ static unsigned common_multiple(unsigned a, unsigned b)
 void script_compile(struct script *script, const char *text, unsigned pipeline, size_t value_size)
 {
     *script = (struct script){ .pipeline = pipeline, .commands = count_commands(text) };
-    script->batch_count = common_multiple(pipeline, script->commands) / pipeline;
+    script->by_command = strstr(text, "{r") != NULL;
+    script->batch_count = script->by_command
+                              ? script->commands
+                              : common_multiple(pipeline, script->commands) / pipeline;
     script->batches = grown(NULL, 0, script->batch_count, sizeof(*script->batches));
     const char *at = text;
     for (uint32_t i = 0; i < script->batch_count; i++) {
         struct batch *batch = &script->batches[i];
         batch->begin = (uint32_t)script->len;
         batch->field_begin = script->field_count;
-        for (unsigned command = 0; command < pipeline; command++)
-            at = add_command(script, text, at, value_size);
+        const char *next = at;
+        for (unsigned command = 0; command < pipeline; command++) {
+            next = add_command(script, text, at, value_size);
+            if (!script->by_command) at = next;
+        }
+        at = next;
         batch->end = (uint32_t)script->len;
         batch->field_end = script->field_count;
     }
@@ -224,14 +235,19 @@ static uint64_t random_score(struct numbers *numbers, unsigned width)
 }
 
 void script_patch(const struct script *script, uint32_t batch, char *bytes, struct numbers *numbers,
-                  struct draw *draw)
+                  struct draw *draws)
 {
+    const struct field *begin = script->fields + script->batches[batch].field_begin;
     const struct field *end = script->fields + script->batches[batch].field_end;
-    for (const struct field *field = script->fields + script->batches[batch].field_begin;
-         field < end; field++) {
+    struct draw *draw = draws;
+    for (const struct field *field = begin; field < end; field++) {
         uint64_t value = 0;
+        bool is_mark = field->kind == ROUND_MARK || field->kind == SAME_ROUND;
+        if (is_mark && script->by_command && field > begin) draw++;
         switch (field->kind) {
+        case SAME_ROUND: continue;
         case ROUND_MARK: draw_round(numbers, draw); continue;
+        case 'r': value = draw->reply; break;
         case 'k': value = draw->k; break;
         case 'm': value = draw->m; break;
         case 'n': value = draw->n; break;

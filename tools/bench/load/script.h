@@ -27,6 +27,7 @@ struct script {
     struct batch *batches;
     uint32_t field_count, batch_count;
     unsigned pipeline, commands; /* commands of the text */
+    bool by_command; /* a batch repeats one command, because the next one needs replies */
 };
 
 /* The source of numbers, shared by all connections. */
@@ -37,15 +38,20 @@ struct numbers {
 
 /* The numbers of a round, which may span several batches. */
 struct draw {
-    uint64_t n, k, m;
+    uint64_t n, k, m, reply;
 };
 
 /* Ends the program with a message if the template is wrong. */
 void script_compile(struct script *script, const char *text, unsigned pipeline, size_t value_size);
 void script_drop(struct script *script);
 
-/* Writes a batch's numbers into a copy of the script's bytes. */
+/* How many rounds are under way at a time. */
+static inline unsigned script_draws(const struct script *script)
+{
+    return script->by_command ? script->pipeline : 1;
+}
+/* Writes a batch's numbers into a copy of the script's bytes. `draws` are script_draws. */
 void script_patch(const struct script *script, uint32_t batch, char *bytes, struct numbers *numbers,
-                  struct draw *draw);
+                  struct draw *draws);
 
 #endif
