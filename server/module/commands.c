@@ -8,6 +8,7 @@
 #include "server/cmd/cmd.h"
 #include "server/module/values/canonical.h"
 #include "server/module/api/command_info.h"
+#include "server/module/limits.h"
 #include "server/module/values/due_values.h"
 #include "server/module/values/held_value.h"
 #include "server/module/values/lent_keys.h"
@@ -240,5 +241,6 @@ bool commands_start(RedisModuleCtx *ctx)
         good = good && add_group(ctx, dehydrator_groups[i], "");
     for (size_t i = 0; i < sizeof(collection_groups) / sizeof(collection_groups[0]); i++)
         good = good && add_group(ctx, collection_groups[i], CANONICAL_PREFIX);
+    if (good) limits_start(ctx);
     return good;
 }

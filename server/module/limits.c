@@ -1,0 +1,92 @@
+/* limits: see limits.h. For each call a store with one database gets a copy of the host's string,
+ * so that the functions in server/cmd run as in the daemon. The new string goes back by a SET of
+ * the host, which replicas and the append-only file get, and whose events tell the deadline. */
+#include "server/module/limits.h"
+
+#include "server/cmd/call/call.h"
+#include "server/cmd/cmd.h"
+#include "server/module/api/command_info.h"
+#include "server/module/api/reply.h"
+#include "store/guest.h"
+#include "store/txn/txn.h"
+
+enum { RECLAIM_WORK = 1024 };
+
+static struct commands *commands;
+static struct store *store;
+
+/* An empty list represents a value of another type, so that the command replies WRONGTYPE. */
+static void lend(struct txn *txn, RedisModuleKey *key, struct bytes name)
+{
+    struct bytes text;
+    int type = redis.KeyType(key);
+    if (type == KEYTYPE_EMPTY) return;
+    if (type != KEYTYPE_STRING) {
+        guest_lend(store, name, object_new(TYPE_LIST));
+        return;
+    }
+    text.data = redis.StringDMA(key, &text.len, KEY_READ);
+    const struct string_set how = { .at = NEVER, .event = EVENT_SET };
+    txn_string_set(txn, name, text, &how);
+}
+
+static void put_string(RedisModuleCtx *ctx, RedisModuleString *name, const struct entry *entry)
+{
+    struct bytes text = object_text(&entry->object);
+    long long at = entry_expires_at(store_database(store, 0), entry);
+    RedisModuleCallReply *reply =
+        redis.Call(ctx, "SET", "!sbcl", name, text.data, text.len, "PXAT", at);
+    if (reply != NULL) redis.FreeCallReply(reply);
+}
+
+static void run_on_string(RedisModuleCtx *ctx, RedisModuleString *name, struct call *call)
+{
+    struct txn txn;
+    struct reply reply;
+    RedisModuleKey *key = redis.OpenKey(ctx, name, KEY_READ);
+    struct resp_writer out = reply_begin(&reply, ctx, redis.GetContextFlags(ctx));
+    txn_begin(&txn, store, redis.Milliseconds(), FROM_CLIENT);
+    txn_call(&txn, 0);
+    lend(&txn, key, call->argv[1]);
+    redis.CloseKey(key);
+    uint64_t before = txn.changes;
+    call->out = &out;
+    call->txn = &txn;
+    call_run(call);
+    struct entry *entry = keyspace_find(store_database(store, 0), call->argv[1]);
+    if (entry != NULL && txn.changes > before) put_string(ctx, name, entry);
+    if (entry != NULL) txn_key_drop(&txn, entry, EVENT_DEL);
+    txn_commit(&txn);
+    while (reclaim_run(&store->reclaim, RECLAIM_WORK))
+        continue;
+}
+
+static int run_limit(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+    enum { ARGUMENTS_MAX = 8 };
+    struct bytes args[ARGUMENTS_MAX];
+    if (argc > ARGUMENTS_MAX) return redis.WrongArity(ctx);
+    for (int i = 0; i < argc; i++)
+        args[i] = api_bytes(argv[i]);
+    struct call call = { .argc = argc, .argv = args };
+    call.command = commands_find(commands, args[0]);
+    run_on_string(ctx, argv[1], &call);
+    return API_OK;
+}
+
+static void add_limits(RedisModuleCtx *ctx, const struct command_group *group)
+{
+    for (size_t i = 0; i < group->count; i++)
+        if (!command_info_register(ctx, &group->rows[i], run_limit))
+            redis.Log(ctx, "notice", "%s is left out: another module has it", group->rows[i].name);
+    commands_add(commands, group, NULL);
+}
+
+void limits_start(RedisModuleCtx *ctx)
+{
+    commands = commands_new();
+    store = store_new(1);
+    tokens_disable(&store->tokens);
+    add_limits(ctx, &throttle_commands);
+    add_limits(ctx, &window_commands);
+}
