@@ -11,14 +11,6 @@
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 
-struct outbuf_chunk {
-    struct outbuf_chunk *next;
-    char *data;        /* `own`, or bytes of another owner */
-    size_t start, end; /* unsent bytes: data[start..end) */
-    size_t room;       /* size of data */
-    char own[];
-};
-
 /* Follows the header of a chunk whose bytes have another owner. */
 struct owner {
     void (*release)(void *owner);
@@ -55,11 +47,6 @@ static void free_chunk(struct outbuf_chunk *chunk)
     if (is_shared(chunk)) memcpy(&owner, chunk->own, sizeof(owner));
     mem_free(chunk);
     if (owner.release != NULL) owner.release(owner.owner);
-}
-
-static size_t tail_room(const struct outbuf *out)
-{
-    return out->last == NULL ? 0 : out->last->room - out->last->end;
 }
 
 void outbuf_init(struct outbuf *out)
@@ -126,7 +113,7 @@ void outbuf_append(struct outbuf *out, const void *data, size_t len)
 {
     if (len == 0 || out->lost) return;
     const char *from = data;
-    size_t head = tail_room(out);
+    size_t head = outbuf_tail_room(out);
     if (head > len) head = len;
     if (head > 0) put_in_chunk(out, from, head);
     if (head == len) return;
@@ -150,25 +137,20 @@ void outbuf_append_shared(struct outbuf *out, const void *data, size_t len,
     out->shared += len;
 }
 
-char *outbuf_reserve(struct outbuf *out, size_t size)
+/* For what outbuf_reserve does not do in line. */
+char *outbuf_reserve_chunk(struct outbuf *out, size_t size)
 {
     static char nowhere[MAX_RESERVE];
     ensure(size <= MAX_RESERVE, "%zu bytes", size);
-    if (out->lost) return nowhere;
-    if ((tail_room(out) < size || out->last == NULL) && !add_chunk_for(out, size)) return nowhere;
-    return out->last->data + out->last->end;
+    if (out->lost || !add_chunk_for(out, size)) return nowhere;
+    return out->last->data;
 }
 
-void outbuf_commit(struct outbuf *out, size_t used)
+void outbuf_commit_other(struct outbuf *out, size_t used)
 {
     if (out->lost) return;
-    ensure(used <= tail_room(out), "%zu bytes, room for %zu", used, tail_room(out));
-    if (used > 0) {
-        out->last->end += used;
-        out->len += used;
-    } else if (out->len == 0) {
-        outbuf_drop(out);
-    }
+    ensure(used == 0, "%zu bytes, room for %zu", used, outbuf_tail_room(out));
+    if (out->len == 0) outbuf_drop(out);
 }
 
 void outbuf_splice(struct outbuf *out, struct outbuf *from)
@@ -179,7 +161,7 @@ void outbuf_splice(struct outbuf *out, struct outbuf *from)
         return;
     }
     /* A chunk of a few bytes would waste memory and an iovec. */
-    if (from->len <= SPLICE_COPY && from->len <= tail_room(out)) {
+    if (from->len <= SPLICE_COPY && from->len <= outbuf_tail_room(out)) {
         for (const struct outbuf_chunk *chunk = from->first; chunk != NULL; chunk = chunk->next)
             put_in_chunk(out, chunk->data + chunk->start, chunk->end - chunk->start);
         outbuf_drop(from);

@@ -8,7 +8,14 @@
 #include <stddef.h>
 #include <sys/uio.h>
 
-struct outbuf_chunk;
+/* For the inline functions below. */
+struct outbuf_chunk {
+    struct outbuf_chunk *next;
+    char *data;        /* `own`, or bytes of another owner */
+    size_t start, end; /* unsent bytes: data[start..end) */
+    size_t room;       /* size of data */
+    char own[];
+};
 
 struct outbuf {
     struct outbuf_chunk *first, *last;
@@ -35,8 +42,8 @@ void outbuf_append_shared(struct outbuf *out, const void *data, size_t len,
 
 /* Reserves `size` contiguous bytes (at most 4096) at the end, to be filled in place; outbuf_commit
  * appends the first `used` of them. */
-char *outbuf_reserve(struct outbuf *out, size_t size);
-void outbuf_commit(struct outbuf *out, size_t used);
+static inline char *outbuf_reserve(struct outbuf *out, size_t size);
+static inline void outbuf_commit(struct outbuf *out, size_t used);
 
 /* Moves all bytes of `from` to the end of `out`. O(1). If `from` has lost output, so has `out`. */
 void outbuf_splice(struct outbuf *out, struct outbuf *from);
@@ -66,5 +73,32 @@ void outbuf_copy(const struct outbuf *out, char *to);
 
 /* Checks chain and counters; aborts if they disagree. */
 void outbuf_check(const struct outbuf *out);
+
+/* ---- inline: most replies are short, and the last chunk has room for them ---- */
+
+char *outbuf_reserve_chunk(struct outbuf *out, size_t size);
+void outbuf_commit_other(struct outbuf *out, size_t used);
+
+static inline size_t outbuf_tail_room(const struct outbuf *out)
+{
+    return out->last == NULL ? 0 : out->last->room - out->last->end;
+}
+
+static inline char *outbuf_reserve(struct outbuf *out, size_t size)
+{
+    if (out->lost || out->last == NULL || outbuf_tail_room(out) < size)
+        return outbuf_reserve_chunk(out, size);
+    return out->last->data + out->last->end;
+}
+
+static inline void outbuf_commit(struct outbuf *out, size_t used)
+{
+    if (out->lost || used - 1 >= outbuf_tail_room(out)) { /* none, or too many */
+        outbuf_commit_other(out, used);
+        return;
+    }
+    out->last->end += used;
+    out->len += used;
+}
 
 #endif
