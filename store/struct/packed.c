@@ -19,7 +19,8 @@ enum {
 };
 
 _Static_assert(PACKED_MAX_BYTES <= UINT16_MAX, "a place has 16 bits");
-_Static_assert(PACKED_MAX_COUNT <= UINT8_MAX, "a count is 8 bits");
+_Static_assert(PACKED_MAX_COUNT < 1 << 7, "count_expiring has 7 bits");
+_Static_assert(PACKED_MAX_FRONT <= UINT8_MAX, "the length of a front is 8 bits");
 _Static_assert(PACKED_MAX_PART < 0x80, "a part's length is 7 bits");
 
 /* ---- one record ---- */
@@ -83,11 +84,28 @@ static uint32_t next_place(const struct packed *packed, uint32_t place)
 
 /* ---- memory ---- */
 
+static size_t front_size(const struct packed *packed)
+{
+    return packed->has_front ? (unsigned char)packed->data[-1] : 0;
+}
+
+/* The allocation; NULL if empty. */
+static char *block_of(const struct packed *packed)
+{
+    return packed->has_front ? packed->data - front_size(packed) : packed->data;
+}
+
+static void set_block(struct packed *packed, char *block, size_t front)
+{
+    size_t room = mem_size(block) - front;
+    packed->data = block + front;
+    packed->room = room < UINT16_MAX ? (uint16_t)room : UINT16_MAX;
+}
+
 static void resize(struct packed *packed, uint32_t size)
 {
-    packed->data = mem_realloc(packed->data, size);
-    size_t room = mem_size(packed->data);
-    packed->room = room < UINT16_MAX ? (uint16_t)room : UINT16_MAX;
+    size_t front = front_size(packed);
+    set_block(packed, mem_realloc(block_of(packed), front + size), front);
 }
 
 static void shrink_if_sparse(struct packed *packed)
@@ -110,13 +128,30 @@ static void resize_at(struct packed *packed, uint32_t place, uint32_t from, uint
 
 void packed_drop(struct packed *packed)
 {
-    mem_free(packed->data);
+    mem_free(block_of(packed));
     packed_init(packed);
+}
+
+void packed_begin(struct packed *packed, struct bytes front, uint32_t room)
+{
+    ensure(packed->data == NULL, "%u records precede the front", packed->count);
+    ensure(front.len < PACKED_MAX_FRONT, "a front of %zu bytes", front.len);
+    char *block = mem_alloc(front.len + 1 + room);
+    *bytes_put(block, front) = (char)(front.len + 1);
+    packed->has_front = true;
+    set_block(packed, block, front.len + 1);
+}
+
+void packed_relocate(struct packed *packed, struct relocation *relocation)
+{
+    size_t front = front_size(packed);
+    char *block = relocation_block(relocation, block_of(packed));
+    if (block != NULL) packed->data = block + front;
 }
 
 size_t packed_bytes(const struct packed *packed)
 {
-    return mem_size(packed->data);
+    return mem_size(block_of(packed));
 }
 
 void packed_hint(const struct packed *packed)
@@ -266,8 +301,8 @@ void packed_replace(struct packed *packed, uint32_t place, const struct packed_r
     encode(text, record);
     struct packed_head old = head_at(packed, place);
     uint32_t from = packed_size_of_head(old), to = record_size(record);
-    packed->count_expiring =
-        (uint8_t)(packed->count_expiring - old.has_expiry + has_expiry(record));
+    packed->count_expiring -= old.has_expiry;
+    packed->count_expiring += has_expiry(record);
     if (place != packed->last) packed->last = (uint16_t)(packed->last - from + to);
     resize_at(packed, place, from, to);
     memcpy(packed->data + place, text, to);
@@ -352,9 +387,10 @@ void packed_check(const struct packed *packed)
     struct packed_record record;
     ensure((packed->data == NULL) == (packed->len == 0), "%u bytes at %p", packed->len,
            (void *)packed->data);
-    ensure(packed->len <= packed->room && packed->room <= mem_size(packed->data),
+    ensure(packed->len <= packed->room &&
+               packed->room + front_size(packed) <= mem_size(block_of(packed)),
            "%u bytes, room for %u, a block of %zu", packed->len, packed->room,
-           mem_size(packed->data));
+           mem_size(block_of(packed)));
     ensure(packed->len <= PACKED_MAX_BYTES && packed->count <= PACKED_MAX_COUNT,
            "%u bytes, %u records", packed->len, packed->count);
     for (uint32_t place = 0; place < packed->len;) {

@@ -11,6 +11,11 @@
  * change the layout, change this comment, packed_head_at() here, and record_size() and encode() in
  * packed.c; no other code depends on it.
  *
+ * The caller may put a few bytes of its own, the front, before the first record: what all records
+ * have in common. The front's last byte is its length, and `data` points behind it:
+ *
+ *     front (caller's bytes, then its whole length in one byte) | record | record ...
+ *
  * A place is a record's offset. It stays valid when only later records change; views into records
  * stay valid until the next change of any kind. Every operation is O(bytes), at most
  * PACKED_MAX_BYTES. */
@@ -30,15 +35,17 @@ enum {
     PACKED_MAX_COUNT = 64,   /* records; a collection that exceeds any limit takes its large form */
     PACKED_MAX_PART = 64,    /* bytes of one member or value */
     PACKED_MAX_BYTES = 2048, /* bytes of all records */
+    PACKED_MAX_FRONT = 96,   /* bytes of the front, with its length */
 };
 
 struct packed {
-    char *data;             /* NULL if empty */
-    uint16_t len;           /* bytes of records */
-    uint16_t room;          /* usable bytes of the allocation */
-    uint16_t last;          /* place of the last record; 0 if empty */
-    uint8_t count;          /* records */
-    uint8_t count_expiring; /* records with a deadline */
+    char *data;                 /* the records; NULL if empty */
+    uint16_t len;               /* bytes of records */
+    uint16_t room;              /* usable bytes for records */
+    uint16_t last;              /* place of the last record; 0 if empty */
+    uint8_t count;              /* records */
+    uint8_t count_expiring : 7; /* records with a deadline */
+    bool has_front : 1;
 };
 
 struct packed_record {
@@ -50,7 +57,17 @@ static inline void packed_init(struct packed *packed)
 {
     *packed = (struct packed){ .data = NULL };
 }
-void packed_drop(struct packed *packed); /* frees the records; it is empty afterwards */
+void packed_drop(struct packed *packed); /* frees records and front; it is empty afterwards */
+
+/* Gives an empty packed a front, and room for this many bytes of records. The next call must insert
+ * a record. The front is freed with the last record. */
+void packed_begin(struct packed *packed, struct bytes front, uint32_t room);
+/* The caller's bytes of the front; only if has_front. Valid as views into records are. */
+static inline struct bytes packed_front(const struct packed *packed)
+{
+    size_t len = (unsigned char)packed->data[-1];
+    return bytes_of(packed->data - len, len - 1);
+}
 
 /* Would the records stay within the limits with this one added? packed_insert requires it. */
 bool packed_fits(const struct packed *packed, const struct packed_record *record);
@@ -135,10 +152,7 @@ msec packed_latest(const struct packed *packed); /* INT64_MIN: none has a deadli
 void packed_each_until(const struct packed *packed, msec until,
                        bool (*visit)(void *ctx, struct bytes member, msec at), void *ctx);
 
-static inline void packed_relocate(struct packed *packed, struct relocation *relocation)
-{
-    packed->data = relocation_block(relocation, packed->data);
-}
+void packed_relocate(struct packed *packed, struct relocation *relocation);
 size_t packed_bytes(const struct packed *packed); /* memory, without the struct itself */
 void packed_check(const struct packed *packed);   /* lengths, counts, limits */
 

@@ -29,12 +29,14 @@ struct zset {
 static void put_and_enlarge(struct zset *zset, struct bytes member, double score, msec at)
 {
     struct packed records = zset->packed;
-    struct packed_record record;
+    const struct zset_front front = zset_front_of(&records);
+    struct zset_member found;
+    char text[ZSET_TEXT_ROOM];
     zset->table = zset_table_new();
     zset->is_large = true;
     for (uint32_t place = 0; place < records.len;) {
-        place = packed_get(&records, place, &record);
-        zset_table_put(zset->table, record.member, zset_packed_score(&record), record.at);
+        place = zset_packed_get(&records, &front, place, text, &found);
+        zset_table_put(zset->table, found.member, found.score, found.at);
     }
     zset_table_put(zset->table, member, score, at);
     packed_drop(&records);
@@ -75,12 +77,24 @@ size_t zset_count(const struct zset *zset)
     return zset->is_large ? dict_count(&zset->table->members) : zset->packed.count;
 }
 
+static bool small_find(const struct zset *zset, struct bytes member, struct zset_member *found)
+{
+    struct packed_record record;
+    uint32_t place = zset_packed_find(&zset->packed, member);
+    if (place == zset->packed.len) return false;
+    packed_get(&zset->packed, place, &record);
+    *found =
+        (struct zset_member){ member, zset_packed_score(&record, zset_front_base(&zset->packed)),
+                              record.at };
+    return true;
+}
+
 bool zset_score(const struct zset *zset, struct bytes member, double *score)
 {
     if (!zset->is_large) {
-        struct packed_record record;
-        if (!packed_lookup(&zset->packed, member, &record)) return false;
-        *score = zset_packed_score(&record);
+        struct zset_member found;
+        if (!small_find(zset, member, &found)) return false;
+        *score = found.score;
         return true;
     }
     const struct ranked_member *m = zset_table_find(zset->table, member);
@@ -137,7 +151,7 @@ void zset_add(struct zset *zset, struct bytes member, double score, msec at)
 bool zset_remove(struct zset *zset, struct bytes member)
 {
     if (!zset->is_large) {
-        uint32_t place = packed_find(&zset->packed, member);
+        uint32_t place = zset_packed_find(&zset->packed, member);
         if (place == zset->packed.len) return false;
         packed_remove(&zset->packed, place);
         return true;
@@ -192,10 +206,12 @@ void zset_iter_at(struct zset_iter *iter, const struct zset *zset, size_t rank)
 {
     iter->zset = zset;
     iter->rank = rank;
-    if (!zset->is_large)
-        packed_places(&zset->packed, iter->places);
-    else
+    if (zset->is_large) {
         ranked_iter_at(&iter->in, &zset->table->ranked, rank);
+        return;
+    }
+    packed_places(&zset->packed, iter->places);
+    iter->front = zset_front_of(&zset->packed);
 }
 
 static bool read_member(struct zset_iter *iter, const struct ranked_member *m, struct bytes *member,
@@ -226,8 +242,8 @@ static inline bool read_record(struct zset_iter *iter, struct bytes *member, dou
     struct packed_record record;
     if (iter->rank >= packed->count) return false;
     packed_get(packed, iter->places[iter->rank], &record);
-    *member = record.member;
-    if (score != NULL) *score = zset_packed_score(&record);
+    *member = zset_packed_member(packed, &iter->front, record.member, iter->text);
+    if (score != NULL) *score = zset_packed_score(&record, iter->front.base);
     iter->at = record.at;
     return true;
 }
@@ -248,14 +264,22 @@ bool zset_iter_prev(struct zset_iter *iter, struct bytes *member, double *score)
     return true;
 }
 
+struct bytes zset_iter_keep(const struct zset_iter *iter, struct bytes member, struct outbuf *texts)
+{
+    if (member.data != iter->text) return member;
+    char *copy = memcpy(outbuf_reserve(texts, member.len), member.data, member.len);
+    outbuf_commit(texts, member.len);
+    return bytes_of(copy, member.len);
+}
+
 /* ---- deadlines ----------------------------------------------------------------------------- */
 
 bool zset_deadline(const struct zset *zset, struct bytes member, msec *at)
 {
     if (!zset->is_large) {
-        struct packed_record record;
-        if (!packed_lookup(&zset->packed, member, &record)) return false;
-        *at = record.at;
+        struct zset_member found;
+        if (!small_find(zset, member, &found)) return false;
+        *at = found.at;
         return true;
     }
     const struct ranked_member *m = zset_table_find(zset->table, member);
@@ -267,12 +291,10 @@ bool zset_deadline(const struct zset *zset, struct bytes member, msec *at)
 bool zset_expire(struct zset *zset, struct bytes member, msec at)
 {
     if (!zset->is_large) {
-        struct packed_record record;
-        uint32_t place = packed_find(&zset->packed, member);
-        if (place == zset->packed.len) return false;
-        if (packed_expire(&zset->packed, place, at)) return true;
-        packed_get(&zset->packed, place, &record);
-        put_and_enlarge(zset, member, zset_packed_score(&record), at);
+        struct zset_member found;
+        if (!small_find(zset, member, &found)) return false;
+        if (!zset_packed_expire(&zset->packed, member, at))
+            put_and_enlarge(zset, member, found.score, at);
         return true;
     }
     struct ranked_member *m = zset_table_find(zset->table, member);

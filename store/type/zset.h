@@ -2,7 +2,8 @@
  * is a pair of ranks [from, to). An expired member stays until the caller removes it.
  *
  * A small sorted set is packed in one allocation, in order; a large one is a table and a tree.
- * Borrowed members are valid until the next change of the set. */
+ * Borrowed members are valid until the next change of the set; members from an iterator, or in a
+ * visit, also only until its next step, because a small set may store them in another form. */
 #ifndef STORE_TYPE_ZSET_H
 #define STORE_TYPE_ZSET_H
 
@@ -12,11 +13,13 @@
 
 #include "store/base/bytes.h"
 #include "store/base/instant.h"
+#include "store/mem/outbuf.h"
 #include "store/mem/relocate.h"
 #include "store/struct/dict.h"
 #include "store/struct/expiring.h"
 #include "store/struct/packed.h"
 #include "store/struct/ranked.h"
+#include "store/type/zset_front.h"
 
 struct zset;
 
@@ -50,11 +53,17 @@ struct zset_iter {
     size_t rank;                       /* if small: the current rank */
     uint16_t places[PACKED_MAX_COUNT]; /* if small: of all records */
     msec at;                           /* deadline of the member returned last, or NEVER */
+    struct zset_front front;           /* if small */
+    char text[ZSET_TEXT_ROOM];         /* if small: may have that member */
 };
 void zset_iter_at(struct zset_iter *iter, const struct zset *zset, size_t rank);
 /* `score` may be NULL. */
 bool zset_iter_next(struct zset_iter *iter, struct bytes *member, double *score);
 bool zset_iter_prev(struct zset_iter *iter, struct bytes *member, double *score);
+/* The member of the last step, as bytes that stay valid when the iterator goes on, until the set
+ * changes. They may be a copy at the end of `texts`, which the caller drops. */
+struct bytes zset_iter_keep(const struct zset_iter *iter, struct bytes member,
+                            struct outbuf *texts);
 
 /* ---- deadlines ---- */
 

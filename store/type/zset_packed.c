@@ -9,6 +9,8 @@
 /* Smaller integers take at most 7 bytes. */
 #define FIRST_TOO_LARGE ((double)(INT64_C(1) << 55))
 
+enum { FRONT_FROM = 4 /* members */ };
+
 /* ---- scores --------------------------------------------------------------------------------- */
 
 struct score_text {
@@ -16,44 +18,86 @@ struct score_text {
     uint32_t len;
 };
 
-static struct score_text text_of(double score)
+/* Is the score an integer that is stored as one? */
+static bool is_whole(double score)
+{
+    bool is_small = score >= -FIRST_TOO_LARGE && score < FIRST_TOO_LARGE;
+    return is_small && (double)(int64_t)score == score && !(score == 0 && signbit(score));
+}
+
+/* The bytes that hold the bits of the number and its sign; more than 7 if it is too large. */
+static uint32_t bytes_of_whole(int64_t whole)
+{
+    uint64_t size = (uint64_t)(whole < 0 ? ~whole : whole);
+    return size < 0x80 ? 1 : (64 - (uint32_t)__builtin_clzll(size) + 1 + 7) / 8;
+}
+
+static struct score_text text_of(double score, int64_t base)
 {
     struct score_text text = { .len = sizeof(score) };
     uint64_t bits;
     memcpy(&bits, &score, sizeof(bits));
-    bool is_small = score >= -FIRST_TOO_LARGE && score < FIRST_TOO_LARGE;
-    int64_t whole = is_small ? (int64_t)score : 0;
-    if (is_small && (double)whole == score && !(whole == 0 && signbit(score))) {
-        uint64_t size = (uint64_t)(whole < 0 ? ~whole : whole);
-        bits = (uint64_t)whole;
-        /* the bytes that hold the bits of the number and its sign */
-        text.len = size < 0x80 ? 1 : (64 - (uint32_t)__builtin_clzll(size) + 1 + 7) / 8;
+    if (is_whole(score)) {
+        int64_t difference = (int64_t)score - base;
+        uint32_t len = bytes_of_whole(difference);
+        if (len < sizeof(score)) {
+            bits = (uint64_t)difference;
+            text.len = len;
+        }
     }
     bits = htole64(bits);
     memcpy(text.data, &bits, sizeof(bits));
     return text;
 }
 
+/* ---- reading -------------------------------------------------------------------------------- */
+
+uint32_t zset_packed_get(const struct packed *packed, const struct zset_front *front,
+                         uint32_t place, char text[ZSET_TEXT_ROOM], struct zset_member *found)
+{
+    struct packed_record record;
+    uint32_t next = packed_get(packed, place, &record);
+    found->member = zset_packed_member(packed, front, record.member, text);
+    found->score = zset_packed_score(&record, front->base);
+    found->at = record.at;
+    return next;
+}
+
+/* The stored form of a member; false if the front does not suit it, so that it is absent. */
+static bool stored_form(const struct packed *packed, struct bytes member, char text[ZSET_TEXT_ROOM],
+                        struct bytes *stored)
+{
+    *stored = member;
+    if (!packed->has_front) return true;
+    const struct zset_front front = zset_front_of(packed);
+    return zset_front_store(&front, member, text, stored);
+}
+
+uint32_t zset_packed_find(const struct packed *packed, struct bytes member)
+{
+    char text[ZSET_TEXT_ROOM];
+    struct bytes stored;
+    return stored_form(packed, member, text, &stored) ? packed_find(packed, stored) : packed->len;
+}
+
 /* ---- order ---------------------------------------------------------------------------------- */
 
-/* The target of a search: a (score, member) pair, or only one of the two. */
+/* The target of a search: a score, or a score and a stored member. */
 struct probe {
-    enum { BY_BOTH, BY_SCORE, BY_MEMBER } by;
+    bool with_member;
     bool or_equal;
     double score;
     struct bytes member;
 };
 
 /* Is the record below the probe (or equal, if or_equal)? */
-static inline bool is_below(const struct packed_record *record, const struct probe *probe)
+static inline bool is_below(const struct packed_record *record, int64_t base,
+                            const struct probe *probe)
 {
-    if (probe->by != BY_MEMBER) {
-        double score = zset_packed_score(record);
-        if (score != probe->score) return score < probe->score;
-        if (probe->by == BY_SCORE) return probe->or_equal;
-    }
-    int order = bytes_compare(record->member, probe->member);
-    return order < 0 || (order == 0 && probe->or_equal);
+    double score = zset_packed_score(record, base);
+    if (score != probe->score) return score < probe->score;
+    if (!probe->with_member) return probe->or_equal;
+    return bytes_compare(record->member, probe->member) < 0;
 }
 
 /* The number of records below the probe, and the place of the first that is not. */
@@ -64,34 +108,43 @@ static inline unsigned records_below(const struct packed *packed, const struct p
     unsigned below = 0;
     *place = packed->len;
     if (packed->count == 0) return 0;
+    int64_t base = zset_front_base(packed);
     /* Check the last record first: often all are below, as with a new highest score. */
     packed_get(packed, packed->last, &record);
-    if (is_below(&record, probe)) return packed->count;
+    if (is_below(&record, base, probe)) return packed->count;
     for (uint32_t next = 0;; below++) {
         *place = next;
         next = packed_get(packed, next, &record);
-        if (!is_below(&record, probe)) return below;
+        if (!is_below(&record, base, probe)) return below;
     }
 }
 
 size_t zset_packed_below_score(const struct packed *packed, double score, bool or_equal)
 {
     uint32_t place;
-    const struct probe probe = { .by = BY_SCORE, .or_equal = or_equal, .score = score };
+    const struct probe probe = { .or_equal = or_equal, .score = score };
     return records_below(packed, &probe, &place);
 }
 
+/* Spells the members: what is searched for need not be one, and may not suit the front. */
 size_t zset_packed_below_member(const struct packed *packed, struct bytes member, bool or_equal)
 {
-    uint32_t place;
-    const struct probe probe = { .by = BY_MEMBER, .or_equal = or_equal, .member = member };
-    return records_below(packed, &probe, &place);
+    char text[ZSET_TEXT_ROOM];
+    const struct zset_front front = zset_front_of(packed);
+    struct zset_member found;
+    size_t below = 0;
+    for (uint32_t place = 0; place < packed->len; below++) {
+        place = zset_packed_get(packed, &front, place, text, &found);
+        int order = bytes_compare(found.member, member);
+        if (order > 0 || (order == 0 && !or_equal)) return below;
+    }
+    return below;
 }
 
 bool zset_packed_rank(const struct packed *packed, struct bytes member, size_t *rank)
 {
     struct packed_record record;
-    uint32_t place = packed_find(packed, member);
+    uint32_t place = zset_packed_find(packed, member);
     if (place == packed->len) return false;
     *rank = 0;
     for (uint32_t at = 0; at < place; ++*rank)
@@ -99,67 +152,210 @@ bool zset_packed_rank(const struct packed *packed, struct bytes member, size_t *
     return true;
 }
 
+/* ---- the front ------------------------------------------------------------------------------ */
+
+/* Makes the same set with another front, which all members must suit. False: it does not fit. */
+static bool make_with_front(const struct packed *packed, const struct zset_front *front,
+                            struct packed *made)
+{
+    char text[ZSET_TEXT_ROOM], stored[ZSET_TEXT_ROOM];
+    const struct zset_front old = zset_front_of(packed);
+    struct zset_member found;
+    packed_init(made);
+    zset_front_begin(made, front, packed->len);
+    for (uint32_t place = 0; place < packed->len;) {
+        place = zset_packed_get(packed, &old, place, text, &found);
+        struct score_text score = text_of(found.score, front->base);
+        struct packed_record record = { .value = bytes_of(score.data, score.len), .at = found.at };
+        bool suits = zset_front_store(front, found.member, stored, &record.member);
+        ensure(suits, "a member of %zu bytes does not suit the front", found.member.len);
+        if (!packed_fits(made, &record)) {
+            packed_drop(made);
+            return false;
+        }
+        packed_insert(made, made->len, &record);
+    }
+    return true;
+}
+
+static bool change_front(struct packed *packed, const struct zset_front *front)
+{
+    struct packed made;
+    if (!make_with_front(packed, front, &made)) return false;
+    packed_drop(packed);
+    *packed = made;
+    return true;
+}
+
+/* Do all members, of a set without a front, suit this one? */
+static bool suits_all(const struct packed *packed, const struct zset_front *front)
+{
+    char text[ZSET_TEXT_ROOM];
+    struct packed_record record;
+    bool suits = true;
+    for (uint32_t place = 0; suits && place < packed->len;) {
+        place = packed_get(packed, place, &record);
+        suits = zset_front_store(front, record.member, text, &record.member);
+    }
+    return suits;
+}
+
+/* Puts what the members have in common into a front, if they take less memory then. */
+static void add_front(struct packed *packed)
+{
+    static const enum zset_letters from_shortest[] = { ZSET_DECIMAL, ZSET_HEX, ZSET_TEXT };
+    struct packed_record first, last;
+    struct packed made;
+    packed_get(packed, 0, &first);
+    packed_get(packed, packed->last, &last);
+    double highest = zset_packed_score(&last, 0);
+    struct zset_front front = { .base = is_whole(highest) ? (int64_t)highest : 0 };
+    for (size_t i = 0; i < sizeof(from_shortest) / sizeof(from_shortest[0]); i++) {
+        front.letters = from_shortest[i];
+        front.prefix = zset_front_prefix(first.member, front.letters);
+        if (suits_all(packed, &front)) break;
+        front.prefix.len = 0;
+    }
+    if (!make_with_front(packed, &front, &made)) return;
+    bool is_smaller = made.has_front && made.len + packed_front(&made).len + 1 < packed->len;
+    packed_drop(is_smaller ? packed : &made);
+    if (is_smaller) *packed = made;
+}
+
+/* The stored form of a member that gets this deadline. Changes a front that does not suit it.
+ * False: the result does not fit. */
+static bool suit_member(struct packed *packed, struct bytes member, msec at,
+                        char text[ZSET_TEXT_ROOM], struct bytes *stored)
+{
+    bool suits = stored_form(packed, member, text, stored);
+    if (suits && (at == NEVER || !packed->has_front)) return true;
+    struct zset_front front = zset_front_of(packed);
+    front.letters = ZSET_TEXT;
+    if (at != NEVER) front = (struct zset_front){ .letters = ZSET_TEXT };
+    if (!zset_front_store(&front, member, text, stored)) front.prefix.len = 0;
+    return change_front(packed, &front) && stored_form(packed, member, text, stored);
+}
+
+/* A list that moves on in time leaves its base behind. Once the lowest score is nearer to a new
+ * highest one than the base is, the new one becomes the base. No score below the old base is left
+ * then, so that each change of the base follows the removal of all members that were there at the
+ * one before. */
+static void suit_base(struct packed *packed, double score)
+{
+    struct packed_record first;
+    struct zset_front front = zset_front_of(packed);
+    if (!is_whole(score)) return;
+    int64_t whole = (int64_t)score;
+    packed_get(packed, 0, &first);
+    double lowest = zset_packed_score(&first, front.base);
+    if (whole <= front.base || !is_whole(lowest)) return;
+    if (bytes_of_whole(whole - (int64_t)lowest) >= bytes_of_whole(whole - front.base)) return;
+    front.base = whole;
+    change_front(packed, &front); /* if it does not fit, the old base still serves */
+}
+
 /* ---- changes -------------------------------------------------------------------------------- */
 
-static void insert_in_order(struct packed *packed, const struct packed_record *record, double score)
+/* Inserts a member in its stored form. */
+static bool insert(struct packed *packed, struct bytes stored, double score, msec at)
 {
     uint32_t place;
-    const struct probe probe = { .by = BY_BOTH, .score = score, .member = record->member };
+    if (packed->has_front) suit_base(packed, score);
+    struct score_text value = text_of(score, zset_front_base(packed));
+    const struct packed_record record = { stored, bytes_of(value.data, value.len), at };
+    if (!packed_fits(packed, &record)) return false;
+    const struct probe probe = { .with_member = true, .score = score, .member = stored };
     records_below(packed, &probe, &place);
-    packed_insert(packed, place, record);
+    packed_insert(packed, place, &record);
+    if (packed->count == FRONT_FROM && !packed->has_front && packed->count_expiring == 0)
+        add_front(packed);
+    return true;
 }
 
 bool zset_packed_add(struct packed *packed, struct bytes member, double score, msec at)
 {
-    struct score_text text = text_of(score);
-    const struct packed_record record = { member, bytes_of(text.data, text.len), at };
-    if (!packed_fits(packed, &record)) return false;
-    insert_in_order(packed, &record, score);
-    return true;
+    char text[ZSET_TEXT_ROOM];
+    struct bytes stored;
+    return suit_member(packed, member, at, text, &stored) && insert(packed, stored, score, at);
 }
 
-/* Moves a record to the place of its new score. `member` may point into the packed records. */
+/* Moves a record to the place of its new score. `member` may be a view of the record. The front is
+ * lost if it is the only record, so the member is stored again. */
 static bool move_record(struct packed *packed, uint32_t place, struct bytes member, double score,
                         msec at)
 {
-    char kept[PACKED_MAX_PART];
-    struct score_text text = text_of(score);
-    struct packed_record record = { member, bytes_of(text.data, text.len), at };
+    char text[PACKED_MAX_PART];
+    struct score_text value = text_of(score, zset_front_base(packed));
+    struct packed_record record;
+    packed_get(packed, place, &record);
+    record.value = bytes_of(value.data, value.len);
+    record.at = at;
     if (!packed_fits_instead(packed, place, &record)) return false;
-    if (member.len > 0) record.member.data = memcpy(kept, member.data, member.len);
+    if (member.len > 0) member.data = memcpy(text, member.data, member.len);
     packed_remove(packed, place);
-    insert_in_order(packed, &record, score);
+    bool fits = zset_packed_add(packed, member, score, at);
+    ensure(fits, "a member of %zu bytes no longer fits", member.len);
     return true;
 }
 
 bool zset_packed_put(struct packed *packed, struct bytes member, double score, msec at)
 {
+    char text[ZSET_TEXT_ROOM];
+    struct bytes stored;
     struct packed_record old;
-    uint32_t place = packed_find(packed, member);
-    if (place == packed->len) return zset_packed_add(packed, member, score, at);
+    if (!suit_member(packed, member, at, text, &stored)) return false;
+    uint32_t place = packed_find(packed, stored);
+    if (place == packed->len) return insert(packed, stored, score, at);
     packed_get(packed, place, &old);
-    if (zset_packed_score(&old) != score) return move_record(packed, place, member, score, at);
+    if (zset_packed_score(&old, zset_front_base(packed)) != score)
+        return move_record(packed, place, member, score, at);
     return packed_expire(packed, place, at); /* equal scores: 0 stays 0 if -0 is put, as in Redis */
+}
+
+bool zset_packed_expire(struct packed *packed, struct bytes member, msec at)
+{
+    char text[ZSET_TEXT_ROOM];
+    struct bytes stored;
+    return suit_member(packed, member, at, text, &stored) &&
+           packed_expire(packed, packed_find(packed, stored), at);
 }
 
 /* ---- self-check ----------------------------------------------------------------------------- */
 
+static void check_member(const struct packed *packed, const struct packed_record *record,
+                         const struct zset_member *member)
+{
+    char text[ZSET_TEXT_ROOM];
+    struct zset_front front = zset_front_of(packed);
+    struct score_text score = text_of(member->score, front.base);
+    struct bytes stored;
+    ensure(record->value.len >= 1 && record->value.len <= sizeof(double), "score of %zu bytes",
+           record->value.len);
+    ensure(!isnan(member->score), "score of %zu bytes is NaN", record->value.len);
+    ensure(bytes_equal(record->value, bytes_of(score.data, score.len)),
+           "score %g is not canonical in %zu bytes", member->score, record->value.len);
+    ensure(zset_front_store(&front, member->member, text, &stored) &&
+               bytes_equal(stored, record->member),
+           "a member of %zu bytes is not canonical", member->member.len);
+}
+
 void zset_packed_check(const struct packed *packed)
 {
-    struct packed_record record, last = { .at = NEVER };
+    const struct zset_front front = zset_front_of(packed);
+    char texts[2][ZSET_TEXT_ROOM];
+    struct packed_record record;
+    struct zset_member found, last = { .at = NEVER };
     packed_check(packed);
-    for (uint32_t place = 0, next; place < packed->len; place = next, last = record) {
-        next = packed_get(packed, place, &record);
-        ensure(record.value.len >= 1 && record.value.len <= sizeof(double), "score of %zu bytes",
-               record.value.len);
-        double score = zset_packed_score(&record);
-        struct score_text text = text_of(score);
-        ensure(!isnan(score), "score of %zu bytes is NaN", record.value.len);
-        ensure(bytes_equal(record.value, bytes_of(text.data, text.len)),
-               "score %g is not canonical in %zu bytes", score, record.value.len);
+    ensure(!packed->has_front || packed->count_expiring == 0, "%u deadlines behind a front",
+           packed->count_expiring);
+    for (uint32_t place = 0, next; place < packed->len; place = next, last = found) {
+        bool is_odd = place > 0 && last.member.data == texts[0];
+        packed_get(packed, place, &record);
+        next = zset_packed_get(packed, &front, place, texts[is_odd], &found);
+        check_member(packed, &record, &found);
         if (place == 0) continue;
-        double below = zset_packed_score(&last);
-        ensure(below < score || (below == score && bytes_compare(last.member, record.member) < 0),
-               "score %g comes after %g at %u", score, below, place);
+        ensure(last.score < found.score ||
+                   (last.score == found.score && bytes_compare(last.member, found.member) < 0),
+               "score %g comes after %g at %u", found.score, last.score, place);
     }
 }

@@ -23,6 +23,7 @@ void geo_find(struct geo_found *found, const struct zset *zset, const struct geo
             place.place = geohash_decode(place.score);
             if (!geo_shape_has(shape, place.place, &place.distance)) continue;
             place.turn = found->count;
+            place.member = zset_iter_keep(&iter, place.member, &found->texts);
             found->places =
                 mem_grow(found->places, found->count, &found->room, sizeof(*found->places));
             found->places[found->count++] = place;
@@ -33,6 +34,7 @@ void geo_find(struct geo_found *found, const struct zset *zset, const struct geo
 void geo_found_drop(struct geo_found *found)
 {
     mem_free(found->places);
+    outbuf_drop(&found->texts);
 }
 
 /* ---- sorting all ----------------------------------------------------------------------------- */

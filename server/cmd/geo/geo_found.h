@@ -20,6 +20,7 @@ struct geo_place {
 struct geo_found {
     struct geo_place *places;
     size_t count, room;
+    struct outbuf texts; /* of members */
 };
 
 /* Finds the members within the shape, cell by cell, at most `limit` (0: all). Free the result with

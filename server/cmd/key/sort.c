@@ -12,7 +12,7 @@
 #include "store/mem/mem.h"
 
 struct row {
-    struct bytes element; /* borrowed from the value that is sorted */
+    struct bytes element; /* borrowed from the value that is sorted, or from `texts` */
     size_t place;         /* its position before sorting */
     double score;
     struct bytes text; /* owned, followed by a NUL; data NULL: none */
@@ -25,7 +25,8 @@ struct sort {
     int *gets;     /* arguments of the GET patterns; owned */
     int get_count;
     int64_t limit_from, limit_count;
-    struct row *rows; /* owned */
+    struct row *rows;    /* owned */
+    struct outbuf texts; /* of elements */
     size_t count;
     size_t from, to; /* the range of rows to reply or store */
 };
@@ -172,7 +173,7 @@ static void load_zset(struct sort *sort, const struct zset *zset, size_t from, s
     double score;
     zset_iter_at(&iter, zset, backwards ? zset_count(zset) - 1 - from : from);
     while (sort->count < count && step(&iter, &member, &score))
-        add_row(sort, member);
+        add_row(sort, zset_iter_keep(&iter, member, &sort->texts));
 }
 
 static void load_set(struct sort *sort, const struct set *set, size_t from, size_t count)
@@ -341,6 +342,7 @@ static void sort_call(struct call *call, bool may_store)
     for (size_t i = 0; i < sort.count; i++)
         mem_free((char *)sort.rows[i].text.data);
     mem_free(sort.rows);
+    outbuf_drop(&sort.texts);
     mem_free(sort.gets);
 }
 

@@ -161,8 +161,10 @@ static void unite_zsets(const struct algebra *a, struct zset *result)
         room += a->sources[i].count;
     if (room == 0) return;
     struct dict found;
+    struct outbuf texts;
     struct sum *sums = mem_alloc(room * sizeof(*sums)), *last = sums;
     dict_init(&found, &sums_type);
+    outbuf_init(&texts);
     for (size_t i = 0; i < a->count; i++) {
         struct source_iter iter;
         struct bytes member;
@@ -176,13 +178,14 @@ static void unite_zsets(const struct algebra *a, struct zset *result)
                 sum->score = aggregate_scores(a->aggregate, sum->score, score);
                 continue;
             }
-            *last = (struct sum){ member, score };
+            *last = (struct sum){ source_iter_keep(&iter, member, &texts), score };
             dict_add(&found, last++);
         }
     }
     dict_drop(&found);
     for (const struct sum *sum = sums; sum < last; sum++)
         add_to_zset(a, result, sum->member, sum->score);
+    outbuf_drop(&texts);
     mem_free(sums);
 }
 

@@ -22,6 +22,12 @@ bool source_iter_next(struct source_iter *iter, struct bytes *member, double *sc
                         : zset_iter_next(&iter->zset, member, score);
 }
 
+struct bytes source_iter_keep(const struct source_iter *iter, struct bytes member,
+                              struct outbuf *texts)
+{
+    return iter->is_set ? member : zset_iter_keep(&iter->zset, member, texts);
+}
+
 bool source_score(const struct object *object, struct bytes member, double *score)
 {
     *score = 1;

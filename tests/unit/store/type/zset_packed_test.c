@@ -28,7 +28,7 @@ static size_t bytes_of_score(double score)
     ck_assert(zset_packed_put(&packed, LIT("m"), score, NEVER));
     zset_packed_check(&packed);
     packed_get(&packed, 0, &record);
-    assert_same_double(zset_packed_score(&record), score);
+    assert_same_double(zset_packed_score(&record, 0), score);
     size_t len = record.value.len;
     packed_drop(&packed);
     return len;
@@ -90,11 +90,14 @@ START_TEST(scores_of_all_widths_round_trip_in_order)
         zset_packed_check(&packed);
         for (int n = 0; n < PACKED_MAX_COUNT; n++) {
             char text[16];
-            struct packed_record record;
+            char spelled[ZSET_TEXT_ROOM];
+            const struct zset_front front = zset_front_of(&packed);
+            struct zset_member found;
             size_t below = 0, rank;
             struct bytes member = bytes_of(text, (size_t)snprintf(text, sizeof(text), "%d", n));
-            ck_assert(packed_lookup(&packed, member, &record));
-            assert_same_double(zset_packed_score(&record), scores[n]);
+            zset_packed_get(&packed, &front, zset_packed_find(&packed, member), spelled, &found);
+            ck_assert(bytes_equal(found.member, member));
+            assert_same_double(found.score, scores[n]);
             for (int other = 0; other < PACKED_MAX_COUNT; other++)
                 below += scores[other] < scores[n];
             ck_assert_uint_eq(zset_packed_below_score(&packed, scores[n], false), below);
@@ -106,23 +109,59 @@ START_TEST(scores_of_all_widths_round_trip_in_order)
 }
 END_TEST
 
-START_TEST(failed_put_changes_nothing)
+START_TEST(failed_put_changes_no_member)
 {
     static const char text[PACKED_MAX_PART + 1];
     struct packed packed;
     packed_init(&packed);
     for (int n = 0; n < PACKED_MAX_COUNT; n++)
         add(&packed, n, n);
-    uint32_t len = packed.len;
     ck_assert(!zset_packed_add(&packed, LIT("more"), 1, NEVER));
     ck_assert(!zset_packed_put(&packed, LIT("more"), 1, NEVER));
     ck_assert(!zset_packed_put(&packed, bytes_of(text, sizeof(text)), 1, NEVER));
-    ck_assert_uint_eq(packed.len, len);
     ck_assert_uint_eq(packed.count, PACKED_MAX_COUNT);
+    for (int n = 0; n < PACKED_MAX_COUNT; n++) {
+        char name[16];
+        size_t rank;
+        struct bytes member = bytes_of(name, (size_t)snprintf(name, sizeof(name), "%d", n));
+        ck_assert(zset_packed_rank(&packed, member, &rank));
+        ck_assert_uint_eq(rank, (size_t)n);
+    }
     ck_assert(zset_packed_put(&packed, LIT("7"), 100, NEVER));
-    ck_assert_uint_eq(packed_find(&packed, LIT("7")), packed.last);
+    ck_assert_uint_eq(zset_packed_find(&packed, LIT("7")), packed.last);
     zset_packed_check(&packed);
     packed_drop(&packed);
+}
+END_TEST
+
+/* Bytes of the records of a list of the 30 latest: one is added and the oldest removed, often. */
+static uint32_t bytes_of_list(const char *format, double first_time, double between)
+{
+    struct packed packed;
+    uint32_t most = 0;
+    packed_init(&packed);
+    for (int n = 0; n < 3000; n++) {
+        char text[32];
+        int len =
+            snprintf(text, sizeof(text), format, (unsigned)n * 2654435761u % 900000000 + 100000000);
+        ck_assert(
+            zset_packed_add(&packed, bytes_of(text, (size_t)len), first_time + n * between, NEVER));
+        if (packed.count > 30) packed_remove(&packed, 0);
+        if (packed.count == 30 && packed.len > most) most = packed.len;
+        if (n % 100 == 0) zset_packed_check(&packed);
+    }
+    packed_drop(&packed);
+    return most;
+}
+
+START_TEST(recent_ids_take_half_bytes_and_distances_in_time)
+{
+    /* a head, five bytes of digits, the time since the base in milliseconds or seconds */
+    ck_assert_uint_le(bytes_of_list("%u", 1790000000000, 20000), 30 * (1 + 5 + 3));
+    ck_assert_uint_le(bytes_of_list("%u", 1790000000, 20), 30 * (1 + 5 + 2));
+    ck_assert_uint_le(bytes_of_list("item:%u", 1790000000000, 20000), 30 * (1 + 5 + 3));
+    ck_assert_uint_le(bytes_of_list("%08x", 1790000000000, 20000), 30 * (1 + 4 + 3));
+    ck_assert_uint_le(bytes_of_list("name %u of it", 1790000000000, 20000), 30 * (2 + 20 + 3));
 }
 END_TEST
 
@@ -132,7 +171,8 @@ Suite *test_suite(void)
         integer_score_takes_fewest_bytes,
         other_scores_take_eight_bytes,
         scores_of_all_widths_round_trip_in_order,
-        failed_put_changes_nothing,
+        failed_put_changes_no_member,
+        recent_ids_take_half_bytes_and_distances_in_time,
         NULL,
     };
     return suite_of("zset_packed", tests);

@@ -16,9 +16,18 @@ struct text {
     char data[128];
 };
 
+/* How members are spelled. */
+static enum style { NUMBERS, IDS, NAMES, HEX, WORDS, STYLES } style;
+
 static struct bytes member_of(struct text *text, int n)
 {
-    int len = snprintf(text->data, sizeof(text->data), "%0*d", n % 50 == 49 ? 80 : 1 + n % 9, n);
+    static const char *const formats[] = {
+        [IDS] = "%09u", [NAMES] = "item:%07u", [HEX] = "%012x", [WORDS] = "a-word-%u-and-more"
+    };
+    unsigned spread = (unsigned)n * 2654435761u % 100000000;
+    int len = style == NUMBERS ? snprintf(text->data, sizeof(text->data), "%0*d",
+                                          n % 50 == 49 ? 80 : 1 + n % 9, n)
+                               : snprintf(text->data, sizeof(text->data), formats[style], spread);
     return bytes_of(text->data, (size_t)len);
 }
 
@@ -178,9 +187,12 @@ static void assert_member(const struct zset *zset, int n)
 struct program {
     struct rng rng;
     struct zset *zset;
-    int members;    /* the number of the model's members in use */
-    bool one_score; /* all scores are equal, so that bytes decide the order */
-    unsigned grow;  /* percent of steps that put */
+    int members;       /* the number of the model's members in use */
+    bool one_score;    /* all scores are equal, so that bytes decide the order */
+    bool times;        /* scores are times, which grow */
+    double last;       /* time */
+    unsigned grow;     /* percent of steps that put */
+    unsigned expiring; /* percent of deadlines among those drawn */
 };
 
 static double draw_score(struct program *p)
@@ -197,21 +209,25 @@ static double draw_score(struct program *p)
                                   0x1p53,
                                   0x1p55 };
     if (p->one_score) return 7;
+    if (p->times && !rng_chance(&p->rng, 2)) {
+        p->last += (double)(rng_next(&p->rng) >> rng_between(&p->rng, 40, 60));
+        return p->last;
+    }
     if (rng_chance(&p->rng, 15)) return odd[rng_below(&p->rng, sizeof(odd) / sizeof(odd[0]))];
     return (double)rng_between(&p->rng, -20, 20) / 4;
 }
 
 static msec draw_at(struct program *p)
 {
-    if (rng_chance(&p->rng, 50)) return NEVER;
+    if (!rng_chance(&p->rng, p->expiring)) return NEVER;
     return rng_chance(&p->rng, 5) ? INSTANT_MAX : rng_between(&p->rng, -3, 300);
 }
 
-/* The member's bytes: a copy, or those inside the set. */
+/* The member's bytes: a copy, or those inside the set or its iterator. */
 static struct bytes name(struct program *p, struct text *text, int n)
 {
+    static struct zset_iter iter;
     struct bytes member = member_of(text, n);
-    struct zset_iter iter;
     double score;
     size_t rank;
     if (rng_chance(&p->rng, 50) || !zset_rank(p->zset, member, &rank)) return member;
@@ -286,7 +302,8 @@ static void assert_all(struct program *p)
 static void program_begin(struct program *p, uint64_t seed)
 {
     memset(model, 0, sizeof(model));
-    *p = (struct program){ .zset = zset_new(), .members = MEMBERS };
+    style = NUMBERS;
+    *p = (struct program){ .zset = zset_new(), .members = MEMBERS, .expiring = 50 };
     rng_init(&p->rng, seed);
 }
 
@@ -319,6 +336,33 @@ START_TEST(growing_at_any_step_matches_array)
         for (int i = 0; i < 200; i++) {
             step(&p);
             assert_bytes(zset_bytes(p.zset), mem_used() - base);
+            if (i % 10 == 0) assert_all(&p);
+        }
+        zset_free(p.zset);
+        ck_assert_uint_eq(mem_used(), base);
+    }
+}
+END_TEST
+
+/* Lists of ids with times as scores have a front, which other members, deadlines and scores change.
+ */
+START_TEST(lists_of_ids_match_array)
+{
+    struct program p;
+    size_t base = mem_used();
+    for (uint64_t round = 0; round < 100; round++) {
+        program_begin(&p, test_seed() + round);
+        style = (enum style)(round % STYLES);
+        p.members = 10 + (int)rng_below(&p.rng, 60);
+        p.times = true;
+        p.last = ldexp(1, (int)rng_below(&p.rng, 54));
+        p.expiring = round % 3 == 0 ? 1 : 0;
+        p.grow = 50 + (unsigned)rng_below(&p.rng, 40);
+        for (int i = 0; i < 400; i++) {
+            step(&p);
+            if (rng_chance(&p.rng, 1)) zset_put(p.zset, LIT("a stranger"), 1, NEVER);
+            zset_check(p.zset);
+            zset_remove(p.zset, LIT("a stranger"));
             if (i % 10 == 0) assert_all(&p);
         }
         zset_free(p.zset);
@@ -361,6 +405,7 @@ Suite *test_suite(void)
     const TTest *const tests[] = {
         random_steps_match_sorted_array,
         growing_at_any_step_matches_array,
+        lists_of_ids_match_array,
         add_and_put_give_same_position,
         NULL,
     };

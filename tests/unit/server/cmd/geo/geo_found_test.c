@@ -13,7 +13,9 @@
 
 static struct geo_found distances(const double *values, size_t count)
 {
-    struct geo_found found = { mem_zalloc(count * sizeof(*found.places)), count, count };
+    struct geo_found found = { .places = mem_zalloc(count * sizeof(*found.places)),
+                               .count = count,
+                               .room = count };
     for (size_t i = 0; i < count; i++) {
         found.places[i].distance = values[i];
         found.places[i].turn = i;

@@ -1,0 +1,98 @@
+/* zset_front: what the members of a small sorted set have in common, stored once before its records
+ * as the packed's front:
+ *
+ *     prefix | base (8 bytes, little endian) | letters (1 byte)
+ *
+ * The prefix begins each member and is not repeated in the records. The letters say how the rest of
+ * each member is stored: as text, or in half a byte per character if all members consist of decimal
+ * digits, or all of an even number of hexadecimal ones. The base is an integer score near the
+ * others, from which they are counted, so that times in milliseconds take two or three bytes in
+ * place of six.
+ *
+ * The stored form of a member keeps the order of bytes: a decimal digit d is d + 1, so that the 0
+ * after an odd number of digits sorts before all digits. So members are searched and compared
+ * without being spelled. */
+#ifndef STORE_TYPE_ZSET_FRONT_H
+#define STORE_TYPE_ZSET_FRONT_H
+
+#include <endian.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/base/bytes.h"
+#include "store/struct/packed.h"
+
+enum {
+    ZSET_FRONT_BASE = 10,                  /* bytes from the base to the records */
+    ZSET_SPELLED = 8,                      /* bytes that are spelled at a time */
+    ZSET_TEXT_ROOM = PACKED_MAX_PART + 16, /* bytes behind a member are written, too */
+};
+
+enum zset_letters { ZSET_TEXT, ZSET_DECIMAL, ZSET_HEX };
+
+struct zset_front {
+    struct bytes prefix;
+    int64_t base;
+    enum zset_letters letters;
+};
+
+static inline int64_t zset_front_base(const struct packed *packed)
+{
+    uint64_t base;
+    if (!packed->has_front) return 0;
+    memcpy(&base, packed->data - ZSET_FRONT_BASE, sizeof(base));
+    return (int64_t)le64toh(base);
+}
+
+/* The front of these records; without one: text without prefix, base 0. Its prefix is a view. */
+struct zset_front zset_front_of(const struct packed *packed);
+bool zset_front_is_plain(const struct zset_front *front); /* the same as having none */
+/* Begins an empty packed with this front, unless it is plain. */
+void zset_front_begin(struct packed *packed, const struct zset_front *front, uint32_t room);
+
+/* The stored form of a member: a view of it or of `text`. False if the front does not suit it. */
+bool zset_front_store(const struct zset_front *front, struct bytes member,
+                      char text[ZSET_TEXT_ROOM], struct bytes *stored);
+typedef unsigned char zset_half_bytes __attribute__((vector_size(16)));
+typedef uint64_t zset_words __attribute__((vector_size(16)));
+
+/* Spells eight bytes of digits as 16 characters. Compilers make a few instructions of it on x86-64
+ * and on arm64. */
+static inline void zset_front_spell_eight(char *to, const char *from, enum zset_letters letters)
+{
+    uint64_t eight;
+    memcpy(&eight, from, ZSET_SPELLED);
+    zset_half_bytes stored = (zset_half_bytes)(zset_words){ eight, 0 };
+    zset_half_bytes high = stored >> 4, low = stored & 0xf;
+    zset_half_bytes wide =
+        __builtin_shufflevector(high, low, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    if (letters == ZSET_DECIMAL)
+        wide += '0' - 1;
+    else
+        wide += '0' + ((zset_half_bytes)(wide > 9) & ('a' - '0' - 10));
+    memcpy(to, &wide, sizeof(wide));
+}
+
+struct bytes zset_front_spell_any(const struct zset_front *front, struct bytes stored,
+                                  char text[ZSET_TEXT_ROOM]);
+/* Writes the member of a stored form to `text`, always, so that a caller may change the records
+ * while it uses the member. Up to `end` there are bytes that it may read. */
+static inline struct bytes zset_front_spell(const struct zset_front *front, struct bytes stored,
+                                            const char *end, char text[ZSET_TEXT_ROOM])
+{
+    bool is_short = stored.len - 1 < ZSET_SPELLED && stored.data + ZSET_SPELLED <= end;
+    if (!is_short || front->letters == ZSET_TEXT || front->prefix.len > ZSET_SPELLED)
+        return zset_front_spell_any(front, stored, text);
+    /* Whatever the prefix's length: other bytes of the front follow it, and its digits replace
+     * them. */
+    if (front->prefix.len > 0) memcpy(text, front->prefix.data, ZSET_SPELLED);
+    zset_front_spell_eight(text + front->prefix.len, stored.data, front->letters);
+    bool is_padded = front->letters == ZSET_DECIMAL && (stored.data[stored.len - 1] & 0xf) == 0;
+    return bytes_of(text, front->prefix.len + 2 * stored.len - is_padded);
+}
+/* The longest prefix after which this member can be stored with these letters; it may be the whole
+ * member. A view of it. */
+struct bytes zset_front_prefix(struct bytes member, enum zset_letters letters);
+
+#endif
