@@ -16,6 +16,8 @@ ROWS = [Row(*row) for row in (
     ("the same with a TTL", "string, TTL", "setex", 1, None),
     ("member of a sorted set of a million", "sorted set", "zadd", 1, None),
     ("member of 100,000 recency lists of 30", "recency list", "recent", 3, None),
+    ("the same with ids of 9 digits, times in ms", "recency, ids", "recent-ids", 3, None),
+    ("the same with names of 12 bytes", "recency, names", "recent-names", 3, None),
     ("set member", "set", "sadd", 1, None),
     ("hash field with a value of 8", "hash", "hset", 1, None),
     ("sorted set member with a deadline", "sorted set, deadline", "zaddex", 1, "ZADDEX"),

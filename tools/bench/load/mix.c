@@ -111,6 +111,19 @@ static const struct mix mixes[] = {
       .shrink = "DEL recent:{k9}",
       .fill_per_key = 30,
       .keys_divisor = 10 },
+    /* With ids of nine digits, with names, and times in milliseconds. */
+    { .name = "recent-ids",
+      .recipe = "ZADD recent:{k9} {t13} {s9}\nZREMRANGEBYRANK recent:{k9} 0 -31",
+      .fill = "ZADD recent:{k9} {t13} {s9}",
+      .shrink = "DEL recent:{k9}",
+      .fill_per_key = 30,
+      .keys_divisor = 10 },
+    { .name = "recent-names",
+      .recipe = "ZADD recent:{k9} {t13} item:{s7}\nZREMRANGEBYRANK recent:{k9} 0 -31",
+      .fill = "ZADD recent:{k9} {t13} item:{s7}",
+      .shrink = "DEL recent:{k9}",
+      .fill_per_key = 30,
+      .keys_divisor = 10 },
     /* Each window holds ten hits; every round adds one and removes those that are too old. */
     { .name = "window",
       .recipe = "ZADD window:{k9} {t13} hit:{n9}\n"
