@@ -5,8 +5,8 @@
  * last request has left the window.
  *
  * Time never goes back for a key: while the clock is set to before the latest admitted request,
- * requests are admitted at that request's instant. So no setting of the clock lets more than
- * `limit` requests into a window; a clock that is set back can only delay them. */
+ * requests are admitted at that request's instant. So a clock that is set back can only delay
+ * requests. A clock that is set ahead counts as time that has passed, as for all deadlines. */
 #include <string.h>
 
 #include "server/cmd/call/args.h"

@@ -146,6 +146,48 @@ def a_client_that_waits_retry_after_is_admitted_and_no_earlier():
                 equal(numbers(raw, *call)[0], 0, key)
 
 
+def random_limit(chance):
+    """A call with random parameters, without its key and quantity, and its largest quantity."""
+    if chance.random() < 0.3:
+        limit = chance.choice((1, 2, 10, 1000))
+        return ("CL.WINDOW", limit, chance.choice((1, 2, 10, 1000, 60_000, 10**9))), limit
+    most = chance.choice((0, 1, 5, chance.randrange(1000)))
+    count = chance.choice((1, 3, 7, chance.randrange(1, 10**6)))
+    return (chance.choice(("CL.THROTTLE", "CL.THROTTLEMS")), most, count, chance.randrange(1, 10**4)), most + 1
+
+
+@own
+def retry_after_is_exact_for_any_limit():
+    """Also where the clock was set back meanwhile, or the data was loaded again."""
+    seed = random_seed()
+    chance = random.Random(seed)
+    with Daemon("--clock", "stepped") as daemon, daemon.raw() as raw:
+        for program in range(400):
+            raw.call("CLOCK", "SET", NOON)
+            (name, *rate), largest = random_limit(chance)
+            unit = 1000 if name == "CL.THROTTLE" else 1
+            for _ in range(6):
+                call = (name, f"k{program}", *rate, chance.choice((1, largest, chance.randrange(1, largest + 1))))
+                found = numbers(raw, *call)
+                if isinstance(found, bytes) or not found[0]:
+                    continue
+                if chance.random() < 0.2:
+                    now = int(raw.call("CLOCK", "GET")[1:])
+                    raw.call("CLOCK", "SET", now - chance.choice((1, 1000, 10**6)))
+                    found = numbers(raw, *call)
+                if chance.random() < 0.2:
+                    equal(raw.call("DEBUG", "RELOAD"), b"+OK\r\n")
+                note = (seed, program, call, found)
+                assert found[0] and found[3] > 0, note
+                if unit == 1 and found[3] > 1:
+                    raw.call("CLOCK", "ADVANCE", found[3] - 1)
+                    equal(numbers(raw, *call)[0:4:3], [1, 1], note)
+                    raw.call("CLOCK", "ADVANCE", 1)
+                else:
+                    raw.call("CLOCK", "ADVANCE", found[3] * unit)
+                equal(numbers(raw, *call)[0], 0, note)
+
+
 @own
 def the_key_of_a_limit_expires_when_it_is_idle():
     with Daemon() as daemon, daemon.raw() as raw:
