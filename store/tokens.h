@@ -4,7 +4,8 @@
  *
  * The counter may lag behind tokens that were granted: a loss of power loses the end of the
  * journal, and a replica that is promoted may not have received all of its master's stream. So the
- * first grant after a start or a promotion leaps ahead, to the token of the clock: the Unix time in
+ * first grant after a start or a promotion leaps ahead, or the first replica that asks for the
+ * stream makes it leap, to the token of the clock: the Unix time in
  * milliseconds times TOKENS_PER_MSEC. As long as fewer are granted than that, all tokens granted
  * before lie below it, even those of a promotion that this server never learnt of, or of a run
  * before an older copy of the files. If the clock is behind the last token, because it was set

@@ -74,6 +74,15 @@ static bool take_role(struct call *call, int64_t offset)
     return true;
 }
 
+/* A replica that is promoted leaps from the largest token that it knows (store/tokens.h). So the
+ * master's first leap must not be among what the replica has not received yet: its clock may be
+ * behind the master's. */
+static void announce_tokens(struct call *call)
+{
+    const struct replication *replication = call->context;
+    if (!replication_report(replication).follows) txn_token_reserve(call->txn, 0);
+}
+
 static void cmd_psync(struct call *call)
 {
     int64_t offset;
@@ -81,6 +90,7 @@ static void cmd_psync(struct call *call)
     if (!arg_int64(call, 2, &offset)) return;
     if (!take_role(call, offset) || !may_sync(call)) return;
     struct replication *replication = call->context;
+    if (call->argc > 3) announce_tokens(call); /* it did not when this server was a replica */
     replication_begin_stream(replication);
     if (call->argv[1].len == HISTORY_ID) memcpy(id, call->argv[1].data, HISTORY_ID);
     uint64_t from = offset > 0 ? (uint64_t)offset : 0;
@@ -112,15 +122,6 @@ static void take_acknowledgement(struct call *call, int i)
     /* The offsets are those of the last byte. */
     replica_acknowledge(call->session->replica, (uint64_t)applied + 1,
                         synced > 0 ? (uint64_t)synced + 1 : 0);
-}
-
-/* A replica that is promoted leaps from the largest token that it knows (store/tokens.h). So the
- * master's first leap must not be among what the replica has not received yet: its clock may be
- * behind the master's. */
-static void announce_tokens(struct call *call)
-{
-    const struct replication *replication = call->context;
-    if (!replication_report(replication).follows) txn_token_reserve(call->txn, 0);
 }
 
 /* Tells a replica like this one how to read the stream (link_handshake.c). */

@@ -13,8 +13,8 @@ KEYS = {"lease:lock": 1, "lease:pair": 2}
 class Hold:
     """A lease that a worker believes to hold, until ttl after it sent its TAKE."""
 
-    def __init__(self, token, until):
-        self.token, self.until = token, until
+    def __init__(self, token, granted, until):
+        self.token, self.granted, self.until = token, granted, until
 
 
 class Leases:
@@ -61,7 +61,7 @@ class Leases:
         if token <= last and not self.may_collide():
             run.broken(f"{key}: token {token} after {last}")
         self.last = max(self.last, token)
-        held = Hold(token, began + ttl * MSEC)
+        held = Hold(token, began, began + ttl * MSEC)
         self.check_exclusion(key, held)
         run.count("lease")
         yield from self.use(client, key, held)
@@ -70,6 +70,12 @@ class Leases:
         """A master that does not know of another's promotion relies on clocks that agree."""
         promotions = sum(kind == "promotion" for _, kind, *_ in self.run.losses)
         return promotions > 2 and bool(self.run.clock_changes)
+
+    def may_be_overtaken(self, held):
+        """The lease of a former master ends by the clock of the new one. If that is behind, the lease may be extended
+        when the former master had ended it and granted another."""
+        promoted = any(kind == "promotion" and at >= held.granted for at, kind, *_ in self.run.losses)
+        return promoted and bool(self.run.clock_changes)
 
     def check_exclusion(self, key, held):
         """Who believes to hold it now?"""
@@ -88,7 +94,7 @@ class Leases:
         if held.token >= self.largest[key]:
             self.largest[key] = held.token
             run.count("fenced write")
-        elif believes and KEYS[key] == 1 and not self.may_collide():
+        elif believes and KEYS[key] == 1 and not self.may_collide() and not self.may_be_overtaken(held):
             run.broken(f"{key}: the holder of {held.token} is refused, the store has seen {self.largest[key]}")
         else:
             run.count("refused write")
@@ -145,7 +151,7 @@ class PlainLocks(Leases):
         if reply != b"OK":
             yield 0.01
             return
-        held = Hold(self.serial, began + ttl * MSEC)
+        held = Hold(self.serial, began, began + ttl * MSEC)
         self.check_exclusion("lease:lock", held)
         run.count("plain lock")
         yield rng.choice((0.002, 0.02, 0.3))
