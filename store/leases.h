@@ -17,6 +17,8 @@ struct leases {
      * such leases. */
     msec quiet_until;
     msec until; /* no holder's lease ends later; 0: there was none */
+    /* This server is a replica: only its master grants leases and fencing tokens. */
+    bool granted_elsewhere;
     /* Clients that wait for a lease of this key, counted up to `most`. NULL: nobody waits. */
     size_t (*waiting)(void *ctx, unsigned db, struct bytes key, size_t most);
     void *ctx;

@@ -26,6 +26,7 @@ void replication_update_role(struct replication *r)
     bool lacked = role->few_replicas;
     int64_t least = r->w.conf->min_replicas_to_write;
     role->replica = r->follows;
+    r->w.engine->store->leases.granted_elsewhere = r->follows;
     role->stale = r->follows && link_state(r->link) != LINK_STREAM;
     role->few_replicas =
         !r->follows && least > 0 &&

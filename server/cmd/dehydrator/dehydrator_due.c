@@ -165,6 +165,10 @@ static void cmd_rede_claim(struct call *call)
     msec lease_end;
     if (!arg_lease(call, 2, &lease_end)) return;
     if (!parse_take(call, 3, BLOCK | TOKENS, &take)) return;
+    if (take.with_tokens && call->txn->store->leases.granted_elsewhere) {
+        fail(call, ERR_READONLY);
+        return;
+    }
     if (!find_source(call, TYPE_DEHYDRATOR, 1, 1, &source)) return;
     size_t due = count_claimable(call, source.entry, take.limit);
     if (due == 0 && take.waits) {
@@ -312,7 +316,7 @@ static const struct command rows[] = {
                   "[[bulk bulk integer integer] ...]: with TOKENS: the same, and the token of "
                   "each claim"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_TIMEOUT_NEGATIVE, ERR_TIMEOUT_FLOAT,
-                       ERR_COUNT_POSITIVE, ERR_BAD_MSEC, ERR_NO_TOKENS),
+                       ERR_COUNT_POSITIVE, ERR_BAD_MSEC, ERR_READONLY, ERR_NO_TOKENS),
       .complexity = "O(K*log(N)) where K is the number of elements returned and N the number in "
                     "the dehydrator.",
       .syntax = "key lease [COUNT count] [BLOCK timeout] [TOKENS]",

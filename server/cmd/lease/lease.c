@@ -117,6 +117,10 @@ static void cmd_lease_take(struct call *call)
     struct holder old;
     const struct leases *leases = &call->txn->store->leases;
     if (!parse_take(call, &take)) return;
+    if (leases->granted_elsewhere) {
+        fail(call, ERR_READONLY);
+        return;
+    }
     if (!find_typed(call, 1, TYPE_LEASE, &entry)) return;
     msec quiet = leases_quiet(leases, call->txn->now);
     if (quiet > 0 && !(take.waits && call->block != NULL)) {
@@ -229,8 +233,8 @@ static const struct command rows[] = {
                          "until which the lease is held",
                          "null-array: no permit is free, or none became free within the timeout"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_LEASE_TTL,
-                       ERR_PERMITS, ERR_OTHER_PERMITS, ERR_LEASES_QUIET, ERR_NO_TOKENS,
-                       ERR_TIMEOUT_NEGATIVE, ERR_TIMEOUT_FLOAT),
+                       ERR_PERMITS, ERR_OTHER_PERMITS, ERR_READONLY, ERR_LEASES_QUIET,
+                       ERR_NO_TOKENS, ERR_TIMEOUT_NEGATIVE, ERR_TIMEOUT_FLOAT),
       .complexity = "O(log(N)) where N is the number of holders.",
       .syntax = "key owner ttl [PERMITS count] [WAIT timeout]",
       .summary =

@@ -137,6 +137,25 @@ def a_replica_has_leases_and_tokens_and_grants_after_its_promotion():
 
 
 @own
+def a_writable_replica_grants_no_lease_and_no_token():
+    """Its master may grant the same key at the same time."""
+    with group(2) as (master, replica):
+        token, _ = take(master.conn, "a", 1000)
+        await_caught_up(master, replica)
+        replica.call("CONFIG", "SET", "replica-read-only", "no")
+        refused = b"-READONLY You can't write against a read only replica.\r\n"
+        for words in (("free", "x", 10), ("free", "x", 10, "WAIT", 0), (KEY, "a", 10)):
+            equal(replica.call("LEASE.TAKE", *words), refused, words)
+        equal(replica.call("EVAL", "return redis.pcall('LEASE.TAKE', KEYS[1], 'x', 10).err", 1, "free")[:13],
+              b"$53\r\nREADONLY")
+        replica.call("REDE.PUSH", "jobs", 0, "job", "id")
+        equal(replica.call("REDE.CLAIM", "jobs", 100, "TOKENS"), refused)
+        equal(replica.call("REDE.CLAIM", "none", 100, "TOKENS", "BLOCK", 0), refused)
+        equal(replica.call("REDE.CLAIM", "jobs", 100), b"*1\r\n*3\r\n$2\r\nid\r\n$3\r\njob\r\n:1\r\n")
+        equal(take(master.conn, "b", 100, key="free")[0], token + 1)
+
+
+@own
 def a_promotion_after_a_promotion_grants_larger_tokens():
     with group(3, "--lease-max-ttl", "1") as (first, second, third):
         token, _ = take(first.conn, "a", 1)
