@@ -84,11 +84,13 @@ bool lifecycle_apply(void *ctx)
 /* --- stopping --- */
 
 /* Records that the journal has all leases, so that the next start need not wait until others have
- * ended. Only for this server: replicas would have to be sent it. */
+ * ended. Not while this server waits for that itself. Only for this server: replicas would have to
+ * be sent it. */
 static void close_tokens(struct parts *parts)
 {
     struct tokens *tokens = &parts->store->tokens;
-    if (parts->engine.role.replica || !persist_listens(parts->persist) || !tokens_close(tokens))
+    if (parts->engine.role.replica || !persist_listens(parts->persist) ||
+        leases_quiet(&parts->store->leases, clock_now(&parts->clock)) > 0 || !tokens_close(tokens))
         return;
     struct effect effect = { .kind = EFFECT_TOKEN, .from = tokens->last, .to = tokens->closed };
     persist_effect(parts->persist, &effect);

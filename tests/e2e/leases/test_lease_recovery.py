@@ -52,6 +52,20 @@ def a_crash_grants_nothing_until_unseen_leases_have_ended():
 
 
 @own
+def a_clean_stop_soon_after_a_crash_does_not_end_the_wait():
+    with Daemon(*JOURNAL) as daemon:
+        daemon.hold()
+        with daemon.raw() as raw:
+            take(raw, "a", 5000)
+        daemon.kill()
+        daemon.start()
+        daemon.stop()
+        daemon.start()
+        with daemon.raw() as raw:
+            assert raw.call("LEASE.TAKE", "other", "b", 100).startswith(TRYAGAIN)
+
+
+@own
 def a_server_that_never_granted_starts_at_once_after_a_crash():
     with Daemon(*JOURNAL) as daemon:
         with daemon.raw() as raw:
