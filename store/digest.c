@@ -4,6 +4,7 @@
 #include "store/mem/mem.h"
 #include "store/base/siphash.h"
 #include "store/store.h"
+#include "store/type/stream/stream_repeats.h"
 #include "store/walk.h"
 
 /* The digest has two independent halves ("lanes") of 64 bits. */
@@ -239,6 +240,24 @@ static uint64_t digest_group(unsigned lane, const struct stream *stream,
                                   digest_pending(lane, stream, group, now)));
 }
 
+/* What detects repeated entries, without what has been forgotten. 0: nothing, and usual limits. */
+static uint64_t digest_repeats(unsigned lane, const struct stream_repeats *repeats, msec now)
+{
+    uint64_t sum = 0;
+    struct repeat_walk walk;
+    struct stream_id id;
+    if (repeats == NULL) return 0;
+    struct repeat_limits limits = repeat_limits(repeats);
+    if (limits.seconds != REPEAT_SECONDS || limits.texts != REPEAT_TEXTS)
+        sum = lane_hash_pair(lane, (uint64_t)limits.seconds, (uint64_t)limits.texts);
+    repeat_walk_begin(&walk, repeats);
+    while (repeat_walk_next(&walk))
+        if (repeat_find(repeats, walk.producer, walk.text, now, &id))
+            sum += hash_words(lane, WORDS(lane_hash(lane, walk.producer),
+                                          lane_hash(lane, walk.text), id.ms, id.seq));
+    return sum;
+}
+
 static uint64_t digest_stream(unsigned lane, const struct object *object, msec now)
 {
     const struct stream *stream = object->stream;
@@ -247,6 +266,7 @@ static uint64_t digest_stream(unsigned lane, const struct object *object, msec n
     uint64_t sum = 0;
     for (struct stream_group *group = NULL; (group = group_next(groups, group)) != NULL;)
         sum += digest_group(lane, stream, group, now);
+    sum += digest_repeats(lane, stream_repeats(stream), now);
     return hash_words(lane, WORDS(digest_entries(lane, stream, now), marks.last.ms, marks.last.seq,
                                   marks.max_deleted.ms, marks.max_deleted.seq, marks.added,
                                   (uint64_t)stream_retention(stream), sum));
@@ -273,9 +293,9 @@ static uint64_t digest_entry(unsigned lane, const struct keyspace *ks, const str
     return hash_words(lane, words, 5);
 }
 
-/* A policy's last words are left out if none of their options is set, because digests of earlier
- * versions have none. */
-enum { STREAM_WORDS = 6 };
+/* A policy's words for streams, and those for elements, are left out if none of their options is
+ * set, because digests of earlier versions have none. */
+enum { STREAM_WORDS = 6, ELEMENT_WORDS = 3 };
 
 static void digest_policy(void *ctx, struct bytes name, const struct policy *policy)
 {
@@ -298,9 +318,13 @@ static void digest_policy(void *ctx, struct bytes name, const struct policy *pol
             lane_hash(lane, policy->expired_to),
             policy->log_value,
             policy->value_max,
+            (uint64_t)policy->backoff,
+            (uint64_t)policy->backoff_max,
+            policy->backoff_jitter,
         };
         size_t count = sizeof(words) / sizeof(words[0]);
-        if (!has_stream_options) count -= STREAM_WORDS;
+        if (policy->backoff == 0) count -= ELEMENT_WORDS;
+        if (policy->backoff == 0 && !has_stream_options) count -= STREAM_WORDS;
         uint64_t hash = hash_words(lane, words, count);
         *(lane == 0 ? &digest->high : &digest->low) += hash;
     }

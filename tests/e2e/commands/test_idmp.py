@@ -214,4 +214,25 @@ def a_record_of_a_master_is_remembered():
         equal(add(raw, "s", "IDMP", "p", "b", "*", "f", "v"), b"%d-0" % (NOON + 9))
 
 
+@own
+def a_digest_covers_what_is_remembered():
+    with Daemon() as daemon, daemon.raw() as raw:
+        daemon.hold()
+
+        def digest(*words):
+            raw.call("FLUSHALL")
+            add(raw, "s", *words, "*", "f", "v")
+            return raw.call("DEBUG", "DIGEST")
+
+        plain, first = digest(), digest("IDMP", "p", "a")
+        equal(len({plain, first, digest("IDMP", "p", "b"), digest("IDMP", "q", "a")}), 4)
+        equal(digest("IDMP", "p", "a"), first)
+        daemon.step(100_001)
+        forgotten = raw.call("DEBUG", "DIGEST")
+        raw.call("XCFGSET", "s", "IDMP-DURATION", 7)
+        assert raw.call("DEBUG", "DIGEST") != forgotten
+        daemon.hold(NOON)
+        equal(digest(), plain)
+
+
 main()

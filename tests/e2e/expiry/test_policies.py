@@ -52,6 +52,17 @@ def options_that_are_not_named_stay():
 
 
 @own
+def the_digest_covers_back_off():
+    with Policies() as po:
+        digests = set()
+        for words in ((100, 5000), (200, 5000), (100, 6000), (100, 5000, "JITTER", 10)):
+            po.run("POLICY", "DEL", "d")
+            po.rule("d", "BACKOFF", *words)
+            digests.add(po.run("DEBUG", "DIGEST"))
+        equal(len(digests), 4)
+
+
+@own
 def what_would_be_left_is_checked_as_a_whole():
     empty = (b"-ERR a policy needs one of TTL, MAXTTL, MEMBERTTL, MAXLEN, RETAIN, MAXDELIVERIES, "
              b"BACKOFF and EXPIRED. POLICY DEL removes it\r\n")
