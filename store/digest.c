@@ -172,6 +172,8 @@ static uint64_t digest_dehydrator(unsigned lane, const struct object *object, ms
     }
     dehydrator_walk_end(&walk);
     struct more more = { lane, now, chain };
+    msec paused = dehydrator_paused(object->dehydrator, now);
+    if (paused != 0) more.sum += lane_hash_pair(lane, (uint64_t)paused, 1);
     if (dehydrator_count_options(object->dehydrator) > 0)
         walk_object(object, digest_options, &more);
     if (dehydrator_extras(object->dehydrator) != NULL) {

@@ -74,6 +74,8 @@
     EVENT(REDE_ACK, "rede.ack", 'd')                                                               \
     EVENT(REDE_DEAD, "rede.dead", 'd')                                                             \
     EVENT(REDE_UPDATE, "rede.update", 'd')                                                         \
+    EVENT(REDE_PAUSE, "rede.pause", 'd')                                                           \
+    EVENT(REDE_RESUME, "rede.resume", 'd')                                                         \
     EVENT(XADD, "xadd", 't')                                                                       \
     EVENT(XDEL, "xdel", 't')                                                                       \
     EVENT(XTRIM, "xtrim", 't')                                                                     \

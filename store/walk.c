@@ -94,6 +94,8 @@ static void walk_dehydrator(const struct object *object, const struct visitor *t
     struct dehydrator_walk walk;
     msec at;
     const struct extras *extras = dehydrator_extras(object->dehydrator);
+    if (extras != NULL && extras_paused(extras) != 0)
+        visit_effect(to, (struct effect){ .kind = EFFECT_REDE_PAUSE, .at = extras_paused(extras) });
     if (extras != NULL) extras_each_remembered(extras, walk_remembered, (void *)(uintptr_t)to);
     dehydrator_walk_begin(&walk, object->dehydrator);
     for (struct element *element; (element = dehydrator_walk_next(&walk, &at)) != NULL;)
@@ -309,6 +311,11 @@ static bool put_zset(struct object *to, const struct effect *effect)
 static bool put_dehydrator(struct object *to, const struct effect *effect)
 {
     struct dehydrator *dehydrator = to->dehydrator;
+    if (effect->kind == EFFECT_REDE_PAUSE) {
+        if (effect->at <= 0) return false;
+        extras_pause(dehydrator_extras_made(dehydrator), effect->at);
+        return true;
+    }
     const struct push_options options = effect_options(effect);
     struct element *element = dehydrator_find(dehydrator, effect->a);
     bool adds = effect->kind != EFFECT_REDE_OPTIONS && effect->kind != EFFECT_REDE_FOLLOW;

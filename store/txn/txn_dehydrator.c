@@ -120,6 +120,30 @@ bool txn_rede_forget(struct txn *txn, struct entry *entry, struct bytes id)
     return true;
 }
 
+static void set_pause(struct txn *txn, struct entry *entry, msec until)
+{
+    extras_pause(dehydrator_extras_made(entry->object.dehydrator), until);
+    keyspace_rearm(txn->ks, entry);
+    if (until == 0) txn_note_emptied(txn, entry);
+}
+
+void txn_rede_pause(struct txn *txn, struct entry *entry, msec until)
+{
+    struct effect effect = { .kind = EFFECT_REDE_PAUSE,
+                             .event = until == 0 ? EVENT_REDE_RESUME : EVENT_REDE_PAUSE,
+                             .at = until };
+    txn_record(txn, entry, &effect);
+    set_pause(txn, entry, until);
+}
+
+/* Not txn_record: the end of a span is no use of the key. */
+static void end_pause(struct txn *txn, struct entry *entry)
+{
+    struct effect effect = { .kind = EFFECT_REDE_PAUSE, .event = EVENT_REDE_RESUME };
+    txn_record_each(txn, entry_key(entry), &effect);
+    set_pause(txn, entry, 0);
+}
+
 /* ---- the end of elements --------------------------------------------------------------------- */
 
 static msec after(msec at, msec span)
@@ -198,6 +222,11 @@ size_t txn_rede_forget_ended(struct txn *txn, struct entry *entry, size_t limit)
     const struct extras *extras = dehydrator_extras(entry->object.dehydrator);
     struct bytes id;
     size_t done = 0;
+    msec paused = extras == NULL ? 0 : extras_paused(extras);
+    if (paused != 0 && instant_due(paused, txn->now)) {
+        end_pause(txn, entry);
+        done++;
+    }
     while (extras != NULL && done < limit && instant_due(extras_next_end(extras, &id), txn->now)) {
         txn_rede_forget(txn, entry, id);
         done++;

@@ -25,6 +25,8 @@ bool txn_rede_unfollow(struct txn *txn, struct entry *entry, struct bytes id); /
 /* The id counts as present until then; it must not be an element's. */
 void txn_rede_remember(struct txn *txn, struct entry *entry, struct bytes id, msec until);
 bool txn_rede_forget(struct txn *txn, struct entry *entry, struct bytes id); /* false: no such */
+/* It delivers nothing before `until`: INSTANT_MAX without an end, 0: it is not paused any more. */
+void txn_rede_pause(struct txn *txn, struct entry *entry, msec until);
 /* Pushes the element. One of this id that is there is replaced in its place, with its options and
  * its successor: if it were removed first, a replay would drop the empty key, and the key's TTL. */
 void txn_rede_replace(struct txn *txn, struct entry *entry, struct bytes id, struct bytes payload,

@@ -344,6 +344,12 @@ struct extras *dehydrator_extras_made(struct dehydrator *dehydrator)
     return dehydrator->extras;
 }
 
+msec dehydrator_paused(const struct dehydrator *dehydrator, msec now)
+{
+    msec until = dehydrator->extras == NULL ? 0 : extras_paused(dehydrator->extras);
+    return instant_due(until, now) ? 0 : until;
+}
+
 bool dehydrator_is_spent(const struct dehydrator *dehydrator)
 {
     return dehydrator_count(dehydrator) == 0 &&

@@ -66,7 +66,10 @@ size_t dehydrator_count_options(const struct dehydrator *dehydrator);
 /* Successors and remembered ids; NULL: there were none so far. */
 struct extras *dehydrator_extras(const struct dehydrator *dehydrator);
 struct extras *dehydrator_extras_made(struct dehydrator *dehydrator); /* makes them if need be */
-/* Has it no element, nor any id that it remembers? Then its key goes. O(1) */
+/* It delivers nothing before this instant; 0: it is not paused; INSTANT_MAX: the pause has no end.
+ * O(1) */
+msec dehydrator_paused(const struct dehydrator *dehydrator, msec now);
+/* Has it no element, no id that it remembers, and no pause? Then its key goes. O(1) */
 bool dehydrator_is_spent(const struct dehydrator *dehydrator);
 
 /* The id must be absent. O(log n) */

@@ -19,6 +19,7 @@ struct extras {
     struct dict successors, remembered;
     struct timeline ends; /* of remembered ids */
     size_t bytes;         /* of the notes and of this struct */
+    msec paused;          /* until then; 0: not */
 };
 
 static struct bytes note_id(const void *note)
@@ -66,6 +67,7 @@ struct extras *extras_new(void)
     dict_init(&extras->remembered, &notes_type);
     timeline_init(&extras->ends);
     extras->bytes = mem_size(extras);
+    extras->paused = 0;
     return extras;
 }
 
@@ -87,7 +89,8 @@ void extras_free(struct extras *extras)
 
 bool extras_are_empty(const struct extras *extras)
 {
-    return dict_count(&extras->successors) == 0 && dict_count(&extras->remembered) == 0;
+    return dict_count(&extras->successors) == 0 && dict_count(&extras->remembered) == 0 &&
+           extras->paused == 0;
 }
 
 size_t extras_bytes(const struct extras *extras)
@@ -182,6 +185,24 @@ bool extras_remembers(const struct extras *extras, struct bytes id, msec now)
 bool extras_forget(struct extras *extras, struct bytes id)
 {
     return drop_note(extras, &extras->remembered, id);
+}
+
+void extras_pause(struct extras *extras, msec until)
+{
+    extras->paused = until;
+}
+
+msec extras_paused(const struct extras *extras)
+{
+    return extras->paused;
+}
+
+msec extras_next_due(const struct extras *extras)
+{
+    struct bytes id;
+    msec end = extras_next_end(extras, &id);
+    bool ends = extras->paused != 0 && extras->paused < INSTANT_MAX;
+    return ends && extras->paused < end ? extras->paused : end;
 }
 
 msec extras_next_end(const struct extras *extras, struct bytes *id)

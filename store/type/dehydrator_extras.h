@@ -1,5 +1,6 @@
 /* dehydrator_extras: what few dehydrators have in addition to their elements: the element that
- * follows a claimed one, by its id, and ids that count as present for a while after they have gone.
+ * follows a claimed one, by its id, ids that count as present for a while after they have gone, and
+ * a pause.
  * Made when it is first needed, so that other dehydrators pay for a pointer only. */
 #ifndef STORE_TYPE_DEHYDRATOR_EXTRAS_H
 #define STORE_TYPE_DEHYDRATOR_EXTRAS_H
@@ -41,7 +42,7 @@ struct successor {
 
 struct extras *extras_new(void);
 void extras_free(struct extras *extras);
-/* Is there neither a successor nor a remembered id? */
+/* Is there neither a successor, nor a remembered id, nor a pause? */
 bool extras_are_empty(const struct extras *extras);
 size_t extras_bytes(const struct extras *extras);
 void extras_check(const struct extras *extras);
@@ -53,11 +54,18 @@ bool extras_unfollow(struct extras *extras, struct bytes id); /* false: there is
 void extras_each_successor(const struct extras *extras,
                            void (*visit)(void *ctx, const struct successor *successor), void *ctx);
 
+/* The dehydrator delivers nothing before this instant; 0: it is not paused; INSTANT_MAX: the pause
+ * has no end. */
+void extras_pause(struct extras *extras, msec until);
+msec extras_paused(const struct extras *extras);
+
 /* The id counts as present until just before this instant. O(log n) */
 void extras_remember(struct extras *extras, struct bytes id, msec until);
 bool extras_remembers(const struct extras *extras, struct bytes id, msec now);
 bool extras_forget(struct extras *extras, struct bytes id); /* false: it is not remembered */
-/* The first instant at which a remembered id ends, and the id (NULL: not wanted); NEVER: none. */
+/* The first instant at which a remembered id or the pause ends; NEVER: none. */
+msec extras_next_due(const struct extras *extras);
+/* The first instant at which a remembered id ends, and the id; NEVER: none. */
 msec extras_next_end(const struct extras *extras, struct bytes *id);
 /* In the order of their ends. */
 void extras_each_remembered(const struct extras *extras,

@@ -459,7 +459,7 @@ class Model:
                 b"redelivered": sum(e.deliveries > 1 for e in there.values()),
                 b"next-deadline": min((e.at for e in there.values()), default=None),
                 b"distinct-ttls": len({e.at for e in there.values()}),
-                b"bytes": lambda text: int(text) >= least}
+                b"bytes": lambda text: int(text) >= least, b"paused-until": None}
 
     # -- sorted sets of times, and the destinations of their members --
 

@@ -42,7 +42,7 @@ struct element *find_element(const struct entry *entry, struct bytes id)
 
 size_t count_due(const struct call *call, const struct entry *entry, int64_t limit)
 {
-    if (entry == NULL) return 0;
+    if (entry == NULL || dehydrator_paused(entry->object.dehydrator, call->txn->now) != 0) return 0;
     size_t due = dehydrator_count_due(entry->object.dehydrator, call->txn->now);
     return (uint64_t)limit < due ? (size_t)limit : due;
 }

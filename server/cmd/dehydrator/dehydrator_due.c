@@ -51,6 +51,15 @@ static bool parse_take(struct call *call, int i, unsigned known, struct take *ta
     return true;
 }
 
+/* When an element of the key may be delivered next; 0: not before a change of the key. */
+static msec next_delivery(const struct call *call, const struct entry *entry)
+{
+    if (entry == NULL) return 0;
+    msec at = dehydrator_next(entry->object.dehydrator);
+    msec paused = dehydrator_paused(entry->object.dehydrator, call->txn->now);
+    return paused > at ? paused : at;
+}
+
 /* Blocks until an element of the key of argument 1 is due. */
 static void block_until_due(struct call *call, const struct entry *entry, msec until, bool is_array)
 {
@@ -59,7 +68,7 @@ static void block_until_due(struct call *call, const struct entry *entry, msec u
                        .count = 1,
                        .type = TYPE_DEHYDRATOR,
                        .until = until,
-                       .again = entry == NULL ? 0 : dehydrator_next(entry->object.dehydrator),
+                       .again = next_delivery(call, entry),
                        .is_array = is_array,
                    });
 }
@@ -153,8 +162,8 @@ static void claim_first(struct call *call, struct entry *entry, const struct gra
 /* How many elements may be claimed now. First moves those that were delivered too often. */
 static size_t count_claimable(struct call *call, struct entry *entry, int64_t limit)
 {
-    if (entry == NULL || dead_letter_limit(call->txn, entry) == 0)
-        return count_due(call, entry, limit);
+    size_t due = count_due(call, entry, limit);
+    if (due == 0 || dead_letter_limit(call->txn, entry) == 0) return due;
     return dead_letter_move_elements(call->txn, entry, (size_t)limit);
 }
 

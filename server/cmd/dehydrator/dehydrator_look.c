@@ -55,6 +55,7 @@ static void cmd_rede_info(struct call *call)
 {
     struct entry *entry;
     size_t length = 0, due = 0, claimed = 0, redelivered = 0, ttls = 0, bytes = 0;
+    msec paused = 0;
     if (!read_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
     const struct dehydrator *dehydrator = entry == NULL ? NULL : entry->object.dehydrator;
     if (dehydrator != NULL) {
@@ -64,8 +65,9 @@ static void cmd_rede_info(struct call *call)
         redelivered = dehydrator_count_redelivered(dehydrator);
         ttls = dehydrator_count_deadlines(dehydrator);
         bytes = dehydrator_bytes(dehydrator);
+        paused = dehydrator_paused(dehydrator, call->txn->now);
     }
-    resp_map(call->out, 7);
+    resp_map(call->out, 8);
     reply_info_field(call, "length", length);
     reply_info_field(call, "due", due);
     reply_info_field(call, "claimed", claimed);
@@ -77,6 +79,11 @@ static void cmd_rede_info(struct call *call)
         resp_null(call->out);
     reply_info_field(call, "distinct-ttls", ttls);
     reply_info_field(call, "bytes", bytes);
+    resp_bulk_text(call->out, "paused-until");
+    if (paused == 0)
+        resp_null(call->out);
+    else
+        resp_integer(call->out, paused == INSTANT_MAX ? -1 : paused);
 }
 
 /* ---- ranges of deadlines --------------------------------------------------------------------- */
@@ -244,14 +251,15 @@ static const struct command rows[] = {
       .since = "0.1.0",
       .replies =
           REPLIES("map['length' integer 'due' integer 'claimed' integer 'redelivered' integer "
-                  "'next-deadline' integer|null 'distinct-ttls' integer 'bytes' integer]: "
-                  "figures; all 0, and no next deadline, if there is no such key"),
+                  "'next-deadline' integer|null 'distinct-ttls' integer 'bytes' integer "
+                  "'paused-until' integer|null]: figures; all 0, and no next deadline, if there is "
+                  "no such key. A pause without end is -1"),
       .errors = ERRORS(ERR_WRONGTYPE),
       .complexity =
           "O(log(N)) where N is the number of elements. Distinct TTLs are counted up to 10,000.",
       .syntax = "key",
-      .summary = "Returns the number of elements, of due and of claimed ones, the next deadline "
-                 "and the memory used." },
+      .summary = "Returns the number of elements, of due and of claimed ones, the next deadline, "
+                 "the memory used and the end of the pause." },
 };
 
 const struct command_group dehydrator_look_commands = COMMAND_GROUP(rows);

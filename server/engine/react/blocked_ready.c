@@ -83,6 +83,7 @@ void blocked_effect(struct blocked *blocked, const struct effect *effect)
     case EFFECT_LIST_INSERT: ready_for(blocked, effect->db, effect->key, TYPE_LIST); break;
     case EFFECT_ZSET_PUT: ready_for(blocked, effect->db, effect->key, TYPE_ZSET); break;
     case EFFECT_REDE_PUSH:
+    case EFFECT_REDE_PAUSE:
     case EFFECT_REDE_MOVE: ready_for(blocked, effect->db, effect->key, TYPE_DEHYDRATOR); break;
     case EFFECT_STREAM_ADD:
     case EFFECT_GROUP_DROP: ready_for(blocked, effect->db, effect->key, TYPE_STREAM); break;

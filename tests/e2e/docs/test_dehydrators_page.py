@@ -521,6 +521,8 @@ def every_event_on_the_page_is_sent():
         daemon.step(1)
         run("REDE.CLAIM", "d", 1)
         run("POLICY", "DEL", "d")
+        run("REDE.PAUSE", "d")
+        run("REDE.RESUME", "d")
         run("REDE.UPDATE", "d", "a", "q")
         run("REDE.PULL", "d", "a")
         daemon.step(10)

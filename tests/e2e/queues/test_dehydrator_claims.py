@@ -200,7 +200,7 @@ def info_is_a_map_in_resp3():
     with Dehydrators() as de:
         equal(de.run("REDE.INFO", "d"), [b"length", 0, b"due", 0, b"claimed", 0,
                                          b"redelivered", 0, b"next-deadline",
-                                         None, b"distinct-ttls", 0, b"bytes", 0])
+                                         None, b"distinct-ttls", 0, b"bytes", 0, b"paused-until", None])
         now = de.daemon.clock()
         de.run("REDE.MPUSH", "d", 0, "p", "a", 0, "p", "b", 10, "p", "c")
         de.run("REDE.CLAIM", "d", 10, "COUNT", 1)
@@ -208,9 +208,9 @@ def info_is_a_map_in_resp3():
         info = dict(zip(flat[::2], flat[1::2]))
         assert info.pop(b"bytes") > 0
         equal(info, {b"length": 3, b"due": 1, b"claimed": 1, b"redelivered": 0, b"next-deadline": now,
-                     b"distinct-ttls": 2})
+                     b"distinct-ttls": 2, b"paused-until": None})
         de.raw.call("HELLO", 3)
-        equal(de.raw.call("REDE.INFO", "d")[:4], b"%7\r\n")
+        equal(de.raw.call("REDE.INFO", "d")[:4], b"%8\r\n")
 
 
 @own

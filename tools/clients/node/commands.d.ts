@@ -715,18 +715,18 @@ export interface Commands<T> {
         },
     ): Promise<T>;
     /**
-     * Returns the number of elements, of due and of claimed ones, the next deadline and the memory
-     * used.
+     * Returns the number of elements, of due and of claimed ones, the next deadline, the memory
+     * used and the end of the pause.
      *
      *     REDE.INFO key
      *
      * - `map['length' integer 'due' integer 'claimed' integer 'redelivered' integer 'next-deadline'
-     *   integer|null 'distinct-ttls' integer 'bytes' integer]`: figures; all 0, and no next
-     *   deadline, if there is no such key
+     *   integer|null 'distinct-ttls' integer 'bytes' integer 'paused-until' integer|null]`:
+     *   figures; all 0, and no next deadline, if there is no such key. A pause without end is -1
      */
     redeInfo(
         key: Key,
-    ): Promise<{ 'length': number; 'due': number; 'claimed': number; 'redelivered': number; 'next-deadline': number | null; 'distinct-ttls': number; 'bytes': number }>;
+    ): Promise<{ 'length': number; 'due': number; 'claimed': number; 'redelivered': number; 'next-deadline': number | null; 'distinct-ttls': number; 'bytes': number; 'paused-until': number | null }>;
     /**
      * Returns the number of elements, or of those that are due or claimed.
      *
@@ -772,6 +772,15 @@ export interface Commands<T> {
      * - `integer`: the number of claims given back
      */
     redeNack(key: Key, delay: number, ids: Argument | readonly Argument[]): Promise<number>;
+    /**
+     * Stops the deliveries of a dehydrator, until a Unix time in milliseconds or until REDE.RESUME.
+     * Pushes and acknowledgements continue.
+     *
+     *     REDE.PAUSE key [UNTIL unix-time-milliseconds]
+     *
+     * - `OK`: it delivers nothing from now on
+     */
+    redePause(key: Key, options?: { until?: number }): Promise<'OK'>;
     /**
      * Removes and returns the elements that are due, earliest first.
      *
@@ -863,6 +872,14 @@ export interface Commands<T> {
      * - `integer`: the number of elements whose deadline was moved
      */
     redeReschedule(key: Key, ttl: number, ids: Argument | readonly Argument[]): Promise<number>;
+    /**
+     * Ends the pause of a dehydrator and serves clients that wait for its elements.
+     *
+     *     REDE.RESUME key
+     *
+     * - `OK`: it is not paused
+     */
+    redeResume(key: Key): Promise<'OK'>;
     /**
      * Ends the claims that still have the given tokens. The elements are due again in delay
      * milliseconds, or after the BACKOFF of the key's policy; with NOCOUNT the delivery does not

@@ -614,7 +614,7 @@ export const commands = {
         write(to, key) {
             to.key(key);
         },
-        reply: record({ 'length': integer, 'due': integer, 'claimed': integer, 'redelivered': integer, 'next-deadline': oneOf(integer, nothing), 'distinct-ttls': integer, 'bytes': integer }),
+        reply: record({ 'length': integer, 'due': integer, 'claimed': integer, 'redelivered': integer, 'next-deadline': oneOf(integer, nothing), 'distinct-ttls': integer, 'bytes': integer, 'paused-until': oneOf(integer, nothing) }),
     },
     redeLen: {
         name: 'REDE.LEN',
@@ -661,6 +661,15 @@ export const commands = {
             to.values(ids);
         },
         reply: integer,
+    },
+    redePause: {
+        name: 'REDE.PAUSE',
+        readonly: false,
+        write(to, key, options = {}) {
+            to.key(key);
+            to.option('UNTIL', options.until);
+        },
+        reply: text('OK'),
     },
     redePoll: {
         name: 'REDE.POLL',
@@ -739,6 +748,14 @@ export const commands = {
             to.values(ids);
         },
         reply: integer,
+    },
+    redeResume: {
+        name: 'REDE.RESUME',
+        readonly: false,
+        write(to, key) {
+            to.key(key);
+        },
+        reply: text('OK'),
     },
     redeRetry: {
         name: 'REDE.RETRY',

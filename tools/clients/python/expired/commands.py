@@ -910,14 +910,15 @@ class Commands:
         )
 
     def rede_info(self, key: KeyT) -> RedeInfoReply:
-        """Returns the number of elements, of due and of claimed ones, the next deadline and the
-        memory used.
+        """Returns the number of elements, of due and of claimed ones, the next deadline, the memory
+        used and the end of the pause.
 
         ``REDE.INFO key``
 
         - ``map['length' integer 'due' integer 'claimed' integer 'redelivered' integer
-          'next-deadline' integer|null 'distinct-ttls' integer 'bytes' integer]``: figures; all 0,
-          and no next deadline, if there is no such key
+          'next-deadline' integer|null 'distinct-ttls' integer 'bytes' integer 'paused-until'
+          integer|null]``: figures; all 0, and no next deadline, if there is no such key. A pause
+          without end is -1
         """
         return self.execute_command("REDE.INFO", key)
 
@@ -973,6 +974,16 @@ class Commands:
         - ``integer``: the number of claims given back
         """
         return self.execute_command("REDE.NACK", key, delay, *ids)
+
+    def rede_pause(self, key: KeyT, *, until: int | None = None) -> bool:
+        """Stops the deliveries of a dehydrator, until a Unix time in milliseconds or until
+        REDE.RESUME. Pushes and acknowledgements continue.
+
+        ``REDE.PAUSE key [UNTIL unix-time-milliseconds]``
+
+        - ``OK``: it delivers nothing from now on
+        """
+        return self.execute_command("REDE.PAUSE", key, *_option("UNTIL", until))
 
     @overload
     def rede_poll(
@@ -1092,6 +1103,15 @@ class Commands:
         - ``integer``: the number of elements whose deadline was moved
         """
         return self.execute_command("REDE.RESCHEDULE", key, ttl, *ids)
+
+    def rede_resume(self, key: KeyT) -> bool:
+        """Ends the pause of a dehydrator and serves clients that wait for its elements.
+
+        ``REDE.RESUME key``
+
+        - ``OK``: it is not paused
+        """
+        return self.execute_command("REDE.RESUME", key)
 
     def rede_retry(
         self, key: KeyT, delay: EncodableT, *items: tuple[EncodableT, EncodableT],

@@ -30,6 +30,7 @@ RedeInfoReply = TypedDict("RedeInfoReply", {
     "next-deadline": "int | None",
     "distinct-ttls": "int",
     "bytes": "int",
+    "paused-until": "int | None",
 })
 
 SHAPES = {
@@ -91,17 +92,19 @@ SHAPES = {
     "REDE.GIDPUSH": _s.BULK,
     "REDE.INFO": _s.Record({"length": _s.INTEGER, "due": _s.INTEGER, "claimed": _s.INTEGER,
         "redelivered": _s.INTEGER, "next-deadline": _s.OneOf(_s.INTEGER, _s.NULL), "distinct-ttls":
-        _s.INTEGER, "bytes": _s.INTEGER}),
+        _s.INTEGER, "bytes": _s.INTEGER, "paused-until": _s.OneOf(_s.INTEGER, _s.NULL)}),
     "REDE.LEN": _s.INTEGER,
     "REDE.LOOK": _s.OneOf(_s.BULK, _s.NULL),
     "REDE.MPUSH": _s.INTEGER,
     "REDE.NACK": _s.INTEGER,
+    "REDE.PAUSE": _s.OK,
     "REDE.POLL": _s.OneOf(_s.List(_s.BULK), _s.List(_s.Tuple(_s.BULK, _s.BULK))),
     "REDE.PULL": _s.OneOf(_s.BULK, _s.NULL),
     "REDE.PUSH": _s.OneOf(_s.OK, _s.NULL),
     "REDE.PUSHAT": _s.OneOf(_s.OK, _s.NULL),
     "REDE.RANGE": _s.List(_s.Tuple(_s.BULK, _s.INTEGER)),
     "REDE.RESCHEDULE": _s.INTEGER,
+    "REDE.RESUME": _s.OK,
     "REDE.RETRY": _s.INTEGER,
     "REDE.SCAN": _s.Tuple(_s.BULK, _s.Rows(_s.BULK, _s.BULK)),
     "REDE.TTN": _s.OneOf(_s.INTEGER, _s.NULL),

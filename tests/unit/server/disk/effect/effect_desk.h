@@ -166,7 +166,7 @@ static inline bool has_stage(enum effect_kind kind)
 static inline bool has_phase(enum effect_kind kind)
 {
     return kind == EFFECT_REDE_OPTIONS || kind == EFFECT_REDE_FOLLOW ||
-           kind == EFFECT_REDE_REMEMBER;
+           kind == EFFECT_REDE_REMEMBER || kind == EFFECT_REDE_PAUSE;
 }
 
 /* Compares the members of the struct that the kind uses. */

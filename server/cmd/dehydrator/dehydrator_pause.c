@@ -1,0 +1,65 @@
+/* dehydrator_pause: stops and continues the deliveries of a dehydrator. A paused one takes pushes
+ * and acknowledgements, and its leases end as usual. It stays paused when it becomes empty: a queue
+ * is often paused for a deployment when its workers have just emptied it. */
+#include "server/cmd/cmd.h"
+#include "server/cmd/dehydrator/dehydrator_args.h"
+#include "store/txn/txn_dehydrator.h"
+
+static void cmd_rede_pause(struct call *call)
+{
+    msec until = INSTANT_MAX;
+    struct entry *entry;
+    if (call->argc != 2 && (call->argc != 4 || !arg_is(call, 2, "UNTIL"))) {
+        fail(call, ERR_SYNTAX);
+        return;
+    }
+    if (call->argc == 4 && !arg_instant(call, 3, &until)) return;
+    if (instant_due(until, call->txn->now)) {
+        fail(call, ERR_PAUSE_PAST);
+        return;
+    }
+    if (!find_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
+    txn_rede_pause(call->txn, entry_or_new(call, 1, entry, TYPE_DEHYDRATOR), until);
+    reply_ok(call);
+}
+
+static void cmd_rede_resume(struct call *call)
+{
+    struct entry *entry;
+    if (!find_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
+    if (entry != NULL && dehydrator_paused(entry->object.dehydrator, call->txn->now) != 0)
+        txn_rede_pause(call->txn, entry, 0);
+    reply_ok(call);
+}
+
+static const struct command rows[] = {
+    { .name = "REDE.PAUSE",
+      .run = cmd_rede_pause,
+      .arity = -2,
+      .flags = WRITE | GROWS | FAST,
+      .keys = KEY_FIRST,
+      .key_flags = KEY_RW | KEY_UPDATE,
+      .group = "dehydrator",
+      .since = "0.2.0",
+      .replies = REPLIES("OK: it delivers nothing from now on"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_BAD_MSEC, ERR_PAUSE_PAST),
+      .complexity = "O(1)",
+      .syntax = "key [UNTIL unix-time-milliseconds]",
+      .summary = "Stops the deliveries of a dehydrator, until a Unix time in milliseconds or until "
+                 "REDE.RESUME. Pushes and acknowledgements continue." },
+    { .name = "REDE.RESUME",
+      .run = cmd_rede_resume,
+      .arity = 2,
+      .flags = WRITE | FAST,
+      .keys = KEY_FIRST,
+      .key_flags = KEY_RW | KEY_UPDATE,
+      .group = "dehydrator",
+      .since = "0.2.0",
+      .replies = REPLIES("OK: it is not paused"),
+      .errors = ERRORS(ERR_WRONGTYPE),
+      .complexity = "O(1)",
+      .syntax = "key",
+      .summary = "Ends the pause of a dehydrator and serves clients that wait for its elements." },
+};
+
+const struct command_group dehydrator_pause_commands = COMMAND_GROUP(rows);
