@@ -32,8 +32,7 @@ static inline msec leases_quiet(const struct leases *leases, msec now)
 /* From now on leases may be held that this server has not seen, none longer than max_ttl. */
 static inline void leases_hush(struct leases *leases, msec now)
 {
-    msec until;
-    if (!instant_after(now, leases->max_ttl, &until)) until = INSTANT_MAX;
+    msec until = instant_moved(now, leases->max_ttl);
     if (until > leases->quiet_until) leases->quiet_until = until;
 }
 static inline void leases_note_end(struct leases *leases, msec end)

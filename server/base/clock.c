@@ -64,10 +64,9 @@ void clock_hold(struct clock *clock, msec at)
 
 void clock_step(struct clock *clock, msec by)
 {
-    msec to;
-    if (!instant_after(clock_tick(clock), by, &to)) to = INSTANT_MAX;
+    msec to = instant_moved(clock_tick(clock), by);
     clock->finish = true;
-    clock_hold(clock, to > INSTANT_MIN ? to : INSTANT_MIN);
+    clock_hold(clock, to);
 }
 
 void clock_release(struct clock *clock)

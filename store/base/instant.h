@@ -103,10 +103,20 @@ static inline bool instant_due(msec at, msec now)
 }
 
 /* *at = now + ttl; false if it overflows or passes INSTANT_MAX. A negative span may give an
- * instant before INSTANT_MIN. Every conversion of a span to an instant uses this function. */
+ * instant before INSTANT_MIN. Spans of clients are converted by this function. */
 static inline bool instant_after(msec now, msec ttl, msec *at)
 {
     return !__builtin_add_overflow(now, ttl, at) && *at <= INSTANT_MAX;
+}
+
+/* at + span, limited to INSTANT_MIN and INSTANT_MAX. For instants that the server computes and that
+ * can't be refused. */
+static inline msec instant_moved(msec at, msec span)
+{
+    msec to;
+    if (__builtin_add_overflow(at, span, &to)) return span < 0 ? INSTANT_MIN : INSTANT_MAX;
+    if (to < INSTANT_MIN) return INSTANT_MIN;
+    return to < INSTANT_MAX ? to : INSTANT_MAX;
 }
 
 /* Seconds to milliseconds; false if it overflows. */

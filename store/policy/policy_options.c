@@ -32,12 +32,6 @@ bool policy_changes_keys(const struct policy *policy, const struct policy *old)
 
 /* ---- deadlines ------------------------------------------------------------------------------- */
 
-static msec after(msec now, msec span)
-{
-    msec at;
-    return instant_after(now, span, &at) ? at : INSTANT_MAX;
-}
-
 /* This percentage of a span. */
 static uint64_t reach_of(msec span, unsigned percent)
 {
@@ -47,9 +41,9 @@ static uint64_t reach_of(msec span, unsigned percent)
 msec policy_spread(const struct policy *policy, msec span, msec now, struct random *random)
 {
     uint64_t reach = reach_of(span, policy->jitter);
-    if (reach == 0) return after(now, span);
+    if (reach == 0) return instant_moved(now, span);
     uint64_t lot = random_next(random) % (2 * reach + 1);
-    msec least = after(now, span - (msec)reach), at;
+    msec least = instant_moved(now, span - (msec)reach), at;
     if (__builtin_add_overflow(least, (msec)lot, &at) || at > INSTANT_MAX) return INSTANT_MAX;
     return !instant_past(at, now) || at == INSTANT_MAX ? at : instant_next(now);
 }
@@ -66,7 +60,7 @@ msec policy_ttl_deadline(const struct policy *policy, const struct policy_use *u
 msec policy_limit(const struct policy *policy, msec at, msec now)
 {
     if (policy->max_ttl == 0) return at;
-    msec latest = after(now, policy->max_ttl);
+    msec latest = instant_moved(now, policy->max_ttl);
     return at > latest ? latest : at;
 }
 

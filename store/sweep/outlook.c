@@ -195,7 +195,7 @@ static void remember_large(struct outlook *outlook, const struct entry *entry)
 static bool count_entries(struct outlook *outlook, const struct stream *stream, size_t *steps,
                           size_t budget)
 {
-    msec retention = stream_retention(stream), at;
+    msec retention = stream_retention(stream);
     struct stream_walk walk;
     struct stream_entry entry;
     stream_walk_up(&walk, stream, outlook->next_id);
@@ -204,8 +204,7 @@ static bool count_entries(struct outlook *outlook, const struct stream *stream, 
             outlook->next_id = entry.id;
             return false;
         }
-        if (!instant_after(stream_id_instant(entry.id), retention, &at)) at = INSTANT_MAX;
-        count_deadline(outlook, MEMBERS, at);
+        count_deadline(outlook, MEMBERS, instant_moved(stream_id_instant(entry.id), retention));
         ++*steps;
     }
     return true;

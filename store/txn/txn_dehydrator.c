@@ -146,12 +146,6 @@ static void end_pause(struct txn *txn, struct entry *entry)
 
 /* ---- the end of elements --------------------------------------------------------------------- */
 
-static msec after(msec at, msec span)
-{
-    msec later;
-    return instant_after(at, span, &later) ? later : INSTANT_MAX;
-}
-
 void txn_rede_replace(struct txn *txn, struct entry *entry, struct bytes id, struct bytes payload,
                       const struct stage *stage)
 {
@@ -174,7 +168,8 @@ void txn_rede_take(struct txn *txn, struct entry *entry, struct element *element
     struct push_options options = dehydrator_options(element);
     /* Before the element goes, so that the key stays. */
     if (options.remember > 0)
-        txn_rede_remember(txn, entry, element_id(element), after(txn->now, options.remember));
+        txn_rede_remember(txn, entry, element_id(element),
+                          instant_moved(txn->now, options.remember));
     txn_rede_remove(txn, entry, element, event);
 }
 
@@ -183,7 +178,7 @@ static msec next_of(const struct push_options *options, msec now)
 {
     if (options->phase > now) return options->phase;
     msec missed = (now - options->phase) / options->every;
-    return after(options->phase, (missed + 1) * options->every);
+    return instant_moved(options->phase, (missed + 1) * options->every);
 }
 
 static void succeed(struct txn *txn, struct entry *entry, struct element *element,

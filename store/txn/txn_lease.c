@@ -50,13 +50,6 @@ static bool find_lease(void *ctx, const struct entry *entry, struct due_at due)
     return true;
 }
 
-static msec moved(msec at, msec by)
-{
-    msec to;
-    if (!instant_after(at, by, &to)) return INSTANT_MAX;
-    return to > INSTANT_MIN ? to : INSTANT_MIN;
-}
-
 /* A change of a deadline may move a holder in memory, so the holders are put into a new lease. */
 static void shift_entry(struct txn *txn, struct entry *entry, msec by)
 {
@@ -65,7 +58,7 @@ static void shift_entry(struct txn *txn, struct entry *entry, msec by)
     struct holder holder;
     lease_iter_begin(&iter, old);
     while (lease_iter_next(&iter, &holder)) {
-        holder.end = moved(holder.end, by);
+        holder.end = instant_moved(holder.end, by);
         struct effect effect = { .kind = EFFECT_LEASE_EXTEND, .a = holder.owner, .at = holder.end };
         txn_notify(txn, entry, &effect);
         lease_put(lease, &holder, lease_permits(old));
@@ -86,5 +79,5 @@ void txn_lease_shift(struct txn *txn, msec by)
             shift_entry(txn, found.entries[i], by);
         mem_free(found.entries);
     }
-    if (leases->until > 0) leases->until = moved(leases->until, by);
+    if (leases->until > 0) leases->until = instant_moved(leases->until, by);
 }

@@ -270,13 +270,12 @@ static void count_overdue(struct txn *txn, const struct stream *stream, size_t c
     txn->store->stats.expired_members += count;
     for (size_t rank = 0, next; rank < count; rank = next) {
         struct stream_id id;
-        msec at;
         stream_id_at(stream, rank, &id);
         next = stream_rank(stream, (struct stream_id){ id.ms, UINT64_MAX });
         if (next > count) next = count;
         /* The rank leaves out an entry with the greatest possible sequence number. */
         if (next == rank) next++;
-        if (!instant_after(stream_id_instant(id), stream_retention(stream), &at)) at = INSTANT_MAX;
+        msec at = instant_moved(stream_id_instant(id), stream_retention(stream));
         histogram_add(&txn->store->stats.lag, txn->now - at, next - rank);
     }
 }

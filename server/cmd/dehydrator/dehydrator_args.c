@@ -58,10 +58,9 @@ const struct policy *find_backoff(const struct call *call)
 msec hidden_until(struct call *call, const struct policy *backoff, msec lease_end,
                   uint32_t deliveries)
 {
-    msec at;
     if (backoff == NULL) return lease_end;
     msec delay = policy_backoff(backoff, deliveries, &call->txn->store->random);
-    return instant_after(lease_end, delay, &at) ? at : INSTANT_MAX;
+    return instant_moved(lease_end, delay);
 }
 
 bool is_full(const struct call *call, const struct entry *entry, size_t added)

@@ -123,12 +123,6 @@ static void join_queue(struct blocked_client *client, struct bytes key, msec aga
     blocked_wake_queue(client->all, queue, again);
 }
 
-static msec moved(msec at, msec by)
-{
-    msec to;
-    return instant_after(at, by, &to) ? to : INSTANT_MAX;
-}
-
 bool blocked_block(struct blocked *blocked, const struct call *call,
                    const struct block_request *request)
 {
@@ -158,7 +152,8 @@ bool blocked_block(struct blocked *blocked, const struct call *call,
         join_queue(client, call->argv[request->first + i], request->again);
     deadline_init(&client->deadline);
     if (request->until != NEVER)
-        agenda_add(&blocked->deadlines, &client->deadline, moved(request->until, -blocked->set));
+        agenda_add(&blocked->deadlines, &client->deadline,
+                   instant_moved(request->until, -blocked->set));
     session->blocked = client;
     session_wait(session, WAIT_KEY, forget_client);
     blocked->count++;
@@ -279,7 +274,7 @@ void blocked_skip_command(struct blocked *blocked, const struct blocked_try *try
 msec blocked_next_timeout(const struct blocked *blocked)
 {
     msec first = agenda_next(&blocked->deadlines);
-    return first == NEVER ? NEVER : moved(first, blocked->set);
+    return first == NEVER ? NEVER : instant_moved(first, blocked->set);
 }
 
 void blocked_clock_set(struct blocked *blocked, msec by)

@@ -52,6 +52,18 @@ START_TEST(last_expired_deadline_is_before_now)
 }
 END_TEST
 
+START_TEST(moved_instant_stays_within_limits)
+{
+    ck_assert_int_eq(instant_moved(7, -5), 2);
+    ck_assert_int_eq(instant_moved(INSTANT_MAX - 1, 1), INSTANT_MAX);
+    ck_assert_int_eq(instant_moved(INSTANT_MAX - 1, 2), INSTANT_MAX);
+    ck_assert_int_eq(instant_moved(1, INT64_MAX), INSTANT_MAX);
+    ck_assert_int_eq(instant_moved(INSTANT_MIN + 1, -1), INSTANT_MIN);
+    ck_assert_int_eq(instant_moved(INSTANT_MIN + 1, -2), INSTANT_MIN);
+    ck_assert_int_eq(instant_moved(-2, INT64_MIN), INSTANT_MIN);
+}
+END_TEST
+
 START_TEST(due_instants_take_no_more_memory)
 {
     ck_assert_uint_eq(sizeof(struct due_at), sizeof(msec));
@@ -66,6 +78,7 @@ Suite *test_suite(void)
         no_deadline_is_never_due,
         element_is_due_at_its_deadline,
         last_expired_deadline_is_before_now,
+        moved_instant_stays_within_limits,
         due_instants_take_no_more_memory,
         NULL,
     };
