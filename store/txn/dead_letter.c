@@ -1,7 +1,6 @@
 /* dead_letter: see dead_letter.h. */
+#include "store/base/number.h"
 #include "store/txn/dead_letter.h"
-
-#include <stdio.h>
 
 #include "store/mem/mem.h"
 #include "store/txn/txn_internal.h"
@@ -38,9 +37,9 @@ static bool takes_entry(struct txn *txn, struct entry *target, struct stream_id 
     return fits;
 }
 
-static struct bytes print_number(char number[24], uint64_t value)
+static struct bytes print_number(char number[NUMBER_INT64_MAX_CHARS], uint64_t value)
 {
-    return bytes_of(number, (size_t)snprintf(number, 24, "%llu", (unsigned long long)value));
+    return bytes_of(number, number_print_uint64(number, value));
 }
 
 enum dead_letter_result dead_letter_move(struct txn *txn, struct entry *entry,
@@ -55,7 +54,7 @@ enum dead_letter_result dead_letter_move(struct txn *txn, struct entry *entry,
     struct entry *target = find_target(txn, entry, TYPE_STREAM);
     if (!takes_entry(txn, target, &id)) return DEAD_LETTER_REFUSED;
 
-    char number[24];
+    char number[NUMBER_INT64_MAX_CHARS];
     size_t count = 0;
     struct bytes *parts = mem_alloc((2 * source.count + 6) * sizeof(*parts));
     while (stream_entry_next(&source, &parts[count], &parts[count + 1]))
@@ -76,7 +75,7 @@ enum dead_letter_result dead_letter_move(struct txn *txn, struct entry *entry,
 static bool add_to_stream(struct txn *txn, struct entry *target, const struct entry *entry,
                           const struct element *element, uint32_t deliveries)
 {
-    char number[24];
+    char number[NUMBER_INT64_MAX_CHARS];
     struct stream_id id;
     if (!takes_entry(txn, target, &id)) return false;
     const struct bytes parts[] = {
