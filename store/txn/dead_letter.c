@@ -1,7 +1,7 @@
 /* dead_letter: see dead_letter.h. */
-#include "store/base/number.h"
 #include "store/txn/dead_letter.h"
 
+#include "store/base/number.h"
 #include "store/mem/mem.h"
 #include "store/txn/txn_internal.h"
 
