@@ -301,6 +301,8 @@ class Pair:
             return True  # Redis cuts the name in the reply there
         if words[:2] == [b"CLIENT", b"TRACKING"] and state.restricted and b"BCAST" in words:
             return True
+        if words[0] == b"PFMERGE" and len(words) == 2 and state.restricted:
+            return True  # needs permission for its destination here
         if words[0] == b"SPOP" and cannot_ask:
             return len(words) == 2 or len(words) == 3 and len(words[2]) < 5
         if words[0] == b"PSUBSCRIBE":  # events of a client's own changes come at another place in the stream
