@@ -172,8 +172,11 @@ static uint64_t digest_dehydrator(unsigned lane, const struct object *object, ms
     }
     dehydrator_walk_end(&walk);
     struct more more = { lane, now, chain };
+    const struct extras *extras = dehydrator_extras(object->dehydrator);
     msec paused = dehydrator_paused(object->dehydrator, now);
     if (paused != 0) more.sum += lane_hash_pair(lane, (uint64_t)paused, 1);
+    if (extras != NULL && extras_next_usec(extras) != 0)
+        more.sum += lane_hash_pair(lane, (uint64_t)extras_next_usec(extras), 2);
     if (dehydrator_count_options(object->dehydrator) > 0)
         walk_object(object, digest_options, &more);
     if (dehydrator_extras(object->dehydrator) != NULL) {
@@ -297,7 +300,7 @@ static uint64_t digest_entry(unsigned lane, const struct keyspace *ks, const str
 
 /* A policy's words for streams, and those for elements, are left out if none of their options is
  * set, because digests of earlier versions have none. */
-enum { STREAM_WORDS = 6, ELEMENT_WORDS = 3 };
+enum { STREAM_WORDS = 6, ELEMENT_WORDS = 5 };
 
 static void digest_policy(void *ctx, struct bytes name, const struct policy *policy)
 {
@@ -323,10 +326,13 @@ static void digest_policy(void *ctx, struct bytes name, const struct policy *pol
             (uint64_t)policy->backoff,
             (uint64_t)policy->backoff_max,
             policy->backoff_jitter,
+            policy->rate,
+            (uint64_t)policy->rate_span,
         };
         size_t count = sizeof(words) / sizeof(words[0]);
-        if (policy->backoff == 0) count -= ELEMENT_WORDS;
-        if (policy->backoff == 0 && !has_stream_options) count -= STREAM_WORDS;
+        bool has_element_options = policy->backoff > 0 || policy->rate > 0;
+        if (!has_element_options) count -= ELEMENT_WORDS;
+        if (!has_element_options && !has_stream_options) count -= STREAM_WORDS;
         uint64_t hash = hash_words(lane, words, count);
         *(lane == 0 ? &digest->high : &digest->low) += hash;
     }

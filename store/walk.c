@@ -96,6 +96,9 @@ static void walk_dehydrator(const struct object *object, const struct visitor *t
     const struct extras *extras = dehydrator_extras(object->dehydrator);
     if (extras != NULL && extras_paused(extras) != 0)
         visit_effect(to, (struct effect){ .kind = EFFECT_REDE_PAUSE, .at = extras_paused(extras) });
+    if (extras != NULL && extras_next_usec(extras) != 0)
+        visit_effect(to,
+                     (struct effect){ .kind = EFFECT_REDE_RATE, .from = extras_next_usec(extras) });
     if (extras != NULL) extras_each_remembered(extras, walk_remembered, (void *)(uintptr_t)to);
     dehydrator_walk_begin(&walk, object->dehydrator);
     for (struct element *element; (element = dehydrator_walk_next(&walk, &at)) != NULL;)
@@ -311,6 +314,11 @@ static bool put_zset(struct object *to, const struct effect *effect)
 static bool put_dehydrator(struct object *to, const struct effect *effect)
 {
     struct dehydrator *dehydrator = to->dehydrator;
+    if (effect->kind == EFFECT_REDE_RATE) {
+        if (effect->from <= 0) return false;
+        extras_set_next_usec(dehydrator_extras_made(dehydrator), effect->from);
+        return true;
+    }
     if (effect->kind == EFFECT_REDE_PAUSE) {
         if (effect->at <= 0) return false;
         extras_pause(dehydrator_extras_made(dehydrator), effect->at);

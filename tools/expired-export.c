@@ -214,6 +214,7 @@ static bool fits(struct export *export, struct effect *effect)
     case EFFECT_REDE_FOLLOW:
     case EFFECT_REDE_REMEMBER:
     case EFFECT_REDE_PAUSE:
+    case EFFECT_REDE_RATE:
     case EFFECT_TOKEN: return false;         /* counts grants of this server only */
     case EFFECT_STREAM_RETAIN: return false; /* comes from a policy */
     case EFFECT_REPEAT_LIMITS:

@@ -385,7 +385,7 @@ void policies_each(const struct policies *policies, visitor *visit, void *ctx)
 /* ---- self-check ----------------------------------------------------------------------------- */
 
 struct totals {
-    size_t count, limits, retains, delivery_limits, backoffs, logs, bytes, pending;
+    size_t count, limits, retains, delivery_limits, backoffs, rates, logs, bytes, pending;
 };
 
 static void check_children(const struct policy_node *node)
@@ -413,6 +413,7 @@ static void check_rule(const struct policies *policies, const struct policy_node
     totals->retains += policy->retain > 0;
     totals->delivery_limits += policy->max_deliveries > 0;
     totals->backoffs += policy->backoff > 0;
+    totals->rates += policy->rate > 0;
     totals->logs += policy->expired_to.len > 0;
     ensure(policy->expired_to.len == 0 || policies_target(policies, policy->expired_to),
            "'%.*s' is no target", (int)policy->expired_to.len, policy->expired_to.data);

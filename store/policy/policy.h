@@ -34,6 +34,8 @@ struct policy {
     struct bytes dead_to;      /* to where: a stream, or for an element a dehydrator */
     msec backoff, backoff_max; /* after the first failure of an element, and the longest */
     unsigned backoff_jitter;   /* percent, 0 to 100 */
+    uint64_t rate;             /* at most this many deliveries of a dehydrator ... */
+    msec rate_span;            /* ... in any such span; 0: no limit */
     struct bytes expired_to;   /* the log of expired keys: a stream or dehydrator; no bytes: none */
     uint64_t value_max;        /* a longer value is not logged */
     bool log_value;            /* log the value too */
@@ -43,8 +45,11 @@ struct policy {
     bool pending;    /* not yet applied to all keys that existed when it was set (policy_walk.h) */
 };
 
-enum { POLICY_NAME_MAX = 16384 };       /* bytes in a name, or in that of a target */
-enum { POLICY_VALUE_MAX = 64 * 1024 };  /* value_max by default */
+enum { POLICY_NAME_MAX = 16384 };      /* bytes in a name, or in that of a target */
+enum { POLICY_VALUE_MAX = 64 * 1024 }; /* value_max by default */
+#define POLICY_RATE_MAX 1000000        /* deliveries in a span */
+#define POLICY_RATE_SPAN_MAX                                                                       \
+    ((msec)366 * 24 * 3600 * 1000)      /* so that microseconds do not overflow */
 #define POLICY_SPAN_MAX (INT64_MAX / 2) /* the longest span, so that now + span cannot overflow */
 
 struct policy_node;
@@ -54,9 +59,9 @@ struct rule;
 struct policies {
     struct policy_node *root;
     size_t count;
-    /* The number of policies with a max_len, a retain, a max_deliveries, a backoff, and an
+    /* The number of policies with a max_len, a retain, a max_deliveries, a backoff, a rate, and an
      * expired_to. */
-    size_t limits, retains, delivery_limits, backoffs, logs;
+    size_t limits, retains, delivery_limits, backoffs, rates, logs;
     struct policy_targets targets; /* the names in expired_to */
     size_t bytes;                  /* memory of the table */
     /* List of the pending policies, in the order in which they were set. Each pass over the keys
@@ -93,6 +98,15 @@ msec policy_limit(const struct policy *policy, msec at, msec now);
 /* The delay before an element is due again that failed this often: backoff * 2^(failures - 1), more
  * or less by the jitter, and at most backoff_max. 0 without a failure or a back-off. */
 msec policy_backoff(const struct policy *policy, uint64_t failures, struct random *random);
+/* The rate by GCRA (the generic cell rate algorithm, ITU-T I.371), without bursts: a delivery takes
+ * place at the microsecond `next` or later, and puts the next one off by rate_span / rate, rounded
+ * up. A millisecond has as many deliveries as have their microsecond in it, so that no span of
+ * rate_span milliseconds has more than `rate`. How many may take place at now. `next`: after the
+ * last one; 0: there was none. Moved here to the first of them. If it is further ahead than one
+ * delivery takes, the clock was set back or the rate raised, and it is now. */
+uint64_t policy_rate_allows(const struct policy *policy, int64_t *next, msec now);
+/* `next` after this many deliveries. */
+int64_t policy_rate_after(const struct policy *policy, int64_t next, uint64_t deliveries);
 /* Adds a copy of the policy, or replaces the one of the same name, which must satisfy
  * policy_name_ok. A pending policy goes to the end of the list. O(length of the names) */
 void policies_set(struct policies *policies, struct bytes name, const struct policy *policy);

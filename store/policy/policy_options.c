@@ -16,7 +16,8 @@ bool policy_equal(const struct policy *a, const struct policy *b)
            a->max_deliveries == b->max_deliveries && bytes_equal(a->dead_to, b->dead_to) &&
            bytes_equal(a->expired_to, b->expired_to) && a->log_value == b->log_value &&
            a->value_max == b->value_max && a->backoff == b->backoff &&
-           a->backoff_max == b->backoff_max && a->backoff_jitter == b->backoff_jitter;
+           a->backoff_max == b->backoff_max && a->backoff_jitter == b->backoff_jitter &&
+           a->rate == b->rate && a->rate_span == b->rate_span;
 }
 
 bool policy_changes_keys(const struct policy *policy, const struct policy *old)
@@ -75,6 +76,31 @@ msec policy_backoff(const struct policy *policy, uint64_t failures, struct rando
     return delay < most ? delay : most;
 }
 
+/* ---- rates ----------------------------------------------------------------------------------- */
+
+enum { USEC_PER_MSEC = 1000 };
+
+static int64_t usec_between(const struct policy *policy)
+{
+    int64_t span = policy->rate_span * USEC_PER_MSEC, rate = (int64_t)policy->rate;
+    return (span + rate - 1) / rate;
+}
+
+uint64_t policy_rate_allows(const struct policy *policy, int64_t *next, msec now)
+{
+    int64_t begin, end, between = usec_between(policy);
+    if (__builtin_mul_overflow(now, USEC_PER_MSEC, &begin) ||
+        __builtin_add_overflow(begin, USEC_PER_MSEC, &end) || end > INT64_MAX - between)
+        return 0;
+    if (*next < begin || *next > end + between) *next = begin;
+    return *next >= end ? 0 : (uint64_t)((end - *next + between - 1) / between);
+}
+
+int64_t policy_rate_after(const struct policy *policy, int64_t next, uint64_t deliveries)
+{
+    return next + (int64_t)deliveries * usec_between(policy);
+}
+
 /* ---- counts ---------------------------------------------------------------------------------- */
 
 void policies_count(struct policies *policies, const struct policy *policy, bool adds)
@@ -84,6 +110,7 @@ void policies_count(struct policies *policies, const struct policy *policy, bool
     policies->retains += policy->retain > 0 ? change : 0;
     policies->delivery_limits += policy->max_deliveries > 0 ? change : 0;
     policies->backoffs += policy->backoff > 0 ? change : 0;
+    policies->rates += policy->rate > 0 ? change : 0;
     if (policy->expired_to.len == 0) return;
     policies->logs += change;
     if (adds)

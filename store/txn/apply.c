@@ -285,6 +285,12 @@ bool apply_rede_forget(struct txn *txn, struct entry *entry, const struct effect
     return txn_rede_forget(txn, entry, effect->a);
 }
 
+bool apply_rede_rate(struct txn *txn, struct entry *entry, const struct effect *effect)
+{
+    txn_rede_set_next(txn, entry, effect->from);
+    return true;
+}
+
 bool apply_rede_pause(struct txn *txn, struct entry *entry, const struct effect *effect)
 {
     txn_rede_pause(txn, entry, effect->at);

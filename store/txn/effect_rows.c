@@ -185,6 +185,8 @@ const struct effect_row effect_rows[EFFECT_KINDS] = {
                            FORM("X.REDE.REMEMBER", HEAD(KEY, INSTANT(at)), EACH(A), OWN) },
     ROW(REDE_FORGET) = { apply_rede_forget, EXISTS(DEHYDRATOR),
                          FORM("X.REDE.FORGET", HEAD(KEY), EACH(A), OWN) },
+    ROW(REDE_RATE) = { apply_rede_rate, CREATED(DEHYDRATOR), IN_PAYLOAD,
+                       FORM("X.REDE.RATE", HEAD(KEY, NUMBER(from, 0, INT64_MAX)), OWN) },
     ROW(REDE_PAUSE) = { apply_rede_pause, CREATED(DEHYDRATOR), IN_PAYLOAD,
                         FORM("X.REDE.PAUSE", HEAD(KEY, INSTANT(at)), OWN) },
 

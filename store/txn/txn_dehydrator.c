@@ -64,7 +64,9 @@ void txn_rede_remove(struct txn *txn, struct entry *entry, struct element *eleme
     /* Record first: the id is freed with the element. */
     txn_record(txn, entry, &effect);
     dehydrator_remove(entry->object.dehydrator, element);
-    if (entry->object.has_expiry) keyspace_rearm(txn->ks, entry);
+    /* Without elements, a rate's next delivery is the end of the key. */
+    bool has_extras = dehydrator_extras(entry->object.dehydrator) != NULL;
+    if (entry->object.has_expiry || has_extras) keyspace_rearm(txn->ks, entry);
     txn_note_emptied(txn, entry);
 }
 
@@ -118,6 +120,17 @@ bool txn_rede_forget(struct txn *txn, struct entry *entry, struct bytes id)
     keyspace_rearm(txn->ks, entry);
     txn_note_emptied(txn, entry);
     return true;
+}
+
+/* Not txn_record: what delivers has effects of its own, and the end of a span is no use of the key.
+ */
+void txn_rede_set_next(struct txn *txn, struct entry *entry, int64_t usec)
+{
+    struct effect effect = { .kind = EFFECT_REDE_RATE, .from = usec };
+    txn_record_each(txn, entry_key(entry), &effect);
+    extras_set_next_usec(dehydrator_extras_made(entry->object.dehydrator), usec);
+    keyspace_rearm(txn->ks, entry);
+    if (usec == 0) txn_note_emptied(txn, entry);
 }
 
 static void set_pause(struct txn *txn, struct entry *entry, msec until)
@@ -220,6 +233,12 @@ size_t txn_rede_forget_ended(struct txn *txn, struct entry *entry, size_t limit)
     msec paused = extras == NULL ? 0 : extras_paused(extras);
     if (paused != 0 && instant_due(paused, txn->now)) {
         end_pause(txn, entry);
+        done++;
+    }
+    bool has_elements = dehydrator_count(entry->object.dehydrator) > 0;
+    int64_t next = extras == NULL || has_elements ? 0 : extras_next_usec(extras);
+    if (next != 0 && instant_due(next / 1000 + 1, txn->now)) {
+        txn_rede_set_next(txn, entry, 0);
         done++;
     }
     while (extras != NULL && done < limit && instant_due(extras_next_end(extras, &id), txn->now)) {

@@ -25,6 +25,9 @@ bool txn_rede_unfollow(struct txn *txn, struct entry *entry, struct bytes id); /
 /* The id counts as present until then; it must not be an element's. */
 void txn_rede_remember(struct txn *txn, struct entry *entry, struct bytes id, msec until);
 bool txn_rede_forget(struct txn *txn, struct entry *entry, struct bytes id); /* false: no such */
+/* With a rate: the microsecond of the next delivery; 0: any. Call before elements are removed, so
+ * that the key stays. */
+void txn_rede_set_next(struct txn *txn, struct entry *entry, int64_t usec);
 /* It delivers nothing before `until`: INSTANT_MAX without an end, 0: it is not paused any more. */
 void txn_rede_pause(struct txn *txn, struct entry *entry, msec until);
 /* Pushes the element. One of this id that is there is replaced in its place, with its options and

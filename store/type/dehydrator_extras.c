@@ -20,6 +20,7 @@ struct extras {
     struct timeline ends; /* of remembered ids */
     size_t bytes;         /* of the notes and of this struct */
     msec paused;          /* until then; 0: not */
+    int64_t next_usec;    /* of the next delivery; 0: any */
 };
 
 static struct bytes note_id(const void *note)
@@ -68,6 +69,7 @@ struct extras *extras_new(void)
     timeline_init(&extras->ends);
     extras->bytes = mem_size(extras);
     extras->paused = 0;
+    extras->next_usec = 0;
     return extras;
 }
 
@@ -90,7 +92,7 @@ void extras_free(struct extras *extras)
 bool extras_are_empty(const struct extras *extras)
 {
     return dict_count(&extras->successors) == 0 && dict_count(&extras->remembered) == 0 &&
-           extras->paused == 0;
+           extras->paused == 0 && extras->next_usec == 0;
 }
 
 size_t extras_bytes(const struct extras *extras)
@@ -197,12 +199,23 @@ msec extras_paused(const struct extras *extras)
     return extras->paused;
 }
 
-msec extras_next_due(const struct extras *extras)
+void extras_set_next_usec(struct extras *extras, int64_t next)
+{
+    extras->next_usec = next;
+}
+
+int64_t extras_next_usec(const struct extras *extras)
+{
+    return extras->next_usec;
+}
+
+msec extras_next_due(const struct extras *extras, bool has_elements)
 {
     struct bytes id;
-    msec end = extras_next_end(extras, &id);
-    bool ends = extras->paused != 0 && extras->paused < INSTANT_MAX;
-    return ends && extras->paused < end ? extras->paused : end;
+    msec first = extras_next_end(extras, &id), next = extras->next_usec / 1000 + 1;
+    bool pause_ends = extras->paused != 0 && extras->paused < INSTANT_MAX;
+    if (pause_ends && extras->paused < first) first = extras->paused;
+    return !has_elements && extras->next_usec != 0 && next < first ? next : first;
 }
 
 msec extras_next_end(const struct extras *extras, struct bytes *id)

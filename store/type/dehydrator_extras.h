@@ -42,7 +42,7 @@ struct successor {
 
 struct extras *extras_new(void);
 void extras_free(struct extras *extras);
-/* Is there neither a successor, nor a remembered id, nor a pause? */
+/* Is there neither a successor, nor a remembered id, nor a pause, nor a next delivery? */
 bool extras_are_empty(const struct extras *extras);
 size_t extras_bytes(const struct extras *extras);
 void extras_check(const struct extras *extras);
@@ -59,12 +59,17 @@ void extras_each_successor(const struct extras *extras,
 void extras_pause(struct extras *extras, msec until);
 msec extras_paused(const struct extras *extras);
 
+/* With a rate: the microsecond of the next delivery (policy_rate_allows); 0: any. */
+void extras_set_next_usec(struct extras *extras, int64_t next);
+int64_t extras_next_usec(const struct extras *extras);
+
 /* The id counts as present until just before this instant. O(log n) */
 void extras_remember(struct extras *extras, struct bytes id, msec until);
 bool extras_remembers(const struct extras *extras, struct bytes id, msec now);
 bool extras_forget(struct extras *extras, struct bytes id); /* false: it is not remembered */
-/* The first instant at which a remembered id or the pause ends; NEVER: none. */
-msec extras_next_due(const struct extras *extras);
+/* The first instant at which a remembered id or the pause ends, or if there are no elements, the
+ * next delivery may take place; NEVER: none. */
+msec extras_next_due(const struct extras *extras, bool has_elements);
 /* The first instant at which a remembered id ends, and the id; NEVER: none. */
 msec extras_next_end(const struct extras *extras, struct bytes *id);
 /* In the order of their ends. */

@@ -106,7 +106,8 @@ static struct due_at dehydrator_due(const struct object *object)
 {
     const struct extras *extras = dehydrator_extras(object->dehydrator);
     msec at = dehydrator_next_due(object->dehydrator);
-    msec end = extras == NULL ? NEVER : extras_next_due(extras);
+    msec end =
+        extras == NULL ? NEVER : extras_next_due(extras, dehydrator_count(object->dehydrator) > 0);
     return due_at_instant(end < at ? end : at);
 }
 

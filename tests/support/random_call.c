@@ -145,6 +145,8 @@ static void step_dehydrator(struct txn *txn)
     struct stage stage = { .at = txn->now + rng_between(&rng, -10, 10) };
     txn_rede_push(txn, entry, random_text("id", 20), random_text("p", 100), &stage);
     if (rng_chance(&rng, 10))
+        txn_rede_set_next(txn, entry, rng_chance(&rng, 20) ? 0 : txn->now * 1000 + 5000);
+    if (rng_chance(&rng, 10))
         txn_rede_pause(txn, entry, txn->now + rng_between(&rng, 1, 20));
     else if (rng_chance(&rng, 5))
         txn_rede_pause(txn, entry, rng_chance(&rng, 50) ? 0 : INSTANT_MAX);

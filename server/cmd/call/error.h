@@ -450,7 +450,10 @@
       "ERR invalid policy name '%.*s': must be a key, or a prefix that ends with '*', of 1 to %d " \
       "bytes")                                                                                     \
     E(ERR_POLICY_EMPTY, "ERR a policy needs one of TTL, MAXTTL, MEMBERTTL, MAXLEN, RETAIN, "       \
-                        "MAXDELIVERIES, BACKOFF and EXPIRED. POLICY DEL removes it")               \
+                        "MAXDELIVERIES, BACKOFF, RATE and EXPIRED. POLICY DEL removes it")         \
+    E(ERR_POLICY_NO_SPAN, "ERR RATE needs a count, PER and a duration")                            \
+    E(ERR_POLICY_RATE, "ERR RATE: '%.*s' is not a duration from 1 ms to 366 d with a microsecond " \
+                       "for each delivery at least")                                               \
     E(ERR_POLICY_OPTION, "ERR unknown option '%.*s'")                                              \
     E(ERR_POLICY_TWICE, "ERR duplicate option %s")                                                 \
     E(ERR_POLICY_NO_VALUE, "ERR %s needs a value")                                                 \

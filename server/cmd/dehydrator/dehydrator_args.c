@@ -47,6 +47,14 @@ size_t count_due(const struct call *call, const struct entry *entry, int64_t lim
     return (uint64_t)limit < due ? (size_t)limit : due;
 }
 
+const struct policy *find_rate(const struct call *call)
+{
+    const struct policies *policies = &call->txn->store->policies;
+    if (policies->rates == 0) return NULL;
+    const struct policy *policy = policies_of(policies, call->argv[1], NULL);
+    return policy != NULL && policy->rate > 0 ? policy : NULL;
+}
+
 const struct policy *find_backoff(const struct call *call)
 {
     const struct policies *policies = &call->txn->store->policies;

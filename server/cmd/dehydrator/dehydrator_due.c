@@ -51,13 +51,46 @@ static bool parse_take(struct call *call, int i, unsigned known, struct take *ta
     return true;
 }
 
+/* ---- when and how many ----------------------------------------------------------------------- */
+
+/* What a RATE allows now, and the microsecond of the next delivery. Without one: any number. */
+static uint64_t rate_allows(const struct call *call, const struct entry *entry, int64_t *next)
+{
+    const struct policy *policy = find_rate(call);
+    const struct extras *extras = dehydrator_extras(entry->object.dehydrator);
+    *next = extras == NULL ? 0 : extras_next_usec(extras);
+    return policy == NULL ? UINT64_MAX : policy_rate_allows(policy, next, call->txn->now);
+}
+
+/* How many due elements may be delivered now, at most `limit`. */
+static size_t count_deliverable(const struct call *call, const struct entry *entry, int64_t limit)
+{
+    int64_t next;
+    size_t due = count_due(call, entry, limit);
+    uint64_t allowed = due == 0 ? 0 : rate_allows(call, entry, &next);
+    return allowed < due ? (size_t)allowed : due;
+}
+
+/* Counts deliveries for the RATE, before they take place. */
+static void note_deliveries(struct call *call, struct entry *entry, size_t count)
+{
+    int64_t next;
+    const struct policy *policy = find_rate(call);
+    if (policy == NULL || count == 0) return;
+    rate_allows(call, entry, &next);
+    txn_rede_set_next(call->txn, entry, policy_rate_after(policy, next, count));
+}
+
 /* When an element of the key may be delivered next; 0: not before a change of the key. */
 static msec next_delivery(const struct call *call, const struct entry *entry)
 {
+    int64_t next;
     if (entry == NULL) return 0;
     msec at = dehydrator_next(entry->object.dehydrator);
     msec paused = dehydrator_paused(entry->object.dehydrator, call->txn->now);
-    return paused > at ? paused : at;
+    if (paused > at) at = paused;
+    if (rate_allows(call, entry, &next) == 0 && next / 1000 > at) at = next / 1000;
+    return at;
 }
 
 /* Blocks until an element of the key of argument 1 is due. */
@@ -78,6 +111,7 @@ static void block_until_due(struct call *call, const struct entry *entry, msec u
 static void poll_some(struct call *call, struct entry *entry, size_t count, bool with_ids)
 {
     resp_array(call->out, count);
+    note_deliveries(call, entry, count);
     while (count-- > 0) {
         struct element *element = dehydrator_first(entry->object.dehydrator);
         if (with_ids) {
@@ -95,7 +129,7 @@ static void cmd_rede_poll(struct call *call)
     struct entry *entry;
     if (!parse_take(call, 2, COUNT_0 | WITHIDS, &take)) return;
     if (!find_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
-    poll_some(call, entry, count_due(call, entry, take.limit), take.with_ids);
+    poll_some(call, entry, count_deliverable(call, entry, take.limit), take.with_ids);
 }
 
 static void cmd_rede_bpoll(struct call *call)
@@ -105,7 +139,7 @@ static void cmd_rede_bpoll(struct call *call)
     if (!arg_timeout(call, 2, &take.until)) return;
     if (!parse_take(call, 3, WITHIDS, &take)) return;
     if (!find_source(call, TYPE_DEHYDRATOR, 1, 1, &source)) return;
-    size_t due = count_due(call, source.entry, take.limit);
+    size_t due = count_deliverable(call, source.entry, take.limit);
     if (due > 0)
         poll_some(call, source.entry, due, take.with_ids);
     else
@@ -162,9 +196,9 @@ static void claim_first(struct call *call, struct entry *entry, const struct gra
 /* How many elements may be claimed now. First moves those that were delivered too often. */
 static size_t count_claimable(struct call *call, struct entry *entry, int64_t limit)
 {
-    size_t due = count_due(call, entry, limit);
+    size_t due = count_deliverable(call, entry, limit);
     if (due == 0 || dead_letter_limit(call->txn, entry) == 0) return due;
-    return dead_letter_move_elements(call->txn, entry, (size_t)limit);
+    return dead_letter_move_elements(call->txn, entry, due);
 }
 
 static void cmd_rede_claim(struct call *call)
@@ -190,6 +224,7 @@ static void cmd_rede_claim(struct call *call)
     }
     const struct grant grant = { lease_end, find_backoff(call), take.with_tokens };
     resp_array(call->out, due);
+    note_deliveries(call, source.entry, due);
     while (due-- > 0)
         claim_first(call, source.entry, &grant);
 }

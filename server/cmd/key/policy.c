@@ -89,7 +89,8 @@ static void reply_policy(struct call *call, const struct policy *policy)
                    (policy->max_len > 0) + policy->keep_low + (policy->retain > 0) +
                    (policy->max_deliveries > 0) + (policy->dead_to.len > 0) +
                    (policy->backoff > 0) + (policy->backoff_max > 0) +
-                   (policy->backoff_jitter > 0) + (policy->expired_to.len > 0) + policy->log_value;
+                   (policy->backoff_jitter > 0) + 2 * (size_t)(policy->rate > 0) +
+                   (policy->expired_to.len > 0) + policy->log_value;
     resp_map(call->out, pairs);
     reply_number(call, "TTL", policy->ttl);
     reply_number(call, "MAXTTL", policy->max_ttl);
@@ -104,6 +105,8 @@ static void reply_policy(struct call *call, const struct policy *policy)
     reply_number(call, "BACKOFF", policy->backoff);
     reply_number(call, "BACKOFF MAX", policy->backoff_max);
     reply_number(call, "BACKOFF JITTER", policy->backoff_jitter);
+    reply_number(call, "RATE", (int64_t)policy->rate);
+    reply_number(call, "RATE PER", policy->rate_span);
     reply_target(call, "EXPIRED TO", policy->expired_to);
     reply_number(call, "EXPIRED VALUE MAX", policy->log_value ? (int64_t)policy->value_max : 0);
 }
@@ -212,15 +215,16 @@ static const struct command subcommands[] = {
                 "[REFRESH <NEVER | WRITE | ACCESS>] [MEMBERTTL duration] "
                 "[MAXLEN count] [KEEP <HIGH | LOW>] [RETAIN duration] "
                 "[MAXDELIVERIES count TO dead-key] "
-                "[BACKOFF first-delay max-delay [JITTER percent]] [EXPIRED TO log-key [VALUE [MAX "
-                "bytes]]] "
+                "[BACKOFF first-delay max-delay [JITTER percent]] [RATE count PER duration] "
+                "[EXPIRED TO log-key [VALUE [MAX bytes]]] "
                 "[option NONE]",
       .summary =
           "Sets options of the policy of expiration and length for the keys with a prefix, or for "
           "one key. Options that are not named stay; option NONE removes one. Durations: 5000, "
           "5000ms, 5s, 5m, 5h, 5d. MEMBERTTL applies to sets, sorted "
           "sets and hashes, MAXLEN to sorted sets, lists, streams and dehydrators, RETAIN to "
-          "streams, MAXDELIVERIES to streams and dehydrators, BACKOFF to dehydrators. EXPIRED logs "
+          "streams, MAXDELIVERIES to streams and dehydrators, BACKOFF and RATE to dehydrators. "
+          "EXPIRED logs "
           "what expires." },
     { .name = "GET",
       .run = cmd_policy_get,

@@ -24,6 +24,7 @@ enum option {
     OPTION_RETAIN,
     OPTION_MAXDELIVERIES,
     OPTION_BACKOFF,
+    OPTION_RATE,
     OPTION_EXPIRED,
     OPTION_COUNT,
 };
@@ -47,6 +48,7 @@ static const struct {
     [OPTION_RETAIN] = { "RETAIN", VALUE_SPAN, POLICY_SPAN_MAX, NULL },
     [OPTION_MAXDELIVERIES] = { "MAXDELIVERIES", VALUE_NUMBER, INT32_MAX, NULL },
     [OPTION_BACKOFF] = { "BACKOFF", VALUE_SPAN, POLICY_SPAN_MAX, NULL },
+    [OPTION_RATE] = { "RATE", VALUE_NUMBER, POLICY_RATE_MAX, NULL },
     [OPTION_EXPIRED] = { "EXPIRED", VALUE_NONE, 0, NULL },
 };
 
@@ -74,7 +76,7 @@ struct reading {
     int64_t values[OPTION_COUNT];
     bool has[OPTION_COUNT], named[OPTION_COUNT];
     struct bytes dead_to, expired_to;
-    int64_t backoff_max, backoff_jitter;
+    int64_t backoff_max, backoff_jitter, rate_span;
     bool log_value;
     int64_t value_max;
     struct policy_fault *fault;
@@ -181,6 +183,19 @@ static bool take_backoff_options(struct reading *reading)
     return read_number(reading, OPTION_JITTER, *reading->next++, &reading->backoff_jitter);
 }
 
+/* Takes PER and the span. Each delivery needs a microsecond at least. */
+static bool take_rate_span(struct reading *reading)
+{
+    if (!take_word(reading, "PER") || reading->next == reading->end)
+        return set_fault(reading->fault, ERR_POLICY_NO_SPAN);
+    struct bytes word = *reading->next++;
+    if (read_amount(word, spans, &reading->rate_span) && reading->rate_span >= 1 &&
+        reading->rate_span <= POLICY_RATE_SPAN_MAX &&
+        reading->values[OPTION_RATE] <= 1000 * reading->rate_span)
+        return true;
+    return set_fault(reading->fault, ERR_POLICY_RATE, shown(word), word.data);
+}
+
 static bool take_option(struct reading *reading, enum option option)
 {
     bool none = take_word(reading, "NONE");
@@ -198,6 +213,7 @@ static bool take_option(struct reading *reading, enum option option)
         return set_fault(reading->fault, ERR_POLICY_NO_VALUE, options[option].name);
     if (!read_value(reading, option, *reading->next++)) return false;
     if (option == OPTION_BACKOFF) return take_backoff_options(reading);
+    if (option == OPTION_RATE) return take_rate_span(reading);
     return option != OPTION_MAXDELIVERIES || take_target(reading, option, &reading->dead_to);
 }
 
@@ -248,6 +264,7 @@ static void begin_with(struct reading *reading, const struct policy *policy)
         [OPTION_RETAIN] = policy->retain,
         [OPTION_MAXDELIVERIES] = (int64_t)policy->max_deliveries,
         [OPTION_BACKOFF] = policy->backoff,
+        [OPTION_RATE] = (int64_t)policy->rate,
     };
     memcpy(reading->values, values, sizeof(values));
     for (enum option option = 0; option < OPTION_COUNT; option++)
@@ -256,6 +273,7 @@ static void begin_with(struct reading *reading, const struct policy *policy)
     reading->dead_to = policy->dead_to;
     reading->backoff_max = policy->backoff_max;
     reading->backoff_jitter = policy->backoff_jitter;
+    reading->rate_span = policy->rate_span;
     reading->expired_to = policy->expired_to;
     reading->log_value = policy->log_value;
     reading->value_max = (int64_t)policy->value_max;
@@ -283,6 +301,7 @@ bool policy_args_read(const struct bytes *words, size_t count, const struct poli
         .max_deliveries = (uint64_t)reading.values[OPTION_MAXDELIVERIES],
         .dead_to = reading.dead_to,
         .backoff = reading.values[OPTION_BACKOFF],
+        .rate = (uint64_t)reading.values[OPTION_RATE],
         .expired_to = reading.expired_to,
         .log_value = reading.log_value,
         .value_max = (uint64_t)reading.value_max,
@@ -294,5 +313,6 @@ bool policy_args_read(const struct bytes *words, size_t count, const struct poli
         policy->backoff_max = reading.backoff_max;
         policy->backoff_jitter = (unsigned)reading.backoff_jitter;
     }
+    if (policy->rate > 0) policy->rate_span = reading.rate_span;
     return true;
 }

@@ -35,10 +35,10 @@ static unsigned first_slot(struct bytes name)
         memcpy(&first, name.data, NAME_MIN);
     }
     uint32_t mixed = (first * 0x9e3779b1u) ^ (last * 0x85ebca77u) ^ (uint32_t)name.len;
-    return (mixed * 0xc2b2ae3du) >> 25;
+    return (mixed * 0xc2b2ae3du) >> 24;
 }
 
-_Static_assert(EFFECT_READER_SLOTS == 1 << (32 - 25), "a slot's number has 7 bits");
+_Static_assert(EFFECT_READER_SLOTS == 1 << (32 - 24), "a slot's number has 8 bits");
 
 static void add_name(struct effect_reader *reader, struct bytes name, unsigned form)
 {

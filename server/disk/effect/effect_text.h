@@ -28,7 +28,7 @@ enum {
     EFFECT_RUN_MAX = 64,          /* effects in one command */
     EFFECT_RUN_BYTES = 16 * 1024, /* bytes of these; a larger element gets its own command */
     EFFECT_PRINT_MAX = 4096,      /* room for a command of effect_writer_print */
-    EFFECT_READER_SLOTS = 128,
+    EFFECT_READER_SLOTS = 256,
 };
 
 /* Effects that become one command. */

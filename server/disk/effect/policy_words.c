@@ -61,6 +61,10 @@ void policy_words_write(struct policy_words *to, const struct policy *policy)
         put_number(to, (uint64_t)policy->backoff_max);
         put_option(to, LIT("JITTER"), policy->backoff_jitter);
     }
+    if (policy->rate > 0) {
+        put_option(to, LIT("RATE"), policy->rate);
+        put_option(to, LIT("PER"), (uint64_t)policy->rate_span);
+    }
     if (policy->expired_to.len > 0) {
         put_word(to, LIT("EXPIRED"));
         put_choice(to, LIT("TO"), policy->expired_to);
@@ -154,6 +158,14 @@ static bool take_backoff(struct reading *from)
            (!take_keyword(from, LIT("JITTER")) || take_percent(from, &policy->backoff_jitter));
 }
 
+static bool take_rate(struct reading *from)
+{
+    struct policy *policy = from->policy;
+    return take_count(from, &policy->rate) && policy->rate <= POLICY_RATE_MAX &&
+           take_keyword(from, LIT("PER")) && take_span(from, &policy->rate_span) &&
+           policy->rate_span <= POLICY_RATE_SPAN_MAX;
+}
+
 static bool take_option(struct reading *from)
 {
     struct policy *policy = from->policy;
@@ -164,6 +176,7 @@ static bool take_option(struct reading *from)
     if (take_keyword(from, LIT("REFRESH"))) return take_refresh(from);
     if (take_keyword(from, LIT("JITTER"))) return take_percent(from, &policy->jitter);
     if (take_keyword(from, LIT("BACKOFF"))) return take_backoff(from);
+    if (take_keyword(from, LIT("RATE"))) return take_rate(from);
     if (take_keyword(from, LIT("MAXLEN"))) return take_count(from, &policy->max_len);
     if (take_keyword(from, LIT("EXPIRED"))) return take_log(from);
     if (take_keyword(from, LIT("KEEP"))) return policy->keep_low = take_keyword(from, LIT("LOW"));

@@ -101,6 +101,8 @@ void blocked_effect(struct blocked *blocked, const struct effect *effect)
         gone(blocked, effect);
         blocked_ready(blocked, (unsigned)effect->to, effect->key);
         break;
+    case EFFECT_POLICY_SET:
+    case EFFECT_POLICY_DROP: blocked_ready_type(blocked, TYPE_DEHYDRATOR); break; /* the rate */
     case EFFECT_SWAP:
         ready_all(blocked, effect->db);
         ready_all(blocked, effect->to);

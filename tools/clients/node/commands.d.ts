@@ -590,12 +590,12 @@ export interface Commands<T> {
      * key. Options that are not named stay; option NONE removes one. Durations: 5000, 5000ms, 5s,
      * 5m, 5h, 5d. MEMBERTTL applies to sets, sorted sets and hashes, MAXLEN to sorted sets, lists,
      * streams and dehydrators, RETAIN to streams, MAXDELIVERIES to streams and dehydrators, BACKOFF
-     * to dehydrators. EXPIRED logs what expires.
+     * and RATE to dehydrators. EXPIRED logs what expires.
      *
      *     POLICY SET name [TTL duration] [MAXTTL duration] [JITTER percent] [REFRESH <NEVER | WRITE
      *     | ACCESS>] [MEMBERTTL duration] [MAXLEN count] [KEEP <HIGH | LOW>] [RETAIN duration]
-     *     [MAXDELIVERIES count TO dead-key] [BACKOFF first-delay max-delay [JITTER percent]]
-     *     [EXPIRED TO log-key [VALUE [MAX bytes]]] [option NONE]
+     *     [MAXDELIVERIES count TO dead-key] [BACKOFF first-delay max-delay [JITTER percent]] [RATE
+     *     count PER duration] [EXPIRED TO log-key [VALUE [MAX bytes]]] [option NONE]
      *
      * - `OK`: the policy was set
      */
@@ -615,6 +615,8 @@ export interface Commands<T> {
             backoff?: Argument;
             backoffMaxDelay?: Argument;
             backoffJitter?: number;
+            rate?: number;
+            ratePer?: Argument;
             expiredTo?: Argument;
             expiredValue?: boolean;
             expiredValueMax?: Argument;

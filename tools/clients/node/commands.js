@@ -532,6 +532,12 @@ export const commands = {
                 to.value(options.backoffMaxDelay);
                 to.option('JITTER', options.backoffJitter);
             });
+            to.block([options.rate, options.ratePer], () => {
+                to.token('RATE');
+                to.value(options.rate);
+                to.token('PER');
+                to.value(options.ratePer);
+            });
             to.block([options.expiredTo, options.expiredValue, options.expiredValueMax], () => {
                 to.token('EXPIRED');
                 to.token('TO');

@@ -754,7 +754,8 @@ class AsyncCommands:
         keep: Literal["HIGH", "LOW"] | None = None, retain: EncodableT | None = None,
         maxdeliveries: int | None = None, maxdeliveries_to: EncodableT | None = None,
         backoff: EncodableT | None = None, backoff_max_delay: EncodableT | None = None,
-        backoff_jitter: int | None = None, expired_to: EncodableT | None = None,
+        backoff_jitter: int | None = None, rate: int | None = None,
+        rate_per: EncodableT | None = None, expired_to: EncodableT | None = None,
         expired_value: bool = False, expired_value_max: EncodableT | None = None,
         option: EncodableT | None = None,
     ) -> Awaitable[bool]:
@@ -762,14 +763,15 @@ class AsyncCommands:
         one key. Options that are not named stay; option NONE removes one. Durations: 5000,
         5000ms, 5s, 5m, 5h, 5d. MEMBERTTL applies to sets, sorted sets and hashes, MAXLEN to
         sorted sets, lists, streams and dehydrators, RETAIN to streams, MAXDELIVERIES to streams
-        and dehydrators, BACKOFF to dehydrators. EXPIRED logs what expires.
+        and dehydrators, BACKOFF and RATE to dehydrators. EXPIRED logs what expires.
 
         ::
 
             POLICY SET name [TTL duration] [MAXTTL duration] [JITTER percent] [REFRESH <NEVER |
             WRITE | ACCESS>] [MEMBERTTL duration] [MAXLEN count] [KEEP <HIGH | LOW>] [RETAIN
             duration] [MAXDELIVERIES count TO dead-key] [BACKOFF first-delay max-delay [JITTER
-            percent]] [EXPIRED TO log-key [VALUE [MAX bytes]]] [option NONE]
+            percent]] [RATE count PER duration] [EXPIRED TO log-key [VALUE [MAX bytes]]] [option
+            NONE]
 
         - ``OK``: the policy was set
         """
@@ -788,6 +790,7 @@ class AsyncCommands:
                 maxdeliveries_to),
             *_block((backoff, backoff_max_delay, backoff_jitter), "BACKOFF", backoff,
                 backoff_max_delay, *_option("JITTER", backoff_jitter)),
+            *_block((rate, rate_per), "RATE", rate, "PER", rate_per),
             *_block((expired_to, expired_value, expired_value_max), "EXPIRED", "TO", expired_to,
                 *_block((expired_value, expired_value_max), "VALUE", *_option("MAX",
                 expired_value_max))),

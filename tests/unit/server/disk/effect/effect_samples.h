@@ -79,6 +79,7 @@ static const struct {
     { { EFFECT_REDE_UNFOLLOW, K, A }, "X.REDE.UNFOLLOW k a" },
     { { EFFECT_REDE_REMEMBER, K, A, .at = 9 }, "X.REDE.REMEMBER k 9 a" },
     { { EFFECT_REDE_PAUSE, K, .at = 9 }, "X.REDE.PAUSE k 9" },
+    { { EFFECT_REDE_RATE, K, .from = 9 }, "X.REDE.RATE k 9" },
     { { EFFECT_REDE_FORGET, K, A }, "X.REDE.FORGET k a" },
     { { EFFECT_LEASE_TAKE, K, A, .from = 7, .at = 9, .to = 2 }, "X.LEASE.TAKE k a 7 9 2" },
     { { EFFECT_LEASE_EXTEND, K, A, .at = 9 }, "X.LEASE.EXTEND k a 9" },
