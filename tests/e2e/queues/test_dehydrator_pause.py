@@ -106,6 +106,18 @@ def an_empty_dehydrator_stays_paused_until_the_end():
 
 
 @own
+def a_pause_and_a_deadline_of_the_key_may_end_together():
+    with Dehydrators() as de:
+        de.says(OK, "REDE.PAUSE", "d", "UNTIL", NOON + 10)
+        equal(de.run("PEXPIRE", "d", 20), 1)
+        de.run("REDE.PUSH", "e", 0, "p", "i", "REMEMBER", 10)
+        equal(de.run("REDE.PULL", "e", "i"), b"p")
+        equal(de.run("PEXPIRE", "e", 20), 1)
+        de.step(100)
+        equal((de.run("DBSIZE"), de.raw.call("DEBUG", "CHECK")), (0, OK))
+
+
+@own
 def a_later_pause_replaces_an_earlier_one():
     with Dehydrators() as de:
         fill(de)
