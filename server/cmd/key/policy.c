@@ -205,11 +205,12 @@ static const struct command subcommands[] = {
       .group = "generic",
       .since = "0.1.0",
       .replies = REPLIES("OK: the policy was set"),
-      .errors = ERRORS(ERR_POLICY_NAME, ERR_POLICY_EMPTY, ERR_POLICY_OPTION, ERR_POLICY_TWICE,
-                       ERR_POLICY_NO_VALUE, ERR_POLICY_NUMBER, ERR_POLICY_SPAN, ERR_POLICY_REFRESH,
-                       ERR_POLICY_KEEP, ERR_POLICY_BACKOFF_MAX, ERR_POLICY_ALONE,
-                       ERR_POLICY_TTL_MAXTTL, ERR_POLICY_SIZE, ERR_POLICY_NO_TARGET,
-                       ERR_POLICY_TARGET_NAME, ERR_POLICY_OWN_TARGET, ERR_POLICY_TARGET_TYPE),
+      .errors =
+          ERRORS(ERR_POLICY_NAME, ERR_POLICY_EMPTY, ERR_POLICY_OPTION, ERR_POLICY_TWICE,
+                 ERR_POLICY_NO_VALUE, ERR_POLICY_NUMBER, ERR_POLICY_SPAN, ERR_POLICY_REFRESH,
+                 ERR_POLICY_KEEP, ERR_POLICY_BACKOFF_MAX, ERR_POLICY_NO_SPAN, ERR_POLICY_RATE,
+                 ERR_POLICY_ALONE, ERR_POLICY_TTL_MAXTTL, ERR_POLICY_SIZE, ERR_POLICY_NO_TARGET,
+                 ERR_POLICY_TARGET_NAME, ERR_POLICY_OWN_TARGET, ERR_POLICY_TARGET_TYPE),
       .complexity = "O(L) where L is the length of the name.",
       .syntax = "name [TTL duration] [MAXTTL duration] [JITTER percent] "
                 "[REFRESH <NEVER | WRITE | ACCESS>] [MEMBERTTL duration] "
