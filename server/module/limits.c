@@ -64,8 +64,8 @@ static void run_on_string(RedisModuleCtx *ctx, RedisModuleString *name, struct c
 static int run_limit(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
     enum { ARGUMENTS_MAX = 8 };
-    struct bytes args[ARGUMENTS_MAX];
-    if (argc > ARGUMENTS_MAX) return redis.WrongArity(ctx);
+    struct bytes args[ARGUMENTS_MAX] = { { NULL, 0 } };
+    if (argc < 2 || argc > ARGUMENTS_MAX) return redis.WrongArity(ctx);
     for (int i = 0; i < argc; i++)
         args[i] = api_bytes(argv[i]);
     struct call call = { .argc = argc, .argv = args };
