@@ -66,7 +66,7 @@ static void cmd_rede_gidpush(struct call *call)
     struct bytes id;
     do
         id = generate_id(&call->txn->store->random, text);
-    while (find_element(push.entry, id) != NULL);
+    while (is_present(call, push.entry, id));
     if (push_element(call, &push, id, call->argv[3]) == PUSHED) reply_bytes(call, id);
 }
 

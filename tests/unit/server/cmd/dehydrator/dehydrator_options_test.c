@@ -1,5 +1,8 @@
 /* Tests of the options of pushes: KEEP, REPLACE, POSTPONE, REMEMBER, EVERY. The clock starts at
  * 1000 s and is stepped by milliseconds. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "tests/unit/server/cmd/dehydrator/dehydrator_steps.h"
 
 #define EXISTS "-ERROR: Element already dehydrating.|"
@@ -125,6 +128,22 @@ START_TEST(a_remembered_id_counts_as_present_until_its_end)
 }
 END_TEST
 
+START_TEST(a_generated_id_is_none_that_is_remembered)
+{
+    begin();
+    struct rng rng = world.rng;
+    char *first = strdup(answer("REDE.GIDPUSH d 0 p REMEMBER 50"));
+    says("REDE.POLL d", "*1|$1|p|");
+    world.rng = rng; /* draws the same id again */
+    const char *second = answer("REDE.GIDPUSH d 0 q");
+    ck_assert_msg(strncmp(second, "$31|", 4) == 0, "%s", second);
+    ck_assert_str_ne(first, second);
+    free(first);
+    says("REDE.POLL d", "*1|$1|q|");
+    finish();
+}
+END_TEST
+
 START_TEST(a_recurring_element_is_due_at_the_next_multiple)
 {
     static const struct step steps[] = {
@@ -224,6 +243,7 @@ Suite *test_suite(void)
         a_claimed_element_is_replaced_after_its_acknowledgement,
         postpone_moves_the_deadline_up_to_its_limit,
         a_remembered_id_counts_as_present_until_its_end,
+        a_generated_id_is_none_that_is_remembered,
         a_recurring_element_is_due_at_the_next_multiple,
         a_recurring_element_that_fails_is_buried_and_recurs,
         a_full_dehydrator_takes_what_replaces,
