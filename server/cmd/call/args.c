@@ -17,6 +17,12 @@ int arg_word(const struct call *call, int i, const char *const *words, size_t co
     return -1;
 }
 
+bool arg_refuse(struct call *call, enum error error)
+{
+    fail(call, error);
+    return false;
+}
+
 int arg_width(const struct call *call, int i)
 {
     size_t len = call->argv[i].len;
@@ -25,9 +31,8 @@ int arg_width(const struct call *call, int i)
 
 bool arg_int64_or(struct call *call, int i, int64_t *value, enum error error)
 {
-    if (number_parse_int64(call->argv[i].data, call->argv[i].len, value)) return true;
-    fail(call, error);
-    return false;
+    return number_parse_int64(call->argv[i].data, call->argv[i].len, value) ||
+           arg_refuse(call, error);
 }
 
 bool arg_int64(struct call *call, int i, int64_t *value)
@@ -40,24 +45,19 @@ bool arg_int(struct call *call, int i, int *value)
     int64_t wide;
     if (!arg_int64(call, i, &wide)) return false;
     *value = (int)wide;
-    if (*value == wide) return true;
-    fail(call, ERR_INT_RANGE);
-    return false;
+    return *value == wide || arg_refuse(call, ERR_INT_RANGE);
 }
 
 bool arg_range(struct call *call, int i, int64_t min, int64_t max, int64_t *value, enum error error)
 {
     if (!arg_int64_or(call, i, value, error)) return false;
-    if (*value >= min && *value <= max) return true;
-    fail(call, error);
-    return false;
+    return (*value >= min && *value <= max) || arg_refuse(call, error);
 }
 
 bool arg_double(struct call *call, int i, double *value)
 {
-    if (number_parse_double(call->argv[i].data, call->argv[i].len, value)) return true;
-    fail(call, ERR_NOT_FLOAT);
-    return false;
+    return number_parse_double(call->argv[i].data, call->argv[i].len, value) ||
+           arg_refuse(call, ERR_NOT_FLOAT);
 }
 
 bool arg_ttl_unit(const struct call *call, int i, enum ttl_unit *unit)
@@ -106,9 +106,7 @@ struct entry *peek_key(struct call *call, int i)
 
 static bool has_type(struct call *call, const struct entry *entry, enum type type)
 {
-    if (entry == NULL || entry->object.type == type) return true;
-    fail(call, ERR_WRONGTYPE);
-    return false;
+    return entry == NULL || entry->object.type == type || arg_refuse(call, ERR_WRONGTYPE);
 }
 
 bool find_typed(struct call *call, int i, enum type type, struct entry **entry)

@@ -16,6 +16,8 @@ bool arg_is(const struct call *call, int i, const char *word);
 int arg_word(const struct call *call, int i, const char *const *words, size_t count);
 /* The outcome of parsing an option, for functions that parse one at a time. */
 enum arg_taken { ARG_TAKEN, ARG_OTHER, ARG_FAILED };
+/* Replies with the error and returns false: for parsers, `return ok || arg_refuse(...)`. */
+bool arg_refuse(struct call *call, enum error error);
 /* The precision to pass to failf if its format prints this argument with "%.*s". */
 int arg_width(const struct call *call, int i);
 

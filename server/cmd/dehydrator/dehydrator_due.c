@@ -44,8 +44,7 @@ static bool parse_take(struct call *call, int i, unsigned known, struct take *ta
             take->waits = true;
             if (!arg_timeout(call, ++i, &take->until)) return false;
         } else {
-            fail(call, ERR_SYNTAX);
-            return false;
+            return arg_refuse(call, ERR_SYNTAX);
         }
     }
     return true;

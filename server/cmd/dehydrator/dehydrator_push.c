@@ -25,23 +25,15 @@ static bool parse_span(struct call *call, int i, const char *name, msec *span)
     return false;
 }
 
-static bool fail_syntax(struct call *call)
-{
-    fail(call, ERR_SYNTAX);
-    return false;
-}
-
 bool parse_push_options(struct call *call, int i, struct push *push)
 {
-    if (i < call->argc && call->txn->store->no_push_options) {
-        fail(call, ERR_PUSH_OPTIONS);
-        return false;
-    }
+    if (i < call->argc && call->txn->store->no_push_options)
+        return arg_refuse(call, ERR_PUSH_OPTIONS);
     for (; i < call->argc; i++) {
         enum { KEEP, REPLACE, POSTPONE, REMEMBER, EVERY };
         int option = arg_word(call, i, options, sizeof(options) / sizeof(options[0]));
-        if (option < 0) return fail_syntax(call);
-        if (option <= POSTPONE && push->mode != PUSH_NEW) return fail_syntax(call);
+        if (option < 0) return arg_refuse(call, ERR_SYNTAX);
+        if (option <= POSTPONE && push->mode != PUSH_NEW) return arg_refuse(call, ERR_SYNTAX);
         if (option == KEEP) push->mode = PUSH_KEEP;
         if (option == REPLACE) push->mode = PUSH_REPLACE;
         if (option == POSTPONE) push->mode = PUSH_POSTPONE;

@@ -63,8 +63,7 @@ static bool parse_take(struct call *call, struct take *take)
             take->waits = true;
             if (!arg_timeout(call, i + 1, &take->until)) return false;
         } else {
-            fail(call, ERR_SYNTAX);
-            return false;
+            return arg_refuse(call, ERR_SYNTAX);
         }
     }
     return true;

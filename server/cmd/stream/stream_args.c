@@ -40,15 +40,9 @@ bool stream_id_parse(struct bytes text, uint64_t seq, struct stream_id *id)
            parse_part(dash + 1, len - (size_t)(dash + 1 - copy), &id->seq);
 }
 
-static bool refuse_id(struct call *call)
-{
-    fail(call, ERR_STREAM_ID);
-    return false;
-}
-
 bool arg_stream_id(struct call *call, int i, uint64_t seq, struct stream_id *id)
 {
-    return stream_id_parse(call->argv[i], seq, id) || refuse_id(call);
+    return stream_id_parse(call->argv[i], seq, id) || arg_refuse(call, ERR_STREAM_ID);
 }
 
 static bool parse_id_or_end(struct bytes text, uint64_t seq, struct stream_id *id)
@@ -64,7 +58,7 @@ static bool parse_id_or_end(struct bytes text, uint64_t seq, struct stream_id *i
 
 bool arg_stream_id_or_end(struct call *call, int i, struct stream_id *id)
 {
-    return parse_id_or_end(call->argv[i], 0, id) || refuse_id(call);
+    return parse_id_or_end(call->argv[i], 0, id) || arg_refuse(call, ERR_STREAM_ID);
 }
 
 bool arg_stream_ids(struct call *call, int i)
@@ -89,8 +83,9 @@ static bool parse_end(struct call *call, int i, uint64_t seq, struct stream_id *
 {
     struct bytes text = call->argv[i];
     *open = text.len > 1 && text.data[0] == '(';
-    if (!*open) return parse_id_or_end(text, seq, id) || refuse_id(call);
-    return stream_id_parse(bytes_of(text.data + 1, text.len - 1), seq, id) || refuse_id(call);
+    if (!*open) return parse_id_or_end(text, seq, id) || arg_refuse(call, ERR_STREAM_ID);
+    return stream_id_parse(bytes_of(text.data + 1, text.len - 1), seq, id) ||
+           arg_refuse(call, ERR_STREAM_ID);
 }
 
 bool arg_id_from(struct call *call, int i, struct stream_id *from)

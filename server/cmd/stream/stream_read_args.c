@@ -8,12 +8,6 @@ static bool is_word(struct bytes text, char c)
     return text.len == 1 && text.data[0] == c;
 }
 
-static bool refuse(struct call *call, enum error error)
-{
-    fail(call, error);
-    return false;
-}
-
 /* ---- options --------------------------------------------------------------------------------- */
 
 /* Parses the timeout in milliseconds. A client that is already blocked keeps its timeout. */
@@ -28,7 +22,7 @@ static bool parse_block(struct call *call, int i, struct read_args *args)
     args->until = NEVER;
     if (call->ready != NULL) return true;
     if (!arg_int64_or(call, i, &span, ERR_TIMEOUT)) return false;
-    if (span < 0) return refuse(call, ERR_TIMEOUT_NEGATIVE);
+    if (span < 0) return arg_refuse(call, ERR_TIMEOUT_NEGATIVE);
     if (span > 0 && !instant_after(call->txn->now, span, &args->until)) args->until = NEVER;
     return true;
 }
@@ -36,7 +30,7 @@ static bool parse_block(struct call *call, int i, struct read_args *args)
 static bool parse_limit(struct call *call, int i, int64_t *limit, enum error error)
 {
     if (!arg_int64_or(call, i, limit, error)) return false;
-    return *limit > 0 || refuse(call, error);
+    return *limit > 0 || arg_refuse(call, error);
 }
 
 /* Parses the option at *i and moves *i past it. */
@@ -55,21 +49,21 @@ static bool parse_option(struct call *call, int *i, bool is_group, struct read_a
     if (left > 0 && arg_is(call, value - 1, "MAXSIZE"))
         return parse_limit(call, value, &args->max_size, ERR_MAXSIZE);
     if (left > 0 && arg_is(call, value - 1, "CLAIM")) {
-        if (!is_group) return refuse(call, ERR_XREAD_CLAIM);
+        if (!is_group) return arg_refuse(call, ERR_XREAD_CLAIM);
         if (!arg_int64_or(call, value, &args->claim, ERR_CLAIM_IDLE)) return false;
-        return args->claim >= 0 || refuse(call, ERR_CLAIM_IDLE_NEGATIVE);
+        return args->claim >= 0 || arg_refuse(call, ERR_CLAIM_IDLE_NEGATIVE);
     }
     if (left > 1 && arg_is(call, value - 1, "GROUP")) {
-        if (!is_group) return refuse(call, ERR_XREAD_GROUP);
+        if (!is_group) return arg_refuse(call, ERR_XREAD_GROUP);
         args->group = value;
         args->consumer = value + 1;
         ++*i;
         return true;
     }
     --*i;
-    if (!arg_is(call, value - 1, "NOACK")) return refuse(call, ERR_SYNTAX);
+    if (!arg_is(call, value - 1, "NOACK")) return arg_refuse(call, ERR_SYNTAX);
     args->no_ack = true;
-    return is_group || refuse(call, ERR_XREAD_NOACK);
+    return is_group || arg_refuse(call, ERR_XREAD_NOACK);
 }
 
 bool parse_read(struct call *call, struct read_args *args)
@@ -80,15 +74,15 @@ bool parse_read(struct call *call, struct read_args *args)
         if (i + 1 < call->argc && arg_is(call, i, "STREAMS")) {
             args->first = i + 1;
             args->streams = (call->argc - args->first) / 2;
-            if ((call->argc - args->first) % 2 != 0) return refuse(call, ERR_XREAD_UNBALANCED);
+            if ((call->argc - args->first) % 2 != 0) return arg_refuse(call, ERR_XREAD_UNBALANCED);
         } else if (!parse_option(call, &i, is_group, args)) {
             return false;
         }
     }
-    if (args->first == 0) return refuse(call, ERR_SYNTAX);
+    if (args->first == 0) return arg_refuse(call, ERR_SYNTAX);
     if (args->max_count > 0 && args->max_count < args->count)
-        return refuse(call, ERR_MAXCOUNT_COUNT);
-    return !is_group || args->group > 0 || refuse(call, ERR_XREADGROUP_MISSING);
+        return arg_refuse(call, ERR_MAXCOUNT_COUNT);
+    return !is_group || args->group > 0 || arg_refuse(call, ERR_XREADGROUP_MISSING);
 }
 
 bool parse_read_id(struct call *call, const struct read_args *args, int i,
@@ -98,11 +92,11 @@ bool parse_read_id(struct call *call, const struct read_args *args, int i,
     bool is_group = args->group > 0;
     if (is_word(call->argv[at], '$')) {
         *id = entry != NULL ? stream_marks(entry->object.stream).last : STREAM_ID_MIN;
-        return !is_group || refuse(call, ERR_XREADGROUP_LAST);
+        return !is_group || arg_refuse(call, ERR_XREADGROUP_LAST);
     }
     if (is_word(call->argv[at], '>')) {
         *id = STREAM_ID_MAX;
-        return is_group || refuse(call, ERR_XREAD_NEW);
+        return is_group || arg_refuse(call, ERR_XREAD_NEW);
     }
     return arg_stream_id(call, at, 0, id);
 }
