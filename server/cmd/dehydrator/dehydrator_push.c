@@ -8,11 +8,16 @@
 
 #define SPAN_MAX (INT64_MAX / 4) /* so that an instant and a span can be added */
 
-static const char *const options[] = { "KEEP", "REPLACE", "POSTPONE", "REMEMBER", "EVERY" };
+enum push_option { KEEP, REPLACE, POSTPONE, REMEMBER, EVERY, PUSH_OPTIONS };
+
+static const char *const options[PUSH_OPTIONS] = {
+    [KEEP] = "KEEP",         [REPLACE] = "REPLACE", [POSTPONE] = "POSTPONE",
+    [REMEMBER] = "REMEMBER", [EVERY] = "EVERY",
+};
 
 bool is_push_option(const struct call *call, int i)
 {
-    return arg_word(call, i, options, sizeof(options) / sizeof(options[0])) >= 0;
+    return arg_word(call, i, options, PUSH_OPTIONS) >= 0;
 }
 
 /* Parses a span of at least 1 ms. */
@@ -25,24 +30,37 @@ static bool parse_span(struct call *call, int i, const char *name, msec *span)
     return false;
 }
 
+/* KEEP, REPLACE and POSTPONE exclude one another. */
+static bool set_mode(struct call *call, struct push *push, enum push_mode mode)
+{
+    if (push->mode != PUSH_NEW) return arg_refuse(call, ERR_SYNTAX);
+    push->mode = mode;
+    return true;
+}
+
+/* Parses the option at argument *i, and moves *i to its last argument. */
+static bool parse_push_option(struct call *call, int *i, struct push *push)
+{
+    switch (arg_word(call, *i, options, PUSH_OPTIONS)) {
+    case KEEP: return set_mode(call, push, PUSH_KEEP);
+    case REPLACE: return set_mode(call, push, PUSH_REPLACE);
+    case POSTPONE:
+        if (!set_mode(call, push, PUSH_POSTPONE)) return false;
+        if (!arg_is(call, *i + 1, "ATMOST")) return true;
+        *i += 2;
+        return parse_span(call, *i, "ATMOST", &push->at_most);
+    case REMEMBER: return parse_span(call, ++*i, "REMEMBER", &push->remember);
+    case EVERY: return parse_span(call, ++*i, "EVERY", &push->every);
+    default: return arg_refuse(call, ERR_SYNTAX);
+    }
+}
+
 bool parse_push_options(struct call *call, int i, struct push *push)
 {
     if (i < call->argc && call->txn->store->no_push_options)
         return arg_refuse(call, ERR_PUSH_OPTIONS);
-    for (; i < call->argc; i++) {
-        enum { KEEP, REPLACE, POSTPONE, REMEMBER, EVERY };
-        int option = arg_word(call, i, options, sizeof(options) / sizeof(options[0]));
-        if (option < 0) return arg_refuse(call, ERR_SYNTAX);
-        if (option <= POSTPONE && push->mode != PUSH_NEW) return arg_refuse(call, ERR_SYNTAX);
-        if (option == KEEP) push->mode = PUSH_KEEP;
-        if (option == REPLACE) push->mode = PUSH_REPLACE;
-        if (option == POSTPONE) push->mode = PUSH_POSTPONE;
-        if (option == REMEMBER && !parse_span(call, ++i, "REMEMBER", &push->remember)) return false;
-        if (option == EVERY && !parse_span(call, ++i, "EVERY", &push->every)) return false;
-        if (option != POSTPONE || !arg_is(call, i + 1, "ATMOST")) continue;
-        i += 2;
-        if (!parse_span(call, i, "ATMOST", &push->at_most)) return false;
-    }
+    for (; i < call->argc; i++)
+        if (!parse_push_option(call, &i, push)) return false;
     return true;
 }
 

@@ -5,11 +5,14 @@
 #include "server/cmd/call/args.h"
 #include "store/type/dehydrator.h"
 
+/* What a push does if the id exists; NEW: an error. */
+enum push_mode { PUSH_NEW, PUSH_KEEP, PUSH_REPLACE, PUSH_POSTPONE };
+
 /* A push to the key of argument 1. */
 struct push {
     struct entry *entry; /* NULL: the key is missing; push_element then creates it */
     msec at;
-    enum { PUSH_NEW, PUSH_KEEP, PUSH_REPLACE, PUSH_POSTPONE } mode; /* if the id exists */
+    enum push_mode mode;
     msec at_most;         /* of POSTPONE: the longest span after the first push; 0: no limit */
     msec remember, every; /* 0: not given */
 };
