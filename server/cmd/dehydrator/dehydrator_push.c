@@ -114,14 +114,20 @@ static enum pushed add_element(struct call *call, struct push *push, struct byte
     return PUSHED;
 }
 
+/* The instant of the first push with POSTPONE, if a successor of this id has it; else `first`. */
+static msec first_push(const struct push *push, struct bytes id, msec first)
+{
+    struct successor successor;
+    const struct extras *extras = extras_of(push->entry);
+    if (extras == NULL || !extras_successor(extras, id, &successor)) return first;
+    return successor.options.first != 0 ? successor.options.first : first;
+}
+
 static void follow_claimed(struct call *call, const struct push *push, struct bytes id,
                            struct bytes payload)
 {
-    struct successor successor = { .id = id }, old;
-    const struct extras *extras = extras_of(push->entry);
-    bool has_old = extras != NULL && extras_successor(extras, id, &old);
-    successor.payload = payload;
-    successor.at = place(call, push, has_old ? old.options.first : 0, &successor.options);
+    struct successor successor = { .id = id, .payload = payload };
+    successor.at = place(call, push, first_push(push, id, 0), &successor.options);
     txn_rede_follow(call->txn, push->entry, &successor);
 }
 
@@ -129,11 +135,7 @@ static void replace_element(struct call *call, const struct push *push, struct e
                             struct bytes id, struct bytes payload)
 {
     struct push_options with, old = dehydrator_options(element);
-    struct successor successor;
-    const struct extras *extras = extras_of(push->entry);
-    msec first = old.first;
-    if (extras != NULL && extras_successor(extras, id, &successor) && successor.options.first != 0)
-        first = successor.options.first;
+    msec first = first_push(push, id, old.first);
     /* A claim that was given back leaves the successor of its element, which is older than this
      * push. */
     txn_rede_unfollow(call->txn, push->entry, id);
