@@ -91,9 +91,7 @@ void cluster_reply_slots(struct call *call)
 
 static void reply_port(struct call *call, const char *name, int64_t port)
 {
-    if (port == 0) return;
-    resp_bulk_text(call->out, name);
-    resp_integer(call->out, port);
+    if (port != 0) reply_named_integer(call, name, port);
 }
 
 void cluster_reply_shards(struct call *call)

@@ -26,16 +26,10 @@ static void cmd_memory_usage(struct call *call)
         resp_integer(call->out, (int64_t)entry_bytes(entry));
 }
 
-static void reply_count(struct call *call, const char *name, size_t value)
-{
-    resp_bulk_text(call->out, name);
-    resp_integer(call->out, (int64_t)value);
-}
-
 /* For a figure of Redis Cluster. */
 static void reply_nothing(struct call *call, const char *name)
 {
-    reply_count(call, name, 0);
+    reply_named_count(call, name, 0);
 }
 
 static void reply_ratio(struct call *call, const char *name, double value)
@@ -53,8 +47,8 @@ static void reply_databases(struct call *call, const struct store *store)
         snprintf(name, sizeof(name), "db.%u", db);
         resp_bulk_text(call->out, name);
         resp_map(call->out, 3);
-        reply_count(call, "overhead.hashtable.main", one.tables);
-        reply_count(call, "overhead.hashtable.expires", one.deadlines);
+        reply_named_count(call, "overhead.hashtable.main", one.tables);
+        reply_named_count(call, "overhead.hashtable.expires", one.deadlines);
         reply_nothing(call, "overhead.hashtable.slot-to-keys");
     }
 }
@@ -62,26 +56,26 @@ static void reply_databases(struct call *call, const struct store *store)
 static void reply_parts(struct call *call, const struct memory_figures *figures)
 {
     const struct script_report *scripts = &figures->scripts;
-    reply_count(call, "peak.allocated", figures->peak);
-    reply_count(call, "total.allocated", figures->used);
-    reply_count(call, "startup.allocated", figures->startup);
-    reply_count(call, "replication.backlog", figures->backlog);
-    reply_count(call, "clients.slaves", figures->replicas);
-    reply_count(call, "clients.normal", figures->clients);
+    reply_named_count(call, "peak.allocated", figures->peak);
+    reply_named_count(call, "total.allocated", figures->used);
+    reply_named_count(call, "startup.allocated", figures->startup);
+    reply_named_count(call, "replication.backlog", figures->backlog);
+    reply_named_count(call, "clients.slaves", figures->replicas);
+    reply_named_count(call, "clients.normal", figures->clients);
     reply_nothing(call, "cluster.links");
-    reply_count(call, "aof.buffer", figures->journal);
-    reply_count(call, "lua.caches", scripts->lua_bytes + scripts->script_bytes);
-    reply_count(call, "functions.caches", scripts->function_bytes);
+    reply_named_count(call, "aof.buffer", figures->journal);
+    reply_named_count(call, "lua.caches", scripts->lua_bytes + scripts->script_bytes);
+    reply_named_count(call, "functions.caches", scripts->function_bytes);
 }
 
 static void reply_data(struct call *call, const struct memory_figures *figures)
 {
     size_t keys = figures->keys.keys;
     size_t gained = figures->used > figures->startup ? figures->used - figures->startup : 0;
-    reply_count(call, "overhead.total", figures->overhead);
-    reply_count(call, "keys.count", keys);
-    reply_count(call, "keys.bytes-per-key", keys > 0 ? gained / keys : 0);
-    reply_count(call, "dataset.bytes", figures->dataset);
+    reply_named_count(call, "overhead.total", figures->overhead);
+    reply_named_count(call, "keys.count", keys);
+    reply_named_count(call, "keys.bytes-per-key", keys > 0 ? gained / keys : 0);
+    reply_named_count(call, "dataset.bytes", figures->dataset);
     reply_ratio(call, "dataset.percentage", figures->dataset_percent);
     reply_ratio(call, "peak.percentage", 100 * memory_ratio(figures->used, figures->peak));
 }
@@ -93,20 +87,20 @@ static void reply_excess(struct call *call, const char *name, size_t value, size
     snprintf(field, sizeof(field), "%s.ratio", name);
     reply_ratio(call, field, memory_ratio(value, above));
     snprintf(field, sizeof(field), "%s.bytes", name);
-    reply_count(call, field, value - above);
+    reply_named_count(call, field, value - above);
 }
 
 static void reply_allocators(struct call *call, const struct memory_figures *figures)
 {
     const struct mem_allocators *all = &figures->allocators;
-    reply_count(call, "allocator.allocated", all->allocated);
-    reply_count(call, "allocator.active", all->active);
-    reply_count(call, "allocator.resident", all->resident);
+    reply_named_count(call, "allocator.allocated", all->allocated);
+    reply_named_count(call, "allocator.active", all->active);
+    reply_named_count(call, "allocator.resident", all->resident);
     reply_excess(call, "allocator-fragmentation", all->active, all->allocated);
     reply_excess(call, "allocator-rss", all->resident, all->active);
     reply_excess(call, "rss-overhead", figures->resident, all->resident);
     reply_ratio(call, "fragmentation", memory_ratio(figures->resident, figures->used));
-    reply_count(call, "fragmentation.bytes", figures->resident - figures->used);
+    reply_named_count(call, "fragmentation.bytes", figures->resident - figures->used);
 }
 
 static void cmd_memory_stats(struct call *call)

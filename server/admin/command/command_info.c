@@ -73,12 +73,6 @@ void command_info_reply_key_flags(struct call *call, unsigned flags)
     reply_labels(call, flags, names, sizeof(names) / sizeof(names[0]));
 }
 
-static void reply_named_number(struct call *call, const char *name, int number)
-{
-    resp_bulk_text(call->out, name);
-    resp_integer(call->out, number);
-}
-
 /* Replies "type" and the number of fields of "spec". */
 static void begin_spec(struct call *call, const char *type, size_t fields)
 {
@@ -95,12 +89,12 @@ static void reply_begin_search(struct call *call, const struct key_spec *spec)
         begin_spec(call, "unknown", 0);
     } else if (spec->keyword == NULL) {
         begin_spec(call, "index", 1);
-        reply_named_number(call, "index", spec->first);
+        reply_named_integer(call, "index", spec->first);
     } else {
         begin_spec(call, "keyword", 2);
         resp_bulk_text(call->out, "keyword");
         resp_bulk_text(call->out, spec->keyword);
-        reply_named_number(call, "startfrom", spec->first);
+        reply_named_integer(call, "startfrom", spec->first);
     }
 }
 
@@ -110,14 +104,14 @@ static void reply_find_keys(struct call *call, const struct key_spec *spec)
         begin_spec(call, "unknown", 0);
     } else if (spec->find == KEYS_RANGE) {
         begin_spec(call, "range", 3);
-        reply_named_number(call, "lastkey", spec->last);
-        reply_named_number(call, "keystep", spec->step);
-        reply_named_number(call, "limit", spec->limit);
+        reply_named_integer(call, "lastkey", spec->last);
+        reply_named_integer(call, "keystep", spec->step);
+        reply_named_integer(call, "limit", spec->limit);
     } else {
         begin_spec(call, "keynum", 3);
-        reply_named_number(call, "keynumidx", 0);
-        reply_named_number(call, "firstkey", 1);
-        reply_named_number(call, "keystep", spec->step);
+        reply_named_integer(call, "keynumidx", 0);
+        reply_named_integer(call, "firstkey", 1);
+        reply_named_integer(call, "keystep", spec->step);
     }
 }
 

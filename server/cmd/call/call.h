@@ -95,6 +95,17 @@ static inline void reply_bytes(struct call *call, struct bytes text)
     else
         resp_bulk(call->out, text.data, text.len);
 }
+/* A field of a map: its name and an integer. */
+static inline void reply_named_integer(struct call *call, const char *name, int64_t value)
+{
+    resp_bulk_text(call->out, name);
+    resp_integer(call->out, value);
+}
+static inline void reply_named_count(struct call *call, const char *name, size_t count)
+{
+    reply_named_integer(call, name, (int64_t)count);
+}
+
 static inline void reply_ok(struct call *call)
 {
     resp_ok(call->out);

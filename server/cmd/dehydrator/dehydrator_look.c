@@ -44,12 +44,6 @@ static void cmd_rede_len(struct call *call)
     resp_integer(call->out, (int64_t)count);
 }
 
-static void reply_info_field(struct call *call, const char *name, size_t value)
-{
-    resp_bulk_text(call->out, name);
-    resp_integer(call->out, (int64_t)value);
-}
-
 /* A missing key counts as an empty dehydrator. */
 static void cmd_rede_info(struct call *call)
 {
@@ -68,17 +62,17 @@ static void cmd_rede_info(struct call *call)
         paused = dehydrator_paused(dehydrator, call->txn->now);
     }
     resp_map(call->out, 8);
-    reply_info_field(call, "length", length);
-    reply_info_field(call, "due", due);
-    reply_info_field(call, "claimed", claimed);
-    reply_info_field(call, "redelivered", redelivered);
+    reply_named_count(call, "length", length);
+    reply_named_count(call, "due", due);
+    reply_named_count(call, "claimed", claimed);
+    reply_named_count(call, "redelivered", redelivered);
     resp_bulk_text(call->out, "next-deadline");
     if (length > 0)
         resp_integer(call->out, dehydrator_next(dehydrator));
     else
         resp_null(call->out);
-    reply_info_field(call, "distinct-ttls", ttls);
-    reply_info_field(call, "bytes", bytes);
+    reply_named_count(call, "distinct-ttls", ttls);
+    reply_named_count(call, "bytes", bytes);
     resp_bulk_text(call->out, "paused-until");
     if (paused == 0)
         resp_null(call->out);

@@ -180,12 +180,6 @@ static void cmd_lease_check(struct call *call)
 
 /* ---- looking --------------------------------------------------------------------------------- */
 
-static void reply_field(struct call *call, const char *name, size_t value)
-{
-    resp_bulk_text(call->out, name);
-    resp_integer(call->out, (int64_t)value);
-}
-
 static void reply_holders(struct call *call, const struct lease *lease)
 {
     struct lease_iter iter;
@@ -210,10 +204,11 @@ static void cmd_lease_info(struct call *call)
     if (!read_typed(call, 1, TYPE_LEASE, &entry)) return;
     const struct lease *lease = entry != NULL ? entry->object.lease : NULL;
     resp_map(call->out, 5);
-    reply_field(call, "permits", lease != NULL ? lease_permits(lease) : 0);
-    reply_field(call, "held", lease != NULL ? lease_count(lease) : 0);
-    reply_field(call, "waiting", leases_waiting(leases, txn->ks->db, call->argv[1], SIZE_MAX));
-    reply_field(call, "grants-in-ms", (size_t)leases_quiet(leases, txn->now));
+    reply_named_count(call, "permits", lease != NULL ? lease_permits(lease) : 0);
+    reply_named_count(call, "held", lease != NULL ? lease_count(lease) : 0);
+    reply_named_count(call, "waiting",
+                      leases_waiting(leases, txn->ks->db, call->argv[1], SIZE_MAX));
+    reply_named_count(call, "grants-in-ms", (size_t)leases_quiet(leases, txn->now));
     reply_holders(call, lease);
 }
 

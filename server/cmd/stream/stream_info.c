@@ -7,12 +7,6 @@
 
 /* ---- shared ---------------------------------------------------------------------------------- */
 
-static void name_integer(struct call *call, const char *name, int64_t value)
-{
-    resp_bulk_text(call->out, name);
-    resp_integer(call->out, value);
-}
-
 static void name_id(struct call *call, const char *name, struct stream_id id)
 {
     resp_bulk_text(call->out, name);
@@ -52,12 +46,12 @@ static void reply_basics(struct call *call, const struct stream *stream)
     struct stream_marks marks = stream_marks(stream);
     struct stream_id first = STREAM_ID_MIN;
     stream_first(stream, &first);
-    name_integer(call, "length", (int64_t)stream_count(stream));
-    name_integer(call, "radix-tree-keys", (int64_t)stream_blocks(stream));
-    name_integer(call, "radix-tree-nodes", (int64_t)stream_blocks(stream) + 1);
+    reply_named_integer(call, "length", (int64_t)stream_count(stream));
+    reply_named_integer(call, "radix-tree-keys", (int64_t)stream_blocks(stream));
+    reply_named_integer(call, "radix-tree-nodes", (int64_t)stream_blocks(stream) + 1);
     name_id(call, "last-generated-id", marks.last);
     name_id(call, "max-deleted-entry-id", marks.max_deleted);
-    name_integer(call, "entries-added", (int64_t)marks.added);
+    reply_named_integer(call, "entries-added", (int64_t)marks.added);
     name_id(call, "recorded-first-entry-id", first);
 }
 
@@ -71,12 +65,12 @@ static void reply_repeats(struct call *call, const struct stream *stream)
     struct repeat_limits limits = repeat_limits(repeats);
     struct repeat_tally tally = repeat_tally(repeats, call->txn->now);
     struct repeat_counts counts = repeat_counts(repeats);
-    name_integer(call, "idmp-duration", limits.seconds);
-    name_integer(call, "idmp-maxsize", limits.texts);
-    name_integer(call, "pids-tracked", (int64_t)tally.producers);
-    name_integer(call, "iids-tracked", (int64_t)tally.texts);
-    name_integer(call, "iids-added", counts.added);
-    name_integer(call, "iids-duplicates", counts.repeated);
+    reply_named_integer(call, "idmp-duration", limits.seconds);
+    reply_named_integer(call, "idmp-maxsize", limits.texts);
+    reply_named_integer(call, "pids-tracked", (int64_t)tally.producers);
+    reply_named_integer(call, "iids-tracked", (int64_t)tally.texts);
+    reply_named_integer(call, "iids-added", counts.added);
+    reply_named_integer(call, "iids-duplicates", counts.repeated);
 }
 
 /* Replies with the entry with this ID, or null for an empty stream. */
@@ -98,7 +92,7 @@ static void reply_stream_info(struct call *call, const struct stream *stream)
     resp_map(call->out, 10 + (stream_repeats(stream) != NULL ? REPEAT_FIELDS : 0));
     reply_basics(call, stream);
     reply_repeats(call, stream);
-    name_integer(call, "groups", (int64_t)stream_groups_count(stream_groups(stream)));
+    reply_named_integer(call, "groups", (int64_t)stream_groups_count(stream_groups(stream)));
     reply_edge(call, "first-entry", stream, found, first);
     reply_edge(call, "last-entry", stream, found, last);
 }
@@ -144,16 +138,16 @@ static void reply_full_group(struct call *call, const struct stream *stream,
     name_id(call, "last-delivered-id", position.last);
     name_known(call, "entries-read", position.read, GROUP_READ_UNKNOWN);
     name_known(call, "lag", stream_lag(stream, group), STREAM_LAG_UNKNOWN);
-    name_integer(call, "pel-count", (int64_t)group_count_pending(group));
-    if (released > 0) name_integer(call, "nacked-count", (int64_t)released);
+    reply_named_integer(call, "pel-count", (int64_t)group_count_pending(group));
+    if (released > 0) reply_named_integer(call, "nacked-count", (int64_t)released);
     reply_full_pending(call, group, NULL, limit);
     resp_bulk_text(call->out, "consumers");
     resp_array(call->out, group_count_consumers(group));
     for (struct stream_consumer *c = NULL; (c = consumer_next(group, c)) != NULL;) {
         resp_map(call->out, 4);
         name_bytes(call, "name", consumer_name(c));
-        name_integer(call, "seen-time", consumer_seen_at(c));
-        name_integer(call, "pel-count", (int64_t)consumer_pending(c));
+        reply_named_integer(call, "seen-time", consumer_seen_at(c));
+        reply_named_integer(call, "pel-count", (int64_t)consumer_pending(c));
         reply_full_pending(call, group, c, limit);
     }
 }
@@ -211,8 +205,8 @@ static void cmd_xinfo_groups(struct call *call)
         struct group_position position = group_position(group);
         resp_map(call->out, 6);
         name_bytes(call, "name", group_name(group));
-        name_integer(call, "consumers", (int64_t)group_count_consumers(group));
-        name_integer(call, "pending", (int64_t)group_count_pending(group));
+        reply_named_integer(call, "consumers", (int64_t)group_count_consumers(group));
+        reply_named_integer(call, "pending", (int64_t)group_count_pending(group));
         name_id(call, "last-delivered-id", position.last);
         name_known(call, "entries-read", position.read, GROUP_READ_UNKNOWN);
         name_known(call, "lag", stream_lag(stream, group), STREAM_LAG_UNKNOWN);
@@ -234,8 +228,8 @@ static void cmd_xinfo_consumers(struct call *call)
         msec idle = call->txn->now - consumer_seen_at(c);
         resp_map(call->out, 3);
         name_bytes(call, "name", consumer_name(c));
-        name_integer(call, "pending", (int64_t)consumer_pending(c));
-        name_integer(call, "idle", idle > 0 ? idle : 0);
+        reply_named_integer(call, "pending", (int64_t)consumer_pending(c));
+        reply_named_integer(call, "idle", idle > 0 ? idle : 0);
     }
 }
 
