@@ -27,8 +27,8 @@ static bool arg_lease_end(struct call *call, int i, msec *end)
     return false;
 }
 
-/* Finds the holder with the token at argument 2. *entry NULL: there is none, and the null reply was
- * sent, or 0. False: an error was sent. */
+/* Finds the holder with the token at argument 2. *entry NULL: there is none. False: an error was
+ * sent. */
 static bool find_holder(struct call *call, bool reads, struct entry **entry, struct holder *holder)
 {
     int64_t token;
@@ -208,7 +208,7 @@ static void cmd_lease_info(struct call *call)
     reply_named_count(call, "held", lease != NULL ? lease_count(lease) : 0);
     reply_named_count(call, "waiting",
                       leases_waiting(leases, txn->ks->db, call->argv[1], SIZE_MAX));
-    reply_named_count(call, "grants-in-ms", (size_t)leases_quiet(leases, txn->now));
+    reply_named_integer(call, "grants-in-ms", leases_quiet(leases, txn->now));
     reply_holders(call, lease);
 }
 
