@@ -4,14 +4,14 @@
  *
  * The counter may lag behind tokens that were granted: a loss of power loses the end of the
  * journal, and a replica that is promoted may not have received all of its master's stream. So the
- * first grant after a start or a promotion leaps ahead, or the first replica that asks for the
- * stream makes it leap, to the token of the clock: the Unix time in
- * milliseconds times TOKENS_PER_MSEC. As long as fewer are granted than that, all tokens granted
- * before lie below it, even those of a promotion that this server never learnt of, or of a run
- * before an older copy of the files. If the clock is behind the last token, because it was set
- * back or is behind that of the former master, the leap is TOKEN_DISTANCE instead: more tokens than
- * are granted in 30 s, for which the kernel may hold a write back. It is not longer, because a
- * server that does not learn of it relies on the clock.
+ * first grant after a start or a promotion leaps ahead, to the token of the clock: the Unix time in
+ * milliseconds times TOKENS_PER_MSEC. A master also leaps when the first replica asks for its
+ * stream, so that a replica knows this leap before anything is granted. As long as fewer are
+ * granted than that, all tokens granted before lie below it, even those of a promotion that this
+ * server never learnt of, or of a run before an older copy of the files. If the clock is behind the
+ * last token, because it was set back or is behind that of the former master, the leap is
+ * TOKEN_DISTANCE instead: more tokens than are granted in 30 s, for which the kernel may hold a
+ * write back. It is not longer, because a server that does not learn of it relies on the clock.
  *
  * Tokens stay below 2^53, so that a double holds them exactly. The clock gets there in 2248. */
 #ifndef STORE_TOKENS_H
