@@ -164,67 +164,63 @@ def driver(*arguments):
             process.communicate()
 
 
+def output_of(*arguments, timeout=55):
+    """What the driver prints with these arguments."""
+    with driver(*arguments) as process:
+        out, err = process.communicate(timeout=timeout)
+        equal((process.returncode, err), (0, ""))
+    return out
+
+
+def shows(out, *rows):
+    for row in rows:
+        assert row in out, out
+
+
 @test
 def the_driver_compares_two_servers_and_a_bare_one():
-    with driver("get", "--pipeline", "16", "--rounds", "1", "--seconds", "0.05", "--warm-up",
-                "0.01", "--unix") as process:
-        out, err = process.communicate(timeout=40)
-        equal((process.returncode, err), (0, ""))
-        assert "get         pipeline 16" in out and "| get | 16 |" in out, out
+    shows(output_of("get", "--pipeline", "16", "--rounds", "1", "--seconds", "0.05", "--warm-up", "0.01", "--unix",
+                    timeout=40),
+          "get         pipeline 16", "| get | 16 |")
 
 
 @test
 def the_driver_measures_stalls():
-    with driver("stalls", "--quick", "--no-bare") as process:
-        out, err = process.communicate(timeout=55)
-        equal((process.returncode, err), (0, ""))
-        for row in ("| DBSIZE all the while 1,000 keys expire | ",
-                    "| 1,000 clients ask SCARD of a set of which 1,000 members have expired | ",
-                    "| BZTSPOP is woken at such a sorted set | ",
-                    "| ZADD under a new MAXLEN of half, 500 members | "):
-            assert row in out, out
+    shows(output_of("stalls", "--quick", "--no-bare"),
+          "| DBSIZE all the while 1,000 keys expire | ",
+          "| 1,000 clients ask SCARD of a set of which 1,000 members have expired | ",
+          "| BZTSPOP is woken at such a sorted set | ",
+          "| ZADD under a new MAXLEN of half, 500 members | ")
 
 
 @test
 def the_driver_measures_leases():
-    with driver("lease", "--quick", "--no-bare", "--pipeline", "16", "--seconds", "0.05") as process:
-        out, err = process.communicate(timeout=55)
-        equal((process.returncode, err), (0, ""))
-        for row in ("| LEASE.TAKE, LEASE.DROP, expired | 16 | ", "| SET NX PX, EVALSHA, redis | 16 | ",
-                    "| SET NX PX, EVAL (redlock-py), redis | 16 | "):
-            assert row in out, out
+    shows(output_of("lease", "--quick", "--no-bare", "--pipeline", "16", "--seconds", "0.05"),
+          "| LEASE.TAKE, LEASE.DROP, expired | 16 | ", "| SET NX PX, EVALSHA, redis | 16 | ",
+          "| SET NX PX, EVAL (redlock-py), redis | 16 | ")
 
 
 @test
 def the_driver_measures_limits_if_there_is_their_package():
-    with driver("throttle", "--quick", "--no-bare", "--pipeline", "16", "--seconds", "0.05") as process:
-        out, err = process.communicate(timeout=55)
-        equal((process.returncode, err), (0, ""))
-        if "left out" in out:
-            raise Skipped("rate-limiter-flexible is not installed: make test-all installs it")
-        for row in ("| CL.THROTTLE, expired | 16 | ", "| CL.WINDOW, expired | 16 | ",
-                    "| rate-limiter-flexible, redis | 16 | "):
-            assert row in out, out
+    out = output_of("throttle", "--quick", "--no-bare", "--pipeline", "16", "--seconds", "0.05")
+    if "left out" in out:
+        raise Skipped("rate-limiter-flexible is not installed: make test-all installs it")
+    shows(out, "| CL.THROTTLE, expired | 16 | ", "| CL.WINDOW, expired | 16 | ",
+          "| rate-limiter-flexible, redis | 16 | ")
 
 
 @test
 def the_driver_measures_crowds():
-    with driver("crowds", "--quick", "--no-bare") as process:
-        out, err = process.communicate(timeout=55)
-        equal((process.returncode, err), (0, ""))
-        for row in ("| 500 connections, 250 of them send a byte a second | ",
-                    "| a value of 16 MB is written and read | ",
-                    "| 5,000 subscriptions, 4,000 messages a second | "):
-            assert row in out, out
+    shows(output_of("crowds", "--quick", "--no-bare"),
+          "| 500 connections, 250 of them send a byte a second | ",
+          "| a value of 16 MB is written and read | ",
+          "| 5,000 subscriptions, 4,000 messages a second | ")
 
 
 @test
 def the_driver_measures_what_durability_costs():
-    with driver("durability", "--quick", "--snapshot-keys", "1000", "--rounds", "1") as process:
-        out, err = process.communicate(timeout=55)
-        equal((process.returncode, err), (0, ""))
-        for row in ("| set, expired | ", "| 1,000 strings, journal | ", "| file, not compressed | "):
-            assert row in out, out
+    shows(output_of("durability", "--quick", "--snapshot-keys", "1000", "--rounds", "1"),
+          "| set, expired | ", "| 1,000 strings, journal | ", "| file, not compressed | ")
 
 
 @test
