@@ -8,6 +8,7 @@
 #include "store/base/encoding_limits.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
+#include "store/mem/outbuf.h"
 #include "store/type/zset_packed.h"
 #include "store/type/zset_table.h"
 

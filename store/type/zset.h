@@ -13,7 +13,6 @@
 
 #include "store/base/bytes.h"
 #include "store/base/instant.h"
-#include "store/mem/outbuf.h"
 #include "store/mem/relocate.h"
 #include "store/struct/dict.h"
 #include "store/struct/expiring.h"
@@ -21,6 +20,7 @@
 #include "store/struct/ranked.h"
 #include "store/type/zset_front.h"
 
+struct outbuf;
 struct zset;
 
 struct zset *zset_new(void);

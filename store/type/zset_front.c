@@ -4,8 +4,6 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "store/base/ensure.h"
-
 enum {
     LETTERS_AT = sizeof(int64_t), /* behind the prefix: the base, then the letters */
     TAIL = LETTERS_AT + 1,
@@ -21,7 +19,8 @@ struct zset_front zset_front_of(const struct packed *packed)
                                 (enum zset_letters)front.data[len + LETTERS_AT] };
 }
 
-bool zset_front_is_plain(const struct zset_front *front)
+/* Is it the same as having none? */
+static bool is_plain(const struct zset_front *front)
 {
     return front->letters == ZSET_TEXT && front->prefix.len == 0 && front->base == 0;
 }
@@ -31,7 +30,7 @@ void zset_front_begin(struct packed *packed, const struct zset_front *front, uin
     char text[PACKED_MAX_PART + TAIL];
     uint64_t base = htole64((uint64_t)front->base);
     size_t len = front->prefix.len;
-    if (zset_front_is_plain(front)) return;
+    if (is_plain(front)) return;
     if (len > 0) memcpy(text, front->prefix.data, len);
     memcpy(text + len, &base, sizeof(base));
     text[len + LETTERS_AT] = (char)front->letters;

@@ -47,13 +47,18 @@ static inline int64_t zset_front_base(const struct packed *packed)
 
 /* The front of these records; without one: text without prefix, base 0. Its prefix is a view. */
 struct zset_front zset_front_of(const struct packed *packed);
-bool zset_front_is_plain(const struct zset_front *front); /* the same as having none */
 /* Begins an empty packed with this front, unless it is plain. */
 void zset_front_begin(struct packed *packed, const struct zset_front *front, uint32_t room);
 
 /* The stored form of a member: a view of it or of `text`. False if the front does not suit it. */
 bool zset_front_store(const struct zset_front *front, struct bytes member,
                       char text[ZSET_TEXT_ROOM], struct bytes *stored);
+/* The longest prefix after which this member can be stored with these letters; it may be the whole
+ * member. A view of it. */
+struct bytes zset_front_prefix(struct bytes member, enum zset_letters letters);
+
+/* ---- spelling: in line, because each member that is replied needs it ---- */
+
 typedef unsigned char zset_half_bytes __attribute__((vector_size(16)));
 typedef uint64_t zset_words __attribute__((vector_size(16)));
 
@@ -74,6 +79,7 @@ static inline void zset_front_spell_eight(char *to, const char *from, enum zset_
     memcpy(to, &wide, sizeof(wide));
 }
 
+/* For all that zset_front_spell does not do in line. */
 struct bytes zset_front_spell_any(const struct zset_front *front, struct bytes stored,
                                   char text[ZSET_TEXT_ROOM]);
 /* Writes the member of a stored form to `text`, always, so that a caller may change the records
@@ -91,8 +97,5 @@ static inline struct bytes zset_front_spell(const struct zset_front *front, stru
     bool is_padded = front->letters == ZSET_DECIMAL && (stored.data[stored.len - 1] & 0xf) == 0;
     return bytes_of(text, front->prefix.len + 2 * stored.len - is_padded);
 }
-/* The longest prefix after which this member can be stored with these letters; it may be the whole
- * member. A view of it. */
-struct bytes zset_front_prefix(struct bytes member, enum zset_letters letters);
 
 #endif

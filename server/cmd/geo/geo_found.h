@@ -7,6 +7,7 @@
 
 #include "server/cmd/geo/geohash.h"
 #include "store/base/bytes.h"
+#include "store/mem/outbuf.h"
 #include "store/type/zset.h"
 
 struct geo_place {

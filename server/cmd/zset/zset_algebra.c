@@ -13,6 +13,7 @@
 #include "server/cmd/zset/zset_span.h"
 #include "store/base/number.h"
 #include "store/mem/mem.h"
+#include "store/mem/outbuf.h"
 #include "store/struct/dict.h"
 #include "store/txn/txn.h"
 
