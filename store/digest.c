@@ -175,13 +175,13 @@ static uint64_t digest_dehydrator(unsigned lane, const struct object *object, ms
     const struct extras *extras = dehydrator_extras(object->dehydrator);
     msec paused = dehydrator_paused(object->dehydrator, now);
     if (paused != 0) more.sum += lane_hash_pair(lane, (uint64_t)paused, 1);
-    if (extras != NULL && extras_next_usec(extras) != 0)
-        more.sum += lane_hash_pair(lane, (uint64_t)extras_next_usec(extras), 2);
     if (dehydrator_count_options(object->dehydrator) > 0)
         walk_object(object, digest_options, &more);
-    if (dehydrator_extras(object->dehydrator) != NULL) {
-        extras_each_successor(dehydrator_extras(object->dehydrator), digest_successor, &more);
-        extras_each_remembered(dehydrator_extras(object->dehydrator), digest_remembered, &more);
+    if (extras != NULL) {
+        extras_each_successor(extras, digest_successor, &more);
+        extras_each_remembered(extras, digest_remembered, &more);
+        if (extras_next_usec(extras) != 0)
+            more.sum += lane_hash_pair(lane, (uint64_t)extras_next_usec(extras), 2);
     }
     return more.sum;
 }

@@ -66,7 +66,7 @@ enum effect_kind {
     EFFECT_REDE_UNFOLLOW, /* nothing follows its element a any more */
     EFFECT_REDE_REMEMBER, /* it remembers the id a until `at` */
     EFFECT_REDE_FORGET,   /* it forgets the id a */
-    EFFECT_REDE_RATE,     /* its next delivery takes place at the microsecond `from`; 0: any */
+    EFFECT_REDE_RATE,     /* its next delivery is not before the microsecond `from`; 0: any time */
     EFFECT_REDE_PAUSE,    /* it delivers nothing before `at`; 0: it is not paused any more */
     EFFECT_STREAM_ADD,    /* entry `id` with the fields `parts` is added to stream key */
     EFFECT_STREAM_DROP,   /* its entry `id` is removed */

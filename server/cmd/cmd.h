@@ -116,6 +116,7 @@ extern const struct command_group dehydrator_due_commands;
 extern const struct command_group dehydrator_look_commands;
 /* REDE.ACK EXTEND RETRY. */
 extern const struct command_group dehydrator_token_commands;
+/* REDE.PAUSE RESUME. */
 extern const struct command_group dehydrator_pause_commands;
 /* LEASE.TAKE EXTEND DROP CHECK INFO. */
 extern const struct command_group lease_commands;

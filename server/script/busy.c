@@ -7,7 +7,7 @@
 #include "server/cmd/call/error.h"
 #include "server/script/script.h"
 
-enum { REST_USEC = 4000, ALIVE_USEC = 1000 * 1000, USEC_PER_MSEC = 1000 };
+enum { REST_USEC = 4000, ALIVE_USEC = 1000 * 1000 };
 
 static bool turn_is_due(const struct scripting *scripting, int64_t now)
 {

@@ -17,6 +17,8 @@
 
 typedef int64_t msec;
 
+enum { USEC_PER_MSEC = 1000 };
+
 #define NEVER       INT64_MAX       /* no deadline */
 #define INSTANT_MIN 0               /* the earliest deadline */
 #define INSTANT_MAX (INT64_MAX - 2) /* the latest deadline */

@@ -45,12 +45,14 @@ struct policy {
     bool pending;    /* not yet applied to all keys that existed when it was set (policy_walk.h) */
 };
 
-enum { POLICY_NAME_MAX = 16384 };      /* bytes in a name, or in that of a target */
-enum { POLICY_VALUE_MAX = 64 * 1024 }; /* value_max by default */
-#define POLICY_RATE_MAX 1000000        /* deliveries in a span */
-#define POLICY_RATE_SPAN_MAX                                                                       \
-    ((msec)366 * 24 * 3600 * 1000)      /* so that microseconds do not overflow */
-#define POLICY_SPAN_MAX (INT64_MAX / 2) /* the longest span, so that now + span cannot overflow */
+enum {
+    POLICY_NAME_MAX = 16384,      /* bytes in a name, or in that of a target */
+    POLICY_VALUE_MAX = 64 * 1024, /* value_max by default */
+    POLICY_RATE_MAX = 1000000,    /* deliveries in a span */
+};
+/* The longest spans: now + span, and the microseconds of a rate's span, do not overflow. */
+#define POLICY_SPAN_MAX      (INT64_MAX / 2)
+#define POLICY_RATE_SPAN_MAX (366LL * 86400000)
 
 struct policy_node;
 struct rule;
@@ -98,15 +100,19 @@ msec policy_limit(const struct policy *policy, msec at, msec now);
 /* The delay before an element is due again that failed this often: backoff * 2^(failures - 1), more
  * or less by the jitter, and at most backoff_max. 0 without a failure or a back-off. */
 msec policy_backoff(const struct policy *policy, uint64_t failures, struct random *random);
-/* The rate by GCRA (the generic cell rate algorithm, ITU-T I.371), without bursts: a delivery takes
- * place at the microsecond `next` or later, and puts the next one off by rate_span / rate, rounded
- * up. A millisecond has as many deliveries as have their microsecond in it, so that no span of
- * rate_span milliseconds has more than `rate`. How many may take place at now. `next`: after the
- * last one; 0: there was none. Moved here to the first of them. If it is further ahead than one
- * delivery takes, the clock was set back or the rate raised, and it is now. */
+
+/* The rate, by the generic cell rate algorithm (GCRA, ITU-T I.371) without bursts: deliveries are
+ * at least rate_span / rate apart, rounded up to microseconds. A millisecond has all deliveries
+ * whose microseconds lie in it, so no span of rate_span milliseconds has more than `rate`.
+ *
+ * Returns how many may take place in the millisecond `now`. *next is the earliest microsecond of
+ * the next delivery (0: none took place yet), and becomes that of the first one allowed. If it is
+ * further ahead than one delivery can put it, the clock was set back or the rate was raised; then
+ * the next delivery may take place now. */
 uint64_t policy_rate_allows(const struct policy *policy, int64_t *next, msec now);
-/* `next` after this many deliveries. */
+/* *next after this many deliveries. */
 int64_t policy_rate_after(const struct policy *policy, int64_t next, uint64_t deliveries);
+
 /* Adds a copy of the policy, or replaces the one of the same name, which must satisfy
  * policy_name_ok. A pending policy goes to the end of the list. O(length of the names) */
 void policies_set(struct policies *policies, struct bytes name, const struct policy *policy);

@@ -78,8 +78,6 @@ msec policy_backoff(const struct policy *policy, uint64_t failures, struct rando
 
 /* ---- rates ----------------------------------------------------------------------------------- */
 
-enum { USEC_PER_MSEC = 1000 };
-
 static int64_t usec_between(const struct policy *policy)
 {
     int64_t span = policy->rate_span * USEC_PER_MSEC, rate = (int64_t)policy->rate;

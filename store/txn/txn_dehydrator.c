@@ -122,15 +122,23 @@ bool txn_rede_forget(struct txn *txn, struct entry *entry, struct bytes id)
     return true;
 }
 
-/* Not txn_record: what delivers has effects of its own, and the end of a span is no use of the key.
- */
+/* ---- pauses and rates ------------------------------------------------------------------------ */
+
 void txn_rede_set_next(struct txn *txn, struct entry *entry, int64_t usec)
 {
     struct effect effect = { .kind = EFFECT_REDE_RATE, .from = usec };
+    /* Not txn_record: deliveries have effects of their own, and the end of a span is no use. */
     txn_record_each(txn, entry_key(entry), &effect);
     extras_set_next_usec(dehydrator_extras_made(entry->object.dehydrator), usec);
     keyspace_rearm(txn->ks, entry);
     if (usec == 0) txn_note_emptied(txn, entry);
+}
+
+static struct effect effect_of_pause(msec until)
+{
+    return (struct effect){ .kind = EFFECT_REDE_PAUSE,
+                            .event = until == 0 ? EVENT_REDE_RESUME : EVENT_REDE_PAUSE,
+                            .at = until };
 }
 
 static void set_pause(struct txn *txn, struct entry *entry, msec until)
@@ -142,19 +150,9 @@ static void set_pause(struct txn *txn, struct entry *entry, msec until)
 
 void txn_rede_pause(struct txn *txn, struct entry *entry, msec until)
 {
-    struct effect effect = { .kind = EFFECT_REDE_PAUSE,
-                             .event = until == 0 ? EVENT_REDE_RESUME : EVENT_REDE_PAUSE,
-                             .at = until };
+    struct effect effect = effect_of_pause(until);
     txn_record(txn, entry, &effect);
     set_pause(txn, entry, until);
-}
-
-/* Not txn_record: the end of a span is no use of the key. */
-static void end_pause(struct txn *txn, struct entry *entry)
-{
-    struct effect effect = { .kind = EFFECT_REDE_PAUSE, .event = EVENT_REDE_RESUME };
-    txn_record_each(txn, entry_key(entry), &effect);
-    set_pause(txn, entry, 0);
 }
 
 /* ---- the end of elements --------------------------------------------------------------------- */
@@ -225,23 +223,25 @@ void txn_rede_finish(struct txn *txn, struct entry *entry, struct element *eleme
 
 /* ---- deadlines that come --------------------------------------------------------------------- */
 
-size_t txn_rede_forget_ended(struct txn *txn, struct entry *entry, size_t limit)
+/* None of these ends is a use of the key, so txn_record does not record them. */
+size_t txn_rede_end_spans(struct txn *txn, struct entry *entry, size_t limit)
 {
-    const struct extras *extras = dehydrator_extras(entry->object.dehydrator);
+    const struct dehydrator *dehydrator = entry->object.dehydrator;
+    const struct extras *extras = dehydrator_extras(dehydrator);
     struct bytes id;
     size_t done = 0;
-    msec paused = extras == NULL ? 0 : extras_paused(extras);
-    if (paused != 0 && instant_due(paused, txn->now)) {
-        end_pause(txn, entry);
+    if (extras == NULL) return 0;
+    if (extras_paused(extras) != 0 && dehydrator_paused(dehydrator, txn->now) == 0) {
+        struct effect effect = effect_of_pause(0);
+        txn_record_each(txn, entry_key(entry), &effect);
+        set_pause(txn, entry, 0);
         done++;
     }
-    bool has_elements = dehydrator_count(entry->object.dehydrator) > 0;
-    int64_t next = extras == NULL || has_elements ? 0 : extras_next_usec(extras);
-    if (next != 0 && instant_due(next / 1000 + 1, txn->now)) {
+    if (dehydrator_count(dehydrator) == 0 && instant_due(extras_rate_end(extras), txn->now)) {
         txn_rede_set_next(txn, entry, 0);
         done++;
     }
-    while (extras != NULL && done < limit && instant_due(extras_next_end(extras, &id), txn->now)) {
+    while (done < limit && instant_due(extras_next_end(extras, &id), txn->now)) {
         txn_rede_forget(txn, entry, id);
         done++;
     }

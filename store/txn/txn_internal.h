@@ -60,8 +60,9 @@ msec txn_life_at(struct txn *txn, const struct entry *entry, struct lifetime lif
 
 /* ---- dehydrators: txn_dehydrator.c ---- */
 
-/* Forgets at most `limit` remembered ids whose span has ended. Returns how many. */
-size_t txn_rede_forget_ended(struct txn *txn, struct entry *entry, size_t limit);
+/* Ends the pause and the rate whose instants have come, and forgets about `limit` remembered ids
+ * whose span has ended. Returns how many of these there were. */
+size_t txn_rede_end_spans(struct txn *txn, struct entry *entry, size_t limit);
 /* Records "rede.due" for elements that are due, if there are any. No journal record. */
 void txn_rede_announce(struct txn *txn, struct entry *entry);
 

@@ -34,7 +34,7 @@ static struct entry *settle_dehydrator(struct txn *txn, struct entry *entry)
     if (txn->no_expiry) return entry;
     txn_rede_announce(txn, entry);
     if (txn->no_purge) return entry;
-    txn_rede_forget_ended(txn, entry, SIZE_MAX);
+    txn_rede_end_spans(txn, entry, SIZE_MAX);
     if (!object_is_emptied(&entry->object)) return entry;
     txn_drop_emptied(txn, entry);
     return NULL;
@@ -44,7 +44,7 @@ static size_t announce_due(struct txn *txn, struct entry **entry, msec by, size_
 {
     (void)by;
     txn_rede_announce(txn, *entry);
-    return 1 + txn_rede_forget_ended(txn, *entry, limit);
+    return 1 + txn_rede_end_spans(txn, *entry, limit);
 }
 
 static struct entry *settle_stream(struct txn *txn, struct entry *entry)

@@ -63,13 +63,13 @@ struct element *dehydrator_set_options(struct dehydrator *dehydrator, struct ele
                                        const struct push_options *options);
 /* Number of elements that ever got options. O(1) */
 size_t dehydrator_count_options(const struct dehydrator *dehydrator);
-/* Successors and remembered ids; NULL: there were none so far. */
+/* What dehydrator_extras.h lists; NULL: there was nothing of it so far. */
 struct extras *dehydrator_extras(const struct dehydrator *dehydrator);
 struct extras *dehydrator_extras_made(struct dehydrator *dehydrator); /* makes them if need be */
 /* It delivers nothing before this instant; 0: it is not paused; INSTANT_MAX: the pause has no end.
  * O(1) */
 msec dehydrator_paused(const struct dehydrator *dehydrator, msec now);
-/* Has it no element, no id that it remembers, and no pause? Then its key goes. O(1) */
+/* Has it no element, and nothing else that must be kept? Then its key goes. O(1) */
 bool dehydrator_is_spent(const struct dehydrator *dehydrator);
 
 /* The id must be absent. O(log n) */

@@ -209,13 +209,19 @@ int64_t extras_next_usec(const struct extras *extras)
     return extras->next_usec;
 }
 
+msec extras_rate_end(const struct extras *extras)
+{
+    return extras->next_usec == 0 ? NEVER : extras->next_usec / USEC_PER_MSEC + 1;
+}
+
 msec extras_next_due(const struct extras *extras, bool has_elements)
 {
     struct bytes id;
-    msec first = extras_next_end(extras, &id), next = extras->next_usec / 1000 + 1;
+    msec first = extras_next_end(extras, &id);
+    msec rate = has_elements ? NEVER : extras_rate_end(extras);
     bool pause_ends = extras->paused != 0 && extras->paused < INSTANT_MAX;
     if (pause_ends && extras->paused < first) first = extras->paused;
-    return !has_elements && extras->next_usec != 0 && next < first ? next : first;
+    return rate < first ? rate : first;
 }
 
 msec extras_next_end(const struct extras *extras, struct bytes *id)

@@ -1,7 +1,7 @@
 /* dehydrator_extras: what few dehydrators have in addition to their elements: the element that
- * follows a claimed one, by its id, ids that count as present for a while after they have gone, and
- * a pause.
- * Made when it is first needed, so that other dehydrators pay for a pointer only. */
+ * follows a claimed one, by its id, ids that count as present for a while after they have gone, a
+ * pause, and with a rate the next delivery. Made when it is first needed, so that other dehydrators
+ * pay for a pointer only. */
 #ifndef STORE_TYPE_DEHYDRATOR_EXTRAS_H
 #define STORE_TYPE_DEHYDRATOR_EXTRAS_H
 
@@ -59,16 +59,19 @@ void extras_each_successor(const struct extras *extras,
 void extras_pause(struct extras *extras, msec until);
 msec extras_paused(const struct extras *extras);
 
-/* With a rate: the microsecond of the next delivery (policy_rate_allows); 0: any. */
+/* With a rate: the earliest microsecond of the next delivery (policy_rate_allows); 0: none took
+ * place yet. */
 void extras_set_next_usec(struct extras *extras, int64_t next);
 int64_t extras_next_usec(const struct extras *extras);
+/* From this instant on it delays no delivery, and need not be kept; NEVER: it is 0. */
+msec extras_rate_end(const struct extras *extras);
 
 /* The id counts as present until just before this instant. O(log n) */
 void extras_remember(struct extras *extras, struct bytes id, msec until);
 bool extras_remembers(const struct extras *extras, struct bytes id, msec now);
 bool extras_forget(struct extras *extras, struct bytes id); /* false: it is not remembered */
-/* The first instant at which a remembered id or the pause ends, or if there are no elements, the
- * next delivery may take place; NEVER: none. */
+/* The first instant at which a remembered id or the pause ends, or without elements the rate;
+ * NEVER: none. */
 msec extras_next_due(const struct extras *extras, bool has_elements);
 /* The first instant at which a remembered id ends, and the id; NEVER: none. */
 msec extras_next_end(const struct extras *extras, struct bytes *id);

@@ -3,7 +3,7 @@
 
 #include "server/replica/replication.h"
 
-enum { USEC_PER_MSEC = 1000, OVERDUE_MOST = 10000 };
+enum { OVERDUE_MOST = 10000 };
 
 static void write_traffic(struct report *report)
 {

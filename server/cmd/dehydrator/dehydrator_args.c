@@ -47,19 +47,21 @@ size_t count_due(const struct call *call, const struct entry *entry, int64_t lim
     return (uint64_t)limit < due ? (size_t)limit : due;
 }
 
+/* The policy of the key, if any policy has the option, of which there are this many. */
+static const struct policy *find_policy(const struct call *call, size_t with_option)
+{
+    return with_option == 0 ? NULL : policies_of(&call->txn->store->policies, call->argv[1], NULL);
+}
+
 const struct policy *find_rate(const struct call *call)
 {
-    const struct policies *policies = &call->txn->store->policies;
-    if (policies->rates == 0) return NULL;
-    const struct policy *policy = policies_of(policies, call->argv[1], NULL);
+    const struct policy *policy = find_policy(call, call->txn->store->policies.rates);
     return policy != NULL && policy->rate > 0 ? policy : NULL;
 }
 
 const struct policy *find_backoff(const struct call *call)
 {
-    const struct policies *policies = &call->txn->store->policies;
-    if (policies->backoffs == 0) return NULL;
-    const struct policy *policy = policies_of(policies, call->argv[1], NULL);
+    const struct policy *policy = find_policy(call, call->txn->store->policies.backoffs);
     return policy != NULL && policy->backoff > 0 ? policy : NULL;
 }
 
@@ -73,9 +75,7 @@ msec hidden_until(struct call *call, const struct policy *backoff, msec lease_en
 
 bool is_full(const struct call *call, const struct entry *entry, size_t added)
 {
-    const struct policies *policies = &call->txn->store->policies;
-    if (policies->limits == 0) return false;
-    const struct policy *policy = policies_of(policies, call->argv[1], NULL);
+    const struct policy *policy = find_policy(call, call->txn->store->policies.limits);
     size_t count = entry == NULL ? 0 : dehydrator_count(entry->object.dehydrator);
     return policy != NULL && policy->max_len > 0 && count + added > policy->max_len;
 }

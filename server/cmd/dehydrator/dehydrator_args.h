@@ -26,8 +26,7 @@ struct element *find_element(const struct entry *entry, struct bytes id);
  * hidden that was claimed this often and is not acknowledged. */
 msec hidden_until(struct call *call, const struct policy *backoff, msec lease_end,
                   uint32_t deliveries);
-/* The policy with BACKOFF that applies to the key of argument 1, or NULL. */
-/* The policy with a RATE that applies to the key of argument 1, or NULL. */
+/* The policy with a RATE, or with a BACKOFF, that applies to the key of argument 1, or NULL. */
 const struct policy *find_rate(const struct call *call);
 const struct policy *find_backoff(const struct call *call);
 /* Would this many more elements exceed the MAXLEN of the key of argument 1? `entry` may be NULL. */

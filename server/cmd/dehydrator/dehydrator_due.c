@@ -88,7 +88,8 @@ static msec next_delivery(const struct call *call, const struct entry *entry)
     msec at = dehydrator_next(entry->object.dehydrator);
     msec paused = dehydrator_paused(entry->object.dehydrator, call->txn->now);
     if (paused > at) at = paused;
-    if (rate_allows(call, entry, &next) == 0 && next / 1000 > at) at = next / 1000;
+    if (rate_allows(call, entry, &next) == 0 && next / USEC_PER_MSEC > at)
+        at = next / USEC_PER_MSEC;
     return at;
 }
 

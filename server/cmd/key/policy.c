@@ -225,8 +225,7 @@ static const struct command subcommands[] = {
           "5000ms, 5s, 5m, 5h, 5d. MEMBERTTL applies to sets, sorted "
           "sets and hashes, MAXLEN to sorted sets, lists, streams and dehydrators, RETAIN to "
           "streams, MAXDELIVERIES to streams and dehydrators, BACKOFF and RATE to dehydrators. "
-          "EXPIRED logs "
-          "what expires." },
+          "EXPIRED logs what expires." },
     { .name = "GET",
       .run = cmd_policy_get,
       .arity = 3,

@@ -191,7 +191,7 @@ static bool take_rate_span(struct reading *reading)
     struct bytes word = *reading->next++;
     if (read_amount(word, spans, &reading->rate_span) && reading->rate_span >= 1 &&
         reading->rate_span <= POLICY_RATE_SPAN_MAX &&
-        reading->values[OPTION_RATE] <= 1000 * reading->rate_span)
+        reading->values[OPTION_RATE] <= USEC_PER_MSEC * reading->rate_span)
         return true;
     return set_fault(reading->fault, ERR_POLICY_RATE, shown(word), word.data);
 }

@@ -5,8 +5,6 @@
 #include "store/mem/blob.h"
 #include "store/mem/mem.h"
 
-enum { USEC_PER_MSEC = 1000 };
-
 enum { ERRORS_MAX = 128 }; /* error codes; further ones are not counted */
 
 static struct bytes code_of(const void *element)

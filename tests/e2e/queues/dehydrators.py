@@ -55,3 +55,9 @@ def wait(de, *arguments):
     while de.client.info("clients")["blocked_clients"] == before:
         pass
     return raw
+
+
+def fields(de, *call):
+    """A map that a call replies, which is a list in RESP2."""
+    words = de.run(*call)
+    return dict(zip(words[::2], words[1::2]))

@@ -5,7 +5,7 @@ import sys
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
 from daemon import NOON, encode, equal, main, own, wait_for
-from dehydrators import WRONGTYPE, Dehydrators, events_of
+from dehydrators import WRONGTYPE, Dehydrators, events_of, fields, wait
 from replicas import check_same, group
 
 BAD = b"-ERR unix-ms is not an integer or out of range\r\n"
@@ -18,12 +18,7 @@ def fill(de, key="d"):
 
 
 def paused_until(de, key="d"):
-    words = de.run("REDE.INFO", key)
-    return (words if isinstance(words, dict) else dict(zip(words[::2], words[1::2])))[b"paused-until"]
-
-
-def await_blocked(de, count):
-    assert wait_for(lambda: f"blocked_clients:{count}\r\n".encode() in de.raw.call("INFO", "clients"))
+    return fields(de, "REDE.INFO", key)[b"paused-until"]
 
 
 @own
@@ -49,25 +44,22 @@ def nothing_is_delivered_during_a_pause():
 @own
 def clients_that_wait_are_served_in_the_millisecond_and_in_order():
     with Dehydrators() as de:
-        first, second, third = de.daemon.raws(3)
-        with first, second, third:
-            de.says(OK, "REDE.PAUSE", "d", "UNTIL", NOON + 1000)
-            first.send(encode("REDE.BPOLL", "d", 0, "COUNT", 1))
-            await_blocked(de, 1)
-            second.send(encode("REDE.CLAIM", "d", 100, "COUNT", 1, "BLOCK", 0))
-            await_blocked(de, 2)
-            third.send(encode("REDE.BPOLL", "d", 0, "COUNT", 1))
-            await_blocked(de, 3)
-            fill(de)
-            de.step(999)
-            de.raw.call("PING")
-            assert not first.has_more() and not second.has_more()
-            equal(paused_until(de), NOON + 1000)
-            de.step(1)
-            equal(first.reply(), b"*1\r\n$2\r\npa\r\n")
-            equal(second.reply(), b"*1\r\n*3\r\n$1\r\nb\r\n$2\r\npb\r\n:1\r\n")
-            equal(third.reply(), b"*1\r\n$2\r\npc\r\n")
-            equal(paused_until(de), None)
+        de.says(OK, "REDE.PAUSE", "d", "UNTIL", NOON + 1000)
+        first = wait(de, "REDE.BPOLL", "d", 0, "COUNT", 1)
+        second = wait(de, "REDE.CLAIM", "d", 100, "COUNT", 1, "BLOCK", 0)
+        third = wait(de, "REDE.BPOLL", "d", 0, "COUNT", 1)
+        fill(de)
+        de.step(999)
+        de.raw.call("PING")
+        assert not first.has_more() and not second.has_more()
+        equal(paused_until(de), NOON + 1000)
+        de.step(1)
+        equal(first.reply(), b"*1\r\n$2\r\npa\r\n")
+        equal(second.reply(), b"*1\r\n*3\r\n$1\r\nb\r\n$2\r\npb\r\n:1\r\n")
+        equal(third.reply(), b"*1\r\n$2\r\npc\r\n")
+        equal(paused_until(de), None)
+        for client in (first, second, third):
+            client.close()
 
 
 @own
@@ -75,10 +67,9 @@ def a_thousand_clients_are_served_by_resume():
     with Dehydrators("--maxclients", "2000") as de:
         de.says(OK, "REDE.PAUSE", "d")
         others = de.daemon.raws(1000)
-        for count, other in enumerate(others):
+        for other in others:
             other.send(encode("REDE.BPOLL", "d", 0, "COUNT", 1))
-            if count % 100 == 99:
-                await_blocked(de, count + 1)
+        assert wait_for(lambda: de.client.info("clients")["blocked_clients"] == 1000)
         de.run("REDE.MPUSH", "d", *(word for n in range(1000) for word in (0, f"p{n}", f"i{n}")))
         de.says(OK, "REDE.RESUME", "d")
         equal(sorted(int(other.reply().split(b"p")[1]) for other in others), list(range(1000)))
@@ -180,11 +171,16 @@ def dead_letters_wait_too():
 
 
 @own
-def events_tell_of_pauses():
+def events_tell_of_pauses_and_of_their_ends():
     with Dehydrators() as de:
         de.run("CONFIG", "SET", "notify-keyspace-events", "Ed")
-        found = events_of(de, ("REDE.PAUSE", "d"), ("REDE.RESUME", "d"), ("REDE.RESUME", "d"))
-        equal([event for event, _ in found][:2], ["rede.pause", "rede.resume"])
+        equal(events_of(de, ("REDE.PAUSE", "d"), ("REDE.RESUME", "d"), ("REDE.RESUME", "d")),
+              [["rede.pause", "d"], ["rede.resume", "d"]])
+        with de.daemon.raw() as listener:
+            listener.call("SUBSCRIBE", "__keyevent@0__:rede.resume")
+            de.says(OK, "REDE.PAUSE", "e", "UNTIL", NOON + 10)
+            de.step(10)
+            assert listener.reply().endswith(b"$1\r\ne\r\n")
 
 
 @own
