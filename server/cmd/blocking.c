@@ -50,10 +50,8 @@ void block_on(struct call *call, const struct block_request *request)
 {
     if (call->block != NULL)
         *call->block = *request;
-    else if (request->is_array)
-        resp_array(call->out, 0);
     else
-        resp_null_array(call->out);
+        reply_no_answer(call->out, request->no_answer);
 }
 
 /* ---- numkeys key [key ...] <front | back> [COUNT count] -------------------------------------- */

@@ -27,8 +27,8 @@ struct source {
  */
 bool find_source(struct call *call, enum type type, int first, int count, struct source *source);
 
-/* Blocks the call. If it must not block, as in a transaction, replies with a null array, or an
- * empty one if request->is_array. */
+/* Blocks the call. If it must not block, as in a transaction, replies
+ * request->no_answer. */
 void block_on(struct call *call, const struct block_request *request);
 
 /* numkeys key [key ...] <front | back> [COUNT count] */

@@ -74,10 +74,7 @@ void serve_ready(struct engine *engine)
 static void reply_nothing(struct session *session)
 {
     if (blocked_answers_late(session)) return;
-    if (blocked_wants_array(session))
-        resp_array(&session->out, 0);
-    else
-        resp_null_array(&session->out);
+    reply_no_answer(&session->out, blocked_no_answer(session));
 }
 
 /* Replies with the error; NULL: as at its timeout. */

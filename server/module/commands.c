@@ -100,7 +100,7 @@ static void open_all(struct lent_keys *lent, RedisModuleCtx *ctx, const struct c
 
 struct wait {
     enum type type;
-    bool is_array; /* on timeout, reply with an empty array */
+    enum no_answer no_answer; /* ANSWER_NULL or ANSWER_EMPTY */
 };
 
 static void free_wait(RedisModuleCtx *ctx, void *wait)
@@ -141,7 +141,8 @@ static int end_blocked(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     (void)argv;
     (void)argc;
     const struct wait *wait = redis.GetBlockedClientPrivateData(ctx);
-    return wait->is_array ? redis.ReplyWithArray(ctx, 0) : redis.ReplyWithNullArray(ctx);
+    return wait->no_answer == ANSWER_EMPTY ? redis.ReplyWithArray(ctx, 0)
+                                           : redis.ReplyWithNullArray(ctx);
 }
 
 /* The host's shortest timeout is 1 ms; 0 means no timeout. */
@@ -153,7 +154,7 @@ static void block(RedisModuleCtx *ctx, RedisModuleString **argv, const struct bl
         if (timeout < 1) timeout = 1;
     }
     struct wait *wait = mem_alloc(sizeof(*wait));
-    *wait = (struct wait){ block->type, block->is_array };
+    *wait = (struct wait){ block->type, block->no_answer };
     if (block->again != 0 && block->again != NEVER)
         due_values_wake(ctx, argv[block->first], block->again);
     redis.BlockClientOnKeys(ctx, serve_blocked, end_blocked, free_wait, timeout,

@@ -45,6 +45,19 @@ static bool lacks_room(const struct call *call)
            ((flags & COPIES) && call_any_key(call, key_has_no_room, NULL));
 }
 
+void reply_no_answer(struct resp_writer *out, enum no_answer answer)
+{
+    switch (answer) {
+    case ANSWER_NULL: resp_null_array(out); break;
+    case ANSWER_EMPTY: resp_array(out, 0); break;
+    case ANSWER_MISSING:
+        resp_array(out, 2);
+        resp_null(out);
+        resp_bulk_text(out, "missing");
+        break;
+    }
+}
+
 void call_run(struct call *call)
 {
     struct txn *txn = call->txn;

@@ -21,6 +21,14 @@
 
 struct session;
 
+/* The reply to a client that has waited in vain, or must not wait. */
+enum no_answer {
+    ANSWER_NULL,    /* a null array */
+    ANSWER_EMPTY,   /* an empty array */
+    ANSWER_MISSING, /* [null, "missing"], of GETFRESH */
+};
+void reply_no_answer(struct resp_writer *out, enum no_answer answer);
+
 /* Filled by a command that found nothing: block until one of these keys has a value of this type.
  */
 struct block_request {
@@ -30,8 +38,8 @@ struct block_request {
     /* If an element exists but is not due yet: the instant at which it becomes due. The keys become
      * ready then, or earlier through an effect. 0 and NEVER: only through an effect. */
     msec again;
-    int64_t usec;  /* for observe: duration of the first run */
-    bool is_array; /* the reply at a timeout is an empty array, else null */
+    int64_t usec; /* for observe: duration of the first run */
+    enum no_answer no_answer;
 
     /* Clients with the same command may need different elements. This argument, the name of a
      * stream's group or a number of elements, decides: if one client finds nothing, all with the

@@ -102,7 +102,7 @@ static void block_until_due(struct call *call, const struct entry *entry, msec u
                        .type = TYPE_DEHYDRATOR,
                        .until = until,
                        .again = next_delivery(call, entry),
-                       .is_array = is_array,
+                       .no_answer = is_array ? ANSWER_EMPTY : ANSWER_NULL,
                    });
 }
 

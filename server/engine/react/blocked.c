@@ -143,7 +143,7 @@ bool blocked_block(struct blocked *blocked, const struct call *call,
         .call = saved,
         .type = request->type,
         .time = { request->usec, clock_mono_usec() - request->usec },
-        .is_array = request->is_array,
+        .no_answer = request->no_answer,
         .or_gone = request->or_gone,
         .or_claims = request->or_claims,
         .group = request->group,
@@ -302,7 +302,7 @@ size_t blocked_bytes(const struct session *session)
     return client != NULL ? mem_size(client) + mem_size(client->call) : 0;
 }
 
-bool blocked_wants_array(const struct session *session)
+enum no_answer blocked_no_answer(const struct session *session)
 {
-    return session->blocked->is_array;
+    return session->blocked->no_answer;
 }

@@ -104,8 +104,8 @@ void blocked_clock_set(struct blocked *blocked, msec by);
 struct session *blocked_first_timed_out(const struct blocked *blocked, msec now);
 /* Memory of the wait and of its copy of the command; 0 for a session that is not blocked. O(1) */
 size_t blocked_bytes(const struct session *session);
-/* Is the reply at the client's timeout an empty array, and not null? */
-bool blocked_wants_array(const struct session *session);
+/* The reply at the client's timeout. */
+enum no_answer blocked_no_answer(const struct session *session);
 
 /* Checks every invariant; aborts with the values if one is broken. */
 void blocked_check(const struct blocked *blocked);

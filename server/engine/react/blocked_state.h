@@ -46,10 +46,10 @@ struct blocked_client {
     struct deadline deadline; /* idle: no timeout */
     struct blocked_hold hold; /* if it does not wait for a key */
     enum type type;
-    struct call_time time;   /* of the call */
-    bool is_array;           /* the reply at a timeout */
-    bool or_gone, or_claims; /* as in struct block_request */
-    int group;               /* as in struct block_request */
+    struct call_time time;    /* of the call */
+    enum no_answer no_answer; /* this and the next as in struct block_request */
+    bool or_gone, or_claims;
+    int group;
     size_t count;
     struct place places[]; /* one for each distinct key */
 };
