@@ -181,14 +181,50 @@ PLANTS = {
     "a lease ends one ms early": (
         "Queues",
         ("server/cmd/dehydrator/dehydrator_due.c",
-         "    stage.at = lease_end;",
-         "    stage.at = lease_end - 1;"),
+         "hidden_until(call, grant->backoff, grant->lease_end, stage.deliveries);",
+         "hidden_until(call, grant->backoff, grant->lease_end, stage.deliveries) - 1;"),
     ),
     "an element is due one ms early": (
         "Queues",
         ("store/type/dehydrator.c",
          "    return timeline_count_until(&dehydrator->timeline, now);",
          "    return timeline_count_until(&dehydrator->timeline, now + 1);"),
+    ),
+    "a paused dehydrator delivers": (
+        "Jobs",
+        ("server/cmd/dehydrator/dehydrator_args.c",
+         "dehydrator_paused(entry->object.dehydrator, call->txn->now) != 0) return 0;",
+         "dehydrator_paused(entry->object.dehydrator, call->txn->now) == 1) return 0;"),
+    ),
+    "a pause is not in the journal": (
+        "Jobs master|power|kill-in-a-call",
+        ("store/txn/txn_dehydrator.c",
+         "    struct effect effect = effect_of_pause(until);\n    txn_record(txn, entry, &effect);\n",
+         "    struct effect effect = effect_of_pause(until);\n    (void)effect;\n"),
+    ),
+    "a rate allows one more": (
+        "Jobs",
+        ("server/cmd/dehydrator/dehydrator_due.c",
+         "policy_rate_after(policy, next, count));",
+         "policy_rate_after(policy, next, count - 1));"),
+    ),
+    "a rate is forgotten at a restart": (
+        "Jobs master|power|kill-in-a-call",
+        ("store/txn/txn_dehydrator.c",
+         "    txn_record_each(txn, entry_key(entry), &effect);\n    extras_set_next_usec(",
+         "    (void)effect;\n    extras_set_next_usec("),
+    ),
+    "an element is due again at once": (
+        "Jobs",
+        ("store/txn/txn_dehydrator.c",
+         "(missed + 1) * options->every);",
+         "missed * options->every);"),
+    ),
+    "a remembered id is not in the journal": (
+        "Jobs master|power|kill-in-a-call",
+        ("store/txn/txn_dehydrator.c",
+         "    txn_record(txn, entry, &effect);\n    extras_remember(",
+         "    (void)effect;\n    extras_remember("),
     ),
     # ---- streams
     "an entry is claimed one ms early": (

@@ -10,6 +10,7 @@ import replica_faults
 from run_state import Run
 from work.caching import Caching
 from work.deadlines import Deadlines, Members
+from work.jobs import Jobs
 from work.leases import Leases, PlainLocks
 from work.logs import Logs
 from work.mixed import Mixed
@@ -21,7 +22,7 @@ from work.timed import Timed
 from work.waiting import Waiting
 from world import NOON, SECOND, Broken, Client, Error, World
 
-WORKS = {kind.__name__: kind for kind in (Caching, Deadlines, Leases, Logs, Members, Mixed, Queues, Registers,
+WORKS = {kind.__name__: kind for kind in (Caching, Deadlines, Jobs, Leases, Logs, Members, Mixed, Queues, Registers,
                                           Rules, Streams, Timed, Waiting)}
 NOT_DRAWN = {"PlainLocks": PlainLocks}  # it breaks its promise: test_locks.py
 # These know that memory may run out in the middle of a transaction or script.
