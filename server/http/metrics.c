@@ -256,21 +256,30 @@ static void write_dehydrators(struct report *report)
 {
     static const struct {
         const char *name, *help;
+        enum prom_type type;
         size_t offset;
     } metrics[] = {
-        { "expired_dehydrator_elements", "Elements of a dehydrator.",
+        { "expired_dehydrator_elements", "Elements of a dehydrator.", PROM_GAUGE,
           offsetof(struct surveyed, length) },
         { "expired_dehydrator_due_elements", "Elements that are due and wait for a consumer.",
-          offsetof(struct surveyed, due) },
+          PROM_GAUGE, offsetof(struct surveyed, due) },
         { "expired_dehydrator_claimed_elements", "Elements that consumers have claimed.",
-          offsetof(struct surveyed, claimed) },
+          PROM_GAUGE, offsetof(struct surveyed, claimed) },
         { "expired_dehydrator_redelivered_elements",
-          "Elements that have been claimed more than once.",
+          "Elements that have been claimed more than once.", PROM_GAUGE,
           offsetof(struct surveyed, redelivered) },
+        { "expired_dehydrator_pushed_total", "Elements that were pushed.", PROM_COUNTER,
+          offsetof(struct surveyed, pushed) },
+        { "expired_dehydrator_delivered_total", "Deliveries to consumers.", PROM_COUNTER,
+          offsetof(struct surveyed, counts.delivered) },
+        { "expired_dehydrator_retried_total", "Claims that consumers gave back.", PROM_COUNTER,
+          offsetof(struct surveyed, counts.retried) },
+        { "expired_dehydrator_dead_total", "Elements that were delivered too often, and moved.",
+          PROM_COUNTER, offsetof(struct surveyed, counts.dead) },
     };
     for (size_t i = 0; i < sizeof(metrics) / sizeof(metrics[0]); i++) {
         struct dehydrator_metric metric = { report, metrics[i].offset };
-        prom_family(&report->prom, metrics[i].name, PROM_GAUGE, metrics[i].help);
+        prom_family(&report->prom, metrics[i].name, metrics[i].type, metrics[i].help);
         survey_dehydrators(report->survey, report->now, write_dehydrator, &metric);
     }
     prom_family(&report->prom, "expired_dehydrators_omitted", PROM_GAUGE,

@@ -55,6 +55,20 @@ static void note(struct top *top, const void *entry, uint64_t weight)
     memcpy(entries + place * top->size, entry, top->size);
 }
 
+/* ---- lateness -------------------------------------------------------------------------------- */
+
+static void write_lag(struct json *json, const char *name, const struct histogram *lag)
+{
+    json_open(json, name, '{');
+    json_integer(json, "p50", histogram_percentile(lag, 50));
+    json_integer(json, "p90", histogram_percentile(lag, 90));
+    json_integer(json, "p99", histogram_percentile(lag, 99));
+    json_integer(json, "p999", histogram_percentile(lag, 99.9));
+    json_integer(json, "max", lag->max);
+    json_real(json, "count", (double)lag->total);
+    json_close(json, '}');
+}
+
 /* ---- dehydrators and groups ------------------------------------------------------------------ */
 
 static void note_dehydrator(void *ctx, const struct surveyed *dehydrator)
@@ -80,6 +94,13 @@ static void list_dehydrators(struct state *state)
         json_integer(json, "claimed", (int64_t)one->claimed);
         json_integer(json, "redelivered", (int64_t)one->redelivered);
         json_integer(json, "pushed", (int64_t)one->pushed);
+        json_integer(json, "delivered", (int64_t)one->counts.delivered);
+        json_integer(json, "acked", (int64_t)one->counts.acked);
+        json_integer(json, "retried", (int64_t)one->counts.retried);
+        json_integer(json, "dead", (int64_t)one->counts.dead);
+        json_bool(json, "paused", one->paused != 0);
+        const struct histogram lateness = delivery_lateness(&one->counts);
+        write_lag(json, "lateness", &lateness);
         if (one->next == NEVER)
             json_null(json, "next");
         else
@@ -278,18 +299,6 @@ static void write_traffic(struct state *state, const struct figures *figures)
     json_real(json, "peak", figures->memory_peak);
     json_real(json, "resident", figures->memory_resident);
     json_real(json, "limit", figures->memory_limit);
-    json_close(json, '}');
-}
-
-static void write_lag(struct json *json, const char *name, const struct histogram *lag)
-{
-    json_open(json, name, '{');
-    json_integer(json, "p50", histogram_percentile(lag, 50));
-    json_integer(json, "p90", histogram_percentile(lag, 90));
-    json_integer(json, "p99", histogram_percentile(lag, 99));
-    json_integer(json, "p999", histogram_percentile(lag, 99.9));
-    json_integer(json, "max", lag->max);
-    json_real(json, "count", (double)lag->total);
     json_close(json, '}');
 }
 

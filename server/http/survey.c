@@ -196,6 +196,7 @@ void survey_dehydrators(const struct survey *survey, msec now,
         const struct object *object = look_up(survey, &names->at[i], TYPE_DEHYDRATOR, now);
         if (object == NULL) continue;
         const struct dehydrator *dehydrator = object->dehydrator;
+        const struct delivery_counts none = { 0 }, *counts = dehydrator_counts(dehydrator);
         visit(ctx, &(struct surveyed){ .db = names->at[i].db,
                                        .key = blob_view(names->at[i].key),
                                        .length = dehydrator_count(dehydrator),
@@ -203,7 +204,9 @@ void survey_dehydrators(const struct survey *survey, msec now,
                                        .claimed = dehydrator_count_claimed(dehydrator, now),
                                        .redelivered = dehydrator_count_redelivered(dehydrator),
                                        .pushed = dehydrator_count_pushed(dehydrator),
-                                       .next = dehydrator_next(dehydrator) });
+                                       .next = dehydrator_next(dehydrator),
+                                       .paused = dehydrator_paused(dehydrator, now),
+                                       .counts = counts != NULL ? *counts : none });
     }
 }
 

@@ -45,7 +45,9 @@ struct surveyed {
     unsigned db;
     struct bytes key; /* UTF-8; borrowed from the survey */
     uint64_t length, due, claimed, redelivered, pushed;
-    msec next; /* the earliest deadline; NEVER: it is empty */
+    msec next;                     /* the earliest deadline; NEVER: it is empty */
+    msec paused;                   /* until then; 0: it is not paused */
+    struct delivery_counts counts; /* borrowed; all 0: nothing was delivered */
 };
 /* Visits those that exist, in the order of their names. */
 void survey_dehydrators(const struct survey *survey, msec now,

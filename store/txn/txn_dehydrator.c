@@ -37,9 +37,25 @@ void txn_rede_update(struct txn *txn, struct entry *entry, struct element *eleme
     dehydrator_update(entry->object.dehydrator, element, payload);
 }
 
+/* Statistics. A replica, and a replay, count nothing. */
+static void count_event(struct txn *txn, struct entry *entry, const struct element *element,
+                        enum event event)
+{
+    if (txn->origin != FROM_CLIENT) return;
+    struct dehydrator *dehydrator = entry->object.dehydrator;
+    struct delivery_counts *counts = dehydrator_counts_made(dehydrator);
+    if (event == EVENT_REDE_POLL || event == EVENT_REDE_CLAIM)
+        delivery_counts_add(counts, txn->now - dehydrator_stage(dehydrator, element).at);
+    counts->acked += event == EVENT_REDE_ACK;
+    counts->retried += event == EVENT_REDE_NACK;
+    counts->dead += event == EVENT_REDE_DEAD;
+}
+
 struct element *txn_rede_move(struct txn *txn, struct entry *entry, struct element *element,
                               const struct stage *stage, enum event event)
 {
+    if (event == EVENT_REDE_CLAIM || event == EVENT_REDE_NACK)
+        count_event(txn, entry, element, event);
     struct effect effect = {
         .kind = EFFECT_REDE_MOVE,
         .event = event,
@@ -211,6 +227,7 @@ void txn_rede_finish(struct txn *txn, struct entry *entry, struct element *eleme
     struct successor successor;
     const struct extras *extras = dehydrator_extras(entry->object.dehydrator);
     const struct push_options options = dehydrator_options(element);
+    count_event(txn, entry, element, event);
     if (extras != NULL && extras_successor(extras, element_id(element), &successor)) {
         succeed(txn, entry, element, &successor, event);
     } else if (options.every > 0) {

@@ -31,15 +31,16 @@ struct claim {
 
 struct dehydrator {
     struct dict elements;
-    struct timeline timeline; /* of all elements */
-    size_t bytes;             /* memory of the elements and this struct */
-    struct timeline leases;   /* of claimed elements, including ended leases */
-    msec announced;           /* everything due by this instant has been announced */
-    size_t redelivered;       /* elements that were claimed more than once */
-    uint64_t pushed;          /* elements ever added */
-    int64_t last_token;       /* the largest token of a claim so far */
-    size_t with_options;      /* elements that have room for options */
-    struct extras *extras;    /* NULL: not needed so far */
+    struct timeline timeline;       /* of all elements */
+    size_t bytes;                   /* memory of the elements and this struct */
+    struct timeline leases;         /* of claimed elements, including ended leases */
+    msec announced;                 /* everything due by this instant has been announced */
+    size_t redelivered;             /* elements that were claimed more than once */
+    uint64_t pushed;                /* elements ever added */
+    int64_t last_token;             /* the largest token of a claim so far */
+    size_t with_options;            /* elements that have room for options */
+    struct extras *extras;          /* NULL: not needed so far */
+    struct delivery_counts *counts; /* NULL: nothing was delivered so far */
 };
 
 /* ---- one element ----------------------------------------------------------------------------- */
@@ -239,6 +240,7 @@ struct dehydrator *dehydrator_new(void)
     dehydrator->last_token = 0;
     dehydrator->with_options = 0;
     dehydrator->extras = NULL;
+    dehydrator->counts = NULL;
     return dehydrator;
 }
 
@@ -257,6 +259,7 @@ bool dehydrator_free_some(struct dehydrator *dehydrator, size_t *work)
     if (!timeline_drop_some(&dehydrator->leases, work)) return false;
     dict_drop(&dehydrator->elements);
     extras_free(dehydrator->extras);
+    delivery_counts_free(dehydrator->counts);
     mem_free(dehydrator);
     return true;
 }
@@ -342,6 +345,17 @@ struct extras *dehydrator_extras_made(struct dehydrator *dehydrator)
 {
     if (dehydrator->extras == NULL) dehydrator->extras = extras_new();
     return dehydrator->extras;
+}
+
+const struct delivery_counts *dehydrator_counts(const struct dehydrator *dehydrator)
+{
+    return dehydrator->counts;
+}
+
+struct delivery_counts *dehydrator_counts_made(struct dehydrator *dehydrator)
+{
+    if (dehydrator->counts == NULL) dehydrator->counts = delivery_counts_new();
+    return dehydrator->counts;
 }
 
 msec dehydrator_paused(const struct dehydrator *dehydrator, msec now)
@@ -547,7 +561,8 @@ size_t dehydrator_bytes(const struct dehydrator *dehydrator)
 {
     return dehydrator->bytes + dict_bytes(&dehydrator->elements) +
            timeline_bytes(&dehydrator->timeline) + timeline_bytes(&dehydrator->leases) +
-           (dehydrator->extras == NULL ? 0 : extras_bytes(dehydrator->extras));
+           (dehydrator->extras == NULL ? 0 : extras_bytes(dehydrator->extras)) +
+           (dehydrator->counts == NULL ? 0 : delivery_counts_bytes(dehydrator->counts));
 }
 
 void dehydrator_check(const struct dehydrator *dehydrator)

@@ -18,6 +18,7 @@
 
 #include "store/struct/timeline.h"
 #include "store/type/dehydrator_extras.h"
+#include "store/type/delivery_counts.h"
 #include "store/base/bytes.h"
 #include "store/base/instant.h"
 #include "store/mem/relocate.h"
@@ -66,6 +67,9 @@ size_t dehydrator_count_options(const struct dehydrator *dehydrator);
 /* What dehydrator_extras.h lists; NULL: there was nothing of it so far. */
 struct extras *dehydrator_extras(const struct dehydrator *dehydrator);
 struct extras *dehydrator_extras_made(struct dehydrator *dehydrator); /* makes them if need be */
+/* What it has delivered; NULL: nothing so far. */
+const struct delivery_counts *dehydrator_counts(const struct dehydrator *dehydrator);
+struct delivery_counts *dehydrator_counts_made(struct dehydrator *dehydrator);
 /* It delivers nothing before this instant; 0: it is not paused; INSTANT_MAX: the pause has no end.
  * O(1) */
 msec dehydrator_paused(const struct dehydrator *dehydrator, msec now);

@@ -454,12 +454,17 @@ class Model:
     def rede_info(self, db, name):
         there = self.elements(db, name)
         least = 8 * len(there)  # now: there may be more when the reply is compared
+        first = min((e.at for e in there.values()), default=None)
         return {b"length": len(there), b"due": self.rede_len(db, name, "DUE"),
                 b"claimed": self.rede_len(db, name, "CLAIMED"),
                 b"redelivered": sum(e.deliveries > 1 for e in there.values()),
-                b"next-deadline": min((e.at for e in there.values()), default=None),
+                b"next-deadline": first,
                 b"distinct-ttls": len({e.at for e in there.values()}),
-                b"bytes": lambda text: int(text) >= least, b"paused-until": None}
+                b"bytes": lambda text: int(text or 0) >= least, b"paused-until": None,
+                b"oldest-due-ms": self.now - first if first is not None and first <= self.now else None,
+                # Statistics begin anew at a restart.
+                **dict.fromkeys((b"pushed", b"delivered", b"acked", b"retried", b"dead", b"lateness-p50",
+                                 b"lateness-p99"), lambda text: int(text or 0) >= 0)}
 
     # -- sorted sets of times, and the destinations of their members --
 

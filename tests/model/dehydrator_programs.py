@@ -22,7 +22,7 @@ TURNS = 8  # of the daemon, in which served clients get their replies
 def agrees(wanted, got, version):
     kind, value = got
     if callable(wanted):
-        return value is not None and wanted(value)
+        return wanted(value)
     if isinstance(wanted, Scores):
         if version == 2:
             flat = [one for member, score in wanted for one in (member, score)]

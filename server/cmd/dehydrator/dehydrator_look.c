@@ -44,40 +44,52 @@ static void cmd_rede_len(struct call *call)
     resp_integer(call->out, (int64_t)count);
 }
 
+static void reply_named_or_null(struct call *call, const char *name, bool has_value, int64_t value)
+{
+    resp_bulk_text(call->out, name);
+    if (has_value)
+        resp_integer(call->out, value);
+    else
+        resp_null(call->out);
+}
+
+static void reply_deliveries(struct call *call, const struct dehydrator *dehydrator)
+{
+    const struct delivery_counts none = { 0 }, *counts = dehydrator_counts(dehydrator);
+    if (counts == NULL) counts = &none;
+    const struct histogram lateness = delivery_lateness(counts);
+    reply_named_count(call, "pushed", dehydrator_count_pushed(dehydrator));
+    reply_named_count(call, "delivered", counts->delivered);
+    reply_named_count(call, "acked", counts->acked);
+    reply_named_count(call, "retried", counts->retried);
+    reply_named_count(call, "dead", counts->dead);
+    reply_named_or_null(call, "lateness-p50", counts->delivered > 0,
+                        histogram_percentile(&lateness, 50));
+    reply_named_or_null(call, "lateness-p99", counts->delivered > 0,
+                        histogram_percentile(&lateness, 99));
+}
+
 /* A missing key counts as an empty dehydrator. */
 static void cmd_rede_info(struct call *call)
 {
     struct entry *entry;
-    size_t length = 0, due = 0, claimed = 0, redelivered = 0, ttls = 0, bytes = 0;
-    msec paused = 0;
+    msec now = call->txn->now;
     if (!read_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
-    const struct dehydrator *dehydrator = entry == NULL ? NULL : entry->object.dehydrator;
-    if (dehydrator != NULL) {
-        length = dehydrator_count(dehydrator);
-        due = dehydrator_count_due(dehydrator, call->txn->now);
-        claimed = dehydrator_count_claimed(dehydrator, call->txn->now);
-        redelivered = dehydrator_count_redelivered(dehydrator);
-        ttls = dehydrator_count_deadlines(dehydrator);
-        bytes = dehydrator_bytes(dehydrator);
-        paused = dehydrator_paused(dehydrator, call->txn->now);
-    }
-    resp_map(call->out, 8);
-    reply_named_count(call, "length", length);
-    reply_named_count(call, "due", due);
-    reply_named_count(call, "claimed", claimed);
-    reply_named_count(call, "redelivered", redelivered);
-    resp_bulk_text(call->out, "next-deadline");
-    if (length > 0)
-        resp_integer(call->out, dehydrator_next(dehydrator));
-    else
-        resp_null(call->out);
-    reply_named_count(call, "distinct-ttls", ttls);
-    reply_named_count(call, "bytes", bytes);
-    resp_bulk_text(call->out, "paused-until");
-    if (paused == 0)
-        resp_null(call->out);
-    else
-        resp_integer(call->out, paused == INSTANT_MAX ? -1 : paused);
+    struct dehydrator *empty = entry == NULL ? dehydrator_new() : NULL;
+    const struct dehydrator *dehydrator = entry == NULL ? empty : entry->object.dehydrator;
+    msec next = dehydrator_next(dehydrator), paused = dehydrator_paused(dehydrator, now);
+    resp_map(call->out, 16);
+    reply_named_count(call, "length", dehydrator_count(dehydrator));
+    reply_named_count(call, "due", dehydrator_count_due(dehydrator, now));
+    reply_named_count(call, "claimed", dehydrator_count_claimed(dehydrator, now));
+    reply_named_count(call, "redelivered", dehydrator_count_redelivered(dehydrator));
+    reply_named_or_null(call, "next-deadline", next != NEVER, next);
+    reply_named_count(call, "distinct-ttls", dehydrator_count_deadlines(dehydrator));
+    reply_named_count(call, "bytes", entry == NULL ? 0 : dehydrator_bytes(dehydrator));
+    reply_named_or_null(call, "paused-until", paused != 0, paused == INSTANT_MAX ? -1 : paused);
+    reply_named_or_null(call, "oldest-due-ms", instant_due(next, now), now - next);
+    reply_deliveries(call, dehydrator);
+    if (empty != NULL) dehydrator_free(empty);
 }
 
 /* ---- ranges of deadlines --------------------------------------------------------------------- */
@@ -243,17 +255,20 @@ static const struct command rows[] = {
       .key_flags = KEY_RO,
       .group = "dehydrator",
       .since = "0.1.0",
-      .replies =
-          REPLIES("map['length' integer 'due' integer 'claimed' integer 'redelivered' integer "
-                  "'next-deadline' integer|null 'distinct-ttls' integer 'bytes' integer "
-                  "'paused-until' integer|null]: figures; all 0, and no next deadline, if there is "
-                  "no such key. A pause without end is -1"),
+      .replies = REPLIES(
+          "map['length' integer 'due' integer 'claimed' integer 'redelivered' integer "
+          "'next-deadline' integer|null 'distinct-ttls' integer 'bytes' integer "
+          "'paused-until' integer|null 'oldest-due-ms' integer|null 'pushed' integer "
+          "'delivered' integer 'acked' integer 'retried' integer 'dead' integer "
+          "'lateness-p50' integer|null 'lateness-p99' integer|null]: figures; all 0 or null "
+          "if there is no such key. A pause without end is -1; times are in milliseconds"),
       .errors = ERRORS(ERR_WRONGTYPE),
       .complexity =
           "O(log(N)) where N is the number of elements. Distinct TTLs are counted up to 10,000.",
       .syntax = "key",
-      .summary = "Returns the number of elements, of due and of claimed ones, the next deadline, "
-                 "the memory used and the end of the pause." },
+      .summary =
+          "Returns the numbers of elements, of due and of claimed ones, the next deadline, the "
+          "memory used, the end of the pause, and how many were delivered, and how late." },
 };
 
 const struct command_group dehydrator_look_commands = COMMAND_GROUP(rows);

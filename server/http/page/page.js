@@ -319,25 +319,26 @@ function shownOf(all) {
 }
 
 function showDehydrators({ dehydrators, dehydratorCount, now }) {
-  const backlog = dehydrators.filter((one) => one.due > 0);
   const sameIn = (answer, one) =>
     answer.dehydrators && answer.dehydrators.find((it) => it.key === one.key && it.db === one.db);
-  fillTable("dehydrators", backlog, (row, one) => {
+  fillTable("dehydrators", dehydrators, (row, one) => {
     const counter = (of) => (answer) => {
       const found = sameIn(answer, one);
       return found ? of(found) : null;
     };
-    cell(row, nameOf(one));
+    cell(row, one.paused ? `${nameOf(one)} (paused)` : nameOf(one));
     cell(row, count(one.due), "number");
-    cell(row, span(Math.max(0, now - one.next)), "number");
-    for (const value of [one.claimed, one.redelivered, one.length])
+    cell(row, one.due > 0 ? span(Math.max(0, now - one.next)) : "–", "number");
+    for (const value of [one.claimed, one.length])
       cell(row, count(value), "number");
     cell(row, rate(perSecond(counter((it) => it.pushed))), "number");
-    cell(row, rate(perSecond(counter((it) => it.pushed - it.length))), "number");
+    cell(row, rate(perSecond(counter((it) => it.delivered))), "number");
+    cell(row, one.lateness.count > 0 ? span(one.lateness.p99) : "–", "number");
+    for (const value of [one.redelivered, one.retried, one.dead])
+      cell(row, count(value), "number");
   });
   show("dehydrators-note", dehydratorCount === 0 ? "There are no dehydrators."
-    : backlog.length === 0 ? `None of ${count(dehydratorCount)} has elements that are due.`
-      : shownOf(backlog.length));
+    : shownOf(dehydratorCount));
 }
 
 function showGroups({ groups, groupCount }) {

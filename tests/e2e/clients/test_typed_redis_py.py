@@ -136,7 +136,7 @@ def replies_are_bytes_without_decode_responses():
     def run(daemon, client):
         client.rede_push(b"\xff", 0, b"\x00\xff", b"\xfe")
         equal(client.rede_poll(b"\xff", withids=True), [(b"\xfe", b"\x00\xff")])
-        equal(sorted(client.rede_info("d"))[0], "bytes")
+        equal(sorted(client.rede_info("d"))[0], "acked")
         client.policy_set("s:*", ttl=1)
         equal(client.policy_get("s:*"), {b"TTL": 1})
     with_client(run, decode_responses=False)

@@ -200,8 +200,15 @@ def page_shows_the_figures_of_the_server():
         assert wait_for(lambda: text_of(browser, "in-hour") == "30", 10), text_of(browser, "in-hour")
         assert wait_for(lambda: words_of(browser, "dehydrators")[:1] == ["<b>q</b>"], 10)
         due, oldest, *others = words_of(browser, "dehydrators")[1:]
-        equal([due, *others[:3]], ["1", "0", "0", "1"])
+        equal([due, *others[:2], *others[-3:]], ["1", "0", "1", "0", "0", "0"])
         assert oldest.endswith("s"), oldest
+        raw.call("REDE.CLAIM", "<b>q</b>", 60_000)
+        raw.call("REDE.NACK", "<b>q</b>", 60_000, "id")
+        raw.call("REDE.PAUSE", "<b>q</b>")
+        assert wait_for(lambda: words_of(browser, "dehydrators")[0] == "<b>q</b> (paused)", 10)
+        name, due, oldest, *others, late, again, retried, dead = words_of(browser, "dehydrators")
+        equal([due, oldest, again, retried, dead], ["0", "–", "0", "1", "0"])
+        assert late.endswith("s"), late
         assert wait_for(lambda: "SET <i>slow</i> v" in text_of(browser, "slow"), 10)
         equal(words_of(browser, "groups"), ["stream", "<i>group</i>", "1", "1", "2"])
         assert "WRONGTYPE3" in text_of(browser, "errors"), text_of(browser, "errors")

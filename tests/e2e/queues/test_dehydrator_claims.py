@@ -4,7 +4,7 @@ import sys
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
 from daemon import encode, equal, main, own
-from dehydrators import Dehydrators, wait
+from dehydrators import fields, Dehydrators, wait
 
 
 # --- claims ---
@@ -198,19 +198,66 @@ def a_scan_meets_every_element():
 @own
 def info_is_a_map_in_resp3():
     with Dehydrators() as de:
-        equal(de.run("REDE.INFO", "d"), [b"length", 0, b"due", 0, b"claimed", 0,
-                                         b"redelivered", 0, b"next-deadline",
-                                         None, b"distinct-ttls", 0, b"bytes", 0, b"paused-until", None])
+        zeros = (b"length", b"due", b"claimed", b"redelivered", b"distinct-ttls", b"bytes", b"pushed", b"delivered",
+                 b"acked", b"retried", b"dead")
+        nulls = (b"next-deadline", b"paused-until", b"oldest-due-ms", b"lateness-p50", b"lateness-p99")
+        equal(fields(de, "REDE.INFO", "d"), {**dict.fromkeys(zeros, 0), **dict.fromkeys(nulls)})
         now = de.daemon.clock()
         de.run("REDE.MPUSH", "d", 0, "p", "a", 0, "p", "b", 10, "p", "c")
         de.run("REDE.CLAIM", "d", 10, "COUNT", 1)
-        flat = de.run("REDE.INFO", "d")
-        info = dict(zip(flat[::2], flat[1::2]))
+        info = fields(de, "REDE.INFO", "d")
         assert info.pop(b"bytes") > 0
         equal(info, {b"length": 3, b"due": 1, b"claimed": 1, b"redelivered": 0, b"next-deadline": now,
-                     b"distinct-ttls": 2, b"paused-until": None})
+                     b"distinct-ttls": 2, b"paused-until": None, b"oldest-due-ms": 0, b"pushed": 3, b"delivered": 1,
+                     b"acked": 0, b"retried": 0, b"dead": 0, b"lateness-p50": 0, b"lateness-p99": 0})
         de.raw.call("HELLO", 3)
-        equal(de.raw.call("REDE.INFO", "d")[:4], b"%8\r\n")
+        equal(de.raw.call("REDE.INFO", "d")[:5], b"%16\r\n")
+
+
+def counts(de, key="d"):
+    info = fields(de, "REDE.INFO", key)
+    return [info[name.encode()] for name in ("pushed", "delivered", "acked", "retried", "dead", "oldest-due-ms",
+                                             "lateness-p50", "lateness-p99")]
+
+
+@own
+def info_counts_deliveries_and_how_late_they_were():
+    with Dehydrators() as de:
+        de.run("POLICY", "SET", "d", "MAXDELIVERIES", 2, "TO", "dead")
+        for number in range(100):
+            de.run("REDE.PUSH", "d", number, "p", f"id{number}")
+        de.step(99)
+        equal(counts(de), [100, 0, 0, 0, 0, 99, None, None])
+        equal(len(de.run("REDE.POLL", "d", "COUNT", 99)), 99)
+        equal(counts(de), [100, 99, 0, 0, 0, 0, 50, 98])
+        de.run("REDE.CLAIM", "d", 10)
+        de.run("REDE.NACK", "d", 5, "id99")
+        de.step(7)
+        de.run("REDE.CLAIM", "d", 10)
+        equal(counts(de), [100, 101, 0, 1, 0, None, 49, 98])
+        de.step(20)
+        equal(de.run("REDE.CLAIM", "d", 10), [])  # it has been delivered twice
+        equal(counts(de, "dead")[0], 1)
+        de.run("REDE.PUSH", "d", 0, "p", "acked", "EVERY", 100)
+        de.run("REDE.CLAIM", "d", 10)
+        de.run("REDE.XACK", "d", "acked")
+        equal(counts(de)[:5], [1, 1, 1, 0, 0])  # the key was empty and has been made anew
+        de.run("COPY", "d", "copy")
+        equal(counts(de, "copy")[1:5], [0, 0, 0, 0])
+        de.run("RENAME", "d", "renamed")
+        equal(counts(de, "renamed")[:5], [1, 1, 1, 0, 0])
+
+
+@own
+def info_counts_dead_elements():
+    with Dehydrators() as de:
+        de.run("POLICY", "SET", "d", "MAXDELIVERIES", 1, "TO", "dead")
+        de.run("REDE.PUSH", "d", 0, "p", "a")
+        de.run("REDE.PUSH", "d", 1000, "p", "b")
+        de.run("REDE.CLAIM", "d", 10)
+        de.step(10)
+        equal(de.run("REDE.CLAIM", "d", 10), [])
+        equal(counts(de)[:5], [2, 1, 0, 0, 1])
 
 
 @own

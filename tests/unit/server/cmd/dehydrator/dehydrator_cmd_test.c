@@ -159,7 +159,7 @@ START_TEST(info_counts_due_and_claimed_elements)
         { "REDE.MPUSH d 0 p a 0 p b 0 p c 10 p e 10 p f", ":5|" },
         { "REDE.CLAIM d 10 COUNT 1", "*1|*3|$1|a|$1|p|:1|" },
     };
-    static const char wanted[] = "*16|$6|length|:5|$3|due|:2|$7|claimed|:1|"
+    static const char wanted[] = "*32|$6|length|:5|$3|due|:2|$7|claimed|:1|"
                                  "$11|redelivered|:0|$13|next-deadline|"
                                  ":1000000|$13|distinct-ttls|:2|$5|bytes|:";
     RUN(steps);
@@ -167,7 +167,7 @@ START_TEST(info_counts_due_and_claimed_elements)
     ck_assert_msg(strncmp(reply, wanted, strlen(wanted)) == 0, "%s", reply);
     ck_assert_int_gt(strtol(reply + strlen(wanted), NULL, 10), 0);
     server_world_send(&world, 0, "HELLO 3");
-    ck_assert_int_eq(strncmp(answer("REDE.INFO d"), "%8|$6|length|", 13), 0);
+    ck_assert_int_eq(strncmp(answer("REDE.INFO d"), "%16|$6|length|", 14), 0);
     finish();
 }
 END_TEST

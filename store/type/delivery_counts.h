@@ -1,0 +1,37 @@
+/* delivery_counts: what a dehydrator has delivered, and how late. Statistics of this server, not
+ * data: no effect, snapshot or copy has them. Made at the first delivery. */
+#ifndef STORE_TYPE_DELIVERY_COUNTS_H
+#define STORE_TYPE_DELIVERY_COUNTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/base/histogram.h"
+#include "store/base/instant.h"
+
+/* Deliveries of one bucket of struct histogram. */
+struct late {
+    int64_t floor; /* milliseconds: the smallest value in the bucket */
+    uint64_t count;
+};
+
+struct delivery_counts {
+    uint64_t delivered; /* by POLL and CLAIM */
+    uint64_t acked;
+    uint64_t retried; /* claims that were given back: RETRY, NACK */
+    uint64_t dead;    /* elements that were moved after too many deliveries */
+    /* Only the buckets in use, in order: mostly few, where a histogram takes 7 KB. */
+    struct late *late;
+    size_t late_count, late_cap;
+};
+
+struct delivery_counts *delivery_counts_new(void);
+void delivery_counts_free(struct delivery_counts *counts); /* NULL: does nothing */
+size_t delivery_counts_bytes(const struct delivery_counts *counts);
+/* Counts a delivery `late` milliseconds after its deadline. O(log buckets in use), and O(buckets in
+ * use) for a new bucket */
+void delivery_counts_add(struct delivery_counts *counts, msec late);
+/* How late the deliveries were, as a histogram. NULL: there were none. */
+struct histogram delivery_lateness(const struct delivery_counts *counts);
+
+#endif
