@@ -5,6 +5,7 @@
 #include "store/base/siphash.h"
 #include "store/store.h"
 #include "store/type/stream/stream_repeats.h"
+#include "store/type/string.h"
 #include "store/walk.h"
 
 /* The digest has two independent halves ("lanes") of 64 bits. */
@@ -45,7 +46,7 @@ static uint64_t double_bits(double value)
 static uint64_t digest_string(unsigned lane, const struct object *object, msec now)
 {
     (void)now;
-    return lane_hash(lane, object_text(object));
+    return with_deadline(lane, lane_hash(lane, object_text(object)), string_soft_deadline(object));
 }
 
 static uint64_t digest_list(unsigned lane, const struct object *object, msec now)

@@ -29,6 +29,7 @@ enum effect_kind {
     EFFECT_DROP,      /* key is removed */
     EFFECT_EXPIRE,    /* key gets deadline `at` */
     EFFECT_PERSIST,   /* key loses its deadline */
+    EFFECT_SOFT,      /* string key gets the soft deadline `at`; EFFECT_SET removes it */
     EFFECT_RENAME,    /* key is renamed to a, replacing a */
     EFFECT_COPY,      /* key is copied to a in database `to`, replacing a */
     EFFECT_MOVE,      /* key is moved to database `to` */

@@ -88,6 +88,7 @@
     EVENT(LEASE_TAKE, "lease.take", 'g')                                                           \
     EVENT(LEASE_END, "lease.end", 'g')                                                             \
     EVENT(LEASE_DROP, "lease.drop", 'g')                                                           \
+    EVENT(STALE, "stale", 'g')                                                                     \
     EVENT(EXPIRED, "expired", 'x')                                                                 \
     EVENT(EVICTED, "evicted", 'e')                                                                 \
     EVENT(KEYMISS, "keymiss", 'm')                                                                 \

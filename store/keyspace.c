@@ -146,6 +146,7 @@ void keyspace_init(struct keyspace *ks, unsigned db)
     ks->hidden_until = INT64_MIN;
     ks->hidden = 0;
     ks->db = db;
+    ks->refreshers = NULL;
 }
 
 void keyspace_drop(struct keyspace *ks)
@@ -158,6 +159,7 @@ void keyspace_drop(struct keyspace *ks)
     dict_drop(&ks->dict);
     for (unsigned kind = 0; kind < KEY_KINDS; kind++)
         agenda_drop(&ks->agendas[kind]);
+    if (ks->refreshers != NULL) hash_free(ks->refreshers);
 }
 
 struct entry *keyspace_find(const struct keyspace *ks, struct bytes key)
@@ -508,4 +510,7 @@ void keyspace_check(const struct keyspace *ks)
            keyspace_volatile(ks));
     ensure(armed == keyspace_count_expiring(ks), "%zu armed nodes, %zu deadlines", armed,
            keyspace_count_expiring(ks));
+    if (ks->refreshers == NULL) return;
+    hash_check(ks->refreshers);
+    ensure(hash_count(ks->refreshers) > 0, "an empty table of refreshers");
 }

@@ -71,6 +71,7 @@ struct keyspace {
     msec hidden_until; /* each hidden key was due by then, and those in KEY_GONE... had expired */
     uint32_t hidden;   /* keys */
     unsigned db;
+    struct hash *refreshers; /* keys whose values a client makes now; or NULL (refreshers.h) */
 };
 
 void keyspace_init(struct keyspace *ks, unsigned db);

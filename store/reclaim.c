@@ -77,6 +77,8 @@ static bool free_keyspace_some(struct reclaim *reclaim, struct keyspace *ks, siz
         if (entry == NULL) {
             for (unsigned kind = 0; kind < KEY_KINDS; kind++)
                 if (!agenda_drop_some(&ks->agendas[kind], work)) return false;
+            if (ks->refreshers != NULL && !hash_free_some(ks->refreshers, work)) return false;
+            ks->refreshers = NULL;
             keyspace_drop(ks);
             return true;
         }

@@ -8,7 +8,8 @@
  *
  * Folder store: the data set. A store has databases, each a keyspace (keys, values, deadlines,
  * SCAN); policies (store/policy, applied by txn/), libraries (texts of
- * functions, not run here) and tokens (the counter of fencing tokens). effect.h lists the changes
+ * functions, not run here) and tokens (the counter of fencing tokens). refreshers says which values
+ * a client makes right now. effect.h lists the changes
  * that can be recorded, event.h the keyspace events; walk visits the effects that rebuild a value,
  * walk_store those that rebuild everything. rewind handles a clock that is set back, reclaim frees
  * large values in slices, guest lends one value that another program keeps, digest compares stores.

@@ -19,6 +19,8 @@ static void visit_effect(const struct visitor *to, struct effect effect)
 static void walk_string(const struct object *object, const struct visitor *to)
 {
     visit_effect(to, (struct effect){ .kind = EFFECT_SET, .a = object_text(object), .at = NEVER });
+    msec soft = string_soft_deadline(object);
+    if (soft != NEVER) visit_effect(to, (struct effect){ .kind = EFFECT_SOFT, .at = soft });
 }
 
 static void walk_list(const struct object *object, const struct visitor *to)
@@ -287,6 +289,15 @@ static bool put_stream(struct object *to, const struct effect *effect)
     }
 }
 
+static bool put_string(struct object *to, const struct effect *effect)
+{
+    if (effect->kind == EFFECT_SOFT)
+        string_soften(to, effect->at);
+    else
+        string_set(to, effect->a);
+    return true;
+}
+
 static bool put_list(struct object *to, const struct effect *effect)
 {
     list_push(to->list, LIST_TAIL, effect->a);
@@ -361,11 +372,11 @@ static void take_score(const struct object *object, struct effect *effect)
 
 static const struct {
     void (*walk)(const struct object *object, const struct visitor *to);
-    bool (*put)(struct object *to, const struct effect *effect); /* NULL: not a collection */
+    bool (*put)(struct object *to, const struct effect *effect);
     /* What a member has in addition to its name and deadline. NULL: nothing, or no members. */
     void (*take)(const struct object *object, struct effect *effect);
 } forms[TYPE_COUNT] = {
-    [TYPE_STRING] = { .walk = walk_string },
+    [TYPE_STRING] = { .walk = walk_string, .put = put_string },
     [TYPE_LIST] = { .walk = walk_list, .put = put_list },
     [TYPE_SET] = { .walk = walk_set, .put = put_set },
     [TYPE_HASH] = { .walk = walk_hash, .put = put_hash, .take = take_field },
@@ -384,7 +395,6 @@ void walk_object(const struct object *object, void (*visit)(void *ctx, struct ef
 
 bool walk_put(struct object *to, const struct effect *effect)
 {
-    ensure(forms[to->type].put != NULL, "type %u", (unsigned)to->type);
     return forms[to->type].put(to, effect);
 }
 
@@ -402,15 +412,10 @@ static void put_into(void *ctx, struct effect *effect)
 
 struct object walk_copy(const struct object *object)
 {
-    struct object copy;
-    if (object->type == TYPE_STRING) {
-        copy = string_new(object_text(object));
-        copy.raw = object->raw;
-        copy.text = object->text;
-        return copy;
-    }
-    copy = object_new(object->type);
+    struct object copy = object_new(object->type);
     walk_object(object, put_into, &copy);
+    copy.raw = object->raw;
+    copy.text = object->text;
     copy.has_expiry = !due_at_is_never(object_next_due(&copy));
     /* A collection that once was large keeps that encoding, even if its elements would fit. */
     if (strcmp(object_encoding(&copy), object_encoding(object)) != 0) object_widen(&copy);

@@ -7,13 +7,15 @@
 #include "store/type/object.h"
 
 /* Visits one effect per element, in an order that builds an equal value. Kind and operands are set;
- * the visitor sets key and database. A string gives one EFFECT_SET without a deadline. The `at` of
+ * the visitor sets key and database. A string gives one EFFECT_SET without a deadline, and its soft
+ * deadline. The `at` of
  * an EFFECT_CONSUMER_ADD is when the consumer was last seen. O(n) */
 void walk_object(const struct object *object, void (*visit)(void *ctx, struct effect *effect),
                  void *ctx);
 
-/* Appends the element of an effect of walk_object to a collection of the same type. False: nothing
- * changed, because the effect does not fit the stream or lease; effects of walk_object always fit.
+/* Applies an effect of walk_object to a value of the same type that the ones before have built.
+ * False: nothing changed, because the effect does not fit the stream or lease; effects of
+ * walk_object always fit.
  */
 bool walk_put(struct object *to, const struct effect *effect);
 

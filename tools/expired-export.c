@@ -210,6 +210,7 @@ static bool fits(struct export *export, struct effect *effect)
     case EFFECT_LEASE_TAKE:
         lose(export, LOSS_HOLDER, effect->key, &export->key.passed);
         return false;
+    case EFFECT_SOFT: lose(export, LOSS_SOFT, effect->key, &first); return false;
     case EFFECT_REDE_OPTIONS:
     case EFFECT_REDE_FOLLOW:
     case EFFECT_REDE_REMEMBER:
@@ -290,6 +291,8 @@ static void report_losses(const struct export *export)
         [LOSS_MEMBER_DEADLINE] = export->drop_members ? "left out" : "written without the deadline",
         [LOSS_DEHYDRATOR] = "left out",
         [LOSS_LEASE] = "left out",
+        [LOSS_HOLDER] = "left out",
+        [LOSS_SOFT] = "left out",
         [LOSS_RELEASED] = "left out",
         [LOSS_DELETED] = "left out",
         [LOSS_POLICY] = "left out",

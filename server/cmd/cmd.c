@@ -15,6 +15,7 @@ void cmd_add_all(struct commands *commands, const int64_t *longest_string)
         &string_number_commands,
         &string_if_commands,
         &string_increx_commands,
+        &fresh_commands,
         &throttle_commands,
         &list_commands,
         &list_pop_commands,

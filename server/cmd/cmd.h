@@ -38,6 +38,8 @@ extern const struct command_group string_if_commands;
 extern const struct command_group string_number_commands;
 /* INCREX. */
 extern const struct command_group string_increx_commands;
+/* GETFRESH STALE SOFTTTL. */
+extern const struct command_group fresh_commands;
 /* CL.THROTTLE CL.THROTTLEMS. */
 extern const struct command_group throttle_commands;
 

@@ -23,6 +23,7 @@
 #include "store/sweep/policy_walk.h"
 #include "store/txn/txn_lease.h"
 #include "store/reclaim.h"
+#include "store/refreshers.h"
 
 #define UNKNOWN INT64_MIN /* the timer has to be armed again */
 
@@ -75,14 +76,16 @@ static void shift_leases(struct engine *engine, msec by)
     txn_commit(&txn);
 }
 
-/* The system clock was set. Deadlines of data are absolute and stay; timeouts, pauses and leases
- * are spans of time and move with the clock. */
+/* The system clock was set. Deadlines of data are absolute and stay; timeouts, pauses, leases
+ * and rights to refresh are spans of time and move with the clock. */
 static void on_set(void *ctx, msec by)
 {
     struct store_work *work = ctx;
     blocked_clock_set(work->engine->blocked, by);
     pause_clock_set(&work->engine->pause, by);
     shift_leases(work->engine, by);
+    refreshers_shift(work->engine->store, by);
+    blocked_ready_type(work->engine->blocked, TYPE_STRING); /* some wait for the end of a right */
     work->armed = UNKNOWN;
     log_line(LOG_NOTICE, "The system clock was set by %+lld ms", (long long)by);
 }
@@ -192,6 +195,12 @@ static bool evict_slice(void *ctx, size_t amount)
     return worked;
 }
 
+static bool refresh_slice(void *ctx, size_t amount)
+{
+    struct store_work *work = ctx;
+    return refreshers_run(work->engine->store, clock_now(work->clock), amount) > 0;
+}
+
 static bool tracking_slice(void *ctx, size_t amount)
 {
     struct store_work *work = ctx;
@@ -221,6 +230,7 @@ static msec next_due(const struct store_work *work)
     if (pause->failover) change = NEVER; /* the end of the failover starts a turn */
     if (pause->kind != PAUSE_NONE && !instant_expired(pause->until, change))
         change = due_at_expiry(pause->until).at;
+    change = earlier(change, refreshers_next(store));
     return earlier(change, blocked_next_timeout(blocked));
 }
 
@@ -298,6 +308,7 @@ struct store_work *store_work_new(struct loop *loop, struct clock *clock, struct
         { .run = policy_slice, .most = 64 },
         { .run = evict_slice, .most = 64 },
         { .run = tracking_slice, .most = 64 },
+        { .run = refresh_slice, .most = 64 },
     };
     int fd = timerfd_create(CLOCK_REALTIME, TFD_NONBLOCK | TFD_CLOEXEC);
     if (fd < 0) return NULL;

@@ -24,6 +24,12 @@ bool apply_set(struct txn *txn, struct entry *entry, const struct effect *effect
     return true;
 }
 
+bool apply_soft(struct txn *txn, struct entry *entry, const struct effect *effect)
+{
+    txn_string_soften(txn, entry, effect->at, EVENT_NONE);
+    return true;
+}
+
 #define POSSIBLE_TEXT ((size_t)1 << 30)
 
 /* Ends the process if memory is short. False: the record is damaged, because no string can be that

@@ -108,7 +108,9 @@ const struct effect_row effect_rows[EFFECT_KINDS] = {
     ROW(NONE) = { apply_nothing, .seen = UNSEEN, FORM("SELECT", HEAD(DATABASE(db))) },
 
     /* strings */
-    ROW(SET) = { apply_set, FORM("SET", HEAD(KEY, A, DEADLINE)) },
+    ROW(SET) = { apply_set, IN_PAYLOAD, FORM("SET", HEAD(KEY, A, DEADLINE)) },
+    ROW(SOFT) = { apply_soft, EXISTS(STRING), IN_PAYLOAD,
+                  FORM("X.SOFT", HEAD(KEY, INSTANT(at)), OWN) },
     ROW(APPEND) = { apply_append, EXISTS(STRING), FORM("APPEND", HEAD(KEY, A)) },
     ROW(WRITE) = { apply_write, OPTIONAL(STRING), FORM("SETRANGE", HEAD(KEY, ANY(from), A)) },
 

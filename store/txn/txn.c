@@ -111,6 +111,7 @@ void txn_record_each(struct txn *txn, struct bytes key, struct effect *effect)
     effect->key = key;
     txn->changes += effect->kind != EFFECT_NONE && !effect->is_part;
     if (effect->kind != EFFECT_NONE && txn->ks->hidden > 0) keyspace_changed(txn->ks, key);
+    if (txn->ks->refreshers != NULL) txn_refresh_note(txn, effect);
     unsigned wants = txn->store->event_mask;
     if (wants == 0 || txn->origin == FROM_REPLAY || !is_wanted(wants, effect)) return;
     txn->store->listener.effect(txn->store->listener.ctx, txn, effect);

@@ -162,9 +162,12 @@ void txn_library_set(struct txn *txn, struct bytes name, struct bytes code);
 bool txn_library_drop(struct txn *txn, struct bytes name); /* false: no such library */
 
 /* ---- strings: txn_string.c ---- */
+#define SOFT_KEPT INT64_MIN
+
 struct string_set {
     msec at;          /* the new deadline or NEVER; one in the past lets the key expire at once */
     bool keep_ttl;    /* keep the old deadline; `at` is ignored */
+    msec soft;        /* the new soft deadline; 0: none; SOFT_KEPT: the old one */
     bool text;        /* OBJECT ENCODING never reports "int" */
     enum event event; /* EVENT_SET, EVENT_INCRBY ...; then "expire" when `at` is not NEVER */
 };
@@ -186,8 +189,19 @@ int64_t txn_string_write(struct txn *txn, struct bytes key, struct entry *entry,
  * count as one change. False without memory. */
 bool txn_string_grow(struct txn *txn, struct bytes key, struct entry *entry, size_t len,
                      bool is_part);
+/* Sets the soft deadline of a string. `event`: EVENT_STALE or EVENT_NONE. */
+void txn_string_soften(struct txn *txn, struct entry *entry, msec at, enum event event);
 /* OBJECT ENCODING reports "raw" from now on, as after commands that may write in place. */
 void txn_string_unshare(struct txn *txn, struct entry *entry);
+
+/* ---- who makes a value: txn_refresh.c ---- */
+/* Until when a client has the right to make the value of this key, which may be missing; 0: none
+ * has it. The right is not data: it is neither recorded nor copied. */
+msec txn_refresh_until(const struct txn *txn, struct bytes key);
+/* Gives it to the caller. It ends then, or when the value is set or deleted. */
+void txn_refresh_begin(struct txn *txn, struct bytes key, msec until);
+/* Ends the right to make a missing key; clients that wait for the key look again. */
+void txn_refresh_give_up(struct txn *txn, struct bytes key);
 
 /* ---- lists: txn_list.c ---- */
 void txn_list_push(struct txn *txn, struct entry *entry, enum list_end end, struct bytes element);

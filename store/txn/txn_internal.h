@@ -32,6 +32,11 @@ struct entry *txn_key_add(struct txn *txn, struct bytes key, struct object objec
  * be invalid. Records only "new" for an added key. */
 struct entry *txn_key_put(struct txn *txn, struct bytes key, struct object object);
 
+/* ---- who makes a value: txn_refresh.c ---- */
+
+/* Ends the right to make the value, if the effect sets or deletes it. */
+void txn_refresh_note(struct txn *txn, const struct effect *effect);
+
 /* ---- members: txn_member.c ---- */
 
 /* Call after a put changed a member's deadline: rearms the key and records the event. */

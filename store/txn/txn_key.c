@@ -2,6 +2,7 @@
  * deadlines. */
 #include "store/access.h"
 #include "store/policy_progress.h"
+#include "store/refreshers.h"
 #include "store/txn/expiry_log.h"
 #include "store/txn/txn_internal.h"
 #include "store/txn/txn_token.h"
@@ -353,6 +354,7 @@ void txn_flush(struct txn *txn, unsigned db)
     struct keyspace *ks = &txn->store->databases[db];
     struct effect effect = { .kind = EFFECT_FLUSH };
     record_in(txn, db, (struct bytes){ NULL, 0 }, &effect);
+    refreshers_forget(ks);
     txn->emptied_count = 0;
     txn->recorded_entry = NULL;
     txn_policy_forget(txn, NULL);

@@ -19,6 +19,15 @@ static msec deadline_given(const struct txn *txn, const struct entry *entry,
     return txn->store->event_mask != 0 ? entry_expires_at(txn->ks, entry) : NEVER;
 }
 
+/* The old soft deadline stays or goes, or there is a new one; NEVER: none. */
+static msec renew_soft(struct entry *entry, const struct string_set *how)
+{
+    msec old = string_soft_deadline(&entry->object);
+    msec soft = how->soft == SOFT_KEPT ? old : how->soft == 0 ? NEVER : how->soft;
+    if (soft != old) string_soften(&entry->object, soft);
+    return soft;
+}
+
 void txn_string_put(struct txn *txn, struct bytes key, struct entry *entry, struct bytes value,
                     const struct string_set *how)
 {
@@ -28,6 +37,7 @@ void txn_string_put(struct txn *txn, struct bytes key, struct entry *entry, stru
         entry = txn_key_put(txn, key, string_new(value));
     else
         string_set(&entry->object, value);
+    msec soft = how->soft != 0 || entry->object.is_soft ? renew_soft(entry, how) : NEVER;
     entry->object.raw = false;
     entry->object.text = how->text;
     if (!how->keep_ttl && (how->at != NEVER || deadline_armed(&entry->deadline)))
@@ -40,13 +50,22 @@ void txn_string_put(struct txn *txn, struct bytes key, struct entry *entry, stru
     struct effect set = {
         .kind = EFFECT_SET,
         .event = how->event,
+        .is_part = soft != NEVER,
         .a = object_text(&entry->object),
         .at = deadline_given(txn, entry, how),
     };
     txn_record_each(txn, entry_key(entry), &set);
+    if (soft != NEVER) txn_string_soften(txn, entry, soft, EVENT_NONE);
     if (how->keep_ttl || how->at == NEVER) return;
     struct effect expire = { .kind = EFFECT_NONE, .event = EVENT_EXPIRE };
     txn_record_each(txn, entry_key(entry), &expire);
+}
+
+void txn_string_soften(struct txn *txn, struct entry *entry, msec at, enum event event)
+{
+    string_soften(&entry->object, at);
+    struct effect effect = { .kind = EFFECT_SOFT, .event = event, .at = at };
+    txn_record_each(txn, entry_key(entry), &effect);
 }
 
 /* Writes into the string in place and grows it; false without memory. */

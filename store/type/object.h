@@ -36,6 +36,7 @@ struct __attribute__((packed, aligned(4))) object {
         char small[OBJECT_SMALL];
         void *any;
         struct blob *string;
+        struct soft_string *soft; /* if is_soft */
         struct list *list;
         struct set *set;
         struct hash *hash;
@@ -51,17 +52,25 @@ struct __attribute__((packed, aligned(4))) object {
     bool text : 1; /* the encoding is never "int": for results of INCRBYFLOAT */
     /* A member, an entry or an element has a deadline. Maintained by keyspace_rearm. */
     bool has_expiry : 1;
+    bool is_soft : 1; /* a string with a soft deadline (string.h) */
     uint8_t small_len;
+};
+
+/* A string with a soft deadline. Few strings have one, so the others take no memory for it. */
+struct soft_string {
+    msec at;
+    struct object text;
 };
 
 /* A string's bytes. Borrowed: valid until it changes, and if small, while this object exists. */
 static inline struct bytes object_text(const struct object *object)
 {
+    if (object->is_soft) object = &object->soft->text;
     if (object->is_small) return bytes_of(object->small, object->small_len);
     return blob_view(object->string);
 }
 
-struct object object_new(enum type type); /* an empty collection; for strings see string.h */
+struct object object_new(enum type type); /* an empty string or collection */
 void object_free(struct object *object);
 /* Frees in slices: frees about *work elements and subtracts them from *work; true when done. */
 bool object_free_some(struct object *object, size_t *work);

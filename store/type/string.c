@@ -52,8 +52,42 @@ static bool block_fits(const struct blob *blob, size_t len)
     return needs <= has && (has - needs < SIZE_CLASS || has - needs <= has / 8);
 }
 
+/* ---- soft deadlines -------------------------------------------------------------------------- */
+
+/* The object that has the text. */
+static struct object *text_object(struct object *object)
+{
+    return object->is_soft ? &object->soft->text : object;
+}
+
+msec string_soft_deadline(const struct object *object)
+{
+    return object->is_soft ? object->soft->at : NEVER;
+}
+
+void string_soften(struct object *object, msec at)
+{
+    struct object text = *text_object(object);
+    struct soft_string *soft = object->is_soft ? object->soft : NULL;
+    if (at == NEVER) {
+        text.raw = object->raw;
+        text.text = object->text;
+        *object = text;
+        mem_free(soft);
+        return;
+    }
+    if (soft == NULL) soft = mem_alloc(sizeof(*soft));
+    *soft = (struct soft_string){ at, text };
+    object->soft = soft;
+    object->is_soft = true;
+    object->is_small = false;
+}
+
+/* ---- changing -------------------------------------------------------------------------------- */
+
 void string_set(struct object *object, struct bytes text)
 {
+    object = text_object(object);
     struct blob *old = object->is_small ? NULL : object->string;
     if (text.len <= OBJECT_SMALL) {
         put_small(object, text);
@@ -102,6 +136,7 @@ static bool text_unshare(struct object *object, size_t len)
 
 bool string_overwrite(struct object *object, size_t offset, struct bytes data)
 {
+    object = text_object(object);
     size_t len = object_text(object).len, end = offset + data.len;
     if (len >= BLOB_BIG && (data.len > 0 || end > len) && blob_is_shared(object->string)) {
         if (!text_unshare(object, end > len ? end : len)) return false;
@@ -113,13 +148,18 @@ bool string_overwrite(struct object *object, size_t offset, struct bytes data)
     return true;
 }
 
+/* ---- for object.c ---------------------------------------------------------------------------- */
+
 void string_free(struct object *object)
 {
-    if (!object->is_small) blob_free(object->string);
+    struct object *text = text_object(object);
+    if (!text->is_small) blob_free(text->string);
+    if (object->is_soft) mem_free(object->soft);
 }
 
 size_t string_bytes(const struct object *object)
 {
+    if (object->is_soft) return mem_size(object->soft) + string_bytes(&object->soft->text);
     return object->is_small ? 0 : mem_size(object->string);
 }
 
@@ -133,6 +173,11 @@ const char *string_encoding(const struct object *object)
 
 void string_check(const struct object *object)
 {
+    if (object->is_soft) {
+        ensure(!object->is_small && !object->soft->text.is_soft, "a soft string has two forms");
+        ensure(instant_ok(object->soft->at), "stale at %lld", (long long)object->soft->at);
+        object = &object->soft->text;
+    }
     size_t len = object_text(object).len;
     ensure(object->is_small == (len <= OBJECT_SMALL), "%zu bytes, but is_small is %d", len,
            object->is_small);

@@ -18,6 +18,12 @@ void string_set(struct object *object, struct bytes text);
  * into the object. False, and no change, if there is no memory. */
 bool string_overwrite(struct object *object, size_t offset, struct bytes data);
 
+/* The soft deadline: from then on the value is stale. It stays when the value changes. NEVER: there
+ * is none, as in values of other types. */
+msec string_soft_deadline(const struct object *object);
+/* Sets it, or removes it (NEVER). A text of up to OBJECT_SMALL bytes moves. */
+void string_soften(struct object *object, msec at);
+
 /* ---- for object.c --------------------------------------------------------------------------- */
 
 void string_free(struct object *object);

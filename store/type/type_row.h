@@ -41,7 +41,7 @@ struct type_row {
     bool may_have_expiry;
     bool may_be_empty; /* a value without elements keeps its key */
 
-    void *(*new)(void); /* NULL: made by other functions (strings) */
+    void *(*new)(void); /* NULL: an empty value has no memory (strings) */
     bool (*free_some)(struct object *object, size_t *work);
     void (*relocate)(struct object *object, struct relocation_place *place,
                      struct relocation *relocation);

@@ -11,6 +11,7 @@ static const char *const words[LOSS_KINDS] = {
     [LOSS_DEHYDRATOR] = "elements of dehydrators",
     [LOSS_LEASE] = "claims of elements",
     [LOSS_HOLDER] = "holders of leases",
+    [LOSS_SOFT] = "soft deadlines",
     [LOSS_RELEASED] = "released pending entries",
     [LOSS_DELETED] = "pending entries that were deleted",
     [LOSS_POLICY] = "policies",

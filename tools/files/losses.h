@@ -14,6 +14,7 @@ enum loss {
     LOSS_DEHYDRATOR,
     LOSS_LEASE,    /* claims of its elements */
     LOSS_HOLDER,   /* holders of leases */
+    LOSS_SOFT,     /* soft deadlines of strings */
     LOSS_RELEASED, /* pending entries of streams that belong to no consumer */
     LOSS_DELETED,  /* pending entries whose entry was deleted: XCLAIM does not add them */
     LOSS_POLICY,

@@ -31,6 +31,7 @@
     E(ERR_UNKNOWN_COMMAND, "ERR unknown command '%.128s', with args beginning with: %s")           \
     E(ERR_UNKNOWN_SUBCOMMAND, "ERR unknown subcommand '%.128s'. Try %s HELP.")                     \
     E(ERR_BAD_EXPIRE, "ERR invalid expire time in '%s' command")                                   \
+    E(ERR_SOFT_LATE, "ERR the soft deadline is after the deadline")                                \
     E(ERR_INCR_OVERFLOW, "ERR increment or decrement would overflow")                              \
     E(ERR_DECR_OVERFLOW, "ERR decrement would overflow")                                           \
     E(ERR_INCR_NAN, "ERR increment would produce NaN or Infinity")                                 \

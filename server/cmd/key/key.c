@@ -8,7 +8,10 @@ static void cmd_del(struct call *call)
     int64_t dropped = 0;
     for (int i = 1; i < call->argc; i++) {
         struct entry *entry = txn_find(call->txn, call->argv[i]);
-        if (entry == NULL) continue;
+        if (entry == NULL) {
+            txn_refresh_give_up(call->txn, call->argv[i]);
+            continue;
+        }
         txn_key_drop(call->txn, entry, EVENT_DEL);
         dropped++;
     }

@@ -48,7 +48,7 @@ static bool put_hll(struct call *call, int i, struct entry *entry, const struct 
     struct bytes now = hll_view(hll), key = call->argv[i];
     struct bytes old = entry != NULL ? object_text(&entry->object) : LIT("");
     if (now.len < old.len) {
-        const struct string_set how = { .keep_ttl = true, .event = event };
+        const struct string_set how = { .keep_ttl = true, .soft = SOFT_KEPT, .event = event };
         txn_string_set(call->txn, key, now, &how);
         txn_string_unshare(call->txn, entry);
         return true;

@@ -13,6 +13,7 @@ struct options {
     bool persist;                                    /* GETEX */
     int ttl_arg;                                     /* argument of the time; 0: none given */
     enum ttl_unit unit;
+    int soft_arg; /* argument of SOFT; 0: none given. SET */
 };
 
 /* As in Redis, a unit may be given twice; the last one counts. */
@@ -49,6 +50,10 @@ static bool take_set_option(const struct call *call, int *i, struct options *opt
     if (arg_is(call, *i, "GET")) {
         options->give_old = true;
         return true;
+    }
+    if (arg_is(call, *i, "SOFT")) {
+        options->soft_arg = ++*i;
+        return *i < call->argc;
     }
     return take_ttl(call, i, options);
 }
@@ -100,18 +105,40 @@ static bool find_old(struct call *call, const struct options *options, struct en
     return true;
 }
 
+/* Reads the deadlines that SET gives. False: an error was sent. */
+static bool read_deadlines(struct call *call, const struct options *options, struct string_set *how)
+{
+    how->keep_ttl = options->keep_ttl;
+    if (options->ttl_arg != 0 &&
+        !arg_deadline(call, options->ttl_arg, options->unit, true, &how->at))
+        return false;
+    return options->soft_arg == 0 ||
+           arg_deadline(call, options->soft_arg, TTL_MSEC, true, &how->soft);
+}
+
+/* The value would never be stale. */
+static bool soft_is_late(const struct call *call, const struct entry *entry,
+                         const struct string_set *how)
+{
+    msec at = how->at;
+    if (how->keep_ttl && entry != NULL) at = entry_expires_at(call->txn->ks, entry);
+    return how->soft > at;
+}
+
 static void cmd_set(struct call *call)
 {
     struct options options;
     struct string_set how = { .at = NEVER, .event = EVENT_SET };
     if (!read_string_options(call, 3, take_set_option, &options)) return;
-    if (options.ttl_arg != 0 && !arg_deadline(call, options.ttl_arg, options.unit, true, &how.at))
-        return;
-    how.keep_ttl = options.keep_ttl;
+    if (!read_deadlines(call, &options, &how)) return;
 
     struct entry *entry;
     bool holds;
     if (!find_old(call, &options, &entry)) return;
+    if (soft_is_late(call, entry, &how)) {
+        fail(call, ERR_SOFT_LATE);
+        return;
+    }
     if (!string_condition_holds(call, &options.condition, entry, &holds)) return;
     bool refused = !holds || (entry == NULL ? options.only_present : options.only_new);
     if (options.give_old) reply_string(call, entry); /* before the mutator overwrites it */
@@ -280,12 +307,12 @@ static const struct command rows[] = {
       .replies =
           REPLIES("OK: the key was set", "null: it was not, because the condition did not hold",
                   "bulk|null: with GET: the old string, null if there was none"),
-      .errors =
-          ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_DIGEST_LENGTH),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_SOFT_LATE,
+                       ERR_DIGEST_LENGTH),
       .complexity = "O(1), with IFDEQ and IFDNE O(N) where N is the length of the old value.",
       .syntax = "key value [NX|XX|IFEQ comparison-value|IFNE comparison-value|IFDEQ "
                 "comparison-digest|IFDNE comparison-digest] [GET] [EX seconds|PX milliseconds|EXAT "
-                "unix-time-seconds|PXAT unix-time-milliseconds|KEEPTTL]",
+                "unix-time-seconds|PXAT unix-time-milliseconds|KEEPTTL] [SOFT milliseconds]",
       .summary =
           "Sets the string value of a key, whatever its type was, and optionally its expiration." },
     { .name = "GET",

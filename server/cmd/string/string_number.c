@@ -11,6 +11,7 @@ static void put_number(struct call *call, struct entry *entry, struct bytes text
     const struct string_set how = {
         .at = NEVER,
         .keep_ttl = true,
+        .soft = SOFT_KEPT,
         .text = event == EVENT_INCRBYFLOAT,
         .event = event,
     };

@@ -112,7 +112,8 @@ void rdb_object_drop(struct rdb_object *value)
 bool rdb_object_is_plain(const struct object *object)
 {
     if (object->type == TYPE_STREAM) return rdb_stream_is_plain(object->stream);
-    return object->type != TYPE_DEHYDRATOR && object_count_expiring(object) == 0;
+    return object->type != TYPE_DEHYDRATOR && object_count_expiring(object) == 0 &&
+           !object->is_soft;
 }
 
 static void write_rdb_list(const struct object *object, struct rdb_writer *writer)

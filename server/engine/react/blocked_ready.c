@@ -90,6 +90,7 @@ void blocked_effect(struct blocked *blocked, const struct effect *effect)
     case EFFECT_LEASE_DROP: ready_for(blocked, effect->db, effect->key, TYPE_LEASE); break;
     case EFFECT_PENDING_PUT: ready_for_claims(blocked, effect->db, effect->key); break;
     case EFFECT_SET:
+    case EFFECT_WRITE:
     case EFFECT_DROP:
     case EFFECT_FLUSH: gone(blocked, effect); break;
     case EFFECT_RENAME:

@@ -395,9 +395,10 @@ def what_redis_does_not_have_is_listed_and_left_out():
         client.execute_command("REDE.PUSH", "later", 0, "payload", "due")
         client.execute_command("REDE.CLAIM", "later", 100000)
         client.execute_command("LEASE.TAKE", "lock", "owner", 60000)
+        client.execute_command("SET", "string", b"a \x01 b\r\n", "SOFT", 1000)
     listed = ("members with their own deadline: 2 in \"",
               'elements of dehydrators: 2 in "later"; ', 'claims of elements: 1 in "later"; ',
-              'holders of leases: 1 in "lock"; ', 'policies: 1 in "x:*"; ')
+              'holders of leases: 1 in "lock"; ', 'soft deadlines: 1 in "string"; ', 'policies: 1 in "x:*"; ')
     with data(work) as (folder, _):
         status, out, said = tool("expired-export", "--text", folder)
         lines = out.decode().splitlines()

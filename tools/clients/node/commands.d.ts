@@ -239,6 +239,19 @@ export interface Commands<T> {
      */
     fieldttl(key: Key, field: Argument): Promise<number>;
     /**
+     * Returns a string and whether it is stale, and chooses one client to make it anew.
+     *
+     *     GETFRESH key [EARLY milliseconds] [LEASE milliseconds] [WAIT milliseconds]
+     *
+     * - `[bulk|null bulk]`: the string, null if there is none, and its state: 'fresh', 'stale',
+     *   'refresh' (the caller makes it anew), 'fill' (there is none, and the caller makes it) or
+     *   'missing' (there is none, and another client makes it)
+     */
+    getfresh(
+        key: Key,
+        options?: { early?: number; lease?: number; wait?: number },
+    ): Promise<readonly [T | null, T]>;
+    /**
      * Sets the time to live of fields of a hash in seconds.
      *
      *     HEXPIRE key seconds [NX|XX|GT|LT] FIELDS numfields field [field ...]
@@ -717,18 +730,20 @@ export interface Commands<T> {
         },
     ): Promise<T>;
     /**
-     * Returns the number of elements, of due and of claimed ones, the next deadline, the memory
-     * used and the end of the pause.
+     * Returns the numbers of elements, of due and of claimed ones, the next deadline, the memory
+     * used, the end of the pause, and how many were delivered, and how late.
      *
      *     REDE.INFO key
      *
      * - `map['length' integer 'due' integer 'claimed' integer 'redelivered' integer 'next-deadline'
-     *   integer|null 'distinct-ttls' integer 'bytes' integer 'paused-until' integer|null]`:
-     *   figures; all 0, and no next deadline, if there is no such key. A pause without end is -1
+     *   integer|null 'distinct-ttls' integer 'bytes' integer 'paused-until' integer|null
+     *   'oldest-due-ms' integer|null 'pushed' integer 'delivered' integer 'acked' integer 'retried'
+     *   integer 'dead' integer 'lateness-p50' integer|null 'lateness-p99' integer|null]`: figures;
+     *   all 0 or null if there is no such key. A pause without end is -1; times are in milliseconds
      */
     redeInfo(
         key: Key,
-    ): Promise<{ 'length': number; 'due': number; 'claimed': number; 'redelivered': number; 'next-deadline': number | null; 'distinct-ttls': number; 'bytes': number; 'paused-until': number | null }>;
+    ): Promise<{ 'length': number; 'due': number; 'claimed': number; 'redelivered': number; 'next-deadline': number | null; 'distinct-ttls': number; 'bytes': number; 'paused-until': number | null; 'oldest-due-ms': number | null; 'pushed': number; 'delivered': number; 'acked': number; 'retried': number; 'dead': number; 'lateness-p50': number | null; 'lateness-p99': number | null }>;
     /**
      * Returns the number of elements, or of those that are due or claimed.
      *
@@ -1016,6 +1031,15 @@ export interface Commands<T> {
      */
     sexpiretime(key: Key, members: Argument | readonly Argument[]): Promise<Array<number>>;
     /**
+     * Returns the time that is left until a string becomes stale.
+     *
+     *     SOFTTTL key
+     *
+     * - `integer`: milliseconds to the soft deadline, 0 after it; -1 if the key has none, -2 if
+     *   there is no key
+     */
+    softttl(key: Key): Promise<number>;
+    /**
      * Removes the deadlines of members of a set.
      *
      *     SPERSIST key MEMBERS nummembers member [member ...]
@@ -1071,6 +1095,14 @@ export interface Commands<T> {
      *   such key or member
      */
     spttl(key: Key, members: Argument | readonly Argument[]): Promise<Array<number>>;
+    /**
+     * Makes strings stale: their soft deadline is now.
+     *
+     *     STALE key [key ...]
+     *
+     * - `integer`: the number of keys that are stale now
+     */
+    stale(keys: Key | readonly Key[]): Promise<number>;
     /**
      * Returns the remaining time to live of members of a set in seconds.
      *

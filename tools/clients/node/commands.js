@@ -201,6 +201,17 @@ export const commands = {
         },
         reply: integer,
     },
+    getfresh: {
+        name: 'GETFRESH',
+        readonly: true,
+        write(to, key, options = {}) {
+            to.key(key);
+            to.option('EARLY', options.early);
+            to.option('LEASE', options.lease);
+            to.option('WAIT', options.wait);
+        },
+        reply: tuple(oneOf(bulk, nothing), bulk),
+    },
     hexpire: {
         name: 'HEXPIRE',
         readonly: false,
@@ -620,7 +631,7 @@ export const commands = {
         write(to, key) {
             to.key(key);
         },
-        reply: record({ 'length': integer, 'due': integer, 'claimed': integer, 'redelivered': integer, 'next-deadline': oneOf(integer, nothing), 'distinct-ttls': integer, 'bytes': integer, 'paused-until': oneOf(integer, nothing) }),
+        reply: record({ 'length': integer, 'due': integer, 'claimed': integer, 'redelivered': integer, 'next-deadline': oneOf(integer, nothing), 'distinct-ttls': integer, 'bytes': integer, 'paused-until': oneOf(integer, nothing), 'oldest-due-ms': oneOf(integer, nothing), 'pushed': integer, 'delivered': integer, 'acked': integer, 'retried': integer, 'dead': integer, 'lateness-p50': oneOf(integer, nothing), 'lateness-p99': oneOf(integer, nothing) }),
     },
     redeLen: {
         name: 'REDE.LEN',
@@ -892,6 +903,14 @@ export const commands = {
         },
         reply: list(integer),
     },
+    softttl: {
+        name: 'SOFTTTL',
+        readonly: true,
+        write(to, key) {
+            to.key(key);
+        },
+        reply: integer,
+    },
     spersist: {
         name: 'SPERSIST',
         readonly: false,
@@ -956,6 +975,14 @@ export const commands = {
             to.values(members);
         },
         reply: list(integer),
+    },
+    stale: {
+        name: 'STALE',
+        readonly: false,
+        write(to, keys) {
+            to.keys(keys);
+        },
+        reply: integer,
     },
     sttl: {
         name: 'STTL',

@@ -134,6 +134,7 @@ START_TEST(random_writes_match_model)
     rng_init(&rng, test_seed());
     char model[2 * LONGEST] = { 0 };
     size_t len = 0, base = mem_used();
+    msec soft = NEVER;
     struct object object = string_new(LIT(""));
     for (int step = 0; step < STEPS; step++) {
         char data[LONGEST];
@@ -141,6 +142,11 @@ START_TEST(random_writes_match_model)
         size_t offset = rng_below(&rng, rng_chance(&rng, 50) ? 10 : LONGEST);
         for (size_t i = 0; i < count; i++)
             data[i] = (char)rng_below(&rng, 256);
+        if (rng_chance(&rng, 20)) {
+            soft = rng_chance(&rng, 50) ? NEVER : (msec)rng_below(&rng, 1000);
+            string_soften(&object, soft);
+        }
+        ck_assert_int_eq(string_soft_deadline(&object), soft);
         if (rng_chance(&rng, 30)) {
             string_set(&object, bytes_of(data, count));
             memcpy(model, data, len = count);
@@ -156,6 +162,31 @@ START_TEST(random_writes_match_model)
         ck_assert_uint_eq(mem_used() - base, string_bytes(&object));
     }
     string_free(&object);
+}
+END_TEST
+
+START_TEST(soft_deadline_changes_neither_text_nor_encoding)
+{
+    static const struct bytes texts[] = { LIT(""), LIT("17"), LIT("12345678"), LIT("nine long") };
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        size_t base = mem_used();
+        struct object object = string_new(texts[i]), plain = string_new(texts[i]);
+        string_soften(&object, 7);
+        string_soften(&object, 9);
+        ck_assert_int_eq(string_soft_deadline(&object), 9);
+        ck_assert_int_eq(string_soft_deadline(&plain), NEVER);
+        assert_text(&object, texts[i]);
+        ck_assert_str_eq(string_encoding(&object), string_encoding(&plain));
+        object.raw = true;
+        string_soften(&object, NEVER);
+        ck_assert_str_eq(string_encoding(&object), "raw");
+        assert_text(&object, texts[i]);
+        ck_assert_uint_eq(string_bytes(&object), string_bytes(&plain));
+        string_soften(&object, 9);
+        string_free(&object);
+        string_free(&plain);
+        ck_assert_uint_eq(mem_used(), base);
+    }
 }
 END_TEST
 
@@ -197,11 +228,17 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        eight_bytes_are_stored_in_the_object,    similar_size_reuses_the_block,
-        new_value_may_be_part_of_old_one,        blob_is_kept_unless_short,
-        write_past_end_pads_with_zeros,          regrown_text_is_padded_with_zeros,
-        failed_allocation_writes_nothing,        random_writes_match_model,
-        shared_text_is_copied_before_it_changes, NULL,
+        soft_deadline_changes_neither_text_nor_encoding,
+        eight_bytes_are_stored_in_the_object,
+        similar_size_reuses_the_block,
+        new_value_may_be_part_of_old_one,
+        blob_is_kept_unless_short,
+        write_past_end_pads_with_zeros,
+        regrown_text_is_padded_with_zeros,
+        failed_allocation_writes_nothing,
+        random_writes_match_model,
+        shared_text_is_copied_before_it_changes,
+        NULL,
     };
     return suite_of("text", tests);
 }

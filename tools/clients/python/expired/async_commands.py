@@ -302,6 +302,26 @@ class AsyncCommands:
         """
         return self.execute_command("FIELDTTL", key, field)
 
+    def getfresh(
+        self, key: KeyT, *, early: int | None = None, lease: int | None = None,
+        wait: int | None = None,
+    ) -> Awaitable[tuple[Bulk | None, Bulk]]:
+        """Returns a string and whether it is stale, and chooses one client to make it anew.
+
+        ``GETFRESH key [EARLY milliseconds] [LEASE milliseconds] [WAIT milliseconds]``
+
+        - ``[bulk|null bulk]``: the string, null if there is none, and its state: 'fresh', 'stale',
+          'refresh' (the caller makes it anew), 'fill' (there is none, and the caller makes it) or
+          'missing' (there is none, and another client makes it)
+        """
+        return self.execute_command(
+            "GETFRESH",
+            key,
+            *_option("EARLY", early),
+            *_option("LEASE", lease),
+            *_option("WAIT", wait),
+        )
+
     def hexpire(
         self, key: KeyT, seconds: int, *fields: EncodableT, nx: bool = False, xx: bool = False,
         gt: bool = False, lt: bool = False,
@@ -921,15 +941,17 @@ class AsyncCommands:
         )
 
     def rede_info(self, key: KeyT) -> Awaitable[RedeInfoReply]:
-        """Returns the number of elements, of due and of claimed ones, the next deadline, the memory
-        used and the end of the pause.
+        """Returns the numbers of elements, of due and of claimed ones, the next deadline, the
+        memory used, the end of the pause, and how many were delivered, and how late.
 
         ``REDE.INFO key``
 
         - ``map['length' integer 'due' integer 'claimed' integer 'redelivered' integer
           'next-deadline' integer|null 'distinct-ttls' integer 'bytes' integer 'paused-until'
-          integer|null]``: figures; all 0, and no next deadline, if there is no such key. A pause
-          without end is -1
+          integer|null 'oldest-due-ms' integer|null 'pushed' integer 'delivered' integer 'acked'
+          integer 'retried' integer 'dead' integer 'lateness-p50' integer|null 'lateness-p99'
+          integer|null]``: figures; all 0 or null if there is no such key. A pause without end is
+          -1; times are in milliseconds
         """
         return self.execute_command("REDE.INFO", key)
 
@@ -1304,6 +1326,16 @@ class AsyncCommands:
         """
         return self.execute_command("SEXPIRETIME", key, "MEMBERS", len(members), *members)
 
+    def softttl(self, key: KeyT) -> Awaitable[int]:
+        """Returns the time that is left until a string becomes stale.
+
+        ``SOFTTTL key``
+
+        - ``integer``: milliseconds to the soft deadline, 0 after it; -1 if the key has none, -2 if
+          there is no key
+        """
+        return self.execute_command("SOFTTTL", key)
+
     def spersist(self, key: KeyT, *members: EncodableT) -> Awaitable[list[int]]:
         """Removes the deadlines of members of a set.
 
@@ -1384,6 +1416,15 @@ class AsyncCommands:
           no such key or member
         """
         return self.execute_command("SPTTL", key, "MEMBERS", len(members), *members)
+
+    def stale(self, *keys: KeyT) -> Awaitable[int]:
+        """Makes strings stale: their soft deadline is now.
+
+        ``STALE key [key ...]``
+
+        - ``integer``: the number of keys that are stale now
+        """
+        return self.execute_command("STALE", *keys)
 
     def sttl(self, key: KeyT, *members: EncodableT) -> Awaitable[list[int]]:
         """Returns the remaining time to live of members of a set in seconds.

@@ -31,6 +31,14 @@ RedeInfoReply = TypedDict("RedeInfoReply", {
     "distinct-ttls": "int",
     "bytes": "int",
     "paused-until": "int | None",
+    "oldest-due-ms": "int | None",
+    "pushed": "int",
+    "delivered": "int",
+    "acked": "int",
+    "retried": "int",
+    "dead": "int",
+    "lateness-p50": "int | None",
+    "lateness-p99": "int | None",
 })
 
 SHAPES = {
@@ -57,6 +65,7 @@ SHAPES = {
         _s.Text("field"), _s.Text("element"), _s.Text("entry")))),
     "FIELDEXPIRE": _s.List(_s.INTEGER),
     "FIELDTTL": _s.INTEGER,
+    "GETFRESH": _s.Tuple(_s.OneOf(_s.BULK, _s.NULL), _s.BULK),
     "HEXPIRE": _s.List(_s.INTEGER),
     "HEXPIREAT": _s.List(_s.INTEGER),
     "HEXPIRETIME": _s.List(_s.INTEGER),
@@ -92,7 +101,10 @@ SHAPES = {
     "REDE.GIDPUSH": _s.BULK,
     "REDE.INFO": _s.Record({"length": _s.INTEGER, "due": _s.INTEGER, "claimed": _s.INTEGER,
         "redelivered": _s.INTEGER, "next-deadline": _s.OneOf(_s.INTEGER, _s.NULL), "distinct-ttls":
-        _s.INTEGER, "bytes": _s.INTEGER, "paused-until": _s.OneOf(_s.INTEGER, _s.NULL)}),
+        _s.INTEGER, "bytes": _s.INTEGER, "paused-until": _s.OneOf(_s.INTEGER, _s.NULL),
+        "oldest-due-ms": _s.OneOf(_s.INTEGER, _s.NULL), "pushed": _s.INTEGER, "delivered":
+        _s.INTEGER, "acked": _s.INTEGER, "retried": _s.INTEGER, "dead": _s.INTEGER, "lateness-p50":
+        _s.OneOf(_s.INTEGER, _s.NULL), "lateness-p99": _s.OneOf(_s.INTEGER, _s.NULL)}),
     "REDE.LEN": _s.INTEGER,
     "REDE.LOOK": _s.OneOf(_s.BULK, _s.NULL),
     "REDE.MPUSH": _s.INTEGER,
@@ -116,11 +128,13 @@ SHAPES = {
     "SEXPIRE": _s.List(_s.INTEGER),
     "SEXPIREAT": _s.List(_s.INTEGER),
     "SEXPIRETIME": _s.List(_s.INTEGER),
+    "SOFTTTL": _s.INTEGER,
     "SPERSIST": _s.List(_s.INTEGER),
     "SPEXPIRE": _s.List(_s.INTEGER),
     "SPEXPIREAT": _s.List(_s.INTEGER),
     "SPEXPIRETIME": _s.List(_s.INTEGER),
     "SPTTL": _s.List(_s.INTEGER),
+    "STALE": _s.INTEGER,
     "STTL": _s.List(_s.INTEGER),
     "SUNIONCARD": _s.INTEGER,
     "WAITAOF": _s.Tuple(_s.INTEGER, _s.INTEGER),

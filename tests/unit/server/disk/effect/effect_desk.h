@@ -144,6 +144,7 @@ static inline bool has_deadline(enum effect_kind kind)
     switch (kind) {
     case EFFECT_SET:
     case EFFECT_EXPIRE:
+    case EFFECT_SOFT:
     case EFFECT_SET_ADD:
     case EFFECT_SET_EXPIRE:
     case EFFECT_HASH_PUT:

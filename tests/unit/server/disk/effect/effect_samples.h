@@ -27,6 +27,7 @@ static const struct {
     { { EFFECT_DROP, K }, "DEL k" },
     { { EFFECT_EXPIRE, K, .at = INSTANT_MAX }, "PEXPIREAT k 9223372036854775805" },
     { { EFFECT_PERSIST, K }, "PERSIST k" },
+    { { EFFECT_SOFT, K, .at = 1700000000123 }, "X.SOFT k 1700000000123" },
     { { EFFECT_RENAME, K, A }, "RENAME k a" },
     { { EFFECT_COPY, K, A, .to = 3 }, "COPY k a DB 3 REPLACE" },
     { { EFFECT_MOVE, K, .to = 3 }, "MOVE k 3" },
@@ -139,8 +140,8 @@ static inline struct effect some_effect(struct rng *rng, const struct effect *be
         effect.at = (msec)(rng_next(rng) >> rng_between(rng, 1, 63));
         if (effect.at > INSTANT_MAX) effect.at = 1;
         bool is_lease = effect_rows[effect.kind].type == TYPE_LEASE;
-        bool may_lack =
-            effect.kind != EFFECT_EXPIRE && !is_lease && !effect_is_of_stream(effect.kind);
+        bool may_lack = effect.kind != EFFECT_EXPIRE && effect.kind != EFFECT_SOFT && !is_lease &&
+                        !effect_is_of_stream(effect.kind);
         if (may_lack && rng_chance(rng, 50)) effect.at = NEVER;
     }
     if (effect.kind == EFFECT_ZSET_PUT) {

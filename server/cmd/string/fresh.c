@@ -1,0 +1,180 @@
+/* fresh: GETFRESH, STALE and SOFTTTL: soft deadlines, and one client at a time that makes a value
+ * (store/refreshers.h). SET with SOFT is in string.c. */
+#include "server/cmd/blocking.h"
+#include "server/cmd/call/args.h"
+#include "server/cmd/cmd.h"
+#include "store/type/string.h"
+
+/* ---- GETFRESH -------------------------------------------------------------------------------- */
+
+enum { REFRESH_LEASE = 5000 }; /* milliseconds */
+
+struct fresh_options {
+    int64_t early, lease; /* milliseconds */
+    int64_t wait;         /* milliseconds, 0: without a limit; -1: the client does not wait */
+    msec right_until;     /* of a right that begins now */
+};
+
+static bool read_fresh_options(struct call *call, struct fresh_options *how)
+{
+    *how = (struct fresh_options){ .lease = REFRESH_LEASE, .wait = -1 };
+    for (int i = 2; i < call->argc; i += 2) {
+        bool is_lease = arg_is(call, i, "LEASE");
+        int64_t *value = is_lease                   ? &how->lease
+                         : arg_is(call, i, "EARLY") ? &how->early
+                         : arg_is(call, i, "WAIT")  ? &how->wait
+                                                    : NULL;
+        if (value == NULL || i + 1 == call->argc) return arg_refuse(call, ERR_SYNTAX);
+        if (!arg_int64(call, i + 1, value)) return false;
+        if (*value < is_lease) return arg_refuse(call, ERR_NOT_POSITIVE);
+    }
+    if (instant_after(call->txn->now, how->lease, &how->right_until)) return true;
+    fail_named(call, ERR_BAD_EXPIRE);
+    return false;
+}
+
+enum state { STATE_FRESH, STATE_STALE, STATE_REFRESH, STATE_FILL, STATE_MISSING };
+
+static bool is_soft_due(const struct entry *entry, msec now, msec early)
+{
+    msec soft = entry != NULL ? string_soft_deadline(&entry->object) : NEVER;
+    return soft != NEVER && instant_due(instant_moved(soft, -early), now);
+}
+
+/* What the client gets if it may not make the value. */
+static enum state state_of(const struct entry *entry, msec now)
+{
+    if (entry == NULL) return STATE_MISSING;
+    return is_soft_due(entry, now, 0) ? STATE_STALE : STATE_FRESH;
+}
+
+/* Gives the client the right to make the value, if that is wanted and nobody has it. A replica
+ * grants none, because its master does. */
+static enum state decide(struct call *call, const struct entry *entry,
+                         const struct fresh_options *how)
+{
+    struct txn *txn = call->txn;
+    bool is_wanted = entry == NULL || is_soft_due(entry, txn->now, how->early);
+    if (!is_wanted || txn->store->leases.granted_elsewhere ||
+        txn_refresh_until(txn, call->argv[1]) != 0)
+        return state_of(entry, txn->now);
+    txn_refresh_begin(txn, call->argv[1], how->right_until);
+    return entry == NULL ? STATE_FILL : STATE_REFRESH;
+}
+
+static void wait_for_value(struct call *call, const struct fresh_options *how)
+{
+    msec until = NEVER;
+    if (how->wait > 0 && !instant_after(call->txn->now, how->wait, &until)) until = NEVER;
+    block_on(call, &(struct block_request){
+                       .first = 1,
+                       .count = 1,
+                       .type = TYPE_STRING,
+                       .until = until,
+                       .again = txn_refresh_until(call->txn, call->argv[1]),
+                       .no_answer = ANSWER_MISSING,
+                       .or_gone = true,
+                   });
+}
+
+static void cmd_getfresh(struct call *call)
+{
+    static const char *const names[] = { "fresh", "stale", "refresh", "fill", "missing" };
+    struct fresh_options how;
+    struct entry *entry;
+    if (!read_fresh_options(call, &how)) return;
+    if (!read_typed(call, 1, TYPE_STRING, &entry)) return;
+    enum state state = decide(call, entry, &how);
+    if (state == STATE_MISSING && how.wait >= 0) {
+        wait_for_value(call, &how);
+        return;
+    }
+    resp_array(call->out, 2);
+    if (entry == NULL)
+        resp_null(call->out);
+    else
+        reply_bytes(call, object_text(&entry->object));
+    resp_bulk_text(call->out, names[state]);
+}
+
+/* ---- STALE and SOFTTTL ----------------------------------------------------------------------- */
+
+static void cmd_stale(struct call *call)
+{
+    struct entry *entry;
+    int64_t count = 0;
+    for (int i = 1; i < call->argc; i++)
+        if (!find_typed(call, i, TYPE_STRING, &entry)) return;
+    for (int i = 1; i < call->argc; i++) {
+        entry = txn_find(call->txn, call->argv[i]);
+        if (entry == NULL) continue;
+        if (!is_soft_due(entry, call->txn->now, 0))
+            txn_string_soften(call->txn, entry, call->txn->now, EVENT_STALE);
+        count++;
+    }
+    resp_integer(call->out, count);
+}
+
+static void cmd_softttl(struct call *call)
+{
+    const struct entry *entry = peek_key(call, 1);
+    msec soft = entry != NULL ? string_soft_deadline(&entry->object) : NEVER;
+    if (entry == NULL)
+        resp_integer(call->out, -2);
+    else if (soft == NEVER)
+        resp_integer(call->out, -1);
+    else
+        resp_integer(call->out, soft > call->txn->now ? soft - call->txn->now : 0);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static const struct command rows[] = {
+    { .name = "GETFRESH",
+      .run = cmd_getfresh,
+      .arity = -2,
+      .flags = READONLY | FAST | BLOCKING,
+      .keys = KEY_FIRST,
+      .key_flags = KEY_RO | KEY_ACCESS,
+      .group = "string",
+      .since = "0.2.0",
+      .replies = REPLIES(
+          "[bulk|null bulk]: the string, null if there is none, and its state: 'fresh', 'stale', "
+          "'refresh' (the caller makes it anew), 'fill' (there is none, and the caller makes it) "
+          "or 'missing' (there is none, and another client makes it)"),
+      .errors =
+          ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NOT_POSITIVE, ERR_BAD_EXPIRE),
+      .complexity = "O(1)",
+      .syntax = "key [EARLY milliseconds] [LEASE milliseconds] [WAIT milliseconds]",
+      .summary = "Returns a string and whether it is stale, and chooses one client to make it "
+                 "anew." },
+    { .name = "STALE",
+      .run = cmd_stale,
+      .arity = -2,
+      .flags = WRITE | FAST,
+      .keys = { .first = 1, .last = -1, .step = 1 },
+      .key_flags = KEY_RW | KEY_UPDATE,
+      .tips = "request_policy:multi_shard response_policy:agg_sum",
+      .group = "string",
+      .since = "0.2.0",
+      .replies = REPLIES("integer: the number of keys that are stale now"),
+      .errors = ERRORS(ERR_WRONGTYPE),
+      .complexity = "O(N) where N is the number of keys.",
+      .syntax = "key [key ...]",
+      .summary = "Makes strings stale: their soft deadline is now." },
+    { .name = "SOFTTTL",
+      .run = cmd_softttl,
+      .arity = 2,
+      .flags = READONLY | FAST,
+      .keys = KEY_FIRST,
+      .key_flags = KEY_RO | KEY_ACCESS,
+      .group = "string",
+      .since = "0.2.0",
+      .replies = REPLIES("integer: milliseconds to the soft deadline, 0 after it; -1 if the key "
+                         "has none, -2 if there is no key"),
+      .complexity = "O(1)",
+      .syntax = "key",
+      .summary = "Returns the time that is left until a string becomes stale." },
+};
+
+const struct command_group fresh_commands = COMMAND_GROUP(rows);

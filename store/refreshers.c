@@ -1,0 +1,80 @@
+/* refreshers: see refreshers.h. A hash for each database, from key to nothing, whose fields have
+ * the ends of the rights as deadlines. */
+#include "store/refreshers.h"
+
+#include "store/type/hash.h"
+
+msec refresher_until(const struct keyspace *ks, struct bytes key, msec now)
+{
+    msec until;
+    if (ks->refreshers == NULL || !hash_deadline(ks->refreshers, key, &until)) return 0;
+    return instant_due(until, now) ? 0 : until;
+}
+
+void refresher_begin(struct keyspace *ks, struct bytes key, msec until)
+{
+    if (ks->refreshers == NULL) ks->refreshers = hash_new();
+    hash_set(ks->refreshers, key, LIT(""), until);
+}
+
+void refreshers_forget(struct keyspace *ks)
+{
+    if (ks->refreshers != NULL) hash_free(ks->refreshers);
+    ks->refreshers = NULL;
+}
+
+bool refresher_end(struct keyspace *ks, struct bytes key)
+{
+    if (ks->refreshers == NULL || !hash_remove(ks->refreshers, key)) return false;
+    if (hash_count(ks->refreshers) == 0) refreshers_forget(ks);
+    return true;
+}
+
+/* The right of the database that ends first. False: it has none. */
+static bool first_of(const struct keyspace *ks, struct bytes *key, msec *until)
+{
+    return ks->refreshers != NULL && expiring_first(hash_expiring(ks->refreshers), key, until);
+}
+
+msec refreshers_next(const struct store *store)
+{
+    msec next = NEVER, until;
+    struct bytes key;
+    for (unsigned db = 0; db < store->database_count; db++)
+        if (first_of(&store->databases[db], &key, &until) && until < next) next = until;
+    return next;
+}
+
+size_t refreshers_run(struct store *store, msec now, size_t most)
+{
+    size_t done = 0;
+    msec until;
+    struct bytes key;
+    for (unsigned db = 0; db < store->database_count; db++) {
+        struct keyspace *ks = &store->databases[db];
+        while (done < most && first_of(ks, &key, &until) && instant_due(until, now)) {
+            refresher_end(ks, key);
+            done++;
+        }
+    }
+    return done;
+}
+
+/* A change of a deadline may move a field in memory, so the rights are put into a new hash. */
+static void shift(struct keyspace *ks, msec by)
+{
+    struct hash *old = ks->refreshers;
+    struct hash_iter iter;
+    struct bytes key, none;
+    ks->refreshers = NULL;
+    hash_iter_begin(&iter, old);
+    while (hash_iter_next(&iter, &key, &none))
+        refresher_begin(ks, key, instant_moved(iter.at, by));
+    hash_free(old);
+}
+
+void refreshers_shift(struct store *store, msec by)
+{
+    for (unsigned db = 0; db < store->database_count; db++)
+        if (store->databases[db].refreshers != NULL) shift(&store->databases[db], by);
+}

@@ -1,0 +1,26 @@
+/* refreshers: which keys a client makes the value of right now, so that others do not make it too
+ * (GETFRESH). The right to make a value belongs to a key of a database, whether the key exists or
+ * not. One client at a time has it, until an instant, or until the value is set or deleted.
+ *
+ * Not part of the data: no effect, snapshot or digest has it, and after a restart or a promotion
+ * nobody has a right. Ended rights stay until refreshers_run removes them. Cost: O(1) unless
+ * stated. */
+#ifndef STORE_REFRESHERS_H
+#define STORE_REFRESHERS_H
+
+#include "store/store.h"
+
+/* Until when somebody has the right; 0: nobody has it, or it has ended by now. */
+msec refresher_until(const struct keyspace *ks, struct bytes key, msec now);
+void refresher_begin(struct keyspace *ks, struct bytes key, msec until);
+bool refresher_end(struct keyspace *ks, struct bytes key); /* false: nobody had it */
+void refreshers_forget(struct keyspace *ks);               /* ends all rights. O(rights) */
+
+/* The first end of a right in any database, or NEVER. O(databases) */
+msec refreshers_next(const struct store *store);
+/* Removes at most `most` rights that have ended by now; returns how many. O(databases + removed) */
+size_t refreshers_run(struct store *store, msec now, size_t most);
+/* Moves all ends, because the clock was set. O(rights) */
+void refreshers_shift(struct store *store, msec by);
+
+#endif

@@ -1,0 +1,40 @@
+/* txn_refresh: who makes the value of a key. */
+#include "store/refreshers.h"
+#include "store/txn/txn_internal.h"
+
+msec txn_refresh_until(const struct txn *txn, struct bytes key)
+{
+    return refresher_until(txn->ks, key, txn->now);
+}
+
+void txn_refresh_begin(struct txn *txn, struct bytes key, msec until)
+{
+    refresher_begin(txn->ks, key, until);
+}
+
+/* Recorded as a drop of the missing key, which is what clients that wait for the key hear of. */
+void txn_refresh_give_up(struct txn *txn, struct bytes key)
+{
+    struct effect effect = { .kind = EFFECT_DROP };
+    if (refresher_end(txn->ks, key)) txn_record_each(txn, key, &effect);
+}
+
+/* Does the effect set or delete the value? What time removes does not count. A copy is new at its
+ * own key. */
+static bool ends_right(const struct effect *effect)
+{
+    switch (effect->kind) {
+    case EFFECT_NONE: return effect->event == EVENT_NEW;
+    case EFFECT_DROP: return effect->event != EVENT_EXPIRED && effect->event != EVENT_EVICTED;
+    case EFFECT_COPY:
+    case EFFECT_EXPIRE:
+    case EFFECT_PERSIST:
+    case EFFECT_SOFT: return false;
+    default: return effect->key.data != NULL;
+    }
+}
+
+void txn_refresh_note(struct txn *txn, const struct effect *effect)
+{
+    if (ends_right(effect)) refresher_end(txn->ks, effect->key);
+}
