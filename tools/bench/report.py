@@ -201,6 +201,14 @@ def crowds_table(results, names):
         for what, found in results["found"].items()])
 
 
+def stampede_table(results):
+    heads = ["", "loads", "requests", "CPU of the server", "a client has it after", "the last one"]
+    return table(heads, [
+        [what, f"{found['loads']:.0f}", f"{found['requests']:,.0f}", f"{found['cpu_ms']:.0f} ms",
+         f"{found['p50_ms']:.1f} ms", f"{found['last_ms']:.1f} ms"]
+        for what, found in results.items()])
+
+
 def growth_table(results, names):
     first = next(iter(results.values()))[names[0]]
     heads = ["structure, server"] + [f"{size:,}" for size in first["sizes"]] + \
@@ -437,6 +445,8 @@ def sections(results, names):
     for part in ("lease", "throttle"):
         if results.get(part):
             found[part] = primitives_table(results[part])
+    if results.get("stampede"):
+        found["stampede"] = stampede_table(results["stampede"])
     if results.get("replication"):
         found["replication"] = replication_table(results["replication"], names)
     if results.get("migration"):

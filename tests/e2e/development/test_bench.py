@@ -210,6 +210,13 @@ def the_driver_measures_limits_if_there_is_their_package():
 
 
 @test
+def the_driver_measures_stampedes():
+    shows(output_of("stampede", "--quick", "--no-bare"),
+          "| GETFRESH, expired | 1 | 101 | ", "| SET NX PX, GET every 5 ms, redis | 1 | ",
+          "| SET NX PX, GET every 50 ms, redis | 1 | ")
+
+
+@test
 def the_driver_measures_crowds():
     shows(output_of("crowds", "--quick", "--no-bare"),
           "| 500 connections, 250 of them send a byte a second | ",
