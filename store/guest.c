@@ -39,7 +39,12 @@ static void use_policy(void *policies, struct bytes name, const struct policy *p
     const struct policy inside = { .member_ttl = policy->member_ttl,
                                    .jitter = policy->jitter,
                                    .max_len = policy->max_len,
-                                   .keep_low = policy->keep_low };
+                                   .keep_low = policy->keep_low,
+                                   .backoff = policy->backoff,
+                                   .backoff_max = policy->backoff_max,
+                                   .backoff_jitter = policy->backoff_jitter,
+                                   .rate = policy->rate,
+                                   .rate_span = policy->rate_span };
     policies_set(policies, name, &inside);
 }
 

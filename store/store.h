@@ -64,7 +64,6 @@ struct store {
     struct policies policies;
     struct libraries libraries;
     struct tokens tokens;
-    bool no_push_options; /* its host can't keep those of dehydrators' elements */
     struct leases leases;
     struct policy_progress *policy_progress; /* how far pending policies have been applied; owned */
     struct rewind rewind;

@@ -364,7 +364,6 @@
     E(ERR_NO_DEHYDRATOR, "ERROR: No Such dehydrator.")                                             \
     E(ERR_NO_ELEMENT, "ERROR: No Such Element.")                                                   \
     E(ERR_BAD_MSEC, "ERR %s is not an integer or out of range")                                    \
-    E(ERR_PUSH_OPTIONS, "ERR the module does not support options of pushes")                       \
     E(ERR_PAUSE_PAST, "ERR unix-ms is in the past")                                                \
     E(ERR_FULL, "ERR the dehydrator is full")                                                      \
     E(ERR_NO_BACKOFF, "ERR no policy with BACKOFF applies to this key")                            \

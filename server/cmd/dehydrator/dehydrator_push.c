@@ -57,8 +57,6 @@ static bool parse_push_option(struct call *call, int *i, struct push *push)
 
 bool parse_push_options(struct call *call, int i, struct push *push)
 {
-    if (i < call->argc && call->txn->store->no_push_options)
-        return arg_refuse(call, ERR_PUSH_OPTIONS);
     for (; i < call->argc; i++)
         if (!parse_push_option(call, &i, push)) return false;
     return true;

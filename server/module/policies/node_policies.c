@@ -34,8 +34,6 @@ static const char *unsupported_option(const struct policy *policy)
 {
     if (policy->refresh == REFRESH_ACCESS) return "REFRESH ACCESS";
     if (policy->retain > 0) return "RETAIN";
-    if (policy->backoff > 0) return "BACKOFF";
-    if (policy->rate > 0) return "RATE";
     return policy->max_deliveries > 0 ? "MAXDELIVERIES" : NULL;
 }
 

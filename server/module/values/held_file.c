@@ -1,38 +1,84 @@
-/* held_file: see held_file.h. An element is read into the effect that adds it, checked, and then
- * added. */
+/* held_file: see held_file.h. A record is read into the effect that it was made from, checked, and
+ * then applied. */
 #include "server/module/values/held_file.h"
 
 #include <math.h>
 
 #include "server/module/values/canonical.h"
 #include "server/disk/effect/effect_text.h"
+#include "store/txn/effect_row.h"
 #include "store/walk.h"
+
+/* The numbers are in files: never change one. */
+enum held_part {
+    PART_ELEMENT,
+    PART_OPTIONS,
+    PART_SUCCESSOR,
+    PART_REMEMBERED,
+    PART_PAUSE,
+    PART_RATE,
+    PARTS
+};
+
+static const enum effect_kind kinds[PARTS] = {
+    [PART_ELEMENT] = EFFECT_REDE_PUSH,     [PART_OPTIONS] = EFFECT_REDE_OPTIONS,
+    [PART_SUCCESSOR] = EFFECT_REDE_FOLLOW, [PART_REMEMBERED] = EFFECT_REDE_REMEMBER,
+    [PART_PAUSE] = EFFECT_REDE_PAUSE,      [PART_RATE] = EFFECT_REDE_RATE,
+};
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
 static void save_bytes(RedisModuleIO *io, struct bytes text)
 {
-    redis.SaveStringBuffer(io, text.data, text.len);
+    redis.SaveStringBuffer(io, text.len > 0 ? text.data : "", text.len);
 }
 
-static void save_element(void *io, struct effect *effect)
+static void save_part(RedisModuleIO *io, const struct effect *effect)
 {
-    if (effect->kind == EFFECT_REDE_PUSH) {
+    unsigned part = PART_ELEMENT;
+    while (kinds[part] != effect->kind)
+        part++;
+    redis.SaveUnsigned(io, part);
+    if (part == PART_ELEMENT) {
         redis.SaveUnsigned(io, (uint64_t)effect->stage.at);
         redis.SaveUnsigned(io, effect->stage.deliveries);
         redis.SaveUnsigned(io, effect->stage.claimed);
     } else {
-        redis.SaveUnsigned(io, effect->at == NEVER ? 0 : (uint64_t)effect->at + 1);
+        redis.SaveUnsigned(io, (uint64_t)effect->from);
+        redis.SaveUnsigned(io, (uint64_t)effect->to);
+        redis.SaveUnsigned(io, (uint64_t)effect->at);
+        redis.SaveUnsigned(io, (uint64_t)effect->stage.at);
     }
+    save_bytes(io, effect->a);
+    save_bytes(io, effect->b);
+}
+
+static void save_element(void *io, struct effect *effect)
+{
+    if (effect_rows[effect->kind].type == TYPE_DEHYDRATOR) {
+        save_part(io, effect);
+        return;
+    }
+    redis.SaveUnsigned(io, effect->at == NEVER ? 0 : (uint64_t)effect->at + 1);
     if (effect->kind == EFFECT_ZSET_PUT) redis.SaveDouble(io, effect->score);
     save_bytes(io, effect->a);
-    if (effect->kind == EFFECT_REDE_PUSH || effect->kind == EFFECT_HASH_PUT)
-        save_bytes(io, effect->b);
+    if (effect->kind == EFFECT_HASH_PUT) save_bytes(io, effect->b);
+}
+
+static void count_record(void *count, struct effect *effect)
+{
+    (void)effect;
+    ++*(uint64_t *)count;
 }
 
 void held_file_save(RedisModuleIO *io, const struct object *object)
 {
-    redis.SaveUnsigned(io, object_count(object));
+    uint64_t count = object_count(object);
+    if (object->type == TYPE_DEHYDRATOR) {
+        count = 0;
+        walk_object(object, count_record, &count);
+    }
+    redis.SaveUnsigned(io, count);
     walk_object(object, save_element, io);
 }
 
@@ -88,20 +134,41 @@ static char *load_bytes(RedisModuleIO *io, struct bytes *text)
     return data;
 }
 
-static bool load_element(RedisModuleIO *io, struct object *object)
+static bool load_instant(RedisModuleIO *io, msec *at)
+{
+    uint64_t stored = redis.LoadUnsigned(io);
+    *at = (msec)stored;
+    return stored <= (uint64_t)INSTANT_MAX;
+}
+
+/* What an element is, or what is more than an element. */
+static bool load_part(RedisModuleIO *io, int encoding, struct effect *effect)
+{
+    uint64_t part = encoding == 1 ? PART_ELEMENT : redis.LoadUnsigned(io);
+    if (part >= PARTS) return false;
+    effect->kind = kinds[part];
+    if (part == PART_ELEMENT) return load_stage(io, effect);
+    return load_instant(io, &effect->from) && load_instant(io, &effect->to) &&
+           load_instant(io, &effect->at) && load_instant(io, &effect->stage.at);
+}
+
+static bool load_element(RedisModuleIO *io, int encoding, struct object *object)
 {
     struct effect effect = { 0 };
     enum type type = object->type;
     bool has_value = type == TYPE_DEHYDRATOR || type == TYPE_HASH;
-    bool good = type == TYPE_DEHYDRATOR ? load_stage(io, &effect) : load_deadline(io, &effect);
+    bool good =
+        type == TYPE_DEHYDRATOR ? load_part(io, encoding, &effect) : load_deadline(io, &effect);
     if (type == TYPE_ZSET) {
         effect.score = redis.LoadDouble(io) + 0.0; /* -0 becomes 0, as in all sorted sets */
         good = good && !isnan(effect.score);
     }
     char *name = good ? load_bytes(io, &effect.a) : NULL;
     char *value = name != NULL && has_value ? load_bytes(io, &effect.b) : NULL;
-    good = name != NULL && (value != NULL || !has_value) && !redis.IsIOError(io) &&
-           !object_has(object, effect.a) && walk_put(object, &effect);
+    /* walk_put checks it for dehydrators, whose parts may be about an element. */
+    bool is_new = type == TYPE_DEHYDRATOR || !object_has(object, effect.a);
+    good = name != NULL && (value != NULL || !has_value) && !redis.IsIOError(io) && is_new &&
+           walk_put(object, &effect);
     redis.Free(name);
     redis.Free(value);
     return good;
@@ -109,12 +176,12 @@ static bool load_element(RedisModuleIO *io, struct object *object)
 
 bool held_file_load(RedisModuleIO *io, int encoding, enum type type, struct object *object)
 {
-    if (encoding != HELD_FILE_ENCODING) return false;
+    if (encoding < 1 || encoding > HELD_FILE_ENCODING) return false;
     uint64_t count = redis.LoadUnsigned(io);
     bool good = count > 0 && !redis.IsIOError(io);
     *object = object_new(type);
     for (; good && count > 0; count--)
-        good = load_element(io, object);
+        good = load_element(io, encoding, object);
     if (!good) object_free(object);
     return good;
 }

@@ -1,22 +1,23 @@
 /* held_file: values of our types in the host's RDB files, DUMP payloads and append-only file.
  *
- * In an RDB file, encoding 1: the number of elements, then the elements in the order of
- * walk_object.
+ * In an RDB file, encoding 2: the number of records, then the records in the order of walk_object.
  *
  *     set            deadline, member
  *     hash           deadline, field, value
  *     sorted set     deadline, score (a double), member
- *     dehydrator     instant, deliveries, 1 if it is claimed or else 0, id, payload
+ *     dehydrator     what it is (enum held_part), then
+ *                    of an element: instant, deliveries, 1 if it is claimed or else 0, id, payload
+ *                    of others: from, to, at and stage.at of their effect, id, payload
  *
- * A deadline is stored plus one, and 0 means none. To change the format: raise the encoding and
- * keep reading the old ones. */
+ * A deadline is stored plus one, and 0 means none. In encoding 1 a dehydrator has elements only,
+ * and no part says so. To change the format: raise the encoding and keep reading the old ones. */
 #ifndef SERVER_MODULE_VALUES_HELD_FILE_H
 #define SERVER_MODULE_VALUES_HELD_FILE_H
 
 #include "server/module/api/redis_api.h"
 #include "store/type/object.h"
 
-enum { HELD_FILE_ENCODING = 1 };
+enum { HELD_FILE_ENCODING = 2 };
 
 void held_file_save(RedisModuleIO *io, const struct object *object);
 /* False: the file ended, or is damaged. */

@@ -124,6 +124,8 @@ static void digest_element(void *to, struct effect *effect)
     redis.DigestAddStringBuffer(to, effect->a.data, effect->a.len);
     redis.DigestAddStringBuffer(to, effect->b.data, effect->b.len);
     redis.DigestAddStringBuffer(to, (const char *)&effect->score, sizeof(effect->score));
+    redis.DigestAddLongLong(to, effect->from);
+    redis.DigestAddLongLong(to, effect->to);
     redis.DigestAddLongLong(to, effect->at);
     redis.DigestAddLongLong(to, effect->stage.at);
     redis.DigestAddLongLong(to, effect->stage.deliveries);

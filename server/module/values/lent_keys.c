@@ -80,7 +80,6 @@ void lent_keys_init(void)
                                               .ctx = &current };
     store = store_new(1);
     tokens_disable(&store->tokens);
-    store->no_push_options = true;
     guest_prepare(store, &never);
     store_listen(store, LISTEN_CHANGES | LISTEN_EVENTS, &listener);
 }

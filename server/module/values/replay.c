@@ -9,8 +9,11 @@
 #include "store/mem/mem.h"
 #include "store/txn/apply.h"
 
-static const char *const only_replayed[] = { "x.rede.push", "x.rede.pushat", "x.rede.move",
-                                             "x.rede.pull" };
+static const char *const only_replayed[] = {
+    "x.rede.push",    "x.rede.pushat", "x.rede.move",     "x.rede.pull",
+    "x.rede.options", "x.rede.follow", "x.rede.unfollow", "x.rede.remember",
+    "x.rede.forget",  "x.rede.pause",  "x.rede.rate",
+};
 
 static struct effect_reader reader; /* kept, because it has a table of names */
 

@@ -80,6 +80,33 @@ EXEC
 REDE.PULL d f
 EXISTS d
 REDE.LEN d
+REDE.PUSHAT o 4000000000000 p a KEEP
+REDE.PUSHAT o 4000000000000 q a KEEP
+REDE.PUSHAT o 4000000000001 r a REPLACE
+REDE.LOOK o a
+REDE.PUSHAT o 4000000000002 s a POSTPONE ATMOST 5
+REDE.PUSHAT o 1000 t t EVERY 100000000000 REMEMBER 1000000000
+REDE.PUSHAT o 1000 t t
+REDE.PUSHAT o 1000 t t EVERY 0
+REDE.PUSHAT o 1000 t t BOGUS
+REDE.CLAIM o 100000
+REDE.PUSHAT o 2000 u t REPLACE
+REDE.LOOK o t
+REDE.XACK o t
+REDE.LOOK o t
+REDE.PULL o t
+REDE.PUSH o 0 v t KEEP
+REDE.PUSH o 0 v t
+REDE.PAUSE o
+REDE.PUSH o 0 w w
+REDE.CLAIM o 1000
+REDE.POLL o
+REDE.PAUSE o UNTIL 5
+REDE.PAUSE o UNTIL x
+REDE.RESUME o
+REDE.POLL o
+REDE.RESUME none
+REDE.PAUSE s
 """.strip().split("\n")
 
 
@@ -302,17 +329,159 @@ def clients_cannot_send_commands_that_only_masters_send():
 
 
 @test
-def tokens_and_options_of_pushes_are_refused():
+def tokens_are_refused():
     with engine() as (server, client), server.raw() as raw:
-        options = b"-ERR the module does not support options of pushes\r\n"
-        equal(raw.call("REDE.PUSH", "d", 0, "p", "a", "KEEP"), options)
-        equal(raw.call("REDE.MPUSH", "d", 0, "p", "a", "EVERY", 5), options)
-        equal(raw.call("REDE.GIDPUSH", "d", 0, "p", "REMEMBER", 5), options)
-        equal(client.exists("d"), 0)
         client.execute_command("REDE.PUSH", "d", 0, "p", "a")
         equal(raw.call("REDE.CLAIM", "d", 50, "TOKENS"), b"-ERR no fencing tokens are left\r\n")
         assert raw.call("REDE.ACK", "d", "a", 1).startswith(b"-ERR unknown command")
         equal(client.execute_command("REDE.LEN", "d", "DUE"), 1)
 
+
+# --- options of pushes, pauses, rates --------------------------------------------------------------
+
+
+def fill_with_options(client):
+    """Elements with options, a successor, remembered ids, and a pause; nothing that depends on the time."""
+    run = client.execute_command
+    run("REDE.PUSHAT", "d", PAST, "tick", "every", "EVERY", 10**9)
+    run("REDE.PUSH", "d", 10**9, "late", "post", "POSTPONE", "ATMOST", 10**9)
+    run("REDE.PUSH", "d", 0, "once", "once", "REMEMBER", 10**9)
+    run("REDE.PULL", "d", "once")
+    run("REDE.PUSH", "d", 0, "first", "busy")
+    run("REDE.CLAIM", "d", 10**9)  # `every`, which is due longest
+    run("REDE.CLAIM", "d", 10**9)
+    run("REDE.PUSH", "d", 10**9, "second", "busy", "REPLACE")
+    run("REDE.PAUSE", "d")
+
+
+def tried(client):
+    """What the options do: read without changing anything that a later look would see."""
+    run = client.execute_command
+    info = run("REDE.INFO", "d")
+    return [run("REDE.RANGE", "d", "-", "+"), run("REDE.CLAIM", "d", 10**9), run("REDE.LOOK", "d", "busy"),
+            run("REDE.PUSH", "d", 0, "again", "once", "KEEP"), run("REDE.PUSH", "d", 0, "again", "post", "KEEP"),
+            info[info.index(b"paused-until") + 1]]
+
+
+def finished(client):
+    """The successor of a claimed element and the next multiple take their places."""
+    run = client.execute_command
+    run("REDE.RESUME", "d")
+    run("REDE.XACK", "d", "busy", "every")
+    ranges = dict(run("REDE.RANGE", "d", "-", "+"))
+    return [run("REDE.LOOK", "d", "busy"), (ranges[b"every"] - PAST) % 10**9, run("REDE.LEN", "d", "CLAIMED")]
+
+
+WANTED = [None, [], b"first", None, None, -1]
+
+
+@test
+def options_of_pushes_and_pauses_survive_files():
+    for options in (("--save", "3600 1"), ("--appendonly", "yes", *SYNCED),
+                    ("--appendonly", "yes", "--aof-use-rdb-preamble", "no", *SYNCED)):
+        with engine(*options) as (server, client):
+            fill_with_options(client)
+            wanted = [client.execute_command("REDE.RANGE", "d", "-", "+"), *WANTED[1:]]
+            equal(tried(client), wanted, options)
+            if options[0] == "--save":
+                client.save()
+            else:
+                client.bgrewriteaof()
+                assert wait_for(lambda: not client.info("persistence")["aof_rewrite_in_progress"])
+            server.kill()
+            server.start()
+            with server.redis() as again:
+                assert wait_for(lambda: not again.info("persistence")["loading"])
+                equal(tried(again), wanted, options)
+                equal(finished(again), [b"second", 0, 0], options)
+
+
+@test
+def a_replica_has_options_and_pauses():
+    with engine("--repl-diskless-sync-delay", "0", tcp=True) as (master, one), engine(tcp=True) as (replica, two):
+        for before in (True, False):
+            one.flushall()
+            if before:
+                fill_with_options(one)
+                two.replicaof("127.0.0.1", master.port)
+            assert wait_for(lambda: two.info("replication")["master_link_status"] == "up", 30)
+            if not before:
+                fill_with_options(one)
+            assert wait_for(lambda: one.info("replication")["master_repl_offset"] ==
+                            two.info("replication")["slave_repl_offset"])
+            equal(two.execute_command("DEBUG", "DIGEST-VALUE", "d"), one.execute_command("DEBUG", "DIGEST-VALUE", "d"))
+        wanted = [one.execute_command("REDE.RANGE", "d", "-", "+"), *WANTED[1:]]
+        two.replicaof("NO", "ONE")
+        equal(tried(two), wanted)
+        equal(finished(two), [b"second", 0, 0])
+
+
+@test
+def payloads_and_copies_have_options():
+    with engine() as (_, client):
+        fill_with_options(client)
+        wanted = [client.execute_command("REDE.RANGE", "d", "-", "+"), *WANTED[1:]]
+        payload = client.dump("d")
+        client.copy("d", "copy")
+        for how in ("copy", "payload"):
+            client.delete("d")
+            if how == "copy":
+                client.rename("copy", "d")
+            else:
+                client.restore("d", 0, payload)
+            equal(tried(client), wanted, how)
+            equal(finished(client), [b"second", 0, 0], how)
+
+
+@test
+def payloads_of_the_first_encoding_are_read():
+    payload = ("078175e872fadca97801020202810000028aee1f2ed90201020105016105036f6e650281000003a352944000020002000501620500"
+               "000a00572605cdda4ee3b1")
+    with engine() as (_, client):
+        client.restore("d", 0, bytes.fromhex(payload))
+        equal(client.execute_command("REDE.RANGE", "d", "-", "+"), [[b"a", 2795723763417], [b"b", 4000000000000]])
+        equal([client.execute_command("REDE.LEN", "d", "CLAIMED"), client.execute_command("REDE.LOOK", "d", "a"),
+               client.execute_command("REDE.LOOK", "d", "b")], [1, b"one", b""])
+
+
+@test
+def waiting_clients_are_served_when_a_pause_ends():
+    with engine() as (server, client), server.raw() as waiting, server.raw() as other:
+        client.execute_command("REDE.PUSH", "d", 0, "p", "a")
+        client.execute_command("REDE.PAUSE", "d")
+        waiting.send(encode("REDE.BPOLL", "d", "0"))
+        assert wait_for(lambda: client.info("clients")["blocked_clients"] == 1)
+        client.execute_command("REDE.RESUME", "d")
+        equal(waiting.reply(), b"*1\r\n$1\r\np\r\n")
+        now = int(float(client.time()[0]) * 1000 + client.time()[1] / 1000)
+        client.execute_command("REDE.PUSH", "d", 0, "q", "b")
+        client.execute_command("REDE.PAUSE", "d", "UNTIL", now + SOON)
+        other.send(encode("REDE.BPOLL", "d", "0"))
+        equal(other.reply(), b"*1\r\n$1\r\nq\r\n")
+        assert sum(part * unit for part, unit in zip(client.time(), (1000, 0.001))) >= now + SOON
+        equal(client.exists("d"), 0)
+
+
+@test
+def policies_with_rate_backoff_and_maxlen_apply():
+    with engine() as (_, client):
+        run = client.execute_command
+        run("EXPIRED.POLICY", "SET", "rated", "RATE", 2, "PER", 10**8)
+        run("EXPIRED.POLICY", "SET", "slow", "BACKOFF", 10**8, 10**9)
+        run("EXPIRED.POLICY", "SET", "short", "MAXLEN", 2)
+        run("REDE.MPUSH", "rated", 0, "p", "a", 0, "p", "b")
+        equal(run("REDE.POLL", "rated"), [b"p"])
+        equal(run("REDE.POLL", "rated"), [])
+        equal(run("REDE.LEN", "rated", "DUE"), 1)
+        run("REDE.PUSH", "slow", 0, "p", "a")
+        run("REDE.CLAIM", "slow", 1)
+        assert run("REDE.TTN", "slow") > 10**8 - 60_000
+        run("REDE.MPUSH", "short", 0, "p", "a", 0, "p", "b")
+        try:
+            run("REDE.PUSH", "short", 0, "p", "c")
+            raise AssertionError("MAXLEN does nothing")
+        except redis.ResponseError as error:
+            equal(str(error), "the dehydrator is full")
+        equal(run("REDE.LEN", "short"), 2)
 
 main()
