@@ -229,7 +229,7 @@ def hints_follow_what_is_typed():
                 ("rede.poll k ", "[COUNT count] [WITHIDS]"),
                 ("set k v ", "[NX|XX|IFEQ comparison-value|IFNE comparison-value|IFDEQ comparison-digest|"
                              "IFDNE comparison-digest] [GET] [EX seconds|PX milliseconds|EXAT "
-                             "unix-time-seconds|PXAT unix-time-milliseconds|KEEPTTL]"),
+                             "unix-time-seconds|PXAT unix-time-milliseconds|KEEPTTL] [SOFT milliseconds]"),
                 ("client tracking ", "ON|OFF [REDIRECT client-id] [PREFIX prefix [PREFIX prefix "
                                      "...]] [BCAST] [OPTIN] [OPTOUT] [NOLOOP]"),
                 ("client pause ", "timeout [WRITE|ALL]"),

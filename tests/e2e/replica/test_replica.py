@@ -39,7 +39,8 @@ def functions(master):
 def dehydrators(server, key):
     """What a dehydrator holds, claims included."""
     found = [server.call(*words) for words in (
-        ("REDE.TTN", key), ("REDE.INFO", key), ("REDE.LOOK", key, "b"), ("REDE.LEN", key),
+        ("REDE.TTN", key), ("REDE.LEN", key, "CLAIMED"), ("REDE.LEN", key, "DUE"), ("REDE.LOOK", key, "b"),
+        ("REDE.LEN", key),
         ("REDE.RANGE", key, "-", "+"))]
     assert not any(reply.startswith(b"-") for reply in found), found
     return found

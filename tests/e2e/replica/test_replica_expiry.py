@@ -49,7 +49,8 @@ def sorted_reply(server, *words):
 def view(server):
     """What reads show of the data of fill."""
     calls = [("DBSIZE",), ("REDE.LEN", "d"), ("REDE.TTN", "d"), ("REDE.RANGE", "d", "-", "+"),
-             ("REDE.INFO", "d:claims"), ("SINTERCARD", 2, "s1", "s2"), ("PFCOUNT", "k1"),
+             ("REDE.LEN", "d:claims", "CLAIMED"), ("REDE.LEN", "d:claims", "DUE"), ("REDE.TTN", "d:claims"),
+             ("SINTERCARD", 2, "s1", "s2"), ("PFCOUNT", "k1"),
              ("MGET", *(f"k{number}" for number in range(10)))]
     for number in range(10):
         for kind in ("k", "l", "s", "h", "z", "sx", "hx", "zx"):
