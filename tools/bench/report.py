@@ -209,6 +209,14 @@ def stampede_table(results):
         for what, found in results.items()])
 
 
+def queues_table(results):
+    heads = ["", "jobs a second", "CPU of the server a job", "delayed jobs late: p50", "p99"]
+    return table(heads, [
+        [what, f"{found['rate']:,.0f}", f"{found['cpu_us']:.0f} us", f"{found['late_p50_ms']:,.0f} ms",
+         f"{found['late_p99_ms']:,.0f} ms"]
+        for what, found in results.items()])
+
+
 def growth_table(results, names):
     first = next(iter(results.values()))[names[0]]
     heads = ["structure, server"] + [f"{size:,}" for size in first["sizes"]] + \
@@ -447,6 +455,8 @@ def sections(results, names):
             found[part] = primitives_table(results[part])
     if results.get("stampede"):
         found["stampede"] = stampede_table(results["stampede"])
+    if results.get("queues"):
+        found["queues"] = queues_table(results["queues"])
     if results.get("replication"):
         found["replication"] = replication_table(results["replication"], names)
     if results.get("migration"):

@@ -210,6 +210,14 @@ def the_driver_measures_limits_if_there_is_their_package():
 
 
 @test
+def the_driver_measures_queues_if_there_is_their_package():
+    out = output_of("queues", "--quick", "--no-bare", "--jobs", "500")
+    if "BullMQ is left out" in out:
+        raise Skipped("BullMQ is not installed: make test-all installs it")
+    shows(out, "| dehydrator, expired | ", "| BullMQ, redis | ", "| BullMQ, expired | ")
+
+
+@test
 def the_driver_measures_stampedes():
     shows(output_of("stampede", "--quick", "--no-bare"),
           "| GETFRESH, expired | 1 | 101 | ", "| SET NX PX, GET every 5 ms, redis | 1 | ",
