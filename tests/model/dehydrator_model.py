@@ -6,12 +6,14 @@ are sorted on demand. Must not depend on sockets or on how replies are encoded.
 import functools
 import math
 import re
+from dataclasses import dataclass
 
 NOON = 1_900_000_000_000  # where its time begins
 LATEST = 2**63 - 3
 WAITS = object()  # instead of a reply
 NO_ARRAY = object()
 WRONGTYPE = b"WRONGTYPE "
+OPTIONS = ("KEEP", "REPLACE", "POSTPONE", "REMEMBER", "EVERY")
 
 
 class Refused(Exception):
@@ -26,15 +28,62 @@ class Token(int):
     """A fencing token, counted from the first one that the daemon granted."""
 
 
+@dataclass
+class Options:
+    """Of a push, which its element keeps: the instant of the first push, two spans, and the first multiple."""
+    first: int = 0
+    remember: int = 0
+    every: int = 0
+    phase: int = 0
+
+
+@dataclass
+class Successor:
+    """What follows a claimed element when that is acknowledged."""
+    payload: bytes
+    at: int
+    options: Options
+
+
+class Push:
+    """The options of a push: its mode is None, KEEP, REPLACE or POSTPONE."""
+
+    def __init__(self, words):
+        words = list(words)
+        self.mode, self.at_most, self.remember, self.every = None, 0, 0, 0
+        while words:
+            word = words.pop(0)
+            if word in ("KEEP", "REPLACE", "POSTPONE"):
+                self.mode = word
+            else:
+                setattr(self, {"ATMOST": "at_most"}.get(word, word.lower()), words.pop(0))
+
+    def place(self, now, at, first=0):
+        """The deadline, and what the element keeps."""
+        kept = Options(0, self.remember, self.every)
+        if self.mode == "POSTPONE":
+            kept.first = first or now
+            if self.at_most:
+                at = min(at, kept.first + self.at_most)
+        kept.phase = at
+        return at, kept
+
+
 class Element:
     def __init__(self, payload, at=0, arrival=0, deliveries=0, claimed=False, token=None):
         self.payload, self.at, self.arrival = payload, at, arrival
         self.deliveries, self.claimed, self.token = deliveries, claimed, token
+        self.options = Options()
         self.is_new_here = False  # stored by the current step
 
     def copy(self):
-        return Element(self.payload, self.at, self.arrival, self.deliveries, self.claimed,
-                       self.token)
+        other = Element(self.payload, self.at, self.arrival, self.deliveries, self.claimed, self.token)
+        other.options = self.options
+        return other
+
+    def give_back(self):
+        """As if it had never been claimed, apart from the count of deliveries."""
+        self.claimed, self.token = False, None
 
 
 class Key:
@@ -43,12 +92,15 @@ class Key:
     def __init__(self, kind):
         self.kind, self.expires = kind, None
         self.value = [] if kind == "list" else {}
+        self.paused, self.remembered, self.successors = 0, {}, {}  # of a dehydrator
 
     def copy(self):
         other = Key(self.kind)
         other.expires = self.expires
         other.value = ({i: e.copy() for i, e in self.value.items()}
                        if self.kind == "dehydrator" else self.value.copy())
+        other.paused, other.remembered = self.paused, self.remembered.copy()
+        other.successors = self.successors.copy()
         return other
 
 
@@ -95,11 +147,20 @@ class Model:
                 if died:
                     self.tell(number, name, "expired")
                     del db[name]
+                elif key.kind == "dehydrator":
+                    self.end_spans(number, name, key)
         self.note_due()
         self.wake()
         for waiter in [w for w in self.waiting if w.until and w.until <= now]:
             self.stop(waiter)
             self.say(waiter.client, nothing_came(waiter.words))
+
+    def end_spans(self, db, name, key):
+        if key.paused and key.paused <= self.now:
+            key.paused = 0
+            self.make_ready(db, name, "dehydrator")
+        key.remembered = {ident: until for ident, until in key.remembered.items() if until > self.now}
+        self.drop_empty(db, name)
 
     def begin(self):
         self.events, self.notified, self.allowed, self.demanded = {}, set(), set(), set()
@@ -164,6 +225,7 @@ class Model:
             return
         at = (min(e.at for e in key.value.values()) if key.kind == "dehydrator"
               else math.ceil(min(key.value.values()) * 1000))
+        at = max(at, key.paused)
         if (db, name) not in self.wakes or self.wakes[db, name][0] > at:
             self.armings += 1
             self.wakes[db, name] = at, self.armings
@@ -209,11 +271,12 @@ class Model:
             for key in db.values():
                 if key.kind == "dehydrator":
                     found.update(e.at for e in key.value.values())
+                    found.update((key.paused, *key.remembered.values()))
                 elif key.kind == "zset":
                     found.update(math.ceil(s * 1000) for s in key.value.values())
                 if key.expires is not None:
                     found.add(key.expires + 1)
-        return sorted(at for at in found if at > self.now)
+        return sorted(at for at in found if self.now < at < LATEST)
 
     def has_timeouts(self):
         return any(w.until for w in self.waiting)
@@ -258,15 +321,44 @@ class Model:
         """Ids of due elements, in order."""
         return [i for i in in_order(key.value) if key.value[i].at <= self.now][:count]
 
-    def take(self, db, name, ident, event):
+    def deliverable(self, db, name, count=None):
+        """How many of the due elements a command gets."""
+        key = self.find(db, name)
+        return 0 if key is None or key.paused else len(self.due(key, count))
+
+    def finish(self, db, name, ident, event):
+        """Ends a delivery: what follows takes the element's place, or it goes. Returns the payload."""
         key = self.dbs[db][name]
-        payload = key.value.pop(ident).payload
+        element = key.value[ident]
+        payload, every = element.payload, element.options.every
+        follows = key.successors.pop(ident, None)
+        if follows is None and not every:
+            return self.take(db, name, ident, event)
+        if follows is not None:
+            element.payload, element.options, at = follows.payload, follows.options, follows.at
+        else:
+            missed = (self.now - element.options.phase) // every
+            at = element.options.phase + max(0, missed + 1) * every
+        element.give_back()
+        element.deliveries = 0
+        self.place(element, at)
         self.tell(db, name, event)
-        self.drop_empty(db, name)
+        self.make_ready(db, name, "dehydrator")
         return payload
 
+    def take(self, db, name, ident, event):
+        key = self.dbs[db][name]
+        element = key.value.pop(ident)
+        key.successors.pop(ident, None)
+        if element.options.remember:
+            key.remembered[ident] = self.now + element.options.remember
+        self.tell(db, name, event)
+        self.drop_empty(db, name)
+        return element.payload
+
     def drop_empty(self, db, name):
-        if not self.dbs[db][name].value:
+        key = self.dbs[db][name]
+        if not key.value and not key.paused and not key.remembered:
             del self.dbs[db][name]
             self.tell(db, name, "del")
 
@@ -275,39 +367,67 @@ class Model:
 
     # -- pushing --
 
-    def push(self, db, name, triples):
-        there = self.elements(db, name)
+    def push(self, db, name, triples, push):
+        """How many were pushed."""
+        key = self.find(db, name) or Key("dehydrator")
         ids = [ident for _, _, ident in triples]
-        if len(set(ids)) < len(ids) or any(ident in there for ident in ids):
+        if push.mode is None and (len(set(ids)) < len(ids) or
+                                  any(i in key.value or i in key.remembered for i in ids)):
             raise Refused(b"ERROR: Element already dehydrating.")
+        return sum(self.push_one(db, name, *triple, push) for triple in triples)
+
+    def push_one(self, db, name, at, payload, ident, push):
         key = self.find_or_new(db, name)
-        for at, payload, ident in triples:
-            key.value[ident] = self.place(Element(payload), at)
-            self.tell(db, name, "rede.push")
-        self.make_ready(db, name, "dehydrator")
+        element, follows = key.value.get(ident), key.successors.get(ident)
+        if element is None and ident in key.remembered or element is not None and push.mode == "KEEP":
+            return False
+        first = follows.options.first if follows else 0
+        if element is not None and element.claimed:
+            at, options = push.place(self.now, at, first)
+            key.successors[ident] = Successor(payload, at, options)
+        else:
+            key.successors.pop(ident, None)
+            element = element or key.value.setdefault(ident, Element(payload))
+            element.payload, element.deliveries = payload, 0
+            at, element.options = push.place(self.now, at, first or element.options.first)
+            self.place(element, at)
+            self.make_ready(db, name, "dehydrator")
+        self.tell(db, name, "rede.push")
+        return True
 
-    def rede_push(self, db, name, ttl, payload, ident):
-        self.push(db, name, [(self.instant(ttl), payload, ident)])
-        return Status(b"OK")
+    def rede_pushat(self, db, name, at, payload, ident, *options):
+        return Status(b"OK") if self.push(db, name, [(at, payload, ident)], Push(options)) else None
 
-    def rede_pushat(self, db, name, at, payload, ident):
-        self.push(db, name, [(at, payload, ident)])
-        return Status(b"OK")
+    def rede_push(self, db, name, ttl, payload, ident, *options):
+        return self.rede_pushat(db, name, self.instant(ttl), payload, ident, *options)
 
     def rede_mpush(self, db, name, *words):
-        triples = [(self.instant(words[i]), *words[i + 1:i + 3]) for i in range(0, len(words), 3)]
-        self.push(db, name, triples)
-        return len(triples)
+        end = next((i for i in range(3, len(words), 3) if words[i] in OPTIONS), len(words))
+        triples = [(self.instant(words[i]), *words[i + 1:i + 3]) for i in range(0, end, 3)]
+        return self.push(db, name, triples, Push(words[end:]))
 
-    def rede_gidpush(self, db, name, ttl, payload):
-        at = self.instant(ttl)
-        key = self.find_or_new(db, name)
-        element = self.place(Element(payload), at)
-        self.tell(db, name, "rede.push")
-        self.make_ready(db, name, "dehydrator")
+    def rede_gidpush(self, db, name, ttl, payload, *options):
         made = Made()
-        key.value[made] = element
+        self.push(db, name, [(self.instant(ttl), payload, made)], Push(options))
         return made
+
+    # -- pauses --
+
+    def rede_pause(self, db, name, *until):
+        until = until[1] if until else LATEST
+        if until <= self.now:
+            raise Refused(b"ERR unix-ms is in the past")
+        self.find_or_new(db, name).paused = until
+        self.make_ready(db, name, "dehydrator")
+        return Status(b"OK")
+
+    def rede_resume(self, db, name):
+        key = self.find(db, name)
+        if key is not None and key.paused:
+            key.paused = 0
+            self.make_ready(db, name, "dehydrator")
+            self.drop_empty(db, name)
+        return Status(b"OK")
 
     def learn(self):
         """Takes the ids that the daemon generated from its replies."""
@@ -353,7 +473,7 @@ class Model:
                 yield ident, element
 
     def rede_ack(self, db, name, *pairs):
-        return len([self.take(db, name, ident, "rede.ack")
+        return len([self.finish(db, name, ident, "rede.ack")
                     for ident, _ in self.held(db, name, pairs)])
 
     def rede_extend(self, db, name, lease, *pairs):
@@ -365,7 +485,7 @@ class Model:
         at = self.instant(delay, "delay")
         given_back = 0
         for _, element in self.held(db, name, words[len(words) % 2:]):
-            element.claimed, element.token = False, None
+            element.give_back()
             element.deliveries -= len(words) % 2
             self.place(element, at)
             self.tell(db, name, "rede.nack")
@@ -379,7 +499,7 @@ class Model:
         for element in (there.get(ident) for ident in ids):
             if element is not None and movable(element):
                 if event != "rede.reschedule":
-                    element.claimed, element.token = False, None
+                    element.give_back()
                 self.place(element, at)
                 self.tell(db, name, event)
                 self.make_ready(db, name, "dehydrator")
@@ -397,18 +517,17 @@ class Model:
     def rede_xack(self, db, name, *ids):
         if self.find(db, name) is None:
             return []
-        return [self.take(db, name, ident, "rede.ack")
+        return [self.finish(db, name, ident, "rede.ack")
                 if (e := self.elements(db, name).get(ident)) and (e.claimed or e.at <= self.now)
                 else None for ident in ids]
 
     # -- due elements --
 
     def rede_poll(self, db, name, *options):
-        key = self.find(db, name)
-        if key is None:
-            return []
-        taken = [(ident, self.take(db, name, ident, "rede.poll"))
-                 for ident in self.due(key, option(options, "COUNT"))]
+        taken = []
+        for _ in range(self.deliverable(db, name, option(options, "COUNT"))):
+            ident = self.due(self.dbs[db][name])[0]
+            taken.append((ident, self.finish(db, name, ident, "rede.poll")))
         return [list(pair) if "WITHIDS" in options else pair[1] for pair in taken]
 
     def rede_bpoll(self, db, name, _timeout, *options):
@@ -416,13 +535,13 @@ class Model:
 
     def rede_xpoll(self, db, name, *options):
         key = self.find(db, name)
-        return self.due(key, option(options, "COUNT")) if key else []
+        return self.due(key, option(options, "COUNT")) if key and not key.paused else []
 
     def rede_claim(self, db, name, lease, *options):
         end = self.instant(lease if isinstance(lease, int) and lease > 0 else None, "lease")
         key = self.find(db, name)
         claims = []
-        for ident in self.due(key, option(options, "COUNT")) if key else []:
+        for ident in self.due(key, option(options, "COUNT")) if key and not key.paused else []:
             element = key.value[ident]
             self.place(element, end)
             element.claimed = True
@@ -460,11 +579,16 @@ class Model:
                 b"redelivered": sum(e.deliveries > 1 for e in there.values()),
                 b"next-deadline": first,
                 b"distinct-ttls": len({e.at for e in there.values()}),
-                b"bytes": lambda text: int(text or 0) >= least, b"paused-until": None,
+                b"bytes": lambda text: int(text or 0) >= least,
+                b"paused-until": self.paused_until(db, name),
                 b"oldest-due-ms": self.now - first if first is not None and first <= self.now else None,
                 # Statistics begin anew at a restart.
                 **dict.fromkeys((b"pushed", b"delivered", b"acked", b"retried", b"dead", b"lateness-p50",
                                  b"lateness-p99"), lambda text: int(text or 0) >= 0)}
+
+    def paused_until(self, db, name):
+        key = self.find(db, name)
+        return None if not key or not key.paused else -1 if key.paused == LATEST else key.paused
 
     # -- sorted sets of times, and the destinations of their members --
 

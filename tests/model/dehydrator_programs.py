@@ -261,21 +261,32 @@ class Author:
             return "step", max(0, at + self.rng.choice([-1, 0, 0, 0, 1]) - self.model.now)
         return "step", self.rng.choice([0, 1, 3, 10, 200])
 
+    def options(self):
+        """Of a push."""
+        rng = self.rng
+        if rng.random() < 0.6:
+            return []
+        mode = rng.choice([[], ["KEEP"], ["REPLACE"], ["REPLACE"], ["POSTPONE"],
+                           ["POSTPONE", "ATMOST", rng.choice([1, 5, 30])]])
+        remember = ["REMEMBER", rng.choice([1, 10, 50])] if rng.random() < 0.3 else []
+        every = ["EVERY", rng.choice([1, 5, 20])] if rng.random() < 0.3 else []
+        return [*mode, *remember, *every]
+
     def push(self):
         rng, name = self.rng, self.rng.choice(NAMES)
         kind = rng.choice(["PUSH", "PUSH", "PUSH", "PUSHAT", "GIDPUSH", "MPUSH"])
         ident = rng.choice(self.ids)
         if kind == "PUSH":
-            return ["REDE.PUSH", name, self.ttl(), self.new_payload(), ident]
+            return ["REDE.PUSH", name, self.ttl(), self.new_payload(), ident, *self.options()]
         if kind == "PUSHAT":
             at = rng.choice([self.model.now + rng.choice(TTLS), 0, NOON, NOON + 50])
-            return ["REDE.PUSHAT", name, at, self.new_payload(), ident]
+            return ["REDE.PUSHAT", name, at, self.new_payload(), ident, *self.options()]
         if kind == "GIDPUSH":
-            return ["REDE.GIDPUSH", name, self.ttl(), self.new_payload()]
+            return ["REDE.GIDPUSH", name, self.ttl(), self.new_payload(), *self.options()]
         many = rng.sample(self.ids, rng.choice([1, 2, 3, 5, len(self.ids) // 4]))
         ttls = rng.choices(TTLS, k=rng.choice([1, 3]))
         return ["REDE.MPUSH", name, *[word for one in many for word in
-                                      (rng.choice(ttls), self.new_payload(), one)]]
+                                      (rng.choice(ttls), self.new_payload(), one)], *self.options()]
 
     def taking(self, may_wait):
         rng, name = self.rng, self.rng.choice(NAMES)
@@ -344,6 +355,12 @@ class Author:
             return ["BZTSPOP", name, count, timeout] if may_wait else ["lrange", b"l1", 0, -1]
         return ["BZTSMOVE", name, rng.choice(LISTS) if may_wait is WAITS else b"l1", count, timeout]
 
+    def pausing(self):
+        rng, name = self.rng, self.rng.choice(NAMES)
+        until = self.model.now + rng.choice([-1, 0, 1, 5, 20, 100])
+        return rng.choice([["REDE.PAUSE", name], ["REDE.PAUSE", name, "UNTIL", until],
+                           ["REDE.PAUSE", name, "UNTIL", until], ["REDE.RESUME", name], ["REDE.RESUME", name]])
+
     def keys(self):
         rng = self.rng
         one, other = rng.sample([b"d1", b"d2", b"d3", b"z1", b"z2"], 2)
@@ -355,8 +372,8 @@ class Author:
 
     def command(self, may_wait=True):
         return self.rng.choices([self.push, lambda: self.taking(may_wait), self.by_id,
-                                 self.by_token, self.look, lambda: self.times(may_wait), self.keys],
-                                [32, 22, 16, 10, 10, 15, 4])[0]()
+                                 self.by_token, self.look, lambda: self.times(may_wait), self.keys,
+                                 self.pausing], [32, 22, 16, 10, 10, 15, 4, 4])[0]()
 
     def step(self):
         rng, roll = self.rng, self.rng.random()
