@@ -165,10 +165,10 @@ static bool load_element(RedisModuleIO *io, int encoding, struct object *object)
     }
     char *name = good ? load_bytes(io, &effect.a) : NULL;
     char *value = name != NULL && has_value ? load_bytes(io, &effect.b) : NULL;
-    /* walk_put checks it for dehydrators, whose parts may be about an element. */
-    bool is_new = type == TYPE_DEHYDRATOR || !object_has(object, effect.a);
-    good = name != NULL && (value != NULL || !has_value) && !redis.IsIOError(io) && is_new &&
-           walk_put(object, &effect);
+    good = name != NULL && (value != NULL || !has_value) && !redis.IsIOError(io);
+    /* A part of a dehydrator may be about an element that is there: walk_put checks it. */
+    if (good && type != TYPE_DEHYDRATOR) good = !object_has(object, effect.a);
+    good = good && walk_put(object, &effect);
     redis.Free(name);
     redis.Free(value);
     return good;

@@ -2,12 +2,13 @@
 """Dehydrators of expired.so in a host: replies as the daemon's, waiting clients, files,
 replicas. The time is real, so deadlines are far from now, or short with generous bounds."""
 import contextlib
+import random
 import sys
 
 import redis
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
-from daemon import Daemon, encode, equal, main, test, wait_for
+from daemon import Daemon, encode, equal, main, random_seed, test, wait_for
 from engines import SYNCED, Engine, check_restart, engine
 
 SOON = 300                   # ms
@@ -84,7 +85,7 @@ REDE.PUSHAT o 4000000000000 p a KEEP
 REDE.PUSHAT o 4000000000000 q a KEEP
 REDE.PUSHAT o 4000000000001 r a REPLACE
 REDE.LOOK o a
-REDE.PUSHAT o 4000000000002 s a POSTPONE ATMOST 5
+REDE.PUSHAT o 4000000000002 s a POSTPONE ATMOST 100000000000
 REDE.PUSHAT o 1000 t t EVERY 100000000000 REMEMBER 1000000000
 REDE.PUSHAT o 1000 t t
 REDE.PUSHAT o 1000 t t EVERY 0
@@ -431,6 +432,31 @@ def payloads_and_copies_have_options():
                 client.restore("d", 0, payload)
             equal(tried(client), wanted, how)
             equal(finished(client), [b"second", 0, 0], how)
+
+
+@test
+def a_damaged_payload_with_options_is_refused_or_works():
+    rng, loaded = random.Random(random_seed()), 0
+    with engine() as (_, client):
+        fill_with_options(client)
+        payload = client.dump("d")
+        client.execute_command("DEBUG", "SET-SKIP-CHECKSUM-VALIDATION", "1")
+        for _ in range(3000):
+            damaged = bytearray(payload)
+            for _ in range(rng.choice((1, 1, 2, 8))):
+                damaged[rng.randrange(len(damaged))] = rng.randrange(256)
+            with contextlib.suppress(redis.ResponseError):
+                client.restore("d", 0, bytes(damaged), replace=True)
+                loaded += 1
+                if client.type("d") == b"dehy-type":
+                    tried(client)
+                    client.execute_command("REDE.RESUME", "d")
+                    client.execute_command("REDE.XACK", "d", "busy", "every")
+                    client.execute_command("REDE.POLL", "d")
+                    client.copy("d", "copy", replace=True)
+        assert loaded > 100, loaded
+        client.flushall()
+        equal(client.ping(), True)
 
 
 @test
