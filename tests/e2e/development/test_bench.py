@@ -220,8 +220,8 @@ def the_driver_measures_queues_if_there_is_their_package():
 @test
 def the_driver_measures_stampedes():
     shows(output_of("stampede", "--quick", "--no-bare"),
-          "| GETFRESH, expired | 1 | 101 | ", "| SET NX PX, GET every 5 ms, redis | 1 | ",
-          "| SET NX PX, GET every 50 ms, redis | 1 | ")
+          "| GETFRESH, expired | 1 | 101 | ", "| SET NX PX, GET every 5 ms, redis | ",
+          "| SET NX PX, GET every 50 ms, redis | ")
 
 
 @test
