@@ -161,10 +161,14 @@ def expiry_table(results, names):
         return [what, *(shown(results[name][mode][figure]) for name in names)]
     keys = results[names[0]]["spread"]["keys"]
     seconds = results[names[0]]["spread"]["spread_ms"] / 1000
+    few = results[names[0]]["saturated"]["keys"]
+    busy = f"{few:,} over {seconds:g} s, while 50 clients send as many SETs as it takes, pipeline 16: "
     over, at_once = f"{keys:,} over {seconds:g} s: ", f"{keys:,} at one instant: "
     return table(["", *names], [
         row(over + "events late, p50", "spread", "late_p50_ms", msec),
         row(over + "events late, p99", "spread", "late_p99_ms", msec),
+        row(busy + "events late, p50", "saturated", "late_p50_ms", msec),
+        row(busy + "events late, p99", "saturated", "late_p99_ms", msec),
         row(over + "overdue, at most", "spread", "overdue_share", lambda v: f"{100 * v:.2f}%"),
         row(over + "other clients' p99.9", "spread", "ping_p999_ms", msec),
         row(at_once + "other clients' p99.9", "instant", "ping_p999_ms", msec),

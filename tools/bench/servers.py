@@ -220,6 +220,17 @@ class Bench:
         self.note_disturbance(before)
         return json.loads(out.splitlines()[-1])
 
+    @contextlib.contextmanager
+    def load_meanwhile(self, server, *arguments):
+        """Runs load on the tools' core, beside the tool that measures."""
+        command = [os.path.join(TOOLS, "load"), *server.where, "-j", "-i", server.process.pid, *arguments]
+        process = subprocess.Popen([*map(str, command)], stdout=subprocess.DEVNULL, preexec_fn=on_core(self.load_core))
+        try:
+            yield
+        finally:
+            process.kill()
+            process.wait()
+
     def load(self, server, *arguments):
         """Runs load; tries again if the machine stood still and no request was answered."""
         for _ in range(TRIES):
