@@ -142,6 +142,25 @@ static inline struct push_options effect_options(const struct effect *effect)
                                   .phase = effect->stage.at };
 }
 
+/* The successor of a claimed element in the fields of EFFECT_REDE_FOLLOW, whose phase is the
+ * instant at which it is due. */
+static inline struct effect effect_of_successor(const struct successor *successor)
+{
+    struct effect effect =
+        effect_of_options(EFFECT_REDE_FOLLOW, successor->id, &successor->options);
+    effect.b = successor->payload;
+    effect.stage.at = successor->at;
+    return effect;
+}
+
+static inline struct successor effect_successor(const struct effect *effect)
+{
+    return (struct successor){ .id = effect->a,
+                               .payload = effect->b,
+                               .at = effect->stage.at,
+                               .options = effect_options(effect) };
+}
+
 struct txn;
 
 /* The event mask: which effects the listener wants. */

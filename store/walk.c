@@ -77,11 +77,7 @@ static void walk_options(const struct dehydrator *dehydrator, const struct visit
 
 static void walk_successor(void *to, const struct successor *successor)
 {
-    struct effect effect =
-        effect_of_options(EFFECT_REDE_FOLLOW, successor->id, &successor->options);
-    effect.b = successor->payload;
-    effect.stage.at = successor->at;
-    visit_effect(to, effect);
+    visit_effect(to, effect_of_successor(successor));
 }
 
 static void walk_remembered(void *to, struct bytes id, msec until)
@@ -335,15 +331,16 @@ static bool put_dehydrator(struct object *to, const struct effect *effect)
         extras_pause(dehydrator_extras_made(dehydrator), effect->at);
         return true;
     }
-    const struct push_options options = effect_options(effect);
+    const struct successor successor = effect_successor(effect);
     struct element *element = dehydrator_find(dehydrator, effect->a);
     bool adds = effect->kind != EFFECT_REDE_OPTIONS && effect->kind != EFFECT_REDE_FOLLOW;
-    if ((element == NULL) != adds || (!adds && !push_options_ok(&options))) return false;
+    if ((element == NULL) != adds || (!adds && !push_options_ok(&successor.options))) return false;
     switch (effect->kind) {
-    case EFFECT_REDE_OPTIONS: dehydrator_set_options(dehydrator, element, &options); return true;
+    case EFFECT_REDE_OPTIONS:
+        dehydrator_set_options(dehydrator, element, &successor.options);
+        return true;
     case EFFECT_REDE_FOLLOW:
-        extras_follow(dehydrator_extras_made(dehydrator),
-                      &(struct successor){ effect->a, effect->b, effect->stage.at, options });
+        extras_follow(dehydrator_extras_made(dehydrator), &successor);
         return true;
     case EFFECT_REDE_REMEMBER:
         extras_remember(dehydrator_extras_made(dehydrator), effect->a, effect->at);

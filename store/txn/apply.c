@@ -263,12 +263,7 @@ bool apply_rede_options(struct txn *txn, struct entry *entry, const struct effec
 
 bool apply_rede_follow(struct txn *txn, struct entry *entry, const struct effect *effect)
 {
-    const struct successor successor = {
-        .id = effect->a,
-        .payload = effect->b,
-        .at = effect->stage.at,
-        .options = effect_options(effect),
-    };
+    const struct successor successor = effect_successor(effect);
     if (dehydrator_find(entry->object.dehydrator, effect->a) == NULL) return false;
     if (!push_options_ok(&successor.options)) return false;
     txn_rede_follow(txn, entry, &successor);

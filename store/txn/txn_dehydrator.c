@@ -98,10 +98,7 @@ struct element *txn_rede_set_options(struct txn *txn, struct entry *entry, struc
 
 void txn_rede_follow(struct txn *txn, struct entry *entry, const struct successor *successor)
 {
-    struct effect effect =
-        effect_of_options(EFFECT_REDE_FOLLOW, successor->id, &successor->options);
-    effect.b = successor->payload;
-    effect.stage.at = successor->at;
+    struct effect effect = effect_of_successor(successor);
     effect.event = EVENT_REDE_PUSH;
     txn_record(txn, entry, &effect);
     extras_follow(dehydrator_extras_made(entry->object.dehydrator), successor);
