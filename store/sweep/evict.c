@@ -2,6 +2,7 @@
 #include "store/sweep/evict.h"
 
 #include "store/access.h"
+#include "store/txn/txn_type.h"
 
 struct candidate {
     struct keyspace *ks;
@@ -46,7 +47,7 @@ bool evict_one(struct txn *txn, enum evict_policy policy, unsigned samples)
         for (unsigned i = 0; i < samples; i++) {
             struct entry *entry = draw_entry(txn, ks, policy);
             if (entry == NULL) break;
-            if (entry->object.type == TYPE_LEASE) continue; /* two could hold it then */
+            if (txn_type_of(entry)->is_spared) continue;
             uint64_t worth = worth_of(txn, ks, entry, policy);
             if (best.entry == NULL || worth < best.worth)
                 best = (struct candidate){ ks, entry, worth };

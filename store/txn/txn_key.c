@@ -5,7 +5,6 @@
 #include "store/refreshers.h"
 #include "store/txn/expiry_log.h"
 #include "store/txn/txn_internal.h"
-#include "store/txn/txn_token.h"
 #include "store/txn/txn_type.h"
 #include "store/walk.h"
 
@@ -303,28 +302,14 @@ struct entry *txn_key_store(struct txn *txn, struct bytes key, struct object obj
     return entry;
 }
 
-/* Tokens that another data set has granted count as granted here. */
-static void note_holders(struct txn *txn, const struct lease *lease)
-{
-    struct lease_iter iter;
-    struct holder holder;
-    lease_iter_begin(&iter, lease);
-    while (lease_iter_next(&iter, &holder)) {
-        txn_token_raise(txn, holder.token);
-        leases_note_end(&txn->store->leases, holder.end);
-    }
-}
-
 struct entry *txn_key_restore(struct txn *txn, struct bytes key, struct object object, msec at)
 {
     struct effect drop = { .kind = EFFECT_DROP };
     if (vacate_key(txn, key)) txn_record_each(txn, key, &drop);
-    if (object.type == TYPE_DEHYDRATOR)
-        txn_token_raise(txn, dehydrator_last_token(object.dehydrator));
+    if (txn_types[object.type].adopt != NULL) txn_types[object.type].adopt(txn, &object);
     struct entry *entry = txn_key_add(txn, key, object);
     keyspace_set_deadline(txn->ks, entry, at);
     if (at != NEVER) txn_note(txn, entry, POLICY_EXPIRY_SET);
-    if (object.type == TYPE_LEASE) note_holders(txn, object.lease);
     record_whole(txn, entry, EVENT_RESTORE);
     return entry;
 }

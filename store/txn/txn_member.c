@@ -27,7 +27,7 @@ static void set_member_deadline(struct txn *txn, struct entry *entry, struct byt
     txn_record(txn, entry, &effect);
     object_member_expire(&entry->object, member, at);
     keyspace_rearm(txn->ks, entry);
-    if (entry->object.type == TYPE_LEASE) leases_note_end(&txn->store->leases, at);
+    if (txn_type_of(entry)->note_end != NULL) txn_type_of(entry)->note_end(txn, at);
 }
 
 enum member_fate txn_member_expire(struct txn *txn, struct entry *entry, struct bytes member,

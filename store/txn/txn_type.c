@@ -3,6 +3,7 @@
 
 #include "store/txn/txn_internal.h"
 #include "store/txn/txn_stream.h"
+#include "store/txn/txn_token.h"
 
 static struct entry *settle_members(struct txn *txn, struct entry *entry)
 {
@@ -68,6 +69,29 @@ static void cut_stream(struct txn *txn, struct entry *entry, const struct policy
     txn_stream_trim(txn, entry, excess);
 }
 
+static void adopt_dehydrator(struct txn *txn, const struct object *object)
+{
+    txn_token_raise(txn, dehydrator_last_token(object->dehydrator));
+}
+
+static void note_lease_end(struct txn *txn, msec at)
+{
+    leases_note_end(&txn->store->leases, at);
+}
+
+/* Tokens that another data set has granted count as granted here. */
+static void adopt_lease(struct txn *txn, const struct object *object)
+{
+    struct lease_iter iter;
+    struct holder holder;
+    lease_iter_begin(&iter, object->lease);
+    while (lease_iter_next(&iter, &holder)) {
+        txn_token_raise(txn, holder.token);
+        note_lease_end(txn, holder.end);
+    }
+}
+
+/* A lease is not evicted, because a second client could hold it then. */
 const struct txn_type txn_types[TYPE_COUNT] = {
     [TYPE_SET] = { MEMBERS(SET, S, SREM) },
     [TYPE_HASH] = { MEMBERS(HASH, H, HDEL) },
@@ -77,7 +101,13 @@ const struct txn_type txn_types[TYPE_COUNT] = {
                      .on_expired = EVENT_LEASE_END,
                      .on_removed = EVENT_LEASE_DROP,
                      .settle = settle_members,
-                     .purge = txn_member_purge },
-    [TYPE_DEHYDRATOR] = { .settle = settle_dehydrator, .purge = announce_due, .due_stays = true },
+                     .purge = txn_member_purge,
+                     .adopt = adopt_lease,
+                     .note_end = note_lease_end,
+                     .is_spared = true },
+    [TYPE_DEHYDRATOR] = { .settle = settle_dehydrator,
+                          .purge = announce_due,
+                          .due_stays = true,
+                          .adopt = adopt_dehydrator },
     [TYPE_STREAM] = { .settle = settle_stream, .purge = purge_stream, .cut = cut_stream },
 };

@@ -27,6 +27,13 @@ struct txn_type {
      * such end (a list is cut at the end opposite to a push), or MAXLEN does not apply. */
     void (*cut)(struct txn *txn, struct entry *entry, const struct policy *policy, size_t excess);
     bool cut_copies; /* if few elements stay, `cut` copies these and drops the old value whole */
+
+    /* Called for a value from elsewhere (RESTORE, import) before it is recorded: the data set takes
+     * note of what it must know of all its values, such as their tokens. NULL: nothing. */
+    void (*adopt)(struct txn *txn, const struct object *object);
+    /* Called when a member gets the deadline `at`. NULL: does nothing. */
+    void (*note_end)(struct txn *txn, msec at);
+    bool is_spared; /* eviction drops no such key */
 };
 
 extern const struct txn_type txn_types[TYPE_COUNT];
