@@ -3,13 +3,16 @@ value, under a held clock, with restarts in between.
 
 The author looks at the model for times at which something happens.
 """
+import lease_programs
 from daemon import NOON
 from fresh_model import Get, Model
-from lease_programs import CLIENTS, KEYS, Crowd, Programs as LeasePrograms
+from lease_programs import KEYS
 
 
-class Readers(Crowd):
+class Readers(lease_programs.Crowd):
     """The daemon's clients and the model."""
+
+    LOOK = "softttl"
 
     def __init__(self, daemon):
         super().__init__(daemon)
@@ -33,28 +36,8 @@ class Readers(Crowd):
         return ["COPY", key, *rest, "REPLACE"] if name == "copy" else \
             ["SADD", key, "member"] if name == "sadd" else [name, key, *rest]
 
-    def end(self):
-        """All that can be read."""
-        name = next((name for name in CLIENTS if self.is_free(name)), None)
-        for key in sorted(self.model.keys) if name else ():
-            wrong = self.do(("do", name, ["softttl", key]))
-            if wrong:
-                return f"soft deadline of {key}: {wrong}"
-        return None
 
-
-class Author:
-    """Makes steps; asks the model for what exists."""
-
-    def __init__(self, rng, model):
-        self.rng, self.model = rng, model
-
-    def move(self):
-        rng, coming = self.rng, self.model.instants()
-        if coming and rng.random() < 0.8:
-            return "step", max(0, coming[0] - self.model.now - rng.choice((0, 0, 0, 1)))
-        return "step", rng.choice((0, 1, 3, 30, 250))
-
+class Author(lease_programs.Author):
     def getting(self, key):
         rng = self.rng
         get = Get(rng.choice((0, 0, 0, 5, 10 ** 9)), rng.choice((1, 20, 20, 100, 5000)))
@@ -91,17 +74,8 @@ class Author:
             return ["multi", [self.command(True) for _ in range(rng.choice((1, 2, 3)))]]
         return self.changing(key)
 
-    def step(self):
-        rng = self.rng
-        if rng.random() < 0.25:
-            return self.move()
-        if rng.random() < 0.05 and not self.model.waiting:
-            return "again", rng.choice(("RELOAD", "LOADAOF", "promote", "kill", "stop"))
-        free = [name for name in CLIENTS if all(w.client != name for w in self.model.waiting)]
-        return ("do", rng.choice(free), self.command()) if free else self.move()
 
-
-class Programs(LeasePrograms):
+class Programs(lease_programs.Programs):
     author = Author
 
     def begin(self):

@@ -24,6 +24,8 @@ class Kept(Daemon):
 class Crowd:
     """The daemon's clients, one that waits for turns, and the model. `tokens` has the daemon's numbers."""
 
+    LOOK = "info"  # the command that reads a key
+
     def __init__(self, daemon):
         self.daemon, self.model, self.tokens, self.last = daemon, Model(NOON), {}, 0
         self.connect()
@@ -159,14 +161,16 @@ class Crowd:
         """All that can be read."""
         name = next((name for name in CLIENTS if self.is_free(name)), None)
         for key in sorted(self.model.keys) if name else ():
-            wrong = self.do(("do", name, ["info", key]))
+            wrong = self.do(("do", name, [self.LOOK, key]))
             if wrong:
-                return f"info of {key}: {wrong}"
+                return f"{self.LOOK} of {key}: {wrong}"
         return None
 
 
 class Author:
     """Makes steps; asks the model for what exists."""
+
+    RESTARTS = ("RELOAD", "LOADAOF", "RELOAD", "LOADAOF", "promote", "promote", "kill", "stop")
 
     def __init__(self, rng, model):
         self.rng, self.model = rng, model
@@ -226,8 +230,7 @@ class Author:
         if rng.random() < 0.25:
             return self.move()
         if rng.random() < 0.06 and not self.model.waiting:
-            return "again", rng.choice(("RELOAD", "LOADAOF", "RELOAD", "LOADAOF", "promote", "promote", "kill",
-                                        "stop"))
+            return "again", rng.choice(self.RESTARTS)
         free = [name for name in CLIENTS if all(w.client != name for w in self.model.waiting)]
         return ("do", rng.choice(free), self.command()) if free else self.move()
 
