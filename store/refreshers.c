@@ -17,16 +17,12 @@ void refresher_begin(struct keyspace *ks, struct bytes key, msec until)
     hash_set(ks->refreshers, key, LIT(""), until);
 }
 
-void refreshers_forget(struct keyspace *ks)
-{
-    if (ks->refreshers != NULL) hash_free(ks->refreshers);
-    ks->refreshers = NULL;
-}
-
 bool refresher_end(struct keyspace *ks, struct bytes key)
 {
     if (ks->refreshers == NULL || !hash_remove(ks->refreshers, key)) return false;
-    if (hash_count(ks->refreshers) == 0) refreshers_forget(ks);
+    if (hash_count(ks->refreshers) > 0) return true;
+    hash_free(ks->refreshers);
+    ks->refreshers = NULL;
     return true;
 }
 

@@ -14,7 +14,6 @@
 msec refresher_until(const struct keyspace *ks, struct bytes key, msec now);
 void refresher_begin(struct keyspace *ks, struct bytes key, msec until);
 bool refresher_end(struct keyspace *ks, struct bytes key); /* false: nobody had it */
-void refreshers_forget(struct keyspace *ks);               /* ends all rights. O(rights) */
 
 /* The first end of a right in any database, or NEVER. O(databases) */
 msec refreshers_next(const struct store *store);

@@ -2,7 +2,6 @@
  * deadlines. */
 #include "store/access.h"
 #include "store/policy_progress.h"
-#include "store/refreshers.h"
 #include "store/txn/expiry_log.h"
 #include "store/txn/txn_internal.h"
 #include "store/txn/txn_type.h"
@@ -339,11 +338,10 @@ void txn_flush(struct txn *txn, unsigned db)
     struct keyspace *ks = &txn->store->databases[db];
     struct effect effect = { .kind = EFFECT_FLUSH };
     record_in(txn, db, (struct bytes){ NULL, 0 }, &effect);
-    refreshers_forget(ks);
     txn->emptied_count = 0;
     txn->recorded_entry = NULL;
     txn_policy_forget(txn, NULL);
-    if (dict_count(&ks->dict) == 0) return;
+    if (dict_count(&ks->dict) == 0 && ks->refreshers == NULL) return;
     reclaim_keyspace(&txn->store->reclaim, *ks);
     keyspace_init(ks, db);
 }

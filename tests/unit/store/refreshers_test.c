@@ -129,6 +129,8 @@ static void flush(void)
     txn_flush(world_begin(&world), 0);
     world_commit(&world);
     world_forget(&world);
+    while (reclaim_run(&world.store->reclaim, 10))
+        continue;
 }
 
 START_TEST(a_flushed_database_has_no_rights)
