@@ -187,6 +187,11 @@ void keyspace_hint_value(const struct entry *entry)
     if (!entry->object.is_small) prefetch(entry->object.any);
 }
 
+void keyspace_hint_deadline(const struct keyspace *ks, const struct entry *entry)
+{
+    agenda_hint_move(&ks->agendas[KEY_OWN_FIRST], &entry->deadline);
+}
+
 static struct entry *entry_new(struct bytes key, struct object object)
 {
     ensure(key.len <= UINT32_MAX, "key of %zu bytes", key.len);

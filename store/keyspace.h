@@ -85,6 +85,8 @@ uint64_t keyspace_hint_bucket(const struct keyspace *ks, struct bytes key);
 const struct entry *keyspace_hint_entry(const struct keyspace *ks, uint64_t hash);
 const struct entry *keyspace_hint_overflow(const struct keyspace *ks, uint64_t hash);
 void keyspace_hint_value(const struct entry *entry);
+/* Prefetches what a change of the key's own deadline reads. */
+void keyspace_hint_deadline(const struct keyspace *ks, const struct entry *entry);
 /* Takes ownership of the object. The key must be absent. O(log n) */
 struct entry *keyspace_add(struct keyspace *ks, struct bytes key, struct object object);
 /* Removes and frees the entry; the caller owns the returned object. O(log n) */

@@ -217,6 +217,7 @@ static void look_ahead(struct clients *all)
         prefetch->ks = store_database(all->w.engine->store, request->client->session.db);
         prefetch->args = window->argv + request->first + key;
         prefetch->count = likely ? 1 : request->argc - key;
+        prefetch->writes = row->flags & WRITE;
     }
     lookahead(window->prefetches, window->count);
 }

@@ -26,8 +26,11 @@ static void prefetch_entries(struct prefetch *all, unsigned count)
     for (unsigned i = 0; i < count; i++)
         if (all[i].hashed && all[i].entry == NULL)
             all[i].entry = keyspace_hint_overflow(all[i].ks, all[i].hash);
-    for (unsigned i = 0; i < count; i++)
-        if (all[i].entry != NULL) keyspace_hint_value(all[i].entry);
+    for (unsigned i = 0; i < count; i++) {
+        if (all[i].entry == NULL) continue;
+        keyspace_hint_value(all[i].entry);
+        if (all[i].writes) keyspace_hint_deadline(all[i].ks, all[i].entry);
+    }
 }
 
 static void prefetch_members(struct prefetch *all, unsigned count)

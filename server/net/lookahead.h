@@ -13,6 +13,7 @@ struct prefetch {
     const struct keyspace *ks;
     const struct bytes *args; /* the key and the arguments after it; NULL: no key */
     int count;
+    bool writes; /* the request may move the key's deadline */
     /* Results of the steps done so far. */
     bool hashed, member_hashed;
     uint64_t hash, member_hash; /* of the key, and of the presumed member */

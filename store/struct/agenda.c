@@ -379,6 +379,15 @@ void agenda_hint(const struct agenda *ag, const struct deadline *d)
     if (d->slot < ag->count) __builtin_prefetch(slot_at(ag, d->slot));
 }
 
+void agenda_hint_move(const struct agenda *ag, const struct deadline *d)
+{
+    if (d->slot >= ag->count) return;
+    uint64_t child = first_child(d->slot);
+    __builtin_prefetch(slot_at(ag, d->slot));
+    if (d->slot > 0) __builtin_prefetch(slot_at(ag, parent_of(d->slot)));
+    if (child < ag->count) __builtin_prefetch(slot_at(ag, (uint32_t)child));
+}
+
 bool agenda_has(const struct agenda *ag, const struct deadline *d)
 {
     return d->slot < ag->count && deadline_in(number_at(ag, d->slot)) == d;

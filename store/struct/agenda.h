@@ -79,6 +79,8 @@ msec agenda_nth_at(const struct agenda *ag, uint32_t i);           /* the instan
 msec agenda_at(const struct agenda *ag, const struct deadline *d); /* d must be armed. O(1) */
 /* Prefetches what agenda_at of d reads; d may be idle. O(1) */
 void agenda_hint(const struct agenda *ag, const struct deadline *d);
+/* Prefetches what the first steps of agenda_move or agenda_cancel read. O(1) */
+void agenda_hint_move(const struct agenda *ag, const struct deadline *d);
 /* Is d armed in this agenda? d may be idle, or armed in another one. O(1) */
 bool agenda_has(const struct agenda *ag, const struct deadline *d);
 
