@@ -7,6 +7,7 @@
 
 #include "store/struct/agenda_slot.h"
 #include "store/base/ensure.h"
+#include "store/base/prefetch.h"
 #include "store/mem/mem.h"
 
 enum {
@@ -376,16 +377,16 @@ msec agenda_at(const struct agenda *ag, const struct deadline *d)
 
 void agenda_hint(const struct agenda *ag, const struct deadline *d)
 {
-    if (d->slot < ag->count) __builtin_prefetch(slot_at(ag, d->slot));
+    if (d->slot < ag->count) prefetch(slot_at(ag, d->slot));
 }
 
 void agenda_hint_move(const struct agenda *ag, const struct deadline *d)
 {
     if (d->slot >= ag->count) return;
     uint64_t child = first_child(d->slot);
-    __builtin_prefetch(slot_at(ag, d->slot));
-    if (d->slot > 0) __builtin_prefetch(slot_at(ag, parent_of(d->slot)));
-    if (child < ag->count) __builtin_prefetch(slot_at(ag, (uint32_t)child));
+    prefetch(slot_at(ag, d->slot));
+    if (d->slot > 0) prefetch(slot_at(ag, parent_of(d->slot)));
+    if (child < ag->count) prefetch(slot_at(ag, (uint32_t)child));
 }
 
 bool agenda_has(const struct agenda *ag, const struct deadline *d)

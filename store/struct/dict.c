@@ -22,6 +22,7 @@ enum {
     SHRINK_LOAD = 10,
     MERGED_MAX = 64,    /* elements in a merged bucket */
     SHRINK_WORK = 1024, /* buckets and elements that one change merges: about 10 us */
+    SHORT_ELEMENT = 40, /* bytes: an entry with a key of 16 bytes */
 };
 
 static inline struct slot slot_for(void *element, uint64_t hash)
@@ -318,9 +319,11 @@ uint64_t dict_hint_bucket(const struct dict *dict, struct bytes key)
     return hash;
 }
 
+/* Elements are not aligned to cache lines: a short one with its key may end in the next line. */
 static void *prefetched(void *element)
 {
     prefetch(element);
+    prefetch((const char *)element + SHORT_ELEMENT - 1);
     return element;
 }
 
