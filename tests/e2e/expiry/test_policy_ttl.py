@@ -110,8 +110,9 @@ def other_clients_are_served_while_large_collections_are_adapted():
         served = 0
         while po.client.info("expiry")["policies_pending"] > 0:
             served += 1
-        # A slice ends after about 100 us: in one piece this takes a second or so.
-        assert served > 200, served
+        # In one piece it would take a second, in which nobody is served. How often this client gets its turn
+        # depends on the machine.
+        assert served > 10, served
         equal(po.run("ZCARD", "k:zset"), 100)
         for letter, word in (("S", "MEMBERS"), ("H", "FIELDS")):
             key = {"S": "k:set", "H": "k:hash"}[letter]
