@@ -85,7 +85,7 @@ def replicas_and_files_have_them():
             client.eval("return redis.call('CL.WINDOW', KEYS[1], 5, 100000)", 1, "by a script")
             client.pipeline().execute_command("CL.THROTTLE", "in MULTI", 5, 1, 100).execute()
             equal(len(client.keys()), 16)
-            assert wait_for(lambda: content(replica) == content(client)), (content(replica), content(client))
+            assert wait_for(lambda: content(replica) == content(client), 30), (content(replica), content(client))
         check_restart(one, content)
 
 
