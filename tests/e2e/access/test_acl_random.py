@@ -96,6 +96,8 @@ def try_calls(sides, admins, generator, rng, user):
             continue  # Redis cuts the name in DRYRUN's reply there
         if call[0] in (b"ZRANK", b"ZREVRANK") and len(call) == 4:
             continue  # doc/differs.md: the fourth word may be WITHSCORE of Redis 7.2
+        if any(len(word) > 10 and word.lstrip(b"-").isdigit() for word in call):
+            continue  # Redis cuts a number of keys to 32 bits to find them; the call itself is an error
         if call[0] == b"PFMERGE" and len(call) == 2:
             continue  # doc/differs.md: Redis lets anybody create the key
         reply = both(admins, "ACL", "DRYRUN", user, *call)
