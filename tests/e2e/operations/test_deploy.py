@@ -94,8 +94,8 @@ def the_compose_file_starts_the_image_with_options_that_exist():
 # --- backup -------------------------------------------------------------------------------------
 
 
-def backup(daemon, *words):
-    return run([os.path.join(ROOT, "tools/backup"), *words], EXPIRED_CLI=f"redis-cli -s {daemon.path}",
+def backup(daemon, *words, cli=None):
+    return run([os.path.join(ROOT, "tools/backup"), *words], EXPIRED_CLI=cli or f"redis-cli -s {daemon.path}",
                EXPIRED_BACKUP_WAIT="0.05", PATH=f"{TOOLS}:{os.environ['PATH']}")
 
 
@@ -138,6 +138,44 @@ def a_backup_keeps_the_latest_copies_only():
         equal(done.returncode, 0, done.stderr)
         equal(sorted(os.listdir(where)),
               sorted([*old[-2:], os.path.basename(done.stdout.strip()), "expired-notes.exp"]))
+
+
+# A client of a daemon whose snapshot takes as long as two looks.
+SLOW_SNAPSHOT = """#!/bin/sh
+looks={state}/looks
+case "$*" in
+"BGSAVE SCHEDULE") echo 0 >$looks; echo Background saving scheduled ;;
+"INFO persistence")
+    [ -e $looks ] || exec redis-cli -s {path} "$@"
+    n=$(($(cat $looks) + 1))
+    echo $n >$looks
+    saving=1
+    [ $n -lt 3 ] || saving=0
+    [ $n -ne 3 ] || redis-cli -s {path} SAVE >/dev/null
+    redis-cli -s {path} "$@" |
+        sed "s/^rdb_saves:.*/rdb_saves:99/; s/^rdb_bgsave_in_progress:.*/rdb_bgsave_in_progress:$saving/" ;;
+*) exec redis-cli -s {path} "$@" ;;
+esac
+"""
+
+
+@own
+def a_backup_waits_for_the_end_of_the_snapshot():
+    with folder() as where, folder() as state, Daemon() as daemon, daemon.raw() as raw:
+        cli, dump = os.path.join(state, "cli"), os.path.join(daemon.dir, "dump.exp")
+        with open(cli, "w", encoding="utf-8") as file:
+            file.write(SLOW_SNAPSHOT.format(state=state, path=daemon.path))
+        os.chmod(cli, 0o755)
+        raw.call("SAVE")
+        with open(dump, "rb") as file:
+            old = file.read()
+        raw.call("SET", "new", "value")
+        done = backup(daemon, where, cli=cli)
+        equal(done.returncode, 0, done.stderr)
+        with open(done.stdout.strip(), "rb") as copy, open(dump, "rb") as file:
+            new = file.read()
+            equal(copy.read(), new)
+        assert new != old
 
 
 @own
