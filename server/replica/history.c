@@ -34,8 +34,12 @@ void history_adopt(struct history *history, const char *id)
     history->old_end = 0;
 }
 
+bool history_had(const struct history *history, const char *id, uint64_t offset)
+{
+    return strcasecmp(id, history->old_id) == 0 && offset <= history->old_end;
+}
+
 bool history_has(const struct history *history, const char *id, uint64_t offset)
 {
-    if (strcasecmp(id, history->id) == 0) return true;
-    return strcasecmp(id, history->old_id) == 0 && offset <= history->old_end;
+    return strcasecmp(id, history->id) == 0 || history_had(history, id, offset);
 }

@@ -18,6 +18,8 @@ bool history_begin(struct history *history);
 bool history_branch(struct history *history, uint64_t offset);
 /* Adopts a master's id, and forgets earlier streams. */
 void history_adopt(struct history *history, const char *id);
+/* Did this history, before its last branch, have the stream `id` up to `offset`? */
+bool history_had(const struct history *history, const char *id, uint64_t offset);
 /* Can a peer that has all bytes of the stream `id` before `offset` continue with this history? */
 bool history_has(const struct history *history, const char *id, uint64_t offset);
 

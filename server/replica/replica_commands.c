@@ -54,19 +54,16 @@ static bool is_ahead(const struct replication *replication, const char *id, uint
  * connection is lost before our answer reaches it. Then we have the role already, and an error
  * would make it take the role back, so that there would be two masters. DIFFERS: Redis refuses, and
  * there are two. (doc/differs.md) */
-static bool take_role(struct call *call, int64_t offset)
+static bool take_role(struct call *call, const char *id, int64_t offset)
 {
     struct replication *replication = call->context;
-    const struct history *history = replication_history(replication);
     if (call->argc < 4 || !arg_is(call, 3, "FAILOVER")) return true;
     if (!replication_report(replication).follows) {
-        if (bytes_is_word(call->argv[1], history->old_id) &&
-            history_has(history, history->old_id, offset > 0 ? (uint64_t)offset : 0))
-            return true;
+        if (offset > 0 && replication_took_over(replication, id, (uint64_t)offset)) return true;
         fail(call, ERR_FAILOVER_MASTER);
         return false;
     }
-    if (!bytes_is_word(call->argv[1], history->id)) {
+    if (!bytes_is_word(call->argv[1], replication_history(replication)->id)) {
         fail(call, ERR_FAILOVER_ID);
         return false;
     }
@@ -88,11 +85,11 @@ static void cmd_psync(struct call *call)
     int64_t offset;
     char id[HISTORY_ID + 1] = "?";
     if (!arg_int64(call, 2, &offset)) return;
-    if (!take_role(call, offset) || !may_sync(call)) return;
+    if (call->argv[1].len == HISTORY_ID) memcpy(id, call->argv[1].data, HISTORY_ID);
+    if (!take_role(call, id, offset) || !may_sync(call)) return;
     struct replication *replication = call->context;
     if (call->argc > 3) announce_tokens(call); /* it did not when this server was a replica */
     replication_begin_stream(replication);
-    if (call->argv[1].len == HISTORY_ID) memcpy(id, call->argv[1].data, HISTORY_ID);
     uint64_t from = offset > 0 ? (uint64_t)offset : 0;
     if (is_ahead(replication, id, from))
         fail(call, ERR_NO_MASTER_LINK);

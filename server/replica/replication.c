@@ -86,6 +86,7 @@ static void stop_being_master(struct replication *r)
     clients_each(r->w.clients, end_blocked, r);
     follower_begin(r->follower, FOLLOW_COMMANDS, feed_db(r->feed));
     if (replication_is_unbranched(r)) r->place = r->loaded;
+    r->loaded = (struct stream_place){ .offset = 0 };
     r->is_unshared = false;
 }
 
@@ -395,6 +396,12 @@ struct replicas *replication_replicas(const struct replication *r)
 const struct history *replication_history(const struct replication *r)
 {
     return &r->place.history;
+}
+
+bool replication_took_over(const struct replication *r, const char *id, uint64_t offset)
+{
+    return history_had(&r->place.history, id, offset) ||
+           history_had(&r->loaded.history, id, offset);
 }
 
 const struct backlog *replication_backlog(const struct replication *r)

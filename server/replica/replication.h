@@ -69,6 +69,9 @@ void replication_second(struct replication *replication); /* about once a second
 struct link *replication_link(const struct replication *replication);
 struct replicas *replication_replicas(const struct replication *replication);
 const struct history *replication_history(const struct replication *replication);
+/* Had this server the stream `id` up to `offset` when it became a master? It still knows after its
+ * next restart, when its own id has changed again. */
+bool replication_took_over(const struct replication *replication, const char *id, uint64_t offset);
 const struct backlog *replication_backlog(const struct replication *replication);
 /* The offset of the last byte of the stream, as Redis counts. */
 uint64_t replication_offset(const struct replication *replication);

@@ -13,7 +13,7 @@ struct replication {
     struct backlog *backlog;
     struct feed *feed;
     struct stream_place place;  /* of the data; replication_place updates offset and db */
-    struct stream_place loaded; /* `place` as loaded at the start */
+    struct stream_place loaded; /* `place` as loaded at the start; zeros after following */
     struct replicas *replicas;
     struct link *link;
     struct follower *follower;

@@ -63,6 +63,7 @@ START_TEST(adopting_an_id_forgets_the_past_unless_it_is_the_same)
     struct history before = history;
     history_adopt(&history, before.id);
     ck_assert(history_has(&history, before.old_id, 100));
+    ck_assert(history_had(&history, before.old_id, 100) && !history_had(&history, before.id, 1));
     history_adopt(&history, other);
     ck_assert_str_eq(history.id, other);
     ck_assert(!history_has(&history, before.id, 1) && !history_has(&history, before.old_id, 1));
