@@ -14,6 +14,7 @@
 
 #include "store/base/ensure.h"
 #include "store/mem/pool.h"
+#include "store/mem/shared.h"
 
 enum {
     LINE = 64,
@@ -367,7 +368,7 @@ size_t mem_pool_spare(void)
 
 size_t mem_used(void)
 {
-    return used;
+    return used + mem_shared_used();
 }
 
 size_t mem_peak(void)

@@ -3,15 +3,15 @@
  *
  * Blocks of up to 1 KiB, and powers of two up to 32 KiB, come from the pool (pool.h), except in
  * builds with a sanitizer that watches malloc, or with -DNO_POOL. pool.h says what the pool gains.
- * Single-threaded: helper threads must not call it. Data that they use, such as the journal's
- * manifest, comes from malloc directly.
+ * Single-threaded: helper threads must not call it. Data that they use comes from shared.h, or, as
+ * the journal's manifest, from malloc directly.
  *
  * Folder store/mem: memory. mem is the only caller of malloc in the store and the server; it counts
  * bytes, can be made to fail for tests, and can use a foreign allocator (the engine's, in the
  * module). pool serves small blocks from slabs of huge pages, relocate moves blocks between them
- * during defragmentation. blob is a byte string that may have several owners; buffer is a growing
- * block, outbuf a growing list of blocks. Depends on store/base. Start with mem.h, then blob.h.
- * Read pool.h when memory or speed is the question. */
+ * during defragmentation. shared has blocks for several threads. blob is a byte string that may
+ * have several owners; buffer is a growing block, outbuf a growing list of blocks. Depends on
+ * store/base. Start with mem.h, then blob.h. Read pool.h when memory or speed is the question. */
 #ifndef STORE_MEM_MEM_H
 #define STORE_MEM_MEM_H
 
@@ -53,7 +53,7 @@ bool mem_is_short(void);
 __attribute__((noreturn, cold)) void mem_exhausted(size_t wanted);
 
 size_t mem_size(const void *p); /* usable bytes of the block; 0 for NULL */
-size_t mem_used(void);
+size_t mem_used(void);          /* with shared.h */
 
 /* --- moving blocks together --- After scattered frees, memory lies unused between small blocks. To
  * return it to the system, walk over all blocks, copy each one for which mem_sparse() is true into

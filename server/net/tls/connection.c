@@ -12,7 +12,10 @@
 #include <string.h>
 
 #include "server/net/tls/tls_state.h"
-#include "store/mem/mem.h"
+#include "store/mem/shared.h"
+
+/* Small chunks are joined here. */
+static _Thread_local char joined[TLS_RECORD];
 
 enum { WRITE_MOST = 256 * 1024 }; /* bytes that one call encrypts, in less than a millisecond */
 
@@ -31,8 +34,9 @@ struct tls_connection {
 
 static struct tls_connection *open_on(struct tls *tls, SSL_CTX *context, int fd)
 {
-    size_t before = mem_used();
-    struct tls_connection *conn = mem_zalloc(sizeof(*conn));
+    size_t before = mem_shared_balance();
+    struct tls_connection *conn = mem_shared_zalloc(sizeof(*conn));
+    if (conn == NULL) return NULL;
     ERR_clear_error();
     conn->tls = tls;
     conn->ssl = SSL_new(context);
@@ -45,13 +49,15 @@ static struct tls_connection *open_on(struct tls *tls, SSL_CTX *context, int fd)
     /* A record without data, such as a key update, ends a read if the buffer is empty. Otherwise, a
      * peer that sends only such records could keep the read from ending. */
     SSL_clear_mode(conn->ssl, SSL_MODE_AUTO_RETRY);
-    conn->bytes = mem_used() - before;
+    conn->bytes = mem_shared_balance() - before;
     return conn;
 }
 
 struct tls_connection *tls_open(struct tls *tls, int fd)
 {
+    pthread_mutex_lock(&tls->lock);
     struct tls_connection *conn = open_on(tls, tls->now.context, fd);
+    pthread_mutex_unlock(&tls->lock);
     if (conn != NULL) SSL_set_accept_state(conn->ssl);
     return conn;
 }
@@ -72,7 +78,7 @@ void tls_close(struct tls_connection *conn)
     tls_close_notify(conn);
     SSL_free(conn->ssl);
     ERR_clear_error();
-    mem_free(conn);
+    mem_shared_free(conn);
 }
 
 /* Call when an OpenSSL function has failed: it may only have to wait. */
@@ -99,7 +105,7 @@ static enum tls_progress end_failed_call(struct tls_connection *conn, int rc)
 
 enum tls_progress tls_shake_hands(struct tls_connection *conn)
 {
-    size_t before = mem_used();
+    size_t before = mem_shared_balance();
     ERR_clear_error();
     errno = 0;
     int rc = SSL_do_handshake(conn->ssl);
@@ -112,7 +118,7 @@ enum tls_progress tls_shake_hands(struct tls_connection *conn)
         conn->tls->resumed += !conn->outgoing && SSL_session_reused(conn->ssl) == 1;
     }
     conn->tls->failed += !conn->outgoing && (progress == TLS_FAILED || progress == TLS_CLOSED);
-    conn->bytes += mem_used() - before;
+    conn->bytes += mem_shared_balance() - before;
     return progress;
 }
 
@@ -139,12 +145,12 @@ static size_t read_records(struct tls_connection *conn, char *to, size_t size)
 
 ssize_t tls_read(struct tls_connection *conn, void *to, size_t size)
 {
-    size_t before = mem_used(), got = 0;
+    size_t before = mem_shared_balance(), got = 0;
     if (!conn->broken && !conn->ended)
         got = read_records(conn, to, size);
     else
         conn->more = false;
-    conn->bytes += mem_used() - before;
+    conn->bytes += mem_shared_balance() - before;
     if (got > 0) return (ssize_t)got;
     if (conn->ended) return 0;
     errno = conn->broken ? EPROTO : EAGAIN;
@@ -209,7 +215,7 @@ static size_t write_records(struct tls_connection *conn, struct rest *rest)
     ERR_clear_error();
     errno = 0;
     while (rest->count > 0 && sent < WRITE_MOST) {
-        struct iovec record = next_record(rest, conn->tls->record);
+        struct iovec record = next_record(rest, joined);
         if (SSL_write_ex(conn->ssl, record.iov_base, record.iov_len, &some) != 1) {
             /* The peer may have sent close_notify; a failed write is an end, too. */
             if (end_failed_call(conn, 0) != TLS_WAITS) conn->broken = true;
@@ -224,10 +230,10 @@ static size_t write_records(struct tls_connection *conn, struct rest *rest)
 
 ssize_t tls_write(struct tls_connection *conn, const struct iovec *chunks, int count)
 {
-    size_t before = mem_used(), sent = 0;
+    size_t before = mem_shared_balance(), sent = 0;
     struct rest rest = { .chunks = chunks, .count = count };
     if (conn->shaken && !conn->broken) sent = write_records(conn, &rest);
-    conn->bytes += mem_used() - before;
+    conn->bytes += mem_shared_balance() - before;
     if (sent > 0) return (ssize_t)sent;
     errno = conn->broken ? EPROTO : EAGAIN;
     return -1;

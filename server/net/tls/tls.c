@@ -10,31 +10,26 @@
 
 #include "server/base/log.h"
 #include "store/mem/mem.h"
+#include "store/mem/shared.h"
 
 enum { DAY = 24 * 3600, REMIND_DAYS = 30 };
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* OpenSSL expects malloc's alignment, which blocks have whose size is a multiple of 16. */
-static size_t aligned(size_t size)
-{
-    return (size + 15) & ~(size_t)15;
-}
-
-/* The peer determines sizes, so lack of memory must fail the connection and not the process. */
+/* Threads of io-threads use OpenSSL too. */
 static void *take_memory(size_t size, const char *file, int line)
 {
     (void)file;
     (void)line;
-    return size > 0 && size < SIZE_MAX - 15 ? mem_try_alloc(aligned(size)) : NULL;
+    return size > 0 ? mem_shared_alloc(size) : NULL;
 }
 
 static void *resize_memory(void *old, size_t size, const char *file, int line)
 {
     (void)file;
     (void)line;
-    if (size > 0) return size < SIZE_MAX - 15 ? mem_try_realloc(old, aligned(size)) : NULL;
-    mem_free(old);
+    if (size > 0) return mem_shared_realloc(old, size);
+    mem_shared_free(old);
     return NULL;
 }
 
@@ -42,7 +37,7 @@ static void give_memory(void *block, const char *file, int line)
 {
     (void)file;
     (void)line;
-    mem_free(block);
+    mem_shared_free(block);
 }
 
 void tls_count_memory(void)
@@ -62,7 +57,7 @@ struct tls *tls_new(const struct conf *conf, char *why, size_t size)
 {
     struct tls *tls = mem_zalloc(sizeof(*tls));
     tls->conf = conf;
-    tls->record = mem_alloc(TLS_RECORD);
+    pthread_mutex_init(&tls->lock, NULL);
     if (tls_settings_read(&tls->now, conf, why, size)) return tls;
     tls_free(tls);
     return NULL;
@@ -72,7 +67,7 @@ void tls_free(struct tls *tls)
 {
     if (tls == NULL) return;
     tls_settings_drop(&tls->now);
-    mem_free(tls->record);
+    pthread_mutex_destroy(&tls->lock);
     mem_free(tls);
 }
 
@@ -80,8 +75,11 @@ bool tls_reload(struct tls *tls, char *why, size_t size)
 {
     struct tls_settings fresh;
     if (!tls_settings_read(&fresh, tls->conf, why, size)) return false;
-    tls_settings_drop(&tls->now); /* OpenSSL keeps it until its last connection is closed */
+    pthread_mutex_lock(&tls->lock);
+    struct tls_settings old = tls->now;
     tls->now = fresh;
+    pthread_mutex_unlock(&tls->lock);
+    tls_settings_drop(&old); /* OpenSSL keeps it until its last connection is closed */
     tls->remind_at = 0;
     return true;
 }

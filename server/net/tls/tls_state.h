@@ -2,6 +2,9 @@
 #ifndef SERVER_NET_TLS_TLS_STATE_H
 #define SERVER_NET_TLS_TLS_STATE_H
 
+#include <pthread.h>
+#include <stdatomic.h>
+
 #include "server/net/tls/settings.h"
 #include "server/net/tls/tls.h"
 
@@ -9,10 +12,10 @@ enum { TLS_RECORD = 16384 }; /* most bytes in one record */
 
 struct tls {
     const struct conf *conf;
-    struct tls_settings now; /* for new connections */
-    char *record;            /* TLS_RECORD bytes: small chunks are joined here before encryption */
+    struct tls_settings now; /* for new connections; only the main thread replaces it */
+    pthread_mutex_t lock;    /* around replacing `now`, and around its use by other threads */
     int64_t remind_at;       /* seconds since 1970 */
-    uint64_t handshakes, resumed, failed;
+    _Atomic uint64_t handshakes, resumed, failed;
 };
 
 #endif

@@ -1,0 +1,19 @@
+/* shared: blocks that several threads may allocate and free, unlike those of mem.h. They come from
+ * malloc, and count in mem_used. Depends on libc alone. */
+#ifndef STORE_MEM_SHARED_H
+#define STORE_MEM_SHARED_H
+
+#include <stddef.h>
+
+/* NULL: no memory. */
+void *mem_shared_alloc(size_t size);
+void *mem_shared_zalloc(size_t size);
+void *mem_shared_realloc(void *old, size_t size);
+void mem_shared_free(void *p); /* NULL is allowed */
+
+size_t mem_shared_used(void); /* bytes of all such blocks, by usable size */
+/* Bytes that this thread has allocated minus those that it has freed, modulo 2^N: the difference of
+ * two calls is what the calls between them needed. */
+size_t mem_shared_balance(void);
+
+#endif

@@ -1,0 +1,69 @@
+/* Tests of shared: blocks that one thread allocates and another frees, and their counts. */
+#include "store/mem/shared.h"
+
+#include <pthread.h>
+
+#include "store/mem/mem.h"
+#include "tests/support/suite.h"
+
+enum { BLOCKS = 10000, THREADS = 4 };
+
+START_TEST(blocks_count_in_the_memory_in_use)
+{
+    size_t used = mem_used(), balance = mem_shared_balance();
+    char *p = mem_shared_zalloc(1000);
+    ck_assert_int_eq(p[999], 0);
+    ck_assert_uint_ge(mem_used(), used + 1000);
+    ck_assert_uint_eq(mem_shared_balance() - balance, mem_used() - used);
+    p = mem_shared_realloc(p, 5000);
+    ck_assert_int_eq(p[999], 0);
+    ck_assert_uint_ge(mem_shared_balance() - balance, 5000);
+    mem_shared_free(p);
+    mem_shared_free(NULL);
+    ck_assert_uint_eq(mem_used(), used);
+    ck_assert_uint_eq(mem_shared_balance(), balance);
+}
+END_TEST
+
+static void *free_all(void *ctx)
+{
+    void **blocks = ctx;
+    for (int i = 0; i < BLOCKS; i++)
+        mem_shared_free(blocks[i]);
+    return NULL;
+}
+
+static void *take_all(void *ctx)
+{
+    void **blocks = ctx;
+    for (int i = 0; i < BLOCKS; i++)
+        blocks[i] = mem_shared_alloc((size_t)(i % 300) + 1);
+    return NULL;
+}
+
+START_TEST(other_threads_may_free_them)
+{
+    static void *blocks[THREADS][BLOCKS];
+    size_t used = mem_shared_used();
+    void *(*const steps[])(void *ctx) = { take_all, free_all };
+    for (int step = 0; step < 2; step++) {
+        pthread_t threads[THREADS];
+        for (int i = 0; i < THREADS; i++)
+            ck_assert_int_eq(pthread_create(&threads[i], NULL, steps[step], blocks[i]), 0);
+        for (int i = 0; i < THREADS; i++)
+            pthread_join(threads[i], NULL);
+        if (step == 0) ck_assert_uint_ge(mem_shared_used() - used, (size_t)THREADS * BLOCKS * 100);
+    }
+    ck_assert_uint_eq(mem_shared_used(), used);
+}
+END_TEST
+
+Suite *test_suite(void)
+{
+    const TTest *const tests[] = {
+        blocks_count_in_the_memory_in_use,
+        other_threads_may_free_them,
+        NULL,
+    };
+    return suite_of("shared", tests);
+}
