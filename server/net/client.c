@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "server/base/log.h"
-#include "server/net/handshakes.h"
 #include "server/disk/persist.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
@@ -66,7 +65,8 @@ struct clients *clients_new(const struct clients_wiring *wiring)
     agenda_init(&all->soft_ends);
     all->penalty_timer = loop_timer_new(wiring->loop, clients_end_penalties, all);
     agenda_init(&all->penalty_ends);
-    all->handshakes = handshakes_new(wiring->loop, clients_shake_hands, all);
+    all->handshakes = handshakes_new();
+    all->shake_timer = loop_timer_new(wiring->loop, clients_shake_hands, all);
     all->scratch = mem_alloc(CLIENT_SCRATCH);
     window_init(&all->window);
     return all;
@@ -92,6 +92,7 @@ void clients_free(struct clients *all)
     loop_timer_free(all->penalty_timer);
     agenda_drop(&all->soft_ends);
     agenda_drop(&all->penalty_ends);
+    loop_timer_free(all->shake_timer);
     handshakes_free(all->handshakes);
     mem_free(all->scratch);
     window_drop(&all->window);
@@ -192,6 +193,7 @@ void clients_accept(struct clients *all, int fd, const char *peer, const char *l
     client->via = port == PORT_TLS ? &transport_tls : &transport_plain;
     client->peer = keep_text(peer);
     client->local = keep_text(local);
+    if (port == PORT_TLS) handshake_init(&client->handshake, peer);
     client->born_usec = client->active_usec = clock_mono_usec();
     deadline_init(&client->soft_end);
     deadline_init(&client->penalty_end);
@@ -221,7 +223,8 @@ static void client_free(struct client *client)
     client_place_input(client, INPUT_AT_REST);
     client_place_output(client, OUTPUT_AT_REST);
     if (client->listed_to_read_on) TAILQ_REMOVE(&all->to_read_on, client, to_read_on);
-    handshakes_end(all->handshakes, client);
+    handshakes_end(all->handshakes, &client->handshake);
+    if (handshakes_any(all->handshakes)) loop_timer_set(all->shake_timer, 0);
     client_forget_memory(client);
     if (client->source != NULL) client->source->gone(client->source->ctx);
     agenda_cancel(&all->soft_ends, &client->soft_end);

@@ -77,8 +77,9 @@ static void check_client(const struct client *client)
     ensure(client->input_place != INPUT_ARRIVED || state != SESSION_WAITING ||
                clients_running(client->all) == client,
            "client %" PRIu64 " waits, but its requests are listed to run", client->session.id);
-    bool shakes = client->in_handshake || client->listed_to_shake;
-    ensure(!shakes || client->lane != NULL, "client %" PRIu64 " is in no lane", client->session.id);
+    bool shakes = client->handshake.begun || client->handshake.waits;
+    ensure(!shakes || client->handshake.lane != NULL, "client %" PRIu64 " is in no lane",
+           client->session.id);
     ensure(!shakes || state == SESSION_SHAKING || state == SESSION_ENDED,
            "client %" PRIu64 " shakes hands in state %d", client->session.id, state);
     bool may_forget = state == SESSION_SERVING && client->input_place < INPUT_TO_RUN;

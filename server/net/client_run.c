@@ -35,7 +35,7 @@ bool client_may_read(const struct client *client)
     switch (client->session.state) {
     case SESSION_SERVING: return true;
     case SESSION_WAITING: return client->session.waits_for != WAIT_OUTPUT;
-    case SESSION_SHAKING: return !client->listed_to_shake;
+    case SESSION_SHAKING: return !client->handshake.waits;
     default: return false;
     }
 }

@@ -11,6 +11,7 @@
 
 #include "proto/resp/resp_read.h"
 #include "server/net/client.h"
+#include "server/net/handshakes.h"
 #include "server/net/lookahead.h"
 #include "server/net/tls/connection.h"
 #include "store/mem/outbuf.h"
@@ -104,14 +105,14 @@ struct client {
     struct session session; /* first, so that a session's address is its client's */
     struct clients *all;
     TAILQ_ENTRY(client)
-    by_age, same_input, same_output, to_read_on, paused, same_class, to_shake;
+    by_age, same_input, same_output, to_read_on, paused, same_class;
     enum input_place input_place;
     enum output_place output_place;
     struct loop_io *io;
     int fd;
     const struct transport *via;
-    struct tls_connection *tls;  /* NULL: no TLS, or no first record yet */
-    struct handshake_lane *lane; /* NULL before its first bytes and after the handshake */
+    struct tls_connection *tls; /* NULL: no TLS, or no first record yet */
+    struct handshake handshake;
     char *peer, *local;
     int64_t born_usec, active_usec; /* monotonic */
     int64_t over_soft_usec;         /* when its output exceeded the soft limit; 0: it does not */
@@ -131,8 +132,6 @@ struct client {
     uint64_t woken_in; /* the last request (clients.request) that appended to its output */
     bool unix_socket;
     bool listed_to_read_on; /* its transport has input that poll does not report */
-    bool in_handshake;      /* its TLS handshake has begun, and not ended */
-    bool listed_to_shake;   /* it waits in its lane; the loop does not watch its socket */
     bool read_blocked;      /* TLS must send before it can read */
     bool write_blocked;     /* the socket took only part of the replies */
 };
@@ -160,6 +159,7 @@ struct clients {
     size_t scratch_used;
     struct window window;
     struct handshakes *handshakes;
+    struct loop_timer *shake_timer;   /* set while handshakes can continue */
     struct suspended_turn *suspended; /* NULL: no turns run inside a request */
     uint64_t request;                 /* number of the running request */
     int64_t refusals_usec;            /* monotonic; no refused TLS handshake is logged before */

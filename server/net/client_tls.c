@@ -2,29 +2,21 @@
  * user they become; then passes bytes through server/net/tls/. Depends on connection.h; client_io.c
  * calls it through struct transport.
  *
- * A handshake computes a signature, which takes longer than many requests, so a turn spends a
- * limited time on handshakes; handshakes.h decides which come first. OpenSSL's state takes much
- * memory, so it is created only after the client's first record has arrived whole. */
+ * A turn spends a limited time on handshakes; handshakes.h decides which come first. */
 #include "server/net/client_state.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
 
 #include "server/base/log.h"
-#include "server/net/handshakes.h"
 #include "server/net/tls/connection.h"
 
 enum {
-    RECORD_HEAD = 5,        /* bytes: type, version, length of the body */
-    RECORD_MOST = 1 << 14,  /* bytes in the body of an unencrypted record */
     SHAKES_USEC = 500,      /* time for handshakes per turn */
-    SHAKE_SECONDS = 10,     /* a longer handshake is aborted, */
-    LANE_SECONDS = 30,      /* and so is one that waits longer in its lane */
     LOG_USEC = 1000 * 1000, /* interval between log lines about refused connections */
     NAME_SIZE = 256,
 };
@@ -100,74 +92,23 @@ static void end_handshake(struct client *client)
     client->all->w.stats->rejected_connections++;
 }
 
-/* POLLRDHUP: has the peer closed its side, so that it can't answer? POLLIN: is input waiting? */
-static bool polls(const struct client *client, short event)
+static struct client *client_of_handshake(struct handshake *handshake)
 {
-    struct pollfd poll_for = { .fd = client->fd, .events = event };
-    return poll(&poll_for, 1, 0) > 0;
+    return (struct client *)((char *)handshake - offsetof(struct client, handshake));
 }
 
-/* Has the first record arrived whole? Before that, the client costs no OpenSSL memory. */
-static bool has_first_record(struct client *client)
-{
-    unsigned char head[RECORD_HEAD];
-    int waits = 0;
-    ssize_t got = recv(client->fd, head, sizeof(head), MSG_PEEK);
-    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return false;
-    if (got <= 0) {
-        client_doom(client);
-        return false;
-    }
-    int record = got < RECORD_HEAD ? RECORD_HEAD : RECORD_HEAD + (head[3] << 8 | head[4]);
-    if (head[0] != TLS_FIRST_BYTE || record > RECORD_HEAD + RECORD_MOST) {
-        refuse(client, "it does not speak TLS, which tls-port needs (redis-cli --tls)");
-        return false;
-    }
-    bool whole = ioctl(client->fd, FIONREAD, &waits) == 0 && waits >= record;
-    /* Until the record is complete, make the socket readable only when all of it has arrived.
-     * Otherwise, a partial record would start one turn after another. */
-    int bytes = whole ? 1 : record;
-    (void)setsockopt(client->fd, SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof(bytes));
-    return whole && got == RECORD_HEAD;
-}
-
-static void begin_handshake(struct client *client)
-{
-    struct clients *all = client->all;
-    if (!has_first_record(client)) return;
-    client->tls = tls_open(all->w.tls, client->fd);
-    if (client->tls == NULL)
-        refuse(client, "out of memory for TLS");
-    else
-        handshakes_begin(all->handshakes, client);
-}
-
-static void shake_step(struct client *client)
-{
-    char why[256];
-    switch (tls_shake_hands(client->tls)) {
-    case TLS_DONE:
-        handshakes_end(client->all->handshakes, client);
-        end_handshake(client);
-        break;
-    case TLS_CLOSED: refuse(client, "it ended the TLS handshake"); break;
-    case TLS_FAILED:
-        snprintf(why, sizeof(why), "TLS handshake failed: %s", tls_fault(client->tls));
-        refuse(client, why);
-        break;
-    case TLS_WAITS: break;
-    }
-    client_count_memory(client);
-}
-
-/* Checks for a closed peer only before the handshake: later, a client may close after sending its
- * last requests along with the end of the handshake. */
 static void shake_hands(struct client *client)
 {
-    if (client->tls == NULL && polls(client, POLLRDHUP))
-        refuse(client, "it ended the TLS handshake");
-    if (client->tls == NULL && !client_is_doomed(client)) begin_handshake(client);
-    if (client->tls != NULL) shake_step(client);
+    struct clients *all = client->all;
+    char why[HANDSHAKE_WHY];
+    switch (handshake_step(all->handshakes, &client->handshake, all->w.tls, client->fd,
+                           &client->tls, why)) {
+    case SHAKEN_DONE: end_handshake(client); break;
+    case SHAKEN_REFUSED: refuse(client, why); break;
+    case SHAKEN_CLOSED: client_doom(client); break;
+    case SHAKEN_WAITS: break;
+    }
+    client_count_memory(client);
     if (client_is_doomed(client)) return;
     client_list_to_write(client); /* client_write sets the socket's events at the end of the turn */
     if (client->session.state != SESSION_SHAKING)
@@ -180,22 +121,29 @@ void clients_shake_hands(void *ctx)
 {
     struct clients *all = ctx;
     int64_t end = clock_mono_usec() + SHAKES_USEC;
-    struct client *client;
-    while (clock_mono_usec() < end && (client = handshakes_next(all->handshakes)) != NULL)
-        if (!client_is_doomed(client)) shake_hands(client);
+    struct handshake *next;
+    while (clock_mono_usec() < end && (next = handshakes_next(all->handshakes)) != NULL)
+        if (!client_is_doomed(client_of_handshake(next))) shake_hands(client_of_handshake(next));
+    if (handshakes_any(all->handshakes)) loop_timer_set(all->shake_timer, 0);
+}
+
+static bool has_input(const struct client *client)
+{
+    struct pollfd poll_for = { .fd = client->fd, .events = POLLIN };
+    return poll(&poll_for, 1, 0) > 0;
 }
 
 void client_check_handshake(struct client *client, int64_t now)
 {
     if (client->session.state != SESSION_SHAKING) return;
-    bool waits = client->listed_to_shake;
-    int64_t most = waits ? LANE_SECONDS : SHAKE_SECONDS;
+    bool waits = client->handshake.waits;
+    int64_t most = waits ? HANDSHAKE_LANE_SECONDS : HANDSHAKE_SECONDS;
     bool late = now - client->born_usec >= most * 1000000;
-    if (waits && polls(client, POLLRDHUP))
+    if (waits && handshake_peer_closed(client->fd))
         refuse(client, "it ended the TLS handshake");
     else if (late && waits)
         refuse(client, "too many of its address are in a TLS handshake");
-    else if (late && !polls(client, POLLIN)) /* otherwise the server is late, not the client */
+    else if (late && !has_input(client)) /* otherwise the server is late, not the client */
         refuse(client, "its TLS handshake took too long");
 }
 
@@ -213,7 +161,8 @@ static ssize_t read_tls(struct client *client, void *to, size_t size)
     /* client_write sets the socket's events at the end of the turn, so list the client if they
      * change. */
     if (client->session.state == SESSION_SHAKING) {
-        handshakes_wait(client->all->handshakes, client);
+        handshakes_wait(client->all->handshakes, &client->handshake);
+        loop_timer_set(client->all->shake_timer, 0);
         client->read_blocked = false;
         client_list_to_write(client);
     } else {

@@ -2,15 +2,27 @@
 #include "server/net/handshakes.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 
-#include "server/net/client_state.h"
 #include "store/base/siphash.h"
 #include "store/mem/mem.h"
 
+enum {
+    FIRST_BYTE = 22,       /* of a TLS handshake */
+    RECORD_HEAD = 5,       /* bytes: type, version, length of the body */
+    RECORD_MOST = 1 << 14, /* bytes in the body of an unencrypted record */
+};
+
+TAILQ_HEAD(handshake_list, handshake);
+
 struct handshake_lane {
-    struct client_list begun, fresh; /* waiting; the limit applies to `fresh` only */
-    unsigned count;                  /* handshakes in progress, waiting or not */
+    struct handshake_list begun, fresh; /* waiting; the limit applies to `fresh` only */
+    unsigned count;                     /* handshakes in progress, waiting or not */
     bool is_ready;
     TAILQ_ENTRY(handshake_lane) ready;
 };
@@ -18,20 +30,9 @@ struct handshake_lane {
 struct handshakes {
     struct handshake_lane lanes[HANDSHAKE_LANES];
     TAILQ_HEAD(, handshake_lane) ready; /* lanes with a connection that can continue */
-    struct loop_timer *timer;
-    void (*work)(void *ctx);
-    void *ctx;
 };
 
-/* The time for handshakes may be over before every lane was served; continue in the next turn. */
-static void on_timer(void *ctx)
-{
-    struct handshakes *handshakes = ctx;
-    handshakes->work(handshakes->ctx);
-    if (!TAILQ_EMPTY(&handshakes->ready)) loop_timer_set(handshakes->timer, 0);
-}
-
-struct handshakes *handshakes_new(struct loop *loop, void (*work)(void *ctx), void *ctx)
+struct handshakes *handshakes_new(void)
 {
     struct handshakes *handshakes = mem_zalloc(sizeof(*handshakes));
     TAILQ_INIT(&handshakes->ready);
@@ -39,21 +40,19 @@ struct handshakes *handshakes_new(struct loop *loop, void (*work)(void *ctx), vo
         TAILQ_INIT(&handshakes->lanes[i].begun);
         TAILQ_INIT(&handshakes->lanes[i].fresh);
     }
-    handshakes->work = work;
-    handshakes->ctx = ctx;
-    handshakes->timer = loop_timer_new(loop, on_timer, handshakes);
     return handshakes;
 }
 
 void handshakes_free(struct handshakes *handshakes)
 {
-    loop_timer_free(handshakes->timer);
     mem_free(handshakes);
 }
 
+/* ---- lanes ----------------------------------------------------------------------------------- */
+
 /* The lane of an address, which is the text before the port. Only the first 64 bits of an IPv6
  * address count, because a host with one such address usually has all with this prefix. */
-static struct handshake_lane *lane_of(struct handshakes *handshakes, const char *peer)
+void handshake_init(struct handshake *handshake, const char *peer)
 {
     char address[INET6_ADDRSTRLEN + 2] = "";
     unsigned char parts[sizeof(struct in6_addr)];
@@ -66,7 +65,7 @@ static struct handshake_lane *lane_of(struct handshakes *handshakes, const char 
         address[len - 1] = '\0';
         if (inet_pton(AF_INET6, address + 1, parts) == 1) hash = siphash(parts, sizeof(parts) / 2);
     }
-    return &handshakes->lanes[hash % HANDSHAKE_LANES];
+    *handshake = (struct handshake){ .lane_number = hash % HANDSHAKE_LANES };
 }
 
 static void update_ready(struct handshakes *handshakes, struct handshake_lane *lane)
@@ -75,61 +74,123 @@ static void update_ready(struct handshakes *handshakes, struct handshake_lane *l
         !TAILQ_EMPTY(&lane->begun) || (!TAILQ_EMPTY(&lane->fresh) && lane->count < HANDSHAKES_MOST);
     if (ready == lane->is_ready) return;
     lane->is_ready = ready;
-    if (!ready) {
+    if (ready)
+        TAILQ_INSERT_TAIL(&handshakes->ready, lane, ready);
+    else
         TAILQ_REMOVE(&handshakes->ready, lane, ready);
-        return;
-    }
-    if (TAILQ_EMPTY(&handshakes->ready)) loop_timer_set(handshakes->timer, 0);
-    TAILQ_INSERT_TAIL(&handshakes->ready, lane, ready);
 }
 
-static struct client_list *list_of(const struct client *client)
+static struct handshake_list *list_of(const struct handshake *handshake)
 {
-    return client->in_handshake ? &client->lane->begun : &client->lane->fresh;
+    return handshake->begun ? &handshake->lane->begun : &handshake->lane->fresh;
 }
 
-void handshakes_wait(struct handshakes *handshakes, struct client *client)
+void handshakes_wait(struct handshakes *handshakes, struct handshake *handshake)
 {
-    if (client->listed_to_shake) return;
-    if (client->lane == NULL) client->lane = lane_of(handshakes, client->peer);
-    client->listed_to_shake = true;
-    TAILQ_INSERT_TAIL(list_of(client), client, to_shake);
-    update_ready(handshakes, client->lane);
+    if (handshake->waits) return;
+    if (handshake->lane == NULL) handshake->lane = &handshakes->lanes[handshake->lane_number];
+    handshake->waits = true;
+    TAILQ_INSERT_TAIL(list_of(handshake), handshake, to_shake);
+    update_ready(handshakes, handshake->lane);
 }
 
-static void stop_waiting(struct client *client)
+static void stop_waiting(struct handshake *handshake)
 {
-    if (!client->listed_to_shake) return;
-    TAILQ_REMOVE(list_of(client), client, to_shake);
-    client->listed_to_shake = false;
+    if (!handshake->waits) return;
+    TAILQ_REMOVE(list_of(handshake), handshake, to_shake);
+    handshake->waits = false;
 }
 
-struct client *handshakes_next(struct handshakes *handshakes)
+bool handshakes_any(const struct handshakes *handshakes)
+{
+    return !TAILQ_EMPTY(&handshakes->ready);
+}
+
+struct handshake *handshakes_next(struct handshakes *handshakes)
 {
     struct handshake_lane *lane = TAILQ_FIRST(&handshakes->ready);
     if (lane == NULL) return NULL;
-    struct client *client = TAILQ_FIRST(&lane->begun);
-    if (client == NULL) client = TAILQ_FIRST(&lane->fresh);
-    stop_waiting(client);
+    struct handshake *handshake = TAILQ_FIRST(&lane->begun);
+    if (handshake == NULL) handshake = TAILQ_FIRST(&lane->fresh);
+    stop_waiting(handshake);
     lane->is_ready = false;
     TAILQ_REMOVE(&handshakes->ready, lane, ready);
     update_ready(handshakes, lane); /* behind the other lanes */
-    return client;
+    return handshake;
 }
 
-void handshakes_begin(struct handshakes *handshakes, struct client *client)
+void handshakes_end(struct handshakes *handshakes, struct handshake *handshake)
 {
-    client->in_handshake = true;
-    client->lane->count++;
-    update_ready(handshakes, client->lane);
+    if (handshake->lane == NULL) return;
+    stop_waiting(handshake);
+    handshake->lane->count -= handshake->begun;
+    handshake->begun = false;
+    update_ready(handshakes, handshake->lane);
+    handshake->lane = NULL;
 }
 
-void handshakes_end(struct handshakes *handshakes, struct client *client)
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+bool handshake_peer_closed(int fd)
 {
-    if (client->lane == NULL) return;
-    stop_waiting(client);
-    client->lane->count -= client->in_handshake;
-    client->in_handshake = false;
-    update_ready(handshakes, client->lane);
-    client->lane = NULL;
+    struct pollfd poll_for = { .fd = fd, .events = POLLRDHUP };
+    return poll(&poll_for, 1, 0) > 0;
+}
+
+static enum shaken refuse_step(char why[HANDSHAKE_WHY], const char *text)
+{
+    snprintf(why, HANDSHAKE_WHY, "%s", text);
+    return SHAKEN_REFUSED;
+}
+
+/* SHAKEN_DONE: the first record has arrived whole. */
+static enum shaken check_first_record(int fd, char why[HANDSHAKE_WHY])
+{
+    unsigned char head[RECORD_HEAD];
+    int waiting = 0;
+    ssize_t got = recv(fd, head, sizeof(head), MSG_PEEK);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return SHAKEN_WAITS;
+    if (got <= 0) return SHAKEN_CLOSED;
+    int record = got < RECORD_HEAD ? RECORD_HEAD : RECORD_HEAD + (head[3] << 8 | head[4]);
+    if (head[0] != FIRST_BYTE || record > RECORD_HEAD + RECORD_MOST)
+        return refuse_step(why, "it does not speak TLS, which tls-port needs (redis-cli --tls)");
+    bool whole = ioctl(fd, FIONREAD, &waiting) == 0 && waiting >= record;
+    /* Until the record is complete, make the socket readable only when all of it has arrived.
+     * Otherwise, a partial record would start one turn after another. */
+    int bytes = whole ? 1 : record;
+    (void)setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof(bytes));
+    return whole && got == RECORD_HEAD ? SHAKEN_DONE : SHAKEN_WAITS;
+}
+
+static void count_begun(struct handshakes *handshakes, struct handshake *handshake)
+{
+    handshake->begun = true;
+    handshake->lane->count++;
+    update_ready(handshakes, handshake->lane);
+}
+
+enum shaken handshake_step(struct handshakes *handshakes, struct handshake *handshake,
+                           struct tls *tls, int fd, struct tls_connection **conn,
+                           char why[HANDSHAKE_WHY])
+{
+    static const char ended[] = "it ended the TLS handshake";
+    if (*conn == NULL) {
+        /* Only now: later, a client may close after sending its last requests along with the end of
+         * the handshake. */
+        if (handshake_peer_closed(fd)) return refuse_step(why, ended);
+        enum shaken first = check_first_record(fd, why);
+        if (first != SHAKEN_DONE) return first;
+        *conn = tls_open(tls, fd);
+        if (*conn == NULL) return refuse_step(why, "out of memory for TLS");
+        count_begun(handshakes, handshake);
+    }
+    switch (tls_shake_hands(*conn)) {
+    case TLS_DONE: handshakes_end(handshakes, handshake); return SHAKEN_DONE;
+    case TLS_CLOSED: return refuse_step(why, ended);
+    case TLS_FAILED:
+        snprintf(why, HANDSHAKE_WHY, "TLS handshake failed: %s", tls_fault(*conn));
+        return SHAKEN_REFUSED;
+    case TLS_WAITS: break;
+    }
+    return SHAKEN_WAITS;
 }

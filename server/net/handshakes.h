@@ -1,40 +1,65 @@
-/* handshakes: decides which connection of tls-port continues its handshake next. Depends on the
- * loop's timers; client_tls.c does the handshakes.
+/* handshakes: the TLS handshakes of accepted connections, and which of them continues next. Depends
+ * on server/net/tls; knows neither clients nor the loop, and belongs to one thread.
  *
- * A storm of connections from one address must not lock out the others. So connections with input
- * wait in lanes, chosen by a keyed hash of the address, and the lanes take turns ("Stochastic
- * fairness queueing", McKenney 1990). A queue per address would be exact, but an attacker with many
- * addresses could make it huge. A handshake costs memory, so each lane has only a limited number of
- * them in progress; its other connections wait before their first step. The loop does not watch a
- * waiting connection, so a turn costs the same however many wait. */
+ * A handshake computes a signature, which takes longer than many requests, so its owner spends a
+ * limited time on them. A storm of connections from one address must not lock out the others. So
+ * connections with input wait in lanes, chosen by a keyed hash of the address, and the lanes take
+ * turns ("Stochastic fairness queueing", McKenney 1990). A queue per address would be exact, but an
+ * attacker with many addresses could make it huge. A handshake costs memory, so each lane has only
+ * a limited number of them in progress; its other connections wait before their first step. Nobody
+ * watches the socket of a waiting connection, so it costs nothing. */
 #ifndef SERVER_NET_HANDSHAKES_H
 #define SERVER_NET_HANDSHAKES_H
 
 #include <stdbool.h>
+#include <sys/queue.h>
 
-#include "server/base/loop.h"
+#include "server/net/tls/connection.h"
 
-struct client;
 struct handshakes;
 struct handshake_lane;
 
 enum {
     HANDSHAKE_LANES = 256,
-    HANDSHAKES_MOST = 64, /* handshakes in progress per lane */
+    HANDSHAKES_MOST = 64,       /* handshakes in progress per lane */
+    HANDSHAKE_WHY = 256,        /* bytes that hold the reason of a refusal */
+    HANDSHAKE_SECONDS = 10,     /* a handshake that takes longer is aborted, */
+    HANDSHAKE_LANE_SECONDS = 30 /* and so is one that waits longer in its lane */
 };
 
-/* While a connection can continue, a timer calls `work` in each turn, which calls handshakes_next
- * as often as it likes. */
-struct handshakes *handshakes_new(struct loop *loop, void (*work)(void *ctx), void *ctx);
-void handshakes_free(struct handshakes *handshakes); /* after all clients */
+/* Part of its connection; zeros for a connection without TLS. */
+struct handshake {
+    unsigned lane_number; /* of the peer's address */
+    TAILQ_ENTRY(handshake) to_shake;
+    struct handshake_lane *lane; /* NULL before its first bytes and after the handshake */
+    bool waits;                  /* in its lane */
+    bool begun;                  /* it counts for the lane's limit */
+};
 
-/* Queues a client that has input. No effect if it is queued already. O(1). */
-void handshakes_wait(struct handshakes *handshakes, struct client *client);
-/* Removes and returns the client to continue with; NULL: none. O(1). */
-struct client *handshakes_next(struct handshakes *handshakes);
-/* Call when the client's handshake begins: it counts for the lane's limit until it ends. */
-void handshakes_begin(struct handshakes *handshakes, struct client *client);
-/* Call when the handshake is complete or the client is freed. No effect for other clients. */
-void handshakes_end(struct handshakes *handshakes, struct client *client);
+/* The peer is "ip:port" or "[ip6]:port". Call in the main thread, which alone computes hashes. */
+void handshake_init(struct handshake *handshake, const char *peer);
+
+struct handshakes *handshakes_new(void);
+void handshakes_free(struct handshakes *handshakes); /* after all connections */
+
+/* Call when the connection has input. No effect if it waits already. O(1). */
+void handshakes_wait(struct handshakes *handshakes, struct handshake *handshake);
+/* Can a connection continue? */
+bool handshakes_any(const struct handshakes *handshakes);
+/* Removes and returns the one to continue with; NULL: none. O(1). */
+struct handshake *handshakes_next(struct handshakes *handshakes);
+/* Call when the connection ends. No effect after the handshake. */
+void handshakes_end(struct handshakes *handshakes, struct handshake *handshake);
+
+/* Has the peer closed its side, so that it can't answer? */
+bool handshake_peer_closed(int fd);
+
+enum shaken { SHAKEN_DONE, SHAKEN_WAITS, SHAKEN_REFUSED, SHAKEN_CLOSED };
+/* Continues the handshake of the connection on this socket. *conn is NULL before the first record
+ * has arrived whole: until then the connection costs no memory of OpenSSL. SHAKEN_REFUSED sets
+ * `why`, SHAKEN_CLOSED is the end before the first byte. */
+enum shaken handshake_step(struct handshakes *handshakes, struct handshake *handshake,
+                           struct tls *tls, int fd, struct tls_connection **conn,
+                           char why[HANDSHAKE_WHY]);
 
 #endif

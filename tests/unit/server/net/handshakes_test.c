@@ -1,60 +1,70 @@
-/* Tests of handshakes: that no connection is forgotten when a turn has no time for it. */
+/* Tests of handshakes: that no connection is forgotten when its owner has no time for it, and that
+ * lanes take turns. */
 #include "server/net/handshakes.h"
 
-#include "server/net/client_state.h"
 #include "tests/support/suite.h"
 
-enum { CLIENTS = 3 };
+enum { CONNECTIONS = 3 };
 
-static struct loop *loop;
-static struct handshakes *handshakes;
-static struct client clients[CLIENTS];
-static unsigned turns, most, served;
+static struct handshake connections[CONNECTIONS];
 
-/* Serves nobody in the first turn, at most `most` clients in each later one. */
-static void serve(void *ctx)
+static struct handshakes *with_waiting(const char *const *peers)
 {
-    (void)ctx;
-    ck_assert_uint_lt(turns, 100);
-    for (unsigned i = 0; turns > 0 && i < most; i++)
-        served += handshakes_next(handshakes) != NULL;
-    turns++;
-    if (served == CLIENTS) loop_stop(loop);
+    struct handshakes *handshakes = handshakes_new();
+    for (int i = 0; i < CONNECTIONS; i++) {
+        handshake_init(&connections[i], peers[i]);
+        handshakes_wait(handshakes, &connections[i]);
+        handshakes_wait(handshakes, &connections[i]);
+    }
+    return handshakes;
 }
 
 static void check_all_served(const char *const *peers)
 {
-    loop = loop_new();
-    handshakes = handshakes_new(loop, serve, NULL);
-    turns = served = 0;
-    most = 1;
-    for (int i = 0; i < CLIENTS; i++) {
-        clients[i] = (struct client){ .peer = (char *)(uintptr_t)peers[i] };
-        handshakes_wait(handshakes, &clients[i]);
+    struct handshakes *handshakes = with_waiting(peers);
+    bool served[CONNECTIONS] = { false };
+    for (int i = 0; i < CONNECTIONS; i++) {
+        ck_assert(handshakes_any(handshakes));
+        struct handshake *next = handshakes_next(handshakes);
+        ck_assert(!next->waits);
+        served[next - connections] = true;
     }
-    loop_run(loop);
-    ck_assert_uint_eq(served, CLIENTS);
+    ck_assert(served[0] && served[1] && served[2]);
+    ck_assert(!handshakes_any(handshakes));
+    ck_assert_ptr_null(handshakes_next(handshakes));
     handshakes_free(handshakes);
-    loop_free(loop);
 }
 
-START_TEST(clients_of_one_address_wait_for_a_turn_with_time)
+START_TEST(connections_of_one_address_are_all_served)
 {
     check_all_served((const char *const[]){ "127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3" });
 }
 END_TEST
 
-START_TEST(clients_of_several_addresses_wait_for_a_turn_with_time)
+START_TEST(connections_of_several_addresses_are_all_served)
 {
     check_all_served((const char *const[]){ "127.0.0.1:1", "127.0.0.2:1", "127.0.0.3:1" });
+}
+END_TEST
+
+START_TEST(a_second_address_need_not_wait_for_all_of_the_first)
+{
+    struct handshakes *handshakes =
+        with_waiting((const char *const[]){ "10.0.0.1:1", "10.0.0.1:2", "10.0.0.2:1" });
+    ck_assert_ptr_eq(handshakes_next(handshakes), &connections[0]);
+    ck_assert_ptr_eq(handshakes_next(handshakes), &connections[2]);
+    handshakes_end(handshakes, &connections[1]);
+    ck_assert(!handshakes_any(handshakes));
+    handshakes_free(handshakes);
 }
 END_TEST
 
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        clients_of_one_address_wait_for_a_turn_with_time,
-        clients_of_several_addresses_wait_for_a_turn_with_time,
+        connections_of_one_address_are_all_served,
+        connections_of_several_addresses_are_all_served,
+        a_second_address_need_not_wait_for_all_of_the_first,
         NULL,
     };
     return suite_of("handshakes", tests);
