@@ -33,7 +33,7 @@ static bool is_shared(const struct outbuf_chunk *chunk)
 
 static size_t chunk_size(const struct outbuf_chunk *chunk)
 {
-    return sizeof(*chunk) + (is_shared(chunk) ? sizeof(struct owner) : chunk->room);
+    return mem_size(chunk);
 }
 
 static size_t shared_size(const struct outbuf_chunk *chunk)
@@ -73,6 +73,7 @@ static bool add_chunk(struct outbuf *out, size_t size)
     struct outbuf_chunk *chunk = out->optional ? mem_try_alloc(size) : mem_alloc(size);
     out->lost = chunk == NULL;
     if (out->lost) return false;
+    size = mem_size(chunk);
     chunk->next = NULL;
     chunk->data = chunk->own;
     chunk->start = chunk->end = 0;
