@@ -1,0 +1,41 @@
+/* byte_ring: a queue of records, of any length, from one thread to another. Lock-free: one thread
+ * puts, one takes. Depends on store/mem.
+ *
+ * A ring of bytes instead of pointers, so that the bytes of a socket are read into their place and
+ * cross to the other core once. Records that were put become visible together, by
+ * byte_ring_publish, because each visible change costs the other core a cache miss. A record is
+ * contiguous: what is left at the end of the ring and too short is skipped ("Lamport's queue",
+ * Lamport 1977). */
+#ifndef SERVER_NET_BYTE_RING_H
+#define SERVER_NET_BYTE_RING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct byte_ring;
+
+/* The size is a power of two, at least four times the longest record. NULL with errno: no memory.
+ * The bytes do not count in mem_used, as the stacks of threads do not. Made and freed by the thread
+ * that owns mem.h, while no other uses it. */
+struct byte_ring *byte_ring_new(size_t size);
+void byte_ring_free(struct byte_ring *ring);
+
+/* ---- the thread that puts ---- */
+
+/* Room for a record of up to `size` bytes, aligned to 8 bytes; NULL: not now. */
+void *byte_ring_reserve(struct byte_ring *ring, size_t size);
+/* Puts the reserved record, of which `used` bytes are filled. */
+void byte_ring_put(struct byte_ring *ring, size_t used);
+/* Shows the records put so far to the other thread. True: there are new ones. */
+bool byte_ring_publish(struct byte_ring *ring);
+
+/* ---- the thread that takes ---- */
+
+/* The next record; NULL: there is none. It stays in place until byte_ring_release. */
+void *byte_ring_take(struct byte_ring *ring, size_t *len);
+/* Is there a record to take? */
+bool byte_ring_any(struct byte_ring *ring);
+/* Gives the room of all records taken back to the other thread. */
+void byte_ring_release(struct byte_ring *ring);
+
+#endif
