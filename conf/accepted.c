@@ -70,9 +70,8 @@ static void tidy_hz(char *value)
 
 /* Names, types, defaults, and which options CONFIG SET may change are as in Redis 7.0. */
 static const struct conf_option accepted[] = {
-    /* Threads, timers and the operating system: one thread runs commands, deadlines have timers of
-     * their own, and memory is returned without hints. */
-    ACCEPTED("io-threads", INT, WITHIN(1, 128), .preset = "1", FIXED),
+    /* Threads, timers and the operating system: threads of io-threads always read, deadlines have
+     * timers of their own, and memory is returned without hints. */
     ACCEPTED("io-threads-do-reads", YES_NO, .preset = "no", FIXED),
     ACCEPTED("hz", INT, WITHIN(0, INT_MAX), .preset = "10", LIVE, .tidy = tidy_hz),
     ACCEPTED("dynamic-hz", YES_NO, .preset = "yes", LIVE),

@@ -59,7 +59,7 @@ struct conf_output_limit {
 struct conf {
     /* network */
     char *bind; /* the words as given, separated by one space */
-    int64_t port, tcp_backlog, timeout, tcp_keepalive, maxclients;
+    int64_t port, io_threads, tcp_backlog, timeout, tcp_keepalive, maxclients;
     char *unixsocket;
     int64_t unixsocketperm; /* a mode; 0: set by the umask */
     bool protected_mode;

@@ -58,6 +58,12 @@ static const struct conf_option options[] = {
     OPTION("tcp-backlog", "Length of the kernel's queue of connections not yet accepted.",
            .type = CONF_INT, .offset = AT(tcp_backlog), .max = INT_MAX, .preset = "511",
            .section = "network"),
+    OPTION("io-threads",
+           "Threads that serve connections: the main one, which alone runs commands, and those "
+           "that read, encrypt and send for it. 1: the main thread does all. More are worth their "
+           "cores with TLS, or with many clients that do not use pipelines.",
+           .type = CONF_INT, .offset = AT(io_threads), .min = 1, .max = 128, .preset = "1",
+           .section = "network"),
     OPTION("unixsocket", "Path of a Unix socket to listen on. \"\": none.", .type = CONF_TEXT,
            .offset = AT(unixsocket), .preset = "", .section = "network"),
     OPTION("unixsocketperm", "File mode of the Unix socket, in octal. 0: set by the umask.",

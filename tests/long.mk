@@ -34,10 +34,12 @@ sim:
 	    $(foreach s,SEED SEEDS HOURS PLAN SHRINK,$(if $($(s)),$(s)=$($(s))))
 
 # The unit tests that start threads, and programs in which the daemon's threads have work.
-TSAN_UNIT = $(patsubst %,$(B)/tests/unit/server/%_test,base/page_thread $(addprefix disk/,\
-    file_job journal journal_fault move rewrite))
+TSAN_UNIT = $(patsubst %,$(B)/tests/unit/%_test,store/mem/shared server/base/page_thread \
+    $(addprefix server/net/,byte_ring io_threads) \
+    $(addprefix server/disk/,file_job journal journal_fault move rewrite))
 TSAN_E2E = $(patsubst %,tests/crash/test_%.py,faults full journal_switch progress slow_disk snapshot) \
-    $(patsubst %,tests/e2e/%.py,access/test_tls commands/test_big_arguments operations/test_process)
+    $(patsubst %,tests/e2e/%.py,$(addprefix access/test_,tls unauthenticated) $(addprefix commands/test_,\
+    big_arguments blocking client_filters tracking) operations/test_process replica/test_replica queues/test_crowd)
 TSAN = B=build/tsan CC=gcc MALLOC=libc CFLAGS="$(TSAN_CFLAGS)" SANITIZE=-fsanitize=thread
 TSAN_CFLAGS ?= -O1 -g
 tsan:
@@ -45,14 +47,14 @@ tsan:
 	@$(MAKE) --no-print-directory $(TSAN) tsan-here
 tsan-here:
 	@$(LOCKED) $(MAKE) $(PARALLEL) $(B)/expired $(FAULT) $(TSAN_UNIT)
-	@$(TEST_ENV) TEST_TIMEOUT=$${TEST_TIMEOUT:-600} CK_TIMEOUT_MULTIPLIER=5 \
+	@$(TEST_ENV) IO_THREADS=$${IO_THREADS:-4} TEST_TIMEOUT=$${TEST_TIMEOUT:-600} CK_TIMEOUT_MULTIPLIER=5 \
 	    tests/tsan $(B)/races $(or $(TESTS),$(TSAN_E2E) $(TSAN_UNIT))
 
 # What .ci/run can afford: compiling takes most of the time.
 TSAN_SHORT = $(filter-out %_fault_test %/rewrite_test,$(TSAN_UNIT))
 tsan-short:
 	@$(MAKE) --no-print-directory tsan TSAN_CFLAGS="-O0 -g1" TSAN_UNIT="$(TSAN_SHORT:$(B)/%=build/tsan/%)" \
-	    TSAN_E2E="$(filter %_journal_switch.py %_snapshot.py,$(TSAN_E2E))"
+	    TSAN_E2E="$(filter %_journal_switch.py %_snapshot.py %_unauthenticated.py %_crowd.py,$(TSAN_E2E))"
 
 sim-plants:
 	@tools/deps build test

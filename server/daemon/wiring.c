@@ -177,6 +177,8 @@ static bool make_event_side(struct parts *parts)
                                                            .stats = &parts->stats,
                                                            .persist = parts->persist,
                                                            .tls = parts->tls });
+    if (!clients_start_threads(parts->clients))
+        return lifecycle_fail(parts, "can't start the threads of io-threads: %s", strerror(errno));
     parts->replication = replication_new(&(struct replication_wiring){ .loop = parts->loop,
                                                                        .clock = &parts->clock,
                                                                        .conf = &parts->conf,

@@ -3,6 +3,7 @@
 
 #include "server/cmd/call/call.h"
 #include "store/mem/mem.h"
+#include "store/mem/shared.h"
 #include "store/sweep/evict.h"
 #include "store/txn/txn.h"
 
@@ -11,7 +12,7 @@ enum { EVICTIONS_PER_CALL = 64, RECLAIM_PER_EVICTION = 256 };
 static bool is_over_limit(const struct engine *engine)
 {
     int64_t limit = engine->conf->maxmemory;
-    return limit > 0 && mem_used() - engine->uncounted > (uint64_t)limit;
+    return limit > 0 && mem_used() - engine->uncounted - mem_shared_apart() > (uint64_t)limit;
 }
 
 /* For INFO: records for how long memory use has exceeded maxmemory in spite of eviction. */

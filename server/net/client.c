@@ -13,6 +13,7 @@
 #include "server/disk/persist.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
+#include "store/mem/shared.h"
 #include "server/engine/session_drop.h"
 
 enum {
@@ -65,7 +66,7 @@ struct clients *clients_new(const struct clients_wiring *wiring)
     agenda_init(&all->soft_ends);
     all->penalty_timer = loop_timer_new(wiring->loop, clients_end_penalties, all);
     agenda_init(&all->penalty_ends);
-    all->handshakes = handshakes_new();
+    all->handshakes = handshakes_new(HANDSHAKES_MOST);
     all->shake_timer = loop_timer_new(wiring->loop, clients_shake_hands, all);
     all->scratch = mem_alloc(CLIENT_SCRATCH);
     window_init(&all->window);
@@ -85,6 +86,7 @@ void clients_free(struct clients *all)
         if (safe && !client_is_doomed(client) && client->out.len > 0) client_write(client);
         client_free(client);
     }
+    io_threads_free(all->threads);
     loop_timer_free(all->run_timer);
     loop_timer_free(all->read_timer);
     loop_timer_free(all->pause_timer);
@@ -193,7 +195,8 @@ void clients_accept(struct clients *all, int fd, const char *peer, const char *l
     client->via = port == PORT_TLS ? &transport_tls : &transport_plain;
     client->peer = keep_text(peer);
     client->local = keep_text(local);
-    if (port == PORT_TLS) handshake_init(&client->handshake, peer);
+    client->encrypted = port == PORT_TLS;
+    if (client->encrypted) handshake_init(&client->handshake, peer);
     client->born_usec = client->active_usec = clock_mono_usec();
     deadline_init(&client->soft_end);
     deadline_init(&client->penalty_end);
@@ -208,8 +211,12 @@ void clients_accept(struct clients *all, int fd, const char *peer, const char *l
         session_begin_handshake(&client->session);
     else
         client_begin_session(client);
-    client->io = loop_io_new(all->w.loop, fd, client_ready, client);
-    loop_io_want(client->io, LOOP_READ);
+    if (all->threads != NULL) {
+        client_give_to_thread(client, port == PORT_TLS ? all->w.tls : NULL);
+    } else {
+        client->io = loop_io_new(all->w.loop, fd, client_ready, client);
+        loop_io_want(client->io, LOOP_READ);
+    }
     TAILQ_INSERT_TAIL(&all->by_age, client, by_age);
     all->count++;
     all->w.stats->connections++;
@@ -236,9 +243,13 @@ static void client_free(struct client *client)
     if (all->w.engine->hooks->tracking != NULL)
         tracking_forget(all->w.engine->hooks->tracking, &client->session);
     session_drop(&client->session, all->w.engine->watch, all->w.pubsub);
-    loop_io_free(client->io);
-    tls_close(client->tls);
-    close(client->fd);
+    if (client->threaded != NULL) {
+        client_take_from_thread(client);
+    } else {
+        loop_io_free(client->io);
+        tls_close(client->tls);
+        close(client->fd);
+    }
     resp_reader_drop(&client->reader);
     outbuf_drop(&client->out);
     mem_free(client->input.data);
@@ -307,9 +318,11 @@ void clients_turn(void *ctx)
     uint64_t safe = persist_safe_position(all->w.persist);
     release_held(all, safe);
     write_listed(all, safe);
-    if (!clients_evict(all)) return;
-    release_held(all, safe);
-    write_listed(all, safe);
+    if (clients_evict(all)) {
+        release_held(all, safe);
+        write_listed(all, safe);
+    }
+    if (all->threads != NULL) io_threads_turn(all->threads);
 }
 
 void clients_kill(struct clients *all, struct session *victim, const struct session *self)
@@ -483,7 +496,7 @@ uint64_t clients_new_id(struct clients *all)
 
 size_t clients_uncounted(const struct clients *all)
 {
-    return all->w.engine->uncounted;
+    return all->w.engine->uncounted + mem_shared_apart();
 }
 
 bool clients_info(struct session *session, struct client_info *info)

@@ -49,6 +49,9 @@ struct clients_wiring {
 enum client_port { PORT_TCP, PORT_UNIX, PORT_TLS };
 
 struct clients *clients_new(const struct clients_wiring *wiring);
+/* Starts the threads of io-threads. Call once, before the first connection and after the process
+ * has gone to the background. False with errno: a thread can't be started. */
+bool clients_start_threads(struct clients *clients);
 /* Closes all connections, after one attempt to write their pending replies. */
 void clients_free(struct clients *clients);
 /* Takes ownership of a connected, non-blocking socket. If maxclients is reached, replies with an

@@ -181,8 +181,19 @@ void client_join_input(struct client *client)
 static void update_readiness(struct client *client)
 {
     unsigned reading = client_may_read(client) ? LOOP_READ : 0;
+    if (client->threaded != NULL) {
+        io_socket_want(client_socket(client), reading != 0, client_is_anon(client));
+        return;
+    }
     bool blocked = client->write_blocked || client->read_blocked;
     loop_io_want(client->io, reading | (blocked ? LOOP_WRITE : 0));
+}
+
+void client_lost(struct client *client, struct bytes why)
+{
+    log_line(LOG_VERBOSE, "Client %s closed: %.*s", client_label(client).text, (int)why.len,
+             why.data);
+    client_doom(client);
 }
 
 /* Handles the result of a read. False: nothing to run. Requests that arrived before the end of file
@@ -200,8 +211,8 @@ static bool check_received(struct client *client, ssize_t got)
         update_readiness(client); /* stop polling: the socket stays readable at end of file */
         client_list_to_write(client);
     } else if (errno != EAGAIN && errno != EINTR) {
-        log_line(LOG_VERBOSE, "Client %s closed: %s", client_label(client).text, strerror(errno));
-        client_doom(client);
+        const char *why = strerror(errno);
+        client_lost(client, bytes_of(why, strlen(why)));
     }
     return false;
 }
@@ -270,8 +281,7 @@ static void read_big(struct client *client, size_t wants)
     client_arrived(client, NULL, 0);
 }
 
-/* Reads the client again in the next turn if its transport has input that poll does not report. */
-static void read_on(struct client *client)
+void client_read_on(struct client *client)
 {
     if (client->listed_to_read_on || !client_may_read(client)) return;
     if (!client->via->pending(client)) return;
@@ -292,7 +302,7 @@ static void read_ready(struct client *client)
         read_big(client, wants);
     else if (!later)
         read_shared(client);
-    if (client->via->pending != NULL) read_on(client);
+    if (client->via->pending != NULL) client_read_on(client);
 }
 
 /* Reads each client once; the rest of its input is read in the next turn. */
@@ -338,6 +348,11 @@ void client_ready(void *ctx, unsigned what)
  * closing. */
 static void shut_down_gently(struct client *client)
 {
+    if (client->threaded != NULL) {
+        io_socket_shut(client_socket(client));
+        client_doom(client);
+        return;
+    }
     if (client->tls != NULL) tls_close_notify(client->tls);
     shutdown(client->fd, SHUT_WR);
     for (int i = 0; i < LAST_READS; i++)
@@ -398,6 +413,8 @@ void client_write(struct client *client)
     const struct client_source *source = client->source;
     client->write_blocked =
         client->out.len > 0 || (source != NULL && source->peek(source->ctx, &chunk, 1) > 0);
+    if (client->threaded != NULL && client->session.state == SESSION_CLOSING)
+        client->write_blocked |= !io_socket_is_flushed(client_socket(client));
     if (client->write_blocked && client->out.len > ANON_UNREAD && client_is_anon(client)) {
         log_line(LOG_VERBOSE,
                  "Client %s closed: it is unauthenticated and does not read its replies",
@@ -415,7 +432,7 @@ void client_write(struct client *client)
     if (client->session.waits_for == WAIT_OUTPUT && client->out.len <= CLIENT_STALL_BYTES / 2) {
         session_end_wait(&client->session);
         if (client->input.len > 0) client_list_to_run(client);
-        if (client->via->pending != NULL) read_on(client);
+        if (client->via->pending != NULL) client_read_on(client);
     }
     update_readiness(client);
 }

@@ -33,7 +33,7 @@ struct client_usage client_usage(const struct client *client)
         mem_size(client->input.data) + mem_size(client->input.big) + usage.output +
         mem_size(client->reader.args) + mem_size(session->name) + mem_size(session->lib_name) +
         mem_size(session->lib_version) + usage.multi + session_subscription_bytes(session) +
-        blocked_bytes(session) + tls_bytes(client->tls);
+        blocked_bytes(session) + tls_bytes(client->tls) + client_thread_bytes(client);
     return usage;
 }
 

@@ -1,9 +1,9 @@
 /* client_state: the structs of connections, private to client.c (connections), client_io.c (bytes
- * in and out), client_tls.c (TLS), client_run.c (requests), client_output.c (limits of unread
- * replies), client_memory.c (memory and its limit), client_penalty.c (failed logins),
- * client_suspend.c (turns inside a request) and client_check.c (assertions). session_state.h
- * defines the state of a connection; the enums input_place and output_place below define the work
- * that a turn still has to do for it. */
+ * in and out), client_tls.c (TLS), client_threads.c (sockets of threads), client_run.c (requests),
+ * client_output.c (limits of unread replies), client_memory.c (memory and its limit),
+ * client_penalty.c (failed logins), client_suspend.c (turns inside a request) and client_check.c
+ * (assertions). session_state.h defines the state of a connection; the enums input_place and
+ * output_place below define the work that a turn still has to do for it. */
 #ifndef SERVER_NET_CLIENT_STATE_H
 #define SERVER_NET_CLIENT_STATE_H
 
@@ -12,6 +12,7 @@
 #include "proto/resp/resp_read.h"
 #include "server/net/client.h"
 #include "server/net/handshakes.h"
+#include "server/net/io_threads.h"
 #include "server/net/lookahead.h"
 #include "server/net/tls/connection.h"
 #include "store/mem/outbuf.h"
@@ -99,7 +100,7 @@ struct transport {
     /* Is input buffered that poll does not report? NULL: never. */
     bool (*pending)(const struct client *client);
 };
-extern const struct transport transport_plain, transport_tls;
+extern const struct transport transport_plain, transport_tls, transport_threads;
 
 struct client {
     struct session session; /* first, so that a session's address is its client's */
@@ -113,6 +114,7 @@ struct client {
     const struct transport *via;
     struct tls_connection *tls; /* NULL: no TLS, or no first record yet */
     struct handshake handshake;
+    struct threaded *threaded; /* NULL: its socket belongs to the main thread */
     char *peer, *local;
     int64_t born_usec, active_usec; /* monotonic */
     int64_t over_soft_usec;         /* when its output exceeded the soft limit; 0: it does not */
@@ -130,7 +132,7 @@ struct client {
     unsigned memory_class;
     bool is_classed;   /* is it in clients.by_memory[memory_class]? */
     uint64_t woken_in; /* the last request (clients.request) that appended to its output */
-    bool unix_socket;
+    bool unix_socket, encrypted;
     bool listed_to_read_on; /* its transport has input that poll does not report */
     bool read_blocked;      /* TLS must send before it can read */
     bool write_blocked;     /* the socket took only part of the replies */
@@ -158,6 +160,7 @@ struct clients {
     char *scratch;
     size_t scratch_used;
     struct window window;
+    struct io_threads *threads; /* NULL: io-threads is 1 */
     struct handshakes *handshakes;
     struct loop_timer *shake_timer;   /* set while handshakes can continue */
     struct suspended_turn *suspended; /* NULL: no turns run inside a request */
@@ -259,7 +262,24 @@ void clients_read_pending(void *clients);
 /* Reads the clients for which the turn's buffer had no room. False: there were none. */
 bool clients_read_more(struct clients *clients);
 
+/* Reads the client again in the next turn if its transport has input that poll does not report. */
+void client_read_on(struct client *client);
+/* Closes and logs a client whose connection is lost. */
+void client_lost(struct client *client, struct bytes why);
+
+/* client_threads.c */
+/* Gives the socket of a new client to a thread; `tls`: NULL without TLS. */
+void client_give_to_thread(struct client *client, struct tls *tls);
+/* The thread closes the socket. */
+void client_take_from_thread(struct client *client);
+size_t client_thread_bytes(const struct client *client);      /* memory */
+struct io_socket *client_socket(const struct client *client); /* NULL: it has no thread */
+
 /* client_tls.c */
+/* The handshake is complete; the name is that of the client's verified certificate, or "". */
+void client_shaken(struct client *client, struct bytes name);
+/* Closes a client before its session begins. Logs that, but not too often. */
+void client_refuse(struct client *client, struct bytes why);
 /* Closes a client that begins a TLS handshake on a port without TLS. True if it did. */
 bool client_refuse_tls(struct client *client, const char *data, size_t len);
 /* Continues handshakes for a limited time. */

@@ -22,7 +22,7 @@ enum {
 };
 
 /* Anybody could fill the log, so only one line per interval is written; it counts the others. */
-static void refuse(struct client *client, const char *why)
+void client_refuse(struct client *client, struct bytes why)
 {
     struct clients *all = client->all;
     int64_t now = clock_mono_usec();
@@ -35,9 +35,15 @@ static void refuse(struct client *client, const char *why)
     if (all->refusals_unlogged > 0)
         snprintf(more, sizeof(more), " (and %zu more since the last such line)",
                  all->refusals_unlogged);
-    log_line(LOG_NOTICE, "Client %s closed: %s%s", client_label(client).text, why, more);
+    log_line(LOG_NOTICE, "Client %s closed: %.*s%s", client_label(client).text, (int)why.len,
+             why.data, more);
     all->refusals_usec = now + LOG_USEC;
     all->refusals_unlogged = 0;
+}
+
+static void refuse(struct client *client, const char *why)
+{
+    client_refuse(client, bytes_of(why, strlen(why)));
 }
 
 /* ---- the wrong port -------------------------------------------------------------------------- */
@@ -45,8 +51,7 @@ static void refuse(struct client *client, const char *why)
 bool client_refuse_tls(struct client *client, const char *data, size_t len)
 {
     bool is_first = client->session.last_command == NULL && client->input.len == 0;
-    bool is_plain = client->via == &transport_plain;
-    if (!is_first || !is_plain || len < 3 || data[0] != TLS_FIRST_BYTE || data[1] != 3)
+    if (!is_first || client->encrypted || len < 3 || data[0] != TLS_FIRST_BYTE || data[1] != 3)
         return false;
     refuse(client, "it speaks TLS, but this port does not. TLS needs tls-port");
     return true;
@@ -55,34 +60,33 @@ bool client_refuse_tls(struct client *client, const char *data, size_t len)
 /* ---- users ----------------------------------------------------------------------------------- */
 
 /* As in Redis 8.6: INFO counts the failure, and ACL LOG lists it. */
-static void note_unknown_name(struct client *client, const char *name)
+static void note_unknown_name(struct client *client, struct bytes name)
 {
     struct clients *all = client->all;
     all->w.stats->denied_tls_cert++;
     acl_log_add(&all->w.engine->acl->log,
                 &(struct acl_refusal){ .reason = ACL_LOG_TLS_CERT,
                                        .object = LIT(""),
-                                       .user_name = bytes_of(name, strlen(name)),
+                                       .user_name = name,
                                        .session = &client->session,
                                        .now = clock_now(all->w.clock) },
                 (size_t)all->w.conf->acllog_max_len);
     log_line(LOG_VERBOSE,
              "Client %s is not logged in: no enabled user matches its certificate's common name, "
-             "%s",
-             client_label(client).text, name);
+             "%.*s",
+             client_label(client).text, (int)name.len, name.data);
 }
 
 /* ---- handshakes ------------------------------------------------------------------------------ */
 
-static void end_handshake(struct client *client)
+void client_shaken(struct client *client, struct bytes name)
 {
-    client_begin_session(client);
-    client->active_usec = client->all->turn_usec;
-    char name[NAME_SIZE];
     struct acl *acl = client->all->w.engine->acl;
-    bool by_name = client->all->w.conf->tls_auth_clients_user == CONF_TLS_USER_CN && acl != NULL &&
-                   tls_peer_name(client->tls, name, sizeof(name));
-    if (by_name && !acl_log_in_by_name(acl, &client->session, bytes_of(name, strlen(name))))
+    client_begin_session(client);
+    client_count_memory(client);
+    client->active_usec = client->all->turn_usec;
+    bool by_name = client->all->w.conf->tls_auth_clients_user == CONF_TLS_USER_CN && acl != NULL;
+    if (by_name && name.len > 0 && !acl_log_in_by_name(acl, &client->session, name))
         note_unknown_name(client, name);
     const char *line = client_protection(client);
     if (line == NULL) return;
@@ -90,6 +94,13 @@ static void end_handshake(struct client *client)
     session_close(&client->session);
     client_list_to_write(client);
     client->all->w.stats->rejected_connections++;
+}
+
+static void end_handshake(struct client *client)
+{
+    char name[NAME_SIZE] = "";
+    if (!tls_peer_name(client->tls, name, sizeof(name))) name[0] = '\0';
+    client_shaken(client, bytes_of(name, strlen(name)));
 }
 
 static struct client *client_of_handshake(struct handshake *handshake)
@@ -136,7 +147,8 @@ static bool has_input(const struct client *client)
 void client_check_handshake(struct client *client, int64_t now)
 {
     if (client->session.state != SESSION_SHAKING) return;
-    bool waits = client->handshake.waits;
+    const struct io_socket *socket = client_socket(client);
+    bool waits = socket != NULL ? io_socket_waits_to_shake(socket) : client->handshake.waits;
     int64_t most = waits ? HANDSHAKE_LANE_SECONDS : HANDSHAKE_SECONDS;
     bool late = now - client->born_usec >= most * 1000000;
     if (waits && handshake_peer_closed(client->fd))

@@ -28,13 +28,15 @@ struct handshake_lane {
 };
 
 struct handshakes {
+    unsigned most; /* of a lane's count */
     struct handshake_lane lanes[HANDSHAKE_LANES];
     TAILQ_HEAD(, handshake_lane) ready; /* lanes with a connection that can continue */
 };
 
-struct handshakes *handshakes_new(void)
+struct handshakes *handshakes_new(unsigned most)
 {
     struct handshakes *handshakes = mem_zalloc(sizeof(*handshakes));
+    handshakes->most = most;
     TAILQ_INIT(&handshakes->ready);
     for (int i = 0; i < HANDSHAKE_LANES; i++) {
         TAILQ_INIT(&handshakes->lanes[i].begun);
@@ -70,8 +72,8 @@ void handshake_init(struct handshake *handshake, const char *peer)
 
 static void update_ready(struct handshakes *handshakes, struct handshake_lane *lane)
 {
-    bool ready =
-        !TAILQ_EMPTY(&lane->begun) || (!TAILQ_EMPTY(&lane->fresh) && lane->count < HANDSHAKES_MOST);
+    bool ready = !TAILQ_EMPTY(&lane->begun) ||
+                 (!TAILQ_EMPTY(&lane->fresh) && lane->count < handshakes->most);
     if (ready == lane->is_ready) return;
     lane->is_ready = ready;
     if (ready)

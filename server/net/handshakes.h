@@ -21,7 +21,7 @@ struct handshake_lane;
 
 enum {
     HANDSHAKE_LANES = 256,
-    HANDSHAKES_MOST = 64,       /* handshakes in progress per lane */
+    HANDSHAKES_MOST = 64,       /* handshakes in progress per lane, of all threads together */
     HANDSHAKE_WHY = 256,        /* bytes that hold the reason of a refusal */
     HANDSHAKE_SECONDS = 10,     /* a handshake that takes longer is aborted, */
     HANDSHAKE_LANE_SECONDS = 30 /* and so is one that waits longer in its lane */
@@ -39,7 +39,8 @@ struct handshake {
 /* The peer is "ip:port" or "[ip6]:port". Call in the main thread, which alone computes hashes. */
 void handshake_init(struct handshake *handshake, const char *peer);
 
-struct handshakes *handshakes_new(void);
+/* At most this many handshakes of a lane are in progress. */
+struct handshakes *handshakes_new(unsigned most);
 void handshakes_free(struct handshakes *handshakes); /* after all connections */
 
 /* Call when the connection has input. No effect if it waits already. O(1). */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static atomic_size_t used;
+static atomic_size_t used, apart;
 static _Thread_local size_t balance;
 
 static void count(size_t size)
@@ -50,4 +50,14 @@ size_t mem_shared_used(void)
 size_t mem_shared_balance(void)
 {
     return balance;
+}
+
+void mem_shared_set_apart(size_t more)
+{
+    atomic_fetch_add_explicit(&apart, more, memory_order_relaxed);
+}
+
+size_t mem_shared_apart(void)
+{
+    return atomic_load_explicit(&apart, memory_order_relaxed);
 }

@@ -16,4 +16,9 @@ size_t mem_shared_used(void); /* bytes of all such blocks, by usable size */
  * two calls is what the calls between them needed. */
 size_t mem_shared_balance(void);
 
+/* Sets bytes of these blocks apart, or (modulo 2^N) counts them again: the part of mem_shared_used
+ * that must not cause an eviction. */
+void mem_shared_set_apart(size_t more);
+size_t mem_shared_apart(void);
+
 #endif

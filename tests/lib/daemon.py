@@ -1,7 +1,8 @@
 """daemon: the daemon under test. Re-exports the parts of this folder that most test programs need.
 
 EXPIRED names the binary. It may be a redis-server, to see whether a test agrees with Redis; tests of
-features that only the daemon has, such as its stepped clock, are skipped then.
+features that only the daemon has, such as its stepped clock, are skipped then. IO_THREADS=n runs all
+daemons with io-threads n; with 2 for the programs in tests/in_order.
 """
 import functools
 import os
@@ -21,6 +22,20 @@ from testing import equal, main, random_seed, test  # noqa: F401
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BINARY = os.path.abspath(os.environ.get("EXPIRED") or os.path.join(ROOT, "expired"))
 NOON = 1_900_000_000_000  # where stepped clocks begin
+
+
+
+def io_threads():
+    """The option, if the environment asks for it."""
+    if "IO_THREADS" not in os.environ:
+        return []
+    with open(os.path.join(ROOT, "tests", "in_order"), encoding="utf-8") as file:
+        in_order = [line.strip() for line in file if not line.startswith("#")]
+    program = os.path.relpath(os.path.realpath(sys.argv[0]), ROOT)
+    return ["--io-threads", "2" if program in in_order else os.environ["IO_THREADS"]]
+
+
+THREADS = io_threads()
 
 if not os.access(BINARY, os.X_OK):
     print(f"there is no {BINARY}: run make first, or set EXPIRED\n0 passed, 1 failed")
@@ -45,7 +60,7 @@ class Daemon(Server):
     def arguments(self):
         return [self.binary, *self.before, "--port", str(self.port), "--unixsocket", self.path,
                 "--dir", self.dir, "--save", "", "--appendonly", "no",
-                "--enable-debug-command", "yes", *self.options]
+                "--enable-debug-command", "yes", *THREADS, *self.options]
 
     def start(self):
         for _ in range(10):

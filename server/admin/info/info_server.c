@@ -142,7 +142,7 @@ void info_server(struct report *report)
         NUMBER("lru_clock", report->now / 1000 & ((1 << LRU_BITS) - 1)),
         TEXT("executable", program),
         TEXT("config_file", conf->file),
-        NEVER_ANY("io_threads_active"),
+        NUMBER("io_threads_active", conf->io_threads > 1),
     };
     REPORT_ROWS(report, rows);
 }

@@ -35,14 +35,14 @@ END_TEST
 START_TEST(accepted_options_are_checked_kept_and_shown)
 {
     conf_init(&conf);
-    ck_assert_str_eq(get("io-threads"), "1");
-    ck_assert_str_eq(load("io-threads 4\nslave-priority 7\ncluster-announce-ip me\n"), "ok");
-    ck_assert_str_eq(get("io-threads"), "4");
+    ck_assert_str_eq(get("active-expire-effort"), "1");
+    ck_assert_str_eq(load("active-expire-effort 4\nslave-priority 7\ncluster-announce-ip me\n"), "ok");
+    ck_assert_str_eq(get("active-expire-effort"), "4");
     ck_assert_str_eq(get("replica-priority"), "7");
     ck_assert_str_eq(get("slave-priority"), "7");
     ck_assert_str_eq(get("cluster-announce-ip"), "me");
-    ck_assert_str_eq(load("io-threads 129\n"),
-                     "t.conf:1: io-threads: argument must be between 1 and 128 inclusive");
+    ck_assert_str_eq(load("active-expire-effort 11\n"),
+                     "t.conf:1: active-expire-effort: argument must be between 1 and 10 inclusive");
     ck_assert_str_eq(load("oom-score-adj-values 0 1 2001\n"),
                      "t.conf:1: oom-score-adj-values: Invalid oom-score-adj-values, elements must "
                      "be between -2000 and 2000.");

@@ -10,7 +10,7 @@ static struct handshake connections[CONNECTIONS];
 
 static struct handshakes *with_waiting(const char *const *peers)
 {
-    struct handshakes *handshakes = handshakes_new();
+    struct handshakes *handshakes = handshakes_new(2);
     for (int i = 0; i < CONNECTIONS; i++) {
         handshake_init(&connections[i], peers[i]);
         handshakes_wait(handshakes, &connections[i]);

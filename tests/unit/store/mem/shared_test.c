@@ -25,6 +25,16 @@ START_TEST(blocks_count_in_the_memory_in_use)
 }
 END_TEST
 
+START_TEST(bytes_can_be_set_apart_and_counted_again)
+{
+    size_t apart = mem_shared_apart();
+    mem_shared_set_apart(500);
+    ck_assert_uint_eq(mem_shared_apart(), apart + 500);
+    mem_shared_set_apart(-(size_t)500);
+    ck_assert_uint_eq(mem_shared_apart(), apart);
+}
+END_TEST
+
 static void *free_all(void *ctx)
 {
     void **blocks = ctx;
@@ -63,6 +73,7 @@ Suite *test_suite(void)
     const TTest *const tests[] = {
         blocks_count_in_the_memory_in_use,
         other_threads_may_free_them,
+        bytes_can_be_set_apart_and_counted_again,
         NULL,
     };
     return suite_of("shared", tests);

@@ -1,0 +1,486 @@
+/* io_thread: see io_threads.h. The threads' side: a loop of orders, epoll, handshakes and messages.
+ *
+ * Uses neither mem.h nor the loop, which belong to the main thread. */
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "server/base/clock.h"
+#include "server/net/io_state.h"
+#include "store/base/ensure.h"
+#include "store/mem/shared.h"
+
+enum {
+    EVENTS = 128,      /* of one epoll_wait */
+    SHAKES_USEC = 500, /* for handshakes in one turn */
+    LAST_READS = 4,    /* of ORDER_SHUT */
+    FORGOTTEN = 4096,  /* bytes of each */
+    NAME_SIZE = 256,
+};
+
+/* ---- what epoll watches ---------------------------------------------------------------------- */
+
+int io_thread_watch(int wake)
+{
+    struct epoll_event event = { .events = EPOLLIN, .data.ptr = NULL };
+    int epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (epoll < 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, wake, &event) == 0) return epoll;
+    close(epoll);
+    return -1;
+}
+
+/* The events that the state of the socket wants. */
+static unsigned wanted_events(const struct io_socket *socket)
+{
+    bool reads = !socket->ended && !socket->stalled && !socket->handshake.waits;
+    bool tls_sends = reads && socket->connection != NULL && tls_wants_write(socket->connection);
+    bool sends = !socket->broken && (socket->unsent.len > 0 || tls_sends);
+    return (reads && !tls_sends ? EPOLLIN : 0U) | (sends ? EPOLLOUT : 0U);
+}
+
+static void watch(struct io_socket *socket)
+{
+    unsigned events = wanted_events(socket);
+    if (events == socket->watched) return;
+    /* Without events epoll would still report that the peer has gone, again and again. */
+    int action = socket->watched == 0 ? EPOLL_CTL_ADD : events == 0 ? EPOLL_CTL_DEL : EPOLL_CTL_MOD;
+    struct epoll_event event = { .events = events, .data.ptr = socket };
+    int rc = epoll_ctl(socket->thread->epoll, action, socket->fd, &event);
+    ensure(rc == 0, "epoll_ctl %d of descriptor %d: %d", action, socket->fd, errno);
+    socket->watched = events;
+}
+
+/* ---- messages to the main thread ------------------------------------------------------------- */
+
+static void post(struct io_socket *socket, int event)
+{
+    socket->messages |= 1U << event;
+    if (!socket->posts) TAILQ_INSERT_TAIL(&socket->thread->posting, socket, posting);
+    socket->posts = true;
+}
+
+/* The text is that of the last such event; the main thread acts on the first. */
+static void post_text(struct io_socket *socket, int event, const char *text)
+{
+    mem_shared_free(socket->text);
+    size_t size = strlen(text) + 1;
+    socket->text = mem_shared_alloc(size);
+    if (socket->text != NULL) memcpy(socket->text, text, size);
+    post(socket, event);
+}
+
+/* False: the ring is full. */
+static bool send_message(struct io_thread *thread, struct io_socket *socket, int event)
+{
+    bool has_text = event == IO_SHAKEN || event == IO_REFUSED || event == IO_BROKEN;
+    const char *text = has_text && socket->text != NULL ? socket->text : "";
+    size_t len = strlen(text);
+    struct io_message *message = byte_ring_reserve(thread->news, sizeof(*message) + len);
+    if (message == NULL) return false;
+    *message = (struct io_message){ socket, event, socket != NULL ? socket->error : 0 };
+    memcpy(message->bytes, text, len);
+    byte_ring_put(thread->news, sizeof(*message) + len);
+    return true;
+}
+
+/* After IO_CLOSED the socket belongs to the main thread. False: the ring is full. */
+static bool send_messages(struct io_socket *socket)
+{
+    struct io_thread *thread = socket->thread;
+    for (int event = 0; event <= IO_CLOSED; event++) {
+        if ((socket->messages & 1U << event) == 0) continue;
+        bool last = event == IO_CLOSED;
+        if (last) TAILQ_REMOVE(&thread->posting, socket, posting);
+        if (!send_message(thread, socket, event)) {
+            if (last) TAILQ_INSERT_HEAD(&thread->posting, socket, posting);
+            return false;
+        }
+        if (last) return true;
+        socket->messages &= ~(1U << event);
+    }
+    socket->posts = false;
+    TAILQ_REMOVE(&thread->posting, socket, posting);
+    return true;
+}
+
+static void send_posted(struct io_thread *thread)
+{
+    if (thread->owes_room && send_message(thread, NULL, IO_ROOM)) thread->owes_room = false;
+    struct io_socket *socket;
+    while ((socket = TAILQ_FIRST(&thread->posting)) != NULL)
+        if (!send_messages(socket)) return;
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static void count_bytes(struct io_socket *socket)
+{
+    size_t bytes = tls_bytes(socket->connection) + socket->unsent.cap, apart = 0;
+    if (atomic_load_explicit(&socket->anonymous, memory_order_relaxed)) apart = bytes;
+    atomic_store_explicit(&socket->bytes, bytes - apart, memory_order_relaxed);
+    if (apart != socket->apart) mem_shared_set_apart(apart - socket->apart);
+    socket->apart = apart;
+}
+
+static void drop_unsent(struct io_socket *socket)
+{
+    mem_shared_free(socket->unsent.data);
+    memset(&socket->unsent, 0, sizeof(socket->unsent));
+    count_bytes(socket);
+}
+
+static bool keep_unsent(struct io_socket *socket, const char *data, size_t len)
+{
+    size_t used = socket->unsent.start + socket->unsent.len;
+    if (socket->unsent.cap - used < len) {
+        size_t cap = 2 * (used + len);
+        char *grown = mem_shared_realloc(socket->unsent.data, cap);
+        if (grown == NULL) return false;
+        socket->unsent.data = grown;
+        socket->unsent.cap = cap;
+    }
+    memcpy(socket->unsent.data + used, data, len);
+    socket->unsent.len += len;
+    return true;
+}
+
+/* ---- the end of a connection ----------------------------------------------------------------- */
+
+static void unstall(struct io_socket *socket)
+{
+    if (socket->stalled) TAILQ_REMOVE(&socket->thread->stalled, socket, stalling);
+    socket->stalled = false;
+}
+
+static void lose(struct io_socket *socket, const char *why)
+{
+    if (socket->broken) return;
+    socket->broken = socket->ended = true;
+    unstall(socket);
+    atomic_fetch_add(&socket->sent, socket->unsent.len); /* they never will be */
+    drop_unsent(socket);
+    post_text(socket, IO_BROKEN, why);
+    watch(socket);
+}
+
+static void leave_lists(struct io_socket *socket)
+{
+    struct io_thread *thread = socket->thread;
+    unstall(socket);
+    if (socket->reads_on) TAILQ_REMOVE(&thread->to_read_on, socket, reading_on);
+    socket->reads_on = false;
+    handshakes_end(thread->handshakes, &socket->handshake);
+    TAILQ_REMOVE(&thread->sockets, socket, same_thread);
+}
+
+static void close_socket(struct io_socket *socket)
+{
+    leave_lists(socket);
+    drop_unsent(socket);
+    tls_close(socket->connection);
+    socket->connection = NULL;
+    close(socket->fd); /* takes it out of epoll */
+    count_bytes(socket);
+    mem_shared_free(socket->text);
+    socket->text = NULL;
+    socket->messages = 0;
+    post(socket, IO_CLOSED);
+}
+
+static void shut_socket(struct io_socket *socket)
+{
+    char forgotten[FORGOTTEN];
+    if (socket->connection != NULL) tls_close_notify(socket->connection);
+    shutdown(socket->fd, SHUT_WR);
+    for (int i = 0; i < LAST_READS; i++)
+        if (recv(socket->fd, forgotten, sizeof(forgotten), 0) <= 0) return;
+}
+
+/* ---- sending --------------------------------------------------------------------------------- */
+
+/* Returns how many bytes were sent, 0 if there is no room. The socket may be lost. */
+static size_t send_bytes(struct io_socket *socket, const char *data, size_t len)
+{
+    struct iovec chunk = { .iov_base = (char *)(uintptr_t)data, .iov_len = len };
+    ssize_t sent = socket->connection != NULL ? tls_write(socket->connection, &chunk, 1)
+                                              : send(socket->fd, data, len, MSG_NOSIGNAL);
+    if (sent >= 0) return (size_t)sent;
+    if (errno == EAGAIN || errno == EINTR) return 0;
+    lose(socket, socket->connection != NULL ? tls_fault(socket->connection) : strerror(errno));
+    return 0;
+}
+
+static void note_sent(struct io_socket *socket, size_t len)
+{
+    atomic_store(&socket->sent, atomic_load_explicit(&socket->sent, memory_order_relaxed) + len);
+    if (socket->unsent.len == 0 && atomic_load(&socket->asks_for_flush) &&
+        atomic_exchange(&socket->asks_for_flush, false))
+        post(socket, IO_WRITABLE);
+}
+
+static void send_order(struct io_socket *socket, const char *data, size_t len)
+{
+    size_t sent = 0;
+    if (socket->unsent.len == 0 && !socket->broken) sent = send_bytes(socket, data, len);
+    if (!socket->broken && sent < len && !keep_unsent(socket, data + sent, len - sent))
+        lose(socket, "out of memory");
+    note_sent(socket, socket->broken ? len : sent);
+    count_bytes(socket);
+    watch(socket);
+}
+
+static void send_unsent(struct io_socket *socket)
+{
+    size_t sent =
+        send_bytes(socket, socket->unsent.data + socket->unsent.start, socket->unsent.len);
+    if (socket->broken) return;
+    socket->unsent.start += sent;
+    socket->unsent.len -= sent;
+    if (socket->unsent.len == 0) drop_unsent(socket);
+    note_sent(socket, sent);
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+/* How many bytes may be read now. */
+static size_t room_to_read(const struct io_socket *socket)
+{
+    if (socket->messages != 0) return 0; /* they come first */
+    if (!atomic_load_explicit(&socket->wanted, memory_order_acquire)) return 0;
+    bool anonymous = atomic_load_explicit(&socket->anonymous, memory_order_relaxed);
+    size_t most = anonymous ? IO_ANON_READ : IO_READ_MOST;
+    uint64_t unread = socket->got - atomic_load_explicit(&socket->read, memory_order_acquire);
+    uint64_t limit = most * IO_UNREAD_READS;
+    if (unread >= limit) return 0;
+    return limit - unread < most ? (size_t)(limit - unread) : most;
+}
+
+static void stall(struct io_socket *socket)
+{
+    if (!socket->stalled) TAILQ_INSERT_TAIL(&socket->thread->stalled, socket, stalling);
+    socket->stalled = true;
+}
+
+static void end_reading(struct io_socket *socket, ssize_t got)
+{
+    if (got < 0 && socket->connection != NULL) {
+        lose(socket, tls_fault(socket->connection));
+        return;
+    }
+    socket->error = got < 0 ? errno : 0;
+    socket->ended = true;
+    post(socket, IO_END);
+}
+
+static void read_on(struct io_socket *socket)
+{
+    if (socket->reads_on || !tls_pending(socket->connection)) return;
+    TAILQ_INSERT_TAIL(&socket->thread->to_read_on, socket, reading_on);
+    socket->reads_on = true;
+}
+
+static void read_socket(struct io_socket *socket)
+{
+    struct byte_ring *news = socket->thread->news;
+    size_t room = room_to_read(socket);
+    struct io_message *message =
+        room > 0 ? byte_ring_reserve(news, sizeof(*message) + IO_READ_MOST) : NULL;
+    if (message == NULL) {
+        stall(socket);
+        return;
+    }
+    ssize_t got = socket->connection != NULL ? tls_read(socket->connection, message->bytes, room)
+                                             : recv(socket->fd, message->bytes, room, 0);
+    if (got > 0) {
+        *message = (struct io_message){ socket, IO_BYTES, 0 };
+        byte_ring_put(news, sizeof(*message) + (size_t)got);
+        socket->got += (uint64_t)got;
+    } else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
+        end_reading(socket, got);
+    }
+    if (socket->connection != NULL && !socket->ended) read_on(socket);
+    count_bytes(socket);
+}
+
+/* What TLS has read ahead, and sockets that had to wait. */
+static void read_listed(struct io_thread *thread)
+{
+    struct io_socket_list listed = TAILQ_HEAD_INITIALIZER(listed);
+    struct io_socket *socket, *next;
+    TAILQ_CONCAT(&listed, &thread->to_read_on, reading_on);
+    while ((socket = TAILQ_FIRST(&listed)) != NULL) {
+        TAILQ_REMOVE(&listed, socket, reading_on);
+        socket->reads_on = false;
+        if (!socket->ended && !socket->stalled) read_socket(socket);
+        watch(socket);
+    }
+    for (socket = TAILQ_FIRST(&thread->stalled); socket != NULL; socket = next) {
+        next = TAILQ_NEXT(socket, stalling);
+        if (room_to_read(socket) == 0) continue;
+        if (byte_ring_reserve(thread->news, sizeof(struct io_message) + IO_READ_MOST) == NULL)
+            return;
+        unstall(socket);
+        read_socket(socket);
+        watch(socket);
+    }
+}
+
+/* ---- handshakes ------------------------------------------------------------------------------ */
+
+static void wait_to_shake(struct io_socket *socket)
+{
+    handshakes_wait(socket->thread->handshakes, &socket->handshake);
+    atomic_store_explicit(&socket->waits_to_shake, true, memory_order_relaxed);
+}
+
+static void tell_shaken(struct io_socket *socket)
+{
+    char name[NAME_SIZE] = "";
+    socket->shaken = true;
+    if (!tls_peer_name(socket->connection, name, sizeof(name))) name[0] = '\0';
+    post_text(socket, IO_SHAKEN, name);
+    read_on(socket);
+}
+
+static void shake(struct io_socket *socket)
+{
+    char why[HANDSHAKE_WHY];
+    atomic_store_explicit(&socket->waits_to_shake, false, memory_order_relaxed);
+    switch (handshake_step(socket->thread->handshakes, &socket->handshake, socket->tls, socket->fd,
+                           &socket->connection, why)) {
+    case SHAKEN_DONE: tell_shaken(socket); break;
+    case SHAKEN_WAITS: break;
+    case SHAKEN_REFUSED:
+        socket->broken = socket->ended = true;
+        post_text(socket, IO_REFUSED, why);
+        break;
+    case SHAKEN_CLOSED: lose(socket, "closed by the client"); break;
+    }
+    count_bytes(socket);
+    watch(socket);
+}
+
+static bool any_shakes(const struct io_thread *thread)
+{
+    return thread->handshakes != NULL && handshakes_any(thread->handshakes);
+}
+
+static void continue_handshakes(struct io_thread *thread)
+{
+    if (!any_shakes(thread)) return;
+    int64_t end = clock_mono_usec() + SHAKES_USEC;
+    struct handshake *next;
+    while (clock_mono_usec() < end && (next = handshakes_next(thread->handshakes)) != NULL)
+        shake((struct io_socket *)((char *)next - offsetof(struct io_socket, handshake)));
+}
+
+/* ---- a turn ---------------------------------------------------------------------------------- */
+
+static void add_socket(struct io_thread *thread, struct io_socket *socket)
+{
+    TAILQ_INSERT_TAIL(&thread->sockets, socket, same_thread);
+    if (socket->tls != NULL) thread->handshakes = thread->lanes;
+    watch(socket);
+}
+
+static void take_order(struct io_thread *thread, const struct io_order *order, size_t len)
+{
+    switch (order->kind) {
+    case ORDER_ADD: add_socket(thread, order->socket); break;
+    case ORDER_SEND: send_order(order->socket, order->bytes, len - sizeof(*order)); break;
+    case ORDER_SHUT: shut_socket(order->socket); break;
+    case ORDER_CLOSE: close_socket(order->socket); break;
+    case ORDER_STOP: thread->stops = true; break;
+    }
+}
+
+static void take_orders(struct io_thread *thread)
+{
+    const struct io_order *order;
+    size_t len;
+    while ((order = byte_ring_take(thread->orders, &len)) != NULL)
+        take_order(thread, order, len);
+    byte_ring_release(thread->orders);
+    if (atomic_load(&thread->main_starves) && atomic_exchange(&thread->main_starves, false))
+        thread->owes_room = true;
+}
+
+static bool waits_for_room(const struct io_thread *thread)
+{
+    return thread->owes_room || !TAILQ_EMPTY(&thread->stalled) || !TAILQ_EMPTY(&thread->posting);
+}
+
+static bool has_work(struct io_thread *thread)
+{
+    return byte_ring_any(thread->orders) || !TAILQ_EMPTY(&thread->to_read_on) || any_shakes(thread);
+}
+
+/* True: there is nothing to do until epoll reports something. Stores first that the thread sleeps
+ * or waits, and looks then: see io_threads_turn. */
+static bool may_sleep(struct io_thread *thread)
+{
+    if (has_work(thread)) return false;
+    atomic_store(&thread->asleep, true);
+    if (waits_for_room(thread)) {
+        atomic_store(&thread->wants_room, true);
+        send_posted(thread);
+        read_listed(thread);
+    }
+    return !has_work(thread);
+}
+
+static void socket_ready(struct io_socket *socket, unsigned events)
+{
+    if (!socket->shaken) {
+        wait_to_shake(socket);
+    } else {
+        bool tls_sends = socket->connection != NULL && tls_wants_write(socket->connection);
+        bool can_send = (events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) != 0;
+        if (can_send && socket->unsent.len > 0) send_unsent(socket);
+        if (!socket->ended && ((events & ~(unsigned)EPOLLOUT) != 0 || tls_sends))
+            read_socket(socket);
+    }
+    watch(socket);
+}
+
+static void wait_for_events(struct io_thread *thread, bool sleeps)
+{
+    struct epoll_event events[EVENTS];
+    int count = epoll_wait(thread->epoll, events, EVENTS, sleeps ? -1 : 0);
+    atomic_store_explicit(&thread->asleep, false, memory_order_relaxed);
+    for (int i = 0; i < count; i++) {
+        uint64_t ignored;
+        if (events[i].data.ptr != NULL)
+            socket_ready(events[i].data.ptr, events[i].events);
+        else if (read(thread->wake, &ignored, sizeof(ignored)) < 0)
+            continue;
+    }
+}
+
+static void show_news(struct io_thread *thread)
+{
+    atomic_bool *asleep = &thread->threads->asleep;
+    if (byte_ring_publish(thread->news) && atomic_load(asleep) && atomic_exchange(asleep, false))
+        io_wake(thread->threads->wake);
+}
+
+void *io_thread_run(void *ctx)
+{
+    struct io_thread *thread = ctx;
+    while (!thread->stops) {
+        take_orders(thread);
+        continue_handshakes(thread);
+        send_posted(thread);
+        read_listed(thread);
+        bool sleeps = !thread->stops && may_sleep(thread);
+        show_news(thread);
+        wait_for_events(thread, sleeps);
+    }
+    struct io_socket *socket;
+    while ((socket = TAILQ_FIRST(&thread->sockets)) != NULL)
+        close_socket(socket);
+    return NULL;
+}
