@@ -19,6 +19,7 @@ from servers import Failed, free_port
 
 THREADS = (1, 2, 3)
 CONNECTIONS, GENERATOR_THREADS = 256, 4
+SECONDS = 4        # of a round, at most
 HANDSHAKES = 1000  # a second
 PACE = 0.001       # seconds between the PINGs beside handshakes
 
@@ -51,7 +52,7 @@ def use_all_cores(pid):
 
 
 def one_round(server, command, requests, tls):
-    """Requests a second, and nanoseconds a request of the main thread and of the process."""
+    """Requests a second, and nanoseconds a request of the main thread and of the whole process."""
     pid = server.process.pid
     port, more = (tls[0], ["--tls", "--cacert", tls[1]]) if tls else (server.port, [])
     before = thread_times(pid)
@@ -129,8 +130,9 @@ def measure_server(bench, settings, say, name, threads, tls_options):
         use_all_cores(server.process.pid)
         for kind, tls in (("plain", None), ("TLS", (port, tls_options[1]))):
             for mix in ("get", "set"):
-                one_round(server, mix, settings.cores_requests // 10, tls)
-                rounds = [one_round(server, mix, settings.cores_requests, tls) for _ in range(settings.rounds)]
+                rate, _, _ = one_round(server, mix, settings.cores_requests // 25, tls)
+                requests = min(settings.cores_requests, max(1000, int(rate * SECONDS)))
+                rounds = [one_round(server, mix, requests, tls) for _ in range(settings.rounds)]
                 rate, main, whole = (median(column) for column in zip(*rounds))
                 found[f"{kind} {mix}"] = {"rate": rate, "main_ns": main, "cpu_ns": whole}
                 say(f"{name}, {threads} threads, {kind} {mix}: main thread {main:.0f} ns a request, process "

@@ -213,6 +213,20 @@ def stampede_table(results):
         for what, found in results.items()])
 
 
+def cores_table(results):
+    heads = ["server, io-threads", "main thread: GET", "SET", "TLS GET", "TLS SET", "process: GET", "TLS GET",
+             "GETs a second", "TLS GETs a second", "PING p99", "beside TLS handshakes"]
+    rows = []
+    for what, found in results.items():
+        loads = [found[f"{kind} {mix}"] for kind in ("plain", "TLS") for mix in ("get", "set")]
+        shaken = found["handshakes"]
+        rows.append([what] + [f"{load['main_ns']:,.0f} ns" for load in loads] +
+                    [f"{found[kind]['cpu_ns']:,.0f} ns" for kind in ("plain get", "TLS get")] +
+                    [f"{found[kind]['rate']:,.0f}" for kind in ("plain get", "TLS get")] +
+                    [f"{shaken['alone_ms']:.2f} ms", f"{shaken['busy_ms']:.2f} ms at {shaken['rate']:,.0f} a second"])
+    return table(heads, rows)
+
+
 def queues_table(results):
     heads = ["", "jobs a second", "CPU of the server a job", "delayed jobs late: p50", "p99"]
     return table(heads, [
@@ -459,6 +473,8 @@ def sections(results, names):
             found[part] = primitives_table(results[part])
     if results.get("stampede"):
         found["stampede"] = stampede_table(results["stampede"])
+    if results.get("cores"):
+        found["cores"] = cores_table(results["cores"])
     if results.get("queues"):
         found["queues"] = queues_table(results["queues"])
     if results.get("replication"):

@@ -225,6 +225,11 @@ def the_driver_measures_stampedes():
 
 
 @test
+def the_driver_measures_cores():
+    shows(output_of("cores", "--quick", "--no-bare", "--redis", ""), "| expired, 1 | ", "| expired, 3 | ")
+
+
+@test
 def the_driver_measures_crowds():
     shows(output_of("crowds", "--quick", "--no-bare"),
           "| 500 connections, 250 of them send a byte a second | ",
