@@ -41,9 +41,8 @@ static unsigned wanted_events(const struct io_socket *socket)
     return (reads && !tls_sends ? EPOLLIN : 0U) | (sends ? EPOLLOUT : 0U);
 }
 
-static void watch(struct io_socket *socket)
+static void set_watched(struct io_socket *socket, unsigned events)
 {
-    unsigned events = wanted_events(socket);
     if (events == socket->watched) return;
     /* Without events epoll would still report that the peer has gone, again and again. */
     int action = socket->watched == 0 ? EPOLL_CTL_ADD : events == 0 ? EPOLL_CTL_DEL : EPOLL_CTL_MOD;
@@ -51,6 +50,11 @@ static void watch(struct io_socket *socket)
     int rc = epoll_ctl(socket->thread->epoll, action, socket->fd, &event);
     ensure(rc == 0, "epoll_ctl %d of descriptor %d: %d", action, socket->fd, errno);
     socket->watched = events;
+}
+
+static void watch(struct io_socket *socket)
+{
+    set_watched(socket, wanted_events(socket));
 }
 
 /* ---- messages to the main thread ------------------------------------------------------------- */
@@ -182,7 +186,8 @@ static void close_socket(struct io_socket *socket)
     drop_unsent(socket);
     tls_close(socket->connection);
     socket->connection = NULL;
-    close(socket->fd); /* takes it out of epoll */
+    set_watched(socket, 0); /* close is not enough: a forked child may have the socket too */
+    close(socket->fd);
     count_bytes(socket);
     mem_shared_free(socket->text);
     socket->text = NULL;
