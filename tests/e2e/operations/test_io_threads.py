@@ -106,7 +106,7 @@ def nobody_spins_at_closed_and_half_closed_sockets():
             raw.close()
         assert wait_for(lambda: clients_of(admin) == 1)
         before = cpu_of_threads(daemon.process.pid)
-        time.sleep(0.5)
+        equal(admin.call("BLPOP", "none", "0.5"), b"*-1\r\n")
         assert cpu_of_threads(daemon.process.pid) - before < 0.25
 
 
