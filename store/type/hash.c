@@ -419,18 +419,26 @@ bool hash_iter_next(struct hash_iter *iter, struct bytes *field, struct bytes *v
 
 /* ---- deadlines ----------------------------------------------------------------------------- */
 
-bool hash_deadline(const struct hash *hash, struct bytes field, msec *at)
+bool hash_lookup(const struct hash *hash, struct bytes field, struct bytes *value, msec *at)
 {
     if (!hash->is_large) {
         struct packed_record record;
         if (!packed_lookup(&hash->packed, field, &record)) return false;
+        *value = record.value;
         *at = record.at;
         return true;
     }
     const struct pair *pair = dict_find(&hash->table->pairs, field);
     if (pair == NULL) return false;
+    *value = value_of(pair);
     *at = pair_at(hash->table, pair);
     return true;
+}
+
+bool hash_deadline(const struct hash *hash, struct bytes field, msec *at)
+{
+    struct bytes value;
+    return hash_lookup(hash, field, &value, at);
 }
 
 bool hash_expire(struct hash *hash, struct bytes field, msec at)

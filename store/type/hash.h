@@ -47,6 +47,8 @@ bool hash_iter_next(struct hash_iter *iter, struct bytes *field, struct bytes *v
 
 /* ---- deadlines ---- */
 
+/* hash_get and hash_deadline at once. O(1) */
+bool hash_lookup(const struct hash *hash, struct bytes field, struct bytes *value, msec *at);
 /* The field's deadline, NEVER if it has none; false: no such field. O(1) */
 bool hash_deadline(const struct hash *hash, struct bytes field, msec *at);
 /* Sets the field's deadline, or removes it (NEVER); false: no such field. `field` may point into

@@ -66,9 +66,10 @@ static struct bytes token_bytes(char *to, int64_t token)
 bool lease_find_owner(const struct lease *lease, struct bytes owner, struct holder *holder)
 {
     struct bytes value;
-    if (!hash_get(lease->holders, owner, &value)) return false;
-    *holder = (struct holder){ .owner = owner, .token = token_of(value) };
-    return hash_deadline(lease->holders, owner, &holder->end);
+    msec end;
+    if (!hash_lookup(lease->holders, owner, &value, &end)) return false;
+    *holder = (struct holder){ owner, token_of(value), end };
+    return true;
 }
 
 bool lease_find_token(const struct lease *lease, int64_t token, struct holder *holder)
@@ -101,10 +102,12 @@ static void index_all(struct lease *lease)
         index_holder(lease, &holder);
 }
 
-static void unindex_token(struct lease *lease, int64_t token)
+static void unindex_owner(struct lease *lease, struct bytes owner)
 {
     char text[TOKEN_BYTES];
-    if (lease->by_token != NULL) hash_remove(lease->by_token, token_bytes(text, token));
+    struct holder old;
+    if (lease->by_token != NULL && lease_find_owner(lease, owner, &old))
+        hash_remove(lease->by_token, token_bytes(text, old.token));
 }
 
 bool lease_fits(const struct lease *lease, const struct holder *holder, uint32_t permits)
@@ -121,8 +124,7 @@ void lease_put(struct lease *lease, const struct holder *holder, uint32_t permit
 {
     lease->permits = permits;
     char text[TOKEN_BYTES];
-    struct holder old;
-    if (lease_find_owner(lease, holder->owner, &old)) unindex_token(lease, old.token);
+    unindex_owner(lease, holder->owner);
     hash_set(lease->holders, holder->owner, token_bytes(text, holder->token), holder->end);
     if (lease->by_token != NULL)
         index_holder(lease, holder);
@@ -132,10 +134,12 @@ void lease_put(struct lease *lease, const struct holder *holder, uint32_t permit
 
 bool lease_remove(struct lease *lease, struct bytes owner)
 {
-    struct holder holder;
-    if (!lease_find_owner(lease, owner, &holder)) return false;
+    struct holder old;
+    char text[TOKEN_BYTES];
+    if (lease->by_token == NULL) return hash_remove(lease->holders, owner);
+    if (!lease_find_owner(lease, owner, &old)) return false;
     hash_remove(lease->holders, owner); /* first: `owner` may point into the index */
-    unindex_token(lease, holder.token);
+    hash_remove(lease->by_token, token_bytes(text, old.token));
     return true;
 }
 

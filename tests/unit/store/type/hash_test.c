@@ -202,6 +202,7 @@ START_TEST(deadline_is_set_moved_and_removed)
         struct hash *hash = hash_small_or_large(large);
         ck_assert(!hash_expire(hash, LIT("f"), 10));
         ck_assert(!hash_deadline(hash, LIT("f"), &at));
+        ck_assert(!hash_lookup(hash, LIT("f"), &field, &at));
         hash_set(hash, LIT("f"), LIT("v"), NEVER);
         assert_deadline(hash, LIT("f"), NEVER);
         ck_assert(!expiring_first(hash_expiring(hash), &field, &at));
@@ -509,6 +510,7 @@ static void keeps_its_deadline(size_t field_len, size_t value_len)
     hash_set(hash, field, value, 5);
     ck_assert(hash_get(hash, field, &got) && bytes_equal(got, value));
     ck_assert(hash_deadline(hash, field, &at) && at == 5);
+    ck_assert(hash_lookup(hash, field, &got, &at) && bytes_equal(got, value) && at == 5);
     hash_check(hash);
     hash_set(hash, field, bytes_of(text, value_len + 1), 6);
     ck_assert(hash_get(hash, field, &got) && got.len == value_len + 1);
