@@ -29,7 +29,9 @@ bool txn_lease_drop(struct txn *txn, struct entry *entry, struct bytes owner)
     /* Record first: `owner` may point into the lease. */
     txn_record(txn, entry, &effect);
     lease_remove(entry->object.lease, owner);
-    txn_member_left(txn, entry);
+    /* A key without holders is removed at the end of this call, and its node with it. */
+    if (lease_count(entry->object.lease) > 0) keyspace_rearm(txn->ks, entry);
+    txn_note_emptied(txn, entry);
     return true;
 }
 
