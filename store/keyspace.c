@@ -9,6 +9,7 @@
 #include "store/keyspace_node.h"
 #include "store/mem/mem.h"
 #include "store/base/prefetch.h"
+#include "store/base/siphash.h"
 
 static struct bytes entry_dict_key(const void *element)
 {
@@ -209,7 +210,8 @@ struct entry *keyspace_add(struct keyspace *ks, struct bytes key, struct object 
 {
     struct entry *entry = entry_new(key, object);
     put_own_deadline(entry, NEVER);
-    dict_add(&ks->dict, entry);
+    /* The hash of the caller's key may be known already, unlike that of the copy. */
+    dict_add_hashed(&ks->dict, entry, siphash(key.data, key.len));
     if (object.has_expiry) keyspace_rearm(ks, entry);
     return entry;
 }
