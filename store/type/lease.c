@@ -4,23 +4,36 @@
 #include "store/base/ensure.h"
 #include "store/base/little_endian.h"
 #include "store/mem/mem.h"
+#include "store/struct/packed.h"
 
 enum {
-    SEARCHED_MAX = 16,    /* with more holders there is an index by token */
+    SMALL_MAX = 16,       /* holders of the small form */
     TOKEN_BYTES = 8,      /* little-endian */
     PART_BY_TOKEN = 1000, /* of a relocation; smaller numbers are those of hash_relocate */
 };
 
+/* A lock has one holder, so most leases are small: one allocation for the lease and one for its
+ * holders. A lease becomes large when a holder does not fit, and stays large. */
 struct lease {
-    struct hash *holders;  /* by owner; the value is the token */
-    struct hash *by_token; /* the value is the owner; NULL: search `holders` */
+    union {
+        struct packed packed;  /* if small: tokens by owner */
+        struct hash *by_owner; /* if large: the value is the token */
+    };
+    struct hash *by_token; /* the value is the owner; NULL: the lease is small */
     uint32_t permits;
 };
 
+static inline bool is_small(const struct lease *lease)
+{
+    return lease->by_token == NULL;
+}
+
 struct lease *lease_new(void)
 {
-    struct lease *lease = mem_zalloc(sizeof(*lease));
-    lease->holders = hash_new();
+    struct lease *lease = mem_alloc(sizeof(*lease));
+    packed_init(&lease->packed);
+    lease->by_token = NULL;
+    lease->permits = 0;
     return lease;
 }
 
@@ -32,16 +45,22 @@ void lease_free(struct lease *lease)
 
 bool lease_free_some(struct lease *lease, size_t *work)
 {
-    if (lease->by_token != NULL && !hash_free_some(lease->by_token, work)) return false;
-    lease->by_token = NULL;
-    if (!hash_free_some(lease->holders, work)) return false;
+    if (is_small(lease) && lease->packed.count > 0) {
+        if (*work == 0) return false;
+        packed_drop(&lease->packed);
+        --*work;
+    } else if (!is_small(lease)) {
+        if (lease->by_owner != NULL && !hash_free_some(lease->by_owner, work)) return false;
+        lease->by_owner = NULL;
+        if (!hash_free_some(lease->by_token, work)) return false;
+    }
     mem_free(lease);
     return true;
 }
 
 size_t lease_count(const struct lease *lease)
 {
-    return hash_count(lease->holders);
+    return is_small(lease) ? lease->packed.count : hash_count(lease->by_owner);
 }
 
 uint32_t lease_permits(const struct lease *lease)
@@ -65,20 +84,16 @@ static struct bytes token_bytes(char *to, int64_t token)
 
 bool lease_find_owner(const struct lease *lease, struct bytes owner, struct holder *holder)
 {
-    struct bytes value;
-    msec end;
-    if (!hash_lookup(lease->holders, owner, &value, &end)) return false;
-    *holder = (struct holder){ owner, token_of(value), end };
+    struct packed_record record;
+    if (is_small(lease) ? !packed_lookup(&lease->packed, owner, &record)
+                        : !hash_lookup(lease->by_owner, owner, &record.value, &record.at))
+        return false;
+    *holder = (struct holder){ owner, token_of(record.value), record.at };
     return true;
 }
 
-bool lease_find_token(const struct lease *lease, int64_t token, struct holder *holder)
+static bool find_searched(const struct lease *lease, int64_t token, struct holder *holder)
 {
-    char text[TOKEN_BYTES];
-    struct bytes owner;
-    if (lease->by_token != NULL)
-        return hash_get(lease->by_token, token_bytes(text, token), &owner) &&
-               lease_find_owner(lease, owner, holder);
     struct lease_iter iter;
     lease_iter_begin(&iter, lease);
     while (lease_iter_next(&iter, holder))
@@ -86,28 +101,13 @@ bool lease_find_token(const struct lease *lease, int64_t token, struct holder *h
     return false;
 }
 
-static void index_holder(struct lease *lease, const struct holder *holder)
+bool lease_find_token(const struct lease *lease, int64_t token, struct holder *holder)
 {
     char text[TOKEN_BYTES];
-    hash_set(lease->by_token, token_bytes(text, holder->token), holder->owner, NEVER);
-}
-
-static void index_all(struct lease *lease)
-{
-    struct lease_iter iter;
-    struct holder holder;
-    lease->by_token = hash_new();
-    lease_iter_begin(&iter, lease);
-    while (lease_iter_next(&iter, &holder))
-        index_holder(lease, &holder);
-}
-
-static void unindex_owner(struct lease *lease, struct bytes owner)
-{
-    char text[TOKEN_BYTES];
-    struct holder old;
-    if (lease->by_token != NULL && lease_find_owner(lease, owner, &old))
-        hash_remove(lease->by_token, token_bytes(text, old.token));
+    struct bytes owner;
+    if (is_small(lease)) return find_searched(lease, token, holder);
+    return hash_get(lease->by_token, token_bytes(text, token), &owner) &&
+           lease_find_owner(lease, owner, holder);
 }
 
 bool lease_fits(const struct lease *lease, const struct holder *holder, uint32_t permits)
@@ -120,40 +120,89 @@ bool lease_fits(const struct lease *lease, const struct holder *holder, uint32_t
            bytes_equal(other.owner, holder->owner);
 }
 
+static void put_large(struct lease *lease, const struct packed_record *record)
+{
+    struct bytes old;
+    msec end;
+    if (hash_lookup(lease->by_owner, record->member, &old, &end)) hash_remove(lease->by_token, old);
+    hash_set(lease->by_owner, record->member, record->value, record->at);
+    hash_set(lease->by_token, record->value, record->member, NEVER);
+}
+
+static void enlarge_lease(struct lease *lease)
+{
+    struct packed records = lease->packed;
+    struct packed_record record;
+    lease->by_owner = hash_new();
+    lease->by_token = hash_new();
+    for (uint32_t place = 0; place < records.len;) {
+        place = packed_get(&records, place, &record);
+        put_large(lease, &record);
+    }
+    packed_drop(&records);
+}
+
+/* False: the holder does not fit. */
+static bool put_packed(struct packed *packed, const struct packed_record *record)
+{
+    uint32_t place = packed_find(packed, record->member);
+    if (place < packed->len) {
+        if (!packed_fits_instead(packed, place, record)) return false;
+        packed_replace(packed, place, record);
+        return true;
+    }
+    if (packed->count == SMALL_MAX || !packed_fits(packed, record)) return false;
+    packed_insert(packed, place, record);
+    return true;
+}
+
 void lease_put(struct lease *lease, const struct holder *holder, uint32_t permits)
 {
-    lease->permits = permits;
     char text[TOKEN_BYTES];
-    unindex_owner(lease, holder->owner);
-    hash_set(lease->holders, holder->owner, token_bytes(text, holder->token), holder->end);
-    if (lease->by_token != NULL)
-        index_holder(lease, holder);
-    else if (lease_count(lease) > SEARCHED_MAX)
-        index_all(lease);
+    struct packed_record record = { holder->owner, token_bytes(text, holder->token), holder->end };
+    lease->permits = permits;
+    if (is_small(lease)) {
+        if (put_packed(&lease->packed, &record)) return;
+        enlarge_lease(lease);
+    }
+    put_large(lease, &record);
 }
 
 bool lease_remove(struct lease *lease, struct bytes owner)
 {
     struct holder old;
     char text[TOKEN_BYTES];
-    if (lease->by_token == NULL) return hash_remove(lease->holders, owner);
+    if (is_small(lease)) {
+        uint32_t place = packed_find(&lease->packed, owner);
+        if (place == lease->packed.len) return false;
+        packed_remove(&lease->packed, place);
+        return true;
+    }
     if (!lease_find_owner(lease, owner, &old)) return false;
-    hash_remove(lease->holders, owner); /* first: `owner` may point into the index */
+    hash_remove(lease->by_owner, owner); /* first: `owner` may point into the index */
     hash_remove(lease->by_token, token_bytes(text, old.token));
     return true;
 }
 
 void lease_iter_begin(struct lease_iter *iter, const struct lease *lease)
 {
-    hash_iter_begin(&iter->in, lease->holders);
+    iter->lease = lease;
+    iter->place = 0;
+    if (!is_small(lease)) hash_iter_begin(&iter->in, lease->by_owner);
 }
 
 bool lease_iter_next(struct lease_iter *iter, struct holder *holder)
 {
-    struct bytes value;
-    if (!hash_iter_next(&iter->in, &holder->owner, &value)) return false;
-    holder->token = token_of(value);
-    holder->end = iter->in.at;
+    const struct packed *packed = &iter->lease->packed;
+    struct packed_record record;
+    if (is_small(iter->lease)) {
+        if (iter->place == packed->len) return false;
+        iter->place = packed_get(packed, iter->place, &record);
+    } else {
+        if (!hash_iter_next(&iter->in, &record.member, &record.value)) return false;
+        record.at = iter->in.at;
+    }
+    *holder = (struct holder){ record.member, token_of(record.value), record.at };
     return true;
 }
 
@@ -161,17 +210,26 @@ bool lease_iter_next(struct lease_iter *iter, struct holder *holder)
 
 bool lease_deadline(const struct lease *lease, struct bytes owner, msec *at)
 {
-    return hash_deadline(lease->holders, owner, at);
+    struct holder holder;
+    if (!lease_find_owner(lease, owner, &holder)) return false;
+    *at = holder.end;
+    return true;
 }
 
 bool lease_expire(struct lease *lease, struct bytes owner, msec at)
 {
-    return hash_expire(lease->holders, owner, at);
+    if (!is_small(lease)) return hash_expire(lease->by_owner, owner, at);
+    uint32_t place = packed_find(&lease->packed, owner);
+    if (place == lease->packed.len) return false;
+    bool fits = packed_expire(&lease->packed, place, at);
+    ensure(fits, "the end of a lease in place of another needs room: %u bytes", lease->packed.len);
+    return true;
 }
 
 struct expiring lease_expiring(const struct lease *lease)
 {
-    return hash_expiring(lease->holders);
+    if (is_small(lease)) return (struct expiring){ .packed = &lease->packed };
+    return hash_expiring(lease->by_owner);
 }
 
 /* ---- encoding, memory, self-check ------------------------------------------------------------ */
@@ -186,13 +244,14 @@ struct lease *lease_relocate(struct lease *lease, struct relocation_place *place
                              struct relocation *relocation)
 {
     if (relocation_begins(place)) lease = relocation_block(relocation, lease);
-    if (place->part < PART_BY_TOKEN) {
-        lease->holders = hash_relocate(lease->holders, place, relocation);
-        if (relocation_begins(place) && lease->by_token != NULL) place->part = PART_BY_TOKEN;
+    if (is_small(lease)) {
+        packed_relocate(&lease->packed, relocation);
+        *place = (struct relocation_place){ 0 };
         return lease;
     }
-    if (lease->by_token == NULL) { /* the holders have left meanwhile */
-        *place = (struct relocation_place){ 0 };
+    if (place->part < PART_BY_TOKEN) {
+        lease->by_owner = hash_relocate(lease->by_owner, place, relocation);
+        if (relocation_begins(place)) place->part = PART_BY_TOKEN;
         return lease;
     }
     place->part -= PART_BY_TOKEN;
@@ -203,20 +262,24 @@ struct lease *lease_relocate(struct lease *lease, struct relocation_place *place
 
 size_t lease_bytes(const struct lease *lease)
 {
-    return mem_size(lease) + hash_bytes(lease->holders) +
-           (lease->by_token != NULL ? hash_bytes(lease->by_token) : 0);
+    return mem_size(lease) + (is_small(lease)
+                                  ? packed_bytes(&lease->packed)
+                                  : hash_bytes(lease->by_owner) + hash_bytes(lease->by_token));
 }
 
 void lease_check(const struct lease *lease)
 {
     struct lease_iter iter;
     struct holder holder, found;
-    hash_check(lease->holders);
-    if (lease->by_token != NULL) hash_check(lease->by_token);
-    ensure(lease->by_token == NULL || hash_count(lease->by_token) == lease_count(lease),
-           "%zu holders, %zu tokens", lease_count(lease), hash_count(lease->by_token));
-    ensure(lease->by_token != NULL || lease_count(lease) <= SEARCHED_MAX, "%zu holders no index",
-           lease_count(lease));
+    if (is_small(lease)) {
+        packed_check(&lease->packed);
+        ensure(lease->packed.count <= SMALL_MAX, "%u packed holders", lease->packed.count);
+    } else {
+        hash_check(lease->by_owner);
+        hash_check(lease->by_token);
+        ensure(hash_count(lease->by_token) == lease_count(lease), "%zu holders, %zu tokens",
+               lease_count(lease), hash_count(lease->by_token));
+    }
     ensure(lease_count(lease) <= lease->permits, "%zu holders of %u permits", lease_count(lease),
            lease->permits);
     lease_iter_begin(&iter, lease);

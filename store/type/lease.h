@@ -1,8 +1,8 @@
 /* lease: who holds a lock or one of some permits, until when, and with which fencing token.
  *
- * Holders are members with deadlines, named by their owner, in a hash from owner to token. With
- * more than a few holders a second hash finds the owner of a token. A holder whose lease has ended
- * stays until the caller removes it. Cost: O(1) unless stated. */
+ * Holders are members with deadlines, named by their owner; the value is the token. A few holders
+ * are packed. More of them are in a hash, and a second hash finds the owner of a token. A holder
+ * whose lease has ended stays until the caller removes it. Cost: O(1) unless stated. */
 #ifndef STORE_TYPE_LEASE_H
 #define STORE_TYPE_LEASE_H
 
@@ -45,7 +45,9 @@ void lease_put(struct lease *lease, const struct holder *holder, uint32_t permit
 bool lease_remove(struct lease *lease, struct bytes owner);
 
 struct lease_iter {
-    struct hash_iter in;
+    const struct lease *lease;
+    struct hash_iter in; /* if large */
+    uint32_t place;      /* if small: of the next holder */
 };
 void lease_iter_begin(struct lease_iter *iter, const struct lease *lease);
 bool lease_iter_next(struct lease_iter *iter, struct holder *holder);

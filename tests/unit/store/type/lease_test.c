@@ -89,6 +89,27 @@ START_TEST(memory_is_counted_and_comes_back)
 }
 END_TEST
 
+START_TEST(a_long_owner_is_found_beside_short_ones)
+{
+    char owner[66] = { 0 };
+    struct lease *lease = lease_new();
+    struct holder holder;
+    msec at;
+    memset(owner, 'x', 65);
+    ck_assert(put(lease, "a", 1, 10, 3));
+    ck_assert(lease_expire(lease, LIT("a"), 30) && !lease_expire(lease, LIT("b"), 30));
+    ck_assert(put(lease, owner, 2, 20, 3));
+    lease_check(lease);
+    ck_assert(lease_find_token(lease, 1, &holder));
+    ck_assert(bytes_equal(holder.owner, LIT("a")) && holder.end == 30);
+    ck_assert(lease_find_token(lease, 2, &holder) && holder.owner.len == 65);
+    ck_assert(lease_expire(lease, holder.owner, 40));
+    ck_assert(lease_deadline(lease, bytes_of(owner, 65), &at) && at == 40);
+    ck_assert(put(lease, "a", 3, 50, 3) && !lease_find_token(lease, 1, &holder));
+    lease_free(lease);
+}
+END_TEST
+
 START_TEST(random_changes_agree_with_a_list)
 {
     enum { OWNERS = 40, STEPS = 4000, PERMITS = 30 };
@@ -124,9 +145,13 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        a_holder_is_found_by_owner_and_by_token, only_as_many_holders_fit_as_permits,
-        an_owner_found_by_token_can_be_removed,  memory_is_counted_and_comes_back,
-        random_changes_agree_with_a_list,        NULL,
+        a_holder_is_found_by_owner_and_by_token,
+        only_as_many_holders_fit_as_permits,
+        an_owner_found_by_token_can_be_removed,
+        memory_is_counted_and_comes_back,
+        a_long_owner_is_found_beside_short_ones,
+        random_changes_agree_with_a_list,
+        NULL,
     };
     return suite_of("lease", tests);
 }
