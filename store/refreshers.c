@@ -14,6 +14,9 @@ msec refresher_until(const struct keyspace *ks, struct bytes key, msec now)
 void refresher_begin(struct keyspace *ks, struct bytes key, msec until)
 {
     if (ks->refreshers == NULL) ks->refreshers = hash_new();
+    if (hash_count(ks->refreshers) >= REFRESHERS_MOST &&
+        !hash_deadline(ks->refreshers, key, &(msec){ 0 }))
+        return;
     hash_set(ks->refreshers, key, LIT(""), until);
 }
 

@@ -3,15 +3,19 @@
  * not. One client at a time has it, until an instant, or until the value is set or deleted.
  *
  * Not part of the data: no effect, snapshot or digest has it, and after a restart or a promotion
- * nobody has a right. Ended rights stay until refreshers_run removes them. Cost: O(1) unless
+ * nobody has a right. Reads make rights, so their number is limited: otherwise a reader could fill
+ * the memory. Ended rights stay until refreshers_run removes them. Cost: O(1) unless
  * stated. */
 #ifndef STORE_REFRESHERS_H
 #define STORE_REFRESHERS_H
 
 #include "store/store.h"
 
+enum { REFRESHERS_MOST = 100000 }; /* rights per database */
+
 /* Until when somebody has the right; 0: nobody has it, or it has ended by now. */
 msec refresher_until(const struct keyspace *ks, struct bytes key, msec now);
+/* No effect if the database has REFRESHERS_MOST rights of other keys. */
 void refresher_begin(struct keyspace *ks, struct bytes key, msec until);
 bool refresher_end(struct keyspace *ks, struct bytes key); /* false: nobody had it */
 

@@ -67,6 +67,13 @@ static bool note_read(void *ctx, const struct call *call, struct bytes key)
     return false;
 }
 
+void engine_note_reads(struct engine *engine, struct call *call)
+{
+    unsigned flags = call->command.row->flags;
+    if ((flags & (READONLY | RUNS_SCRIPT)) == READONLY && tracking_wants_reads(call->session))
+        call_any_key(call, note_read, engine->hooks->tracking);
+}
+
 static void run_call(struct engine *engine, struct call *call)
 {
     struct observer *observer = engine->observer;
@@ -79,10 +86,7 @@ static void run_call(struct engine *engine, struct call *call)
     engine->stats->commands++;
     int64_t began = observer != NULL ? observe_begin(observer) : 0;
     call_run(call);
-    /* Client-side caching: the client may now cache the keys that it has read. A script's reads are
-     * noted for each command that it calls. */
-    if ((flags & (READONLY | RUNS_SCRIPT)) == READONLY && tracking_wants_reads(call->session))
-        call_any_key(call, note_read, engine->hooks->tracking);
+    engine_note_reads(engine, call);
     if (observer != NULL) observe_end(observer, call, began);
     if (call->failed) engine->stats->errors++;
 }

@@ -33,6 +33,7 @@ static bool is_answered(struct engine *engine, struct txn *txn, const struct blo
         call_run(&call);
     else
         rights_fail(&call, verdict);
+    if (verdict == ACL_ALLOWED && block.count == 0) engine_note_reads(engine, &call);
     if (observer != NULL) observe_again(observer, &call, began, try->time);
     if (call.failed) engine->stats->errors++;
     if (block.count > 0) blocked_skip_command(engine->blocked, try, block.again);

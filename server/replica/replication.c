@@ -23,7 +23,7 @@ enum {
 void replication_update_role(struct replication *r)
 {
     struct role *role = &r->w.engine->role;
-    bool lacked = role->few_replicas;
+    bool lacked = role->few_replicas, followed = role->replica;
     int64_t least = r->w.conf->min_replicas_to_write;
     role->replica = r->follows;
     r->w.engine->store->leases.granted_elsewhere = r->follows;
@@ -34,6 +34,8 @@ void replication_update_role(struct replication *r)
     /* Clients that wait for leases may be served now. */
     if (lacked && !role->few_replicas && !role->replica)
         blocked_ready_type(r->w.engine->blocked, TYPE_LEASE);
+    /* Clients that wait for a value may get the right to make it now. */
+    if (followed && !role->replica) blocked_ready_type(r->w.engine->blocked, TYPE_STRING);
     bool feeds = r->active && !r->follows;
     /* A transaction can change the role between its commands: its writes so far are part of the
      * data, so they are committed to the stream. */

@@ -1,6 +1,7 @@
 /* txn_refresh: who makes the value of a key. */
 #include "store/refreshers.h"
 #include "store/txn/txn_internal.h"
+#include "store/type/string.h"
 
 msec txn_refresh_until(const struct txn *txn, struct bytes key)
 {
@@ -19,11 +20,23 @@ void txn_refresh_give_up(struct txn *txn, struct bytes key)
     if (refresher_end(txn->ks, key)) txn_record_each(txn, key, &effect);
 }
 
-/* Does the effect set or delete the value? What time removes does not count. A copy is new at its
- * own key. */
-static bool ends_right(const struct effect *effect)
+/* A value that is stale after it was set was changed in place (INCR), or keeps its soft deadline.
+ */
+static bool is_stale(const struct txn *txn, struct bytes key)
+{
+    const struct entry *entry = keyspace_find(txn->ks, key);
+    msec soft = entry != NULL ? string_soft_deadline(&entry->object) : NEVER;
+    return soft != NEVER && instant_due(soft, txn->now);
+}
+
+/* Does the effect make a new value, or delete it? What time removes does not count. A copy is new
+ * at its own key. */
+static bool ends_right(const struct txn *txn, const struct effect *effect)
 {
     switch (effect->kind) {
+    case EFFECT_SET: return !is_stale(txn, effect->key);
+    case EFFECT_APPEND:
+    case EFFECT_WRITE:
     case EFFECT_NONE: return effect->event == EVENT_NEW;
     case EFFECT_DROP: return effect->event != EVENT_EXPIRED && effect->event != EVENT_EVICTED;
     case EFFECT_COPY:
@@ -36,5 +49,5 @@ static bool ends_right(const struct effect *effect)
 
 void txn_refresh_note(struct txn *txn, const struct effect *effect)
 {
-    if (ends_right(effect)) refresher_end(txn->ks, effect->key);
+    if (ends_right(txn, effect)) refresher_end(txn->ks, effect->key);
 }

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 NEVER = float("inf")
 ERROR = Exception
-LEASE = 5000
+MAX_TTL = LEASE = 200  # lease-max-ttl, which also limits the lease that is not given
 
 
 @dataclass
@@ -92,7 +92,7 @@ class Model:
     def get(self, name, how, can_wait=False):
         """The reply, or Ellipsis: wait."""
         value = self.keys.get(name)
-        if how.early < 0 or how.lease < 1 or (how.wait or 0) < 0 or (value and value.text is None):
+        if how.early < 0 or not 0 < how.lease <= MAX_TTL or (how.wait or 0) < 0 or (value and value.text is None):
             return ERROR
         is_wanted = value is None or value.soft - how.early <= self.now
         if is_wanted and name not in self.rights:
@@ -123,7 +123,9 @@ class Model:
         value = self.keys.get(name)
         if value and value.text is None:
             return ERROR
-        self.changed(name)
+        if value is None:
+            self.rights.pop(name, None)
+        self.ready.add(name)
         value = self.keys.setdefault(name, Value(b""))
         value.text += text
         return len(value.text)

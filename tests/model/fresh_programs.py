@@ -5,7 +5,7 @@ The author looks at the model for times at which something happens.
 """
 import lease_programs
 from daemon import NOON
-from fresh_model import Get, Model
+from fresh_model import MAX_TTL, Get, Model
 from lease_programs import KEYS
 
 
@@ -40,11 +40,11 @@ class Readers(lease_programs.Crowd):
 class Author(lease_programs.Author):
     def getting(self, key):
         rng = self.rng
-        get = Get(rng.choice((0, 0, 0, 5, 10 ** 9)), rng.choice((1, 20, 20, 100, 5000)))
+        get = Get(rng.choice((0, 0, 0, 5, 10 ** 9)), rng.choice((1, 20, 20, 100, MAX_TTL)))
         if rng.random() < 0.6:
             get.wait = rng.choice((0, 0, 7, 40))
         if rng.random() < 0.02:
-            get.early = get.lease = rng.choice((0, -1))
+            get.early, get.lease = rng.choice(((0, 0), (-1, -1), (0, MAX_TTL + 1)))
         return ["get", key, get]
 
     def setting(self, key):

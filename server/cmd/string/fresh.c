@@ -17,7 +17,9 @@ struct fresh_options {
 
 static bool read_fresh_options(struct call *call, struct fresh_options *how)
 {
+    msec longest = call->txn->store->leases.max_ttl;
     *how = (struct fresh_options){ .lease = REFRESH_LEASE, .wait = -1 };
+    if (how->lease > longest) how->lease = longest;
     for (int i = 2; i < call->argc; i += 2) {
         bool is_lease = arg_is(call, i, "LEASE");
         int64_t *value = is_lease                   ? &how->lease
@@ -27,6 +29,10 @@ static bool read_fresh_options(struct call *call, struct fresh_options *how)
         if (value == NULL || i + 1 == call->argc) return arg_refuse(call, ERR_SYNTAX);
         if (!arg_int64(call, i + 1, value)) return false;
         if (*value < is_lease) return arg_refuse(call, ERR_NOT_POSITIVE);
+    }
+    if (how->lease > longest) {
+        failf(call, ERR_LEASE_TTL, (long long)longest);
+        return false;
     }
     if (instant_after(call->txn->now, how->lease, &how->right_until)) return true;
     fail_named(call, ERR_BAD_EXPIRE);
@@ -142,8 +148,8 @@ static const struct command rows[] = {
           "[bulk|null bulk]: the string, null if there is none, and its state: 'fresh', 'stale', "
           "'refresh' (the caller makes it anew), 'fill' (there is none, and the caller makes it) "
           "or 'missing' (there is none, and another client makes it)"),
-      .errors =
-          ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NOT_POSITIVE, ERR_BAD_EXPIRE),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NOT_POSITIVE, ERR_LEASE_TTL,
+                       ERR_BAD_EXPIRE),
       .complexity = "O(1)",
       .syntax = "key [EARLY milliseconds] [LEASE milliseconds] [WAIT milliseconds]",
       .summary = "Returns a string and whether it is stale, and chooses one client to make it "

@@ -52,6 +52,60 @@ def line_up(raw, others, *options):
         await_blocked(raw, number + 1)
 
 
+@own
+def reads_do_not_fill_the_memory_with_rights():
+    keys, most = 150_000, 100_000
+    with world() as (_, raw, _):
+        before = info(raw, "memory", "used_memory")
+        for first in range(0, keys, 10_000):
+            raw.send(b"".join(encode("GETFRESH", f"missing:{i}") for i in range(first, first + 10_000)))
+            assert all(b"fill" in reply for reply in raw.replies(10_000))
+        assert info(raw, "memory", "used_memory") < before + 100 * most
+        equal(get(raw, key="missing:1")[1], "missing")
+        equal(get(raw, key=f"missing:{keys - 1}")[1], "fill")
+
+
+@own
+def changes_in_place_of_a_stale_value_do_not_end_the_right():
+    with world() as (_, raw, _):
+        for kind in (("INCR", KEY), ("APPEND", KEY, "1"), ("SETRANGE", KEY, 0, "2"), ("SETBIT", KEY, 1, 1),
+                     ("SET", KEY, "7", "KEEPTTL", "SOFT", 1)):
+            raw.calls([("DEL", KEY), ("SET", KEY, "5"), ("STALE", KEY)])
+            equal(get(raw)[1], "refresh")
+            raw.call(*kind)
+            wanted = "fresh" if "SOFT" in kind else "stale"
+            equal(get(raw)[1], wanted, kind)
+        raw.calls([("DEL", "hll"), ("PFADD", "hll", "a"), ("STALE", "hll")])
+        equal(get(raw, key="hll")[1], "refresh")
+        raw.call("PFCOUNT", "hll")
+        equal(get(raw, key="hll")[1], "stale")
+
+
+@own
+def a_client_that_waits_at_a_replica_may_make_the_value_after_its_promotion():
+    with group(2) as (_, replica), replica.raw() as one, replica.raw() as two:
+        wait(one)
+        await_blocked(two, 1)
+        equal(two.call("REPLICAOF", "NO", "ONE"), b"+OK\r\n")
+        equal(parsed(one.reply()), (None, "fill"))
+        equal(get(two), (None, "missing"))
+
+
+@own
+def a_value_that_was_waited_for_is_tracked():
+    with world(1) as (_, raw, (other,)):
+        other.call("HELLO", "3")
+        equal(other.call("CLIENT", "TRACKING", "ON"), b"+OK\r\n")
+        equal(get(raw), (None, "fill"))
+        wait(other)
+        await_blocked(raw, 1)
+        raw.call("SET", KEY, "v")
+        while b"fresh" not in (reply := other.reply()):
+            assert reply.startswith(b">"), reply
+        raw.call("SET", KEY, "w")
+        assert b"invalidate" in other.reply()
+
+
 # --- the value and its state -------------------------------------------------------------------
 
 
@@ -189,8 +243,8 @@ def the_right_ends_with_its_lease():
 def what_sets_or_deletes_the_value_ends_the_right():
     ends = (("SET", KEY, "w"), ("DEL", KEY), ("UNLINK", KEY), ("GETDEL", KEY), ("RENAME", KEY, "other"),
             ("RENAME", "spare", KEY), ("COPY", "spare", KEY, "REPLACE"), ("FLUSHDB",), ("FLUSHALL",),
-            ("APPEND", KEY, "w"), ("MOVE", KEY, 1))
-    keeps = (("EXPIRE", KEY, 10), ("PERSIST", KEY), ("GET", KEY), ("STALE", KEY), ("GETEX", KEY, "EX", 10))
+            ("MOVE", KEY, 1))
+    keeps = (("APPEND", KEY, "w"), ("EXPIRE", KEY, 10), ("PERSIST", KEY), ("GET", KEY), ("STALE", KEY), ("GETEX", KEY, "EX", 10))
     with world() as (_, raw, _):
         for call in ends + keeps:
             raw.call("FLUSHALL")
@@ -446,7 +500,8 @@ def bad_input_is_refused_and_changes_nothing():
         ("GETFRESH", KEY, "WAIT", -1): b"-ERR value is out of range, must be positive\r\n",
         ("GETFRESH", KEY, "LEASE", 0): b"-ERR value is out of range, must be positive\r\n",
         ("GETFRESH", KEY, "EARLY", -1): b"-ERR value is out of range, must be positive\r\n",
-        ("GETFRESH", KEY, "LEASE", largest): b"-ERR invalid expire time in 'getfresh' command\r\n",
+        ("GETFRESH", KEY, "LEASE", largest): b"-ERR the ttl is longer than lease-max-ttl (60000 ms)\r\n",
+        ("GETFRESH", KEY, "LEASE", 60_001): b"-ERR the ttl is longer than lease-max-ttl (60000 ms)\r\n",
     }
     with world() as (_, raw, _):
         raw.call("SET", KEY, "v", "PX", 100, "SOFT", 40)
