@@ -35,6 +35,14 @@ bool txn_lease_drop(struct txn *txn, struct entry *entry, struct bytes owner)
     return true;
 }
 
+msec txn_lease_end(struct txn *txn, struct bytes key, msec end)
+{
+    if (txn->note_count > 0) txn_policy_end(txn);
+    const struct entry *entry = keyspace_find(txn->ks, key);
+    msec of_key = entry != NULL ? entry_expires_at(txn->ks, entry) : NEVER;
+    return of_key < end ? of_key : end;
+}
+
 /* ---- a clock that was set -------------------------------------------------------------------- */
 
 struct found {

@@ -126,7 +126,7 @@ class Model:
         key = self.keys.setdefault(name, Key(permits=take.permits))
         end = self.now + take.ttl
         key.holders[take.owner] = [number, end]
-        return [Token(number), end]
+        return [Token(number), min(end, key.at)]
 
     def take(self, client, name, take, can_wait=True):
         if not 0 < take.ttl <= MAX_TTL or not 0 < take.permits <= MAX_PERMITS:
@@ -154,7 +154,7 @@ class Model:
         if key in (None, WRONGTYPE):
             return key
         key.holders[owner][1] = self.now + ttl
-        return self.now + ttl
+        return min(self.now + ttl, key.at)
 
     def drop(self, name, number):
         key, owner = self.find(name, number)
@@ -168,14 +168,14 @@ class Model:
 
     def check(self, name, number):
         key, owner = self.find(name, number)
-        return key if key in (None, WRONGTYPE) else key.holders[owner][1] - self.now
+        return key if key in (None, WRONGTYPE) else min(key.holders[owner][1], key.at) - self.now
 
     def info(self, name):
         key = self.keys.get(name, Key())
         if key.holders is None:
             return WRONGTYPE
         waiting = sum(waiter.key == name for waiter in self.waiting)
-        holders = sorted([owner.encode(), Token(number), end - self.now]
+        holders = sorted([owner.encode(), Token(number), min(end, key.at) - self.now]
                          for owner, (number, end) in key.holders.items())
         return [b"permits", key.permits, b"held", len(key.holders), b"waiting", waiting,
                 b"grants-in-ms", max(0, self.quiet - self.now), b"holders", holders]

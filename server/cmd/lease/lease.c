@@ -98,7 +98,7 @@ static void grant(struct call *call, struct entry *entry, const struct take *tak
     txn_lease_take(call->txn, entry, &holder, (uint32_t)take->permits);
     resp_array(call->out, 2);
     resp_integer(call->out, holder.token);
-    resp_integer(call->out, holder.end);
+    resp_integer(call->out, txn_lease_end(call->txn, call->argv[1], holder.end));
 }
 
 /* Clients that wait come first: a permit that has just become free is theirs. */
@@ -156,7 +156,7 @@ static void cmd_lease_extend(struct call *call)
         return;
     }
     txn_member_expire(call->txn, entry, holder.owner, end);
-    resp_integer(call->out, end);
+    resp_integer(call->out, txn_lease_end(call->txn, call->argv[1], end));
 }
 
 static void cmd_lease_drop(struct call *call)
@@ -175,7 +175,8 @@ static void cmd_lease_check(struct call *call)
     if (entry == NULL)
         resp_null(call->out);
     else
-        resp_integer(call->out, holder.end - call->txn->now);
+        resp_integer(call->out,
+                     txn_lease_end(call->txn, call->argv[1], holder.end) - call->txn->now);
 }
 
 /* ---- looking --------------------------------------------------------------------------------- */
@@ -192,7 +193,8 @@ static void reply_holders(struct call *call, const struct lease *lease)
         resp_array(call->out, 3);
         reply_bytes(call, holder.owner);
         resp_integer(call->out, holder.token);
-        resp_integer(call->out, holder.end - call->txn->now);
+        resp_integer(call->out,
+                     txn_lease_end(call->txn, call->argv[1], holder.end) - call->txn->now);
     }
 }
 

@@ -101,6 +101,22 @@ def permits_change_only_when_nobody_holds():
 
 
 @own
+def replies_show_the_end_of_the_key_if_that_is_earlier():
+    with World() as (daemon, raw):
+        raw.call("POLICY", "SET", "app:*", "MAXTTL", "1s")
+        token, end = parsed(raw.call("LEASE.TAKE", "app:l", "x", 60_000))
+        equal(end, NOON + 1000)
+        equal(raw.call("LEASE.CHECK", "app:l", token), b":1000\r\n")
+        assert b":1000\r\n" in raw.call("LEASE.INFO", "app:l")
+        daemon.step(400)
+        equal(raw.call("LEASE.EXTEND", "app:l", token, 60_000), b":%d\r\n" % end)
+        token, _ = take(raw, "a", 5000)
+        raw.call("PEXPIRE", KEY, 10)
+        equal(raw.call("LEASE.CHECK", KEY, token), b":10\r\n")
+        equal(take(raw, "a", 5000), (token, NOON + 410))
+
+
+@own
 def bad_input_changes_nothing():
     with World("--lease-max-ttl", "5000") as (_, raw):
         raw.call("SET", "string", "v")
