@@ -56,6 +56,10 @@ static void cmd_clock_run(struct call *call)
 {
     struct clock *clock = stepped_clock(call);
     if (clock == NULL) return;
+    if (clock_now(clock) > INSTANT_MAX / 1000) { /* microseconds must hold it */
+        fail(call, ERR_OUT_OF_RANGE);
+        return;
+    }
     clock_run(clock);
     resp_integer(call->out, clock_now(clock));
 }
@@ -122,7 +126,7 @@ static const struct command subcommands[] = {
     { .name = "RUN",
       .run = cmd_clock_run,
       .arity = 2,
-      .errors = ERRORS(ERR_CLOCK_REAL),
+      .errors = ERRORS(ERR_CLOCK_REAL, ERR_OUT_OF_RANGE),
       .complexity = "O(1)",
       .syntax = "",
       .summary = "Lets a stepped clock run from where it stands.",

@@ -237,6 +237,10 @@ static bool find_log(struct call *call, const struct window *window, const struc
         return false;
     }
     drop_past(log, window, now);
+    if (log->total > 0 && log->start == log->end) {
+        fail(call, ERR_WINDOW_VALUE);
+        return false;
+    }
     return true;
 }
 
