@@ -38,7 +38,7 @@ TSAN_UNIT = $(patsubst %,$(B)/tests/unit/%_test,store/mem/shared server/base/pag
     $(addprefix server/net/,byte_ring io_threads) \
     $(addprefix server/disk/,file_job journal journal_fault move rewrite))
 TSAN_E2E = $(patsubst %,tests/crash/test_%.py,faults full journal_switch progress slow_disk snapshot) \
-    $(patsubst %,tests/e2e/%.py,$(addprefix access/test_,tls unauthenticated) $(addprefix commands/test_,\
+    $(patsubst %,tests/e2e/%.py,access/test_tls $(addprefix commands/test_,\
     big_arguments blocking client_filters tracking) \
     $(addprefix operations/test_,io_threads process) replica/test_replica queues/test_crowd)
 TSAN = B=build/tsan CC=gcc MALLOC=libc CFLAGS="$(TSAN_CFLAGS)" SANITIZE=-fsanitize=thread
@@ -55,7 +55,7 @@ tsan-here:
 TSAN_SHORT = $(filter-out %_fault_test %/rewrite_test,$(TSAN_UNIT))
 tsan-short:
 	@$(MAKE) --no-print-directory tsan TSAN_CFLAGS="-O0 -g1" TSAN_UNIT="$(TSAN_SHORT:$(B)/%=build/tsan/%)" \
-	    TSAN_E2E="$(filter %_journal_switch.py %_snapshot.py %_unauthenticated.py %_io_threads.py,$(TSAN_E2E))"
+	    TSAN_E2E="$(filter %_journal_switch.py %_snapshot.py %_io_threads.py,$(TSAN_E2E))"
 
 sim-plants:
 	@tools/deps build test

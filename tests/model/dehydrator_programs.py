@@ -324,7 +324,9 @@ class Author:
         for ident in ids:
             token = there[ident].token if ident in there else None
             if token is None or rng.random() < 0.1:
-                token = Token(rng.randint(-5, self.model.granted + 1))
+                # The number of the next token is known once there was one.
+                next_token = bool(self.model.first_token)
+                token = Token(rng.randint(-5, self.model.granted + next_token))
             pairs += [ident, token]
         if kind == "ACK":
             return ["REDE.ACK", name, *pairs]

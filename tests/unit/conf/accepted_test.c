@@ -36,7 +36,8 @@ START_TEST(accepted_options_are_checked_kept_and_shown)
 {
     conf_init(&conf);
     ck_assert_str_eq(get("active-expire-effort"), "1");
-    ck_assert_str_eq(load("active-expire-effort 4\nslave-priority 7\ncluster-announce-ip me\n"), "ok");
+    ck_assert_str_eq(load("active-expire-effort 4\nslave-priority 7\ncluster-announce-ip me\n"),
+                     "ok");
     ck_assert_str_eq(get("active-expire-effort"), "4");
     ck_assert_str_eq(get("replica-priority"), "7");
     ck_assert_str_eq(get("slave-priority"), "7");

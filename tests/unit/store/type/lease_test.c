@@ -53,7 +53,7 @@ END_TEST
 START_TEST(an_owner_found_by_token_can_be_removed)
 {
     struct lease *lease = lease_new();
-    char owner[8];
+    char owner[16];
     for (int i = 0; i < 100; i++) {
         snprintf(owner, sizeof(owner), "o%d", i);
         ck_assert(put(lease, owner, i + 1, i, 100));
