@@ -185,6 +185,7 @@ static void reply_holders(struct call *call, const struct lease *lease)
 {
     struct lease_iter iter;
     struct holder holder;
+    msec last = txn_lease_end(call->txn, call->argv[1], NEVER);
     resp_bulk_text(call->out, "holders");
     resp_array(call->out, lease != NULL ? lease_count(lease) : 0);
     if (lease == NULL) return;
@@ -193,8 +194,7 @@ static void reply_holders(struct call *call, const struct lease *lease)
         resp_array(call->out, 3);
         reply_bytes(call, holder.owner);
         resp_integer(call->out, holder.token);
-        resp_integer(call->out,
-                     txn_lease_end(call->txn, call->argv[1], holder.end) - call->txn->now);
+        resp_integer(call->out, (holder.end < last ? holder.end : last) - call->txn->now);
     }
 }
 
