@@ -25,13 +25,6 @@ struct page_thread {
     atomic_bool stop;
 };
 
-static void wake(struct page_thread *thread)
-{
-    uint64_t one = 1;
-    ssize_t ignored = write(thread->event, &one, sizeof(one)); /* full: it is awake */
-    (void)ignored;
-}
-
 /* Moves to the first page that is not touched yet. False: all are. */
 static bool next_page(const struct page_thread *thread, unsigned char **at)
 {
@@ -71,7 +64,7 @@ static void announce(void *ctx, void *memory, size_t size)
     struct page_thread *thread = ctx;
     atomic_store(&thread->from, memory);
     atomic_store(&thread->until, (unsigned char *)memory + size);
-    wake(thread);
+    thread_wake(thread->event);
 }
 
 struct page_thread *page_thread_new(void)
@@ -96,7 +89,7 @@ void page_thread_free(struct page_thread *thread)
     if (thread == NULL) return;
     slabs_on_next(NULL, NULL);
     atomic_store(&thread->stop, true);
-    wake(thread);
+    thread_wake(thread->event);
     pthread_join(thread->thread, NULL);
     close(thread->event);
     mem_free(thread);

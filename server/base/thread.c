@@ -2,6 +2,8 @@
 #include "server/base/thread.h"
 
 #include <signal.h>
+#include <stdint.h>
+#include <unistd.h>
 
 int thread_start(pthread_t *thread, void *(*run)(void *ctx), void *ctx)
 {
@@ -11,4 +13,18 @@ int thread_start(pthread_t *thread, void *(*run)(void *ctx), void *ctx)
     int error = pthread_create(thread, NULL, run, ctx);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return error;
+}
+
+void thread_wake(int event)
+{
+    uint64_t one = 1;
+    ssize_t ignored = write(event, &one, sizeof(one)); /* full: it is awake */
+    (void)ignored;
+}
+
+void thread_woken(int event)
+{
+    uint64_t count;
+    ssize_t ignored = read(event, &count, sizeof(count));
+    (void)ignored;
 }

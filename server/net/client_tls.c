@@ -16,9 +16,7 @@
 #include "server/net/tls/connection.h"
 
 enum {
-    SHAKES_USEC = 500,      /* time for handshakes per turn */
     LOG_USEC = 1000 * 1000, /* interval between log lines about refused connections */
-    NAME_SIZE = 256,
 };
 
 /* Anybody could fill the log, so only one line per interval is written; it counts the others. */
@@ -98,7 +96,7 @@ void client_shaken(struct client *client, struct bytes name)
 
 static void end_handshake(struct client *client)
 {
-    char name[NAME_SIZE] = "";
+    char name[TLS_NAME_SIZE] = "";
     if (!tls_peer_name(client->tls, name, sizeof(name))) name[0] = '\0';
     client_shaken(client, bytes_of(name, strlen(name)));
 }
@@ -131,17 +129,11 @@ static void shake_hands(struct client *client)
 void clients_shake_hands(void *ctx)
 {
     struct clients *all = ctx;
-    int64_t end = clock_mono_usec() + SHAKES_USEC;
+    int64_t end = clock_mono_usec() + HANDSHAKES_USEC;
     struct handshake *next;
     while (clock_mono_usec() < end && (next = handshakes_next(all->handshakes)) != NULL)
         if (!client_is_doomed(client_of_handshake(next))) shake_hands(client_of_handshake(next));
     if (handshakes_any(all->handshakes)) loop_timer_set(all->shake_timer, 0);
-}
-
-static bool has_input(const struct client *client)
-{
-    struct pollfd poll_for = { .fd = client->fd, .events = POLLIN };
-    return poll(&poll_for, 1, 0) > 0;
 }
 
 void client_check_handshake(struct client *client, int64_t now)
@@ -151,11 +143,12 @@ void client_check_handshake(struct client *client, int64_t now)
     bool waits = socket != NULL ? io_socket_waits_to_shake(socket) : client->handshake.waits;
     int64_t most = waits ? HANDSHAKE_LANE_SECONDS : HANDSHAKE_SECONDS;
     bool late = now - client->born_usec >= most * 1000000;
-    if (waits && handshake_peer_closed(client->fd))
+    if (waits && handshake_polls(client->fd, POLLRDHUP))
         refuse(client, "it ended the TLS handshake");
     else if (late && waits)
         refuse(client, "too many of its address are in a TLS handshake");
-    else if (late && !has_input(client)) /* otherwise the server is late, not the client */
+    else if (late && !handshake_polls(client->fd,
+                                      POLLIN)) /* otherwise the server is late, not the client */
         refuse(client, "its TLS handshake took too long");
 }
 

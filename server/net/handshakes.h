@@ -22,6 +22,7 @@ struct handshake_lane;
 enum {
     HANDSHAKE_LANES = 256,
     HANDSHAKES_MOST = 64,       /* handshakes in progress per lane, of all threads together */
+    HANDSHAKES_USEC = 500,      /* that a turn spends on them */
     HANDSHAKE_WHY = 256,        /* bytes that hold the reason of a refusal */
     HANDSHAKE_SECONDS = 10,     /* a handshake that takes longer is aborted, */
     HANDSHAKE_LANE_SECONDS = 30 /* and so is one that waits longer in its lane */
@@ -52,8 +53,8 @@ struct handshake *handshakes_next(struct handshakes *handshakes);
 /* Call when the connection ends. No effect after the handshake. */
 void handshakes_end(struct handshakes *handshakes, struct handshake *handshake);
 
-/* Has the peer closed its side, so that it can't answer? */
-bool handshake_peer_closed(int fd);
+/* Does poll report the event now? POLLRDHUP: the peer has closed its side, so it can't answer. */
+bool handshake_polls(int fd, short event);
 
 enum shaken { SHAKEN_DONE, SHAKEN_WAITS, SHAKEN_REFUSED, SHAKEN_CLOSED };
 /* Continues the handshake of the connection on this socket. *conn is NULL before the first record

@@ -115,7 +115,5 @@ struct io_threads {
 /* An epoll that reports this eventfd as NULL; -1 with errno. */
 int io_thread_watch(int wake);
 void *io_thread_run(void *thread);
-/* Writes to an eventfd. */
-void io_wake(int fd);
 
 #endif

@@ -4,21 +4,19 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "server/base/clock.h"
+#include "server/base/thread.h"
 #include "server/net/io_state.h"
 #include "store/base/ensure.h"
 #include "store/mem/shared.h"
 
 enum {
-    EVENTS = 128,      /* of one epoll_wait */
-    SHAKES_USEC = 500, /* for handshakes in one turn */
-    LAST_READS = 4,    /* of ORDER_SHUT */
-    FORGOTTEN = 4096,  /* bytes of each */
-    NAME_SIZE = 256,
+    EVENTS = 128,     /* of one epoll_wait */
+    LAST_READS = 4,   /* of ORDER_SHUT */
+    FORGOTTEN = 4096, /* bytes of each */
 };
 
 /* ---- what epoll watches ---------------------------------------------------------------------- */
@@ -183,12 +181,11 @@ static void leave_lists(struct io_socket *socket)
 static void close_socket(struct io_socket *socket)
 {
     leave_lists(socket);
-    drop_unsent(socket);
     tls_close(socket->connection);
     socket->connection = NULL;
+    drop_unsent(socket);
     set_watched(socket, 0); /* close is not enough: a forked child may have the socket too */
     close(socket->fd);
-    count_bytes(socket);
     mem_shared_free(socket->text);
     socket->text = NULL;
     socket->messages = 0;
@@ -343,7 +340,7 @@ static void wait_to_shake(struct io_socket *socket)
 
 static void tell_shaken(struct io_socket *socket)
 {
-    char name[NAME_SIZE] = "";
+    char name[TLS_NAME_SIZE] = "";
     socket->shaken = true;
     if (!tls_peer_name(socket->connection, name, sizeof(name))) name[0] = '\0';
     post_text(socket, IO_SHAKEN, name);
@@ -376,7 +373,7 @@ static bool any_shakes(const struct io_thread *thread)
 static void continue_handshakes(struct io_thread *thread)
 {
     if (!any_shakes(thread)) return;
-    int64_t end = clock_mono_usec() + SHAKES_USEC;
+    int64_t end = clock_mono_usec() + HANDSHAKES_USEC;
     struct handshake *next;
     while (clock_mono_usec() < end && (next = handshakes_next(thread->handshakes)) != NULL)
         shake((struct io_socket *)((char *)next - offsetof(struct io_socket, handshake)));
@@ -457,11 +454,10 @@ static void wait_for_events(struct io_thread *thread, bool sleeps)
     int count = epoll_wait(thread->epoll, events, EVENTS, sleeps ? -1 : 0);
     atomic_store_explicit(&thread->asleep, false, memory_order_relaxed);
     for (int i = 0; i < count; i++) {
-        uint64_t ignored;
         if (events[i].data.ptr != NULL)
             socket_ready(events[i].data.ptr, events[i].events);
-        else if (read(thread->wake, &ignored, sizeof(ignored)) < 0)
-            continue;
+        else
+            thread_woken(thread->wake);
     }
 }
 
@@ -469,7 +465,7 @@ static void show_news(struct io_thread *thread)
 {
     atomic_bool *asleep = &thread->threads->asleep;
     if (byte_ring_publish(thread->news) && atomic_load(asleep) && atomic_exchange(asleep, false))
-        io_wake(thread->threads->wake);
+        thread_wake(thread->threads->wake);
 }
 
 void *io_thread_run(void *ctx)

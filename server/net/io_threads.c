@@ -12,13 +12,6 @@
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 
-void io_wake(int fd)
-{
-    uint64_t one = 1;
-    ssize_t ignored = write(fd, &one, sizeof(one)); /* full: it is awake */
-    (void)ignored;
-}
-
 /* ---- events ---------------------------------------------------------------------------------- */
 
 static void forget(struct io_socket *socket)
@@ -75,10 +68,8 @@ static void take_news(void *ctx)
 static void on_woken(void *ctx, unsigned what)
 {
     struct io_threads *threads = ctx;
-    uint64_t count;
     (void)what;
-    ssize_t ignored = read(threads->wake, &count, sizeof(count));
-    (void)ignored;
+    thread_woken(threads->wake);
     take_news(threads);
 }
 
@@ -96,7 +87,7 @@ void io_threads_turn(struct io_threads *threads)
         bool ordered = byte_ring_publish(thread->orders);
         bool wants_room =
             atomic_load(&thread->wants_room) && atomic_exchange(&thread->wants_room, false);
-        if (wants_room || (ordered && atomic_load(&thread->asleep))) io_wake(thread->wake);
+        if (wants_room || (ordered && atomic_load(&thread->asleep))) thread_wake(thread->wake);
         any |= byte_ring_any(thread->news);
     }
     if (any) loop_timer_set(threads->timer, 0);
@@ -112,7 +103,7 @@ static struct io_order *new_order(struct io_socket *socket, enum io_order_kind k
     struct io_order *order;
     while ((order = byte_ring_reserve(thread->orders, sizeof(*order))) == NULL) {
         byte_ring_publish(thread->orders);
-        io_wake(thread->wake);
+        thread_wake(thread->wake);
         nanosleep(&(struct timespec){ .tv_nsec = 50 * 1000 }, NULL);
     }
     *order = (struct io_order){ socket, kind };
@@ -330,7 +321,7 @@ static void stop(struct io_thread *thread)
     struct io_socket nobody = { .thread = thread };
     give_order(&nobody, ORDER_STOP);
     byte_ring_publish(thread->orders);
-    io_wake(thread->wake);
+    thread_wake(thread->wake);
     pthread_join(thread->id, NULL);
 }
 

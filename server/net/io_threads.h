@@ -4,8 +4,9 @@
  *
  * Two rings connect a thread with the main thread: one brings what has happened, with the bytes
  * that arrived, the other takes orders, with the bytes to be sent. Nothing else is shared but some
- * numbers of each socket, which one side writes and the other reads. No thread spins and none
- * waits for another: what finds a ring full is done later. A thread that has nothing to do sleeps
+ * numbers of each socket, which one side writes and the other reads. No thread spins. Bytes that
+ * find a ring full are moved later; only an order without bytes waits for the thread, which never
+ * waits itself. A thread that has nothing to do sleeps
  * in epoll, the main thread in its loop; either is woken once for all that has come.
  *
  * The functions below are for the main thread. */

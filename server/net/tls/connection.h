@@ -14,6 +14,8 @@
 
 struct tls_connection;
 
+enum { TLS_NAME_SIZE = 256 }; /* bytes that hold a common name that is used */
+
 enum tls_progress { TLS_DONE, TLS_WAITS, TLS_CLOSED, TLS_FAILED };
 
 /* Uses the current settings, and uses the socket until tls_close, which does not close it. `tls`
