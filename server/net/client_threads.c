@@ -58,6 +58,7 @@ bool clients_start_threads(struct clients *all)
 {
     int64_t count = all->w.conf->io_threads - 1; /* the main thread counts, as in Redis */
     if (count == 0) return true;
+    tls_share_memory();
     all->threads = io_threads_new(all->w.loop, (unsigned)count, happened);
     return all->threads != NULL;
 }

@@ -4,15 +4,12 @@
 #include <malloc.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
 static atomic_size_t used, apart;
-static _Thread_local size_t balance;
 
 static void count(size_t size)
 {
     atomic_fetch_add_explicit(&used, size, memory_order_relaxed);
-    balance += size;
 }
 
 void *mem_shared_alloc(size_t size)
@@ -20,12 +17,6 @@ void *mem_shared_alloc(size_t size)
     void *p = malloc(size);
     if (p != NULL) count(malloc_usable_size(p));
     return p;
-}
-
-void *mem_shared_zalloc(size_t size)
-{
-    void *p = mem_shared_alloc(size);
-    return p != NULL ? memset(p, 0, size) : NULL;
 }
 
 void *mem_shared_realloc(void *old, size_t size)
@@ -45,11 +36,6 @@ void mem_shared_free(void *p)
 size_t mem_shared_used(void)
 {
     return atomic_load_explicit(&used, memory_order_relaxed);
-}
-
-size_t mem_shared_balance(void)
-{
-    return balance;
 }
 
 void mem_shared_set_apart(size_t more)

@@ -7,15 +7,10 @@
 
 /* NULL: no memory. */
 void *mem_shared_alloc(size_t size);
-void *mem_shared_zalloc(size_t size);
 void *mem_shared_realloc(void *old, size_t size);
 void mem_shared_free(void *p); /* NULL is allowed */
 
 size_t mem_shared_used(void); /* bytes of all such blocks, by usable size */
-/* Bytes that this thread has allocated minus those that it has freed, modulo 2^N: the difference of
- * two calls is what the calls between them needed. */
-size_t mem_shared_balance(void);
-
 /* Sets bytes of these blocks apart, or (modulo 2^N) counts them again: the part of mem_shared_used
  * that must not cause an eviction. */
 void mem_shared_set_apart(size_t more);

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "server/net/tls/tls_state.h"
-#include "store/mem/shared.h"
 
 /* Small chunks are joined here. */
 static _Thread_local char joined[TLS_RECORD];
@@ -34,8 +33,8 @@ struct tls_connection {
 
 static struct tls_connection *open_on(struct tls *tls, SSL_CTX *context, int fd)
 {
-    size_t before = mem_shared_balance();
-    struct tls_connection *conn = mem_shared_zalloc(sizeof(*conn));
+    size_t before = tls_memory_balance();
+    struct tls_connection *conn = OPENSSL_zalloc(sizeof(*conn));
     if (conn == NULL) return NULL;
     ERR_clear_error();
     conn->tls = tls;
@@ -49,7 +48,7 @@ static struct tls_connection *open_on(struct tls *tls, SSL_CTX *context, int fd)
     /* A record without data, such as a key update, ends a read if the buffer is empty. Otherwise, a
      * peer that sends only such records could keep the read from ending. */
     SSL_clear_mode(conn->ssl, SSL_MODE_AUTO_RETRY);
-    conn->bytes = mem_shared_balance() - before;
+    conn->bytes = tls_memory_balance() - before;
     return conn;
 }
 
@@ -78,7 +77,7 @@ void tls_close(struct tls_connection *conn)
     tls_close_notify(conn);
     SSL_free(conn->ssl);
     ERR_clear_error();
-    mem_shared_free(conn);
+    OPENSSL_free(conn);
 }
 
 /* Call when an OpenSSL function has failed: it may only have to wait. */
@@ -105,7 +104,7 @@ static enum tls_progress end_failed_call(struct tls_connection *conn, int rc)
 
 enum tls_progress tls_shake_hands(struct tls_connection *conn)
 {
-    size_t before = mem_shared_balance();
+    size_t before = tls_memory_balance();
     ERR_clear_error();
     errno = 0;
     int rc = SSL_do_handshake(conn->ssl);
@@ -118,7 +117,7 @@ enum tls_progress tls_shake_hands(struct tls_connection *conn)
         conn->tls->resumed += !conn->outgoing && SSL_session_reused(conn->ssl) == 1;
     }
     conn->tls->failed += !conn->outgoing && (progress == TLS_FAILED || progress == TLS_CLOSED);
-    conn->bytes += mem_shared_balance() - before;
+    conn->bytes += tls_memory_balance() - before;
     return progress;
 }
 
@@ -145,12 +144,12 @@ static size_t read_records(struct tls_connection *conn, char *to, size_t size)
 
 ssize_t tls_read(struct tls_connection *conn, void *to, size_t size)
 {
-    size_t before = mem_shared_balance(), got = 0;
+    size_t before = tls_memory_balance(), got = 0;
     if (!conn->broken && !conn->ended)
         got = read_records(conn, to, size);
     else
         conn->more = false;
-    conn->bytes += mem_shared_balance() - before;
+    conn->bytes += tls_memory_balance() - before;
     if (got > 0) return (ssize_t)got;
     if (conn->ended) return 0;
     errno = conn->broken ? EPROTO : EAGAIN;
@@ -230,10 +229,10 @@ static size_t write_records(struct tls_connection *conn, struct rest *rest)
 
 ssize_t tls_write(struct tls_connection *conn, const struct iovec *chunks, int count)
 {
-    size_t before = mem_shared_balance(), sent = 0;
+    size_t before = tls_memory_balance(), sent = 0;
     struct rest rest = { .chunks = chunks, .count = count };
     if (conn->shaken && !conn->broken) sent = write_records(conn, &rest);
-    conn->bytes += mem_shared_balance() - before;
+    conn->bytes += tls_memory_balance() - before;
     if (sent > 0) return (ssize_t)sent;
     errno = conn->broken ? EPROTO : EAGAIN;
     return -1;

@@ -16,33 +16,88 @@ enum { DAY = 24 * 3600, REMIND_DAYS = 30 };
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* Threads of io-threads use OpenSSL too. */
+/* The main thread's blocks come from mem.h, which has a reserve and free blocks when memory runs
+ * out: OpenSSL also hashes scripts and passwords. Blocks for other threads too come from shared.h,
+ * once there are such threads. The head says which it is. Its size keeps the alignment of malloc.
+ */
+struct head {
+    _Alignas(16) size_t size; /* of the whole block */
+    bool is_shared;
+    struct head *next_stray;
+};
+
+static bool is_shared;
+static pthread_t main_thread;
+static _Atomic(struct head *) strays; /* of the main thread, given back by others */
+static _Thread_local size_t balance;
+
+static void free_strays(void)
+{
+    struct head *stray = atomic_exchange(&strays, NULL), *next;
+    for (; stray != NULL; stray = next) {
+        next = stray->next_stray;
+        mem_free(stray);
+    }
+}
+
+/* The peer determines sizes, so lack of memory must fail the connection and not the process. */
 static void *take_memory(size_t size, const char *file, int line)
 {
     (void)file;
     (void)line;
-    return size > 0 ? mem_shared_alloc(size) : NULL;
-}
-
-static void *resize_memory(void *old, size_t size, const char *file, int line)
-{
-    (void)file;
-    (void)line;
-    if (size > 0) return mem_shared_realloc(old, size);
-    mem_shared_free(old);
-    return NULL;
+    if (size == 0 || size > SIZE_MAX / 2) return NULL;
+    size = (size + sizeof(struct head) + 15) & ~(size_t)15;
+    struct head *head = is_shared ? mem_shared_alloc(size) : mem_try_alloc(size);
+    if (head == NULL) return NULL;
+    *head = (struct head){ .size = size, .is_shared = is_shared };
+    balance += size;
+    return head + 1;
 }
 
 static void give_memory(void *block, const char *file, int line)
 {
     (void)file;
     (void)line;
-    mem_shared_free(block);
+    if (block == NULL) return;
+    struct head *head = (struct head *)block - 1;
+    balance -= head->size;
+    if (head->is_shared) {
+        mem_shared_free(head);
+    } else if (pthread_equal(pthread_self(), main_thread)) {
+        mem_free(head);
+        if (atomic_load_explicit(&strays, memory_order_relaxed) != NULL) free_strays();
+    } else {
+        head->next_stray = atomic_load(&strays);
+        while (!atomic_compare_exchange_weak(&strays, &head->next_stray, head))
+            continue;
+    }
+}
+
+static void *resize_memory(void *old, size_t size, const char *file, int line)
+{
+    void *block = take_memory(size, file, line);
+    if (old != NULL && block != NULL) {
+        size_t before = ((struct head *)old - 1)->size - sizeof(struct head);
+        memcpy(block, old, before < size ? before : size);
+    }
+    if (block != NULL || size == 0) give_memory(old, file, line);
+    return block;
 }
 
 void tls_count_memory(void)
 {
+    main_thread = pthread_self();
     CRYPTO_set_mem_functions(take_memory, resize_memory, give_memory);
+}
+
+void tls_share_memory(void)
+{
+    is_shared = true;
+}
+
+size_t tls_memory_balance(void)
+{
+    return balance;
 }
 
 /* ---- settings -------------------------------------------------------------------------------- */

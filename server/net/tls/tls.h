@@ -23,6 +23,8 @@ enum { TLS_WHY_SIZE = 2048 }; /* bytes that hold the reasons for any number of i
 /* Makes OpenSSL allocate through mem.h, so that its memory counts in used_memory. Call before
  * anything uses OpenSSL (even to hash a password); no effect later. */
 void tls_count_memory(void);
+/* Call before other threads use OpenSSL: from now on its memory may be used by all of them. */
+void tls_share_memory(void);
 
 /* Does tls-port, metrics-tls or tls-replication require TLS? */
 bool tls_is_wanted(const struct conf *conf);
