@@ -126,7 +126,7 @@ bool txn_rede_forget(struct txn *txn, struct entry *entry, struct bytes id)
 {
     struct extras *extras = dehydrator_extras(entry->object.dehydrator);
     struct effect effect = { .kind = EFFECT_REDE_FORGET, .a = id };
-    if (extras == NULL || !extras_remembers(extras, id, INT64_MIN)) return false;
+    if (extras == NULL || extras_remembered_until(extras, id) == 0) return false;
     /* Not txn_record: the end of a span is no use of the key. */
     txn_record_each(txn, entry_key(entry), &effect);
     extras_forget(extras, id);
@@ -187,13 +187,20 @@ void txn_rede_replace(struct txn *txn, struct entry *entry, struct bytes id, str
     txn_rede_unfollow(txn, entry, id);
 }
 
-void txn_rede_take(struct txn *txn, struct entry *entry, struct element *element, enum event event)
+/* A delivery of the element has ended. Its span never makes that of an earlier delivery shorter. */
+static void remember_delivered(struct txn *txn, struct entry *entry, const struct element *element)
 {
     struct push_options options = dehydrator_options(element);
-    /* Before the element goes, so that the key stays. */
-    if (options.remember > 0)
-        txn_rede_remember(txn, entry, element_id(element),
-                          instant_moved(txn->now, options.remember));
+    const struct extras *extras = dehydrator_extras(entry->object.dehydrator);
+    msec until = instant_moved(txn->now, options.remember);
+    if (options.remember == 0) return;
+    if (extras != NULL && extras_remembered_until(extras, element_id(element)) >= until) return;
+    txn_rede_remember(txn, entry, element_id(element), until);
+}
+
+void txn_rede_take(struct txn *txn, struct entry *entry, struct element *element, enum event event)
+{
+    remember_delivered(txn, entry, element); /* before the element goes, so that the key stays */
     txn_rede_remove(txn, entry, element, event);
 }
 
@@ -226,6 +233,7 @@ void txn_rede_finish(struct txn *txn, struct entry *entry, struct element *eleme
     const struct push_options options = dehydrator_options(element);
     count_event(txn, entry, element, event);
     if (extras != NULL && extras_successor(extras, element_id(element), &successor)) {
+        remember_delivered(txn, entry, element);
         succeed(txn, entry, element, &successor, event);
     } else if (options.every > 0) {
         const struct stage stage = { .at = next_of(&options, txn->now) };

@@ -178,10 +178,10 @@ void extras_remember(struct extras *extras, struct bytes id, msec until)
     timeline_add(&extras->ends, &note->end, until);
 }
 
-bool extras_remembers(const struct extras *extras, struct bytes id, msec now)
+msec extras_remembered_until(const struct extras *extras, struct bytes id)
 {
     const struct note *note = dict_find(&extras->remembered, id);
-    return note != NULL && !instant_due(note->at, now);
+    return note == NULL ? 0 : note->at;
 }
 
 bool extras_forget(struct extras *extras, struct bytes id)

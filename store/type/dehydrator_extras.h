@@ -66,9 +66,10 @@ int64_t extras_next_usec(const struct extras *extras);
 /* From this instant on it delays no delivery, and need not be kept; NEVER: it is 0. */
 msec extras_rate_end(const struct extras *extras);
 
-/* The id counts as present until just before this instant. O(log n) */
+/* The id counts as present until just before this instant, even if it has an element meanwhile that
+ * goes earlier. O(log n) */
 void extras_remember(struct extras *extras, struct bytes id, msec until);
-bool extras_remembers(const struct extras *extras, struct bytes id, msec now);
+msec extras_remembered_until(const struct extras *extras, struct bytes id); /* 0: it is not */
 bool extras_forget(struct extras *extras, struct bytes id); /* false: it is not remembered */
 /* The first instant at which a remembered id or the pause ends, or without elements the rate;
  * NEVER: none. */

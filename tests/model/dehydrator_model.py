@@ -335,6 +335,7 @@ class Model:
         if follows is None and not every:
             return self.take(db, name, ident, event)
         if follows is not None:
+            self.remember(key, ident, element)
             element.payload, element.options, at = follows.payload, follows.options, follows.at
         else:
             missed = (self.now - element.options.phase) // every
@@ -350,11 +351,15 @@ class Model:
         key = self.dbs[db][name]
         element = key.value.pop(ident)
         key.successors.pop(ident, None)
-        if element.options.remember:
-            key.remembered[ident] = self.now + element.options.remember
+        self.remember(key, ident, element)
         self.tell(db, name, event)
         self.drop_empty(db, name)
         return element.payload
+
+    def remember(self, key, ident, element):
+        until = self.now + element.options.remember
+        if element.options.remember:
+            key.remembered[ident] = max(until, key.remembered.get(ident, until))
 
     def drop_empty(self, db, name):
         key = self.dbs[db][name]

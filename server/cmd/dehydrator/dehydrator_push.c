@@ -70,7 +70,8 @@ static const struct extras *extras_of(const struct entry *entry)
 static bool is_remembered(const struct call *call, const struct entry *entry, struct bytes id)
 {
     const struct extras *extras = extras_of(entry);
-    return extras != NULL && extras_remembers(extras, id, call->txn->now);
+    msec until = extras == NULL ? 0 : extras_remembered_until(extras, id);
+    return until != 0 && !instant_due(until, call->txn->now);
 }
 
 bool is_present(const struct call *call, const struct entry *entry, struct bytes id)

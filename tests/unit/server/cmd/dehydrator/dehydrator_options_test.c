@@ -128,6 +128,32 @@ START_TEST(a_remembered_id_counts_as_present_until_its_end)
 }
 END_TEST
 
+START_TEST(an_id_is_remembered_even_if_its_successor_goes_earlier)
+{
+    static const struct step steps[] = {
+        { "REDE.PUSH d 0 p a REMEMBER 50", OK },
+        { "REDE.CLAIM d 10", "*1|*3|$1|a|$1|p|:1|" },
+        { "REDE.PUSH d 0 q a REPLACE REMEMBER 5", OK },
+        { "REDE.XACK d a", "*1|$1|p|" },
+        { "REDE.PUSH d 0 r a", EXISTS },
+        { "REDE.PUSH d 0 r a REPLACE REMEMBER 5", OK },
+        { "COPY d e", ":1|" },
+        { "REDE.PULL d a", "$1|r|" },
+        { "", "49" },
+        { "REDE.PUSH d 0 q a KEEP", NIL },
+        { "REDE.PULL e a", "$1|r|" },
+        { "", "1" },
+        { "REDE.PUSH d 0 q a KEEP", OK },
+        { "REDE.PUSH e 0 q a KEEP", NIL },
+        { "", "4" },
+        { "EXISTS e", ":0|" },
+    };
+    begin();
+    RUN(steps);
+    finish();
+}
+END_TEST
+
 START_TEST(a_generated_id_is_none_that_is_remembered)
 {
     begin();
@@ -243,6 +269,7 @@ Suite *test_suite(void)
         a_claimed_element_is_replaced_after_its_acknowledgement,
         postpone_moves_the_deadline_up_to_its_limit,
         a_remembered_id_counts_as_present_until_its_end,
+        an_id_is_remembered_even_if_its_successor_goes_earlier,
         a_generated_id_is_none_that_is_remembered,
         a_recurring_element_is_due_at_the_next_multiple,
         a_recurring_element_that_fails_is_buried_and_recurs,
