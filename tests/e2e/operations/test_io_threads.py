@@ -145,6 +145,7 @@ def killed_clients_end_in_whatever_state_they_are():
             listens.call("SUBSCRIBE", "c")
             assert wait_for(lambda: clients_of(admin) == 4)
             unshaken = daemon.plain_to_tls()
+            assert wait_for(lambda: clients_of(admin) == 5)
             for kind in ("normal", "pubsub"):
                 admin.call("CLIENT", "KILL", "TYPE", kind, "SKIPME", "yes")
             admin.call("PUBLISH", "c", "message")
