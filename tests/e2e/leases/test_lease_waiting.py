@@ -80,6 +80,12 @@ def nobody_passes_clients_that_wait():
         equal(raw.replies(4)[3], b"*2\r\n:1\r\n*-1\r\n")
         assert granted(others[0].reply())
         equal(set(info(raw)["holders"]), {b"w0"})
+        token, _ = info(raw)["holders"][b"w0"]
+        wait(others[1], "w1", 100)
+        await_waiting(raw, 1)
+        drop_and_take = "return {redis.call('LEASE.DROP', KEYS[1], ARGV[1]), redis.call('LEASE.TAKE', KEYS[1], 'w0', 9)}"
+        equal(raw.call("EVAL", drop_and_take, 1, KEY, token), b"*2\r\n:1\r\n$-1\r\n")
+        assert granted(others[1].reply())
 
 
 @own
