@@ -49,6 +49,7 @@ def is_refused(reply):
 def fill(daemon, value):
     """Writes small values until one is refused; returns how many were accepted."""
     count = 0
+    daemon.serves("before writing")
     with daemon.raw() as raw:
         while True:
             try:

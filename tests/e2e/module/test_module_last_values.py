@@ -197,29 +197,39 @@ def a_value_that_is_too_long_is_replaced_by_its_size():
         equal(server.stats()["values-left-out"], 0)
 
 
+def expire_large_values(server, client, value):
+    """Their log, how many bytes the module used meanwhile, and how many values it left out. Tries again if the host
+    had no time to read all values before their deadline: the last one is small."""
+    for _ in range(10):
+        client.delete("log")
+        client.mset({f"s:{i}": value for i in range(4)})
+        client.hset("s:hash", mapping={"f": value})
+        client.rpush("s:small", "v")
+        before, deadline, used = server.stats()["values-left-out"], now_of(client) + 1500, []
+        with client.pipeline() as calls:
+            for key in ("s:0", "s:1", "s:2", "s:3", "s:hash", "s:small"):
+                calls.pexpireat(key, deadline)
+            calls.execute()
+        wait_for(lambda: used.append(server.stats()["bytes"]) or not client.exists("s:0"))
+        log = values_of(client, 6)
+        if log[b"s:small"]:
+            break
+    return log, max(used), server.stats()["values-left-out"] - before
+
+
 @test
 def values_that_are_read_ahead_are_bounded():
     with engine() as (server, client):
         log_values(client, "MAX", "40mb")
         value = "v" * (25 << 20)
-        client.mset({f"s:{i}": value for i in range(4)})
-        client.hset("s:hash", mapping={"f": value})
-        client.rpush("s:small", "v")
-        deadline = now_of(client) + 1500
-        with client.pipeline() as calls:
-            for key in ("s:0", "s:1", "s:2", "s:3", "s:hash", "s:small"):
-                calls.pexpireat(key, deadline)
-            calls.execute()
-        used = []
-        wait_for(lambda: used.append(server.stats()["bytes"]) or not client.exists("s:0"))
-        log = values_of(client, 6)
-        assert max(used) < 65 << 20, max(used)
+        log, used, left_out = expire_large_values(server, client, value)
+        assert used < 65 << 20, used
         equal(sum(entry == string(value.encode()) for entry in log.values()) +
               (b"field:f" in log[b"s:hash"]), 2)
         equal(sum(entry.get(b"size") == b"%d" % len(value) for entry in log.values()) +
               (b"size" in log[b"s:hash"]), 3)
         equal(set(log[b"s:small"]), {b"type", b"dump"})
-        equal(server.stats()["values-left-out"], 3)
+        equal(left_out, 3)
         assert wait_for(lambda: server.stats()["bytes"] < 1 << 20)
         client.set("s:next", value, px=100)
         assert wait_for(lambda: client.xlen("log") == 7)
