@@ -28,9 +28,17 @@ class Limited(Kept):
             has = int(file.read().split()[0]) * resource.getpagesize()
         resource.prlimit(pid, resource.RLIMIT_AS, (has + more, resource.RLIM_INFINITY))
 
+    def raw(self, tcp=False):
+        try:
+            return super().raw(tcp)
+        except ConnectionRefusedError as error:
+            raise AssertionError(f"exit status {self.process.poll()}\n{self.log()}") from error
+
     def serves(self, what):
-        assert self.is_running(), f"{what}:\n{self.log()}"
-        equal(self.call("PING"), b"+PONG\r\n", what)
+        try:
+            equal(self.call("PING"), b"+PONG\r\n", what)
+        except OSError as error:
+            raise AssertionError(f"{what}: {error}, exit status {self.process.poll()}\n{self.log()}") from error
 
     def ask(self, *words, times=1):
         """The beginning of a reply; None if the connection was closed instead."""
