@@ -12,6 +12,9 @@
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 
+/* For the cache of a new thread: jemalloc 5.3 crashes if it finds no memory for that. */
+enum { THREAD_NEEDS = 64 * 1024 };
+
 struct file_job {
     int (*run)(void *ctx); /* NULL: none runs */
     void *ctx;
@@ -60,7 +63,7 @@ void file_job_begin(struct file_job *job, int (*run)(void *ctx), void *ctx)
     ensure(job->run == NULL, "another function runs");
     job->run = run;
     job->ctx = ctx;
-    job->has_thread = thread_start(&job->thread, job_main, job) == 0;
+    job->has_thread = mem_has_room(THREAD_NEEDS) && thread_start(&job->thread, job_main, job) == 0;
     if (!job->has_thread) job_main(job);
 }
 

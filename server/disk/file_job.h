@@ -17,7 +17,7 @@ void file_job_free(struct file_job *job); /* waits until the function has ended 
 int file_job_fd(const struct file_job *job); /* readable when a function has ended */
 
 /* Runs the function, which returns 0 or an errno. No other may be running. If no thread can be
- * started, runs it at once. */
+ * started, or memory is short, runs it at once. */
 void file_job_begin(struct file_job *job, int (*run)(void *ctx), void *ctx);
 /* Takes the result of a function that has ended. False: it still runs, or there is none. */
 bool file_job_ended(struct file_job *job, int *error);

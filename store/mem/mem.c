@@ -44,8 +44,10 @@ int mallctl(const char *name, void *old, size_t *old_len, void *new, size_t new_
 void malloc_stats_print(void (*write)(void *ctx, const char *text), void *ctx, const char *options)
     __attribute__((weak));
 
-/* jemalloc reads this at start: do not give large blocks back to the system at once. */
-const char *malloc_conf = "oversize_threshold:0";
+/* jemalloc reads this at start: do not give large blocks back to the system at once, and have one
+ * arena. By default the first malloc of a new thread makes one, and crashes if there is no memory
+ * for that (jemalloc 5.3). Only the main thread allocates much. */
+const char *malloc_conf = "oversize_threshold:0,narenas:1";
 
 static struct mem_hooks foreign; /* all NULL: use our own allocator */
 static void (*on_exhausted)(size_t wanted, bool ends);
