@@ -34,7 +34,7 @@ static void write_build(struct report *report)
     prom_label(&labels, "redis_version", LIT(REDIS_VERSION));
     prom_label(&labels, "allocator", text_bytes(mem_allocator_name()));
     prom_family(&report->prom, "expired_build_info", PROM_GAUGE,
-                "Always 1; the labels have the version.");
+                "Always 1; the labels hold the versions and the allocator.");
     prom_integer(&report->prom, &labels, 1);
 }
 
@@ -181,7 +181,8 @@ static void write_lag_histogram(struct report *report)
         cumulative[i] = histogram_below(lag, lag_limits[i]);
     prom_family(
         &report->prom, "expired_expiry_lag_seconds", PROM_HISTOGRAM,
-        "Time between the deadlines of keys and members and their removal; on time is 0.001.");
+        "Time between the deadlines of keys and members and their removal; 0.001 means on time, "
+        "because data expires one millisecond after its deadline.");
     prom_histogram(&report->prom, NULL,
                    &(struct prom_histogram){ .count = LAGS,
                                              .bounds = lag_bounds,
@@ -231,7 +232,7 @@ static void write_forecast(struct report *report)
         write_forecast_of(report, db, true);
     msec age = report->now - survey_began(report->survey);
     prom_family(&report->prom, "expired_forecast_age_seconds", PROM_GAUGE,
-                "Time since the current counts of keys, members and dehydrators were begun.");
+                "Time since the server began the current counts of keys, members and dehydrators.");
     if (survey_ready(report->survey)) prom_real(&report->prom, NULL, (double)age / 1e3);
 }
 
