@@ -34,18 +34,20 @@ static const struct page {
     { "sets.md", "Sets", "set", NULL,
       "A member can have a deadline. One millisecond after it the member is gone for every "
       "command, "
-      "and counts never include it; the key goes with its last member. SADD of a present member "
-      "keeps its deadline. Results of the ...STORE commands have none." },
+      "and counts never include it; the key is removed with its last member. SADD of a present "
+      "member keeps its deadline. Members of the results of ...STORE commands have no "
+      "deadlines." },
     { "hashes.md", "Hashes", "hash", NULL,
       "A field can have a deadline. One millisecond after it the field is gone for every command, "
-      "and counts never include it; the key goes with its last field. HSET of a present field "
-      "removes its deadline; HINCRBY, HINCRBYFLOAT and a failed HSETNX keep it." },
+      "and counts never include it; the key is removed with its last field. HSET of a present "
+      "field removes its deadline; HINCRBY, HINCRBYFLOAT and a failed HSETNX keep it." },
     { "sorted-sets.md", "Sorted sets", "sorted-set", NULL,
       "A member can have a deadline. One millisecond after it the member is gone for every "
       "command, "
-      "and counts and ranks never include it; the key goes with its last member. ZADD and ZINCRBY "
-      "of a present member keep its deadline. Results of the ...STORE commands have none. BZTSPOP "
-      "and BZTSMOVE take scores as Unix times in seconds, with fractions." },
+      "and counts and ranks never include it; the key is removed with its last member. ZADD and "
+      "ZINCRBY of a present member keep its deadline. Members of the results of ...STORE "
+      "commands have no deadlines. BZTSPOP and BZTSMOVE interpret scores as Unix times in "
+      "seconds, with fractions." },
     { "geo.md", "Places", "geo", NULL, "Places are sorted sets." },
     { "dehydrators.md", "Dehydrators", "dehydrator", NULL,
       "A dehydrator holds elements with an id, a payload and a deadline, and gives them back when "
@@ -53,8 +55,8 @@ static const struct page {
       "[Dehydrators](../dehydrators.md) explains them." },
     { "leases.md", "Leases", "lease", NULL,
       "A lease is a lock, or one of several permits, that ends after its ttl, unless it is "
-      "extended "
-      "or dropped. Each has a fencing token: an integer larger than any that was granted before. "
+      "extended or "
+      "dropped. Each has a fencing token: an integer larger than any token granted before. "
       "[Leases](../leases.md) explains them." },
     { "streams.md", "Streams", "stream", NULL,
       "A stream holds entries in the order of their IDs. An entry has fields with values; its "
@@ -104,13 +106,13 @@ static const struct page *page_of(struct command_ref ref)
 static void print_origin(FILE *to, const struct command *row)
 {
     if (row->origin != NULL)
-        fprintf(to, "- From %s; Redis does not have it.\n", row->origin);
+        fprintf(to, "- From %s; not in Redis.\n", row->origin);
     else if (row_is_own(row))
-        fprintf(to, "- expired's own, since %s; Redis does not have it.\n", row->since);
+        fprintf(to, "- Specific to expired, since %s; not in Redis.\n", row->since);
     else if (row_is_in_redis_7_0(row))
-        fprintf(to, "- Redis has it since %s.\n", row->since);
+        fprintf(to, "- In Redis since %s.\n", row->since);
     else
-        fprintf(to, "- Redis has it since %s; Redis 7.0 does not.\n", row->since);
+        fprintf(to, "- In Redis since %s, but not in Redis 7.0.\n", row->since);
 }
 
 static void print_flags(FILE *to, const struct command *row)

@@ -324,7 +324,7 @@ static const struct command rows[] = {
       .since = "0.1.0",
       .replies = REPLIES("[bulk ...]: the payloads that were due, in order",
                          "[[bulk bulk] ...]: with WITHIDS: ids and payloads",
-                         "null-array: the timeout ended"),
+                         "null-array: the timeout was reached"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_TIMEOUT_NEGATIVE, ERR_TIMEOUT_FLOAT,
                        ERR_COUNT_POSITIVE),
       .complexity = "O(K*log(N)) where K is the number of elements returned and N the number in "

@@ -225,16 +225,18 @@ static const struct command rows[] = {
       .key_flags = KEY_RW | KEY_ACCESS | KEY_UPDATE,
       .group = "lease",
       .since = "0.2.0",
-      .replies = REPLIES("[integer integer]: the fencing token, and the Unix time in milliseconds "
-                         "until which the lease is held",
-                         "null-array: no permit is free, or none became free within the timeout"),
+      .replies =
+          REPLIES("[integer integer]: the fencing token, and the Unix time in milliseconds "
+                  "until which the lease is held",
+                  "null-array: no permit is free or other clients are waiting; with WAIT, the "
+                  "timeout was reached"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_LEASE_TTL,
                        ERR_PERMITS, ERR_OTHER_PERMITS, ERR_READONLY, ERR_LEASES_QUIET,
                        ERR_NO_TOKENS, ERR_TIMEOUT_NEGATIVE, ERR_TIMEOUT_FLOAT),
       .complexity = "O(log(N)) where N is the number of holders.",
       .syntax = "key owner ttl [PERMITS count] [WAIT timeout]",
-      .summary =
-          "Takes a lock, or one of several permits, for ttl milliseconds, or waits for it." },
+      .summary = "Takes a lock, or one of several permits, for ttl milliseconds. With WAIT, waits "
+                 "until it can be granted." },
     { .name = "LEASE.EXTEND",
       .run = cmd_lease_extend,
       .arity = 4,
@@ -244,7 +246,7 @@ static const struct command rows[] = {
       .group = "lease",
       .since = "0.2.0",
       .replies = REPLIES("integer: the Unix time in milliseconds until which the lease is held now",
-                         "null: the token holds nothing any more"),
+                         "null: the token no longer holds a lease"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_LEASE_TTL),
       .complexity = "O(log(N)) where N is the number of holders.",
       .syntax = "key token ttl",
@@ -257,7 +259,7 @@ static const struct command rows[] = {
       .key_flags = KEY_RW | KEY_DELETE,
       .group = "lease",
       .since = "0.2.0",
-      .replies = REPLIES("integer: 1, or 0 if the token holds nothing any more"),
+      .replies = REPLIES("integer: 1, or 0 if the token no longer holds a lease"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER),
       .complexity = "O(log(N)) where N is the number of holders.",
       .syntax = "key token",
@@ -270,8 +272,8 @@ static const struct command rows[] = {
       .key_flags = KEY_RO | KEY_ACCESS,
       .group = "lease",
       .since = "0.2.0",
-      .replies = REPLIES("integer: the milliseconds that are left of the lease",
-                         "null: the token holds nothing any more"),
+      .replies = REPLIES("integer: the milliseconds left of the lease",
+                         "null: the token no longer holds a lease"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER),
       .complexity = "O(1)",
       .syntax = "key token",
@@ -287,9 +289,9 @@ static const struct command rows[] = {
       .since = "0.2.0",
       .replies = REPLIES(
           "map['permits' integer 'held' integer 'waiting' integer 'grants-in-ms' integer 'holders' "
-          "[[bulk integer integer] ...]]: how many may hold it, do, and wait; when leases are "
-          "granted again after a promotion or a crash, 0: they are; owner, token and milliseconds "
-          "left of each holder"),
+          "[[bulk integer integer] ...]]: the numbers of permits, of holders and of waiting "
+          "clients; milliseconds until leases are granted again after a promotion or crash (0: "
+          "they are granted now); owner, token and milliseconds left of each holder"),
       .errors = ERRORS(ERR_WRONGTYPE),
       .complexity = "O(N+W) where N is the number of holders and W the number of waiting clients.",
       .syntax = "key",

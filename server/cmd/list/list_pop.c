@@ -167,7 +167,8 @@ static const struct command rows[] = {
       .key_flags = KEY_RW | KEY_ACCESS | KEY_DELETE,
       .group = "list",
       .since = "2.0.0",
-      .replies = REPLIES("[bulk bulk]: the key and its element", "null-array: the timeout ended"),
+      .replies =
+          REPLIES("[bulk bulk]: the key and its element", "null-array: the timeout was reached"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_TIMEOUT_NEGATIVE, ERR_TIMEOUT_FLOAT),
       .complexity = "O(N) where N is the number of keys.",
       .syntax = "key [key ...] timeout",
@@ -181,7 +182,8 @@ static const struct command rows[] = {
       .key_flags = KEY_RW | KEY_ACCESS | KEY_DELETE,
       .group = "list",
       .since = "2.0.0",
-      .replies = REPLIES("[bulk bulk]: the key and its element", "null-array: the timeout ended"),
+      .replies =
+          REPLIES("[bulk bulk]: the key and its element", "null-array: the timeout was reached"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_TIMEOUT_NEGATIVE, ERR_TIMEOUT_FLOAT),
       .complexity = "O(N) where N is the number of keys.",
       .syntax = "key [key ...] timeout",
@@ -195,8 +197,8 @@ static const struct command rows[] = {
       .specs = { KEYS_COUNTED_AT(2, KEY_RW | KEY_ACCESS | KEY_DELETE) },
       .group = "list",
       .since = "7.0.0",
-      .replies =
-          REPLIES("[bulk [bulk ...]]: the key and its elements", "null-array: the timeout ended"),
+      .replies = REPLIES("[bulk [bulk ...]]: the key and its elements",
+                         "null-array: the timeout was reached"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_TIMEOUT_NEGATIVE, ERR_NUMKEYS,
                        ERR_TIMEOUT_FLOAT, ERR_COUNT_POSITIVE),
       .complexity = "O(N+M) where N is the number of keys and M the number of elements returned.",

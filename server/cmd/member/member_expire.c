@@ -151,7 +151,8 @@ COMMANDS(z)
         .name = NAME, .run = function, .arity = -6, .flags = WRITE | GROWS | FAST,                 \
         .syntax = "key " time " [NX|XX|GT|LT] " OF##_BLOCK,                                        \
         .summary = "Sets the " how " of " OF##_WHAT " " unit ".", OF##_ROW, ROW_COMMON,            \
-        .replies = REPLIES("[integer ...]: for each 1 if the deadline was set, 2 if it is past "   \
+        .replies = REPLIES("[integer ...]: for each " OF##_ONE                                     \
+                           ", 1 if the deadline was set, 2 if it is past "                         \
                            "and the " OF##_ONE " was removed, 0 if the condition did not hold, "   \
                                                "-2 if there is no such key or " OF##_ONE),         \
         .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_EXPIRE_NEGATIVE,      \
@@ -162,7 +163,8 @@ COMMANDS(z)
         .name = NAME, .run = function, .arity = -5, .flags = READONLY | NAMES_MEMBERS | FAST,      \
         .syntax = "key " OF##_BLOCK, .summary = "Returns the " how " of " OF##_WHAT " " unit ".",  \
         OF##_ROW, .keys = KEY_FIRST, .complexity = "O(M) where M is the number of members given.", \
-        .replies = REPLIES("[integer ...]: for each " reply                                        \
+        .replies = REPLIES("[integer ...]: for each " OF##_ONE                                     \
+                           ", " reply                                                              \
                            "; -1 without a deadline, -2 if there is no such key or " OF##_ONE),    \
         .errors =                                                                                  \
             ERRORS(ERR_WRONGTYPE, ERR_MEMBERS_KEYWORD, ERR_MEMBERS_POSITIVE, ERR_MEMBERS_COUNT)    \
@@ -172,7 +174,8 @@ COMMANDS(z)
         .name = NAME, .run = function, .arity = -5, .flags = WRITE | FAST,                         \
         .syntax = "key " OF##_BLOCK, .summary = "Removes the deadlines of " OF##_WHAT ".",         \
         OF##_ROW, ROW_COMMON,                                                                      \
-        .replies = REPLIES("[integer ...]: for each 1 if a deadline was removed, -1 if there was " \
+        .replies = REPLIES("[integer ...]: for each " OF##_ONE                                     \
+                           ", 1 if a deadline was removed, -1 if there was "                       \
                            "none, -2 if there is no such key or " OF##_ONE),                       \
         .errors =                                                                                  \
             ERRORS(ERR_WRONGTYPE, ERR_MEMBERS_KEYWORD, ERR_MEMBERS_POSITIVE, ERR_MEMBERS_COUNT)    \
@@ -190,9 +193,10 @@ COMMANDS(z)
         TTL_ROW(X "PTTL", cmd_##x##pttl, "remaining time to live", "in milliseconds",              \
                 "the milliseconds left", OF),                                                      \
         TTL_ROW(X "EXPIRETIME", cmd_##x##expiretime, "deadlines", "as Unix times in seconds",      \
-                "the deadline as Unix time in seconds, rounded up", OF),                           \
+                "its deadline as a Unix time in seconds, rounded up", OF),                         \
         TTL_ROW(X "PEXPIRETIME", cmd_##x##pexpiretime, "deadlines",                                \
-                "as Unix times in milliseconds", "the deadline as Unix time in milliseconds", OF), \
+                "as Unix times in milliseconds", "its deadline as a Unix time in milliseconds",    \
+                OF),                                                                               \
         PERSIST_ROW(X "PERSIST", cmd_##x##persist, OF)
 
 #define HASH_ROW   .acl = ACL_EXPIRY, .group = "hash", .since = "7.4.0"

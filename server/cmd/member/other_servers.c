@@ -146,7 +146,8 @@ static const struct command rows[] = {
       ROW_COMMON,
       .origin = "Dragonfly",
       .replies = REPLIES(
-          "[integer ...]: for each 1 if the deadline was set, -2 if there is no such key or field"),
+          "[integer ...]: for each field, 1 if the deadline was set, -2 if there is no such key or "
+          "field"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_EXPIRE_NEGATIVE),
       .complexity = COST_EXPIRE,
       .syntax = "key seconds field [field ...]",

@@ -95,9 +95,10 @@ static const struct command rows[] = {
       .tips = "nondeterministic_output",
       .group = "set",
       .since = "1.0.0",
-      .replies =
-          REPLIES("bulk: a member", "null: there is no such key",
-                  "[bulk ...]: with count: members; a negative count may name one repeatedly"),
+      .replies = REPLIES(
+          "bulk: a member", "null: there is no such key",
+          "[bulk ...]: with count: members; with a negative count, a member may occur more than "
+          "once"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NOT_BETWEEN),
       .complexity = "O(N) where N is the number of members given.",
       .syntax = "key [count]",

@@ -349,7 +349,7 @@ static const struct command rows[] = {
       .since = "5.0.0",
       .replies = REPLIES("RESP2 [[bulk [[bulk [bulk ...]] ...]] ...]: keys, each with its entries",
                          "RESP3 map[bulk [[bulk [bulk ...]] ...] ...]: keys, each with its entries",
-                         "null-array: there is nothing, or the timeout ended"),
+                         "null-array: there is nothing, or the timeout was reached"),
       .errors =
           ERRORS(READ_ERRORS, ERR_XREAD_GROUP, ERR_XREAD_NOACK, ERR_XREAD_CLAIM, ERR_XREAD_NEW),
       .complexity = "O(log(N)+M) for each stream, where N is the number of its entries and M the "
@@ -369,7 +369,7 @@ static const struct command rows[] = {
       .since = "5.0.0",
       .replies = REPLIES("RESP2 [[bulk [any ...]] ...]: keys, each with its entries",
                          "RESP3 map[bulk [any ...] ...]: keys, each with its entries",
-                         "null-array: there is nothing, or the timeout ended"),
+                         "null-array: there is nothing, or the timeout was reached"),
       .errors =
           ERRORS(READ_ERRORS, ERR_XREADGROUP_MISSING, ERR_XREADGROUP_NOGROUP, ERR_XREADGROUP_LAST,
                  ERR_CLAIM_IDLE, ERR_CLAIM_IDLE_NEGATIVE, ERR_STREAM_GONE, ERR_GROUP_GONE),

@@ -278,9 +278,10 @@ static const struct command rows[] = {
       .keys = KEY_FIRST,
       .group = "sorted-set",
       .since = "1.2.0",
-      .replies = REPLIES("integer: the number of members added; with CH of those added or moved",
-                         "double: with INCR: the new score",
-                         "null: with INCR: the condition did not hold"),
+      .replies = REPLIES(
+          "integer: the number of members added; with CH, of members added or with a "
+          "changed score",
+          "double: with INCR: the new score", "null: with INCR: the condition did not hold"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_FLOAT, ERR_SCORE_NAN, ERR_ZADD_XX_NX,
                        ERR_ZADD_GT_LT_NX, ERR_ZADD_INCR_PAIR),
       .complexity =
@@ -295,7 +296,8 @@ static const struct command rows[] = {
       .keys = KEY_FIRST,
       .group = "sorted-set",
       .since = "0.1.0",
-      .replies = REPLIES("integer: the number of members added; with CH of those added or moved"),
+      .replies = REPLIES("integer: the number of members added; with CH, of members added, with a "
+                         "changed score, or removed because the deadline has passed"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_NOT_FLOAT, ERR_BAD_EXPIRE,
                        ERR_EXPIRE_NEGATIVE, ERR_ONE_DEADLINE, ERR_NO_DEADLINE, ERR_ZADDEX_ARGUMENT,
                        ERR_ZADDEX_PAIRS, ERR_ZADD_XX_NX, ERR_ZADD_GT_LT_NX),

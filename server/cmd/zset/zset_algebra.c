@@ -444,7 +444,7 @@ static const struct command rows[] = {
       .complexity = COST_DIFF,
       .syntax = "destination numkeys key [key ...]",
       .summary =
-          "Stores the members of the first sorted set that are in none of the others in a key." },
+          "Stores in a key the members of the first sorted set that are in none of the others." },
     { .name = "ZINTERCARD",
       .run = cmd_zintercard,
       .arity = -3,

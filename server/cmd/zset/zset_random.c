@@ -159,10 +159,11 @@ static const struct command rows[] = {
       .tips = "nondeterministic_output",
       .group = "sorted-set",
       .since = "6.2.0",
-      .replies =
-          REPLIES("bulk: a member", "null: there is no such key",
-                  "[bulk ...]: with count: members; a negative count may name one repeatedly",
-                  REPLY_WITHSCORES),
+      .replies = REPLIES(
+          "bulk: a member", "null: there is no such key",
+          "[bulk ...]: with count: members; with a negative count, a member may occur more than "
+          "once",
+          REPLY_WITHSCORES),
       .errors =
           ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_OUT_OF_RANGE, ERR_NOT_BETWEEN),
       .complexity = "O(M*log(N)) where N is the number of members in the sorted set and M the "

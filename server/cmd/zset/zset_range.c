@@ -268,8 +268,8 @@ static const struct command rows[] = {
       .complexity = "O(log(N)+M*log(M)) where N is the number of members in the source and M the "
                     "number stored.",
       .syntax = "destination source min max [BYSCORE|BYLEX] [REV] [LIMIT offset count]",
-      .summary = "Stores the members of a sorted set in a range of ranks, scores or "
-                 "lexicographical order in another sorted set." },
+      .summary = "Copies a range of a sorted set, by rank, score or lexicographical order, to "
+                 "another sorted set." },
     { .name = "ZCOUNT",
       .run = cmd_zcount,
       .arity = 4,

@@ -128,7 +128,7 @@ static const struct command rows[] = {
       .since = "0.1.0",
       .replies = REPLIES("RESP2 [bulk bulk ...]: members, each followed by its score",
                          "RESP3 [[bulk double] ...]: members with their scores",
-                         "null-array: the timeout ended"),
+                         "null-array: the timeout was reached"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_TIMEOUT_NEGATIVE, ERR_TIMEOUT_FLOAT, ERR_COUNT_POSITIVE),
       .complexity = "O(log(N)+M) where N is the number of members in the sorted set and M the "
                     "number removed.",
@@ -144,7 +144,7 @@ static const struct command rows[] = {
       .group = "sorted-set",
       .since = "0.1.0",
       .replies =
-          REPLIES("[bulk ...]: the members that were moved", "null-array: the timeout ended"),
+          REPLIES("[bulk ...]: the members that were moved", "null-array: the timeout was reached"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_TIMEOUT_NEGATIVE, ERR_TIMEOUT_FLOAT, ERR_COUNT_POSITIVE),
       .complexity =
           "O(log(N)+M) where N is the number of members in the sorted set and M the number moved.",

@@ -110,7 +110,7 @@ def reads(wanted, *declared):
 @test
 def forms_become_trees():
     reads(BULK, "bulk: it")
-    reads(("union", BULK, NULL), "bulk: it", "null: none", "null-array: the timeout ended")
+    reads(("union", BULK, NULL), "bulk: it", "null: none", "null-array: the timeout was reached")
     reads(("list", ("tuple", BULK, INTEGER)), "[[bulk integer] ...]: pairs")
     reads(("tuple", BULK, ("rows", BULK, BULK)), "[bulk [bulk bulk ...]]: a page")
     reads(("map", BULK, ("union", INTEGER, NULL)), "map[bulk integer|null ...]: all")

@@ -13,7 +13,7 @@ export interface Commands<T> {
      *     count> <OBO | BULK>]
      *
      * - `[bulk ...]`: the elements, in the order that they have at the destination
-     * - `null-array`: the timeout ended
+     * - `null-array`: the timeout was reached
      */
     blmovem(
         source: Key,
@@ -30,7 +30,7 @@ export interface Commands<T> {
      *     BZTSMOVE key destination count timeout
      *
      * - `[bulk ...]`: the members that were moved
-     * - `null-array`: the timeout ended
+     * - `null-array`: the timeout was reached
      */
     bztsmove(key: Key, destination: Key, count: number, timeout: number): Promise<Array<T> | null>;
     /**
@@ -41,7 +41,7 @@ export interface Commands<T> {
      *
      * - `RESP2 [bulk bulk ...]`: members, each followed by its score
      * - `RESP3 [[bulk double] ...]`: members with their scores
-     * - `null-array`: the timeout ended
+     * - `null-array`: the timeout was reached
      */
     bztspop(key: Key, count: number, timeout: number): Promise<Array<readonly [T, number]> | null>;
     /**
@@ -222,7 +222,8 @@ export interface Commands<T> {
      *
      *     FIELDEXPIRE key seconds field [field ...]
      *
-     * - `[integer ...]`: for each 1 if the deadline was set, -2 if there is no such key or field
+     * - `[integer ...]`: for each field, 1 if the deadline was set, -2 if there is no such key or
+     *   field
      */
     fieldexpire(
         key: Key,
@@ -256,8 +257,8 @@ export interface Commands<T> {
      *
      *     HEXPIRE key seconds [NX|XX|GT|LT] FIELDS numfields field [field ...]
      *
-     * - `[integer ...]`: for each 1 if the deadline was set, 2 if it is past and the field was
-     *   removed, 0 if the condition did not hold, -2 if there is no such key or field
+     * - `[integer ...]`: for each field, 1 if the deadline was set, 2 if it is past and the field
+     *   was removed, 0 if the condition did not hold, -2 if there is no such key or field
      */
     hexpire(
         key: Key,
@@ -270,8 +271,8 @@ export interface Commands<T> {
      *
      *     HEXPIREAT key unix-time-seconds [NX|XX|GT|LT] FIELDS numfields field [field ...]
      *
-     * - `[integer ...]`: for each 1 if the deadline was set, 2 if it is past and the field was
-     *   removed, 0 if the condition did not hold, -2 if there is no such key or field
+     * - `[integer ...]`: for each field, 1 if the deadline was set, 2 if it is past and the field
+     *   was removed, 0 if the condition did not hold, -2 if there is no such key or field
      */
     hexpireat(
         key: Key,
@@ -284,8 +285,8 @@ export interface Commands<T> {
      *
      *     HEXPIRETIME key FIELDS numfields field [field ...]
      *
-     * - `[integer ...]`: for each the deadline as Unix time in seconds, rounded up; -1 without a
-     *   deadline, -2 if there is no such key or field
+     * - `[integer ...]`: for each field, its deadline as a Unix time in seconds, rounded up; -1
+     *   without a deadline, -2 if there is no such key or field
      */
     hexpiretime(key: Key, fields: Argument | readonly Argument[]): Promise<Array<number>>;
     /**
@@ -314,8 +315,8 @@ export interface Commands<T> {
      *
      *     HPERSIST key FIELDS numfields field [field ...]
      *
-     * - `[integer ...]`: for each 1 if a deadline was removed, -1 if there was none, -2 if there is
-     *   no such key or field
+     * - `[integer ...]`: for each field, 1 if a deadline was removed, -1 if there was none, -2 if
+     *   there is no such key or field
      */
     hpersist(key: Key, fields: Argument | readonly Argument[]): Promise<Array<number>>;
     /**
@@ -323,8 +324,8 @@ export interface Commands<T> {
      *
      *     HPEXPIRE key milliseconds [NX|XX|GT|LT] FIELDS numfields field [field ...]
      *
-     * - `[integer ...]`: for each 1 if the deadline was set, 2 if it is past and the field was
-     *   removed, 0 if the condition did not hold, -2 if there is no such key or field
+     * - `[integer ...]`: for each field, 1 if the deadline was set, 2 if it is past and the field
+     *   was removed, 0 if the condition did not hold, -2 if there is no such key or field
      */
     hpexpire(
         key: Key,
@@ -337,8 +338,8 @@ export interface Commands<T> {
      *
      *     HPEXPIREAT key unix-time-milliseconds [NX|XX|GT|LT] FIELDS numfields field [field ...]
      *
-     * - `[integer ...]`: for each 1 if the deadline was set, 2 if it is past and the field was
-     *   removed, 0 if the condition did not hold, -2 if there is no such key or field
+     * - `[integer ...]`: for each field, 1 if the deadline was set, 2 if it is past and the field
+     *   was removed, 0 if the condition did not hold, -2 if there is no such key or field
      */
     hpexpireat(
         key: Key,
@@ -351,8 +352,8 @@ export interface Commands<T> {
      *
      *     HPEXPIRETIME key FIELDS numfields field [field ...]
      *
-     * - `[integer ...]`: for each the deadline as Unix time in milliseconds; -1 without a deadline,
-     *   -2 if there is no such key or field
+     * - `[integer ...]`: for each field, its deadline as a Unix time in milliseconds; -1 without a
+     *   deadline, -2 if there is no such key or field
      */
     hpexpiretime(key: Key, fields: Argument | readonly Argument[]): Promise<Array<number>>;
     /**
@@ -360,8 +361,8 @@ export interface Commands<T> {
      *
      *     HPTTL key FIELDS numfields field [field ...]
      *
-     * - `[integer ...]`: for each the milliseconds left; -1 without a deadline, -2 if there is no
-     *   such key or field
+     * - `[integer ...]`: for each field, the milliseconds left; -1 without a deadline, -2 if there
+     *   is no such key or field
      */
     hpttl(key: Key, fields: Argument | readonly Argument[]): Promise<Array<number>>;
     /**
@@ -392,8 +393,8 @@ export interface Commands<T> {
      *
      *     HTTL key FIELDS numfields field [field ...]
      *
-     * - `[integer ...]`: for each the seconds left, rounded up; -1 without a deadline, -2 if there
-     *   is no such key or field
+     * - `[integer ...]`: for each field, the seconds left, rounded up; -1 without a deadline, -2 if
+     *   there is no such key or field
      */
     httl(key: Key, fields: Argument | readonly Argument[]): Promise<Array<number>>;
     /**
@@ -467,8 +468,8 @@ export interface Commands<T> {
      *
      *     LEASE.CHECK key token
      *
-     * - `integer`: the milliseconds that are left of the lease
-     * - `null`: the token holds nothing any more
+     * - `integer`: the milliseconds left of the lease
+     * - `null`: the token no longer holds a lease
      */
     leaseCheck(key: Key, token: Argument): Promise<number | null>;
     /**
@@ -476,7 +477,7 @@ export interface Commands<T> {
      *
      *     LEASE.DROP key token
      *
-     * - `integer`: 1, or 0 if the token holds nothing any more
+     * - `integer`: 1, or 0 if the token no longer holds a lease
      */
     leaseDrop(key: Key, token: Argument): Promise<number>;
     /**
@@ -485,7 +486,7 @@ export interface Commands<T> {
      *     LEASE.EXTEND key token ttl
      *
      * - `integer`: the Unix time in milliseconds until which the lease is held now
-     * - `null`: the token holds nothing any more
+     * - `null`: the token no longer holds a lease
      */
     leaseExtend(key: Key, token: Argument, ttl: number): Promise<number | null>;
     /**
@@ -494,21 +495,23 @@ export interface Commands<T> {
      *     LEASE.INFO key
      *
      * - `map['permits' integer 'held' integer 'waiting' integer 'grants-in-ms' integer 'holders'
-     *   [[bulk integer integer] ...]]`: how many may hold it, do, and wait; when leases are granted
-     *   again after a promotion or a crash, 0: they are; owner, token and milliseconds left of each
-     *   holder
+     *   [[bulk integer integer] ...]]`: the numbers of permits, of holders and of waiting clients;
+     *   milliseconds until leases are granted again after a promotion or crash (0: they are granted
+     *   now); owner, token and milliseconds left of each holder
      */
     leaseInfo(
         key: Key,
     ): Promise<{ 'permits': number; 'held': number; 'waiting': number; 'grants-in-ms': number; 'holders': Array<readonly [T, number, number]> }>;
     /**
-     * Takes a lock, or one of several permits, for ttl milliseconds, or waits for it.
+     * Takes a lock, or one of several permits, for ttl milliseconds. With WAIT, waits until it can
+     * be granted.
      *
      *     LEASE.TAKE key owner ttl [PERMITS count] [WAIT timeout]
      *
      * - `[integer integer]`: the fencing token, and the Unix time in milliseconds until which the
      *   lease is held
-     * - `null-array`: no permit is free, or none became free within the timeout
+     * - `null-array`: no permit is free or other clients are waiting; with WAIT, the timeout was
+     *   reached
      */
     leaseTake(
         key: Key,
@@ -654,7 +657,7 @@ export interface Commands<T> {
      *
      * - `[bulk ...]`: the payloads that were due, in order
      * - `[[bulk bulk] ...]`: with WITHIDS: ids and payloads
-     * - `null-array`: the timeout ended
+     * - `null-array`: the timeout was reached
      */
     redeBpoll(
         key: Key,
@@ -930,8 +933,8 @@ export interface Commands<T> {
      *
      *     REDE.TTN key
      *
-     * - `integer`: the milliseconds until the next element is due, 0 if one is due
-     * - `null`: there is no such key
+     * - `integer`: the milliseconds until the next element is due; 0 if one is due
+     * - `null`: there are no elements
      */
     redeTtn(key: Key): Promise<number | null>;
     /**
@@ -998,8 +1001,8 @@ export interface Commands<T> {
      *
      *     SEXPIRE key seconds [NX|XX|GT|LT] MEMBERS nummembers member [member ...]
      *
-     * - `[integer ...]`: for each 1 if the deadline was set, 2 if it is past and the member was
-     *   removed, 0 if the condition did not hold, -2 if there is no such key or member
+     * - `[integer ...]`: for each member, 1 if the deadline was set, 2 if it is past and the member
+     *   was removed, 0 if the condition did not hold, -2 if there is no such key or member
      */
     sexpire(
         key: Key,
@@ -1012,8 +1015,8 @@ export interface Commands<T> {
      *
      *     SEXPIREAT key unix-time-seconds [NX|XX|GT|LT] MEMBERS nummembers member [member ...]
      *
-     * - `[integer ...]`: for each 1 if the deadline was set, 2 if it is past and the member was
-     *   removed, 0 if the condition did not hold, -2 if there is no such key or member
+     * - `[integer ...]`: for each member, 1 if the deadline was set, 2 if it is past and the member
+     *   was removed, 0 if the condition did not hold, -2 if there is no such key or member
      */
     sexpireat(
         key: Key,
@@ -1026,8 +1029,8 @@ export interface Commands<T> {
      *
      *     SEXPIRETIME key MEMBERS nummembers member [member ...]
      *
-     * - `[integer ...]`: for each the deadline as Unix time in seconds, rounded up; -1 without a
-     *   deadline, -2 if there is no such key or member
+     * - `[integer ...]`: for each member, its deadline as a Unix time in seconds, rounded up; -1
+     *   without a deadline, -2 if there is no such key or member
      */
     sexpiretime(key: Key, members: Argument | readonly Argument[]): Promise<Array<number>>;
     /**
@@ -1044,8 +1047,8 @@ export interface Commands<T> {
      *
      *     SPERSIST key MEMBERS nummembers member [member ...]
      *
-     * - `[integer ...]`: for each 1 if a deadline was removed, -1 if there was none, -2 if there is
-     *   no such key or member
+     * - `[integer ...]`: for each member, 1 if a deadline was removed, -1 if there was none, -2 if
+     *   there is no such key or member
      */
     spersist(key: Key, members: Argument | readonly Argument[]): Promise<Array<number>>;
     /**
@@ -1053,8 +1056,8 @@ export interface Commands<T> {
      *
      *     SPEXPIRE key milliseconds [NX|XX|GT|LT] MEMBERS nummembers member [member ...]
      *
-     * - `[integer ...]`: for each 1 if the deadline was set, 2 if it is past and the member was
-     *   removed, 0 if the condition did not hold, -2 if there is no such key or member
+     * - `[integer ...]`: for each member, 1 if the deadline was set, 2 if it is past and the member
+     *   was removed, 0 if the condition did not hold, -2 if there is no such key or member
      */
     spexpire(
         key: Key,
@@ -1068,8 +1071,8 @@ export interface Commands<T> {
      *     SPEXPIREAT key unix-time-milliseconds [NX|XX|GT|LT] MEMBERS nummembers member [member
      *     ...]
      *
-     * - `[integer ...]`: for each 1 if the deadline was set, 2 if it is past and the member was
-     *   removed, 0 if the condition did not hold, -2 if there is no such key or member
+     * - `[integer ...]`: for each member, 1 if the deadline was set, 2 if it is past and the member
+     *   was removed, 0 if the condition did not hold, -2 if there is no such key or member
      */
     spexpireat(
         key: Key,
@@ -1082,8 +1085,8 @@ export interface Commands<T> {
      *
      *     SPEXPIRETIME key MEMBERS nummembers member [member ...]
      *
-     * - `[integer ...]`: for each the deadline as Unix time in milliseconds; -1 without a deadline,
-     *   -2 if there is no such key or member
+     * - `[integer ...]`: for each member, its deadline as a Unix time in milliseconds; -1 without a
+     *   deadline, -2 if there is no such key or member
      */
     spexpiretime(key: Key, members: Argument | readonly Argument[]): Promise<Array<number>>;
     /**
@@ -1091,8 +1094,8 @@ export interface Commands<T> {
      *
      *     SPTTL key MEMBERS nummembers member [member ...]
      *
-     * - `[integer ...]`: for each the milliseconds left; -1 without a deadline, -2 if there is no
-     *   such key or member
+     * - `[integer ...]`: for each member, the milliseconds left; -1 without a deadline, -2 if there
+     *   is no such key or member
      */
     spttl(key: Key, members: Argument | readonly Argument[]): Promise<Array<number>>;
     /**
@@ -1108,8 +1111,8 @@ export interface Commands<T> {
      *
      *     STTL key MEMBERS nummembers member [member ...]
      *
-     * - `[integer ...]`: for each the seconds left, rounded up; -1 without a deadline, -2 if there
-     *   is no such key or member
+     * - `[integer ...]`: for each member, the seconds left, rounded up; -1 without a deadline, -2
+     *   if there is no such key or member
      */
     sttl(key: Key, members: Argument | readonly Argument[]): Promise<Array<number>>;
     /**
@@ -1210,7 +1213,8 @@ export interface Commands<T> {
      *     ZADDEX key <EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT
      *     unix-time-milliseconds> [KEEPTTL] [NX|XX] [GT|LT] [CH] score member [score member ...]
      *
-     * - `integer`: the number of members added; with CH of those added or moved
+     * - `integer`: the number of members added; with CH, of members added, with a changed score, or
+     *   removed because the deadline has passed
      */
     zaddex(
         key: Key,
@@ -1233,8 +1237,8 @@ export interface Commands<T> {
      *
      *     ZEXPIRE key seconds [NX|XX|GT|LT] MEMBERS nummembers member [member ...]
      *
-     * - `[integer ...]`: for each 1 if the deadline was set, 2 if it is past and the member was
-     *   removed, 0 if the condition did not hold, -2 if there is no such key or member
+     * - `[integer ...]`: for each member, 1 if the deadline was set, 2 if it is past and the member
+     *   was removed, 0 if the condition did not hold, -2 if there is no such key or member
      */
     zexpire(
         key: Key,
@@ -1247,8 +1251,8 @@ export interface Commands<T> {
      *
      *     ZEXPIREAT key unix-time-seconds [NX|XX|GT|LT] MEMBERS nummembers member [member ...]
      *
-     * - `[integer ...]`: for each 1 if the deadline was set, 2 if it is past and the member was
-     *   removed, 0 if the condition did not hold, -2 if there is no such key or member
+     * - `[integer ...]`: for each member, 1 if the deadline was set, 2 if it is past and the member
+     *   was removed, 0 if the condition did not hold, -2 if there is no such key or member
      */
     zexpireat(
         key: Key,
@@ -1261,8 +1265,8 @@ export interface Commands<T> {
      *
      *     ZEXPIRETIME key MEMBERS nummembers member [member ...]
      *
-     * - `[integer ...]`: for each the deadline as Unix time in seconds, rounded up; -1 without a
-     *   deadline, -2 if there is no such key or member
+     * - `[integer ...]`: for each member, its deadline as a Unix time in seconds, rounded up; -1
+     *   without a deadline, -2 if there is no such key or member
      */
     zexpiretime(key: Key, members: Argument | readonly Argument[]): Promise<Array<number>>;
     /**
@@ -1270,8 +1274,8 @@ export interface Commands<T> {
      *
      *     ZPERSIST key MEMBERS nummembers member [member ...]
      *
-     * - `[integer ...]`: for each 1 if a deadline was removed, -1 if there was none, -2 if there is
-     *   no such key or member
+     * - `[integer ...]`: for each member, 1 if a deadline was removed, -1 if there was none, -2 if
+     *   there is no such key or member
      */
     zpersist(key: Key, members: Argument | readonly Argument[]): Promise<Array<number>>;
     /**
@@ -1279,8 +1283,8 @@ export interface Commands<T> {
      *
      *     ZPEXPIRE key milliseconds [NX|XX|GT|LT] MEMBERS nummembers member [member ...]
      *
-     * - `[integer ...]`: for each 1 if the deadline was set, 2 if it is past and the member was
-     *   removed, 0 if the condition did not hold, -2 if there is no such key or member
+     * - `[integer ...]`: for each member, 1 if the deadline was set, 2 if it is past and the member
+     *   was removed, 0 if the condition did not hold, -2 if there is no such key or member
      */
     zpexpire(
         key: Key,
@@ -1294,8 +1298,8 @@ export interface Commands<T> {
      *     ZPEXPIREAT key unix-time-milliseconds [NX|XX|GT|LT] MEMBERS nummembers member [member
      *     ...]
      *
-     * - `[integer ...]`: for each 1 if the deadline was set, 2 if it is past and the member was
-     *   removed, 0 if the condition did not hold, -2 if there is no such key or member
+     * - `[integer ...]`: for each member, 1 if the deadline was set, 2 if it is past and the member
+     *   was removed, 0 if the condition did not hold, -2 if there is no such key or member
      */
     zpexpireat(
         key: Key,
@@ -1308,8 +1312,8 @@ export interface Commands<T> {
      *
      *     ZPEXPIRETIME key MEMBERS nummembers member [member ...]
      *
-     * - `[integer ...]`: for each the deadline as Unix time in milliseconds; -1 without a deadline,
-     *   -2 if there is no such key or member
+     * - `[integer ...]`: for each member, its deadline as a Unix time in milliseconds; -1 without a
+     *   deadline, -2 if there is no such key or member
      */
     zpexpiretime(key: Key, members: Argument | readonly Argument[]): Promise<Array<number>>;
     /**
@@ -1317,8 +1321,8 @@ export interface Commands<T> {
      *
      *     ZPTTL key MEMBERS nummembers member [member ...]
      *
-     * - `[integer ...]`: for each the milliseconds left; -1 without a deadline, -2 if there is no
-     *   such key or member
+     * - `[integer ...]`: for each member, the milliseconds left; -1 without a deadline, -2 if there
+     *   is no such key or member
      */
     zpttl(key: Key, members: Argument | readonly Argument[]): Promise<Array<number>>;
     /**
@@ -1326,8 +1330,8 @@ export interface Commands<T> {
      *
      *     ZTTL key MEMBERS nummembers member [member ...]
      *
-     * - `[integer ...]`: for each the seconds left, rounded up; -1 without a deadline, -2 if there
-     *   is no such key or member
+     * - `[integer ...]`: for each member, the seconds left, rounded up; -1 without a deadline, -2
+     *   if there is no such key or member
      */
     zttl(key: Key, members: Argument | readonly Argument[]): Promise<Array<number>>;
 }

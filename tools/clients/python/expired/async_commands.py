@@ -37,7 +37,7 @@ class AsyncCommands:
             count|EXACTLY count> <OBO | BULK>]
 
         - ``[bulk ...]``: the elements, in the order that they have at the destination
-        - ``null-array``: the timeout ended
+        - ``null-array``: the timeout was reached
         """
         return self.execute_command(
             "BLMOVEM",
@@ -59,7 +59,7 @@ class AsyncCommands:
         ``BZTSMOVE key destination count timeout``
 
         - ``[bulk ...]``: the members that were moved
-        - ``null-array``: the timeout ended
+        - ``null-array``: the timeout was reached
         """
         return self.execute_command("BZTSMOVE", key, destination, count, timeout)
 
@@ -73,7 +73,7 @@ class AsyncCommands:
 
         - ``RESP2 [bulk bulk ...]``: members, each followed by its score
         - ``RESP3 [[bulk double] ...]``: members with their scores
-        - ``null-array``: the timeout ended
+        - ``null-array``: the timeout was reached
         """
         return self.execute_command("BZTSPOP", key, count, timeout)
 
@@ -288,7 +288,8 @@ class AsyncCommands:
 
         ``FIELDEXPIRE key seconds field [field ...]``
 
-        - ``[integer ...]``: for each 1 if the deadline was set, -2 if there is no such key or field
+        - ``[integer ...]``: for each field, 1 if the deadline was set, -2 if there is no such key
+          or field
         """
         return self.execute_command("FIELDEXPIRE", key, seconds, *fields)
 
@@ -330,8 +331,8 @@ class AsyncCommands:
 
         ``HEXPIRE key seconds [NX|XX|GT|LT] FIELDS numfields field [field ...]``
 
-        - ``[integer ...]``: for each 1 if the deadline was set, 2 if it is past and the field was
-          removed, 0 if the condition did not hold, -2 if there is no such key or field
+        - ``[integer ...]``: for each field, 1 if the deadline was set, 2 if it is past and the
+          field was removed, 0 if the condition did not hold, -2 if there is no such key or field
         """
         return self.execute_command(
             "HEXPIRE",
@@ -354,8 +355,8 @@ class AsyncCommands:
 
         ``HEXPIREAT key unix-time-seconds [NX|XX|GT|LT] FIELDS numfields field [field ...]``
 
-        - ``[integer ...]``: for each 1 if the deadline was set, 2 if it is past and the field was
-          removed, 0 if the condition did not hold, -2 if there is no such key or field
+        - ``[integer ...]``: for each field, 1 if the deadline was set, 2 if it is past and the
+          field was removed, 0 if the condition did not hold, -2 if there is no such key or field
         """
         return self.execute_command(
             "HEXPIREAT",
@@ -375,8 +376,8 @@ class AsyncCommands:
 
         ``HEXPIRETIME key FIELDS numfields field [field ...]``
 
-        - ``[integer ...]``: for each the deadline as Unix time in seconds, rounded up; -1 without a
-          deadline, -2 if there is no such key or field
+        - ``[integer ...]``: for each field, its deadline as a Unix time in seconds, rounded up; -1
+          without a deadline, -2 if there is no such key or field
         """
         return self.execute_command("HEXPIRETIME", key, "FIELDS", len(fields), *fields)
 
@@ -420,8 +421,8 @@ class AsyncCommands:
 
         ``HPERSIST key FIELDS numfields field [field ...]``
 
-        - ``[integer ...]``: for each 1 if a deadline was removed, -1 if there was none, -2 if there
-          is no such key or field
+        - ``[integer ...]``: for each field, 1 if a deadline was removed, -1 if there was none, -2
+          if there is no such key or field
         """
         return self.execute_command("HPERSIST", key, "FIELDS", len(fields), *fields)
 
@@ -433,8 +434,8 @@ class AsyncCommands:
 
         ``HPEXPIRE key milliseconds [NX|XX|GT|LT] FIELDS numfields field [field ...]``
 
-        - ``[integer ...]``: for each 1 if the deadline was set, 2 if it is past and the field was
-          removed, 0 if the condition did not hold, -2 if there is no such key or field
+        - ``[integer ...]``: for each field, 1 if the deadline was set, 2 if it is past and the
+          field was removed, 0 if the condition did not hold, -2 if there is no such key or field
         """
         return self.execute_command(
             "HPEXPIRE",
@@ -460,8 +461,8 @@ class AsyncCommands:
             HPEXPIREAT key unix-time-milliseconds [NX|XX|GT|LT] FIELDS numfields field [field
             ...]
 
-        - ``[integer ...]``: for each 1 if the deadline was set, 2 if it is past and the field was
-          removed, 0 if the condition did not hold, -2 if there is no such key or field
+        - ``[integer ...]``: for each field, 1 if the deadline was set, 2 if it is past and the
+          field was removed, 0 if the condition did not hold, -2 if there is no such key or field
         """
         return self.execute_command(
             "HPEXPIREAT",
@@ -481,8 +482,8 @@ class AsyncCommands:
 
         ``HPEXPIRETIME key FIELDS numfields field [field ...]``
 
-        - ``[integer ...]``: for each the deadline as Unix time in milliseconds; -1 without a
-          deadline, -2 if there is no such key or field
+        - ``[integer ...]``: for each field, its deadline as a Unix time in milliseconds; -1 without
+          a deadline, -2 if there is no such key or field
         """
         return self.execute_command("HPEXPIRETIME", key, "FIELDS", len(fields), *fields)
 
@@ -491,8 +492,8 @@ class AsyncCommands:
 
         ``HPTTL key FIELDS numfields field [field ...]``
 
-        - ``[integer ...]``: for each the milliseconds left; -1 without a deadline, -2 if there is
-          no such key or field
+        - ``[integer ...]``: for each field, the milliseconds left; -1 without a deadline, -2 if
+          there is no such key or field
         """
         return self.execute_command("HPTTL", key, "FIELDS", len(fields), *fields)
 
@@ -532,8 +533,8 @@ class AsyncCommands:
 
         ``HTTL key FIELDS numfields field [field ...]``
 
-        - ``[integer ...]``: for each the seconds left, rounded up; -1 without a deadline, -2 if
-          there is no such key or field
+        - ``[integer ...]``: for each field, the seconds left, rounded up; -1 without a deadline, -2
+          if there is no such key or field
         """
         return self.execute_command("HTTL", key, "FIELDS", len(fields), *fields)
 
@@ -603,8 +604,8 @@ class AsyncCommands:
 
         ``LEASE.CHECK key token``
 
-        - ``integer``: the milliseconds that are left of the lease
-        - ``null``: the token holds nothing any more
+        - ``integer``: the milliseconds left of the lease
+        - ``null``: the token no longer holds a lease
         """
         return self.execute_command("LEASE.CHECK", key, token)
 
@@ -613,7 +614,7 @@ class AsyncCommands:
 
         ``LEASE.DROP key token``
 
-        - ``integer``: 1, or 0 if the token holds nothing any more
+        - ``integer``: 1, or 0 if the token no longer holds a lease
         """
         return self.execute_command("LEASE.DROP", key, token)
 
@@ -623,7 +624,7 @@ class AsyncCommands:
         ``LEASE.EXTEND key token ttl``
 
         - ``integer``: the Unix time in milliseconds until which the lease is held now
-        - ``null``: the token holds nothing any more
+        - ``null``: the token no longer holds a lease
         """
         return self.execute_command("LEASE.EXTEND", key, token, ttl)
 
@@ -633,9 +634,9 @@ class AsyncCommands:
         ``LEASE.INFO key``
 
         - ``map['permits' integer 'held' integer 'waiting' integer 'grants-in-ms' integer 'holders'
-          [[bulk integer integer] ...]]``: how many may hold it, do, and wait; when leases are
-          granted again after a promotion or a crash, 0: they are; owner, token and milliseconds
-          left of each holder
+          [[bulk integer integer] ...]]``: the numbers of permits, of holders and of waiting
+          clients; milliseconds until leases are granted again after a promotion or crash (0: they
+          are granted now); owner, token and milliseconds left of each holder
         """
         return self.execute_command("LEASE.INFO", key)
 
@@ -643,13 +644,15 @@ class AsyncCommands:
         self, key: KeyT, owner: EncodableT, ttl: int, *, permits: int | None = None,
         wait: float | None = None,
     ) -> Awaitable[tuple[int, int] | None]:
-        """Takes a lock, or one of several permits, for ttl milliseconds, or waits for it.
+        """Takes a lock, or one of several permits, for ttl milliseconds. With WAIT, waits until it
+        can be granted.
 
         ``LEASE.TAKE key owner ttl [PERMITS count] [WAIT timeout]``
 
         - ``[integer integer]``: the fencing token, and the Unix time in milliseconds until which
           the lease is held
-        - ``null-array``: no permit is free, or none became free within the timeout
+        - ``null-array``: no permit is free or other clients are waiting; with WAIT, the timeout was
+          reached
         """
         return self.execute_command(
             "LEASE.TAKE",
@@ -852,7 +855,7 @@ class AsyncCommands:
 
         - ``[bulk ...]``: the payloads that were due, in order
         - ``[[bulk bulk] ...]``: with WITHIDS: ids and payloads
-        - ``null-array``: the timeout ended
+        - ``null-array``: the timeout was reached
         """
         return self.execute_command(
             "REDE.BPOLL",
@@ -1189,8 +1192,8 @@ class AsyncCommands:
 
         ``REDE.TTN key``
 
-        - ``integer``: the milliseconds until the next element is due, 0 if one is due
-        - ``null``: there is no such key
+        - ``integer``: the milliseconds until the next element is due; 0 if one is due
+        - ``null``: there are no elements
         """
         return self.execute_command("REDE.TTN", key)
 
@@ -1274,8 +1277,8 @@ class AsyncCommands:
 
         ``SEXPIRE key seconds [NX|XX|GT|LT] MEMBERS nummembers member [member ...]``
 
-        - ``[integer ...]``: for each 1 if the deadline was set, 2 if it is past and the member was
-          removed, 0 if the condition did not hold, -2 if there is no such key or member
+        - ``[integer ...]``: for each member, 1 if the deadline was set, 2 if it is past and the
+          member was removed, 0 if the condition did not hold, -2 if there is no such key or member
         """
         return self.execute_command(
             "SEXPIRE",
@@ -1300,8 +1303,8 @@ class AsyncCommands:
 
             SEXPIREAT key unix-time-seconds [NX|XX|GT|LT] MEMBERS nummembers member [member ...]
 
-        - ``[integer ...]``: for each 1 if the deadline was set, 2 if it is past and the member was
-          removed, 0 if the condition did not hold, -2 if there is no such key or member
+        - ``[integer ...]``: for each member, 1 if the deadline was set, 2 if it is past and the
+          member was removed, 0 if the condition did not hold, -2 if there is no such key or member
         """
         return self.execute_command(
             "SEXPIREAT",
@@ -1321,8 +1324,8 @@ class AsyncCommands:
 
         ``SEXPIRETIME key MEMBERS nummembers member [member ...]``
 
-        - ``[integer ...]``: for each the deadline as Unix time in seconds, rounded up; -1 without a
-          deadline, -2 if there is no such key or member
+        - ``[integer ...]``: for each member, its deadline as a Unix time in seconds, rounded up; -1
+          without a deadline, -2 if there is no such key or member
         """
         return self.execute_command("SEXPIRETIME", key, "MEMBERS", len(members), *members)
 
@@ -1341,8 +1344,8 @@ class AsyncCommands:
 
         ``SPERSIST key MEMBERS nummembers member [member ...]``
 
-        - ``[integer ...]``: for each 1 if a deadline was removed, -1 if there was none, -2 if there
-          is no such key or member
+        - ``[integer ...]``: for each member, 1 if a deadline was removed, -1 if there was none, -2
+          if there is no such key or member
         """
         return self.execute_command("SPERSIST", key, "MEMBERS", len(members), *members)
 
@@ -1354,8 +1357,8 @@ class AsyncCommands:
 
         ``SPEXPIRE key milliseconds [NX|XX|GT|LT] MEMBERS nummembers member [member ...]``
 
-        - ``[integer ...]``: for each 1 if the deadline was set, 2 if it is past and the member was
-          removed, 0 if the condition did not hold, -2 if there is no such key or member
+        - ``[integer ...]``: for each member, 1 if the deadline was set, 2 if it is past and the
+          member was removed, 0 if the condition did not hold, -2 if there is no such key or member
         """
         return self.execute_command(
             "SPEXPIRE",
@@ -1381,8 +1384,8 @@ class AsyncCommands:
             SPEXPIREAT key unix-time-milliseconds [NX|XX|GT|LT] MEMBERS nummembers member
             [member ...]
 
-        - ``[integer ...]``: for each 1 if the deadline was set, 2 if it is past and the member was
-          removed, 0 if the condition did not hold, -2 if there is no such key or member
+        - ``[integer ...]``: for each member, 1 if the deadline was set, 2 if it is past and the
+          member was removed, 0 if the condition did not hold, -2 if there is no such key or member
         """
         return self.execute_command(
             "SPEXPIREAT",
@@ -1402,8 +1405,8 @@ class AsyncCommands:
 
         ``SPEXPIRETIME key MEMBERS nummembers member [member ...]``
 
-        - ``[integer ...]``: for each the deadline as Unix time in milliseconds; -1 without a
-          deadline, -2 if there is no such key or member
+        - ``[integer ...]``: for each member, its deadline as a Unix time in milliseconds; -1
+          without a deadline, -2 if there is no such key or member
         """
         return self.execute_command("SPEXPIRETIME", key, "MEMBERS", len(members), *members)
 
@@ -1412,8 +1415,8 @@ class AsyncCommands:
 
         ``SPTTL key MEMBERS nummembers member [member ...]``
 
-        - ``[integer ...]``: for each the milliseconds left; -1 without a deadline, -2 if there is
-          no such key or member
+        - ``[integer ...]``: for each member, the milliseconds left; -1 without a deadline, -2 if
+          there is no such key or member
         """
         return self.execute_command("SPTTL", key, "MEMBERS", len(members), *members)
 
@@ -1431,8 +1434,8 @@ class AsyncCommands:
 
         ``STTL key MEMBERS nummembers member [member ...]``
 
-        - ``[integer ...]``: for each the seconds left, rounded up; -1 without a deadline, -2 if
-          there is no such key or member
+        - ``[integer ...]``: for each member, the seconds left, rounded up; -1 without a deadline,
+          -2 if there is no such key or member
         """
         return self.execute_command("STTL", key, "MEMBERS", len(members), *members)
 
@@ -1582,7 +1585,8 @@ class AsyncCommands:
             ZADDEX key <EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT unix-time-
             milliseconds> [KEEPTTL] [NX|XX] [GT|LT] [CH] score member [score member ...]
 
-        - ``integer``: the number of members added; with CH of those added or moved
+        - ``integer``: the number of members added; with CH, of members added, with a changed score,
+          or removed because the deadline has passed
         """
         return self.execute_command(
             "ZADDEX",
@@ -1608,8 +1612,8 @@ class AsyncCommands:
 
         ``ZEXPIRE key seconds [NX|XX|GT|LT] MEMBERS nummembers member [member ...]``
 
-        - ``[integer ...]``: for each 1 if the deadline was set, 2 if it is past and the member was
-          removed, 0 if the condition did not hold, -2 if there is no such key or member
+        - ``[integer ...]``: for each member, 1 if the deadline was set, 2 if it is past and the
+          member was removed, 0 if the condition did not hold, -2 if there is no such key or member
         """
         return self.execute_command(
             "ZEXPIRE",
@@ -1634,8 +1638,8 @@ class AsyncCommands:
 
             ZEXPIREAT key unix-time-seconds [NX|XX|GT|LT] MEMBERS nummembers member [member ...]
 
-        - ``[integer ...]``: for each 1 if the deadline was set, 2 if it is past and the member was
-          removed, 0 if the condition did not hold, -2 if there is no such key or member
+        - ``[integer ...]``: for each member, 1 if the deadline was set, 2 if it is past and the
+          member was removed, 0 if the condition did not hold, -2 if there is no such key or member
         """
         return self.execute_command(
             "ZEXPIREAT",
@@ -1655,8 +1659,8 @@ class AsyncCommands:
 
         ``ZEXPIRETIME key MEMBERS nummembers member [member ...]``
 
-        - ``[integer ...]``: for each the deadline as Unix time in seconds, rounded up; -1 without a
-          deadline, -2 if there is no such key or member
+        - ``[integer ...]``: for each member, its deadline as a Unix time in seconds, rounded up; -1
+          without a deadline, -2 if there is no such key or member
         """
         return self.execute_command("ZEXPIRETIME", key, "MEMBERS", len(members), *members)
 
@@ -1665,8 +1669,8 @@ class AsyncCommands:
 
         ``ZPERSIST key MEMBERS nummembers member [member ...]``
 
-        - ``[integer ...]``: for each 1 if a deadline was removed, -1 if there was none, -2 if there
-          is no such key or member
+        - ``[integer ...]``: for each member, 1 if a deadline was removed, -1 if there was none, -2
+          if there is no such key or member
         """
         return self.execute_command("ZPERSIST", key, "MEMBERS", len(members), *members)
 
@@ -1678,8 +1682,8 @@ class AsyncCommands:
 
         ``ZPEXPIRE key milliseconds [NX|XX|GT|LT] MEMBERS nummembers member [member ...]``
 
-        - ``[integer ...]``: for each 1 if the deadline was set, 2 if it is past and the member was
-          removed, 0 if the condition did not hold, -2 if there is no such key or member
+        - ``[integer ...]``: for each member, 1 if the deadline was set, 2 if it is past and the
+          member was removed, 0 if the condition did not hold, -2 if there is no such key or member
         """
         return self.execute_command(
             "ZPEXPIRE",
@@ -1705,8 +1709,8 @@ class AsyncCommands:
             ZPEXPIREAT key unix-time-milliseconds [NX|XX|GT|LT] MEMBERS nummembers member
             [member ...]
 
-        - ``[integer ...]``: for each 1 if the deadline was set, 2 if it is past and the member was
-          removed, 0 if the condition did not hold, -2 if there is no such key or member
+        - ``[integer ...]``: for each member, 1 if the deadline was set, 2 if it is past and the
+          member was removed, 0 if the condition did not hold, -2 if there is no such key or member
         """
         return self.execute_command(
             "ZPEXPIREAT",
@@ -1726,8 +1730,8 @@ class AsyncCommands:
 
         ``ZPEXPIRETIME key MEMBERS nummembers member [member ...]``
 
-        - ``[integer ...]``: for each the deadline as Unix time in milliseconds; -1 without a
-          deadline, -2 if there is no such key or member
+        - ``[integer ...]``: for each member, its deadline as a Unix time in milliseconds; -1
+          without a deadline, -2 if there is no such key or member
         """
         return self.execute_command("ZPEXPIRETIME", key, "MEMBERS", len(members), *members)
 
@@ -1736,8 +1740,8 @@ class AsyncCommands:
 
         ``ZPTTL key MEMBERS nummembers member [member ...]``
 
-        - ``[integer ...]``: for each the milliseconds left; -1 without a deadline, -2 if there is
-          no such key or member
+        - ``[integer ...]``: for each member, the milliseconds left; -1 without a deadline, -2 if
+          there is no such key or member
         """
         return self.execute_command("ZPTTL", key, "MEMBERS", len(members), *members)
 
@@ -1746,7 +1750,7 @@ class AsyncCommands:
 
         ``ZTTL key MEMBERS nummembers member [member ...]``
 
-        - ``[integer ...]``: for each the seconds left, rounded up; -1 without a deadline, -2 if
-          there is no such key or member
+        - ``[integer ...]``: for each member, the seconds left, rounded up; -1 without a deadline,
+          -2 if there is no such key or member
         """
         return self.execute_command("ZTTL", key, "MEMBERS", len(members), *members)

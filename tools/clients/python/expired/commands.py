@@ -37,7 +37,7 @@ class Commands:
             count|EXACTLY count> <OBO | BULK>]
 
         - ``[bulk ...]``: the elements, in the order that they have at the destination
-        - ``null-array``: the timeout ended
+        - ``null-array``: the timeout was reached
         """
         return self.execute_command(
             "BLMOVEM",
@@ -59,7 +59,7 @@ class Commands:
         ``BZTSMOVE key destination count timeout``
 
         - ``[bulk ...]``: the members that were moved
-        - ``null-array``: the timeout ended
+        - ``null-array``: the timeout was reached
         """
         return self.execute_command("BZTSMOVE", key, destination, count, timeout)
 
@@ -71,7 +71,7 @@ class Commands:
 
         - ``RESP2 [bulk bulk ...]``: members, each followed by its score
         - ``RESP3 [[bulk double] ...]``: members with their scores
-        - ``null-array``: the timeout ended
+        - ``null-array``: the timeout was reached
         """
         return self.execute_command("BZTSPOP", key, count, timeout)
 
@@ -284,7 +284,8 @@ class Commands:
 
         ``FIELDEXPIRE key seconds field [field ...]``
 
-        - ``[integer ...]``: for each 1 if the deadline was set, -2 if there is no such key or field
+        - ``[integer ...]``: for each field, 1 if the deadline was set, -2 if there is no such key
+          or field
         """
         return self.execute_command("FIELDEXPIRE", key, seconds, *fields)
 
@@ -326,8 +327,8 @@ class Commands:
 
         ``HEXPIRE key seconds [NX|XX|GT|LT] FIELDS numfields field [field ...]``
 
-        - ``[integer ...]``: for each 1 if the deadline was set, 2 if it is past and the field was
-          removed, 0 if the condition did not hold, -2 if there is no such key or field
+        - ``[integer ...]``: for each field, 1 if the deadline was set, 2 if it is past and the
+          field was removed, 0 if the condition did not hold, -2 if there is no such key or field
         """
         return self.execute_command(
             "HEXPIRE",
@@ -350,8 +351,8 @@ class Commands:
 
         ``HEXPIREAT key unix-time-seconds [NX|XX|GT|LT] FIELDS numfields field [field ...]``
 
-        - ``[integer ...]``: for each 1 if the deadline was set, 2 if it is past and the field was
-          removed, 0 if the condition did not hold, -2 if there is no such key or field
+        - ``[integer ...]``: for each field, 1 if the deadline was set, 2 if it is past and the
+          field was removed, 0 if the condition did not hold, -2 if there is no such key or field
         """
         return self.execute_command(
             "HEXPIREAT",
@@ -371,8 +372,8 @@ class Commands:
 
         ``HEXPIRETIME key FIELDS numfields field [field ...]``
 
-        - ``[integer ...]``: for each the deadline as Unix time in seconds, rounded up; -1 without a
-          deadline, -2 if there is no such key or field
+        - ``[integer ...]``: for each field, its deadline as a Unix time in seconds, rounded up; -1
+          without a deadline, -2 if there is no such key or field
         """
         return self.execute_command("HEXPIRETIME", key, "FIELDS", len(fields), *fields)
 
@@ -416,8 +417,8 @@ class Commands:
 
         ``HPERSIST key FIELDS numfields field [field ...]``
 
-        - ``[integer ...]``: for each 1 if a deadline was removed, -1 if there was none, -2 if there
-          is no such key or field
+        - ``[integer ...]``: for each field, 1 if a deadline was removed, -1 if there was none, -2
+          if there is no such key or field
         """
         return self.execute_command("HPERSIST", key, "FIELDS", len(fields), *fields)
 
@@ -429,8 +430,8 @@ class Commands:
 
         ``HPEXPIRE key milliseconds [NX|XX|GT|LT] FIELDS numfields field [field ...]``
 
-        - ``[integer ...]``: for each 1 if the deadline was set, 2 if it is past and the field was
-          removed, 0 if the condition did not hold, -2 if there is no such key or field
+        - ``[integer ...]``: for each field, 1 if the deadline was set, 2 if it is past and the
+          field was removed, 0 if the condition did not hold, -2 if there is no such key or field
         """
         return self.execute_command(
             "HPEXPIRE",
@@ -456,8 +457,8 @@ class Commands:
             HPEXPIREAT key unix-time-milliseconds [NX|XX|GT|LT] FIELDS numfields field [field
             ...]
 
-        - ``[integer ...]``: for each 1 if the deadline was set, 2 if it is past and the field was
-          removed, 0 if the condition did not hold, -2 if there is no such key or field
+        - ``[integer ...]``: for each field, 1 if the deadline was set, 2 if it is past and the
+          field was removed, 0 if the condition did not hold, -2 if there is no such key or field
         """
         return self.execute_command(
             "HPEXPIREAT",
@@ -477,8 +478,8 @@ class Commands:
 
         ``HPEXPIRETIME key FIELDS numfields field [field ...]``
 
-        - ``[integer ...]``: for each the deadline as Unix time in milliseconds; -1 without a
-          deadline, -2 if there is no such key or field
+        - ``[integer ...]``: for each field, its deadline as a Unix time in milliseconds; -1 without
+          a deadline, -2 if there is no such key or field
         """
         return self.execute_command("HPEXPIRETIME", key, "FIELDS", len(fields), *fields)
 
@@ -487,8 +488,8 @@ class Commands:
 
         ``HPTTL key FIELDS numfields field [field ...]``
 
-        - ``[integer ...]``: for each the milliseconds left; -1 without a deadline, -2 if there is
-          no such key or field
+        - ``[integer ...]``: for each field, the milliseconds left; -1 without a deadline, -2 if
+          there is no such key or field
         """
         return self.execute_command("HPTTL", key, "FIELDS", len(fields), *fields)
 
@@ -528,8 +529,8 @@ class Commands:
 
         ``HTTL key FIELDS numfields field [field ...]``
 
-        - ``[integer ...]``: for each the seconds left, rounded up; -1 without a deadline, -2 if
-          there is no such key or field
+        - ``[integer ...]``: for each field, the seconds left, rounded up; -1 without a deadline, -2
+          if there is no such key or field
         """
         return self.execute_command("HTTL", key, "FIELDS", len(fields), *fields)
 
@@ -599,8 +600,8 @@ class Commands:
 
         ``LEASE.CHECK key token``
 
-        - ``integer``: the milliseconds that are left of the lease
-        - ``null``: the token holds nothing any more
+        - ``integer``: the milliseconds left of the lease
+        - ``null``: the token no longer holds a lease
         """
         return self.execute_command("LEASE.CHECK", key, token)
 
@@ -609,7 +610,7 @@ class Commands:
 
         ``LEASE.DROP key token``
 
-        - ``integer``: 1, or 0 if the token holds nothing any more
+        - ``integer``: 1, or 0 if the token no longer holds a lease
         """
         return self.execute_command("LEASE.DROP", key, token)
 
@@ -619,7 +620,7 @@ class Commands:
         ``LEASE.EXTEND key token ttl``
 
         - ``integer``: the Unix time in milliseconds until which the lease is held now
-        - ``null``: the token holds nothing any more
+        - ``null``: the token no longer holds a lease
         """
         return self.execute_command("LEASE.EXTEND", key, token, ttl)
 
@@ -629,9 +630,9 @@ class Commands:
         ``LEASE.INFO key``
 
         - ``map['permits' integer 'held' integer 'waiting' integer 'grants-in-ms' integer 'holders'
-          [[bulk integer integer] ...]]``: how many may hold it, do, and wait; when leases are
-          granted again after a promotion or a crash, 0: they are; owner, token and milliseconds
-          left of each holder
+          [[bulk integer integer] ...]]``: the numbers of permits, of holders and of waiting
+          clients; milliseconds until leases are granted again after a promotion or crash (0: they
+          are granted now); owner, token and milliseconds left of each holder
         """
         return self.execute_command("LEASE.INFO", key)
 
@@ -639,13 +640,15 @@ class Commands:
         self, key: KeyT, owner: EncodableT, ttl: int, *, permits: int | None = None,
         wait: float | None = None,
     ) -> tuple[int, int] | None:
-        """Takes a lock, or one of several permits, for ttl milliseconds, or waits for it.
+        """Takes a lock, or one of several permits, for ttl milliseconds. With WAIT, waits until it
+        can be granted.
 
         ``LEASE.TAKE key owner ttl [PERMITS count] [WAIT timeout]``
 
         - ``[integer integer]``: the fencing token, and the Unix time in milliseconds until which
           the lease is held
-        - ``null-array``: no permit is free, or none became free within the timeout
+        - ``null-array``: no permit is free or other clients are waiting; with WAIT, the timeout was
+          reached
         """
         return self.execute_command(
             "LEASE.TAKE",
@@ -846,7 +849,7 @@ class Commands:
 
         - ``[bulk ...]``: the payloads that were due, in order
         - ``[[bulk bulk] ...]``: with WITHIDS: ids and payloads
-        - ``null-array``: the timeout ended
+        - ``null-array``: the timeout was reached
         """
         return self.execute_command(
             "REDE.BPOLL",
@@ -1181,8 +1184,8 @@ class Commands:
 
         ``REDE.TTN key``
 
-        - ``integer``: the milliseconds until the next element is due, 0 if one is due
-        - ``null``: there is no such key
+        - ``integer``: the milliseconds until the next element is due; 0 if one is due
+        - ``null``: there are no elements
         """
         return self.execute_command("REDE.TTN", key)
 
@@ -1266,8 +1269,8 @@ class Commands:
 
         ``SEXPIRE key seconds [NX|XX|GT|LT] MEMBERS nummembers member [member ...]``
 
-        - ``[integer ...]``: for each 1 if the deadline was set, 2 if it is past and the member was
-          removed, 0 if the condition did not hold, -2 if there is no such key or member
+        - ``[integer ...]``: for each member, 1 if the deadline was set, 2 if it is past and the
+          member was removed, 0 if the condition did not hold, -2 if there is no such key or member
         """
         return self.execute_command(
             "SEXPIRE",
@@ -1292,8 +1295,8 @@ class Commands:
 
             SEXPIREAT key unix-time-seconds [NX|XX|GT|LT] MEMBERS nummembers member [member ...]
 
-        - ``[integer ...]``: for each 1 if the deadline was set, 2 if it is past and the member was
-          removed, 0 if the condition did not hold, -2 if there is no such key or member
+        - ``[integer ...]``: for each member, 1 if the deadline was set, 2 if it is past and the
+          member was removed, 0 if the condition did not hold, -2 if there is no such key or member
         """
         return self.execute_command(
             "SEXPIREAT",
@@ -1313,8 +1316,8 @@ class Commands:
 
         ``SEXPIRETIME key MEMBERS nummembers member [member ...]``
 
-        - ``[integer ...]``: for each the deadline as Unix time in seconds, rounded up; -1 without a
-          deadline, -2 if there is no such key or member
+        - ``[integer ...]``: for each member, its deadline as a Unix time in seconds, rounded up; -1
+          without a deadline, -2 if there is no such key or member
         """
         return self.execute_command("SEXPIRETIME", key, "MEMBERS", len(members), *members)
 
@@ -1333,8 +1336,8 @@ class Commands:
 
         ``SPERSIST key MEMBERS nummembers member [member ...]``
 
-        - ``[integer ...]``: for each 1 if a deadline was removed, -1 if there was none, -2 if there
-          is no such key or member
+        - ``[integer ...]``: for each member, 1 if a deadline was removed, -1 if there was none, -2
+          if there is no such key or member
         """
         return self.execute_command("SPERSIST", key, "MEMBERS", len(members), *members)
 
@@ -1346,8 +1349,8 @@ class Commands:
 
         ``SPEXPIRE key milliseconds [NX|XX|GT|LT] MEMBERS nummembers member [member ...]``
 
-        - ``[integer ...]``: for each 1 if the deadline was set, 2 if it is past and the member was
-          removed, 0 if the condition did not hold, -2 if there is no such key or member
+        - ``[integer ...]``: for each member, 1 if the deadline was set, 2 if it is past and the
+          member was removed, 0 if the condition did not hold, -2 if there is no such key or member
         """
         return self.execute_command(
             "SPEXPIRE",
@@ -1373,8 +1376,8 @@ class Commands:
             SPEXPIREAT key unix-time-milliseconds [NX|XX|GT|LT] MEMBERS nummembers member
             [member ...]
 
-        - ``[integer ...]``: for each 1 if the deadline was set, 2 if it is past and the member was
-          removed, 0 if the condition did not hold, -2 if there is no such key or member
+        - ``[integer ...]``: for each member, 1 if the deadline was set, 2 if it is past and the
+          member was removed, 0 if the condition did not hold, -2 if there is no such key or member
         """
         return self.execute_command(
             "SPEXPIREAT",
@@ -1394,8 +1397,8 @@ class Commands:
 
         ``SPEXPIRETIME key MEMBERS nummembers member [member ...]``
 
-        - ``[integer ...]``: for each the deadline as Unix time in milliseconds; -1 without a
-          deadline, -2 if there is no such key or member
+        - ``[integer ...]``: for each member, its deadline as a Unix time in milliseconds; -1
+          without a deadline, -2 if there is no such key or member
         """
         return self.execute_command("SPEXPIRETIME", key, "MEMBERS", len(members), *members)
 
@@ -1404,8 +1407,8 @@ class Commands:
 
         ``SPTTL key MEMBERS nummembers member [member ...]``
 
-        - ``[integer ...]``: for each the milliseconds left; -1 without a deadline, -2 if there is
-          no such key or member
+        - ``[integer ...]``: for each member, the milliseconds left; -1 without a deadline, -2 if
+          there is no such key or member
         """
         return self.execute_command("SPTTL", key, "MEMBERS", len(members), *members)
 
@@ -1423,8 +1426,8 @@ class Commands:
 
         ``STTL key MEMBERS nummembers member [member ...]``
 
-        - ``[integer ...]``: for each the seconds left, rounded up; -1 without a deadline, -2 if
-          there is no such key or member
+        - ``[integer ...]``: for each member, the seconds left, rounded up; -1 without a deadline,
+          -2 if there is no such key or member
         """
         return self.execute_command("STTL", key, "MEMBERS", len(members), *members)
 
@@ -1570,7 +1573,8 @@ class Commands:
             ZADDEX key <EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT unix-time-
             milliseconds> [KEEPTTL] [NX|XX] [GT|LT] [CH] score member [score member ...]
 
-        - ``integer``: the number of members added; with CH of those added or moved
+        - ``integer``: the number of members added; with CH, of members added, with a changed score,
+          or removed because the deadline has passed
         """
         return self.execute_command(
             "ZADDEX",
@@ -1596,8 +1600,8 @@ class Commands:
 
         ``ZEXPIRE key seconds [NX|XX|GT|LT] MEMBERS nummembers member [member ...]``
 
-        - ``[integer ...]``: for each 1 if the deadline was set, 2 if it is past and the member was
-          removed, 0 if the condition did not hold, -2 if there is no such key or member
+        - ``[integer ...]``: for each member, 1 if the deadline was set, 2 if it is past and the
+          member was removed, 0 if the condition did not hold, -2 if there is no such key or member
         """
         return self.execute_command(
             "ZEXPIRE",
@@ -1622,8 +1626,8 @@ class Commands:
 
             ZEXPIREAT key unix-time-seconds [NX|XX|GT|LT] MEMBERS nummembers member [member ...]
 
-        - ``[integer ...]``: for each 1 if the deadline was set, 2 if it is past and the member was
-          removed, 0 if the condition did not hold, -2 if there is no such key or member
+        - ``[integer ...]``: for each member, 1 if the deadline was set, 2 if it is past and the
+          member was removed, 0 if the condition did not hold, -2 if there is no such key or member
         """
         return self.execute_command(
             "ZEXPIREAT",
@@ -1643,8 +1647,8 @@ class Commands:
 
         ``ZEXPIRETIME key MEMBERS nummembers member [member ...]``
 
-        - ``[integer ...]``: for each the deadline as Unix time in seconds, rounded up; -1 without a
-          deadline, -2 if there is no such key or member
+        - ``[integer ...]``: for each member, its deadline as a Unix time in seconds, rounded up; -1
+          without a deadline, -2 if there is no such key or member
         """
         return self.execute_command("ZEXPIRETIME", key, "MEMBERS", len(members), *members)
 
@@ -1653,8 +1657,8 @@ class Commands:
 
         ``ZPERSIST key MEMBERS nummembers member [member ...]``
 
-        - ``[integer ...]``: for each 1 if a deadline was removed, -1 if there was none, -2 if there
-          is no such key or member
+        - ``[integer ...]``: for each member, 1 if a deadline was removed, -1 if there was none, -2
+          if there is no such key or member
         """
         return self.execute_command("ZPERSIST", key, "MEMBERS", len(members), *members)
 
@@ -1666,8 +1670,8 @@ class Commands:
 
         ``ZPEXPIRE key milliseconds [NX|XX|GT|LT] MEMBERS nummembers member [member ...]``
 
-        - ``[integer ...]``: for each 1 if the deadline was set, 2 if it is past and the member was
-          removed, 0 if the condition did not hold, -2 if there is no such key or member
+        - ``[integer ...]``: for each member, 1 if the deadline was set, 2 if it is past and the
+          member was removed, 0 if the condition did not hold, -2 if there is no such key or member
         """
         return self.execute_command(
             "ZPEXPIRE",
@@ -1693,8 +1697,8 @@ class Commands:
             ZPEXPIREAT key unix-time-milliseconds [NX|XX|GT|LT] MEMBERS nummembers member
             [member ...]
 
-        - ``[integer ...]``: for each 1 if the deadline was set, 2 if it is past and the member was
-          removed, 0 if the condition did not hold, -2 if there is no such key or member
+        - ``[integer ...]``: for each member, 1 if the deadline was set, 2 if it is past and the
+          member was removed, 0 if the condition did not hold, -2 if there is no such key or member
         """
         return self.execute_command(
             "ZPEXPIREAT",
@@ -1714,8 +1718,8 @@ class Commands:
 
         ``ZPEXPIRETIME key MEMBERS nummembers member [member ...]``
 
-        - ``[integer ...]``: for each the deadline as Unix time in milliseconds; -1 without a
-          deadline, -2 if there is no such key or member
+        - ``[integer ...]``: for each member, its deadline as a Unix time in milliseconds; -1
+          without a deadline, -2 if there is no such key or member
         """
         return self.execute_command("ZPEXPIRETIME", key, "MEMBERS", len(members), *members)
 
@@ -1724,8 +1728,8 @@ class Commands:
 
         ``ZPTTL key MEMBERS nummembers member [member ...]``
 
-        - ``[integer ...]``: for each the milliseconds left; -1 without a deadline, -2 if there is
-          no such key or member
+        - ``[integer ...]``: for each member, the milliseconds left; -1 without a deadline, -2 if
+          there is no such key or member
         """
         return self.execute_command("ZPTTL", key, "MEMBERS", len(members), *members)
 
@@ -1734,7 +1738,7 @@ class Commands:
 
         ``ZTTL key MEMBERS nummembers member [member ...]``
 
-        - ``[integer ...]``: for each the seconds left, rounded up; -1 without a deadline, -2 if
-          there is no such key or member
+        - ``[integer ...]``: for each member, the seconds left, rounded up; -1 without a deadline,
+          -2 if there is no such key or member
         """
         return self.execute_command("ZTTL", key, "MEMBERS", len(members), *members)
