@@ -22,9 +22,9 @@ enum {
 
 /* Private: the state of writing a stream. */
 struct rdb_stream_writer {
-    struct rdb_stream_id first, last; /* entry of the stream so far */
+    struct rdb_stream_id first, last; /* first and last entry so far */
     struct rdb_stream_id master;      /* first entry of the current node */
-    uint64_t names, items;            /* of the current node */
+    uint64_t names, items;            /* field names, and listpack items, of the current node */
     /* The next call: entries or marks; a group's pending entries; consumers or the next group. */
     enum { RDB_ENTRIES, RDB_PENDING, RDB_CONSUMERS } now;
     uint64_t groups, pending, consumers, owned; /* still expected */
@@ -39,10 +39,10 @@ struct rdb_writer {
     int version;
     uint64_t count, given;   /* parts announced, and passed so far */
     uint64_t nodes, in_node; /* of a list or stream */
-    int64_t earliest;        /* deadline of a hash's fields */
+    int64_t earliest;        /* the earliest deadline of a hash's fields */
     struct rdb_stream_writer stream;
-    bool staging; /* few enough parts for a packing */
-    bool packs;   /* no part is too long for a packing so far */
+    bool staging; /* few enough parts for a listpack or intset */
+    bool packs;   /* no part is too long for that so far */
     bool failed;
 };
 
@@ -76,15 +76,15 @@ void rdb_writer_consumer(struct rdb_writer *writer, const struct rdb_consumer *c
                          uint64_t pending);
 void rdb_writer_owned(struct rdb_writer *writer, struct rdb_stream_id id);
 
-/* A hash of which some fields have deadlines, for RDB_VERSION_8 and RDB_VALKEY_9_0. `earliest`: of
- * all deadlines; `at`: RDB_NEVER or the deadline. Redis stores no deadline after the year 4199, so
- * a later one becomes the last one that it does store. */
+/* A hash with deadlines on some fields, for RDB_VERSION_8 and RDB_VALKEY_9_0. `earliest`: the
+ * earliest of all deadlines; `at`: RDB_NEVER or the deadline. Redis stores no deadline after the
+ * year 4199, so a later one becomes the last one that it does store. */
 void rdb_writer_begin_expiring(struct rdb_writer *writer, uint64_t count, int64_t earliest);
 void rdb_writer_expiring_field(struct rdb_writer *writer, struct bytes field, struct bytes value,
                                int64_t at);
 
-/* The payload is borrowed until the next begin. False: out of memory, or the number of parts was
- * not `count`. */
+/* The payload is borrowed until the next begin. False: out of memory, the number of parts was not
+ * `count`, or the value has no payload (see rdb_writer_begin). */
 bool rdb_writer_end(struct rdb_writer *writer, struct bytes *payload);
 
 /* Writes the payload of FUNCTION DUMP: call this, rdb_writer_function for each library, and

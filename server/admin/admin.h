@@ -94,7 +94,7 @@ extern const struct command_group config_commands;
 /* Applies changed options. False: the journal could not be turned on. */
 bool config_apply(const struct config_context *context);
 
-/* INFO ROLE TIME SHUTDOWN. */
+/* INFO TIME MODULE LOLWUT SHUTDOWN. */
 struct server_context {
     struct clients *clients;
     const struct conf *conf;

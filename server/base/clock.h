@@ -1,6 +1,6 @@
 /* clock: the only code that reads clocks. Wall time is for deadlines, and can be held and moved by
- * DEBUG CLOCK and, if the server was started for that, by CLOCK; monotonic time is for spans inside
- * the server. */
+ * DEBUG CLOCK and, with the option `clock stepped`, by the command CLOCK; monotonic time is for
+ * spans inside the server. */
 #ifndef SERVER_BASE_CLOCK_H
 #define SERVER_BASE_CLOCK_H
 
@@ -12,12 +12,12 @@
 struct clock {
     msec now;     /* wall time of this turn */
     bool stepped; /* held */
-    bool obeys;   /* the option clock is stepped: CLOCK moves it */
+    bool obeys;   /* the option `clock` is `stepped`: the command CLOCK moves it */
     bool moves;   /* to `goal`, once the request has ended */
     msec goal;
     int64_t ahead_of_real_usec; /* set by clock_run */
     bool finish; /* set by a step: the background does all that is due, and clears it */
-    void (*on_step)(void *ctx); /* called after hold, step and release */
+    void (*on_step)(void *ctx); /* called after hold, step, set, run and release */
     /* Called when the system clock was set forward by this many milliseconds (back, if negative),
      * so that spans that are stored by their end can be moved. Small corrections are added up and
      * reported together. */
@@ -52,7 +52,7 @@ void clock_set(struct clock *clock, msec at);
 int64_t clock_wall_usec(const struct clock *clock); /* for TIME; obeys hold and step too */
 int64_t clock_mono_usec(void);
 /* The monotonic time by the counter since the last clock_mark. Cheaper than reading the clock, and
- * exact enough for spans of some milliseconds. */
+ * exact enough for spans of a few milliseconds. */
 int64_t clock_quick_usec(const struct clock *clock);
 /* Compares the counter with the clock. Returns the monotonic time. */
 int64_t clock_mark(struct clock *clock);

@@ -11,8 +11,8 @@
 int64_t process_raise_files(int64_t clients);
 
 /* Continues in a child, detached from the terminal. The parent waits until the child calls
- * process_detached, and its exit status shows whether the daemon has started. Returns the argument
- * for process_detached, or -1 with errno. */
+ * process_detached or dies; the parent's exit status shows whether the daemon has started. Returns
+ * the argument for process_detached, or -1 with errno. */
 int process_detach(void);
 void process_detached(int parent);
 

@@ -1,4 +1,4 @@
-/* session_drop: removes a session from every module that refers to it. */
+/* session_drop: ends a session's MULTI, WATCH, subscriptions and login, and clears its fields. */
 #ifndef SERVER_ENGINE_SESSION_DROP_H
 #define SERVER_ENGINE_SESSION_DROP_H
 
@@ -6,8 +6,9 @@ struct pubsub;
 struct session;
 struct watch;
 
-/* Resets the session to that of a new client, for RESET and before closing. Keeps its id,
- * `changed`, the outbuf, the state, and the effect of CLIENT REPLY SKIP. */
+/* Call when a connection closes. Afterwards the session is as that of a new client, but keeps its
+ * id, `changed`, the outbuf, the state, last_command, last_parent, and the effect of CLIENT REPLY
+ * SKIP. */
 void session_drop(struct session *session, struct watch *watch, struct pubsub *pubsub);
 
 #endif

@@ -11,8 +11,8 @@
  * change the layout, change this comment, packed_head_at() here, and record_size() and encode() in
  * packed.c; no other code depends on it.
  *
- * The caller may put a few bytes of its own, the front, before the first record: what all records
- * have in common. The front's last byte is its length, and `data` points behind it:
+ * The caller may store a few bytes of its own, the front, before the first record, for example what
+ * all records have in common. The front's last byte is its length, and `data` points behind it:
  *
  *     front (caller's bytes, then its whole length in one byte) | record | record ...
  *
@@ -130,22 +130,22 @@ void packed_places(const struct packed *packed, uint16_t places[PACKED_MAX_COUNT
 /* Prefetches the records. */
 void packed_hint(const struct packed *packed);
 
-/* Inserts a record at a place, before the one there, or at len. It must fit, and its texts must not
- * lie in this packed. */
+/* Inserts a record at a place, before the one there, or at len. It must fit, and its member and
+ * value must not point into this packed. */
 void packed_insert(struct packed *packed, uint32_t place, const struct packed_record *record);
 void packed_remove(struct packed *packed, uint32_t place);
 /* Removes `count` records from this place on. */
 void packed_remove_some(struct packed *packed, uint32_t place, unsigned count);
-/* Replaces the record at a place. It must fit (packed_fits_instead); its texts may lie in this
- * packed. */
+/* Replaces the record at a place. It must fit (packed_fits_instead). Its member and value may point
+ * into this packed. */
 void packed_replace(struct packed *packed, uint32_t place, const struct packed_record *record);
 
 /* ---- deadlines ---- */
 
 /* Sets the record's deadline (NEVER: none); false, and nothing changes, if it does not fit. */
 bool packed_expire(struct packed *packed, uint32_t place, msec at);
-/* The member with the earliest deadline (of equal ones, the first in memory); false: no member has
- * a deadline. */
+/* The member with the earliest deadline (if several are equal, the first in memory); false: no
+ * member has a deadline. */
 bool packed_first(const struct packed *packed, struct bytes *member, msec *at);
 msec packed_latest(const struct packed *packed); /* INT64_MIN: none has a deadline */
 /* Visits members with a deadline <= until. Return false to stop. */

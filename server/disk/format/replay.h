@@ -27,7 +27,8 @@ struct replay_progress {
 
 struct replay {
     uint64_t commands, effects;   /* applied so far */
-    struct place_marks marks;     /* the place of the data; set it before another file continues */
+    struct place_marks marks;     /* last place in the stream; copy it from the previous file's
+                                     replay */
     char error[REPLAY_ERROR_MAX]; /* why the last command was not applied; printable */
 
     /* private */

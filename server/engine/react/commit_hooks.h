@@ -1,6 +1,7 @@
 /* commit_hooks: passes a transaction's effects to the journal, the replication stream, blocked,
- * watch, tracking and notify, in this order. The only listener of the store. txn->caller is the
- * session that runs the call, or NULL: the server itself.
+ * watch, tracking and notify, in this order. At commit the stream comes before the journal, whose
+ * record contains the stream's place after the transaction. The only listener of the store.
+ * txn->caller is the session that runs the call, or NULL: the server itself.
  *
  * Folder server/engine/react: the reactions to a change of data. commit_hooks is the store's
  * listener: each call of a client asks it which effects it wants, and mutators pass these to it. It

@@ -1,5 +1,5 @@
-/* command_ttl: finds the deadline that the running command gives its key in the command's
- * arguments. Depends on the host.
+/* command_ttl: finds, in the arguments of the running command, the deadline that it gives its key.
+ * Depends on the host.
  *
  * Why: to read the deadline from the host, the module would have to open the key after each SET EX.
  * The host passes each command to a filter before it runs, and sends the event "expire" while it

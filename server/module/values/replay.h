@@ -1,5 +1,5 @@
 /* replay: applies effects that come as commands from a master or from the append-only file. Depends
- * on lent_keys, due_values and the journal's text of effects. */
+ * on lent_keys, due_values and the journal's text format of effects (effect_text.h). */
 #ifndef SERVER_MODULE_VALUES_REPLAY_H
 #define SERVER_MODULE_VALUES_REPLAY_H
 

@@ -2,8 +2,8 @@
  * tls-port and of connections to other servers. Depends on the tls-* options; knows neither clients
  * nor the loop.
  *
- * Folder server/net/tls: OpenSSL: settings makes its context from the options, tls keeps and
- * exchanges contexts, connection reads and writes records. A connection of server/net has a struct
+ * Folder server/net/tls: TLS with OpenSSL. settings makes the contexts from the options, tls keeps
+ * and replaces them, connection reads and writes records. A connection of server/net has a struct
  * transport of three functions (read, write, pending), one kind for plain sockets and one for TLS;
  * nothing above client_io.c knows which. Depends on conf, server/base and the bottom of store/.
  * Start here; doc/tls.md is the page for operators. */
@@ -38,8 +38,8 @@ void tls_free(struct tls *tls); /* connections may outlive it */
  * from before can't be resumed. False: nothing has changed; `why` as for tls_new. */
 bool tls_reload(struct tls *tls, char *why, size_t size);
 
-/* If the server's certificate expires in less than 30 days, logs that after the certificate was
- * read and then once a day. Call about once a second, with seconds since 1970. */
+/* Logs a warning if the server's certificate has expired or expires in less than 30 days: when it
+ * was read, and then once a day. Call about once a second, with seconds since 1970. */
 void tls_remind(struct tls *tls, int64_t now_sec);
 
 /* OpenSSL's state of a new connection, on the server's side: for streams of libevent, instead of
