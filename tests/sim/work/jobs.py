@@ -8,7 +8,7 @@ from run_state import refused
 PAUSED, RATED, EVERY, ONCE = "jobs:paused", "jobs:rated", "jobs:every", "jobs:once"
 RATE, RATE_SPAN = 5, 400  # deliveries, milliseconds
 SPAN = 150  # milliseconds between the multiples
-REMEMBERED = 60_000  # milliseconds, longer than a run
+REMEMBERED = 3_600_000  # milliseconds, longer than a run and its checks
 LEASE = 2000
 CLOCKS_AGREE = 2  # milliseconds by which a node's clock may drift
 
