@@ -10,7 +10,7 @@
 
 #include "server/base/log.h"
 #include "server/base/version.h"
-#include "server/script/lua/sha1.h"
+#include "server/base/sha.h"
 #include "server/script/lua_reply.h"
 #include "store/base/number.h"
 #include "store/mem/mem.h"

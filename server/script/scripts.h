@@ -10,7 +10,7 @@
 #include <sys/queue.h>
 
 #include "server/script/sandbox.h"
-#include "server/script/lua/sha1.h"
+#include "server/base/sha.h"
 #include "store/base/bytes.h"
 #include "store/struct/dict.h"
 

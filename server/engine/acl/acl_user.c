@@ -3,8 +3,8 @@
 
 #include <ctype.h>
 #include <openssl/crypto.h>
-#include <openssl/sha.h>
 
+#include "server/base/sha.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 
@@ -102,23 +102,12 @@ void acl_user_release(struct acl_user *user)
 
 /* ---- passwords ------------------------------------------------------------------------------ */
 
-static void hash_password(struct bytes password, char hex[ACL_HASH_LEN])
-{
-    static const char digits[] = "0123456789abcdef";
-    unsigned char hash[SHA256_DIGEST_LENGTH];
-    SHA256((const unsigned char *)password.data, password.len, hash);
-    for (int i = 0; i < SHA256_DIGEST_LENGTH; i++) {
-        hex[2 * i] = digits[hash[i] >> 4];
-        hex[2 * i + 1] = digits[hash[i] & 15];
-    }
-}
-
 /* Compares all hashes, and all bytes of each, so that the time reveals nothing about them. */
 bool acl_user_admits(const struct acl_user *user, struct bytes password)
 {
-    char hex[ACL_HASH_LEN];
+    char hex[SHA256_HEX_LEN];
     bool same = false;
-    hash_password(password, hex);
+    sha256_hex(password, hex);
     for (const struct acl_item *item = user->hashes.first; item != NULL; item = item->next)
         same |= CRYPTO_memcmp(item->text->data, hex, sizeof(hex)) == 0;
     return user->on && (user->nopass || same);
@@ -129,16 +118,16 @@ static bool is_hash(struct bytes text)
     for (size_t i = 0; i < text.len; i++)
         if (!isdigit((unsigned char)text.data[i]) && (text.data[i] < 'a' || text.data[i] > 'f'))
             return false;
-    return text.len == ACL_HASH_LEN;
+    return text.len == SHA256_HEX_LEN;
 }
 
 /* ">password", "<password", "#hash" or "!hash". */
 static enum acl_fault take_password(struct acl_user *user, struct bytes word)
 {
-    char hex[ACL_HASH_LEN];
+    char hex[SHA256_HEX_LEN];
     struct bytes given = bytes_of(word.data + 1, word.len - 1), hash = given;
     if (word.data[0] == '>' || word.data[0] == '<') {
-        hash_password(given, hex);
+        sha256_hex(given, hex);
         hash = bytes_of(hex, sizeof(hex));
     } else if (!is_hash(given)) {
         return ACL_BAD_HASH;
@@ -278,7 +267,7 @@ void acl_user_describe(const struct acl_user *user, struct outbuf *to)
     }
     for (const struct acl_item *item = user->hashes.first; item != NULL; item = item->next) {
         append(to, " #", 2);
-        append(to, item->text->data, ACL_HASH_LEN);
+        append(to, item->text->data, SHA256_HEX_LEN);
     }
     for (size_t i = 0; i < user->selector_count; i++) {
         append(to, i == 0 ? " " : " (", i == 0 ? 1 : 2);

@@ -6,8 +6,6 @@
 #include "server/engine/acl/acl_selector.h"
 #include "server/cmd/call/call.h"
 
-enum { ACL_HASH_LEN = 64 }; /* SHA-256 in hexadecimal digits */
-
 /* Whether RESTORE should check payloads. Here it always does; the words are accepted and listed. */
 enum acl_payload { ACL_PAYLOAD_UNSET, ACL_PAYLOAD_CHECK, ACL_PAYLOAD_TRUST };
 

@@ -1,0 +1,14 @@
+/* sha: SHA-1 and SHA-256 in hexadecimal digits, for the names of scripts and for passwords. Needs
+ * no memory, so it never fails. Depends on OpenSSL. */
+#ifndef SERVER_BASE_SHA_H
+#define SERVER_BASE_SHA_H
+
+#include "store/base/bytes.h"
+
+enum { SHA1_HEX_LEN = 40, SHA256_HEX_LEN = 64 };
+
+/* Write that many lower-case digits; sha1_hex also writes a NUL. O(len) */
+void sha1_hex(struct bytes text, char hex[SHA1_HEX_LEN + 1]);
+void sha256_hex(struct bytes text, char hex[SHA256_HEX_LEN]);
+
+#endif
