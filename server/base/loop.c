@@ -164,18 +164,24 @@ struct loop_io *loop_io_new(struct loop *loop, int fd, void (*ready)(void *ctx, 
     return io;
 }
 
-static void set_event(struct event *event, bool on)
+static bool set_event(struct loop_io *io, struct event *event, unsigned what, unsigned want)
 {
-    int rc = on ? event_add(event, NULL) : event_del(event);
-    ensure(rc == 0, "descriptor %d, on %d", event_get_fd(event), on);
+    if (((io->want ^ want) & what) == 0) return true;
+    int rc = (want & what) != 0 ? event_add(event, NULL) : event_del(event);
+    if (rc == 0) io->want ^= what;
+    return rc == 0;
+}
+
+bool loop_io_try(struct loop_io *io, unsigned want)
+{
+    return set_event(io, &io->readable, LOOP_READ, want) &&
+           set_event(io, &io->writable, LOOP_WRITE, want);
 }
 
 void loop_io_want(struct loop_io *io, unsigned want)
 {
-    unsigned changed = io->want ^ want;
-    io->want = want;
-    if ((changed & LOOP_READ) != 0) set_event(&io->readable, (want & LOOP_READ) != 0);
-    if ((changed & LOOP_WRITE) != 0) set_event(&io->writable, (want & LOOP_WRITE) != 0);
+    bool done = loop_io_try(io, want);
+    ensure(done, "descriptor %d, events %u", event_get_fd(&io->readable), want);
 }
 
 void loop_io_free(struct loop_io *io)

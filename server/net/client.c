@@ -211,15 +211,15 @@ void clients_accept(struct clients *all, int fd, const char *peer, const char *l
         session_begin_handshake(&client->session);
     else
         client_begin_session(client);
+    TAILQ_INSERT_TAIL(&all->by_age, client, by_age);
+    all->count++;
+    all->w.stats->connections++;
     if (all->threads != NULL) {
         client_give_to_thread(client, port == PORT_TLS ? all->w.tls : NULL);
     } else {
         client->io = loop_io_new(all->w.loop, fd, client_ready, client);
-        loop_io_want(client->io, LOOP_READ);
+        if (!loop_io_try(client->io, LOOP_READ)) client_failed(client);
     }
-    TAILQ_INSERT_TAIL(&all->by_age, client, by_age);
-    all->count++;
-    all->w.stats->connections++;
     client_count_memory(client);
 }
 

@@ -178,6 +178,19 @@ void client_join_input(struct client *client)
 
 /* --- reading --- */
 
+void client_lost(struct client *client, struct bytes why)
+{
+    log_line(LOG_VERBOSE, "Client %s closed: %.*s", client_label(client).text, (int)why.len,
+             why.data);
+    client_doom(client);
+}
+
+void client_failed(struct client *client)
+{
+    const char *why = strerror(errno);
+    client_lost(client, bytes_of(why, strlen(why)));
+}
+
 static void update_readiness(struct client *client)
 {
     unsigned reading = client_may_read(client) ? LOOP_READ : 0;
@@ -186,14 +199,7 @@ static void update_readiness(struct client *client)
         return;
     }
     bool blocked = client->write_blocked || client->read_blocked;
-    loop_io_want(client->io, reading | (blocked ? LOOP_WRITE : 0));
-}
-
-void client_lost(struct client *client, struct bytes why)
-{
-    log_line(LOG_VERBOSE, "Client %s closed: %.*s", client_label(client).text, (int)why.len,
-             why.data);
-    client_doom(client);
+    if (!loop_io_try(client->io, reading | (blocked ? LOOP_WRITE : 0))) client_failed(client);
 }
 
 /* Handles the result of a read. False: nothing to run. Requests that arrived before the end of file
@@ -211,8 +217,7 @@ static bool check_received(struct client *client, ssize_t got)
         update_readiness(client); /* stop polling: the socket stays readable at end of file */
         client_list_to_write(client);
     } else if (errno != EAGAIN && errno != EINTR) {
-        const char *why = strerror(errno);
-        client_lost(client, bytes_of(why, strlen(why)));
+        client_failed(client);
     }
     return false;
 }

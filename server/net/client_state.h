@@ -266,6 +266,7 @@ bool clients_read_more(struct clients *clients);
 void client_read_on(struct client *client);
 /* Closes and logs a client whose connection is lost. */
 void client_lost(struct client *client, struct bytes why);
+void client_failed(struct client *client); /* client_lost, because of errno */
 
 /* client_threads.c */
 /* Gives the socket of a new client to a thread; `tls`: NULL without TLS. */

@@ -39,20 +39,16 @@ static unsigned wanted_events(const struct io_socket *socket)
     return (reads && !tls_sends ? EPOLLIN : 0U) | (sends ? EPOLLOUT : 0U);
 }
 
-static void set_watched(struct io_socket *socket, unsigned events)
+/* False with errno: see loop_io_try. */
+static bool set_watched(struct io_socket *socket, unsigned events)
 {
-    if (events == socket->watched) return;
+    if (events == socket->watched) return true;
     /* Without events epoll would still report that the peer has gone, again and again. */
     int action = socket->watched == 0 ? EPOLL_CTL_ADD : events == 0 ? EPOLL_CTL_DEL : EPOLL_CTL_MOD;
     struct epoll_event event = { .events = events, .data.ptr = socket };
-    int rc = epoll_ctl(socket->thread->epoll, action, socket->fd, &event);
-    ensure(rc == 0, "epoll_ctl %d of descriptor %d: %d", action, socket->fd, errno);
+    if (epoll_ctl(socket->thread->epoll, action, socket->fd, &event) != 0) return false;
     socket->watched = events;
-}
-
-static void watch(struct io_socket *socket)
-{
-    set_watched(socket, wanted_events(socket));
+    return true;
 }
 
 /* ---- messages to the main thread ------------------------------------------------------------- */
@@ -165,7 +161,12 @@ static void lose(struct io_socket *socket, const char *why)
     atomic_fetch_add(&socket->sent, socket->unsent.len); /* they never will be */
     drop_unsent(socket);
     post_text(socket, IO_BROKEN, why);
-    watch(socket);
+    set_watched(socket, 0);
+}
+
+static void watch(struct io_socket *socket)
+{
+    if (!set_watched(socket, wanted_events(socket))) lose(socket, strerror(errno));
 }
 
 static void leave_lists(struct io_socket *socket)

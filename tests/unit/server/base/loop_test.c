@@ -1,6 +1,8 @@
 /* Tests of loop: readiness, timers, signals and the end of a turn. */
 #include "server/base/loop.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -200,6 +202,20 @@ static void note_c_and_stop(void *loop)
     note('c');
     loop_stop(loop);
 }
+
+START_TEST(a_descriptor_that_the_kernel_does_not_watch_is_refused)
+{
+    struct loop *loop = loop_new();
+    int file = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+    struct loop_io *io = loop_io_new(loop, file, on_wire, NULL);
+    ck_assert(!loop_io_try(io, LOOP_READ));
+    ck_assert_int_eq(errno, EPERM);
+    ck_assert(loop_io_try(io, 0));
+    loop_io_free(io);
+    close(file);
+    loop_free(loop);
+}
+END_TEST
 
 START_TEST(hooks_run_in_order_after_what_was_ready)
 {
@@ -445,6 +461,7 @@ Suite *test_suite(void)
         the_end_of_the_peer_is_readiness_to_read,
         an_io_may_free_itself_while_both_directions_are_ready,
         an_io_may_free_another_that_is_ready_in_the_same_turn,
+        a_descriptor_that_the_kernel_does_not_watch_is_refused,
         hooks_run_in_order_after_what_was_ready,
         a_timer_fires_once_and_not_early,
         timers_fire_in_the_order_of_their_times,

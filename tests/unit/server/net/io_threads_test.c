@@ -3,6 +3,7 @@
 #include "server/net/io_threads.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -229,6 +230,18 @@ START_TEST(a_lost_connection_is_reported_while_replies_wait)
 END_TEST
 
 /* Sockets that are open at the end are closed. */
+START_TEST(a_descriptor_that_the_kernel_does_not_watch_is_lost)
+{
+    int file = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+    begin(1);
+    ends[0] = (struct end){ .peer = -1 };
+    ends[0].socket = io_socket_new(threads, file, NULL, "127.0.0.1:1", &ends[0]);
+    UNTIL(ends[0].broken);
+    io_socket_free(ends[0].socket);
+    end_all();
+}
+END_TEST
+
 START_TEST(the_end_sends_what_was_written)
 {
     char reply[16] = "";
@@ -256,6 +269,7 @@ Suite *test_suite(void)
         an_owner_that_does_not_read_bounds_what_arrives,
         a_freed_socket_has_no_more_events,
         a_lost_connection_is_reported_while_replies_wait,
+        a_descriptor_that_the_kernel_does_not_watch_is_lost,
         the_end_sends_what_was_written,
         NULL,
     };
