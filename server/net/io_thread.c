@@ -132,16 +132,24 @@ static void drop_unsent(struct io_socket *socket)
 
 static bool keep_unsent(struct io_socket *socket, const char *data, size_t len)
 {
-    size_t used = socket->unsent.start + socket->unsent.len;
-    if (socket->unsent.cap - used < len) {
-        size_t cap = 2 * (used + len);
-        char *grown = mem_shared_realloc(socket->unsent.data, cap);
+    size_t whole = socket->unsent.len + len;
+    if (socket->unsent.cap - socket->unsent.start < whole) {
+        /* Once half is sent, moving the rest costs no more than sending it did. */
+        bool moves = socket->unsent.start >= socket->unsent.len && socket->unsent.cap >= whole;
+        size_t cap = 2 * whole;
+        char *grown = moves ? socket->unsent.data : mem_shared_alloc(cap);
         if (grown == NULL) return false;
-        socket->unsent.data = grown;
-        socket->unsent.cap = cap;
+        if (socket->unsent.len > 0)
+            memmove(grown, socket->unsent.data + socket->unsent.start, socket->unsent.len);
+        if (!moves) {
+            mem_shared_free(socket->unsent.data);
+            socket->unsent.data = grown;
+            socket->unsent.cap = cap;
+        }
+        socket->unsent.start = 0;
     }
-    memcpy(socket->unsent.data + used, data, len);
-    socket->unsent.len += len;
+    memcpy(socket->unsent.data + socket->unsent.start + socket->unsent.len, data, len);
+    socket->unsent.len = whole;
     return true;
 }
 

@@ -12,7 +12,7 @@
 #include "store/mem/mem.h"
 #include "tests/support/suite.h"
 
-enum { SOCKETS = 40, MANY = 1 << 20, TURNS_MOST = 100000 };
+enum { SOCKETS = 40, MANY = 1 << 20, STEP = 8192, BEHIND = 24, STEPS = 2000, TURNS_MOST = 100000 };
 
 struct end {
     struct io_socket *socket;
@@ -168,6 +168,36 @@ START_TEST(a_peer_that_does_not_read_bounds_what_is_taken)
 END_TEST
 
 /* The owner does not read: the thread stops reading, and goes on when the owner does. */
+static size_t read_peer(const struct end *end, size_t len)
+{
+    static char bytes[STEP];
+    ssize_t got = read(end->peer, bytes, len);
+    return got < 0 ? 0 : (size_t)got;
+}
+
+/* The peer is always behind, so that the thread never sends all that it has. */
+START_TEST(a_peer_that_reads_slowly_bounds_what_is_kept)
+{
+    static char bytes[STEP];
+    int pair[2], room = STEP;
+    begin(1);
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
+    ck_assert_int_eq(setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &room, sizeof(room)), 0);
+    ends[0] = (struct end){ .peer = pair[1] };
+    ends[0].socket = io_socket_new(threads, pair[0], NULL, "127.0.0.1:1", &ends[0]);
+    io_socket_want(ends[0].socket, true, false);
+    for (int i = 0; i < BEHIND + STEPS; i++) {
+        ck_assert_int_eq(write_text(&ends[0], bytes, STEP), STEP);
+        for (size_t got = 0; i >= BEHIND && got < STEP; loop_poll(loop))
+            got += read_peer(&ends[0], STEP - got);
+        ck_assert_uint_lt(io_socket_bytes(ends[0].socket), MANY);
+    }
+    io_socket_free(ends[0].socket);
+    close(ends[0].peer);
+    end_all();
+}
+END_TEST
+
 START_TEST(an_owner_that_does_not_read_bounds_what_arrives)
 {
     static char text[MANY];
@@ -266,6 +296,7 @@ Suite *test_suite(void)
         bytes_of_many_sockets_cross_threads_both_ways,
         an_end_comes_after_the_bytes_before_it,
         a_peer_that_does_not_read_bounds_what_is_taken,
+        a_peer_that_reads_slowly_bounds_what_is_kept,
         an_owner_that_does_not_read_bounds_what_arrives,
         a_freed_socket_has_no_more_events,
         a_lost_connection_is_reported_while_replies_wait,
