@@ -42,12 +42,11 @@ static const struct command rows[] = {
       .tips = "nondeterministic_output",
       .group = "hash",
       .since = "6.2.0",
-      .replies = REPLIES(
-          "bulk: a field", "null: there is no such key",
-          "[bulk ...]: with count: fields; with a negative count, a field may occur more than "
-          "once",
-          "RESP2 [bulk bulk ...]: with WITHVALUES: fields, each followed by its value",
-          "RESP3 [[bulk bulk] ...]: with WITHVALUES: fields with their values"),
+      .replies =
+          REPLIES("bulk: a field", "null: there is no such key",
+                  "[bulk ...]: with count: fields; if it is negative, one may occur more than once",
+                  "RESP2 [bulk bulk ...]: with WITHVALUES: fields, each followed by its value",
+                  "RESP3 [[bulk bulk] ...]: with WITHVALUES: fields with their values"),
       .errors =
           ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_OUT_OF_RANGE, ERR_NOT_BETWEEN),
       .complexity = "O(N) where N is the number of fields given.",

@@ -161,8 +161,7 @@ static const struct command rows[] = {
       .since = "6.2.0",
       .replies = REPLIES(
           "bulk: a member", "null: there is no such key",
-          "[bulk ...]: with count: members; with a negative count, a member may occur more than "
-          "once",
+          "[bulk ...]: with count: members; if it is negative, one may occur more than once",
           REPLY_WITHSCORES),
       .errors =
           ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_OUT_OF_RANGE, ERR_NOT_BETWEEN),
