@@ -418,7 +418,9 @@ void client_write(struct client *client)
     const struct client_source *source = client->source;
     client->write_blocked =
         client->out.len > 0 || (source != NULL && source->peek(source->ctx, &chunk, 1) > 0);
-    if (client->threaded != NULL && client->session.state == SESSION_CLOSING)
+    /* Asks for IO_WRITABLE too, which a thread that took all it was offered would not send. */
+    if (client->threaded != NULL &&
+        (client->write_blocked || client->session.state == SESSION_CLOSING))
         client->write_blocked |= !io_socket_is_flushed(client_socket(client));
     if (client->write_blocked && client->out.len > ANON_UNREAD && client_is_anon(client)) {
         log_line(LOG_VERBOSE,

@@ -70,6 +70,7 @@ void client_give_to_thread(struct client *client, struct tls *tls)
     client->threaded = threaded;
     client->via = &transport_threads;
     threaded->socket = io_socket_new(client->all->threads, client->fd, tls, client->peer, client);
+    io_socket_want(threaded->socket, true, client_is_anon(client));
 }
 
 void client_take_from_thread(struct client *client)

@@ -439,6 +439,7 @@ static bool may_sleep(struct io_thread *thread)
         atomic_store(&thread->wants_room, true);
         send_posted(thread);
         read_listed(thread);
+        send_posted(thread); /* ends that were just read */
     }
     return !has_work(thread);
 }

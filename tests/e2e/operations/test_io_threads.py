@@ -82,6 +82,14 @@ def a_reader_that_stops_is_bounded_and_then_closed():
 
 
 @own
+def replies_in_many_pieces_are_sent_to_the_end():
+    with TlsDaemon(*FOUR) as daemon, daemon.raw() as raw:
+        raw.call("SADD", "s", *(f"member:{i:090d}" for i in range(7)))
+        raw.send(encode("SINTER", "s", "s") * 300)
+        assert all(reply.startswith(b"*7") for reply in raw.replies(300))
+
+
+@own
 def what_is_unsent_counts_as_memory_of_the_client():
     with TlsDaemon(*FOUR) as daemon, daemon.raw() as admin, daemon.raw() as slow:
         admin.call("SET", "k", b"v" * 10_000)  # larger ones are shared with the replies
