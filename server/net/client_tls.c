@@ -147,8 +147,7 @@ void client_check_handshake(struct client *client, int64_t now)
         refuse(client, "it ended the TLS handshake");
     else if (late && waits)
         refuse(client, "too many of its address are in a TLS handshake");
-    else if (late && !handshake_polls(client->fd,
-                                      POLLIN)) /* otherwise the server is late, not the client */
+    else if (late && !handshake_polls(client->fd, POLLIN)) /* with input the server is late */
         refuse(client, "its TLS handshake took too long");
 }
 

@@ -17,8 +17,8 @@ enum { DAY = 24 * 3600, REMIND_DAYS = 30 };
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 /* The main thread's blocks come from mem.h, which has a reserve and free blocks when memory runs
- * out: OpenSSL also hashes scripts and passwords. Blocks for other threads too come from shared.h,
- * once there are such threads. The head says which it is. Its size keeps the alignment of malloc.
+ * out. Blocks for other threads too come from shared.h, once there are such threads. The head says
+ * which it is. Its size keeps the alignment of malloc.
  */
 struct head {
     _Alignas(16) size_t size; /* of the whole block */
