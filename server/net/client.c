@@ -83,7 +83,10 @@ void clients_free(struct clients *all)
     struct client *client;
     while ((client = TAILQ_FIRST(&all->by_age)) != NULL) {
         bool safe = client->session.durable_at <= persist_safe_position(all->w.persist);
-        if (safe && !client_is_doomed(client) && client->out.len > 0) client_write(client);
+        if (safe && !client_is_doomed(client) && client->out.len > 0) {
+            if (client->threaded != NULL) io_socket_make_room(client_socket(client));
+            client_write(client);
+        }
         client_free(client);
     }
     io_threads_free(all->threads);

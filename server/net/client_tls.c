@@ -86,11 +86,11 @@ void client_shaken(struct client *client, struct bytes name)
     bool by_name = client->all->w.conf->tls_auth_clients_user == CONF_TLS_USER_CN && acl != NULL;
     if (by_name && name.len > 0 && !acl_log_in_by_name(acl, &client->session, name))
         note_unknown_name(client, name);
+    client_list_to_write(client); /* client_write sets what is wanted of the socket */
     const char *line = client_protection(client);
     if (line == NULL) return;
     outbuf_append(&client->out, line, strlen(line));
     session_close(&client->session);
-    client_list_to_write(client);
     client->all->w.stats->rejected_connections++;
 }
 

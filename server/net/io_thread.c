@@ -60,9 +60,10 @@ static void post(struct io_socket *socket, int event)
     socket->posts = true;
 }
 
-/* The text is that of the last such event; the main thread acts on the first. */
+/* There is one text, so IO_SHAKEN gives way to an end that comes before it is sent. */
 static void post_text(struct io_socket *socket, int event, const char *text)
 {
+    socket->messages &= ~(1U << IO_SHAKEN);
     mem_shared_free(socket->text);
     size_t size = strlen(text) + 1;
     socket->text = mem_shared_alloc(size);
@@ -436,7 +437,8 @@ static bool may_sleep(struct io_thread *thread)
     if (has_work(thread)) return false;
     atomic_store(&thread->asleep, true);
     if (waits_for_room(thread)) {
-        atomic_store(&thread->wants_room, true);
+        atomic_store_explicit(&thread->wants_room, true, memory_order_relaxed);
+        atomic_thread_fence(memory_order_seq_cst);
         send_posted(thread);
         read_listed(thread);
         send_posted(thread); /* ends that were just read */

@@ -76,11 +76,12 @@ static void on_woken(void *ctx, unsigned what)
 /* ---- a turn ---------------------------------------------------------------------------------- */
 
 /* Each side first stores what it has done, or that it sleeps, and then looks at what the other has
- * stored; the default order of atomic variables makes sure that at least one of them sees it. */
+ * stored. The fence here and the one in may_sleep make sure that at least one of them sees it. */
 void io_threads_turn(struct io_threads *threads)
 {
     bool any = false;
-    atomic_store(&threads->asleep, true);
+    atomic_store_explicit(&threads->asleep, true, memory_order_relaxed);
+    atomic_thread_fence(memory_order_seq_cst);
     for (unsigned i = 0; i < threads->count; i++) {
         struct io_thread *thread = &threads->threads[i];
         byte_ring_release(thread->news);
@@ -95,24 +96,21 @@ void io_threads_turn(struct io_threads *threads)
 
 /* ---- orders ---------------------------------------------------------------------------------- */
 
-/* Waits in the rare case that the ring is full of orders: the thread never waits for us, so it will
- * take them. */
-static struct io_order *new_order(struct io_socket *socket, enum io_order_kind kind)
+/* Waits if the ring is full: the thread never waits for us, so it will take the orders. */
+static struct io_order *wait_for_order(struct io_thread *thread, size_t len)
 {
-    struct io_thread *thread = socket->thread;
     struct io_order *order;
-    while ((order = byte_ring_reserve(thread->orders, sizeof(*order))) == NULL) {
+    while ((order = byte_ring_reserve(thread->orders, sizeof(*order) + len)) == NULL) {
         byte_ring_publish(thread->orders);
         thread_wake(thread->wake);
         nanosleep(&(struct timespec){ .tv_nsec = 50 * 1000 }, NULL);
     }
-    *order = (struct io_order){ socket, kind };
     return order;
 }
 
 static void give_order(struct io_socket *socket, enum io_order_kind kind)
 {
-    new_order(socket, kind);
+    *wait_for_order(socket->thread, 0) = (struct io_order){ socket, kind };
     byte_ring_put(socket->thread->orders, sizeof(struct io_order));
 }
 
@@ -235,6 +233,11 @@ ssize_t io_socket_write(struct io_socket *socket, const struct iovec *chunks, in
     /* Before the order is published, so that the thread knows it when it has sent all. */
     if (len < wanted) atomic_store(&socket->asks_for_flush, true);
     return (ssize_t)len;
+}
+
+void io_socket_make_room(struct io_socket *socket)
+{
+    wait_for_order(socket->thread, IO_ORDER_MOST);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */

@@ -4,10 +4,11 @@
  *
  * Two rings connect a thread with the main thread: one brings what has happened, with the bytes
  * that arrived, the other takes orders, with the bytes to be sent. Nothing else is shared but some
- * numbers of each socket, which one side writes and the other reads. No thread spins. Bytes that
- * find a ring full are moved later; only an order without bytes waits for the thread, which never
- * waits itself. A thread that has nothing to do sleeps
- * in epoll, the main thread in its loop; either is woken once for all that has come.
+ * numbers of each socket, which one side writes and the other reads.
+ *
+ * No thread spins. Bytes that find a ring full are moved later; only an order without bytes waits
+ * for the thread, which never waits for the main thread. A thread that has nothing to do sleeps in
+ * epoll, the main thread in its loop; either is woken once for all that has come.
  *
  * The functions below are for the main thread. */
 #ifndef SERVER_NET_IO_THREADS_H
@@ -59,6 +60,9 @@ void io_socket_free(struct io_socket *socket);
 /* Takes as many bytes as it has room for; -1 with EAGAIN: none. After less than all, IO_WRITABLE
  * comes. */
 ssize_t io_socket_write(struct io_socket *socket, const struct iovec *chunks, int count);
+/* Waits until the thread has taken so many orders that the next write finds the ring with room. For
+ * the end of the server, when nobody hears of IO_WRITABLE any more. */
+void io_socket_make_room(struct io_socket *socket);
 /* Does the kernel have all that was written? If not, IO_WRITABLE comes when it has. */
 bool io_socket_is_flushed(struct io_socket *socket);
 /* Ends sending, then reads and forgets some of what the peer has sent meanwhile: if a socket is

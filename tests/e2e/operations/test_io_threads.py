@@ -101,6 +101,27 @@ def what_is_unsent_counts_as_memory_of_the_client():
         assert shown > 4 * MB, shown
 
 
+def memory_of_clients(raw):
+    """tot-mem of each client of CLIENT LIST, by its address."""
+    lines = raw.call("CLIENT", "LIST").split(b"\n")
+    fields = [dict(word.split(b"=", 1) for word in line.split()) for line in lines if b"tot-mem=" in line]
+    return {line[b"addr"].decode(): int(line[b"tot-mem"]) for line in fields}
+
+
+@own
+def a_client_that_turns_replies_off_first_is_no_longer_anonymous_to_its_thread():
+    with TlsDaemon(*FOUR) as daemon, daemon.raw() as admin, daemon.tls() as talks, daemon.tls() as silent:
+        for raw in (talks, silent):
+            if raw is silent:
+                raw.send(encode("CLIENT", "REPLY", "OFF"))
+            for _ in range(3):  # its thread counts what TLS needs when it reads
+                raw.send(encode("LPUSH", "q", "x"))
+                admin.call("BLPOP", "q", "0")
+        memory = memory_of_clients(admin)
+        by_raw = [memory["{}:{}".format(*raw.socket.getsockname())] for raw in (talks, silent)]
+        assert by_raw[1] > by_raw[0] / 2, by_raw  # the other has a buffer for replies too
+
+
 @own
 def nobody_spins_at_closed_and_half_closed_sockets():
     with TlsDaemon(*FOUR) as daemon, daemon.raw() as admin:

@@ -12,7 +12,15 @@
 #include "store/mem/mem.h"
 #include "tests/support/suite.h"
 
-enum { SOCKETS = 40, MANY = 1 << 20, STEP = 8192, BEHIND = 24, STEPS = 2000, TURNS_MOST = 100000 };
+enum {
+    SOCKETS = 40,
+    MANY = 1 << 20,
+    STEP = 8192,
+    BURST = 200,
+    BEHIND = 24,
+    STEPS = 2000,
+    TURNS_MOST = 100000
+};
 
 struct end {
     struct io_socket *socket;
@@ -301,6 +309,27 @@ START_TEST(the_end_sends_what_was_written)
 }
 END_TEST
 
+START_TEST(the_last_replies_wait_for_room)
+{
+    static char text[STEP];
+    begin(1);
+    int written = 0, left = 0;
+    for (; written < BURST; written++) {
+        struct end *end = &ends[written % SOCKETS];
+        if (written < SOCKETS) open_end(end, false);
+        io_socket_make_room(end->socket);
+        ck_assert_int_eq(write_text(end, text, STEP), STEP);
+    }
+    end_all();
+    for (int i = 0; i < SOCKETS; i++) {
+        for (ssize_t got; (got = read(ends[i].peer, text, STEP)) > 0;)
+            left += (int)got;
+        close(ends[i].peer);
+    }
+    ck_assert_int_eq(left, written * STEP);
+}
+END_TEST
+
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
@@ -313,6 +342,7 @@ Suite *test_suite(void)
         a_lost_connection_is_reported_while_replies_wait,
         a_descriptor_that_the_kernel_does_not_watch_is_lost,
         the_end_sends_what_was_written,
+        the_last_replies_wait_for_room,
         NULL,
     };
     return suite_of("io_threads", tests);
