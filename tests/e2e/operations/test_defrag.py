@@ -14,7 +14,7 @@ MEMBERS = 100_000
 LIMIT_SECONDS = 30
 SECONDS = float(os.environ.get("SECONDS") or 2)
 SEED = str(random_seed())
-STALL_SECONDS = 1  # generous, because other processes use the machine too
+STALL_SECONDS = 0.5  # of CPU time: other processes use the machine too
 
 
 def fill(redis):
@@ -49,15 +49,21 @@ def wasted(redis):
     return redis.info("memory")["mem_pool_waste"]
 
 
-def serve_until(redis, done):
-    """The longest wait of a client for a reply."""
+def cpu_seconds(daemon):
+    """Seconds that the daemon's main thread has run."""
+    with open(f"/proc/{daemon.process.pid}/schedstat", encoding="ascii") as file:
+        return int(file.read().split()[0]) / 1e9
+
+
+def serve_until(daemon, redis, done):
+    """The most that the daemon ran while a client waited for a reply."""
     longest, end = 0, time.monotonic() + LIMIT_SECONDS
     while not done():
         assert time.monotonic() < end, redis.info()
         for number in range(200):
-            began = time.monotonic()
+            began = cpu_seconds(daemon)
             redis.get(f"key:{number}")
-            longest = max(longest, time.monotonic() - began)
+            longest = max(longest, cpu_seconds(daemon) - began)
     return longest
 
 
@@ -77,11 +83,11 @@ def memory_is_freed_while_clients_are_served():
         assert before > 10_000_000, before
         digest = redis.execute_command("DEBUG", "DIGEST")
         redis.config_set("activedefrag", "yes")
-        longest = serve_until(redis, lambda: wasted(redis) < before / 3)
-        serve_until(redis, lambda: redis.info("memory")["active_defrag_running"] == 0)
+        longest = serve_until(daemon, redis, lambda: wasted(redis) < before / 3)
+        serve_until(daemon, redis, lambda: redis.info("memory")["active_defrag_running"] == 0)
         assert longest < STALL_SECONDS, longest
         # The allocator's own thread gives back other blocks, such as large buffers, some time later.
-        serve_until(redis, lambda: redis.info("memory")["used_memory_rss"] < resident - before / 2)
+        serve_until(daemon, redis, lambda: redis.info("memory")["used_memory_rss"] < resident - before / 2)
         assert redis.info("stats")["active_defrag_hits"] > 100_000, redis.info("stats")
         assert redis.info("stats")["active_defrag_key_hits"] > 10_000, redis.info("stats")
         equal(redis.execute_command("DEBUG", "DIGEST"), digest)
@@ -95,9 +101,9 @@ def defragmentation_stops_when_it_is_turned_off():
         halve(redis)
         skip_without_slabs(wasted(redis))
         redis.config_set("activedefrag", "yes")
-        serve_until(redis, lambda: redis.info("stats")["active_defrag_misses"] > 0)
+        serve_until(daemon, redis, lambda: redis.info("stats")["active_defrag_misses"] > 0)
         redis.config_set("activedefrag", "no")
-        serve_until(redis, lambda: redis.info("memory")["active_defrag_running"] == 0)
+        serve_until(daemon, redis, lambda: redis.info("memory")["active_defrag_running"] == 0)
         redis.execute_command("DEBUG", "CHECK")
 
 
@@ -108,8 +114,8 @@ class Writer:
     """Changes values of every type and remembers them. Creating and deleting leaves free blocks
     everywhere."""
 
-    def __init__(self, redis, rng):
-        self.redis, self.rng = redis, rng
+    def __init__(self, daemon, redis, rng):
+        self.daemon, self.redis, self.rng = daemon, redis, rng
         self.strings, self.set, self.hash, self.zset, self.list = {}, set(), {}, {}, []
         self.numbers, self.longest = [], 0
 
@@ -161,9 +167,9 @@ class Writer:
             self.fill(pipe, number)
         for _ in range(removals):
             self.remove(pipe)
-        began = time.monotonic()
+        began = cpu_seconds(self.daemon)
         pipe.execute()
-        self.longest = max(self.longest, time.monotonic() - began)
+        self.longest = max(self.longest, cpu_seconds(self.daemon) - began)
 
     def check(self):
         redis = self.redis
@@ -199,7 +205,7 @@ def fill_and_halve(daemon):
 @test
 def data_moved_under_load_is_unchanged():
     with Daemon("--activedefrag", "no") as daemon, daemon.redis() as redis:
-        writer = Writer(redis, random.Random(SEED))
+        writer = Writer(daemon, redis, random.Random(SEED))
         writer.burst(0, 3000, 0)
         fill_and_halve(daemon)
         before = wasted(redis)
