@@ -78,7 +78,8 @@ static bool may_ask(struct site *site, const struct site_request *request, struc
                "address or localhost. Set requirepass, or protected-mode no.\n");
         return false;
     }
-    if (request->crowded && request->authorization.len > 0 && acl_wants_password(acl)) {
+    bool needs_login = login_check(acl, bytes_of(NULL, 0)) != LOGIN_GRANTED;
+    if (needs_login && request->crowded && request->authorization.len > 0) {
         refuse(reply, 429, "Too Many Requests", "Too many failed logins. Try again later.\n");
         return false;
     }

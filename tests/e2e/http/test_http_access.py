@@ -138,6 +138,19 @@ def many_failed_logins_stop_further_checks():
 
 
 @own
+def failed_logins_without_a_password_are_limited_too():
+    with Port() as daemon:
+        client = daemon.redis()
+        client.execute_command("ACL", "SETUSER", "default", "-info")
+        client.execute_command("ACL", "SETUSER", "reader", "on", ">pw", "~*", "+@all")
+        for _ in range(40):
+            with daemon.connect() as connection:
+                connection.sendall(b"GET / HTTP/1.1\r\nAuthorization: Basic eDp5\r\n\r\n")
+        equal(daemon.ask("/").status, 401)  # it has read these requests
+        assert wait_for(lambda: daemon.login("reader", "pw").status == 200, 5)
+
+
+@own
 def strangers_names_are_refused_in_protected_mode():
     with Port("--metrics-bind", "127.0.0.1") as daemon:
         for host in ("localhost", "localhost:9121", "127.0.0.1:9121", "[::1]:9121"):
