@@ -4,6 +4,11 @@
 #include "store/access.h"
 #include "store/txn/txn_type.h"
 
+enum {
+    SPARED_DRAWS = 16,    /* draws for each sample */
+    SEARCHED_MOST = 1000, /* entries of a database */
+};
+
 struct candidate {
     struct keyspace *ks;
     struct entry *entry;
@@ -32,30 +37,65 @@ static struct entry *draw_entry(struct txn *txn, const struct keyspace *ks,
                                 enum evict_policy policy)
 {
     struct random *random = &txn->store->random;
-    if (policy == EVICT_VOLATILE_TTL) return keyspace_first_volatile(ks);
     if (policy >= EVICT_VOLATILE_LRU) return keyspace_random_volatile(ks, random_next, random);
     return keyspace_random(ks, random_next, random);
+}
+
+/* False: the policy does not allow this entry to be evicted. */
+static bool consider(const struct txn *txn, struct keyspace *ks, struct entry *entry,
+                     enum evict_policy policy, struct candidate *best)
+{
+    if (txn_type_of(entry)->is_spared) return false;
+    if (policy >= EVICT_VOLATILE_LRU && entry_expires_at(ks, entry) == NEVER) return false;
+    uint64_t worth = worth_of(txn, ks, entry, policy);
+    if (best->entry == NULL || worth < best->worth) *best = (struct candidate){ ks, entry, worth };
+    return true;
+}
+
+/* Entries that are spared do not count as samples, up to a limit. */
+static void draw_some(struct txn *txn, struct keyspace *ks, enum evict_policy policy,
+                      unsigned samples, struct candidate *best)
+{
+    struct entry *entry;
+    if (policy == EVICT_VOLATILE_TTL) {
+        entry = keyspace_first_volatile(ks);
+        if (entry == NULL || consider(txn, ks, entry, policy, best)) return;
+    }
+    for (unsigned i = 0, found = 0; found < samples && i < SPARED_DRAWS * samples; i++) {
+        if ((entry = draw_entry(txn, ks, policy)) == NULL) return;
+        found += consider(txn, ks, entry, policy, best);
+    }
+}
+
+/* If nearly all entries are spared, draws may find no other. */
+static void search(struct txn *txn, struct keyspace *ks, enum evict_policy policy,
+                   struct candidate *best)
+{
+    struct dict_iter iter;
+    size_t count = dict_count(&ks->dict), most = count < SEARCHED_MOST ? count : SEARCHED_MOST;
+    if (count > 0) dict_iter_from(&iter, &ks->dict, random_next(&txn->store->random));
+    for (size_t i = 0; i < most; i++) {
+        struct entry *entry = dict_iter_next(&iter);
+        if (entry == NULL) {
+            dict_iter_begin(&iter, &ks->dict);
+            entry = dict_iter_next(&iter);
+        }
+        if (consider(txn, ks, entry, policy, best)) return;
+    }
 }
 
 bool evict_one(struct txn *txn, enum evict_policy policy, unsigned samples)
 {
     if (policy == EVICT_NONE) return false;
-    if (policy == EVICT_VOLATILE_TTL) samples = 1;
     struct candidate best = { 0 };
-    for (unsigned db = 0; db < txn->store->database_count; db++) {
-        struct keyspace *ks = &txn->store->databases[db];
-        for (unsigned i = 0; i < samples; i++) {
-            struct entry *entry = draw_entry(txn, ks, policy);
-            if (entry == NULL) break;
-            if (txn_type_of(entry)->is_spared) continue;
-            uint64_t worth = worth_of(txn, ks, entry, policy);
-            if (best.entry == NULL || worth < best.worth)
-                best = (struct candidate){ ks, entry, worth };
-        }
-    }
+    struct store *store = txn->store;
+    for (unsigned db = 0; db < store->database_count; db++)
+        draw_some(txn, &store->databases[db], policy, samples, &best);
+    for (unsigned db = 0; db < store->database_count && best.entry == NULL; db++)
+        search(txn, &store->databases[db], policy, &best);
     if (best.entry == NULL) return false;
     txn_call(txn, best.ks->db);
     txn_key_drop(txn, best.entry, EVENT_EVICTED);
-    txn->store->stats.evicted_keys++;
+    store->stats.evicted_keys++;
     return true;
 }

@@ -19,7 +19,9 @@ enum evict_policy {
 bool evict_counts_access(enum evict_policy policy);
 
 /* Drops the best candidate among `samples` keys drawn from each database, with the event "evicted",
- * as a call of its own in txn. False: the policy allows no key to be evicted. */
+ * as a call of its own in txn. False: the policy allows no key to be evicted, or so few that they
+ * were not found among many leases, which are never evicted. O(samples); O(1000) for each database
+ * if it has hardly anything but leases. */
 bool evict_one(struct txn *txn, enum evict_policy policy, unsigned samples);
 
 #endif

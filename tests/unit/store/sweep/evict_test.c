@@ -3,10 +3,14 @@
 
 #include "store/access.h"
 #include "store/sweep/evict.h"
+#include "store/txn/txn_lease.h"
 #include "tests/support/suite.h"
 #include "tests/support/world.h"
 
-enum { EVERY = 64 }; /* samples: enough to draw each of a few keys */
+enum {
+    EVERY = 64, /* samples: enough to draw each of a few keys */
+    LEASES = 500,
+};
 
 static struct world world;
 
@@ -169,6 +173,37 @@ START_TEST(volatile_ttl_ignores_member_deadlines)
 }
 END_TEST
 
+static void add_lease(unsigned number, msec at)
+{
+    char key[16];
+    snprintf(key, sizeof(key), "lease:%u", number);
+    struct txn *txn = world_begin(&world);
+    struct entry *entry = txn_create(txn, text(key), TYPE_LEASE);
+    struct holder holder = { text("owner"), 1, world.now + 60000 };
+    txn_lease_take(txn, entry, &holder, 1);
+    txn_key_expire(txn, txn_find(txn, text(key)), at);
+    world_commit(&world);
+}
+
+/* The leases have the earliest deadlines, and are most of what is drawn. */
+START_TEST(a_key_is_evicted_from_among_many_leases)
+{
+    for (int policy = EVICT_ALL_LRU; policy <= EVICT_VOLATILE_TTL; policy++) {
+        world_init(&world);
+        for (unsigned i = 0; i < LEASES; i++)
+            add_lease(i, world.now + 1000);
+        world_set(&world, "k", "v", world.now + 9000);
+        world_forget(&world);
+        struct txn *txn = world_begin(&world);
+        ck_assert(evict_one(txn, (enum evict_policy)policy, 1));
+        ck_assert(!evict_one(txn, (enum evict_policy)policy, 1));
+        world_commit(&world);
+        ck_assert_str_eq(world_events(&world), "evicted:k ");
+        world_drop(&world);
+    }
+}
+END_TEST
+
 START_TEST(noeviction_evicts_nothing)
 {
     world_init(&world);
@@ -188,6 +223,7 @@ Suite *test_suite(void)
         volatile_ttl_evicts_earliest_deadline_of_all_databases,
         volatile_key_is_found_among_member_deadlines,
         volatile_ttl_ignores_member_deadlines,
+        a_key_is_evicted_from_among_many_leases,
         noeviction_evicts_nothing,
         NULL,
     };
