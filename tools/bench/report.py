@@ -90,7 +90,7 @@ def rates(results, names):
                               for pipeline, row in found.items() for name in names)
     return figures_table(results, with_bare, cell, "operations/s, CPU each") + (
         f"\n\nThe load generator was idle for at least {100 * idle:.0f}% of the time ({mix} at "
-        f"pipeline {pipeline}). Near 0% the servers would have waited for it.")
+        f"pipeline {pipeline}). Near 0%, it would have slowed the servers down.")
 
 
 def latencies(results, names):
