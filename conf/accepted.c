@@ -1,6 +1,6 @@
-/* accepted: options of Redis that have no effect here. They are rows of the table, and not errors,
- * so that this server starts with the redis.conf of a Redis server. Values are checked as in Redis,
- * stored and shown by CONFIG GET; one warning at start lists the options that are set. */
+/* accepted: options of Redis that have no effect here. They are rows of the table rather than
+ * errors, so that this server starts with the redis.conf of a Redis server. Values are checked as
+ * in Redis, stored and shown by CONFIG GET; one warning at start lists the options that are set. */
 #include "conf/conf.h"
 
 #include <limits.h>

@@ -1,6 +1,6 @@
 /* options: the rows of options that have an effect: names, types, ranges, defaults, help. Parsing,
- * CONFIG GET/SET/REWRITE and expired.conf.example use them. options_network.c has the rows about
- * connections, options_data.c the rows about data. */
+ * CONFIG GET/SET/REWRITE and expired.conf.example use them. The other options_*.c have the rows
+ * about connections, data, replication and cluster clients. */
 #include "conf/conf.h"
 
 #include <errno.h>
@@ -144,14 +144,14 @@ static const struct conf_option options[] = {
            .offset = AT(tracking_table_max_keys), .max = INT64_MAX, .preset = "1000000",
            .live = true, .section = "limits"),
     OPTION("slowlog-log-slower-than",
-           "Log calls that take at least this many microseconds in SLOWLOG. -1: none.",
+           "Record in SLOWLOG the calls that take at least this many microseconds. -1: none.",
            .type = CONF_INT, .offset = AT(slowlog_log_slower_than), .min = -1, .max = INT64_MAX,
            .preset = "10000", .live = true, .section = "observation"),
     OPTION("slowlog-max-len", "Maximum number of calls in SLOWLOG.", .type = CONF_INT,
            .offset = AT(slowlog_max_len), .max = INT64_MAX, .preset = "128", .live = true,
            .section = "observation"),
     OPTION("latency-monitor-threshold",
-           "Record events that take at least this many milliseconds in LATENCY. 0: off.",
+           "Record in LATENCY the events that take at least this many milliseconds. 0: off.",
            .type = CONF_INT, .offset = AT(latency_monitor_threshold), .max = INT64_MAX,
            .preset = "0", .live = true, .section = "observation"),
     OPTION("latency-tracking",

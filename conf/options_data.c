@@ -90,7 +90,8 @@ static const struct conf_option options[] = {
            .type = CONF_LINES, .offset = AT(policy), .preset = "", .many = true, .section = "data"),
     OPTION("lease-max-ttl",
            "Longest ttl of LEASE.TAKE and LEASE.EXTEND, in milliseconds. After a promotion, and a\n"
-           "start after a crash, no leases are granted for this long. The same on all replicas.",
+           "start after a crash, no leases are granted for this long. Use the same value on all\n"
+           "replicas.",
            .type = CONF_INT, .offset = AT(lease_max_ttl), .min = 1, .max = LEASE_TTL_LIMIT,
            .preset = "60000", .live = true, .section = "data"),
     OPTION("rename-command",

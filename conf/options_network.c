@@ -59,9 +59,11 @@ static const struct conf_option options[] = {
            .type = CONF_INT, .offset = AT(tcp_backlog), .max = INT_MAX, .preset = "511",
            .section = "network"),
     OPTION("io-threads",
-           "Threads that serve connections: the main one, which alone runs commands, and those "
-           "that read, encrypt and send for it. 1: the main thread does all. More are worth their "
-           "cores with TLS, or with many clients that do not use pipelines.",
+           "Number of threads that serve connections. Only the main thread runs commands; the "
+           "others\n"
+           "read, encrypt and send for it. 1: the main thread does everything. More threads pay "
+           "off with\n"
+           "TLS, or with many clients that do not use pipelines.",
            .type = CONF_INT, .offset = AT(io_threads), .min = 1, .max = 128, .preset = "1",
            .section = "network"),
     OPTION("unixsocket", "Path of a Unix socket to listen on. \"\": none.", .type = CONF_TEXT,
@@ -144,7 +146,7 @@ static const struct conf_option options[] = {
            .type = CONF_TEXT, .offset = AT(tls_ca_cert_file), .preset = "", .live = true,
            .section = "tls"),
     OPTION("tls-ca-cert-dir",
-           "Directory of such certificates, with names as made by `openssl rehash`.",
+           "Directory of CA certificates, with names as made by `openssl rehash`.",
            .type = CONF_TEXT, .offset = AT(tls_ca_cert_dir), .preset = "", .live = true,
            .section = "tls"),
     OPTION("tls-auth-clients",

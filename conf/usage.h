@@ -1,5 +1,5 @@
 /* usage: the command line of an installed program as tables. Its parsing, --help, man page and bash
- * completion are made from them. Texts are plain: "\n" begins a paragraph, and `x` names x. */
+ * completion are made from them. In texts "\n" begins a paragraph, and `x` marks x as a name. */
 #ifndef CONF_USAGE_H
 #define CONF_USAGE_H
 
@@ -42,7 +42,7 @@ const struct usage_option *usage_option_at(const struct usage *usage, size_t ind
 /* "-h, --help" or "--count N". Truncated to fit. */
 void usage_write_term(const struct usage_option *option, char *term, size_t size);
 
-/* Writes lines of less than 80 characters. */
+/* Writes lines of fewer than 80 characters. */
 void usage_write_help(const struct usage *usage, FILE *to);
 
 /* Parses with getopt_long: returns the id of the next option, -1 after the last. Handles --help and

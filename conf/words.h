@@ -9,7 +9,8 @@
 
 enum { CONF_FILE_MAX = 16 << 20 }; /* bytes; longer files are refused */
 
-/* Memory for this library, from malloc. Never NULL: when memory runs out, as mem_alloc does. */
+/* Memory for this library, from malloc. Never NULL: the process exits if there is none, as in
+ * mem_alloc. */
 void *conf_resize(void *old, size_t size);
 char *conf_copy(const char *text);
 FILE *conf_memory_stream(char **text, size_t *len); /* as open_memstream */
