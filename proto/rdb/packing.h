@@ -4,14 +4,14 @@
  * takes less memory than a copy of the items.
  *
  * Layouts. Numbers are little-endian, and all but intsets end with 0xff.
- * listpack, for small values since version 7, and of streams since 5 (listpack.md of
+ * listpack, for small values since Redis 7 and for streams since Redis 5 (listpack.md of
  *   github.com/antirez/listpack): total bytes (4), number of items (2; 65535: not stored, count
  *   them), items. An item is its encoding, its bytes, and the length of both in groups of 7 bits,
  *   for reading backwards.
- * ziplist, for lists, hashes and sorted sets up to version 6: total bytes (4), offset of the last
+ * ziplist, for lists, hashes and sorted sets up to Redis 6: total bytes (4), offset of the last
  *   item (4), number of items (2, as above), items. An item is the length of the item before, its
  *   own encoding, and its bytes.
- * zipmap, for hashes before version 2.6: number of pairs (1; 254 and more: not stored, count them),
+ * zipmap, for hashes before Redis 2.6: number of pairs (1; 254 and more: not stored, count them),
  *   pairs. A pair is the field's length and bytes, the value's length, a number of unused bytes,
  *   the value's bytes, and the unused bytes.
  * intset, for small sets of integers: bytes of each integer (4 bytes: the number 2, 4 or 8), count

@@ -2,9 +2,9 @@
  * visitor. Supports RDB versions 1 to 16 (Redis up to 8.10, Valkey up to 8) and 80 to 81 (Valkey 9)
  * with all their encodings of strings, lists, sets, hashes, sorted sets and streams, and
  * dehydrators of the ReDe module. The two programs give the same numbers to different types from
- * 22 on; the version tells which program wrote a file or payload. Safe
- * for any input: no length is trusted before its bytes have arrived, so memory is at most
- * proportional to the bytes that have arrived (times 88 for compressed strings).
+ * 22 on; the version tells which program wrote a file or payload. Safe for any input: no length is
+ * trusted before its bytes have arrived, so memory is at most proportional to the bytes that have
+ * arrived (times 88 for compressed strings).
  *
  * Redis' rdb.h defines the format; each file here describes the layouts that it reads.
  *
@@ -93,7 +93,7 @@ struct rdb_pending {
     uint64_t deliveries;
 };
 
-/* A producer's entry, which is not added again. */
+/* An entry that a producer sent, and that is not added a second time. */
 struct rdb_repeat {
     struct bytes producer, text;
     struct rdb_stream_id id;
@@ -120,7 +120,7 @@ struct rdb_unsupported {
 struct rdb_visitor {
     void *ctx;
     uint64_t max_string; /* longer strings and packings are RDB_TOO_LARGE; 0: no limit */
-    uint64_t max_fields; /* and entries of streams with more fields */
+    uint64_t max_fields; /* stream entries with more fields are, too; 0: no limit */
 
     bool (*database)(void *ctx, uint64_t number); /* of the keys that follow; 0 until called */
     bool (*sizes)(void *ctx, uint64_t keys, uint64_t with_deadline); /* a hint; may be wrong */
@@ -137,11 +137,11 @@ struct rdb_visitor {
     bool (*zset_member)(void *ctx, struct bytes member, double score); /* in any order */
     bool (*dehydrator_element)(void *ctx,
                                const struct rdb_element *element); /* there may be none */
-    /* First the entries, of which there may be none; then the marks, once; then the groups, each
-     * followed by its consumers, and each consumer by its pending entries in order of their IDs;
-     * last those of the group without a consumer, released by XNACK of Redis 8.8. Since Redis 8.6
-     * then the limits of what producers sent, in seconds and texts; that, for each producer in
-     * turn; and how often something was added and sent again. */
+    /* First the entries, of which there may be none; then the marks, once; then the groups. Each
+     * group is followed by its consumers, and each consumer by its pending entries in order of
+     * their IDs; last come the group's pending entries without a consumer (XNACK of Redis 8.8).
+     * Since Redis 8.6 there follow the limits of the texts to remember of a producer (seconds, and
+     * their number), the texts of each producer, and how many were added and were sent again. */
     bool (*stream_entry)(void *ctx, const struct rdb_stream_entry *entry);
     bool (*stream_marks)(void *ctx, const struct rdb_stream_marks *marks);
     bool (*stream_group)(void *ctx, const struct rdb_group *group);

@@ -51,7 +51,7 @@ struct rdb_writer {
 void rdb_writer_init(struct rdb_writer *writer, int version);
 void rdb_writer_drop(struct rdb_writer *writer);
 
-/* Begins a value of `count` different parts (a string has one). Dehydrators, and empty values
+/* Begins a value of `count` distinct parts (a string has one). Dehydrators, and empty values
  * except streams, have no payload: for these rdb_writer_end returns false. */
 void rdb_writer_begin(struct rdb_writer *writer, enum rdb_type type, uint64_t count);
 void rdb_writer_string(struct rdb_writer *writer, struct bytes value);
@@ -77,8 +77,8 @@ void rdb_writer_consumer(struct rdb_writer *writer, const struct rdb_consumer *c
 void rdb_writer_owned(struct rdb_writer *writer, struct rdb_stream_id id);
 
 /* A hash with deadlines on some fields, for RDB_VERSION_8 and RDB_VALKEY_9_0. `earliest`: the
- * earliest of all deadlines; `at`: RDB_NEVER or the deadline. Redis stores no deadline after the
- * year 4199, so a later one becomes the last one that it does store. */
+ * earliest of all deadlines; `at`: RDB_NEVER or the deadline. Redis allows no deadline after the
+ * year 4199, so a later one is written as the latest that Redis allows. */
 void rdb_writer_begin_expiring(struct rdb_writer *writer, uint64_t count, int64_t earliest);
 void rdb_writer_expiring_field(struct rdb_writer *writer, struct bytes field, struct bytes value,
                                int64_t at);

@@ -1,6 +1,6 @@
 /* source: a window over the bytes. With a read function the window is a buffer of 64 KiB. The
- * checksum is computed over large pieces, which is faster: when the window moves or when it is
- * requested. */
+ * checksum is computed when the window moves or when it is requested, because large pieces are
+ * faster. */
 #include "proto/rdb/source.h"
 
 #include <string.h>

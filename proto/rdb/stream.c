@@ -8,7 +8,7 @@
  * deliveries; number of consumers. A consumer: name, instant seen, since STREAM_3 instant active;
  * number of its pending entries and their IDs. Since STREAM_5, after the consumers of a group:
  * number of pending entries without a consumer, and their IDs. Since STREAM_4, after the groups:
- * what detects entries that are sent twice. */
+ * the texts by which entries sent twice are detected (read_repeats). */
 #include <string.h>
 
 #include "proto/rdb/reader.h"

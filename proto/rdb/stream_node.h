@@ -2,9 +2,9 @@
  * count in it. Depends on packing.h.
  *
  * Layout: numbers of live and of deleted entries, number of names, names, 0; then the entries:
- * flags, differences of time and sequence number to the node's ID, and without SAME_NAMES the
- * number of fields; names and values in turn, with SAME_NAMES only values; the number of items of
- * the entry before this one. */
+ * flags, differences of time and sequence number from the node's ID, and without SAME_NAMES the
+ * number of fields; names and values in turn, with SAME_NAMES only values; and the number of the
+ * entry's items so far. */
 #ifndef PROTO_RDB_STREAM_NODE_H
 #define PROTO_RDB_STREAM_NODE_H
 

@@ -1,5 +1,5 @@
-/* template: reads hashes whose names of fields are stored apart from their values. Redis 8.10 saves
- * hashes so that many of them share the names: a template.
+/* template: reads hashes whose field names are stored apart from their values. In Redis 8.10 many
+ * hashes can share one list of names, a template.
  *
  * Layouts, by the type of the key:
  * 29  names, then a listpack: an integer without meaning, and a value for each name

@@ -74,8 +74,8 @@ struct resp_lifted {
     size_t len;
 };
 /* Removes the argument being read, of which `resp_reader_wants` bytes are missing, from the parse:
- * the caller reads it elsewhere. The caller must remove the bytes of it that have arrived from the
- * input, so that the bytes after the argument follow at `offset`. In the complete request the
+ * the caller reads it elsewhere. The caller must cut from the input those of its bytes that have
+ * arrived, so that the bytes after the argument follow at `offset`. In the complete request the
  * argument is empty. */
 struct resp_lifted resp_reader_lift(struct resp_reader *reader);
 
