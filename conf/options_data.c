@@ -190,7 +190,7 @@ static const struct conf_option options[] = {
            .type = CONF_BOOL, .offset = AT(rdbcompression), .preset = "yes", .live = true,
            .section = "persistence"),
     OPTION("stop-writes-on-bgsave-error",
-           "After an automatic snapshot has failed, refuse writes until one succeeds.",
+           "Refuse writes after a failed snapshot until one succeeds, if there are save points.",
            .type = CONF_BOOL, .offset = AT(stop_writes_on_bgsave_error), .preset = "yes",
            .live = true, .section = "persistence"),
     OPTION("import",
