@@ -58,11 +58,11 @@ enum effect_kind {
     EFFECT_REDE_PUSH,   /* element a with payload b and `stage` is added to dehydrator key */
     EFFECT_REDE_PUT,    /* its element a gets payload b */
     EFFECT_REDE_MOVE,   /* its element a gets `stage` */
-    EFFECT_REDE_DROP,   /* its element a is removed, and the successor of that */
+    EFFECT_REDE_DROP,   /* its element a is removed, and that element's successor */
     /* its element a gets the options first (`from`), remember (`to`), every (`at`), and phase
      * (stage.at) */
     EFFECT_REDE_OPTIONS,
-    /* the element of payload b and these options, due at the phase, follows its element a */
+    /* an element with payload b and these options, due at the phase, follows its element a */
     EFFECT_REDE_FOLLOW,
     EFFECT_REDE_UNFOLLOW, /* nothing follows its element a any more */
     EFFECT_REDE_REMEMBER, /* it remembers the id a until `at` */
@@ -78,14 +78,14 @@ enum effect_kind {
     EFFECT_GROUP_SET,     /* its group a gets `position` */
     EFFECT_GROUP_DROP,    /* its group a is removed */
     EFFECT_CONSUMER_ADD,  /* its group a gets the consumer b */
-    EFFECT_CONSUMER_DROP, /* of its group a the consumer b is removed, with its pending entries */
-    EFFECT_PENDING_PUT,   /* of its group a the entry `id` is pending for consumer b (without data:
+    EFFECT_CONSUMER_DROP, /* consumer b of its group a is removed, with its pending entries */
+    EFFECT_PENDING_PUT,   /* in its group a, entry `id` is pending for consumer b (without data:
                              for nobody) since `at`, delivered `to` times */
-    EFFECT_PENDING_DROP,  /* of its group a the entry `id` is no longer pending */
-    EFFECT_REPEAT_LIMITS, /* of stream key, what is sent twice is known for `from` seconds, and `to`
-                             texts */
+    EFFECT_PENDING_DROP,  /* in its group a, entry `id` is no longer pending */
+    EFFECT_REPEAT_LIMITS, /* stream key remembers the last `to` texts of each producer, for `from`
+                             seconds */
     EFFECT_REPEAT_PUT,    /* its producer a has sent text b, which got the ID `id` */
-    EFFECT_REPEAT_COUNTS, /* its texts were put `from` times, and sent again `to` times */
+    EFFECT_REPEAT_COUNTS, /* `from` texts were added to it, and `to` were sent again */
     EFFECT_LEASE_TAKE, /* owner a holds lease key with the token `from` until `at`, and the key has
                           `to` permits */
     EFFECT_LEASE_EXTEND, /* its owner a holds it until `at` */

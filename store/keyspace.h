@@ -65,7 +65,7 @@ enum key_kind {
 struct keyspace {
     struct dict dict;
     struct agenda agendas[KEY_KINDS];
-    struct due_at next_due; /* cached: the earliest instant of all keys, or an earlier one: */
+    struct due_at next_due; /* cached: the earlier of hidden_since and the other keys' first */
     /* No hidden key was due before this instant; DUE_AT_NEVER while none is hidden. */
     struct due_at hidden_since;
     msec hidden_until; /* each hidden key was due by then, and those in KEY_GONE... had expired */
@@ -160,8 +160,8 @@ size_t keyspace_agenda_bytes(const struct keyspace *ks);
 /* A uniformly random entry, or NULL if there is none; see dict_random. Expected O(1) */
 struct entry *keyspace_random(const struct keyspace *ks, uint64_t (*next)(void *ctx), void *ctx);
 /* An entry that has not expired, for databases in which most have: nearly uniformly random, NULL if
- * there is none. O(1) if none or only keys with deadlines are left, else about one step for each
- * expired key per other key. Call keyspace_hide first. */
+ * there is none. O(1) if no key or only keys with deadlines are alive, else O(expired keys / other
+ * keys). Call keyspace_hide first. */
 struct entry *keyspace_random_alive(const struct keyspace *ks, msec now,
                                     uint64_t (*next)(void *ctx), void *ctx);
 /* The entry with the earliest own deadline, or NULL. Approximate: of the keys that have an earlier

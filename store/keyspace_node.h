@@ -1,4 +1,4 @@
-/* keyspace_node: what a keyspace's agendas hold. For keyspace.c and keyspace_view.c only. */
+/* keyspace_node: the nodes in a keyspace's agendas. For keyspace.c and keyspace_view.c only. */
 #ifndef STORE_KEYSPACE_NODE_H
 #define STORE_KEYSPACE_NODE_H
 

@@ -1,5 +1,5 @@
-/* leases: what the data set knows of its leases as a whole: limits, and how long this server must
- * not grant any. Set by the server; commands read it. */
+/* leases: the state that all leases of the data set share: limits, and until when this server must
+ * not grant any. The server sets it; commands read it. */
 #ifndef STORE_LEASES_H
 #define STORE_LEASES_H
 
@@ -24,7 +24,7 @@ struct leases {
     void *ctx;
 };
 
-/* Milliseconds until leases are granted; 0: they are. */
+/* Milliseconds until leases are granted; 0: they are granted now. */
 static inline msec leases_quiet(const struct leases *leases, msec now)
 {
     return leases->quiet_until > now ? leases->quiet_until - now : 0;

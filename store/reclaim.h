@@ -16,7 +16,7 @@ struct reclaim_item;
 struct reclaim {
     struct reclaim_item *first, *last;
     size_t left;    /* values in the queue, including those in keyspaces */
-    uint64_t freed; /* values that were freed in slices */
+    uint64_t freed; /* values from the queue that were freed */
 };
 
 void reclaim_init(struct reclaim *reclaim);

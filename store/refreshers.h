@@ -1,10 +1,10 @@
-/* refreshers: which keys a client makes the value of right now, so that others do not make it too
- * (GETFRESH). The right to make a value belongs to a key of a database, whether the key exists or
- * not. One client at a time has it, until an instant, or until the value is set or deleted.
+/* refreshers: the rights to make a key's value (GETFRESH): while one client makes it, others do not
+ * make it too. A right belongs to a key of a database, whether the key exists or not. One client at
+ * a time has it, until an instant, or until the value is set or deleted.
  *
- * Not part of the data: no effect, snapshot or digest has it, and after a restart or a promotion
- * nobody has a right. Reads make rights, so their number is limited: otherwise a reader could fill
- * the memory. Ended rights stay until refreshers_run removes them. Cost: O(1) unless
+ * Rights are not data: no effect, snapshot or digest contains them, and after a restart or a
+ * promotion there are none. Reads create rights, so their number is limited: otherwise a reader
+ * could fill the memory. Ended rights stay until refreshers_run removes them. Cost: O(1) unless
  * stated. */
 #ifndef STORE_REFRESHERS_H
 #define STORE_REFRESHERS_H

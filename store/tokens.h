@@ -6,12 +6,13 @@
  * journal, and a replica that is promoted may not have received all of its master's stream. So the
  * first grant after a start or a promotion leaps ahead, to the token of the clock: the Unix time in
  * milliseconds times TOKENS_PER_MSEC. A master also leaps when the first replica asks for its
- * stream, so that a replica knows this leap before anything is granted. As long as fewer are
- * granted than that, all tokens granted before lie below it, even those of a promotion that this
- * server never learnt of, or of a run before an older copy of the files. If the clock is behind the
- * last token, because it was set back or is behind that of the former master, the leap is
- * TOKEN_DISTANCE instead: more tokens than are granted in 30 s, for which the kernel may hold a
- * write back. It is not longer, because a server that does not learn of it relies on the clock.
+ * stream, so that a replica knows this leap before anything is granted. As long as fewer than
+ * TOKENS_PER_MSEC tokens are granted per millisecond, all earlier ones lie below the leap, even
+ * those of a promotion that this server never learnt of, or of a run before an older copy of the
+ * files. If the clock is behind the last token, because it was set back or is behind that of the
+ * former master, the leap is TOKEN_DISTANCE instead: more tokens than are granted in 30 s, the time
+ * for which the kernel may hold a write back. It is not longer, because a server that does not
+ * learn of this leap relies on the clock.
  *
  * Tokens stay below 2^53, so that a double holds them exactly. The clock gets there in 2248. */
 #ifndef STORE_TOKENS_H
@@ -29,19 +30,18 @@
 struct tokens {
     int64_t last; /* the largest token so far; 0: none */
     bool leaps;   /* the next grant leaps; else its token is last + 1 */
-    /* Since a server stopped with all its grants in the journal, none has been made. */
+    /* A server stopped with all its grants in the journal, and none has been made since. */
     bool closed;
 };
 
 void tokens_init(struct tokens *tokens); /* empty; the first grant leaps */
-/* Grants none, for a store whose counter is not kept. */
+/* Makes the store grant no tokens, because its counter is not kept. */
 void tokens_disable(struct tokens *tokens);
 /* `last` may lag: the next grant leaps. */
 void tokens_distrust(struct tokens *tokens);
 /* Takes the counter of a data set that replaces this one. */
 void tokens_replace(struct tokens *tokens, const struct tokens *other);
-/* Leaps now, if the next grant has to. Returns whether `last` has changed: by as many tokens as are
- * left, at most. */
+/* Leaps now, if the next grant has to, at most to TOKEN_MAX. Returns whether `last` has changed. */
 bool tokens_leap(struct tokens *tokens, msec now);
 /* Call when no more tokens will be granted before the stop. Returns whether that must be recorded.
  */

@@ -8,15 +8,13 @@
 
 /* Visits one effect per element, in an order that builds an equal value. Kind and operands are set;
  * the visitor sets key and database. A string gives one EFFECT_SET without a deadline, and its soft
- * deadline. The `at` of
- * an EFFECT_CONSUMER_ADD is when the consumer was last seen. O(n) */
+ * deadline. The `at` of an EFFECT_CONSUMER_ADD is when the consumer was last seen. O(n) */
 void walk_object(const struct object *object, void (*visit)(void *ctx, struct effect *effect),
                  void *ctx);
 
-/* Applies an effect of walk_object to a value of the same type that the ones before have built.
+/* Applies an effect of walk_object to a value of the same type, built by the effects before it.
  * False: nothing changed, because the effect does not fit the stream or lease; effects of
- * walk_object always fit.
- */
+ * walk_object always fit. */
 bool walk_put(struct object *to, const struct effect *effect);
 
 /* The operands of the effect that adds this member of a set, hash, sorted set or lease, with its

@@ -23,14 +23,14 @@ void histogram_add(struct histogram *histogram, int64_t value,
  * none. O(HISTOGRAM_BUCKETS) */
 int64_t histogram_percentile(const struct histogram *histogram, double percent);
 
-/* The values that were added after `before`, an earlier copy; all of them if the counts began anew
- * meanwhile. Their max is that of their last bucket. */
+/* The values that were added after `before`, an earlier copy; all values if the histogram was reset
+ * meanwhile. Its max is that of its last bucket. */
 struct histogram histogram_since(const struct histogram *histogram, const struct histogram *before);
 
 /* The smallest value in the bucket of this value. */
 int64_t histogram_floor(int64_t value);
-/* The number of values below `value`, which must come from histogram_floor, and of those up to
- * `value` and in its bucket. O(HISTOGRAM_BUCKETS) */
+/* The number of values below `value`, which must come from histogram_floor; _up_to also counts
+ * those in the bucket of `value`. O(HISTOGRAM_BUCKETS) */
 uint64_t histogram_below(const struct histogram *histogram, int64_t value);
 uint64_t histogram_up_to(const struct histogram *histogram, int64_t value);
 

@@ -105,7 +105,7 @@ static inline bool instant_due(msec at, msec now)
 }
 
 /* *at = now + ttl; false if it overflows or passes INSTANT_MAX. A negative span may give an
- * instant before INSTANT_MIN. Spans of clients are converted by this function. */
+ * instant before INSTANT_MIN. Use it for every span that a client gives. */
 static inline bool instant_after(msec now, msec ttl, msec *at)
 {
     return !__builtin_add_overflow(now, ttl, at) && *at <= INSTANT_MAX;

@@ -30,8 +30,8 @@ bool number_parse_int64(const char *text, size_t len, int64_t *value);
 bool number_parse_uint64(const char *text, size_t len, uint64_t *value);
 
 /* As getDoubleFromObject: strtod over the whole text, no leading space, no NaN; "inf", "+inf",
- * "-inf", "infinity" and hex floats are accepted; ERANGE overflow and underflow as Redis does.
- * Texts of 5 KiB and more are refused. */
+ * "-inf", "infinity" and hex floats are accepted; overflow and underflow (ERANGE) are treated as in
+ * Redis. Texts of 5 KiB and more are refused. */
 bool number_parse_double(const char *text, size_t len, double *value);
 
 /* As string2ld, for INCRBYFLOAT. */

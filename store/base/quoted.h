@@ -17,9 +17,9 @@ static inline bool quoted_ends_word(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* Reads the word at *at and moves *at behind it. Writes it without its quotes to *to, which has
- * room for the rest of the text, and moves *to behind it. A quote may open in the middle of a word;
- * closing it ends the word. False: it is not closed, or closed before the end of a word. */
+/* Reads the word at *at and moves *at past it. Writes it without its quotes to *to, which has room
+ * for the rest of the text, and moves *to past it. A quote may open in the middle of a word;
+ * closing it ends the word. False: a quote is not closed, or other text follows it. */
 bool quoted_take(const char **at, const char *end, char **to);
 
 #endif

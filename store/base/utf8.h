@@ -1,5 +1,4 @@
-/* utf8: which bytes are valid UTF-8 (RFC 3629), for formats that allow nothing else. Depends on
- * nothing. */
+/* utf8: recognizes valid UTF-8 (RFC 3629), for formats that allow nothing else. */
 #ifndef STORE_BASE_UTF8_H
 #define STORE_BASE_UTF8_H
 

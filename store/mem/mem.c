@@ -1,8 +1,8 @@
 /* mem: see mem.h.
  *
  * Small blocks come from the pool, because general allocators round sizes up to 16 bytes and pay
- * for threads, which we do not have. Other blocks come from malloc, which is jemalloc's if the
- * program is linked with it. */
+ * for thread safety, which is not needed here. Other blocks come from malloc, which is jemalloc's
+ * if the program is linked with it. */
 #include "store/mem/mem.h"
 
 #include <malloc.h>

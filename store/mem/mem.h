@@ -3,8 +3,8 @@
  *
  * Blocks of up to 1 KiB, and powers of two up to 32 KiB, come from the pool (pool.h), except in
  * builds with a sanitizer that watches malloc, or with -DNO_POOL. pool.h says what the pool gains.
- * Single-threaded: helper threads must not call it. Data that they use comes from shared.h, or, as
- * the journal's manifest, from malloc directly.
+ * Single-threaded: helper threads must not call it. Their data comes from shared.h or, in the case
+ * of the journal's manifest, from malloc directly.
  *
  * Folder store/mem: memory. mem is the only caller of malloc in the store and the server; it counts
  * bytes, can be made to fail for tests, and can use a foreign allocator (the engine's, in the
@@ -53,13 +53,12 @@ bool mem_is_short(void);
 __attribute__((noreturn, cold)) void mem_exhausted(size_t wanted);
 
 size_t mem_size(const void *p); /* usable bytes of the block; 0 for NULL */
-size_t mem_used(void);          /* with shared.h */
+size_t mem_used(void);          /* including shared.h */
 
 /* --- moving blocks together --- After scattered frees, memory lies unused between small blocks. To
  * return it to the system, walk over all blocks, copy each one for which mem_sparse() is true into
- * a new one, and free it. Repeat until a walk moves nothing: that always happens, and leaves less
- * than 64 KiB unused per size class and a few MiB in total. O(1), except for 32 slabs once per 2
- * MiB. */
+ * a new one, and free it. Repeat until a walk moves nothing: this terminates, and leaves less than
+ * 64 KiB unused per size class and a few MiB in total. O(1), except for 32 slabs once per 2 MiB. */
 bool mem_sparse(const void *p);
 /* A new block with the size and alignment of p; NULL: no memory. */
 void *mem_alloc_like(const void *p);
@@ -67,7 +66,7 @@ void *mem_alloc_like(const void *p);
 void mem_all_sparse(bool on);
 size_t mem_pool_waste(void); /* bytes held by the pool and not in use by blocks */
 size_t mem_pool_spare(void); /* the part of it in slabs without any block: mem_trim frees it */
-/* Returns up to 2 MiB of free slabs to the system; true if there are more. Seldom needed, because
+/* Returns up to 2 MiB of free slabs to the system; false: there were none. Seldom needed, because
  * freeing does this when there are many. */
 bool mem_trim(void);
 
@@ -77,9 +76,9 @@ size_t mem_resident(void); /* resident bytes of the process (RSS); 0: unknown */
 /* Figures of the pool and jemalloc together. Without jemalloc `allocated` is mem_used and the
  * others are mem_resident. Costs tens of microseconds. */
 struct mem_allocators {
-    size_t allocated; /* bytes in blocks, with those of libraries */
+    size_t allocated; /* bytes in blocks, including those of libraries */
     size_t active;    /* of pages and slabs that have blocks */
-    size_t resident;  /* of all pages that have memory, with the allocators' own data */
+    size_t resident;  /* of all pages that have memory, including the allocators' own data */
     size_t muzzy;     /* of unused pages that the system may take back at any time */
 };
 struct mem_allocators mem_allocators(void);

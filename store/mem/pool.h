@@ -36,7 +36,7 @@ struct slab {
     bool recycles; /* its freed blocks may go to the recent ones */
     uint8_t place;
     uint16_t free;  /* first of the list of freed blocks, linked through their first bytes */
-    uint16_t fresh; /* blocks from this position on were never used */
+    uint16_t fresh; /* blocks after this position were never used */
     uint16_t used;  /* blocks in use, counting recent ones */
     uint16_t floor; /* a free that finds at most this many in use changes the slab's place */
     uint16_t room;  /* number of blocks, used or not */
@@ -110,7 +110,7 @@ bool pool_sparse(const void *block);
 size_t pool_used(void);      /* bytes in blocks */
 size_t pool_committed(void); /* bytes of slabs with blocks, and of free slabs that have memory */
 size_t pool_spare(void);     /* bytes of free slabs that have memory */
-/* Returns some unused memory to the system; true if there is more. */
+/* Returns some unused memory to the system; false: there was none. */
 bool pool_trim(void);
 void pool_check(void);
 

@@ -31,7 +31,7 @@ struct policy {
     /* Of a stream's entry to a group, or of a dehydrator's element, before it moves; 0: no
      * limit */
     uint64_t max_deliveries;
-    struct bytes dead_to;      /* to where: a stream, or for an element a dehydrator */
+    struct bytes dead_to;      /* the target: a stream, or for elements also a dehydrator */
     msec backoff, backoff_max; /* after the first failure of an element, and the longest */
     unsigned backoff_jitter;   /* percent, 0 to 100 */
     uint64_t rate;             /* at most this many deliveries of a dehydrator ... */

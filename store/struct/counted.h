@@ -1,12 +1,12 @@
 /* counted: the inner nodes of a counted B+ tree (an order-statistics tree, Cormen et al.).
- * timeline, stream and pending_tree have it above their leaves.
+ * timeline, stream and pending_tree use it above their leaves.
  *
  * Every node counts the items below it, so an item that is added or removed costs one addition for
- * each node above. An inner node has for each child a branch: the child, a key, and what else the
- * user stores about the child. No item of the child is before the key, and none of the child before
- * it is after the key. Removals do not change keys; the key of a node's first branch is unused. The
- * user searches by key, in a loop that compares without calls; counted splits and merges nodes, and
- * finds items by rank.
+ * each node above. An inner node has for each child a branch: the child, a key, and whatever else
+ * the user stores about the child. No item of the child is before the key, and no item of the
+ * previous child is after it. Removals do not change keys; the key of a node's first branch is
+ * unused. The user searches by key, in a loop that compares without calls; counted splits and
+ * merges nodes, and finds items by rank.
  *
  * Nodes are merged late: when a node is at most a quarter full, and only if the result is at most
  * three quarters full, so that the next insertion does not split it again. A node that is full gets

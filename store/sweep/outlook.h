@@ -14,8 +14,7 @@
 
 /* ---- the next deadlines ---------------------------------------------------------------------- */
 
-/* The next deadline of a key: its own, or that of a member, field, element or
- * entry of a stream. */
+/* The next deadline of a key: its own, or that of a member, field, element, holder or entry. */
 struct due {
     struct bytes key; /* borrowed; valid until the key changes */
     msec at;          /* the deadline */
@@ -42,11 +41,11 @@ void outlook_overdue(const struct keyspace *ks, msec now, size_t most, struct ov
 
 /* ---- the forecast -----------------------------------------------------------------------------
  *
- * Counts all keys, and all members of sets, hashes and sorted sets and entries of streams, by the
- * time left until their own deadlines, in steps. Between steps time may pass and data may change. A
- * key or member that does not change is counted once (a key may be counted twice if the table of
- * keys shrinks meanwhile). One that is added, removed or changed is counted as it was either before
- * or after the change. */
+ * Counts, in steps, all keys, all members of sets, hashes, sorted sets and leases, and all entries
+ * of streams, by the time left until their own deadlines. Between steps time may pass and data may
+ * change. A key or member that does not change is counted once (a key may be counted twice if the
+ * table of keys shrinks meanwhile). One that is added, removed or changed is counted as it was
+ * either before or after the change. */
 
 /* A band counts deadlines up to its end and after the end of the band before. */
 enum outlook_band {

@@ -13,7 +13,7 @@ uint64_t dead_letter_limit(struct txn *txn, const struct entry *entry);
 
 enum dead_letter_result {
     DEAD_LETTER_MOVED,
-    DEAD_LETTER_REFUSED, /* the target is not a stream, or is full: this is counted, nothing else */
+    DEAD_LETTER_REFUSED, /* the target is no stream, or has no IDs left: counted as an error */
     DEAD_LETTER_MISSING  /* the stream no longer has the entry: nothing changed */
 };
 /* Adds the entry's fields, and origin, group and deliveries, to the target of the policy, which
@@ -22,11 +22,11 @@ enum dead_letter_result {
 enum dead_letter_result dead_letter_move(struct txn *txn, struct entry *entry,
                                          struct stream_group *group, const struct pending *pending);
 
-/* Moves due elements that have reached the limit, which there must be, to the target of the policy:
- * to a dehydrator, due at once, in place of an element of the same id; or to a stream, as payload,
- * origin, id and deliveries. An element that the target can't take stays, and is counted as an
- * error. Returns how many elements at the front may be claimed now, at most `wanted`: fewer than
- * are due if there is more to move. */
+/* Moves due elements that have reached the policy's limit, which must exist, to the policy's
+ * target: to a dehydrator, due at once, in place of an element of the same id; or to a stream, as
+ * payload, origin, id and deliveries. An element that the target can't take stays, and is counted
+ * as an error. Returns how many elements at the front may be claimed now, at most `wanted`: fewer
+ * than are due if there is more to move. */
 size_t dead_letter_move_elements(struct txn *txn, struct entry *entry, size_t wanted);
 
 #endif

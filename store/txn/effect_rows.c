@@ -1,8 +1,8 @@
 /* effect_rows: the table of effect_row.h.
  *
- * A command is one of Redis 7.0 if that has exactly the meaning of the effect; else one of this
- * server (OWN); else a name that begins with X., which only replay accepts. Unlike the client's
- * command, ZADD removes the deadline of a member: ZADDEX is for a member that has one.
+ * A command is one of Redis 7.0 if Redis has one with exactly the effect's meaning; else one of
+ * this server (OWN); else a name that begins with X., which only replay accepts. Unlike the
+ * client's command, ZADD removes the deadline of a member: ZADDEX is for a member that has one.
  *
  * Files and replicas have these commands. To change one: add a row with a new name, and keep the
  * old row for reading. Never change the meaning of a name. A reader refuses a file with an unknown

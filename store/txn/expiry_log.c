@@ -1,5 +1,5 @@
-/* expiry_log: see expiry_log.h. A note has offsets into one text for all notes, because that moves
- * when it grows. The value of a key is not copied: the note keeps the object. */
+/* expiry_log: see expiry_log.h. A note has offsets into one text for all notes, because the text
+ * moves when it grows. The value of a key is not copied: the note keeps the object. */
 #include "store/txn/expiry_log.h"
 
 #include "store/mem/buffer.h"

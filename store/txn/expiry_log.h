@@ -24,7 +24,7 @@ bool expiry_log_key(struct txn *txn, const struct entry *entry);
 void expiry_log_keep(struct txn *txn, struct object object);
 /* Call before a member with the deadline `at`, which has expired, is removed from a logged key. */
 void expiry_log_member(struct txn *txn, const struct entry *entry, struct bytes member, msec at);
-/* Use at the end of each call. May create the keys of logs, to which policies still have to be
+/* Call at the end of each call. May create the keys of logs, to which policies still have to be
  * applied. */
 void expiry_log_write(struct txn *txn);
 /* Should background expiry write the notes now, because there are many? */

@@ -13,7 +13,7 @@
  *
  * An entry is borrowed: valid until the next mutator of the same key that may move or drop it; the
  * comment of a mutator says so. A collection without members stays until the call ends; then its
- * key is dropped with the event "del". Mutators include txn_internal.h as well.
+ * key is dropped with the event "del".
  *
  * Folder store/txn: the write path, the only way to change data. There is one file of mutators for
  * each type; txn_member for deadlines of members, txn_policy for the policies of keys that a call
@@ -194,11 +194,11 @@ void txn_string_soften(struct txn *txn, struct entry *entry, msec at, enum event
 /* OBJECT ENCODING reports "raw" from now on, as after commands that may write in place. */
 void txn_string_unshare(struct txn *txn, struct entry *entry);
 
-/* ---- who makes a value: txn_refresh.c ---- */
-/* Until when a client has the right to make the value of this key, which may be missing; 0: none
- * has it. The right is not data: it is neither recorded nor copied. */
+/* ---- rights to make a value: txn_refresh.c ---- */
+/* Until when a client has the right to make the value of this key, which may be missing; 0: no
+ * client has it. The right is not data: it is neither recorded nor copied. */
 msec txn_refresh_until(const struct txn *txn, struct bytes key);
-/* Gives it to the caller. It ends then, or when the value is set or deleted. */
+/* Gives the right to the caller, until `until` or until the value is set or deleted. */
 void txn_refresh_begin(struct txn *txn, struct bytes key, msec until);
 /* Ends the right to make a missing key; clients that wait for the key look again. */
 void txn_refresh_give_up(struct txn *txn, struct bytes key);

@@ -15,30 +15,30 @@ void txn_rede_update(struct txn *txn, struct entry *entry, struct element *eleme
 void txn_rede_remove(struct txn *txn, struct entry *entry, struct element *element,
                      enum event event);
 
-/* The options of the element's push. Returns the element, which may have moved. */
+/* Sets the options of the element's push. Returns the element, which may have moved. */
 struct element *txn_rede_set_options(struct txn *txn, struct entry *entry, struct element *element,
                                      const struct push_options *options);
-/* The element of this id, which must exist, is followed by this one when it is acknowledged. The
- * phase of its options is its deadline. */
+/* When the element of the successor's id, which must exist, is acknowledged, the successor follows
+ * it. The phase of the successor's options is its deadline. */
 void txn_rede_follow(struct txn *txn, struct entry *entry, const struct successor *successor);
 bool txn_rede_unfollow(struct txn *txn, struct entry *entry, struct bytes id); /* false: no such */
-/* The id counts as present until then; it must not be an element's. */
+/* The id counts as present until `until`; it must not be an element's. */
 void txn_rede_remember(struct txn *txn, struct entry *entry, struct bytes id, msec until);
 bool txn_rede_forget(struct txn *txn, struct entry *entry, struct bytes id); /* false: no such */
 /* With a rate: the microsecond of the next delivery; 0: any. Call before elements are removed, so
  * that the key stays. */
 void txn_rede_set_next(struct txn *txn, struct entry *entry, int64_t usec);
-/* It delivers nothing before `until`: INSTANT_MAX without an end, 0: it is not paused any more. */
+/* The dehydrator delivers nothing before `until`. INSTANT_MAX: no end; 0: ends the pause. */
 void txn_rede_pause(struct txn *txn, struct entry *entry, msec until);
-/* Pushes the element. One of this id that is there is replaced in its place, with its options and
- * its successor: if it were removed first, a replay would drop the empty key, and the key's TTL. */
+/* Pushes the element. An existing one of this id is changed instead, and loses its options and its
+ * successor: if it were removed first, a replay would drop the empty key, and the key's TTL. */
 void txn_rede_replace(struct txn *txn, struct entry *entry, struct bytes id, struct bytes payload,
                       const struct stage *stage);
 /* The element was delivered and is done: its successor takes its place, or it is due again at the
- * next of its instants (EVERY), or it goes. May invalidate `element`. */
+ * next of its instants (EVERY), or it is removed. May invalidate `element`. */
 void txn_rede_finish(struct txn *txn, struct entry *entry, struct element *element,
                      enum event event);
-/* The element goes for good. Its id is remembered if it has that option. */
+/* Removes the element for good. Its id is remembered if it has that option. */
 void txn_rede_take(struct txn *txn, struct entry *entry, struct element *element, enum event event);
 
 #endif

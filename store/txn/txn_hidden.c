@@ -1,5 +1,5 @@
 /* txn_hidden: hides expired members from one call without removing them, for reads on a replica:
- * only its master may remove them, whose clock may differ.
+ * only its master, whose clock may differ, may remove them.
  *
  * The members are moved to an object of the transaction and put back when the call ends, so that
  * commands never see them. A stream hides its expired entries in place. The key's agenda node stays

@@ -1,5 +1,5 @@
-/* txn_internal: functions for mutators, apply and background work in store/, in addition to txn.h.
- * Files outside store/ must not include this (tools/lint/tree.py). */
+/* txn_internal: functions for mutators and background work in store/, in addition to txn.h. Files
+ * outside store/ must not include this (tools/lint/tree.py). */
 #ifndef STORE_TXN_TXN_INTERNAL_H
 #define STORE_TXN_TXN_INTERNAL_H
 
@@ -32,7 +32,7 @@ struct entry *txn_key_add(struct txn *txn, struct bytes key, struct object objec
  * be invalid. Records only "new" for an added key. */
 struct entry *txn_key_put(struct txn *txn, struct bytes key, struct object object);
 
-/* ---- who makes a value: txn_refresh.c ---- */
+/* ---- rights to make a value: txn_refresh.c ---- */
 
 /* Ends the right to make the value, if the effect sets or deletes it. */
 void txn_refresh_note(struct txn *txn, const struct effect *effect);
@@ -65,8 +65,8 @@ msec txn_life_at(struct txn *txn, const struct entry *entry, struct lifetime lif
 
 /* ---- dehydrators: txn_dehydrator.c ---- */
 
-/* Ends the pause and the rate whose instants have come, and forgets about `limit` remembered ids
- * whose span has ended. Returns how many of these there were. */
+/* Ends the pause, the rate (if there are no elements) and the spans of remembered ids that are over
+ * by now, about `limit` in total. Returns how many it ended. */
 size_t txn_rede_end_spans(struct txn *txn, struct entry *entry, size_t limit);
 /* Records "rede.due" for elements that are due, if there are any. No journal record. */
 void txn_rede_announce(struct txn *txn, struct entry *entry);

@@ -15,8 +15,9 @@ bool txn_lease_drop(struct txn *txn, struct entry *entry, struct bytes owner);
  * before the last lease ends) */
 void txn_lease_shift(struct txn *txn, msec by);
 
-/* When a holder with this end leaves: then, or earlier, at a deadline of the key, which EXPIRE or a
- * policy may have set. Applies the policy of what the call has changed; entries may move. */
+/* When a lease with this end is over: at `end`, or earlier, at the deadline of the key, which
+ * EXPIRE or a policy may have set. Applies the policies of the keys that the call has changed;
+ * entries may move. */
 msec txn_lease_end(struct txn *txn, struct bytes key, msec end);
 
 #endif

@@ -1,4 +1,4 @@
-/* txn_refresh: who makes the value of a key. */
+/* txn_refresh: the right to make the value of a key (store/refreshers.h). */
 #include "store/refreshers.h"
 #include "store/txn/txn_internal.h"
 #include "store/type/string.h"

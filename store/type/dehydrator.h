@@ -7,8 +7,8 @@
  * moved. So the end of a lease needs no work and no record: whether it has ended follows from a
  * comparison with now, and setting the clock back restores the lease.
  *
- * A claim may have a fencing token (store/tokens.h), larger than that of any earlier claim. The
- * worker names the claim by it, so it can't end the claim of another one. */
+ * A claim may have a fencing token (store/tokens.h), larger than that of any earlier claim. A
+ * worker names its claim by the token, so it can't end another worker's claim. */
 #ifndef STORE_TYPE_DEHYDRATOR_H
 #define STORE_TYPE_DEHYDRATOR_H
 
@@ -64,16 +64,16 @@ struct element *dehydrator_set_options(struct dehydrator *dehydrator, struct ele
                                        const struct push_options *options);
 /* Number of elements that ever got options. O(1) */
 size_t dehydrator_count_options(const struct dehydrator *dehydrator);
-/* What dehydrator_extras.h lists; NULL: there was nothing of it so far. */
+/* See dehydrator_extras.h; NULL: none was needed so far. */
 struct extras *dehydrator_extras(const struct dehydrator *dehydrator);
-struct extras *dehydrator_extras_made(struct dehydrator *dehydrator); /* makes them if need be */
-/* What it has delivered; NULL: nothing so far. */
+struct extras *dehydrator_extras_made(struct dehydrator *dehydrator); /* never NULL */
+/* Counts of its deliveries; NULL: there were none. */
 const struct delivery_counts *dehydrator_counts(const struct dehydrator *dehydrator);
 struct delivery_counts *dehydrator_counts_made(struct dehydrator *dehydrator);
-/* It delivers nothing before this instant; 0: it is not paused; INSTANT_MAX: the pause has no end.
- * O(1) */
+/* The end of its pause, before which it delivers nothing; 0: it is not paused; INSTANT_MAX: the
+ * pause has no end. O(1) */
 msec dehydrator_paused(const struct dehydrator *dehydrator, msec now);
-/* Has it no element, and nothing else that must be kept? Then its key goes. O(1) */
+/* Does it have neither elements nor extras to keep? Then its key is dropped. O(1) */
 bool dehydrator_is_spent(const struct dehydrator *dehydrator);
 
 /* The id must be absent. O(log n) */

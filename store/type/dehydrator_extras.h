@@ -1,6 +1,6 @@
-/* dehydrator_extras: what few dehydrators have in addition to their elements: the element that
- * follows a claimed one, by its id, ids that count as present for a while after they have gone, a
- * pause, and with a rate the next delivery. Made when it is first needed, so that other dehydrators
+/* dehydrator_extras: data that few dehydrators have in addition to their elements: successors of
+ * claimed elements, by id; ids that count as present for a while after their elements have gone; a
+ * pause; and with a rate the next delivery. Allocated when first needed, so that other dehydrators
  * pay for a pointer only. */
 #ifndef STORE_TYPE_DEHYDRATOR_EXTRAS_H
 #define STORE_TYPE_DEHYDRATOR_EXTRAS_H
@@ -63,13 +63,13 @@ msec extras_paused(const struct extras *extras);
  * place yet. */
 void extras_set_next_usec(struct extras *extras, int64_t next);
 int64_t extras_next_usec(const struct extras *extras);
-/* From this instant on it delays no delivery, and need not be kept; NEVER: it is 0. */
+/* The instant from which that microsecond delays nothing and need not be kept; NEVER: it is 0. */
 msec extras_rate_end(const struct extras *extras);
 
-/* The id counts as present until just before this instant, even if it has an element meanwhile that
- * goes earlier. O(log n) */
+/* The id counts as present until just before this instant, even if an element of this id is added
+ * and removed before that. O(log n) */
 void extras_remember(struct extras *extras, struct bytes id, msec until);
-msec extras_remembered_until(const struct extras *extras, struct bytes id); /* 0: it is not */
+msec extras_remembered_until(const struct extras *extras, struct bytes id); /* 0: not remembered */
 bool extras_forget(struct extras *extras, struct bytes id); /* false: it is not remembered */
 /* The first instant at which a remembered id or the pause ends, or without elements the rate;
  * NEVER: none. */

@@ -1,5 +1,5 @@
-/* delivery_counts: what a dehydrator has delivered, and how late. Statistics of this server, not
- * data: no effect, snapshot or copy has them. Made at the first delivery. */
+/* delivery_counts: how much a dehydrator has delivered, and how late. Statistics of this server,
+ * not data: no effect, snapshot or copy has them. Made at the first delivery. */
 #ifndef STORE_TYPE_DELIVERY_COUNTS_H
 #define STORE_TYPE_DELIVERY_COUNTS_H
 
@@ -31,7 +31,7 @@ size_t delivery_counts_bytes(const struct delivery_counts *counts);
 /* Counts a delivery `late` milliseconds after its deadline. O(log buckets in use), and O(buckets in
  * use) for a new bucket */
 void delivery_counts_add(struct delivery_counts *counts, msec late);
-/* How late the deliveries were, as a histogram. NULL: there were none. */
+/* How late the deliveries were, as a histogram. `counts` NULL: there were none. */
 struct histogram delivery_lateness(const struct delivery_counts *counts);
 
 #endif

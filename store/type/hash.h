@@ -32,7 +32,7 @@ bool hash_remove(struct hash *hash, struct bytes field);
 /* A random field and its value, borrowed; the hash must not be empty. */
 void hash_random(const struct hash *hash, uint64_t (*next)(void *ctx), void *ctx,
                  struct bytes *field, struct bytes *value);
-/* As dict_scan; a listpack is visited as a whole, whatever the cursor. */
+/* As dict_scan; a small hash or a listpack is visited as a whole, whatever the cursor. */
 uint64_t hash_scan(const struct hash *hash, uint64_t cursor,
                    void (*visit)(void *ctx, struct bytes field, struct bytes value), void *ctx);
 
@@ -59,8 +59,8 @@ struct expiring hash_expiring(const struct hash *hash); /* O(1) */
 /* For prefetching: the table of a large hash. If small, prefetches the records and returns NULL. */
 const struct dict *hash_hint(const struct hash *hash);
 
-/* "listpack" (at most 512 fields, at most 64 bytes each) or "hashtable". Follows Redis' rules, not
- * the actual form. */
+/* "listpack" (by default at most 512 fields, of at most 64 bytes) or "hashtable". Follows Redis'
+ * rules, not the actual form. */
 const char *hash_encoding(const struct hash *hash);
 void hash_widen(struct hash *hash); /* the encoding is "hashtable" from now on */
 /* Relocates at least one block, and more while the relocation has work left. Returns the hash's

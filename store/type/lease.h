@@ -1,4 +1,4 @@
-/* lease: who holds a lock or one of some permits, until when, and with which fencing token.
+/* lease: the holders of a lock or of a number of permits, each with an end and a fencing token.
  *
  * Holders are members with deadlines, named by their owner; the value is the token. A few holders
  * are packed. More of them are in a hash, and a second hash finds the owner of a token. A holder

@@ -56,7 +56,7 @@ struct expiring set_expiring(const struct set *set); /* O(1) */
 /* For prefetching: the table of a large set. If small, prefetches the records and returns NULL. */
 const struct dict *set_hint(const struct set *set);
 
-/* "intset" (integers only, at most 512) or "hashtable". Follows Redis' rules, not the
+/* "intset" (integers only, by default at most 512) or "hashtable". Follows Redis' rules, not the
  * actual form. */
 const char *set_encoding(const struct set *set);
 void set_widen(struct set *set); /* the encoding is "hashtable" from now on */

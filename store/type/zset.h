@@ -2,8 +2,8 @@
  * is a pair of ranks [from, to). An expired member stays until the caller removes it.
  *
  * A small sorted set is packed in one allocation, in order; a large one is a table and a tree.
- * Borrowed members are valid until the next change of the set; members from an iterator, or in a
- * visit, also only until its next step, because a small set may store them in another form. */
+ * Borrowed members are valid until the next change of the set; those from an iterator, or passed to
+ * a visitor, only until the next step, because a small set may store them in another form. */
 #ifndef STORE_TYPE_ZSET_H
 #define STORE_TYPE_ZSET_H
 
@@ -43,7 +43,7 @@ void zset_add(struct zset *zset, struct bytes member, double score, msec at);
 bool zset_remove(struct zset *zset, struct bytes member);
 void zset_remove_ranks(struct zset *zset, size_t from, size_t to); /* from <= to <= count */
 
-/* As dict_scan; a listpack is visited as a whole, in order, whatever the cursor. */
+/* As dict_scan; a small set or a listpack is visited as a whole, in order, whatever the cursor. */
 uint64_t zset_scan(const struct zset *zset, uint64_t cursor,
                    void (*visit)(void *ctx, struct bytes member, double score), void *ctx);
 
@@ -77,8 +77,8 @@ struct expiring zset_expiring(const struct zset *zset); /* O(1) */
 /* For prefetching: the table of a large set. If small, prefetches the records and returns NULL. */
 const struct dict *zset_hint(const struct zset *zset);
 
-/* "listpack" (at most 128 members, at most 64 bytes each) or "skiplist". Follows Redis' rules, not
- * the actual form. */
+/* "listpack" (by default at most 128 members, of at most 64 bytes) or "skiplist". Follows Redis'
+ * rules, not the actual form. */
 const char *zset_encoding(const struct zset *zset);
 void zset_widen(struct zset *zset); /* the encoding is "skiplist" from now on */
 /* Relocates at least one block, and more while the relocation has work left. Returns the set's

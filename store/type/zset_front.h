@@ -1,5 +1,5 @@
-/* zset_front: what the members of a small sorted set have in common, stored once before its records
- * as the packed's front:
+/* zset_front: data that the members of a small sorted set share, stored once before the records as
+ * the packed's front:
  *
  *     prefix | base (8 bytes, little endian) | letters (1 byte)
  *
@@ -83,7 +83,7 @@ static inline void zset_front_spell_eight(char *to, const char *from, enum zset_
 struct bytes zset_front_spell_any(const struct zset_front *front, struct bytes stored,
                                   char text[ZSET_TEXT_ROOM]);
 /* Writes the member of a stored form to `text`, always, so that a caller may change the records
- * while it uses the member. Up to `end` there are bytes that it may read. */
+ * while it uses the member. May read past `stored`, up to `end`. */
 static inline struct bytes zset_front_spell(const struct zset_front *front, struct bytes stored,
                                             const char *end, char text[ZSET_TEXT_ROOM])
 {

@@ -6,7 +6,7 @@
  *
  * The records get a front (zset_front.h) when the fourth member is added, if that saves memory: for
  * fewer, it rarely does. A list of the 30 latest ids, with times as scores, takes about 60% of the
- * memory that it takes without. A member that does not suit the front makes the members text. A
+ * memory that it takes without. If a member does not suit the front, all are stored as text. A
  * deadline removes the front, because code that visits deadlines reads members from the records. */
 #ifndef STORE_TYPE_ZSET_PACKED_H
 #define STORE_TYPE_ZSET_PACKED_H

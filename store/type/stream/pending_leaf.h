@@ -1,5 +1,5 @@
 /* pending_leaf: up to 61 pending entries of a consumer group, in the order of their IDs. For
- * pending_tree.c and the tests only.
+ * pending_tree*.c and the tests only.
  *
  * All records of a leaf have one form, the smallest that can hold them: 16 bytes, with differences
  * to the leaf's base, 32 bytes, or 40 bytes if an entry was delivered 2^32 times or more. A full

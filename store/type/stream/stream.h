@@ -1,11 +1,11 @@
 /* stream: entries with fields, in the order of their IDs, and the stream's consumer groups
  * (stream_group.h).
  *
- * Entries are in blocks of limited size (encoding_limits.h; a larger entry has a block of its own),
- * with IDs as differences, and without the names of fields that are those of the entry before. The
- * blocks are the leaves of a counted tree, so that finding an ID and a rank cost O(log n), and a
- * trim costs O(log n) and the blocks that it frees. Entries are only added at the end. A stream may
- * be empty. stream_repeats remembers what producers sent, so that nothing is added twice.
+ * Entries are in blocks of limited size (encoding_limits.h; a larger entry has a block of its own).
+ * IDs are stored as differences, and field names only if they differ from those of the entry
+ * before. The blocks are the leaves of a counted tree: finding an ID or a rank costs O(log n), a
+ * trim O(log n + blocks freed). Entries are only added at the end. A stream may be empty.
+ * stream_repeats remembers what producers sent, so that nothing is added twice.
  *
  * Folder store/type/stream: a stream is packed blocks of entries (stream_block) in a counted tree
  * (store/struct/counted.h). The last block grows outside the tree, so appending is O(1). Consumer
@@ -67,8 +67,8 @@ size_t stream_rank(const struct stream *stream,
                    struct stream_id id); /* entries before id. O(log n) */
 bool stream_id_at(const struct stream *stream, size_t rank,
                   struct stream_id *id); /* false: past the end */
-/* The entries of the first blocks, as many whole blocks as have at most `most` entries together:
- * for approximate trims. O(log n) */
+/* The number of entries in the first whole blocks that together have at most `most`: for
+ * approximate trims. O(log n) */
 size_t stream_whole_blocks(const struct stream *stream, size_t most);
 
 /* One entry, borrowed until the next change of the stream. */

@@ -21,8 +21,8 @@ struct stream_group;
 struct stream_consumer;
 
 struct stream_groups *stream_groups_new(void);
-/* Frees at most *work groups, consumers, and blocks of up to 62 pending entries, and subtracts them
- * from *work; true when done. */
+/* Frees at most *work groups, consumers and leaves of pending entries, and subtracts them from
+ * *work; true when done. */
 bool stream_groups_free_some(struct stream_groups *groups, size_t *work);
 size_t stream_groups_bytes(const struct stream_groups *groups); /* memory. O(1) */
 void stream_groups_check(const struct stream_groups *groups);
@@ -61,7 +61,7 @@ size_t group_count_consumers(const struct stream_group *group);
 struct stream_consumer *consumer_find(const struct stream_group *group, struct bytes name);
 /* The name must be absent. */
 struct stream_consumer *consumer_add(struct stream_group *group, struct bytes name, msec now);
-/* Removes its pending entries. O(blocks of entries that have some of its own * log n) */
+/* Removes its pending entries. O(leaves that have some of them * log n) */
 void consumer_clear(struct stream_group *group, struct stream_consumer *consumer);
 /* Its pending entries must be gone. */
 void consumer_remove(struct stream_group *group, struct stream_consumer *consumer);
@@ -95,8 +95,8 @@ bool pending_final(const struct stream_group *group, struct stream_id *id);
 struct pending_filter {
     struct stream_id from, to;              /* both included */
     const struct stream_consumer *consumer; /* NULL: any, and released ones */
-    bool by_time;                           /* only those with at <= until; until_released for */
-    msec until, until_released;             /* those that were released */
+    bool by_time;                           /* only those whose `at` is not after ... */
+    msec until, until_released;             /* ... this; the second is for released ones */
 };
 /* The first that passes, in the order of IDs; false: none does. To continue, set filter->from to
  * the next ID: the group may change between calls. O(log n) */

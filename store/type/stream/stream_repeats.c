@@ -1,5 +1,5 @@
-/* stream_repeats: see stream_repeats.h. Texts do not take part in defragmentation: they live
- * shortly. */
+/* stream_repeats: see stream_repeats.h. Texts do not take part in defragmentation, because they are
+ * short-lived. */
 #include "store/type/stream/stream_repeats.h"
 
 #include <string.h>

@@ -1,9 +1,9 @@
-/* stream_repeats: what detects an entry that is sent twice: for each producer of a stream the last
- * texts that it gave its entries, and the IDs that the entries got.
+/* stream_repeats: detects entries that are sent twice, by the last texts that each producer of a
+ * stream gave its entries. Stores these texts and the IDs that the entries got.
  *
- * A text is remembered for a number of seconds, counted from its ID's time, and only the last ones
- * of each producer are. What is forgotten because of the time stays until later texts are put, each
- * of which frees a few; those who look do not see it. */
+ * A text is remembered for a number of seconds, counted from its ID's time, and only the last texts
+ * of each producer are remembered. Texts that are too old stay in memory, but are not found; each
+ * text that is put frees a few of them. */
 #ifndef STORE_TYPE_STREAM_STREAM_REPEATS_H
 #define STORE_TYPE_STREAM_STREAM_REPEATS_H
 
@@ -28,7 +28,7 @@ enum {
 };
 
 struct repeat_counts {
-    int64_t added, repeated; /* texts that were put, and entries that were sent again */
+    int64_t added, repeated; /* texts that were put, and texts that were sent again */
 };
 
 struct stream_repeats *stream_repeats_new(void);
@@ -56,8 +56,9 @@ struct repeat_tally {
 };
 struct repeat_tally repeat_tally(const struct stream_repeats *repeats, msec now);
 
-/* Walks the texts that the latest ID leaves, so that putting them in this order gives the same: a
- * producer that was used last comes last, and its texts by ID. Nothing may change meanwhile. */
+/* Walks the texts that are remembered at the time of the latest ID, in an order in which putting
+ * them again gives the same state: producers from the least recently used one, and the texts of
+ * each by ID. Nothing may change meanwhile. */
 struct repeat_walk {
     struct bytes producer, text;
     struct stream_id id;
