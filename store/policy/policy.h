@@ -22,8 +22,8 @@
 
 enum policy_refresh { REFRESH_NEVER, REFRESH_WRITE, REFRESH_ACCESS };
 
-/* A span of 0: the policy has no such rule. A table owns the names of its policies' keys; those of
- * any other struct policy are borrowed. */
+/* A span of 0: the policy has no such rule. A table owns the names of targets (dead_to, expired_to)
+ * in its policies; those of any other struct policy are borrowed. */
 struct policy {
     msec ttl, max_ttl, member_ttl;
     msec retain;      /* of a stream's entries */
