@@ -9,7 +9,7 @@
 enum { ACTIVATION_MAX = 17, ACTIVATION_NAME_MAX = 256 };
 
 struct activation_socket {
-    int fd;                         /* listens; non-blocking, and closed in child programs */
+    int fd;                         /* listening, non-blocking and close-on-exec */
     bool is_unix;                   /* else IPv4 or IPv6 */
     char name[ACTIVATION_NAME_MAX]; /* from LISTEN_FDNAMES; "" if it has no name */
 };
@@ -19,9 +19,9 @@ struct activation {
     struct activation_socket sockets[ACTIVATION_MAX];
 };
 
-/* Takes over the sockets that LISTEN_PID, LISTEN_FDS and LISTEN_FDNAMES describe, and removes these
+/* Takes over the sockets that LISTEN_PID, LISTEN_FDS and LISTEN_FDNAMES describe, then unsets these
  * variables, so that a second call finds none. False, with the reason in `why`, if the daemon can't
- * serve one of them; it must not start then. */
+ * serve one of the sockets; it must not start then. */
 bool activation_take(struct activation *taken, char *why, size_t size);
 
 #endif

@@ -11,15 +11,15 @@
 
 struct clock {
     msec now;     /* wall time of this turn */
-    bool stepped; /* held */
+    bool stepped; /* the clock is held */
     bool obeys;   /* the option `clock` is `stepped`: the command CLOCK moves it */
-    bool moves;   /* to `goal`, once the request has ended */
+    bool moves;   /* the clock moves to `goal` once the request has ended */
     msec goal;
     int64_t ahead_of_real_usec; /* set by clock_run */
     bool finish; /* set by a step: the background does all that is due, and clears it */
     void (*on_step)(void *ctx); /* called after hold, step, set, run and release */
     /* Called when the system clock was set forward by this many milliseconds (back, if negative),
-     * so that spans that are stored by their end can be moved. Small corrections are added up and
+     * so that spans stored as end instants can be moved. Small corrections are added up and
      * reported together. */
     void (*on_set)(void *ctx, msec by);
     void *ctx;
@@ -46,13 +46,13 @@ void clock_hold(struct clock *clock, msec at); /* stops the clock at this instan
 void clock_step(struct clock *clock, msec by);
 void clock_release(struct clock *clock); /* returns to real time */
 void clock_run(struct clock *clock);     /* runs from where it stands, at the speed of real time */
-/* Moves a clock that is held, as if the system clock had been set. */
+/* Holds the clock at this instant and calls on_set, as if the system clock had been set. */
 void clock_set(struct clock *clock, msec at);
 
 int64_t clock_wall_usec(const struct clock *clock); /* for TIME; obeys hold and step too */
 int64_t clock_mono_usec(void);
-/* The monotonic time by the counter since the last clock_mark. Cheaper than reading the clock, and
- * exact enough for spans of a few milliseconds. */
+/* The monotonic time, computed from the counter since the last clock_mark. Cheaper than reading the
+ * clock, and exact enough for spans of a few milliseconds. */
 int64_t clock_quick_usec(const struct clock *clock);
 /* Compares the counter with the clock. Returns the monotonic time. */
 int64_t clock_mark(struct clock *clock);

@@ -12,16 +12,16 @@ enum log_format { LOG_TEXT, LOG_JSON };
 /* Path "" is standard output. Call again to switch to another file, or to reopen it. False with
  * errno if it can't be opened; logging then continues to the old file. */
 bool log_open(const char *path);
-/* Does the log go to standard output, and does a program read it: the systemd journal, or a reader
- * of JSON? */
+/* True if the log goes to standard output and is read by a program: the systemd journal, or a
+ * reader of JSON. */
 bool log_is_read_by_program(void);
 void log_set_level(enum log_level level);
 void log_set_format(enum log_format format);
-/* From now on each line is sent to syslog too. The facility is one of <syslog.h>. */
+/* From now on each line is sent to syslog too. The facility is a LOG_* constant of <syslog.h>. */
 void log_to_syslog(const char *ident, int facility);
 __attribute__((format(printf, 2, 3))) void log_line(enum log_level level, const char *format, ...);
 
-/* The plural's ending of a noun after this number: "1 key", "2 keys". */
+/* The plural ending of a noun after this number: "1 key", "2 keys". */
 static inline const char *log_plural(uint64_t count)
 {
     return count == 1 ? "" : "s";

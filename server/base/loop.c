@@ -1,4 +1,4 @@
-/* loop: see loop.h. A wrapper of libevent.
+/* loop: see loop.h. A wrapper around libevent.
  *
  * Reading and writing are two events of one descriptor, so that turning one on or off leaves the
  * other alone. libevent takes a deleted event off its active queue, so freeing anything from any

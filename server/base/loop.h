@@ -1,5 +1,5 @@
-/* loop: readiness, timers and signals, by libevent. A turn is:
- * wait, call back what is ready, then call the end-of-turn hooks in the order they were added.
+/* loop: readiness, timers and signals, on top of libevent. A turn is: wait, run the callbacks that
+ * are ready, then run the end-of-turn hooks in the order they were added.
  *
  * Folder server/base: the process and its use of the operating system: loop (libevent: readiness,
  * timers, signals), clock (the only code that reads clocks, real or stepped), log and system_log,
@@ -24,18 +24,18 @@ enum { LOOP_READ = 1, LOOP_WRITE = 2 };
 
 struct loop *loop_new(void); /* NULL with errno */
 void loop_free(struct loop *loop);
-void loop_run(struct loop *loop);  /* until loop_stop */
+void loop_run(struct loop *loop);  /* until loop_stop, or until no event is left */
 void loop_stop(struct loop *loop); /* after this turn */
 bool loop_stopped(const struct loop *loop);
 /* Runs one turn without waiting. For long work, such as loading, which calls it again and again so
  * that connections are served meanwhile. */
 void loop_poll(struct loop *loop);
 
-/* Runs one turn, and waits first until something is ready. Do not call it inside a callback. */
+/* Runs one turn, waiting until something is ready. Do not call it inside a callback. */
 void loop_wait(struct loop *loop);
 
-/* Counts of turns, for INFO. A turn's time runs from its first callback to its end, so it does not
- * contain the wait. A turn inside a turn is counted, and its time belongs to the outer one. */
+/* Counts of turns, for INFO. A turn's time runs from its first callback to its end, so it excludes
+ * the wait. A turn inside a turn is counted, and its time belongs to the outer one. */
 struct loop_turns {
     uint64_t count;
     uint64_t usec, longest_usec;
@@ -48,7 +48,7 @@ struct event_base;
 struct event_base *loop_event_base(const struct loop *loop);
 
 /* Readiness of a descriptor, level-triggered. `want` is any of LOOP_READ | LOOP_WRITE; 0 pauses it.
- * `ready` gets one of them per call, and may free the io. */
+ * Each call of `ready` gets one of the two; it may free the io. */
 struct loop_io *loop_io_new(struct loop *loop, int fd, void (*ready)(void *ctx, unsigned what),
                             void *ctx);
 void loop_io_want(struct loop_io *io, unsigned want);

@@ -1,4 +1,4 @@
-/* process: the limit of open files, running in the background, the pid file, random ids, and
+/* process: the limit on open files, running in the background, the pid file, random ids, and
  * messages to systemd. */
 #ifndef SERVER_BASE_PROCESS_H
 #define SERVER_BASE_PROCESS_H
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Raises the limit of open files for this many clients; returns how many fit, at least 1. */
+/* Raises the limit on open files to fit this many clients; returns how many fit, at least 1. */
 int64_t process_raise_files(int64_t clients);
 
 /* Continues in a child, detached from the terminal. The parent waits until the child calls
@@ -23,8 +23,8 @@ bool process_write_pid(const char *path);
  * False: no random numbers. */
 bool process_random_hex(char *to, size_t digits);
 
-/* Sends a state of sd_notify(3), like "READY=1". Waits for a busy manager for at most a second.
- * False: it was not sent. */
+/* Sends a state of sd_notify(3), like "READY=1". If the service manager is busy, waits for at most
+ * a second. False: it was not sent. */
 bool process_notify(const char *state);
 /* The same without waiting. */
 bool process_notify_now(const char *state);

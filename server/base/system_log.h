@@ -3,7 +3,7 @@
 #ifndef SERVER_BASE_SYSTEM_LOG_H
 #define SERVER_BASE_SYSTEM_LOG_H
 
-/* The facility is one of <syslog.h>. `ident` is copied. */
+/* The facility is a LOG_* constant of <syslog.h>. `ident` is copied. */
 void system_log_open(const char *ident, int facility);
 /* Priorities are those of syslog: 4 warning, 5 notice, 6 info, 7 debug. */
 void system_log_line(int priority, const char *text);

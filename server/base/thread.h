@@ -10,7 +10,7 @@ int thread_start(pthread_t *thread, void *(*run)(void *ctx), void *ctx);
 
 /* Wakes the thread that waits for this eventfd. */
 void thread_wake(int event);
-/* For that thread, if the eventfd does not block: takes what thread_wake has written. */
+/* For that thread, after it has woken: resets the eventfd, which must be non-blocking. */
 void thread_woken(int event);
 
 #endif

@@ -3,8 +3,8 @@
 #define SERVER_BASE_VERSION_H
 
 #define EXPIRED_VERSION     "0.2.0"
-#define EXPIRED_VERSION_NUM 200      /* of the module, as the host shows it */
-#define REDIS_VERSION       "7.0.15" /* clients enable features by it */
+#define EXPIRED_VERSION_NUM 200      /* of the module, as MODULE LIST shows it */
+#define REDIS_VERSION       "7.0.15" /* clients choose features by it */
 #define REDIS_VERSION_NUM   0x07000f
 
 #endif
