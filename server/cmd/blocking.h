@@ -13,8 +13,8 @@
 
 #include "server/cmd/call/call.h"
 
-/* Parses the timeout in seconds at argument i, fractions allowed, as the instant at which it ends.
- * 0 means NEVER. False: an error was sent. */
+/* Parses the timeout in seconds at argument i, fractions allowed, into the instant at which it
+ * ends. 0 means NEVER. False: an error was sent. */
 bool arg_timeout(struct call *call, int i, msec *until);
 
 struct source {
@@ -22,13 +22,12 @@ struct source {
     struct entry *entry; /* NULL: no key has elements */
 };
 
-/* Finds the first existing key among `count` keys from argument `first` on. False: it has another
- * type, and the error was sent. A call that runs again looks only at the key that became ready.
- */
+/* Finds the first existing key among `count` keys from argument `first` on. False: the key has
+ * another type, and the error was sent. A call that runs again looks only at the key that became
+ * ready. */
 bool find_source(struct call *call, enum type type, int first, int count, struct source *source);
 
-/* Blocks the call. If it must not block, as in a transaction, replies
- * request->no_answer. */
+/* Blocks the call. If it must not block, as in a transaction, replies with request->no_answer. */
 void block_on(struct call *call, const struct block_request *request);
 
 /* numkeys key [key ...] <front | back> [COUNT count] */

@@ -3,8 +3,8 @@
  *
  * Folder server/cmd: the commands that read and write data. Each type has a folder. This one has
  * the files that several of them share: scan and collection_scan for SCAN and its family, sample
- * for random elements, numkeys, and blocking for commands that take an element from the first of
- * several keys that has one. Depends on server/cmd/call, proto/resp and store/ only, so that the
+ * for random elements, numkeys, and blocking for commands that take elements from the first of
+ * several keys that has any. Depends on server/cmd/call, proto/resp and store/ only, so that the
  * module (server/module) runs the same functions inside Redis. Start with
  * server/cmd/string/string_number.c, the shortest complete file of commands. */
 #ifndef SERVER_CMD_CMD_H
@@ -101,6 +101,7 @@ extern const struct command_group stream_commands;
 extern const struct command_group stream_range_commands;
 /* XREAD XREADGROUP. */
 extern const struct command_group stream_read_commands;
+/* XCFGSET XIDMPRECORD. */
 extern const struct command_group stream_idmp_commands;
 /* XGROUP. */
 extern const struct command_group stream_group_commands;

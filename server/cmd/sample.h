@@ -10,9 +10,9 @@ bool sample_read_count(struct call *call, int i, int64_t *count);
 /* DIFFERS: Redis has no limit, and draws until it is out of memory. (doc/differs.md) */
 enum { SAMPLE_DRAWS_MAX = 1 << 24 };
 
-/* Replies `count` distinct elements, each combination equally likely, or all if there are fewer. If
- * count is negative, replies -count independent draws. with_values: replies pairs (of a hash). The
- * object must not be empty; -count is at most SAMPLE_DRAWS_MAX. Expected O(|count|). */
+/* Replies with `count` distinct elements, each combination equally likely, or with all if there are
+ * fewer. A negative count gets -count independent draws. with_values: replies with pairs (of a
+ * hash). The object must not be empty; -count is at most SAMPLE_DRAWS_MAX. Expected O(|count|). */
 void sample_reply(struct call *call, const struct object *object, int64_t count, bool with_values);
 
 #endif

@@ -27,8 +27,8 @@ bool scan_read_cursor(struct scan *scan, int i);
  * word. False: an error was sent. */
 bool scan_read_options(struct scan *scan, int i, int *type_at, const char *names_word);
 
-/* Takes steps (as dict_scan does) until count elements were visited, or the scan is over, or after
- * ten times as many steps, because many steps may find nothing. */
+/* Takes steps (as dict_scan does) until `count` elements were visited or the scan is over. Stops
+ * after about 10 * count steps in any case, because many steps may find nothing. */
 void scan_run(struct scan *scan, uint64_t (*step)(void *ctx, uint64_t cursor), void *ctx);
 
 /* Counts a visited element; call it for each one. Returns whether the name matches. */

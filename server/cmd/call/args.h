@@ -1,5 +1,5 @@
 /* args: parses the arguments of a call and looks up keys by argument. Unless noted otherwise, a
- * function that returns false has replied with Redis' error, and the command only returns. */
+ * function that returns false has replied with Redis' error, and the command just returns. */
 #ifndef SERVER_CMD_CALL_ARGS_H
 #define SERVER_CMD_CALL_ARGS_H
 

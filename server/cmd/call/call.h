@@ -25,14 +25,14 @@ struct session;
 enum no_answer {
     ANSWER_NULL,    /* a null array */
     ANSWER_EMPTY,   /* an empty array */
-    ANSWER_MISSING, /* [null, "missing"], of GETFRESH */
+    ANSWER_MISSING, /* [null, "missing"], for GETFRESH */
 };
 void reply_no_answer(struct resp_writer *out, enum no_answer answer);
 
 /* Filled by a command that found nothing: block until one of these keys has a value of this type.
  */
 struct block_request {
-    int first, count; /* which arguments are the keys; count 0: do not block */
+    int first, count; /* the arguments that are the keys; count 0: do not block */
     enum type type;
     msec until; /* instant of the timeout; NEVER: no timeout */
     /* If an element exists but is not due yet: the instant at which it becomes due. The keys become
@@ -70,7 +70,7 @@ struct call {
     bool limits_keys;    /* the user may not read every key: for SORT's BY and GET */
     uint64_t secrets;    /* arguments hidden by call_hide, one bit each */
     bool failed;         /* an error has been sent */
-    char error_code[16]; /* the error's first word: "ERR", "WRONGTYPE"; "" without an error */
+    char error_code[16]; /* the error's first word: "ERR"; "": no error, or do not count it */
 };
 
 /* Runs the row's function in call->txn, where the caller has begun the call with txn_call. The only
@@ -94,7 +94,7 @@ static inline bool call_hides(const struct call *call, int i)
     return (call->secrets >> (i < 63 ? i : 63)) & 1;
 }
 
-/* Sends a big blob from its place, without a copy. */
+/* Replies with a big text. If it is a blob, shares it instead of copying it. */
 void reply_big_bytes(struct call *call, struct bytes text);
 static inline void reply_bytes(struct call *call, struct bytes text)
 {

@@ -1,9 +1,9 @@
 /* command: defines a command as one row of data, and the table of rows. COMMAND, the ACL and the
  * reference are all made from the rows, so that they can't disagree.
  *
- * A file of commands ends with its rows and exports them as one group. main adds the groups to the
- * table, each with its context: the part of the server that its commands may use in addition to the
- * store. */
+ * A file of commands ends with its rows and exports them as one group. wiring adds the groups to
+ * the table, each with its context: the part of the server that its commands may use in addition to
+ * the store. */
 #ifndef SERVER_CMD_CALL_COMMAND_H
 #define SERVER_CMD_CALL_COMMAND_H
 
@@ -92,7 +92,7 @@ enum {
 struct key_spec {
     unsigned flags; /* KEY_*; 0: no spec */
     enum { KEYS_RANGE, KEYS_COUNTED, KEYS_ANYWHERE } find;
-    int first; /* position of the first key; KEYS_COUNTED: of the number of keys, before them */
+    int first; /* position of the first key; KEYS_COUNTED: of the key count, which precedes it */
     const char *keyword; /* the key follows this word, searched from `first` on; NULL: no word */
     int last, step;      /* KEYS_RANGE: relative to the first key; last < 0: from the end */
     int limit;           /* KEYS_RANGE: 2 if only the first half of the arguments are keys */
@@ -121,7 +121,7 @@ enum { KEY_SPECS_MAX = 3 };
     {                                                                                              \
         .flags = (how), .first = (from), .keyword = (word), .last = -1, .step = 1, .limit = 2      \
     }
-/* Keys that can't be described in this way: find_keys finds them. */
+/* Keys that no other spec can describe: find_keys finds them. */
 #define KEY_ANYWHERE(how)                                                                          \
     {                                                                                              \
         .flags = (how), .find = KEYS_ANYWHERE                                                      \
@@ -139,8 +139,8 @@ enum { KEY_SPECS_MAX = 3 };
  *     any             anything
  *     none            there is no reply
  *
- * In RESP2 a double and a verbatim string are a bulk, maps, sets and pushes are flat arrays. Where
- * the protocols differ otherwise, each has its own form, after "RESP2 " or "RESP3 ". */
+ * In RESP2, doubles and verbatim strings are bulk strings; maps, sets and pushes are flat arrays.
+ * Where the protocols differ otherwise, each has its own form, after "RESP2 " or "RESP3 ". */
 #define REPLIES(...)                                                                               \
     (const char *const[])                                                                          \
     {                                                                                              \
@@ -163,7 +163,7 @@ enum { KEY_SPECS_MAX = 3 };
         __VA_ARGS__, ERROR_COUNT                                                                   \
     }
 
-/* The row of a subcommand HELP; the arguments add its group and more. */
+/* The row of a subcommand HELP; the arguments add further fields, such as the group. */
 #define HELP_ROW(function, ...)                                                                    \
     {                                                                                              \
         .name = "HELP", .run = (function), .arity = 2, .flags = LOADING | STALE,                   \
@@ -182,7 +182,7 @@ struct command {
      * their number, or -1 if the arguments are invalid. Called by command_keys, which has checked
      * that argc fits the arity. */
     int (*find_keys)(int argc, const struct bytes *argv, int *positions);
-    /* If there are no `keys`: the argument that usually is a key, to prefetch it; 0: none. */
+    /* If `keys` is empty: the argument that usually is a key, for prefetching; 0: none. */
     int likely_key;
     /* How the keys are used. If empty, one spec is derived from `keys` and `flags`, with
      * `key_flags`. */
@@ -199,7 +199,7 @@ struct command {
     const char *syntax;     /* without the name */
     const char *summary;
     const char *const *replies; /* REPLIES(...): every form of a reply except errors */
-    const uint16_t *errors; /* ERRORS(...): not counting those that any command may get; or NULL */
+    const uint16_t *errors;     /* ERRORS(...), without those that any command may get; or NULL */
     const struct command *subcommands; /* ends with a NULL name */
 };
 
@@ -256,7 +256,7 @@ struct command_ref commands_at(const struct commands *commands,
                                size_t index); /* in the order in which they were added, without
                                                  disabled ones */
 
-/* Visits each row and subcommand with its stats, without disabled commands. */
+/* Visits each row and subcommand with its stats, except disabled commands. */
 void commands_each_stats(struct commands *commands,
                          void (*visit)(void *ctx, struct command_ref ref), void *ctx);
 

@@ -1,4 +1,4 @@
-/* command_keys: finds which arguments of a call are keys, and how it uses them, from its row. */
+/* command_keys: finds, from its row, which arguments of a call are keys and how it uses them. */
 #include <stdlib.h>
 
 #include "server/cmd/call/command.h"

@@ -1,5 +1,5 @@
-/* error: all error texts. failf fills in %s and %.*s. Where Redis 7.0 has the error, the text is
- * exactly Redis' text. */
+/* error: all error texts. failf fills in the values of a text that is a format. Where Redis 7.0 has
+ * the error, the text is exactly Redis' text. */
 #ifndef SERVER_CMD_CALL_ERROR_H
 #define SERVER_CMD_CALL_ERROR_H
 
@@ -486,13 +486,13 @@ struct call;
 
 const char *error_text(enum error error); /* the text, or the format */
 void fail(struct call *call, enum error error);
-/* Replies with the error with values for each %s in the text. Control bytes from clients are
- * replaced when the reply is written. */
+/* Replies with the error, using its text as the format of the values. Control bytes from clients
+ * are replaced when the reply is written. */
 void failf(struct call *call, enum error error, ...);
 /* Fills the text's only %s with the command's name: "invalid expire time in 'set' command". */
 void fail_named(struct call *call, enum error error);
 /* Replies with a text from elsewhere, such as a script; its first word is the code. `counted`: the
- * error is in the statistics already. */
+ * statistics already contain the error. */
 void fail_line(struct call *call, const char *line, size_t len, bool counted);
 
 #endif

@@ -34,13 +34,13 @@ struct session {
     struct acl_user *user; /* held; NULL: no checks (replay, tests). See acl_begin_session */
     bool no_evict, no_touch;
     bool redirects;     /* CLIENT CAPA: a replica refers the client to its master */
-    bool reads_replica; /* READONLY: but not for reads */
+    bool reads_replica; /* READONLY: a replica serves its reads itself */
     enum reply_mode reply_mode;
     struct blob *name, *lib_name, *lib_version; /* owned; NULL: none */
     struct multi *multi;                        /* NULL: not in MULTI */
     struct watching *watching;                  /* NULL: no watched keys */
     bool watch_touched;                         /* a watched key has changed: EXEC will fail */
-    bool monitoring;                            /* MONITOR: gets every command */
+    bool monitoring;                            /* MONITOR: the client gets every command */
     struct blocked_client *blocked; /* WAIT_KEY, WAIT_REPLICAS, WAIT_LONG_REPLY; else NULL */
     struct delayed *delayed;        /* WAIT_SETTLING; else NULL */
     struct subscriber *subscriber;  /* NULL: no subscriptions */
@@ -70,7 +70,7 @@ void session_wait(struct session *session, enum wait_reason reason,
 void session_end_wait(struct session *session);
 /* Ends the session's wait, if any: its output is sent, and its requests run in the next turn. */
 void session_wake(struct session *session);
-/* Call after appending to out outside the session's own requests, so that it is sent. */
+/* Call after appending to out outside the session's own requests: sends the output. */
 void session_notify(struct session *session);
 /* For a new session over TLS, whose client is unknown until the handshake ends. */
 void session_begin_handshake(struct session *session);

@@ -11,7 +11,7 @@
  * stay in the input, so that replies keep their order. One reason at a time is enough, because only
  * a running request can make its session wait, and none runs during a wait.
  *
- * session.c has the only function that changes a state. */
+ * Only session.c changes a state. */
 #ifndef SERVER_CMD_CALL_SESSION_STATE_H
 #define SERVER_CMD_CALL_SESSION_STATE_H
 

@@ -1,18 +1,19 @@
 /* dehydrator_args: parses spans and instants and finds elements, for the commands of dehydrators. A
- * function that returns false has replied the error.
+ * function that returns false has replied with the error.
  *
  * Folder server/cmd/dehydrator: dehydrators, which give elements back when they are due
- * (doc/dehydrators.md): dehydrator adds and reads elements by id, dehydrator_due hands out due
- * ones, for good (POLL) or for the time of a lease (CLAIM: an element that is not acknowledged
- * before the lease ends is due again), dehydrator_token ends claims by their tokens,
- * dehydrator_look counts and lists. The value is store/type/dehydrator. Start with dehydrator.c. */
+ * (doc/dehydrators.md): dehydrator adds and reads elements by id (dehydrator_push has
+ * the options of a push), dehydrator_due hands out due ones, for good (POLL) or for the time of a
+ * lease (CLAIM: an element that is not acknowledged before the lease ends is due again),
+ * dehydrator_token ends claims by their tokens, dehydrator_look counts and lists. The value is
+ * store/type/dehydrator. Start with dehydrator.c. */
 #ifndef SERVER_CMD_DEHYDRATOR_DEHYDRATOR_ARGS_H
 #define SERVER_CMD_DEHYDRATOR_DEHYDRATOR_ARGS_H
 
 #include "server/cmd/call/args.h"
 #include "store/type/dehydrator.h"
 
-/* Parses the span of milliseconds at argument i as an instant. 0 and less mean now, because a
+/* Parses the span of milliseconds at argument i into an instant. 0 and less mean now, because a
  * client that computes `when - now` may be late. Errors name the argument `name`. */
 bool arg_from_now(struct call *call, int i, const char *name, msec *at);
 /* Parses the lease at argument i, at least 1 ms; *at is its end. */
@@ -22,8 +23,8 @@ bool arg_instant(struct call *call, int i, msec *at);
 
 /* Finds an element by its id. NULL: there is none, or entry is NULL. */
 struct element *find_element(const struct entry *entry, struct bytes id);
-/* The end of a lease, and the back-off of the key's policy behind it, in which an element stays
- * hidden that was claimed this often and is not acknowledged. */
+/* Until when an element that has been claimed `deliveries` times stays hidden if it is not
+ * acknowledged: the end of its lease plus the back-off of the policy (NULL: none). */
 msec hidden_until(struct call *call, const struct policy *backoff, msec lease_end,
                   uint32_t deliveries);
 /* The policy with a RATE, or with a BACKOFF, that applies to the key of argument 1, or NULL. */
@@ -31,7 +32,7 @@ const struct policy *find_rate(const struct call *call);
 const struct policy *find_backoff(const struct call *call);
 /* Would this many more elements exceed the MAXLEN of the key of argument 1? `entry` may be NULL. */
 bool is_full(const struct call *call, const struct entry *entry, size_t added);
-/* Counts the elements that are due now, up to a limit; 0 if entry is NULL. O(log n) */
+/* Counts the elements that are due now, up to a limit; 0 if entry is NULL or paused. O(log n) */
 size_t count_due(const struct call *call, const struct entry *entry, int64_t limit);
 
 #endif

@@ -1,5 +1,5 @@
-/* dehydrator_due: commands that take or claim the due elements of a dehydrator, and that end claims
- * or move deadlines.
+/* dehydrator_due: commands that take or claim the due elements of a dehydrator, end claims, or move
+ * deadlines.
  *
  * A claimed element is hidden until its lease ends. Then it is due again, without background work.
  */

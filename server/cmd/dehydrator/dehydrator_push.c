@@ -1,5 +1,5 @@
-/* dehydrator_push: see dehydrator_push.h. A claimed element is not changed by a push of its id: the
- * new one is its successor, which takes its place when it is acknowledged. */
+/* dehydrator_push: see dehydrator_push.h. A push of its id does not change a claimed element: the
+ * new element becomes its successor, and takes its place when it is acknowledged. */
 #include "server/cmd/dehydrator/dehydrator_push.h"
 
 #include "server/cmd/dehydrator/dehydrator_args.h"

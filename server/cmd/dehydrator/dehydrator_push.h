@@ -1,4 +1,5 @@
-/* dehydrator_push: what a push does if its id exists, and the options that its element keeps. */
+/* dehydrator_push: pushes one element, with the options that decide what happens if its id exists
+ * and those that the element keeps. */
 #ifndef SERVER_CMD_DEHYDRATOR_DEHYDRATOR_PUSH_H
 #define SERVER_CMD_DEHYDRATOR_DEHYDRATOR_PUSH_H
 
@@ -19,7 +20,7 @@ struct push {
 
 enum pushed {
     PUSHED,
-    PUSH_KEPT,  /* the id exists, and nothing has changed */
+    PUSH_KEPT,  /* the id exists or is remembered, and nothing has changed */
     PUSH_FAILED /* an error was sent */
 };
 

@@ -1,5 +1,5 @@
 /* geo_args: arguments and replies shared by the geo commands. A function that returns false has
- * replied the error.
+ * replied with the error.
  *
  * Folder server/cmd/geo: geographic positions, which are members of sorted sets with a geohash as
  * score: geo adds and measures, geo_search searches, geohash computes. Start with geo.c. */
@@ -20,7 +20,7 @@ bool arg_radius(struct call *call, int i, struct geo_shape *shape);
 /* Parses a width at i, a height and their unit. */
 bool arg_box(struct call *call, int i, struct geo_shape *shape);
 
-/* Replies [longitude, latitude]. */
+/* Replies with [longitude, latitude]. */
 void reply_place(struct call *call, struct place place);
 /* Replies with the distance as text with four decimals. */
 void reply_distance(struct call *call, double distance);

@@ -11,7 +11,7 @@
 #include "store/type/zset.h"
 
 struct geo_place {
-    struct bytes member; /* borrowed from the sorted set */
+    struct bytes member; /* borrowed from the sorted set, or from `texts` */
     double score;
     struct place place;
     double distance; /* metres from the centre */
@@ -21,7 +21,7 @@ struct geo_place {
 struct geo_found {
     struct geo_place *places;
     size_t count, room;
-    struct outbuf texts; /* of members */
+    struct outbuf texts; /* copies of members */
 };
 
 /* Finds the members within the shape, cell by cell, at most `limit` (0: all). Free the result with
@@ -30,7 +30,7 @@ void geo_find(struct geo_found *found, const struct zset *zset, const struct geo
               size_t limit);
 void geo_found_drop(struct geo_found *found);
 
-/* Sorts the `wanted` nearest (or farthest) places to the front; the rest is in no order.
+/* Sorts the `wanted` nearest (or farthest) places to the front; the others are in no order.
  * O(count + wanted * log(wanted)) expected */
 void geo_found_sort(struct geo_found *found, size_t wanted, bool farthest_first);
 

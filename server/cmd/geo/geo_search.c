@@ -1,4 +1,4 @@
-/* geo_search: GEOSEARCH, GEORADIUS and their forms, which reply or store the members within a
+/* geo_search: GEOSEARCH, GEORADIUS and their forms, which return or store the members within a
  * shape. geo_found finds and sorts them. */
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/call.h"

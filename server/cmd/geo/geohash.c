@@ -1,5 +1,5 @@
 /* geohash: see geohash.h. The floating-point operations and their order are those of Redis, so that
- * replies are equal to the last digit. */
+ * replies match to the last digit. */
 #include "server/cmd/geo/geohash.h"
 
 #include <math.h>

@@ -21,8 +21,8 @@ struct place {
 bool geohash_has(struct place place);
 /* Encodes a place that geohash_has accepts. */
 uint64_t geohash_encode(struct place place);
-/* Returns the centre of the score's smallest cell. Every score decodes to some place, even one
- * that geohash_encode never returns. */
+/* Returns the centre of the cell that the score denotes. Every score decodes to some place, even
+ * one that geohash_encode never returns. */
 struct place geohash_decode(double score);
 
 /* The standard geohash text (geohash.org) of a score's place. */
@@ -44,14 +44,14 @@ struct geo_shape {
  * in metres. */
 bool geo_shape_has(const struct geo_shape *shape, struct place place, double *distance);
 
-/* Scores from min to below max. */
+/* Scores in [min, max). */
 struct score_range {
     double min, max;
 };
 
 /* Finds the cells that cover the shape: the centre's cell, then its neighbours to the north, south,
- * east, west, north-east, north-west, south-east and south-west, without those outside of the
- * shape. Returns their number. */
+ * east, west, north-east, north-west, south-east and south-west, without those outside the box
+ * around the shape. Returns their number. */
 enum { GEO_CELLS_MAX = 9 };
 size_t geo_shape_cells(const struct geo_shape *shape, struct score_range cells[GEO_CELLS_MAX]);
 

@@ -14,7 +14,7 @@
 #include "store/policy/policy.h"
 
 struct policy_fault {
-    char text[512]; /* as an error reply: "ERR policy option TTL: ..." */
+    char text[512]; /* as an error reply: "ERR TTL: 'x' is not a duration..." */
 };
 
 /* Parses the words; words[0] is the name. If `policies` has a policy of this name, it provides the

@@ -1,7 +1,7 @@
 /* sort: SORT and SORT_RO.
  *
  * The elements become rows. Each row gets its weight (a number or a text), the rows are sorted, and
- * a range of them is replied or stored. Rows with equal numbers are ordered by their elements, rows
+ * a range of them is sent or stored. Rows with equal numbers are ordered by their elements, rows
  * with equal texts stay in their order. */
 #include <errno.h>
 #include <math.h>

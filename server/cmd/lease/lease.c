@@ -1,5 +1,5 @@
-/* lease: the commands of leases: locks and permits with fencing tokens. A client that waits is one
- * that blocks on the key (server/cmd/blocking.h); it is served when a holder leaves.
+/* lease: the commands of leases: locks and permits with fencing tokens. A waiting client
+ * is blocked on the key (server/cmd/blocking.h), and is served when a holder leaves.
  *
  * Folder server/cmd/lease: the commands of leases. Depends on server/cmd and store/. */
 #include "server/cmd/blocking.h"

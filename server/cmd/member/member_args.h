@@ -1,5 +1,5 @@
 /* member_args: arguments shared by the commands that set deadlines of members. A function that
- * fails has replied the error, with Redis' text.
+ * fails has replied with Redis' error.
  *
  * Folder server/cmd/member: deadlines of members: HEXPIRE, SEXPIRE, ZEXPIRE and their families
  * (member_expire), and the commands of KeyDB and Dragonfly for the same purpose (other_servers).
@@ -31,7 +31,7 @@ bool arg_looks_like_number(const struct call *call, int i);
  * below 1. */
 bool arg_member_block(struct call *call, int i, const struct member_words *words,
                       enum error bad_count);
-/* The number of members, if "FIELDS numfields" is at i and i + 1 and as many arguments or more
+/* The number of members, if "FIELDS numfields" is at i and i + 1 and at least that many arguments
  * follow; else 0. Replies nothing. */
 int arg_member_count(const struct call *call, int i, const struct member_words *words);
 

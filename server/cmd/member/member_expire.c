@@ -1,5 +1,5 @@
 /* member_expire: commands that set, read and remove the deadlines of members of hashes, sets and
- * sorted sets. HEXPIRE and its family reply as in Redis 7.4. SEXPIRE and ZEXPIRE have MEMBERS
+ * sorted sets. HEXPIRE and its family reply as in Redis 7.4. SEXPIRE and ZEXPIRE take MEMBERS
  * instead of FIELDS. */
 #include "server/cmd/call/args.h"
 #include "server/cmd/cmd.h"

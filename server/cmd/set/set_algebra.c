@@ -1,7 +1,7 @@
 /* set_algebra: SINTER, SUNION, SDIFF, their STORE and CARD forms, and SMOVE.
  *
- * Sets are ordered so that few look-ups are needed. The reply is written while members are found,
- * so they are copied only to be stored, or if look-ups would far outnumber the members. */
+ * Sets are ordered so that few look-ups are needed. The reply is written as members are found, so
+ * they are copied only to be stored, or if look-ups would far outnumber the members. */
 #include <stdlib.h>
 
 #include "server/cmd/call/args.h"

@@ -1,4 +1,4 @@
-/* read_budget: what one call of XREAD or XREADGROUP may still reply, over all its streams. */
+/* read_budget: limits the reply of one call of XREAD or XREADGROUP, over all its streams. */
 #ifndef SERVER_CMD_STREAM_READ_BUDGET_H
 #define SERVER_CMD_STREAM_READ_BUDGET_H
 
@@ -8,19 +8,19 @@ struct read_budget {
     bool counts, measures; /* MAXCOUNT, MAXSIZE given */
     size_t entries, bytes; /* left; entries 0: streams that follow are left out */
     size_t name;           /* bytes that the name of the stream adds to its first entry */
-    bool is_used;          /* an entry was taken: the first one is taken whatever its size */
+    bool is_used;          /* an entry was taken; the first one may have any size */
 };
 
 /* 0: no limit. */
 struct read_budget read_budget(int64_t entries, int64_t bytes);
 bool budget_is_spent(const struct read_budget *budget);
-/* Has the following entries be those of this key. */
+/* Call before taking the entries of this key. */
 void budget_begin(struct read_budget *budget, struct bytes key);
 /* Takes an entry out of the budget if there is enough left. If not, the budget is spent. */
 bool budget_take(struct read_budget *budget, struct stream_entry entry);
 /* The same for the ID of an entry that no longer exists. */
 bool budget_take_id(struct read_budget *budget, struct stream_id id);
-/* Takes the `count` entries after `after`, which must exist; returns for how many there was enough.
+/* Takes the `count` entries after `after`, which must exist; returns how many the budget allowed.
  */
 size_t budget_take_after(struct read_budget *budget, const struct stream *stream,
                          struct stream_id after, size_t count);

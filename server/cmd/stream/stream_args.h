@@ -1,5 +1,5 @@
-/* stream_args: parses IDs and intervals, finds streams and groups, and replies entries, for the
- * commands of streams. A function that returns false has replied the error.
+/* stream_args: parses IDs and intervals, finds streams and groups, and replies with entries, for
+ * the commands of streams. A function that returns false has replied with the error.
  *
  * Folder server/cmd/stream: streams and their groups: stream adds and removes entries,
  * stream_range and stream_read read them, stream_group, stream_pending and stream_claim manage
@@ -25,13 +25,13 @@ bool arg_stream_ids(struct call *call, int i);
 /* Returns the ID at argument i, which has been parsed before. */
 struct stream_id stream_id_of(const struct call *call, int i);
 
-/* An interval of IDs, both ends included. */
+/* An interval of IDs, including both ends. */
 struct id_range {
     struct stream_id from, to;
 };
 /* Arguments `first` and `last`: each "-", "+", an ID, or "(" and an ID, which is not included. */
 bool arg_id_range(struct call *call, int first, int last, struct id_range *range);
-/* The first end alone. */
+/* Parses only the first end, at argument i. */
 bool arg_id_from(struct call *call, int i, struct stream_id *from);
 
 /* Parses IDS numids id [id ...] from argument i to the last. *first: the first ID. */
@@ -39,13 +39,13 @@ bool arg_counted_ids(struct call *call, int i, int *first);
 
 /* What happens to references in groups when an entry is removed. */
 enum refs { REFS_KEEP, REFS_DELETE, REFS_ACKED };
-/* Parses KEEPREF, DELREF or ACKED at argument i. False: another word, and nothing was replied. */
+/* Parses KEEPREF, DELREF or ACKED at argument i. False: another word, and nothing was sent. */
 bool arg_refs(const struct call *call, int i, enum refs *refs);
 
 /* ---- streams and groups ---- */
 
 /* The stream of argument 1 and the group of argument 2. An entry of another type is WRONGTYPE. If
- * the key or the group does not exist, group is NULL and nothing was replied. */
+ * the key or the group does not exist, group is NULL and nothing was sent. */
 struct group_place {
     struct entry *entry;
     struct stream_group *group;
@@ -66,7 +66,7 @@ size_t stream_id_print(char *to, struct stream_id id); /* room for STREAM_ID_CHA
 void reply_stream_id(struct resp_writer *out, struct stream_id id);
 void reply_fields(struct resp_writer *out, struct stream_entry *entry);       /* [name value ...] */
 void reply_stream_entry(struct resp_writer *out, struct stream_entry *entry); /* [id, fields] */
-/* Finds the entry with this ID. False: there is none, and nothing was replied. */
+/* Finds the entry with this ID. False: there is none, and nothing was sent. */
 bool find_stream_entry(const struct stream *stream, struct stream_id id,
                        struct stream_entry *entry);
 

@@ -10,7 +10,7 @@ struct delivery {
     struct stream_consumer *consumer;
     struct read_budget *budget;
     bool no_ack;      /* new entries do not become pending */
-    bool with_counts; /* entries show how long they were idle, and how often delivered */
+    bool with_counts; /* show for how long each entry was idle, and how often delivered */
 };
 
 /* Replies with the `count` entries after `after`, which must exist and have been taken out of the
@@ -20,7 +20,7 @@ void deliver_new(struct call *call, const struct delivery *delivery, struct stre
 /* Takes up to `count` of the consumer's pending entries after `after` out of the budget; returns
  * their number. */
 size_t take_history(const struct delivery *delivery, struct stream_id after, size_t count);
-/* Replies with these. */
+/* Replies with the entries that take_history has taken. */
 void deliver_history(struct call *call, const struct delivery *delivery, struct stream_id after,
                      size_t count);
 
@@ -31,9 +31,8 @@ bool has_claims(const struct call *call, const struct stream_group *group, msec 
 /* The instant at which the next entry can be claimed; NEVER: none is pending. O(1) */
 msec next_claim(const struct stream_group *group, msec idle);
 /* Writes up to `count` claimed entries to `out`, as far as the budget allows; returns their number.
- * Also removes pending IDs
- * without an entry, and moves entries that were delivered too often. Stops after 1000 of these,
- * even if more entries could be claimed. */
+ * Also removes pending IDs without an entry, and moves entries that were delivered too often.
+ * Stops after 1000 of these, even if more entries could be claimed. */
 size_t deliver_claims(struct call *call, const struct delivery *delivery, struct resp_writer *out,
                       msec idle, size_t count);
 

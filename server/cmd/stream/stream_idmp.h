@@ -1,4 +1,5 @@
-/* stream_idmp: IDMP and IDMPAUTO of XADD, which add what a producer sends twice only once. */
+/* stream_idmp: IDMP and IDMPAUTO of XADD, which add an entry only once if a producer sends it
+ * again. */
 #ifndef SERVER_CMD_STREAM_STREAM_IDMP_H
 #define SERVER_CMD_STREAM_STREAM_IDMP_H
 
@@ -8,19 +9,19 @@ enum { IDMP_DIGEST_BYTES = 16 };
 
 struct idmp {
     int producer;                   /* the argument; 0: not given */
-    int text;                       /* the same; 0: the digest of the fields stands for it */
-    char digest[IDMP_DIGEST_BYTES]; /* set by idmp_check */
+    int text;                       /* the argument of the idempotent ID; 0: `digest` replaces it */
+    char digest[IDMP_DIGEST_BYTES]; /* of the fields; set by idmp_check */
 };
 
-/* Parses an option at argument *i and moves *i past it; *known: was it one? */
+/* Parses the option at argument *i and moves *i past it; *known: it is IDMP or IDMPAUTO. */
 bool idmp_parse_option(struct call *call, int *i, struct idmp *idmp, bool *known);
-/* Call when all is parsed. The ID is "*", complete, or "ms-*". `fields`: the argument of the first
- * name. A Redis sends its replicas, and writes into its files, the options with the complete ID of
- * an entry that it has added. */
+/* Call when all is parsed. `by_time`: the ID is "*". `complete`: it is "ms-seq", as Redis sends to
+ * replicas and writes into files for an entry that it has added; only a replay may use it.
+ * `fields`: the argument of the first name. */
 bool idmp_check(struct call *call, struct idmp *idmp, bool by_time, bool complete, int fields);
-/* Did the producer send this before? Then replies with the ID that it got, and counts it. */
+/* Has the producer sent this entry before? Then replies with the entry's ID, and counts it. */
 bool idmp_is_repeat(struct call *call, struct entry *entry, const struct idmp *idmp);
-/* Remembers it with its ID. */
+/* Remembers the entry, and the ID that it got. */
 void idmp_remember(struct call *call, struct entry *entry, const struct idmp *idmp,
                    struct stream_id id);
 

@@ -11,7 +11,7 @@ struct read_args {
     int64_t max_size;    /* bytes, likewise */
     bool blocks, no_ack;
     msec until;         /* the timeout; NEVER: none */
-    msec claim;         /* claims entries that were idle for this span; -1: does not */
+    msec claim;         /* claim entries that were idle for this span; -1: do not */
     int first, streams; /* the argument of the first key, and the number of keys */
 };
 

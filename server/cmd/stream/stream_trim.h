@@ -1,5 +1,5 @@
-/* stream_trim: the trimming that XADD and XTRIM share: MAXLEN, MINID, LIMIT and the references in
- * groups. */
+/* stream_trim: the trimming that XADD and XTRIM share: MAXLEN, MINID, LIMIT and the handling of
+ * references in groups. */
 #ifndef SERVER_CMD_STREAM_STREAM_TRIM_H
 #define SERVER_CMD_STREAM_STREAM_TRIM_H
 
@@ -18,7 +18,7 @@ struct trim {
 };
 
 /* Parses the option at *i and moves *i past it. *known: it is an option of trimming. False: an
- * error was replied. */
+ * error was sent. */
 bool trim_parse_option(struct call *call, int *i, struct trim *trim, bool *known);
 /* Checks the options together, after the last. */
 bool trim_check(struct call *call, struct trim *trim, bool required);

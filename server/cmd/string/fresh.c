@@ -1,4 +1,4 @@
-/* fresh: GETFRESH, STALE and SOFTTTL: soft deadlines, and one client at a time that makes a value
+/* fresh: GETFRESH, STALE and SOFTTTL: soft deadlines, with one client at a time refreshing a value
  * (store/refreshers.h). SET with SOFT is in string.c. */
 #include "server/cmd/blocking.h"
 #include "server/cmd/call/args.h"

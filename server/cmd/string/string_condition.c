@@ -1,5 +1,5 @@
-/* string_condition: compares the value of a string with an argument, or its digest. The digest is
- * that of libxxhash, whose header has the whole function, so that nothing is linked. */
+/* string_condition: compares the value of a string, or its digest, with an argument. The digest is
+ * that of libxxhash, whose header contains the whole function, so no library is linked. */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

@@ -20,11 +20,11 @@ struct string_condition {
 bool arg_string_condition(const struct call *call, int i, struct string_condition *condition);
 
 /* Does the condition hold for this string (NULL: a missing key)? False: an error was sent, because
- * the digest has the wrong length; that of a missing key is not looked at. O(length) for digests */
+ * the digest has the wrong length, which is not checked for a missing key. O(length) for digests */
 bool string_condition_holds(struct call *call, const struct string_condition *condition,
                             const struct entry *entry, bool *holds);
 
-/* XXH3 of 64 bits, as the hexadecimal digits that DIGEST replies. */
+/* The 64-bit XXH3 hash, as the hexadecimal digits that DIGEST returns. */
 enum { STRING_DIGEST_CHARS = 16 };
 void string_digest(struct bytes value, char digits[STRING_DIGEST_CHARS]);
 

@@ -1,7 +1,7 @@
 /* string_increx: INCREX: adds to the number in a string within bounds, and sets the key's deadline.
  *
- * Integers and floating-point numbers go the same way: the options and the value become a `struct
- * sum` of either kind, which is added up, checked against the bounds, stored and replied. */
+ * Integers and floating-point numbers share one path: the options and the value become a `struct
+ * sum` of either kind, which is added up, checked against the bounds, stored and returned. */
 #include <float.h>
 #include <math.h>
 

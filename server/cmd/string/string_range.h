@@ -13,9 +13,9 @@
  * group was added. */
 size_t string_limit(const struct call *call);
 
-/* Clips [start, end], where negative offsets count from the end, to a string of len bytes or bits:
- * half-open [*from, *to), with *from == *to if it is empty. Unlike in clip_range, an end before the
- * first byte means the first byte. */
+/* Clips [start, end], where negative offsets count from the end, to a string of len bytes or bits.
+ * The result is half-open, [*from, *to), with *from == *to if it is empty. Unlike in clip_range, an
+ * end before the first byte means the first byte. */
 void string_clip(int64_t start, int64_t end, size_t len, size_t *from, size_t *to);
 
 /* Writes into the string at the key of argument i. False: out of memory, and the error was sent.
