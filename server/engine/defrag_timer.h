@@ -1,4 +1,4 @@
-/* defrag_timer: runs defragmentation in short slices of background work. The rests between slices
+/* defrag_timer: runs defragmentation in short slices of background work. The pauses between slices
  * are long enough to leave clients nearly all of the time. No slice runs while other background
  * work is left, or while a child process shares the memory: each page that defragmentation touches
  * would be copied. */

@@ -1,5 +1,5 @@
-/* expired_log_watch: reports in the daemon's log to which keys a policy's EXPIRED TO could not
- * write because they have the wrong type. Depends on the store's policies and counters. */
+/* expired_log_watch: reports in the daemon's log which keys a policy's EXPIRED TO can't write to,
+ * because they have the wrong type. Depends on the store's policies and counters. */
 #ifndef SERVER_ENGINE_EXPIRED_LOG_WATCH_H
 #define SERVER_ENGINE_EXPIRED_LOG_WATCH_H
 

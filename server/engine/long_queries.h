@@ -1,7 +1,7 @@
 /* long_queries: queries about the data that take longer than a turn. The session is blocked while
  * the background computes the answer, one query at a time in order of arrival: computing several
- * together would finish none of them earlier. A query that needs no computation is answered at
- * once. */
+ * together would finish none of them earlier. Queries with nothing to do now are skipped. Commands
+ * answer short queries themselves. */
 #ifndef SERVER_ENGINE_LONG_QUERIES_H
 #define SERVER_ENGINE_LONG_QUERIES_H
 

@@ -1,5 +1,5 @@
-/* multi: the queue of commands that a session sent since MULTI. Stores copies of the arguments;
- * does not run or refuse commands. */
+/* multi: the queue of commands that a session sent since MULTI. Stores copies of their arguments,
+ * and runs them at EXEC. */
 #ifndef SERVER_ENGINE_MULTI_H
 #define SERVER_ENGINE_MULTI_H
 
@@ -13,8 +13,8 @@ struct engine;
 
 void multi_begin(struct session *session); /* the session must have no queue */
 void multi_drop(struct session *session);  /* drops the queue; does nothing without one */
-/* Appends a copy of the call. False: out of memory. After multi_break, stores nothing: EXEC will
- * fail. */
+/* Appends a copy of the call. False: out of memory. Stores nothing if EXEC will fail: after
+ * multi_break, or if a watched key has changed. */
 bool multi_queue(struct session *session, const struct call *call);
 /* Call when a command was refused, so that EXEC fails. No effect without a queue. */
 void multi_break(struct session *session);

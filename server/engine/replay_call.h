@@ -8,11 +8,11 @@
 #include "server/engine/engine.h"
 
 /* Runs the command in database *db; SELECT changes *db. Ignores MULTI and EXEC. False: the command
- * is unknown or replied with an error. */
+ * is unknown, has a wrong number of arguments, never changes data, or has failed. */
 bool replay_call(struct engine *engine, unsigned *db, int argc, const struct bytes *argv);
 
 /* The same inside an open transaction, for the stream of a master, which may also contain PUBLISH.
- */
+ * The caller handles MULTI and EXEC. */
 bool replay_call_in(const struct commands *commands, struct txn *txn, unsigned *db, int argc,
                     const struct bytes *argv);
 

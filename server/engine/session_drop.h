@@ -6,7 +6,7 @@ struct pubsub;
 struct session;
 struct watch;
 
-/* Call when a connection closes. Afterwards the session is as that of a new client, but keeps its
+/* Call when a connection closes. Afterwards the session is like that of a new client, but keeps its
  * id, `changed`, the outbuf, the state, last_command, last_parent, and the effect of CLIENT REPLY
  * SKIP. */
 void session_drop(struct session *session, struct watch *watch, struct pubsub *pubsub);

@@ -1,8 +1,8 @@
 /* settle: delays a request for a key that contains many expired members (txn_settles_slowly) until
- * background slices have removed them, so that no other client waits for that. Also delays requests
- * that count all keys, until expiry has nearly caught up or, where keys must not be removed (on a
- * replica, during CLIENT PAUSE), until the overdue keys are hidden: see keyspace_hide. Depends on
- * the engine and the store.
+ * background slices have removed them, so that other clients need not wait for the removal. Also
+ * delays requests that count all keys, until expiry has nearly caught up or, where keys must not be
+ * removed (on a replica, during CLIENT PAUSE), until the overdue keys are hidden: see
+ * keyspace_hide. Depends on the engine and the store.
  *
  * There is one queue of keys, each with its delayed sessions in order of arrival. A request adds
  * its slow keys to the queue, and the keys take turns, so that a small one need not wait for a huge

@@ -1,8 +1,8 @@
 /* store_work: see store_work.h. A timerfd and slices of background work.
  *
  * CLOCK_REALTIME with an absolute time never fires early, and TFD_TIMER_CANCEL_ON_SET wakes the
- * loop when the system clock is set. While DEBUG CLOCK holds the clock, the timer is not armed, and
- * moving the clock starts a turn. */
+ * loop when the system clock is set. While the clock is held, the timer is not armed: the turn in
+ * which a command moves the clock does the work that becomes due. */
 #include "server/engine/store_work.h"
 #include "server/engine/memory_limit.h"
 

@@ -1,7 +1,7 @@
 /* acl: the users of the server, by name. The user "default" always exists: connections begin with
  * it. Depends on acl_user, the options and sessions' `user`; knows no connections.
  *
- * A session holds its user, so a deleted user is freed when its last session has another one.
+ * A session holds its user, so a deleted user is freed once its last session has another user.
  *
  * Folder server/engine/acl: users and their permissions. acl_user is a user, acl_selector one set
  * of its permissions, acl_commands the permissions for commands as bits over the table of rows,
@@ -30,8 +30,8 @@ struct acl {
     struct acl_log log;
 };
 
-/* Has only the default user, which may do everything; requirepass is its password. All commands
- * must be registered before rules are applied. */
+/* Returns an ACL with only the default user, which may do everything; requirepass is its password.
+ * All commands must be registered before rules are applied. */
 struct acl *acl_new(const struct commands *commands, const struct conf *conf);
 void acl_free(struct acl *acl); /* NULL is allowed */
 
@@ -41,7 +41,7 @@ size_t acl_count(const struct acl *acl);
 /* All users in the order of their names. Borrowed; mem_free() the array. O(n log n) */
 struct acl_user **acl_sorted(const struct acl *acl);
 
-/* Words, with each "( ... )" joined to one word. */
+/* Words, with each "( ... )" joined into one word. */
 struct acl_words {
     struct bytes *at; /* borrowed from the words given, or in `text` */
     size_t count;
@@ -65,14 +65,14 @@ void acl_set_requirepass(struct acl *acl, const char *password);
 
 void acl_users_init(struct acl_users *users);
 void acl_users_drop(struct acl_users *users);
-/* Adds users to an empty table: from the lines of an ACL file, or of `user` options. All errors are
- * appended to `faults`, each as a sentence; then the table must not be used. `name` is the file's.
- */
+/* Adds users to an empty table: from the lines of an ACL file, or of `user` options. Appends
+ * all errors to `faults`, each as a sentence; if there are any, the table must not be used. `name`
+ * is the file's. */
 void acl_read_file(const struct acl *acl, struct bytes text, const char *name,
                    struct acl_users *users, struct outbuf *faults);
 void acl_read_options(const struct acl *acl, const char *lines, struct acl_users *users,
                       struct outbuf *faults);
-/* Replaces the users of the server by those of the table, and empties the table. Sessions keep
+/* Replaces the users of the server with those of the table, and empties the table. Sessions keep
  * their users, whose permissions change. A missing default user is made from requirepass. Users
  * that are not in the table are deleted, as by acl_delete_user. */
 void acl_adopt(struct acl *acl, struct acl_users *users);
@@ -90,10 +90,10 @@ char *acl_option_lines(const struct acl *acl);
 /* Gives a new session, or one after RESET, the default user. */
 void acl_begin_session(struct acl *acl, struct session *session);
 void acl_end_session(struct session *session);
-/* Logs in. False: a wrong password, no such user, or it is off. */
+/* Logs in. False: the password is wrong, or the user does not exist or is off. */
 bool acl_log_in(struct acl *acl, struct session *session, struct bytes name, struct bytes password);
 /* Logs in without a password: something else, such as a certificate, has authenticated the peer.
- * False: no such user, or it is off. */
+ * False: the user does not exist or is off. */
 bool acl_log_in_by_name(struct acl *acl, struct session *session, struct bytes name);
 /* For a session whose user was deleted: makes it an unauthenticated session of the default user. */
 void acl_log_out(struct acl *acl, struct session *session);

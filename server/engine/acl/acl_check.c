@@ -1,4 +1,4 @@
-/* acl_check: decides whether a user may make a call. The checks of acl_user.h, in Redis' order:
+/* acl_check: decides whether a user may make a call: the checks of acl_user.h, in Redis' order:
  * command, keys, channels. */
 #include "server/engine/acl/acl_user.h"
 

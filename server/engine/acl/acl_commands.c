@@ -1,6 +1,6 @@
 /* acl_commands: the words of a selector that are about commands.
  *
- * Each changes the bits of the commands that it names, so the last word about a command decides.
+ * Each word changes the bits of the commands that it names, so the last word about a command wins.
  * acl_rules keeps the words. */
 #include "server/engine/acl/acl_selector.h"
 

@@ -1,9 +1,10 @@
-/* acl_rules: the rules of a selector about commands, in their order: "+get", "-@write",
+/* acl_rules: a selector's rules about commands, in order: "+get", "-@write",
  * "+select|0". Lists of users show them. They are kept, and not only their bits, because they
  * express the intent, which also covers commands that a later version adds to a category. Rules
  * that a later one makes useless are removed.
  *
- * A client may send any number of rules with first arguments, so each step takes constant time. */
+ * A client may send any number of rules with first arguments, so each step takes amortized constant
+ * time. */
 #ifndef SERVER_ENGINE_ACL_ACL_RULES_H
 #define SERVER_ENGINE_ACL_ACL_RULES_H
 
@@ -22,7 +23,7 @@ enum acl_rule_kind {
 
 /* All zero: no rules, and no command is allowed. */
 struct acl_rules {
-    bool from_all;          /* they begin with +@all, so commands of later versions are allowed */
+    bool from_all; /* the rules begin with +@all, so commands of later versions are allowed */
     struct acl_items items; /* their texts have no sign, and are in lower case */
     /* private */
     struct acl_item *first_category; /* the first rule about a category, or NULL */

@@ -68,7 +68,7 @@ static inline bool acl_selector_has_id(const struct acl_selector *selector, unsi
     return selector->allowed[id / 64] >> id % 64 & 1;
 }
 
-/* White space or a zero byte would not survive in a file. */
+/* True if the text has white space or a zero byte, which would not survive in a file. */
 bool acl_has_spaces(struct bytes text);
 
 #endif

@@ -25,10 +25,10 @@ struct acl_user {
 
 /* A user that can do nothing: off, no password; held once. */
 struct acl_user *acl_user_new(struct bytes name, bool all_channels);
-/* Makes it allow everything without a password, as the default user does at first. */
+/* Lets the user do everything without a password, like the initial default user. */
 void acl_user_open(struct acl_user *user);
 struct acl_user *acl_user_copy(const struct acl_user *user); /* held once */
-/* Exchanges everything except the names and the numbers of holders. */
+/* Exchanges everything except name, holders and is_deleted. */
 void acl_user_swap(struct acl_user *a, struct acl_user *b);
 struct acl_user *acl_user_hold(struct acl_user *user);
 void acl_user_release(struct acl_user *user); /* the last one frees it; NULL is allowed */

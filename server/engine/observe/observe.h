@@ -3,7 +3,7 @@
  *
  * Folder server/engine/observe: measures calls. observe counts and times each call, slowlog keeps
  * slow ones, latency the slow events of other kinds, monitor sends every call to MONITOR. stats has
- * the counters that belong to no other part (connections, turns, peaks); the code that accepts a
+ * the counters that no other part owns (connections, turns, peaks); the code that accepts a
  * connection, for example, increments its counter. INFO, SLOWLOG, LATENCY and the metrics port only
  * read.
  * Depends on server/cmd/call and below; no command depends on a measurement. Start here. */
@@ -56,7 +56,8 @@ void observe_end(struct observer *observer, const struct call *call, int64_t beg
 int64_t observe_now(const struct observer *observer);
 void observe_again(struct observer *observer, const struct call *call, int64_t began,
                    struct call_time *time);
-/* Call when CLIENT UNBLOCK has answered the call, with an error if it has failed. */
+/* Call when CLIENT UNBLOCK or a change of role has answered the call, with an error if it has
+ * failed. */
 void observe_ended(struct observer *observer, const struct call *call,
                    const struct call_time *time);
 /* Records the duration of a slice of expiry. */

@@ -33,15 +33,15 @@ bool blocked_block(struct blocked *blocked, const struct call *call,
 /* A wait for something other than a key; CLIENT UNBLOCK ends it, too. */
 struct blocked_hold {
     enum wait_reason reason;
-    void (*gone)(void *ctx); /* called when it is unblocked, with or without an answer */
-    void (*late)(void *ctx); /* replies at CLIENT UNBLOCK; NULL: the reply is null */
+    void (*gone)(void *ctx); /* called when the session is unblocked, with or without an answer */
+    void (*late)(void *ctx); /* replies at CLIENT UNBLOCK; NULL: the reply is a null array */
     void *ctx;
 };
 /* Blocks the session without a key; it must not be blocked yet. A session that was closed during
  * its own request is not blocked: `gone` is called at once. */
 void blocked_hold(struct blocked *blocked, struct session *session,
                   const struct blocked_hold *hold);
-/* Calls `late`. False: it is NULL, or the session waits for a key. */
+/* Calls the hold's `late`. False: `late` is NULL, or the session waits for a key. */
 bool blocked_answers_late(const struct session *session);
 /* The call that the session is blocked in, borrowed, and its time so far. NULL: it is not blocked
  * on a key. */

@@ -59,7 +59,7 @@ struct blocked {
     unsigned table_count;
     TAILQ_HEAD(, key_queue) ready;
     struct place *next; /* the next to try; NULL: the first client of the next ready key */
-    bool for_claims;    /* that of the key of `next` */
+    bool for_claims;    /* as in the key_queue of `next` */
     /* Clients for which the current key has nothing; others that want the same are skipped. */
     const struct blocked_client *skipped[SKIPPED_MAX];
     unsigned skipped_count;

@@ -39,7 +39,7 @@ void tracking_add_prefixes(struct tracking *tracking, struct session *session,
 /* Finds a prefix of the session that overlaps with this one: *other is borrowed. O(m) */
 bool tracking_overlaps(const struct session *session, struct bytes prefix, struct bytes *other);
 void tracking_off(struct tracking *tracking, struct session *session); /* no effect if off */
-/* Call when the session ends: others may redirect to it. */
+/* Call when the session ends, even if it does not track: others may redirect to it. */
 void tracking_forget(struct tracking *tracking, struct session *session);
 
 /* CLIENT CACHING: makes the next command, or transaction, an exception from OPTIN or OPTOUT. */
@@ -63,15 +63,15 @@ void tracking_each_prefix(const struct session *session, /* sorted by bytes */
 bool tracking_active(const struct tracking *tracking);
 /* A call invalidates all keys at most once, however many databases it empties. */
 void tracking_begin_call(struct tracking *tracking);
-/* Are the keys that the session reads now to be remembered? */
+/* Must the keys that the session reads now be remembered? */
 bool tracking_wants_reads(const struct session *session);
 void tracking_note_read(struct tracking *tracking, const struct session *session, struct bytes key);
 
-/* `caller`: the session that caused it; NULL: the server. */
+/* `caller`: the session that caused the effect; NULL: the server. */
 void tracking_effect(struct tracking *tracking, const struct effect *effect,
                      const struct session *caller);
 void tracking_flush(struct tracking *tracking); /* call after a commit: sends the messages */
-/* Call at the end of the turn: sends the messages for prefixes. */
+/* Call at the end of the turn: sends the messages for prefixes, and frees some forgotten keys. */
 void tracking_turn(void *tracking);
 /* Forgets up to `most` random keys while more than `max` (0: no limit) are remembered, and sends
  * invalidations for them. False: there were not too many. */

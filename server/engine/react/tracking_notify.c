@@ -1,5 +1,5 @@
-/* tracking_notify: sends tracking's messages: those queued until a commit, and the changes below
- * prefixes that are collected until the end of a turn. */
+/* tracking_notify: sends tracking's messages: those queued until a commit, and those about changes
+ * that match prefixes, which are collected until the end of a turn. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -37,7 +37,7 @@ struct tracker {
     TAILQ_HEAD(, membership) memberships;
 };
 
-/* A key that changed below a prefix in this turn. */
+/* A key that begins with a prefix and has changed in this turn. */
 struct change {
     uint64_t by; /* the session that changed it last; 0: the server */
     size_t key_len;
