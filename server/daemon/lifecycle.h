@@ -9,14 +9,14 @@ struct conf;
 struct parts;
 
 /* Reports why the daemon can't start: on standard error, and in the log if that is a file or
- * syslog. If a program reads the log on standard output, only there. Returns false. */
+ * syslog. If a program reads the log on standard output, only in that log. Returns false. */
 __attribute__((format(printf, 2, 3))) bool lifecycle_fail(const struct parts *parts,
                                                           const char *format, ...);
 
 /* Writes the pid file, and notifies the service manager that the daemon is ready. */
 void lifecycle_report_ready(struct parts *parts);
 void lifecycle_on_signals(struct parts *parts); /* call when the loop has been made */
-/* Lowers maxclients to the number that the limit of open files allows. */
+/* Raises the limit on open files, and lowers maxclients to the number that it allows. */
 void lifecycle_fit_maxclients(struct conf *conf);
 /* For CONFIG SET, with the parts: applies changed options. False: the journal could not be started.
  */

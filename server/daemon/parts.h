@@ -47,7 +47,7 @@ struct parts {
     struct tracking *tracking;
     struct commands *commands;
     struct acl *acl;
-    struct tls *tls; /* NULL: neither tls-port nor metrics-tls */
+    struct tls *tls; /* NULL: no option needs TLS, see tls_is_wanted */
     struct clients *clients;
     struct net *net;
     struct http *http; /* NULL: metrics-port is 0 */
@@ -61,13 +61,13 @@ struct parts {
     struct replication *replication;
     struct loop_timer *housekeeping;
     int64_t loading_turn_usec;
-    unsigned seconds; /* counts housekeepings, if a service manager listens */
+    unsigned seconds; /* counts seconds, if a service manager listens */
     struct admin admin;
     char run_id[RUN_ID_LEN + 1];
     bool wrote_pid;
     bool memory_short;
     bool stop_saves; /* lifecycle_stop writes a snapshot first */
-    bool stops;      /* a signal to stop came while a script ran: stop when it has ended */
+    bool stops;      /* a signal to stop came while a script ran: stop when the script has ended */
 };
 
 #endif

@@ -1,5 +1,5 @@
-/* places: see places.h. The working directory is changed last: if it fails, the others are easy to
- * restore. */
+/* places: see places.h. The working directory is changed last: if that fails, the other options are
+ * easy to restore. */
 #include "server/daemon/places.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* places: applies changed addresses, ports and the working directory. Unlike other options, each
- * needs a system call that may fail. Depends on net, http, tls and persist. */
+/* places: applies changed addresses, ports, tls-replication and dir. Unlike other options, these
+ * may fail to take effect. Depends on net, http, tls and persist. */
 #ifndef SERVER_DAEMON_PLACES_H
 #define SERVER_DAEMON_PLACES_H
 
@@ -11,12 +11,12 @@
 struct parts;
 
 bool places_has(const struct conf_option *option); /* is it one of these options? */
-/* For CONFIG SET and reloads, with the parts: applies the current values of those options in `set`
- * that are places. False: see struct config_context; the details are logged. */
+/* For CONFIG SET and reloads, with the parts: applies the current values of the options in `set`
+ * that places_has accepts. False: see struct config_context; the details are logged. */
 bool places_try(void *parts, const struct conf_option *const *set, size_t count,
                 struct config_fault *fault);
 
-/* Starts to listen for HTTP if metrics-port is not 0. False: the reason is in `why`. */
+/* Listens for HTTP if metrics-port is not 0. False: the reason is in `why`. */
 bool places_open_http(struct parts *parts, char *why, size_t size);
 
 #endif

@@ -11,7 +11,7 @@ struct reload {
     int argc;
     char *const *argv; /* main's */
     int start_dir;     /* the directory that the daemon was started in; -1: unknown */
-    char **read;       /* by option: the value when it was last read, as CONFIG GET shows it */
+    char **read;       /* for each option: the value last read, as CONFIG GET shows it */
     bool wanted;       /* a reload waits for the end of the turn, of loading or of a script */
     bool failed;       /* the last reload found errors */
 };
@@ -20,7 +20,7 @@ struct reload {
 void reload_init(struct parts *parts, int argc, char *const *argv);
 void reload_drop(struct parts *parts);
 
-/* Reads the file and the command line again, as at the start. If they have errors, logs all of them
+/* Reads the file and the command line again, as at the start. If these have errors, logs all errors
  * and changes nothing. Otherwise sets each live option whose value there differs from the last time
  * it was read; an option that CONFIG SET has changed keeps its value until its value in the file
  * changes. Logs the changed options, and those that need a restart. Notifies the service manager.

@@ -13,7 +13,7 @@
 enum { SUPERVISOR_STATUS_MAX = 256 };
 
 struct supervisor {
-    bool listens;          /* a service manager receives our messages */
+    bool listens;          /* a service manager receives the messages */
     int64_t watchdog_usec; /* without a keep-alive for this long, it kills the daemon; 0: never */
     int64_t alive_usec;    /* monotonic: when the last keep-alive was sent */
     int64_t working_usec;  /* monotonic: when the last message about long work was sent */
@@ -21,7 +21,7 @@ struct supervisor {
     char status[SUPERVISOR_STATUS_MAX]; /* as last sent */
 };
 
-/* If `supervised` is no, the other functions send nothing. */
+/* If `supervised` is no or NOTIFY_SOCKET is not set, the other functions send nothing. */
 void supervisor_init(struct supervisor *supervisor, const struct conf *conf);
 /* From now on, sends two keep-alives per watchdog interval while the loop runs. */
 void supervisor_begin(struct supervisor *supervisor, struct loop *loop);
@@ -35,10 +35,10 @@ bool supervisor_stopping(struct supervisor *supervisor, const char *text);
 void supervisor_say(struct supervisor *supervisor, const char *text);
 
 /* Sends a keep-alive if one is due. For a long script, during which the loop may not run: the
- * watchdog must not kill the daemon for it, but a stop gets no more time. */
+ * watchdog must not kill the daemon because of it, but a stop gets no more time. */
 void supervisor_live(struct supervisor *supervisor, int64_t now_usec);
-/* For work during which the loop does not run: call often. True, about every two seconds: call
- * supervisor_work. */
+/* For work during which the loop does not run: call often. True about every two seconds, or when a
+ * keep-alive is due: call supervisor_work. */
 bool supervisor_wants_work(const struct supervisor *supervisor, int64_t now_usec);
 /* Sends a keep-alive and a line about the state, and asks for another minute to start or stop. */
 void supervisor_work(struct supervisor *supervisor, int64_t now_usec, const char *text);

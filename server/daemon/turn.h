@@ -1,5 +1,5 @@
-/* turn: the work of each turn of the loop, of each second, of turns during loading and saving, and
- * of turns inside a long script. Depends on net, engine, persist, replication and script. */
+/* turn: the work of each turn of the loop, of each second, of turns during loading, and of turns
+ * inside a long script. Depends on net, engine, persist, replication and script. */
 #ifndef SERVER_DAEMON_TURN_H
 #define SERVER_DAEMON_TURN_H
 
@@ -11,10 +11,11 @@ struct parts;
 void turn_end(void *parts);
 /* Starts the work of each second. */
 void turn_begin_seconds(struct parts *parts);
-/* For struct persist_wiring: loading and saving call them often. */
+/* For struct persist_wiring. Loading calls turn_loading often, which runs turns; other long work
+ * calls turn_working, which only reports to the service manager. */
 void turn_loading(void *parts);
 void turn_working(void *parts);
-/* For struct scripting: turns inside a script that runs long. */
+/* For struct scripting: turns inside a long-running script. */
 struct busy_wiring turn_busy(struct parts *parts);
 
 #endif

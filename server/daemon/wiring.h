@@ -9,13 +9,13 @@ struct commands;
 struct parts;
 
 /* Makes all parts except the configuration, opens the ports and loads the data; clients that
- * connect meanwhile are answered LOADING. False: the reason has been reported. */
+ * connect meanwhile get LOADING errors. False: the reason has been reported. */
 bool wiring_make(struct parts *parts);
 /* All commands, for their names and rules only: they must not be run. Free with commands_free. */
 struct commands *wiring_commands(void);
-/* For conf.renames_fault: tries the lines of rename-command on such a table. */
+/* For conf.renames_fault: tries the lines of rename-command on a table from wiring_commands. */
 const char *wiring_renames_fault(const char *lines);
-const char *wiring_users_fault(const char *lines); /* the same for conf.users_fault */
+const char *wiring_users_fault(const char *lines); /* for conf.users_fault: tries `user` lines */
 /* Frees all parts, even if wiring_make has failed. */
 void wiring_free(struct parts *parts);
 
