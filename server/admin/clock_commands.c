@@ -1,6 +1,6 @@
 /* clock_commands: CLOCK: the clock of a server that was started with `clock stepped`, for tests of
- * programs that depend on time. A command only says where the clock should go; the engine moves it
- * once the command's transaction has ended, and replies then. */
+ * programs that depend on time. SET and ADVANCE set the clock's goal; the engine moves the
+ * clock once the command's transaction has ended, and then replies. */
 #include "server/admin/admin.h"
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/reply_text.h"

@@ -1,6 +1,6 @@
 /* cluster_nodes: see cluster_nodes.h. By default the node's address is the one that the client
- * connected to, because a server cannot know by which address others reach it. Options override
- * it. */
+ * connected to, because a server cannot know at which address others reach it. Options override
+ * that. */
 #include "server/admin/cluster_nodes.h"
 
 #include <inttypes.h>

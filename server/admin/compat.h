@@ -1,5 +1,5 @@
-/* compat: the server and version that HELLO, INFO and LOLWUT name, by which clients enable features
- * (compat-version). */
+/* compat: the server and version that HELLO, INFO and LOLWUT report, by which clients choose
+ * features (compat-version). */
 #ifndef SERVER_ADMIN_COMPAT_H
 #define SERVER_ADMIN_COMPAT_H
 
@@ -7,7 +7,7 @@ struct conf;
 
 struct compat {
     const char *server, *version; /* HELLO */
-    const char *redis_version;    /* INFO; of a Valkey, the last Redis that it replaces */
+    const char *redis_version;    /* INFO; for Valkey, the Redis version that it reports there */
     const char *title;            /* LOLWUT */
 };
 

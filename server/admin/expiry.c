@@ -1,5 +1,6 @@
-/* expiry: EXPIRY: the next deadlines, how many are due when, and how late expiry was. Context:
- * struct long_queries, for queries that take longer than a turn; NULL: answer all at once. */
+/* expiry: EXPIRY: the next deadlines, how many fall due in which span, and how late expiry was.
+ * Context: struct long_queries, for queries that take longer than a turn; NULL: answer all at once.
+ */
 #include "server/admin/admin.h"
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/reply_text.h"

@@ -21,7 +21,7 @@ struct memory_figures {
     size_t journal;         /* records that wait to be written */
     struct script_report scripts;
     struct memory_of_keys keys; /* of all databases */
-    size_t overhead; /* all of the above except the values, plus the memory in use at the start */
+    size_t overhead; /* `startup`, plus the growth since then of the parts from clients to keys */
     size_t dataset;  /* the rest of `used` */
     double dataset_percent; /* of the memory allocated since the start */
     struct mem_allocators allocators;
@@ -30,7 +30,7 @@ struct memory_figures {
 struct memory_of_keys memory_of_keys(const struct keyspace *ks);
 /* O(N), N connections and databases. */
 void memory_figures(const struct memory_context *context, struct memory_figures *figures);
-/* The part of `overhead` that exists before the first key and client. Call once, at the start. */
+/* The memory of these parts before the first key and client. Call once, at the start. */
 size_t memory_figures_at_start(const struct memory_context *context);
 
 double memory_ratio(size_t value, size_t to); /* 0 if `to` is 0 */

@@ -13,8 +13,8 @@ struct acl_sessions {
 /* Closes the connections of all users that are deleted. */
 void acl_sessions_close_deleted(const struct acl_sessions *sessions);
 /* Call when the rules of one user have changed (ACL SETUSER): closes its sessions that are
- * subscribed to channels that the user may no longer use. As in Redis, channels are only checked if
- * the user now has fewer channel rules than `before`. */
+ * subscribed to channels, or track keys by prefixes, that the user may no longer use. As in Redis,
+ * channels are only checked if the user has lost a channel rule that it had `before`. */
 void acl_sessions_user_changed(const struct acl_sessions *sessions, const struct acl_user *user,
                                const struct acl_user *before);
 /* Closes connections that are subscribed to channels, or track keys by prefixes, that their users

@@ -1,4 +1,4 @@
-/* client_filter: the options by which CLIENT LIST and KILL select connections: those of Redis 7.4
+/* client_filter: the options with which CLIENT LIST and KILL select connections, as in Redis 7.4
  * and Valkey 9. A connection is selected if all options match. */
 #ifndef SERVER_ADMIN_CLIENT_CLIENT_FILTER_H
 #define SERVER_ADMIN_CLIENT_CLIENT_FILTER_H
@@ -25,7 +25,7 @@ enum client_text {
     CLIENT_TEXTS
 };
 
-/* What a connection must have, or, after NOT-, must not have. */
+/* The properties that a connection must have or, for options with NOT-, must not have. */
 struct client_wish {
     int first_id, last_id; /* arguments that are ids; 0: none */
     enum client_type type;
@@ -43,7 +43,7 @@ struct client_filter {
 
 /* Selects all connections. */
 void client_filter_init(struct client_filter *filter, const struct call *call);
-/* Parses the option at *i and moves *i behind it. False: an error was sent, `unknown` if there is
+/* Parses the option at *i and moves *i past it. False: an error was sent, `unknown` if there is
  * no such option or it has no value. */
 bool client_filter_parse(struct client_filter *filter, struct call *call, int *i,
                          enum error unknown);

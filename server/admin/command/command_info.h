@@ -1,7 +1,7 @@
 /* command_info: the reply of COMMAND INFO for a row, and helpers for other replies about rows.
  *
  * Folder server/admin/command: COMMAND and its subcommands, made from the rows of all commands;
- * syntax makes the arguments of COMMAND DOCS from a row's line of syntax. Start with
+ * syntax makes the arguments of COMMAND DOCS from a row's syntax line. Start with
  * command_commands.c. */
 #ifndef SERVER_ADMIN_COMMAND_COMMAND_INFO_H
 #define SERVER_ADMIN_COMMAND_COMMAND_INFO_H
@@ -11,7 +11,7 @@
 
 #include "server/cmd/call/call.h"
 
-/* Replies with the row as COMMAND INFO does, with the rows of its subcommands. */
+/* Replies with the row as COMMAND INFO does, including the rows of its subcommands. */
 void command_info_reply(struct call *call, struct command_ref ref);
 void command_info_reply_name(struct call *call, struct command_ref ref); /* "config|get" */
 void command_info_reply_key_flags(struct call *call, unsigned flags);    /* KEY_* */

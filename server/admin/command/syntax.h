@@ -4,8 +4,8 @@
  *
  *     key [NX | XX] [EX seconds] <a | b> score member [score member ...]
  *
- * Words in capitals are tokens, others are values; [] encloses an optional part, <> a choice
- * separated by |; [words ...] after the same words means that they may be repeated. */
+ * Words in capitals and the symbols = ~ * $ are tokens, others are values; [] encloses an optional
+ * part, <> a choice separated by |; [words ...] after the same words: they may be repeated. */
 #ifndef SERVER_ADMIN_COMMAND_SYNTAX_H
 #define SERVER_ADMIN_COMMAND_SYNTAX_H
 
@@ -18,7 +18,7 @@ enum { SYNTAX_NODES_MAX = 96, SYNTAX_NONE = -1 };
 
 struct syntax_node {
     enum syntax_kind kind;
-    struct bytes name;  /* of a value; a view of the line, as `token` */
+    struct bytes name;  /* of a value or block; a view of the line, like `token` */
     struct bytes token; /* SYNTAX_TOKEN itself, or the one before a value or block */
     bool optional, multiple;
     bool repeats_token; /* if multiple: the token is repeated too */
@@ -36,7 +36,7 @@ void syntax_parse(struct syntax *syntax, const char *line);
 /* An argument's type as in COMMAND DOCS: "key", "integer", "oneof", ... */
 const char *syntax_type(const struct syntax_node *node);
 
-/* Replies with an array with one map for each argument. `key_specs` is the number of the row's key
+/* Replies with an array of one map for each argument. `key_specs` is the number of the row's key
  * specs. Arguments that are keys belong to the specs in order, and all further ones to the last. */
 void syntax_reply_arguments(struct resp_writer *out, const char *line, int key_specs);
 

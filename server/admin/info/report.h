@@ -1,9 +1,10 @@
 /* report: builds the text of INFO: lines of fields, from tables of rows.
  *
  * Folder server/admin/info: INFO. It has a file for each group of sections, and a table of rows for
- * each group of fields. A row names a field and its figure; the part of the server that owns the
- * figure counts it. Depends on those parts and on server/admin. Start here, then info_stats.c. To
- * add a field, add a row; doc/info.md lists the fields that Redis lacks or defines differently. */
+ * each group of fields. A row has a field's name and its figure; the part of the server that owns
+ * the figure counts it. Depends on those parts and on server/admin. Start here, then info_stats.c.
+ * To add a field, add a row; doc/info.md lists the fields that Redis lacks or defines differently.
+ */
 #ifndef SERVER_ADMIN_INFO_REPORT_H
 #define SERVER_ADMIN_INFO_REPORT_H
 
@@ -19,7 +20,7 @@ struct report {
     const struct server_context *context;
     msec now;
     int64_t mono_usec;
-    struct persist_report persist; /* of an idle server, if there is no persistence */
+    struct persist_report persist; /* without persistence, that of an idle server */
     struct outbuf text;
 };
 
@@ -75,12 +76,12 @@ struct info_row {
     {                                                                                              \
         .name = (field), .kind = INFO_TEXT, .text = (value)                                        \
     }
-/* A field of Redis that counts something this server does not have: always 0. */
+/* A field of Redis that counts something that this server does not have: always 0. */
 #define NEVER_ANY(field) COUNT(field, 0)
 
 #define REPORT_ROWS(report, rows) report_rows(report, rows, sizeof(rows) / sizeof((rows)[0]))
 void report_rows(struct report *report, const struct info_row *rows, size_t count);
-/* A whole line, truncated after 1000 bytes. */
+/* Appends a whole line, truncated to about 1000 bytes. */
 __attribute__((format(printf, 2, 3))) void report_line(struct report *report, const char *format,
                                                        ...);
 
