@@ -14,8 +14,8 @@ struct child *child_new(void);        /* NULL with errno */
 void child_free(struct child *child); /* kills a running child */
 
 struct child_work {
-    /* Runs in the child, which then ends. Calls report(report_ctx, keys) now and then. 0 or an
-     * errno. `fd`: the descriptor below, by its number in the child. */
+    /* Runs in the child, which then ends. Calls report(report_ctx, keys) now and then. `fd` is the
+     * number that the descriptor below has in the child. Returns 0 or an errno. */
     int (*run)(void *ctx, int fd, void (*report)(void *ctx, uint64_t keys), void *report_ctx,
                struct base_size *size);
     void *ctx;
@@ -24,7 +24,7 @@ struct child_work {
 /* Forks. 0 or an errno. O(N), N pages of the process */
 int child_begin(struct child *child, const struct child_work *work);
 bool child_runs(const struct child *child);
-/* Kills the child; child_ended then reports an error. */
+/* Kills the child; child_ended then reports an error, unless the child had already finished. */
 void child_cancel(struct child *child);
 /* Waits until the child has ended. */
 void child_await(struct child *child);
@@ -37,7 +37,7 @@ struct child_progress {
 struct child_progress child_progress(const struct child *child); /* of the last child */
 
 struct child_outcome {
-    int error; /* 0: the file is written */
+    int error; /* 0: `run` has succeeded */
     struct base_size size;
     uint64_t copied; /* bytes of memory that the parent and the child no longer shared at its end */
 };

@@ -91,8 +91,8 @@ uint64_t journal_synced(const struct journal *journal);
  */
 uint64_t journal_safe_position(const struct journal *journal);
 
-/* Later changes may only be acknowledged once the records so far are synced, in any mode: `from` is
- * the position before the first of these that matters. Requests that sync at the next flush. */
+/* In any mode, later changes may be acknowledged only once the records so far are synced. `from` is
+ * the position before the first record for which this matters. The next flush requests the sync. */
 void journal_require_sync(struct journal *journal, uint64_t from);
 
 enum journal_state journal_state(const struct journal *journal);
@@ -106,13 +106,14 @@ void journal_set_sync_mode(struct journal *journal, enum journal_sync_mode mode)
  * being written. Else the errno of the write. */
 int journal_rotate(struct journal *journal, int fd);
 
-/* These two leave JOURNAL_NEEDS_BASE. Call begin when the base is begun, and again if it failed. It
- * drops unwritten records, because the base will hold all changes so far, and keeps later ones in
- * memory for the new segment. Call end when the manifest lists the new base and the new segment. 0:
- * takes ownership of `fd`. EBUSY: try again after the next journal_sync_done. */
+/* In JOURNAL_NEEDS_BASE: call when a base is begun, between records. Drops unwritten records,
+ * because the base will hold all changes so far, and keeps later ones in memory for the new
+ * segment. */
 void journal_restart_begin(struct journal *journal);
 /* Call when the base has failed: the next flush drops the records that were kept. */
 void journal_restart_cancel(struct journal *journal);
+/* Call when the manifest lists the new base and the new segment: enters JOURNAL_OK. 0: takes
+ * ownership of `fd`. EBUSY: try again after the next journal_sync_done. */
 int journal_restart_end(struct journal *journal, int fd);
 /* The data will be replaced: enters JOURNAL_NEEDS_BASE from any state. */
 void journal_need_base(struct journal *journal);

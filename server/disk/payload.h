@@ -1,8 +1,9 @@
 /* payload: a value as a byte string, for DUMP and RESTORE. Depends on proto/rdb/ and the effects'
  * text.
  *
- * A value that Redis can hold is in Redis' format (proto/rdb/rdb_write.h). A value with deadlines
- * inside is in our own format, which RESTORE of a Redis server refuses with "Bad data format":
+ * A value that Redis can hold is in Redis' format (proto/rdb/rdb_write.h). Any other value, such as
+ * a dehydrator or a set whose members have deadlines, is in our own format, which RESTORE of a
+ * Redis server refuses with "Bad data format":
  *
  *     RDB_OWN_TYPE      one byte
  *     commands          the effects that build the value (effect_text.h), for the
@@ -18,8 +19,7 @@
 
 struct payload;
 
-/* The payload of a value that is not empty, or is a stream, owned by the caller. NULL: no memory.
- * O(n) */
+/* Makes the payload of a value, which may be empty only if it is a stream. NULL: no memory. O(n) */
 struct payload *payload_new(const struct object *object);
 void payload_free(struct payload *payload);
 /* Calls `take` with the payload of a value, or not at all if out of memory. O(n) */
@@ -34,8 +34,8 @@ enum payload_status {
                         type */
 };
 
-/* Sets *object, owned by the caller and not empty (but a stream may be), if the result is
- * PAYLOAD_WHOLE. O(n) */
+/* For PAYLOAD_WHOLE, sets *object, which the caller owns and which is empty only if it is a stream.
+ * O(n) */
 enum payload_status payload_read(struct bytes payload, struct object *object);
 
 #endif

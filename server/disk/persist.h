@@ -18,7 +18,7 @@
  * of DUMP. The layouts are in effect/ (effects as commands), format/ (files) and import/ (Redis'
  * files).
  * Depends on these three, on server/base and store/. Start here; doc/durability.md has the
- * promises, tests/crash/ proves them. */
+ * promises, tests/crash/ tests them. */
 #ifndef SERVER_DISK_PERSIST_H
 #define SERVER_DISK_PERSIST_H
 
@@ -42,8 +42,8 @@ struct persist_wiring {
     struct store *store;
     /* Called when a load begins and after each MiB or so of it, to serve connections. */
     void (*progress)(void *ctx);
-    /* Called often while a snapshot is written without a child, which keeps the loop from turning;
-     * must not run a turn. NULL: not called. */
+    /* Called often while a snapshot or base is written without a child, which blocks the loop; must
+     * not run a turn. NULL: not called. */
     void (*works)(void *ctx);
     /* Runs a command of a Redis AOF, which may be any command. False: it failed. */
     bool (*command)(void *ctx, unsigned *db, int argc, const struct bytes *argv);
@@ -126,7 +126,7 @@ struct persist_report {
     bool loading, journal, saving, rewriting, rewrite_scheduled;
     struct progress_report load; /* in bytes; while loading */
     int64_t start_sec;           /* unix time: when loading began */
-    bool saves_inline;           /* a snapshot is being written without a child, as `save` says */
+    bool saves_inline; /* a file is being written without a child; `save` has the progress */
     struct progress_report save, task; /* in keys; task: of the child, while saving or rewriting */
     int64_t last_save_sec;             /* unix time; without a snapshot, the time of the start */
     bool save_failed, rewrite_failed;
@@ -137,12 +137,12 @@ struct persist_report {
     uint64_t journal_waiting, late_syncs;
     bool sync_running;
     size_t buffer_bytes; /* memory of data that waits to be written */
-    /* Memory copied during the last child of each kind, because pages were changed meanwhile. */
+    /* Memory copied while the last child of each kind ran, because pages were changed. */
     size_t save_copied_bytes, rewrite_copied_bytes;
     size_t copied_now, copied_peak; /* the same for the running child, and its maximum; else 0 */
     int64_t copied_age_sec;         /* since copied_now was measured */
     int64_t last_fork_usec;         /* how long it blocked the loop */
-    int64_t forked_usec;            /* when; monotonic, 0: never */
+    int64_t forked_usec;            /* monotonic: when that was; 0: never */
     uint64_t forks, keys_loaded;
     uint64_t saves_begun, rewrites_begun;                    /* since the start */
     uint64_t saves, saves_failed, rewrites, rewrites_failed; /* since the start */

@@ -52,7 +52,7 @@ struct persist {
 
     int folder; /* the working directory, locked for this daemon; -1: not locked */
 
-    /* While `files` runs, `manifest`, `segment_seq` and `pending_segment` are its own. */
+    /* While `files` runs, `manifest`, `segment_seq` and `pending_segment` belong to its thread. */
     struct file_job *files;
     struct loop_io *files_done;
     enum persist_step step;
@@ -64,7 +64,7 @@ struct persist {
     int64_t task_began_usec;
     bool task_void;  /* its result will be ignored */
     bool restarts;   /* the journal needs the rewrite's base to restart */
-    bool base_named; /* ... and the manifest lists it, but the journal has not switched to its new
+    bool base_named; /* the manifest lists that base, but the journal has not switched to its new
                         segment yet */
     struct base_size base_size;
     uint64_t base_seq, segment_seq; /* of the running rewrite */
@@ -80,7 +80,7 @@ struct persist {
     uint64_t segments_bytes; /* of the segments before the current one */
     struct progress load;    /* bytes, while report.loading */
     struct progress at_task; /* keys that the child has written */
-    struct progress at_save; /* keys, while report.saves */
+    struct progress at_save; /* keys, while report.saves_inline */
     struct persist_report report;
 };
 
@@ -98,12 +98,13 @@ bool persist_own_folder(struct persist *persist);
 /* Initializes the manifest for the journal's folder and loads it. Returns LOADED, NONE, or BAD with
  * `why`, which names the file. */
 enum manifest_found persist_find_journal(struct persist *persist, char why[MANIFEST_WHY_MAX]);
-/* Call when there are no data: true and `why` if an append-only file of Redis is where the journal
+/* Call when there is no data: true and `why` if an append-only file of Redis is where the journal
  * would be created. */
 bool persist_refuse_redis(const struct persist *persist, char *why, size_t size);
-/* Call when there are no data: logs which files of Redis are in dir, and how to import them. */
+/* Call when there is no data: logs which files of Redis are in dir, and how to import them. */
 void persist_note_redis(const struct persist *persist);
-/* Finds the file to import: the path given, or the one in that folder. False: `why`. */
+/* Finds the file to import: the path given, or the one in that folder. False: `why` has the reason.
+ */
 bool persist_find_import(const struct conf *conf, char path[DISK_PATH_MAX], const char **why);
 /* Loads the manifest at this path; the caller drops it. False: the file is not named like a
  * manifest. */

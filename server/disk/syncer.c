@@ -1,5 +1,5 @@
-/* syncer: see syncer.h. One thread, one mutex, three orders and a report. Fields after `lock` are
- * accessed with the mutex held; the sync itself runs without it. */
+/* syncer: see syncer.h. One thread, one mutex, at most one order of each kind, and a report. Fields
+ * after `lock` are accessed with the mutex held; the sync itself runs without it. */
 #include "server/disk/syncer.h"
 
 #include <errno.h>

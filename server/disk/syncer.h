@@ -1,9 +1,10 @@
 /* syncer: a thread that syncs files and allocates their blocks ahead, so that the loop never waits
  * for the medium. Depends on disk.h and pthreads. Positions are numbers of the caller.
  *
- * The thread does one thing at a time. An order waits while it is busy, and a later order for the
- * same file replaces it, because a sync covers everything written before it begins. The thread does
- * not allocate or free memory and takes no signals. Call all functions from one thread, the loop's.
+ * The thread does one thing at a time. While it is busy, an order waits, and a later order of the
+ * same kind replaces it, because a sync covers everything written before it begins. The thread
+ * neither allocates nor frees memory, and takes no signals. Call all functions from one thread, the
+ * loop's.
  */
 #ifndef SERVER_DISK_SYNCER_H
 #define SERVER_DISK_SYNCER_H
@@ -14,8 +15,8 @@
 struct syncer;
 
 struct syncer *syncer_new(void); /* NULL with errno */
-/* Ends the thread after the current sync and after retiring a file that is due; drops orders not
- * begun. The last report can still be taken. */
+/* Ends the thread after the current order, and after retiring a file if that was requested; drops
+ * all other orders. The last report can still be taken. */
 void syncer_stop(struct syncer *syncer);
 void syncer_free(struct syncer *syncer); /* stops the thread first if needed */
 
@@ -24,13 +25,13 @@ int syncer_fd(const struct syncer *syncer); /* readable while there is a report 
 /* Requests a sync of everything that `fd` holds now, up to `position`. */
 void syncer_ask(struct syncer *syncer, int fd, uint64_t position);
 
-/* Orders blocks for `len` bytes at `from`. Reports neither success nor failure. Done before a sync
- * that was ordered. */
+/* Requests that blocks for `len` bytes at `from` are allocated, before any sync that waits. Reports
+ * neither success nor failure. */
 void syncer_make_room(struct syncer *syncer, int fd, uint64_t from, uint64_t len);
 
-/* Gives up a file: the thread closes it and reports that once. With SYNCER_SYNC_AND_CLOSE it syncs
- * the file first; otherwise results of its syncs are no longer reported. False, without any effect,
- * while an earlier file still waits to be retired. */
+/* Hands over a file: drops the orders that wait; the thread closes the file and reports that once.
+ * With SYNCER_SYNC_AND_CLOSE it syncs the file first; otherwise results of its syncs are no longer
+ * reported. False, without any effect, until the report of an earlier retirement was taken. */
 enum syncer_last { SYNCER_JUST_CLOSE, SYNCER_SYNC_AND_CLOSE };
 bool syncer_retire(struct syncer *syncer, int fd, uint64_t position, enum syncer_last last);
 

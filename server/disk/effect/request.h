@@ -1,11 +1,11 @@
 /* request: splits the next command of a file into its arguments.
  *
  * Why not proto/resp/resp_read.h, the parser of clients' requests? That one accepts everything that
- * Redis accepts: inline requests, a count of 0 or less, any byte in place of LF, any two after an
- * argument. In a file these are damage, so this parser accepts only what our writers write: a RESP
- * array of bulk strings. It keeps no state between calls, and it returns where the damage begins or
- * how many bytes the command needs. tests/unit/server/agreement_test.c checks that both parse such
- * commands alike. */
+ * Redis accepts: inline requests, a count of 0 or less, any byte in place of LF, any two bytes in
+ * place of the CRLF after an argument. In a file these are damage, so this parser accepts only a
+ * RESP array of bulk strings, as our writers write it. It keeps no state between calls, and it
+ * returns where the damage begins or how many bytes the command needs.
+ * tests/unit/server/agreement_test.c checks that both parse such commands alike. */
 #ifndef SERVER_DISK_EFFECT_REQUEST_H
 #define SERVER_DISK_EFFECT_REQUEST_H
 

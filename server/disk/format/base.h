@@ -23,7 +23,7 @@ int base_write(const struct store *store, const char *path, const struct snapsho
 struct base_load {
     struct replay_progress progress; /* in bytes of the file; report may be NULL */
     struct base_size size;
-    uint64_t commands, effects; /* applied so far */
+    uint64_t commands, effects; /* applied */
     struct place_marks marks;   /* the place of the data */
     uint64_t bad;               /* the offset of the error in the file */
     bool unreadable;            /* a system call failed; the file itself may be good */
@@ -31,7 +31,7 @@ struct base_load {
 };
 
 /* Loads a file into a store; with store NULL, only checks it. False: `why` has the error, and the
- * store the data before it. O(n) */
+ * store has the data before it. O(n) */
 bool base_load(struct store *store, const char *path, msec now, struct base_load *load);
 
 #endif

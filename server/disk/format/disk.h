@@ -1,9 +1,9 @@
 /* disk: the few file operations that durability needs. Depends on system calls only.
  *
- * Each call returns 0 or an errno, which the caller must check. Nothing else under server/disk/
- * writes, syncs, cuts, renames or removes files, so tests can make every such operation fail here.
- * It uses open, pwritev, fdatasync (for files), fsync (for directories), ftruncate, fallocate,
- * rename, unlink and mkdir. May be called from any thread. */
+ * Each function but disk_close returns 0 or an errno, which the caller must check. Nothing else
+ * under server/disk/ writes, syncs, cuts, renames or removes files, so tests can make every such
+ * operation fail here. Files are changed by open, pwritev, fdatasync (for files), fsync (for
+ * directories), ftruncate, fallocate, rename, unlink and mkdir. May be called from any thread. */
 #ifndef SERVER_DISK_FORMAT_DISK_H
 #define SERVER_DISK_FORMAT_DISK_H
 
@@ -58,15 +58,15 @@ void disk_close(int fd);             /* ignores errors: important bytes were syn
 /* Stores dir/name; ENAMETOOLONG. */
 int disk_path(char path[DISK_PATH_MAX], const char *dir, const char *name);
 
-/* For tests: called before each system call. If it returns an errno, the call fails with that and
- * is not made; it may lower a write's `len`. NULL: no hook. */
+/* For tests: called before each system call of enum disk_call. If it returns an errno, the call is
+ * not made and fails with that errno. It may lower a write's `len`. NULL: no hook. */
 enum disk_call {
     DISK_OPEN,
     DISK_WRITE,
     DISK_SYNC,
     DISK_SYNC_DIR,
     DISK_CUT,
-    DISK_ROOM, /* is made or freed */
+    DISK_ROOM, /* makes or frees room */
     DISK_RENAME,
     DISK_REMOVE,
     DISK_MAKE_DIR,

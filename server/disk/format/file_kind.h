@@ -35,7 +35,7 @@ enum file_kind file_kind_of_head(const char *head, size_t len);
 const char *file_kind_text(enum file_kind kind);
 
 #define FILE_SET(kind) (1U << (kind))
-/* The kinds that only this server creates. */
+/* Data files of this server, and empty files: new data files may replace them. */
 #define FILE_SET_OURS                                                                              \
     (FILE_SET(FILE_EMPTY) | FILE_SET(FILE_UNFINISHED) | FILE_SET(FILE_SNAPSHOT) |                  \
      FILE_SET(FILE_JOURNAL) | FILE_SET(FILE_MANIFEST))

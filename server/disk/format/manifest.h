@@ -14,8 +14,8 @@
  * change although an errno is returned. A crash may then leave either set, so nothing is deleted
  * until manifest_sync_again has repeated that sync.
  *
- * Any thread may use a manifest, one at a time: its memory is malloc's, and it waits for the
- * medium.
+ * Any thread may use a manifest, one at a time, because its memory comes from malloc. Changes wait
+ * for the medium.
  *
  * A rewrite calls manifest_make_segment, manifest_add_segment, journal_rotate; writes the base to
  * manifest_base_path; then calls manifest_put_base with that segment, and manifest_sweep.
@@ -86,7 +86,7 @@ int manifest_add_segment(struct manifest *manifest, uint64_t segment);
 /* Replaces the data by this base and the segments from `segment` on, which is added if it is new.
  * All other files become history. */
 int manifest_put_base(struct manifest *manifest, uint64_t base, uint64_t segment);
-/* The same for a start that found no data; a comment in the manifest notes this. */
+/* The same for a start that found no data, which a comment in the manifest notes. */
 int manifest_begin(struct manifest *manifest, uint64_t base, uint64_t segment);
 
 /* Deletes history and files left by a crash: temporary files, and bases and segments with our names

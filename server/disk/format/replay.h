@@ -64,13 +64,14 @@ bool replay_carry(struct replay *replay, struct buffer *carry, const char *data,
  * A record is checked first and then applied as a whole. If reading ends before the end of the
  * file, the file is one of:
  *
- * Torn: the bad record is the last one. A crash can leave such a record: it is cut off, has a wrong
- * checksum, or has bytes that are not commands, because some blocks never reached the disk. Cut the
- * file at `good` and continue.
+ * Torn: no good record follows the bad one, or a hole of zeros before it shows that neither was
+ * synced. A crash can leave such a record: it is cut off, has a wrong checksum, or has bytes that
+ * are not commands, because some blocks never reached the disk. Cut the file at `good` and
+ * continue.
  *
- * Damaged: a good record follows. It is recognized by two checksum lines anywhere after `good`: the
- * second one must be correct, given the first. A record with a correct checksum that does not fit
- * the data is also damage. */
+ * Damaged: a good record follows, and there is no hole. A good record is recognized by two checksum
+ * lines anywhere after `good`: the second one must be correct, given the first. A record with a
+ * correct checksum that does not fit the data is also damage. */
 enum replay_end {
     REPLAY_WHOLE,      /* the file ends after a record, or after its first line */
     REPLAY_TORN,       /* also: the first line is incomplete (good is 0) */

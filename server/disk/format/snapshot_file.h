@@ -1,5 +1,5 @@
 /* snapshot_file: a file that holds a stream of bytes (for base.h: commands), with checksums.
- * Depends on disk.h and LZ4.
+ * Depends on disk.h and block.h.
  *
  * Layout, all numbers little-endian. The header:
  *
@@ -15,7 +15,7 @@
  *        68   4  CRC-32C of the bytes 0 to 67
  *
  * Then blocks: stored size, raw size, checksum, of 4 bytes each, and `stored` bytes. These are
- * compressed by LZ4 if `stored` is less than `raw`, else they are the raw bytes; `raw` is at most
+ * compressed with LZ4 if `stored` is less than `raw`, else they are the raw bytes; `raw` is at most
  * 256 KiB. The checksum is the CRC-32C of the two sizes and the stored bytes, continued from the
  * block before (0 for the first one), so that a missing, repeated or misplaced block is detected.
  * The last block has the sizes 0 and 0 and ends the file.

@@ -1,19 +1,19 @@
-/* stream_place: the place in a replication stream that data has, as comment lines of our files.
- * Depends on store/base alone.
+/* stream_place: the place of data in a replication stream, as comment lines of our files. Depends
+ * on store/base alone.
  *
- * A server that is restarted continues with its master, or its replicas with it, if it knows of
- * which stream, and up to which offset, its data has all changes. A file beside the data could be
- * older or newer than the data: a power failure takes the end of a journal, and a journal or
- * snapshot may come from a backup. So each record of a journal contains its own mark, covered by
- * the record's checksum, and a snapshot begins with one. The marks are
+ * After a restart, a server can continue with its master, or its replicas with it, if it knows to
+ * which stream its data belongs, and up to which offset the data has all changes. A separate file
+ * could be older or newer than the data: a power failure can cut off the end of a journal, and a
+ * journal or snapshot may come from a backup. So each record of a journal contains its own mark,
+ * covered by the record's checksum, and a snapshot begins with one. The marks are
  *
  *     #STREAM id offset old_id old_end effects_from db\r\n
  *     #+bytes\r\n
  *
  * The second form is the place of the last mark, that many bytes further on. A new segment's first
- * mark has the first form, because it may be read after the segment before or after a base. After a
- * record without a mark the place is unknown, because something changed the data that did not know
- * of the stream. Servers that know nothing of marks skip them, like all lines that begin with #,
+ * mark has the first form, because it may be read after the previous segment or after a base. After
+ * a record with changes but no mark the place is unknown, because its writer did not know the
+ * stream. Servers that know nothing of marks skip them, like all lines that begin with #,
  * and the records that they add have none. */
 #ifndef SERVER_DISK_FORMAT_STREAM_PLACE_H
 #define SERVER_DISK_FORMAT_STREAM_PLACE_H

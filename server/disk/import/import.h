@@ -64,10 +64,10 @@ typedef ssize_t import_read_fn(void *ctx, void *to, size_t size);
  * False: as below. */
 bool import_rdb(struct import *import, import_read_fn *read, void *ctx);
 
-/* The versions of RDB that can be imported: see rdb_versions. */
+/* Prints the versions of RDB that can be imported: see rdb_versions. */
 void import_show_versions(char *to, size_t size);
 
-/* False: `why` has the error, and the store the data before it. */
+/* False: `why` has the error, and the store has the data before it. */
 bool import_file(struct import *import, const char *path);
 
 #endif

@@ -18,25 +18,26 @@ struct rdb_object {
 };
 
 /* Sets the callbacks for the contents of a value, and key_failed, which drops it. Their ctx must be
- * a struct rdb_object, or begin with one; the caller provides key_begin and key_end. Strings longer
- * than a collection can hold, and entries with more fields than a command of the journal, are
- * refused. */
+ * a struct rdb_object, or begin with one; the caller provides key_begin and key_end. Refuses
+ * strings longer than a collection can hold, and entries with more fields than a command of the
+ * journal can have. */
 void rdb_object_listen(struct rdb_visitor *visitor);
 void rdb_object_begin(struct rdb_object *value, enum rdb_type type);
 /* Hands over the complete value, which may be an empty dehydrator. */
 struct object rdb_object_take(struct rdb_object *value);
 void rdb_object_drop(struct rdb_object *value);
 
-/* The deadline of a key in a file, which may be any number, limited to the range that can be
- * stored. */
+/* Limits the deadline of a key in a file, which may be any number, to the range that can be stored.
+ */
 msec rdb_object_instant(int64_t at);
 
-/* Can Redis hold the value? Not if members have deadlines, or if pending entries of a stream were
- * released. The retention of a stream comes from a policy and does not count. */
+/* Can Redis hold the value? Not if it is a dehydrator, has members with deadlines, a soft
+ * deadline, or released pending entries (of a stream). The retention of a stream comes from a
+ * policy and does not count. */
 bool rdb_object_is_plain(const struct object *object);
-/* Writes an object with what the writer's version can hold: deadlines of members are left out, but
- * those of hash fields for Redis 8 and Valkey 9; a plain object is written as Redis 7.0 DUMPs it.
- * Borrowed from the writer. False: no memory. O(n) */
+/* Writes as much of an object as the writer's version can hold: without deadlines of members,
+ * except those of hash fields for Redis 8 and Valkey 9. Writes a plain object as Redis 7.0 DUMPs
+ * it. The payload is borrowed from the writer. False: no memory. O(n) */
 bool rdb_object_write(const struct object *object, struct rdb_writer *writer,
                       struct bytes *payload);
 

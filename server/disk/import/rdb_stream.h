@@ -1,5 +1,5 @@
 /* rdb_stream: builds a stream of the store from the parts that proto/rdb/ reads, and writes one in
- * Redis' format. The part of rdb_object that is about streams; use that. */
+ * Redis' format. Part of rdb_object: use that one instead. */
 #ifndef SERVER_DISK_IMPORT_RDB_STREAM_H
 #define SERVER_DISK_IMPORT_RDB_STREAM_H
 
