@@ -41,8 +41,8 @@ struct figures_http {
     uint64_t requests, failed_logins;
 };
 
-/* O(databases), and up to 10000 steps for overdue keys. While data is being loaded, the second part
- * is 0. */
+/* O(databases), and up to 10000 steps for overdue keys and as many for overdue members. While data
+ * is being loaded, the second part is 0. */
 void figures_read(struct figures *figures, const struct server_context *context,
                   const struct figures_http *http);
 

@@ -1,5 +1,5 @@
 /* history: the last five minutes of a few rates, for the page's charts, and the lateness of expiry
- * in the last minute. The server keeps them, so that a page that was just opened has them. Depends
+ * in the last minute. The server keeps them, so that a newly opened page can show them. Depends
  * on the counters of the store and the server; the caller has the timer. */
 #ifndef SERVER_HTTP_HISTORY_H
 #define SERVER_HTTP_HISTORY_H
@@ -35,7 +35,7 @@ void history_note(struct history *history, const struct stats *stats, const stru
 /* The number of values in each array, and the position of value `index`; the oldest is 0. */
 size_t history_length(const struct history *history);
 size_t history_place(const struct history *history, size_t index);
-/* The lateness in the last 50 to 60 seconds, or since the first call if that is shorter. */
+/* The lateness in the last 50 to 60 seconds, or since the first history_note if that is shorter. */
 void history_minute(const struct history *history, const struct histogram *now,
                     struct histogram *minute);
 

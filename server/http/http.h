@@ -1,8 +1,8 @@
 /* http: the metrics port: libevent's HTTP server on the daemon's loop, read-only. Depends on
  * libevent for HTTP and on site.h for the answers.
  *
- * A request is at most VISITORS_HEADER_MAX bytes without a body; a connection serves one request
- * and lives at most VISITORS_SEC.
+ * A request has at most VISITORS_HEADER_MAX bytes, not counting its body, which is ignored. A
+ * connection serves one request and lives at most VISITORS_SEC.
  *
  * Folder server/http: the metrics port: libevent's HTTP server on the daemon's loop. http and
  * listeners handle HTTP and sockets, visitors bounds connections, login checks users; site answers

@@ -1,6 +1,6 @@
 /* login: decides who may read the port, by HTTP's Basic authentication (RFC 7617) with the users of
- * the client port. A user needs permission for INFO, EXPIRY and SLOWLOG, and to read all keys.
- * Depends on acl. */
+ * the client port. A user needs permission for INFO, EXPIRY FORECAST and SLOWLOG GET, and to read
+ * all keys. Depends on acl. */
 #ifndef SERVER_HTTP_LOGIN_H
 #define SERVER_HTTP_LOGIN_H
 
@@ -9,8 +9,8 @@
 
 enum login {
     LOGIN_GRANTED,
-    LOGIN_MISSING, /* a password is needed, and the request has none */
-    LOGIN_WRONG,
+    LOGIN_MISSING, /* a login is needed, and the request has none */
+    LOGIN_WRONG,   /* wrong name or password, or a user without these permissions */
 };
 
 /* Checks the header Authorization; empty if the request has none. Without a name before the colon,

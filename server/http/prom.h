@@ -1,8 +1,8 @@
 /* prom: writes Prometheus' text format 0.0.4
  * (https://prometheus.io/docs/instrumenting/exposition_formats/). Knows nothing about the server.
  *
- * A family is a metric's name with its type and help; its samples follow it at once. Fractions have
- * six decimals, so that spans of time are exact to the microsecond. */
+ * A family is a metric's name with its type and help; its samples follow directly. Fractions have
+ * up to six decimals, so that spans of time are exact to the microsecond. */
 #ifndef SERVER_HTTP_PROM_H
 #define SERVER_HTTP_PROM_H
 
@@ -34,7 +34,7 @@ void prom_label(struct prom_labels *labels, const char *name, struct bytes value
 
 /* A sample of the family; `labels` may be NULL. */
 void prom_integer(struct prom *prom, const struct prom_labels *labels, uint64_t value);
-/* Written as an integer if it is one, otherwise with six decimals. */
+/* Written as an integer if it is one, otherwise with up to six decimals. */
 void prom_real(struct prom *prom, const struct prom_labels *labels, double value);
 
 /* A histogram's samples. */

@@ -1,10 +1,10 @@
 /* survey: the forecast of each database and the names of the dehydrators and streams to report, for
- * the metrics port. Both need a visit to every key, which background work makes in slices, as for
- * EXPIRY FORECAST. Depends on the store and the clock, not on HTTP.
+ * the metrics port. For both, background work visits every key in slices, as for EXPIRY FORECAST.
+ * Depends on the store and the clock, not on HTTP.
  *
- * A survey begins on demand when the last one is old enough: a second, and twenty times the time
- * that it worked, so that surveys take at most a twentieth of the server's time however many keys
- * there are. Its result is kept until the next one is complete. */
+ * A survey begins on demand, once the last one has been over for a second and for twenty times as
+ * long as it worked. So surveys take at most a twentieth of the server's time, no matter how many
+ * keys there are. A result is kept until the next one is complete. */
 #ifndef SERVER_HTTP_SURVEY_H
 #define SERVER_HTTP_SURVEY_H
 

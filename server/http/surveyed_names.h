@@ -22,8 +22,8 @@ struct surveyed_names {
 /* {0} is an empty list that accepts nothing. */
 void surveyed_names_init(struct surveyed_names *names, const char *pattern, size_t most);
 void surveyed_names_drop(struct surveyed_names *names);
-/* Adds a name if it fits the pattern, is UTF-8 and not too long, and is among the first. No effect
- * if it is in the list. O(log n), and O(n) to add */
+/* Adds a name if it matches the pattern, is UTF-8 and not too long, and is among the first. No
+ * effect if it is in the list already. O(log n), and O(n) to add */
 void surveyed_names_note(struct surveyed_names *names, unsigned db, struct bytes key);
 
 #endif

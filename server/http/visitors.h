@@ -12,11 +12,11 @@ struct bufferevent;
 struct event_base;
 struct tls;
 
-struct visitors *visitors_new(struct loop *loop, struct tls *tls); /* NULL: they speak plain HTTP */
+struct visitors *visitors_new(struct loop *loop, struct tls *tls); /* tls NULL: plain HTTP */
 void visitors_free(struct visitors *visitors); /* after the HTTP server is freed */
 
 /* The callback for evhttp_set_bevcb: makes the bufferevent of a new connection. If there are
- * VISITORS_MAX, it closes the oldest of them. */
+ * VISITORS_MAX connections, closes the oldest one first. */
 struct bufferevent *visitors_admit(struct event_base *base, void *visitors);
 
 enum {
@@ -25,7 +25,7 @@ enum {
     VISITORS_SILENT_SEC = 5,    /* and after this long without traffic */
     VISITORS_HEADER_MAX = 8192, /* bytes of a request's first line and headers */
     VISITORS_BODY_MAX = 1024,   /* bytes of a body, which no request needs */
-    VISITORS_READ_MAX = 16384,  /* bytes read and not parsed */
+    VISITORS_READ_MAX = 16384,  /* bytes read but not parsed */
 };
 
 /* ---- delayed replies ---- */
@@ -38,8 +38,8 @@ struct delayed *delayed_new(struct loop *loop);
 /* Sends all replies. Call before the HTTP server is freed. */
 void delayed_free(struct delayed *delayed);
 bool delayed_full(const struct delayed *delayed);
-/* Takes over a request whose headers and body are ready; it must not be full. `reason` is a
- * constant. */
+/* Takes over a request whose reply has its headers and body. `delayed` must not be full; `reason`
+ * is a constant. */
 void delayed_add(struct delayed *delayed, struct evhttp_request *request, int status,
                  const char *reason);
 
