@@ -5,7 +5,7 @@
 
 #include "server/module/api/redis_api.h"
 
-/* Registers the commands, except those that another module (redis-cell) has. */
+/* Registers the commands, except those that another module (redis-cell) has registered. */
 void limits_start(RedisModuleCtx *ctx);
 
 #endif

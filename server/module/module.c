@@ -1,5 +1,5 @@
-/* module: loads expired.so into a host, a Redis 7.0 or later or a Valkey. Hosts do not unload
- * modules that have types. */
+/* module: the entry point of expired.so. A host is Redis, from 7.0 on, or Valkey; it does not
+ * unload modules that have types. */
 #include <sys/random.h>
 
 #include "server/base/version.h"

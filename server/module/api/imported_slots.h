@@ -1,10 +1,10 @@
 /* imported_slots: the slots whose keys this node is receiving by CLUSTER MIGRATESLOTS. Depends on
  * the host; hosts other than Valkey 9 have none.
  *
- * During such an import the keys belong to another node, which expires them and sends what it does.
- * Clients do not see them here, but a module does, and a key that it opened would expire here too.
- * So events about these keys are ignored, none of them is opened, and a scan finds them when the
- * import has ended. */
+ * During such an import the keys belong to another node, which expires them and sends its changes.
+ * Clients do not see these keys here, but a module does, and if it opened one, the key would expire
+ * here too. So events about these keys are ignored, none of them is opened, and a scan finds them
+ * when the import has ended. */
 #ifndef SERVER_MODULE_API_IMPORTED_SLOTS_H
 #define SERVER_MODULE_API_IMPORTED_SLOTS_H
 

@@ -48,7 +48,7 @@ enum {
 };
 enum { NO_EXPIRE = -1 };
 enum { REPLY_IS_STRING = 0, REPLY_IS_ERROR = 1, REPLY_IS_INTEGER = 2 }; /* CallReplyType */
-enum { FILTER_NOT_OWN = 1 }; /* RegisterCommandFilter: not those that this module calls */
+enum { FILTER_NOT_OWN = 1 }; /* RegisterCommandFilter: skip commands that this module calls */
 
 enum { /* SetModuleOptions */
        OPTION_HANDLE_IO_ERRORS = 1 << 0,
@@ -135,7 +135,7 @@ struct api_slot_migration { /* data of EVENT_ID_SLOT_MIGRATION */
 
 typedef struct RedisModuleKeyOptCtx RedisModuleKeyOptCtx;
 
-/* The callbacks of a type, up to those of version 4: those that are NULL do nothing. */
+/* The callbacks of a type, up to those of version 4. NULL: none. */
 struct api_type {
     uint64_t version;
     void *(*rdb_load)(RedisModuleIO *io, int encoding);

@@ -10,8 +10,8 @@ struct reply {
     RedisModuleCtx *ctx;
 };
 
-/* Returns a writer whose replies go to this client, in its version of RESP; `flags` are the
- * context's. */
+/* Returns a writer whose replies go to the context's client, in its version of RESP; `flags` are
+ * the context's. */
 struct resp_writer reply_begin(struct reply *reply, RedisModuleCtx *ctx, int flags);
 
 #endif

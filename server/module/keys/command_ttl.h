@@ -2,9 +2,9 @@
  * Depends on the host.
  *
  * Why: to read the deadline from the host, the module would have to open the key after each SET EX.
- * The host passes each command to a filter before it runs, and sends the event "expire" while it
- * runs. The result may differ from the host's deadline by the time between two readings of the
- * clock; when the module opens the key at this instant, it reads the host's own deadline. */
+ * The host passes each command to a filter before the command runs, and sends the event "expire"
+ * while it runs. The result may differ from the host's deadline by the time between two readings of
+ * the clock; when the module opens the key at this instant, it reads the host's own deadline. */
 #ifndef SERVER_MODULE_KEYS_COMMAND_TTL_H
 #define SERVER_MODULE_KEYS_COMMAND_TTL_H
 

@@ -56,9 +56,9 @@ void due_keys_drop(struct due_keys *keys);
 
 /* NULL: the name is not known. O(1) */
 struct due_key *due_keys_find(const struct due_keys *keys, unsigned db, struct bytes name);
-/* Returns the name's entry, added if need be. NULL: the name is longer than DUE_NAME_MAX. O(1) */
+/* Returns the name's entry, adding it if needed. NULL: the name exceeds DUE_NAME_MAX. O(1) */
 struct due_key *due_keys_add(struct due_keys *keys, unsigned db, struct bytes name);
-/* Sets its instant. O(log n) */
+/* Sets the instant of an entry. O(log n) */
 void due_keys_set(struct due_keys *keys, unsigned db, struct due_key *key, struct due_at due);
 /* The same, but never makes the instant later. O(1) if nothing changes */
 void due_keys_advance(struct due_keys *keys, unsigned db, struct due_key *key, struct due_at due);

@@ -2,7 +2,7 @@
  * Depends on the host.
  *
  * Ten times a second the host searches for expired keys. While it finds many it continues for up to
- * 25 ms, in which it serves no client. During a burst the module finds all of them anyway, in
+ * 25 ms, during which it serves no client. During a burst the module finds all of them anyway, in
  * shorter slices. */
 #ifndef SERVER_MODULE_KEYS_HOST_SEARCH_H
 #define SERVER_MODULE_KEYS_HOST_SEARCH_H

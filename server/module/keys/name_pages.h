@@ -3,9 +3,9 @@
  *
  * The host's allocator rounds 25 bytes up to 32, and 33 to 48. Here a block takes its size rounded
  * up to 4 bytes, and a page of about a hundred blocks has a header of 32 bytes. A page is aligned
- * to its size, so that a block's address leads to its page. If the allocator does not align 4 KiB
- * (jemalloc does), a page takes twice as much. A page is freed with its last block, so a few
- * surviving blocks may keep it, just as in jemalloc. Larger blocks come directly from the
+ * to its size, so that a block's address leads to its page. If the allocator does not align
+ * blocks of 4 KiB (jemalloc does), a page takes twice as much. A page is freed with its last block,
+ * so a few surviving blocks may keep it, just as in jemalloc. Larger blocks come directly from the
  * allocator. */
 #ifndef SERVER_MODULE_KEYS_NAME_PAGES_H
 #define SERVER_MODULE_KEYS_NAME_PAGES_H
@@ -19,7 +19,7 @@ enum {
 
 struct name_page;
 
-/* Zeros at first. */
+/* All zero: empty. */
 struct name_pages {
     struct name_page *open[NAME_BLOCK_MAX / NAME_BLOCK_ALIGN]; /* pages with room, by size */
     size_t bytes;                                              /* of pages and larger blocks */

@@ -14,8 +14,8 @@
  * Folder server/module/keys: deadlines of the host's own keys. Keyspace events are queued in
  * key_changes, with the deadline that command_ttl finds in the command's arguments; due_keys has
  * names and instants in agendas, with the names in name_pages; scan_keys finds the keys that
- * existed before the module was loaded; host_search suspends the host's active expire cycle
- * while many keys are due. Depends on server/module/api and store/. Start here. */
+ * existed before the module was loaded; host_search suspends the host's active expire cycle while
+ * many keys are due. Depends on server/module/api and store/. Start here. */
 #ifndef SERVER_MODULE_KEYS_VOLATILE_KEYS_H
 #define SERVER_MODULE_KEYS_VOLATILE_KEYS_H
 
@@ -28,7 +28,7 @@
 
 struct volatile_keys {
     struct due_keys keys;
-    struct key_changes changes; /* not yet in `keys` */
+    struct key_changes changes; /* not applied to `keys` yet */
     bool loading;               /* a file is being loaded: command_ttl sees no commands */
     const struct due_key *open; /* the entry of the key being opened; NULL once it is forgotten */
     msec held_until;            /* open no key before this: the host hides expired ones for now */

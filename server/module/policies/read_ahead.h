@@ -4,7 +4,7 @@
  * When the host reports that a key has expired, its value is already gone. So the value is copied
  * AHEAD_MSEC before the deadline, or in the turn in which the deadline was set if that is later. A
  * write drops the copy, and the value is copied again in the same turn. A replica makes no copies,
- * but writes and removals drop those that it made as a master.
+ * but writes and removals there drop those that it made as a master.
  *
  * volatile_keys reports each deadline, and reports a key before dropping it, so each copy and each
  * instant here belongs to a key that volatile_keys has. */
@@ -33,7 +33,7 @@ struct due_at read_ahead_next(void);
 /* Copies one value, on a master. False: none is to be copied now. */
 bool read_ahead_run(RedisModuleCtx *ctx, msec now);
 
-void read_ahead_flush(int db); /* of all databases: db < 0 */
+void read_ahead_flush(int db); /* drops the names and copies of a database; of all: db < 0 */
 void read_ahead_swap(unsigned a, unsigned b);
 bool read_ahead_flushed(void); /* read_ahead_reclaim has work */
 /* Frees up to `work` flushed names or copies; true while more are left. */

@@ -6,7 +6,7 @@
 #include "server/module/api/redis_api.h"
 #include "store/effect.h"
 
-/* In front of the names of commands that the host has for its own types. */
+/* The prefix of our commands whose names have no dot: the host may have commands of these names. */
 #define CANONICAL_PREFIX "E."
 
 /* Collects an effect in database 0. */

@@ -1,4 +1,4 @@
-/* due_values: keys whose values have something that falls due: members that expire, elements of
+/* due_values: keys with something due inside their values: members that expire, elements of
  * dehydrators, or scores that are times for which a client waits. Depends on lent_keys and
  * due_keys. */
 #ifndef SERVER_MODULE_VALUES_DUE_VALUES_H
@@ -14,13 +14,13 @@ void due_values_init(void);
 
 /* The names, each with the next instant at which something in its value is due. */
 struct due_keys *due_values_keys(void);
-/* Notes when something is due in the value of an open key, if the value is of our types. */
+/* Notes when the next thing in the value of an open key is due, if the value is of our types. */
 void due_values_note(unsigned db, struct bytes name, RedisModuleKey *key);
 /* Notes the keys of a transaction; call it between lent_keys_take_back and lent_keys_close. */
 void due_values_note_lent(const struct lent_keys *lent);
 /* Call when the key leaves its database: drops its note. */
 void due_values_unlinked(RedisModuleKeyOptCtx *ctx, const void *value);
-/* Serves clients that wait for the key at this instant, if not earlier. */
+/* Makes due_values_run serve the clients that wait for the key, at this instant or earlier. */
 void due_values_wake(RedisModuleCtx *ctx, RedisModuleString *name, msec at);
 
 /* On a master: removes expired members of the key that is due first, announces its elements, and

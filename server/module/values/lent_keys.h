@@ -60,7 +60,7 @@ struct lent_keys {
 void lent_keys_begin(struct lent_keys *lent, RedisModuleCtx *ctx, bool writes);
 /* Opens the key and lends its value, unless the store has it already. */
 void lent_keys_open(struct lent_keys *lent, RedisModuleString *name);
-/* Has one of the values something overdue, which a transaction would remove or announce? */
+/* Is anything overdue in one of the values, which a transaction would remove or announce? */
 bool lent_keys_overdue(const struct lent_keys *lent, msec now);
 struct store *lent_keys_store(void);
 /* Returns the values to the host's keys and replicates the effects. */
