@@ -4,7 +4,7 @@
  * A ring of bytes instead of pointers, so that the bytes of a socket are read into their place and
  * cross to the other core once. Records that were put become visible together, by
  * byte_ring_publish, because each visible change costs the other core a cache miss. A record is
- * contiguous: what is left at the end of the ring and too short is skipped ("Lamport's queue",
+ * contiguous: if the rest at the end of the ring is too short, it is skipped ("Lamport's queue",
  * Lamport 1977). */
 #ifndef SERVER_NET_BYTE_RING_H
 #define SERVER_NET_BYTE_RING_H
@@ -14,9 +14,9 @@
 
 struct byte_ring;
 
-/* The size is a power of two, at least four times the longest record. NULL with errno: no memory.
- * The bytes do not count in mem_used, as the stacks of threads do not. Made and freed by the thread
- * that owns mem.h, while no other uses it. */
+/* `size`: a power of two, at least four times the longest record. NULL with errno: no memory. The
+ * bytes do not count in mem_used, just like the stacks of threads. Call both functions in the
+ * thread that owns mem.h, while no other thread uses the ring. */
 struct byte_ring *byte_ring_new(size_t size);
 void byte_ring_free(struct byte_ring *ring);
 
@@ -35,7 +35,7 @@ bool byte_ring_publish(struct byte_ring *ring);
 void *byte_ring_take(struct byte_ring *ring, size_t *len);
 /* Is there a record to take? */
 bool byte_ring_any(struct byte_ring *ring);
-/* Gives the room of all records taken back to the other thread. */
+/* Returns the room of all taken records to the other thread. */
 void byte_ring_release(struct byte_ring *ring);
 
 #endif

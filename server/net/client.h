@@ -54,23 +54,24 @@ struct clients *clients_new(const struct clients_wiring *wiring);
 bool clients_start_threads(struct clients *clients);
 /* Closes all connections, after one attempt to write their pending replies. */
 void clients_free(struct clients *clients);
-/* Takes ownership of a connected, non-blocking socket. If maxclients is reached, replies with an
- * error and closes it. */
+/* Takes ownership of a connected, non-blocking socket. If maxclients is reached, or protected mode
+ * refuses the peer, closes it, after an error reply unless it is for TLS. */
 void clients_accept(struct clients *clients, int fd, const char *peer, const char *local,
                     enum client_port port);
 /* End of turn, first hook: runs the requests that were read in this turn. */
 void clients_run(void *clients);
 /* End of turn, last hook: writes replies, frees closed connections. */
 void clients_turn(void *clients);
-/* Let a long request serve all other clients: between these two calls, it may run turns of the loop
- * inside the turn that runs it. Requests that were read but have not run yet are parsed again in
- * those turns. Until the second call
+/* Let all other clients be served during a long request: between these two calls, the request may
+ * run turns of the loop inside its own turn. Requests that were read but have not run yet are
+ * parsed again in those turns. Until the second call
  * - the caller's connection is not read, written or freed, and its arguments stay in place;
  * - output caused by the request, such as messages, is held back;
  * - no pause ends, and the wall clock does not advance. */
 void clients_suspend_turn(struct clients *clients);
 void clients_resume_turn(struct clients *clients);
-/* Call about once a second: closes idle connections and those over an output limit. */
+/* Call about once a second: closes connections that are idle, late in a TLS handshake or over an
+ * output limit. */
 void clients_housekeeping(struct clients *clients);
 
 struct tls *clients_tls(const struct clients *clients);         /* NULL: TLS is off */
@@ -81,7 +82,7 @@ size_t clients_count(const struct clients *clients);
 /* Number of clients whose next request is delayed by a pause or by settle. */
 size_t clients_paused(const struct clients *clients);
 size_t clients_bytes(struct clients *clients); /* memory of all connections. O(N) */
-/* Memory of unauthenticated connections, which never causes an eviction. */
+/* Memory of unauthenticated connections, which never causes keys to be evicted. */
 size_t clients_uncounted(const struct clients *clients);
 
 /* For CLIENT and INFO. */

@@ -28,7 +28,7 @@ enum {
      * Redis reads and keeps more. (doc/differs.md) */
     ANON_READ = 1024,       /* bytes per read; this bounds the replies of a turn */
     ANON_UNREAD = 1024,     /* bytes of unread replies, as in Redis */
-    TLS_FIRST_BYTE = 22,    /* the first byte of a TLS handshake, but of no request */
+    TLS_FIRST_BYTE = 22,    /* begins a TLS handshake, but no request */
     ANON_QUERY = 64 * 1024, /* bytes of unanswered input; fits the longest AUTH or HELLO */
     CLIENT_CLASSES = 24,    /* magnitudes of memory: below 2 KiB, below 4 KiB, ... */
 };
@@ -118,7 +118,7 @@ struct client {
     char *peer, *local;
     int64_t born_usec, active_usec; /* monotonic */
     int64_t over_soft_usec;         /* when its output exceeded the soft limit; 0: it does not */
-    struct deadline soft_end;       /* when that closes it; in clients.soft_ends */
+    struct deadline soft_end;       /* when the soft limit closes it; in clients.soft_ends */
     unsigned login_failures;        /* since the last login */
     struct deadline penalty_end; /* its replies are delayed until then; in clients.penalty_ends */
     struct resp_reader reader;
@@ -279,7 +279,7 @@ struct io_socket *client_socket(const struct client *client); /* NULL: it has no
 /* client_tls.c */
 /* The handshake is complete; the name is that of the client's verified certificate, or "". */
 void client_shaken(struct client *client, struct bytes name);
-/* Closes a client before its session begins. Logs that, but not too often. */
+/* Closes a client before its session begins. Logs this at most once a second. */
 void client_refuse(struct client *client, struct bytes why);
 /* Closes a client that begins a TLS handshake on a port without TLS. True if it did. */
 bool client_refuse_tls(struct client *client, const char *data, size_t len);

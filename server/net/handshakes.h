@@ -1,13 +1,13 @@
 /* handshakes: the TLS handshakes of accepted connections, and which of them continues next. Depends
  * on server/net/tls; knows neither clients nor the loop, and belongs to one thread.
  *
- * A handshake computes a signature, which takes longer than many requests, so its owner spends a
- * limited time on them. A storm of connections from one address must not lock out the others. So
- * connections with input wait in lanes, chosen by a keyed hash of the address, and the lanes take
- * turns ("Stochastic fairness queueing", McKenney 1990). A queue per address would be exact, but an
- * attacker with many addresses could make it huge. A handshake costs memory, so each lane has only
- * a limited number of them in progress; its other connections wait before their first step. Nobody
- * watches the socket of a waiting connection, so it costs nothing. */
+ * A handshake computes a signature, which takes longer than many requests, so a turn spends a
+ * limited time on handshakes. A storm of connections from one address must not lock out the others.
+ * So connections with input wait in lanes, chosen by a keyed hash of the address, and the lanes
+ * take turns ("Stochastic fairness queueing", McKenney 1990). A queue per address would be exact,
+ * but an attacker with many addresses could make it huge. A handshake costs memory, so each lane
+ * has only a limited number of them in progress; its other connections wait before their first
+ * step. The socket of a waiting connection is not polled, so it costs nothing. */
 #ifndef SERVER_NET_HANDSHAKES_H
 #define SERVER_NET_HANDSHAKES_H
 
@@ -22,8 +22,8 @@ struct handshake_lane;
 enum {
     HANDSHAKE_LANES = 256,
     HANDSHAKES_MOST = 64,       /* handshakes in progress per lane, of all threads together */
-    HANDSHAKES_USEC = 500,      /* that a turn spends on them */
-    HANDSHAKE_WHY = 256,        /* bytes that hold the reason of a refusal */
+    HANDSHAKES_USEC = 500,      /* time per turn for handshakes */
+    HANDSHAKE_WHY = 256,        /* bytes for the reason of a refusal */
     HANDSHAKE_SECONDS = 10,     /* a handshake that takes longer is aborted, */
     HANDSHAKE_LANE_SECONDS = 30 /* and so is one that waits longer in its lane */
 };
@@ -33,8 +33,8 @@ struct handshake {
     unsigned lane_number; /* of the peer's address */
     TAILQ_ENTRY(handshake) to_shake;
     struct handshake_lane *lane; /* NULL before its first bytes and after the handshake */
-    bool waits;                  /* in its lane */
-    bool begun;                  /* it counts for the lane's limit */
+    bool waits;                  /* has input and waits in its lane */
+    bool begun;                  /* it counts towards the lane's limit */
 };
 
 /* The peer is "ip:port" or "[ip6]:port". Call in the main thread, which alone computes hashes. */
@@ -59,7 +59,7 @@ bool handshake_polls(int fd, short event);
 enum shaken { SHAKEN_DONE, SHAKEN_WAITS, SHAKEN_REFUSED, SHAKEN_CLOSED };
 /* Continues the handshake of the connection on this socket. *conn is NULL before the first record
  * has arrived whole: until then the connection costs no memory of OpenSSL. SHAKEN_REFUSED sets
- * `why`, SHAKEN_CLOSED is the end before the first byte. */
+ * `why`. SHAKEN_CLOSED: the connection has ended before its first byte. */
 enum shaken handshake_step(struct handshakes *handshakes, struct handshake *handshake,
                            struct tls *tls, int fd, struct tls_connection **conn,
                            char why[HANDSHAKE_WHY]);

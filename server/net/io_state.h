@@ -13,13 +13,13 @@
 #include "server/net/io_threads.h"
 
 enum {
-    IO_RING = 1 << 20,      /* bytes of each ring */
-    IO_UNSENT = 256 * 1024, /* bytes of one socket that a thread takes before they are sent */
+    IO_RING = 1 << 20,             /* bytes of each ring */
+    IO_UNSENT = 256 * 1024,        /* unsent bytes of one socket that a thread holds at most */
     IO_ORDER_MOST = IO_UNSENT / 2, /* bytes of one order */
     /* Limits before AUTH: see ANON_READ in client_state.h. */
     IO_ANON_READ = 1024,
     IO_ANON_UNSENT = 32 * 1024,
-    IO_UNREAD_READS = 4, /* reads of one socket that may be unread */
+    IO_UNREAD_READS = 4, /* reads of one socket that its owner may leave unread */
     IO_LINE = 64,
 };
 
@@ -62,7 +62,7 @@ struct io_socket {
     struct tls_connection *connection;
     int fd;
     unsigned watched;  /* events of epoll */
-    bool shaken;       /* or without TLS */
+    bool shaken;       /* the handshake is complete, or TLS is off */
     bool ended;        /* nothing is read any more */
     bool broken;       /* nothing is sent any more either */
     bool stalled;      /* it may not read now: in io_thread.stalled */
@@ -80,7 +80,7 @@ struct io_socket {
 };
 
 struct io_thread {
-    /* Written by the main thread. */
+    /* Written by the main thread, except as noted. */
     struct io_threads *threads;
     pthread_t id;
     struct byte_ring *orders, *news;

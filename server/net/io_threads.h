@@ -1,14 +1,15 @@
 /* io_threads: threads that read, encrypt and send for the main thread (option io-threads). Each has
- * a part of the sockets, and is the only one that uses them. Depends on byte_ring, handshakes and
+ * a share of the sockets, which no other thread uses. Depends on byte_ring, handshakes and
  * server/net/tls; knows neither clients nor requests.
  *
- * Two rings connect a thread with the main thread: one brings what has happened, with the bytes
- * that arrived, the other takes orders, with the bytes to be sent. Nothing else is shared but some
- * numbers of each socket, which one side writes and the other reads.
+ * Two rings connect a thread with the main thread: one brings events, with the bytes that arrived,
+ * the other takes orders, with the bytes to be sent. Nothing else is shared except some numbers and
+ * flags of each socket and thread.
  *
- * No thread spins. Bytes that find a ring full are moved later; only an order without bytes waits
- * for the thread, which never waits for the main thread. A thread that has nothing to do sleeps in
- * epoll, the main thread in its loop; either is woken once for all that has come.
+ * No thread spins. Bytes for which a ring has no room are moved later. Only for an order without
+ * bytes does the main thread wait; a thread never waits for the main thread. A thread that has
+ * nothing to do sleeps in epoll, the main thread in its loop; one wake-up covers everything that
+ * has arrived.
  *
  * The functions below are for the main thread. */
 #ifndef SERVER_NET_IO_THREADS_H
@@ -46,24 +47,25 @@ enum { IO_READ_MOST = 64 * 1024 }; /* bytes of one event */
  * the owner of the socket. NULL with errno: a thread can't be started. */
 struct io_threads *io_threads_new(struct loop *loop, unsigned count,
                                   void (*happened)(void *owner, const struct io_news *news));
-/* Tries once to send what was written, closes all sockets and ends the threads. */
+/* Tries once to send the bytes written, closes all sockets and ends the threads. */
 void io_threads_free(struct io_threads *threads);
-/* Call at the end of a turn: shows the threads what it has written and read, and wakes them. */
+/* Call at the end of a turn: publishes orders and freed room to the threads, and wakes them if
+ * needed. */
 void io_threads_turn(struct io_threads *threads);
 
 /* Gives a connected, non-blocking socket to one of the threads. The peer as in handshakes.h. */
 struct io_socket *io_socket_new(struct io_threads *threads, int fd, struct tls *tls,
                                 const char *peer, void *owner);
-/* Closes the socket; what was not sent yet is lost. No event comes any more. */
+/* Closes the socket; unsent bytes are lost. No more events follow. */
 void io_socket_free(struct io_socket *socket);
 
-/* Takes as many bytes as it has room for; -1 with EAGAIN: none. After less than all, IO_WRITABLE
- * comes. */
+/* Takes as many bytes as there is room for; -1 with EAGAIN: none. If it does not take all,
+ * IO_WRITABLE follows. */
 ssize_t io_socket_write(struct io_socket *socket, const struct iovec *chunks, int count);
-/* Waits until the thread has taken so many orders that the next write finds the ring with room. For
- * the end of the server, when nobody hears of IO_WRITABLE any more. */
+/* Waits until the ring has room for the next write. For the end of the server, when IO_WRITABLE is
+ * no longer delivered. */
 void io_socket_make_room(struct io_socket *socket);
-/* Does the kernel have all that was written? If not, IO_WRITABLE comes when it has. */
+/* Does the kernel have all bytes that were written? If not, IO_WRITABLE follows once it does. */
 bool io_socket_is_flushed(struct io_socket *socket);
 /* Ends sending, then reads and forgets some of what the peer has sent meanwhile: if a socket is
  * closed with unread input, the kernel resets the connection, and the peer may lose the last bytes.
@@ -75,10 +77,10 @@ void io_socket_read(struct io_socket *socket, size_t len);
 /* Does the owner want bytes? An anonymous owner, who has not logged in, gets fewer at a time, and
  * may write fewer before they are sent. */
 void io_socket_want(struct io_socket *socket, bool on, bool anonymous);
-/* Has it input for its handshake, and waits for the others? */
+/* Can its handshake continue, but must wait for its turn? */
 bool io_socket_waits_to_shake(const struct io_socket *socket);
-/* The memory of a socket. What TLS and unsent bytes of anonymous owners need is not in it, but set
- * apart in shared.h, because threads need it without telling their owners. */
+/* The memory of a socket, without the TLS state and unsent bytes of an anonymous owner: shared.h
+ * counts these apart, because threads allocate them without telling the owner. */
 size_t io_socket_bytes(const struct io_socket *socket);
 
 #endif

@@ -14,7 +14,7 @@
 
 struct tls_connection;
 
-enum { TLS_NAME_SIZE = 256 }; /* bytes that hold a common name that is used */
+enum { TLS_NAME_SIZE = 256 }; /* a common name with its NUL; longer ones are not used */
 
 enum tls_progress { TLS_DONE, TLS_WAITS, TLS_CLOSED, TLS_FAILED };
 
@@ -31,8 +31,8 @@ void tls_close(struct tls_connection *conn);
 enum tls_progress tls_shake_hands(struct tls_connection *conn);
 
 /* Like recv and send, after the handshake: -1 with EAGAIN, or with EPROTO if the connection has
- * failed (tls_fault); reading 0 bytes is the end. tls_write sends at most 256 KiB. After a partial
- * write, the next call must begin with the unsent bytes and may add more. */
+ * failed (tls_fault); reading 0 bytes is the end. tls_write sends about 256 KiB at most. After a
+ * partial write, the next call must begin with the unsent bytes and may add more. */
 ssize_t tls_read(struct tls_connection *conn, void *to, size_t size);
 ssize_t tls_write(struct tls_connection *conn, const struct iovec *chunks, int count);
 /* Is input buffered that poll does not report? */

@@ -4,9 +4,9 @@
  *
  * Folder server/net/tls: TLS with OpenSSL. settings makes the contexts from the options, tls keeps
  * and replaces them, connection reads and writes records. A connection of server/net has a struct
- * transport of three functions (read, write, pending), one kind for plain sockets and one for TLS;
- * nothing above client_io.c knows which. Depends on conf, server/base and the bottom of store/.
- * Start here; doc/tls.md is the page for operators. */
+ * transport of three functions (read, write, pending): for plain sockets, for TLS, or for sockets
+ * that belong to a thread; nothing above client_io.c knows which. Depends on conf, server/base and
+ * the bottom of store/. Start here; doc/tls.md is the page for operators. */
 #ifndef SERVER_NET_TLS_TLS_H
 #define SERVER_NET_TLS_TLS_H
 
@@ -18,12 +18,13 @@
 
 struct tls;
 
-enum { TLS_WHY_SIZE = 2048 }; /* bytes that hold the reasons for any number of invalid options */
+enum { TLS_WHY_SIZE = 2048 }; /* bytes for the reasons of all invalid options */
 
 /* Makes OpenSSL allocate through mem.h, so that its memory counts in used_memory. Call before
  * anything uses OpenSSL (even to hash a password); no effect later. */
 void tls_count_memory(void);
-/* Call before other threads use OpenSSL: from now on its memory may be used by all of them. */
+/* Call before other threads use OpenSSL: from now on any thread may allocate and free its
+ * memory. */
 void tls_share_memory(void);
 
 /* Does tls-port, metrics-tls or tls-replication require TLS? */
@@ -32,10 +33,10 @@ bool tls_is_wanted(const struct conf *conf);
 /* Reads certificates and keys. NULL: `why` has each invalid option with its file and OpenSSL's
  * reason. conf must outlive it. */
 struct tls *tls_new(const struct conf *conf, char *why, size_t size);
-void tls_free(struct tls *tls); /* connections may outlive it */
+void tls_free(struct tls *tls); /* after its connections; streams of libevent may outlive it */
 
-/* Reads the options and files again for new connections; open ones keep the old settings. Sessions
- * from before can't be resumed. False: nothing has changed; `why` as for tls_new. */
+/* Reads the options and files again for new connections; open ones keep the old settings. Earlier
+ * sessions can't be resumed. False: nothing has changed; `why` as for tls_new. */
 bool tls_reload(struct tls *tls, char *why, size_t size);
 
 /* Logs a warning if the server's certificate has expired or expires in less than 30 days: when it

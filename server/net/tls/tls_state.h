@@ -18,8 +18,8 @@ struct tls {
     _Atomic uint64_t handshakes, resumed, failed;
 };
 
-/* Bytes that OpenSSL has taken in this thread minus those that it has given back, modulo 2^N: the
- * difference of two calls is what the calls between them needed. */
+/* Bytes that OpenSSL has allocated in this thread minus those that it has freed, modulo 2^N: the
+ * difference between two results is the memory taken in between. */
 size_t tls_memory_balance(void);
 
 #endif
