@@ -1,11 +1,11 @@
-/* backlog_file: keeps the backlog over a clean stop, for replicas that have not received all of it.
- * Depends on backlog, disk.h and stream_place.h.
+/* backlog_file: keeps the backlog across a clean stop, for replicas that have not received all of
+ * it. Depends on backlog, disk.h and stream_place.h.
  *
  * Layout: BACKLOG_FIRST_LINE; a whole mark, the place at the end of the bytes; the bytes of the
  * stream; a line with their checksum, like that of a journal's record. To change the layout: use
- * another first line; a start removes a file that it cannot use.
+ * another first line. Every start removes the file, even if it could not use it.
  *
- * The file is not synced: bytes that a loss of power took are found by the checksum. */
+ * The file is not synced: the checksum reveals bytes lost in a power failure. */
 #ifndef SERVER_REPLICA_BACKLOG_FILE_H
 #define SERVER_REPLICA_BACKLOG_FILE_H
 
@@ -14,12 +14,12 @@
 #include "server/disk/format/stream_place.h"
 #include "server/replica/stream/backlog.h"
 
-/* `place` is that of the backlog's end. 0; or an errno, and no file. EEXIST: a file of another
+/* `place`: the place of the backlog's end. 0; or an errno, and no file. EEXIST: a file of another
  * program has the name. */
 int backlog_file_write(const char *path, const struct stream_place *place,
                        const struct backlog *backlog);
-/* Fills the backlog, which ends at `place`, with the bytes before it. False: the file does not have
- * them, and the backlog stays empty. */
+/* Adds the bytes before `place` to the backlog, which must be empty and end there. False: the file
+ * does not have them, and the backlog stays empty. */
 bool backlog_file_read(const char *path, const struct stream_place *place, struct backlog *backlog);
 /* Removes the file, unless it is another program's. */
 void backlog_file_remove(const char *path);

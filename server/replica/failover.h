@@ -1,11 +1,11 @@
 /* failover: makes one of the replicas the master, and this server its replica (FAILOVER). Depends
- * on replicas, the backlog and the pause; its owner changes roles and connects.
+ * on replicas, the backlog and the pause; the owner of this struct changes roles and connects.
  *
  * Writes are paused until a replica has the whole stream, and with `appendfsync always` until its
  * journal is synced as well, if it has one: clients were told that their writes are on disk. Then
- * this server follows it, and asks it to become the master (PSYNC ... FAILOVER). The pause ends
- * with the answer. Paused writes then fail, because this server is a replica, or run, because the
- * failover was aborted. */
+ * this server follows that replica, and asks it to become the master (PSYNC ... FAILOVER). The
+ * pause ends with the answer. Paused writes then fail, because this server is a replica, or run,
+ * because the failover was aborted. */
 #ifndef SERVER_REPLICA_FAILOVER_H
 #define SERVER_REPLICA_FAILOVER_H
 
@@ -54,9 +54,9 @@ struct failover_goal {
     bool force; /* hand over even after the timeout */
 };
 enum failover_target { TARGET_UNKNOWN, TARGET_NOT_ONLINE, TARGET_ONLINE };
-/* Looks up the replica at goal->host and goal->port, and sets goal->host to its address in
- * `replicas`. If no replica has this text as its address, but one has the port, resolves the text
- * as a host name, which blocks the server for as long as the resolver takes. */
+/* Looks up the replica at goal->host and goal->port. If no replica has this text as its address,
+ * but one has the port, resolves the text as a host name, which blocks the server for as long as
+ * the resolver takes, and sets goal->host to the address found. */
 enum failover_target failover_target(const struct failover *failover, struct failover_goal *goal);
 /* Call in state FAILOVER_NONE only. */
 void failover_begin(struct failover *failover, const struct failover_goal *goal);

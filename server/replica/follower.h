@@ -21,8 +21,8 @@ struct follower_wiring {
     struct engine *engine;
     /* The master asks for the offset that has been applied (REPLCONF GETACK). */
     void (*ask)(void *ctx);
-    /* A unit with these bytes was applied, and is committed next. Not good: only a part of it was
-     * applied, so the data differs from the master's. */
+    /* A unit with these bytes was applied, and is committed next. `good` is false if only a part of
+     * it was applied, so that the data differs from the master's. */
     void (*applied)(void *ctx, struct bytes unit, bool good);
     void *ctx;
 };

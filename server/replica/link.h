@@ -44,20 +44,20 @@ struct link_wiring {
 struct link *link_new(const struct link_wiring *wiring);
 void link_free(struct link *link);
 
-/* Begins to connect, over TLS or (NULL) without; errors are logged, with the peer's name, and lead
- * to LINK_DOWN. */
+/* Begins to connect, over TLS unless `tls` is NULL. Errors are logged with the peer's name, and
+ * lead to LINK_DOWN. */
 void link_connect(struct link *link, const char *host, int64_t port, struct tls *tls);
 /* Asks for a failover: the master becomes a replica of ours (PSYNC ... FAILOVER). */
 void link_ask_failover(struct link *link, bool on);
 void link_close(struct link *link, const char *why); /* NULL: silently */
-/* Was the last connection closed, with a reason, after the master had promised a full copy and
- * before that had arrived? True once for each such connection. */
+/* Was the last connection closed with a reason, after the master had promised a full copy but
+ * before the copy had arrived? True once for each such connection. */
 bool link_take_lost_copy(struct link *link);
 
 enum link_state link_state(const struct link *link);
 const char *link_step(const struct link *link); /* for ROLE: "connect", "connecting", "sync", ... */
 int64_t link_silent_usec(const struct link *link); /* time since the last byte */
-/* The time since the link went down; -1: it is up, or never was. */
+/* The time since the link went down; -1: it is up, or has never been up. */
 int64_t link_down_usec(const struct link *link);
 
 /* The socket, or -1, and its own address in `local`. */

@@ -28,7 +28,7 @@ struct link {
     bool shakes_hands;          /* the TLS handshake has not ended */
     bool wants_more;
     bool has_asked; /* to continue from a position */
-    bool lost_copy; /* the last connection ended before the copy that was promised had arrived */
+    bool lost_copy; /* as link_take_lost_copy returns it */
     int fd;
     struct loop_io *io;
     char name[NAME_MAX_LEN]; /* "host:port", for the log */

@@ -68,7 +68,7 @@ void replica_set_effects_from(struct replica *replica, uint64_t from);
 bool replica_knows_effects(const struct replica *replica, uint64_t from);
 /* The replica wants only the copy, not the stream (redis-cli --rdb). */
 void replica_set_copy_only(struct replica *replica, bool on);
-/* It wants only the functions of the data (redis-cli --functions-rdb). */
+/* The replica wants only the functions (redis-cli --functions-rdb). */
 void replica_set_functions_only(struct replica *replica, bool on);
 bool replica_has_asked(const struct replica *replica); /* for the stream */
 void replica_acknowledge(struct replica *replica, uint64_t applied, uint64_t synced);
@@ -76,7 +76,7 @@ void replica_acknowledge(struct replica *replica, uint64_t applied, uint64_t syn
 /* Answers PSYNC id offset (the first byte that the replica needs): +CONTINUE and the stream, or a
  * full copy. */
 void replica_sync(struct replica *replica, const char *id, uint64_t offset);
-/* Answers SYNC: a full copy without a line before it. */
+/* Answers SYNC: a full copy without the line +FULLRESYNC before it. */
 void replica_sync_old(struct replica *replica);
 
 /* ---- at work ---- */

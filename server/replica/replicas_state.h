@@ -32,7 +32,7 @@ struct replica {
     bool copy_only, functions_only;
     bool closes;   /* at the end of the turn */
     bool has_copy; /* it has acknowledged the copy before the child's end was noticed here */
-    bool is_old;   /* SYNC: it gets an RDB and no line before it, and acknowledges nothing */
+    bool is_old;   /* SYNC: it gets an RDB without +FULLRESYNC, and acknowledges nothing */
     uint64_t effects_from; /* as last sent to it */
     int64_t port;
     char address[ADDRESS_MAX]; /* announced; "": that of the connection */
@@ -57,7 +57,7 @@ struct replicas {
     int64_t left_usec;  /* when the last one left, or all were closed; 0: never */
     size_t lag;         /* bytes of the backlog that are kept only because a replica needs them */
     uint64_t turned_at; /* the backlog's end at the end of the last turn */
-    /* The bytes of the last turn that alone exceeded the hard limit. */
+    /* The bytes of the last turn that added more than the hard limit. */
     uint64_t burst_from, burst_end;
     struct replicas_report report;
 };

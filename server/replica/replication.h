@@ -6,11 +6,11 @@
  * under a new id.
  *
  * Folder server/replica: masters and replicas. replication owns the role and sets struct role
- * (server/cmd/call/role.h) for the gates. On a master, replicas sends the stream to those that
- * follow, replica_copies sends them full copies, which full_copy writes in a forked child. On a
- * replica, link is the connection to the master, follower applies its stream, replication_load
- * receives a full copy. history names the streams that the data belongs to, waits has the clients
- * of WAIT, failover hands the role over. Depends on server/net, server/engine, server/disk and
+ * (server/cmd/call/role.h) for the gates. On a master, replicas sends the stream to the replicas,
+ * replica_copies sends them full copies, which full_copy writes in a forked child. On a replica,
+ * link is the connection to the master, follower applies its stream, replication_load receives a
+ * full copy. history names the streams that the data belongs to, waits has the clients of WAIT,
+ * failover hands the role over. Depends on server/net, server/engine, server/disk and
  * server/replica/stream. Start here; doc/replication.md is the page for operators. */
 #ifndef SERVER_REPLICA_REPLICATION_H
 #define SERVER_REPLICA_REPLICATION_H
@@ -57,7 +57,7 @@ void replication_follow(struct replication *replication, const char *host, int64
 bool replication_promote(struct replication *replication);
 
 /* Call in each turn after requests have run and before output is sent: applies bytes of the
- * master's stream and passes them on. True: more have arrived than the time allowed. */
+ * master's stream and passes them on. True: some are left, because the turn's time is used up. */
 bool replication_turn(struct replication *replication);
 /* Call at the very end of a turn, outside of everything else: loads a full copy that has begun to
  * arrive, for which it runs turns of the loop. */
@@ -69,14 +69,14 @@ void replication_second(struct replication *replication); /* about once a second
 struct link *replication_link(const struct replication *replication);
 struct replicas *replication_replicas(const struct replication *replication);
 const struct history *replication_history(const struct replication *replication);
-/* Had this server the stream `id` up to `offset` when it became a master? It still knows after its
- * next restart, when its own id has changed again. */
+/* Did this server have the stream `id` up to `offset` when it became a master? Still known after
+ * the next restart, which changes the server's own id again. */
 bool replication_took_over(const struct replication *replication, const char *id, uint64_t offset);
 const struct backlog *replication_backlog(const struct replication *replication);
 /* The offset of the last byte of the stream, as Redis counts. */
 uint64_t replication_offset(const struct replication *replication);
-/* The offset from which the stream consists of effects; LINK_NO_EFFECTS: it has the commands of a
- * Redis. */
+/* The offset from which the stream consists of effects; LINK_NO_EFFECTS: it consists of the
+ * commands of a Redis. */
 uint64_t replication_effects_from(const struct replication *replication);
 /* Call when a replica asks for the stream (PSYNC, SYNC): begins one if there is none. */
 void replication_begin_stream(struct replication *replication);
@@ -93,11 +93,11 @@ struct replication_report {
     enum link_state link;
     const char *step;
     int64_t silent_sec;       /* since the master's last byte; -1: not connected */
-    int64_t down_sec;         /* since the link went down; -1: it is up, or never was */
+    int64_t down_sec;         /* since the link went down; -1: it is up, or has never been up */
     uint64_t received_offset; /* of the last byte of the stream that has arrived */
     uint64_t copy_received, copy_total;
     uint64_t link_id; /* of the connection to the master, for CLIENT */
-    int64_t link_sec; /* since it was begun */
+    int64_t link_sec; /* since that was begun */
     unsigned db;      /* the database that the master's stream has selected */
     bool loading;     /* a full copy is being loaded */
     bool active;      /* the backlog is in use */

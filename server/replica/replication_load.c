@@ -1,5 +1,6 @@
 /* replication_load: receives the full copy of a master into a second store, while turns of the loop
- * serve the old data. See replication.h. Depends on both forms of copies. */
+ * serve the old data. See replication.h. Depends on the readers of both forms, copy.h and import.h.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 

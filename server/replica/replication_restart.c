@@ -1,5 +1,5 @@
-/* replication_restart: the place of the data in its stream, which the files have, and what a start
- * makes of it. See replication.h. Depends on persist and the file that keeps the backlog. */
+/* replication_restart: stores the place of the data in its stream, and continues from there after a
+ * restart. See replication.h. Depends on persist and backlog_file. */
 #include <inttypes.h>
 #include <stdio.h>
 

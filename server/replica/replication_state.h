@@ -22,7 +22,7 @@ struct replication {
     bool active; /* the backlog has the stream up to now */
     bool follows;
     bool has_position; /* the data is that of `place` at the backlog's end */
-    bool is_unshared;  /* a master that has restarted: no replica was told its new id yet */
+    bool is_unshared;  /* a master that has restarted: no replica knows its new id yet */
     bool loading;      /* a full copy */
     bool asks;         /* at the end of the turn: ask replicas for ACKs, or as a replica send one */
     char host[MASTER_HOST_MAX];
@@ -32,7 +32,7 @@ struct replication {
                             it, has failed */
     int64_t copied_usec; /* when the last copy was loaded; 0: none since the last failure */
     uint64_t link_id;    /* of the last connection to the master */
-    int64_t link_usec;   /* when it was begun */
+    int64_t link_usec;   /* when that was begun */
     uint64_t full_copies;
     size_t uncounted; /* the lag of replicas as last added to engine.uncounted */
     /* For WAITAOF. The stream is synced to disk up to offset `synced`. It will be synced up to
@@ -47,13 +47,14 @@ struct replication {
 void replication_update_role(struct replication *r);
 /* Call when the link's stream begins at this offset, with this database selected. */
 void replication_stream_begins(struct replication *r, uint64_t offset, unsigned db);
-/* After a restart a master continues under a new id. While that has no bytes and no replica knows
- * it, the data is still that of the old id, which another master may know. */
+/* After a restart a master continues under a new id. True while the new stream has no bytes and no
+ * replica knows its id: then the data still belongs to the old id, which another master may know.
+ */
 bool replication_is_unbranched(const struct replication *r);
 /* Sends the master the offset that has been applied. */
 void replication_acknowledge(struct replication *r);
-/* Call when a copy has ended early, or the stream after it can't be applied: the next copy is asked
- * for later. */
+/* Call when a copy has ended early, or the stream after it can't be applied: delays the request for
+ * the next copy. */
 void replication_delay_copy(struct replication *r);
 /* Call when the link may have ended: delays the next copy if one was promised. */
 void replication_note_lost_copy(struct replication *r);

@@ -1,8 +1,8 @@
-/* feed: turns transactions into the replication stream. Depends on effects' text; knows no replica.
+/* feed: turns transactions into the replication stream. Depends on effect_text; knows no replica.
  *
  * All replicas get the same stream: commands of Redis 7.0 wherever it has one for the effect,
- * otherwise commands of this server (effect_text.h). A stock Redis ignores a command that it does
- * not know, but would lose a whole MULTI with one inside. So a transaction is written as follows:
+ * otherwise commands of this server (effect_text.h). A stock Redis skips a command that it does not
+ * know, but would lose a whole MULTI that contains one. So a transaction is written as follows:
  *
  *     one command: unchanged
  *     several commands, all known to Redis 7.0: MULTI, the commands, EXEC
