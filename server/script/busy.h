@@ -5,9 +5,9 @@
  * The transaction of the script's call is open meanwhile, so only these parts of a turn of the loop
  * (run_turn in server/daemon/turn.c) run inside it:
  * - accepting, reading and closing connections, except the caller's (clients_suspend_turn);
- * - requests, through all gates, where commands without ALLOW_BUSY are refused: the others (AUTH
- *   HELLO MULTI DISCARD WATCH UNWATCH RESET QUIT SHUTDOWN, SCRIPT KILL, FUNCTION KILL and STATS)
- *   change no data. They are not delayed by a pause or by work on a key;
+ * - requests, through all gates, which refuse commands without ALLOW_BUSY. The others (AUTH HELLO
+ *   MULTI DISCARD WATCH UNWATCH RESET QUIT SHUTDOWN REPLCONF, SCRIPT KILL, FUNCTION KILL and STATS)
+ *   change no data, and are not delayed by a pause or by work on a key;
  * - writing the journal's complete records and syncing it (persist_turn_inside), then replies,
  *   except to clients that got messages from the script's call;
  * - signals, the result of a child process, the checks of each second.

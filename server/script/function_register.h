@@ -8,8 +8,8 @@
 #include "server/script/function_table.h"
 
 /* Pushes the function. It adds functions to the library *loading, or fails if that is NULL;
- * `loading` must live as long as the state. It raises tables with Redis' words in `err`. A callback
- * is a reference in Lua's registry. */
+ * `loading` must live as long as the state. Its errors are tables with Redis' message in `err`. A
+ * callback is a reference in Lua's registry. */
 void function_register_push(lua_State *lua, struct function_library **loading);
 
 #endif

@@ -29,12 +29,12 @@ struct returns {
 };
 
 /* Finds none if the text is not Lua, or is nested too deeply. This is not a whole parser: a text
- * that it misreads does not compile with the marks, so compile it without them then. O(text). */
+ * that it misreads does not compile with the marks: then compile it without them. O(text) */
 void returns_find(struct returns *returns, struct bytes text, bool first_only);
 void returns_drop(struct returns *returns);
 
-/* Reads a text piece by piece, with its parentheses. Begin with text and returns, which are
- * borrowed, and the rest 0. */
+/* Reads a text piece by piece, with its parentheses. Set text and returns, which are borrowed, and
+ * the rest to 0. */
 struct returns_reader {
     struct bytes text;
     const struct returns *returns; /* NULL: no parentheses */

@@ -1,4 +1,4 @@
-/* script_commands: EVAL and its like, FCALL, and SCRIPT. Context: struct scripting. */
+/* script_commands: EVAL and its variants, FCALL, and SCRIPT. Context: struct scripting. */
 #include <string.h>
 
 #include "server/cmd/call/args.h"

@@ -42,7 +42,7 @@ struct scripts {
 void scripts_init(struct scripts *scripts, lua_State *lua);
 void scripts_drop(struct scripts *scripts);
 
-/* Finds the script, or compiles it. NULL: `why` (of size) has the error. */
+/* Finds the script, or compiles it. NULL: `why`, of `size` bytes, has the error. */
 struct script *scripts_get(struct scripts *scripts, struct bytes text, char *why, size_t size);
 /* NULL: unknown. Ignores the case of sha. */
 struct script *scripts_find(struct scripts *scripts, struct bytes sha);

@@ -1,5 +1,5 @@
-/* interpreter: a Lua interpreter whose memory is counted and limited, and which calls back while a
- * script runs. Depends on LuaJIT and store/mem; knows neither commands nor scripts.
+/* interpreter: a Lua interpreter that counts and limits its memory, and calls back while a script
+ * runs. Depends on LuaJIT and store/mem; knows neither commands nor scripts.
  *
  * LuaJIT's compiler is off: in a compiled loop the hook would never be called, so that nothing
  * could stop it, and compiled code needs pages that are writable and executable.
@@ -69,7 +69,7 @@ bool interpreter_has_stack(lua_State *lua);
 void interpreter_spend(lua_State *lua, unsigned steps);
 
 /* While a script runs, Lua may allocate this many more bytes; beyond that an allocation fails with
- * Lua's error "not enough memory". 0: no limit. C's stack is measured from here. */
+ * Lua's error "not enough memory". 0: no limit. The use of C's stack is measured from this call. */
 void interpreter_limit(struct interpreter *interpreter, size_t bytes);
 void interpreter_unlimit(struct interpreter *interpreter);
 static inline bool interpreter_is_full(const struct interpreter *interpreter)

@@ -14,7 +14,7 @@ enum { JSON_MAX_BYTES = 512 * 1024 * 1024 };
  * 30 tables that each contain the next one twice are 2^30 values. */
 enum { JSON_MAX_VALUES = 8 * 1024 * 1024 };
 
-/* A module's functions that return, if called without arguments, what its encode accepts. */
+/* Functions of a cjson module that return its limits for encode if called without arguments. */
 struct json_limits {
     int max_depth;    /* index of encode_max_depth */
     int sparse_array; /* index of encode_sparse_array */

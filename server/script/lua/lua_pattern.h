@@ -22,7 +22,7 @@ struct lua_pattern {
     lua_State *lua;
     struct bytes subject;
     const char *pattern;
-    unsigned steps; /* that interpreter_spend has not got yet */
+    unsigned steps; /* not passed to interpreter_spend yet */
     int depth;
     int level; /* of captures */
     struct lua_capture captures[LUA_PATTERN_CAPTURES];

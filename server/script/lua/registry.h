@@ -13,7 +13,7 @@ static inline void registry_push(lua_State *lua, const char *key)
     lua_rawget(lua, LUA_REGISTRYINDEX);
 }
 
-/* To the value at the top of the stack, which is popped. */
+/* Sets the key to the value at the top of the stack, and pops it. */
 static inline void registry_set(lua_State *lua, const char *key)
 {
     lua_pushlightuserdata(lua, (void *)(uintptr_t)key);
