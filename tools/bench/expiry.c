@@ -2,11 +2,13 @@
  *
  * Fills the server with keys whose names contain their deadlines.
  * - Deadlines spread over a few seconds: measures how late each "expired" event arrives, and
- * compares every 10 ms how many keys the server has counted as expired with how many should be.
+ *   compares every 10 ms how many keys the server has counted as expired with how many should be.
  * - With -d 0, one deadline for all: measures when all are counted as expired, and when used_memory
- * has its old value. Subscribes to no events. Meanwhile another connection sends PINGs at a
- * steady pace without waiting for replies; with -1 it sends the next PING after the reply to the
- * last one. Works on any server with PXAT, keyspace notifications and INFO's expired_keys. */
+ *   has its old value. Subscribes to no events.
+ *
+ * Meanwhile another connection sends PINGs at a steady pace without waiting for replies; with -1 it
+ * sends the next PING after the reply to the last one. Works on any server with PXAT, keyspace
+ * notifications and INFO's expired_keys. */
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>

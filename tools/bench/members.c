@@ -2,8 +2,9 @@
  *
  * Fills sets, hashes or sorted sets with members that have their own deadlines.
  * - Deadlines spread over a few seconds: measures how late each member's event arrives (the
- * member's name contains its deadline), reads every 10 ms how many expired members the server still
- * holds, and divides the server's CPU time by the members. With -q it neither subscribes nor polls.
+ *   member's name contains its deadline), reads every 10 ms how many expired members the server
+ *   still holds, and divides the server's CPU time by the number of members. With -q it neither
+ *   subscribes nor polls.
  * - With -i, one deadline for all: sends PINGs at a steady pace without waiting for replies, until
  *   used_memory is back to what it was.
  * Works on a server with SADDEX, HSETEX, ZADDEX and INFO expiry. At the end it deletes its keys,

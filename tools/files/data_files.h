@@ -1,4 +1,4 @@
-/* data_files: finds the data files that a path stands for, and their kinds, by names, manifests and
+/* data_files: finds the data files that a path names, and their kinds, by names, manifests and
  * first bytes. judge.h checks their contents. */
 #ifndef TOOLS_FILES_DATA_FILES_H
 #define TOOLS_FILES_DATA_FILES_H

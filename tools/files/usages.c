@@ -1,5 +1,5 @@
-/* usages: the command lines of expired-check and expired-export as tables, from which come their
- * parsers, --help, man pages and completions. */
+/* usages: the command lines of expired-check and expired-export as tables, which their parsers,
+ * --help, man pages and completions use. */
 #include "tools/files/usages.h"
 
 /* ---- expired-check ---- */

@@ -56,7 +56,7 @@ void server_ask_info(struct link *link, const char *section)
     link_expect(link, "INFO");
 }
 
-/* The reply ends with a line break, which ends strtod's number too. */
+/* Each field ends with a line break, where strtod stops. */
 double server_info_field(const struct link *link, const char *field)
 {
     const struct resp_node *info = link->reply.nodes;

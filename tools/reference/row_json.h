@@ -7,7 +7,7 @@
  * "redis_7_0" tells whether Redis 7.0 has the command.
  *
  * An argument has "type" as in COMMAND DOCS, "name" if it is a value, and if they apply "token",
- * "optional", "multiple", "repeats_token" and "arguments", its own ones. */
+ * "optional", "multiple", "repeats_token" and "arguments", its parts. */
 #ifndef TOOLS_REFERENCE_ROW_JSON_H
 #define TOOLS_REFERENCE_ROW_JSON_H
 

@@ -11,7 +11,7 @@
 enum { ROW_NAME_SIZE = 128, ROWS_MAX = 512 };
 
 struct row {
-    struct command_ref ref;   /* its context and stats may not be used */
+    struct command_ref ref;   /* do not use its context and stats */
     char name[ROW_NAME_SIZE]; /* "CONFIG GET" */
 };
 
@@ -20,7 +20,7 @@ extern size_t row_count;
 
 void rows_collect(void);
 
-/* Redis 7.0.15 is what replies are compared with. */
+/* Replies are compared with those of Redis 7.0.15. */
 bool row_is_in_redis_7_0(const struct command *command);
 /* "expired", "Redis 7.4.0", or another product; valid until the next call. */
 const char *row_origin(const struct command *command);

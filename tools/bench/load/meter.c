@@ -58,8 +58,7 @@ int64_t meter_cpu_nsec(const struct meter *meter)
     return (int64_t)spent.tv_sec * 1000000000 + spent.tv_nsec;
 }
 
-/* The name in field 2 of stat may contain any bytes, so fields are counted from the last bracket.
- */
+/* The name in field 2 of stat may contain any bytes, so count fields from the last parenthesis. */
 static void read_ticks(const struct meter *meter, struct reading *reading)
 {
     char path[64], text[1024];

@@ -6,16 +6,16 @@
 #include <stdint.h>
 
 /* A template has one command per line, with single spaces between words. A word between backquotes
- * is taken as it stands, with its spaces and newlines. A placeholder is a letter
- * and a number of digits: {k12}. Each round through a template draws new numbers; within a round,
- * all placeholders of a letter have the same number, except scores.
+ * is taken as it stands, with its spaces and newlines. A placeholder is a letter and a number of
+ * digits: {k12}. Each round through a template draws new numbers; within a round, all placeholders
+ * of a letter have the same number, except scores.
  *
  *     k, m   a key and a member from 0 to keys - 1: random, or in turn while filling
  *     s      a random score without leading zeros
  *     n      the number of the round, which never repeats
  *     t, o   round n as a time, and the time of `behind` rounds ago
- *     v      a value; its size is the option of the load generator
- *     r      the first integer in the reply to the round's command before
+ *     v      a value; its size is an option of the load generator
+ *     r      the first integer in the reply to the previous command of the round
  *
  * Commands of a template with {r} are not sent together: a batch has the first command of as many
  * rounds as the pipeline is long, the next batch has the second command of the same rounds.
