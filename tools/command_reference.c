@@ -32,31 +32,30 @@ static const struct page {
     { "hyperloglog.md", "HyperLogLog", "hyperloglog", NULL, "HyperLogLogs are strings." },
     { "lists.md", "Lists", "list", NULL, NULL },
     { "sets.md", "Sets", "set", NULL,
-      "A member can have a deadline. One millisecond after it the member is gone for every "
-      "command, "
-      "and counts never include it; the key is removed with its last member. SADD of a present "
-      "member keeps its deadline. Members of the results of ...STORE commands have no "
-      "deadlines." },
+      "A member can have a deadline. One millisecond after its deadline the member is gone for "
+      "every command, and counts never include it; the key is removed with its last member. SADD "
+      "of an existing member keeps its deadline. Members of the results of ...STORE commands have "
+      "no deadlines." },
     { "hashes.md", "Hashes", "hash", NULL,
-      "A field can have a deadline. One millisecond after it the field is gone for every command, "
-      "and counts never include it; the key is removed with its last field. HSET of a present "
-      "field removes its deadline; HINCRBY, HINCRBYFLOAT and a failed HSETNX keep it." },
+      "A field can have a deadline. One millisecond after its deadline the field is gone for every "
+      "command, and counts never include it; the key is removed with its last field. HSET of an "
+      "existing field removes its deadline; HINCRBY, HINCRBYFLOAT and a failed HSETNX keep it." },
     { "sorted-sets.md", "Sorted sets", "sorted-set", NULL,
-      "A member can have a deadline. One millisecond after it the member is gone for every "
-      "command, "
-      "and counts and ranks never include it; the key is removed with its last member. ZADD and "
-      "ZINCRBY of a present member keep its deadline. Members of the results of ...STORE "
-      "commands have no deadlines. BZTSPOP and BZTSMOVE interpret scores as Unix times in "
-      "seconds, with fractions." },
+      "A member can have a deadline. One millisecond after its deadline the member is gone for "
+      "every command, and counts and ranks never include it; the key is removed with its last "
+      "member. ZADD and ZINCRBY of an existing member keep its deadline. Members of the results "
+      "of ...STORE commands have no deadlines. BZTSPOP and BZTSMOVE interpret scores as Unix times "
+      "in seconds, with fractions." },
     { "geo.md", "Places", "geo", NULL, "Places are sorted sets." },
     { "dehydrators.md", "Dehydrators", "dehydrator", NULL,
       "A dehydrator holds elements with an id, a payload and a deadline, and gives them back when "
-      "they are due, by deadline and then by order of arrival. A ttl of 0 or less is due at once. "
+      "they are due, by deadline and then by order of arrival. An element with a ttl of 0 or less "
+      "is due at once. "
       "[Dehydrators](../dehydrators.md) explains them." },
     { "leases.md", "Leases", "lease", NULL,
       "A lease is a lock, or one of several permits, that ends after its ttl, unless it is "
-      "extended or "
-      "dropped. Each has a fencing token: an integer larger than any token granted before. "
+      "extended or dropped. Each has a fencing token: an integer larger than any token granted "
+      "before. "
       "[Leases](../leases.md) explains them." },
     { "streams.md", "Streams", "stream", NULL,
       "A stream holds entries in the order of their IDs. An entry has fields with values; its "
@@ -64,14 +63,16 @@ static const struct page {
       "entry it has read, and which entries its consumers have not acknowledged. A stream "
       "without entries keeps its key. The policy RETAIN removes entries after a time "
       "([Policies](../policies.md)). XREADGROUP with CLAIM returns pending entries that were "
-      "idle for long enough, in the order of their IDs, then new ones. Each has two more "
+      "idle for long enough, in the order of their IDs, then new ones. Each entry has two more "
       "numbers: the milliseconds since its last delivery (-1: XNACK has released it), and how "
       "often it was delivered before; both are 0 if it is new. An entry that XNACK has released "
       "can be claimed at once, or after its DELAY." },
     { "policies.md", "Policies", "generic", "POLICY",
-      "Rules of expiry by prefix of the key. [Policies](../policies.md) explains the options." },
+      "Policies are rules of expiry and length for keys, by prefix or name. "
+      "[Policies](../policies.md) explains the options." },
     { "expiry.md", "Looking ahead", "server", "EXPIRY",
-      "What expires next, how much expires when, and how late it was." },
+      "These commands report what expires next, how much expires when, and how late expired data "
+      "was removed." },
     { "pubsub.md", "Publish and subscribe", "pubsub", NULL,
       "In RESP2 a connection that has subscribed may only call commands of this page, PING, QUIT "
       "and RESET." },
@@ -79,7 +80,8 @@ static const struct page {
     { "scripting.md", "Scripts and functions", "scripting", NULL, NULL },
     { "connection.md", "Connections", "connection", NULL, NULL },
     { "cluster.md", "Cluster", "cluster", NULL,
-      "For clients that want a cluster: see [one daemon for clients of a cluster](../cluster.md). "
+      "For clients that expect a cluster: see [one daemon for clients of a "
+      "cluster](../cluster.md). "
       "Without "
       "`cluster-enabled emulated` these commands fail as on a Redis whose cluster support is "
       "off." },

@@ -154,7 +154,7 @@ static void cmd_expiry_help(struct call *call)
         "    Returns the next deadlines of the selected database in order, one for each key",
         "    (default: 10, at most 1000). An entry is: key, Unix time in milliseconds, and what is",
         "    due: key, member (of a set or sorted set), field (of a hash), element (of a",
-        "    dehydrator) or entry (of a stream).",
+        "    dehydrator), entry (of a stream) or holder (of a lease).",
         "FORECAST",
         "    Returns how many keys and members of the selected database are due within 1s, 10s,",
         "    1m, 10m, 1h, 1d, later or never. An entry is: span, keys, members of sets, sorted",
@@ -176,11 +176,11 @@ static const struct command subcommands[] = {
       .tips = "nondeterministic_output request_policy:all_shards response_policy:special",
       .group = "server",
       .since = "0.1.0",
-      .replies =
-          REPLIES("[[bulk integer 'key'|'member'|'field'|'element'|'entry'] ...]: key, deadline as "
-                  "Unix time in milliseconds, and what is due"),
+      .replies = REPLIES(
+          "[[bulk integer 'key'|'member'|'field'|'element'|'entry'|'holder'] ...]: key, deadline "
+          "as Unix time in milliseconds, and what is due"),
       .errors = ERRORS(ERR_SUBCOMMAND_OR_ARITY, ERR_EXPIRY_COUNT),
-      .complexity = "O(N log N), N deadlines returned",
+      .complexity = "O(N*log(N)) where N is the number of deadlines returned.",
       .syntax = "[count]",
       .summary = "Returns the next deadlines of the selected database, one for each key." },
     { .name = "FORECAST",
@@ -191,9 +191,10 @@ static const struct command subcommands[] = {
       .tips = "nondeterministic_output request_policy:all_shards response_policy:special",
       .group = "server",
       .since = "0.1.0",
-      .replies = REPLIES("[[bulk integer integer] ...]: a span (1s, 10s, 1m, 10m, 1h, 1d, later, "
-                         "never), and how many keys and members are due in it"),
-      .complexity = "O(N), N keys and members with deadlines, in slices between other calls",
+      .replies = REPLIES("[[bulk integer integer] ...]: for each span (1s, 10s, 1m, 10m, 1h, 1d, "
+                         "later, never) its name, and how many keys and members are due in it"),
+      .complexity = "O(N) where N is the number of keys, and of members with deadlines, in slices "
+                    "between other calls.",
       .syntax = "",
       .summary = "Counts the keys and members of the selected database by the time left to their "
                  "deadlines." },

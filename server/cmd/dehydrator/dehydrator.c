@@ -191,8 +191,9 @@ static const struct command rows[] = {
       .group = "dehydrator",
       .since = "0.1.0",
       .origin = "ReDe",
-      .replies = REPLIES("OK: the element was added",
-                         "null: the id exists, and KEEP was given, or it is remembered"),
+      .replies = REPLIES("OK: the element was added, or replaces one of the same id",
+                         "null: with KEEP the id exists; with KEEP, REPLACE or POSTPONE it is "
+                         "remembered"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_DEHYDRATING, ERR_BAD_MSEC, ERR_FULL),
       .complexity = "O(log(N)) where N is the number of elements.",
       .syntax = "key ttl element id " PUSH_OPTIONS,
@@ -205,8 +206,9 @@ static const struct command rows[] = {
       .key_flags = KEY_RW | KEY_INSERT,
       .group = "dehydrator",
       .since = "0.1.0",
-      .replies = REPLIES("OK: the element was added",
-                         "null: the id exists, and KEEP was given, or it is remembered"),
+      .replies = REPLIES("OK: the element was added, or replaces one of the same id",
+                         "null: with KEEP the id exists; with KEEP, REPLACE or POSTPONE it is "
+                         "remembered"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_DEHYDRATING, ERR_BAD_MSEC, ERR_FULL),
       .complexity = "O(log(N)) where N is the number of elements.",
       .syntax = "key unix-time-milliseconds element id " PUSH_OPTIONS,
@@ -238,7 +240,8 @@ static const struct command rows[] = {
       .complexity =
           "O(K*log(N)) where K is the number of elements given and N the number in the dehydrator.",
       .syntax = "key ttl element id [ttl element id ...] " PUSH_OPTIONS,
-      .summary = "Adds several elements to a dehydrator, or none of them if an id is not new." },
+      .summary = "Adds several elements to a dehydrator. Without KEEP, REPLACE or POSTPONE it adds "
+                 "none if an id exists or is given twice." },
     { .name = "REDE.PULL",
       .run = cmd_rede_pull,
       .arity = 3,
@@ -280,7 +283,9 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE, ERR_NO_DEHYDRATOR, ERR_NO_ELEMENT),
       .complexity = "O(1)",
       .syntax = "key id element",
-      .summary = "Replaces an element and returns the old one. The deadline does not change." },
+      .summary =
+          "Replaces the payload of an element and returns the old one. The deadline does not "
+          "change." },
 };
 
 const struct command_group dehydrator_commands = COMMAND_GROUP(rows);

@@ -210,7 +210,7 @@ static const struct command rows[] = {
       .key_flags = KEY_RO,
       .group = "dehydrator",
       .since = "0.1.0",
-      .replies = REPLIES("integer: the number of elements; with DUE or CLAIMED of those alone"),
+      .replies = REPLIES("integer: the number of elements, or of those that are due or claimed"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX),
       .complexity = "O(log(N)) where N is the number of elements.",
       .syntax = "key [DUE | CLAIMED]",
@@ -264,11 +264,11 @@ static const struct command rows[] = {
           "if there is no such key. A pause without end is -1; times are in milliseconds"),
       .errors = ERRORS(ERR_WRONGTYPE),
       .complexity =
-          "O(log(N)) where N is the number of elements. Distinct TTLs are counted up to 10,000.",
+          "O(log(N)) where N is the number of elements. Distinct TTLs are counted up to 1,000.",
       .syntax = "key",
       .summary =
-          "Returns the numbers of elements, of due and of claimed ones, the next deadline, the "
-          "memory used, the end of the pause, and how many were delivered, and how late." },
+          "Returns the numbers of all, due and claimed elements, the next deadline, the memory "
+          "used, the end of the pause, how many elements were delivered, and how late." },
 };
 
 const struct command_group dehydrator_look_commands = COMMAND_GROUP(rows);

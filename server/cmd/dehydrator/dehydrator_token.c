@@ -122,7 +122,7 @@ static const struct command rows[] = {
       .group = "dehydrator",
       .since = "0.2.0",
       .replies = REPLIES("integer: the number of claims that still had their token; their elements "
-                         "are removed"),
+                         "are removed, or due again if they have EVERY"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_BAD_MSEC),
       .complexity = "O(K*log(N)) where K is the number of ids given and N the number of elements.",
       .syntax = "key id token [id token ...]",
@@ -140,8 +140,8 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE, ERR_BAD_MSEC),
       .complexity = "O(K*log(N)) where K is the number of ids given and N the number of elements.",
       .syntax = "key lease id token [id token ...]",
-      .summary = "Extends the leases of the claims that still have the given tokens, even if they "
-                 "have ended." },
+      .summary = "Extends the leases of the claims that still have the given tokens, even leases "
+                 "that have ended." },
     { .name = "REDE.RETRY",
       .run = cmd_rede_retry,
       .arity = -5,

@@ -220,8 +220,8 @@ static const struct command subcommands[] = {
                 "[EXPIRED TO log-key [VALUE [MAX bytes]]] "
                 "[option NONE]",
       .summary =
-          "Sets options of the policy of expiration and length for the keys with a prefix, or for "
-          "one key. Options that are not named stay; option NONE removes one. Durations: 5000, "
+          "Sets options of a policy: rules of expiration and length for the keys with a prefix, or "
+          "for one key. Options that are not named stay; option NONE removes one. Durations: 5000, "
           "5000ms, 5s, 5m, 5h, 5d. MEMBERTTL applies to sets, sorted "
           "sets and hashes, MAXLEN to sorted sets, lists, streams and dehydrators, RETAIN to "
           "streams, MAXDELIVERIES to streams and dehydrators, BACKOFF and RATE to dehydrators. "
@@ -233,7 +233,7 @@ static const struct command subcommands[] = {
       .acl = ACL_KEYSPACE,
       .group = "generic",
       .since = "0.1.0",
-      .replies = REPLIES("map[bulk integer|bulk ...]: the options that are not at their defaults, "
+      .replies = REPLIES("map[bulk integer|bulk ...]: the options that do not have their default, "
                          "and their values",
                          "null: there is no policy of this name"),
       .complexity = "O(L) where L is the length of the name.",
@@ -271,7 +271,8 @@ static const struct command subcommands[] = {
       .key_flags = KEY_RO,
       .group = "generic",
       .since = "0.1.0",
-      .replies = REPLIES("bulk: the name of the policy that applies to the key", "null: none does"),
+      .replies = REPLIES("bulk: the name of the policy that applies to the key",
+                         "null: no policy applies to it"),
       .complexity = "O(L) where L is the length of the key.",
       .syntax = "key",
       .summary =

@@ -226,8 +226,8 @@ static const struct command rows[] = {
       .group = "lease",
       .since = "0.2.0",
       .replies =
-          REPLIES("[integer integer]: the fencing token, and the Unix time in milliseconds "
-                  "until which the lease is held",
+          REPLIES("[integer integer]: the fencing token, and the end of the lease as a Unix time "
+                  "in milliseconds",
                   "null-array: no permit is free or other clients are waiting; with WAIT, the "
                   "timeout was reached"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_LEASE_TTL,
@@ -245,7 +245,7 @@ static const struct command rows[] = {
       .key_flags = KEY_RW | KEY_UPDATE,
       .group = "lease",
       .since = "0.2.0",
-      .replies = REPLIES("integer: the Unix time in milliseconds until which the lease is held now",
+      .replies = REPLIES("integer: the new end of the lease as a Unix time in milliseconds",
                          "null: the token no longer holds a lease"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_LEASE_TTL),
       .complexity = "O(log(N)) where N is the number of holders.",
@@ -259,7 +259,7 @@ static const struct command rows[] = {
       .key_flags = KEY_RW | KEY_DELETE,
       .group = "lease",
       .since = "0.2.0",
-      .replies = REPLIES("integer: 1, or 0 if the token no longer holds a lease"),
+      .replies = REPLIES("integer: 1 if the lease was ended, 0 if the token no longer holds one"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER),
       .complexity = "O(log(N)) where N is the number of holders.",
       .syntax = "key token",
@@ -277,7 +277,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER),
       .complexity = "O(1)",
       .syntax = "key token",
-      .summary = "Returns how long a lease is still held." },
+      .summary = "Returns how much longer a lease will be held." },
     { .name = "LEASE.INFO",
       .run = cmd_lease_info,
       .arity = 2,

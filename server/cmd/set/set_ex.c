@@ -141,8 +141,8 @@ static const struct command rows[] = {
       .since = "0.1.0",
       .origin = "Dragonfly",
       .replies = REPLIES("integer: the number of members added",
-                         "integer: 1 with MNX or MXX or without a deadline; 0 if the condition "
-                         "does not hold"),
+                         "integer: with MNX or MXX, or without a deadline: 1 if the members were "
+                         "set, 0 if the condition does not hold"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_EXPIRE_NEGATIVE,
                        ERR_MEMBERS_POSITIVE, ERR_MEMBERS_COUNT, ERR_MEMBERS_KEYWORD,
                        ERR_MEMBERS_TWICE, ERR_MNX_MXX, ERR_ONE_DEADLINE, ERR_SADDEX_ARGUMENT),
@@ -152,8 +152,8 @@ static const struct command rows[] = {
                 "unix-time-milliseconds] [KEEPTTL] <seconds member [member ...]|MEMBERS nummembers "
                 "member [member ...]>",
       .summary = "Adds members with a deadline to a set, with MNX only if all are new, with MXX "
-                 "only if none is. Existing members get the deadline too, or lose theirs if none "
-                 "is given, unless KEEPTTL is given." },
+                 "only if all exist. Existing members get the deadline too, or lose theirs if no "
+                 "deadline is given, unless KEEPTTL is given." },
 };
 
 const struct command_group set_ex_commands = COMMAND_GROUP(rows);

@@ -329,7 +329,7 @@ static const struct command rows[] = {
                        ERR_XSETID_NEGATIVE, ERR_XSETID_DELETED, ERR_XSETID_SMALL, ERR_XSETID_ADDED),
       .complexity = "O(1)",
       .syntax = "key last-id [ENTRIESADDED entries-added] [MAXDELETEDID max-deleted-id]",
-      .summary = "Sets the last ID of a stream, after which new entries come." },
+      .summary = "Sets the last ID of a stream. New entries get larger IDs." },
 };
 
 const struct command_group stream_commands = COMMAND_GROUP(rows);

@@ -161,10 +161,11 @@ static const struct command rows[] = {
       .replies = REPLIES("OK: it was set"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NO_KEY, ERR_XCFGSET_NONE,
                        ERR_IDMP_DURATION, ERR_IDMP_MAXSIZE),
-      .complexity = "O(1), and O(N) where N is the number of texts that are forgotten.",
+      .complexity = "O(1), and O(N) where N is the number of entries that are forgotten.",
       .syntax = "key [IDMP-DURATION seconds] [IDMP-MAXSIZE count]",
-      .summary = "Sets for how long, and how many for each producer, a stream remembers what "
-                 "XADD with IDMP or IDMPAUTO has added (100 seconds, 100). A change forgets all." },
+      .summary = "Sets how long a stream remembers entries that XADD with IDMP or IDMPAUTO has "
+                 "added (default: 100 seconds), and how many for each producer (100). A change "
+                 "forgets all of them." },
     { .name = "XIDMPRECORD",
       .run = cmd_xidmprecord,
       .arity = 5,
@@ -177,7 +178,8 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE, ERR_NO_KEY, ERR_STREAM_ID),
       .complexity = "O(1)",
       .syntax = "key producer-id idempotent-id id",
-      .summary = "Remembers an entry of XADD with IDMP; masters and journals have this command." },
+      .summary =
+          "Records that XADD with IDMP has added an entry. Used by replication and journals." },
 };
 
 const struct command_group stream_idmp_commands = COMMAND_GROUP(rows);

@@ -296,8 +296,8 @@ static const struct command rows[] = {
       .syntax = "key group <SILENT | FAIL | FATAL> [DELAY milliseconds] [RETRYCOUNT count] [FORCE] "
                 "IDS numids id [id ...]",
       .summary = "Releases pending entries, so that any consumer can claim them, at once or after "
-                 "a delay. SILENT takes the delivery back, FATAL sets the count of deliveries to "
-                 "the highest one." },
+                 "a delay. With SILENT the delivery does not count; FATAL sets the number of "
+                 "deliveries to its maximum." },
     { .name = "XPENDING",
       .run = cmd_xpending,
       .arity = -3,
@@ -308,8 +308,8 @@ static const struct command rows[] = {
       .group = "stream",
       .since = "5.0.0",
       .replies = REPLIES("[integer bulk|null bulk|null [[bulk bulk] ...]|null-array]: the number "
-                         "of pending entries, the first and the last ID, and consumers with the "
-                         "number of theirs",
+                         "of pending entries, the first and the last ID, and each consumer with "
+                         "the number of its entries",
                          "[[bulk bulk integer integer] ...]: for each entry the ID, the consumer, "
                          "the milliseconds since its delivery, and the number of deliveries"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOGROUP, ERR_STREAM_ID, ERR_NOT_INTEGER,

@@ -358,7 +358,7 @@ static const struct command rows[] = {
                 "[key ...] id [id ...]",
       .summary = "Returns the entries of streams after the given IDs, or blocks until there is "
                  "one. COUNT limits the entries of each stream, MAXCOUNT those of all together, "
-                 "and MAXSIZE the bytes of the reply, except that there is always one entry." },
+                 "and MAXSIZE the bytes of the reply, which has at least one entry." },
     { .name = "XREADGROUP",
       .run = cmd_xread,
       .arity = -7,

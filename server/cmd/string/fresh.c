@@ -146,14 +146,14 @@ static const struct command rows[] = {
       .since = "0.2.0",
       .replies = REPLIES(
           "[bulk|null bulk]: the string, null if there is none, and its state: 'fresh', 'stale', "
-          "'refresh' (the caller makes it anew), 'fill' (there is none, and the caller makes it) "
-          "or 'missing' (there is none, and another client makes it)"),
+          "'refresh' (the caller should load a new one), 'fill' (there is none, and the caller "
+          "should load it) or 'missing' (there is none, and another client is loading it)"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NOT_POSITIVE, ERR_LEASE_TTL,
                        ERR_BAD_EXPIRE),
       .complexity = "O(1)",
       .syntax = "key [EARLY milliseconds] [LEASE milliseconds] [WAIT milliseconds]",
-      .summary = "Returns a string and whether it is stale, and chooses one client to make it "
-                 "anew." },
+      .summary = "Returns a string and whether it is stale, and chooses one client to load a new "
+                 "value." },
     { .name = "STALE",
       .run = cmd_stale,
       .arity = -2,
@@ -163,11 +163,11 @@ static const struct command rows[] = {
       .tips = "request_policy:multi_shard response_policy:agg_sum",
       .group = "string",
       .since = "0.2.0",
-      .replies = REPLIES("integer: the number of keys that are stale now"),
+      .replies = REPLIES("integer: the number of keys that exist; all are stale now"),
       .errors = ERRORS(ERR_WRONGTYPE),
       .complexity = "O(N) where N is the number of keys.",
       .syntax = "key [key ...]",
-      .summary = "Makes strings stale: their soft deadline is now." },
+      .summary = "Makes strings stale now, if they are not yet." },
     { .name = "SOFTTTL",
       .run = cmd_softttl,
       .arity = 2,
@@ -177,10 +177,10 @@ static const struct command rows[] = {
       .group = "string",
       .since = "0.2.0",
       .replies = REPLIES("integer: milliseconds to the soft deadline, 0 after it; -1 if the key "
-                         "has none, -2 if there is no key"),
+                         "has none, -2 if there is no such key"),
       .complexity = "O(1)",
       .syntax = "key",
-      .summary = "Returns the time that is left until a string becomes stale." },
+      .summary = "Returns the time left until a string becomes stale, in milliseconds." },
 };
 
 const struct command_group fresh_commands = COMMAND_GROUP(rows);

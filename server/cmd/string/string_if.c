@@ -145,14 +145,14 @@ static const struct command rows[] = {
       .tips = "request_policy:multi_shard response_policy:all_succeeded",
       .group = "string",
       .since = "8.4.0",
-      .replies = REPLIES("integer: 1 if all keys were set, 0 if NX or XX did not hold for one of "
-                         "them and none was set"),
+      .replies = REPLIES("integer: 1 if all keys were set, 0 if none was, because NX or XX did "
+                         "not hold for one of them"),
       .errors = ERRORS(ERR_SYNTAX, ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_MSETEX_NUMKEYS),
       .complexity = "O(N) where N is the number of keys.",
       .syntax = "numkeys key value [key value ...] [NX|XX] [EX seconds|PX milliseconds|EXAT "
                 "unix-time-seconds|PXAT unix-time-milliseconds|KEEPTTL]",
-      .summary = "Sets the string values of one or more keys and optionally their expiration, only "
-                 "if all of them exist or none does." },
+      .summary = "Sets the string values of one or more keys and optionally their expiration, with "
+                 "NX only if none of them exists, with XX only if all do." },
     { .name = "DELIFEQ",
       .run = cmd_delifeq,
       .arity = 3,
@@ -183,8 +183,8 @@ static const struct command rows[] = {
       .complexity = "O(1), with IFDEQ and IFDNE O(N) where N is the length of the value.",
       .syntax = "key [IFEQ comparison-value|IFNE comparison-value|IFDEQ comparison-digest|IFDNE "
                 "comparison-digest]",
-      .summary = "Deletes a key, whatever its type is, or a string if its value or digest is equal "
-                 "to the given one, or different." },
+      .summary = "Deletes a key of any type, or, with a condition, a string whose value or digest "
+                 "is equal to the given one, or is not." },
     { .name = "DIGEST",
       .run = cmd_digest,
       .arity = 2,

@@ -155,8 +155,8 @@ static const struct command rows[] = {
       .origin = "redis-cell",
       .replies = REPLIES("[integer integer integer integer integer]: 1 if the actions are refused, "
                          "else 0; the most actions at once; how many are left; seconds until the "
-                         "same call is allowed, -1 if it was or never will be; seconds until all "
-                         "are available again"),
+                         "same call is allowed, -1 if it was allowed or never will be; seconds "
+                         "until all are available again"),
       .syntax = "key max-burst count period-seconds [quantity]",
       .summary = "Limits the rate of actions: after a burst, count actions per period, evenly "
                  "spaced. A quantity of 0 changes nothing.",

@@ -275,15 +275,15 @@ static const struct command rows[] = {
       .since = "0.2.0",
       .replies = REPLIES("[integer integer integer integer integer]: 1 if the requests are "
                          "refused, else 0; the limit; how many are left; milliseconds until the "
-                         "same call is allowed, -1 if it was; milliseconds until the window is "
-                         "empty"),
+                         "same call is allowed, -1 if it was allowed; milliseconds until the "
+                         "window is empty"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_ARITY, ERR_WINDOW_LIMIT, ERR_WINDOW_SPAN,
                        ERR_WINDOW_QUANTITY, ERR_WINDOW_VALUE, ERR_STRING_TOO_BIG, ERR_OOM),
-      .complexity = "O(1) amortized; O(N) for a quantity or after a limit that was larger, N "
-                    "requests that have to leave the window first",
+      .complexity = "O(1) amortized; O(N) with a quantity, or after a larger limit, where N is the "
+                    "number of requests that must leave the window first.",
       .syntax = "key limit window-milliseconds [quantity]",
-      .summary = "Admits requests as long as any window of this length has at most limit of them. "
-                 "Refused requests do not count." },
+      .summary = "Admits at most limit requests in any window of this length. Refused requests do "
+                 "not count." },
 };
 
 const struct command_group window_commands = COMMAND_GROUP(rows);
