@@ -99,6 +99,7 @@ static void cmd_fieldttl(struct call *call)
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 #define ROW_COMMON .acl = ACL_KEYSPACE, .keys = KEY_FIRST, .group = "generic", .since = "0.1.0"
+#define COST_ONE   "O(log(N)) where N is the number of members that have a deadline."
 #define COST_EXPIRE                                                                                \
     "O(M*log(N)) where M is the number of members given and N the number that have a deadline."
 
@@ -111,7 +112,7 @@ static const struct command rows[] = {
       .origin = "KeyDB",
       .replies = REPLIES("integer: 1 if the deadline was set, 0 if there is no such key or member"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_MEMBER_UNIT),
-      .complexity = COST_EXPIRE,
+      .complexity = COST_ONE,
       .syntax = "key member delay [unit]",
       .summary = "Sets the time to live of a member of a set, hash or sorted set, in seconds (unit "
                  "s) or milliseconds (ms)." },
@@ -123,7 +124,7 @@ static const struct command rows[] = {
       .origin = "KeyDB",
       .replies = REPLIES("integer: 1 if the deadline was set, 0 if there is no such key or member"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_BAD_EXPIRE),
-      .complexity = COST_EXPIRE,
+      .complexity = COST_ONE,
       .syntax = "key member unix-time-seconds",
       .summary =
           "Sets the deadline of a member of a set, hash or sorted set to a Unix time in seconds." },
@@ -135,7 +136,7 @@ static const struct command rows[] = {
       .origin = "KeyDB",
       .replies = REPLIES("integer: 1 if the deadline was set, 0 if there is no such key or member"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_BAD_EXPIRE),
-      .complexity = COST_EXPIRE,
+      .complexity = COST_ONE,
       .syntax = "key member unix-time-milliseconds",
       .summary = "Sets the deadline of a member of a set, hash or sorted set to a Unix time in "
                  "milliseconds." },
