@@ -90,7 +90,7 @@ def rates(results, names):
                               for pipeline, row in found.items() for name in names)
     return figures_table(results, with_bare, cell, "operations/s, CPU each") + (
         f"\n\nThe load generator was idle for at least {100 * idle:.0f}% of the time ({mix} at "
-        f"pipeline {pipeline}). Near 0%, it would have slowed the servers down.")
+        f"pipeline {pipeline}). Near 0% it would have limited the servers.")
 
 
 def latencies(results, names):
@@ -162,7 +162,7 @@ def expiry_table(results, names):
     keys = results[names[0]]["spread"]["keys"]
     seconds = results[names[0]]["spread"]["spread_ms"] / 1000
     few = results[names[0]]["saturated"]["keys"]
-    busy = f"{few:,} over {seconds:g} s, while 50 clients send as many SETs as it takes, pipeline 16: "
+    busy = f"{few:,} over {seconds:g} s, while 50 clients send as many SETs as the server accepts, pipeline 16: "
     over, at_once = f"{keys:,} over {seconds:g} s: ", f"{keys:,} at one instant: "
     return table(["", *names], [
         row(over + "events late, p50", "spread", "late_p50_ms", msec),
@@ -228,7 +228,7 @@ def cores_table(results):
 
 
 def queues_table(results):
-    heads = ["", "jobs a second", "CPU of the server a job", "delayed jobs late: p50", "p99"]
+    heads = ["", "jobs a second", "server CPU per job", "delayed jobs late: p50", "p99"]
     return table(heads, [
         [what, f"{found['rate']:,.0f}", f"{found['cpu_us']:.0f} us", f"{found['late_p50_ms']:,.0f} ms",
          f"{found['late_p99_ms']:,.0f} ms"]
@@ -291,8 +291,8 @@ def replication_table(results, names):
     rows = [["SET, pipeline 16: CPU of the master each, alone",
              *(f"{price[name]['alone']['cpu_ns']:.0f} ns" for name in names)],
             ["with a replica", *(f"{price[name]['followed']['cpu_ns']:.0f} ns" for name in names)],
-            ["CPU more", *(f"{100 * price[name]['cpu_more']:.1f}%" for name in names)],
-            ["throughput less", *(f"{100 * price[name]['rps_lost']:.1f}%" for name in names)],
+            ["additional CPU", *(f"{100 * price[name]['cpu_more']:.1f}%" for name in names)],
+            ["lost throughput", *(f"{100 * price[name]['rps_lost']:.1f}%" for name in names)],
             [f"full copy of {copy[names[0]]['keys']:,} keys at {replication.WRITES:,} writes/s",
              *(f"{copy[name]['total_s']:.1f} s" for name in names)],
             ["memory copied", *(f"{copy[name]['copied'] / 2**20:.1f} MiB" for name in names)],
@@ -308,7 +308,7 @@ def replication_table(results, names):
 
 def migration_table(its):
     return table(["", "expired"], [
-        [f"{its['keys']:,} keys, {its['pace']:,.0f} writes/s: in step after", f"{its['copy_s']:.1f} s"],
+        [f"{its['keys']:,} keys, {its['pace']:,.0f} writes/s: caught up after", f"{its['copy_s']:.1f} s"],
         ["other clients' p99.9 meanwhile", msec(its["p999_ms"])],
         ["their longest wait", msec(its["ping_ms"])],
         ["... without the time that the daemon waited for its core", msec(its["own_ms"])],
