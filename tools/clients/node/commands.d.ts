@@ -51,8 +51,8 @@ export interface Commands<T> {
      *     CL.THROTTLE key max-burst count period-seconds [quantity]
      *
      * - `[integer integer integer integer integer]`: 1 if the actions are refused, else 0; the most
-     *   actions at once; how many are left; seconds until the same call is allowed, -1 if it was or
-     *   never will be; seconds until all are available again
+     *   actions at once; how many are left; seconds until the same call is allowed, -1 if it was
+     *   allowed or never will be; seconds until all are available again
      */
     clThrottle(
         key: Key,
@@ -76,14 +76,13 @@ export interface Commands<T> {
         options?: { quantity?: Argument },
     ): Promise<readonly [number, number, number, number, number]>;
     /**
-     * Admits requests as long as any window of this length has at most limit of them. Refused
-     * requests do not count.
+     * Admits at most limit requests in any window of this length. Refused requests do not count.
      *
      *     CL.WINDOW key limit window-milliseconds [quantity]
      *
      * - `[integer integer integer integer integer]`: 1 if the requests are refused, else 0; the
-     *   limit; how many are left; milliseconds until the same call is allowed, -1 if it was;
-     *   milliseconds until the window is empty
+     *   limit; how many are left; milliseconds until the same call is allowed, -1 if it was
+     *   allowed; milliseconds until the window is empty
      */
     clWindow(
         key: Key,
@@ -109,7 +108,7 @@ export interface Commands<T> {
      */
     clockFreeze(): Promise<number>;
     /**
-     * Returns the time by which the server works.
+     * Returns the server's time.
      *
      *     CLOCK GET
      *
@@ -125,8 +124,8 @@ export interface Commands<T> {
      */
     clockRun(): Promise<number>;
     /**
-     * Sets and stops a stepped clock. Forward, everything that becomes due on the way happens in
-     * order before the reply.
+     * Sets and stops a stepped clock. If it moves forward, everything that becomes due on the way
+     * happens in order before the reply.
      *
      *     CLOCK SET unix-time-milliseconds
      *
@@ -134,8 +133,8 @@ export interface Commands<T> {
      */
     clockSet(unixTimeMilliseconds: number): Promise<number>;
     /**
-     * Deletes a key, whatever its type is, or a string if its value or digest is equal to the given
-     * one, or different.
+     * Deletes a key of any type, or, with a condition, a string whose value or digest is equal to
+     * the given one, or is not.
      *
      *     DELEX key [IFEQ comparison-value|IFNE comparison-value|IFDEQ comparison-digest|IFDNE
      *     comparison-digest]
@@ -191,8 +190,8 @@ export interface Commands<T> {
      *
      *     EXPIRY FORECAST
      *
-     * - `[[bulk integer integer] ...]`: a span (1s, 10s, 1m, 10m, 1h, 1d, later, never), and how
-     *   many keys and members are due in it
+     * - `[[bulk integer integer] ...]`: for each span (1s, 10s, 1m, 10m, 1h, 1d, later, never) its
+     *   name, and how many keys and members are due in it
      */
     expiryForecast(): Promise<Array<readonly [T, number, number]>>;
     /**
@@ -211,12 +210,12 @@ export interface Commands<T> {
      *
      *     EXPIRY NEXT [count]
      *
-     * - `[[bulk integer 'key'|'member'|'field'|'element'|'entry'] ...]`: key, deadline as Unix time
-     *   in milliseconds, and what is due
+     * - `[[bulk integer 'key'|'member'|'field'|'element'|'entry'|'holder'] ...]`: key, deadline as
+     *   Unix time in milliseconds, and what is due
      */
     expiryNext(
         options?: { count?: number },
-    ): Promise<Array<readonly [T, number, 'key' | 'member' | 'field' | 'element' | 'entry']>>;
+    ): Promise<Array<readonly [T, number, 'key' | 'member' | 'field' | 'element' | 'entry' | 'holder']>>;
     /**
      * Sets the time to live of fields of a hash or members of a set in seconds.
      *
@@ -240,13 +239,13 @@ export interface Commands<T> {
      */
     fieldttl(key: Key, field: Argument): Promise<number>;
     /**
-     * Returns a string and whether it is stale, and chooses one client to make it anew.
+     * Returns a string and whether it is stale, and chooses one client to load a new value.
      *
      *     GETFRESH key [EARLY milliseconds] [LEASE milliseconds] [WAIT milliseconds]
      *
      * - `[bulk|null bulk]`: the string, null if there is none, and its state: 'fresh', 'stale',
-     *   'refresh' (the caller makes it anew), 'fill' (there is none, and the caller makes it) or
-     *   'missing' (there is none, and another client makes it)
+     *   'refresh' (the caller should load a new one), 'fill' (there is none, and the caller should
+     *   load it) or 'missing' (there is none, and another client is loading it)
      */
     getfresh(
         key: Key,
@@ -464,7 +463,7 @@ export interface Commands<T> {
         },
     ): Promise<readonly [number, number]>;
     /**
-     * Returns how long a lease is still held.
+     * Returns how much longer a lease will be held.
      *
      *     LEASE.CHECK key token
      *
@@ -477,7 +476,7 @@ export interface Commands<T> {
      *
      *     LEASE.DROP key token
      *
-     * - `integer`: 1, or 0 if the token no longer holds a lease
+     * - `integer`: 1 if the lease was ended, 0 if the token no longer holds one
      */
     leaseDrop(key: Key, token: Argument): Promise<number>;
     /**
@@ -485,7 +484,7 @@ export interface Commands<T> {
      *
      *     LEASE.EXTEND key token ttl
      *
-     * - `integer`: the Unix time in milliseconds until which the lease is held now
+     * - `integer`: the new end of the lease as a Unix time in milliseconds
      * - `null`: the token no longer holds a lease
      */
     leaseExtend(key: Key, token: Argument, ttl: number): Promise<number | null>;
@@ -508,8 +507,8 @@ export interface Commands<T> {
      *
      *     LEASE.TAKE key owner ttl [PERMITS count] [WAIT timeout]
      *
-     * - `[integer integer]`: the fencing token, and the Unix time in milliseconds until which the
-     *   lease is held
+     * - `[integer integer]`: the fencing token, and the end of the lease as a Unix time in
+     *   milliseconds
      * - `null-array`: no permit is free or other clients are waiting; with WAIT, the timeout was
      *   reached
      */
@@ -538,14 +537,14 @@ export interface Commands<T> {
         options?: { count?: number; exactly?: number; obo?: boolean; bulk?: boolean },
     ): Promise<Array<T> | null>;
     /**
-     * Sets the string values of one or more keys and optionally their expiration, only if all of
-     * them exist or none does.
+     * Sets the string values of one or more keys and optionally their expiration, with NX only if
+     * none of them exists, with XX only if all do.
      *
      *     MSETEX numkeys key value [key value ...] [NX|XX] [EX seconds|PX milliseconds|EXAT
      *     unix-time-seconds|PXAT unix-time-milliseconds|KEEPTTL]
      *
-     * - `integer`: 1 if all keys were set, 0 if NX or XX did not hold for one of them and none was
-     *   set
+     * - `integer`: 1 if all keys were set, 0 if none was, because NX or XX did not hold for one of
+     *   them
      */
     msetex(
         items: readonly (readonly [key: Key, value: Argument])[],
@@ -580,7 +579,7 @@ export interface Commands<T> {
      *
      *     POLICY GET name
      *
-     * - `map[bulk integer|bulk ...]`: the options that are not at their defaults, and their values
+     * - `map[bulk integer|bulk ...]`: the options that do not have their default, and their values
      * - `null`: there is no policy of this name
      */
     policyGet(name: Argument): Promise<{ [name: string]: number | T } | null>;
@@ -598,15 +597,15 @@ export interface Commands<T> {
      *     POLICY OF key
      *
      * - `bulk`: the name of the policy that applies to the key
-     * - `null`: none does
+     * - `null`: no policy applies to it
      */
     policyOf(key: Key): Promise<T | null>;
     /**
-     * Sets options of the policy of expiration and length for the keys with a prefix, or for one
-     * key. Options that are not named stay; option NONE removes one. Durations: 5000, 5000ms, 5s,
-     * 5m, 5h, 5d. MEMBERTTL applies to sets, sorted sets and hashes, MAXLEN to sorted sets, lists,
-     * streams and dehydrators, RETAIN to streams, MAXDELIVERIES to streams and dehydrators, BACKOFF
-     * and RATE to dehydrators. EXPIRED logs what expires.
+     * Sets options of a policy: rules of expiration and length for the keys with a prefix, or for
+     * one key. Options that are not named stay; option NONE removes one. Durations: 5000, 5000ms,
+     * 5s, 5m, 5h, 5d. MEMBERTTL applies to sets, sorted sets and hashes, MAXLEN to sorted sets,
+     * lists, streams and dehydrators, RETAIN to streams, MAXDELIVERIES to streams and dehydrators,
+     * BACKOFF and RATE to dehydrators. EXPIRED logs what expires.
      *
      *     POLICY SET name [TTL duration] [MAXTTL duration] [JITTER percent] [REFRESH <NEVER | WRITE
      *     | ACCESS>] [MEMBERTTL duration] [MAXLEN count] [KEEP <HIGH | LOW>] [RETAIN duration]
@@ -644,7 +643,8 @@ export interface Commands<T> {
      *
      *     REDE.ACK key id token [id token ...]
      *
-     * - `integer`: the number of claims that still had their token; their elements are removed
+     * - `integer`: the number of claims that still had their token; their elements are removed, or
+     *   due again if they have EVERY
      */
     redeAck(
         key: Key,
@@ -699,7 +699,8 @@ export interface Commands<T> {
         options?: { count?: number; block?: number; tokens?: boolean },
     ): Promise<Array<readonly [T, T, number]> | Array<readonly [T, T, number, number]>>;
     /**
-     * Extends the leases of the claims that still have the given tokens, even if they have ended.
+     * Extends the leases of the claims that still have the given tokens, even leases that have
+     * ended.
      *
      *     REDE.EXTEND key lease id token [id token ...]
      *
@@ -733,8 +734,8 @@ export interface Commands<T> {
         },
     ): Promise<T>;
     /**
-     * Returns the numbers of elements, of due and of claimed ones, the next deadline, the memory
-     * used, the end of the pause, and how many were delivered, and how late.
+     * Returns the numbers of all, due and claimed elements, the next deadline, the memory used, the
+     * end of the pause, how many elements were delivered, and how late.
      *
      *     REDE.INFO key
      *
@@ -752,7 +753,7 @@ export interface Commands<T> {
      *
      *     REDE.LEN key [DUE | CLAIMED]
      *
-     * - `integer`: the number of elements; with DUE or CLAIMED of those alone
+     * - `integer`: the number of elements, or of those that are due or claimed
      */
     redeLen(key: Key, options?: { due?: boolean; claimed?: boolean }): Promise<number>;
     /**
@@ -765,7 +766,8 @@ export interface Commands<T> {
      */
     redeLook(key: Key, id: Argument): Promise<T | null>;
     /**
-     * Adds several elements to a dehydrator, or none of them if an id is not new.
+     * Adds several elements to a dehydrator. Without KEEP, REPLACE or POSTPONE it adds none if an
+     * id exists or is given twice.
      *
      *     REDE.MPUSH key ttl element id [ttl element id ...] [KEEP | REPLACE | POSTPONE [ATMOST
      *     milliseconds]] [REMEMBER milliseconds] [EVERY milliseconds]
@@ -830,9 +832,37 @@ export interface Commands<T> {
      *     REDE.PUSH key ttl element id [KEEP | REPLACE | POSTPONE [ATMOST milliseconds]] [REMEMBER
      *     milliseconds] [EVERY milliseconds]
      *
-     * - `OK`: the element was added
-     * - `null`: the id exists, and KEEP was given, or it is remembered
+     * - `OK`: the element was added, or replaces one of the same id
+     * - `null`: with KEEP the id exists; with KEEP, REPLACE or POSTPONE it is remembered
      */
+    redePush(
+        key: Key,
+        ttl: number,
+        element: Argument,
+        id: Argument,
+        options?: {
+            keep?: false;
+            replace?: boolean;
+            postpone?: boolean;
+            postponeAtmost?: number;
+            remember?: number;
+            every?: number;
+        },
+    ): Promise<'OK'>;
+    redePush(
+        key: Key,
+        ttl: number,
+        element: Argument,
+        id: Argument,
+        options: {
+            keep: true;
+            replace?: boolean;
+            postpone?: boolean;
+            postponeAtmost?: number;
+            remember?: number;
+            every?: number;
+        },
+    ): Promise<null>;
     redePush(
         key: Key,
         ttl: number,
@@ -853,9 +883,37 @@ export interface Commands<T> {
      *     REDE.PUSHAT key unix-time-milliseconds element id [KEEP | REPLACE | POSTPONE [ATMOST
      *     milliseconds]] [REMEMBER milliseconds] [EVERY milliseconds]
      *
-     * - `OK`: the element was added
-     * - `null`: the id exists, and KEEP was given, or it is remembered
+     * - `OK`: the element was added, or replaces one of the same id
+     * - `null`: with KEEP the id exists; with KEEP, REPLACE or POSTPONE it is remembered
      */
+    redePushat(
+        key: Key,
+        unixTimeMilliseconds: number,
+        element: Argument,
+        id: Argument,
+        options?: {
+            keep?: false;
+            replace?: boolean;
+            postpone?: boolean;
+            postponeAtmost?: number;
+            remember?: number;
+            every?: number;
+        },
+    ): Promise<'OK'>;
+    redePushat(
+        key: Key,
+        unixTimeMilliseconds: number,
+        element: Argument,
+        id: Argument,
+        options: {
+            keep: true;
+            replace?: boolean;
+            postpone?: boolean;
+            postponeAtmost?: number;
+            remember?: number;
+            every?: number;
+        },
+    ): Promise<null>;
     redePushat(
         key: Key,
         unixTimeMilliseconds: number,
@@ -938,7 +996,7 @@ export interface Commands<T> {
      */
     redeTtn(key: Key): Promise<number | null>;
     /**
-     * Replaces an element and returns the old one. The deadline does not change.
+     * Replaces the payload of an element and returns the old one. The deadline does not change.
      *
      *     REDE.UPDATE key id element
      *
@@ -963,17 +1021,44 @@ export interface Commands<T> {
      */
     redeXpoll(key: Key, options?: { count?: number }): Promise<Array<T>>;
     /**
-     * Adds members with a deadline to a set, with MNX only if all are new, with MXX only if none
-     * is. Existing members get the deadline too, or lose theirs if none is given, unless KEEPTTL is
-     * given.
+     * Adds members with a deadline to a set, with MNX only if all are new, with MXX only if all
+     * exist. Existing members get the deadline too, or lose theirs if no deadline is given, unless
+     * KEEPTTL is given.
      *
      *     SADDEX key [MNX|MXX] [EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT
      *     unix-time-milliseconds] [KEEPTTL] <seconds member [member ...]|MEMBERS nummembers member
      *     [member ...]>
      *
      * - `integer`: the number of members added
-     * - `integer`: 1 with MNX or MXX or without a deadline; 0 if the condition does not hold
+     * - `integer`: with MNX or MXX, or without a deadline: 1 if the members were set, 0 if the
+     *   condition does not hold
      */
+    saddex(
+        key: Key,
+        members: Argument | readonly Argument[],
+        options?: {
+            mnx?: false;
+            mxx?: boolean;
+            ex?: number;
+            px?: number;
+            exat?: number;
+            pxat?: number;
+            keepttl?: boolean;
+        },
+    ): Promise<number>;
+    saddex(
+        key: Key,
+        members: Argument | readonly Argument[],
+        options: {
+            mnx: true;
+            mxx?: boolean;
+            ex?: number;
+            px?: number;
+            exat?: number;
+            pxat?: number;
+            keepttl?: boolean;
+        },
+    ): Promise<number>;
     saddex(
         key: Key,
         members: Argument | readonly Argument[],
@@ -1034,12 +1119,12 @@ export interface Commands<T> {
      */
     sexpiretime(key: Key, members: Argument | readonly Argument[]): Promise<Array<number>>;
     /**
-     * Returns the time that is left until a string becomes stale.
+     * Returns the time left until a string becomes stale, in milliseconds.
      *
      *     SOFTTTL key
      *
      * - `integer`: milliseconds to the soft deadline, 0 after it; -1 if the key has none, -2 if
-     *   there is no key
+     *   there is no such key
      */
     softttl(key: Key): Promise<number>;
     /**
@@ -1099,11 +1184,11 @@ export interface Commands<T> {
      */
     spttl(key: Key, members: Argument | readonly Argument[]): Promise<Array<number>>;
     /**
-     * Makes strings stale: their soft deadline is now.
+     * Makes strings stale now, if they are not yet.
      *
      *     STALE key [key ...]
      *
-     * - `integer`: the number of keys that are stale now
+     * - `integer`: the number of keys that exist; all are stale now
      */
     stale(keys: Key | readonly Key[]): Promise<number>;
     /**
@@ -1155,8 +1240,8 @@ export interface Commands<T> {
         options?: { keepref?: boolean; delref?: boolean; acked?: boolean },
     ): Promise<Array<number>>;
     /**
-     * Sets for how long, and how many for each producer, a stream remembers what XADD with IDMP or
-     * IDMPAUTO has added (100 seconds, 100). A change forgets all.
+     * Sets how long a stream remembers entries that XADD with IDMP or IDMPAUTO has added (default:
+     * 100 seconds), and how many for each producer (100). A change forgets all of them.
      *
      *     XCFGSET key [IDMP-DURATION seconds] [IDMP-MAXSIZE count]
      *
@@ -1178,7 +1263,7 @@ export interface Commands<T> {
         options?: { keepref?: boolean; delref?: boolean; acked?: boolean },
     ): Promise<Array<number>>;
     /**
-     * Remembers an entry of XADD with IDMP; masters and journals have this command.
+     * Records that XADD with IDMP has added an entry. Used by replication and journals.
      *
      *     XIDMPRECORD key producer-id idempotent-id id
      *
@@ -1191,8 +1276,8 @@ export interface Commands<T> {
         id: Argument,
     ): Promise<'OK'>;
     /**
-     * Releases pending entries, so that any consumer can claim them, at once or after a delay.
-     * SILENT takes the delivery back, FATAL sets the count of deliveries to the highest one.
+     * Releases pending entries, so that any consumer can claim them, at once or after a delay. With
+     * SILENT the delivery does not count; FATAL sets the number of deliveries to its maximum.
      *
      *     XNACK key group <SILENT | FAIL | FATAL> [DELAY milliseconds] [RETRYCOUNT count] [FORCE]
      *     IDS numids id [id ...]

@@ -180,7 +180,7 @@ export const commands = {
         write(to, options = {}) {
             to.option('', options.count);
         },
-        reply: list(tuple(bulk, integer, oneOf(text('key'), text('member'), text('field'), text('element'), text('entry')))),
+        reply: list(tuple(bulk, integer, oneOf(text('key'), text('member'), text('field'), text('element'), text('entry'), text('holder')))),
     },
     fieldexpire: {
         name: 'FIELDEXPIRE',

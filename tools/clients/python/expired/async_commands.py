@@ -88,7 +88,7 @@ class AsyncCommands:
 
         - ``[integer integer integer integer integer]``: 1 if the actions are refused, else 0; the
           most actions at once; how many are left; seconds until the same call is allowed, -1 if it
-          was or never will be; seconds until all are available again
+          was allowed or never will be; seconds until all are available again
         """
         return self.execute_command(
             "CL.THROTTLE",
@@ -122,14 +122,14 @@ class AsyncCommands:
         self, key: KeyT, limit: int, window_milliseconds: EncodableT, *,
         quantity: EncodableT | None = None,
     ) -> Awaitable[tuple[int, int, int, int, int]]:
-        """Admits requests as long as any window of this length has at most limit of them. Refused
-        requests do not count.
+        """Admits at most limit requests in any window of this length. Refused requests do not
+        count.
 
         ``CL.WINDOW key limit window-milliseconds [quantity]``
 
         - ``[integer integer integer integer integer]``: 1 if the requests are refused, else 0; the
-          limit; how many are left; milliseconds until the same call is allowed, -1 if it was;
-          milliseconds until the window is empty
+          limit; how many are left; milliseconds until the same call is allowed, -1 if it was
+          allowed; milliseconds until the window is empty
         """
         return self.execute_command(
             "CL.WINDOW",
@@ -159,7 +159,7 @@ class AsyncCommands:
         return self.execute_command("CLOCK FREEZE")
 
     def clock_get(self) -> Awaitable[int]:
-        """Returns the time by which the server works.
+        """Returns the server's time.
 
         ``CLOCK GET``
 
@@ -177,8 +177,8 @@ class AsyncCommands:
         return self.execute_command("CLOCK RUN")
 
     def clock_set(self, unix_time_milliseconds: int) -> Awaitable[int]:
-        """Sets and stops a stepped clock. Forward, everything that becomes due on the way happens
-        in order before the reply.
+        """Sets and stops a stepped clock. If it moves forward, everything that becomes due on the
+        way happens in order before the reply.
 
         ``CLOCK SET unix-time-milliseconds``
 
@@ -190,8 +190,8 @@ class AsyncCommands:
         self, key: KeyT, *, ifeq: EncodableT | None = None, ifne: EncodableT | None = None,
         ifdeq: EncodableT | None = None, ifdne: EncodableT | None = None,
     ) -> Awaitable[int]:
-        """Deletes a key, whatever its type is, or a string if its value or digest is equal to the
-        given one, or different.
+        """Deletes a key of any type, or, with a condition, a string whose value or digest is equal
+        to the given one, or is not.
 
         ::
 
@@ -257,8 +257,8 @@ class AsyncCommands:
 
         ``EXPIRY FORECAST``
 
-        - ``[[bulk integer integer] ...]``: a span (1s, 10s, 1m, 10m, 1h, 1d, later, never), and how
-          many keys and members are due in it
+        - ``[[bulk integer integer] ...]``: for each span (1s, 10s, 1m, 10m, 1h, 1d, later, never)
+          its name, and how many keys and members are due in it
         """
         return self.execute_command("EXPIRY FORECAST")
 
@@ -278,8 +278,8 @@ class AsyncCommands:
 
         ``EXPIRY NEXT [count]``
 
-        - ``[[bulk integer 'key'|'member'|'field'|'element'|'entry'] ...]``: key, deadline as Unix
-          time in milliseconds, and what is due
+        - ``[[bulk integer 'key'|'member'|'field'|'element'|'entry'|'holder'] ...]``: key, deadline
+          as Unix time in milliseconds, and what is due
         """
         return self.execute_command("EXPIRY NEXT", *_option(count))
 
@@ -307,13 +307,13 @@ class AsyncCommands:
         self, key: KeyT, *, early: int | None = None, lease: int | None = None,
         wait: int | None = None,
     ) -> Awaitable[tuple[Bulk | None, Bulk]]:
-        """Returns a string and whether it is stale, and chooses one client to make it anew.
+        """Returns a string and whether it is stale, and chooses one client to load a new value.
 
         ``GETFRESH key [EARLY milliseconds] [LEASE milliseconds] [WAIT milliseconds]``
 
         - ``[bulk|null bulk]``: the string, null if there is none, and its state: 'fresh', 'stale',
-          'refresh' (the caller makes it anew), 'fill' (there is none, and the caller makes it) or
-          'missing' (there is none, and another client makes it)
+          'refresh' (the caller should load a new one), 'fill' (there is none, and the caller should
+          load it) or 'missing' (there is none, and another client is loading it)
         """
         return self.execute_command(
             "GETFRESH",
@@ -600,7 +600,7 @@ class AsyncCommands:
         )
 
     def lease_check(self, key: KeyT, token: EncodableT) -> Awaitable[int | None]:
-        """Returns how long a lease is still held.
+        """Returns how much longer a lease will be held.
 
         ``LEASE.CHECK key token``
 
@@ -614,7 +614,7 @@ class AsyncCommands:
 
         ``LEASE.DROP key token``
 
-        - ``integer``: 1, or 0 if the token no longer holds a lease
+        - ``integer``: 1 if the lease was ended, 0 if the token no longer holds one
         """
         return self.execute_command("LEASE.DROP", key, token)
 
@@ -623,7 +623,7 @@ class AsyncCommands:
 
         ``LEASE.EXTEND key token ttl``
 
-        - ``integer``: the Unix time in milliseconds until which the lease is held now
+        - ``integer``: the new end of the lease as a Unix time in milliseconds
         - ``null``: the token no longer holds a lease
         """
         return self.execute_command("LEASE.EXTEND", key, token, ttl)
@@ -649,8 +649,8 @@ class AsyncCommands:
 
         ``LEASE.TAKE key owner ttl [PERMITS count] [WAIT timeout]``
 
-        - ``[integer integer]``: the fencing token, and the Unix time in milliseconds until which
-          the lease is held
+        - ``[integer integer]``: the fencing token, and the end of the lease as a Unix time in
+          milliseconds
         - ``null-array``: no permit is free or other clients are waiting; with WAIT, the timeout was
           reached
         """
@@ -695,16 +695,16 @@ class AsyncCommands:
         ex: int | None = None, px: int | None = None, exat: int | None = None,
         pxat: int | None = None, keepttl: bool = False,
     ) -> Awaitable[int]:
-        """Sets the string values of one or more keys and optionally their expiration, only if all
-        of them exist or none does.
+        """Sets the string values of one or more keys and optionally their expiration, with NX only
+        if none of them exists, with XX only if all do.
 
         ::
 
             MSETEX numkeys key value [key value ...] [NX|XX] [EX seconds|PX milliseconds|EXAT
             unix-time-seconds|PXAT unix-time-milliseconds|KEEPTTL]
 
-        - ``integer``: 1 if all keys were set, 0 if NX or XX did not hold for one of them and none
-          was set
+        - ``integer``: 1 if all keys were set, 0 if none was, because NX or XX did not hold for one
+          of them
         """
         return self.execute_command(
             "MSETEX",
@@ -745,7 +745,7 @@ class AsyncCommands:
 
         ``POLICY GET name``
 
-        - ``map[bulk integer|bulk ...]``: the options that are not at their defaults, and their
+        - ``map[bulk integer|bulk ...]``: the options that do not have their default, and their
           values
         - ``null``: there is no policy of this name
         """
@@ -766,7 +766,7 @@ class AsyncCommands:
         ``POLICY OF key``
 
         - ``bulk``: the name of the policy that applies to the key
-        - ``null``: none does
+        - ``null``: no policy applies to it
         """
         return self.execute_command("POLICY OF", key)
 
@@ -782,8 +782,8 @@ class AsyncCommands:
         expired_value: bool = False, expired_value_max: EncodableT | None = None,
         option: EncodableT | None = None,
     ) -> Awaitable[bool]:
-        """Sets options of the policy of expiration and length for the keys with a prefix, or for
-        one key. Options that are not named stay; option NONE removes one. Durations: 5000,
+        """Sets options of a policy: rules of expiration and length for the keys with a prefix, or
+        for one key. Options that are not named stay; option NONE removes one. Durations: 5000,
         5000ms, 5s, 5m, 5h, 5d. MEMBERTTL applies to sets, sorted sets and hashes, MAXLEN to
         sorted sets, lists, streams and dehydrators, RETAIN to streams, MAXDELIVERIES to streams
         and dehydrators, BACKOFF and RATE to dehydrators. EXPIRED logs what expires.
@@ -825,7 +825,8 @@ class AsyncCommands:
 
         ``REDE.ACK key id token [id token ...]``
 
-        - ``integer``: the number of claims that still had their token; their elements are removed
+        - ``integer``: the number of claims that still had their token; their elements are removed,
+          or due again if they have EVERY
         """
         return self.execute_command("REDE.ACK", key, *_flat(items))
 
@@ -907,7 +908,7 @@ class AsyncCommands:
     def rede_extend(
         self, key: KeyT, lease: int, *items: tuple[EncodableT, EncodableT],
     ) -> Awaitable[int]:
-        """Extends the leases of the claims that still have the given tokens, even if they have
+        """Extends the leases of the claims that still have the given tokens, even leases that have
         ended.
 
         ``REDE.EXTEND key lease id token [id token ...]``
@@ -944,8 +945,8 @@ class AsyncCommands:
         )
 
     def rede_info(self, key: KeyT) -> Awaitable[RedeInfoReply]:
-        """Returns the numbers of elements, of due and of claimed ones, the next deadline, the
-        memory used, the end of the pause, and how many were delivered, and how late.
+        """Returns the numbers of all, due and claimed elements, the next deadline, the memory used,
+        the end of the pause, how many elements were delivered, and how late.
 
         ``REDE.INFO key``
 
@@ -963,7 +964,7 @@ class AsyncCommands:
 
         ``REDE.LEN key [DUE | CLAIMED]``
 
-        - ``integer``: the number of elements; with DUE or CLAIMED of those alone
+        - ``integer``: the number of elements, or of those that are due or claimed
         """
         return self.execute_command("REDE.LEN", key, *_flag("DUE", due), *_flag("CLAIMED", claimed))
 
@@ -982,7 +983,8 @@ class AsyncCommands:
         replace: bool = False, postpone: bool = False, postpone_atmost: int | None = None,
         remember: int | None = None, every: int | None = None,
     ) -> Awaitable[int]:
-        """Adds several elements to a dehydrator, or none of them if an id is not new.
+        """Adds several elements to a dehydrator. Without KEEP, REPLACE or POSTPONE it adds none if
+        an id exists or is given twice.
 
         ::
 
@@ -1063,6 +1065,27 @@ class AsyncCommands:
         """
         return self.execute_command("REDE.PULL", key, id)
 
+    @overload
+    def rede_push(
+        self, key: KeyT, ttl: int, element: EncodableT, id: EncodableT, *,
+        keep: Literal[False] = False, replace: bool = False, postpone: bool = False,
+        postpone_atmost: int | None = None, remember: int | None = None, every: int | None = None,
+    ) -> Awaitable[bool]: ...
+
+    @overload
+    def rede_push(
+        self, key: KeyT, ttl: int, element: EncodableT, id: EncodableT, *, keep: Literal[True],
+        replace: bool = False, postpone: bool = False, postpone_atmost: int | None = None,
+        remember: int | None = None, every: int | None = None,
+    ) -> Awaitable[None]: ...
+
+    @overload
+    def rede_push(
+        self, key: KeyT, ttl: int, element: EncodableT, id: EncodableT, *, keep: bool = False,
+        replace: bool = False, postpone: bool = False, postpone_atmost: int | None = None,
+        remember: int | None = None, every: int | None = None,
+    ) -> Awaitable[bool | None]: ...
+
     def rede_push(
         self, key: KeyT, ttl: int, element: EncodableT, id: EncodableT, *, keep: bool = False,
         replace: bool = False, postpone: bool = False, postpone_atmost: int | None = None,
@@ -1075,8 +1098,8 @@ class AsyncCommands:
             REDE.PUSH key ttl element id [KEEP | REPLACE | POSTPONE [ATMOST milliseconds]]
             [REMEMBER milliseconds] [EVERY milliseconds]
 
-        - ``OK``: the element was added
-        - ``null``: the id exists, and KEEP was given, or it is remembered
+        - ``OK``: the element was added, or replaces one of the same id
+        - ``null``: with KEEP the id exists; with KEEP, REPLACE or POSTPONE it is remembered
         """
         return self.execute_command(
             "REDE.PUSH",
@@ -1091,6 +1114,27 @@ class AsyncCommands:
             *_option("EVERY", every),
         )
 
+    @overload
+    def rede_pushat(
+        self, key: KeyT, unix_time_milliseconds: int, element: EncodableT, id: EncodableT, *,
+        keep: Literal[False] = False, replace: bool = False, postpone: bool = False,
+        postpone_atmost: int | None = None, remember: int | None = None, every: int | None = None,
+    ) -> Awaitable[bool]: ...
+
+    @overload
+    def rede_pushat(
+        self, key: KeyT, unix_time_milliseconds: int, element: EncodableT, id: EncodableT, *,
+        keep: Literal[True], replace: bool = False, postpone: bool = False,
+        postpone_atmost: int | None = None, remember: int | None = None, every: int | None = None,
+    ) -> Awaitable[None]: ...
+
+    @overload
+    def rede_pushat(
+        self, key: KeyT, unix_time_milliseconds: int, element: EncodableT, id: EncodableT, *,
+        keep: bool = False, replace: bool = False, postpone: bool = False,
+        postpone_atmost: int | None = None, remember: int | None = None, every: int | None = None,
+    ) -> Awaitable[bool | None]: ...
+
     def rede_pushat(
         self, key: KeyT, unix_time_milliseconds: int, element: EncodableT, id: EncodableT, *,
         keep: bool = False, replace: bool = False, postpone: bool = False,
@@ -1103,8 +1147,8 @@ class AsyncCommands:
             REDE.PUSHAT key unix-time-milliseconds element id [KEEP | REPLACE | POSTPONE [ATMOST
             milliseconds]] [REMEMBER milliseconds] [EVERY milliseconds]
 
-        - ``OK``: the element was added
-        - ``null``: the id exists, and KEEP was given, or it is remembered
+        - ``OK``: the element was added, or replaces one of the same id
+        - ``null``: with KEEP the id exists; with KEEP, REPLACE or POSTPONE it is remembered
         """
         return self.execute_command(
             "REDE.PUSHAT",
@@ -1198,7 +1242,7 @@ class AsyncCommands:
         return self.execute_command("REDE.TTN", key)
 
     def rede_update(self, key: KeyT, id: EncodableT, element: EncodableT) -> Awaitable[Bulk]:
-        """Replaces an element and returns the old one. The deadline does not change.
+        """Replaces the payload of an element and returns the old one. The deadline does not change.
 
         ``REDE.UPDATE key id element``
 
@@ -1225,14 +1269,35 @@ class AsyncCommands:
         """
         return self.execute_command("REDE.XPOLL", key, *_option("COUNT", count))
 
+    @overload
+    def saddex(
+        self, key: KeyT, *members: EncodableT, mnx: Literal[False] = False, mxx: bool = False,
+        ex: int | None = None, px: int | None = None, exat: int | None = None,
+        pxat: int | None = None, keepttl: bool = False,
+    ) -> Awaitable[int]: ...
+
+    @overload
+    def saddex(
+        self, key: KeyT, *members: EncodableT, mnx: Literal[True], mxx: bool = False,
+        ex: int | None = None, px: int | None = None, exat: int | None = None,
+        pxat: int | None = None, keepttl: bool = False,
+    ) -> Awaitable[int]: ...
+
+    @overload
+    def saddex(
+        self, key: KeyT, *members: EncodableT, mnx: bool = False, mxx: bool = False,
+        ex: int | None = None, px: int | None = None, exat: int | None = None,
+        pxat: int | None = None, keepttl: bool = False,
+    ) -> Awaitable[int]: ...
+
     def saddex(
         self, key: KeyT, *members: EncodableT, mnx: bool = False, mxx: bool = False,
         ex: int | None = None, px: int | None = None, exat: int | None = None,
         pxat: int | None = None, keepttl: bool = False,
     ) -> Awaitable[int]:
-        """Adds members with a deadline to a set, with MNX only if all are new, with MXX only if
-        none is. Existing members get the deadline too, or lose theirs if none is given, unless
-        KEEPTTL is given.
+        """Adds members with a deadline to a set, with MNX only if all are new, with MXX only if all
+        exist. Existing members get the deadline too, or lose theirs if no deadline is given,
+        unless KEEPTTL is given.
 
         ::
 
@@ -1241,7 +1306,8 @@ class AsyncCommands:
             [member ...]>
 
         - ``integer``: the number of members added
-        - ``integer``: 1 with MNX or MXX or without a deadline; 0 if the condition does not hold
+        - ``integer``: with MNX or MXX, or without a deadline: 1 if the members were set, 0 if the
+          condition does not hold
         """
         return self.execute_command(
             "SADDEX",
@@ -1330,12 +1396,12 @@ class AsyncCommands:
         return self.execute_command("SEXPIRETIME", key, "MEMBERS", len(members), *members)
 
     def softttl(self, key: KeyT) -> Awaitable[int]:
-        """Returns the time that is left until a string becomes stale.
+        """Returns the time left until a string becomes stale, in milliseconds.
 
         ``SOFTTTL key``
 
         - ``integer``: milliseconds to the soft deadline, 0 after it; -1 if the key has none, -2 if
-          there is no key
+          there is no such key
         """
         return self.execute_command("SOFTTTL", key)
 
@@ -1421,11 +1487,11 @@ class AsyncCommands:
         return self.execute_command("SPTTL", key, "MEMBERS", len(members), *members)
 
     def stale(self, *keys: KeyT) -> Awaitable[int]:
-        """Makes strings stale: their soft deadline is now.
+        """Makes strings stale now, if they are not yet.
 
         ``STALE key [key ...]``
 
-        - ``integer``: the number of keys that are stale now
+        - ``integer``: the number of keys that exist; all are stale now
         """
         return self.execute_command("STALE", *keys)
 
@@ -1495,8 +1561,9 @@ class AsyncCommands:
     def xcfgset(
         self, key: KeyT, *, idmp_duration: int | None = None, idmp_maxsize: int | None = None,
     ) -> Awaitable[bool]:
-        """Sets for how long, and how many for each producer, a stream remembers what XADD with IDMP
-        or IDMPAUTO has added (100 seconds, 100). A change forgets all.
+        """Sets how long a stream remembers entries that XADD with IDMP or IDMPAUTO has added
+        (default: 100 seconds), and how many for each producer (100). A change forgets all of
+        them.
 
         ``XCFGSET key [IDMP-DURATION seconds] [IDMP-MAXSIZE count]``
 
@@ -1535,7 +1602,7 @@ class AsyncCommands:
     def xidmprecord(
         self, key: KeyT, producer_id: EncodableT, idempotent_id: EncodableT, id: EncodableT,
     ) -> Awaitable[bool]:
-        """Remembers an entry of XADD with IDMP; masters and journals have this command.
+        """Records that XADD with IDMP has added an entry. Used by replication and journals.
 
         ``XIDMPRECORD key producer-id idempotent-id id``
 
@@ -1549,7 +1616,8 @@ class AsyncCommands:
         force: bool = False,
     ) -> Awaitable[int]:
         """Releases pending entries, so that any consumer can claim them, at once or after a delay.
-        SILENT takes the delivery back, FATAL sets the count of deliveries to the highest one.
+        With SILENT the delivery does not count; FATAL sets the number of deliveries to its
+        maximum.
 
         ::
 

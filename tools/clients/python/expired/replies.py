@@ -62,7 +62,7 @@ SHAPES = {
     "EXPIRY LAG": _s.Record({"p50": _s.INTEGER, "p90": _s.INTEGER, "p99": _s.INTEGER, "p99.9":
         _s.INTEGER, "max": _s.INTEGER, "count": _s.INTEGER}),
     "EXPIRY NEXT": _s.List(_s.Tuple(_s.BULK, _s.INTEGER, _s.OneOf(_s.Text("key"), _s.Text("member"),
-        _s.Text("field"), _s.Text("element"), _s.Text("entry")))),
+        _s.Text("field"), _s.Text("element"), _s.Text("entry"), _s.Text("holder")))),
     "FIELDEXPIRE": _s.List(_s.INTEGER),
     "FIELDTTL": _s.INTEGER,
     "GETFRESH": _s.Tuple(_s.OneOf(_s.BULK, _s.NULL), _s.BULK),
