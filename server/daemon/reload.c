@@ -215,7 +215,11 @@ static void make_dir_absolute(struct parts *parts)
 {
     const char *why;
     int here = open_here();
-    if (here < 0 || fchdir(parts->reload.start_dir) != 0) return;
+    if (here < 0) return;
+    if (fchdir(parts->reload.start_dir) != 0) {
+        close(here);
+        return;
+    }
     char *path = realpath(parts->conf.dir, NULL);
     if (fchdir(here) != 0)
         log_line(LOG_WARNING, "Can't change back to dir after a reload. Restart the server");

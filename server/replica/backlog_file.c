@@ -17,6 +17,9 @@ enum {
     PIECE = 64 * 1024,
 };
 
+/* What this server can have left at the file's path, even after a power failure. */
+#define LEFT_BEHIND (FILE_SET(FILE_BACKLOG) | FILE_SET(FILE_EMPTY) | FILE_SET(FILE_UNFINISHED))
+
 /* ---- writing --------------------------------------------------------------------------------- */
 
 struct output {
@@ -53,7 +56,7 @@ int backlog_file_write(const char *path, const struct stream_place *place,
                        const struct backlog *backlog)
 {
     struct output out = { .fd = -1 };
-    int error = file_check(path, FILE_SET(FILE_BACKLOG) | FILE_SET(FILE_EMPTY));
+    int error = file_check(path, LEFT_BEHIND);
     if (error == 0) error = disk_create(path, &out.fd);
     if (error != 0) return error;
     put_all(&out, place, backlog);
@@ -140,5 +143,5 @@ bool backlog_file_read(const char *path, const struct stream_place *place, struc
 
 void backlog_file_remove(const char *path)
 {
-    if (file_kind(path) == FILE_BACKLOG) disk_remove(path);
+    if (file_check(path, LEFT_BEHIND) == 0) disk_remove(path);
 }

@@ -265,12 +265,12 @@ static int open_socket(const char *host, int64_t port, const char **why)
         return -1;
     }
     int fd = -1;
-    for (const struct addrinfo *at = found; at != NULL && fd < 0; at = at->ai_next) {
+    for (const struct addrinfo *at = found; at != NULL; at = at->ai_next) {
         fd = socket(at->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-        if (fd < 0 || connect(fd, at->ai_addr, at->ai_addrlen) == 0 || errno == EINPROGRESS)
-            continue;
+        if (fd >= 0 && (connect(fd, at->ai_addr, at->ai_addrlen) == 0 || errno == EINPROGRESS))
+            break;
         *why = strerror(errno);
-        close(fd);
+        if (fd >= 0) close(fd);
         fd = -1;
     }
     freeaddrinfo(found);

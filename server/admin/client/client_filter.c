@@ -107,7 +107,7 @@ static bool has_id(const struct client_filter *filter, const struct client_wish 
 static bool has_letters(const char *letters, struct bytes wanted)
 {
     for (size_t i = 0; i < wanted.len; i++)
-        if (strchr(letters, wanted.data[i]) == NULL) return false;
+        if (memchr(letters, wanted.data[i], strlen(letters)) == NULL) return false;
     return true;
 }
 

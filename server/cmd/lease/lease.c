@@ -15,7 +15,7 @@ static bool arg_lease_end(struct call *call, int i, msec *end)
     msec ttl, longest = call->txn->store->leases.max_ttl;
     if (!arg_int64(call, i, &ttl)) return false;
     if (ttl <= 0) {
-        failf(call, ERR_BAD_EXPIRE, call->command.row->name);
+        fail_named(call, ERR_BAD_EXPIRE);
         return false;
     }
     if (ttl > longest) {
@@ -23,7 +23,7 @@ static bool arg_lease_end(struct call *call, int i, msec *end)
         return false;
     }
     if (instant_after(call->txn->now, ttl, end)) return true;
-    failf(call, ERR_BAD_EXPIRE, call->command.row->name);
+    fail_named(call, ERR_BAD_EXPIRE);
     return false;
 }
 

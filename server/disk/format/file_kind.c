@@ -48,7 +48,8 @@ enum file_kind file_kind_of_head(const char *head, size_t len)
     /* The header of a snapshot is written last. */
     bool is_all_zeros = head[0] == '\0' && memcmp(head, head + 1, len - 1) == 0;
     if (is_all_zeros || head_is_cut_off(head, len, SNAPSHOT_MAGIC) ||
-        head_is_cut_off(head, len, MANIFEST_FIRST_LINE))
+        head_is_cut_off(head, len, MANIFEST_FIRST_LINE) ||
+        head_is_cut_off(head, len, BACKLOG_FIRST_LINE))
         return FILE_UNFINISHED;
     if (head_begins_with(head, len, "REDIS") || head_begins_with(head, len, "VALKEY"))
         return FILE_REDIS_RDB;

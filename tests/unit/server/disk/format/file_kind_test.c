@@ -24,6 +24,7 @@ START_TEST(first_bytes_identify_the_kind)
         { "EXPIRED-SNA", 11, FILE_UNFINISHED },
         { "EXPIRED-SNAPSHOX", 16, FILE_UNKNOWN },
         { "\0\0\0\0", 4, FILE_UNFINISHED },
+        { "#EXPIRED-BACK", 13, FILE_UNFINISHED },
         { "\0\0\0\0x", 5, FILE_UNKNOWN },
         { "#EXPIRED-JOURNAL 1\r\n*1", 22, FILE_JOURNAL },
         { "#EXPIRED-JOU", 12, FILE_JOURNAL },
