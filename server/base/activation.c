@@ -55,10 +55,11 @@ static bool take_socket(struct activation_socket *taken, const struct refusal *r
                       taken->name, strerror(errno));
     taken->is_unix = domain == AF_UNIX;
     if (type != SOCK_STREAM || (!taken->is_unix && domain != AF_INET && domain != AF_INET6))
-        return refuse(refusal,
-                      "LISTEN_FDS: descriptor %d (%s) is not a stream socket of TCP or Unix. Use "
-                      "ListenStream= in the socket unit",
-                      fd, taken->name);
+        return refuse(
+            refusal,
+            "LISTEN_FDS: descriptor %d (%s) is neither a TCP nor a Unix stream socket. Use "
+            "ListenStream= in the socket unit",
+            fd, taken->name);
     if (!listens)
         return refuse(refusal,
                       "LISTEN_FDS: descriptor %d (%s) does not listen. Set Accept=no in the socket "
@@ -79,7 +80,7 @@ bool activation_take(struct activation *taken, char *why, size_t size)
     taken->count = 0;
     if (pid != getpid() || count <= 0) return true;
     if (count > ACTIVATION_MAX)
-        return refuse(&refusal, "LISTEN_FDS: %ld sockets; at most %d are possible", count,
+        return refuse(&refusal, "LISTEN_FDS: %ld sockets, but at most %d are supported", count,
                       (int)ACTIVATION_MAX);
     for (int i = 0; i < count; i++) {
         struct activation_socket *socket = &taken->sockets[taken->count++];

@@ -55,7 +55,8 @@ bool check_files(const struct conf *conf, struct conf_error *error)
                 add_fault(error, "dir: can't change to %s: %s", conf->dir, strerror(errno));
     good = check_users(conf, error) && good;
     if (conf->clock == CONF_CLOCK_STEPPED && conf->supervised == CONF_SUPERVISED_SYSTEMD)
-        good = add_fault(error, "clock stepped is for tests, not for supervised systemd");
+        good = add_fault(error,
+                         "clock stepped is for tests and can't be used with supervised systemd");
     if (!tls_is_wanted(conf)) return good;
     char why[TLS_WHY_SIZE];
     struct tls *tls = tls_new(conf, why, sizeof(why));

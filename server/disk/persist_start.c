@@ -95,7 +95,7 @@ static bool cut_torn_end(struct loading *loading, const char *path, uint64_t len
         if (error == 0) error = disk_sync(fd);
     }
     if (fd >= 0) disk_close(fd);
-    if (error != 0) return fail_load(loading, "%s can't be cut: %s", path, strerror(error));
+    if (error != 0) return fail_load(loading, "%s can't be truncated: %s", path, strerror(error));
     return true;
 }
 

@@ -166,10 +166,10 @@ void persist_note_failure(struct persist *persist, enum persist_task task, const
     retry->check_usec = now + RETRY_USEC;
     retry->free_then = free_bytes();
     loop_timer_set(persist->task_again, retry->full ? RETRY_USEC : retry->delay);
-    log_line(LOG_WARNING, "%s failed (%s): %s. Trying again %sin %.1f s%s",
+    log_line(LOG_WARNING, "%s failed (%s): %s. Trying again in %.1f s%s%s",
              task == TASK_SAVE ? SAVING : REWRITING, step, file_error_text(error),
-             retry->full ? "when there is more space, or " : "",
-             (double)retry->delay / USEC_PER_SEC, file_error_advice(error));
+             (double)retry->delay / USEC_PER_SEC,
+             retry->full ? ", or once there is more space" : "", file_error_advice(error));
 }
 
 static bool retry_is_due(struct persist *persist)

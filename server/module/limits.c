@@ -78,7 +78,9 @@ static void add_limits(RedisModuleCtx *ctx, const struct command_group *group)
 {
     for (size_t i = 0; i < group->count; i++)
         if (!command_info_register(ctx, &group->rows[i], run_limit))
-            redis.Log(ctx, "notice", "%s is left out: another module has it", group->rows[i].name);
+            redis.Log(ctx, "notice",
+                      "%s is not registered: another module has a command of that name",
+                      group->rows[i].name);
     commands_add(commands, group, NULL);
 }
 

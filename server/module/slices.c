@@ -339,7 +339,8 @@ bool slices_start(RedisModuleCtx *ctx)
         subscribe(ctx, EVENT_ID_FLUSHDB, on_flush) && subscribe(ctx, EVENT_ID_SWAPDB, on_swap) &&
         subscribe(ctx, EVENT_ID_LOADING, on_loading) &&
         subscribe(ctx, EVENT_ID_EVENTLOOP, on_loop) && subscribe(ctx, EVENT_ID_CRON_LOOP, on_cron);
-    if (!subscribed) redis.Log(ctx, "warning", "this server has no events that report changes");
+    if (!subscribed)
+        redis.Log(ctx, "warning", "this server can't report changes of keys to modules");
     imported_slots_start(ctx, on_slots_taken);
     scan_keys_begin(&here.scan);
     return subscribed && node_policies_start(ctx, on_policies);

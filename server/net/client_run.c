@@ -261,7 +261,7 @@ void client_check_input(struct client *client)
     log_line(anon ? LOG_VERBOSE : LOG_WARNING,
              "Client %s closed: %zu bytes of unanswered input exceed %s", client_label(client).text,
              len,
-             anon ? "what a client may send before it authenticates"
+             anon ? "the limit for unauthenticated clients"
                   : "client-query-buffer-limit. Send smaller requests, or raise it");
     client->all->w.stats->closed_query_buffer++;
     client_doom(client);

@@ -146,7 +146,7 @@ void client_check_handshake(struct client *client, int64_t now)
     if (waits && handshake_polls(client->fd, POLLRDHUP))
         refuse(client, "it ended the TLS handshake");
     else if (late && waits)
-        refuse(client, "too many of its address are in a TLS handshake");
+        refuse(client, "too many connections of its address are in a TLS handshake");
     else if (late && !handshake_polls(client->fd, POLLIN)) /* with input the server is late */
         refuse(client, "its TLS handshake took too long");
 }

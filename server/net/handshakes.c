@@ -155,7 +155,7 @@ static enum shaken check_first_record(int fd, char why[HANDSHAKE_WHY])
     if (got <= 0) return SHAKEN_CLOSED;
     int record = got < RECORD_HEAD ? RECORD_HEAD : RECORD_HEAD + (head[3] << 8 | head[4]);
     if (head[0] != FIRST_BYTE || record > RECORD_HEAD + RECORD_MOST)
-        return refuse_step(why, "it does not speak TLS, which tls-port needs (redis-cli --tls)");
+        return refuse_step(why, "it does not speak TLS, which tls-port requires (redis-cli --tls)");
     bool whole = ioctl(fd, FIONREAD, &waiting) == 0 && waiting >= record;
     /* Until the record is complete, make the socket readable only when all of it has arrived.
      * Otherwise, a partial record would start one turn after another. */

@@ -38,7 +38,7 @@ static int peek_source(void *ctx, struct iovec *chunks, int max)
 void replicas_go_online(struct replica *replica)
 {
     replica->state = ONLINE;
-    log_line(LOG_NOTICE, "Replica %s: online, in step with the stream from offset %" PRIu64 " on",
+    log_line(LOG_NOTICE, "Replica %s: online. It receives the stream from offset %" PRIu64 " on",
              replica->session->peer, replica->sent);
     clients_source_ready(replica->session);
 }

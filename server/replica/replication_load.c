@@ -60,7 +60,7 @@ static ssize_t read_copy(void *ctx, void *to, size_t size)
 
 static bool fail_end(char why[WHY])
 {
-    snprintf(why, WHY, "there are bytes after its end");
+    snprintf(why, WHY, "it has bytes after the end of its data");
     return false;
 }
 

@@ -269,7 +269,7 @@
       "configuration file, and then restart the server.")                                          \
     E(ERR_CLOCK_REAL, "ERR the clock is real: only a server that was started with the option "     \
                       "clock stepped can move it")                                                 \
-    E(ERR_CLOCK_BACK, "ERR the clock can't advance by this span")                                  \
+    E(ERR_CLOCK_BACK, "ERR the clock can't advance by a negative span, or past the latest time")   \
     E(ERR_SUBCOMMAND_OR_ARITY,                                                                     \
       "ERR unknown subcommand or wrong number of arguments for '%.*s'. Try %s HELP.")              \
     E(ERR_COMMAND_INVALID, "ERR Invalid command specified")                                        \
@@ -359,8 +359,8 @@
     E(ERR_PERMITS, "ERR PERMITS must be between 1 and 1000000")                                    \
     E(ERR_OTHER_PERMITS, "ERR the key is held with PERMITS %lld")                                  \
     E(ERR_NO_TOKENS, "ERR no fencing tokens are left")                                             \
-    E(ERR_LEASES_QUIET,                                                                            \
-      "TRYAGAIN Leases may be held that this server has not seen. It grants none for %lld ms")     \
+    E(ERR_LEASES_QUIET, "TRYAGAIN Leases may be held that this server has not seen. No lease is "  \
+                        "granted for %lld ms")                                                     \
     E(ERR_NO_DEHYDRATOR, "ERROR: No Such dehydrator.")                                             \
     E(ERR_NO_ELEMENT, "ERROR: No Such Element.")                                                   \
     E(ERR_BAD_MSEC, "ERR %s is not an integer or out of range")                                    \
@@ -452,8 +452,8 @@
     E(ERR_POLICY_EMPTY, "ERR a policy needs one of TTL, MAXTTL, MEMBERTTL, MAXLEN, RETAIN, "       \
                         "MAXDELIVERIES, BACKOFF, RATE and EXPIRED. POLICY DEL removes it")         \
     E(ERR_POLICY_NO_SPAN, "ERR RATE needs a count, PER and a duration")                            \
-    E(ERR_POLICY_RATE, "ERR RATE: '%.*s' is not a duration from 1 ms to 366 d with a microsecond " \
-                       "for each delivery at least")                                               \
+    E(ERR_POLICY_RATE, "ERR RATE: '%.*s' is not a duration from 1 ms to 366 d that leaves at "     \
+                       "least 1 us for each delivery")                                             \
     E(ERR_POLICY_OPTION, "ERR unknown option '%.*s'")                                              \
     E(ERR_POLICY_TWICE, "ERR duplicate option %s")                                                 \
     E(ERR_POLICY_NO_VALUE, "ERR %s needs a value")                                                 \
@@ -463,10 +463,10 @@
       "by ms, s, m, h or d, from 1 to %lld ms")                                                    \
     E(ERR_POLICY_REFRESH, "ERR REFRESH: '%.*s' is not NEVER, WRITE or ACCESS")                     \
     E(ERR_POLICY_BACKOFF_MAX,                                                                      \
-      "ERR BACKOFF needs two durations, of which the second is not shorter")                       \
+      "ERR BACKOFF needs two durations; the second must not be shorter than the first")            \
     E(ERR_POLICY_KEEP, "ERR KEEP: '%.*s' is not HIGH or LOW")                                      \
-    E(ERR_POLICY_SIZE,                                                                             \
-      "ERR MAX: '%.*s' is not a number of bytes from 1, or one with a unit: k, kb, m, mb, g, gb")  \
+    E(ERR_POLICY_SIZE, "ERR MAX: '%.*s' is not a positive number of bytes, with or without a "     \
+                       "unit (k, kb, m, mb, g, gb)")                                               \
     E(ERR_POLICY_NO_TARGET, "ERR %s needs TO and a key")                                           \
     E(ERR_POLICY_TARGET_NAME, "ERR %s: the key after TO must have 1 to %d bytes")                  \
     E(ERR_POLICY_OWN_TARGET, "ERR a policy of one key can't write to that key")                    \

@@ -54,8 +54,9 @@ static bool read_policy(const struct bytes *words, size_t count, const struct po
         snprintf(fault->text, sizeof(fault->text), "ERR the module does not support %s", option);
     bool plain = is_plain(words[0]) && is_plain(policy->expired_to);
     if (option == NULL && !plain)
-        snprintf(fault->text, sizeof(fault->text),
-                 "ERR in the module a policy's name can't have spaces, control bytes or ';'");
+        snprintf(
+            fault->text, sizeof(fault->text),
+            "ERR with the module, the name of a policy can't have spaces, control bytes or ';'");
     return option == NULL && plain;
 }
 

@@ -10,7 +10,7 @@ from followers import await_caught_up
 from replicas import check_same, group, step_all
 
 JOURNAL = ("--appendonly", "yes", "--lease-max-ttl", "5000")
-QUIET = b"-TRYAGAIN Leases may be held that this server has not seen. It grants none for 5000 ms\r\n"
+QUIET = b"-TRYAGAIN Leases may be held that this server has not seen. No lease is granted for 5000 ms\r\n"
 
 
 @own

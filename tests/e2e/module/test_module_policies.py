@@ -261,7 +261,7 @@ def options_that_the_module_lacks_are_refused():
         for option in (("TTL", "1h", "REFRESH", "ACCESS"), ("RETAIN", "1h"),
                        ("MAXDELIVERIES", 3, "TO", "dead")):
             assert "the module does not support" in error_of(client, "EXPIRED.POLICY", "SET", "x:*", *option)
-        assert "in the module a policy's name" in error_of(client, "EXPIRED.POLICY", "SET", "a b", "TTL", 5)
+        assert "with the module, the name of a policy" in error_of(client, "EXPIRED.POLICY", "SET", "a b", "TTL", 5)
         assert "unknown subcommand 'x'" in error_of(client, "EXPIRED.POLICY", "x")
         assert "wrong number" in error_of(client, "EXPIRED.POLICY", "GET")
         assert "needs one of" in error_of(client, "EXPIRED.POLICY", "SET", "x")

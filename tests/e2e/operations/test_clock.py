@@ -200,8 +200,8 @@ def bad_calls_are_errors():
         equal(raw.call("CONFIG", "SET", "clock", "stepped")[:5], b"-ERR ")
     with stepped() as daemon, daemon.raw() as raw:
         moved(raw, "SET", NOON)
-        for words, error in ((("ADVANCE", -1), b"the clock can't advance by this span"),
-                             (("ADVANCE", 2**63 - 1), b"the clock can't advance by this span"),
+        for words, error in ((("ADVANCE", -1), b"the clock can't advance by a negative span, or past the latest time"),
+                             (("ADVANCE", 2**63 - 1), b"the clock can't advance by a negative span, or past the latest time"),
                              (("ADVANCE", "x"), b"value is not an integer or out of range"),
                              (("SET", -1), b"value is out of range"), (("SET", 2**63 - 1), b"value is out of range")):
             equal(raw.call("CLOCK", *words), b"-ERR %s\r\n" % error, words)
