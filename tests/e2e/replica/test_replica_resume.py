@@ -209,11 +209,12 @@ def backlog_that_is_damaged_or_not_of_the_data_is_ignored():
         with open(path, "rb") as file:
             good = file.read()
         whole = Saved(master)
-        for bad in (b"", good[:30], good[:-1], good + b"x", flip(good, 40), flip(good, len(good) - 500),
-                    flip(good, len(good) - 3)):
+        for bad in (b"", good[:13], good[:30], bytes(len(good)), good[:-1], good + b"x", flip(good, 40),
+                    flip(good, len(good) - 500), flip(good, len(good) - 3)):
             with open(path, "wb") as file:
                 file.write(bad)
             master.start()
+            assert not os.path.exists(path), bad[:40]
             asked = Asked(master)
             replica.start()
             equal((asked.outcome(replica), len(bad)), (FULL, len(bad)))
