@@ -50,7 +50,7 @@ static void unlist(struct big **at)
 struct blob *blob_new(struct bytes content)
 {
     ensure(content.len <= UINT32_MAX, "blob of %zu bytes", content.len);
-    struct blob *blob = mem_alloc(sizeof(*blob) + content.len);
+    struct blob *blob = mem_alloc_tight(sizeof(*blob) + content.len);
     blob->len = (uint32_t)content.len;
     if (content.len > 0) memcpy(blob->data, content.data, content.len);
     list_if_big(blob);

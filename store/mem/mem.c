@@ -261,6 +261,12 @@ void mem_free(void *p)
     pool_free(p);
 }
 
+void *mem_alloc_tight(size_t size)
+{
+    void *p = is_small(size) ? pool_alloc(pool_tight_class(size)) : NULL;
+    return p != NULL ? count_in(p, pool_block_size(p)) : mem_alloc(size);
+}
+
 /* The pool already aligns multiples of a cache line. */
 void *mem_alloc_lines(size_t size)
 {
@@ -347,7 +353,7 @@ bool mem_sparse(const void *p)
 void *mem_alloc_like(const void *p)
 {
     size_t size = block_size(p);
-    void *like = size % LINE == 0 ? mem_alloc_lines(size) : mem_alloc(size);
+    void *like = size % LINE == 0 ? mem_alloc_lines(size) : mem_alloc_tight(size);
     if (block_size(like) == size) return like;
     mem_free(like); /* the pool is out of slabs, and malloc's block has another size */
     return NULL;

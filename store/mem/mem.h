@@ -26,6 +26,8 @@ void *mem_alloc(size_t size);
 void *mem_zalloc(size_t size);
 void *mem_realloc(void *old, size_t size);
 void mem_free(void *p);
+/* As mem_alloc, but aligned to 4 bytes only, so that less is rounded up. */
+void *mem_alloc_tight(size_t size);
 /* As mem_alloc, aligned to a cache line; an allocator set by mem_use need not align. */
 void *mem_alloc_lines(size_t size);
 

@@ -174,7 +174,7 @@ static struct slab *slab_new(size_t class)
     uint32_t number = slabs_take();
     if (number == SLAB_NONE) return NULL;
     struct slab *slab = slab_at(number);
-    slab->class = (uint8_t) class;
+    slab->class = (uint16_t) class;
     slab->words = (uint16_t)words_of(class);
     slab->room = (uint16_t)(SLAB_WORDS / slab->words);
     return slab;

@@ -106,7 +106,7 @@ static struct pair *pair_new(struct hash_table *table, struct bytes field, struc
     uint32_t lengths[2] = { (uint32_t)field.len & FIELD_LEN_MAX, (uint32_t)value.len };
     bool is_brief = field.len <= BRIEF_FIELD && value.len <= BRIEF_VALUE;
     size_t apart = has_expiry && !is_brief ? sizeof(lengths) : 0;
-    struct pair *pair = mem_alloc(sizeof(*pair) + apart + field.len + value.len);
+    struct pair *pair = mem_alloc_tight(sizeof(*pair) + apart + field.len + value.len);
     pair->has_expiry = has_expiry;
     pair->word = lengths[0] & FIELD_LEN_MAX;
     pair->value_len = lengths[1];

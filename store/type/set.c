@@ -57,7 +57,7 @@ static struct set_member *set_member_new(struct bytes content, bool has_expiry)
 {
     ensure(content.len <= INT32_MAX, "set member of %zu bytes", content.len);
     size_t slot = has_expiry ? sizeof(struct deadline) : 0;
-    struct set_member *member = mem_alloc(sizeof(*member) + slot + content.len);
+    struct set_member *member = mem_alloc_tight(sizeof(*member) + slot + content.len);
     member->len = (uint32_t)content.len & INT32_MAX;
     member->has_expiry = has_expiry;
     if (has_expiry) deadline_init(deadline_of_set_member(member));

@@ -13,7 +13,7 @@
 
 enum { MANY = 1000000 };
 
-/* Up to 128 words all sizes, and then powers of two. */
+/* Up to POOL_TABLES words all sizes, and then powers of two. */
 struct block {
     char *p;
     size_t words;
@@ -201,7 +201,7 @@ START_TEST(million_blocks_have_at_most_2_percent_overhead)
 {
     struct block *blocks = blocks_new(MANY);
     for (size_t i = 0; i < MANY; i++)
-        blocks[i] = block_new(5);
+        blocks[i] = block_new(10);
     ck_assert_uint_eq(pool_used(), MANY * 40);
     ck_assert_uint_le(pool_committed(), MANY * 40 / 100 * 102);
     ck_nothing_is_left(blocks, MANY);
@@ -211,7 +211,7 @@ END_TEST
 /* Sizes of a mix: most blocks are of a few classes. */
 static size_t mixed_words(struct rng *rng)
 {
-    return rng_chance(rng, 70) ? 4 + rng_below(rng, 4) : 1 + rng_below(rng, 24);
+    return rng_chance(rng, 70) ? 8 + rng_below(rng, 8) : 1 + rng_below(rng, 48);
 }
 
 static struct block *mixed_blocks(struct rng *rng, size_t count)
@@ -271,9 +271,9 @@ START_TEST(steps_are_emptied_when_slabs_are_free)
     enum { SLABS = 400, EACH = SLAB_BYTES / 1024 };
     struct block *blocks = blocks_new(SLABS * EACH);
     for (size_t i = 0; i < SLABS * EACH; i++)
-        blocks[i] = block_new(i / EACH % 2 == 0 ? 128 : 64);
+        blocks[i] = block_new(i / EACH % 2 == 0 ? 256 : 128);
     for (size_t i = 0; i < SLABS * EACH; i++) {
-        if (blocks[i].words != 64) continue;
+        if (blocks[i].words != 128) continue;
         pool_free(blocks[i].p);
         blocks[i].p = NULL;
     }
@@ -292,7 +292,7 @@ START_TEST(tables_are_moved_out_of_emptied_steps)
     struct rng rng;
     rng_init(&rng, test_seed());
     for (size_t i = 0; i < BLOCKS; i++)
-        blocks[i] = block_new(i % EACH == 0 ? POOL_TABLE / POOL_WORD : 12);
+        blocks[i] = block_new(i % EACH == 0 ? POOL_TABLE / POOL_WORD : 24);
     free_some(&rng, blocks, BLOCKS, 70);
     move_all(blocks, BLOCKS);
     pool_check();
@@ -319,7 +319,7 @@ START_TEST(an_empty_slab_serves_another_class)
     enum { BLOCKS = 100000 };
     struct block *blocks = blocks_new(BLOCKS);
     for (size_t i = 0; i < BLOCKS; i++)
-        blocks[i] = block_new(5);
+        blocks[i] = block_new(10);
     size_t committed = pool_committed();
     for (size_t i = 0; i < BLOCKS; i++)
         pool_free(blocks[i].p);
