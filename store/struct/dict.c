@@ -18,8 +18,8 @@ enum {
     SEGMENT = 512, /* buckets: 32 KiB */
     /* Elements per bucket, times two: above GROW_LOAD one bucket is split; two are merged if the
      * load will then still be below SHRINK_LOAD. */
-    GROW_LOAD = 13,
-    SHRINK_LOAD = 10,
+    GROW_LOAD = 15,
+    SHRINK_LOAD = 12,
     MERGED_MAX = 64,    /* elements in a merged bucket */
     SHRINK_WORK = 1024, /* buckets and elements that one change merges: about 10 us */
     SHORT_ELEMENT = 40, /* bytes: an entry with a key of 16 bytes */

@@ -12,7 +12,7 @@
 
 enum {
     NAME = 40, /* bytes of the longest name */
-    /* A bucket holds 6.5 on average, 13 just before it is split. With random hashes that one of a
+    /* A bucket holds 7.5 on average, 15 just before it is split. With random hashes that one of a
      * million holds 64 has a probability of about 1 in 10^15. */
     FULLEST = 64,
 };
