@@ -18,22 +18,28 @@ static struct bytes entry_dict_key(const void *element)
 
 static const struct dict_type entries = { .key = entry_dict_key };
 
-static_assert(sizeof(struct entry) == 24, "struct entry has padding");
+static_assert(sizeof(struct entry) == 20, "struct entry has padding");
 
 /* ---- the key's own deadline ----------------------------------------------------------------- */
 
 /* Only for types that may have deadlines inside. */
+static char *place_of_own_deadline(const struct entry *entry)
+{
+    struct bytes key = entry_key(entry);
+    return (char *)(uintptr_t)key.data + key.len;
+}
+
 static msec own_deadline(const struct entry *entry)
 {
     msec at;
-    memcpy(&at, entry->key + entry->key_len, sizeof(at));
+    memcpy(&at, place_of_own_deadline(entry), sizeof(at));
     return at;
 }
 
 static void put_own_deadline(struct entry *entry, msec at)
 {
     if (type_may_have_expiry(entry->object.type))
-        memcpy(entry->key + entry->key_len, &at, sizeof(at));
+        memcpy(place_of_own_deadline(entry), &at, sizeof(at));
 }
 
 /* Does the hidden agenda `kind` have the entry's node? */
@@ -193,16 +199,24 @@ void keyspace_hint_deadline(const struct keyspace *ks, const struct entry *entry
     agenda_hint_move(&ks->agendas[KEY_OWN_FIRST], &entry->deadline);
 }
 
+static size_t entry_size(size_t key_len, enum type type)
+{
+    size_t apart = key_len < ENTRY_LONG ? 0 : sizeof(uint32_t);
+    return sizeof(struct entry) + apart + key_len + (type_may_have_expiry(type) ? sizeof(msec) : 0);
+}
+
 static struct entry *entry_new(struct bytes key, struct object object)
 {
     ensure(key.len <= UINT32_MAX, "key of %zu bytes", key.len);
-    size_t own = type_may_have_expiry(object.type) ? sizeof(msec) : 0;
-    struct entry *entry = mem_alloc(sizeof(*entry) + key.len + own);
+    uint32_t len = (uint32_t)key.len;
+    struct entry *entry = mem_alloc_tight(entry_size(len, object.type));
+    char *tail = entry->tail;
     entry->object = object;
-    entry->key_len = (uint32_t)key.len;
+    entry->object.key_len = len < ENTRY_LONG ? (uint8_t)len : ENTRY_LONG;
     entry->accessed = 0;
     deadline_init(&entry->deadline);
-    if (key.len > 0) memcpy(entry->key, key.data, key.len);
+    if (len >= ENTRY_LONG) tail = (char *)memcpy(tail, &len, sizeof(len)) + sizeof(len);
+    if (len > 0) memcpy(tail, key.data, len);
     return entry;
 }
 
@@ -246,7 +260,7 @@ struct entry *keyspace_replace(struct keyspace *ks, struct entry *entry, struct 
     struct agenda *agenda = agenda_of(ks, entry);
     if (type_may_have_expiry(object.type) != type_may_have_expiry(entry->object.type))
         entry = entry_change_type(ks, entry, agenda, object);
-    entry->object = object;
+    object_assign(&entry->object, object);
     put_own_deadline(entry, at);
     arm(ks, entry, agenda, at, due_inside(entry));
     return entry;
@@ -484,9 +498,8 @@ static void check_deadline(const struct keyspace *ks, const struct entry *entry)
 static void check_entry(const struct keyspace *ks, const struct entry *entry)
 {
     struct bytes key = entry_key(entry);
-    size_t own = type_may_have_expiry(entry->object.type) ? sizeof(msec) : 0;
-    ensure(mem_size(entry) >= sizeof(*entry) + key.len + own, "block of '%.*s' has only %zu bytes",
-           (int)key.len, key.data, mem_size(entry));
+    ensure(mem_size(entry) >= entry_size(key.len, entry->object.type),
+           "block of '%.*s' has only %zu bytes", (int)key.len, key.data, mem_size(entry));
     object_check(&entry->object);
     ensure(!object_is_emptied(&entry->object), "empty %s at '%.*s'", type_name(entry->object.type),
            (int)key.len, key.data);

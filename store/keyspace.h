@@ -23,6 +23,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "store/struct/agenda.h"
 #include "store/base/bytes.h"
@@ -31,19 +32,24 @@
 #include "store/type/object.h"
 #include "store/mem/relocate.h"
 
-/* A key and its value in one allocation; the value may own further memory. */
+/* A key and its value in one allocation, aligned to 4 bytes; the value may own further memory. */
 struct entry {
-    struct object object; /* its type changes only through keyspace_replace */
-    uint32_t key_len;
+    struct object object;     /* its type changes only through keyspace_replace */
     uint32_t accessed;        /* see access.h */
     struct deadline deadline; /* armed if and only if the key is volatile or object.has_expiry */
-    /* If type_may_have_expiry: the key's own deadline follows the key, 8 bytes, not aligned. */
-    char key[];
+    /* The key, of object.key_len bytes. If that is ENTRY_LONG, four bytes with the length precede
+     * it. If type_may_have_expiry, the key's own deadline follows, 8 bytes, not aligned. */
+    char tail[];
 };
+
+enum { ENTRY_LONG = UINT8_MAX };
 
 static inline struct bytes entry_key(const struct entry *entry)
 {
-    return (struct bytes){ entry->key, entry->key_len };
+    uint32_t len = entry->object.key_len;
+    if (__builtin_expect(len != ENTRY_LONG, true)) return bytes_of(entry->tail, len);
+    memcpy(&len, entry->tail, sizeof(len));
+    return bytes_of(entry->tail + sizeof(len), len);
 }
 size_t entry_bytes(const struct entry *entry); /* memory of key and value, in bytes */
 

@@ -79,7 +79,7 @@ bool expiry_log_key(struct txn *txn, const struct entry *entry)
     struct expiry_note *note = note_new(txn, entry);
     struct expiry_log *log = txn->expiry_log;
     note->item.at = entry_expires_at(txn->ks, entry);
-    note->key_len = entry->key_len;
+    note->key_len = entry_key(entry).len;
     note->key = keep_text(log, entry_key(entry));
     if (!wants_value(txn, note)) return false;
     note->item.size = expiry_size_of(&entry->object, note->policy->value_max);
@@ -100,7 +100,7 @@ void expiry_log_member(struct txn *txn, const struct entry *entry, struct bytes 
     struct expiry_log *log = txn->expiry_log;
     note->item.at = at;
     note->item.is_member = true;
-    note->key_len = entry->key_len;
+    note->key_len = entry_key(entry).len;
     note->key = keep_text(log, entry_key(entry));
     note->member_len = member.len;
     note->member = keep_text(log, member);

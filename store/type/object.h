@@ -54,7 +54,15 @@ struct __attribute__((packed, aligned(4))) object {
     bool has_expiry : 1;
     bool is_soft : 1; /* a string with a soft deadline (string.h) */
     uint8_t small_len;
+    uint8_t key_len; /* of struct entry, which would have padding without it */
 };
+
+/* Replaces an object that may be an entry's. */
+static inline void object_assign(struct object *object, struct object by)
+{
+    by.key_len = object->key_len;
+    *object = by;
+}
 
 /* A string with a soft deadline. Few strings have one, so the others take no memory for it. */
 struct soft_string {

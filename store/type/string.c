@@ -72,7 +72,7 @@ void string_soften(struct object *object, msec at)
     if (at == NEVER) {
         text.raw = object->raw;
         text.text = object->text;
-        *object = text;
+        object_assign(object, text);
         mem_free(soft);
         return;
     }

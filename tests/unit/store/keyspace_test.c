@@ -58,16 +58,43 @@ static struct entry *add(enum type type, msec inside)
     return keyspace_add(&keys, LIT("key"), value_of(type, inside));
 }
 
-START_TEST(short_string_key_takes_24_bytes_plus_key)
+START_TEST(short_string_key_takes_20_bytes_plus_key)
 {
     begin();
     size_t base = mem_used();
-    void *as_large = mem_alloc(24 + 16);
+    void *as_large = mem_alloc_tight(20 + 16);
     size_t wanted = mem_used() - base;
     mem_free(as_large);
     struct entry *entry = keyspace_add(&keys, LIT("sixteen byte key"), string_new(LIT("12345678")));
-    ck_assert_uint_eq(sizeof(struct entry), 24);
+    ck_assert_uint_eq(sizeof(struct entry), 20);
     ck_assert_uint_eq(entry_bytes(entry), wanted);
+    end();
+}
+END_TEST
+
+/* A key of 255 bytes or more has its length in front of it. */
+START_TEST(keys_of_all_lengths_keep_their_deadlines)
+{
+    static char text[70000];
+    const size_t lengths[] = { 0, 1, 16, 253, 254, 255, 256, 257, 1000, 65535, 65536, 70000 };
+    begin();
+    memset(text, 'k', sizeof(text));
+    for (unsigned i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+        struct bytes key = bytes_of(text, lengths[i]);
+        keyspace_set_deadline(&keys, keyspace_add(&keys, key, string_new(LIT("v"))), 1000 + i);
+    }
+    for (int type = 0; type < TYPE_LEASE; type++) {
+        for (unsigned i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+            struct entry *entry = keyspace_find(&keys, bytes_of(text, lengths[i]));
+            ck_assert_ptr_nonnull(entry);
+            struct object old = entry->object;
+            entry = keyspace_replace(&keys, entry, value_of((enum type)type, NEVER));
+            object_free(&old);
+            ck_assert_uint_eq(entry_key(entry).len, lengths[i]);
+            ck_assert_int_eq(entry_expires_at(&keys, entry), 1000 + i);
+        }
+        keyspace_check(&keys);
+    }
     end();
 }
 END_TEST
@@ -483,7 +510,8 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        short_string_key_takes_24_bytes_plus_key,
+        short_string_key_takes_20_bytes_plus_key,
+        keys_of_all_lengths_keep_their_deadlines,
         deadline_round_trips_for_every_type,
         key_deadline_coexists_with_member_deadlines,
         replacing_value_keeps_key_deadline,

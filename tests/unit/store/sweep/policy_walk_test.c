@@ -559,7 +559,8 @@ START_TEST(pass_misses_no_key_under_random_changes)
             struct dict_iter iter;
             dict_iter_begin(&iter, &world.store->databases[db].dict);
             for (const struct entry *entry; (entry = dict_iter_next(&iter)) != NULL;) {
-                bool is_short = entry->key_len > 1 && entry->key[1] == '1';
+                struct bytes key = entry_key(entry);
+                bool is_short = key.len > 1 && key.data[1] == '1';
                 msec at = entry_expires_at(&world.store->databases[db], entry);
                 ck_assert_int_le(at, world.now + (is_short ? 100 : 1000));
             }
