@@ -200,7 +200,7 @@ def writes_resume_with_space_however_often_a_rewrite_failed():
         raw, _, _ = fill(daemon, seeded("rewrite"), {})
         with contextlib.closing(raw):
             daemon.call("BGREWRITEAOF")
-            assert wait_for(lambda: "or in 3.2 s" in daemon.log(), 20), daemon.log()
+            assert wait_for(lambda: "Trying again in 3.2 s" in daemon.log(), 20), daemon.log()
             daemon.disk.heal()
             assert wait_for(lambda: daemon.call("SET", "other", "x") == OK, 2), daemon.log()
 
