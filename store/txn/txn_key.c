@@ -198,6 +198,7 @@ void txn_key_rename(struct txn *txn, struct entry *entry, struct bytes to)
     vacate_key(txn, to);
     rewind_entry(&txn->store->rewind, txn->ks, entry);
     struct entry *moved = txn_key_add(txn, to, entry->object);
+    moved->accessed = entry->accessed;
     keyspace_set_deadline(txn->ks, moved, entry_expires_at(txn->ks, entry));
 
     struct effect from = { .kind = EFFECT_RENAME, .event = EVENT_RENAME_FROM, .a = to };
@@ -242,7 +243,9 @@ bool txn_key_move(struct txn *txn, struct entry *entry, unsigned db)
     rewind_entry(&txn->store->rewind, from, entry);
     txn->ks = &txn->store->databases[db];
     vacate_key(txn, key); /* an expired one */
-    keyspace_set_deadline(txn->ks, txn_key_add(txn, key, entry->object), at);
+    struct entry *moved = txn_key_add(txn, key, entry->object);
+    moved->accessed = entry->accessed;
+    keyspace_set_deadline(txn->ks, moved, at);
     txn->ks = from;
 
     struct effect effect = { .kind = EFFECT_MOVE, .event = EVENT_MOVE_FROM, .to = db };

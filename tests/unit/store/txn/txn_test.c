@@ -191,6 +191,25 @@ START_TEST(rename_keeps_the_deadline_and_overwrites)
 }
 END_TEST
 
+START_TEST(a_renamed_or_moved_key_keeps_how_often_it_was_used)
+{
+    begin();
+    world.store->counts_access = true;
+    world_set(&world, "a", "1", NEVER);
+    struct txn *txn = world_begin(&world);
+    struct entry *entry = txn_peek(txn, text("a"));
+    txn_key_accessed(txn, entry, -1, 200);
+    txn_key_rename(txn, entry, text("b"));
+    entry = txn_peek(txn, text("b"));
+    ck_assert_uint_eq(access_frequency(world.store, entry, world.now), 200);
+    ck_assert(txn_key_move(txn, entry, 3));
+    entry = keyspace_find(&world.store->databases[3], text("b"));
+    ck_assert_uint_eq(access_frequency(world.store, entry, world.now), 200);
+    world_commit(&world);
+    end();
+}
+END_TEST
+
 START_TEST(a_miss_records_keymiss_and_is_counted)
 {
     begin();
@@ -417,6 +436,7 @@ Suite *test_suite(void)
         set_replaces_type_and_deadline_unless_asked_to_keep_it,
         a_new_value_may_point_into_the_old_one,
         rename_keeps_the_deadline_and_overwrites,
+        a_renamed_or_moved_key_keeps_how_often_it_was_used,
         a_miss_records_keymiss_and_is_counted,
         find_and_read_set_the_access_time_and_peek_does_not,
         a_copy_keeps_the_deadline_and_replaces_the_target,
