@@ -208,8 +208,7 @@ void txn_rede_take(struct txn *txn, struct entry *entry, struct element *element
 static msec next_of(const struct push_options *options, msec now)
 {
     if (options->phase > now) return options->phase;
-    msec missed = (now - options->phase) / options->every;
-    return instant_moved(options->phase, (missed + 1) * options->every);
+    return instant_moved(now, options->every - (now - options->phase) % options->every);
 }
 
 static void succeed(struct txn *txn, struct entry *entry, struct element *element,

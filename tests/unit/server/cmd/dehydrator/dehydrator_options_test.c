@@ -197,6 +197,20 @@ START_TEST(a_recurring_element_is_due_at_the_next_multiple)
 }
 END_TEST
 
+START_TEST(a_recurring_element_is_never_due_after_the_last_instant)
+{
+    static const struct step steps[] = {
+        { "REDE.PUSHAT d 5 p a EVERY 2000000000000000000", OK },
+        { "", "8900000000000000000" },
+        { "REDE.POLL d", "*1|$1|p|" },
+        { "REDE.RANGE d - +", "*1|*2|$1|a|:9223372036854775805|" },
+    };
+    begin();
+    RUN(steps);
+    finish();
+}
+END_TEST
+
 START_TEST(a_recurring_element_that_fails_is_buried_and_recurs)
 {
     static const struct step steps[] = {
@@ -272,6 +286,7 @@ Suite *test_suite(void)
         an_id_is_remembered_even_if_its_successor_goes_earlier,
         a_generated_id_is_none_that_is_remembered,
         a_recurring_element_is_due_at_the_next_multiple,
+        a_recurring_element_is_never_due_after_the_last_instant,
         a_recurring_element_that_fails_is_buried_and_recurs,
         a_full_dehydrator_takes_what_replaces,
         wrong_options_change_nothing,
