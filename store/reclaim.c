@@ -3,7 +3,8 @@
 
 #include "store/mem/mem.h"
 
-/* A value with fewer elements is freed at once, because queueing it would cost more. */
+/* A value with fewer elements, and nothing else to free, is freed at once, because queueing it
+ * would cost more. */
 enum { SMALL = 64 };
 
 struct reclaim_item {
@@ -41,7 +42,7 @@ static struct reclaim_item *enqueue(struct reclaim *reclaim)
 static bool queue_object(struct reclaim *reclaim, struct object object)
 {
     if (object.type == TYPE_STRING ||
-        (object_count(&object) < SMALL && object_references(&object) == 0)) {
+        (object_count(&object) < SMALL && object_notes(&object) == 0)) {
         object_free(&object);
         return false;
     }

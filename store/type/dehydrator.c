@@ -257,8 +257,8 @@ bool dehydrator_free_some(struct dehydrator *dehydrator, size_t *work)
     if (dict_count(&dehydrator->elements) > 0) return false;
     if (!timeline_drop_some(&dehydrator->timeline, work)) return false;
     if (!timeline_drop_some(&dehydrator->leases, work)) return false;
+    if (!extras_free_some(dehydrator->extras, work)) return false;
     dict_drop(&dehydrator->elements);
-    extras_free(dehydrator->extras);
     delivery_counts_free(dehydrator->counts);
     mem_free(dehydrator);
     return true;

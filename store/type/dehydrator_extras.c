@@ -73,20 +73,28 @@ struct extras *extras_new(void)
     return extras;
 }
 
-static void drop_notes(struct dict *dict)
+static bool free_notes_some(struct dict *dict, size_t *work)
 {
-    while (dict_count(dict) > 0)
+    for (; *work > 0 && dict_count(dict) > 0; --*work)
         mem_free(dict_take(dict));
-    dict_drop(dict);
+    return dict_count(dict) == 0;
 }
 
-void extras_free(struct extras *extras)
+bool extras_free_some(struct extras *extras, size_t *work)
 {
-    if (extras == NULL) return;
-    drop_notes(&extras->successors);
-    drop_notes(&extras->remembered);
-    timeline_drop(&extras->ends);
+    if (extras == NULL) return true;
+    if (!free_notes_some(&extras->successors, work)) return false;
+    if (!free_notes_some(&extras->remembered, work)) return false;
+    if (!timeline_drop_some(&extras->ends, work)) return false;
+    dict_drop(&extras->successors);
+    dict_drop(&extras->remembered);
     mem_free(extras);
+    return true;
+}
+
+size_t extras_count(const struct extras *extras)
+{
+    return dict_count(&extras->successors) + dict_count(&extras->remembered);
 }
 
 bool extras_are_empty(const struct extras *extras)

@@ -41,7 +41,8 @@ struct successor {
 };
 
 struct extras *extras_new(void);
-void extras_free(struct extras *extras);
+bool extras_free_some(struct extras *extras, size_t *work); /* as list_free_some; may be NULL */
+size_t extras_count(const struct extras *extras);           /* successors and remembered ids */
 /* Is there neither a successor, nor a remembered id, nor a pause, nor a next delivery? */
 bool extras_are_empty(const struct extras *extras);
 size_t extras_bytes(const struct extras *extras);

@@ -3,6 +3,7 @@
 
 #include "store/base/ensure.h"
 #include "store/type/stream/stream_group.h"
+#include "store/type/stream/stream_repeats.h"
 #include "store/type/string.h"
 
 /* Defines a collection's functions for struct object. */
@@ -111,6 +112,12 @@ static struct due_at dehydrator_due(const struct object *object)
     return due_at_instant(end < at ? end : at);
 }
 
+static size_t dehydrator_notes(const struct object *object)
+{
+    const struct extras *extras = dehydrator_extras(object->dehydrator);
+    return extras != NULL ? extras_count(extras) : 0;
+}
+
 static bool dehydrator_is_held(const struct object *object)
 {
     return !dehydrator_is_spent(object->dehydrator);
@@ -151,6 +158,12 @@ static void stream_show_all(struct object *object)
 static size_t stream_references(const struct object *object)
 {
     return stream_groups_count(stream_groups(object->stream));
+}
+
+static size_t stream_notes(const struct object *object)
+{
+    const struct stream_repeats *repeats = stream_repeats(object->stream);
+    return stream_references(object) + (repeats != NULL ? repeat_producers(repeats) : 0);
 }
 
 static bool string_free_some(struct object *object, size_t *work)
@@ -194,11 +207,12 @@ const struct type_row type_rows[TYPE_COUNT] = {
     [TYPE_ZSET] = { COLLECTION_ROW(zset), MEMBERS_ROW(zset), TABLE_ROW(zset), .part = "member" },
     [TYPE_DEHYDRATOR] = { COLLECTION_ROW(dehydrator), .part = "element", .may_have_expiry = true,
                           .has = dehydrator_has, .is_held = dehydrator_is_held,
-                          .next_due = dehydrator_due, .rewind = dehydrator_rewind_to },
+                          .notes = dehydrator_notes, .next_due = dehydrator_due,
+                          .rewind = dehydrator_rewind_to },
     [TYPE_STREAM] = { COLLECTION_ROW(stream), .part = "entry", .may_have_expiry = true,
-                      .may_be_empty = true, .references = stream_references, .next_due = stream_due,
-                      .count_expired = stream_expired, .hide = stream_hide_expired,
-                      .show = stream_show_all },
+                      .may_be_empty = true, .references = stream_references, .notes = stream_notes,
+                      .next_due = stream_due, .count_expired = stream_expired,
+                      .hide = stream_hide_expired, .show = stream_show_all },
     [TYPE_LEASE] = { COLLECTION_ROW(lease), MEMBERS_ROW(lease), .part = "holder" },
 };
 
@@ -265,6 +279,12 @@ size_t object_references(const struct object *object)
 {
     const struct type_row *row = row_of(object->type);
     return row->references != NULL ? row->references(object) : 0;
+}
+
+size_t object_notes(const struct object *object)
+{
+    const struct type_row *row = row_of(object->type);
+    return row->notes != NULL ? row->notes(object) : 0;
 }
 
 /* ---- members with deadlines ---- */

@@ -154,6 +154,9 @@ static inline const char *type_name(enum type type) /* as TYPE replies */
 /* The number of groups of a stream, each of which may refer to an entry; 0 for other types.
  * Removing an entry also removes these references. O(1) */
 size_t object_references(const struct object *object);
+/* What the value keeps in addition to its elements: groups and producers of a stream, successors
+ * and remembered ids of a dehydrator. O(1) */
+size_t object_notes(const struct object *object);
 void object_check(const struct object *object);
 
 #endif

@@ -55,6 +55,7 @@ struct type_row {
     bool (*is_held)(const struct object *object);
     bool (*has)(const struct object *object, struct bytes name); /* NULL: elements have no names */
     size_t (*references)(const struct object *object);           /* NULL: there are none */
+    size_t (*notes)(const struct object *object);                /* NULL: there are none */
 
     const struct member_ops *members; /* NULL: members have no deadlines */
     /* NULL: derived from the members. */

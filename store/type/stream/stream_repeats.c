@@ -224,6 +224,11 @@ void repeat_set_counts(struct stream_repeats *repeats, struct repeat_counts coun
     repeats->counts = counts;
 }
 
+size_t repeat_producers(const struct stream_repeats *repeats)
+{
+    return dict_count(&repeats->producers);
+}
+
 struct repeat_tally repeat_tally(const struct stream_repeats *repeats, msec now)
 {
     struct repeat_tally tally = { 0 };

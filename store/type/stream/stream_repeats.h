@@ -50,6 +50,7 @@ bool repeat_fits(const struct stream_repeats *repeats, struct bytes producer, st
 void repeat_put(struct stream_repeats *repeats, struct bytes producer, struct bytes text,
                 struct stream_id id);
 
+size_t repeat_producers(const struct stream_repeats *repeats); /* with a text. O(1) */
 /* How many producers and texts are remembered. O(producers + texts that are forgotten) */
 struct repeat_tally {
     size_t producers, texts;

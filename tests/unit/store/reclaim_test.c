@@ -4,6 +4,8 @@
 #include <stdio.h>
 
 #include "store/mem/mem.h"
+#include "store/txn/txn_dehydrator.h"
+#include "store/txn/txn_stream.h"
 #include "tests/support/suite.h"
 #include "tests/support/world.h"
 
@@ -36,6 +38,40 @@ START_TEST(small_values_are_freed_at_once_and_large_ones_in_slices)
         ck_assert_uint_eq(reclaim->left, 1);
     ck_assert_uint_eq(reclaim->left, 0);
     ck_assert_uint_eq(reclaim->freed, 1);
+    world_drop(&world);
+}
+END_TEST
+
+/* Drops the key, whose value has few elements but 1000 other parts. */
+static void drop_in_slices(struct world *world, const char *key)
+{
+    struct reclaim *reclaim = &world->store->reclaim;
+    struct txn *txn = world_begin(world);
+    txn_key_drop(txn, txn_find(txn, text(key)), EVENT_DEL);
+    world_commit(world);
+    int slices = 1;
+    ck_assert_uint_eq(reclaim->left, 1);
+    while (reclaim_run(reclaim, 10))
+        slices++;
+    ck_assert_int_ge(slices, 100);
+}
+
+START_TEST(what_values_keep_besides_their_elements_is_freed_in_slices)
+{
+    struct world world;
+    world_init(&world);
+    struct txn *txn = world_begin(&world);
+    struct entry *queue = txn_create(txn, text("queue"), TYPE_DEHYDRATOR);
+    struct entry *stream = txn_create(txn, text("stream"), TYPE_STREAM);
+    char name[16];
+    for (int i = 0; i < 1000; i++) {
+        struct bytes part = bytes_of(name, (size_t)snprintf(name, sizeof(name), "%d", i));
+        txn_rede_remember(txn, queue, part, world.now + 1);
+        txn_repeat_put(txn, stream, part, part, (struct stream_id){ 1, (uint64_t)i });
+    }
+    world_commit(&world);
+    drop_in_slices(&world, "queue");
+    drop_in_slices(&world, "stream");
     world_drop(&world);
 }
 END_TEST
@@ -95,6 +131,7 @@ Suite *test_suite(void)
 {
     const TTest *const tests[] = {
         small_values_are_freed_at_once_and_large_ones_in_slices,
+        what_values_keep_besides_their_elements_is_freed_in_slices,
         values_of_an_emptied_database_count_one_by_one,
         discarded_store_is_freed_in_slices,
         NULL,
