@@ -2,6 +2,7 @@
 #include "store/txn/txn_type.h"
 
 #include "store/txn/txn_internal.h"
+#include "store/txn/txn_settle.h"
 #include "store/txn/txn_stream.h"
 #include "store/txn/txn_token.h"
 
@@ -30,14 +31,19 @@ static void cut_zset(struct txn *txn, struct entry *entry, const struct policy *
     txn_zset_remove_ranks(txn, entry, from, from + excess, EVENT_ZREMRANGEBYRANK);
 }
 
+/* The ids beyond SETTLE_AT_ONCE count as forgotten too, but the timer removes them. */
 static struct entry *settle_dehydrator(struct txn *txn, struct entry *entry)
 {
     if (txn->no_expiry) return entry;
     txn_rede_announce(txn, entry);
     if (txn->no_purge) return entry;
-    txn_rede_end_spans(txn, entry, SIZE_MAX);
-    if (!object_is_emptied(&entry->object)) return entry;
-    txn_drop_emptied(txn, entry);
+    txn_rede_end_spans(txn, entry, SETTLE_AT_ONCE);
+    if (object_is_emptied(&entry->object)) {
+        txn_drop_emptied(txn, entry);
+        return NULL;
+    }
+    if (!dehydrator_is_over(entry->object.dehydrator, txn->now)) return entry;
+    txn_key_drop(txn, entry, EVENT_DEL);
     return NULL;
 }
 

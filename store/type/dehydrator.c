@@ -370,6 +370,12 @@ bool dehydrator_is_spent(const struct dehydrator *dehydrator)
            (dehydrator->extras == NULL || extras_are_empty(dehydrator->extras));
 }
 
+bool dehydrator_is_over(const struct dehydrator *dehydrator, msec now)
+{
+    return dehydrator_count(dehydrator) == 0 &&
+           (dehydrator->extras == NULL || extras_are_over(dehydrator->extras, now));
+}
+
 /* ---- changing -------------------------------------------------------------------------------- */
 
 /* Call when an element is given this deadline, so that it is announced again. */

@@ -75,6 +75,8 @@ struct delivery_counts *dehydrator_counts_made(struct dehydrator *dehydrator);
 msec dehydrator_paused(const struct dehydrator *dehydrator, msec now);
 /* Does it have neither elements nor extras to keep? Then its key is dropped. O(1) */
 bool dehydrator_is_spent(const struct dehydrator *dehydrator);
+/* Is it spent, except for remembered ids whose spans are over by now? O(log n) */
+bool dehydrator_is_over(const struct dehydrator *dehydrator, msec now);
 
 /* The id must be absent. O(log n) */
 void dehydrator_push(struct dehydrator *dehydrator, struct bytes id, struct bytes payload,

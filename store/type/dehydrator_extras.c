@@ -103,6 +103,12 @@ bool extras_are_empty(const struct extras *extras)
            extras->paused == 0 && extras->next_usec == 0;
 }
 
+bool extras_are_over(const struct extras *extras, msec now)
+{
+    return dict_count(&extras->successors) == 0 && extras->paused == 0 && extras->next_usec == 0 &&
+           timeline_count_until(&extras->ends, now) == timeline_count(&extras->ends);
+}
+
 size_t extras_bytes(const struct extras *extras)
 {
     return extras->bytes + dict_bytes(&extras->successors) + dict_bytes(&extras->remembered) +

@@ -45,6 +45,8 @@ bool extras_free_some(struct extras *extras, size_t *work); /* as list_free_some
 size_t extras_count(const struct extras *extras);           /* successors and remembered ids */
 /* Is there neither a successor, nor a remembered id, nor a pause, nor a next delivery? */
 bool extras_are_empty(const struct extras *extras);
+/* Are they empty, except for remembered ids that end by now? O(log n) */
+bool extras_are_over(const struct extras *extras, msec now);
 size_t extras_bytes(const struct extras *extras);
 void extras_check(const struct extras *extras);
 

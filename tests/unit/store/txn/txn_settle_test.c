@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "store/txn/txn_dehydrator.h"
 #include "tests/support/suite.h"
 #include "tests/support/world.h"
 
@@ -378,6 +379,51 @@ START_TEST(removing_all_ranks_drops_the_key)
 }
 END_TEST
 
+/* A dehydrator that remembers MANY ids until `until`. */
+static struct entry *remember_many(struct txn *txn, const char *key, msec until)
+{
+    struct entry *entry = txn_create(txn, text(key), TYPE_DEHYDRATOR);
+    for (int i = 0; i < MANY; i++)
+        txn_rede_remember(txn, entry, member(i), until);
+    return entry;
+}
+
+START_TEST(many_remembered_ids_are_forgotten_in_slices)
+{
+    world_init(&world);
+    const struct stage stage = { .at = START + 100 };
+    struct txn *txn = world_begin(&world);
+    txn_rede_push(txn, remember_many(txn, "d", START + 5), text("a"), text("p"), &stage);
+    world_commit(&world);
+    world.now = START + 5;
+    for (int left = MANY; left > 0; left -= SETTLE_AT_ONCE) {
+        struct extras *extras = dehydrator_extras(at_key("d")->object.dehydrator);
+        ck_assert_uint_eq(extras_count(extras), left);
+        ck_assert(world_has(&world, "d"));
+    }
+    ck_assert_uint_eq(extras_count(dehydrator_extras(at_key("d")->object.dehydrator)), 0);
+    done();
+}
+END_TEST
+
+START_TEST(a_dehydrator_is_gone_when_its_last_remembered_id_is_due)
+{
+    world_init(&world);
+    struct txn *txn = world_begin(&world);
+    txn_rede_remember(txn, remember_many(txn, "d", START + 5), text("last"), START + 6);
+    remember_many(txn, "paused", START + 5);
+    txn_rede_pause(txn, txn_find(txn, text("paused")), START + 50);
+    world_commit(&world);
+    world.now = START + 5;
+    ck_assert(world_has(&world, "d"));
+    world.now = START + 6;
+    ck_assert(!world_has(&world, "d"));
+    ck_assert_int_eq(world.effects[world.effect_count - 1].effect.event, EVENT_DEL);
+    ck_assert(world_has(&world, "paused"));
+    done();
+}
+END_TEST
+
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
@@ -396,6 +442,8 @@ Suite *test_suite(void)
         dropping_or_changing_a_policy_stops_the_cutting,
         remaining_members_keep_scores_order_and_deadlines,
         removing_all_ranks_drops_the_key,
+        many_remembered_ids_are_forgotten_in_slices,
+        a_dehydrator_is_gone_when_its_last_remembered_id_is_due,
         NULL,
     };
     return suite_of("txn_settle", tests);
