@@ -191,6 +191,43 @@ def requests_for_too_much_memory_are_refused_and_others_served():
             equal(daemon.digest(), live)
 
 
+def load(daemon, number, *command, of=1):
+    """Adds this many thousands of elements of 1 KB, each preceded by of - 1 times the word 1."""
+    for thousand in range(number):
+        names = (f"{command[1]}{thousand:03}{i:03}" + "x" * 1000 for i in range(1000))
+        reply = daemon.ask(*command, *(word for name in names for word in (*["1"] * (of - 1), name)))
+        assert reply.startswith(b":"), reply
+
+
+def load_sets(daemon):
+    for number in range(4):
+        load(daemon, 20, "SADD", f"set:{number}")
+
+
+def load_zsets(daemon):
+    for number in range(6):
+        load(daemon, 20, "ZADD", f"zset:{number}", of=2)
+
+
+# Each command needs more than the 60 MB that are left.
+LARGE_RESULTS = {
+    "SUNIONSTORE": (load_sets, ("to", *(f"set:{i}" for i in range(4)))),
+    "ZUNION": (load_zsets, (6, *(f"zset:{i}" for i in range(6)))),
+}
+
+
+@test
+def large_results_are_refused_and_others_served():
+    skip_under_asan()
+    for name, (fill_keys, words) in LARGE_RESULTS.items():
+        with Limited(fsync="no") as daemon:
+            fill_keys(daemon)
+            daemon.limit(60 * MB)
+            reply = daemon.ask(name, *words)
+            daemon.serves(f"{name}: {reply}")
+            assert is_refused(reply), reply
+
+
 @test
 def start_without_enough_memory_fails_and_keeps_the_files():
     skip_under_asan()

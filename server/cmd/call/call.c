@@ -19,17 +19,25 @@ bool call_any_key(const struct call *call,
     return found;
 }
 
-/* Is there room for a copy of the value and for its journal record? */
-static bool has_room_twice(size_t bytes)
+bool call_has_room(size_t bytes)
 {
     return bytes < LARGE || mem_has_room(2 * bytes);
 }
 
-static bool key_has_no_room(void *ctx, const struct call *call, struct bytes key)
+static bool add_value_bytes(void *ctx, const struct call *call, struct bytes key)
 {
-    (void)ctx;
-    struct entry *entry = keyspace_find(call->txn->ks, key);
-    return entry != NULL && !has_room_twice(object_bytes(&entry->object));
+    size_t *sum = ctx;
+    const struct entry *entry = keyspace_find(call->txn->ks, key);
+    if (entry != NULL) *sum += object_bytes(&entry->object);
+    return false;
+}
+
+/* The values at all keys; one that is named twice counts twice, as ZUNION reads it twice. */
+static size_t value_bytes(const struct call *call)
+{
+    size_t sum = 0;
+    call_any_key(call, add_value_bytes, &sum);
+    return sum;
 }
 
 /* No key is evicted during a command, and a command can't fail halfway, so a command that may need
@@ -41,8 +49,7 @@ static bool lacks_room(const struct call *call)
     if (!(flags & (GROWS | COPIES))) return false;
     for (int i = 1; (flags & GROWS) && i < call->argc; i++)
         bytes += call->argv[i].len;
-    return !has_room_twice(bytes) ||
-           ((flags & COPIES) && call_any_key(call, key_has_no_room, NULL));
+    return !call_has_room(bytes) || ((flags & COPIES) && !call_has_room(value_bytes(call)));
 }
 
 void reply_no_answer(struct resp_writer *out, enum no_answer answer)

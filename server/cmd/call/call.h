@@ -79,6 +79,10 @@ struct call {
  * sees expired data. Fails with OOM if the system lacks the memory that the call needs. */
 void call_run(struct call *call);
 
+/* Is there memory for a copy of this many bytes and for its journal record? Rows with COPIES have
+ * it checked for the values at all their keys. */
+bool call_has_room(size_t bytes);
+
 /* True if `test` returns true for any of the call's keys. */
 bool call_any_key(const struct call *call,
                   bool (*test)(void *ctx, const struct call *call, struct bytes key), void *ctx);
