@@ -213,6 +213,8 @@ def load_zsets(daemon):
 LARGE_RESULTS = {
     "SUNIONSTORE": (load_sets, ("to", *(f"set:{i}" for i in range(4)))),
     "ZUNION": (load_zsets, (6, *(f"zset:{i}" for i in range(6)))),
+    "GEORADIUS": (lambda daemon: load(daemon, 60, "GEOADD", "geo", of=3),
+                  ("geo", 1, 1, 1, "km", "STORE", "to")),
 }
 
 
