@@ -215,6 +215,10 @@ LARGE_RESULTS = {
     "ZUNION": (load_zsets, (6, *(f"zset:{i}" for i in range(6)))),
     "GEORADIUS": (lambda daemon: load(daemon, 60, "GEOADD", "geo", of=3),
                   ("geo", 1, 1, 1, "km", "STORE", "to")),
+    "LMOVEM": (lambda daemon: load(daemon, 60, "RPUSH", "list"),
+               ("list", "to", "LEFT", "RIGHT", "COUNT", 60_000, "BULK")),
+    "BLMOVEM": (lambda daemon: load(daemon, 60, "RPUSH", "list"),
+                ("list", "list", "LEFT", "RIGHT", 0, "COUNT", 60_000, "BULK")),
 }
 
 
@@ -228,6 +232,16 @@ def large_results_are_refused_and_others_served():
             reply = daemon.ask(name, *words)
             daemon.serves(f"{name}: {reply}")
             assert is_refused(reply), reply
+
+
+@test
+def few_elements_move_from_a_list_that_is_too_large_to_copy():
+    skip_under_asan()
+    with Limited(fsync="no") as daemon:
+        load(daemon, 60, "RPUSH", "list")
+        daemon.limit(60 * MB)
+        reply = daemon.ask("LMOVEM", "list", "to", "LEFT", "RIGHT", "COUNT", 10, "BULK")
+        assert reply.startswith(b"*10\r\n"), reply
 
 
 @test

@@ -148,6 +148,19 @@ static void move_run(struct txn *txn, struct entry *from, struct entry *to, stru
     txn_list_pop(txn, from, ends.from, count);
 }
 
+/* Until they are popped, the elements are in memory twice, within one list three times. */
+static bool has_room_to_move(const struct entry *from, const struct entry *to, enum list_end end,
+                             size_t count)
+{
+    enum { OVERHEAD = 16 }; /* of an element in the list, or in the journal's record */
+    struct bytes element;
+    struct run run = run_of(from->object.list, end, count, true);
+    size_t bytes = count * OVERHEAD;
+    while (run_next(&run, &element))
+        bytes += element.len;
+    return call_has_room(from == to ? 2 * bytes : bytes);
+}
+
 /* Within one end of a list, BULK leaves everything in its place and OBO reverses the elements: they
  * go to the other end and come back. */
 static void move_within_end(struct txn *txn, struct entry *entry, enum list_end end, size_t count)
@@ -175,6 +188,10 @@ static void move_elements(struct call *call, struct entry *from, const struct mo
     if (!find_typed(call, 2, TYPE_LIST, &to)) return;
     size_t count = list_count(from->object.list);
     if ((uint64_t)move->count < count) count = (size_t)move->count;
+    if (!has_room_to_move(from, to, ends.from, count)) {
+        fail(call, ERR_OOM);
+        return;
+    }
     /* The order of the pushes, and with it that of the reply. */
     bool ascending = move->one_by_one ? ends.from == LIST_HEAD : ends.to == LIST_TAIL;
     reply_run(call, from->object.list, ends.from, count, ascending == (ends.to == LIST_TAIL));
