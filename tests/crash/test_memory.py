@@ -209,6 +209,12 @@ def load_zsets(daemon):
         load(daemon, 20, "ZADD", f"zset:{number}", of=2)
 
 
+def load_large_values(daemon):
+    daemon.ask("RPUSH", "list", *(number % 5 for number in range(120)))
+    for number in range(5):
+        daemon.ask("SETRANGE", f"value:{number}", MB, "x")
+
+
 # Each command needs more than the 60 MB that are left.
 LARGE_RESULTS = {
     "SUNIONSTORE": (load_sets, ("to", *(f"set:{i}" for i in range(4)))),
@@ -219,6 +225,7 @@ LARGE_RESULTS = {
                ("list", "to", "LEFT", "RIGHT", "COUNT", 60_000, "BULK")),
     "BLMOVEM": (lambda daemon: load(daemon, 60, "RPUSH", "list"),
                 ("list", "list", "LEFT", "RIGHT", 0, "COUNT", 60_000, "BULK")),
+    "SORT": (load_large_values, ("list", "BY", "nosort", "GET", "value:*", "STORE", "to")),
 }
 
 

@@ -30,6 +30,7 @@ struct sort {
     struct outbuf texts; /* of elements */
     size_t count;
     size_t from, to; /* the range of rows to reply or store */
+    size_t stored;   /* bytes of the values of GET that were stored so far */
 };
 
 /* ---- arguments ------------------------------------------------------------------------------- */
@@ -286,6 +287,16 @@ static void reply_rows(struct sort *sort)
     }
 }
 
+/* Is there memory to store this value, too? GET may give far more than the elements, for which the
+ * memory was checked before the call. */
+static bool has_room_to_store(struct sort *sort, struct bytes value)
+{
+    enum { STEP = 1 << 20 };
+    size_t before = sort->stored;
+    sort->stored += value.len;
+    return sort->stored / STEP == before / STEP || call_has_room(sort->stored);
+}
+
 static void store_rows(struct sort *sort)
 {
     struct call *call = sort->call;
@@ -294,8 +305,13 @@ static void store_rows(struct sort *sort)
         struct bytes value, element = sort->rows[i].element;
         if (sort->get_count == 0) list_push(result.list, LIST_TAIL, element);
         for (int get = 0; get < sort->get_count; get++) {
-            bool found = look_up(call, sort->gets[get], element, &value);
-            list_push(result.list, LIST_TAIL, found ? value : LIT(""));
+            if (!look_up(call, sort->gets[get], element, &value)) value = LIT("");
+            if (!has_room_to_store(sort, value)) {
+                object_free(&result);
+                fail(call, ERR_OOM);
+                return;
+            }
+            list_push(result.list, LIST_TAIL, value);
         }
     }
     size_t count = list_count(result.list);
