@@ -30,6 +30,7 @@ struct rdb_reader {
     uint64_t part_at;   /* offset of the current part, for errors */
     int file_version;   /* of the file's header or the payload's footer */
     struct rdb_key key; /* the current key */
+    uint64_t unpacked;  /* bytes of compressed strings so far */
     bool is_payload;
     bool key_begun; /* key_begin returned true */
     struct rdb_seen seen;

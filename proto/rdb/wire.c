@@ -13,6 +13,7 @@
 #include "proto/rdb/reader.h"
 #include "store/base/little_endian.h"
 #include "store/base/number.h"
+#include "store/mem/mem.h"
 
 enum {
     LENGTH_32 = 0x80,
@@ -131,6 +132,16 @@ static bool get_integer_text(struct rdb_reader *reader, unsigned encoding, struc
     return true;
 }
 
+/* A small payload may unpack to very much, of which the value keeps a copy. Before each mebibyte,
+ * is there room for it and for the string of this length? */
+static bool has_room_to_unpack(struct rdb_reader *reader, uint64_t len)
+{
+    enum { STEP = 1 << 20 };
+    uint64_t before = reader->unpacked;
+    reader->unpacked += len;
+    return reader->unpacked / STEP == before / STEP || mem_has_room(2 * (STEP + (size_t)len));
+}
+
 static bool get_lzf_text(struct rdb_reader *reader, struct buffer *room, struct bytes *text)
 {
     uint64_t packed_len, len, part_at = reader->part_at;
@@ -143,7 +154,7 @@ static bool get_lzf_text(struct rdb_reader *reader, struct buffer *room, struct 
     if (!rdb_source_fetch(reader->source, packed_len, &reader->packed, &packed))
         return rdb_no_bytes(reader);
     room->len = 0;
-    if (!buffer_try_reserve(room, (size_t)len))
+    if (!has_room_to_unpack(reader, len) || !buffer_try_reserve(room, (size_t)len))
         return rdb_fail(reader, RDB_TOO_LARGE, "out of memory");
     if (!rdb_lzf_unpack(packed, room->data, (size_t)len))
         return rdb_damaged(reader, "a damaged compressed string");

@@ -97,6 +97,11 @@ static void cmd_restore(struct call *call)
         object_free(&object);
         return;
     }
+    if (!call_has_room(object_bytes(&object))) { /* compressed, the payload may be far smaller */
+        object_free(&object);
+        fail(call, ERR_OOM);
+        return;
+    }
     put_restored(call, &how, object, at);
     reply_ok(call);
 }
