@@ -374,6 +374,7 @@ struct resp_writer resp_writer_to(const struct resp_writer *w, struct outbuf *pa
     struct resp_writer writer = *w;
     writer.out = part;
     writer.sink = NULL;
+    part->optional = w->out != NULL && w->out->optional;
     return writer;
 }
 

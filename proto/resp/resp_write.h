@@ -68,7 +68,8 @@ void resp_named(struct resp_writer *w, size_t count);
 void resp_named_next(struct resp_writer *w);
 
 /* For elements that are written before their number is known: returns a writer of the same version
- * that appends to `part`, which must be empty. */
+ * that appends to `part`, which must be empty. If w's output may be lost when memory runs out, the
+ * part may be lost, too. */
 struct resp_writer resp_writer_to(const struct resp_writer *w, struct outbuf *part);
 /* Appends the contents of `part` and empties it. */
 void resp_splice(struct resp_writer *w, struct outbuf *part);

@@ -235,6 +235,7 @@ LARGE_RESULTS = {
                 ("list", "list", "LEFT", "RIGHT", 0, "COUNT", 60_000, "BULK")),
     "SORT": (load_large_values, ("list", "BY", "nosort", "GET", "value:*", "STORE", "to")),
     "RESTORE": (lambda daemon: None, ("list", 0, compressed_list(40, 3 * MB))),
+    "SSCAN": (lambda daemon: load(daemon, 80, "SADD", "set"), ("set", 0, "COUNT", 80_000)),
 }
 
 

@@ -287,6 +287,20 @@ START_TEST(splice_passes_on_replies_to_a_sink)
 }
 END_TEST
 
+START_TEST(a_part_may_be_lost_if_the_whole_may_be)
+{
+    struct outbuf whole, part;
+    outbuf_init(&whole);
+    outbuf_init(&part);
+    struct resp_writer w = { .out = &whole, .version = 2 };
+    resp_writer_to(&w, &part);
+    ck_assert(!part.optional);
+    whole.optional = true;
+    resp_writer_to(&w, &part);
+    ck_assert(part.optional);
+}
+END_TEST
+
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
@@ -305,6 +319,7 @@ Suite *test_suite(void)
         sink_gets_resp3_types_only_in_resp3,
         sink_gets_the_number_of_children_of_an_aggregate,
         splice_passes_on_replies_to_a_sink,
+        a_part_may_be_lost_if_the_whole_may_be,
         NULL,
     };
     return suite_of("resp_write", tests);
