@@ -374,7 +374,7 @@ struct client_label client_label(const struct client *client)
 static void check_idle(struct client *client, int64_t now)
 {
     int64_t timeout = client->all->w.conf->timeout;
-    if (client->source != NULL) return;
+    if (client->source != NULL || client->session.monitoring) return;
     if (timeout == 0 || (now - client->active_usec) / USEC <= timeout) return;
     if (session_subscriptions(&client->session) > 0 || client_has_arrived(client)) return;
     if (session_is_blocked(&client->session)) return;

@@ -91,6 +91,17 @@ def a_monitoring_client_cannot_use_keys():
 
 
 @test
+def a_monitor_that_shows_nothing_is_not_idle():
+    with Monitored("--timeout", "1") as world:
+        world.monitor.call("MONITOR")
+        with world.daemon.raw() as idle:
+            equal(idle.rest(), b"")
+        with world.daemon.raw() as other:
+            other.call("PING")
+        assert b'"PING"' in world.monitor.reply()
+
+
+@test
 def arguments_are_quoted():
     with Monitored() as world:
         world.monitor.call("MONITOR")
