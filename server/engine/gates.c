@@ -174,8 +174,7 @@ static bool is_monitor(struct engine *engine, struct call *call, struct refusal 
 {
     (void)engine;
     (void)why;
-    return call->session->monitoring &&
-           (call->command.row->flags & (WRITE | READONLY | MAY_REPLICATE));
+    return call->session->monitoring && (call_flags(call) & (WRITE | READONLY | MAY_REPLICATE));
 }
 
 static bool reads_stale_data(struct engine *engine, struct call *call, struct refusal *why)

@@ -19,8 +19,8 @@ enum { PERMISSIONS = STALE | LOADING };
 struct multi {
     struct queue queue;
     size_t count, bytes;
-    unsigned flags;       /* of any queued row */
-    unsigned permissions; /* those of PERMISSIONS that all queued rows have */
+    unsigned flags;       /* of any queued call */
+    unsigned permissions; /* those of PERMISSIONS that all queued calls have */
     bool broken;
 };
 
@@ -55,8 +55,9 @@ bool multi_queue(struct session *session, const struct call *call)
     STAILQ_INSERT_TAIL(&multi->queue, queued, next);
     multi->count++;
     multi->bytes += mem_size(queued);
-    multi->flags |= call->command.row->flags;
-    multi->permissions &= call->command.row->flags;
+    unsigned flags = call_flags(call);
+    multi->flags |= flags;
+    multi->permissions &= flags;
     return true;
 }
 
@@ -72,7 +73,7 @@ bool multi_broken(const struct session *session)
 
 unsigned multi_flags(const struct call *call)
 {
-    unsigned flags = call->command.row->flags;
+    unsigned flags = call_flags(call);
     const struct multi *multi = call->session->multi;
     if (!(flags & RUNS_QUEUE) || multi == NULL) return flags;
     return (flags | multi->flags) & ~(PERMISSIONS & ~multi->permissions);

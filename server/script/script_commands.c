@@ -5,6 +5,7 @@
 #include "server/cmd/call/error.h"
 #include "server/cmd/call/reply_text.h"
 #include "server/script/script.h"
+#include "server/script/shebang.h"
 
 enum { WHY_MAX = 512 };
 
@@ -49,6 +50,46 @@ static void eval_sha(struct call *call, bool read_only)
     else
         run_script(call, script, &run);
 }
+
+/* ---- what a script declares ---- */
+
+/* A script that declares its flags is refused or delayed as a command with them is, before it runs:
+ * with no-writes, CLIENT PAUSE WRITE does not delay it. */
+static unsigned declared_flags(const struct call *call, unsigned script)
+{
+    unsigned flags = call->command.row->flags;
+    if (script & SCRIPT_PLAIN) return flags;
+    flags &= ~(unsigned)(STALE | MAY_REPLICATE);
+    if (!(script & SCRIPT_NO_WRITES)) flags |= WRITE;
+    if (!(script & (SCRIPT_NO_WRITES | SCRIPT_ALLOW_OOM))) flags |= GROWS;
+    if (script & SCRIPT_ALLOW_STALE) flags |= STALE;
+    return flags;
+}
+
+static unsigned eval_flags(const struct call *call)
+{
+    struct shebang shebang;
+    char why[WHY_MAX];
+    bool valid = shebang_read(call->argv[1], &shebang, why, sizeof(why));
+    return declared_flags(call, valid ? shebang.flags : SCRIPT_PLAIN);
+}
+
+static unsigned evalsha_flags(const struct call *call)
+{
+    struct scripting *scripting = call->context;
+    const struct script *script = scripts_find(&scripting->scripts, call->argv[1]);
+    return declared_flags(call, script != NULL ? script->flags : SCRIPT_PLAIN);
+}
+
+static unsigned fcall_flags(const struct call *call)
+{
+    struct scripting *scripting = call->context;
+    const struct function *function =
+        function_table_find(&scripting_functions(scripting)->table, call->argv[1]);
+    return declared_flags(call, function != NULL ? function->flags : SCRIPT_PLAIN);
+}
+
+/* ---- EVAL ---- */
 
 static void cmd_eval(struct call *call)
 {
@@ -251,7 +292,8 @@ static void cmd_fcall_ro(struct call *call)
 
 #define CALL_ROW                                                                                   \
     .arity = -3, .find_keys = script_find_keys, .likely_key = SCRIPT_KEYS_AT,                      \
-    .group = "scripting", .since = "7.0.0", .complexity = "Depends on the function",               \
+    .vary_flags = fcall_flags, .group = "scripting", .since = "7.0.0",                             \
+    .complexity = "Depends on the function",                                                       \
     .syntax = "function numkeys [key [key ...]] [arg [arg ...]]",                                  \
     .replies = REPLIES("any: what the function returns")
 
@@ -259,6 +301,7 @@ static const struct command rows[] = {
     { .name = "EVAL",
       .run = cmd_eval,
       SCRIPT_ROW,
+      .vary_flags = eval_flags,
       .flags = SCRIPT_FLAGS,
       .specs = { KEYS_COUNTED_AT(2, KEY_RW | KEY_ACCESS | KEY_UPDATE) },
       .since = "2.6.0",
@@ -268,6 +311,7 @@ static const struct command rows[] = {
     { .name = "EVALSHA",
       .run = cmd_evalsha,
       SCRIPT_ROW,
+      .vary_flags = evalsha_flags,
       .flags = SCRIPT_FLAGS,
       .specs = { KEYS_COUNTED_AT(2, KEY_RW | KEY_ACCESS | KEY_UPDATE) },
       .since = "2.6.0",
@@ -277,6 +321,7 @@ static const struct command rows[] = {
     { .name = "EVALSHA_RO",
       .run = cmd_evalsha_ro,
       SCRIPT_ROW,
+      .vary_flags = evalsha_flags,
       .flags = (SCRIPT_FLAGS & ~MAY_REPLICATE) | READONLY,
       .specs = { KEYS_COUNTED_AT(2, KEY_RO | KEY_ACCESS) },
       .since = "7.0.0",
@@ -286,6 +331,7 @@ static const struct command rows[] = {
     { .name = "EVAL_RO",
       .run = cmd_eval_ro,
       SCRIPT_ROW,
+      .vary_flags = eval_flags,
       .flags = (SCRIPT_FLAGS & ~MAY_REPLICATE) | READONLY,
       .specs = { KEYS_COUNTED_AT(2, KEY_RO | KEY_ACCESS) },
       .since = "7.0.0",

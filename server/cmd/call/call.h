@@ -83,6 +83,14 @@ void call_run(struct call *call);
  * it checked for the values at all their keys. */
 bool call_has_room(size_t bytes);
 
+/* The flags that count before the call runs: those of its row, or those that its script declares.
+ */
+static inline unsigned call_flags(const struct call *call)
+{
+    const struct command *row = call->command.row;
+    return row->flags & RUNS_SCRIPT ? row->vary_flags(call) : row->flags;
+}
+
 /* True if `test` returns true for any of the call's keys. */
 bool call_any_key(const struct call *call,
                   bool (*test)(void *ctx, const struct call *call, struct bytes key), void *ctx);

@@ -191,6 +191,8 @@ struct command {
     unsigned (*vary_keys)(int argc, const struct bytes *argv); /* KEY_VARIABLE: KEY_* of a call */
     /* For COUNTS_KEYS: does this call count keys? NULL: each call does. */
     bool (*counts_keys)(const struct call *call);
+    /* For RUNS_SCRIPT: the flags of a call, which its script may declare. */
+    unsigned (*vary_flags)(const struct call *call);
     const char *tips;       /* for proxies, separated by spaces; NULL: none */
     const char *group;      /* string, list, set, hash, sorted-set, generic, dehydrator, ... */
     const char *since;      /* the version of Redis, or of expired, that introduced it */

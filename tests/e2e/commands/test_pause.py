@@ -80,6 +80,29 @@ def writes_wait_and_reads_do_not():
 
 
 @stepped
+def scripts_wait_unless_they_declare_that_they_do_not_write():
+    library = ("#!lua name=lib\nredis.register_function('may', function() return 1 end)\n"
+               "redis.register_function{function_name='reads', flags={'no-writes'}, "
+               "callback=function() return 1 end}")
+    with Paused() as (world, a, b, c):
+        a.call("FUNCTION", "LOAD", library)
+        reading, writing = (a.call("SCRIPT", "LOAD", text)[5:45]
+                            for text in ("#!lua flags=no-writes\nreturn 1", "#!lua\nreturn 1"))
+        a.call("CLIENT", "PAUSE", 100, "WRITE")
+        for call in (("EVAL", "#!lua flags=no-writes\nreturn 1", 0), ("EVALSHA", reading, 0),
+                     ("EVAL_RO", "return 1", 0), ("FCALL", "reads", 0), ("FCALL_RO", "reads", 0)):
+            equal(b.call(*call), b":1\r\n", call)
+            equal(b.calls([("MULTI",), call, ("EXEC",)])[2], b"*1\r\n:1\r\n", call)
+        for call in (("EVAL", "return 1", 0), ("EVAL", "#!lua\nreturn 1", 0), ("EVALSHA", writing, 0),
+                     ("EVAL", "#!lua flags=allow-oom\nreturn 1", 0), ("FCALL", "may", 0)):
+            c.send(encode(*call))
+            assert is_silent(world.daemon, c), call
+            a.call("CLIENT", "UNPAUSE")
+            equal(c.reply(), b":1\r\n", call)
+            a.call("CLIENT", "PAUSE", 100, "WRITE")
+
+
+@stepped
 def what_is_refused_is_refused_at_once():
     with Paused() as (_, a, b, c):
         a.call("CLIENT", "PAUSE", 100)

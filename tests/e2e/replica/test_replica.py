@@ -370,7 +370,10 @@ SCRIPTS = (
     ("EVAL", "#!lua flags=no-writes,allow-stale\nreturn 1", 0),
     ("EVAL", "#!lua flags=no-writes,allow-stale\nreturn redis.call('get','k')", 0),
     ("EVAL_RO", "return redis.call('get','k')", 0), ("SET", "k", "v"), ("GET", "k"), ("MULTI",),
-    ("SET", "k", "v"), ("GET", "k"), ("EXEC",), ("PUBLISH", "a", "b"), ("WAIT", 0, 10), ("PING",))
+    ("SET", "k", "v"), ("GET", "k"), ("EXEC",), ("MULTI",), ("EVAL", "#!lua\nreturn 1", 0),
+    ("EVAL", "#!lua flags=no-writes\nreturn 1", 0), ("EXEC",), ("MULTI",),
+    ("EVAL", "#!lua flags=no-writes\nreturn 1", 0), ("EXEC",), ("PUBLISH", "a", "b"),
+    ("WAIT", 0, 10), ("PING",))
 
 
 @beside_redis
