@@ -185,6 +185,8 @@ bool conf_load_args(struct conf *conf, int argc, char *const *argv, struct conf_
 size_t conf_option_count(void);
 const struct conf_option *conf_option_at(size_t index);
 const struct conf_option *conf_find(const char *name); /* ignores case; NULL: unknown */
+/* Does one of the lines of a CONF_LINES option begin with this word? */
+bool conf_has_line(const struct conf *conf, const struct conf_option *option, const char *word);
 /* The known name closest to a misspelt one; NULL if none is close. */
 const char *conf_closest_name(const char *name);
 /* The ignored options that a file or the command line has set, separated by ", "; "" if there are

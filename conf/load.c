@@ -114,8 +114,7 @@ static const char *unknown_name(const char *name)
     return text;
 }
 
-/* Does one of the option's lines begin with this word? */
-static bool has_line(const struct conf *conf, const struct conf_option *option, const char *word)
+bool conf_has_line(const struct conf *conf, const struct conf_option *option, const char *word)
 {
     char *lines = conf_get(conf, option);
     const char *at = lines, *end = lines + strlen(lines), *line, *why;
@@ -141,7 +140,7 @@ static bool set_words(struct conf *conf, const struct conf_words *words, bool in
     *why = "wrong number of arguments";
     if (words->count < 2 || (words->count > 2 && !option->many)) return false;
     *why = option->twice;
-    if (option->twice != NULL && has_line(conf, option, words->at[1])) return false;
+    if (option->twice != NULL && conf_has_line(conf, option, words->at[1])) return false;
     bool adds = option->type == CONF_LINES || option->adds;
     char *value = adds ? with_words(conf, option, words) : conf_words_join(words, 1);
     bool ok = conf_set(conf, option, value, why);

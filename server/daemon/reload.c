@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "conf/conf.h"
+#include "conf/words.h"
 #include "server/base/log.h"
 #include "server/daemon/policy_lines.h"
 #include "server/daemon/parts.h"
@@ -119,6 +120,8 @@ static void take_over(struct parts *parts, const struct conf *conf)
 {
     struct reload *reload = &parts->reload;
     struct names set = { .len = 0 }, later = { .len = 0 };
+    bool has_password = acl_uses_requirepass(parts->acl);
+    char *password = conf_copy(parts->conf.requirepass);
     for (size_t i = 0; i < conf_option_count(); i++) {
         char *value = conf_get(conf, conf_option_at(i));
         take_option(parts, i, value, &set, &later);
@@ -131,6 +134,9 @@ static void take_over(struct parts *parts, const struct conf *conf)
              set.len + later.len == 0 ? ": no option has changed" : "");
     log_names("Options changed by the reload", &set);
     log_names("Options that will change at the next restart", &later);
+    if (has_password && strcmp(password, parts->conf.requirepass) != 0)
+        acl_set_requirepass(parts->acl, parts->conf.requirepass);
+    free(password);
     /* A journal that can't be started has been logged, and appendonly is no again. */
     if (set.len > 0) config_apply(&parts->admin.config);
 }

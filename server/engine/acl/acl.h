@@ -84,6 +84,8 @@ bool acl_save(const struct acl *acl, struct outbuf *why);
 /* The users as lines of the option `user`, for CONFIG REWRITE; free() it. "" if requirepass is
  * enough to make them. */
 char *acl_option_lines(const struct acl *acl);
+/* Does requirepass define the default user, and neither the ACL file nor the option `user`? */
+bool acl_uses_requirepass(const struct acl *acl);
 
 /* ---- sessions ---- */
 

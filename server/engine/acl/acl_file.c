@@ -279,6 +279,12 @@ static bool is_plain_default(const struct acl *acl)
     return same;
 }
 
+bool acl_uses_requirepass(const struct acl *acl)
+{
+    if (acl->conf->aclfile[0] != '\0') return is_plain_default(acl);
+    return !conf_has_line(acl->conf, conf_find("user"), "default");
+}
+
 char *acl_option_lines(const struct acl *acl)
 {
     char *text;

@@ -1,10 +1,11 @@
 #!/usr/bin/python3 -B
 """Passwords, and option values with a zero byte."""
 import os
+import signal
 import sys
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
-from daemon import Daemon, authenticated, equal, folder, main, own, test
+from daemon import Daemon, authenticated, equal, folder, main, own, test, wait_for
 
 NOAUTH = b"-NOAUTH Authentication required.\r\n"
 WRONGPASS = b"-WRONGPASS invalid username-password pair or user is disabled.\r\n"
@@ -53,6 +54,49 @@ def a_refused_password_leaves_the_old_one_in_force():
                         equal(raw.call("GET", "k"), NOAUTH)
         with daemon.raw() as raw:
             equal(raw.call("HELLO", "2", "AUTH", "default", "secret")[:1], b"*")
+
+
+def reload(daemon, path, text):
+    """Writes the file; the daemon must take the new requirepass."""
+    with open(path, "w", encoding="utf-8") as to:
+        to.write(text)
+    before = daemon.log().count("by the reload: requirepass")
+    os.kill(daemon.process.pid, signal.SIGHUP)
+    assert wait_for(lambda: daemon.log().count("by the reload: requirepass") > before), daemon.log()
+
+
+def accepts(daemon, password):
+    with daemon.raw() as raw:
+        return raw.call("AUTH", password) == b"+OK\r\n"
+
+
+@own
+def a_reload_changes_the_password():
+    with folder() as where:
+        path = os.path.join(where, "a.conf")
+        open(path, "w", encoding="utf-8").close()
+        with Daemon(before=[path]) as daemon:
+            reload(daemon, path, "requirepass one\n")
+            with daemon.raw() as raw:
+                equal(raw.call("PING"), NOAUTH)
+            assert accepts(daemon, "one")
+            reload(daemon, path, "requirepass two\n")
+            assert accepts(daemon, "two") and not accepts(daemon, "one")
+            reload(daemon, path, "")
+            with daemon.raw() as raw:
+                equal(raw.call("PING"), b"+PONG\r\n")
+
+
+@own
+def a_reload_keeps_the_password_of_a_user_that_the_file_defines():
+    with folder() as where:
+        path = os.path.join(where, "a.conf")
+        user = "user default on ~* &* +@all >mine\n"
+        with open(path, "w", encoding="utf-8") as to:
+            to.write(user)
+        with Daemon(before=[path]) as daemon:
+            reload(daemon, path, user + "requirepass other\n")
+            assert accepts(daemon, "mine") and not accepts(daemon, "other")
 
 
 @own
