@@ -212,6 +212,18 @@ static const char *fault_in_lines(const struct conf *conf, const struct conf_opt
     return fault != NULL ? fault(text) : NULL;
 }
 
+/* The part of the new lines that has to be checked. Lines with distinct first words do not depend
+ * on one another, so those that the option has already are good: checking all of them for each line
+ * of a file would take quadratic time. */
+static const char *unchecked_lines(struct conf *conf, const struct conf_option *option,
+                                   const char *value)
+{
+    const char *old = *(char **)place(conf, option);
+    size_t len = old != NULL ? strlen(old) : 0;
+    bool appends = option->twice != NULL && len > 0 && strncmp(value, old, len) == 0;
+    return appends && value[len] == '\n' ? value + len + 1 : value;
+}
+
 bool conf_set(struct conf *conf, const struct conf_option *option, const char *value,
               const char **why)
 {
@@ -219,7 +231,8 @@ bool conf_set(struct conf *conf, const struct conf_option *option, const char *v
     if (option->type == CONF_LIMITS) memcpy(read.limits, place(conf, option), sizeof(read.limits));
     *why = read_value(option, value, &read);
     if (*why == NULL && option->check != NULL) *why = option->check(value);
-    if (*why == NULL && option->type == CONF_LINES) *why = fault_in_lines(conf, option, value);
+    if (*why == NULL && option->type == CONF_LINES)
+        *why = fault_in_lines(conf, option, unchecked_lines(conf, option, value));
     if (*why != NULL) return false;
     char *text = conf_copy(value);
     if (option->tidy != NULL) {

@@ -114,18 +114,20 @@ static const char *unknown_name(const char *name)
     return text;
 }
 
+/* Lines are kept in the form that conf_words_quote gives them. */
 bool conf_has_line(const struct conf *conf, const struct conf_option *option, const char *word)
 {
-    char *lines = conf_get(conf, option);
-    const char *at = lines, *end = lines + strlen(lines), *line, *why;
+    char *lines = conf_get(conf, option), *first;
+    const char *at = lines, *end = lines + strlen(lines), *line;
+    size_t len, first_len;
     bool found = false;
-    size_t len;
-    while (!found && conf_next_line(&at, end, &line, &len)) {
-        struct conf_words words;
-        if (!conf_words_split(line, len, &words, &why)) continue;
-        found = words.count > 0 && strcmp(words.at[0], word) == 0;
-        conf_words_drop(&words);
-    }
+    FILE *to = conf_memory_stream(&first, &first_len);
+    conf_word_write(to, word);
+    fclose(to);
+    while (!found && conf_next_line(&at, end, &line, &len))
+        found = len >= first_len && memcmp(line, first, first_len) == 0 &&
+                (len == first_len || line[first_len] == ' ');
+    free(first);
     free(lines);
     return found;
 }

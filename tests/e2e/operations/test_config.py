@@ -390,5 +390,17 @@ def a_missing_include_names_the_line_that_asks_for_it():
         assert f"{path}:2: include: {where}/none.conf: No such file or directory" in done.stderr, done.stderr
 
 
+@own
+def thousands_of_users_in_a_file_are_read_in_linear_time():
+    lines = [f"user u{i} on >p{i} ~k{i}* +@read +set" for i in range(4000)]  # quadratic: a minute
+    with folder() as where:
+        path = write(os.path.join(where, "a.conf"), "\n".join(lines) + "\n")
+        subprocess.run([BINARY, "--check-config", path], timeout=20, check=True)
+        write(path, "\n".join(lines + ["user u7 on", "user u8x +nosuch"]) + "\n")
+        done = subprocess.run([BINARY, "--check-config", path], capture_output=True, text=True, timeout=20,
+                              check=False)
+        equal([line.split(": ")[1] for line in done.stderr.splitlines()], [f"{path}:4001", f"{path}:4002"])
+
+
 if __name__ == "__main__":
     main()
