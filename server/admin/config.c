@@ -207,21 +207,44 @@ static bool apply_tls(struct call *call, const struct change *changes, int count
     return false;
 }
 
-/* Some options, such as ports, may fail to take effect. Then all options are restored, and
- * certificates are reread with the old options, which worked before. */
-static bool try_places(struct call *call, const struct change *changes, int count)
+static bool take_places(const struct config_context *context, const struct change *changes,
+                        int count, struct config_fault *fault)
 {
-    const struct config_context *context = call->context;
     const struct conf_option *set[PAIRS_MAX];
-    struct config_fault fault, ignored;
     for (int i = 0; i < count; i++)
         set[i] = changes[i].option;
-    if (context->try == NULL || context->try(context->ctx, set, (size_t)count, &fault)) return true;
+    return context->try == NULL || context->try(context->ctx, set, (size_t)count, fault);
+}
+
+/* Restores all options and their places, and rereads certificates with the old options, which
+ * worked before. */
+static void undo(const struct config_context *context, const struct change *changes, int count)
+{
+    struct config_fault ignored;
     put_back(context->conf, changes, count);
-    context->try(context->ctx, set, (size_t)count, &ignored);
+    take_places(context, changes, count, &ignored);
     struct tls *tls = clients_tls(context->clients);
     if (tls != NULL) tls_reload(tls, ignored.text, sizeof(ignored.text));
+}
+
+/* Some options, such as ports, may fail to take effect. Then all options are restored. */
+static bool try_places(struct call *call, const struct change *changes, int count)
+{
+    struct config_fault fault;
+    if (take_places(call->context, changes, count, &fault)) return true;
+    undo(call->context, changes, count);
     fail_change(call, fault.option, fault.text);
+    return false;
+}
+
+/* The journal may fail to start. Then all options are restored, and the other ones applied again.
+ */
+static bool apply(struct call *call, const struct change *changes, int count)
+{
+    if (config_apply(call->context)) return true;
+    undo(call->context, changes, count);
+    config_apply(call->context);
+    fail(call, ERR_NO_JOURNAL);
     return false;
 }
 
@@ -236,7 +259,7 @@ static void cmd_config_set(struct call *call)
     struct change changes[PAIRS_MAX] = { 0 };
     if (!find_options(call, changes, count)) return;
     bool done = set_all(call, context->conf, changes, count) && apply_tls(call, changes, count) &&
-                try_places(call, changes, count);
+                try_places(call, changes, count) && apply(call, changes, count);
     for (int i = 0; i < count; i++)
         free(changes[i].value);
     if (!done) return;
@@ -244,10 +267,7 @@ static void cmd_config_set(struct call *call)
     for (int i = 0; i < count && context->acl != NULL; i++)
         if (strcmp(changes[i].option->name, "requirepass") == 0)
             acl_set_requirepass(context->acl, context->conf->requirepass);
-    if (config_apply(context))
-        reply_ok(call);
-    else
-        fail(call, ERR_NO_JOURNAL);
+    reply_ok(call);
 }
 
 /* ---- RESETSTAT, REWRITE and HELP --------------------------------------------------------------

@@ -164,6 +164,19 @@ def config_set_changes_all_or_nothing():
 
 
 @own
+def options_that_cannot_take_effect_change_no_other():
+    with Daemon("--appendonly", "no") as daemon, daemon.raw() as raw:
+        write(os.path.join(daemon.dir, "appendonlydir"), "not a folder")
+        for name, value, why in (("appendonly", "yes", b"Unable to turn on AOF. Check server logs."),):
+            before = options_of(daemon)
+            reply = raw.call("CONFIG", "SET", "timeout", "7", "requirepass", "x", name, value,
+                             "notify-keyspace-events", "KEA")
+            assert reply.startswith(b"-ERR CONFIG SET failed (possibly related to argument '%s') - %s"
+                                    % (name.encode(), why)), reply
+            equal(options_of(daemon), before)
+
+
+@own
 def options_that_may_not_be_ignored_are_refused_together():
     arguments = [word for name, value in REFUSED.items() for word in ("--" + name, *value.split())]
     lines = refuses(*arguments, "--loadmodule", "/x.so", "--prot", "1")
