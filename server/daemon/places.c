@@ -3,12 +3,14 @@
 #include "server/daemon/places.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "server/base/log.h"
+#include "server/base/process.h"
 #include "server/daemon/parts.h"
 #include "server/http/http.h"
 #include "server/net/client.h"
@@ -17,6 +19,7 @@
 #include "server/engine/background.h"
 #include "server/net/tls/tls.h"
 
+static const char *const of_files[] = { "maxclients", NULL };
 static const char *const of_clients[] = { "bind", "port", "tls-port", NULL };
 static const char *const of_metrics[] = { "metrics-bind", "metrics-port", NULL };
 static const char *const of_links[] = { "tls-replication", NULL };
@@ -71,6 +74,21 @@ static bool need_tls(const struct attempt *attempt, const struct conf_option *op
     clients_use_tls(parts->clients, parts->tls);
     tls_remind(parts->tls, clock_wall_usec(&parts->clock) / 1000000);
     return true;
+}
+
+/* A reload is not refused: then lifecycle_fit_maxclients lowers it. */
+static bool try_files(const struct attempt *attempt)
+{
+    const struct conf_option *option = first_of(attempt, of_files);
+    int64_t wanted = attempt->parts->conf.maxclients;
+    int64_t possible = option != NULL ? process_raise_files(wanted) : wanted;
+    char why[128];
+    if (possible >= wanted) return true;
+    snprintf(why, sizeof(why),
+             "The operating system is not able to handle the specified number of clients, try "
+             "with %" PRId64,
+             possible);
+    return fail_attempt(attempt, option, why);
 }
 
 static bool try_clients(const struct attempt *attempt)
@@ -138,6 +156,6 @@ bool places_try(void *parts, const struct conf_option *const *set, size_t count,
 {
     const struct attempt attempt = { parts, set, count, fault };
     const struct conf_option *links = first_of(&attempt, of_links);
-    return (links == NULL || need_tls(&attempt, links)) && try_clients(&attempt) &&
-           try_metrics(&attempt) && try_folder(&attempt);
+    return try_files(&attempt) && (links == NULL || need_tls(&attempt, links)) &&
+           try_clients(&attempt) && try_metrics(&attempt) && try_folder(&attempt);
 }

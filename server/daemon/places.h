@@ -1,5 +1,6 @@
-/* places: applies changed addresses, ports, tls-replication and dir. Unlike other options, these
- * may fail to take effect. Depends on net, http, tls and persist. */
+/* places: applies changed addresses, ports, tls-replication and dir, and checks whether maxclients
+ * is possible. Unlike other options, these may fail to take effect. Depends on net, http, tls and
+ * persist. */
 #ifndef SERVER_DAEMON_PLACES_H
 #define SERVER_DAEMON_PLACES_H
 
@@ -10,9 +11,9 @@
 
 struct parts;
 
-bool places_has(const struct conf_option *option); /* is it one of these options? */
+bool places_has(const struct conf_option *option); /* is it one of these, except maxclients? */
 /* For CONFIG SET and reloads, with the parts: applies the current values of the options in `set`
- * that places_has accepts. False: see struct config_context; the details are logged. */
+ * that are among them. False: see struct config_context; the details are logged. */
 bool places_try(void *parts, const struct conf_option *const *set, size_t count,
                 struct config_fault *fault);
 

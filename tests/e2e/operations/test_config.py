@@ -167,7 +167,9 @@ def config_set_changes_all_or_nothing():
 def options_that_cannot_take_effect_change_no_other():
     with Daemon("--appendonly", "no") as daemon, daemon.raw() as raw:
         write(os.path.join(daemon.dir, "appendonlydir"), "not a folder")
-        for name, value, why in (("appendonly", "yes", b"Unable to turn on AOF. Check server logs."),):
+        for name, value, why in (("appendonly", "yes", b"Unable to turn on AOF. Check server logs."),
+                                 ("maxclients", "4000000000", b"The operating system is not able to "
+                                  b"handle the specified number of clients, try with ")):
             before = options_of(daemon)
             reply = raw.call("CONFIG", "SET", "timeout", "7", "requirepass", "x", name, value,
                              "notify-keyspace-events", "KEA")
