@@ -269,12 +269,19 @@ static void append_limits(struct rewriting *all, const struct conf *defaults,
     }
 }
 
+/* Without a line `save`, a file with `appendonly no` has Redis' save points. */
+static bool means_save_points(const struct conf *conf, const struct conf_option *option)
+{
+    return option == conf_find("save") && !conf->appendonly;
+}
+
 static void append_option(struct rewriting *all, const struct conf *defaults,
                           const struct conf_option *option)
 {
     if (conf_is_marked(&all->done, option) || option->alias_of != NULL) return;
     char *current = conf_get(all->conf, option), *preset = conf_get(defaults, option);
-    if (strcmp(current, preset) != 0 || is_included(all, option)) {
+    if (strcmp(current, preset) != 0 || is_included(all, option) ||
+        means_save_points(all->conf, option)) {
         sign(all);
         write_option(all->to, all->conf, option);
     }

@@ -377,6 +377,17 @@ def a_file_without_journal_and_save_keeps_data_as_redis_does():
 
 
 @own
+def save_points_that_were_turned_off_stay_off():
+    for text, change in (("appendonly no\n", ("save", "")), ("maxclients 100\n", ("appendonly", "no"))):
+        with FromFile(text) as daemon:
+            equal(call(daemon, "CONFIG", "SET", *change), b"+OK\r\n")
+            equal(call(daemon, "CONFIG", "REWRITE"), b"+OK\r\n")
+            daemon.stop()
+            daemon.start()
+            equal(options_of(daemon)["save"], "", text)
+
+
+@own
 def other_files_have_the_save_points_that_they_say():
     for text, options, wanted in (
             ("appendonly yes\n", (), ""), ("maxclients 100\n", (), ""), ('appendonly no\nsave ""\n', (), ""),
