@@ -280,9 +280,12 @@ static void append_option(struct rewriting *all, const struct conf *defaults,
 {
     if (conf_is_marked(&all->done, option) || option->alias_of != NULL) return;
     char *current = conf_get(all->conf, option), *preset = conf_get(defaults, option);
-    if (strcmp(current, preset) != 0 || is_included(all, option) ||
-        means_save_points(all->conf, option)) {
+    bool included = is_included(all, option);
+    if (strcmp(current, preset) != 0 || included || means_save_points(all->conf, option)) {
         sign(all);
+        /* A line that adds to that of the included file must begin anew. */
+        if (option->adds && included && current[0] != '\0')
+            fprintf(all->to, "%s \"\"\n", option->name);
         write_option(all->to, all->conf, option);
     }
     free(current);
