@@ -29,16 +29,17 @@ static void write_memory(FILE *to, int64_t bytes)
 
 static void write_words(FILE *to, const char *text)
 {
-    struct conf_words words;
+    struct conf_words words = { NULL, 0 };
     const char *why;
-    if (!conf_words_split(text, strlen(text), &words, &why) || words.count == 0) {
-        conf_word_write(to, text);
-        return;
-    }
-    for (size_t i = 0; i < words.count; i++) {
+    bool split = conf_words_split(text, strlen(text), &words, &why);
+    char *joined = conf_words_join(&words, 0);
+    bool same = split && words.count > 0 && strcmp(joined, text) == 0;
+    for (size_t i = 0; same && i < words.count; i++) {
         if (i > 0) fputc(' ', to);
         conf_word_write(to, words.at[i]);
     }
+    if (!same) conf_word_write(to, text); /* it has quotes or more than single spaces */
+    free(joined);
     conf_words_drop(&words);
 }
 

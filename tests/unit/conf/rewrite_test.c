@@ -289,6 +289,7 @@ START_TEST(random_settings_survive_a_rewrite_and_a_load)
         set_random_text(&rng, "requirepass");
         set_random_text(&rng, "logfile");
         set_random_text(&rng, "dir");
+        set_random_text(&rng, "proc-title-template");
         ck_assert_msg(conf_rewrite(&conf, &error), "%s", error.text);
         struct conf again;
         conf_init(&again);
