@@ -221,7 +221,7 @@ static bool lags_too_far(struct replica *replica, uint64_t lag)
     }
     int64_t now = clock_mono_usec();
     if (replica->over_soft_usec == 0) replica->over_soft_usec = now;
-    return now - replica->over_soft_usec >= limit->soft_seconds * USEC;
+    return (now - replica->over_soft_usec) / USEC >= limit->soft_seconds;
 }
 
 /* Schedules the sending of this turn's bytes, and closes replicas that lag too far behind. Returns

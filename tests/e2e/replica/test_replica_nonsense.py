@@ -152,6 +152,17 @@ def soft_limit_closes_a_replica_after_its_seconds():
 
 
 @own
+def soft_limit_of_the_most_seconds_closes_no_replica():
+    with Member("--client-output-buffer-limit", f"replica 0 1mb {(1 << 63) - 1}",
+                "--repl-backlog-size", "16kb") as master, FakeReplica(master) as raw:
+        _, start = raw.copy()
+        raw.acknowledge(start)
+        for _ in range(30):
+            master.ok("SET", "k", b"x" * MIB)
+        equal(closed(master), 0)
+
+
+@own
 def slow_replica_takes_no_memory_from_the_data():
     with Member("--maxmemory", "30mb", "--maxmemory-policy", "noeviction",
                 "--repl-backlog-size", "1mb") as master, FakeReplica(master) as raw:
