@@ -188,7 +188,7 @@ static int redis_log(lua_State *lua)
     if (count < 2) return raise_error(lua, "redis.log() requires two arguments or more.");
     if (!lua_isnumber(lua, 1))
         return raise_error(lua, "First argument must be a number (log level).");
-    lua_Number level = lua_tonumber(lua, 1);
+    lua_Number level = trunc(lua_tonumber(lua, 1)); /* as in Redis */
     if (!(level >= LOG_DEBUG_LEVEL && level <= LOG_WARNING))
         return raise_error(lua, "Invalid debug level.");
     luaL_Buffer line;
@@ -217,7 +217,7 @@ static int redis_setresp(lua_State *lua)
 static int redis_set_repl(lua_State *lua)
 {
     if (lua_gettop(lua) != 1) return raise_error(lua, "redis.set_repl() requires two arguments.");
-    lua_Number flags = lua_tonumber(lua, 1);
+    lua_Number flags = trunc(lua_tonumber(lua, 1)); /* as in Redis */
     if (flags < REPL_NONE || flags > REPL_ALL)
         return raise_error(lua, "Invalid replication flags. Use REPL_AOF, REPL_REPLICA, REPL_ALL "
                                 "or REPL_NONE.");

@@ -58,6 +58,7 @@ WHILE_LOADING = [
         "acl_check_cmd", "breakpoint", "debug", "replicate_commands", "REDIS_VERSION",
         "REDIS_VERSION_NUM", "LOG_DEBUG", "LOG_WARNING", "log")),
     "redis.log(redis.LOG_DEBUG, 'x')", "redis.log()", "redis.log(1)", "redis.log(9, 'x')",
+    "redis.log(3.7, 'x')", "redis.log(-0.5, 'x')", "redis.log(0/0, 'x')",
     "local x = {}\n\nx.y.z = 1", "local function g() return nosuch end\ng()",
     "local x = ('x'):rep(3)", "this is no Lua", "return 5", "local a = ", "return 1 return 2",
     "redis.register_function = nil", "redis = nil",
