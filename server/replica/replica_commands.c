@@ -73,11 +73,13 @@ static bool take_role(struct call *call, const char *id, int64_t offset)
 
 /* A replica that is promoted leaps from the largest token that it knows (store/tokens.h). So the
  * master's first leap must not be among what the replica has not received yet: its clock may be
- * behind the master's. */
+ * behind the master's. Changes data, so REPLCONF can't do it: it also runs while a script does. */
 static void announce_tokens(struct call *call)
 {
     const struct replication *replication = call->context;
-    if (!replication_report(replication).follows) txn_token_reserve(call->txn, 0);
+    const struct replica *replica = call->session->replica;
+    bool is_ours = replica != NULL && replica_is_ours(replica);
+    if (is_ours && !replication_report(replication).follows) txn_token_reserve(call->txn, 0);
 }
 
 static void cmd_psync(struct call *call)
@@ -88,7 +90,7 @@ static void cmd_psync(struct call *call)
     if (call->argv[1].len == HISTORY_ID) memcpy(id, call->argv[1].data, HISTORY_ID);
     if (!take_role(call, id, offset) || !may_sync(call)) return;
     struct replication *replication = call->context;
-    if (call->argc > 3) announce_tokens(call); /* it did not when this server was a replica */
+    announce_tokens(call);
     replication_begin_stream(replication);
     uint64_t from = offset > 0 ? (uint64_t)offset : 0;
     if (is_ahead(replication, id, from))
@@ -196,12 +198,10 @@ static void cmd_replconf(struct call *call)
             return;
         }
     }
-    if (ours) {
-        announce_tokens(call);
+    if (ours)
         reply_ours(call, replicas_of(replication_replicas(replication), call->session));
-    } else {
+    else
         reply_ok(call);
-    }
 }
 
 /* ---- operators ------------------------------------------------------------------------------- */

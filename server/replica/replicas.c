@@ -102,6 +102,11 @@ void replica_add_ability(struct replica *replica, enum replica_can can)
     replica->abilities |= can;
 }
 
+bool replica_is_ours(const struct replica *replica)
+{
+    return replica->abilities & REPLICA_IS_OURS;
+}
+
 void replica_set_effects_from(struct replica *replica, uint64_t from)
 {
     replica->effects_from = from;
@@ -109,7 +114,7 @@ void replica_set_effects_from(struct replica *replica, uint64_t from)
 
 bool replica_knows_effects(const struct replica *replica, uint64_t from)
 {
-    return !(replica->abilities & REPLICA_IS_OURS) || replica->effects_from == from;
+    return !replica_is_ours(replica) || replica->effects_from == from;
 }
 
 void replica_set_copy_only(struct replica *replica, bool on)

@@ -62,6 +62,7 @@ void replica_set_port(struct replica *replica, int64_t port);
 bool replica_set_address(struct replica *replica, struct bytes address);
 void replica_add_ability(struct replica *replica, enum replica_can can);
 /* Call when the replica was sent the offset at which effects begin. */
+bool replica_is_ours(const struct replica *replica); /* a server like this one */
 void replica_set_effects_from(struct replica *replica, uint64_t from);
 /* Was this offset the last one sent? Always true for replicas that are not servers like this one.
  */

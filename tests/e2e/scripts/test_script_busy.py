@@ -196,6 +196,15 @@ def a_crowd_comes_and_goes_while_busy():
             raw.close()
 
 
+@own
+def a_replica_says_hello_while_busy():
+    with Busy() as world:
+        equal(world.other.call("REPLCONF", "capa", "expired"), b"+OK expired\r\n")
+        assert world.other.call("PSYNC", "?", -1) == BUSY
+        world.kill()
+        world.is_served_again()
+
+
 # ---- how it is stopped
 
 
