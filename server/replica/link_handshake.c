@@ -16,8 +16,6 @@
  */
 #define VALKEY_VERSION "9.1.0"
 
-#define OFFSET_MAX ((int64_t)1 << 62)
-
 static void next_step(struct link *link)
 {
     const struct conf *conf = link->w.conf;
@@ -89,7 +87,8 @@ static void expect_copy(struct link *link, const char *line)
     int64_t offset = 0;
     link->copy = (struct link_copy){ .length = 0 };
     if (sscanf(line, "+FULLRESYNC %40[0-9a-fA-F] %" SCNd64, link->copy.id, &offset) != 2 ||
-        strlen(link->copy.id) != HISTORY_ID || offset < 0 || offset > OFFSET_MAX) {
+        strlen(link->copy.id) != HISTORY_ID || offset < 0 ||
+        (uint64_t)offset >= STREAM_OFFSET_MAX) {
         link_fail(link, "answered PSYNC with '%s'", line);
         return;
     }

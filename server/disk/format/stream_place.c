@@ -65,7 +65,8 @@ static bool read_whole(struct stream_place *place, const char *line, size_t len)
         history->id, &place->offset, history->old_id, &history->old_end, &place->effects_from,
         &place->db, &used);
     return found == 6 && (size_t)used == len && strlen(history->id) == HISTORY_ID &&
-           strlen(history->old_id) == HISTORY_ID;
+           strlen(history->old_id) == HISTORY_ID && place->offset > 0 &&
+           place->offset <= STREAM_OFFSET_MAX;
 }
 
 bool place_marks_read(struct place_marks *marks, const char *line, size_t len)
@@ -75,7 +76,8 @@ bool place_marks_read(struct place_marks *marks, const char *line, size_t len)
     uint64_t bytes;
     if (len > head + end && memcmp(line, STEP, head) == 0) {
         if (!number_parse_uint64(line + head, len - head - end, &bytes)) return false;
-        marks->last.offset += bytes;
+        if (bytes > STREAM_OFFSET_MAX - marks->last.offset) marks->known = false;
+        if (marks->known) marks->last.offset += bytes;
         return marks->known;
     }
     if (!read_whole(&place, line, len)) return false;

@@ -24,6 +24,10 @@
 
 enum { HISTORY_ID = 40, STREAM_MARK_MAX = 192 };
 
+/* No stream gets this far. A larger offset is from a master or file that lies, and the bytes after
+ * it could exceed 64 bits. */
+#define STREAM_OFFSET_MAX (UINT64_C(1) << 62)
+
 /* The beginning of a file with bytes of a stream (server/replica/backlog_file.h). */
 #define BACKLOG_FIRST_LINE "#EXPIRED-BACKLOG 1\r\n"
 

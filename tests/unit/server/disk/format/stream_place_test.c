@@ -91,6 +91,8 @@ START_TEST(other_lines_are_no_marks)
         "#STREAM " ID " 1000 " OLD_ID " 900 0 0 0\r\n",
         "#STREAM 0123 1000 " OLD_ID " 900 0 0\r\n",
         "#STREAM " ID " 1000 0123 900 0 0\r\n",
+        "#STREAM " ID " 0 " OLD_ID " 900 0 0\r\n",
+        "#STREAM " ID " 4611686018427387905 " OLD_ID " 900 0 0\r\n",
         "#TS:1700000000\r\n",
     };
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
@@ -99,6 +101,17 @@ START_TEST(other_lines_are_no_marks)
     }
     struct place_marks none = { 0 };
     ck_assert(!read_mark(&none, "#+5\r\n") && !none.known);
+}
+END_TEST
+
+START_TEST(distance_beyond_all_offsets_makes_the_place_unknown)
+{
+    struct place_marks marks = { .known = true, .last = place };
+    ck_assert(read_mark(&marks, "#+4611686018427386904\r\n"));
+    ck_assert_uint_eq(marks.last.offset, STREAM_OFFSET_MAX);
+    ck_assert(!read_mark(&marks, "#+1\r\n") && !marks.known);
+    marks.known = true;
+    ck_assert(!read_mark(&marks, "#+18446744073709551615\r\n") && !marks.known);
 }
 END_TEST
 
@@ -177,6 +190,7 @@ Suite *test_suite(void)
                                    mark_is_whole_when_more_than_the_offset_changes,
                                    mark_is_whole_after_a_record_without_a_place,
                                    other_lines_are_no_marks,
+                                   distance_beyond_all_offsets_makes_the_place_unknown,
                                    place_is_that_of_the_last_good_record,
                                    change_without_a_mark_makes_the_place_unknown,
                                    segment_continues_from_the_place_of_the_file_before,
