@@ -116,6 +116,9 @@ int persist_write_last_base(struct persist *persist)
 {
     char path[DISK_PATH_MAX];
     struct base_size size = { 0 };
+    /* The thread may be sweeping, and a cancelled child may be in its last system call. */
+    persist_await_files(persist);
+    if (persist->task_void) child_await(persist->child);
     int error = manifest_make_folder(&persist->manifest);
     if (error == 0) error = manifest_base_path(&persist->manifest, path, &persist->base_seq);
     if (error == 0) error = persist_write_now(persist, "Writing the journal's base", path, &size);

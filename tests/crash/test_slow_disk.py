@@ -4,10 +4,11 @@ and the daemon executes requests in the middle of it."""
 import contextlib
 import os
 import shutil
+import signal
 import time
 
-from crash import (COME_LATE, EVER, FIRST_PROCESS, REMOVE, SYNC, Kept, calls, equal, run, test,
-                   wait_for)
+from crash import (COME_LATE, EVER, FIRST_PROCESS, HOLD, REMOVE, SYNC, Daemon, Kept, calls, equal, run,
+                   test, wait_for)
 
 SLOW = calls(SYNC, REMOVE)
 OK = b"+OK\r\n"
@@ -120,6 +121,26 @@ def shutdown_and_kill_amid_each_call_lose_nothing():
                 daemon.start()
                 equal(daemon.digest(), live, (number, end))
                 check_listed(daemon)
+
+
+@test
+def shutdown_after_a_full_copy_amid_a_sweep_keeps_the_copy():
+    with Daemon("--repl-diskless-sync-delay", "0", tcp=True) as master, kept() as (daemon, raw):
+        with master.raw() as to_master:
+            equal(to_master.call("SET", "copied", "v"), OK)
+        daemon.plan.set(1, HOLD, calls(REMOVE), whose=FIRST_PROCESS)
+        assert raw.call("BGREWRITEAOF").startswith(b"+"), daemon.log()
+        assert wait_for(lambda: daemon.plan.acted == 1), "nothing is removed"
+        equal(raw.call("REPLICAOF", "127.0.0.1", master.port), OK)
+        assert wait_for(lambda: daemon.info("replication")["master_link_status"] == "up"), daemon.log()
+        daemon.process.send_signal(signal.SIGTERM)
+        assert wait_for(lambda: "Received a signal to stop" in daemon.log())
+        time.sleep(0.3)  # a base that does not wait for the sweep is written meanwhile
+        daemon.plan.heal()
+        daemon.process.wait()
+        daemon.again()
+        equal(daemon.call("GET", "copied"), b"$1\r\nv\r\n")
+        check_listed(daemon)
 
 
 run()
