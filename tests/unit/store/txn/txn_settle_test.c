@@ -396,7 +396,7 @@ START_TEST(many_remembered_ids_are_forgotten_in_slices)
     txn_rede_push(txn, remember_many(txn, "d", START + 5), text("a"), text("p"), &stage);
     world_commit(&world);
     world.now = START + 5;
-    for (int left = MANY; left > 0; left -= SETTLE_AT_ONCE) {
+    for (size_t left = MANY; left > 0; left -= SETTLE_AT_ONCE) {
         struct extras *extras = dehydrator_extras(at_key("d")->object.dehydrator);
         ck_assert_uint_eq(extras_count(extras), left);
         ck_assert(world_has(&world, "d"));
