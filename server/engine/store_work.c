@@ -86,6 +86,7 @@ static void on_set(void *ctx, msec by)
     shift_leases(work->engine, by);
     refreshers_shift(work->engine->store, by);
     blocked_ready_type(work->engine->blocked, TYPE_STRING); /* some wait for the end of a right */
+    blocked_ready_type(work->engine->blocked, TYPE_DEHYDRATOR); /* some wait for the rate */
     work->armed = UNKNOWN;
     log_line(LOG_NOTICE, "The system clock was set by %+lld ms", (long long)by);
 }

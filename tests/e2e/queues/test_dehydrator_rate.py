@@ -154,6 +154,24 @@ def a_clock_set_back_stops_no_delivery():
 
 
 @own
+def a_clock_set_back_serves_clients_that_wait():
+    with Dehydrators("--clock", "stepped") as de:
+        de.run("POLICY", "SET", "d", "RATE", 1, "PER", "1m")
+        for name in "abc":
+            de.run("REDE.PUSHAT", "d", 0, f"p{name}", name)
+        equal(de.run("REDE.POLL", "d"), [b"pa"])
+        others = [wait(de, "REDE.BPOLL", "d", 0) for _ in range(2)]
+        de.run("CLOCK", "SET", NOON - 3_600_000)
+        equal(others[0].reply(), b"*1\r\n$2\r\npb\r\n")
+        de.run("CLOCK", "ADVANCE", 59_999)
+        equal(de.client.info("clients")["blocked_clients"], 1)
+        de.run("CLOCK", "ADVANCE", 1)
+        equal(others[1].reply(), b"*1\r\n$2\r\npc\r\n")
+        for other in others:
+            other.close()
+
+
+@own
 def the_policy_is_shown_and_checked():
     with Dehydrators() as de:
         de.run("POLICY", "SET", "d", "MAXLEN", 5, "RATE", 100, "PER", "1m")
