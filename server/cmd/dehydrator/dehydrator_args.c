@@ -77,5 +77,6 @@ bool is_full(const struct call *call, const struct entry *entry, size_t added)
 {
     const struct policy *policy = find_policy(call, call->txn->store->policies.limits);
     size_t count = entry == NULL ? 0 : dehydrator_count(entry->object.dehydrator);
-    return policy != NULL && policy->max_len > 0 && count + added > policy->max_len;
+    /* It may have more already, if the limit is new. */
+    return added > 0 && policy != NULL && policy->max_len > 0 && count + added > policy->max_len;
 }

@@ -230,6 +230,23 @@ START_TEST(a_recurring_element_that_fails_is_buried_and_recurs)
 }
 END_TEST
 
+START_TEST(a_dehydrator_over_its_limit_takes_what_adds_nothing)
+{
+    static const struct step steps[] = {
+        { "REDE.MPUSH d 5 p a 5 p b", ":2|" },
+        { "POLICY SET d MAXLEN 1", OK },
+        { "REDE.PUSH d 5 q a REPLACE", OK },
+        { "REDE.MPUSH d 5 r a 5 r b REPLACE", ":2|" },
+        { "REDE.MPUSH d 5 s a KEEP", ":0|" },
+        { "REDE.MPUSH d 5 s a 5 s c REPLACE", "-ERR the dehydrator is full|" },
+        { "REDE.LOOK d a", "$1|r|" },
+    };
+    begin();
+    RUN(steps);
+    finish();
+}
+END_TEST
+
 START_TEST(a_full_dehydrator_takes_what_replaces)
 {
     static const struct step steps[] = {
@@ -288,6 +305,7 @@ Suite *test_suite(void)
         a_recurring_element_is_due_at_the_next_multiple,
         a_recurring_element_is_never_due_after_the_last_instant,
         a_recurring_element_that_fails_is_buried_and_recurs,
+        a_dehydrator_over_its_limit_takes_what_adds_nothing,
         a_full_dehydrator_takes_what_replaces,
         wrong_options_change_nothing,
         NULL,
