@@ -36,7 +36,7 @@ struct dehydrator {
     struct timeline leases;         /* of claimed elements, including ended leases */
     msec announced;                 /* everything due by this instant has been announced */
     size_t redelivered;             /* elements that were claimed more than once */
-    uint64_t pushed;                /* elements ever added */
+    uint64_t pushed;                /* see dehydrator_count_pushed */
     int64_t last_token;             /* the largest token of a claim so far */
     size_t with_options;            /* elements that have room for options */
     struct extras *extras;          /* NULL: not needed so far */
@@ -291,6 +291,11 @@ uint64_t dehydrator_count_pushed(const struct dehydrator *dehydrator)
     return dehydrator->pushed;
 }
 
+void dehydrator_note_pushed(struct dehydrator *dehydrator)
+{
+    dehydrator->pushed++;
+}
+
 int64_t dehydrator_last_token(const struct dehydrator *dehydrator)
 {
     return dehydrator->last_token;
@@ -387,7 +392,6 @@ static void unannounce(struct dehydrator *dehydrator, msec at)
 void dehydrator_push(struct dehydrator *dehydrator, struct bytes id, struct bytes payload,
                      const struct stage *stage)
 {
-    dehydrator->pushed++;
     static const struct push_options none = { 0 };
     struct element *element = element_new(dehydrator, id, payload, stage, &none);
     dict_add(&dehydrator->elements, element);

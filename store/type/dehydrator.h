@@ -37,8 +37,9 @@ size_t dehydrator_count_due(const struct dehydrator *dehydrator, msec now);
 size_t dehydrator_count_claimed(const struct dehydrator *dehydrator, msec now);
 /* Elements that were claimed more than once. O(1) */
 size_t dehydrator_count_redelivered(const struct dehydrator *dehydrator);
-/* Elements added since it was created or loaded. O(1) */
+/* A statistic: elements that were added since it was created, loaded or copied. O(1) */
 uint64_t dehydrator_count_pushed(const struct dehydrator *dehydrator);
+void dehydrator_note_pushed(struct dehydrator *dehydrator);
 /* The largest token of a claim since it was created or loaded; 0: there was none. O(1) */
 int64_t dehydrator_last_token(const struct dehydrator *dehydrator);
 /* Number of distinct deadlines: exact for up to 1000 elements, else an estimate from the first

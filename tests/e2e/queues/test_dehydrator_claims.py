@@ -243,9 +243,24 @@ def info_counts_deliveries_and_how_late_they_were():
         de.run("REDE.XACK", "d", "acked")
         equal(counts(de)[:5], [1, 1, 1, 0, 0])  # the key was empty and has been made anew
         de.run("COPY", "d", "copy")
-        equal(counts(de, "copy")[1:5], [0, 0, 0, 0])
+        equal(counts(de, "copy")[:5], [0, 0, 0, 0, 0])
         de.run("RENAME", "d", "renamed")
         equal(counts(de, "renamed")[:5], [1, 1, 1, 0, 0])
+
+
+@own
+def info_counts_from_zero_after_a_start():
+    with Dehydrators("--appendonly", "yes") as de:
+        de.run("REDE.MPUSH", "d", 0, "p", "a", 0, "q", "b", 0, "r", "c")
+        de.run("REDE.POLL", "d", "COUNT", 1)
+        equal(counts(de)[:5], [3, 1, 0, 0, 0])
+        for load in ("LOADAOF", "RELOAD"):
+            de.says(b"+OK\r\n", "DEBUG", load)
+            equal(de.run("REDE.LEN", "d"), 2)
+            equal(counts(de)[:5], [0, 0, 0, 0, 0])
+        de.run("REDE.PUSH", "d", 0, "p", "a")
+        de.run("RESTORE", "restored", 0, de.run("DUMP", "d"))
+        equal((counts(de)[0], counts(de, "restored")[0]), (1, 0))
 
 
 @own
