@@ -167,4 +167,30 @@ def policy_of_the_log_keeps_it_short():
         equal(po.run("XLEN", "log"), 0)
 
 
+@own
+def a_full_dehydrator_loses_no_expiry():
+    with Policies() as po:
+        po.rule("s:*", "EXPIRED", "TO", "log")
+        po.rule("log", "MAXLEN", 1)
+        po.run("REDE.PUSH", "log", 1000, "p", "id")
+        for number in range(3):
+            po.run("SET", f"s:{number}", "v", "PX", number + 1)
+        po.step(20)
+        equal(po.run("REDE.POLL", "log", "WITHIDS"), [[b"s:%d" % number, b"v"] for number in range(3)])
+
+
+@own
+def the_log_has_ends_of_leases():
+    with Policies() as po:
+        po.rule("l*", "EXPIRED", "TO", "log", "VALUE")
+        po.run("LEASE.TAKE", "l1", "ann", 10)
+        po.run("LEASE.TAKE", "l2", "bob", 50)
+        po.run("PEXPIRE", "l2", 20)
+        po.step(100)
+        first, second = entries(po)
+        equal((first[b"key"], first[b"type"], first[b"member"]), (b"l1", b"lease", b"ann"))
+        equal((second[b"key"], b"member" in second), (b"l2", False))
+        equal(po.run("RESTORE", "again", 0, second[b"dump"]), b"OK")
+
+
 main()
