@@ -151,9 +151,7 @@ bool blocked_block(struct blocked *blocked, const struct call *call,
     for (int i = 0; i < request->count; i++)
         join_queue(client, call->argv[request->first + i], request->again);
     deadline_init(&client->deadline);
-    if (request->until != NEVER)
-        agenda_add(&blocked->deadlines, &client->deadline,
-                   instant_moved(request->until, -blocked->set));
+    if (request->until != NEVER) agenda_add(&blocked->deadlines, &client->deadline, request->until);
     session->blocked = client;
     session_wait(session, WAIT_KEY, forget_client);
     blocked->count++;
@@ -273,13 +271,20 @@ void blocked_skip_command(struct blocked *blocked, const struct blocked_try *try
 
 msec blocked_next_timeout(const struct blocked *blocked)
 {
-    msec first = agenda_next(&blocked->deadlines);
-    return first == NEVER ? NEVER : instant_moved(first, blocked->set);
+    return agenda_next(&blocked->deadlines);
 }
 
 void blocked_clock_set(struct blocked *blocked, msec by)
 {
-    blocked->set += by;
+    struct agenda old = blocked->deadlines;
+    struct deadline *deadline;
+    agenda_init(&blocked->deadlines);
+    while ((deadline = agenda_first(&old)) != NULL) {
+        msec at = agenda_next(&old);
+        agenda_cancel(&old, deadline);
+        agenda_add(&blocked->deadlines, deadline, instant_moved(at, by));
+    }
+    agenda_drop(&old);
 }
 
 msec blocked_next_due(const struct blocked *blocked)

@@ -97,8 +97,8 @@ void blocked_skip_command(struct blocked *blocked, const struct blocked_try *try
 msec blocked_next_timeout(const struct blocked *blocked); /* the next timeout; NEVER: none. O(1) */
 msec blocked_next_due(
     const struct blocked *blocked); /* the earlier of next_wake and next_timeout */
-/* Call when the system clock was set: moves all timeouts, so that their spans stay the same. O(1)
- */
+/* Call when the system clock was set: moves all timeouts, so that their spans stay the same.
+ * O(n log n) */
 void blocked_clock_set(struct blocked *blocked, msec by);
 /* The client with the earliest timeout that has passed (until <= now), or NULL. */
 struct session *blocked_first_timed_out(const struct blocked *blocked, msec now);

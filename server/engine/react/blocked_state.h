@@ -64,8 +64,7 @@ struct blocked {
     const struct blocked_client *skipped[SKIPPED_MAX];
     unsigned skipped_count;
     struct agenda wakes;     /* of keys */
-    struct agenda deadlines; /* of sessions, minus `set` */
-    msec set;                /* the sum by which the system clock was set */
+    struct agenda deadlines; /* of sessions */
     size_t count;
     size_t by_type[TYPE_COUNT]; /* number of clients that wait for a key of each type */
     size_t or_gone, or_claims;  /* clients with these flags */

@@ -158,6 +158,22 @@ def a_clock_that_is_set_back_leaves_timeouts_their_length():
 
 
 @own
+def a_timeout_keeps_its_length_after_the_latest_time():
+    with stepped() as daemon, daemon.raw() as raw:
+        for _ in range(3):
+            moved(raw, "SET", 2**63 - 3)
+            moved(raw, "SET", NOON)
+            waiting = daemon.raw()
+            waiting.send(encode("BLPOP", "list", 1))
+            wait_for(lambda: b"blocked_clients:1\r" in raw.call("INFO", "clients"))
+            moved(raw, "ADVANCE", 999)
+            assert b"blocked_clients:1\r" in raw.call("INFO", "clients")
+            moved(raw, "ADVANCE", 1)
+            equal(waiting.reply(), b"*-1\r\n")
+            waiting.close()
+
+
+@own
 def a_pause_ends_on_the_way():
     with stepped() as daemon, daemon.raw() as raw:
         moved(raw, "SET", NOON)
