@@ -217,8 +217,8 @@ PLANTS = {
     "an element is due again at once": (
         "Jobs",
         ("store/txn/txn_dehydrator.c",
-         "(missed + 1) * options->every);",
-         "missed * options->every);"),
+         "options->every - (now - options->phase) % options->every);",
+         "-(now - options->phase) % options->every);"),
     ),
     "a remembered id is not in the journal": (
         "Jobs master|power|kill-in-a-call",

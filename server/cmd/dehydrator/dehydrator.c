@@ -192,8 +192,8 @@ static const struct command rows[] = {
       .since = "0.1.0",
       .origin = "ReDe",
       .replies = REPLIES("OK: the element was added, or replaces one of the same id",
-                         "null: with KEEP the id exists; with KEEP, REPLACE or POSTPONE it is "
-                         "remembered"),
+                         "null: the id exists and KEEP was given, or it is remembered and KEEP, "
+                         "REPLACE or POSTPONE was given"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_DEHYDRATING, ERR_BAD_MSEC, ERR_FULL),
       .complexity = "O(log(N)) where N is the number of elements.",
       .syntax = "key ttl element id " PUSH_OPTIONS,
@@ -207,8 +207,8 @@ static const struct command rows[] = {
       .group = "dehydrator",
       .since = "0.1.0",
       .replies = REPLIES("OK: the element was added, or replaces one of the same id",
-                         "null: with KEEP the id exists; with KEEP, REPLACE or POSTPONE it is "
-                         "remembered"),
+                         "null: the id exists and KEEP was given, or it is remembered and KEEP, "
+                         "REPLACE or POSTPONE was given"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_DEHYDRATING, ERR_BAD_MSEC, ERR_FULL),
       .complexity = "O(log(N)) where N is the number of elements.",
       .syntax = "key unix-time-milliseconds element id " PUSH_OPTIONS,

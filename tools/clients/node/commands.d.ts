@@ -833,36 +833,9 @@ export interface Commands<T> {
      *     milliseconds] [EVERY milliseconds]
      *
      * - `OK`: the element was added, or replaces one of the same id
-     * - `null`: with KEEP the id exists; with KEEP, REPLACE or POSTPONE it is remembered
+     * - `null`: the id exists and KEEP was given, or it is remembered and KEEP, REPLACE or POSTPONE
+     *   was given
      */
-    redePush(
-        key: Key,
-        ttl: number,
-        element: Argument,
-        id: Argument,
-        options?: {
-            keep?: false;
-            replace?: boolean;
-            postpone?: boolean;
-            postponeAtmost?: number;
-            remember?: number;
-            every?: number;
-        },
-    ): Promise<'OK'>;
-    redePush(
-        key: Key,
-        ttl: number,
-        element: Argument,
-        id: Argument,
-        options: {
-            keep: true;
-            replace?: boolean;
-            postpone?: boolean;
-            postponeAtmost?: number;
-            remember?: number;
-            every?: number;
-        },
-    ): Promise<null>;
     redePush(
         key: Key,
         ttl: number,
@@ -884,36 +857,9 @@ export interface Commands<T> {
      *     milliseconds]] [REMEMBER milliseconds] [EVERY milliseconds]
      *
      * - `OK`: the element was added, or replaces one of the same id
-     * - `null`: with KEEP the id exists; with KEEP, REPLACE or POSTPONE it is remembered
+     * - `null`: the id exists and KEEP was given, or it is remembered and KEEP, REPLACE or POSTPONE
+     *   was given
      */
-    redePushat(
-        key: Key,
-        unixTimeMilliseconds: number,
-        element: Argument,
-        id: Argument,
-        options?: {
-            keep?: false;
-            replace?: boolean;
-            postpone?: boolean;
-            postponeAtmost?: number;
-            remember?: number;
-            every?: number;
-        },
-    ): Promise<'OK'>;
-    redePushat(
-        key: Key,
-        unixTimeMilliseconds: number,
-        element: Argument,
-        id: Argument,
-        options: {
-            keep: true;
-            replace?: boolean;
-            postpone?: boolean;
-            postponeAtmost?: number;
-            remember?: number;
-            every?: number;
-        },
-    ): Promise<null>;
     redePushat(
         key: Key,
         unixTimeMilliseconds: number,

@@ -1065,27 +1065,6 @@ class AsyncCommands:
         """
         return self.execute_command("REDE.PULL", key, id)
 
-    @overload
-    def rede_push(
-        self, key: KeyT, ttl: int, element: EncodableT, id: EncodableT, *,
-        keep: Literal[False] = False, replace: bool = False, postpone: bool = False,
-        postpone_atmost: int | None = None, remember: int | None = None, every: int | None = None,
-    ) -> Awaitable[bool]: ...
-
-    @overload
-    def rede_push(
-        self, key: KeyT, ttl: int, element: EncodableT, id: EncodableT, *, keep: Literal[True],
-        replace: bool = False, postpone: bool = False, postpone_atmost: int | None = None,
-        remember: int | None = None, every: int | None = None,
-    ) -> Awaitable[None]: ...
-
-    @overload
-    def rede_push(
-        self, key: KeyT, ttl: int, element: EncodableT, id: EncodableT, *, keep: bool = False,
-        replace: bool = False, postpone: bool = False, postpone_atmost: int | None = None,
-        remember: int | None = None, every: int | None = None,
-    ) -> Awaitable[bool | None]: ...
-
     def rede_push(
         self, key: KeyT, ttl: int, element: EncodableT, id: EncodableT, *, keep: bool = False,
         replace: bool = False, postpone: bool = False, postpone_atmost: int | None = None,
@@ -1099,7 +1078,8 @@ class AsyncCommands:
             [REMEMBER milliseconds] [EVERY milliseconds]
 
         - ``OK``: the element was added, or replaces one of the same id
-        - ``null``: with KEEP the id exists; with KEEP, REPLACE or POSTPONE it is remembered
+        - ``null``: the id exists and KEEP was given, or it is remembered and KEEP, REPLACE or
+          POSTPONE was given
         """
         return self.execute_command(
             "REDE.PUSH",
@@ -1114,27 +1094,6 @@ class AsyncCommands:
             *_option("EVERY", every),
         )
 
-    @overload
-    def rede_pushat(
-        self, key: KeyT, unix_time_milliseconds: int, element: EncodableT, id: EncodableT, *,
-        keep: Literal[False] = False, replace: bool = False, postpone: bool = False,
-        postpone_atmost: int | None = None, remember: int | None = None, every: int | None = None,
-    ) -> Awaitable[bool]: ...
-
-    @overload
-    def rede_pushat(
-        self, key: KeyT, unix_time_milliseconds: int, element: EncodableT, id: EncodableT, *,
-        keep: Literal[True], replace: bool = False, postpone: bool = False,
-        postpone_atmost: int | None = None, remember: int | None = None, every: int | None = None,
-    ) -> Awaitable[None]: ...
-
-    @overload
-    def rede_pushat(
-        self, key: KeyT, unix_time_milliseconds: int, element: EncodableT, id: EncodableT, *,
-        keep: bool = False, replace: bool = False, postpone: bool = False,
-        postpone_atmost: int | None = None, remember: int | None = None, every: int | None = None,
-    ) -> Awaitable[bool | None]: ...
-
     def rede_pushat(
         self, key: KeyT, unix_time_milliseconds: int, element: EncodableT, id: EncodableT, *,
         keep: bool = False, replace: bool = False, postpone: bool = False,
@@ -1148,7 +1107,8 @@ class AsyncCommands:
             milliseconds]] [REMEMBER milliseconds] [EVERY milliseconds]
 
         - ``OK``: the element was added, or replaces one of the same id
-        - ``null``: with KEEP the id exists; with KEEP, REPLACE or POSTPONE it is remembered
+        - ``null``: the id exists and KEEP was given, or it is remembered and KEEP, REPLACE or
+          POSTPONE was given
         """
         return self.execute_command(
             "REDE.PUSHAT",

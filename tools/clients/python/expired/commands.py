@@ -1057,27 +1057,6 @@ class Commands:
         """
         return self.execute_command("REDE.PULL", key, id)
 
-    @overload
-    def rede_push(
-        self, key: KeyT, ttl: int, element: EncodableT, id: EncodableT, *,
-        keep: Literal[False] = False, replace: bool = False, postpone: bool = False,
-        postpone_atmost: int | None = None, remember: int | None = None, every: int | None = None,
-    ) -> bool: ...
-
-    @overload
-    def rede_push(
-        self, key: KeyT, ttl: int, element: EncodableT, id: EncodableT, *, keep: Literal[True],
-        replace: bool = False, postpone: bool = False, postpone_atmost: int | None = None,
-        remember: int | None = None, every: int | None = None,
-    ) -> None: ...
-
-    @overload
-    def rede_push(
-        self, key: KeyT, ttl: int, element: EncodableT, id: EncodableT, *, keep: bool = False,
-        replace: bool = False, postpone: bool = False, postpone_atmost: int | None = None,
-        remember: int | None = None, every: int | None = None,
-    ) -> bool | None: ...
-
     def rede_push(
         self, key: KeyT, ttl: int, element: EncodableT, id: EncodableT, *, keep: bool = False,
         replace: bool = False, postpone: bool = False, postpone_atmost: int | None = None,
@@ -1091,7 +1070,8 @@ class Commands:
             [REMEMBER milliseconds] [EVERY milliseconds]
 
         - ``OK``: the element was added, or replaces one of the same id
-        - ``null``: with KEEP the id exists; with KEEP, REPLACE or POSTPONE it is remembered
+        - ``null``: the id exists and KEEP was given, or it is remembered and KEEP, REPLACE or
+          POSTPONE was given
         """
         return self.execute_command(
             "REDE.PUSH",
@@ -1106,27 +1086,6 @@ class Commands:
             *_option("EVERY", every),
         )
 
-    @overload
-    def rede_pushat(
-        self, key: KeyT, unix_time_milliseconds: int, element: EncodableT, id: EncodableT, *,
-        keep: Literal[False] = False, replace: bool = False, postpone: bool = False,
-        postpone_atmost: int | None = None, remember: int | None = None, every: int | None = None,
-    ) -> bool: ...
-
-    @overload
-    def rede_pushat(
-        self, key: KeyT, unix_time_milliseconds: int, element: EncodableT, id: EncodableT, *,
-        keep: Literal[True], replace: bool = False, postpone: bool = False,
-        postpone_atmost: int | None = None, remember: int | None = None, every: int | None = None,
-    ) -> None: ...
-
-    @overload
-    def rede_pushat(
-        self, key: KeyT, unix_time_milliseconds: int, element: EncodableT, id: EncodableT, *,
-        keep: bool = False, replace: bool = False, postpone: bool = False,
-        postpone_atmost: int | None = None, remember: int | None = None, every: int | None = None,
-    ) -> bool | None: ...
-
     def rede_pushat(
         self, key: KeyT, unix_time_milliseconds: int, element: EncodableT, id: EncodableT, *,
         keep: bool = False, replace: bool = False, postpone: bool = False,
@@ -1140,7 +1099,8 @@ class Commands:
             milliseconds]] [REMEMBER milliseconds] [EVERY milliseconds]
 
         - ``OK``: the element was added, or replaces one of the same id
-        - ``null``: with KEEP the id exists; with KEEP, REPLACE or POSTPONE it is remembered
+        - ``null``: the id exists and KEEP was given, or it is remembered and KEEP, REPLACE or
+          POSTPONE was given
         """
         return self.execute_command(
             "REDE.PUSHAT",
