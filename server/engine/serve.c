@@ -40,12 +40,23 @@ static bool is_answered(struct engine *engine, struct txn *txn, const struct blo
     return block.count == 0;
 }
 
+/* Then its wait ends, as it will when the end of its input is read. */
+static bool has_gone(struct session *session)
+{
+    if (session->has_gone == NULL || !session->has_gone(session)) return false;
+    session_close(session);
+    session_notify(session);
+    return true;
+}
+
 void serve_ready(struct engine *engine)
 {
     struct blocked_try try;
     bool paused = pause_now(&engine->pause, clock_now(engine->clock)) != PAUSE_NONE;
     if (paused && !engine->role.replica) return;
     while (blocked_next_try(engine->blocked, &try)) {
+        /* A lease that it got would be lost until its end. */
+        if (try.type == TYPE_LEASE && has_gone(try.session)) continue;
         /* The key becomes ready again when there are enough replicas. */
         bool lacks_replicas = try.type == TYPE_LEASE && gates_lacks_replicas(engine);
         if (lacks_replicas || settle_postpones(engine, &try)) {

@@ -22,6 +22,7 @@ void session_drop(struct session *session, struct watch *watch, struct pubsub *p
     session_init(session, old.out.out);
     session->id = old.id;
     session->changed = old.changed;
+    session->has_gone = old.has_gone;
     session->state = old.state;
     session->last_command = old.last_command;
     session->last_parent = old.last_parent;

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -113,6 +114,12 @@ struct client *client_of(struct session *session)
     return session->changed == client_changed ? (struct client *)session : NULL;
 }
 
+static bool client_has_gone(struct session *session)
+{
+    struct pollfd connection = { .fd = client_of(session)->fd, .events = POLLRDHUP };
+    return poll(&connection, 1, 0) > 0;
+}
+
 static void client_changed(struct session *session)
 {
     struct client *client = client_of(session);
@@ -210,6 +217,7 @@ void clients_accept(struct clients *all, int fd, const char *peer, const char *l
     client->session.id = ++all->last_id;
     client->session.peer = client->peer;
     client->session.changed = client_changed;
+    client->session.has_gone = client_has_gone;
     if (port == PORT_TLS)
         session_begin_handshake(&client->session);
     else

@@ -55,6 +55,8 @@ struct session {
      * arrived during the wait. NULL in tests. Must not free any session, because callers still use
      * it: connections are closed at the end of the turn. */
     void (*changed)(struct session *session);
+    /* Has the client closed its connection, even if nothing has read that yet? NULL in tests. */
+    bool (*has_gone)(struct session *session);
 };
 
 /* Initializes a session in database 0, with RESP2 replies into `out`; not authenticated. */

@@ -1,6 +1,7 @@
 #!/usr/bin/python3 -B
 """Clients that wait for leases: served in order, in the millisecond after a holder's lease has ended or
 is dropped; a client that has gone is never granted. The clock is stepped."""
+import signal
 from contextlib import ExitStack, contextmanager
 
 from leases import KEY, await_waiting, granted, info, take, wait
@@ -100,6 +101,23 @@ def who_has_gone_is_never_granted():
         assert granted(others[2].reply())
         equal(set(info(raw)["holders"]), {b"w2"})
         assert not others[3].has_more()
+
+
+@own
+def a_crowd_that_closes_as_the_lease_is_dropped_is_passed_over():
+    """The server reads the drop before it has read that all of the crowd have gone."""
+    with world(400) as (daemon, raw, others), daemon.raw() as alive:
+        token, _ = take(raw, "first", 1000)
+        line_up(raw, others, 1000)
+        wait(alive, "alive", 1000)
+        await_waiting(raw, 401)
+        daemon.process.send_signal(signal.SIGSTOP)
+        raw.send(encode("LEASE.DROP", KEY, token))
+        for other in others:
+            other.close()
+        daemon.process.send_signal(signal.SIGCONT)
+        granted(alive.reply())
+        equal(raw.reply(), b":1\r\n")
 
 
 @own
