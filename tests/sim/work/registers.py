@@ -147,6 +147,19 @@ class Registers:
         if not any(total + half in self.sums for half in halves):
             self.run.broken(f"accounts: {balances}")
 
+    def may_be_undone(self, one, history):
+        """With `always` too, a client may read a change before its writer has the reply, and a power failure
+        may then lose it. So a read counts only if each write before it was acknowledged, or ended with the
+        power."""
+        call, end, kind, _, result = one
+        if kind != "read" and (kind, result) != ("swap", False):
+            return False
+        failures = sorted(at for at, how, *_ in self.run.losses if how == "power")
+        next_failure = next((at for at in failures if at >= call), FOREVER)
+        since = max((at for at in failures if at < call), default=0)
+        return next_failure < FOREVER and any(
+            other[1] == FOREVER and since <= other[0] <= end for other in history)
+
     def finish(self):
         run = self.run
         client = run.client("register end")
@@ -156,6 +169,7 @@ class Registers:
             return
         for key, history in self.histories.items():
             history = [one for one in history if one is not None]  # None: was not executed
+            history = [one for one in history if not self.may_be_undone(one, history)]
             call = run.world.now
             value = yield from run.sure(client, "GET", key)
             history.append((call, run.world.now, "read", None, value.decode() if value else None))
