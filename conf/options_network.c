@@ -59,11 +59,9 @@ static const struct conf_option options[] = {
            .type = CONF_INT, .offset = AT(tcp_backlog), .max = INT_MAX, .preset = "511",
            .section = "network"),
     OPTION("io-threads",
-           "Number of threads that serve connections. Only the main thread runs commands; the "
-           "others\n"
-           "read, encrypt and send for it. 1: the main thread does everything. More threads pay "
-           "off with\n"
-           "TLS, or with many clients that do not use pipelines.",
+           "Number of threads that serve connections. Only the main thread runs commands;\n"
+           "the others read, encrypt and send for it. 1: the main thread does everything. More\n"
+           "threads pay off with TLS, or with many clients that do not use pipelines.",
            .type = CONF_INT, .offset = AT(io_threads), .min = 1, .max = 128, .preset = "1",
            .section = "network"),
     OPTION("unixsocket", "Path of a Unix socket to listen on. \"\": none.", .type = CONF_TEXT,

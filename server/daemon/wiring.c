@@ -287,8 +287,8 @@ static void hush_leases(struct parts *parts)
     if (parts->engine.role.replica || tokens->last == 0 || clean) return;
     leases_hush(&parts->store->leases, clock_now(&parts->clock));
     log_line(LOG_NOTICE,
-             "No leases are granted for %lld ms (lease-max-ttl): before the last end, some "
-             "may have been granted and not recorded",
+             "No leases are granted for %lld ms (lease-max-ttl): the last run "
+             "may have granted some without recording them",
              (long long)parts->store->leases.max_ttl);
 }
 

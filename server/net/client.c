@@ -116,8 +116,7 @@ struct client *client_of(struct session *session)
 
 static bool client_has_gone(struct session *session)
 {
-    struct pollfd connection = { .fd = client_of(session)->fd, .events = POLLRDHUP };
-    return poll(&connection, 1, 0) > 0;
+    return socket_polls(client_of(session)->fd, POLLRDHUP);
 }
 
 static void client_changed(struct session *session)

@@ -143,11 +143,11 @@ void client_check_handshake(struct client *client, int64_t now)
     bool waits = socket != NULL ? io_socket_waits_to_shake(socket) : client->handshake.waits;
     int64_t most = waits ? HANDSHAKE_LANE_SECONDS : HANDSHAKE_SECONDS;
     bool late = now - client->born_usec >= most * 1000000;
-    if (waits && handshake_polls(client->fd, POLLRDHUP))
+    if (waits && socket_polls(client->fd, POLLRDHUP))
         refuse(client, "it ended the TLS handshake");
     else if (late && waits)
         refuse(client, "too many connections of its address are in a TLS handshake");
-    else if (late && !handshake_polls(client->fd, POLLIN)) /* with input the server is late */
+    else if (late && !socket_polls(client->fd, POLLIN)) /* with input the server is late */
         refuse(client, "its TLS handshake took too long");
 }
 

@@ -133,7 +133,7 @@ void handshakes_end(struct handshakes *handshakes, struct handshake *handshake)
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-bool handshake_polls(int fd, short event)
+bool socket_polls(int fd, short event)
 {
     struct pollfd poll_for = { .fd = fd, .events = event };
     return poll(&poll_for, 1, 0) > 0;
@@ -179,7 +179,7 @@ enum shaken handshake_step(struct handshakes *handshakes, struct handshake *hand
     if (*conn == NULL) {
         /* Only now: later, a client may close after sending its last requests along with the end of
          * the handshake. */
-        if (handshake_polls(fd, POLLRDHUP)) return refuse_step(why, ended);
+        if (socket_polls(fd, POLLRDHUP)) return refuse_step(why, ended);
         enum shaken first = check_first_record(fd, why);
         if (first != SHAKEN_DONE) return first;
         *conn = tls_open(tls, fd);

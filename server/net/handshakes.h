@@ -54,7 +54,7 @@ struct handshake *handshakes_next(struct handshakes *handshakes);
 void handshakes_end(struct handshakes *handshakes, struct handshake *handshake);
 
 /* Does poll report the event now? POLLRDHUP: the peer has closed its side, so it can't answer. */
-bool handshake_polls(int fd, short event);
+bool socket_polls(int fd, short event);
 
 enum shaken { SHAKEN_DONE, SHAKEN_WAITS, SHAKEN_REFUSED, SHAKEN_CLOSED };
 /* Continues the handshake of the connection on this socket. *conn is NULL before the first record

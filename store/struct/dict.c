@@ -22,7 +22,7 @@ enum {
     SHRINK_LOAD = 12,
     MERGED_MAX = 64,    /* elements in a merged bucket */
     SHRINK_WORK = 1024, /* buckets and elements that one change merges: about 10 us */
-    SHORT_ELEMENT = 40, /* bytes: an entry with a key of 16 bytes */
+    SHORT_ELEMENT = 36, /* bytes: an entry with a key of 16 bytes */
 };
 
 static inline struct slot slot_for(void *element, uint64_t hash)

@@ -33,6 +33,15 @@ def amid(number):
         yield daemon, raw
 
 
+def rests(daemon):
+    """Does the main thread neither run nor become ready to for a while?"""
+    def ran():
+        with open(f"/proc/{daemon.process.pid}/schedstat", encoding="ascii") as file:
+            return file.read()
+    before = ran()
+    return not wait_for(lambda: ran() != before, 0.05)
+
+
 def check_listed(daemon):
     """Each file of the journal is in its manifest."""
     with open(daemon.journal_dir + "/appendonly.aof.manifest", encoding="ascii") as file:
@@ -135,7 +144,7 @@ def shutdown_after_a_full_copy_amid_a_sweep_keeps_the_copy():
         assert wait_for(lambda: daemon.info("replication")["master_link_status"] == "up"), daemon.log()
         daemon.process.send_signal(signal.SIGTERM)
         assert wait_for(lambda: "Received a signal to stop" in daemon.log())
-        time.sleep(0.3)  # a base that does not wait for the sweep is written meanwhile
+        assert wait_for(lambda: rests(daemon))  # it waits for the sweep; if it did not, a base is written
         daemon.plan.heal()
         daemon.process.wait()
         daemon.again()

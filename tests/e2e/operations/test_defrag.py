@@ -49,21 +49,15 @@ def wasted(redis):
     return redis.info("memory")["mem_pool_waste"]
 
 
-def cpu_seconds(daemon):
-    """Seconds that the daemon's main thread has run."""
-    with open(f"/proc/{daemon.process.pid}/schedstat", encoding="ascii") as file:
-        return int(file.read().split()[0]) / 1e9
-
-
 def serve_until(daemon, redis, done):
     """The most that the daemon ran while a client waited for a reply."""
     longest, end = 0, time.monotonic() + LIMIT_SECONDS
     while not done():
         assert time.monotonic() < end, redis.info()
         for number in range(200):
-            began = cpu_seconds(daemon)
+            began = daemon.cpu_seconds()
             redis.get(f"key:{number}")
-            longest = max(longest, cpu_seconds(daemon) - began)
+            longest = max(longest, daemon.cpu_seconds() - began)
     return longest
 
 
@@ -167,9 +161,9 @@ class Writer:
             self.fill(pipe, number)
         for _ in range(removals):
             self.remove(pipe)
-        began = cpu_seconds(self.daemon)
+        began = self.daemon.cpu_seconds()
         pipe.execute()
-        self.longest = max(self.longest, cpu_seconds(self.daemon) - began)
+        self.longest = max(self.longest, self.daemon.cpu_seconds() - began)
 
     def check(self):
         redis = self.redis
