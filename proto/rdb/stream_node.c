@@ -110,9 +110,15 @@ static bool next_id(struct rdb_node *node, struct rdb_stream_id *id)
     /* A smaller sequence number is written as a negative difference. */
     *id =
         (struct rdb_stream_id){ node->master.ms + (uint64_t)ms, node->master.seq + (uint64_t)seq };
-    if (rdb_stream_id_compare(*id, node->last) <= 0)
+    return true;
+}
+
+/* Does not concern deleted entries: XSETID may set the last ID back below theirs. */
+static bool follows(struct rdb_node *node, struct rdb_stream_id id)
+{
+    if (rdb_stream_id_compare(id, node->last) <= 0)
         return node_broken(node, "stream entries that are not in order");
-    node->last = *id;
+    node->last = id;
     return true;
 }
 
@@ -145,11 +151,12 @@ static bool read_entry(struct rdb_node *node, struct rdb_stream_entry *entry, in
         return node_broken(node, "a stream entry with a wrong number of items");
     entry->parts = texts_array(&node->parts);
     entry->count = 2 * (size_t)count;
-    uint64_t *left = (*flags & RDB_ENTRY_DELETED) != 0 ? &node->deleted : &node->live;
+    bool is_deleted = (*flags & RDB_ENTRY_DELETED) != 0;
+    uint64_t *left = is_deleted ? &node->deleted : &node->live;
     if (*left == 0)
         return node_broken(node, "a stream node with more entries than its header counts");
     --*left;
-    return true;
+    return is_deleted || follows(node, entry->id);
 }
 
 enum rdb_step rdb_node_next(struct rdb_node *node, struct rdb_stream_entry *entry)

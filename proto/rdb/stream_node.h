@@ -24,13 +24,13 @@ struct rdb_node {
     struct rdb_walk walk;
     struct rdb_item item;
     struct rdb_stream_id master;   /* the node's ID, which differences refer to */
-    struct rdb_stream_id last;     /* of the entries so far, in this node and before it */
+    struct rdb_stream_id last;     /* of the live entries so far, here and before this node */
     uint64_t live, deleted;        /* entries to come */
     struct rdb_texts names, parts; /* of the node, and of the current entry */
     const char *wrong;             /* after RDB_BROKEN: what is damaged, or NULL: no memory */
 };
 
-/* Reuses the memory of the node. All IDs must be greater than `last`. */
+/* Reuses the memory of the node. The IDs of live entries must be greater than `last`. */
 void rdb_node_begin(struct rdb_node *node, struct rdb_stream_id master, struct rdb_stream_id last,
                     struct bytes packed);
 /* The next entry that is not deleted, valid until the next call. RDB_END: the whole node is

@@ -298,6 +298,8 @@ class Pair:
             return True  # Redis counts keys that have expired in the transaction
         if died and is_overwriting(words[0]):
             return True  # Redis overwrites an expired key without expiring it first
+        if words[:3] == [b"CLIENT", b"LIST", b"TYPE"] and len(words) > 4:
+            return True  # several filters, as in Valkey
         if words[:2] == [b"CLIENT", b"TRACKING"] and b"REDIRECT" in words:
             target = arguments[words.index(b"REDIRECT") + 1:][:1]
             if target and target[0].isdigit():
