@@ -141,7 +141,7 @@ enum rdb_seen_result rdb_seen_add(struct rdb_seen *seen, struct bytes member)
             memcpy(seen->key, &seen, sizeof(seen));
         seen->keyed = true;
     }
-    siphash_wide(seen->key, member.data, member.len, &print.low, &print.high);
+    siphash_128(seen->key, member.data, member.len, &print.low, &print.high);
     print.low |= 1;
     if (!make_room(seen, &print)) return RDB_SEEN_NO_MEMORY;
     struct rdb_seen_part *part = seen->parts[index_of(seen, &print)];

@@ -198,7 +198,7 @@ static int run(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     call.command = commands_find(commands, api_bytes(argv[0]));
     if (redis.IsKeysPositionRequest(ctx))
         command_info_report_keys(ctx, call.command.row, argc, args.all);
-    else if ((call.command.row->flags & WRITE) && replay_is_due(flags))
+    else if ((call.command.row->flags & WRITE) && replay_is_replicated(flags))
         replay_run(ctx, argv, argc);
     else
         run_of_client(ctx, flags, argv, &call);

@@ -185,7 +185,7 @@ static void run_slice(RedisModuleCtx *ctx, bool opens)
     read_queued(ctx, begin + READ_END);
     if (opens) read_values(ctx, begin + READ_END);
     bool more = opens && open_due(ctx, end);
-    host_search_hold(ctx, more);
+    host_search_suspend(ctx, more);
     if (opens) apply_policies(ctx, end);
     while (here.scan.db >= 0 && is_before(end))
         if (!scan_keys_step(&here.scan, ctx, &here.known)) here.scans_policies = false;
@@ -221,11 +221,11 @@ static void on_loop(RedisModuleCtx *ctx, struct api_event event, uint64_t what, 
                  here.known.keys.flushed != NULL || due_values_keys()->flushed != NULL ||
                  held_value_released() || lent_keys_dropped() || read_ahead_flushed();
     bool waits = due_at_is_never(next) || (here.timer_runs && here.timer_at <= next.at);
-    if (!due) host_search_hold(ctx, false);
+    if (!due) host_search_suspend(ctx, false);
     if (!due && !works && waits) return;
     enum node_role role = node_role(ctx);
     bool opens = role == NODE_MASTER, runs = role != NODE_WAITING && (works || (due && opens));
-    if (!opens) host_search_hold(ctx, false);
+    if (!opens) host_search_suspend(ctx, false);
     if (runs && leaves_turn_to_replies())
         wake(ctx);
     else if (runs)

@@ -15,7 +15,7 @@
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 #include "store/mem/shared.h"
-#include "server/engine/session_drop.h"
+#include "server/engine/session_reset.h"
 
 enum {
     CHECKED_PER_SECOND = 10000, /* connections visited by each clients_housekeeping */
@@ -252,7 +252,7 @@ static void client_free(struct client *client)
     monitor_forget(all->w.engine->observer->monitor, &client->session);
     if (all->w.engine->hooks->tracking != NULL)
         tracking_forget(all->w.engine->hooks->tracking, &client->session);
-    session_drop(&client->session, all->w.engine->watch, all->w.pubsub);
+    session_reset(&client->session, all->w.engine->watch, all->w.pubsub);
     if (client->threaded != NULL) {
         client_take_from_thread(client);
     } else {

@@ -131,8 +131,7 @@ uint64_t siphash_keyed(const uint8_t key[16], const void *data, size_t len)
     return hash(state_of(key), data, len);
 }
 
-void siphash_wide(const uint8_t key[16], const void *data, size_t len, uint64_t *low,
-                  uint64_t *high)
+void siphash_128(const uint8_t key[16], const void *data, size_t len, uint64_t *low, uint64_t *high)
 {
     struct state s = state_of(key);
     s.v1 ^= 0xee;

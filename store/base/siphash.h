@@ -14,8 +14,8 @@ uint64_t siphash(const void *data, size_t len);
 uint64_t siphash_keyed(const uint8_t key[16], const void *data, size_t len);
 
 /* The same with 128 bits of result, so that colliding inputs cannot be found by chance either. */
-void siphash_wide(const uint8_t key[16], const void *data, size_t len, uint64_t *low,
-                  uint64_t *high);
+void siphash_128(const uint8_t key[16], const void *data, size_t len, uint64_t *low,
+                 uint64_t *high);
 
 /* A memo, for a caller that has hashed bytes which other code is about to hash again: until
  * siphash_forget(), siphash() of the same address and length returns this hash without reading the

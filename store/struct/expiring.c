@@ -9,7 +9,7 @@ size_t expiring_count(struct expiring members)
 
 bool expiring_first(struct expiring members, struct bytes *member, msec *at)
 {
-    if (members.packed != NULL) return packed_first(members.packed, member, at);
+    if (members.packed != NULL) return packed_earliest(members.packed, member, at);
     struct deadline *first = deadlines_first(members.deadlines, at);
     if (first == NULL) return false;
     *member = members.name_of(first);

@@ -321,7 +321,7 @@ bool packed_expire(struct packed *packed, uint32_t place, msec at)
     return true;
 }
 
-bool packed_first(const struct packed *packed, struct bytes *member, msec *at)
+bool packed_earliest(const struct packed *packed, struct bytes *member, msec *at)
 {
     struct packed_record record;
     unsigned left = packed->count_expiring;

@@ -146,7 +146,7 @@ void packed_replace(struct packed *packed, uint32_t place, const struct packed_r
 bool packed_expire(struct packed *packed, uint32_t place, msec at);
 /* The member with the earliest deadline (if several are equal, the first in memory); false: no
  * member has a deadline. */
-bool packed_first(const struct packed *packed, struct bytes *member, msec *at);
+bool packed_earliest(const struct packed *packed, struct bytes *member, msec *at);
 msec packed_latest(const struct packed *packed); /* INT64_MIN: none has a deadline */
 /* Visits members with a deadline <= until. Return false to stop. */
 void packed_each_until(const struct packed *packed, msec until,

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "server/cmd/call/session.h"
-#include "server/engine/session_drop.h"
+#include "server/engine/session_reset.h"
 
 struct caller {
     struct session session; /* first, because caller_wake casts its address */
@@ -29,7 +29,7 @@ static inline void caller_init(struct caller *caller)
 
 static inline void caller_drop(struct caller *caller, struct watch *watch, struct pubsub *pubsub)
 {
-    session_drop(&caller->session, watch, pubsub);
+    session_reset(&caller->session, watch, pubsub);
     outbuf_drop(&caller->out);
 }
 

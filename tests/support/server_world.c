@@ -10,7 +10,7 @@
 #include "store/base/ensure.h"
 #include "store/sweep/expiry.h"
 #include "store/mem/mem.h"
-#include "server/engine/session_drop.h"
+#include "server/engine/session_reset.h"
 
 enum { WORDS_MAX = 64, BATCH = 64 };
 
@@ -138,7 +138,7 @@ void server_world_drop(struct server_world *world)
 {
     for (unsigned i = 0; i < SERVER_WORLD_CALLERS; i++) {
         tracking_forget(world->hooks.tracking, &world->callers[i].session);
-        session_drop(&world->callers[i].session, world->hooks.watch, world->pubsub);
+        session_reset(&world->callers[i].session, world->hooks.watch, world->pubsub);
         outbuf_drop(&world->callers[i].out);
         mem_free(world->callers[i].heard);
     }

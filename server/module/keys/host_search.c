@@ -2,13 +2,13 @@
  * module can call even if clients may not. */
 #include "server/module/keys/host_search.h"
 
-static bool is_held;
+static bool is_suspended;
 
-void host_search_hold(RedisModuleCtx *ctx, bool held)
+void host_search_suspend(RedisModuleCtx *ctx, bool suspended)
 {
-    if (held == is_held) return;
-    is_held = held;
+    if (suspended == is_suspended) return;
+    is_suspended = suspended;
     RedisModuleCallReply *reply =
-        redis.Call(ctx, "DEBUG", "cc", "SET-ACTIVE-EXPIRE", held ? "0" : "1");
+        redis.Call(ctx, "DEBUG", "cc", "SET-ACTIVE-EXPIRE", suspended ? "0" : "1");
     if (reply != NULL) redis.FreeCallReply(reply);
 }

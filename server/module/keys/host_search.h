@@ -13,6 +13,6 @@
 
 /* Suspends or resumes the search; no effect if already in that state. If the host refuses, its
  * search continues. */
-void host_search_hold(RedisModuleCtx *ctx, bool held);
+void host_search_suspend(RedisModuleCtx *ctx, bool suspended);
 
 #endif

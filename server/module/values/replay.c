@@ -17,7 +17,7 @@ static const char *const only_replayed[] = {
 
 static struct effect_reader reader; /* kept, because it has a table of names */
 
-bool replay_is_due(int flags)
+bool replay_is_replicated(int flags)
 {
     return flags & (CTX_REPLICATED | CTX_LOADING);
 }
@@ -60,7 +60,8 @@ int replay_run(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 
 static int run_replayed(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
-    if (replay_is_due(redis.GetContextFlags(ctx)) && argc > 1) return replay_run(ctx, argv, argc);
+    if (replay_is_replicated(redis.GetContextFlags(ctx)) && argc > 1)
+        return replay_run(ctx, argv, argc);
     return redis.ReplyWithError(ctx, "ERR only a master or a file may use this command");
 }
 

@@ -68,7 +68,7 @@ static void cmd_login(struct call *call)
 
 static void cmd_reset(struct call *call)
 {
-    session_drop(call->session, engine.watch, pubsub);
+    session_reset(call->session, engine.watch, pubsub);
     resp_status(call->out, "RESET");
 }
 

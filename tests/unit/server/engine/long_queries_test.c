@@ -7,7 +7,7 @@
 #include "server/engine/react/watch.h"
 #include "tests/support/suite.h"
 #include "tests/support/caller.h"
-#include "server/engine/session_drop.h"
+#include "server/engine/session_reset.h"
 
 enum { CALLERS = 3, NOW = 1000000 };
 
@@ -135,7 +135,7 @@ START_TEST(a_query_that_has_to_wait_delays_no_other)
 }
 END_TEST
 
-START_TEST(unblocking_or_closing_a_session_drops_its_query)
+START_TEST(unblocking_or_closing_a_session_resets_its_query)
 {
     begin();
     for (int i = 0; i < CALLERS; i++)
@@ -143,7 +143,7 @@ START_TEST(unblocking_or_closing_a_session_drops_its_query)
     struct stats stats = { 0 };
     struct engine engine = { .stats = &stats };
     ck_assert(serve_unblock(&engine, &callers[0].session, false));
-    session_drop(&callers[1].session, watch, pubsub);
+    session_reset(&callers[1].session, watch, pubsub);
     ck_assert(questions[0].freed);
     ck_assert(questions[1].freed);
     long_queries_run(queries, 1);
@@ -161,7 +161,7 @@ Suite *test_suite(void)
         a_session_is_answered_when_its_query_is_done,
         queries_are_worked_on_in_order_of_arrival,
         a_query_that_has_to_wait_delays_no_other,
-        unblocking_or_closing_a_session_drops_its_query,
+        unblocking_or_closing_a_session_resets_its_query,
         NULL,
     };
     return suite_of("queries", tests);

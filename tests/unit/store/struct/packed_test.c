@@ -95,7 +95,7 @@ static void assert_deadlines(const struct packed *packed, const struct model *mo
     struct bytes member;
     msec at = 0, latest = INT64_MIN;
     int first = model_first(model);
-    ck_assert(packed_first(packed, &member, &at) == (first >= 0));
+    ck_assert(packed_earliest(packed, &member, &at) == (first >= 0));
     if (first >= 0) {
         ck_assert(bytes_equal(member, view_of(&model->items[first].member)));
         ck_assert_int_eq(at, model->items[first].at);
@@ -254,7 +254,7 @@ START_TEST(empty_packed_finds_nothing_and_has_no_memory)
     packed_check(&packed);
     ck_assert_uint_eq(packed_find(&packed, LIT("")), packed.len);
     ck_assert_uint_eq(packed_find(&packed, LIT("a")), packed.len);
-    ck_assert(!packed_first(&packed, &member, &at));
+    ck_assert(!packed_earliest(&packed, &member, &at));
     ck_assert(!packed_lookup(&packed, LIT(""), &record));
     append(&packed, LIT(""), LIT(""), NEVER);
     ck_assert_uint_eq(packed_find(&packed, LIT("")), 0);
@@ -370,11 +370,11 @@ START_TEST(first_of_equal_deadlines_is_first_in_memory)
     append(&packed, LIT("b"), LIT(""), 5);
     append(&packed, LIT("c"), LIT(""), NEVER);
     append(&packed, LIT("d"), LIT(""), 5);
-    ck_assert(packed_first(&packed, &member, &at));
+    ck_assert(packed_earliest(&packed, &member, &at));
     ck_assert(bytes_equal(member, LIT("b")));
     ck_assert_int_eq(at, 5);
     packed_remove(&packed, packed_find(&packed, LIT("b")));
-    ck_assert(packed_first(&packed, &member, &at));
+    ck_assert(packed_earliest(&packed, &member, &at));
     ck_assert(bytes_equal(member, LIT("d")));
     packed_drop(&packed);
 }

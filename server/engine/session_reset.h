@@ -1,6 +1,6 @@
-/* session_drop: ends a session's MULTI, WATCH, subscriptions and login, and clears its fields. */
-#ifndef SERVER_ENGINE_SESSION_DROP_H
-#define SERVER_ENGINE_SESSION_DROP_H
+/* session_reset: ends a session's MULTI, WATCH, subscriptions and login, and clears its fields. */
+#ifndef SERVER_ENGINE_SESSION_RESET_H
+#define SERVER_ENGINE_SESSION_RESET_H
 
 struct pubsub;
 struct session;
@@ -9,6 +9,6 @@ struct watch;
 /* Call when a connection closes. Afterwards the session is like that of a new client, but keeps its
  * id, `changed`, the outbuf, the state, last_command, last_parent, and the effect of CLIENT REPLY
  * SKIP. */
-void session_drop(struct session *session, struct watch *watch, struct pubsub *pubsub);
+void session_reset(struct session *session, struct watch *watch, struct pubsub *pubsub);
 
 #endif

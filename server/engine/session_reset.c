@@ -1,5 +1,5 @@
-/* session_drop: see session_drop.h. */
-#include "server/engine/session_drop.h"
+/* session_reset: see session_reset.h. */
+#include "server/engine/session_reset.h"
 
 #include "server/engine/acl/acl.h"
 #include "server/engine/multi.h"
@@ -8,7 +8,7 @@
 #include "server/engine/react/watch.h"
 #include "store/mem/blob.h"
 
-void session_drop(struct session *session, struct watch *watch, struct pubsub *pubsub)
+void session_reset(struct session *session, struct watch *watch, struct pubsub *pubsub)
 {
     session_end_wait(session); /* the state is kept, and must not be WAITING */
     multi_drop(session);
