@@ -249,7 +249,8 @@ class Pair:
         elif name == b"RESET" and len(words) == 1:
             state.restricted = False
         if name == b"EXEC" or name in (b"DISCARD", b"RESET") and len(words) == 1:
-            state.multi = state.watching = False
+            state.watching = state.watching and not state.multi and name != b"RESET"
+            state.multi = False
         elif name == b"MULTI" and len(words) == 1:
             state.multi, state.unmatched = True, False
         elif name == b"WATCH":
@@ -340,6 +341,8 @@ class Pair:
             return bool(self.tracks) or any(other.watching for other in self.states.values())
         if words[0] in (b"FLUSHALL", b"FLUSHDB"):
             return b"REDIRECT" in self.tracks
+        if words[0] in STREAM_READS and self.tracks and b"STREAMS" in words:
+            return (len(words) - words.index(b"STREAMS")) % 2 == 0
         if words[0] in BLOCKING:
             return b"NOLOOP" in self.tracks
         if words[0] in (b"XTRIM", b"XADD") and b"~" in words:

@@ -9,6 +9,7 @@
 
 enum {
     HOLD_MSEC = 20, /* between two checks while the host hides expired keys */
+    LAG_MSEC = 1,   /* between two checks while the host's clock lags */
     AT_ONCE = 16,   /* names whose memory is prefetched together */
 };
 
@@ -250,8 +251,9 @@ bool volatile_keys_open(struct volatile_keys *known, RedisModuleCtx *ctx, msec n
     case FOUND_VOLATILE: {
         struct due_at due = due_at_expiry(at);
         known->stale += !due_at_come(due, now);
-        /* The host may keep an expired key, as when its clock was set back. */
-        if (due_at_come(due, now)) due.at = now + HOLD_MSEC;
+        /* Hosts since Redis 7.2 read the clock before they call the module. If the process had to
+         * wait in between, their instant is older than `now`, and they keep a key that is due. */
+        if (due_at_come(due, now)) known->held_until = now + LAG_MSEC;
         due_keys_set(&known->keys, db, key, due);
         return true;
     }

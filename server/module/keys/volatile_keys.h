@@ -31,9 +31,9 @@ struct volatile_keys {
     struct key_changes changes; /* not applied to `keys` yet */
     bool loading;               /* a file is being loaded: command_ttl sees no commands */
     const struct due_key *open; /* the entry of the key being opened; NULL once it is forgotten */
-    msec held_until;            /* open no key before this: the host hides expired ones for now */
-    uint64_t expired;           /* keys with an entry that expired */
-    uint64_t stale;             /* checks of a key that was gone or had another deadline */
+    msec held_until;  /* open no key before this: the host hides or keeps expired ones for now */
+    uint64_t expired; /* keys with an entry that expired */
+    uint64_t stale;   /* checks of a key that was gone or had another deadline */
     struct histogram lag;
     /* Called for each key that is opened; may be NULL. */
     void (*on_open)(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleKey *key);

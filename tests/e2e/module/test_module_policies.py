@@ -306,10 +306,11 @@ def a_replica_has_the_masters_deadlines_and_its_policies():
 def nothing_is_applied_during_a_pause():
     with engine() as (_, client):
         client.set("s:1", "v")
-        client.execute_command("CLIENT", "PAUSE", 600, "WRITE")
+        client.execute_command("CLIENT", "PAUSE", 60000, "WRITE")
         policy(client, "SET", "s:*", "TTL", "1h")
         wait_for(lambda: client.pttl("s:1") != -1, 0.2)
         equal(client.pttl("s:1"), -1)
+        client.execute_command("CLIENT", "UNPAUSE")
         ttl_becomes(client, "s:1", HOUR)
 
 
