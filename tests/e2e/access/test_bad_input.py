@@ -538,7 +538,7 @@ def one_client_too_many_gets_an_error():
         with daemon.raw() as refused:
             equal(refused.rest(), b"-ERR max number of clients reached\r\n")
         clients.pop().close()
-        equal(clients[0].call("PING"), b"+PONG\r\n")
+        poll_until(clients[0], lambda: b"connected_clients:9\r\n" in clients[0].call("INFO", "clients"))
         with daemon.raw() as late:
             equal(late.call("PING"), b"+PONG\r\n")
         for raw in clients:
