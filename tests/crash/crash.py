@@ -4,6 +4,7 @@ and on fault.c, the library that makes calls fail.
 TEST_SEED chooses the random programs; CRASH_SECONDS is how long a test repeats with new ones.
 """
 import errno
+import fcntl
 import mmap
 import os
 import random
@@ -53,6 +54,7 @@ class Plan:
     """Says which calls fault.c makes fail; may be changed while the daemon runs."""
 
     def __init__(self, path):
+        self.path = path
         with open(path, "wb") as file:
             file.write(bytes(64))
         with open(path, "r+b") as file:
@@ -79,6 +81,15 @@ class Plan:
 
     def heal(self):
         self.put(1, 0)
+
+    def is_unused(self):
+        """Have all processes with the plan ended?"""
+        with open(self.path, "rb") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return False
+        return True
 
     @property
     def calls(self):
@@ -123,6 +134,7 @@ class Kept(Daemon):
 
     def lose_power(self):
         """Call after the process has ended. Keeps only synced data of its files."""
+        assert wait_for(self.plan.is_unused), "a child of the process goes on"
         number = os.stat(self.data).st_ino
         os.rename(self.data, self.data + ".lost")
         self.rebuild(number, self.data)

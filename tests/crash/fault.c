@@ -35,6 +35,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -63,7 +64,8 @@ __attribute__((constructor)) static void begin(void)
     int fd = real_open(path, O_RDWR | O_CLOEXEC);
     if (fd < 0) return;
     void *page = mmap(NULL, NUMBERS * sizeof(int64_t), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    close(fd);
+    /* Held until the process and all that it has forked have ended: a test waits for that. */
+    flock(fd, LOCK_SH);
     if (page == MAP_FAILED) return;
     folder_len = strlen(folder);
     first = getpid();

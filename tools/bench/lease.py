@@ -20,15 +20,17 @@ def one_round(bench, settings, server, mix, pipeline):
     return found["rps"] / found["commands"], found["cpu_ns"] * found["commands"]
 
 
-def compare(bench, settings, say, wanted):
-    """Measures {(name, what): mix} in turns. A mix may be a function of the server that prepares it.
-    {what: {pipeline: {"ops", "cpu_ns"}}}"""
+def compare(bench, settings, say, wanted, fill=False):
+    """Measures {(name, what): mix} in turns. A mix may be a function of the server that prepares it, and
+    with `fill` its data are made before. {what: {pipeline: {"ops", "cpu_ns"}}}"""
     found = {}
     with contextlib.ExitStack() as stack:
         servers = {name: stack.enter_context(bench.server(name, settings.servers[name]))
                    for name in dict.fromkeys(name for name, _ in wanted)}
         mixes = {(name, what): mix(servers[name]) if callable(mix) else mix
                  for (name, what), mix in wanted.items()}
+        for (name, _), mix in mixes.items() if fill else ():
+            bench.load(servers[name], "-n", settings.keys, mix, "fill")
         for pipeline in settings.pipelines:
             rounds = {key: [] for key in wanted}
             for _ in range(settings.rounds):

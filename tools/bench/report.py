@@ -285,6 +285,25 @@ def primitives_table(results):
     return table(["work", "pipeline", "operations/s, CPU each", "ratio of the first row: throughput, CPU"], rows)
 
 
+def scripts_table(results, names):
+    rows = []
+    for name in names:
+        for pipeline, alone in results[name]["commands"].items():
+            script, nothing = (results[name][what][pipeline]["cpu_ns"] for what in ("script", "nothing"))
+            cpu = [alone["cpu_ns"], script, script - alone["cpu_ns"], nothing]
+            rows.append([name, str(pipeline), *(f"{ns:.0f} ns" for ns in cpu)])
+    return table(["server", "pipeline", "SET, GET, DEL", "SET, EVALSHA", "the script adds", "EVAL of `return 1`"], rows)
+
+
+def cycles_table(results, names):
+    rows = []
+    for mix, its in results["work"].items():
+        cycles = [f", {its[name] * results['megahertz'] / 1000:,.0f} cycles" if results["megahertz"] else ""
+                  for name in names]
+        rows.append([mix, *(f"{its[name]:,.0f} ns{count}" for name, count in zip(names, cycles))])
+    return table(["request", *names], rows)
+
+
 def replication_table(results, names):
     """The price of a replica, a full copy, a failover."""
     price, copy = results["price"], results["copy"]
@@ -471,6 +490,10 @@ def sections(results, names):
     for part in ("lease", "throttle"):
         if results.get(part):
             found[part] = primitives_table(results[part])
+    if results.get("scripts"):
+        found["scripts"] = scripts_table(results["scripts"], names)
+    if results.get("cycles"):
+        found["cycles"] = cycles_table(results["cycles"], names)
     if results.get("stampede"):
         found["stampede"] = stampede_table(results["stampede"])
     if results.get("cores"):

@@ -225,6 +225,18 @@ def the_driver_measures_stampedes():
 
 
 @test
+def the_driver_measures_scripts():
+    shows(output_of("scripts", "--quick", "--no-bare", "--pipeline", "16", "--seconds", "0.05"),
+          "| server | pipeline | SET, GET, DEL | ", "| expired | 16 | ", "| redis | 16 | ")
+
+
+@test
+def the_driver_measures_cycles():
+    shows(output_of("cycles", "--quick", "--no-bare", "--seconds", "0.05"),
+          "| request | expired | redis |", "| get | ", "| expire | ")
+
+
+@test
 def the_driver_measures_cores():
     shows(output_of("cores", "--quick", "--no-bare", "--redis", ""), "| expired, 1 | ", "| expired, 3 | ")
 
