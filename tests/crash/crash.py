@@ -130,7 +130,7 @@ class Kept(Daemon):
 
     def await_loaded(self):
         with self.raw() as raw:
-            assert wait_for(lambda: raw.call("PING") == b"+PONG\r\n"), self.log()
+            assert wait_for(lambda: raw.call("PING") == b"+PONG\r\n", 60), self.log()
 
     def lose_power(self):
         """Call after the process has ended. Keeps only synced data of its files."""
