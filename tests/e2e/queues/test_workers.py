@@ -54,7 +54,8 @@ class Worker:
         self.link, self.log, self.rng = Link(path), log, rng
 
     def note(self, *words):
-        os.write(self.log, (" ".join(map(str, words)) + "\n").encode())
+        """A line of its own that ends with a point, because a kill may cut the write of another."""
+        os.write(self.log, ("\n" + " ".join(map(str, words)) + " .\n").encode())
 
     def may_die(self):
         if self.rng.random() < 0.01:
@@ -182,7 +183,7 @@ class Story:
 
     def __init__(self, lines):
         self.claims, self.tried, self.done, self.given_back = {}, set(), [], set()
-        for kind, *words in (line.split() for line in lines):
+        for kind, *words, _ in (line.split() for line in lines if line.endswith(" .\n")):
             if kind == "claim":
                 ident, *numbers = words
                 self.claims.setdefault(ident, []).append(tuple(map(int, numbers)))
