@@ -178,12 +178,17 @@ static bool make_with_front(const struct packed *packed, const struct zset_front
     return true;
 }
 
+static void replace(struct packed *packed, struct packed *made)
+{
+    packed_drop(packed);
+    *packed = *made;
+}
+
 static bool change_front(struct packed *packed, const struct zset_front *front)
 {
     struct packed made;
     if (!make_with_front(packed, front, &made)) return false;
-    packed_drop(packed);
-    *packed = made;
+    replace(packed, &made);
     return true;
 }
 
@@ -218,8 +223,10 @@ static void add_front(struct packed *packed)
     }
     if (!make_with_front(packed, &front, &made)) return;
     bool is_smaller = made.has_front && made.len + packed_front(&made).len + 1 < packed->len;
-    packed_drop(is_smaller ? packed : &made);
-    if (is_smaller) *packed = made;
+    if (is_smaller)
+        replace(packed, &made);
+    else
+        packed_drop(&made);
 }
 
 /* The stored form of a member that gets this deadline. Changes a front that does not suit it.
@@ -239,9 +246,10 @@ static bool suit_member(struct packed *packed, struct bytes member, msec at,
 /* A list that moves on in time leaves its base behind. Once the lowest score is nearer to a new
  * highest one than the base is, the new one becomes the base. No score below the old base is left
  * then, so that each change of the base follows the removal of all members that were there at the
- * one before. */
-static void suit_base(struct packed *packed, double score)
+ * one before. The old base stays if the records, with the one to be inserted, would not fit. */
+static void suit_base(struct packed *packed, struct bytes stored, double score, msec at)
 {
+    struct packed made;
     struct packed_record first;
     struct zset_front front = zset_front_of(packed);
     if (!is_whole(score)) return;
@@ -251,7 +259,13 @@ static void suit_base(struct packed *packed, double score)
     if (whole <= front.base || !is_whole(lowest)) return;
     if (bytes_of_whole(whole - (int64_t)lowest) >= bytes_of_whole(whole - front.base)) return;
     front.base = whole;
-    change_front(packed, &front); /* if it does not fit, the old base still serves */
+    if (!make_with_front(packed, &front, &made)) return;
+    struct score_text value = text_of(score, whole);
+    const struct packed_record record = { stored, bytes_of(value.data, value.len), at };
+    if (packed_fits(&made, &record))
+        replace(packed, &made);
+    else
+        packed_drop(&made);
 }
 
 /* ---- changes -------------------------------------------------------------------------------- */
@@ -260,7 +274,7 @@ static void suit_base(struct packed *packed, double score)
 static bool insert(struct packed *packed, struct bytes stored, double score, msec at)
 {
     uint32_t place;
-    if (packed->has_front) suit_base(packed, score);
+    if (packed->has_front) suit_base(packed, stored, score, at);
     struct score_text value = text_of(score, zset_front_base(packed));
     const struct packed_record record = { stored, bytes_of(value.data, value.len), at };
     if (!packed_fits(packed, &record)) return false;

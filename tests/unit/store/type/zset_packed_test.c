@@ -134,6 +134,38 @@ START_TEST(failed_put_changes_no_member)
 }
 END_TEST
 
+static struct bytes long_name(char text[128], int n, size_t len)
+{
+    memset(text, 'q', len);
+    snprintf(text, 128, "prefix:z%03d", n);
+    text[strlen("prefix:z000")] = 'q';
+    return bytes_of(text, len);
+}
+
+/* The scores move from the base to one above it, so that a score far from it makes a new base. That
+ * adds a byte to each other member: some records then fit only with the old base. */
+START_TEST(moved_member_fits_with_old_or_new_base)
+{
+    enum { FULL = 50, SHORT = 43 };
+    for (size_t more = 1; more < 64; more++) {
+        struct packed packed;
+        char text[128];
+        packed_init(&packed);
+        for (int n = 0; n < 4; n++)
+            ck_assert(zset_packed_put(&packed, long_name(text, n, SHORT), 0, NEVER));
+        for (int n = 0; n < FULL; n++)
+            ck_assert(zset_packed_put(&packed, long_name(text, n, SHORT), 1, NEVER));
+        struct bytes moved = long_name(text, FULL, SHORT + more);
+        bool fits = zset_packed_put(&packed, moved, 1, NEVER);
+        if (fits && zset_packed_put(&packed, moved, 32768, NEVER))
+            ck_assert_uint_eq(zset_packed_find(&packed, moved), packed.last);
+        ck_assert_uint_eq(packed.count, FULL + fits);
+        zset_packed_check(&packed);
+        packed_drop(&packed);
+    }
+}
+END_TEST
+
 /* Bytes of the records of a list of the 30 latest: one is added and the oldest removed, often. */
 static uint32_t bytes_of_list(const char *format, double first_time, double between)
 {
@@ -172,6 +204,7 @@ Suite *test_suite(void)
         other_scores_take_eight_bytes,
         scores_of_all_widths_round_trip_in_order,
         failed_put_changes_no_member,
+        moved_member_fits_with_old_or_new_base,
         recent_ids_take_half_bytes_and_distances_in_time,
         NULL,
     };
