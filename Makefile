@@ -216,7 +216,7 @@ asan:
 	@tools/deps build test_all
 	@$(LOCKED) $(MAKE) $(PARALLEL) $(ASAN) $(ASAN_B)/tools/conf_example
 	@leaks=$$(tests/leaks $(ASAN_B)/tools/conf_example); \
-	ASAN_OPTIONS=halt_on_error=1:strict_string_checks=1:detect_leaks=$$leaks \
+	ASAN_OPTIONS=halt_on_error=1:detect_stack_use_after_return=1:strict_string_checks=1:detect_leaks=$$leaks \
 	UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 TEST_TIMEOUT=$${TEST_TIMEOUT:-900} \
 	$(MAKE) --no-print-directory $(ASAN) test-here
 ASAN_B = build/asan

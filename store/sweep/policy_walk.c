@@ -4,8 +4,12 @@
  * visited in the order of their own scan. */
 #include "store/sweep/policy_walk.h"
 
+#include <string.h>
+
+#include "store/base/ensure.h"
 #include "store/mem/mem.h"
 #include "store/policy_progress.h"
+#include "store/struct/packed.h"
 #include "store/txn/txn_internal.h"
 #include "store/txn/txn_type.h"
 #include "store/walk.h"
@@ -40,6 +44,7 @@ static const struct policy *policy_for(const struct store *store, const struct e
 struct seek {
     const struct object *object;
     struct bytes member;
+    char text[PACKED_MAX_PART]; /* a packed member, which its walk may spell in memory of its own */
     bool found;
 };
 
@@ -47,7 +52,8 @@ static void seek_in_record(void *ctx, struct effect *effect)
 {
     struct seek *seek = ctx;
     if (seek->found || effect->at != NEVER) return;
-    seek->member = effect->a;
+    ensure(effect->a.len <= sizeof(seek->text), "a packed member of %zu bytes", effect->a.len);
+    seek->member = bytes_of(memcpy(seek->text, effect->a.data, effect->a.len), effect->a.len);
     seek->found = true;
 }
 
@@ -62,22 +68,20 @@ static void seek_in_element(void *ctx, void *element)
 
 /* Finds the next member without a deadline from *cursor on; the search uses up budget. *cursor
  * advances when its bucket has no such member left. */
-static bool seek_member(struct slice *slice, const struct object *object, uint64_t *cursor,
-                        struct bytes *member)
+static bool seek_member(struct slice *slice, struct seek *seek, uint64_t *cursor)
 {
-    struct seek seek = { .object = object };
-    const struct dict *table = object_hint(object);
+    const struct dict *table = object_hint(seek->object);
+    seek->found = false;
     if (table == NULL) {
-        walk_object(object, seek_in_record, &seek);
-        spend_budget(slice, 1 + object_count(object) / PACKED_SHARE);
+        walk_object(seek->object, seek_in_record, seek);
+        spend_budget(slice, 1 + object_count(seek->object) / PACKED_SHARE);
         *cursor = 0;
     } else {
-        uint64_t next = dict_scan(table, *cursor, seek_in_element, &seek);
+        uint64_t next = dict_scan(table, *cursor, seek_in_element, seek);
         spend_budget(slice, 1);
-        if (!seek.found) *cursor = next;
+        if (!seek->found) *cursor = next;
     }
-    *member = seek.member;
-    return seek.found;
+    return seek->found;
 }
 
 /* Sets the deadlines of members by MEMBERTTL; true when all members have been checked. */
@@ -86,10 +90,10 @@ static bool set_member_deadlines(struct slice *slice, struct entry *entry,
 {
     if (policy->member_ttl == 0 || !type_has_members(entry->object.type)) return true;
     if (object_count_expiring(&entry->object) == object_count(&entry->object)) return true;
+    struct seek seek = { .object = &entry->object };
     while (slice->left > 0) {
-        struct bytes member;
-        if (seek_member(slice, &entry->object, cursor, &member))
-            txn_member_expire(&slice->txn, entry, member,
+        if (seek_member(slice, &seek, cursor))
+            txn_member_expire(&slice->txn, entry, seek.member,
                               txn_policy_member_at(&slice->txn, policy));
         else if (*cursor == 0)
             return true;

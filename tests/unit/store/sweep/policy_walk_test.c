@@ -468,6 +468,27 @@ START_TEST(members_without_a_deadline_get_the_member_ttl)
 }
 END_TEST
 
+/* What they have in common is stored once, so that a walk spells each of them. */
+START_TEST(members_with_a_common_prefix_get_the_member_ttl)
+{
+    enum { COUNT = 20 };
+    world_init(&world);
+    struct txn *txn = world_begin(&world);
+    struct entry *entry = txn_create(txn, text("z"), TYPE_ZSET);
+    for (int i = 0; i < COUNT; i++) {
+        double score = i;
+        txn_zset_put(txn, entry, text(numbered("member:%08d", i)), &score,
+                     &(struct zput){ .event = EVENT_ZADD, .life = LIFE(ADD) });
+    }
+    world_commit(&world);
+    RULE("z", .member_ttl = 50);
+    for (int slices = 0; walk_some(100); slices++)
+        ck_assert_int_lt(slices, 10);
+    ck_assert_uint_eq(expiring("z"), COUNT);
+    done();
+}
+END_TEST
+
 START_TEST(members_of_intset_get_deadlines)
 {
     world_init(&world);
@@ -591,6 +612,7 @@ Suite *test_suite(void)
         flush_during_a_pass_ends_it,
         swapped_databases_are_both_walked,
         members_without_a_deadline_get_the_member_ttl,
+        members_with_a_common_prefix_get_the_member_ttl,
         members_of_intset_get_deadlines,
         sorted_set_is_trimmed_in_slices,
         list_is_trimmed_at_next_push_only,
