@@ -6,7 +6,7 @@
 
 /* A sample of at least 1/3 of the elements is chosen in one walk over all of them. A smaller one is
  * drawn, because few draws then repeat an element. */
-enum { DENSE_PART = 3 };
+enum { DENSE_PART = 3, VIEW_PART = 8 };
 
 struct sampling {
     struct call *call;
@@ -91,6 +91,45 @@ static void walk_hash(struct sampling *s)
         if (is_chosen(s)) reply_element(s, field, value);
 }
 
+/* ---- draws that may repeat ------------------------------------------------------------------- */
+
+struct element {
+    struct bytes name, value;
+};
+
+/* A view of all elements of a table. */
+static struct element *elements_of(const struct sampling *s)
+{
+    struct element *all = mem_alloc(s->unseen * sizeof(*all)), *to = all;
+    if (s->object->type == TYPE_HASH) {
+        struct hash_iter iter;
+        hash_iter_begin(&iter, s->object->hash);
+        while (hash_iter_next(&iter, &to->name, &to->value))
+            to++;
+    } else {
+        struct set_iter iter;
+        set_iter_begin(&iter, s->object->set);
+        for (; set_iter_next(&iter, &to->name); to++)
+            to->value = to->name;
+    }
+    return all;
+}
+
+/* Many draws use a view, because a draw from a table with many empty buckets takes long. */
+static void reply_draws(struct sampling *s)
+{
+    bool many = s->left >= s->unseen / VIEW_PART && object_hint(s->object) != NULL;
+    struct element *all = many ? elements_of(s) : NULL, drawn;
+    while (s->left > 0) {
+        if (many)
+            drawn = all[random_next(s->random) % s->unseen];
+        else
+            draw_element(s, &drawn.name, &drawn.value);
+        reply_element(s, drawn.name, drawn.value);
+    }
+    mem_free(all);
+}
+
 /* ---- sample.h -------------------------------------------------------------------------------- */
 
 bool sample_read_count(struct call *call, int i, int64_t *count)
@@ -114,13 +153,9 @@ void sample_reply(struct call *call, const struct object *object, int64_t count,
         resp_pairs(call->out, s.left);
     else
         resp_array(call->out, s.left);
-    while (count < 0 && s.left > 0) {
-        struct bytes name, value;
-        draw_element(&s, &name, &value);
-        reply_element(&s, name, value);
-    }
-    if (count < 0) return;
-    if (s.left < s.unseen / DENSE_PART)
+    if (count < 0)
+        reply_draws(&s);
+    else if (s.left < s.unseen / DENSE_PART)
         reply_distinct_draws(&s);
     else if (object->type == TYPE_HASH)
         walk_hash(&s);

@@ -23,6 +23,8 @@ enum {
     MERGED_MAX = 64,    /* elements in a merged bucket */
     SHRINK_WORK = 1024, /* buckets and elements that one change merges: about 10 us */
     SHORT_ELEMENT = 36, /* bytes: an entry with a key of 16 bytes */
+    DRAWS = 64,         /* failed draws of dict_random before it walks, */
+    WALK_SHARE = 64,    /* and one more for this many buckets, which a walk visits in that time */
 };
 
 static inline struct slot slot_for(void *element, uint64_t hash)
@@ -410,10 +412,18 @@ void *dict_random(const struct dict *dict, uint64_t (*next)(void *ctx), void *ct
 {
     if (dict->count == 0) return NULL;
     /* Draw (bucket, position) uniformly, with positions below `longest`, until one is in use. */
-    for (;;) {
+    for (size_t draws = DRAWS + dict->buckets / WALK_SHARE; draws > 0; draws--) {
         const struct dict_bucket *bucket = bucket_at(dict, next(ctx) % dict->buckets);
         unsigned position = (unsigned)(next(ctx) % dict->longest);
         if (position < bucket_count(bucket)) return bucket_get(bucket, position).element;
+    }
+    /* Few elements are left in many buckets. Walking to one costs less than more draws. */
+    size_t left = next(ctx) % dict->count;
+    for (size_t i = 0;; i++) {
+        const struct dict_bucket *bucket = bucket_at(dict, i);
+        unsigned count = bucket_count(bucket);
+        if (left < count) return bucket_get(bucket, (unsigned)left).element;
+        left -= count;
     }
 }
 

@@ -559,6 +559,45 @@ START_TEST(removals_in_the_order_of_a_scan_keep_buckets_short)
 }
 END_TEST
 
+struct counted {
+    struct rng *rng;
+    size_t calls;
+};
+
+static uint64_t draw_counted(void *ctx)
+{
+    struct counted *counted = ctx;
+    counted->calls++;
+    return rng_draw(counted->rng);
+}
+
+/* The buckets that a scan has emptied stay for a time. */
+START_TEST(random_elements_are_found_among_empty_buckets)
+{
+    enum { COUNT = 300000, STAY = 50, EACH = 200, CALLS = 1000 };
+    struct thing *things = things_new(COUNT);
+    struct dict dict;
+    struct rng rng;
+    begin(&rng, &dict);
+    for (size_t i = 0; i < COUNT; i++)
+        dict_add(&dict, &things[i]);
+    struct order order = scan_order(&dict);
+    for (size_t i = 0; i < COUNT - STAY; i++)
+        dict_remove(&dict, key_of(order.things[i]));
+    struct counted counted = { &rng, 0 };
+    for (size_t i = 0; i < STAY * EACH; i++)
+        ((struct thing *)dict_random(&dict, draw_counted, &counted))->seen++;
+    ck_assert_uint_le(counted.calls, STAY * EACH * CALLS);
+    for (size_t i = COUNT - STAY; i < COUNT; i++) {
+        ck_assert_int_gt((int)order.things[i]->seen, EACH / 2);
+        ck_assert_int_lt((int)order.things[i]->seen, EACH * 3 / 2);
+    }
+    dict_drop(&dict);
+    free(order.things);
+    free(things);
+}
+END_TEST
+
 START_TEST(elements_may_be_added_in_the_order_of_a_scan)
 {
     enum { COUNT = 300000 };
@@ -604,6 +643,7 @@ Suite *test_suite(void)
         random_elements_are_uniform_after_shrinking,
         million_elements_are_added_and_removed,
         removals_in_the_order_of_a_scan_keep_buckets_short,
+        random_elements_are_found_among_empty_buckets,
         elements_may_be_added_in_the_order_of_a_scan,
         NULL,
     };
