@@ -161,7 +161,7 @@ struct outbuf *journal_buffer(struct journal *journal)
     return &journal->waiting;
 }
 
-bool journal_has_text(const struct journal *journal)
+size_t journal_text(const struct journal *journal)
 {
     return journal->waiting.len > journal->whole_len;
 }
@@ -208,7 +208,7 @@ static void sum_later(struct journal *journal, size_t text)
 
 void journal_end_record(struct journal *journal)
 {
-    size_t text = journal->waiting.len - journal->whole_len;
+    size_t text = journal_text(journal);
     if (text == 0) return;
     if (text <= SLICE && !has_unsummed(journal))
         sum_record(journal, text);

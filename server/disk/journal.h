@@ -68,7 +68,7 @@ int journal_close(struct journal *journal);
 
 /* Append the text of a record here; journal_end_record completes it (no effect without text). */
 struct outbuf *journal_buffer(struct journal *journal);
-bool journal_has_text(const struct journal *journal); /* of a record that is not complete */
+size_t journal_text(const struct journal *journal); /* bytes of the record that is not complete */
 void journal_end_record(struct journal *journal);
 
 /* Call at the end of each turn: writes all complete records, and requests a sync if one is due. A

@@ -19,6 +19,9 @@ enum {
     /* While the disk can't be written to, only expiry changes data. If the journal then has more
      * than this many bytes in memory, it drops them and needs a base. */
     WAITING_MAX = 32 << 20,
+    /* A record with this much text ends with its transaction, others end with the turn: so that
+     * short transactions share a checksum, whose text is still in the processor's first cache. */
+    RECORD_BYTES = 4096,
 };
 
 /* ---- creating and freeing -------------------------------------------------------------------- */
@@ -69,6 +72,7 @@ static int close_journal(struct persist *persist)
 {
     loop_io_free(persist->synced);
     persist_drop_rewrite(persist);
+    persist_end_record(persist);
     uint64_t safe = persist_safe_position(persist);
     persist->before += journal_position(persist->journal);
     int error = journal_close(persist->journal);
@@ -77,6 +81,7 @@ static int close_journal(struct persist *persist)
     persist->synced = NULL;
     persist->listens = persist->opened = false;
     persist->base_error = 0;
+    persist->committed = 0;
     return error;
 }
 
@@ -142,19 +147,32 @@ void persist_restart_text(struct persist *persist)
     persist->marks.known = false;
 }
 
-static void end_record(struct persist *persist, const struct stream_place *place)
+static bool has_open_transaction(const struct persist *persist)
+{
+    return persist->writer.run.form != NULL || journal_text(persist->journal) > persist->committed;
+}
+
+static void end_record(struct persist *persist)
 {
     char text[STREAM_MARK_MAX];
-    size_t len = place_marks_print(&persist->marks, place, text);
+    size_t len = place_marks_print(&persist->marks, persist->w.place(persist->w.ctx), text);
     outbuf_append(journal_buffer(persist->journal), text, len);
     journal_end_record(persist->journal);
+    persist->committed = 0;
+}
+
+void persist_end_record(struct persist *persist)
+{
+    if (persist->committed > 0 && !has_open_transaction(persist)) end_record(persist);
 }
 
 void persist_commit(struct persist *persist)
 {
-    uint64_t before = journal_position(persist->journal);
     effect_writer_end(&persist->writer);
-    if (journal_has_text(persist->journal)) end_record(persist, persist->w.place(persist->w.ctx));
+    persist->committed = journal_text(persist->journal);
+    if (persist->committed < RECORD_BYTES && !persist->has_token) return;
+    uint64_t before = journal_position(persist->journal);
+    persist_end_record(persist);
     /* Tokens granted after it must never be granted again. */
     if (persist->has_token) journal_require_sync(persist->journal, before);
     persist->has_token = false;
@@ -171,9 +189,9 @@ void persist_mark_place(struct persist *persist, uint64_t bytes)
 {
     if (!persist->listens) return;
     const struct stream_place *place = persist->w.place(persist->w.ctx);
-    bool is_open = persist->writer.run.form != NULL || journal_has_text(persist->journal);
-    if (place == NULL || is_open || bytes_since_mark(persist, place) < bytes) return;
-    end_record(persist, place);
+    if (place == NULL || has_open_transaction(persist)) return;
+    persist_end_record(persist);
+    if (bytes_since_mark(persist, place) >= bytes) end_record(persist);
 }
 
 const struct stream_place *persist_loaded_place(const struct persist *persist)
@@ -183,7 +201,9 @@ const struct stream_place *persist_loaded_place(const struct persist *persist)
 
 uint64_t persist_position(const struct persist *persist)
 {
-    return persist->listens ? persist->before + journal_position(persist->journal) : 0;
+    if (!persist->listens) return 0;
+    /* Less than the position at the end of the record, and more than at its beginning. */
+    return persist->before + journal_position(persist->journal) + persist->committed;
 }
 
 /* A journal can't be loaded without its base: under `always` replies wait for the base too. */
@@ -209,6 +229,7 @@ void persist_replaced(struct persist *persist)
 {
     if (!persist->listens) return;
     persist_drop_rewrite(persist);
+    persist_end_record(persist);
     journal_need_base(persist->journal);
     persist_restart_text(persist);
     persist->opened = false; /* accept writes, as while the first base is being written */
@@ -266,6 +287,7 @@ static void update_journal_report(struct persist *persist)
 
 static void flush_journal(struct persist *persist)
 {
+    persist_end_record(persist);
     int64_t again = journal_flush(persist->journal, clock_mono_usec());
     if (again >= 0) loop_timer_set(persist->flush_again, again);
 }

@@ -1,7 +1,7 @@
 /* persist: durability. Keeps the journal, bases and snapshots, and loads them at the start. Depends
  * on the store's effects, files and the loop.
  *
- * The effects of each transaction become a record of the journal. The records are written at the
+ * The effects of whole transactions become a record of the journal. The records are written at the
  * end of the turn, before the replies that acknowledge them are sent: a session remembers the
  * position after its last change, and holds its replies until persist_safe_position() reaches it.
  * While the disk is full or failing, commands that change data are refused and all others are
@@ -69,7 +69,10 @@ const struct stream_place *persist_loaded_place(const struct persist *persist);
 
 bool persist_listens(const struct persist *persist); /* the journal is on */
 void persist_effect(struct persist *persist, const struct effect *effect);
-void persist_commit(struct persist *persist); /* completes the record of the transaction */
+void persist_commit(struct persist *persist); /* at the end of the transaction */
+/* Call before a transaction with turns inside (persist_turn_inside). Ends the record of the
+ * transactions so far, since it could not be ended, and written, in the middle of another one. */
+void persist_end_record(struct persist *persist);
 /* The stream can move on without a change of data, by PING or PUBLISH: writes the place into a
  * record of its own if it is at least this many bytes further than in the last record. No effect
  * while a transaction is open. */

@@ -174,6 +174,7 @@ void persist_end_base(struct persist *persist, const struct child_outcome *outco
  * busy; called again at the end of the next turn. */
 static void rotate(struct persist *persist)
 {
+    persist_end_record(persist);
     uint64_t length = journal_report(persist->journal).segment_length;
     int error = journal_rotate(persist->journal, persist->pending_segment);
     if (error == EBUSY) return;
@@ -228,6 +229,7 @@ bool persist_start_rewrite(struct persist *persist)
         begin_step(persist, STEP_SEGMENT, list_segment);
         return true;
     }
+    persist_end_record(persist);
     journal_restart_begin(persist->journal);
     persist_restart_text(persist);
     int error = manifest_make_folder(&persist->manifest);

@@ -42,9 +42,10 @@ struct persist {
     struct place_marks loaded; /* of the files, at the start */
     struct loop_io *synced;
     struct loop_timer *flush_again, *task_again;
-    bool listens;   /* effects go to the journal */
-    bool has_token; /* the open record has a leap of the fencing tokens */
-    bool opened;    /* the journal has had a file since appendonly was turned on */
+    bool listens;     /* effects go to the journal */
+    bool has_token;   /* the open record has a leap of the fencing tokens */
+    size_t committed; /* bytes of the open record that are of committed transactions */
+    bool opened;      /* the journal has had a file since appendonly was turned on */
 
     uint64_t before; /* sum of the last positions of earlier journals */
     /* The safe position without a journal: UINT64_MAX, or less if closing the last one failed. */

@@ -4,6 +4,7 @@
 #include "server/cmd/call/call.h"
 #include "server/cmd/call/error.h"
 #include "server/base/log.h"
+#include "server/disk/persist.h"
 #include "server/engine/gates.h"
 #include "server/engine/serve.h"
 #include "server/engine/store_work.h"
@@ -131,6 +132,8 @@ static void run_alone(struct engine *engine, struct call *call)
         serve_due(engine, WAKE_BATCH);
     struct txn txn;
     struct block_request block = { 0 };
+    bool runs_others = call->command.row->flags & (RUNS_QUEUE | RUNS_SCRIPT);
+    if (runs_others && engine->persist != NULL) persist_end_record(engine->persist);
     txn_begin(&txn, engine->store, clock_now(engine->clock), FROM_CLIENT);
     txn_call(&txn, call->session->db);
     call->txn = &txn;

@@ -1,7 +1,7 @@
 /* record: the layout of a journal segment, for its writer (journal.h) and reader (replay.h):
  *
  *     #EXPIRED-JOURNAL 1\r\n       the first line, with the version of the layout
- *     *3\r\n$3\r\nSET\r\n...          commands of effect_text.h: the changes of one transaction
+ *     *3\r\n$3\r\nSET\r\n...          commands of effect_text.h: the changes of whole transactions
  *     #e3069283\r\n                the end of the record: CRC-32C of every byte before this line
  *     ...
  *

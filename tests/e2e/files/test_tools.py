@@ -119,6 +119,21 @@ def whole_files_are_called_whole_and_digested_as_by_the_daemon():
 
 
 @own
+def transactions_of_a_turn_share_records():
+    def pipelined(client):
+        pipeline = client.pipeline(transaction=False)
+        for i in range(1000):
+            pipeline.set(f"key:{i}", "value")
+        pipeline.execute()
+
+    with data(pipelined) as (folder, _):
+        status, said = check(folder)
+        equal(status, WHOLE, said)
+        records, commands = map(int, re.search(r"(\d+) records?, (\d+) commands", said).groups())
+        assert commands >= 1000 and records <= 100, said
+
+
+@own
 def a_torn_journal_is_reported_and_cut():
     with data(hundred) as (folder, _):
         path = part(folder, TAIL)

@@ -1,18 +1,20 @@
 """mixed: random commands of all types, in databases that the other workloads do not use. The data is judged,
-not the replies: all nodes agree at rest, and a node that starts from a journal that ends after any of its transactions has
-the data that a node had then.
+not the replies: all nodes agree at rest, and a node that starts from a journal that ends after any of its
+transactions has the data that a node had then.
 
-For the second check a client now and then sets a mark, and reads the clock and the digest in the same
-transaction. At rest the files of a node are copied to another one, the journal is cut behind the record that
-has the mark, and the other node starts with its clock at that time."""
+For the second check a client now and then reads the clock and the digest in a transaction whose last change is a
+mark. At rest the files of a node are copied to another one, the journal is cut behind the mark, and the other
+node starts with its clock at that time. Transactions share records, so the part of the record up to the mark gets
+a checksum."""
 import re
 import shutil
 import sys
 
 from world import HERE, Client
 
-sys.path.insert(0, str(HERE.parent / "crash"))
+sys.path[:0] = [str(HERE.parent / "crash"), str(HERE.parent / "lib")]
 
+from crc32c import crc32c  # noqa: E402
 from programs import DATABASES, KINDS, Program  # noqa: E402
 
 SPARE = (8, 7, 6, 5)  # nodes that start from a cut journal
@@ -148,7 +150,7 @@ class Mixed:
             serial += 1
             program.now, mark = int(client.node.wall), f"mark-{serial}."
             replies = yield client.pipeline(
-                ("SELECT", 1), ("MULTI",), ("SET", "mark", mark), *(program.command() for _ in range(4)),
+                ("SELECT", 1), ("MULTI",), *(program.command() for _ in range(4)), ("SET", "mark", mark),
                 ("INFO", "expiry"), ("DEBUG", "CLOCK"), ("DEBUG", "DIGEST"), ("EXEC",))
             # What is overdue, at the end of a pause or of a turn, is not in the logs of expired keys yet. A server
             # that starts from this journal puts it there at once.
@@ -167,16 +169,26 @@ class Mixed:
             if found:
                 yield from self.check_prefix(number, node, *rng.choice(found))
 
+    @staticmethod
+    def cut(data, end):
+        """The journal with a record that ends at `end`."""
+        last = None
+        for last in END.finditer(data, 0, end):
+            pass
+        line = last.start() + 2 if last else 0
+        total = crc32c(data[line:end], int(last[0][3:11], 16) if last else 0)
+        return data[:end] + b"#%08x\r\n" % total
+
     def check_prefix(self, number, node, path, mark):
         run, rng, world = self.run, self.rng, self.run.world
         clock, digest = self.marks[mark.decode()]
         other = world.node(number, "--appendfsync", "no", "--auto-aof-rewrite-percentage", "0")
         shutil.copytree(node.dir, other.dir, dirs_exist_ok=True)
         folder, data = other.dir / "appendonlydir", path.read_bytes()
-        end = END.search(data, data.index(b"\r\n" + mark + b"\r\n")).end()
+        end = data.index(b"\r\n" + mark + b"\r\n") + len(mark) + 4
         following = END.search(data, end)
         torn = rng.randrange(following.end() - end) if following and rng.random() < 0.5 else 0
-        (folder / path.name).write_bytes(data[:end + torn])
+        (folder / path.name).write_bytes(self.cut(data, end) + data[end:end + torn])
         manifest = folder / "appendonly.aof.manifest"
         lines = manifest.read_text().splitlines(keepends=True)
         last = [path.name in line for line in lines].index(True)
