@@ -26,7 +26,8 @@ enum {
     SYNC_USEC = 1000 * 1000,
     PIECES = 256, /* of at most 64 KiB each, so that one system call usually writes all of a turn */
     HEADER_LENGTH = sizeof(RECORD_FIRST_LINE) - 1,
-    SLICE = 1 << 20, /* bytes that one flush sums and writes, if more are waiting */
+    SLICE = 1 << 20, /* bytes that one flush sums and writes at least, if more are waiting */
+    FRESH_MAX = 4 << 20,
     /* Allocate blocks ahead for as many bytes as the segment has, within these limits. */
     ROOM_LEAST = 1 << 20,
     ROOM_MOST = 32 << 20,
@@ -54,6 +55,8 @@ struct journal {
     uint64_t room; /* blocks were ordered up to here */
     size_t part;   /* bytes of `waiting` that are written, while the rest is not */
     size_t late;   /* complete bytes that the last flush did not write */
+    size_t fresh;  /* bytes that came behind unsummed ones since the last flush: of each record
+                      FRESH_MAX at most */
     bool uncut;
     bool retiring; /* the previous segment is being synced: do not write to this one yet */
 
@@ -163,7 +166,7 @@ struct outbuf *journal_buffer(struct journal *journal)
 
 size_t journal_text(const struct journal *journal)
 {
-    return journal->waiting.len > journal->whole_len;
+    return journal->waiting.len - journal->whole_len;
 }
 
 /* Writes the checksum so far into the line, then adds the line to the checksum. */
@@ -210,6 +213,7 @@ void journal_end_record(struct journal *journal)
 {
     size_t text = journal_text(journal);
     if (text == 0) return;
+    if (has_unsummed(journal)) journal->fresh += text < FRESH_MAX ? text : FRESH_MAX;
     if (text <= SLICE && !has_unsummed(journal))
         sum_record(journal, text);
     else
@@ -338,10 +342,18 @@ static int write_buffer(struct journal *journal, size_t most)
 static int write_some(struct journal *journal, int64_t now, size_t most)
 {
     if (journal->whole_len == 0) return 0;
-    journal->error = write_buffer(journal, most);
-    journal->state = journal->error == 0 ? JOURNAL_OK : JOURNAL_CANNOT_WRITE;
+    int error = write_buffer(journal, most);
     journal->tried_at = now;
-    return journal->error;
+    if (error != 0) {
+        journal->state = JOURNAL_CANNOT_WRITE;
+    } else if (journal->state == JOURNAL_CANNOT_WRITE && journal->whole_len > 0) {
+        journal->tried_at = now - RETRY_USEC; /* the rest may fail: try it at once */
+        return 0;
+    } else {
+        journal->state = JOURNAL_OK;
+    }
+    journal->error = error;
+    return error;
 }
 
 /* Orders blocks ahead: a write that has to allocate blocks waits while a sync allocates others. */
@@ -408,6 +420,15 @@ static int64_t next_call_due(const struct journal *journal, int64_t now)
     return -1;
 }
 
+/* How much to sum and write now if a big record waits: part of it; what has come behind it, so that
+ * clients that do not wait for replies can't be faster for ever; and more the more is waiting: 2
+ * MiB of 512 MiB, 32 MiB of 2 GiB. */
+static size_t slice_of(const struct journal *journal)
+{
+    size_t bytes = journal->whole_len - journal->part;
+    return SLICE + journal->fresh + (bytes >> 10) * (bytes >> 27);
+}
+
 int64_t journal_flush(struct journal *journal, int64_t now)
 {
     bool retries = journal->state == JOURNAL_CANNOT_WRITE && now - journal->tried_at >= RETRY_USEC;
@@ -418,11 +439,13 @@ int64_t journal_flush(struct journal *journal, int64_t now)
         size_t most = journal->late == 0
                           ? NO_LIMIT
                           : SLICE + (journal->whole_len - journal->part - journal->late);
-        if (write_some(journal, now, has_unsummed(journal) ? SLICE : most) == 0) keep_room(journal);
+        if (has_unsummed(journal)) most = slice_of(journal);
+        if (write_some(journal, now, most) == 0) keep_room(journal);
     }
     /* Drop records that are not needed: the next base will hold their changes. */
     if (journal->state == JOURNAL_NEEDS_BASE && !journal->restarting) empty_buffer(journal);
     journal->late = journal->whole_len - journal->part;
+    journal->fresh = 0;
     if (sync_due(journal, now)) order_sync(journal, now);
     return next_call_due(journal, now);
 }
