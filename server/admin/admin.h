@@ -99,7 +99,7 @@ struct server_context {
     struct clients *clients;
     const struct conf *conf;
     struct clock *clock;
-    const struct engine *engine;
+    struct engine *engine;
     struct loop *loop;
     struct pubsub *pubsub;
     struct blocked *blocked;

@@ -66,6 +66,7 @@ static void cmd_shutdown(struct call *call)
         fail(call, ERR_SHUTDOWN_FAILED);
     else {
         log_line(LOG_NOTICE, "A client sent SHUTDOWN");
+        context->engine->stopping = must_save;
         loop_stop(context->loop);
     }
 }

@@ -114,11 +114,7 @@ bool lifecycle_end(struct parts *parts)
 void lifecycle_stop(struct parts *parts)
 {
     parts->stops = false;
-    if (parts->stop_saves && persist_save_at_end(parts->persist) != PERSIST_DONE)
-        log_line(LOG_WARNING,
-                 "Not stopping: can't write the snapshot. Free space, or use SHUTDOWN NOSAVE to "
-                 "stop without saving");
-    else
+    if (!parts->stop_saves || persist_save_at_end(parts->persist) == PERSIST_DONE) {
         loop_stop(parts->loop);
 }
 
@@ -127,13 +123,18 @@ void lifecycle_stop(struct parts *parts)
  * Otherwise the script is stopped first, if it has not changed data. */
 static void stop_by_signal(struct parts *parts, int64_t how)
 {
+        return;
+    }
+    log_line(LOG_WARNING,
+             "Not stopping: can't write the snapshot. Free space, or use SHUTDOWN NOSAVE "
+             "to stop without saving");
+    if (parts->interrupted) sigaction(SIGINT, &parts->interrupt, NULL);
+    parts->interrupted = false;
     parts->stop_saves =
         how == CONF_SHUTDOWN_SAVE || (how == CONF_SHUTDOWN_DEFAULT && parts->conf.save[0] != '\0');
     log_line(LOG_NOTICE, "Received a signal to stop");
-    if (!parts->engine.busy) {
-        lifecycle_stop(parts);
-        return;
-    }
+    /* At the end of the turn: the snapshot must have the changes of all requests that run before.
+     */
     parts->stops = true;
     if (!parts->stop_saves)
         loop_stop(parts->loop);
@@ -151,7 +152,10 @@ static void on_term(void *ctx)
 static void on_interrupt(void *ctx)
 {
     struct parts *parts = ctx;
-    signal(SIGINT, SIG_DFL); /* a second SIGINT kills the process */
+    /* A second SIGINT kills the process. */
+    const struct sigaction kill = { .sa_handler = SIG_DFL };
+    sigaction(SIGINT, &kill, &parts->interrupt);
+    parts->interrupted = true;
     stop_by_signal(parts, parts->conf.shutdown_on_sigint);
 }
 

@@ -10,6 +10,7 @@
 #ifndef SERVER_DAEMON_PARTS_H
 #define SERVER_DAEMON_PARTS_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -66,8 +67,10 @@ struct parts {
     char run_id[RUN_ID_LEN + 1];
     bool wrote_pid;
     bool memory_short;
-    bool stop_saves; /* lifecycle_stop writes a snapshot first */
-    bool stops;      /* a signal to stop came while a script ran: stop when the script has ended */
+    struct sigaction interrupt; /* of SIGINT, */
+    bool interrupted;           /* while a second one would kill the process */
+    bool stop_saves;            /* lifecycle_stop writes a snapshot first */
+    bool stops; /* a signal to stop came: stop at the end of the turn, after any script */
 };
 
 #endif

@@ -44,10 +44,12 @@ void engine_configure(struct engine *engine)
 
 /* ---- waiting -------------------------------------------------------------------------------- */
 
-/* Must the request wait for a pause to end or for a key to settle? */
+/* Must the request wait for a pause to end or for a key to settle, or until the server has ended?
+ */
 static bool must_wait(struct engine *engine, const struct call *call)
 {
     unsigned flags = call->command.row->flags;
+    if (engine->stopping) return true;
     if (engine->busy) return false;
     if (pause_is_on(&engine->pause)) {
         /* Any pause delays commands that change data, even those that MULTI would queue. */

@@ -53,6 +53,7 @@ struct engine {
     struct persist *persist; /* NULL: nothing is persisted */
     struct store_work *work; /* NULL: the clock cannot be moved by CLOCK */
     bool loading;            /* the data set is not complete yet */
+    bool stopping;           /* the last snapshot is written: no further request runs */
     enum busy busy;
     /* Memory of unauthenticated connections, and of data that replicas have not received yet, in
      * bytes. It does not count towards maxmemory, so that neither can make the server evict keys.
