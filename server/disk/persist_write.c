@@ -14,6 +14,7 @@
 enum {
     RETRY_USEC = 100 * 1000, /* doubles after each failure */
     RETRY_MOST_USEC = 10 * 1000 * 1000,
+    RARELY_USEC = 10 * 60 * 1000 * 1000,
     USEC_PER_SEC = 1000 * 1000,
 };
 
@@ -25,6 +26,61 @@ static struct snapshot_options options_of(const struct persist *persist)
     return (struct snapshot_options){ .created = clock_now(persist->w.clock),
                                       .plain = !persist->w.conf->rdbcompression,
                                       .place = persist->w.place(persist->w.ctx) };
+}
+
+/* ---- failures -------------------------------------------------------------------------------- */
+
+static uint64_t free_bytes(void)
+{
+    uint64_t bytes = 0;
+    (void)disk_free_bytes(".",
+                          &bytes); /* an error counts as no free space: then the delay decides */
+    return bytes;
+}
+
+static void retry_later(struct persist *persist, enum persist_task task, int error)
+{
+    struct persist_retry *retry = &persist->retry;
+    int64_t now = clock_mono_usec();
+    int64_t delay = retry->delay > 0 ? 2 * retry->delay : RETRY_USEC;
+    /* Each attempt at an ordinary rewrite leaves a segment. */
+    int64_t most = task == TASK_REWRITE && !persist->restarts ? RARELY_USEC : RETRY_MOST_USEC;
+    *(task == TASK_SAVE ? &retry->save : &retry->rewrite) = true;
+    retry->delay = delay < most ? delay : most;
+    retry->at_usec = now + retry->delay;
+    retry->full = error == ENOSPC;
+    retry->check_usec = now + RETRY_USEC;
+    retry->free_then = free_bytes();
+    loop_timer_set(persist->task_again, retry->full ? RETRY_USEC : retry->delay);
+}
+
+void persist_note_failure(struct persist *persist, enum persist_task task, const char *step,
+                          int error)
+{
+    struct persist_report *report = &persist->report;
+    *(task == TASK_SAVE ? &report->save_failed : &report->rewrite_failed) = true;
+    ++*(task == TASK_SAVE ? &report->saves_failed : &report->rewrites_failed);
+    report->rewrite_failures += task == TASK_REWRITE;
+    retry_later(persist, task, error);
+    log_line(LOG_WARNING, "%s failed (%s): %s. Trying again in %.1f s%s%s",
+             task == TASK_SAVE ? SAVING : REWRITING, step, file_error_text(error),
+             (double)persist->retry.delay / USEC_PER_SEC,
+             persist->retry.full ? ", or once there is more space" : "", file_error_advice(error));
+}
+
+static bool retry_is_due(struct persist *persist)
+{
+    struct persist_retry *retry = &persist->retry;
+    int64_t now = clock_mono_usec();
+    if (now >= retry->at_usec) return true;
+    if (!retry->full || now < retry->check_usec) return false;
+    /* Other programs change the free space a little all the time, and an attempt at a large base is
+     * expensive, so an eighth more space is required. */
+    uint64_t space = free_bytes();
+    if (space > retry->free_then && space - retry->free_then > retry->free_then / 8) return true;
+    retry->check_usec = now + RETRY_USEC;
+    loop_timer_set(persist->task_again, RETRY_USEC);
+    return false;
 }
 
 /* ---- snapshots ------------------------------------------------------------------------------- */
@@ -78,6 +134,8 @@ enum persist_outcome persist_save(struct persist *persist)
     persist->report.saves_failed++;
     log_line(LOG_WARNING, "Can't write the snapshot %s/%s: %s%s", persist->w.conf->dir,
              persist->w.conf->dbfilename, file_error_text(error), file_error_advice(error));
+    /* Without a retry, writes could be refused for ever (persist_refusal). */
+    if (persist->w.conf->save[0] != '\0' && error != EEXIST) retry_later(persist, TASK_SAVE, error);
     return error == EEXIST ? PERSIST_FOREIGN : PERSIST_FAILED;
 }
 
@@ -137,54 +195,6 @@ int persist_fork(struct persist *persist, enum persist_task task, const char *pa
     else
         persist->report.rewrites_begun++;
     return 0;
-}
-
-/* ---- failures -------------------------------------------------------------------------------- */
-
-static uint64_t free_bytes(void)
-{
-    uint64_t bytes = 0;
-    (void)disk_free_bytes(".",
-                          &bytes); /* an error counts as no free space: then the delay decides */
-    return bytes;
-}
-
-void persist_note_failure(struct persist *persist, enum persist_task task, const char *step,
-                          int error)
-{
-    struct persist_report *report = &persist->report;
-    *(task == TASK_SAVE ? &report->save_failed : &report->rewrite_failed) = true;
-    ++*(task == TASK_SAVE ? &report->saves_failed : &report->rewrites_failed);
-    report->rewrite_failures += task == TASK_REWRITE;
-    struct persist_retry *retry = &persist->retry;
-    int64_t now = clock_mono_usec();
-    int64_t delay = retry->delay > 0 ? 2 * retry->delay : RETRY_USEC;
-    *(task == TASK_SAVE ? &retry->save : &retry->rewrite) = true;
-    retry->delay = delay < RETRY_MOST_USEC ? delay : RETRY_MOST_USEC;
-    retry->at_usec = now + retry->delay;
-    retry->full = error == ENOSPC;
-    retry->check_usec = now + RETRY_USEC;
-    retry->free_then = free_bytes();
-    loop_timer_set(persist->task_again, retry->full ? RETRY_USEC : retry->delay);
-    log_line(LOG_WARNING, "%s failed (%s): %s. Trying again in %.1f s%s%s",
-             task == TASK_SAVE ? SAVING : REWRITING, step, file_error_text(error),
-             (double)retry->delay / USEC_PER_SEC,
-             retry->full ? ", or once there is more space" : "", file_error_advice(error));
-}
-
-static bool retry_is_due(struct persist *persist)
-{
-    struct persist_retry *retry = &persist->retry;
-    int64_t now = clock_mono_usec();
-    if (now >= retry->at_usec) return true;
-    if (!retry->full || now < retry->check_usec) return false;
-    /* Other programs change the free space a little all the time, and an attempt at a large base is
-     * expensive, so an eighth more space is required. */
-    uint64_t space = free_bytes();
-    if (space > retry->free_then && space - retry->free_then > retry->free_then / 8) return true;
-    retry->check_usec = now + RETRY_USEC;
-    loop_timer_set(persist->task_again, RETRY_USEC);
-    return false;
 }
 
 /* Starts at the end of the turn, so that no snapshot contains half of a transaction. */

@@ -146,6 +146,29 @@ def shutdown_saves_as_its_option_requires():
 
 
 @test
+def no_request_runs_after_the_last_snapshot():
+    with Kept("--save", "3600 1", appendonly="no") as daemon:
+        with daemon.raw() as raw:
+            raw.send(encode("SET", "a", "1") + encode("SHUTDOWN") + encode("SET", "b", "1"))
+            equal(raw.rest(), OK, "an answer only to what the snapshot has")
+        process, daemon.process = daemon.process, None
+        equal(process.wait(timeout=10), 0)
+        daemon.start()
+        equal(daemon.call("DBSIZE"), b":1\r\n")
+
+
+@test
+def failed_save_is_tried_again_so_that_changes_are_accepted():
+    with Kept("--save", "3600 100", appendonly="no", fault=True) as daemon:
+        daemon.call("SET", "a", "1")
+        daemon.plan.set(1, EIO, calls(WRITE), last=EVER)
+        assert daemon.call("SAVE").startswith(b"-"), "it fails"
+        assert daemon.call("SET", "b", "1").startswith(b"-MISCONF")
+        daemon.plan.heal()
+        assert wait_for(lambda: daemon.call("SET", "b", "1") == OK), daemon.log()
+
+
+@test
 def shutdown_does_not_rely_on_a_snapshot_that_is_being_written():
     for by_signal in (False, True):
         with Kept("--save", "3600 1", appendonly="no", fault=True) as daemon:
