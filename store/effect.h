@@ -161,6 +161,9 @@ static inline struct successor effect_successor(const struct effect *effect)
                                .options = effect_options(effect) };
 }
 
+/* Are the instants, spans and tokens of an effect from outside in range? */
+bool effect_times_ok(const struct effect *effect);
+
 struct txn;
 
 /* The event mask: which effects the listener wants. */

@@ -343,6 +343,7 @@ static bool put_dehydrator(struct object *to, const struct effect *effect)
         extras_follow(dehydrator_extras_made(dehydrator), &successor);
         return true;
     case EFFECT_REDE_REMEMBER:
+        if (effect->at <= 0) return false;
         extras_remember(dehydrator_extras_made(dehydrator), effect->a, effect->at);
         return true;
     default: dehydrator_push(dehydrator, effect->a, effect->b, &effect->stage); return true;

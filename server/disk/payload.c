@@ -6,6 +6,7 @@
 #include "server/disk/import/rdb_object.h"
 #include "store/mem/mem.h"
 #include "store/mem/outbuf.h"
+#include "store/tokens.h"
 #include "store/walk.h"
 #include "store/txn/effect_row.h"
 
@@ -106,11 +107,20 @@ struct rebuilding {
     bool begun;
 };
 
+/* Later tokens have to be greater, so one near TOKEN_MAX would leave none for ever. Servers grant
+ * far smaller ones (store/tokens.h). */
+static bool has_usual_token(const struct effect *effect)
+{
+    int64_t token = effect->kind == EFFECT_LEASE_TAKE ? effect->from : effect->stage.token;
+    return token <= TOKEN_MAX / 2;
+}
+
 static bool rebuild_with_effect(void *ctx, const struct effect *effect)
 {
     struct rebuilding *in = ctx;
     const struct effect_row *row = &effect_rows[effect->kind];
     if (!row->in_payload || effect->key.len > 0) return false;
+    if (!effect_times_ok(effect) || !has_usual_token(effect)) return false;
     if (!in->begun) in->object = object_new(row->type);
     in->begun = true;
     if (in->object.type != row->type) return false;

@@ -277,6 +277,7 @@ bool apply_rede_unfollow(struct txn *txn, struct entry *entry, const struct effe
 
 bool apply_rede_remember(struct txn *txn, struct entry *entry, const struct effect *effect)
 {
+    if (effect->at <= 0) return false;
     txn_rede_remember(txn, entry, effect->a, effect->at);
     return true;
 }
@@ -483,19 +484,12 @@ bool apply_repeat_counts(struct txn *txn, struct entry *entry, const struct effe
 
 /* ---- applying -------------------------------------------------------------------------------- */
 
-static bool stage_ok(const struct stage *stage)
-{
-    return instant_ok(stage->at) && stage->token >= 0 && stage->token <= TOKEN_MAX &&
-           (stage->token == 0 || stage->claimed);
-}
-
 bool apply_effect(struct txn *txn, const struct effect *effect)
 {
     const struct effect_row *row = &effect_rows[effect->kind];
     struct entry *entry = NULL;
     if (effect->db >= txn->store->database_count) return false;
-    if (effect->at != NEVER && !instant_ok(effect->at)) return false;
-    if (!stage_ok(&effect->stage)) return false;
+    if (!effect_times_ok(effect)) return false;
     txn_call(txn, effect->db);
     if (row->key != KEY_UNUSED) {
         entry = txn_find(txn, effect->key);

@@ -264,7 +264,7 @@ size_t txn_rede_end_spans(struct txn *txn, struct entry *entry, size_t limit)
         done++;
     }
     while (done < limit && instant_due(extras_next_end(extras, &id), txn->now)) {
-        txn_rede_forget(txn, entry, id);
+        if (!txn_rede_forget(txn, entry, id)) break;
         done++;
     }
     return done;

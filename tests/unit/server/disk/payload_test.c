@@ -245,6 +245,14 @@ START_TEST(our_own_format_is_read_only_as_it_is_written)
          "*4\r\n$4\r\nHSET\r\n$0\r\n\r\n$1\r\nb\r\n$0\r\n\r\n"),
         "*4\r\n$4\r\nZADD\r\n$0\r\n\r\n$3\r\nnan\r\n$1\r\na\r\n",
         "*3\r\n$4\r\nSREM\r\n$0\r\n\r\n$1\r\na\r\n",
+        /* the largest token */
+        ("*6\r\n$12\r\nX.LEASE.TAKE\r\n$0\r\n\r\n$1\r\no\r\n$16\r\n9007199254740991\r\n"
+         "$13\r\n9999999999999\r\n$1\r\n1\r\n"),
+        /* instants and spans that do not exist */
+        "*4\r\n$15\r\nX.REDE.REMEMBER\r\n$0\r\n\r\n$1\r\n0\r\n$1\r\na\r\n",
+        ("*5\r\n$11\r\nREDE.PUSHAT\r\n$0\r\n\r\n$1\r\n1\r\n$1\r\nx\r\n$1\r\na\r\n"
+         "*7\r\n$14\r\nX.REDE.OPTIONS\r\n$0\r\n\r\n$1\r\n1\r\n$1\r\n0\r\n"
+         "$19\r\n9223372036854775806\r\n$1\r\n1\r\n$1\r\na\r\n"),
     };
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         ck_assert_msg(status_of(own(bad[i]), 10) == PAYLOAD_DAMAGED, "%s", bad[i]);
