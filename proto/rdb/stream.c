@@ -21,14 +21,19 @@ enum {
     STREAM_4 = 26,
     STREAM_5 = 27,
     ID_BYTES = 16,
-    NAME_BYTES = 8 /* of a group's number */
+    NAME_BYTES = 8, /* of a group's number */
+    /* The entries of a node share its names. As a server writes them, they have at most so many
+     * bytes; in a forged node, a few bytes each would stand for a large name. */
+    NODE_BYTES = 1 << 20,
+    NODE_TIMES = 256,
 };
 
 struct stream_reading {
     struct rdb_reader *reader;
     unsigned type;
     struct rdb_node node;
-    uint64_t count; /* entries so far */
+    size_t unpacked, unpacked_max; /* bytes of the node's entries */
+    uint64_t count;                /* entries so far */
     struct rdb_stream_id first;
     struct rdb_stream_marks marks;
     struct buffer pending; /* of the group: struct owned, by ID */
@@ -75,14 +80,15 @@ static bool get_id(struct rdb_reader *reader, struct rdb_stream_id *id)
 static bool accept_entry(struct stream_reading *in, const struct rdb_stream_entry *entry,
                          bool visits)
 {
-    uint64_t max = in->reader->visitor->max_fields;
     if (visits) {
         if (in->count++ == 0) in->first = entry->id;
         return RDB_VISIT(in->reader, stream_entry, entry);
     }
-    return max == 0 || entry->count / 2 <= max ||
-           rdb_fail(in->reader, RDB_TOO_LARGE, "an entry of %zu fields; the limit is %llu",
-                    entry->count / 2, (unsigned long long)max);
+    for (size_t i = 0; i < entry->count; i++)
+        in->unpacked += entry->parts[i].len;
+    return in->unpacked <= in->unpacked_max ||
+           rdb_fail(in->reader, RDB_TOO_LARGE, "entries of more than %zu bytes in one node",
+                    in->unpacked_max);
 }
 
 static bool walk_node(struct stream_reading *in, struct rdb_stream_id master, struct bytes packed,
@@ -91,6 +97,8 @@ static bool walk_node(struct stream_reading *in, struct rdb_stream_id master, st
     struct rdb_stream_entry entry;
     enum rdb_step step;
     rdb_node_begin(&in->node, master, in->marks.last, packed);
+    in->unpacked = 0;
+    in->unpacked_max = NODE_BYTES + NODE_TIMES * packed.len;
     while ((step = rdb_node_next(&in->node, &entry)) == RDB_ITEM)
         if (!accept_entry(in, &entry, visits)) return false;
     if (step == RDB_END) return true;

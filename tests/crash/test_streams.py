@@ -26,6 +26,22 @@ def entries_of(daemon, key="s"):
 
 
 @test
+def entry_of_more_fields_than_redis_reads_is_kept():
+    fields = [b"f"] * (2 * 524_300)
+    with Kept() as daemon:
+        with daemon.raw() as raw:
+            equal(raw.call("XADD", "s", "1-1", *fields), b"$3\r\n1-1\r\n")
+            equal(raw.call("SET", "k", "v"), b"+OK\r\n")
+        for rewrites in (False, True):
+            if rewrites:
+                ask(daemon, "BGREWRITEAOF")
+                daemon.await_quiet()
+            daemon.again()
+            equal((ask(daemon, "XLEN", "s"), ask(daemon, "GET", "k")), (1, b"v"))
+            equal(len(ask(daemon, "XRANGE", "s", "-", "+")[0][1]), len(fields))
+
+
+@test
 def counts_that_can_rise_no_further_survive_kill_9():
     most = (1 << 63) - 1
     with Kept() as daemon:

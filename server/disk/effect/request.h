@@ -13,7 +13,9 @@
 
 #include "store/base/bytes.h"
 
-enum { REQUEST_ARGS_MAX = 1024 * 1024 };
+/* A client may send more arguments than Redis reads from one of its own; each of an entry's fields
+ * is one. */
+enum { REQUEST_ARGS_MAX = 1 << 30 };
 
 struct request {
     struct bytes *argv; /* owned array; the arguments point into the data */

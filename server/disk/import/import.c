@@ -188,7 +188,6 @@ static bool pass_over(struct reading *in, const char *kind, const char *which, s
     if (skipped || !in->import->counts_all) return skipped;
     in->visitor = (struct rdb_visitor){ .ctx = in,
                                         .max_string = in->visitor.max_string,
-                                        .max_fields = in->visitor.max_fields,
                                         .module_aux = in->visitor.module_aux,
                                         .unsupported = in->visitor.unsupported };
     return true;

@@ -1,13 +1,12 @@
 /* rdb_stream: see rdb_stream.h. Uses the store's streams directly, without a transaction. */
 #include "server/disk/import/rdb_stream.h"
 
-#include "server/disk/effect/request.h"
 #include "store/mem/mem.h"
 #include "store/type/stream/stream_group.h"
 #include "store/type/stream/stream_repeats.h"
 
 /* A command in the journal has room for a name, a key, an ID and these. */
-enum { MAX_FIELDS = (REQUEST_ARGS_MAX - 3) / 2, FIRST_PARTS = 16 };
+enum { FIRST_PARTS = 16 };
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
@@ -117,7 +116,6 @@ static bool take_counts(void *ctx, uint64_t added, uint64_t repeated)
 
 void rdb_stream_listen(struct rdb_visitor *visitor)
 {
-    visitor->max_fields = MAX_FIELDS;
     visitor->stream_entry = take_entry;
     visitor->stream_marks = take_marks;
     visitor->stream_group = take_group;

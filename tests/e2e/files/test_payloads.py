@@ -54,6 +54,23 @@ def payloads_are_redis_own_to_the_byte():
 
 
 @beside_redis
+def a_node_of_few_bytes_does_not_become_a_large_stream():
+    with theirs("--stream-node-max-bytes", "0", "--stream-node-max-entries", "0") as source, Daemon() as daemon:
+        with source.redis() as giver, daemon.redis() as taker:
+            for count, fits in ((100, True), (2000, False)):  # they share a name of 16 KiB
+                pipeline = giver.pipeline(transaction=False)
+                for _ in range(count):
+                    pipeline.xadd(f"s{count}", {"n" * 16384: ""})
+                pipeline.execute()
+                try:
+                    taker.restore("s", 0, giver.dump(f"s{count}"), replace=True)
+                    assert fits, count
+                except redis.ResponseError as error:
+                    assert not fits and "Bad data format" in str(error), (count, error)
+            equal(taker.xlen("s"), 100)
+
+
+@beside_redis
 def redis_migrates_its_keys_to_here():
     with theirs() as source, Daemon(tcp=True) as daemon:
         with source.redis() as server:

@@ -397,21 +397,6 @@ START_TEST(stream_that_contradicts_itself_is_damaged)
 }
 END_TEST
 
-START_TEST(entry_with_too_many_fields_is_too_large)
-{
-    struct rdb_visitor visitor = visited_visitor(&visited);
-    struct made *made = payload_end(add_stream_2(payload(19)), 10);
-    visitor.max_fields = 2;
-    ck_assert_int_eq(rdb_read_payload(made_bytes(made), &visitor, &error), RDB_OK);
-    visitor = visited_visitor(&visited);
-    visitor.max_fields = 1;
-    ck_assert_int_eq(rdb_read_payload(made_bytes(made), &visitor, &error), RDB_TOO_LARGE);
-    ck_assert_str_eq(error.text, "an entry of 2 fields; the limit is 1");
-    ck_assert_str_eq(visited.text, "stream : failed; ");
-    free(made);
-}
-END_TEST
-
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
@@ -421,7 +406,6 @@ Suite *test_suite(void)
         parts_out_of_place_give_no_payload,
         random_streams_round_trip,
         stream_that_contradicts_itself_is_damaged,
-        entry_with_too_many_fields_is_too_large,
         NULL,
     };
     return suite_of("rdb_stream", tests);
