@@ -29,6 +29,7 @@ struct follower {
     struct request request;
     struct txn txn;
     struct part part;
+    struct request_progress progress; /* of the part's first command that is not in it */
     uint64_t commands; /* bytes of the stream before effects begin, or FOLLOW_COMMANDS */
     unsigned db;       /* the database that commands have selected */
     uint64_t failed;
@@ -57,6 +58,7 @@ void follower_begin(struct follower *follower, uint64_t commands, unsigned db)
     follower->commands = commands;
     follower->db = follower->reader.db = db;
     follower->part = (struct part){ 0 };
+    follower->progress = (struct request_progress){ 0 };
 }
 
 static bool reads_effects(const struct follower *follower)
@@ -156,7 +158,8 @@ static bool run_command(struct follower *follower)
 enum measured { MEASURED, PARTIAL, MALFORMED };
 
 /* Measures the next item at `data`: a command, or an empty line (*empty). */
-static enum measured measure(const char *data, size_t len, size_t *size, bool *empty)
+static enum measured measure(struct request_progress *progress, const char *data, size_t len,
+                             size_t *size, bool *empty)
 {
     *empty = false;
     if (len == 0) return PARTIAL;
@@ -165,7 +168,7 @@ static enum measured measure(const char *data, size_t len, size_t *size, bool *e
         *size = data[0] == '\n' ? 1 : 2;
         return len < *size ? PARTIAL : data[*size - 1] == '\n' ? MEASURED : MALFORMED;
     }
-    switch (request_measure(data, len, size)) {
+    switch (request_measure_on(progress, data, len, size)) {
     case REQUEST_WHOLE: return MEASURED;
     case REQUEST_PARTIAL: return PARTIAL;
     default: return MALFORMED;
@@ -183,7 +186,7 @@ static enum measured begin_part(struct follower *follower, const char *data, siz
 {
     size_t size;
     bool empty;
-    enum measured result = measure(data, len, &size, &empty);
+    enum measured result = measure(&follower->progress, data, len, &size, &empty);
     if (result != MEASURED) return result;
     follower->part =
         (struct part){ .len = size,
@@ -202,7 +205,7 @@ static enum measured measure_unit(struct follower *follower, const char *data, s
     while (result == MEASURED && (part->bracketed || part->multi)) {
         size_t size;
         bool empty;
-        result = measure(data + part->len, len - part->len, &size, &empty);
+        result = measure(&follower->progress, data + part->len, len - part->len, &size, &empty);
         if (result != MEASURED) break;
         if (part->bracketed && empty) part->bracketed = false;
         if (part->multi && is_text(data + part->len, size, "*1\r\n$4\r\nEXEC\r\n"))
@@ -217,9 +220,10 @@ static enum measured measure_unit(struct follower *follower, const char *data, s
 
 static bool run_unit(struct follower *follower, const char *data, size_t len)
 {
+    struct request_progress progress = { 0 };
     for (size_t at = 0, size; at < len; at += size) {
         bool empty;
-        if (measure(data + at, len - at, &size, &empty) != MEASURED) return false;
+        if (measure(&progress, data + at, len - at, &size, &empty) != MEASURED) return false;
         if (empty) continue;
         if (request_read(&follower->request, data + at, len - at, &size) != REQUEST_WHOLE)
             return false;

@@ -67,17 +67,22 @@ static inline enum request_status read_argument(struct cursor *cursor, struct by
 }
 
 /* Stores no arguments if `request` is NULL. */
-static inline enum request_status read_request(struct request *request, const char *data,
+static inline enum request_status read_request(struct request *request,
+                                               struct request_progress *progress, const char *data,
                                                size_t len, size_t *size)
 {
-    struct cursor cursor = { data, 0, len };
-    uint64_t argc = 0;
+    struct cursor cursor = { data, progress->at, len };
     struct bytes argument;
-    enum request_status status = read_count(&cursor, '*', REQUEST_ARGS_MAX, &argc);
-    if (status == REQUEST_WHOLE && argc == 0) status = REQUEST_MALFORMED;
-    for (; argc > 0 && status == REQUEST_WHOLE; argc--) {
+    enum request_status status = REQUEST_WHOLE;
+    if (progress->at == 0) status = read_count(&cursor, '*', REQUEST_ARGS_MAX, &progress->left);
+    if (status == REQUEST_WHOLE && progress->left == 0) status = REQUEST_MALFORMED;
+    if (status == REQUEST_WHOLE) progress->at = cursor.at;
+    while (progress->left > 0 && status == REQUEST_WHOLE) {
         status = read_argument(&cursor, &argument);
-        if (status != REQUEST_WHOLE || request == NULL) continue;
+        if (status != REQUEST_WHOLE) break;
+        progress->at = cursor.at;
+        progress->left--;
+        if (request == NULL) continue;
         if (request->argc == request->cap) {
             request->cap = request->cap > 0 ? 2 * request->cap : FIRST_CAP;
             request->argv =
@@ -93,11 +98,21 @@ static inline enum request_status read_request(struct request *request, const ch
 enum request_status request_read(struct request *request, const char *data, size_t len,
                                  size_t *size)
 {
+    struct request_progress progress = { 0 };
     request->argc = 0;
-    return read_request(request, data, len, size);
+    return read_request(request, &progress, data, len, size);
 }
 
 enum request_status request_measure(const char *data, size_t len, size_t *size)
 {
-    return read_request(NULL, data, len, size);
+    struct request_progress progress = { 0 };
+    return read_request(NULL, &progress, data, len, size);
+}
+
+enum request_status request_measure_on(struct request_progress *progress, const char *data,
+                                       size_t len, size_t *size)
+{
+    enum request_status status = read_request(NULL, progress, data, len, size);
+    if (status != REQUEST_PARTIAL) *progress = (struct request_progress){ 0 };
+    return status;
 }

@@ -3,13 +3,14 @@
  * Why not proto/resp/resp_read.h, the parser of clients' requests? That one accepts everything that
  * Redis accepts: inline requests, a count of 0 or less, any byte in place of LF, any two bytes in
  * place of the CRLF after an argument. In a file these are damage, so this parser accepts only a
- * RESP array of bulk strings, as our writers write it. It keeps no state between calls, and it
- * returns where the damage begins or how many bytes the command needs.
- * tests/unit/server/agreement_test.c checks that both parse such commands alike. */
+ * RESP array of bulk strings, as our writers write it. It returns where the damage begins or how
+ * many bytes the command needs. tests/unit/server/agreement_test.c checks that both parse such
+ * commands alike. */
 #ifndef SERVER_DISK_EFFECT_REQUEST_H
 #define SERVER_DISK_EFFECT_REQUEST_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "store/base/bytes.h"
 
@@ -36,5 +37,15 @@ enum request_status request_read(struct request *request, const char *data, size
                                  size_t *size);
 /* Measures the command without storing its arguments. */
 enum request_status request_measure(const char *data, size_t len, size_t *size);
+
+/* How much of a command that arrives in pieces is measured. Zeros: nothing. */
+struct request_progress {
+    size_t at;     /* bytes */
+    uint64_t left; /* arguments behind them */
+};
+/* The same for data that has grown since the last call: looks only at what is new. After another
+ * result than REQUEST_PARTIAL, the progress is zeros. */
+enum request_status request_measure_on(struct request_progress *progress, const char *data,
+                                       size_t len, size_t *size);
 
 #endif

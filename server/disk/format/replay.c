@@ -23,6 +23,7 @@ void replay_drop(struct replay *replay)
 void replay_restart(struct replay *replay)
 {
     replay->reader.db = 0;
+    replay->carried = (struct request_progress){ 0 };
 }
 
 /* ---- one command ----------------------------------------------------------------------------- */
@@ -107,6 +108,9 @@ bool replay_carry(struct replay *replay, struct buffer *carry, const char *data,
     size_t consumed;
     buffer_append(carry, data, len);
     if (carry->len == 0) return true;
+    if (carry->data[0] == '*' &&
+        request_measure_on(&replay->carried, carry->data, carry->len, &consumed) == REQUEST_PARTIAL)
+        return true;
     if (!replay_feed(replay, carry->data, carry->len, &consumed)) return false;
     carry->len -= consumed;
     memmove(carry->data, carry->data + consumed, carry->len);

@@ -40,6 +40,7 @@ struct replay {
     const struct replay_progress *progress; /* of the record being applied; may be NULL */
     uint64_t record_at;                     /* where it begins in the file */
     bool marked;                            /* the record has a mark */
+    struct request_progress carried;        /* of replay_carry's first command */
 };
 
 /* Prepares to apply commands to this store, which may have contents. NULL: commands are only

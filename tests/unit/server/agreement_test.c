@@ -1,6 +1,7 @@
 /* agreement: two libraries, neither of which may include the other, define some things alike.
  * Checks that these definitions agree. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "conf/conf.h"
@@ -53,6 +54,30 @@ static size_t make_command(char *text)
     }
     return len;
 }
+
+START_TEST(command_in_pieces_is_measured_as_at_once)
+{
+    rng_init(&rng, test_seed());
+    for (int round = 0; round < ROUNDS; round++) {
+        char text[TEXT_SIZE];
+        size_t len = make_command(text), at = 0, whole, size;
+        struct request_progress progress = { 0 };
+        if (rng_chance(&rng, 50)) text[rng_below(&rng, len)] = "0123*$\r\n"[rng_below(&rng, 8)];
+        enum request_status wanted = request_measure(text, len, &whole), found;
+        do {
+            at += 1 + rng_below(&rng, 8);
+            if (at > len) at = len;
+            char *piece = malloc(at); /* the data may move */
+            memcpy(piece, text, at);
+            found = request_measure_on(&progress, piece, at, &size);
+            free(piece);
+        } while (found == REQUEST_PARTIAL && at < len);
+        ck_assert_int_eq(found, wanted);
+        if (found != REQUEST_PARTIAL) ck_assert_uint_eq(size, whole);
+        ck_assert(found == REQUEST_PARTIAL || (progress.at == 0 && progress.left == 0));
+    }
+}
+END_TEST
 
 START_TEST(command_of_a_file_is_the_same_request_of_a_client)
 {
@@ -121,6 +146,7 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
+        command_in_pieces_is_measured_as_at_once,
         command_of_a_file_is_the_same_request_of_a_client,
         option_has_the_letter_of_each_event,
         option_has_the_number_of_each_eviction_policy,
