@@ -119,12 +119,12 @@ bool replica_knows_effects(const struct replica *replica, uint64_t from)
 
 void replica_set_copy_only(struct replica *replica, bool on)
 {
-    replica->copy_only = on;
+    if (replica->state == HANDSHAKE) replica->copy_only = on;
 }
 
 void replica_set_functions_only(struct replica *replica, bool on)
 {
-    replica->functions_only = on;
+    if (replica->state == HANDSHAKE) replica->functions_only = on;
 }
 
 bool replica_has_asked(const struct replica *replica)

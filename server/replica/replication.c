@@ -297,7 +297,7 @@ void replication_second(struct replication *r)
         replication_acknowledge(r);
         if (link_state(r->link) == LINK_COPY) link_keep_alive(r->link);
     }
-    if (r->active && !r->follows) replicas_second(r->replicas, failover_wants_silence(r->failover));
+    if (r->active) replicas_second(r->replicas, r->follows || failover_wants_silence(r->failover));
     int64_t gone = replicas_gone_sec(r->replicas), ttl = r->w.conf->repl_backlog_ttl;
     if (r->active && !r->follows && ttl > 0 && gone > ttl) {
         /* There have been no replicas for long: free the memory. None can continue from this stream

@@ -64,6 +64,19 @@ def replica_that_never_reads_is_closed_at_the_hard_limit():
         assert wait_for(lambda: memory(master) < before + 3 * MIB), (before, memory(master))
 
 
+@own
+def options_of_the_copy_have_no_effect_once_it_began():
+    with Member("--repl-backlog-size", "16kb") as master, FakeReplica(master) as raw:
+        _, start = raw.copy()
+        raw.acknowledge(start)
+        raw.call("REPLCONF", "rdb-only", 1)
+        for number in range(2000):  # more than the backlog
+            master.ok("SET", "k", f"{number:04}" * 256)
+        raw.call("REPLCONF", "rdb-only", 0, "rdb-filter-only", "functions")
+        master.ok("SET", "k", "last")
+        assert wait_for(lambda: encode("SET", "k", "last") in raw.pending or raw.take())
+
+
 LIMITS = ("--client-output-buffer-limit", "replica 2mb 0 0", "--repl-backlog-size", "1mb")
 LONG = 16 * MIB  # more than the sockets of one machine hold
 
