@@ -9,10 +9,16 @@
 
 enum { EVICTIONS_PER_CALL = 64, RECLAIM_PER_EVICTION = 256 };
 
+size_t memory_limit_uncounted(const struct engine *engine)
+{
+    size_t garbage = engine->garbage != NULL ? *engine->garbage : 0;
+    return engine->uncounted + garbage + mem_shared_apart();
+}
+
 static bool is_over_limit(const struct engine *engine)
 {
     int64_t limit = engine->conf->maxmemory;
-    return limit > 0 && mem_used() - engine->uncounted - mem_shared_apart() > (uint64_t)limit;
+    return limit > 0 && mem_used() - memory_limit_uncounted(engine) > (uint64_t)limit;
 }
 
 /* For INFO: records for how long memory use has exceeded maxmemory in spite of eviction. */

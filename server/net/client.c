@@ -15,6 +15,7 @@
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 #include "store/mem/shared.h"
+#include "server/engine/memory_limit.h"
 #include "server/engine/session_reset.h"
 
 enum {
@@ -506,7 +507,7 @@ uint64_t clients_new_id(struct clients *all)
 
 size_t clients_uncounted(const struct clients *all)
 {
-    return all->w.engine->uncounted + mem_shared_apart();
+    return memory_limit_uncounted(all->w.engine);
 }
 
 bool clients_info(struct session *session, struct client_info *info)

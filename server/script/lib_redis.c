@@ -117,12 +117,15 @@ static bool run_command(lua_State *lua)
     }
     if (!take_arguments(lib, lua, count)) return false;
     make_places(lua, count);
+    if (interpreter_is_full(lib->interpreter))
+        luaL_error(lua, "not enough memory: script-memory-limit is exceeded");
     struct lua_reply reply;
     struct resp_writer out = lua_reply_begin(&reply, lib->interpreter, lua, lib->version);
     bool good = host_call(lib->host, count, (const struct bytes *)(void *)lib->room, &out);
     lua_reply_end(&reply);
     if (lib->room_size > ROOM_KEPT) lib_redis_drop(lib);
     if (lib->interpreter->exceeded || interpreter_is_full(lib->interpreter)) {
+        lib->interpreter->exceeded = false; /* the script may catch this, and go on */
         lua_settop(lua, 0);
         luaL_error(lua, "not enough memory: a reply exceeds script-memory-limit");
     }

@@ -240,6 +240,7 @@ struct scripting *scripting_new(struct engine *engine)
     scripting->on_arguments = luaL_ref(lua, LUA_REGISTRYINDEX);
     functions_init(&scripting->functions, scripting->interpreter, scripting->conf);
     scripting->interpreter->live = scripting->interpreter->used;
+    scripting->interpreter->made = 0;
     return scripting;
 }
 

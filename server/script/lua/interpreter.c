@@ -14,6 +14,8 @@ enum {
     GARBAGE_MIN = 1 << 20, /* bytes; Lua's own collector deals with less */
     PAUSE_PERCENT = 400,   /* of the live bytes, when Lua's collector begins; interpreter_collect
                               begins earlier */
+    STEP_PERCENT = 200,    /* how fast it is, compared with allocation, */
+    FAST_PERCENT = 1000,   /* and beyond half of the limit */
     STEP_KIB = 16,         /* about 20 us of collection */
     LARGE_BLOCK = 1 << 16,
     HOOK_BYTES = 1 << 26, /* of large blocks that the instructions between two hooks may read */
@@ -42,6 +44,7 @@ static size_t if_large(size_t size)
 static void count_block(struct interpreter *interpreter, size_t old_size, size_t size)
 {
     interpreter->used += size - old_size;
+    if (size > old_size) interpreter->made += size - old_size;
     interpreter->large += if_large(size) - if_large(old_size);
     if (size < LARGE_BLOCK || interpreter->lua == NULL || interpreter_hurries(interpreter->lua))
         return;
@@ -135,10 +138,25 @@ void interpreter_spend(lua_State *lua, unsigned steps)
     if (interpreter->on_steps != NULL) interpreter->on_steps(interpreter->ctx, lua);
 }
 
+/* Lua's collector does not know the limit: it must begin at half of it at the latest, and then be
+ * done before the script reaches it. */
+static void pace_collection(struct interpreter *interpreter)
+{
+    int pause = PAUSE_PERCENT, speed = STEP_PERCENT;
+    size_t half = interpreter->limit / 2;
+    if (interpreter->limit != SIZE_MAX && interpreter->used > half / (PAUSE_PERCENT / 100)) {
+        pause = interpreter->used < half ? (int)(100 * half / interpreter->used) : 100;
+        if (interpreter->used > half) speed = FAST_PERCENT;
+    }
+    lua_gc(interpreter->lua, LUA_GCSETPAUSE, pause);
+    lua_gc(interpreter->lua, LUA_GCSETSTEPMUL, speed);
+}
+
 static void after_steps(lua_State *lua, lua_Debug *where)
 {
     (void)where;
     struct interpreter *interpreter = interpreter_of(lua);
+    pace_collection(interpreter);
     if (!interpreter_hurries(lua) && hook_steps(interpreter) > interpreter->hook_steps)
         interpreter_resume(interpreter);
     if (interpreter->on_steps != NULL) interpreter->on_steps(interpreter->ctx, lua);
@@ -168,7 +186,7 @@ struct interpreter *interpreter_new(void)
     interpreter->lua = lua_newstate(allocate_block, interpreter);
     ensure(interpreter->lua != NULL, "no Lua state");
     lua_atpanic(interpreter->lua, die_of_error);
-    lua_gc(interpreter->lua, LUA_GCSETPAUSE, PAUSE_PERCENT);
+    pace_collection(interpreter);
     luaJIT_setmode(interpreter->lua, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_OFF);
     interpreter_resume(interpreter);
     interpreter->live = interpreter->used;
@@ -190,9 +208,16 @@ void interpreter_limit(struct interpreter *interpreter, size_t bytes)
         bytes == 0 || bytes > SIZE_MAX - interpreter->used ? SIZE_MAX : interpreter->used + bytes;
 }
 
+static void note_garbage(struct interpreter *interpreter)
+{
+    size_t used = interpreter->used, live = interpreter->live;
+    interpreter->garbage = used > live ? used - live : 0;
+}
+
 void interpreter_unlimit(struct interpreter *interpreter)
 {
     interpreter->limit = SIZE_MAX;
+    note_garbage(interpreter);
 }
 
 void interpreter_hurry(struct interpreter *interpreter)
@@ -217,8 +242,12 @@ bool interpreter_collect(void *ctx, size_t amount)
     if (interpreter->used < 2 * interpreter->live + GARBAGE_MIN) return false;
     for (; amount > 0; amount--)
         if (lua_gc(interpreter->lua, LUA_GCSTEP, STEP_KIB) != 0) {
-            interpreter->live = interpreter->used;
+            /* What a script made while the collection ran is still there, and may be garbage. */
+            size_t used = interpreter->used, made = interpreter->made;
+            interpreter->live = used > made ? used - made : 0;
+            interpreter->made = 0;
             break;
         }
+    note_garbage(interpreter);
     return true;
 }

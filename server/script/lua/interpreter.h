@@ -26,7 +26,9 @@ struct interpreter {
      * beyond the limit succeed and set `exceeded`. */
     bool may_fail;
     bool exceeded;
-    size_t live;            /* bytes in use after the last complete collection */
+    size_t live;            /* at least so many bytes were in use after the last collection */
+    size_t made;            /* bytes allocated since the collection before it ended */
+    size_t garbage;         /* bytes in use beyond `live`, while no script runs */
     const char *stack_base; /* where C's stack was when the script began */
     ptrdiff_t stack_max;    /* bytes of it for the script */
     unsigned spent;         /* steps of functions in C since on_steps was called for them */

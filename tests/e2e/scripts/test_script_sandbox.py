@@ -319,6 +319,54 @@ def replies_without_end_are_errors():
            error=b"the reply exceeds script-memory-limit")
 
 
+# ---- memory
+
+MADE = "local t = {} for i = 1, ARGV[1] do t[i] = string.rep('x', 1000) .. i end "
+GARBAGE = "for k = 1, ARGV[2] do local z = string.rep('y', 1000) .. k end "
+
+
+@own
+def garbage_of_scripts_evicts_no_key():
+    with Daemon("--maxmemory", "48mb", "--maxmemory-policy", "allkeys-lru") as daemon, daemon.raw() as raw:
+        raw.calls([("SET", f"k{number}", bytes(1000)) for number in range(20_000)])
+        for _ in range(2):
+            equal(raw.call("EVAL", MADE + GARBAGE + "return #t", 0, 20_000, 60_000), b":20000\r\n")
+            raw.calls([("SET", f"k{number}", bytes(1000)) for number in range(100)])
+        equal(raw.call("DBSIZE"), b":20000\r\n")
+        assert wait_for(lambda: int(daemon.redis().info("memory")["used_memory_lua"]) < 3 << 20)
+
+
+@own
+def scripts_may_use_most_of_their_limit():
+    with Daemon(*OPTIONS) as daemon, daemon.raw() as raw:
+        for kib in (3000, 5000, 9000, 12_000, 1000):  # of 16 MiB
+            equal(raw.call("EVAL", MADE + GARBAGE + "return #t", 0, kib, 60_000), b":%d\r\n" % kib)
+
+
+@own
+def commands_after_a_caught_lack_of_memory_reply():
+    with Daemon(*OPTIONS) as daemon, daemon.raw() as raw:
+        raw.calls([("RPUSH", "big", secrets.token_bytes(1 << 20)) for _ in range(20)])
+        script = "local r = pcall(redis.call, 'LRANGE', 'big', 0, -1) collectgarbage() return {r and 1 or 0, redis.call('SET', 'k', 'v')}"
+        equal(raw.call("EVAL", script, 0), b"*2\r\n:0\r\n+OK\r\n")
+
+
+@own
+def numbers_of_64_bits_work_after_a_lack_of_memory():
+    with Daemon(*OPTIONS) as daemon:
+        with daemon.raw() as raw:
+            for limit in range(600, 5400, 40):
+                raw.call("CONFIG", "SET", "script-memory-limit", limit)
+                raw.call("EVAL", f"local f = loadstring('return tostring({limit}LL)') return f and f()", 0)
+            raw.call("CONFIG", "SET", "script-memory-limit", LIMIT)
+            equal(raw.call("EVAL", "return tostring(2LL + 1LL == 3LL)", 0), b"$4\r\ntrue\r\n")
+        process, daemon.process = daemon.process, None
+        process.terminate()
+        equal(process.wait(20), 0)
+
+
+# ---- replies
+
 @own
 def a_long_reply_within_the_limit_is_whole():
     with Daemon(*OPTIONS) as daemon, daemon.raw() as raw:
