@@ -10,6 +10,7 @@
 #include "server/base/log.h"
 #include "server/engine/react/blocked.h"
 #include "server/engine/react/pubsub.h"
+#include "server/engine/react/tracking.h"
 #include "server/engine/react/watch.h"
 #include "server/engine/multi.h"
 #include "store/mem/mem.h"
@@ -28,12 +29,13 @@ struct client_usage client_usage(const struct client *client)
         .output = client->out.bytes + client->out.shared, /* shared blocks count in full */
         .multi = multi_bytes(session) + watch_bytes(session),
     };
-    usage.total =
-        mem_size(client) + mem_size(client->io) + mem_size(client->peer) + mem_size(client->local) +
-        mem_size(client->input.data) + mem_size(client->input.big) + usage.output +
-        mem_size(client->reader.args) + mem_size(session->name) + mem_size(session->lib_name) +
-        mem_size(session->lib_version) + usage.multi + session_subscription_bytes(session) +
-        blocked_bytes(session) + tls_bytes(client->tls) + client_thread_bytes(client);
+    usage.total = mem_size(client) + mem_size(client->io) + mem_size(client->peer) +
+                  mem_size(client->local) + mem_size(client->input.data) +
+                  mem_size(client->input.big) + usage.output + mem_size(client->reader.args) +
+                  mem_size(session->name) + mem_size(session->lib_name) +
+                  mem_size(session->lib_version) + usage.multi +
+                  session_subscription_bytes(session) + blocked_bytes(session) +
+                  tracking_bytes(session) + tls_bytes(client->tls) + client_thread_bytes(client);
     return usage;
 }
 

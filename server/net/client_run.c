@@ -18,9 +18,11 @@
 
 enum {
     REQUESTS_PER_TURN = 1024,       /* per connection */
+    ANON_PER_TURN = 16,             /* unauthenticated, whose requests do not share a window */
     MAX_LINE = 64 * 1024,           /* bytes of an inline request or a header line */
     MAX_BULK_ANON = 16 * 1024,      /* bytes of an argument before AUTH */
-    KEPT_ARGS = 1024,               /* a longer argument list is freed after use */
+    KEPT_ARGS = 64,                 /* a longer argument list is freed after use, */
+    WINDOW_KEPT_ARGS = 1024,        /* and one of the window with more for each request */
     OUTPUT_CHECK_BYTES = 64 * 1024, /* bytes of replies after which a turn checks the limits */
     TICK_USEC = 200, /* a longer time since the last reading makes the turn read the clock again */
     PAUSE_CHECK_MSEC = 60 * 1000, /* milliseconds between checks of a pause */
@@ -284,7 +286,8 @@ static void finish_arrival(struct client *client)
     if ((arrival->cut || arrival->left == 0) && client->input.len > 0 && may_run_requests(client))
         client_list_to_run(client);
     if (behind) client_join_input(client);
-    if (behind || (client->input.len == 0 && client->reader.args_cap > KEPT_ARGS)) {
+    bool is_large = client->reader.args_cap > KEPT_ARGS || client->reader.args_unquoted;
+    if (behind || (client->input.len == 0 && is_large)) {
         resp_reader_drop(&client->reader);
         resp_reader_init(&client->reader);
     }
@@ -395,7 +398,7 @@ void client_arrived(struct client *client, const char *data, size_t len)
     client->arrival = (struct arrival){
         .data = data,
         .len = data != NULL ? len : client->input.len,
-        .left = REQUESTS_PER_TURN,
+        .left = client_is_anon(client) ? ANON_PER_TURN : REQUESTS_PER_TURN,
     };
     client_place_input(client, INPUT_ARRIVED);
 }
@@ -422,7 +425,7 @@ static void run_arrived(struct clients *all)
             finish_arrival(client);
     }
     all->scratch_used = 0;
-    if (all->window.args_cap > KEPT_ARGS * WINDOW) {
+    if (all->window.args_cap > WINDOW_KEPT_ARGS * WINDOW) {
         window_drop(&all->window);
         window_init(&all->window);
     }

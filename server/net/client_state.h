@@ -167,7 +167,8 @@ struct clients {
     uint64_t request;                 /* number of the running request */
     int64_t refusals_usec;            /* monotonic; no refused TLS handshake is logged before */
     size_t refusals_unlogged;         /* refused handshakes since the last log line */
-    int64_t turn_usec; /* monotonic; read at the start of the turn and after slow requests */
+    int64_t turn_usec; /* monotonic; read before a turn's first request, after slow ones, and once
+                          a second */
 };
 
 /* Inline, because each turn moves a client four times. */

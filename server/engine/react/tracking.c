@@ -166,6 +166,7 @@ static struct membership *add_membership(struct tracking *tracking, struct track
     }
     struct membership *membership = mem_alloc(sizeof(*membership));
     membership->tracker = tracker;
+    tracker->bytes += sizeof(*membership) + sizeof(struct prefix) + text.len;
     membership->prefix = find_prefix(tracking, text, before != NULL ? before->prefix : NULL);
     LIST_INSERT_HEAD(&membership->prefix->memberships, membership, of_prefix);
     if (before != NULL)
@@ -210,6 +211,11 @@ void tracking_each_prefix(const struct session *session,
     const struct membership *membership;
     TAILQ_FOREACH(membership, &session->tracker->memberships, of_tracker)
     visit(ctx, prefix_text(membership->prefix));
+}
+
+size_t tracking_bytes(const struct session *session)
+{
+    return session->tracker != NULL ? sizeof(*session->tracker) + session->tracker->bytes : 0;
 }
 
 /* ---- sessions ------------------------------------------------------------------------------- */

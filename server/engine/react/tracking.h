@@ -61,6 +61,7 @@ void tracking_each_prefix(const struct session *session, /* sorted by bytes */
 
 /* Does any session track, or are there remembered keys? */
 bool tracking_active(const struct tracking *tracking);
+size_t tracking_bytes(const struct session *session); /* memory of its mode and prefixes. O(1) */
 /* A call invalidates all keys at most once, however many databases it empties. */
 void tracking_begin_call(struct tracking *tracking);
 /* Must the keys that the session reads now be remembered? */

@@ -35,6 +35,7 @@ struct tracker {
     struct target *target; /* NULL: the session gets the messages itself */
     bool caching, broken;
     TAILQ_HEAD(, membership) memberships;
+    size_t bytes; /* of its prefixes */
 };
 
 /* A key that begins with a prefix and has changed in this turn. */

@@ -232,5 +232,24 @@ def half_open_clients_cost_little():
                 raw.close()
 
 
+def total_memory(raw):
+    return int(re.search(rb"tot-mem=(\d+)", raw.call("CLIENT", "INFO"))[1])
+
+
+@own
+def an_idle_connection_keeps_no_large_request():
+    with Daemon() as daemon, daemon.raw() as raw:
+        before = total_memory(raw)
+        raw.call("DEL", *range(1000))
+        raw.send(b'SET k "' + b"x" * 60_000 + b'"\r\n')
+        equal(raw.reply(), b"+OK\r\n")
+        assert total_memory(raw) < before + 2000, (before, total_memory(raw))
+        words = [word for number in range(2000) for word in ("PREFIX", f"prefix:{number}:")]
+        equal(raw.call("CLIENT", "TRACKING", "ON", "BCAST", *words), b"+OK\r\n")
+        assert total_memory(raw) > before + 2000 * 50, (before, total_memory(raw))
+        equal(raw.call("CLIENT", "TRACKING", "OFF"), b"+OK\r\n")
+        assert total_memory(raw) < before + 2000, (before, total_memory(raw))
+
+
 if __name__ == "__main__":
     main()
