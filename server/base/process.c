@@ -24,15 +24,15 @@ static bool set_files(struct rlimit *limit, rlim_t files)
     return true;
 }
 
-int64_t process_raise_files(int64_t clients)
+int64_t process_raise_files(int64_t clients, int64_t more)
 {
     struct rlimit limit;
-    rlim_t wanted = (rlim_t)clients + OWN_FILES;
+    rlim_t own = OWN_FILES + (rlim_t)more, wanted = (rlim_t)clients + own;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return clients;
     if (limit.rlim_cur >= wanted || set_files(&limit, wanted)) return clients;
     /* Only root may go beyond the hard limit. */
     if (limit.rlim_cur < limit.rlim_max) set_files(&limit, limit.rlim_max);
-    return limit.rlim_cur > OWN_FILES ? (int64_t)(limit.rlim_cur - OWN_FILES) : 1;
+    return limit.rlim_cur > own ? (int64_t)(limit.rlim_cur - own) : 1;
 }
 
 int process_detach(void)

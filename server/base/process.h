@@ -7,8 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Raises the limit on open files to fit this many clients; returns how many fit, at least 1. */
-int64_t process_raise_files(int64_t clients);
+/* Raises the limit on open files to fit this many clients and `more` other files, and the usual
+ * ones; returns how many clients fit, at least 1. */
+int64_t process_raise_files(int64_t clients, int64_t more);
 
 /* Continues in a child, detached from the terminal. The parent waits until the child calls
  * process_detached or dies; the parent's exit status shows whether the daemon has started. Returns

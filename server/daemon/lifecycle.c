@@ -15,6 +15,7 @@
 #include "server/daemon/status.h"
 #include "server/daemon/supervisor.h"
 #include "server/disk/persist.h"
+#include "server/http/visitors.h"
 #include "server/replica/replication.h"
 #include "server/script/script.h"
 #include "store/store.h"
@@ -57,9 +58,15 @@ void lifecycle_report_ready(struct parts *parts)
 
 /* --- options --- */
 
+int64_t lifecycle_more_files(const struct conf *conf)
+{
+    enum { OF_THREAD = 2, OF_HTTP = VISITORS_MAX + 2 };
+    return OF_THREAD * (conf->io_threads - 1) + (conf->metrics_port > 0 ? OF_HTTP : 0);
+}
+
 void lifecycle_fit_maxclients(struct conf *conf)
 {
-    int64_t possible = process_raise_files(conf->maxclients);
+    int64_t possible = process_raise_files(conf->maxclients, lifecycle_more_files(conf));
     if (possible >= conf->maxclients) return;
     log_line(
         LOG_WARNING,
@@ -116,13 +123,6 @@ void lifecycle_stop(struct parts *parts)
     parts->stops = false;
     if (!parts->stop_saves || persist_save_at_end(parts->persist) == PERSIST_DONE) {
         loop_stop(parts->loop);
-}
-
-/* DIFFERS: Redis stops when the script has ended, however long that takes. (doc/differs.md)
- * Without a snapshot to write, the server stops at once, and the journal has nothing of the script.
- * Otherwise the script is stopped first, if it has not changed data. */
-static void stop_by_signal(struct parts *parts, int64_t how)
-{
         return;
     }
     log_line(LOG_WARNING,
@@ -130,12 +130,20 @@ static void stop_by_signal(struct parts *parts, int64_t how)
              "to stop without saving");
     if (parts->interrupted) sigaction(SIGINT, &parts->interrupt, NULL);
     parts->interrupted = false;
+}
+
+/* DIFFERS: Redis stops when the script has ended, however long that takes. (doc/differs.md)
+ * Without a snapshot to write, the server stops at once, and the journal has nothing of the script.
+ * Otherwise the script is stopped first, if it has not changed data. */
+static void stop_by_signal(struct parts *parts, int64_t how)
+{
     parts->stop_saves =
         how == CONF_SHUTDOWN_SAVE || (how == CONF_SHUTDOWN_DEFAULT && parts->conf.save[0] != '\0');
     log_line(LOG_NOTICE, "Received a signal to stop");
     /* At the end of the turn: the snapshot must have the changes of all requests that run before.
      */
     parts->stops = true;
+    if (!parts->engine.busy) return;
     if (!parts->stop_saves)
         loop_stop(parts->loop);
     else if (!busy_stop(parts->scripting))

@@ -4,6 +4,7 @@
 #define SERVER_DAEMON_LIFECYCLE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct conf;
 struct parts;
@@ -16,6 +17,8 @@ __attribute__((format(printf, 2, 3))) bool lifecycle_fail(const struct parts *pa
 /* Writes the pid file, and notifies the service manager that the daemon is ready. */
 void lifecycle_report_ready(struct parts *parts);
 void lifecycle_on_signals(struct parts *parts); /* call when the loop has been made */
+/* Descriptors for io-threads and the metrics port. */
+int64_t lifecycle_more_files(const struct conf *conf);
 /* Raises the limit on open files, and lowers maxclients to the number that it allows. */
 void lifecycle_fit_maxclients(struct conf *conf);
 /* For CONFIG SET, with the parts: applies changed options. False: the journal could not be started.

@@ -11,6 +11,7 @@
 
 #include "server/base/log.h"
 #include "server/base/process.h"
+#include "server/daemon/lifecycle.h"
 #include "server/daemon/parts.h"
 #include "server/http/http.h"
 #include "server/net/client.h"
@@ -81,7 +82,9 @@ static bool try_files(const struct attempt *attempt)
 {
     const struct conf_option *option = first_of(attempt, of_files);
     int64_t wanted = attempt->parts->conf.maxclients;
-    int64_t possible = option != NULL ? process_raise_files(wanted) : wanted;
+    int64_t possible =
+        option != NULL ? process_raise_files(wanted, lifecycle_more_files(&attempt->parts->conf))
+                       : wanted;
     char why[128];
     if (possible >= wanted) return true;
     snprintf(why, sizeof(why),
