@@ -118,7 +118,7 @@ static bool open_server(struct http *http, struct loop *loop, char *why, size_t 
     evhttp_set_max_body_size(http->server, VISITORS_BODY_MAX);
     evhttp_set_timeout(http->server, VISITORS_SILENT_SEC);
     evhttp_set_allowed_methods(http->server, ALL_METHODS);
-    evhttp_set_bevcb(http->server, visitors_admit, http->visitors);
+    visitors_serve(http->visitors, http->server);
     evhttp_set_gencb(http->server, on_request, http);
     return listeners_open(http->server, conf->metrics_bind, (int)conf->metrics_port, why, why_size);
 }

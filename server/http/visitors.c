@@ -10,6 +10,7 @@
 #include <event2/bufferevent_ssl.h>
 #include <event2/event.h>
 #include <event2/http.h>
+#include <event2/listener.h>
 
 #include "server/base/clock.h"
 #include "server/net/tls/tls.h"
@@ -24,8 +25,10 @@ struct visitor {
 };
 
 struct visitors {
-    const struct tls *tls;    /* NULL: no encryption */
-    struct loop_timer *timer; /* fires each second while the list is not empty */
+    const struct tls *tls; /* NULL: no encryption */
+    struct evhttp *server;
+    struct loop_timer *timer;  /* fires each second while the list is not empty */
+    struct loop_timer *accept; /* ends a pause between handshakes */
     size_t count;
     struct visitor all[VISITORS_MAX]; /* the oldest first */
 };
@@ -63,11 +66,40 @@ static void close_late(void *ctx)
     if (visitors->count > 0) loop_timer_set(visitors->timer, USEC_PER_SEC);
 }
 
+/* ---- accepting ------------------------------------------------------------------------------- */
+
+static void enable_listener(struct evhttp_bound_socket *bound, void *ctx)
+{
+    (void)ctx;
+    evconnlistener_enable(evhttp_bound_socket_get_listener(bound));
+}
+
+static void disable_listener(struct evhttp_bound_socket *bound, void *ctx)
+{
+    (void)ctx;
+    evconnlistener_disable(evhttp_bound_socket_get_listener(bound));
+}
+
+static void accept_again(void *ctx)
+{
+    struct visitors *visitors = ctx;
+    evhttp_foreach_bound_socket(visitors->server, enable_listener, NULL);
+}
+
+/* A handshake may take ten milliseconds of the loop, so clients get most of the time between two.
+ */
+static void pause_accepting(struct visitors *visitors)
+{
+    evhttp_foreach_bound_socket(visitors->server, disable_listener, NULL);
+    loop_timer_set(visitors->accept, VISITORS_SHAKE_USEC);
+}
+
 struct visitors *visitors_new(struct loop *loop, struct tls *tls)
 {
     struct visitors *visitors = mem_zalloc(sizeof(*visitors));
     visitors->tls = tls;
     visitors->timer = loop_timer_new(loop, close_late, visitors);
+    visitors->accept = loop_timer_new(loop, accept_again, visitors);
     return visitors;
 }
 
@@ -77,6 +109,7 @@ void visitors_free(struct visitors *visitors)
     for (size_t i = 0; i < visitors->count; i++)
         bufferevent_decref(visitors->all[i].stream);
     loop_timer_free(visitors->timer);
+    loop_timer_free(visitors->accept);
     mem_free(visitors);
 }
 
@@ -93,7 +126,16 @@ static struct bufferevent *open_stream(const struct visitors *visitors, struct e
     return stream;
 }
 
-struct bufferevent *visitors_admit(struct event_base *base, void *ctx)
+/* Reads no request, and is closed as silent. Without a stream, libevent would make one that is not
+ * encrypted. */
+static struct bufferevent *deaf_stream(struct event_base *base)
+{
+    struct bufferevent *stream = bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE);
+    if (stream != NULL) bufferevent_setwatermark(stream, EV_READ, SIZE_MAX, VISITORS_READ_MAX);
+    return stream;
+}
+
+static struct bufferevent *admit(struct event_base *base, void *ctx)
 {
     struct visitors *visitors = ctx;
     release(visitors);
@@ -101,15 +143,22 @@ struct bufferevent *visitors_admit(struct event_base *base, void *ctx)
         close_visitor(&visitors->all[0]);
         release(visitors);
     }
-    if (visitors->count == VISITORS_MAX) return NULL;
+    if (visitors->tls != NULL) pause_accepting(visitors);
+    if (visitors->count == VISITORS_MAX) return deaf_stream(base);
     struct bufferevent *stream = open_stream(visitors, base);
-    if (stream == NULL) return NULL;
+    if (stream == NULL) return deaf_stream(base);
     bufferevent_incref(stream);
     bufferevent_setwatermark(stream, EV_READ, 0, VISITORS_READ_MAX);
     if (visitors->count == 0) loop_timer_set(visitors->timer, USEC_PER_SEC);
     visitors->all[visitors->count++] =
         (struct visitor){ .stream = stream, .came_usec = clock_mono_usec() };
     return stream;
+}
+
+void visitors_serve(struct visitors *visitors, struct evhttp *server)
+{
+    visitors->server = server;
+    evhttp_set_bevcb(server, admit, visitors);
 }
 
 /* ---- delayed replies ---------------------------------------------------------------------------

@@ -9,23 +9,24 @@
 
 struct visitors;
 struct bufferevent;
-struct event_base;
+struct evhttp;
 struct tls;
 
 struct visitors *visitors_new(struct loop *loop, struct tls *tls); /* tls NULL: plain HTTP */
 void visitors_free(struct visitors *visitors); /* after the HTTP server is freed */
 
-/* The callback for evhttp_set_bevcb: makes the bufferevent of a new connection. If there are
- * VISITORS_MAX connections, closes the oldest one first. */
-struct bufferevent *visitors_admit(struct event_base *base, void *visitors);
+/* Makes the bufferevents of the server's connections. If there are VISITORS_MAX of them, a new one
+ * closes the oldest one. */
+void visitors_serve(struct visitors *visitors, struct evhttp *server);
 
 enum {
     VISITORS_MAX = 32,
-    VISITORS_SEC = 10,          /* a connection is closed after this time in any case */
-    VISITORS_SILENT_SEC = 5,    /* and after this long without traffic */
-    VISITORS_HEADER_MAX = 8192, /* bytes of a request's first line and headers */
-    VISITORS_BODY_MAX = 1024,   /* bytes of a body, which no request needs */
-    VISITORS_READ_MAX = 16384,  /* bytes read but not parsed */
+    VISITORS_SEC = 10,               /* a connection is closed after this time in any case */
+    VISITORS_SILENT_SEC = 5,         /* and after this long without traffic */
+    VISITORS_SHAKE_USEC = 20 * 1000, /* at least, between two connections that begin TLS */
+    VISITORS_HEADER_MAX = 8192,      /* bytes of a request's first line and headers */
+    VISITORS_BODY_MAX = 1024,        /* bytes of a body, which no request needs */
+    VISITORS_READ_MAX = 16384,       /* bytes read but not parsed */
 };
 
 /* ---- delayed replies ---- */
