@@ -117,7 +117,7 @@ static void block_caller(struct engine *engine, struct call *call)
     fail(call, ERR_OOM);
 }
 
-enum { WAKE_BATCH = 64 };
+enum { WAKE_BATCH = 64, HTTP_LOG_MSEC = 60 * 1000 };
 
 /* CLOCK has its reply, and the next request runs, after everything that is due on the way. */
 static void advance_clock(struct engine *engine, struct call *call)
@@ -132,10 +132,10 @@ static void run_alone(struct engine *engine, struct call *call)
      * time. */
     if (instant_due(blocked_next_wake(engine->blocked), clock_now(engine->clock)))
         serve_due(engine, WAKE_BATCH);
-    struct txn txn;
-    struct block_request block = { 0 };
     bool runs_others = call->command.row->flags & (RUNS_QUEUE | RUNS_SCRIPT);
     if (runs_others && engine->persist != NULL) persist_end_record(engine->persist);
+    struct txn txn;
+    struct block_request block = { 0 };
     txn_begin(&txn, engine->store, clock_now(engine->clock), FROM_CLIENT);
     txn_call(&txn, call->session->db);
     call->txn = &txn;
@@ -187,6 +187,20 @@ static bool is_http(struct bytes name)
     return bytes_is_word(name, "post") || bytes_is_word(name, "host:");
 }
 
+/* Logged once a minute, as in Redis, so that unauthenticated clients can't fill the log. */
+static void refuse_http(struct engine *engine, struct session *session)
+{
+    msec now = clock_now(engine->clock), age = now - engine->http_logged_at;
+    if (age < 0 || age >= HTTP_LOG_MSEC) {
+        engine->http_logged_at = now;
+        log_line(LOG_WARNING,
+                 "Client %s closed: it sent an HTTP request, possibly forged by a web page. Set a "
+                 "password, and let only your clients reach the port",
+                 session->peer != NULL ? session->peer : "");
+    }
+    session_close(session);
+}
+
 bool engine_request(struct engine *engine, struct session *session, struct command_ref command,
                     int argc, const struct bytes *argv)
 {
@@ -197,11 +211,7 @@ bool engine_request(struct engine *engine, struct session *session, struct comma
     };
     call.context = call.command.context;
     if (is_http(argv[0])) {
-        log_line(LOG_WARNING,
-                 "Client %s closed: it sent an HTTP request, possibly forged by a web page. Set a "
-                 "password, and let only your clients reach the port",
-                 session->peer != NULL ? session->peer : "");
-        session_close(session);
+        refuse_http(engine, session);
         return true;
     }
     session->last_command = call.command.row;

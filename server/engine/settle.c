@@ -145,6 +145,14 @@ void settle_free(struct settle *settle)
 
 /* ---- finding keys that settle slowly --------------------------------------------------------- */
 
+/* A quick check: for most calls nothing is due. */
+static bool may_need_work(const struct engine *engine, unsigned db)
+{
+    const struct store *store = engine->store;
+    return store->policies.limits > 0 ||
+           due_at_come(keyspace_next_due(store_database(store, db)), clock_now(engine->clock));
+}
+
 /* A search for such keys among the arguments of calls. */
 struct search {
     struct settle *settle;
@@ -189,8 +197,8 @@ static void search_call(void *ctx, const struct call *call)
     int count = command_keys(row, call->argc, call->argv, positions);
     unsigned from = search->all_databases ? 0 : search->db;
     unsigned to = search->all_databases ? search->txn.store->database_count : search->db + 1;
-    for (int i = 0; i < count; i++)
-        for (unsigned db = from; db < to; db++)
+    for (unsigned db = from; db < to; db++)
+        for (int i = 0; i < count && may_need_work(search->settle->engine, db); i++)
             search_key(search, db, call->argv[positions[i]]);
     if (positions != few) mem_free(positions);
     if (row->flags & COUNTS_KEYS)
@@ -206,14 +214,6 @@ static bool counts_slowly(struct engine *engine)
     if (engine_keeps_data(engine, now))
         return store_count_to_hide(engine->store, now, COUNT_AT_ONCE) >= COUNT_AT_ONCE;
     return store_count_due(engine->store, now, COUNT_AT_ONCE) >= COUNT_AT_ONCE;
-}
-
-/* A quick check: for most calls nothing is due. */
-static bool may_need_work(const struct engine *engine, unsigned db)
-{
-    const struct store *store = engine->store;
-    return store->policies.limits > 0 ||
-           due_at_come(keyspace_next_due(store_database(store, db)), clock_now(engine->clock));
 }
 
 /* ---- delaying -------------------------------------------------------------------------------- */
@@ -324,9 +324,9 @@ static bool still_counts_slowly(struct settle *settle)
     struct engine *engine = settle->engine;
     uint64_t expired = engine->store->stats.expired_keys + engine->store->stats.expired_members;
     msec now = clock_now(engine->clock);
-    if (expired < settle->counted_at + COUNT_AT_ONCE && store_next_due(engine->store) <= now &&
-        !engine_keeps_data(engine, now))
-        return true;
+    /* CONFIG RESETSTAT may have reset the total. */
+    bool few = expired >= settle->counted_at && expired - settle->counted_at < COUNT_AT_ONCE;
+    if (few && store_next_due(engine->store) <= now && !engine_keeps_data(engine, now)) return true;
     settle->counted_at = expired;
     return counts_slowly(engine);
 }

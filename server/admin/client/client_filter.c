@@ -1,6 +1,7 @@
 /* client_filter: see client_filter.h. */
 #include "server/admin/client/client_filter.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "server/admin/admin.h"
@@ -8,11 +9,18 @@
 #include "server/replica/replicas.h"
 #include "store/base/number.h"
 #include "store/mem/blob.h"
+#include "store/mem/mem.h"
 
 void client_filter_init(struct client_filter *filter, const struct call *call)
 {
     *filter = (struct client_filter){ .call = call };
     filter->is.db = filter->is_not.db = -1;
+}
+
+void client_filter_drop(struct client_filter *filter)
+{
+    mem_free(filter->is.ids);
+    mem_free(filter->is_not.ids);
 }
 
 /* ---- what a connection has ------------------------------------------------------------------- */
@@ -93,14 +101,15 @@ static struct bytes text_of(const struct client_info *info, enum client_text whi
 
 /* ---- matching -------------------------------------------------------------------------------- */
 
-static bool has_id(const struct client_filter *filter, const struct client_wish *wish, uint64_t id)
+static int compare_ids(const void *a, const void *b)
 {
-    for (int i = wish->first_id; i <= wish->last_id; i++) {
-        int64_t wanted;
-        const struct bytes *arg = &filter->call->argv[i];
-        if (number_parse_int64(arg->data, arg->len, &wanted) && (uint64_t)wanted == id) return true;
-    }
-    return false;
+    uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
+    return (one > other) - (one < other);
+}
+
+static bool has_id(const struct client_wish *wish, uint64_t id)
+{
+    return bsearch(&id, wish->ids, wish->id_count, sizeof(id), compare_ids) != NULL;
 }
 
 /* Are all of these letters among the connection's? */
@@ -121,10 +130,9 @@ static bool has_text(const struct client_info *info, enum client_text which, str
 }
 
 /* Returns whether each wish that was given is as it `must` be: fulfilled or not. */
-static bool fits(const struct client_filter *filter, const struct client_wish *wish,
-                 const struct client_info *info, bool must)
+static bool fits(const struct client_wish *wish, const struct client_info *info, bool must)
 {
-    if (wish->first_id != 0 && has_id(filter, wish, info->id) != must) return false;
+    if (wish->ids != NULL && has_id(wish, info->id) != must) return false;
     if (wish->type != ANY_TYPE && (wish->type == type_of(info)) != must) return false;
     if (wish->user != NULL && (wish->user == info->session->user) != must) return false;
     if (wish->db >= 0 && (wish->db == info->session->db) != must) return false;
@@ -135,7 +143,7 @@ static bool fits(const struct client_filter *filter, const struct client_wish *w
 
 bool client_filter_matches(const struct client_filter *filter, const struct client_info *info)
 {
-    return fits(filter, &filter->is, info, true) && fits(filter, &filter->is_not, info, false) &&
+    return fits(&filter->is, info, true) && fits(&filter->is_not, info, false) &&
            info->age_sec >= filter->max_age && info->idle_sec >= filter->idle &&
            !(filter->skip_me && info->session == filter->call->session);
 }
@@ -202,10 +210,17 @@ static bool parse_ids(struct call *call, int *i, struct client_wish *wish)
 {
     int64_t id;
     if (!arg_int64_or(call, *i, &id, ERR_CLIENT_ID)) return false;
-    wish->first_id = *i;
+    int first = *i;
     while (*i < call->argc && number_parse_int64(call->argv[*i].data, call->argv[*i].len, &id))
-        wish->last_id = (*i)++;
-    --*i;
+        ++*i;
+    wish->last_id = --*i;
+    wish->id_count = (size_t)(*i - first) + 1;
+    wish->ids = mem_realloc(wish->ids, wish->id_count * sizeof(*wish->ids));
+    for (int at = first; at <= *i; at++) {
+        number_parse_int64(call->argv[at].data, call->argv[at].len, &id);
+        wish->ids[at - first] = (uint64_t)id;
+    }
+    qsort(wish->ids, wish->id_count, sizeof(*wish->ids), compare_ids);
     return true;
 }
 

@@ -27,7 +27,9 @@ enum client_text {
 
 /* The properties that a connection must have or, for options with NOT-, must not have. */
 struct client_wish {
-    int first_id, last_id; /* arguments that are ids; 0: none */
+    uint64_t *ids; /* in order; owned by the filter. NULL: any */
+    size_t id_count;
+    int last_id; /* the last argument that is an id */
     enum client_type type;
     const struct acl_user *user;      /* NULL: any */
     int64_t db;                       /* -1: any */
@@ -43,6 +45,7 @@ struct client_filter {
 
 /* Selects all connections. */
 void client_filter_init(struct client_filter *filter, const struct call *call);
+void client_filter_drop(struct client_filter *filter);
 /* Parses the option at *i and moves *i past it. False: an error was sent, `unknown` if there is
  * no such option or it has no value. */
 bool client_filter_parse(struct client_filter *filter, struct call *call, int *i,

@@ -109,17 +109,20 @@ void cmd_client_list(struct call *call)
 {
     struct selection selection = { .text = NULL };
     client_filter_init(&selection.filter, call);
-    for (int i = 2; i < call->argc;) {
+    bool valid = true;
+    for (int i = 2; valid && i < call->argc;) {
         bool after_ids = selection.filter.is.last_id == i - 1 && i > 2;
-        if (!client_filter_parse(&selection.filter, call, &i,
-                                 after_ids ? ERR_CLIENT_ID : ERR_SYNTAX))
-            return;
+        valid = client_filter_parse(&selection.filter, call, &i,
+                                    after_ids ? ERR_CLIENT_ID : ERR_SYNTAX);
     }
-    struct outbuf text;
-    outbuf_init(&text);
-    selection.text = &text;
-    each_connection(call, append_if_matching, &selection);
-    reply_text(call, &text);
+    if (valid) {
+        struct outbuf text;
+        outbuf_init(&text);
+        selection.text = &text;
+        each_connection(call, append_if_matching, &selection);
+        reply_text(call, &text);
+    }
+    client_filter_drop(&selection.filter);
 }
 
 static void choose_victim(void *ctx, const struct client_info *info)
@@ -152,22 +155,26 @@ static bool parse_kill(struct call *call, struct client_filter *filter)
     return true;
 }
 
-void cmd_client_kill(struct call *call)
+static void kill_selected(struct call *call, struct selection *selection)
 {
-    struct selection selection = { .text = NULL };
-    if (!parse_kill(call, &selection.filter)) return;
-    each_connection(call, choose_victim, &selection);
-    if (selection.kills_master)
+    each_connection(call, choose_victim, selection);
+    if (selection->kills_master)
         link_close(replication_link(replication_of(call)), "closed by CLIENT KILL");
-    for (size_t i = 0; i < selection.victim_count; i++)
-        clients_kill(all_clients(call), selection.victims[i], call->session);
-    mem_free(selection.victims);
-
-    size_t count = selection.victim_count + selection.kills_master;
+    for (size_t i = 0; i < selection->victim_count; i++)
+        clients_kill(all_clients(call), selection->victims[i], call->session);
+    mem_free(selection->victims);
+    size_t count = selection->victim_count + selection->kills_master;
     if (call->argc > 3)
         resp_integer(call->out, (int64_t)count);
     else if (count > 0)
         reply_ok(call);
     else
         fail(call, ERR_NO_SUCH_CLIENT);
+}
+
+void cmd_client_kill(struct call *call)
+{
+    struct selection selection = { .text = NULL };
+    if (parse_kill(call, &selection.filter)) kill_selected(call, &selection);
+    client_filter_drop(&selection.filter);
 }

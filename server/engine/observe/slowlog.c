@@ -9,7 +9,7 @@
 enum { ARGS_MAX = 32, ARG_MAX_LEN = 128 };
 
 struct slowlog {
-    struct slow_call *newest;
+    struct slow_call *newest, *oldest;
     size_t count;
     uint64_t next_id;
 };
@@ -19,25 +19,27 @@ struct slowlog *slowlog_new(void)
     return mem_zalloc(sizeof(struct slowlog));
 }
 
-/* Drops all but the newest `keep`. */
+static void drop_oldest(struct slowlog *slowlog)
+{
+    struct slow_call *call = slowlog->oldest;
+    slowlog->oldest = call->newer;
+    if (call->newer != NULL)
+        call->newer->older = NULL;
+    else
+        slowlog->newest = NULL;
+    for (int i = 0; i < call->argc; i++)
+        blob_free(call->argv[i]);
+    mem_free(call->argv);
+    blob_free(call->peer);
+    blob_free(call->name);
+    mem_free(call);
+    slowlog->count--;
+}
+
 static void keep_newest(struct slowlog *slowlog, size_t keep)
 {
-    struct slow_call **link = &slowlog->newest;
-    for (size_t i = 0; i < keep && *link != NULL; i++)
-        link = &(*link)->older;
-    struct slow_call *call = *link;
-    *link = NULL;
-    while (call != NULL) {
-        struct slow_call *older = call->older;
-        for (int i = 0; i < call->argc; i++)
-            blob_free(call->argv[i]);
-        mem_free(call->argv);
-        blob_free(call->peer);
-        blob_free(call->name);
-        mem_free(call);
-        slowlog->count--;
-        call = older;
-    }
+    while (slowlog->count > keep)
+        drop_oldest(slowlog);
 }
 
 void slowlog_reset(struct slowlog *slowlog)
@@ -83,6 +85,10 @@ void slowlog_note(struct slowlog *slowlog, const struct slow *slow, size_t max)
         kept->argv[ARGS_MAX - 1] = blob_new(bytes_of(rest, (size_t)len));
     }
     kept->older = slowlog->newest;
+    if (kept->older != NULL)
+        kept->older->newer = kept;
+    else
+        slowlog->oldest = kept;
     slowlog->newest = kept;
     slowlog->count++;
     keep_newest(slowlog, max);

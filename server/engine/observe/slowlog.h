@@ -25,7 +25,7 @@ struct slow_call {
     int argc;           /* at most 32 */
     struct blob **argv; /* long arguments are cut, and end with the number of bytes cut */
     struct blob *peer, *name;
-    struct slow_call *older;
+    struct slow_call *older, *newer;
 };
 
 struct slowlog *slowlog_new(void);

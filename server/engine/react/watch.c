@@ -67,12 +67,15 @@ static struct dict *keys_of_db(struct watch *watch, unsigned db)
     return &watch->tables[db];
 }
 
-/* If the session names a key twice in one WATCH, its entry is the first in the list. */
+/* Walks the key's list and the session's at the same time, because either of them may be long. */
 static bool is_watched_by(const struct watched *watched, const struct session *session)
 {
-    const struct watcher *watcher;
-    LIST_FOREACH(watcher, &watched->watchers, of_key)
-    if (watcher->session == session) return true;
+    if (session->watching == NULL) return false;
+    const struct watcher *of_key = LIST_FIRST(&watched->watchers);
+    const struct watcher *of_session = STAILQ_FIRST(&session->watching->watchers);
+    for (; of_key != NULL && of_session != NULL;
+         of_key = LIST_NEXT(of_key, of_key), of_session = STAILQ_NEXT(of_session, of_session))
+        if (of_key->session == session || of_session->watched == watched) return true;
     return false;
 }
 
