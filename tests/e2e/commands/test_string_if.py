@@ -83,6 +83,7 @@ def rights_count_the_keys_of_msetex_and_the_reading_of_conditions():
             equal(raw.call("SET", "w", "guess", condition, "secret")[:7], b"-NOPERM")
             equal(raw.call("DELEX", "w", condition, "secret")[:7], b"-NOPERM")
         equal(raw.call("DIGEST", "w")[:7], b"-NOPERM")
+        equal(raw.call("DELIFEQ", "w", "secret")[:7], b"-NOPERM")
         equal(raw.call("DELEX", "w"), b":1\r\n")
         equal(raw.call("MSETEX", 1, "w", "v"), b":1\r\n")
         equal(raw.call("MSETEX", 2, "rw", "v", "other", "v")[:7], b"-NOPERM")
