@@ -10,7 +10,7 @@ import redis
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
 from daemon import encode, equal, main, random_seed, test, wait_for
-from engines import SYNCED, check_restart, engine
+from engines import SYNCED, check_restart, engine, policy
 from resp import value_of
 
 SOON = 500                    # ms: time enough for the commands before it
@@ -93,6 +93,16 @@ def members_expire_by_themselves_with_their_events():
         equal(sorted(client.keys()), [b"s", b"z"])
         equal(run("E.SMEMBERS", "s"), [b"kept"])
         equal(run("E.ZRANGE", "z", 0, -1), [b"n", b"kept"])
+
+
+@test
+def a_new_key_that_a_command_names_twice_keeps_its_deadline():
+    with engine() as (server, client):
+        run = client.execute_command
+        policy(client, "SET", "new", "MEMBERTTL", "1h")
+        run("E.ZADD", "z", 1, "a")
+        run("E.ZUNIONSTORE", "new", 2, "new", "z")
+        equal(server.stats()["values"], 1)
 
 
 @test
