@@ -511,10 +511,10 @@ struct stream *stream_relocate(struct stream *stream, struct relocation_place *p
         }
         *place = (struct relocation_place){ .part = PART_GROUPS };
     }
-    struct relocation_place within = { place->at, place->part - PART_GROUPS };
+    /* The part may be any other: an earlier value of the key had it. */
+    struct relocation_place within = { .at = place->at };
     stream->groups = stream_groups_relocate(stream->groups, &within, relocation);
-    *place = (struct relocation_place){ within.at, within.part + PART_GROUPS };
-    if (relocation_begins(&within)) *place = within;
+    *place = (struct relocation_place){ within.at, within.at != 0 ? PART_GROUPS : PART_BLOCKS };
     return stream;
 }
 
