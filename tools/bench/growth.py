@@ -10,7 +10,7 @@ from statistics import median
 
 from throughput import SUBSTITUTES
 
-# (title, mix, the key that holds all data)
+# (title, mix, the key that holds all data; None: many keys, measured to ten times the size)
 STRUCTURES = [
     ("string", "set", None),
     ("string with a TTL", "setex", None),
@@ -67,8 +67,9 @@ def cost(bench, settings, server, mix, size, first):
 def grow(bench, settings, server, mix, key):
     result = {"sizes": [], "cpu_ns": [], "fill_stall_us": [], "shrink_stall_us": None,
               "delete_stall_us": None, "mix": mix}
-    filled, next_round = 0, settings.sizes[-1]
-    for size in settings.sizes:
+    sizes = [*settings.sizes, 10 * settings.sizes[-1]] if key is None else settings.sizes
+    filled, next_round = 0, sizes[-1]
+    for size in sizes:
         result["fill_stall_us"].append(watch(bench, server, mix, size, filled, "fill"))
         filled = size
         cpu_ns, next_round = cost(bench, settings, server, mix, size, next_round)

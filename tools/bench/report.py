@@ -236,8 +236,8 @@ def queues_table(results):
 
 
 def growth_table(results, names):
-    first = next(iter(results.values()))[names[0]]
-    heads = ["structure, server"] + [f"{size:,}" for size in first["sizes"]] + \
+    sizes = next(iter(results.values()))[names[0]]["sizes"]
+    heads = ["structure, server"] + [f"{size:,}" for size in sizes] + \
         ["stall: growing", "shrinking", "deleted whole"]
     rows = []
     for what, found in results.items():
@@ -247,8 +247,23 @@ def growth_table(results, names):
                       figures["delete_stall_us"]]
             cells = [usec(stall) for stall in stalls]
             costs = [f"{cost:.0f} ns" for cost in figures["cpu_ns"]]
+            costs += ["-"] * (len(sizes) - len(costs))
             rows.append([f"{what}, {name}", *costs, *cells])
     return table(heads, rows)
+
+
+def many_table(results, names):
+    def row(what, cell):
+        return [what, *(cell(results[name]) if cell(results[name]) else "-" for name in names)]
+    return table([f"{results[names[0]]['keys']:,} keys with a TTL", *names], [
+        row("bytes each", lambda its: f"{its['bytes']:.1f}"),
+        row("bytes each in RSS", lambda its: f"{its['rss']:.1f}"),
+        row("longest stall while they are set", lambda its: usec(its["stall_us"])),
+        row("SAVE", lambda its: f"{its['save_s']:.1f} s"),
+        row("start", lambda its: f"{its['start_s']:.1f} s"),
+        row("EXPIRY FORECAST of all", lambda its: "forecast_s" in its and f"{its['forecast_s'] * 1e3:.0f} ms"),
+        row("longest stall of other clients meanwhile",
+            lambda its: "forecast_s" in its and usec(its["forecast_stall_us"]))])
 
 
 def streams_tables(results, names):
@@ -485,6 +500,8 @@ def sections(results, names):
         found["crowds"] = crowds_table(results["crowds"], names)
     if results.get("growth"):
         found["growth"] = growth_table(results["growth"], names)
+    if results.get("many"):
+        found["many"] = many_table(results["many"], names)
     if results.get("streams"):
         found["streams"] = streams_tables(results["streams"], names)
     for part in ("lease", "throttle"):
