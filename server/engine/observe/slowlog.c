@@ -38,7 +38,7 @@ static void drop_oldest(struct slowlog *slowlog)
 
 static void keep_newest(struct slowlog *slowlog, size_t keep)
 {
-    while (slowlog->count > keep)
+    while (slowlog->oldest != NULL && slowlog->count > keep)
         drop_oldest(slowlog);
 }
 
