@@ -226,7 +226,7 @@ static const struct command xgroup_rows[] = {
       .replies = REPLIES("integer: the number of pending entries that the consumer had"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_XGROUP_KEY, ERR_NOGROUP_KEY),
       .complexity = "O(N*log(M)) where N is the number of pending entries of the consumer and M "
-                    "that of the group.",
+                    "that of the group; O(M) among more than 64 consumers.",
       .syntax = "key group consumer",
       .summary = "Removes a consumer from a group, with its pending entries." },
     HELP_ROW(cmd_xgroup_help, .group = "stream", .since = "5.0.0"),

@@ -315,7 +315,9 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOGROUP, ERR_STREAM_ID, ERR_NOT_INTEGER,
                        ERR_INTERVAL_START, ERR_INTERVAL_END),
       .complexity = "O(log(N)+M) where N is the number of pending entries and M the number "
-                    "returned; without an interval O(C) where C is the number of consumers.",
+                    "returned; without an interval O(C) where C is the number of consumers. For a "
+                    "consumer among more than 64 also O(R) where R is the number of others' "
+                    "entries between its own.",
       .syntax = "key group [[IDLE min-idle-time] start end count [consumer]]",
       .summary = "Returns the pending entries of a group: delivered, but not acknowledged." },
 };

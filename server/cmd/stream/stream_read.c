@@ -373,8 +373,11 @@ static const struct command rows[] = {
       .errors =
           ERRORS(READ_ERRORS, ERR_XREADGROUP_MISSING, ERR_XREADGROUP_NOGROUP, ERR_XREADGROUP_LAST,
                  ERR_CLAIM_IDLE, ERR_CLAIM_IDLE_NEGATIVE, ERR_STREAM_GONE, ERR_GROUP_GONE),
-      .complexity = "O(log(N)+M*log(P)) for each stream, where N is the number of its entries, M "
-                    "the number returned and P that of the group's pending entries.",
+      .complexity =
+          "O(log(N)+M*log(P)) for each stream, where N is the number of its entries, M "
+          "the number returned and P that of the group's pending entries. For the own "
+          "pending entries among more than 64 consumers also O(R) where R is the number of "
+          "others' entries between them.",
       .syntax = "GROUP group consumer [COUNT count] [MAXCOUNT count] [MAXSIZE bytes] [BLOCK "
                 "milliseconds] [CLAIM min-idle-time] [NOACK] STREAMS key [key ...] id [id ...]",
       .summary = "Delivers entries of streams to a consumer of a group: new ones, those that it "
