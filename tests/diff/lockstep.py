@@ -39,6 +39,9 @@ LOOSE = re.compile(rb"\s*\+?\d")
 WHOLE = re.compile(rb"0|-?[1-9][0-9]*")
 STREAM_READS = (b"XREAD", b"XREADGROUP")
 RANKS = (b"ZRANK", b"ZREVRANK")
+# Filters of CLIENT LIST and KILL in Redis 7.4 and Valkey 9, and those that 7.0 has for KILL alone.
+LATER_FILTERS = {b"IP", b"NAME", b"LIB-NAME", b"LIB-VER", b"FLAGS", b"CAPA", b"DB", b"MAXAGE", b"IDLE"}
+KILL_FILTERS = {b"ADDR", b"LADDR", b"USER", b"SKIPME"}
 
 
 def is_overwriting(name):
@@ -48,6 +51,11 @@ def is_overwriting(name):
 
 def upper(arguments):
     return [arg.upper() for arg in arguments]
+
+
+def has_later_filter(words):
+    later = LATER_FILTERS | (KILL_FILTERS if words[1] == b"LIST" else set())
+    return any(word in later or word[:4] == b"NOT-" for word in words[2:])
 
 
 def has_loose_count(words):
@@ -301,6 +309,8 @@ class Pair:
             return True  # Redis overwrites an expired key without expiring it first
         if words[:3] == [b"CLIENT", b"LIST", b"TYPE"] and len(words) > 4:
             return True  # several filters, as in Valkey
+        if words[:2] in ([b"CLIENT", b"LIST"], [b"CLIENT", b"KILL"]) and has_later_filter(words):
+            return True
         if words[:2] == [b"CLIENT", b"TRACKING"] and b"REDIRECT" in words:
             target = arguments[words.index(b"REDIRECT") + 1:][:1]
             if target and target[0].isdigit():
