@@ -75,8 +75,8 @@ void *dict_hint_overflow(const struct dict *dict, uint64_t hash);
 void dict_moved(struct dict *dict, const void *old, void *moved);
 
 /* A uniformly random element, or NULL if empty. `next` must return uniformly random 64-bit numbers
- * and is called as often as needed. Expected O(1); O(buckets) at most, which happens if elements were
- * removed in the order of a scan, because the buckets before it are empty then. */
+ * and is called as often as needed. Expected O(1); O(buckets) at most, which happens if elements
+ * were removed in the order of a scan, because the buckets before it are empty then. */
 void *dict_random(const struct dict *dict, uint64_t (*next)(void *ctx), void *ctx);
 
 /* Visits the elements of one bucket, and of the bucket split from it, and returns the next cursor;
