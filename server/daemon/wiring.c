@@ -132,7 +132,8 @@ static bool make_background(struct parts *parts)
     parts->defrag_timer = defrag_timer_new(parts->loop, &parts->clock, &parts->engine);
     struct background_work defrag = defrag_timer_work(parts->defrag_timer);
     background_add(parts->background, &defrag);
-    parts->engine.garbage = &parts->scripting->interpreter->garbage;
+    parts->engine.garbage = interpreter_garbage;
+    parts->engine.garbage_ctx = parts->scripting->interpreter;
     background_add(parts->background,
                    &(struct background_work){ .run = interpreter_collect,
                                               .ctx = parts->scripting->interpreter,

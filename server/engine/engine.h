@@ -61,7 +61,8 @@ struct engine {
     size_t uncounted;
     msec http_logged_at; /* when an HTTP request was logged last */
     /* Bytes of Lua's garbage, which does not count towards maxmemory either; NULL: no scripts. */
-    const size_t *garbage;
+    size_t (*garbage)(const void *ctx);
+    const void *garbage_ctx;
     bool script_lacks_memory; /* memory use was above maxmemory when the script began */
     bool evicting; /* memory use may exceed maxmemory: memory_limit_evict runs in the background */
 };

@@ -11,7 +11,7 @@ enum { EVICTIONS_PER_CALL = 64, RECLAIM_PER_EVICTION = 256 };
 
 size_t memory_limit_uncounted(const struct engine *engine)
 {
-    size_t garbage = engine->garbage != NULL ? *engine->garbage : 0;
+    size_t garbage = engine->garbage != NULL ? engine->garbage(engine->garbage_ctx) : 0;
     return engine->uncounted + garbage + mem_shared_apart();
 }
 

@@ -239,8 +239,7 @@ struct scripting *scripting_new(struct engine *engine)
     lua_pushcfunction(lua, pass_arguments);
     scripting->on_arguments = luaL_ref(lua, LUA_REGISTRYINDEX);
     functions_init(&scripting->functions, scripting->interpreter, scripting->conf);
-    scripting->interpreter->live = scripting->interpreter->used;
-    scripting->interpreter->made = 0;
+    interpreter_note_live(scripting->interpreter);
     return scripting;
 }
 

@@ -189,7 +189,7 @@ struct interpreter *interpreter_new(void)
     pace_collection(interpreter);
     luaJIT_setmode(interpreter->lua, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_OFF);
     interpreter_resume(interpreter);
-    interpreter->live = interpreter->used;
+    interpreter_note_live(interpreter);
     return interpreter;
 }
 
@@ -208,16 +208,9 @@ void interpreter_limit(struct interpreter *interpreter, size_t bytes)
         bytes == 0 || bytes > SIZE_MAX - interpreter->used ? SIZE_MAX : interpreter->used + bytes;
 }
 
-static void note_garbage(struct interpreter *interpreter)
-{
-    size_t used = interpreter->used, live = interpreter->live;
-    interpreter->garbage = used > live ? used - live : 0;
-}
-
 void interpreter_unlimit(struct interpreter *interpreter)
 {
     interpreter->limit = SIZE_MAX;
-    note_garbage(interpreter);
 }
 
 void interpreter_hurry(struct interpreter *interpreter)
@@ -248,6 +241,18 @@ bool interpreter_collect(void *ctx, size_t amount)
             interpreter->made = 0;
             break;
         }
-    note_garbage(interpreter);
     return true;
+}
+
+void interpreter_note_live(struct interpreter *interpreter)
+{
+    interpreter->live = interpreter->used;
+    interpreter->made = 0;
+}
+
+size_t interpreter_garbage(const void *ctx)
+{
+    const struct interpreter *interpreter = ctx;
+    size_t used = interpreter->used, live = interpreter->live;
+    return used > live ? used - live : 0;
 }

@@ -28,7 +28,6 @@ struct interpreter {
     bool exceeded;
     size_t live;            /* at least so many bytes were in use after the last collection */
     size_t made;            /* bytes allocated since the collection before it ended */
-    size_t garbage;         /* bytes in use beyond `live`, while no script runs */
     const char *stack_base; /* where C's stack was when the script began */
     ptrdiff_t stack_max;    /* bytes of it for the script */
     unsigned spent;         /* steps of functions in C since on_steps was called for them */
@@ -88,5 +87,11 @@ bool interpreter_hurries(lua_State *lua);
 /* Background work after scripts that left much garbage: collects some of it. False: little garbage
  * is left. */
 bool interpreter_collect(void *interpreter, size_t amount);
+
+/* All bytes in use now count as live. */
+void interpreter_note_live(struct interpreter *interpreter);
+
+/* Bytes in use beyond the live ones: garbage, unless a script runs. */
+size_t interpreter_garbage(const void *interpreter);
 
 #endif
