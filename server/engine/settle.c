@@ -198,8 +198,9 @@ static void search_call(void *ctx, const struct call *call)
     unsigned from = search->all_databases ? 0 : search->db;
     unsigned to = search->all_databases ? search->txn.store->database_count : search->db + 1;
     for (unsigned db = from; db < to; db++)
-        for (int i = 0; i < count && may_need_work(search->settle->engine, db); i++)
-            search_key(search, db, call->argv[positions[i]]);
+        if (may_need_work(search->settle->engine, db))
+            for (int i = 0; i < count; i++)
+                search_key(search, db, call->argv[positions[i]]);
     if (positions != few) mem_free(positions);
     if (row->flags & COUNTS_KEYS)
         search->counts |= row->counts_keys == NULL || row->counts_keys(call);
