@@ -503,10 +503,7 @@ bool persist_reload(struct persist *persist, bool as_is, char *why, size_t size)
     if (as_is && !persist->listens)
         return fail_load(&loading, "the journal is off (appendonly no)");
     persist_await_files(persist);
-    if (as_is) {
-        persist_end_record(persist);
-        journal_flush(persist->journal, clock_mono_usec());
-    }
+    if (as_is) persist_turn_inside(persist);
     if (as_is && (journal_state(persist->journal) != JOURNAL_OK ||
                   journal_report(persist->journal).waiting > 0))
         return fail_load(&loading, "can't write the end of the journal");
