@@ -44,8 +44,7 @@ void engine_configure(struct engine *engine)
 
 /* ---- waiting -------------------------------------------------------------------------------- */
 
-/* Must the request wait for a pause to end or for a key to settle, or until the server has ended?
- */
+/* Must the request wait: for the end of a pause or of the server, or until a key has settled? */
 static bool must_wait(struct engine *engine, const struct call *call)
 {
     unsigned flags = call->command.row->flags;

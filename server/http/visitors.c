@@ -86,8 +86,7 @@ static void accept_again(void *ctx)
     evhttp_foreach_bound_socket(visitors->server, enable_listener, NULL);
 }
 
-/* A handshake may take ten milliseconds of the loop, so clients get most of the time between two.
- */
+/* A handshake may take ten milliseconds of the loop: clients get most of the time between two. */
 static void pause_accepting(struct visitors *visitors)
 {
     evhttp_foreach_bound_socket(visitors->server, disable_listener, NULL);

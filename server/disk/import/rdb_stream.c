@@ -5,7 +5,6 @@
 #include "store/type/stream/stream_group.h"
 #include "store/type/stream/stream_repeats.h"
 
-/* A command in the journal has room for a name, a key, an ID and these. */
 enum { FIRST_PARTS = 16 };
 
 /* ---- reading --------------------------------------------------------------------------------- */
