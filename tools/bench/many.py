@@ -2,7 +2,9 @@
 import time
 from statistics import median
 
+from durability import restart
 from growth import stall_of, watch
+from servers import Failed
 
 MIX = "setex"
 FORECASTS = 5
@@ -13,15 +15,9 @@ def forecast(server):
     other, longest = server.connect(), 0
     begin = time.monotonic()
     other.send("EXPIRY", "FORECAST")
-    other.socket.setblocking(False)
-    while True:
+    while not other.has_more():
         stall, alone = stall_of(server, "PING")
         longest = max(longest, stall if alone else 0)
-        try:
-            if other.socket.recv(4096):
-                break
-        except BlockingIOError:
-            pass
     other.close()
     return time.monotonic() - begin, longest
 
@@ -31,13 +27,9 @@ def start_of(server):
     keys, begin = server.call("DBSIZE"), time.monotonic()
     server.call("SAVE")
     saved = time.monotonic() - begin
-    server.kill()
-    server.start_nap = 0.001
-    begin = time.monotonic()
-    server.start()
-    started = time.monotonic() - begin
+    started, _ = restart(server)
     if server.call("DBSIZE") != keys:
-        raise RuntimeError(f"{server.name} has not loaded {keys} keys")
+        raise Failed(f"{server.name} has not loaded {keys} keys")
     return saved, started
 
 
