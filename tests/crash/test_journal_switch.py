@@ -109,8 +109,8 @@ def expiry_does_not_fill_the_memory_while_the_disk_is_full():
         name = "n" * 2000
         with daemon.raw() as raw:
             for first in range(0, 20_000, 500):
-                calls_ = [("SET", f"{name}{number}", "", "PX", 1000) for number in range(first, first + 500)]
-                equal(raw.calls(calls_), 500 * [OK])
+                writes = [("SET", f"{name}{number}", "", "PX", 1000) for number in range(first, first + 500)]
+                equal(raw.calls(writes), 500 * [OK])
             raw.call("SET", "lasting", "1")
         daemon.plan.set(1, EIO, calls(WRITE), last=EVER)
         daemon.hold(NOON + 1001)

@@ -193,6 +193,9 @@ def shutdown_fails_if_its_snapshot_fails():
         assert daemon.call("SHUTDOWN").startswith(b"-ERR Errors trying to SHUTDOWN"), "refused"
         daemon.process.send_signal(signal.SIGTERM)
         assert wait_for(lambda: "Not stopping" in daemon.log()), daemon.log()
+        for times in (2, 3):  # a second SIGINT kills the process only while it stops
+            daemon.process.send_signal(signal.SIGINT)
+            assert wait_for(lambda: daemon.log().count("Not stopping") == times), daemon.log()
         equal(daemon.call("GET", "a"), b"$1\r\n1\r\n")
         daemon.plan.heal()
         daemon.stop()

@@ -198,4 +198,17 @@ def unauthenticated_clients_do_not_fill_the_log():
         equal(daemon.log()[before:], "")
 
 
+@test
+def forged_requests_do_not_fill_the_log():
+    with Daemon(*SECRET) as daemon, authenticated(daemon) as admin:
+        admin.call("DEBUG", "CLOCK", "HOLD")
+        for wanted in (1, 1, 2):
+            for _ in range(20):
+                with daemon.raw() as raw:
+                    raw.send(b"POST / HTTP/1.1\r\nHost: x\r\n\r\n")
+                    equal(raw.rest(), b"")
+            equal(daemon.log().count("it sent an HTTP request"), wanted)
+            admin.call("DEBUG", "CLOCK", "STEP", 40_000)
+
+
 main()
