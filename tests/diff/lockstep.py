@@ -295,6 +295,8 @@ class Pair:
         state = self.states[where]
         died = died or state.multi and state.dies
         cannot_ask = state.multi or state.loose or state.restricted
+        if state.waiting and self.rules(words) & {"dies", "jumbled"}:
+            return True  # it runs once the blocked command ends: when its key expires is left open
         asked = words[2:] if words[:1] == [b"COMMAND"] else words  # COMMAND GETKEYS of it
         if asked[:1] and asked[0] in (b"TTL", b"PTTL", b"PERSIST") and len(asked) == 3:
             return True  # of a member, as KeyDB takes it
