@@ -51,15 +51,12 @@ def _run(function, name):
     except Skipped as why:
         print(f"skipped: {name}: {why}")
         return "skipped"
-    except AssertionError as error:
-        print(f"FAIL {os.path.basename(sys.argv[0])}: {name}")
-        if str(error):
+    except Exception as error:  # pylint: disable=broad-except
+        if isinstance(error, AssertionError) and str(error):
             print("    " + str(error).replace("\n", "\n    "))
         else:
             traceback.print_exc(file=sys.stdout)
-    except Exception:  # pylint: disable=broad-except
-        print(f"FAIL {os.path.basename(sys.argv[0])}: {name}")
-        traceback.print_exc(file=sys.stdout)
+    print(f"FAIL {os.path.basename(sys.argv[0])}: {name}")  # last: tests/run repeats the last lines
     return "failed"
 
 
