@@ -287,6 +287,22 @@ def clients_are_served_while_the_clock_is_set_often():
         equal(raw.call("DEBUG", "CHECK"), OK)
 
 
+@test
+def timeout_spares_a_client_that_sends_a_large_argument():
+    with Shifted("--timeout", "60") as daemon, daemon.raw() as sender, daemon.raw() as silent, \
+            daemon.raw() as other:
+        number = sender.call("CLIENT", "ID")[1:-2]
+        equal(silent.call("PING"), b"+PONG\r\n")
+        sender.send(b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$5000000\r\n" + 2_000_000 * b"x")
+        for msec in (50_000, 100_000):
+            daemon.let_pass(msec)
+            sender.send(1_000_000 * b"x")
+            assert wait_for(lambda: b" idle=0 " in other.call("CLIENT", "LIST", "ID", number))
+        assert wait_for(lambda: silent.has_more() and silent.closed), "idle for 100 seconds"
+        sender.send(1_000_000 * b"x" + b"\r\n")
+        equal(sender.reply(), OK)
+
+
 def stat(daemon, section, name):
     with daemon.raw() as raw:
         for line in raw.call("INFO", section).split(b"\r\n"):

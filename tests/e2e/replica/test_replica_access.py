@@ -202,6 +202,18 @@ def a_shorter_repl_timeout_ends_links_that_are_silent_already():
 
 
 @own
+def a_replica_closes_its_own_replicas_that_are_silent():
+    with Daemon(*QUICK, "--repl-ping-replica-period", "1", tcp=True) as master, \
+            Daemon(*QUICK, tcp=True) as replica, Daemon(tcp=True) as second:
+        follow(replica, master)
+        follow(second, replica)
+        with second.stopped():
+            equal(call(replica, "CONFIG", "SET", "repl-timeout", "3"), b"OK")
+            says(replica, "closed: silent for longer than repl-timeout")
+        linked(second)
+
+
+@own
 def a_larger_backlog_lets_a_replica_continue_after_more_writes():
     with Daemon(*QUICK, "--repl-backlog-size", "16kb", tcp=True) as master, \
             Daemon(tcp=True) as replica:
