@@ -39,6 +39,13 @@ struct syncer {
     struct syncer_report report;
 };
 
+static void notify(struct syncer *syncer)
+{
+    uint64_t one = 1;
+    ssize_t put = write(syncer->event, &one, sizeof(one));
+    ensure(put == sizeof(one) || errno == EAGAIN, "eventfd: %s", strerror(errno));
+}
+
 static void report_sync(struct syncer *syncer, int error, uint64_t position)
 {
     if (error != 0)
@@ -65,6 +72,7 @@ static void run_sync(struct syncer *syncer)
     syncer->ignored = false;
     int error = sync_unlocked(syncer, order.fd);
     if (!syncer->ignored) report_sync(syncer, error, order.position);
+    notify(syncer);
 }
 
 static void run_make_room(struct syncer *syncer)
@@ -82,15 +90,17 @@ static void run_retire(struct syncer *syncer)
     syncer->retire.waits = false;
     if (syncer->last == SYNCER_SYNC_AND_CLOSE && syncer->report.error == 0)
         report_sync(syncer, sync_unlocked(syncer, order.fd), order.position);
+    syncer->report.retired = true;
+    notify(syncer); /* writes need not wait for the rest */
+    pthread_mutex_unlock(&syncer->lock);
     disk_free_room(order.fd);
     disk_close(order.fd);
-    syncer->report.retired = true;
+    pthread_mutex_lock(&syncer->lock);
 }
 
 static void *syncer_main(void *ctx)
 {
     struct syncer *syncer = ctx;
-    uint64_t one = 1;
     pthread_mutex_lock(&syncer->lock);
     for (;;) {
         /* Retire the old file before syncing the new one. */
@@ -98,17 +108,12 @@ static void *syncer_main(void *ctx)
             run_retire(syncer);
         else if (syncer->stop)
             break;
-        else if (syncer->room.waits) {
+        else if (syncer->room.waits)
             run_make_room(syncer);
-            continue;
-        } else if (syncer->sync.waits)
+        else if (syncer->sync.waits)
             run_sync(syncer);
-        else {
+        else
             pthread_cond_wait(&syncer->wake, &syncer->lock);
-            continue;
-        }
-        ssize_t put = write(syncer->event, &one, sizeof(one));
-        ensure(put == sizeof(one) || errno == EAGAIN, "eventfd: %s", strerror(errno));
     }
     pthread_mutex_unlock(&syncer->lock);
     return NULL;

@@ -29,7 +29,7 @@ void syncer_ask(struct syncer *syncer, int fd, uint64_t position);
  * neither success nor failure. */
 void syncer_make_room(struct syncer *syncer, int fd, uint64_t from, uint64_t len);
 
-/* Hands over a file: drops the orders that wait; the thread closes the file and reports that once.
+/* Hands over a file: drops the orders that wait; the thread reports it once, then closes it.
  * With SYNCER_SYNC_AND_CLOSE it syncs the file first; otherwise results of its syncs are no longer
  * reported. False, without any effect, until the report of an earlier retirement was taken. */
 enum syncer_last { SYNCER_JUST_CLOSE, SYNCER_SYNC_AND_CLOSE };
@@ -37,7 +37,7 @@ bool syncer_retire(struct syncer *syncer, int fd, uint64_t position, enum syncer
 
 struct syncer_report {
     uint64_t synced; /* everything up to here is synced; 0: nothing new */
-    bool retired;    /* the file that was retired is closed */
+    bool retired;    /* the file that was retired needs nothing more of the caller */
     int error;       /* of a sync; no further sync is done until this has been taken */
 };
 struct syncer_report syncer_take(struct syncer *syncer);

@@ -7,7 +7,7 @@ import shutil
 import signal
 import time
 
-from crash import (COME_LATE, EVER, FIRST_PROCESS, HOLD, REMOVE, SYNC, Daemon, Kept, calls, equal, run,
+from crash import (COME_LATE, CUT, EVER, FIRST_PROCESS, HOLD, REMOVE, SYNC, Daemon, Kept, calls, equal, run,
                    test, wait_for)
 
 SLOW = calls(SYNC, REMOVE)
@@ -61,7 +61,7 @@ def reads_do_not_wait_for_a_rewrite_and_writes_for_one_sync():
     late = 0.6
     with kept() as (daemon, raw):
         before, longest = daemon.files(), {"PING": 0, "SET": 0, "GET": 0}
-        daemon.plan.set(1, COME_LATE, SLOW, last=EVER, late=int(late * 1e6))
+        daemon.plan.set(1, COME_LATE, calls(SYNC, REMOVE, CUT), last=EVER, late=int(late * 1e6))
         assert raw.call("BGREWRITEAOF").startswith(b"+"), daemon.log()
         while daemon.info()["aof_rewrite_in_progress"] == "1":
             for words in (("PING",), ("SET", "k", "v"), ("GET", "k")):

@@ -183,8 +183,8 @@ START_TEST(blocks_of_a_segment_that_is_left_are_freed)
     ck_assert_int_eq(journal_create(disk_world_path("next"), &fd), 0);
     ck_assert_int_eq(journal_rotate(journal, fd), 0);
     await_report(journal);
+    sync_record(journal, 1000); /* by the same thread, after it has closed the segment */
     ck_assert_uint_le(blocks_of("segment"), 64 * 1024);
-    sync_record(journal, 1000);
     disk_world_fail((struct disk_failure){
         .nth = 1, .calls = 1u << DISK_WRITE, .forever = true, .error = ENOSPC });
     add_record(journal, "lost\n");
