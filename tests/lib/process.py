@@ -11,6 +11,7 @@ import time
 import traceback
 
 FOLDER_PREFIX = "expired-test-"
+PATIENCE = float(os.environ.get("CK_TIMEOUT_MULTIPLIER") or 1)  # of all limits of time
 
 
 def die_with_parent():
@@ -34,7 +35,7 @@ def folder():
     return tempfile.TemporaryDirectory(prefix=FOLDER_PREFIX, ignore_cleanup_errors=True)
 
 
-def wait_for(condition, seconds=10, nap=0.005):
+def wait_for(condition, seconds=10 * PATIENCE, nap=0.005):
     """The condition's first true value, or its last one after this many seconds."""
     limit = time.monotonic() + seconds
     while not (found := condition()) and time.monotonic() < limit:

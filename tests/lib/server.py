@@ -8,10 +8,10 @@ import subprocess
 import tempfile
 from contextlib import contextmanager
 
-from process import FOLDER_PREFIX, cpu_seconds, die_with_parent, wait_for
+from process import FOLDER_PREFIX, PATIENCE, cpu_seconds, die_with_parent, wait_for
 from resp import encode, end_of
 
-REPLY_SECONDS = 20 * float(os.environ.get("CK_TIMEOUT_MULTIPLIER") or 1)
+REPLY_SECONDS = 20 * PATIENCE
 
 
 class Raw:

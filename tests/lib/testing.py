@@ -1,7 +1,8 @@
 """testing: registers the tests of a program, runs them, and counts. Depends on oracle.
 
 The program's arguments choose tests by parts of their names; TIMES=1 prints how long each took.
-CK_TIMEOUT_MULTIPLIER multiplies the time that a test or a reply may take, as for the unit tests.
+CK_TIMEOUT_MULTIPLIER multiplies the time that a test, a reply or wait_for may take, as for the unit
+tests.
 """
 import os
 import random
@@ -11,6 +12,7 @@ import time
 import traceback
 
 from oracle import Skipped, closing_line
+from process import PATIENCE
 
 _tests = []
 _seed = None
@@ -63,7 +65,7 @@ def _run(function, name):
 def main(seconds=60):
     """Runs the chosen tests, each for at most this many seconds; exits. That no test ran is
     a failure."""
-    seconds *= float(os.environ.get("CK_TIMEOUT_MULTIPLIER") or 1)
+    seconds *= PATIENCE
     counts = {"passed": 0, "failed": 0, "skipped": 0}
     wanted = sys.argv[1:]
     signal.signal(signal.SIGINT, _interrupt)
