@@ -67,9 +67,11 @@ class Leases:
         yield from self.use(client, key, held)
 
     def may_collide(self):
-        """A master that does not know of another's promotion relies on clocks that agree."""
-        promotions = sum(kind == "promotion" for _, kind, *_ in self.run.losses)
-        return promotions > 2 and bool(self.run.clock_changes)
+        """A master that does not know of another's promotion, and a replica that is promoted before it has found out
+        that its master restarted, rely on clocks that agree."""
+        kinds = [kind for _, kind, *_ in self.run.losses]
+        promotions = kinds.count("promotion")
+        return (promotions > 2 or 0 < promotions < len(kinds)) and bool(self.run.clock_changes)
 
     def may_be_overtaken(self, held):
         """The lease of a former master ends by the clock of the new one. If that is behind, the lease may be extended

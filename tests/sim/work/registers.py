@@ -148,11 +148,11 @@ class Registers:
             self.run.broken(f"accounts: {balances}")
 
     def may_be_undone(self, one, history):
-        """With `always` too, a client may read a change before its writer has the reply, and a power failure
-        may then lose it. So a read counts only if each write before it was acknowledged, or ended with the
-        power."""
+        """With `always` too, a client may see a change before its writer has the reply, and a power failure
+        may then lose it. So a call that changed nothing counts only if each write before it was acknowledged,
+        or ended with the power."""
         call, end, kind, _, result = one
-        if kind != "read" and (kind, result) != ("swap", False):
+        if end == FOREVER or kind != "read" and (kind, result) not in (("swap", False), ("take", None)):
             return False
         failures = sorted(at for at, how, *_ in self.run.losses if how == "power")
         next_failure = next((at for at in failures if at >= call), FOREVER)
