@@ -543,6 +543,24 @@ def every_event_on_the_page_is_sent():
 
 
 @own
+def a_claim_takes_the_bytes_that_the_page_names():
+    with open(PAGE, encoding="utf-8") as page:
+        [named] = re.findall(r"takes (\d+) bytes more while it is claimed, and (\d+) if", page.read())
+    count, used = 10000, []
+    with Daemon() as daemon, daemon.redis() as client:
+        for options in ((), ("TOKENS",)):
+            client.delete("d")
+            with client.pipeline(transaction=False) as pipe:
+                for number in range(count):
+                    pipe.execute_command("REDE.PUSH", "d", 0, "payload", f"id:{number:06}")
+                pipe.execute()
+            before = client.memory_usage("d")
+            client.execute_command("REDE.CLAIM", "d", 60000, "COUNT", count, *options)
+            used.append(round((client.memory_usage("d") - before) / count))
+    equal(used, [int(number) for number in named])
+
+
+@own
 def every_block_of_the_page_is_run():
     examples = ("work_once", "arrive", "use_session", "time_to_wait", "run_next", "next_reminders")
     run = [part for name in examples for part in (Example(name).source, Example(name).loop) if part]

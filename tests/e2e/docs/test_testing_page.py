@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
-from daemon import BINARY, ROOT, die_with_parent, equal, folder, main, own
+from daemon import BINARY, ROOT, Daemon, die_with_parent, equal, folder, main, own
 
 PAGE = os.path.join(ROOT, "doc", "guide", "testing.md")
 MODULES = os.path.join(ROOT, "tests", "e2e", "clients", "node_modules")
@@ -46,6 +46,18 @@ def the_tests_of_the_page_find_a_session_that_lives_too_long():
     for language, failed in (("python", "1 failed, 2 passed"), ("js", "# fail 1")):
         status, printed = run(language, program(language).replace("30 * MINUTE)", "31 * MINUTE)", 2))
         assert status != 0 and failed in printed, printed
+
+
+@own
+def a_flush_keeps_policies_as_the_page_says():
+    assert "neither policies" in open(PAGE, encoding="utf-8").read()
+    with Daemon() as daemon, daemon.redis() as client:
+        client.execute_command("POLICY SET", "k", "TTL", 100)
+        client.set("k", "v")
+        client.flushall()
+        equal((client.dbsize(), client.execute_command("POLICY OF", "k")), (0, b"k"))
+        client.execute_command("POLICY DEL", "k")
+        equal(client.execute_command("POLICY OF", "k"), None)
 
 
 main(150)

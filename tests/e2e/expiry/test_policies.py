@@ -1,6 +1,7 @@
 #!/usr/bin/python3 -B
 """POLICY and the policies of the configuration file."""
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -8,7 +9,7 @@ import tempfile
 import redis
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
-from daemon import BINARY, Daemon, equal, main, own, wait_for
+from daemon import BINARY, ROOT, Daemon, equal, main, own, wait_for
 from policies import WEEK, Policies, Refused
 
 SPAN_MAX = 2**62 - 1
@@ -237,6 +238,17 @@ def bad_words_are_named_and_nothing_changes():
         po.says(b"-ERR wrong number of arguments for 'policy|of' command\r\n", "POLICY", "OF")
         po.says(b"-ERR unknown subcommand 'FOR'. Try POLICY HELP.\r\n", "POLICY", "FOR", "k")
         po.says(b"-ERR wrong number of arguments for 'policy' command\r\n", "POLICY")
+
+
+@own
+def help_explains_every_option_of_set():
+    with open(os.path.join(ROOT, "doc/commands/policies.md"), encoding="utf-8") as page:
+        syntax = re.search(r"^POLICY SET .*?^```$", page.read(), re.M | re.S)[0]
+    options = re.findall(r"(?<=\[)[A-Z]+", syntax)
+    assert {"TTL", "KEEP", "RATE", "EXPIRED"} <= set(options), syntax
+    with Policies() as po:
+        explained = b" ".join(po.run("POLICY", "HELP")).decode().split()
+    equal([option for option in options if option not in explained and f"[{option}" not in explained], [])
 
 
 @own

@@ -83,6 +83,19 @@ def a_server_that_never_granted_starts_at_once_after_a_crash():
 
 
 @own
+def a_start_from_a_snapshot_alone_waits_after_a_clean_stop():
+    """Without a journal nothing tells how the last run ended; a run without grants changes nothing."""
+    with Daemon("--appendonly", "no", "--save", "3600 1") as daemon:
+        with daemon.raw() as raw:
+            take(raw, "a", 100)
+        for _ in range(2):
+            daemon.stop()
+            daemon.start()
+            with daemon.raw() as raw:
+                assert raw.call("LEASE.TAKE", "other", "b", 100).startswith(TRYAGAIN)
+
+
+@own
 def tokens_grow_although_the_end_of_the_journal_is_lost():
     with Daemon(*JOURNAL, "--lease-max-ttl", "1") as daemon:
         daemon.hold()
