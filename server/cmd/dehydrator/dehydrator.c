@@ -149,10 +149,20 @@ static void reply_payload(struct call *call, const struct element *element)
 static void cmd_rede_pull(struct call *call)
 {
     struct entry *entry;
+    bool forget = call->argc > 3;
+    if (call->argc > 4 || (forget && !arg_is(call, 3, "FORGET"))) {
+        fail(call, ERR_SYNTAX);
+        return;
+    }
     if (!find_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
     struct element *element = find_element(entry, call->argv[2]);
     reply_payload(call, element);
-    if (element != NULL) txn_rede_take(call->txn, entry, element, EVENT_REDE_PULL);
+
+    if (!forget && element != NULL) txn_rede_take(call->txn, entry, element, EVENT_REDE_PULL);
+    if (!forget || entry == NULL) return;
+    /* Forget before the element goes, so that the key is there for both. */
+    txn_rede_forget(call->txn, entry, call->argv[2]);
+    if (element != NULL) txn_rede_remove(call->txn, entry, element, EVENT_REDE_PULL);
 }
 
 static void cmd_rede_look(struct call *call)
@@ -244,7 +254,7 @@ static const struct command rows[] = {
                  "none if an id exists or is given twice." },
     { .name = "REDE.PULL",
       .run = cmd_rede_pull,
-      .arity = 3,
+      .arity = -3,
       .flags = WRITE | FAST,
       .keys = KEY_FIRST,
       .key_flags = KEY_RW | KEY_ACCESS | KEY_DELETE,
@@ -252,10 +262,12 @@ static const struct command rows[] = {
       .since = "0.1.0",
       .origin = "ReDe",
       .replies = REPLIES("bulk: the payload", "null: there is no such key or id"),
-      .errors = ERRORS(ERR_WRONGTYPE),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX),
       .complexity = "O(log(N)) where N is the number of elements.",
-      .syntax = "key id",
-      .summary = "Removes and returns an element by its id, whether it is due or not." },
+      .syntax = "key id [FORGET]",
+      .summary =
+          "Removes and returns an element by its id, whether it is due or not. With FORGET the id "
+          "is not remembered, so that it can be pushed again at once." },
     { .name = "REDE.LOOK",
       .run = cmd_rede_look,
       .arity = 3,

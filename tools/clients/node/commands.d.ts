@@ -818,14 +818,15 @@ export interface Commands<T> {
         options?: { count?: number; withids?: boolean },
     ): Promise<Array<T> | Array<readonly [T, T]>>;
     /**
-     * Removes and returns an element by its id, whether it is due or not.
+     * Removes and returns an element by its id, whether it is due or not. With FORGET the id is not
+     * remembered, so that it can be pushed again at once.
      *
-     *     REDE.PULL key id
+     *     REDE.PULL key id [FORGET]
      *
      * - `bulk`: the payload
      * - `null`: there is no such key or id
      */
-    redePull(key: Key, id: Argument): Promise<T | null>;
+    redePull(key: Key, id: Argument, options?: { forget?: boolean }): Promise<T | null>;
     /**
      * Adds an element to a dehydrator, due in ttl milliseconds.
      *

@@ -701,9 +701,10 @@ export const commands = {
     redePull: {
         name: 'REDE.PULL',
         readonly: false,
-        write(to, key, id) {
+        write(to, key, id, options = {}) {
             to.key(key);
             to.value(id);
+            to.flag('FORGET', options.forget);
         },
         reply: oneOf(bulk, nothing),
     },

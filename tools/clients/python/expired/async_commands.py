@@ -1055,15 +1055,18 @@ class AsyncCommands:
             *_flag("WITHIDS", withids),
         )
 
-    def rede_pull(self, key: KeyT, id: EncodableT) -> Awaitable[Bulk | None]:
-        """Removes and returns an element by its id, whether it is due or not.
+    def rede_pull(
+        self, key: KeyT, id: EncodableT, *, forget: bool = False,
+    ) -> Awaitable[Bulk | None]:
+        """Removes and returns an element by its id, whether it is due or not. With FORGET the id is
+        not remembered, so that it can be pushed again at once.
 
-        ``REDE.PULL key id``
+        ``REDE.PULL key id [FORGET]``
 
         - ``bulk``: the payload
         - ``null``: there is no such key or id
         """
-        return self.execute_command("REDE.PULL", key, id)
+        return self.execute_command("REDE.PULL", key, id, *_flag("FORGET", forget))
 
     def rede_push(
         self, key: KeyT, ttl: int, element: EncodableT, id: EncodableT, *, keep: bool = False,
