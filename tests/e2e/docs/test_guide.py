@@ -12,7 +12,7 @@ import sys
 import threading
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
-from daemon import NOON, ROOT, Daemon, die_with_parent, equal, main, own, wait_for
+from daemon import NOON, ROOT, Daemon, die_with_parent, equal, free_port, main, own, wait_for
 
 GUIDE = os.path.join(ROOT, "doc/guide")
 CLIENTS = os.path.join(ROOT, "tests/e2e/clients")
@@ -303,6 +303,94 @@ def a_worker_that_stops_gives_its_job_back_untried():
         page.work(page.client, lambda *job: equal(job, None, "tried"), lambda: next(answers))
         [(job_id, payload, deliveries)] = page.client.rede_claim("jobs", page.LEASE_MS)
         equal((job_id, payload, deliveries), ("mail:1", "welcome", 1))
+
+
+@own
+def a_cancelled_job_can_be_stored_again_if_its_id_is_forgotten():
+    with Program("queues") as page:
+        page.set_up(page.client)
+        for forget, stored in ((False, False), (True, True)):
+            page.submit(page.client, "mail:1", "welcome", 100)
+            page.client.rede_pull("jobs", "mail:1", forget=forget)
+            equal(page.submit(page.client, "mail:1", "welcome", 100), stored)
+            equal(page.client.rede_pull("jobs", "mail:1", forget=True), "welcome" if stored else None)
+            equal(page.client.exists("jobs"), 0)
+
+
+@own
+def a_claimed_job_that_is_forgotten_ends_without_harm():
+    with Program("queues") as page:
+        page.submit(page.client, "mail:1", "welcome")
+        [(job_id, _, _, token)] = page.client.rede_claim("jobs", page.LEASE_MS, tokens=True)
+        equal(page.client.rede_pull("jobs", "mail:1", forget=True), "welcome")
+        equal(page.submit(page.client, "mail:1", "again"), True)
+        equal(page.client.rede_ack("jobs", (job_id, token)), 0)
+        equal(page.client.rede_poll("jobs"), ["again"])
+
+
+@own
+def a_head_start_overtakes_jobs_that_have_waited_for_less():
+    with Program("queues") as page:
+        for at, job in ((NOON - 6000, "old"), (NOON, "new"), (NOON - 5000, "urgent")):
+            page.client.rede_pushat("jobs", at, job, job)
+        page.client.rede_push("jobs", -9000, "now", "now")
+        equal(page.client.rede_poll("jobs"), ["old", "urgent", "new", "now"])
+
+
+@own
+def a_failed_job_is_queued_again_and_a_repeated_one_goes_on():
+    with Program("queues") as page:
+        client = page.client
+        client.policy_set("jobs", maxdeliveries=1, maxdeliveries_to="jobs:failed")
+        client.rede_push("jobs", 0, "once", "mail:1", keep=True, remember=page.REMEMBER_MS)
+        client.rede_push("jobs", 0, "hourly", "mail:2", every=3_600_000)
+        equal(len(client.rede_claim("jobs", 10, count=2)), 2)
+        page.daemon.step(11)
+        equal(client.rede_claim("jobs", 10, count=2), [])
+        failed = client.rede_claim("jobs:failed", 60_000, count=2)
+        equal([(name, payload) for name, payload, _ in failed], [("mail:1", "once"), ("mail:2", "hourly")])
+        equal(client.rede_range("jobs", "-", "+"), [("mail:2", NOON + 3_600_000)])
+        equal(page.submit(client, "mail:1", "once"), False, "remembered")
+        client.rede_pull("jobs", "mail:1", forget=True)
+        equal(page.submit(client, "mail:1", "once"), True)
+        client.rede_xack("jobs:failed", "mail:1")
+        equal(client.rede_poll("jobs"), ["once"])
+
+
+@own
+def workers_claim_again_after_the_server_has_restarted():
+    """Each is killed in its wait or between two of them."""
+    text = text_of("queues")
+    python = only_block(text, "python").split("def main():")[0] + """
+client = expired.Redis.from_url(URL, decode_responses=True)
+done = []
+print("ready", flush=True)
+work(client, lambda *job: done.append(job), lambda: bool(client.ping()) and bool(done))
+"""
+    js = only_block(text, "js").split("const client = await")[0] + """
+const client = await createClient({ url: URL, modules: { expired } }).on('error', () => {}).connect();
+let done = 0;
+console.log('ready');
+await work(client, async () => { done++; }, async () => await client.ping() && done > 0);
+await client.close();
+"""
+    for kind, program in (("python", python), ("js", js)):
+        port = str(free_port())  # the same after the restart
+        with Daemon("--appendonly", "yes", "--port", port) as daemon:
+            worker = subprocess.Popen(
+                RUN[kind], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=CLIENTS,
+                env={**os.environ, "REDIS_URL": f"redis://127.0.0.1:{port}", "PYTHONPATH": PYTHON},
+                preexec_fn=die_with_parent)
+            with worker:
+                worker.stdin.write(program)
+                worker.stdin.close()
+                equal(worker.stdout.readline(), "ready\n", kind)
+                daemon.kill()
+                daemon.start()
+                with daemon.redis() as client:
+                    client.execute_command("REDE.PUSH", "jobs", 0, "mail", "mail:1")
+                equal(worker.stdout.readline(), "mail: done at delivery 1\n", kind)
+                equal(worker.wait(PROGRAM_SECONDS), 0, kind)
 
 
 @own
