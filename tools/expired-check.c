@@ -127,10 +127,9 @@ static void print_verdict(const struct data_file *file, const struct judgement *
 static bool report_cut(int error, uint64_t at, const struct cut *cut)
 {
     if (error != 0) {
-        printf("  not cut: %s\n",
-               error == EBUSY    ? "another process has it open. Stop the daemon first"
-               : error == EEXIST ? "the file for the bytes to cut off exists. Move it away"
-                                 : strerror(error));
+        printf("  not cut: %s\n", error == EBUSY
+                                      ? "another process has it open. Stop the daemon first"
+                                      : strerror(error));
         return false;
     }
     printf("  cut at byte %" PRIu64 ": %" PRIu64 " bytes with about %" PRIu64 " records are lost",
@@ -143,15 +142,7 @@ static bool report_cut(int error, uint64_t at, const struct cut *cut)
     return true;
 }
 
-static bool repair_torn(const struct data_file *file, const struct judgement *found)
-{
-    struct cut cut;
-    int error = cut_check_unused(file->path);
-    if (error == 0) error = cut_segment(file->path, found->journal.good, &cut);
-    return report_cut(error, found->journal.good, &cut);
-}
-
-static bool repair_damaged(const struct data_file *file, uint64_t at)
+static bool cut_at(const struct data_file *file, uint64_t at)
 {
     struct cut cut;
     int error = cut_check_unused(file->path);
@@ -163,13 +154,13 @@ static bool repair_damaged(const struct data_file *file, uint64_t at)
 static bool repair(struct check *check, const struct data_file *file, const struct judgement *found)
 {
     if (!check->fix || file->kind != DATA_JOURNAL) return false;
-    if (found->verdict == TORN) return repair_torn(file, found);
+    if (found->verdict == TORN) return cut_at(file, found->journal.good);
     if (found->verdict != DAMAGED || !check->cut_at_damage) return false;
     if (found->journal.good == 0) {
         puts("  not cut: no record of it can be read");
         return false;
     }
-    check->cut_set = repair_damaged(file, found->journal.good);
+    check->cut_set = cut_at(file, found->journal.good);
     return check->cut_set;
 }
 
@@ -178,7 +169,7 @@ static bool repair_next(const struct data_file *file, const struct judgement *fo
 {
     uint64_t first_line = strlen(RECORD_FIRST_LINE);
     puts("  continues the file before it, which was cut");
-    if (found->journal.good >= first_line) return repair_damaged(file, first_line);
+    if (found->journal.good >= first_line) return cut_at(file, first_line);
     puts("  not cut: no record of it can be read");
     return false;
 }

@@ -82,20 +82,28 @@ static bool load_base(struct loading *loading, const char *path)
 }
 
 /* Cuts off a torn end in the file itself: later records may go to another file, and this one must
- * then end with a complete record. */
-static bool cut_torn_end(struct loading *loading, const char *path, uint64_t length)
+ * then end with a complete record. Keeps the bytes in another file first, unless there are none. */
+static bool cut_torn_end(struct loading *loading, const char *path, uint64_t length, uint64_t size)
 {
-    int fd = -1, error;
+    char kept[DISK_PATH_MAX];
+    int fd = -1, error = disk_open(path, &fd);
+    if (error == 0 && size > length) error = disk_keep_end(fd, path, length, kept);
+    if (error != 0) {
+        if (fd >= 0) disk_close(fd);
+        return fail_load(loading, "%s is torn, and the end to cut off can't be copied: %s%s", path,
+                         strerror(error), file_error_advice(error));
+    }
     if (length == 0) {
+        disk_close(fd);
         error = journal_create(path, &fd);
         loading->end = journal_begun();
     } else {
-        error = disk_open(path, &fd);
-        if (error == 0) error = disk_cut(fd, length);
+        error = disk_cut(fd, length);
         if (error == 0) error = disk_sync(fd);
     }
-    if (fd >= 0) disk_close(fd);
+    if (error == 0 || length > 0) disk_close(fd);
     if (error != 0) return fail_load(loading, "%s can't be truncated: %s", path, strerror(error));
+    if (size > length) log_line(LOG_WARNING, "The bytes that were cut off are in %s", kept);
     return true;
 }
 
@@ -126,7 +134,7 @@ static bool check_segment_end(struct loading *loading, const char *path, bool is
              " bytes are %s",
              path, file->good, file->reason, file->size - file->good,
              loading->cuts_torn_end ? "cut off" : "ignored");
-    return !loading->cuts_torn_end || cut_torn_end(loading, path, file->good);
+    return !loading->cuts_torn_end || cut_torn_end(loading, path, file->good, file->size);
 }
 
 static bool load_segment(struct loading *loading, const char *path, bool is_last)

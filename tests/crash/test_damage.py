@@ -2,9 +2,11 @@
 """Truncated and damaged files: a torn end of the journal is cut at its last complete record; other
 damage is refused with the file's name and the offset."""
 import os
+import re
 import shutil
+import subprocess
 
-from crash import NOON, Budget, Kept, equal, run, seeded, test
+from crash import NOON, ROOT, Budget, Kept, equal, run, seeded, test
 from programs import DATABASES, Program
 
 
@@ -14,6 +16,9 @@ def one_record(program):
         command = program.command()
         if command[:2] != ["POLICY", "SET"]:
             return command
+
+
+CHECK = os.path.join(os.environ.get("BUILD") or os.path.join(ROOT, "build"), "tools", "expired-check")
 
 
 class Recorded:
@@ -128,6 +133,10 @@ def bytes_after_the_last_complete_record_are_cut_off():
                     file.write(junk)
                 recorded.starts_with(len(recorded.ends) - 1, f"with {junk[:20]} behind")
                 assert f"torn at byte {recorded.ends[-1]}" in daemon.log(), daemon.log()
+                kept = f"{recorded.name}.cut-{recorded.ends[-1]}"
+                with open(kept, "rb") as file:
+                    equal(file.read(), junk, kept)
+                assert f"cut off are in appendonlydir/{os.path.basename(kept)}" in daemon.log(), daemon.log()
 
 
 def add_segment(recorded, records):
@@ -137,9 +146,12 @@ def add_segment(recorded, records):
         text = file.read(recorded.ends[records])
     with open(name, "wb") as file:
         file.write(text)
-    with open(os.path.join(recorded.daemon.journal_dir, "appendonly.aof.manifest"), "a",
+    with open(os.path.join(recorded.daemon.journal_dir, "appendonly.aof.manifest"), "r+",
               encoding="ascii") as manifest:
-        manifest.write("file appendonly.aof.3.incr.aof seq 3 type i\n")
+        files = [line for line in manifest if not line.startswith("#")]
+        manifest.seek(0)
+        manifest.truncate()
+        manifest.writelines(files + ["file appendonly.aof.3.incr.aof seq 3 type i\n"])
 
 
 @test
@@ -164,6 +176,29 @@ def journal_that_was_changed_in_its_middle_is_refused():
                 recorded.flip(recorded.name, offset)
                 place = ("byte",) if offset >= recorded.ends[0] else ()
                 daemon.refuses("appendonly.aof.2.incr.aof", *place)
+
+
+@test
+def flip_in_any_record_but_the_last_is_refused():
+    """Every bit of the last but one record, with its checksum line."""
+    with Kept(fsync="always") as daemon:
+        with daemon.raw() as raw:
+            for key in ("a", "b", "c"):
+                raw.call("SET", key, "value")
+        daemon.kill()
+        name = daemon.segment()
+        with open(name, "rb") as file:
+            text = file.read()
+        ends = [at + 11 for at in range(len(text)) if re.match(rb"#[0-9a-f]{8}\r\n", text[at:])]
+        assert len(ends) >= 3, text
+        for at in range(ends[-3], ends[-2]):
+            for bit in range(8):
+                with open(name, "wb") as file:
+                    file.write(text[:at] + bytes((text[at] ^ 1 << bit,)) + text[at + 1:])
+                checked = subprocess.run([CHECK, name], capture_output=True, text=True, check=False)
+                equal(checked.returncode, 2, f"bit {bit} of byte {at}: {checked.stdout}")
+                if at >= ends[-2] - 11 and bit == 0:
+                    daemon.refuses(os.path.basename(name), "byte")
 
 
 @test

@@ -41,8 +41,8 @@ static size_t count_records(const char *data, size_t len, struct cut *cut)
     return at;
 }
 
-/* Counts the bytes and records after `at`, and copies them to `to` unless that is negative. */
-static int count_and_copy(int fd, uint64_t at, int to, struct cut *cut)
+/* Counts the bytes and records after `at`. */
+static int count_end(int fd, uint64_t at, struct cut *cut)
 {
     static char piece[PIECE];
     size_t held = 0, got;
@@ -50,8 +50,6 @@ static int count_and_copy(int fd, uint64_t at, int to, struct cut *cut)
         int error = disk_read(fd, piece + held, sizeof(piece) - held, at + cut->bytes, &got);
         if (error != 0) return error;
         if (got == 0) return 0;
-        if (to >= 0) error = disk_write_bytes(to, piece + held, got, cut->bytes);
-        if (error != 0) return error;
         size_t done = count_records(piece, held + got, cut);
         held = held + got - done;
         memmove(piece, piece + done, held);
@@ -66,38 +64,13 @@ static int cut_file(int fd, uint64_t at)
     return error == 0 ? disk_sync(fd) : error;
 }
 
-int cut_segment(const char *path, uint64_t at, struct cut *cut)
-{
-    *cut = (struct cut){ 0 };
-    int fd, error = disk_open(path, &fd);
-    if (error != 0) return error;
-    error = count_and_copy(fd, at, -1, cut);
-    if (error == 0) error = cut_file(fd, at);
-    disk_close(fd);
-    return error;
-}
-
-static int keep_tail(int fd, uint64_t at, struct cut *cut)
-{
-    int to;
-    struct stat status;
-    if (lstat(cut->kept, &status) == 0) return EEXIST;
-    int error = disk_create(cut->kept, &to);
-    if (error != 0) return error;
-    error = count_and_copy(fd, at, to, cut);
-    if (error == 0) error = disk_sync(to);
-    disk_close(to);
-    return error == 0 ? disk_sync_parent(cut->kept) : error;
-}
-
 int cut_and_keep(const char *path, uint64_t at, struct cut *cut)
 {
     *cut = (struct cut){ 0 };
-    int len = snprintf(cut->kept, sizeof(cut->kept), "%s.cut-%" PRIu64, path, at);
-    if (len < 0 || (size_t)len >= sizeof(cut->kept)) return ENAMETOOLONG;
     int fd, error = disk_open(path, &fd);
     if (error != 0) return error;
-    error = keep_tail(fd, at, cut);
+    error = count_end(fd, at, cut);
+    if (error == 0) error = disk_keep_end(fd, path, at, cut->kept);
     if (error == 0) error = cut_file(fd, at);
     disk_close(fd);
     return error;

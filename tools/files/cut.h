@@ -1,4 +1,4 @@
-/* cut: cuts the damaged end off a journal, and on request keeps it in another file. The caller
+/* cut: cuts the damaged end off a journal, and keeps it in another file. The caller
  * decides where to cut. Functions return 0 or an errno, after syncing the files. */
 #ifndef TOOLS_FILES_CUT_H
 #define TOOLS_FILES_CUT_H
@@ -11,16 +11,15 @@
 struct cut {
     uint64_t bytes;           /* after the cut */
     uint64_t records;         /* lines among them that look like the end of a record */
-    char kept[DISK_PATH_MAX]; /* where the bytes were copied: FILE.cut-AT */
+    char kept[DISK_PATH_MAX]; /* where the bytes were copied, by disk_keep_end */
 };
 
 /* EBUSY: another process has the file open, such as a running daemon. Only the file's owner and
  * root can check this; for others the result is 0. */
 int cut_check_unused(const char *path);
 
-/* Cuts a segment at `at`. After a cut at 0 it writes a journal's first line again. */
-int cut_segment(const char *path, uint64_t at, struct cut *cut);
-/* The same, but first copies the bytes to cut->kept. EEXIST: that file exists already. */
+/* Cuts a segment at `at`, after copying the bytes behind it to cut->kept. After a cut at 0 it
+ * writes a journal's first line again. EEXIST: the file for the copy exists already. */
 int cut_and_keep(const char *path, uint64_t at, struct cut *cut);
 
 #endif

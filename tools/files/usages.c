@@ -14,11 +14,11 @@ static const struct usage_option check_options[] = {
       "Also loads the data into memory, which checks that each command fits the data before it. "
       "Prints the number of keys and their DEBUG DIGEST." },
     { "fix", CHECK_FIX, NULL,
-      "Cuts a torn journal after its last complete record. Refuses a file that a process has "
-      "open, so stop the daemon first." },
+      "Cuts a torn journal after its last complete record, and keeps the bytes in "
+      "FILE.cut-OFFSET. Refuses a file that a process has open, so stop the daemon first." },
     { "cut-at-damage", CHECK_CUT_AT_DAMAGE, NULL,
       "With --fix: cuts a damaged journal too, and the journals that continue it. Transactions "
-      "after the damage are lost. The bytes cut off are kept in FILE.cut-OFFSET." },
+      "after the damage are lost. The bytes cut off are kept too." },
     { NULL, 0, NULL, NULL },
 };
 

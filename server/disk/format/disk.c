@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -227,6 +228,37 @@ int disk_write_file(const char *path, const void *data, size_t len)
     if (error == 0) error = disk_sync(fd);
     disk_close(fd);
     if (error != 0) disk_remove(path);
+    return error;
+}
+
+static int new_name_of_end(const char *path, uint64_t at, char kept[DISK_PATH_MAX])
+{
+    struct stat what;
+    for (unsigned n = 1;; n++) {
+        int len = n == 1 ? snprintf(kept, DISK_PATH_MAX, "%s.cut-%" PRIu64, path, at)
+                         : snprintf(kept, DISK_PATH_MAX, "%s.cut-%" PRIu64 ".%u", path, at, n);
+        if (len >= DISK_PATH_MAX) return ENAMETOOLONG;
+        if (lstat(kept, &what) != 0) return errno == ENOENT ? 0 : errno;
+    }
+}
+
+int disk_keep_end(int fd, const char *path, uint64_t at, char kept[DISK_PATH_MAX])
+{
+    char piece[16 * 1024];
+    size_t got;
+    int to, error = new_name_of_end(path, at, kept);
+    if (error == 0) error = disk_create(kept, &to);
+    if (error != 0) return error;
+    uint64_t done = 0;
+    do {
+        error = disk_read(fd, piece, sizeof(piece), at + done, &got);
+        if (error == 0) error = disk_write_bytes(to, piece, got, done);
+        done += got;
+    } while (error == 0 && got == sizeof(piece));
+    if (error == 0) error = disk_sync(to);
+    disk_close(to);
+    if (error == 0) return disk_sync_parent(kept);
+    disk_remove(kept);
     return error;
 }
 

@@ -23,6 +23,10 @@ int disk_open_to_read(const char *path, int *fd);
 int disk_write(int fd, struct iovec *iov, int count, uint64_t at, size_t *written);
 int disk_write_bytes(int fd, const void *data, size_t len, uint64_t at);
 
+/* Copies the bytes from offset `at` on to a new file beside `path`, named PATH.cut-AT or, if there
+ * is one, PATH.cut-AT.N, and syncs it and its name. `kept` receives the name. */
+int disk_keep_end(int fd, const char *path, uint64_t at, char kept[DISK_PATH_MAX]);
+
 /* Reads up to `len` bytes at an offset; fewer only at the file's end. */
 int disk_read(int fd, void *to, size_t len, uint64_t at, size_t *got);
 

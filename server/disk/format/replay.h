@@ -71,7 +71,8 @@ bool replay_carry(struct replay *replay, struct buffer *carry, const char *data,
  * continue.
  *
  * Damaged: a good record follows, and there is no hole. A good record is recognized by two checksum
- * lines anywhere after `good`: the second one must be correct, given the first. A record with a
+ * lines anywhere after `good`: the second one must be correct, given the first, or given what the
+ * first would be if that line alone is damaged. A record with a
  * correct checksum that does not fit the data is also damage. */
 enum replay_end {
     REPLAY_WHOLE,      /* the file ends after a record, or after its first line */

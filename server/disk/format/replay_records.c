@@ -13,6 +13,8 @@
 #include "server/disk/format/record.h"
 #include "store/mem/mem.h"
 
+enum { ENDS_MAX = 8 };
+
 enum { BUFFER = 1024 * 1024, PROGRESS_STEP = 1024 * 1024, SUM_STEP = 64 * 1024 * 1024 };
 
 struct reading {
@@ -23,6 +25,10 @@ struct reading {
     char *buffer;
     size_t cap;
     size_t start, end; /* the bytes in the buffer, from the file's `good` on */
+    /* Where the text of the current record may end, because its checksum line may be damaged:
+     * before a # line, and where a command is malformed. Bytes from the record's start, rising. */
+    size_t possible_ends[ENDS_MAX];
+    unsigned end_count;
     uint64_t reported;
 };
 
@@ -100,10 +106,22 @@ static enum fill fill_buffer(struct reading *in, uint64_t wanted)
 
 enum { CANDIDATES = 8, SECTOR = 512 };
 
+/* A checksum that continues at a place in the file. */
+struct seed {
+    uint64_t end;
+    uint32_t sum;
+};
+
 /* A search of the bytes after the last good record. Each checksum line is a candidate: if it ended
  * a record, the checksum of the next record continues from it. Lines in values can look like one,
- * so the last few candidates are kept. */
+ * so the last few candidates are kept.
+ *
+ * The checksum line of the bad record may be damaged itself, and then is no candidate. But its text
+ * tells what the line was, if the text is whole. So each possible end of the bad record is a seed:
+ * the checksum behind the line that belongs there. */
 struct search {
+    struct seed seeds[ENDS_MAX];
+    unsigned seed_count;
     uint32_t sums[CANDIDATES]; /* continued from each candidate's checksum */
     uint64_t ends[CANDIDATES]; /* the file's offset after each candidate's line */
     unsigned count;            /* number of candidates so far */
@@ -116,6 +134,11 @@ static void sum_bytes(struct search *search, const char *data, size_t len)
     unsigned kept = search->count < CANDIDATES ? search->count : CANDIDATES;
     for (unsigned i = 0; i < kept; i++)
         search->sums[i] = crc32c(search->sums[i], data, len);
+    for (unsigned i = 0; i < search->seed_count; i++) {
+        struct seed *seed = &search->seeds[i];
+        size_t before = seed->end > search->summed ? (size_t)(seed->end - search->summed) : 0;
+        if (before < len) seed->sum = crc32c(seed->sum, data + before, len - before);
+    }
     search->summed += len;
 }
 
@@ -126,6 +149,12 @@ static bool ends_good_record(struct search *search, uint32_t sum)
     for (unsigned i = 0; i < kept; i++) {
         if (search->sums[i] != sum) continue;
         search->found = search->ends[i];
+        return true;
+    }
+    for (unsigned i = 0; i < search->seed_count; i++) {
+        const struct seed *seed = &search->seeds[i];
+        if (search->summed <= seed->end || seed->sum != sum) continue;
+        search->found = seed->end;
         return true;
     }
     unsigned next = search->count++ % CANDIDATES;
@@ -175,11 +204,30 @@ static bool has_hole(const struct reading *in, uint64_t until)
     return false;
 }
 
+/* Computes the checksum behind each possible end of the bad record, which is in the buffer. */
+static void plant_seeds(const struct reading *in, struct search *search)
+{
+    const char *record = in->buffer + in->start;
+    uint32_t sum = in->file->sum;
+    size_t summed = 0;
+    for (unsigned i = 0; i < in->end_count; i++) {
+        char line[RECORD_SUM_LINE];
+        size_t len = in->possible_ends[i];
+        sum = crc32c(sum, record + summed, len - summed);
+        summed = len;
+        record_print_sum(line, sum);
+        search->seeds[search->seed_count++] =
+            (struct seed){ .end = in->file->good + len + RECORD_SUM_LINE,
+                           .sum = crc32c(sum, line, RECORD_SUM_LINE) };
+    }
+}
+
 /* Searches the rest of the file for a good record: REPLAY_DAMAGED if there is one, and no hole
  * before it; else REPLAY_TORN. */
 static enum replay_end search_good_record(struct reading *in)
 {
     struct search search = { .summed = in->file->good };
+    plant_seeds(in, &search);
     in->start = in->end = 0;
     for (;;) {
         make_buffer_room(in);
@@ -240,15 +288,24 @@ static size_t measure_line(struct reading *in, size_t from)
     return 0;
 }
 
+static void note_possible_end(struct reading *in, size_t len)
+{
+    if (in->end_count > 0 && in->possible_ends[in->end_count - 1] == len) return;
+    if (in->end_count == ENDS_MAX) in->end_count--; /* the first ones, and the last one */
+    in->possible_ends[in->end_count++] = len;
+}
+
 /* Finds the end of the record at the start: the length of its commands, and the checksum in its
  * line. */
 static bool find_end(struct reading *in, size_t *len, uint32_t *sum)
 {
+    in->end_count = 0;
     for (*len = 0;;) {
         size_t here = in->end - in->start - *len, size = here + 1;
         const char *at = in->buffer + in->start + *len;
         enum request_status status = REQUEST_PARTIAL;
         if (here > 0 && *at == '#') {
+            note_possible_end(in, *len);
             size = measure_line(in, *len);
             if (size == 0) return false;
             at = in->buffer + in->start + *len;
@@ -257,8 +314,10 @@ static bool find_end(struct reading *in, size_t *len, uint32_t *sum)
         } else if (here > 0) {
             status = request_measure(at, here, &size);
         }
-        if (status == REQUEST_MALFORMED)
+        if (status == REQUEST_MALFORMED) {
+            note_possible_end(in, *len);
             return stop_bad(in, in->file->good + *len, "command is malformed");
+        }
         if (status == REQUEST_WHOLE) {
             *len += size;
             continue;
