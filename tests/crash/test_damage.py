@@ -202,6 +202,36 @@ def flip_in_any_record_but_the_last_is_refused():
 
 
 @test
+def manifest_that_was_cut_is_refused():
+    with Kept(fsync="no") as daemon:
+        for recorded, _ in each(daemon, 1, records=3):
+            path = os.path.join(daemon.journal_dir, "appendonly.aof.manifest")
+            for length in range(os.path.getsize(path)):
+                recorded.restore()
+                os.truncate(path, length)
+                daemon.refuses()
+                equal(os.path.getsize(recorded.name), recorded.ends[-1], f"cut at byte {length}")
+            break
+
+
+@test
+def journal_that_the_manifest_does_not_list_is_kept():
+    with Kept(fsync="no") as daemon:
+        for recorded, _ in each(daemon, 1, records=3):
+            with open(recorded.name, "rb") as file:
+                text = file.read()
+            with open(os.path.join(daemon.journal_dir, "appendonly.aof.manifest"), "w",
+                      encoding="ascii") as manifest:
+                manifest.write("file appendonly.aof.2.base.exp seq 2 type b\n")
+            daemon.start()
+            assert daemon.rewrite(), daemon.log()
+            with open(recorded.name, "rb") as file:
+                equal(file.read(), text, recorded.name)
+            daemon.kill()
+            break
+
+
+@test
 def base_that_was_changed_anywhere_is_refused():
     with Kept(fsync="no") as daemon:
         for recorded, _ in each(daemon, 1, records=3):

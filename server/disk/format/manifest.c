@@ -61,6 +61,15 @@ static int make_path(const struct manifest *manifest, uint64_t seq, const char *
     return error != 0 ? error : disk_path(path, manifest->dir, name);
 }
 
+/* A segment that the manifest does not list may be the only copy of data, if the manifest was
+ * restored or edited. Segments of this server's own unfinished changes have no records yet. */
+static bool has_records(const char *path)
+{
+    struct stat what;
+    return file_kind(path) == FILE_JOURNAL && stat(path, &what) == 0 &&
+           what.st_size > (off_t)(sizeof(RECORD_FIRST_LINE) - 1);
+}
+
 /* History may be a base or a segment, so its numbers count for both. */
 static uint64_t next_seq(const struct manifest *manifest, enum manifest_type type)
 {
@@ -95,6 +104,7 @@ int manifest_make_segment(const struct manifest *manifest, manifest_create *crea
     *seq = next_seq(manifest, MANIFEST_SEGMENT);
     do {
         error = make_path(manifest, *seq, SEGMENT_END, path);
+        if (error == 0 && has_records(path)) error = EEXIST;
         if (error == 0) error = create(path, fd);
     } while (error == EEXIST && ++*seq < SEQ_MAX);
     return error;
@@ -359,6 +369,13 @@ static int remove_file(const struct manifest *manifest, const char *name)
     return error != 0 ? error : disk_remove(path);
 }
 
+static bool is_leftover(const struct manifest *manifest, const char *name)
+{
+    char path[DISK_PATH_MAX];
+    return is_own_name(manifest, name) && !manifest_lists_file(manifest, name) &&
+           disk_path(path, manifest->dir, name) == 0 && !has_records(path);
+}
+
 static int remove_leftovers(const struct manifest *manifest)
 {
     DIR *dir = opendir(manifest->dir);
@@ -366,8 +383,7 @@ static int remove_leftovers(const struct manifest *manifest)
     int error = 0;
     for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
         const char *name = entry->d_name;
-        if (is_own_name(manifest, name) && !manifest_lists_file(manifest, name))
-            error = first_error(error, remove_file(manifest, name));
+        if (is_leftover(manifest, name)) error = first_error(error, remove_file(manifest, name));
     }
     closedir(dir);
     return error;

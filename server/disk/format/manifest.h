@@ -5,8 +5,9 @@
  * one); i, a segment, in order of growing N; or h, history: no longer needed, to be deleted. A name
  * with unusual characters is quoted as in redis.conf. A line that begins with # is a comment; our
  * manifests begin with MANIFEST_FIRST_LINE and end with "# crc32c xxxxxxxx", the checksum of the
- * lines before it. Unknown pairs of words in a line are ignored, as in Redis, so that later
- * versions can add pairs that earlier ones need not understand.
+ * lines before it; one with that first line and no checksum at its end is damaged. Unknown pairs of
+ * words in a line are ignored, as in Redis, so that later versions can add pairs that earlier ones
+ * need not understand.
  *
  * Every change is written to a temporary file, synced and renamed, so that a crash leaves the old
  * or the new set of files, both complete. The struct equals the manifest on disk: when a change
@@ -90,9 +91,9 @@ int manifest_put_base(struct manifest *manifest, uint64_t base, uint64_t segment
 int manifest_begin(struct manifest *manifest, uint64_t base, uint64_t segment);
 
 /* Deletes history and files left by a crash: temporary files, and bases and segments with our names
- * that the manifest does not list. Never deletes files that are not ours. Do not call while a base
- * is being written or a new segment is not yet added. 0, or the first errno; it continues after
- * errors. */
+ * that the manifest does not list, except segments with records. Never deletes files that are not
+ * ours. Do not call while a base is being written or a new segment is not yet added. 0, or the
+ * first errno; it continues after errors. */
 int manifest_sweep(struct manifest *manifest);
 
 #endif

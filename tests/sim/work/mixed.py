@@ -194,7 +194,7 @@ class Mixed:
         last = [path.name in line for line in lines].index(True)
         if lines[last].rstrip().endswith("type h"):
             return  # a newer base is listed already, with what follows the mark
-        manifest.write_text("".join(lines[:last + 1]))
+        manifest.write_text("".join(line for line in lines[:last + 1] if not line.startswith("#")))
         # Nothing that was there at that time may expire before the clock is set to it.
         other.set_clock(clock - other.wall - 5000)
         yield from run.start(other)
