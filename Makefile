@@ -87,7 +87,7 @@ unit_of = $(filter $(B)/tests/unit/$(1)/%,$(UNIT))
 .DELETE_ON_ERROR:
 .SECONDARY:
 .PHONY: all expired installed tools run unit test test-all asan lint format clean example reference
-.PHONY: objects tests-built test-here bench tidy coverage compile_commands.json
+.PHONY: objects tests-built test-here test-core bench tidy coverage compile_commands.json
 
 all: expired installed
 
@@ -190,7 +190,9 @@ CORE = $(filter-out $(NOT_CORE) $(patsubst %.c,$(B)/%,$(NOT_CORE)),$(E2E) $(UNIT
 test:
 	@tools/deps build test
 	@DIFF_N=$(or $(DIFF_N),300) MODEL_N=$(or $(MODEL_N),80) CALLS_N=$(or $(CALLS_N),3) \
-	    $(MAKE) --no-print-directory test-here TESTS="$(or $(TESTS),$(CORE))" LEFT_OUT="$(NOT_CORE)"
+	    $(MAKE) --no-print-directory test-core
+test-core: # a make of its own: once jemalloc is installed, the programs are in another folder
+	@$(MAKE) --no-print-directory test-here TESTS="$(or $(TESTS),$(CORE))" LEFT_OUT="$(NOT_CORE)"
 test-all:
 	@tools/deps build test_all
 	@$(MAKE) --no-print-directory test-here

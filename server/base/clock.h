@@ -25,7 +25,8 @@ struct clock {
     void *ctx;
     int64_t ahead_usec; /* wall time minus monotonic time, as last reported; 0: unknown */
     /* The CPU's counter, for spans within a turn: its value and the monotonic time when they were
-     * last compared. */
+     * last compared. Without a counter, spans are measured by the clock. */
+    bool has_counter;
     uint64_t counter;
     int64_t counter_usec;
     uint64_t usec_per_count; /* times 2^32; 0: unknown */

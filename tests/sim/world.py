@@ -27,6 +27,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 
+from program_check import refuse_readers  # noqa: E402
 from resp import encode, plain, read_reply  # noqa: E402
 
 BUILD = pathlib.Path(os.environ.get("BUILD") or HERE.parents[1] / "build")
@@ -282,6 +283,7 @@ class World:
         self.seed, self.rng = seed, random.Random(f"world {seed}")
         self.lib = library()
         self.program = str(os.environ.get("EXPIRED") or BUILD / "expired")
+        refuse_readers(self.program, bool(self.lib.sim_traps_counter()))
         where = os.environ.get("TMPDIR") or ("/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="sim", dir=where))
         self.room = ctypes.create_string_buffer(1 << 16)

@@ -14,6 +14,6 @@ ssize_t file_write(int fd, const void *bytes, size_t len);
 ssize_t call_getrandom(void *to, size_t len);
 void run_signals(void);          /* calls the handlers of signals that wait for this process */
 void threads_forget_locks(void); /* in a new child */
-void trap_counter(void);         /* makes the CPU's counter stand still */
+void trap_counter(void);         /* forbids the CPU's counter, where the kernel can */
 
 #endif

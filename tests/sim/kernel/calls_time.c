@@ -1,8 +1,13 @@
 /* calls_time: clocks, sleeping and random bytes. Every look at a clock takes a little time, so that
- * loops which run until an instant end. The CPU's counter stands still, so that the daemon asks the
- * clock instead: its instruction is made to trap. */
+ * loops which run until an instant end. The CPU's counter may not be read: the daemon asks whether
+ * it may, and uses the clock instead. Where the kernel can forbid the instruction, a program that
+ * reads the counter all the same ends, and a library sees a counter that stands still. Some virtual
+ * machines accept the prohibition without effect; there `program_check.py` searches the program. */
 #include <errno.h>
+#include <link.h>
+#include <setjmp.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -14,6 +19,7 @@
 #include <unistd.h>
 
 #include "tests/sim/kernel/calls.h"
+#include "tests/sim/kernel/driver.h"
 #include "tests/sim/kernel/kernel.h"
 
 enum { LOOK_LEAST = 100, LOOK_MOST = 900 };
@@ -84,8 +90,37 @@ int getentropy(void *to, size_t len)
     return in_world() ? (call_getrandom(to, len), 0) : REAL(getentropy)(to, len);
 }
 
+/* For the daemon, the counter is forbidden. */
+int prctl(int what, ...)
+{
+    va_list rest;
+    va_start(rest, what);
+    unsigned long one = va_arg(rest, unsigned long), two = va_arg(rest, unsigned long),
+                  three = va_arg(rest, unsigned long), four = va_arg(rest, unsigned long);
+    va_end(rest);
+    if (!in_world() || what != PR_GET_TSC)
+        return (int)REAL(syscall)(SYS_prctl, what, one, two, three, four);
+    *(int *)one = PR_TSC_SIGSEGV;
+    return 0;
+}
+
 #if defined(__x86_64__)
 #include <ucontext.h>
+
+static uintptr_t program_begin, program_end;
+
+static int find_program(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+    (void)size;
+    (void)ctx;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        if (part->p_type != PT_LOAD || !(part->p_flags & PF_X)) continue;
+        program_begin = info->dlpi_addr + part->p_vaddr;
+        program_end = program_begin + part->p_memsz;
+    }
+    return 1; /* the first one is the program */
+}
 
 static void on_counter(int number, siginfo_t *info, void *context)
 {
@@ -100,6 +135,13 @@ static void on_counter(int number, siginfo_t *info, void *context)
         REAL(signal)(number, SIG_DFL);
         return;
     }
+    uintptr_t from = (uintptr_t)code;
+    if (from >= program_begin && from < program_end) {
+        static const char text[] = "sim: the program reads the CPU's counter\n";
+        ssize_t ignored = REAL(syscall)(SYS_write, 2, text, sizeof(text) - 1);
+        (void)ignored;
+        REAL(syscall)(SYS_exit_group, 70);
+    }
     registers[REG_RAX] = 1;
     registers[REG_RDX] = 0;
     if (length == 3) registers[REG_RCX] = 0;
@@ -109,12 +151,40 @@ static void on_counter(int number, siginfo_t *info, void *context)
 void trap_counter(void)
 {
     struct sigaction action = { .sa_sigaction = on_counter, .sa_flags = SA_SIGINFO | SA_NODEFER };
+    dl_iterate_phdr(find_program, NULL);
     REAL(sigaction)(SIGSEGV, &action, NULL);
-    REAL(prctl)(PR_SET_TSC, PR_TSC_SIGSEGV);
+    REAL(syscall)(SYS_prctl, PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0);
+}
+
+static sigjmp_buf trapped;
+
+static void on_trap(int number)
+{
+    (void)number;
+    siglongjmp(trapped, 1);
+}
+
+int sim_traps_counter(void)
+{
+    struct sigaction action = { .sa_handler = on_trap }, before;
+    REAL(sigaction)(SIGSEGV, &action, &before);
+    volatile int works = 0;
+    if (sigsetjmp(trapped, 1) != 0)
+        works = 1;
+    else if (REAL(syscall)(SYS_prctl, PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0) == 0)
+        (void)__builtin_ia32_rdtsc();
+    REAL(syscall)(SYS_prctl, PR_SET_TSC, PR_TSC_ENABLE, 0, 0, 0);
+    REAL(sigaction)(SIGSEGV, &before, NULL);
+    return works;
 }
 #else
 void trap_counter(void)
 {
+}
+
+int sim_traps_counter(void)
+{
+    return 0;
 }
 #endif
 

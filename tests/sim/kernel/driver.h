@@ -7,6 +7,8 @@
 
 int sim_begin(uint64_t seed, int64_t wall_msec); /* 0, or an errno */
 void sim_end(void);
+/* 1 if this machine ends or interrupts a program that reads the CPU's counter. */
+int sim_traps_counter(void);
 
 void sim_node(int number, const char *dir); /* 1 to 8; makes the folder */
 /* Runs a program on the node; 0, or an errno. `library` is this one. */
