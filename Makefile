@@ -186,13 +186,11 @@ test-here:
 
 # The short unit tests run last, so that no core waits for one long program at the end.
 CORE = $(filter-out $(NOT_CORE) $(patsubst %.c,$(B)/%,$(NOT_CORE)),$(E2E) $(UNIT))
-# The second make sees what tools/deps has installed. The core has fewer random programs.
+# The second make chooses programs after tools/deps has installed packages. The core has fewer random ones.
 test:
 	@tools/deps build test
-	@DIFF_N=$(or $(DIFF_N),300) MODEL_N=$(or $(MODEL_N),80) CALLS_N=$(or $(CALLS_N),3) \
-	    $(MAKE) --no-print-directory test-core
-test-core: # a make of its own: once jemalloc is installed, the programs are in another folder
-	@$(MAKE) --no-print-directory test-here TESTS="$(or $(TESTS),$(CORE))" LEFT_OUT="$(NOT_CORE)"
+	@DIFF_N=$(or $(DIFF_N),300) MODEL_N=$(or $(MODEL_N),80) CALLS_N=$(or $(CALLS_N),3) $(MAKE) --no-print-directory test-core
+test-core: ; @$(MAKE) --no-print-directory test-here TESTS="$(or $(TESTS),$(CORE))" LEFT_OUT="$(NOT_CORE)"
 test-all:
 	@tools/deps build test_all
 	@$(MAKE) --no-print-directory test-here
