@@ -34,9 +34,18 @@ enum {
 /* Changes are in the journal before any reply or message about them is sent. */
 static void send_all(struct parts *parts)
 {
+    parts->hooks.changed = false;
     tracking_turn(parts->tracking);
     persist_turn(parts->persist);
     clients_turn(parts->clients);
+}
+
+/* Is there anything to send? This asks the two places that can't be passed by: every change of data
+ * is committed through the hooks, which feed the journal, the replicas and the caches, and every
+ * reply or message lists its client. So nothing in the background has to report what it caused. */
+static bool has_to_send(const struct parts *parts)
+{
+    return parts->hooks.changed || clients_have_output(parts->clients);
 }
 
 /* Runs the requests that have arrived and sends the replies before it works in the background, so
@@ -47,7 +56,8 @@ static msec run_turn(struct parts *parts)
     clients_run(parts->clients);
     bool more = replication_turn(parts->replication);
     send_all(parts);
-    if (background_turn(parts->background)) {
+    background_turn(parts->background);
+    if (has_to_send(parts)) {
         more |= replication_turn(parts->replication);
         send_all(parts);
     }
@@ -70,8 +80,11 @@ void turn_end(void *ctx)
     }
     store_work_wake_at(parts->store_work, run_turn(parts));
     if (parts->stops) lifecycle_stop(parts);
-    if (parts->reload.wanted && !parts->engine.loading) reload_options(parts);
-    if (!parts->engine.loading) replication_load(parts->replication);
+    bool again = parts->reload.wanted && !parts->engine.loading;
+    if (again) reload_options(parts);
+    if (!parts->engine.loading) again |= replication_load(parts->replication);
+    /* Other options, or other data, may let clients be served that wait. */
+    if (again) store_work_wake_at(parts->store_work, AT_ONCE);
 }
 
 static void turn_second(void *ctx)

@@ -35,10 +35,12 @@ struct background {
     struct clock *clock;
     struct slice slices[WORKS_MAX];
     unsigned count, next; /* `next`: the slice to run next */
-    bool worked;          /* in this turn */
-    bool left;            /* the last turn spent its budget */
-    int64_t ended;        /* end of the last turn's slices */
-    int64_t since;        /* start of the time in which every turn left work */
+    bool (*serve)(void *ctx);
+    void *serve_ctx;
+    bool worked;   /* in this turn */
+    bool left;     /* the last turn spent its budget */
+    int64_t ended; /* end of the last turn's slices */
+    int64_t since; /* start of the time in which every turn left work */
 };
 
 struct background *background_new(struct clock *clock)
@@ -65,6 +67,20 @@ void background_add(struct background *background, const struct background_work 
         (struct slice){ .work = *work, .amount = first_amount(work) };
 }
 
+void background_serve_with(struct background *background, bool (*serve)(void *ctx), void *ctx)
+{
+    background->serve = serve;
+    background->serve_ctx = ctx;
+}
+
+/* True: something was done. */
+static bool run_batch(struct background *background, struct slice *slice)
+{
+    bool worked = slice->work.run(slice->work.ctx, slice->amount);
+    bool served = background->serve != NULL && background->serve(background->serve_ctx);
+    return worked || served;
+}
+
 static int64_t budget(const struct background *background, int64_t now)
 {
     if (background->clock->finish) return INT64_MAX - now;
@@ -84,7 +100,7 @@ static bool work_until(struct background *background, int64_t now, int64_t end)
          background->next = (background->next + 1) % background->count) {
         struct slice *slice = &background->slices[background->next];
         idle++;
-        if (!slice->work.run(slice->work.ctx, slice->amount)) continue;
+        if (!run_batch(background, slice)) continue;
         idle = 0;
         background->worked = true;
         int64_t at = clock_quick_usec(background->clock), usec = at - now;

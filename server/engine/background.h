@@ -27,8 +27,12 @@ struct background_work {
 struct background *background_new(struct clock *clock);
 void background_free(struct background *background);
 void background_add(struct background *background, const struct background_work *work);
+/* From now on `serve` is called after each batch of any slice, whatever the slice returned: it
+ * serves the clients that the batch made ready, before the next batch. True: it served some. */
+void background_serve_with(struct background *background, bool (*serve)(void *ctx), void *ctx);
 /* Call at the end of each turn, after its replies are sent. Works until nothing is left or the
- * budget is spent. True: work was done, so there may be replies or messages to send. */
+ * budget is spent. True: work was done. What there is to send then, if anything, the clients and
+ * the commit hooks know. */
 bool background_turn(struct background *background);
 /* Is work left, so that the next turn must start without sleeping? */
 bool background_is_left(const struct background *background);

@@ -107,11 +107,16 @@ static bool wait_slice(void *ctx, size_t amount)
     return serve_due(work->engine, amount) > 0;
 }
 
-/* Expiry can wake blocked clients: it may add an entry to a policy's log (EXPIRED TO), or delete a
- * stream. */
-static void serve_woken(struct store_work *work)
+/* Most slices can make keys ready: expiry may add an entry to a policy's log (EXPIRED TO), eviction
+ * may delete a stream that clients read. Other parts of the server do too, such as the role when
+ * there are enough replicas for leases. */
+static bool serve_woken(void *ctx)
 {
-    if (blocked_pending(work->engine->blocked)) serve_ready(work->engine);
+    struct store_work *work = ctx;
+    const struct blocked *blocked = work->engine->blocked;
+    if (!blocked_pending(blocked)) return false;
+    serve_ready(work->engine);
+    return !blocked_pending(blocked); /* during a pause, keys stay ready */
 }
 
 static bool expire_slice(void *ctx, size_t amount)
@@ -122,9 +127,7 @@ static bool expire_slice(void *ctx, size_t amount)
     if (store_next_due(store) > now) return false;
     if (work->engine->loading) return false;
     if (engine_keeps_data(work->engine, now)) return false;
-    bool worked = expiry_run(store, now, amount) > 0;
-    serve_woken(work);
-    return worked;
+    return expiry_run(store, now, amount) > 0;
 }
 
 /* Only the master removes a replica's expired keys. While the link is down, many may become
@@ -144,9 +147,7 @@ static bool hide_slice(void *ctx, size_t amount)
 static bool settling_slice(void *ctx, size_t amount)
 {
     struct store_work *work = ctx;
-    bool worked = settle_slice(work->engine->settle, amount);
-    serve_woken(work);
-    return worked;
+    return settle_slice(work->engine->settle, amount);
 }
 
 static void expire_took(void *ctx, int64_t usec)
@@ -184,16 +185,13 @@ static bool policy_slice(void *ctx, size_t amount)
     if (engine_keeps_data(work->engine, now)) return false;
     if (store_next_due(store) <= now) return false;
     policy_walk_run(store, now, amount);
-    serve_woken(work);
     return true;
 }
 
 static bool evict_slice(void *ctx, size_t amount)
 {
     struct store_work *work = ctx;
-    bool worked = memory_limit_evict(work->engine, amount);
-    serve_woken(work);
-    return worked;
+    return memory_limit_evict(work->engine, amount);
 }
 
 static bool refresh_slice(void *ctx, size_t amount)
@@ -225,9 +223,10 @@ static msec next_due(const struct store_work *work)
     const struct store *store = work->engine->store;
     msec change = blocked_next_wake(blocked);
     if (!work->engine->role.replica) change = earlier(change, store_next_due(store));
-    /* During a pause the work can't run. Without one, background_is_left already starts the next
-     * turn. */
-    if (pause_is_on(pause) && (policy_walk_pending(store) || blocked_pending(blocked))) change = 0;
+    /* Work that a pause delays. Without one, background_is_left already starts the next turn. */
+    if (pause_is_on(pause) && policy_walk_pending(store)) change = 0;
+    /* Keys that became ready after the background's turn, or that a pause delays. */
+    if (blocked_pending(blocked)) change = 0;
     if (pause->failover) change = NEVER; /* the end of the failover starts a turn */
     if (pause->kind != PAUSE_NONE && !instant_expired(pause->until, change))
         change = due_at_expiry(pause->until).at;
@@ -326,6 +325,7 @@ struct store_work *store_work_new(struct loop *loop, struct clock *clock, struct
     clock->on_step = on_step;
     clock->on_set = on_set;
     clock->ctx = work;
+    background_serve_with(background, serve_woken, work);
     for (size_t i = 0; i < sizeof(slices) / sizeof(slices[0]); i++) {
         struct background_work slice = slices[i];
         slice.ctx = work;

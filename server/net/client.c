@@ -322,6 +322,11 @@ static void write_listed(struct clients *all, uint64_t safe)
     }
 }
 
+bool clients_have_output(const struct clients *all)
+{
+    return !TAILQ_EMPTY(&all->output[OUTPUT_TO_WRITE]);
+}
+
 void clients_turn(void *ctx)
 {
     struct clients *all = ctx;

@@ -62,6 +62,8 @@ void clients_accept(struct clients *clients, int fd, const char *peer, const cha
 void clients_run(void *clients);
 /* End of turn, last hook: writes replies, frees closed connections. */
 void clients_turn(void *clients);
+/* Does clients_turn have something to do: a reply or message to write, or a connection to close? */
+bool clients_have_output(const struct clients *clients);
 /* Let all other clients be served during a long request: between these two calls, the request may
  * run turns of the loop inside its own turn. Requests that were read but have not run yet are
  * parsed again in those turns. Until the second call

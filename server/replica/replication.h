@@ -60,8 +60,8 @@ bool replication_promote(struct replication *replication);
  * master's stream and passes them on. True: some are left, because the turn's time is used up. */
 bool replication_turn(struct replication *replication);
 /* Call at the very end of a turn, outside of everything else: loads a full copy that has begun to
- * arrive, for which it runs turns of the loop. */
-void replication_load(struct replication *replication);
+ * arrive, for which it runs turns of the loop. True: it did; data and role may have changed. */
+bool replication_load(struct replication *replication);
 void replication_second(struct replication *replication); /* about once a second */
 
 /* ---- for commands, INFO and ROLE ---- */

@@ -137,11 +137,11 @@ void replication_note_lost_copy(struct replication *r)
 }
 
 /* The old data is kept until the whole copy is loaded. */
-void replication_load(struct replication *r)
+bool replication_load(struct replication *r)
 {
     char why[WHY] = "";
     unsigned db = 0;
-    if (!r->follows || r->loading || !link_copy_begins(r->link)) return;
+    if (!r->follows || r->loading || !link_copy_begins(r->link)) return false;
     r->loading = true;
     r->given = 0;
     r->loads_from = r->link_id;
@@ -159,16 +159,17 @@ void replication_load(struct replication *r)
     r->loading = false;
     if (good && !is_over(r) && r->follows) {
         take_over(r, store, db);
-        return;
+        return true;
     }
     store_discard(engine->store, store);
     if (is_over(r)) {
         replication_note_lost_copy(r);
-        return;
+        return true;
     }
     char text[WHY + 64];
     snprintf(text, sizeof(text), "its full copy can't be loaded: %s. The old data is kept", why);
     link_close(r->link, text);
     link_take_lost_copy(r->link);
     wait_before_next_copy(r, RETRY_BAD);
+    return true;
 }

@@ -28,6 +28,7 @@ static void take_commit(void *ctx, const struct txn *txn)
 {
     struct commit_hooks *hooks = ctx;
     struct session *caller = txn->caller;
+    hooks->changed |= txn->changes > 0;
     /* First the stream: the journal's record has the place in it that follows this transaction. */
     if (hooks->feed != NULL && feed_pending(hooks->feed)) {
         feed_commit(hooks->feed);

@@ -30,6 +30,7 @@ struct commit_hooks {
     struct persist *persist;            /* NULL: no journal */
     struct feed *feed;                  /* NULL: no stream for replicas is made here */
     bool tracks, keeps, watches, waits; /* hooks in use when the call began */
+    bool changed; /* a commit changed data since the turn last began to send; turn.c clears it */
 };
 
 /* For store_listen. The listener borrows the hooks; its `begin` finds out which are in use. */

@@ -6,7 +6,8 @@ from contextlib import ExitStack, contextmanager
 
 from leases import KEY, await_waiting, granted, info, take, wait
 from daemon import NOON, Daemon, encode, equal, main, own, wait_for
-from replicas import group
+from peers import FakeReplica
+from replicas import Member, group
 
 
 @contextmanager
@@ -201,6 +202,35 @@ def nobody_is_granted_while_replicas_are_too_few():
             later, end = granted(waiter.reply())  # although the clock stands still
             equal(end, master.now + 1000)
             assert later > token
+
+
+@own
+def a_client_hears_at_once_when_replicas_are_enough():
+    """Each second the server wakes up by itself, and sends PING to its replicas. What waited for the next
+    turn came in one piece with it."""
+    def is_heard_alone(master, watcher, key):
+        with master.raw() as waiter, FakeReplica(master) as missing:
+            missing.copy()
+            master.ok("CONFIG", "SET", "min-replicas-to-write", 0)
+            take(master.conn, "a", 1000, key=key)
+            wait(waiter, "b", 1000, key=key)
+            await_waiting(master.conn, 1, key)
+            master.ok("CONFIG", "SET", "min-replicas-to-write", 2)
+            master.step(1001)
+            watcher.heard()
+            while b"PING" not in watcher.pending:
+                watcher.more()
+            watcher.take()
+            watcher.pending = b""
+            missing.acknowledge(1)
+            granted(waiter.reply())
+            return key.encode() in (heard := watcher.heard()) and b"PING" not in heard
+
+    with Member() as master, FakeReplica(master) as watcher:
+        _, offset = watcher.copy()
+        watcher.acknowledge(offset)
+        # A machine that stands still for a second spoils a round.
+        assert any(is_heard_alone(master, watcher, f"lock{number}") for number in range(5))
 
 
 if __name__ == "__main__":

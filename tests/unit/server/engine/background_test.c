@@ -144,6 +144,48 @@ START_TEST(work_made_possible_by_other_work_runs_in_the_same_turn)
 }
 END_TEST
 
+struct waiter {
+    struct job *waits_for; /* its last piece makes the waiter ready */
+    size_t served;
+    size_t next_done; /* pieces of the next job when the waiter was served */
+};
+
+/* Serves once, although the job may not report that it has worked. */
+static bool serve(void *ctx)
+{
+    struct waiter *waiter = ctx;
+    if (waiter->served > 0 || waiter->waits_for->left > 0) return false;
+    waiter->served++;
+    waiter->next_done = jobs[1].done;
+    return true;
+}
+
+START_TEST(a_client_is_served_after_the_batch_that_made_it_ready)
+{
+    begin();
+    jobs[0] = (struct job){ .left = 1 };
+    jobs[1] = (struct job){ .left = 1 };
+    struct waiter waiter = { .waits_for = &jobs[0] };
+    background_serve_with(background, serve, &waiter);
+    ck_assert(background_turn(background));
+    ck_assert_uint_eq(waiter.served, 1);
+    ck_assert_uint_eq(waiter.next_done, 0);
+    end();
+}
+END_TEST
+
+START_TEST(a_client_is_served_although_no_slice_found_work)
+{
+    begin();
+    struct waiter waiter = { .waits_for = &jobs[0] };
+    background_serve_with(background, serve, &waiter);
+    ck_assert(background_turn(background));
+    ck_assert_uint_eq(waiter.served, 1);
+    ck_assert(!background_turn(background));
+    end();
+}
+END_TEST
+
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
@@ -153,6 +195,8 @@ Suite *test_suite(void)
         all_slices_share_one_short_budget,
         slow_work_is_done_in_small_batches,
         work_made_possible_by_other_work_runs_in_the_same_turn,
+        a_client_is_served_after_the_batch_that_made_it_ready,
+        a_client_is_served_although_no_slice_found_work,
         NULL,
     };
     return suite_of("background", tests);
