@@ -348,6 +348,7 @@ static bool make_parts(struct replication *r)
                                               .ctx = r });
     r->follower = follower_new(&(struct follower_wiring){
         .engine = w->engine, .ask = ask_link, .applied = end_unit, .ctx = r });
+    r->ack_timer = loop_timer_new(w->loop, replication_acknowledge_again, r);
     r->waits = waits_new(w->loop, w->engine->blocked, r->replicas, w->engine->persist);
     r->failover = failover_new(&(struct failover_wiring){ .loop = w->loop,
                                                           .conf = w->conf,
@@ -375,6 +376,7 @@ void replication_free(struct replication *r)
 {
     if (r == NULL) return;
     if (r->w.engine->hooks != NULL) r->w.engine->hooks->feed = NULL;
+    loop_timer_free(r->ack_timer);
     failover_free(r->failover);
     waits_free(r->waits);
     follower_free(r->follower);

@@ -18,6 +18,7 @@ enum {
     RETRY_BROKEN = 1,
     RETRY_BAD = 10,
     MAX_DOUBLINGS = 4,
+    ACK_MSEC_MOST = 1000,
     STEADY = 60, /* a copy and this many seconds of the stream after it count as a success */
 };
 
@@ -87,6 +88,27 @@ static bool load_rdb(struct replication *r, struct store *store, unsigned *db, c
     return good;
 }
 
+void replication_acknowledge_again(void *ctx)
+{
+    struct replication *r = ctx;
+    bool begun = backlog_end(r->backlog) > r->copy_end || link_stream(r->link).len > 0;
+    if (begun || link_state(r->link) != LINK_STREAM || r->link_id != r->loads_from) return;
+    replication_acknowledge(r);
+    r->ack_msec *= 2;
+    if (r->ack_msec < ACK_MSEC_MOST) loop_timer_set_msec(r->ack_timer, r->ack_msec);
+}
+
+/* A Redis begins the stream when it is acknowledged that the copy is loaded, but forgets what it
+ * hears before it has noticed that the child that wrote the copy has ended. So repeat it until the
+ * stream begins, less often each time; replication_second continues. */
+static void acknowledge_copy(struct replication *r)
+{
+    replication_acknowledge(r);
+    r->copy_end = backlog_end(r->backlog);
+    r->ack_msec = 1;
+    loop_timer_set_msec(r->ack_timer, r->ack_msec);
+}
+
 /* The copy is complete: replaces the data with it. */
 static void take_over(struct replication *r, struct store *store, unsigned db)
 {
@@ -105,7 +127,7 @@ static void take_over(struct replication *r, struct store *store, unsigned db)
     replication_stream_begins(r, copy.offset, db);
     link_copy_done(r->link);
     replication_update_role(r);
-    replication_acknowledge(r);
+    acknowledge_copy(r);
     log_line(LOG_NOTICE,
              "Full copy from the master loaded: %zu key%s, %" PRIu64
              " bytes; the stream continues at offset %" PRIu64,

@@ -41,6 +41,10 @@ struct replication {
     int64_t turned_usec; /* when the last turn inside a load ended */
     uint64_t given;      /* bytes of the copy passed to the loader so far */
     uint64_t loads_from; /* link_id of the connection that sends the copy */
+    /* A loaded copy is acknowledged again until the stream after it begins. */
+    struct loop_timer *ack_timer;
+    msec ack_msec;     /* until the next time */
+    uint64_t copy_end; /* offset of the first byte of that stream */
 };
 
 /* Updates the engine's role and the hooks' feed from the state. */
@@ -53,6 +57,8 @@ void replication_stream_begins(struct replication *r, uint64_t offset, unsigned 
 bool replication_is_unbranched(const struct replication *r);
 /* Sends the master the offset that has been applied. */
 void replication_acknowledge(struct replication *r);
+/* The timer's callback. */
+void replication_acknowledge_again(void *replication);
 /* Call when a copy has ended early, or the stream after it can't be applied: delays the request for
  * the next copy. */
 void replication_delay_copy(struct replication *r);

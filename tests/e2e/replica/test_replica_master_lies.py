@@ -43,6 +43,31 @@ def copy_of(*calls, ours=True):
 
 
 @own
+def a_loaded_copy_is_acknowledged_until_the_stream_begins():
+    """A Redis forgets the acknowledgements before the end of its child. A replica that waits for a copy of its
+    own shows the seconds: it hears an empty line in each, and the master an acknowledgement."""
+    with Member("--repl-diskless-sync-delay", "1000") as replica, FakeMaster() as master:
+        replica.follow(master)
+        master.copy(copy_of())
+        await_linked(replica)
+        with FakeReplica(replica) as clock:
+            clock.send(encode("PSYNC", "?", -1))
+            for _ in range(3):
+                clock.line()
+        acknowledged = 0
+        master.socket.setblocking(False)
+        try:
+            while master.request()[1] == b"ACK":
+                acknowledged += 1
+        except BlockingIOError:
+            pass
+        assert acknowledged >= 8, acknowledged
+        master.socket.setblocking(True)
+        master.send(encode("SET", "begun", 1))
+        assert wait_for(lambda: replica.call("GET", "begun") == b"$1\r\n1\r\n")
+
+
+@own
 def nonsense_in_the_handshake_is_named_in_the_log():
     with replica_with_data() as replica:
         for answer in (b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\0\1\2\r\n", b"-ERR go away\r\n",
