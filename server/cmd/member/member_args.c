@@ -6,6 +6,12 @@
 const struct member_words field_words = { "FIELDS", "fields", "numfields", "numFields" };
 const struct member_words member_words = { "MEMBERS", "members", "nummembers", "numMembers" };
 
+msec member_deadline_max(const struct call *call)
+{
+    enum { CLIENT_BITS = 46 };
+    return txn_replays(call->txn) ? INSTANT_MAX : ((msec)1 << CLIENT_BITS) - 1;
+}
+
 bool arg_member_deadline(struct call *call, int i, enum ttl_unit unit, msec *at)
 {
     int64_t number;
@@ -18,7 +24,7 @@ bool arg_member_deadline(struct call *call, int i, enum ttl_unit unit, msec *at)
     }
     msec base = is_span ? call->txn->now : 0;
     if ((!in_seconds || instant_from_seconds(number, &number)) &&
-        number <= MEMBER_DEADLINE_MAX - base) {
+        number <= member_deadline_max(call) - base) {
         *at = base + number;
         return true;
     }

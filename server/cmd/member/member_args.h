@@ -9,8 +9,9 @@
 
 #include "server/cmd/call/args.h"
 
-/* The latest deadline of a member: 46 bits, as in Redis. */
-#define MEMBER_DEADLINE_MAX (((msec)1 << 46) - 1)
+/* The latest deadline of a member that this call may set. Clients are limited to 46 bits, as in
+ * Redis. Valkey 9 is not limited, so the commands of its stream and files are not either. */
+msec member_deadline_max(const struct call *call);
 
 /* The words for members in arguments and errors: FIELDS for hashes, MEMBERS for other types. */
 struct member_words {

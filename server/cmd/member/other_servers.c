@@ -13,7 +13,7 @@ static void expire_member(struct call *call, enum ttl_unit unit)
     if (!arg_deadline(call, 3, unit, false, &at)) return;
     /* An instant before 1970 is refused. A negative span is accepted: the member expires at once.
      */
-    if (at < 0 || at > MEMBER_DEADLINE_MAX) {
+    if (at < 0 || at > member_deadline_max(call)) {
         fail_named(call, ERR_BAD_EXPIRE);
         return;
     }

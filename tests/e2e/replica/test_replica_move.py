@@ -6,8 +6,8 @@ import subprocess
 import sys
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
-from daemon import NOON, ORACLE, Daemon, beside_redis, die_with_parent, equal, folder, main, own, \
-    wait_for
+from daemon import NOON, ORACLE, Daemon, beside_redis, die_with_parent, encode, equal, folder, \
+    main, own, wait_for
 from followers import Load, await_linked, offset, role
 from import_data import contents, fill, same
 from made_rdb import MODULE_RECORD, array_record, rdb, string_record
@@ -106,6 +106,25 @@ def rdbs_of_versions_9_to_12_are_followed():
             fake.copy(rdb(version, string_record(b"k", b"v%d" % version)))
             assert wait_for(lambda: replica.call("EXISTS", "k") == b":1\r\n"), replica.log()
             equal(replica.call("GET", "k"), b"$%d\r\nv%d\r\n" % (len(f"v{version}"), version))
+
+
+@own
+def field_deadlines_later_than_those_of_redis_are_followed():
+    late = 1 << 53  # Valkey 9 has such deadlines; Redis 8 stops at 46 bits, and so do clients here
+    with Member() as replica, FakeMaster(ours=False) as fake:
+        replica.follow(fake)
+        fake.copy(rdb(12, string_record(b"k", b"v")))
+        await_linked(replica)
+        for words in (("HSETEX", "h", "PXAT", late, "FIELDS", 1, "a", "1"), ("HSET", "h", "b", "2", "c", "3"),
+                      ("HPEXPIREAT", "h", late + 1, "FIELDS", 1, "b"),
+                      ("HGETEX", "h", "PXAT", late + 2, "FIELDS", 1, "c"), ("SET", "last", "v")):
+            fake.send(encode(*words))
+        assert wait_for(lambda: replica.call("EXISTS", "last") == b":1\r\n"), replica.log()
+        equal(replica.call("HPEXPIRETIME", "h", "FIELDS", 3, "a", "b", "c"),
+              b"*3\r\n:%d\r\n:%d\r\n:%d\r\n" % (late, late + 1, late + 2))
+        replica.follow(None)
+        equal(replica.call("HPEXPIREAT", "h", late, "FIELDS", 1, "a"),
+              b"-ERR invalid expire time in 'hpexpireat' command\r\n")
 
 
 @own
