@@ -32,6 +32,7 @@ struct follower {
     struct request_progress progress; /* of the part's first command that is not in it */
     uint64_t commands; /* bytes of the stream before effects begin, or FOLLOW_COMMANDS */
     unsigned db;       /* the database that commands have selected */
+    bool skips;        /* an effect of the command did not fit the data of a writable replica */
     uint64_t failed;
     int64_t logged_usec; /* when a failed command was last logged */
     char why[WHY];
@@ -96,11 +97,14 @@ static bool is_command(const struct request *request, const char *name)
     return bytes_is_word(request->argv[0], name);
 }
 
+/* On a writable replica, clients may have changed data that the effect needs: then it is skipped,
+ * as the command would be in Redis. Otherwise the data is not what it should be. */
 static bool apply_one(void *ctx, const struct effect *effect)
 {
     struct follower *follower = ctx;
     bool good = apply_effect(&follower->txn, effect);
     follower->txn.one_command = true;
+    if (!good && !follower->w.engine->conf->replica_read_only) follower->skips = good = true;
     return good;
 }
 
@@ -137,9 +141,12 @@ static bool run_command(struct follower *follower)
     if (is_command(request, "MULTI") || is_command(request, "EXEC")) return true;
     if (is_about_the_link(follower)) return true;
     bool ours = reads_effects(follower);
+    follower->skips = false;
     if (ours &&
-        effect_text_read(request->argc, request->argv, &follower->reader, apply_one, follower))
+        effect_text_read(request->argc, request->argv, &follower->reader, apply_one, follower)) {
+        if (follower->skips) skip_command(follower);
         return true;
+    }
     if (ours && !bytes_is_word(request->argv[0], "PUBLISH") &&
         !bytes_is_word(request->argv[0], "SPUBLISH")) {
         char name[NAME_SHOWN + 1];

@@ -347,6 +347,54 @@ def replica_refuses_writes_and_a_promoted_one_does_not():
         equal(master.call("EXISTS", "k"), b":0\r\n")
 
 
+# Per key: what the master has, and changes of it that do not fit if a replica has none, or another type.
+MISFITS = {
+    "string": (("SET", "string", "v"), ("APPEND", "string", "w"), ("SETRANGE", "string", 1, "x"),
+               ("PERSIST", "string"), ("INCR", "string2"), ("EXPIRE", "string", 1000)),
+    "list": (("RPUSH", "list", *range(9)), ("LPOP", "list", 3), ("LSET", "list", 1, "x"),
+             ("LINSERT", "list", "BEFORE", "x", "y"), ("LTRIM", "list", 1, 2), ("RPUSH", "list", "z")),
+    "set": (("SADD", "set", *range(9)), ("SREM", "set", 1, 2, 3), ("SADD", "set", "m"), ("SPOP", "set", 2)),
+    "hash": (("HSET", "hash", *range(10)), ("HDEL", "hash", 0, 2), ("HINCRBY", "hash", 4, 1),
+             ("HPEXPIREAT", "hash", 4 * 10 ** 12, "FIELDS", 1, 6), ("HPERSIST", "hash", "FIELDS", 1, 6)),
+    "zset": (("ZADD", "zset", *range(10)), ("ZINCRBY", "zset", 1, 1), ("ZREM", "zset", 3),
+             ("ZREMRANGEBYRANK", "zset", 0, 1), ("ZPOPMAX", "zset")),
+    "stream": (("XADD", "stream", "1-1", "f", "v"), ("XGROUP", "CREATE", "stream", "g", 0),
+               ("XREADGROUP", "GROUP", "g", "c", "STREAMS", "stream", ">"), ("XACK", "stream", "g", "1-1"),
+               ("XADD", "stream", "2-1", "f", "v"), ("XDEL", "stream", "1-1"), ("XTRIM", "stream", "MAXLEN", 0)),
+    "dehydrator": (("REDE.PUSH", "dehydrator", 0, "p", "a"), ("REDE.PUSH", "dehydrator", 0, "p", "b"),
+                   ("REDE.CLAIM", "dehydrator", 1000, "COUNT", 1), ("REDE.POLL", "dehydrator"),
+                   ("REDE.PUSH", "dehydrator", 5, "p", "c")),
+    "lease": (("LEASE.TAKE", "lease", "a", 1000), ("LEASE.TAKE", "lease", "a", 2000)),
+    "from": (("SET", "from", "v"), ("RENAME", "from", "to"), ("COPY", "to", "copy"), ("MOVE", "copy", 1)),
+}
+
+
+@own
+def writable_replica_skips_what_does_not_fit_its_data():
+    with group(2) as (master, replica):
+        first = [calls[0] for calls in MISFITS.values()]
+        for change in ("DEL", "SET", "LPUSH"):
+            master.ok("FLUSHALL")
+            master.conn.calls(first)
+            await_caught_up(master, replica)
+            replica.ok("CONFIG", "SET", "replica-read-only", "no")
+            for key in MISFITS:
+                replica.call("DEL", key)
+                if change != "DEL":
+                    replica.call(change, key, "mine")
+            for calls in MISFITS.values():
+                for words in calls[1:]:
+                    reply = master.call(*words)
+                    assert not reply.startswith(b"-"), (words, reply)
+            master.ok("SET", "last", change)
+            await_caught_up(master, replica)
+            equal(replica.call("GET", "last"), b"$%d\r\n%s\r\n" % (len(change), change.encode()))
+            replica.ok("DEBUG", "CHECK")
+        equal(replica.syncs(), (1, 0))
+        assert int(replica.info("stats")["unexpected_error_replies"]) > 20
+        assert "was skipped: '" in replica.log()
+
+
 @own
 def replica_evicts_nothing_by_itself():
     with group(2, "--maxmemory-policy", "allkeys-lru", "--replica-ignore-maxmemory", "no") as \
