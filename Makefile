@@ -146,7 +146,7 @@ $(FUZZERS): $(B)/%: $(B)/obj/%.o $(PROTO) $(CONF) $(STORE) $(BOTTOM)
 	@mkdir -p $(@D)
 	$(LINK) $(filter %.a,$^) -fsanitize=fuzzer,$(SANITIZERS) $(SERVER_LIBS) $(FUZZ_LIBS) -lm
 
-FAULT = $(patsubst %,$(B)/tests/crash/%.so,fault shifted_clock accept_delay)
+FAULT = $(patsubst %,$(B)/tests/crash/%.so,fault shifted_clock accept_delay slow_names)
 SIM = $(B)/tests/sim/kernel.so
 $(FAULT): $(B)/%.so: %.c
 $(SIM): $(wildcard tests/sim/kernel/*)

@@ -114,11 +114,15 @@ bool serve_unblock(struct engine *engine, struct session *session, bool with_err
     return true;
 }
 
+void serve_fail(struct engine *engine, struct session *session, enum error error)
+{
+    if (session->blocked != NULL) unblock(engine, session, &error);
+}
+
 void serve_end_blocked(struct engine *engine, struct session *session)
 {
-    static const enum error error = ERR_UNBLOCKED_BY_ROLE;
     if (session->blocked == NULL) return;
-    unblock(engine, session, &error);
+    serve_fail(engine, session, ERR_UNBLOCKED_BY_ROLE);
     session_close(session);
 }
 

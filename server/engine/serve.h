@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "server/cmd/call/error.h"
 #include "server/cmd/call/session.h"
 
 struct call;
@@ -28,6 +29,8 @@ void serve_answered(struct session *session);
 /* CLIENT UNBLOCK: unblocks another session with an error, or as if its timeout had passed. False:
  * it is not blocked. */
 bool serve_unblock(struct engine *engine, struct session *session, bool with_error);
+/* Unblocks a session with this error. No effect if it is not blocked. */
+void serve_fail(struct engine *engine, struct session *session, enum error error);
 /* Call when the server becomes a replica: a blocked session gets an error and is closed. */
 void serve_end_blocked(struct engine *engine, struct session *session);
 

@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "server/base/log.h"
+#include "server/base/resolver.h"
 #include "store/mem/mem.h"
 
 struct failover {
@@ -16,7 +17,13 @@ struct failover {
     struct failover_goal goal;
     bool is_late; /* the timeout has passed */
     struct loop_timer *timer;
+    struct resolver *resolver;
+    struct failover_goal named; /* whose host is being resolved ... */
+    void (*found)(void *ctx, enum failover_target target, const struct failover_goal *goal);
+    void *found_ctx; /* ... for this caller; `found` is NULL: none is */
 };
+
+static void find_named(void *ctx, const struct addrinfo *list, int error);
 
 static void pass_time(void *ctx)
 {
@@ -30,6 +37,7 @@ struct failover *failover_new(const struct failover_wiring *wiring)
     struct failover *failover = mem_zalloc(sizeof(*failover));
     failover->w = *wiring;
     failover->timer = loop_timer_new(wiring->loop, pass_time, failover);
+    failover->resolver = resolver_new(wiring->loop, find_named, failover);
     return failover;
 }
 
@@ -37,6 +45,7 @@ void failover_free(struct failover *failover)
 {
     if (failover == NULL) return;
     loop_timer_free(failover->timer);
+    resolver_free(failover->resolver);
     mem_free(failover);
 }
 
@@ -97,13 +106,13 @@ static void search_replica(const struct failover *failover, struct search *searc
     replicas_each(failover->w.replicas, check_replica, search);
 }
 
-static enum failover_target search_by_name(const struct failover *failover,
-                                           struct failover_goal *goal)
+/* Looks for a replica that has one of these addresses. */
+static enum failover_target search_addresses(const struct failover *failover,
+                                             struct failover_goal *goal,
+                                             const struct addrinfo *list)
 {
-    struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM }, *list = NULL;
     struct search search = { .port = goal->port };
-    if (getaddrinfo(goal->host, NULL, &hints, &list) != 0) return TARGET_UNKNOWN;
-    for (struct addrinfo *at = list; at != NULL && search.found == TARGET_UNKNOWN;
+    for (const struct addrinfo *at = list; at != NULL && search.found == TARGET_UNKNOWN;
          at = at->ai_next) {
         char address[NI_MAXHOST];
         if (getnameinfo(at->ai_addr, at->ai_addrlen, address, sizeof(address), NULL, 0,
@@ -114,7 +123,6 @@ static enum failover_target search_by_name(const struct failover *failover,
         if (search.found != TARGET_UNKNOWN)
             snprintf(goal->host, sizeof(goal->host), "%.*s", (int)sizeof(goal->host) - 1, address);
     }
-    freeaddrinfo(list);
     return search.found;
 }
 
@@ -122,8 +130,40 @@ enum failover_target failover_target(const struct failover *failover, struct fai
 {
     struct search search = { .host = goal->host, .port = goal->port };
     search_replica(failover, &search);
-    if (search.found == TARGET_UNKNOWN && search.has_port) return search_by_name(failover, goal);
+    if (search.found != TARGET_UNKNOWN || !search.has_port) return search.found;
+    struct addrinfo *list = resolver_parse(goal->host, goal->port);
+    if (list == NULL) return TARGET_MAYBE_NAMED;
+    search.found = search_addresses(failover, goal, list);
+    freeaddrinfo(list);
     return search.found;
+}
+
+bool failover_resolve(struct failover *failover, const struct failover_goal *goal,
+                      void (*found)(void *ctx, enum failover_target target,
+                                    const struct failover_goal *goal),
+                      void *ctx)
+{
+    if (failover->found != NULL || resolver_begin(failover->resolver, goal->host, goal->port) != 0)
+        return false;
+    failover->named = *goal;
+    failover->found = found;
+    failover->found_ctx = ctx;
+    return true;
+}
+
+static void find_named(void *ctx, const struct addrinfo *list, int error)
+{
+    struct failover *failover = ctx;
+    struct failover_goal goal = failover->named;
+    enum failover_target target = TARGET_UNKNOWN;
+    if (error == 0) target = search_addresses(failover, &goal, list);
+    failover->found(failover->found_ctx, target, &goal);
+}
+
+void failover_stop_resolving(struct failover *failover)
+{
+    resolver_drop(failover->resolver);
+    failover->found = NULL;
 }
 
 static bool has_caught_up(struct failover *failover)

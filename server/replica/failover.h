@@ -53,11 +53,23 @@ struct failover_goal {
     msec ttl;   /* 0: wait without a limit */
     bool force; /* hand over even after the timeout */
 };
-enum failover_target { TARGET_UNKNOWN, TARGET_NOT_ONLINE, TARGET_ONLINE };
-/* Looks up the replica at goal->host and goal->port. If no replica has this text as its address,
- * but one has the port, resolves the text as a host name, which blocks the server for as long as
- * the resolver takes, and sets goal->host to the address found. */
+enum failover_target {
+    TARGET_UNKNOWN,
+    TARGET_MAYBE_NAMED, /* unknown, but the host is no address, and a replica has the port */
+    TARGET_NOT_ONLINE,
+    TARGET_ONLINE,
+};
+/* Looks up the replica at goal->host and goal->port. If the host is an address in another notation,
+ * sets goal->host to that of the replica. */
 enum failover_target failover_target(const struct failover *failover, struct failover_goal *goal);
+/* For TARGET_MAYBE_NAMED: resolves goal->host, sets it to the address of a replica, and calls
+ * `found` later, from the loop. False: another name is being resolved, or this is impossible now.
+ */
+bool failover_resolve(struct failover *failover, const struct failover_goal *goal,
+                      void (*found)(void *ctx, enum failover_target target,
+                                    const struct failover_goal *goal),
+                      void *ctx);
+void failover_stop_resolving(struct failover *failover); /* `found` will not be called */
 /* Call in state FAILOVER_NONE only. */
 void failover_begin(struct failover *failover, const struct failover_goal *goal);
 void failover_abort(struct failover *failover, const char *why);

@@ -5,7 +5,11 @@
 
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/call.h"
+#include "server/engine/engine.h"
+#include "server/engine/react/blocked.h"
+#include "server/engine/serve.h"
 #include "server/replica/replication.h"
+#include "store/mem/mem.h"
 
 static bool parse(struct call *call, struct failover_goal *goal)
 {
@@ -35,20 +39,16 @@ static bool parse(struct call *call, struct failover_goal *goal)
 }
 
 /* False: *why is the error. */
-static bool may_begin(struct call *call, struct failover_goal *goal, enum error *why)
+static bool may_begin(struct replication *replication, const struct failover_goal *goal,
+                      enum failover_target target, enum error *why)
 {
-    struct replication *replication = call->context;
-    const struct failover *failover = replication_failover(replication);
-    enum failover_target target = TARGET_ONLINE;
-    bool has_host = goal->host[0] != '\0';
-    if (has_host) target = failover_target(failover, goal);
-    if (failover_state(failover) != FAILOVER_NONE)
+    if (failover_state(replication_failover(replication)) != FAILOVER_NONE)
         *why = ERR_FAILOVER_BUSY;
     else if (replication_report(replication).follows)
         *why = ERR_FAILOVER_REPLICA;
     else if (replicas_count(replication_replicas(replication)) == 0)
         *why = ERR_FAILOVER_ALONE;
-    else if (goal->force && (goal->ttl == 0 || !has_host))
+    else if (goal->force && (goal->ttl == 0 || goal->host[0] == '\0'))
         *why = ERR_FAILOVER_FORCE;
     else if (target == TARGET_UNKNOWN)
         *why = ERR_FAILOVER_TARGET;
@@ -58,6 +58,72 @@ static bool may_begin(struct call *call, struct failover_goal *goal, enum error 
         return true;
     return false;
 }
+
+static void begin(struct replication *replication, const struct failover_goal *goal,
+                  struct resp_writer *out)
+{
+    failover_begin(replication_failover(replication), goal);
+    replication_ask(replication);
+    resp_ok(out);
+}
+
+/* ---- a target given by its name -------------------------------------------------------------- */
+
+/* The client that waits until the name is resolved; other clients are served meanwhile. */
+struct asker {
+    struct replication *replication;
+    struct session *session;
+};
+
+static void forget_asker(void *ctx)
+{
+    struct asker *asker = ctx;
+    failover_stop_resolving(replication_failover(asker->replication));
+    mem_free(asker);
+}
+
+/* Much may have changed since the request: check everything again. */
+static void answer_asker(void *ctx, enum failover_target target, const struct failover_goal *goal)
+{
+    const struct asker *asker = ctx;
+    struct session *session = asker->session;
+    enum error why;
+    if (may_begin(asker->replication, goal, target, &why)) {
+        begin(asker->replication, goal, &session->out);
+        serve_answered(session); /* frees the asker */
+    } else {
+        serve_fail(replication_engine(asker->replication), session, why);
+    }
+}
+
+/* CLIENT UNBLOCK ... TIMEOUT */
+static void give_up(void *ctx)
+{
+    const struct asker *asker = ctx;
+    struct call call = { .out = &asker->session->out, .session = asker->session };
+    fail(&call, ERR_FAILOVER_TARGET);
+}
+
+/* False: the name can't be resolved now. */
+static bool resolve(struct call *call, const struct failover_goal *goal)
+{
+    struct replication *replication = call->context;
+    struct asker *asker;
+    if (call->block == NULL) return false; /* in MULTI */
+    asker = mem_alloc(sizeof(*asker));
+    *asker = (struct asker){ .replication = replication, .session = call->session };
+    if (!failover_resolve(replication_failover(replication), goal, answer_asker, asker)) {
+        mem_free(asker);
+        return false;
+    }
+    blocked_hold(
+        replication_engine(replication)->blocked, call->session,
+        &(struct blocked_hold){
+            .reason = WAIT_REPLICAS, .gone = forget_asker, .late = give_up, .ctx = asker });
+    return true;
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
 
 void cmd_failover(struct call *call)
 {
@@ -75,11 +141,12 @@ void cmd_failover(struct call *call)
         return;
     }
     if (!parse(call, &goal)) return;
-    if (!may_begin(call, &goal, &why)) {
+    enum failover_target target = TARGET_ONLINE;
+    if (goal.host[0] != '\0') target = failover_target(replication_failover(replication), &goal);
+    if (!may_begin(replication, &goal, target, &why))
         fail(call, why);
-        return;
-    }
-    failover_begin(replication_failover(replication), &goal);
-    replication_ask(replication);
-    reply_ok(call);
+    else if (target != TARGET_MAYBE_NAMED)
+        begin(replication, &goal, call->out);
+    else if (!resolve(call, &goal))
+        fail(call, ERR_FAILOVER_TARGET);
 }

@@ -26,12 +26,15 @@ enum {
     AHEAD_MAX = 4 << 20, /* received bytes not yet taken; beyond this the socket is not read */
 };
 
+static void take_addresses(void *ctx, const struct addrinfo *list, int error);
+
 struct link *link_new(const struct link_wiring *wiring)
 {
     struct link *link = mem_zalloc(sizeof(*link));
     link->w = *wiring;
     link->fd = -1;
     link->down_usec = -1;
+    link->resolver = resolver_new(wiring->loop, take_addresses, link);
     return link;
 }
 
@@ -39,6 +42,7 @@ void link_free(struct link *link)
 {
     if (link == NULL) return;
     link_close(link, NULL);
+    resolver_free(link->resolver);
     mem_free(link);
 }
 
@@ -54,9 +58,10 @@ void link_close(struct link *link, const char *why)
     if (why != NULL) log_line(LOG_WARNING, "Master %s: %s", link->name, why);
     if (link->state == LINK_DOWN) return;
     link->lost_copy = why != NULL && awaits_copy(link);
+    resolver_drop(link->resolver);
     loop_io_free(link->io);
     tls_close(link->tls);
-    close(link->fd);
+    if (link->fd >= 0) close(link->fd);
     mem_free(link->data);
     link->io = NULL;
     link->tls = NULL;
@@ -254,53 +259,64 @@ static void on_ready(void *ctx, unsigned what)
         receive(link);
 }
 
-static int open_socket(const char *host, int64_t port, const char **why)
+/* Opens a socket to the first address that accepts the attempt. -1: none does; *why says why. */
+static int open_socket(const struct addrinfo *list, const char **why)
 {
-    struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM }, *found = NULL;
-    char service[24];
-    snprintf(service, sizeof(service), "%" PRId64, port);
-    int error = getaddrinfo(host, service, &hints, &found);
-    if (error != 0) {
-        *why = gai_strerror(error);
-        return -1;
-    }
-    int fd = -1;
-    for (const struct addrinfo *at = found; at != NULL; at = at->ai_next) {
-        fd = socket(at->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    for (const struct addrinfo *at = list; at != NULL; at = at->ai_next) {
+        int fd = socket(at->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
         if (fd >= 0 && (connect(fd, at->ai_addr, at->ai_addrlen) == 0 || errno == EINPROGRESS))
-            break;
+            return fd;
         *why = strerror(errno);
         if (fd >= 0) close(fd);
-        fd = -1;
     }
-    freeaddrinfo(found);
-    return fd;
+    return -1;
+}
+
+static void connect_to(struct link *link, const struct addrinfo *list)
+{
+    const char *why = "no address";
+    link->fd = open_socket(list, &why);
+    if (link->fd < 0) {
+        link_fail(link, "can't connect: %s", why);
+        return;
+    }
+    if (link->wanted_tls != NULL && (link->tls = tls_connect(link->wanted_tls, link->fd)) == NULL) {
+        link_close(link, "can't connect: out of memory for TLS");
+        return;
+    }
+    link->shakes_hands = link->tls != NULL;
+    link->heard_usec = clock_mono_usec();
+    link->io = loop_io_new(link->w.loop, link->fd, on_ready, link);
+    loop_io_want(link->io, LOOP_WRITE);
+}
+
+static void take_addresses(void *ctx, const struct addrinfo *list, int error)
+{
+    struct link *link = ctx;
+    if (error == 0)
+        connect_to(link, list);
+    else
+        link_fail(link, "can't connect: %s", gai_strerror(error));
 }
 
 void link_connect(struct link *link, const char *host, int64_t port, struct tls *tls)
 {
-    const char *why = "no address";
     link_close(link, NULL);
     link->lost_copy = false;
     snprintf(link->name, sizeof(link->name), "%s:%" PRId64, host, port);
-    link->fd = open_socket(host, port, &why);
-    if (link->fd < 0) {
-        log_line(LOG_WARNING, "Master %s: can't connect: %s", link->name, why);
-        return;
-    }
-    if (tls != NULL && (link->tls = tls_connect(tls, link->fd)) == NULL) {
-        log_line(LOG_WARNING, "Master %s: can't connect: out of memory for TLS", link->name);
-        close(link->fd);
-        link->fd = -1;
-        return;
-    }
-    link->shakes_hands = tls != NULL;
+    link->wanted_tls = tls;
     link->state = LINK_CONNECTING;
     link->step = STEP_PING;
     link->connected = false;
     link->heard_usec = clock_mono_usec();
-    link->io = loop_io_new(link->w.loop, link->fd, on_ready, link);
-    loop_io_want(link->io, LOOP_WRITE);
+    struct addrinfo *list = resolver_parse(host, port);
+    int error = 0;
+    if (list != NULL) {
+        connect_to(link, list);
+        freeaddrinfo(list);
+    } else if ((error = resolver_begin(link->resolver, host, port)) != 0) {
+        link_fail(link, "can't connect: %s", gai_strerror(error));
+    }
 }
 
 void link_ask_failover(struct link *link, bool on)

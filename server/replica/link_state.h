@@ -2,6 +2,7 @@
 #ifndef SERVER_REPLICA_LINK_STATE_H
 #define SERVER_REPLICA_LINK_STATE_H
 
+#include "server/base/resolver.h"
 #include "server/replica/link.h"
 
 enum { MARK = 40, LINE_MAX_LEN = 1024, NAME_MAX_LEN = 300 };
@@ -24,12 +25,14 @@ struct link {
     enum link_state state;
     enum link_request step;
     bool connected, asks_failover;
+    struct resolver *resolver;  /* finds the addresses, while there is no socket */
+    struct tls *wanted_tls;     /* for the socket that will be opened; NULL: plain */
     struct tls_connection *tls; /* NULL: plain */
     bool shakes_hands;          /* the TLS handshake has not ended */
     bool wants_more;
     bool has_asked; /* to continue from a position */
     bool lost_copy; /* as link_take_lost_copy returns it */
-    int fd;
+    int fd;         /* -1: none, because the link is down or its master's name is being resolved */
     struct loop_io *io;
     char name[NAME_MAX_LEN]; /* "host:port", for the log */
     uint64_t effects_from;

@@ -413,6 +413,11 @@ const struct backlog *replication_backlog(const struct replication *r)
     return r->backlog;
 }
 
+struct engine *replication_engine(const struct replication *r)
+{
+    return r->w.engine;
+}
+
 struct failover *replication_failover(const struct replication *r)
 {
     return r->failover;

@@ -80,6 +80,7 @@ uint64_t replication_offset(const struct replication *replication);
 uint64_t replication_effects_from(const struct replication *replication);
 /* Call when a replica asks for the stream (PSYNC, SYNC): begins one if there is none. */
 void replication_begin_stream(struct replication *replication);
+struct engine *replication_engine(const struct replication *replication);
 struct failover *replication_failover(const struct replication *replication);
 struct waits *replication_waits(const struct replication *replication);
 bool replication_has_journal(const struct replication *replication);

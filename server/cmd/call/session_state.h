@@ -30,7 +30,8 @@ enum session_state {
 enum wait_reason {
     WAIT_NOTHING,    /* in every state but SESSION_WAITING */
     WAIT_KEY,        /* BLPOP: for a key or a timeout (engine/react/blocked.h) */
-    WAIT_REPLICAS,   /* WAIT: for replicas and the journal (replica/waits.h) */
+    WAIT_REPLICAS,   /* WAIT: for replicas and the journal (replica/waits.h); FAILOVER: for the
+                        addresses of a name */
     WAIT_LONG_REPLY, /* for an answer that takes longer than a turn (engine/long_queries.h) */
     WAIT_SETTLING,   /* for a key with many expired members (engine/settle.h) */
     WAIT_PAUSE,      /* for the end of CLIENT PAUSE (net/client_run.c) */

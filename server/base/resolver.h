@@ -1,0 +1,34 @@
+/* resolver: finds the addresses of a host name in a thread, because getaddrinfo may wait for a name
+ * server for many seconds. Depends on loop and pthreads.
+ *
+ * getaddrinfo can't be cancelled. A search that nobody waits for any more runs to its end, and its
+ * result is dropped; LOOKUPS_MAX of them at most run at a time. Call all functions from one thread,
+ * the loop's. */
+#ifndef SERVER_BASE_RESOLVER_H
+#define SERVER_BASE_RESOLVER_H
+
+#include <netdb.h>
+#include <stdint.h>
+
+#include "server/base/loop.h"
+
+/* The address that this text itself is ("127.0.0.1", "::1"), as a list of one. NULL: it is a name.
+ * Never waits. The caller frees the list with freeaddrinfo. */
+struct addrinfo *resolver_parse(const char *host, int64_t port);
+
+struct resolver;
+
+/* `found` gets the addresses, borrowed, and 0; or NULL and the error of getaddrinfo. It runs as a
+ * callback of the loop, and may begin the next search. */
+struct resolver *resolver_new(struct loop *loop,
+                              void (*found)(void *ctx, const struct addrinfo *list, int error),
+                              void *ctx);
+void resolver_free(struct resolver *resolver); /* waits for no search */
+
+/* Begins to search for the addresses of a name. Drops the search before, if it still runs. Returns
+ * 0, or an error of getaddrinfo: `found` is then not called. */
+int resolver_begin(struct resolver *resolver, const char *host, int64_t port);
+/* `found` will not be called for the search that runs, if any. */
+void resolver_drop(struct resolver *resolver);
+
+#endif

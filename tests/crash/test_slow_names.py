@@ -1,0 +1,128 @@
+#!/usr/bin/python3 -B
+"""A name server that does not answer holds up nobody: names are resolved beside the main thread.
+slow_names.c makes the resolver wait until the test lets it answer."""
+import os
+import sys
+
+sys.path.insert(1, sys.path[0] + "/../lib")
+from crash import FAULT, preload
+from daemon import Daemon, encode, equal, main, own, wait_for
+from followers import SECONDS, await_linked, call, follow, role
+
+SHIM = os.path.join(os.path.dirname(FAULT), "slow_names.so")
+QUICK = ("--repl-diskless-sync-delay", "0")
+NO_REPLICA = b"-ERR FAILOVER target HOST and PORT is not a replica.\r\n"
+
+
+class Unnamed(Daemon):
+    """A daemon whose resolver waits for `answer` when it is asked for slow.test."""
+
+    def __init__(self, *options):
+        super().__init__(*QUICK, *options, tcp=True)
+
+    def start(self):
+        self.fifo = os.path.join(self.dir, "names")
+        os.mkfifo(self.fifo)
+        self.env = preload(SHIM, SLOW_NAMES=self.fifo)
+        super().start()
+
+    def await_question(self):
+        assert wait_for(lambda: os.path.exists(self.fifo + ".asked"), SECONDS), self.log()
+
+    def answer(self):
+        os.close(os.open(self.fifo, os.O_WRONLY | os.O_NONBLOCK))
+
+    def await_end_of_search(self):
+        """The FIFO has no reader any more."""
+        def has_ended():
+            try:
+                os.close(os.open(self.fifo, os.O_WRONLY | os.O_NONBLOCK))
+            except OSError:
+                return True
+            return False
+        assert wait_for(has_ended, SECONDS)
+
+
+@own
+def a_replica_serves_while_its_masters_name_is_resolved():
+    with Daemon(*QUICK, tcp=True) as master, Unnamed() as replica:
+        equal(call(replica, "REPLICAOF", "slow.test", master.port), b"OK")
+        replica.await_question()
+        equal(role(replica)[3], b"connecting")
+        replica.answer()
+        await_linked(replica)
+
+
+@own
+def a_start_does_not_wait_for_the_masters_name():
+    with Daemon(*QUICK, tcp=True) as master, \
+            Unnamed("--replicaof", f"slow.test {master.port}") as replica:
+        replica.await_question()
+        equal(call(replica, "PING"), b"PONG")
+        replica.answer()
+        await_linked(replica)
+
+
+@own
+def an_answer_that_comes_too_late_is_dropped():
+    with Daemon(*QUICK, tcp=True) as first, Daemon(*QUICK, tcp=True) as second, Unnamed() as replica:
+        equal(call(replica, "REPLICAOF", "slow.test", first.port), b"OK")
+        replica.await_question()
+        equal(call(replica, "REPLICAOF", "127.0.0.1", second.port), b"OK")
+        await_linked(replica)
+        replica.answer()
+        replica.await_end_of_search()
+        equal(role(replica)[2:4], [second.port, b"connected"])
+
+
+@own
+def a_stop_does_not_wait_for_a_name():
+    with Unnamed() as replica:
+        equal(call(replica, "REPLICAOF", "slow.test", 1), b"OK")
+        replica.await_question()
+
+
+@own
+def failover_to_a_name_holds_up_its_own_client_alone():
+    with Unnamed() as master, Daemon(*QUICK, tcp=True) as replica:
+        follow(replica, master)
+        with master.raw() as client:
+            client.send(encode("FAILOVER", "TO", "slow.test", replica.port))
+            master.await_question()
+            equal(call(master, "SET", "k", "v"), b"OK")
+            with master.raw() as other:
+                equal(other.call("FAILOVER", "TO", "slow.test", replica.port), NO_REPLICA)
+                equal(other.call("DEBUG", "CHECK"), b"+OK\r\n")
+            master.answer()
+            equal(client.reply(), b"+OK\r\n")
+        assert wait_for(lambda: role(replica)[0] == b"master", SECONDS), replica.log()
+        await_linked(master)
+
+
+@own
+def failover_to_a_name_can_be_given_up():
+    with Unnamed() as master, Daemon(*QUICK, tcp=True) as replica:
+        follow(replica, master)
+        with master.raw() as client:
+            number = client.call("CLIENT", "ID")[1:].strip()
+            client.send(encode("FAILOVER", "TO", "slow.test", replica.port))
+            master.await_question()
+            equal(call(master, "CLIENT", "UNBLOCK", number), 1)
+            equal(client.reply(), NO_REPLICA)
+        master.answer()
+        master.await_end_of_search()
+        equal(role(master)[0], b"master")
+
+
+@own
+def failover_in_multi_resolves_no_name():
+    with Unnamed() as master, Daemon(*QUICK, tcp=True) as replica:
+        follow(replica, master)
+        with master.raw() as client:
+            client.call("MULTI")
+            client.call("FAILOVER", "TO", "slow.test", replica.port)
+            equal(client.call("EXEC"), b"*1\r\n" + NO_REPLICA)
+        assert not os.path.exists(master.fifo + ".asked")
+
+
+main()
