@@ -357,9 +357,9 @@ PLANTS = {
     "a replica expires keys by itself": (
         "replicas Deadlines|Rules|Caching",
         ("server/engine/store_work.c",
-         "    if (engine_keeps_data(work->engine, now)) return false;\n    bool worked",
+         "    if (engine_keeps_data(work->engine, now)) return false;\n    return expiry_run",
          "    if (engine_keeps_data(work->engine, now) && !work->engine->role.replica) return false;\n"
-         "    bool worked"),
+         "    return expiry_run"),
     ),
     "FAILOVER does not pause writes": (
         "replicas failover",
