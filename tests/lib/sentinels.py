@@ -24,6 +24,18 @@ def sentinel_binary():
     raise missing(f"{SENTINEL} is not redis-sentinel {ORACLE_VERSION}")
 
 
+# A user for sentinels. The rights are those of doc/replication.md.
+WATCHER = (f"sentinel auth-user {NAME} watcher", f"sentinel auth-pass {NAME} secret")
+RIGHTS = """on >secret allchannels +multi +exec +ping +info +role +publish +subscribe +replicaof +slaveof
+    +config|rewrite +client|setname +client|kill +script|kill +failover +client|pause
+    +client|unpause""".split()
+
+
+def give_rights(nodes):
+    for node in nodes:
+        node.redis().execute_command("ACL", "SETUSER", "watcher", *RIGHTS)
+
+
 class Node(Daemon):
     """A daemon on TCP with a configuration file, which CONFIG REWRITE writes; it keeps its port when
     it is started again."""

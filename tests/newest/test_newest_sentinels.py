@@ -8,8 +8,8 @@ import redis
 sys.path.insert(1, sys.path[0] + "/../lib")
 from daemon import equal, main, own, wait_for
 from newest import REDIS, SENTINEL, VALKEY, newest, newest_path
-from sentinels import (Group, Node, Sentinel, check_figures, clients_of, fails_over_after_kill, fails_over_by_command,
-                       move_clients, old_master_comes_back, write_until)
+from sentinels import (NAME, WATCHER, Group, Node, Sentinel, check_figures, clients_of, fails_over_after_kill,
+                       fails_over_by_command, give_rights, move_clients, old_master_comes_back, write_until)
 
 FAR = 4_000_000_000_000  # ms
 
@@ -31,6 +31,21 @@ def sentinels_of_valkey_fail_over_and_clients_follow():
         assert wait_for(lambda: reader.get("k") == b"after"), reader.get("k")
         old_master_comes_back(group, new)
         fails_over_by_command(group, new)
+
+
+@own
+def sentinel_of_valkey_coordinates_a_failover_with_few_rights():
+    """The master hands its role over, and so no write is lost."""
+    with Group(replicas=1, sentinels=1, prepare=give_rights, options=WATCHER, binary=newest_path(SENTINEL)) as group:
+        master, replica = group.nodes
+        (sentinel,) = group.sentinels
+        master.redis().set("k", "v")
+        equal(sentinel.redis().execute_command("SENTINEL", "FAILOVER", NAME, "COORDINATED"), "OK")
+        assert group.wait_for_other_master(master.port) is replica
+        group.wait_for_replicas(replica)
+        equal(replica.redis().get("k"), b"v")
+        for node in group.nodes:
+            equal(node.redis().acl_log(), [])
 
 
 @own

@@ -9,8 +9,8 @@ import redis
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
 from daemon import Daemon, beside_redis, equal, main, oracle, own, wait_for
-from sentinels import (DOWN_MSEC, NAME, Group, Node, Sentinel, check_figures, clients_of, fails_over_after_kill,
-                       fails_over_by_command, move_clients, old_master_comes_back)
+from sentinels import (DOWN_MSEC, NAME, WATCHER, Group, Node, Sentinel, check_figures, clients_of,
+                       fails_over_after_kill, fails_over_by_command, give_rights, move_clients, old_master_comes_back)
 
 HELLO = "__sentinel__:hello"
 
@@ -74,18 +74,9 @@ def replicas_that_answer_masterdown_are_alive_and_can_be_promoted():
         assert wait_for(lambda: replicas[0].is_synced(), 20)
 
 
-# As doc/replication.md has it.
-RIGHTS = """on >secret allchannels +multi +exec +ping +info +role +publish +subscribe +replicaof +slaveof
-    +config|rewrite +client|setname +client|kill +script|kill""".split()
-
-
 @own
 def a_sentinel_needs_few_rights():
-    def give_rights(nodes):
-        for node in nodes:
-            node.redis().execute_command("ACL", "SETUSER", "watcher", *RIGHTS)
-    login = (f"sentinel auth-user {NAME} watcher", f"sentinel auth-pass {NAME} secret")
-    with Group(replicas=1, sentinels=1, prepare=give_rights, options=login) as group:
+    with Group(replicas=1, sentinels=1, prepare=give_rights, options=WATCHER) as group:
         master, replica = group.nodes
         master.kill()
         assert group.wait_for_other_master(master.port) is replica
