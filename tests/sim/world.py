@@ -114,6 +114,13 @@ class Node:
                                          str(self.log_path).encode(), array)
         if error:
             raise OSError(error, os.strerror(error))
+        self.world.later(SECOND // 2, self.refuse_strangers)
+
+    def refuse_strangers(self):
+        """A thread that the world does not know would make each run another one."""
+        strangers = self.world.lib.sim_strangers(self.number)
+        if strangers:
+            raise Broken(f"node {self.number}: {strangers} threads run outside the world")
 
     @property
     def is_up(self):

@@ -1,6 +1,7 @@
 /* driver: see driver.h. */
 #include "tests/sim/kernel/driver.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -15,6 +16,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tests/sim/kernel/disk.h"
@@ -146,6 +148,38 @@ int sim_status(int number, int *status)
 int sim_up(int number)
 {
     return kernel->nodes[number].process != NONE;
+}
+
+static int threads_of(pid_t pid)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+    DIR *folder = opendir(path);
+    if (folder == NULL) return 0;
+    int count = 0;
+    for (const struct dirent *entry; (entry = readdir(folder)) != NULL;)
+        count += entry->d_name[0] != '.';
+    closedir(folder);
+    return count;
+}
+
+int sim_strangers(int number)
+{
+    int process = kernel->nodes[number].process, actors = 0, strangers = 0;
+    if (process == NONE) return 0;
+    for (int i = 0; i < ACTORS_MAX; i++) {
+        const struct actor *actor = &kernel->actors[i];
+        actors += actor->process == process &&
+                  (actor->state == ACTOR_READY || actor->state == ACTOR_WAITING);
+    }
+    /* A thread that has left the world exists for some microseconds more. */
+    for (int patience = 0; patience < 10000; patience++) {
+        strangers = threads_of(kernel->processes[process].real_pid) - actors;
+        if (strangers <= 0) return 0;
+        struct timespec msec = { .tv_nsec = 1000000 };
+        REAL(syscall)(SYS_nanosleep, &msec, NULL);
+    }
+    return strangers;
 }
 
 static void end_processes(int number)

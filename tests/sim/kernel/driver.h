@@ -14,6 +14,8 @@ void sim_node(int number, const char *dir); /* 1 to 8; makes the folder */
 /* Runs a program on the node; 0, or an errno. `library` is this one. */
 int sim_start(int number, const char *library, const char *log, char *const arguments[]);
 int sim_up(int number);
+/* Threads of the node's program that the world does not know: they would run beside its actors. */
+int sim_strangers(int number);
 /* 1, and how the node's program ended, as of waitpid; -1 for a crash. 0: it has not. */
 int sim_status(int number, int *status);
 void sim_kill(int number); /* with SIGKILL: what was written stays */

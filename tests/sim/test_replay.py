@@ -1,0 +1,131 @@
+#!/usr/bin/python3 -B
+"""A seed gives the same trace in another process on a busy core; a world refuses programs that it can't repeat."""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "lib"))
+
+from program_check import readers, refuse_readers  # noqa: E402
+from testing import equal, main, random_seed, test  # noqa: E402
+from world import BUILD, Broken, World, library  # noqa: E402
+
+PLANTED = """
+#include <unistd.h>
+int main(void)
+{
+    volatile unsigned long long at = 0;
+#if defined(__x86_64__)
+    at = __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(at));
+#endif
+    for (;;) pause();
+    return (int)at;
+}
+"""
+
+
+def compiled(folder, text):
+    """A program in the folder, made from this text."""
+    program = pathlib.Path(folder) / "program"
+    subprocess.run(["gcc", "-D_GNU_SOURCE", "-x", "c", "-O1", "-o", program, "-"], input=text, text=True, check=True)
+    return str(program)
+
+
+@test
+def program_that_reads_the_counter_is_refused():
+    with tempfile.TemporaryDirectory() as folder:
+        program = compiled(folder, PLANTED)
+        try:
+            refuse_readers(program, False)
+        except RuntimeError as error:
+            assert "main: " in str(error), error
+        else:
+            raise AssertionError("the program was not refused")
+
+
+@test
+def daemon_reads_no_counter_without_asking():
+    equal(readers(str(os.environ.get("EXPIRED") or BUILD / "expired")), [])
+
+
+@test
+def world_ends_a_program_that_reads_the_counter():
+    if not library().sim_traps_counter():
+        return program_that_reads_the_counter_is_refused()  # this machine has no trap: the search replaces it
+    with tempfile.TemporaryDirectory() as folder, World(1) as world:
+        world.program = compiled(folder, PLANTED)
+        node = world.node(1)
+        node.start()
+        try:
+            world.pass_time(1)
+        except Broken:
+            pass
+        else:
+            raise AssertionError("the program runs")
+        assert "reads the CPU's counter" in node.log(), node.log()
+
+
+STRANGER = """
+#include <dlfcn.h>
+#include <pthread.h>
+#include <unistd.h>
+static void *run(void *ctx) { for (;;) pause(); return ctx; }
+int main(void)
+{
+    int (*create)(pthread_t *, const void *, void *(*)(void *), void *) =
+        (int (*)(pthread_t *, const void *, void *(*)(void *), void *))dlsym(dlopen("libc.so.6", RTLD_LAZY), "pthread_create");
+    pthread_t thread;
+    create(&thread, NULL, run, NULL);
+    for (;;) usleep(1000);
+}
+"""
+# A seed in which jemalloc's background thread once ran beside the world.
+KNOWN = 369975902
+
+
+@test
+def thread_outside_the_world_is_refused():
+    with tempfile.TemporaryDirectory() as folder, World(1) as world:
+        world.program = compiled(folder, STRANGER)
+        node = world.node(1)
+        node.start()
+        try:
+            world.pass_time(1)
+        except Broken as error:
+            assert "1 threads run outside the world" in str(error), error
+        else:
+            raise AssertionError("the thread was not found")
+
+
+def traces(folder, name, seed, seeds, **environment):
+    path = pathlib.Path(folder) / name
+    done = subprocess.run([sys.executable, "-B", HERE / "run", f"SEED={seed}", f"SEEDS={seeds}", "SHRINK=0",
+                           f"TRACES={path}"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          env={**os.environ, "JOBS": "1", **environment})
+    assert path.exists(), done.stdout
+    return sorted(path.read_text().splitlines())
+
+
+@test
+def seed_replays_in_another_process_on_a_busy_core():
+    with tempfile.TemporaryDirectory() as folder:
+        core = min(os.sched_getaffinity(0))
+        busy = [subprocess.Popen(["taskset", "-c", str(core), sys.executable, "-c", "while True: pass"])
+                for _ in range(2)]
+        try:
+            for seed, seeds in ((KNOWN, 1), (random_seed(), 5)):
+                found = traces(folder, f"busy{seed}", seed, seeds, PYTHONHASHSEED="2")
+                equal(len(found), seeds)
+                equal(traces(folder, f"again{seed}", seed, seeds, PYTHONHASHSEED="1"), found)
+        finally:
+            for one in busy:
+                one.kill()
+                one.wait()
+
+
+main()
