@@ -66,8 +66,8 @@ static int make_path(const struct manifest *manifest, uint64_t seq, const char *
 static bool has_records(const char *path)
 {
     struct stat what;
-    return file_kind(path) == FILE_JOURNAL && stat(path, &what) == 0 &&
-           what.st_size > (off_t)(sizeof(RECORD_FIRST_LINE) - 1);
+    return stat(path, &what) == 0 && what.st_size > (off_t)(sizeof(RECORD_FIRST_LINE) - 1) &&
+           file_kind(path) == FILE_JOURNAL;
 }
 
 /* History may be a base or a segment, so its numbers count for both. */
