@@ -77,8 +77,8 @@ STRANGER = """
 static void *run(void *ctx) { for (;;) pause(); return ctx; }
 int main(void)
 {
-    int (*create)(pthread_t *, const void *, void *(*)(void *), void *) =
-        (int (*)(pthread_t *, const void *, void *(*)(void *), void *))dlsym(dlopen("libc.so.6", RTLD_LAZY), "pthread_create");
+    int (*create)(pthread_t *, const void *, void *(*)(void *), void *);
+    *(void **)&create = dlsym(dlopen("libc.so.6", RTLD_LAZY), "pthread_create");
     pthread_t thread;
     create(&thread, NULL, run, NULL);
     for (;;) usleep(1000);
@@ -115,8 +115,8 @@ def traces(folder, name, seed, seeds, **environment):
 def seed_replays_in_another_process_on_a_busy_core():
     with tempfile.TemporaryDirectory() as folder:
         core = min(os.sched_getaffinity(0))
-        busy = [subprocess.Popen(["taskset", "-c", str(core), sys.executable, "-c", "while True: pass"])
-                for _ in range(2)]
+        work = f"import os\nos.sched_setaffinity(0, {{{core}}})\nwhile True: pass"
+        busy = [subprocess.Popen([sys.executable, "-c", work]) for _ in range(2)]
         try:
             for seed, seeds in ((KNOWN, 1), (random_seed(), 5)):
                 found = traces(folder, f"busy{seed}", seed, seeds, PYTHONHASHSEED="2")
