@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -22,8 +21,6 @@
 #include "tests/sim/kernel/disk.h"
 #include "tests/sim/kernel/kernel.h"
 #include "tests/sim/kernel/objects.h"
-
-#define ASK 0xffffffffUL /* personality() then only answers */
 
 static int memory = NONE;
 
@@ -110,14 +107,6 @@ int sim_start(int number, const char *library, const char *log, char *const argu
         REAL(dup2)(output, 1);
         REAL(dup2)(output, 2);
         REAL(prctl)(PR_SET_PDEATHSIG, SIGKILL);
-        /* Order and timing of some work depend on addresses, so a world without this does not
-         * replay. */
-        if (personality(ADDR_NO_RANDOMIZE) < 0 || !(personality(ASK) & ADDR_NO_RANDOMIZE)) {
-            static const char text[] = "sim: can't switch off random addresses (personality)\n";
-            ssize_t ignored = REAL(write)(2, text, sizeof(text) - 1);
-            (void)ignored;
-            REAL(syscall)(SYS_exit_group, 71);
-        }
         execve(arguments[0], arguments, environment);
         REAL(syscall)(SYS_exit_group, 127);
     }
