@@ -31,6 +31,7 @@ from program_check import refuse_readers  # noqa: E402
 from resp import encode, plain, read_reply  # noqa: E402
 
 BUILD = pathlib.Path(os.environ.get("BUILD") or HERE.parents[1] / "build")
+RUNNER = os.environ.get("SIM_RUNNER", "").split()  # a command in front of the daemon's, such as an emulator
 PORT = 6379
 SECOND, MSEC = 1_000_000_000, 1_000_000
 NOON = 1_700_000_000_000  # a wall clock, in milliseconds
@@ -106,7 +107,7 @@ class Node:
 
     def start(self, *more):
         self.wanted = True
-        arguments = [self.world.program, "--dir", str(self.dir), "--port", str(PORT),
+        arguments = [*RUNNER, self.world.program, "--dir", str(self.dir), "--port", str(PORT),
                      "--bind", self.address, "--protected-mode", "no",
                      "--enable-debug-command", "yes", *self.options, *more]
         array = (ctypes.c_char_p * (len(arguments) + 1))(*[text.encode() for text in arguments], None)
@@ -114,7 +115,8 @@ class Node:
                                          str(self.log_path).encode(), array)
         if error:
             raise OSError(error, os.strerror(error))
-        self.world.later(SECOND // 2, self.refuse_strangers)
+        if not RUNNER:  # an emulator has threads of its own
+            self.world.later(SECOND // 2, self.refuse_strangers)
 
     def refuse_strangers(self):
         """A thread that the world does not know would make each run another one."""
