@@ -1,5 +1,6 @@
 #!/usr/bin/python3 -B
 """A seed gives the same trace in another process on a busy core; a world refuses programs that it can't repeat."""
+import contextlib
 import os
 import pathlib
 import subprocess
@@ -102,24 +103,26 @@ def thread_outside_the_world_is_refused():
             raise AssertionError("the thread was not found")
 
 
-def traces(folder, name, seed, seeds, **environment):
+def traces(folder, name, seed, seeds, more_files=0, **environment):
     path = pathlib.Path(folder) / name
     done = subprocess.run([sys.executable, "-B", HERE / "run", f"SEED={seed}", f"SEEDS={seeds}", "SHRINK=0",
                            f"TRACES={path}"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          env={**os.environ, "JOBS": "1", **environment})
+                          env={**os.environ, "JOBS": "1", **environment}, pass_fds=range(3, 3 + more_files))
     assert path.exists(), done.stdout
     return sorted(path.read_text().splitlines())
 
 
 @test
 def seed_replays_in_another_process_on_a_busy_core():
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+        for _ in range(4):
+            stack.enter_context(open(os.devnull, "rb"))
         core = min(os.sched_getaffinity(0))
         work = f"import os\nos.sched_setaffinity(0, {{{core}}})\nwhile True: pass"
         busy = [subprocess.Popen([sys.executable, "-c", work]) for _ in range(2)]
         try:
             for seed, seeds in ((KNOWN, 1), (random_seed(), 5)):
-                found = traces(folder, f"busy{seed}", seed, seeds, PYTHONHASHSEED="2")
+                found = traces(folder, f"busy{seed}", seed, seeds, PYTHONHASHSEED="2", more_files=4)
                 equal(len(found), seeds)
                 equal(traces(folder, f"again{seed}", seed, seeds, PYTHONHASHSEED="1"), found)
         finally:

@@ -22,6 +22,8 @@
 #include "tests/sim/kernel/kernel.h"
 #include "tests/sim/kernel/objects.h"
 
+enum { MEMORY_FD = 3 }; /* in a program that starts */
+
 static int memory = NONE;
 
 int sim_begin(uint64_t seed, int64_t wall_msec)
@@ -90,7 +92,7 @@ int sim_start(int number, const char *library, const char *log, char *const argu
     if (pid == 0) {
         char preload[PATH_MAX], fd[32], own[32], trace[PATH_MAX];
         snprintf(preload, sizeof(preload), "LD_PRELOAD=%s", library);
-        snprintf(fd, sizeof(fd), "SIM_FD=%d", memory);
+        snprintf(fd, sizeof(fd), "SIM_FD=%d", MEMORY_FD);
         snprintf(own, sizeof(own), "SIM_PROCESS=%d", process);
         const char *path = getenv("SIM_TRACE");
         snprintf(trace, sizeof(trace), "SIM_TRACE=%s", path == NULL ? "" : path);
@@ -106,6 +108,13 @@ int sim_start(int number, const char *library, const char *log, char *const argu
         int output = REAL(open)(log, O_WRONLY | O_CREAT | O_APPEND, 0600);
         REAL(dup2)(output, 1);
         REAL(dup2)(output, 2);
+        /* The program's descriptors must not depend on what this process has open. Linux before
+         * 5.9 has no close_range. */
+        REAL(dup2)(memory, MEMORY_FD);
+        int other = MEMORY_FD + 1, most = (int)sysconf(_SC_OPEN_MAX);
+        if (REAL(syscall)(SYS_close_range, other, ~0U, 0) != 0)
+            while (other < most)
+                REAL(close)(other++);
         REAL(prctl)(PR_SET_PDEATHSIG, SIGKILL);
         execve(arguments[0], arguments, environment);
         REAL(syscall)(SYS_exit_group, 127);

@@ -2,6 +2,7 @@
 #include "tests/sim/kernel/kernel.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <signal.h>
@@ -103,6 +104,11 @@ void kernel_note(const char *what, int64_t a, int64_t b, int64_t c)
                                 : ((int (*)(const char *, int, ...))kernel_real("open"))(
                                       path, 02001 /* O_APPEND | O_WRONLY */);
         if (trace_fd < 0) trace_fd = -2;
+        if (trace_fd >= 0 && trace_fd < FDS_MAX) { /* the numbers below are the program's */
+            int low = trace_fd;
+            trace_fd = (int)real_syscall(SYS_fcntl, low, F_DUPFD, FDS_MAX);
+            real_syscall(SYS_close, low);
+        }
     }
     if (trace_fd < 0) return;
     char line[200];
