@@ -93,6 +93,8 @@ struct conf {
     int64_t repl_backlog_size, repl_backlog_ttl; /* bytes, seconds */
     int64_t repl_diskless_sync_delay, repl_diskless_sync_max_replicas;
     int64_t repl_ping_replica_period, repl_timeout; /* seconds */
+    int64_t rdb_copy_for;                           /* enum full_copy_reader */
+    bool rdb_copy_lossy;
     /* limits */
     int64_t proto_max_bulk_len, client_query_buffer_limit, maxmemory;
     int64_t maxmemory_clients; /* bytes; below 0: percent of maxmemory; 0: no limit */

@@ -9,6 +9,11 @@
 
 #define AT(member) offsetof(struct conf, member)
 
+/* The numbers are those of enum full_copy_reader in server/replica/full_copy.h. */
+static const struct conf_choice copy_readers[] = {
+    { "redis-7.0", 0 }, { "redis-8", 1 }, { "valkey-9", 2 }, { NULL, 0 }
+};
+
 /* "host port" */
 static const char *check_replicaof(const char *value)
 {
@@ -108,6 +113,16 @@ static const struct conf_option options[] = {
                "Seconds between the PINGs that a master sends to its replicas.", .type = CONF_INT,
                .offset = AT(repl_ping_replica_period), .min = 1, .max = INT_MAX, .preset = "10",
                .live = true, .section = "replication"),
+    OPTION("rdb-copy-for",
+           "Server whose RDB a client gets that wants only a copy (redis-cli --rdb): redis-7.0,\n"
+           "redis-8 or valkey-9. The newer two also read deadlines of hash fields.",
+           .type = CONF_ENUM, .offset = AT(rdb_copy_for), .choices = copy_readers,
+           .preset = "redis-7.0", .live = true, .section = "replication"),
+    OPTION("rdb-copy-lossy",
+           "Send an RDB to such a client even if it can't hold all data (deadlines of members,\n"
+           "dehydrators, leases, policies). no: fail with the reason.",
+           .type = CONF_BOOL, .offset = AT(rdb_copy_lossy), .preset = "no", .live = true,
+           .section = "replication"),
     OPTION("repl-timeout",
            "Close a replication link that has been silent for this many seconds. Must be larger\n"
            "than repl-ping-replica-period.",

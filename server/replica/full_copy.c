@@ -12,6 +12,7 @@
 #include "server/disk/child.h"
 #include "server/disk/format/copy.h"
 #include "server/disk/import/rdb_store.h"
+#include "store/base/ensure.h"
 #include "store/mem/mem.h"
 
 enum { READ = 64 * 1024 };
@@ -25,11 +26,12 @@ struct full_copy {
     struct loop_io *io; /* NULL: no pipe */
     int fd;             /* the parent's end of the pipe */
     enum full_copy_state state;
-    enum full_copy_form form;
+    struct full_copy_form form;
     struct backlog *bytes;
     unsigned stream_db;
     uint64_t least; /* offset of the first byte that a reader needs */
     char mark[FULL_COPY_MARK + 1];
+    char refusal[FULL_COPY_REFUSAL];
     int64_t fork_usec;
     uint64_t copied_memory;
     char room[READ];
@@ -58,14 +60,18 @@ static bool write_pipe(void *ctx, const void *data, size_t len)
     return true;
 }
 
+static const enum rdb_store_form rdb_forms[] = {
+    [COPY_FOR_REDIS_7] = RDB_FOR_REDIS_7,
+    [COPY_FOR_REDIS_8] = RDB_FOR_REDIS_8,
+    [COPY_FOR_VALKEY_9] = RDB_FOR_VALKEY_9,
+};
+
 static bool write_data(const struct full_copy *copy, const struct copy_sink *sink)
 {
-    bool functions = copy->form == COPY_FUNCTIONS || copy->form == COPY_FUNCTIONS_SIZED;
-    if (copy->form == COPY_OWN) return copy_write(copy->store, copy->stream_db, sink);
-    enum rdb_store_form form = copy->form == COPY_VALKEY    ? RDB_FOR_VALKEY_9
-                               : copy->form == COPY_REDIS_8 ? RDB_FOR_REDIS_8
-                                                            : RDB_FOR_REDIS_7;
-    return rdb_store_write(copy->store, form, functions, copy->stream_db, sink);
+    const struct full_copy_form *form = &copy->form;
+    if (form->reader == COPY_FOR_US) return copy_write(copy->store, copy->stream_db, sink);
+    return rdb_store_write(copy->store, rdb_forms[form->reader], form->functions_only,
+                           copy->stream_db, sink);
 }
 
 /* The data does not change in the child, so a first pass can compute the length. */
@@ -89,6 +95,42 @@ static bool write_marked(struct writing *writing, const struct copy_sink *sink)
            write_pipe(writing, copy->mark, FULL_COPY_MARK);
 }
 
+/* A reader that sees an error in place of "$" fails with it. */
+static bool write_refusal(struct writing *writing, const struct rdb_store_losses *losses)
+{
+    static const char *const readers[] = {
+        [COPY_FOR_REDIS_7] = "Redis 7.0",
+        [COPY_FOR_REDIS_8] = "Redis 8",
+        [COPY_FOR_VALKEY_9] = "Valkey 9",
+    };
+    const struct {
+        uint64_t count;
+        const char *what;
+    } kinds[] = {
+        { losses->dehydrators, "dehydrators" },
+        { losses->leases, "leases" },
+        { losses->members, "keys with deadlines of members" },
+        { losses->soft, "strings with soft deadlines" },
+        { losses->streams, "streams with released pending entries or remembered IDs" },
+        { losses->rules, "policies" },
+    };
+    char line[FULL_COPY_REFUSAL];
+    size_t len = (size_t)snprintf(line, sizeof(line), "-ERR An RDB for %s can't hold all data: ",
+                                  readers[writing->copy->form.reader]);
+    const char *between = "";
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        if (kinds[i].count == 0) continue;
+        len += (size_t)snprintf(line + len, sizeof(line) - len, "%s%llu %s", between,
+                                (unsigned long long)kinds[i].count, kinds[i].what);
+        between = ", ";
+    }
+    len += (size_t)snprintf(line + len, sizeof(line) - len,
+                            ". Use BGSAVE and copy the snapshot for a whole backup, or set "
+                            "rdb-copy-lossy yes to leave these out\r\n");
+    ensure(len < sizeof(line), "a refusal of %zu bytes", len);
+    return write_pipe(writing, line, len);
+}
+
 struct report_to {
     struct writing writing; /* first: the sink's ctx */
     void (*report)(void *ctx, uint64_t keys);
@@ -106,9 +148,12 @@ static int write_copy(void *ctx, int fd, void (*report)(void *ctx, uint64_t keys
 {
     struct report_to to = { { .copy = ctx, .fd = fd }, report, report_ctx };
     struct copy_sink sink = { .write = write_pipe, .report = report_keys, .ctx = &to };
-    enum full_copy_form form = to.writing.copy->form;
-    bool sized = form == COPY_RDB_SIZED || form == COPY_FUNCTIONS_SIZED;
-    bool good = (sized ? write_sized : write_marked)(&to.writing, &sink);
+    const struct full_copy *copy = to.writing.copy;
+    const struct full_copy_form *form = &copy->form;
+    struct rdb_store_losses losses;
+    if (form->must_be_whole && rdb_store_loses(copy->store, rdb_forms[form->reader], &losses))
+        return write_refusal(&to.writing, &losses) ? 0 : EPIPE;
+    bool good = (form->sized ? write_sized : write_marked)(&to.writing, &sink);
     size->bytes = to.writing.len;
     return good ? 0 : EPIPE;
 }
@@ -160,7 +205,22 @@ static void end_copy(struct full_copy *copy)
     child_await(copy->child);
     child_ended(copy->child, &outcome);
     copy->copied_memory = outcome.copied;
-    copy->state = outcome.error == 0 ? COPY_WHOLE : COPY_FAILED;
+    if (outcome.error != 0)
+        copy->state = COPY_FAILED;
+    else
+        copy->state = copy->refusal[0] != '\0' ? COPY_REFUSED : COPY_WHOLE;
+}
+
+/* Are these first bytes a refusal? They arrive as one piece, because they are fewer than PIPE_BUF.
+ */
+static bool take_refusal(struct full_copy *copy, size_t len)
+{
+    static const size_t sign = sizeof("-ERR ") - 1, end = sizeof("\r\n") - 1;
+    if (copy->room[0] != '-') return false;
+    ensure(len > sign + end && len < sizeof(copy->refusal), "a refusal of %zu bytes", len);
+    snprintf(copy->refusal, sizeof(copy->refusal), "%.*s", (int)(len - sign - end),
+             copy->room + sign);
+    return true;
 }
 
 static void on_readable(void *ctx, unsigned what)
@@ -169,10 +229,10 @@ static void on_readable(void *ctx, unsigned what)
     (void)what;
     ssize_t got = read(copy->fd, copy->room, sizeof(copy->room));
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    if (got > 0)
-        backlog_append(copy->bytes, copy->room, (size_t)got);
-    else
-        end_copy(copy);
+    bool is_first = backlog_end(copy->bytes) == 0;
+    if (got > 0) backlog_append(copy->bytes, copy->room, (size_t)got);
+    /* A client leaves when it reads a refusal, so do not wait for the end of the pipe. */
+    if (got <= 0 || (is_first && take_refusal(copy, (size_t)got))) end_copy(copy);
     if (copy->io != NULL && !has_room(copy)) loop_io_want(copy->io, 0);
     copy->progress(copy->ctx);
 }
@@ -197,11 +257,12 @@ static int fork_child(struct full_copy *copy)
     return 0;
 }
 
-int full_copy_begin(struct full_copy *copy, enum full_copy_form form, unsigned stream_db)
+int full_copy_begin(struct full_copy *copy, struct full_copy_form form, unsigned stream_db)
 {
     copy->stream_db = stream_db;
     copy->form = form;
     copy->least = 0;
+    copy->refusal[0] = '\0';
     backlog_restart(copy->bytes, 0);
     if (!process_random_hex(copy->mark, FULL_COPY_MARK)) return EIO;
     int error = fork_child(copy);
@@ -223,9 +284,20 @@ enum full_copy_state full_copy_state(const struct full_copy *copy)
     return copy->state;
 }
 
-enum full_copy_form full_copy_form(const struct full_copy *copy)
+bool full_copy_same_form(struct full_copy_form a, struct full_copy_form b)
+{
+    return a.reader == b.reader && a.sized == b.sized && a.functions_only == b.functions_only &&
+           a.must_be_whole == b.must_be_whole;
+}
+
+struct full_copy_form full_copy_form(const struct full_copy *copy)
 {
     return copy->form;
+}
+
+const char *full_copy_refusal(const struct full_copy *copy)
+{
+    return copy->refusal;
 }
 
 const struct backlog *full_copy_bytes(const struct full_copy *copy)

@@ -13,19 +13,28 @@
 #include "server/replica/stream/backlog.h"
 #include "store/store.h"
 
-enum { FULL_COPY_AHEAD = 2 << 20, FULL_COPY_MARK = 40 };
-
-/* The forms that readers understand. */
-enum full_copy_form {
-    COPY_OWN,       /* copy.h, between "$EOF:<mark>" and the mark */
-    COPY_RDB,       /* the same with an RDB for Redis 7.0 */
-    COPY_REDIS_8,   /* the same with an RDB for Redis 8 */
-    COPY_VALKEY,    /* the same with an RDB for Valkey 9 */
-    COPY_RDB_SIZED, /* an RDB after "$<length>" */
-    COPY_FUNCTIONS, /* an RDB of the functions, between marks */
-    COPY_FUNCTIONS_SIZED,
-    COPY_FORMS
+enum {
+    FULL_COPY_AHEAD = 2 << 20,
+    FULL_COPY_MARK = 40,
+    FULL_COPY_REFUSAL = 512, /* more bytes than the line of a refusal has */
 };
+
+enum full_copy_reader {
+    COPY_FOR_REDIS_7, /* an RDB for each of these; the numbers are those of `rdb-copy-for` */
+    COPY_FOR_REDIS_8,
+    COPY_FOR_VALKEY_9,
+    COPY_FOR_US, /* copy.h */
+};
+
+struct full_copy_form {
+    enum full_copy_reader reader;
+    bool sized;          /* after "$<length>", not between "$EOF:<mark>" and the mark */
+    bool functions_only; /* an RDB of the functions, without keys */
+    /* If the RDB can't hold all data, the copy is a line with an error in place of it. */
+    bool must_be_whole;
+};
+
+bool full_copy_same_form(struct full_copy_form a, struct full_copy_form b);
 
 struct full_copy;
 
@@ -35,17 +44,20 @@ struct full_copy *full_copy_new(struct loop *loop, const struct store *store,
 void full_copy_free(struct full_copy *copy); /* kills a running child */
 
 /* Forks. `stream_db`: the database that the stream has selected. 0 or an errno. */
-int full_copy_begin(struct full_copy *copy, enum full_copy_form form, unsigned stream_db);
+int full_copy_begin(struct full_copy *copy, struct full_copy_form form, unsigned stream_db);
 void full_copy_cancel(struct full_copy *copy);
 
-enum full_copy_state { COPY_IDLE, COPY_RUNS, COPY_WHOLE, COPY_FAILED };
+/* COPY_REFUSED: it must be whole and can't be; the bytes are the error. */
+enum full_copy_state { COPY_IDLE, COPY_RUNS, COPY_WHOLE, COPY_REFUSED, COPY_FAILED };
 enum full_copy_state full_copy_state(const struct full_copy *copy);
-enum full_copy_form full_copy_form(const struct full_copy *copy);
+struct full_copy_form full_copy_form(const struct full_copy *copy);
+/* After COPY_REFUSED: why. */
+const char *full_copy_refusal(const struct full_copy *copy);
 /* The bytes that have arrived and are needed. The first offset is 0. */
 const struct backlog *full_copy_bytes(const struct full_copy *copy);
 /* Frees the bytes before `least`, the lowest offset that a reader still needs. */
 void full_copy_taken(struct full_copy *copy, uint64_t least);
-/* Call after COPY_WHOLE or COPY_FAILED, when no reader needs the copy. */
+/* Call when the copy has ended and no reader needs the copy. */
 void full_copy_reset(struct full_copy *copy);
 
 struct full_copy_report {

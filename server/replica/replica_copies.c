@@ -12,30 +12,46 @@ enum { USEC = 1000 * 1000, COPY_A_TURN = 1 << 20 };
 
 /* ---- beginning and ending -------------------------------------------------------------------- */
 
-static enum full_copy_form form_for(const struct replica *replica)
+/* A client that only wants the copy keeps it as a backup, so it gets everything, or an error. A
+ * replica that is a Redis gets as much as it can hold. */
+static struct full_copy_form form_for(const struct replica *replica)
 {
+    const struct conf *conf = replica->all->w.conf;
     bool marked = replica->abilities & REPLICA_TAKES_MARK;
-    if (replica->functions_only) return marked ? COPY_FUNCTIONS : COPY_FUNCTIONS_SIZED;
-    if (!marked) return COPY_RDB_SIZED;
-    if (replica->abilities & REPLICA_IS_OURS) return COPY_OWN;
-    if (replica->abilities & REPLICA_READS_VALKEY) return COPY_VALKEY;
-    return replica->abilities & REPLICA_READS_REDIS_8 ? COPY_REDIS_8 : COPY_RDB;
+    struct full_copy_form form = { .sized = !marked, .functions_only = replica->functions_only };
+    if (replica->functions_only) return form;
+    if (marked && replica->abilities & REPLICA_IS_OURS)
+        form.reader = COPY_FOR_US;
+    else if (marked && replica->abilities & REPLICA_READS_VALKEY)
+        form.reader = COPY_FOR_VALKEY_9;
+    else if (marked && replica->abilities & REPLICA_READS_REDIS_8)
+        form.reader = COPY_FOR_REDIS_8;
+    else if (replica->copy_only)
+        form.reader = (enum full_copy_reader)conf->rdb_copy_for;
+    form.must_be_whole = replica->copy_only && form.reader != COPY_FOR_US && !conf->rdb_copy_lossy;
+    return form;
+}
+
+static bool waits_for(const struct replica *replica, struct full_copy_form form)
+{
+    return replica->state == WAITING && !replica->closes &&
+           full_copy_same_form(form_for(replica), form);
 }
 
 /* Replicas that wait for a child share it with others that ask within the delay. */
-static bool copy_is_due(const struct replicas *all, enum full_copy_form form)
+static bool copy_is_due(const struct replicas *all, struct full_copy_form form)
 {
     const struct conf *conf = all->w.conf;
     int64_t first = INT64_MAX, waiting = 0;
     const struct replica *replica;
     TAILQ_FOREACH(replica, &all->list, in_order)
     {
-        if (replica->state != WAITING || form_for(replica) != form) continue;
+        if (!waits_for(replica, form)) continue;
         waiting++;
         if (replica->since_usec < first) first = replica->since_usec;
     }
     int64_t most = conf->repl_diskless_sync_max_replicas;
-    if (waiting == 0 || (most > 0 && waiting >= most)) return waiting > 0;
+    if (most > 0 && waiting >= most) return true;
     return clock_mono_usec() - first >= conf->repl_diskless_sync_delay * USEC;
 }
 
@@ -65,7 +81,7 @@ static void refuse_copy(struct replica *replica, const char *why)
     session_notify(replica->session);
 }
 
-static void begin_copy(struct replicas *all, enum full_copy_form form)
+static void begin_copy(struct replicas *all, struct full_copy_form form)
 {
     struct replica *replica;
     int error = full_copy_begin(all->copy, form, all->w.stream_db(all->w.ctx));
@@ -73,10 +89,10 @@ static void begin_copy(struct replicas *all, enum full_copy_form form)
         log_line(LOG_WARNING, "Can't begin a full copy for replicas: %s", strerror(error));
     TAILQ_FOREACH(replica, &all->list, in_order)
     {
-        if (replica->state != WAITING || form_for(replica) != form) continue;
+        if (!waits_for(replica, form)) continue;
         if (error == 0)
             begin_copying(replica);
-        else if (!replica->closes)
+        else
             refuse_copy(replica, strerror(error));
     }
     if (error != 0) return;
@@ -88,8 +104,13 @@ static void begin_copy(struct replicas *all, enum full_copy_form form)
 void replica_copies_begin(struct replicas *all)
 {
     if (!all->copies_wait) all->copy_room = COPY_A_TURN;
-    for (unsigned form = 0; form < COPY_FORMS && full_copy_state(all->copy) == COPY_IDLE; form++)
-        if (copy_is_due(all, form)) begin_copy(all, form);
+    const struct replica *replica;
+    TAILQ_FOREACH(replica, &all->list, in_order)
+    {
+        if (full_copy_state(all->copy) != COPY_IDLE) return;
+        struct full_copy_form form = form_for(replica);
+        if (waits_for(replica, form) && copy_is_due(all, form)) begin_copy(all, form);
+    }
 }
 
 static void fail_copy(struct replicas *all)
@@ -118,7 +139,7 @@ void replica_copies_update(struct replicas *all)
         fail_copy(all);
     else if (state == COPY_RUNS && readers == 0)
         full_copy_cancel(all->copy);
-    else if (state == COPY_WHOLE && readers == 0)
+    else if ((state == COPY_WHOLE || state == COPY_REFUSED) && readers == 0)
         full_copy_reset(all->copy);
     else if (state != COPY_IDLE)
         full_copy_taken(all->copy, least);
@@ -152,15 +173,18 @@ void replica_copies_sent(struct replica *replica, size_t len)
     struct replicas *all = replica->all;
     replica->copied += len;
     all->copy_room -= len < all->copy_room ? len : all->copy_room;
-    bool whole = full_copy_state(all->copy) == COPY_WHOLE &&
-                 replica->copied == backlog_end(full_copy_bytes(all->copy));
-    if (!whole) return;
+    enum full_copy_state state = full_copy_state(all->copy);
+    bool has_ended = state == COPY_WHOLE || state == COPY_REFUSED;
+    if (!has_ended || replica->copied != backlog_end(full_copy_bytes(all->copy))) return;
     replica->heard_usec = clock_mono_usec();
     replica->state = COPIED;
+    if (state == COPY_REFUSED) {
+        replicas_close(replica);
+        return;
+    }
     /* After a copy of known length the stream may follow at once; otherwise the replica could not
      * tell where the copy ends. */
-    bool at_once =
-        replica->is_old || replica->has_copy || full_copy_form(all->copy) == COPY_RDB_SIZED;
+    bool at_once = replica->is_old || replica->has_copy || full_copy_form(all->copy).sized;
     if (at_once && !replica->copy_only) replicas_go_online(replica);
 }
 
@@ -168,9 +192,13 @@ static void on_progress(void *ctx)
 {
     struct replicas *all = ctx;
     struct replica *replica;
+    bool refused = full_copy_state(all->copy) == COPY_REFUSED;
     TAILQ_FOREACH(replica, &all->list, in_order)
     {
         if (replica->state != COPYING) continue;
+        if (refused)
+            log_line(LOG_WARNING, "Client %s gets no RDB: %s", replica->session->peer,
+                     full_copy_refusal(all->copy));
         replica_copies_sent(replica, 0); /* the copy may be whole now */
         clients_source_ready(replica->session);
     }

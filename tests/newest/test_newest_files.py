@@ -1,11 +1,12 @@
 #!/usr/bin/python3 -B
 """Files and payloads of today's Valkey and Redis: every type and every deadline arrives here."""
 import os
+import subprocess
 import sys
 
 sys.path.insert(1, sys.path[0] + "/../lib")
 sys.path.insert(2, sys.path[0] + "/../e2e/files")
-from daemon import Daemon, equal, main, own
+from daemon import Daemon, die_with_parent, equal, folder, main, own, wait_for
 from import_data import SHAPES, contents, fill, ours, same
 from newest import REDIS, VALKEY, newest
 from stream_data import fill_streams, read_streams, same_streams
@@ -122,6 +123,28 @@ def payloads_of_todays_servers_are_restored():
                 for key in other:
                     del wanted[2][key]
                 assert_same(got, wanted)
+
+
+@own
+def rdb_that_redis_cli_fetches_has_deadlines_of_fields():
+    for program, reader in ((REDIS, "redis-8"), (VALKEY, "valkey-9")):
+        with Daemon("--rdb-copy-for", reader, "--repl-diskless-sync-delay", "0", tcp=True) as master, \
+                folder() as where:
+            with master.redis() as client:
+                fill_fields(client)
+                fill_streams(client)
+                client.set("plain", "v", ex=100)
+                wanted = field_deadlines(client)
+            path = os.path.join(where, "dump.rdb")
+            done = subprocess.run(["redis-cli", "-p", str(master.port), "--rdb", path],
+                                  capture_output=True, text=True, timeout=60, preexec_fn=die_with_parent)
+            equal(done.returncode, 0, done.stdout + done.stderr)
+            with newest(program, "--dir", where) as loaded:
+                with loaded.raw() as raw:
+                    assert wait_for(lambda: not raw.call("PING").startswith(b"-LOADING")), loaded.log()
+                with loaded.redis() as client, master.redis() as mine:
+                    equal(field_deadlines(client), wanted)
+                    equal(client.dbsize(), mine.dbsize())
 
 
 main(seconds=120)

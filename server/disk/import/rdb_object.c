@@ -116,6 +116,18 @@ bool rdb_object_is_plain(const struct object *object)
            !object->is_soft;
 }
 
+static bool holds_field_deadlines(int version)
+{
+    return version >= RDB_VERSION_8;
+}
+
+bool rdb_object_loses(const struct object *object, int version)
+{
+    if (object->type == TYPE_LEASE) return true;
+    if (object->type == TYPE_HASH && holds_field_deadlines(version)) return false;
+    return !rdb_object_is_plain(object);
+}
+
 static void write_rdb_list(const struct object *object, struct rdb_writer *writer)
 {
     struct list_iter iter;
@@ -174,7 +186,7 @@ bool rdb_object_write(const struct object *object, struct rdb_writer *writer, st
     unsigned type = 0;
     while (types[type] != object->type)
         type++;
-    if (object->type == TYPE_HASH && writer->version >= RDB_VERSION_8 &&
+    if (object->type == TYPE_HASH && holds_field_deadlines(writer->version) &&
         object_count_expiring(object) > 0) {
         write_expiring_hash(object, writer);
         return rdb_writer_end(writer, payload);

@@ -35,6 +35,9 @@ msec rdb_object_instant(int64_t at);
  * deadline, or released pending entries (of a stream). The retention of a stream comes from a
  * policy and does not count. */
 bool rdb_object_is_plain(const struct object *object);
+/* Does rdb_object_write with this version leave out a part of the value, or can't it write the
+ * value at all? O(1), and O(groups) for a stream. */
+bool rdb_object_loses(const struct object *object, int version);
 /* Writes as much of an object as the writer's version can hold: without deadlines of members,
  * except those of hash fields for Redis 8 and Valkey 9. Writes a plain object as Redis 7.0 DUMPs
  * it. The payload is borrowed from the writer. False: no memory. O(n) */

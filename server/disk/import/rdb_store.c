@@ -11,6 +11,51 @@
 
 enum { GATHER = 128 * 1024 };
 
+static const int versions[] = {
+    [RDB_FOR_REDIS_7] = RDB_VERSION_7,
+    [RDB_FOR_REDIS_8] = RDB_VERSION_8,
+    [RDB_FOR_VALKEY_9] = RDB_VALKEY_9_0,
+};
+
+/* ---- what it leaves out ---------------------------------------------------------------------- */
+
+struct counting {
+    enum rdb_store_form form;
+    struct rdb_store_losses *losses;
+    bool loses;
+};
+
+static bool count_loss(void *ctx, const struct keyspace *ks, const struct entry *entry)
+{
+    struct counting *counting = ctx;
+    struct rdb_store_losses *losses = counting->losses;
+    const struct object *object = &entry->object;
+    (void)ks;
+    bool is_lost = rdb_object_loses(object, versions[counting->form]);
+    counting->loses |= is_lost;
+    if (!is_lost) return true;
+    switch (object->type) {
+    case TYPE_DEHYDRATOR: losses->dehydrators++; break;
+    case TYPE_LEASE: losses->leases++; break;
+    case TYPE_STRING: losses->soft++; break;
+    case TYPE_STREAM: losses->streams++; break;
+    default: losses->members++; break;
+    }
+    return true;
+}
+
+bool rdb_store_loses(const struct store *store, enum rdb_store_form form,
+                     struct rdb_store_losses *losses)
+{
+    *losses = (struct rdb_store_losses){ .rules = store->policies.count };
+    struct counting counting = { form, losses, losses->rules > 0 };
+    for (unsigned db = 0; db < store->database_count; db++)
+        keyspace_each(store_database(store, db), count_loss, &counting);
+    return counting.loses;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
 struct writing {
     const struct copy_sink *sink;
     struct rdb_file file;
@@ -64,12 +109,6 @@ static void write_aux(struct writing *writing, const char *name, const char *val
 {
     rdb_file_aux(&writing->file, bytes_of(name, strlen(name)), bytes_of(value, strlen(value)));
 }
-
-static const int versions[] = {
-    [RDB_FOR_REDIS_7] = RDB_VERSION_7,
-    [RDB_FOR_REDIS_8] = RDB_VERSION_8,
-    [RDB_FOR_VALKEY_9] = RDB_VALKEY_9_0,
-};
 
 bool rdb_store_write(const struct store *store, enum rdb_store_form form, bool functions_only,
                      unsigned stream_db, const struct copy_sink *sink)

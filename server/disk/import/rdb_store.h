@@ -5,11 +5,25 @@
 #define SERVER_DISK_IMPORT_RDB_STORE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "server/disk/format/copy.h"
 #include "store/store.h"
 
 enum rdb_store_form { RDB_FOR_REDIS_7, RDB_FOR_REDIS_8, RDB_FOR_VALKEY_9 };
+
+/* Numbers of keys, and of policies, that an RDB leaves out or holds without all that belongs to
+ * them. */
+struct rdb_store_losses {
+    uint64_t dehydrators, leases, rules; /* rules: policies */
+    uint64_t members;                    /* keys with deadlines of members */
+    uint64_t soft;                       /* strings with soft deadlines */
+    uint64_t streams; /* with released pending entries, or with IDs that XADD IDMP remembers */
+};
+
+/* Counts what an RDB in this form can't hold. False: it holds everything. O(n) */
+bool rdb_store_loses(const struct store *store, enum rdb_store_form form,
+                     struct rdb_store_losses *losses);
 
 /* With `functions_only`, writes the functions without the keys. `stream_db`: the database selected
  * in the stream that follows the copy. False: the sink failed, or out of memory. O(n) */

@@ -165,6 +165,11 @@ def types_in_import_skip_are_left_out_of_a_copy():
         assert wait_for(lambda: replica.call("DBSIZE") == b":1\r\n"), replica.log()
 
 
+def fetch(master, option, path):
+    return subprocess.run(["redis-cli", "-p", str(master.port), option, path], capture_output=True,
+                          text=True, timeout=30, preexec_fn=die_with_parent)
+
+
 @beside_redis
 def redis_cli_fetches_rdbs_that_redis_loads():
     with Member() as master, folder() as where:
@@ -173,11 +178,10 @@ def redis_cli_fetches_rdbs_that_redis_loads():
         master.call("FUNCTION", "LOAD", "#!lua name=lib\nredis.register_function('f', function() "
                     "return 1 end)")
         master.call("REDE.PUSH", "d", 100, "x", "e")
+        equal(master.call("CONFIG", "SET", "rdb-copy-lossy", "yes"), b"+OK\r\n")
         for option, keys in (("--rdb", True), ("--functions-rdb", False)):
             path = os.path.join(where, "dump.rdb")
-            done = subprocess.run(["redis-cli", "-p", str(master.port), option, path],
-                                  capture_output=True, text=True, timeout=30,
-                                  preexec_fn=die_with_parent)
+            done = fetch(master, option, path)
             equal(done.returncode, 0, done.stdout + done.stderr)
             with Daemon("--dir", where, binary=ORACLE) as loaded, loaded.raw() as raw:
                 assert b"\r\nf\r\n" in raw.call("FUNCTION", "LIST")
@@ -188,6 +192,69 @@ def redis_cli_fetches_rdbs_that_redis_loads():
                     equal(raw.call("DBSIZE"), b":0\r\n")
         equal(master.call("REPLCONF", "rdb-filter-only", "data"),
               b"-ERR Unsupported rdb-filter-only option: data\r\n")
+
+
+HASH = ("HSETEX", "h", "PXAT", 4_000_000_000_000, "FIELDS", 1, "a", 1)
+# What an RDB for Redis 7.0 can't hold: the command, its words in the error, and the command that removes it.
+LOST = [
+    (HASH, "1 keys with deadlines of members", ("DEL", "h")),
+    (("SADDEX", "s", "EX", 100, "MEMBERS", 1, "m"), "1 keys with deadlines of members", ("DEL", "s")),
+    (("ZADDEX", "z", "EX", 100, 1, "m"), "1 keys with deadlines of members", ("DEL", "z")),
+    (("SET", "x", "v", "EX", 100, "SOFT", 1000), "1 strings with soft deadlines", ("DEL", "x")),
+    (("REDE.PUSH", "d", 60000, "p", "id"), "1 dehydrators", ("DEL", "d")),
+    (("LEASE.TAKE", "l", "me", 30000), "1 leases", ("DEL", "l")),
+    (("POLICY", "SET", "p:*", "TTL", 1000), "1 policies", ("POLICY", "DEL", "p:*")),
+]
+
+
+@own
+def redis_cli_fails_where_an_rdb_can_not_hold_all_data():
+    with Member() as master, folder() as where:
+        path = os.path.join(where, "dump.rdb")
+        master.ok("SET", "plain", "v")
+        for command, words, undo in LOST:
+            master.call(*command)
+            done = fetch(master, "--rdb", path)
+            said = done.stdout + done.stderr
+            assert done.returncode != 0 and words in said and "rdb-copy-lossy" in said, (command, said)
+            line = f"gets no RDB: An RDB for Redis 7.0 can't hold all data: {words}. Use BGSAVE"
+            assert line in master.log(), master.log()
+            equal(fetch(master, "--functions-rdb", path).returncode, 0)
+            equal(master.call(*undo), b":1\r\n", undo)
+        for command, _, _ in LOST:
+            master.call(*command)
+        said = fetch(master, "--rdb", path).stderr
+        assert "1 dehydrators, 1 leases, 3 keys with deadlines of members, 1 strings with soft deadlines, " \
+            "1 policies. Use BGSAVE and copy the snapshot" in said, said
+        for _, _, undo in LOST:
+            master.call(*undo)
+        equal(fetch(master, "--rdb", path).returncode, 0)
+
+
+@own
+def rdb_for_newer_servers_has_deadlines_of_fields():
+    for reader, head in (("redis-8", b"REDIS0012"), ("valkey-9", b"VALKEY080")):
+        with Member("--rdb-copy-for", reader) as master, folder() as where:
+            path = os.path.join(where, "dump.rdb")
+            master.call(*HASH)
+            equal(fetch(master, "--rdb", path).returncode, 0)
+            with open(path, "rb") as file:
+                equal(file.read(9), head)
+            master.call("SADDEX", "s", "EX", 100, "MEMBERS", 1, "m")
+            assert "1 keys with deadlines of members" in fetch(master, "--rdb", path).stderr
+            with Daemon("--import", path, tcp=True) as loaded, loaded.raw() as raw:
+                equal(raw.call("HPEXPIRETIME", "h", "FIELDS", 1, "a"), b"*1\r\n:4000000000000\r\n")
+
+
+@own
+def copy_of_everything_is_refused_after_the_reply_to_psync():
+    with Member() as master, master.raw() as raw:
+        master.call(*HASH)
+        equal(raw.call("REPLCONF", "rdb-only", 1, "capa", "eof", "capa", "psync2"), b"+OK\r\n")
+        assert raw.call("PSYNC", "?", -1).startswith(b"+FULLRESYNC ")
+        reply = raw.reply()
+        assert reply.startswith(b"-ERR An RDB for Redis 7.0 can't hold all data: 1 keys"), reply
+        assert wait_for(lambda: raw.take() or raw.closed), "not closed"
 
 
 main()
