@@ -212,18 +212,6 @@ static const char *fault_in_lines(const struct conf *conf, const struct conf_opt
     return fault != NULL ? fault(text) : NULL;
 }
 
-/* The part of the new lines that has to be checked. Lines with distinct first words do not depend
- * on one another, so those that the option has already are good: checking all of them for each line
- * of a file would take quadratic time. */
-static const char *unchecked_lines(struct conf *conf, const struct conf_option *option,
-                                   const char *value)
-{
-    const char *old = *(char **)place(conf, option);
-    size_t len = old != NULL ? strlen(old) : 0;
-    bool appends = option->twice != NULL && len > 0 && strncmp(value, old, len) == 0;
-    return appends && value[len] == '\n' ? value + len + 1 : value;
-}
-
 bool conf_set(struct conf *conf, const struct conf_option *option, const char *value,
               const char **why)
 {
@@ -231,8 +219,7 @@ bool conf_set(struct conf *conf, const struct conf_option *option, const char *v
     if (option->type == CONF_LIMITS) memcpy(read.limits, place(conf, option), sizeof(read.limits));
     *why = read_value(option, value, &read);
     if (*why == NULL && option->check != NULL) *why = option->check(value);
-    if (*why == NULL && option->type == CONF_LINES)
-        *why = fault_in_lines(conf, option, unchecked_lines(conf, option, value));
+    if (*why == NULL && option->type == CONF_LINES) *why = fault_in_lines(conf, option, value);
     if (*why != NULL) return false;
     char *text = conf_copy(value);
     if (option->tidy != NULL) {
@@ -242,6 +229,65 @@ bool conf_set(struct conf *conf, const struct conf_option *option, const char *v
     store_value(conf, option, &read, text);
     free(text);
     return true;
+}
+
+/* ---- lines one by one ---- */
+
+/* Is it the first word of the line? Both are quoted in the same way. */
+static bool has_first_word(const char *line, size_t len, const char *word, size_t word_len)
+{
+    return len >= word_len && memcmp(line, word, word_len) == 0 &&
+           (len == word_len || line[word_len] == ' ');
+}
+
+/* Writes the lines that begin with this word; NULL: all. */
+static void write_lines_with(FILE *to, const char *lines, const char *word, size_t word_len)
+{
+    const char *end = lines + strlen(lines), *line;
+    size_t len;
+    while (conf_next_line(&lines, end, &line, &len))
+        if (word == NULL || has_first_word(line, len, word, word_len))
+            fprintf(to, "%.*s\n", (int)len, line);
+}
+
+bool conf_has_line(const struct conf *conf, const struct conf_option *option, const char *word)
+{
+    char *found, *first;
+    size_t len, first_len;
+    FILE *to = conf_memory_stream(&first, &first_len);
+    conf_word_write(to, word);
+    fclose(to);
+    to = conf_memory_stream(&found, &len);
+    write_lines_with(to, *(char *const *)((const char *)conf + offset_of(option)), first,
+                     first_len);
+    fclose(to);
+    free(first);
+    free(found);
+    return len > 0;
+}
+
+bool conf_add_line(struct conf *conf, const struct conf_option *option,
+                   const struct conf_words *words, const char **why)
+{
+    if (words->count == 2 && *words->at[1] == '\0') return true;
+    char **lines = (char **)place(conf, option), *line = conf_words_quote(words, 1), *related;
+    size_t size, len = strlen(line), before = strlen(*lines);
+    struct conf_words first = { .at = words->at + 1, .count = 1 };
+    char *word = conf_words_quote(&first, 0);
+    FILE *to = conf_memory_stream(&related, &size);
+    write_lines_with(to, *lines, option->by_name ? word : NULL, strlen(word));
+    fputs(line, to);
+    fclose(to);
+    *why = fault_in_lines(conf, option, related);
+    if (*why == NULL) {
+        *lines = conf_resize(*lines, before + len + 2);
+        if (before > 0) (*lines)[before++] = '\n';
+        memcpy(*lines + before, line, len + 1);
+    }
+    free(related);
+    free(word);
+    free(line);
+    return *why == NULL;
 }
 
 /* ---- printing ---- */

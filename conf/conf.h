@@ -164,6 +164,8 @@ struct conf {
     struct conf_marks given;      /* set by a file or the command line */
 };
 
+struct conf_words;
+
 struct conf_error {
     /* One error per line: "expired.conf:12: port: argument must be between ...". */
     char text[16 * 1024];
@@ -187,8 +189,6 @@ bool conf_load_args(struct conf *conf, int argc, char *const *argv, struct conf_
 size_t conf_option_count(void);
 const struct conf_option *conf_option_at(size_t index);
 const struct conf_option *conf_find(const char *name); /* ignores case; NULL: unknown */
-/* Does one of the lines of a CONF_LINES option begin with this word? */
-bool conf_has_line(const struct conf *conf, const struct conf_option *option, const char *word);
 /* The known name closest to a misspelt one; NULL if none is close. */
 const char *conf_closest_name(const char *name);
 /* The ignored options that a file or the command line has set, separated by ", "; "" if there are
@@ -206,6 +206,13 @@ void conf_error_print(const struct conf_error *error, FILE *to, const char *prog
  * be 'yes' or 'no'"), a constant or a static buffer. */
 bool conf_set(struct conf *conf, const struct conf_option *option, const char *value,
               const char **why);
+/* For a CONF_LINES option: adds the words after the first one, which is the option's name, as a
+ * line; a single empty word adds none. Else as conf_set. */
+bool conf_add_line(struct conf *conf, const struct conf_option *option,
+                   const struct conf_words *words, const char **why);
+/* Does one of the lines of a CONF_LINES option begin with this word? For lines that conf_add_line
+ * has added, or that are quoted in the same way. */
+bool conf_has_line(const struct conf *conf, const struct conf_option *option, const char *word);
 /* The value as CONFIG GET shows it; the caller frees it. */
 char *conf_get(const struct conf *conf, const struct conf_option *option);
 

@@ -84,18 +84,13 @@ void conf_error_print(const struct conf_error *error, FILE *to, const char *prog
 
 /* ---- one option ---- */
 
-/* The option's earlier words or lines, followed by these words; the caller frees it. An empty word
- * adds no line. */
+/* The option's earlier words, followed by these words; the caller frees it. */
 static char *with_words(const struct conf *conf, const struct conf_option *option,
                         const struct conf_words *words)
 {
-    bool lines = option->type == CONF_LINES;
-    if (lines && words->count == 2 && *words->at[1] == '\0') return conf_get(conf, option);
-    char *before = conf_get(conf, option), *all;
-    char *added = lines ? conf_words_quote(words, 1) : conf_words_join(words, 1);
+    char *before = conf_get(conf, option), *all, *added = conf_words_join(words, 1);
     bool alone = before[0] == '\0' || added[0] == '\0';
-    if (asprintf(&all, "%s%s%s", alone ? "" : before, alone ? "" : lines ? "\n" : " ", added) < 0)
-        abort();
+    if (asprintf(&all, "%s%s%s", alone ? "" : before, alone ? "" : " ", added) < 0) abort();
     free(before);
     free(added);
     return all;
@@ -114,24 +109,6 @@ static const char *unknown_name(const char *name)
     return text;
 }
 
-/* Lines are kept in the form that conf_words_quote gives them. */
-bool conf_has_line(const struct conf *conf, const struct conf_option *option, const char *word)
-{
-    char *lines = conf_get(conf, option), *first;
-    const char *at = lines, *end = lines + strlen(lines), *line;
-    size_t len, first_len;
-    bool found = false;
-    FILE *to = conf_memory_stream(&first, &first_len);
-    conf_word_write(to, word);
-    fclose(to);
-    while (!found && conf_next_line(&at, end, &line, &len))
-        found = len >= first_len && memcmp(line, first, first_len) == 0 &&
-                (len == first_len || line[first_len] == ' ');
-    free(first);
-    free(lines);
-    return found;
-}
-
 /* Sets the option named by the first word; false: *why is the error. */
 static bool set_words(struct conf *conf, const struct conf_words *words, bool included,
                       const char **why)
@@ -143,10 +120,14 @@ static bool set_words(struct conf *conf, const struct conf_words *words, bool in
     if (words->count < 2 || (words->count > 2 && !option->many)) return false;
     *why = option->twice;
     if (option->twice != NULL && conf_has_line(conf, option, words->at[1])) return false;
-    bool adds = option->type == CONF_LINES || option->adds;
-    char *value = adds ? with_words(conf, option, words) : conf_words_join(words, 1);
-    bool ok = conf_set(conf, option, value, why);
-    free(value);
+    bool ok;
+    if (option->type == CONF_LINES) {
+        ok = conf_add_line(conf, option, words, why);
+    } else {
+        char *value = option->adds ? with_words(conf, option, words) : conf_words_join(words, 1);
+        ok = conf_set(conf, option, value, why);
+        free(value);
+    }
     if (ok && included) conf_mark(&conf->by_include, conf_original(option));
     if (ok) conf_mark(&conf->given, option);
     return ok;

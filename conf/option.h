@@ -47,6 +47,9 @@ struct conf_option {
     bool hidden;  /* unknown to CONFIG GET and SET, as in Redis */
     /* CONF_LINES: the error for two lines with the same first word; NULL: allowed. */
     const char *twice;
+    /* CONF_LINES: a line depends on those with the same first word alone, so that the check of one
+     * line leaves out the others: with thousands of lines it would take quadratic time. */
+    bool by_name;
     bool changes; /* CONF_LINES: commands other than CONFIG SET change the lines; CONFIG REWRITE
                      saves them */
     /* Checks a value that the type allows: returns the error, or NULL. */

@@ -87,7 +87,8 @@ static const struct conf_option options[] = {
            "data already has a policy of that name. Further lines with the same name add options.\n"
            "\"\": none. Example:\n"
            "policy rv:* MAXLEN 30 TTL 7d REFRESH WRITE",
-           .type = CONF_LINES, .offset = AT(policy), .preset = "", .many = true, .section = "data"),
+           .type = CONF_LINES, .offset = AT(policy), .preset = "", .many = true, .by_name = true,
+           .section = "data"),
     OPTION("lease-max-ttl",
            "Longest ttl of LEASE.TAKE and LEASE.EXTEND, in milliseconds. After a promotion, and a\n"
            "start after a crash, no leases are granted for this long. Use the same value on all\n"

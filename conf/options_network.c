@@ -95,8 +95,8 @@ static const struct conf_option options[] = {
            "REWRITE\n"
            "saves them with hashed passwords. Cannot be combined with aclfile. Example:\n"
            "user anna on >secret ~anna:* &anna:* +@all -@dangerous",
-           .type = CONF_LINES, .offset = AT(user), .preset = "", .many = true, .hidden = true,
-           .changes = true,
+           .type = CONF_LINES, .offset = AT(user), .preset = "", .many = true, .by_name = true,
+           .hidden = true, .changes = true,
            .twice = "Duplicate user found. A user can only be defined once in config files",
            .section = "users"),
     OPTION("aclfile",

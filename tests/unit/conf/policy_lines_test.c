@@ -10,9 +10,12 @@
 static struct conf conf;
 static struct conf_error error;
 
+static char checked[256]; /* the last lines that `fault` got */
+
 /* A check for the tests: only the word "bad" is an error. */
 static const char *fault(const char *lines)
 {
+    snprintf(checked, sizeof(checked), "%s", lines);
     return strstr(lines, " bad") != NULL ? "bad is no option" : NULL;
 }
 
@@ -51,6 +54,17 @@ START_TEST(later_policy_line_of_a_name_follows_the_first)
     ck_assert_str_eq(lines(), "a* TTL 1\nb TTL 2\na* TTL 3");
     ck_assert(load("policy \"\"\npolicy c TTL 4\n"));
     ck_assert_str_eq(lines(), "a* TTL 1\nb TTL 2\na* TTL 3\nc TTL 4");
+    conf_drop(&conf);
+}
+END_TEST
+
+START_TEST(a_line_is_checked_with_those_of_its_name_alone)
+{
+    setup();
+    ck_assert(load("policy \"a b*\" TTL 1\npolicy \"a b*c\" TTL 2\npolicy \"a b*\" MAXLEN 3\n"));
+    ck_assert_str_eq(checked, "\"a b*\" TTL 1\n\"a b*\" MAXLEN 3");
+    ck_assert(load("policy d TTL 4\n"));
+    ck_assert_str_eq(checked, "d TTL 4");
     conf_drop(&conf);
 }
 END_TEST
@@ -159,6 +173,7 @@ Suite *test_suite(void)
     const TTest *const tests[] = {
         each_policy_line_adds_one,
         later_policy_line_of_a_name_follows_the_first,
+        a_line_is_checked_with_those_of_its_name_alone,
         names_with_spaces_and_odd_bytes_round_trip,
         bad_line_is_reported_and_changes_nothing,
         command_line_accepts_policy_lines,
