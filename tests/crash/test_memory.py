@@ -7,6 +7,8 @@ after a start, that the daemon does not end.
 """
 import os
 import resource
+import struct
+import time
 
 from crash import Budget, Kept, Skipped, encode, equal, run, seeded, test, wait_for
 
@@ -223,6 +225,29 @@ def compressed_list(count, size):
     return b"\x01" + bytes([count]) + count * element + b"\x0f\x00" + bytes(8)
 
 
+def load_places(daemon):
+    """Members with short names, so that the list of those found is larger than they are."""
+    with daemon.raw() as raw:
+        for thousand in range(800):
+            raw.send(encode("GEOADD", "geo", *(word for number in range(1000)
+                                               for word in (1, 1, 1000 * thousand + number))))
+            equal(raw.reply(), b":1000\r\n")
+
+
+def load_window(daemon):
+    """A log of CL.WINDOW (server/cmd/string/window.c) whose first fifth has left the window. LZF makes it 88 times
+    shorter. The values after it take the memory that RESTORE has left free."""
+    pieces, now = 600_000, time.time_ns() // 1_000_000
+    entries = 1 + 264 * pieces
+    start = entries // 5 + MB
+    footer = struct.pack("<QqqQ", start, now, now, entries - start) + b"CLW1"
+    packed = b"\x00\x00" + b"\xe0\xff\x00" * pieces + b"\x1f" + footer[:32] + b"\x03" + footer[32:]
+    payload = b"\x00\xc3\x80" + struct.pack(">I", len(packed)) + b"\x80" + struct.pack(">I", entries + len(footer))
+    equal(daemon.ask("RESTORE", "window", 0, payload + packed + b"\x0f\x00" + bytes(8)), OK)
+    for number in range(8):
+        equal(daemon.ask("SETRANGE", f"other:{number}", 50 * MB, "x"), b":%d\r\n" % (50 * MB + 1))
+
+
 # Each command needs more than the 60 MB that are left.
 LARGE_RESULTS = {
     "SUNIONSTORE": (load_sets, ("to", *(f"set:{i}" for i in range(4)))),
@@ -235,6 +260,8 @@ LARGE_RESULTS = {
                 ("list", "list", "LEFT", "RIGHT", 0, "COUNT", 60_000, "BULK")),
     "SORT": (load_large_values, ("list", "BY", "nosort", "GET", "value:*", "STORE", "to")),
     "RESTORE": (lambda daemon: None, ("list", 0, compressed_list(40, 3 * MB))),
+    "GEOSEARCH": (load_places, ("geo", "FROMLONLAT", 1, 1, "BYRADIUS", 1, "km", "COUNT", 1)),
+    "CL.WINDOW": (load_window, ("window", 1 << 40, 86_400_000)),
     "SSCAN": (lambda daemon: load(daemon, 80, "SADD", "set"), ("set", 0, "COUNT", 80_000)),
 }
 

@@ -3,11 +3,19 @@
 
 #include <stdlib.h>
 
+#include "server/cmd/call/call.h"
 #include "store/mem/mem.h"
 
 /* ---- finding --------------------------------------------------------------------------------- */
 
-void geo_find(struct geo_found *found, const struct zset *zset, const struct geo_shape *shape,
+/* Before the array grows: is there memory for twice as many places and copies? */
+static bool can_grow(const struct geo_found *found)
+{
+    if (found->count < found->room) return true;
+    return call_has_room(2 * (found->room * sizeof(*found->places) + found->texts.len));
+}
+
+bool geo_find(struct geo_found *found, const struct zset *zset, const struct geo_shape *shape,
               size_t limit)
 {
     struct score_range cells[GEO_CELLS_MAX];
@@ -22,6 +30,7 @@ void geo_find(struct geo_found *found, const struct zset *zset, const struct geo
             if (place.score >= cells[i].max) break;
             place.place = geohash_decode(place.score);
             if (!geo_shape_has(shape, place.place, &place.distance)) continue;
+            if (!can_grow(found)) return false;
             place.turn = found->count;
             place.member = zset_iter_keep(&iter, place.member, &found->texts);
             found->places =
@@ -29,6 +38,7 @@ void geo_find(struct geo_found *found, const struct zset *zset, const struct geo
             found->places[found->count++] = place;
         }
     }
+    return true;
 }
 
 void geo_found_drop(struct geo_found *found)

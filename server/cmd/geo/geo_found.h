@@ -25,8 +25,9 @@ struct geo_found {
 };
 
 /* Finds the members within the shape, cell by cell, at most `limit` (0: all). Free the result with
- * geo_found_drop. O(log n + members of the cells) */
-void geo_find(struct geo_found *found, const struct zset *zset, const struct geo_shape *shape,
+ * geo_found_drop, even if it is incomplete. False: there is no memory for all of them.
+ * O(log n + members of the cells) */
+bool geo_find(struct geo_found *found, const struct zset *zset, const struct geo_shape *shape,
               size_t limit);
 void geo_found_drop(struct geo_found *found);
 

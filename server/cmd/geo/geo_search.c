@@ -214,7 +214,11 @@ static void run_geo_search(struct call *call, enum form form, bool may_store)
         if (taken != ARG_TAKEN) return;
     }
     if (!check_search_options(call, &s)) return;
-    if (s.in != NULL) geo_find(&found, s.in, &s.shape, s.any ? (size_t)s.count : 0);
+    if (s.in != NULL && !geo_find(&found, s.in, &s.shape, s.any ? (size_t)s.count : 0)) {
+        geo_found_drop(&found);
+        fail(call, ERR_OOM);
+        return;
+    }
     size_t count = found.count;
     if (s.count > 0 && (uint64_t)s.count < count) count = (size_t)s.count;
     /* COUNT without ANY or an order means the nearest places. */
@@ -316,9 +320,9 @@ static const struct command rows[] = {
       .since = "3.2.0",
       .replies =
           REPLIES(REPLY_MEMBERS, "integer: with STORE or STOREDIST: the number of members stored"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NOT_FLOAT, ERR_GEO_PAIR,
-                       ERR_GEO_UNIT, ERR_GEO_RADIUS, ERR_GEO_RADIUS_NEGATIVE, ERR_GEO_COUNT,
-                       ERR_GEO_ANY, ERR_GEO_STORE_WITH),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_OOM, ERR_NOT_INTEGER, ERR_NOT_FLOAT,
+                       ERR_GEO_PAIR, ERR_GEO_UNIT, ERR_GEO_RADIUS, ERR_GEO_RADIUS_NEGATIVE,
+                       ERR_GEO_COUNT, ERR_GEO_ANY, ERR_GEO_STORE_WITH),
       .complexity = COST,
       .syntax = CIRCLE STORE,
       .summary = "Returns or stores the members within a radius around a position." },
@@ -331,7 +335,7 @@ static const struct command rows[] = {
       .since = "3.2.10",
       .replies = REPLIES(REPLY_MEMBERS),
       .errors =
-          ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NOT_FLOAT, ERR_GEO_PAIR,
+          ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_OOM, ERR_NOT_INTEGER, ERR_NOT_FLOAT, ERR_GEO_PAIR,
                  ERR_GEO_UNIT, ERR_GEO_RADIUS, ERR_GEO_RADIUS_NEGATIVE, ERR_GEO_COUNT, ERR_GEO_ANY),
       .complexity = COST,
       .syntax = CIRCLE,
@@ -348,9 +352,9 @@ static const struct command rows[] = {
       .since = "3.2.0",
       .replies =
           REPLIES(REPLY_MEMBERS, "integer: with STORE or STOREDIST: the number of members stored"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_GEO_UNIT, ERR_GEO_RADIUS,
-                       ERR_GEO_RADIUS_NEGATIVE, ERR_GEO_MEMBER, ERR_GEO_COUNT, ERR_GEO_ANY,
-                       ERR_GEO_STORE_WITH),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_OOM, ERR_NOT_INTEGER, ERR_GEO_UNIT,
+                       ERR_GEO_RADIUS, ERR_GEO_RADIUS_NEGATIVE, ERR_GEO_MEMBER, ERR_GEO_COUNT,
+                       ERR_GEO_ANY, ERR_GEO_STORE_WITH),
       .complexity = COST,
       .syntax = AROUND STORE,
       .summary = "Returns or stores the members within a radius around another member." },
@@ -362,8 +366,9 @@ static const struct command rows[] = {
       .group = "geo",
       .since = "3.2.10",
       .replies = REPLIES(REPLY_MEMBERS),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_GEO_UNIT, ERR_GEO_RADIUS,
-                       ERR_GEO_RADIUS_NEGATIVE, ERR_GEO_MEMBER, ERR_GEO_COUNT, ERR_GEO_ANY),
+      .errors =
+          ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_OOM, ERR_NOT_INTEGER, ERR_GEO_UNIT, ERR_GEO_RADIUS,
+                 ERR_GEO_RADIUS_NEGATIVE, ERR_GEO_MEMBER, ERR_GEO_COUNT, ERR_GEO_ANY),
       .complexity = COST,
       .syntax = AROUND,
       .summary = "Returns the members within a radius around another member." },
@@ -375,10 +380,10 @@ static const struct command rows[] = {
       .group = "geo",
       .since = "6.2.0",
       .replies = REPLIES(REPLY_MEMBERS),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NOT_FLOAT, ERR_GEO_PAIR,
-                       ERR_GEO_UNIT, ERR_GEO_RADIUS, ERR_GEO_RADIUS_NEGATIVE, ERR_GEO_WIDTH,
-                       ERR_GEO_HEIGHT, ERR_GEO_BOX_NEGATIVE, ERR_GEO_MEMBER, ERR_GEO_COUNT,
-                       ERR_GEO_ANY, ERR_GEO_FROM, ERR_GEO_BY),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_OOM, ERR_NOT_INTEGER, ERR_NOT_FLOAT,
+                       ERR_GEO_PAIR, ERR_GEO_UNIT, ERR_GEO_RADIUS, ERR_GEO_RADIUS_NEGATIVE,
+                       ERR_GEO_WIDTH, ERR_GEO_HEIGHT, ERR_GEO_BOX_NEGATIVE, ERR_GEO_MEMBER,
+                       ERR_GEO_COUNT, ERR_GEO_ANY, ERR_GEO_FROM, ERR_GEO_BY),
       .complexity = COST,
       .syntax = "key " FROM " " BY " [ASC|DESC] [COUNT count [ANY]] " WITH,
       .summary = "Returns the members within a circle or a box." },
@@ -391,10 +396,10 @@ static const struct command rows[] = {
       .group = "geo",
       .since = "6.2.0",
       .replies = REPLIES("integer: the number of members stored"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NOT_FLOAT, ERR_GEO_PAIR,
-                       ERR_GEO_UNIT, ERR_GEO_RADIUS, ERR_GEO_RADIUS_NEGATIVE, ERR_GEO_WIDTH,
-                       ERR_GEO_HEIGHT, ERR_GEO_BOX_NEGATIVE, ERR_GEO_MEMBER, ERR_GEO_COUNT,
-                       ERR_GEO_ANY, ERR_GEO_STORE_WITH, ERR_GEO_FROM, ERR_GEO_BY),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_OOM, ERR_NOT_INTEGER, ERR_NOT_FLOAT,
+                       ERR_GEO_PAIR, ERR_GEO_UNIT, ERR_GEO_RADIUS, ERR_GEO_RADIUS_NEGATIVE,
+                       ERR_GEO_WIDTH, ERR_GEO_HEIGHT, ERR_GEO_BOX_NEGATIVE, ERR_GEO_MEMBER,
+                       ERR_GEO_COUNT, ERR_GEO_ANY, ERR_GEO_STORE_WITH, ERR_GEO_FROM, ERR_GEO_BY),
       .complexity = COST,
       .syntax = "destination source " FROM " " BY " [ASC|DESC] [COUNT count [ANY]] [STOREDIST]",
       .summary = "Stores the members within a circle or a box in a sorted set." },

@@ -129,10 +129,15 @@ static bool is_worth_moving(const struct log *log)
     return log->start > (log->end - log->start) / 4;
 }
 
-static void store_moved(struct call *call, struct entry *entry, struct log *log,
+/* False: there is no memory for the entries and for the string made of them; nothing changed. */
+static bool store_moved(struct call *call, struct entry *entry, struct log *log,
                         const struct request *request, msec until)
 {
     size_t kept = log->end - log->start;
+    if (!call_has_room(kept + ENTRY_MAX + FOOTER)) {
+        fail(call, ERR_OOM);
+        return false;
+    }
     unsigned char *bytes = mem_alloc(kept + ENTRY_MAX + FOOTER);
     if (kept > 0) memcpy(bytes, log->entries + log->start, kept);
     log->start = 0;
@@ -140,16 +145,14 @@ static void store_moved(struct call *call, struct entry *entry, struct log *log,
     const struct string_set how = { .at = until, .event = EVENT_SET };
     txn_string_put(call->txn, call->argv[1], entry, bytes_of((const char *)bytes, len), &how);
     mem_free(bytes);
+    return true;
 }
 
 /* False: an error was sent, and nothing changed. */
 static bool store_request(struct call *call, struct entry *entry, struct log *log,
                           const struct request *request, msec until)
 {
-    if (entry == NULL || is_worth_moving(log)) {
-        store_moved(call, entry, log, request, until);
-        return true;
-    }
+    if (entry == NULL || is_worth_moving(log)) return store_moved(call, entry, log, request, until);
     if (log->end + ENTRY_MAX + FOOTER > string_limit(call)) {
         fail(call, ERR_STRING_TOO_BIG);
         return false;

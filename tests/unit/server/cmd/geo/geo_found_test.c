@@ -134,7 +134,7 @@ static void check_find(const struct zset *zset, const struct geo_shape *shape, s
 {
     struct geo_found found;
     size_t within = count_within(zset, shape);
-    geo_find(&found, zset, shape, limit);
+    ck_assert(geo_find(&found, zset, shape, limit));
     ck_assert_uint_eq(found.count, limit > 0 && limit < within ? limit : within);
     for (size_t i = 0; i < found.count; i++) {
         double score, distance;
