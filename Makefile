@@ -84,8 +84,7 @@ TOOLS = $(patsubst %.c,$(B)/%,$(TOOL_SRC))
 FUZZERS = $(patsubst %.c,$(B)/%,$(FUZZ_SRC))
 unit_of = $(filter $(B)/tests/unit/$(1)/%,$(UNIT))
 
-.DELETE_ON_ERROR:
-.SECONDARY:
+.DELETE_ON_ERROR .SECONDARY:
 .PHONY: all expired installed tools run unit test test-all asan lint format clean example reference
 .PHONY: objects tests-built test-here test-core bench tidy coverage compile_commands.json
 
@@ -105,8 +104,8 @@ $(B)/obj/%.o: %.c | $(B)/.complete
 $(B)/.complete: # names what is missing, before the compiler fails at it
 	@CC="$(CC)" CPPFLAGS="$(CPPFLAGS)" MALLOC=$(MALLOC) tools/deps --check && mkdir -p $(B) && >$@
 
-# The page's files are inside, by .incbin, whose symbols link-time optimization does not see.
-$(B)/obj/server/http/page_files.o: LTO =
+# Tests and tools are linked without link-time optimization. It also does not see symbols of .incbin.
+$(B)/obj/tests/%.o $(B)/obj/tools/%.o $(B)/obj/server/http/page_files.o: LTO =
 $(B)/obj/server/http/page_files.o: $(wildcard server/http/page/*)
 
 $(foreach l,proto conf store,$(eval $(B)/lib$l.a: $(call obj,$(filter-out store/base/% store/mem/%,$(filter $l/%,$(LIB_SRC))))))
@@ -135,7 +134,8 @@ $(TOOLS): $(B)/%: $(B)/obj/%.o $(TOOL_LIB) $(PROTO) $(CONF) $(BOTTOM)
 	@mkdir -p $(@D)
 	$(LINK) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(TOOL_LIBS) -lm
 
-$(UNIT) $(TOOLS) $(FUZZERS): PARTS = -fno-lto
+QUICK_LINK ?= $(if $(SANITIZE),,$(if $(shell command -v ld.gold),-fuse-ld=gold) -Wl,-S) # empty: for a debugger
+$(UNIT) $(TOOLS) $(FUZZERS): PARTS = -fno-lto $(if $(filter $(UNIT),$@),$(QUICK_LINK))
 
 # Whole programs need a server to run in, payloads a part of it.
 $(addprefix $(B)/tests/fuzz/,import_fuzz restore_fuzz script_formats_fuzz): $(SERVER)
