@@ -23,10 +23,13 @@ def smaller(plan):
             yield {**plan, name: calm}
 
 
-def shrink(plan, report=print, tries=200):
+def shrink(plan, report=print, tries=200, stopped=lambda: False):
+    """The smallest plan found, and its outcome. `stopped` is asked before each try."""
     outcome = play(plan)
-    while tries > 0:
+    while tries > 0 and not stopped():
         for candidate in smaller(plan):
+            if stopped():
+                break
             tries -= 1
             tried = play(candidate)
             if tried.failure:

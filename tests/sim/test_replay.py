@@ -6,10 +6,13 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import types
+import unittest.mock
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 
+import shrink  # noqa: E402
 from program_check import readers, refuse_readers  # noqa: E402
 from testing import equal, main, random_seed, test  # noqa: E402
 from world import BUILD, Broken, World, library  # noqa: E402
@@ -129,6 +132,22 @@ def seed_replays_in_another_process_on_a_busy_core():
             for one in busy:
                 one.kill()
                 one.wait()
+
+
+@test
+def shrinking_ends_when_it_is_stopped():
+    tried = []
+
+    def play_failing(plan):
+        tried.append(plan)
+        return types.SimpleNamespace(failure="it fails", plan=plan)
+    plan = {"seed": 1, "faults": [], "works": ["Logs", "Mixed"], "nodes": 3, "span": 64}
+    with unittest.mock.patch.object(shrink, "play", play_failing):
+        shrink.shrink(plan, report=lambda text: None)
+        alone = len(tried)
+        shrink.shrink(plan, report=lambda text: None, stopped=lambda: len(tried) >= alone + 3)
+    assert alone > 3, alone
+    equal(len(tried), alone + 3)
 
 
 main()
