@@ -37,19 +37,19 @@ def make_without_the_libraries_says_what_to_install():
                  "libluajit-5.1-dev lua-cjson-dev libssl-dev libxxhash-dev. `make run` installs them."])
 
 
-@test
+@own
 def mirror_whose_index_has_expired_is_explained():
     programs = {"apt-get": 'test "$1" = update && echo "E: Release file for http://m/InRelease is expired"; exit 100',
                 "id": "echo 0", "pkg-config": "exit 1", "cc": "exit 1"}
-    with tempfile.TemporaryDirectory() as folder:
+    with folder() as where:
         for name, body in programs.items():
-            with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+            with open(os.path.join(where, name), "w", encoding="utf-8") as file:
                 file.write(f"#!/bin/sh\n{body}\n")
             os.chmod(file.name, 0o755)
         done = subprocess.run([os.path.join(ROOT, "tools", "deps"), "unit"], stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, check=False,
-                              env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "CC": "cc",
-                                   "DEPS_INCLUDE": folder})
+                              env={**os.environ, "PATH": f"{where}:{os.environ['PATH']}", "CC": "cc",
+                                   "DEPS_INCLUDE": where})
     equal(done.returncode, 1)
     assert "Acquire::Check-Valid-Until=false" in done.stdout, done.stdout
 
