@@ -87,10 +87,10 @@ static void reply_forecast(struct resp_writer *out, const struct outlook *outloo
     outlook_counts(outlook, now, counts);
     resp_array(out, OUTLOOK_BANDS);
     for (unsigned band = 0; band < OUTLOOK_BANDS; band++) {
-        resp_array(out, 3);
+        resp_array(out, 1 + OUTLOOK_KINDS);
         resp_bulk_text(out, outlook_band_name((enum outlook_band)band));
-        resp_integer(out, (int64_t)counts[band].keys);
-        resp_integer(out, (int64_t)counts[band].members);
+        for (unsigned kind = 0; kind < OUTLOOK_KINDS; kind++)
+            resp_integer(out, (int64_t)counts[band].of[kind]);
     }
 }
 
@@ -156,10 +156,11 @@ static void cmd_expiry_help(struct call *call)
         "    due: key, member (of a set or sorted set), field (of a hash), element (of a",
         "    dehydrator), entry (of a stream) or holder (of a lease).",
         "FORECAST",
-        "    Returns how many keys and members of the selected database are due within 1s, 10s,",
-        "    1m, 10m, 1h, 1d, later or never. An entry is: span, keys, members of sets, sorted",
-        "    sets and hashes, entries of streams and holders of leases. Each key or member is",
-        "    counted once, in the shortest span that fits its TTL.",
+        "    Returns how many keys, members and elements of the selected database are due within",
+        "    1s, 10s, 1m, 10m, 1h, 1d, later or never. An entry is: span, keys, members of sets,",
+        "    sorted sets and hashes with entries of streams and holders of leases, elements of",
+        "    dehydrators. Each is counted once, in the shortest span that fits the time left.",
+        "    Elements that are due already are not counted.",
         "LAG",
         "    Returns how many milliseconds after their deadlines keys and members were removed (1:",
         "    on time): percentiles and maximum, since the start or CONFIG RESETSTAT.",
@@ -191,13 +192,15 @@ static const struct command subcommands[] = {
       .tips = "nondeterministic_output request_policy:all_shards response_policy:special",
       .group = "server",
       .since = "0.1.0",
-      .replies = REPLIES("[[bulk integer integer] ...]: for each span (1s, 10s, 1m, 10m, 1h, 1d, "
-                         "later, never) its name, and how many keys and members are due in it"),
-      .complexity = "O(N) where N is the number of keys, and of members with deadlines, in slices "
-                    "between other calls.",
+      .replies = REPLIES("[[bulk integer integer integer] ...]: for each span (1s, 10s, 1m, 10m, "
+                         "1h, 1d, later, never) its name, and how many keys, members and elements "
+                         "of dehydrators are due in it and in no shorter one"),
+      .complexity =
+          "O(N) where N is the number of keys, of members with deadlines, and of instants "
+          "at which elements are due, in slices between other calls.",
       .syntax = "",
-      .summary = "Counts the keys and members of the selected database by the time left to their "
-                 "deadlines." },
+      .summary = "Counts the keys, members and elements of the selected database by the time left "
+                 "to their deadlines." },
     { .name = "LAG",
       .run = cmd_expiry_lag,
       .arity = 2,

@@ -208,28 +208,35 @@ static void write_keys(struct report *report)
     }
 }
 
-static void write_forecast_of(struct report *report, unsigned db, bool members)
+static void write_forecast_of(struct report *report, unsigned db, enum outlook_kind kind)
 {
     struct outlook_count counts[OUTLOOK_BANDS];
     if (!survey_forecast(report->survey, db, report->now, counts)) return;
     for (unsigned band = 0; band < OUTLOOK_BANDS; band++) {
         struct prom_labels labels = database_label(db);
         prom_label(&labels, "within", text_bytes(outlook_band_name((enum outlook_band)band)));
-        prom_integer(&report->prom, &labels, members ? counts[band].members : counts[band].keys);
+        prom_integer(&report->prom, &labels, counts[band].of[kind]);
     }
 }
 
 static void write_forecast(struct report *report)
 {
-    unsigned databases = report->context->store->database_count;
-    prom_family(&report->prom, "expired_forecast_keys", PROM_GAUGE,
-                "Keys by the time left to their deadline, each in the shortest span that fits.");
-    for (unsigned db = 0; db < databases; db++)
-        write_forecast_of(report, db, false);
-    prom_family(&report->prom, "expired_forecast_members", PROM_GAUGE,
-                "Members and fields by the time left to their deadline.");
-    for (unsigned db = 0; db < databases; db++)
-        write_forecast_of(report, db, true);
+    static const struct {
+        const char *name, *help;
+    } metrics[OUTLOOK_KINDS] = {
+        [OUTLOOK_KEYS] = { "expired_forecast_keys",
+                           "Keys by the time left to their deadline, each in the shortest span "
+                           "that fits." },
+        [OUTLOOK_MEMBERS] = { "expired_forecast_members",
+                              "Members and fields by the time left to their deadline." },
+        [OUTLOOK_ELEMENTS] = { "expired_forecast_elements",
+                               "Elements of dehydrators by the time left until they are due." },
+    };
+    for (unsigned kind = 0; kind < OUTLOOK_KINDS; kind++) {
+        prom_family(&report->prom, metrics[kind].name, PROM_GAUGE, metrics[kind].help);
+        for (unsigned db = 0; db < report->context->store->database_count; db++)
+            write_forecast_of(report, db, kind);
+    }
     msec age = report->now - survey_began(report->survey);
     prom_family(&report->prom, "expired_forecast_age_seconds", PROM_GAUGE,
                 "Time since the server began the current counts of keys, members and dehydrators.");

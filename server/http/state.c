@@ -364,20 +364,18 @@ static void write_hour(struct state *state)
     struct outlook_hour *hour = mem_alloc(sizeof(*hour));
     survey_hour(state->survey, hour);
     size_t used = OUTLOOK_SPANS;
-    while (used > 0 && hour->spans[used - 1].keys + hour->spans[used - 1].members == 0)
+    while (used > 0 && !outlook_count_any(&hour->spans[used - 1]))
         used--;
     json_open(json, "hour", '{');
     json_integer(json, "begin", hour->begin);
     json_integer(json, "span", OUTLOOK_SPAN);
     json_integer(json, "counted", survey_began(state->survey));
-    json_open(json, "keys", '[');
-    for (size_t i = 0; i < used; i++)
-        json_real(json, NULL, (double)hour->spans[i].keys);
-    json_close(json, ']');
-    json_open(json, "members", '[');
-    for (size_t i = 0; i < used; i++)
-        json_real(json, NULL, (double)hour->spans[i].members);
-    json_close(json, ']');
+    for (unsigned kind = 0; kind < OUTLOOK_KINDS; kind++) {
+        json_open(json, outlook_kind_name(kind), '[');
+        for (size_t i = 0; i < used; i++)
+            json_real(json, NULL, (double)hour->spans[i].of[kind]);
+        json_close(json, ']');
+    }
     json_close(json, '}');
     mem_free(hour);
 }

@@ -164,8 +164,8 @@ static void add_hour(struct outlook_hour *sum, const struct outlook_hour *hour)
     for (msec i = 0; i < OUTLOOK_SPANS; i++) {
         msec to = i + later;
         if (to < 0 || to >= OUTLOOK_SPANS) continue;
-        sum->spans[to].keys += hour->spans[i].keys;
-        sum->spans[to].members += hour->spans[i].members;
+        for (unsigned kind = 0; kind < OUTLOOK_KINDS; kind++)
+            sum->spans[to].of[kind] += hour->spans[i].of[kind];
     }
 }
 

@@ -47,6 +47,12 @@ int64_t histogram_floor(int64_t value)
     return bucket_begin(bucket_of(value));
 }
 
+int64_t histogram_ceiling(int64_t value)
+{
+    unsigned bucket = bucket_of(value);
+    return bucket + 1 < HISTOGRAM_BUCKETS ? bucket_begin(bucket + 1) - 1 : INT64_MAX;
+}
+
 uint64_t histogram_below(const struct histogram *histogram, int64_t value)
 {
     return count_first(histogram, value > VALUE_MAX ? HISTOGRAM_BUCKETS : bucket_of(value));

@@ -27,8 +27,10 @@ int64_t histogram_percentile(const struct histogram *histogram, double percent);
  * meanwhile. Its max is that of its last bucket. */
 struct histogram histogram_since(const struct histogram *histogram, const struct histogram *before);
 
-/* The smallest value in the bucket of this value. */
+/* The smallest and the largest value in the bucket of this value; the last bucket has no end:
+ * INT64_MAX. */
 int64_t histogram_floor(int64_t value);
+int64_t histogram_ceiling(int64_t value);
 /* The number of values below `value`, which must come from histogram_floor; _up_to also counts
  * those in the bucket of `value`. O(HISTOGRAM_BUCKETS) */
 uint64_t histogram_below(const struct histogram *histogram, int64_t value);

@@ -86,7 +86,14 @@ enum {
     AT_ONCE_MAX = 64, /* the largest collection whose members are counted with its key */
 };
 
-enum kind { KEYS, MEMBERS, KINDS };
+static const struct {
+    const char *name;
+    msec least_left; /* with less it is over: expired, or due and waiting for a consumer */
+} kinds[OUTLOOK_KINDS] = {
+    [OUTLOOK_KEYS] = { "keys", 0 },
+    [OUTLOOK_MEMBERS] = { "members", 0 },
+    [OUTLOOK_ELEMENTS] = { "elements", 1 },
+};
 
 static const struct {
     const char *name;
@@ -113,9 +120,10 @@ struct outlook {
     size_t large_count, large_cap;
     uint32_t counted;
     struct stream_id next_id; /* the position in a stream */
+    msec counted_to;          /* in a dehydrator, its elements up to this instant are counted */
     /* Per band, how far each deadline is from its beginning, so that bands can be shifted. */
-    struct histogram left[KINDS][EXPIRY_BANDS];
-    uint64_t never[KINDS];
+    struct histogram left[OUTLOOK_KINDS][EXPIRY_BANDS];
+    struct outlook_count never;
     struct outlook_hour hour;
     void (*visit)(void *ctx, const struct entry *entry); /* may be NULL */
     void *visit_ctx;
@@ -126,16 +134,21 @@ const char *outlook_band_name(enum outlook_band band)
     return bands[band].name;
 }
 
-static msec band_begin(unsigned band)
+const char *outlook_kind_name(enum outlook_kind kind)
 {
-    return band == 0 ? 0 : bands[band - 1].end + 1;
+    return kinds[kind].name;
+}
+
+static msec band_begin(enum outlook_kind kind, unsigned band)
+{
+    return band == 0 ? kinds[kind].least_left : bands[band - 1].end + 1;
 }
 
 struct outlook *outlook_new(const struct keyspace *ks, msec now)
 {
     struct outlook *outlook = mem_zalloc(sizeof(*outlook));
     outlook->ks = ks;
-    outlook->began = now;
+    outlook->began = outlook->counted_to = now;
     outlook->hour.begin = now - now % OUTLOOK_SPAN;
     return outlook;
 }
@@ -158,29 +171,45 @@ void outlook_free(struct outlook *outlook)
 
 /* --- counting --- */
 
-static void count_deadline(struct outlook *outlook, enum kind kind, msec at)
+static msec time_left(const struct outlook *outlook, msec at)
 {
     msec left;
-    if (instant_expired(at, outlook->began)) return;
-    if (__builtin_sub_overflow(at, outlook->began, &left)) left = NEVER - 1;
+    return __builtin_sub_overflow(at, outlook->began, &left) ? NEVER - 1 : left;
+}
+
+static unsigned band_of(msec left)
+{
     unsigned band = 0;
     while (left > bands[band].end)
         band++;
-    histogram_add(&outlook->left[kind][band], left - band_begin(band), 1);
-    msec after; /* the beginning of the hour */
-    if (at < outlook->hour.begin || __builtin_sub_overflow(at, outlook->hour.begin, &after)) return;
-    if (after >= (msec)OUTLOOK_SPANS * OUTLOOK_SPAN) return;
-    struct outlook_count *count = &outlook->hour.spans[after / OUTLOOK_SPAN];
-    if (kind == KEYS)
-        count->keys++;
-    else
-        count->members++;
+    return band;
+}
+
+/* The span of the hour in which the instant is; OUTLOOK_SPANS: it is not in the hour. */
+static size_t span_of(const struct outlook *outlook, msec at)
+{
+    msec after;
+    if (at < outlook->hour.begin || __builtin_sub_overflow(at, outlook->hour.begin, &after) ||
+        after >= (msec)OUTLOOK_SPANS * OUTLOOK_SPAN)
+        return OUTLOOK_SPANS;
+    return (size_t)(after / OUTLOOK_SPAN);
+}
+
+static void count_deadlines(struct outlook *outlook, enum outlook_kind kind, msec at,
+                            uint64_t count)
+{
+    msec left = time_left(outlook, at);
+    if (left < kinds[kind].least_left) return;
+    unsigned band = band_of(left);
+    histogram_add(&outlook->left[kind][band], left - band_begin(kind, band), count);
+    size_t span = span_of(outlook, at);
+    if (span < OUTLOOK_SPANS) outlook->hour.spans[span].of[kind] += count;
 }
 
 static bool count_member(void *ctx, struct bytes member, msec at)
 {
     (void)member;
-    count_deadline(ctx, MEMBERS, at);
+    count_deadlines(ctx, OUTLOOK_MEMBERS, at, 1);
     return true;
 }
 
@@ -204,7 +233,8 @@ static bool count_entries(struct outlook *outlook, const struct stream *stream, 
             outlook->next_id = entry.id;
             return false;
         }
-        count_deadline(outlook, MEMBERS, instant_moved(stream_id_instant(entry.id), retention));
+        count_deadlines(outlook, OUTLOOK_MEMBERS,
+                        instant_moved(stream_id_instant(entry.id), retention), 1);
         ++*steps;
     }
     return true;
@@ -216,12 +246,59 @@ static size_t count_stream(struct outlook *outlook, const struct entry *entry)
     const struct stream *stream = entry->object.stream;
     size_t count = stream_count(stream), steps = 1;
     if (stream_retention(stream) == 0) {
-        outlook->never[MEMBERS] += count;
+        outlook->never.of[OUTLOOK_MEMBERS] += count;
     } else if (count > AT_ONCE_MAX) {
         remember_large(outlook, entry);
     } else {
         count_entries(outlook, stream, &steps, SIZE_MAX);
     }
+    return steps;
+}
+
+/* The last instant at which an element counts as at `at`: in the same bucket of the same band, and
+ * in the same span of the hour. */
+static msec last_alike(const struct outlook *outlook, msec at)
+{
+    msec left = time_left(outlook, at);
+    unsigned band = band_of(left);
+    msec begin = band_begin(OUTLOOK_ELEMENTS, band), most = bands[band].end - begin;
+    msec in_band = histogram_ceiling(left - begin);
+    msec last = instant_moved(outlook->began, begin + (in_band < most ? in_band : most));
+    size_t span = span_of(outlook, at);
+    if (span < OUTLOOK_SPANS) {
+        msec span_last = outlook->hour.begin + ((msec)span + 1) * OUTLOOK_SPAN - 1;
+        if (span_last < last) last = span_last;
+    }
+    return last > at ? last : at; /* `left` has a limit */
+}
+
+/* Counts elements that are due after *counted_to; true: all are counted. Elements that count alike
+ * are one step, however many there are: the dehydrator counts those between two instants. */
+static bool count_elements(struct outlook *outlook, const struct dehydrator *dehydrator,
+                           msec *counted_to, size_t *steps, size_t budget)
+{
+    msec at;
+    while ((at = dehydrator_next_after(dehydrator, *counted_to)) != NEVER) {
+        if (*steps >= budget) return false;
+        msec last = last_alike(outlook, at);
+        count_deadlines(outlook, OUTLOOK_ELEMENTS, at,
+                        dehydrator_count_between(dehydrator, *counted_to, last));
+        *counted_to = last;
+        ++*steps;
+    }
+    return true;
+}
+
+/* Returns the number of steps taken. */
+static size_t count_dehydrator(struct outlook *outlook, const struct entry *entry)
+{
+    const struct dehydrator *dehydrator = entry->object.dehydrator;
+    msec counted_to = outlook->began;
+    size_t steps = 1;
+    if (dehydrator_count(dehydrator) > AT_ONCE_MAX)
+        remember_large(outlook, entry);
+    else
+        count_elements(outlook, dehydrator, &counted_to, &steps, SIZE_MAX);
     return steps;
 }
 
@@ -233,13 +310,14 @@ static size_t count_entry(struct outlook *outlook, const struct entry *entry)
     if (entry_expired(outlook->ks, entry, outlook->began)) return 1;
     msec at = entry_expires_at(outlook->ks, entry);
     if (at == NEVER)
-        outlook->never[KEYS]++;
+        outlook->never.of[OUTLOOK_KEYS]++;
     else
-        count_deadline(outlook, KEYS, at);
+        count_deadlines(outlook, OUTLOOK_KEYS, at, 1);
     if (object->type == TYPE_STREAM) return count_stream(outlook, entry);
+    if (object->type == TYPE_DEHYDRATOR) return count_dehydrator(outlook, entry);
     if (type_rows[object->type].members == NULL) return 1;
     size_t expiring = object->has_expiry ? object_count_expiring(object) : 0;
-    outlook->never[MEMBERS] += object_count(object) - expiring;
+    outlook->never.of[OUTLOOK_MEMBERS] += object_count(object) - expiring;
     if (expiring > AT_ONCE_MAX) {
         remember_large(outlook, entry);
         return 1;
@@ -278,10 +356,13 @@ static size_t count_large(struct outlook *outlook, size_t budget)
     bool done = true;
     if (entry != NULL && entry->object.type == TYPE_STREAM) {
         done = count_entries(outlook, entry->object.stream, &steps, budget);
+    } else if (entry != NULL && entry->object.type == TYPE_DEHYDRATOR) {
+        done =
+            count_elements(outlook, entry->object.dehydrator, &outlook->counted_to, &steps, budget);
     } else if (entry != NULL && object_agenda(&entry->object) != NULL) {
         const struct agenda *agenda = object_agenda(&entry->object);
         for (; steps < budget && outlook->counted < agenda_count(agenda); steps++)
-            count_deadline(outlook, MEMBERS, agenda_nth_at(agenda, outlook->counted++));
+            count_deadlines(outlook, OUTLOOK_MEMBERS, agenda_nth_at(agenda, outlook->counted++), 1);
         done = outlook->counted >= agenda_count(agenda);
     } else if (entry != NULL) { /* a small collection has replaced the large one */
         object_each_until(&entry->object, NEVER, count_member, outlook);
@@ -290,6 +371,7 @@ static size_t count_large(struct outlook *outlook, size_t budget)
     outlook->large_count--;
     outlook->counted = 0;
     outlook->next_id = STREAM_ID_MIN;
+    outlook->counted_to = outlook->began;
     blob_free(key);
     return steps + 1;
 }
@@ -314,13 +396,13 @@ bool outlook_run(struct outlook *outlook, size_t budget)
 /* --- results --- */
 
 /* The number of deadlines that were at most `left` ms away when the forecast began. */
-static uint64_t count_within(const struct outlook *outlook, enum kind kind, msec left)
+static uint64_t count_within(const struct outlook *outlook, enum outlook_kind kind, msec left)
 {
     uint64_t count = 0;
-    for (unsigned band = 0; band < EXPIRY_BANDS && band_begin(band) <= left; band++) {
+    for (unsigned band = 0; band < EXPIRY_BANDS && band_begin(kind, band) <= left; band++) {
         const struct histogram *lag = &outlook->left[kind][band];
         bool whole = bands[band].end <= left;
-        count += whole ? lag->total : histogram_below(lag, left - band_begin(band) + 1);
+        count += whole ? lag->total : histogram_below(lag, left - band_begin(kind, band) + 1);
     }
     return count;
 }
@@ -329,17 +411,16 @@ void outlook_counts(const struct outlook *outlook, msec now,
                     struct outlook_count counts[OUTLOOK_BANDS])
 {
     msec passed = now > outlook->began ? histogram_floor(now - outlook->began) : 0;
-    struct outlook_count before = { count_within(outlook, KEYS, passed - 1),
-                                    count_within(outlook, MEMBERS, passed - 1) };
-    for (unsigned band = 0; band < EXPIRY_BANDS; band++) {
-        msec end = band == DUE_LATER ? bands[band].end : bands[band].end + passed;
-        struct outlook_count upto = { count_within(outlook, KEYS, end),
-                                      count_within(outlook, MEMBERS, end) };
-        counts[band].keys = upto.keys - before.keys;
-        counts[band].members = upto.members - before.members;
-        before = upto;
+    for (unsigned kind = 0; kind < OUTLOOK_KINDS; kind++) {
+        uint64_t before = count_within(outlook, kind, passed + kinds[kind].least_left - 1);
+        for (unsigned band = 0; band < EXPIRY_BANDS; band++) {
+            msec end = band == DUE_LATER ? bands[band].end : bands[band].end + passed;
+            uint64_t upto = count_within(outlook, kind, end);
+            counts[band].of[kind] = upto - before;
+            before = upto;
+        }
+        counts[DUE_NEVER].of[kind] = outlook->never.of[kind];
     }
-    counts[DUE_NEVER] = (struct outlook_count){ outlook->never[KEYS], outlook->never[MEMBERS] };
 }
 
 const struct outlook_hour *outlook_hour(const struct outlook *outlook)

@@ -1,5 +1,5 @@
-/* outlook: coming deadlines: the next ones of a keyspace in order, and a forecast that counts keys
- * and members by the time left. */
+/* outlook: coming deadlines: the next ones of a keyspace in order, and a forecast that counts keys,
+ * members and elements by the time left. */
 #ifndef STORE_SWEEP_OUTLOOK_H
 #define STORE_SWEEP_OUTLOOK_H
 
@@ -41,11 +41,12 @@ void outlook_overdue(const struct keyspace *ks, msec now, size_t most, struct ov
 
 /* ---- the forecast -----------------------------------------------------------------------------
  *
- * Counts, in steps, all keys, all members of sets, hashes, sorted sets and leases, and all entries
- * of streams, by the time left until their own deadlines. Between steps time may pass and data may
- * change. A key or member that does not change is counted once (a key may be counted twice if the
- * table of keys shrinks meanwhile). One that is added, removed or changed is counted as it was
- * either before or after the change. */
+ * Counts, in steps, all keys, all members of sets, hashes, sorted sets and leases, all entries of
+ * streams, and all elements of dehydrators that are not due yet, by the time left until their own
+ * deadlines. Between steps time may pass and data may change. A key, member or element that does
+ * not change is counted once (a key may be counted twice if the table of keys shrinks meanwhile).
+ * One that is added, removed or changed is counted as it was either before or after the change; an
+ * element that moves to another instant may be counted at both or at neither. */
 
 /* A band counts deadlines up to its end and after the end of the band before. */
 enum outlook_band {
@@ -61,9 +62,23 @@ enum outlook_band {
 };
 const char *outlook_band_name(enum outlook_band band); /* "1s" ... "later", "never" */
 
-struct outlook_count {
-    uint64_t keys, members;
+enum outlook_kind {
+    OUTLOOK_KEYS,
+    OUTLOOK_MEMBERS,  /* and fields, holders, entries of streams */
+    OUTLOOK_ELEMENTS, /* of dehydrators; one that is claimed counts by the end of its lease */
+    OUTLOOK_KINDS
 };
+const char *outlook_kind_name(enum outlook_kind kind); /* "keys", "members", "elements" */
+
+struct outlook_count {
+    uint64_t of[OUTLOOK_KINDS];
+};
+
+static inline bool outlook_count_any(const struct outlook_count *count)
+{
+    return count->of[OUTLOOK_KEYS] != 0 || count->of[OUTLOOK_MEMBERS] != 0 ||
+           count->of[OUTLOOK_ELEMENTS] != 0;
+}
 
 struct outlook;
 
@@ -73,11 +88,12 @@ struct outlook *outlook_new(const struct keyspace *ks, msec now);
 void outlook_watch(struct outlook *outlook, void (*visit)(void *ctx, const struct entry *entry),
                    void *ctx);
 void outlook_free(struct outlook *outlook);
-/* Counts about `budget` more keys and members; true: all are counted. */
+/* Counts about `budget` more keys and members, or instants at which elements are due; true: all are
+ * counted. */
 bool outlook_run(struct outlook *outlook, size_t budget);
-/* The result as of now, once all are counted. Leaves out keys and members that have expired since
- * they were counted, and shifts the bands to now. The shift may be too small by up to 1/32 of the
- * time since outlook_new; it is exact in the first 64 ms. */
+/* The result as of now, once all are counted. Leaves out keys and members that have expired, and
+ * elements that have become due, since they were counted, and shifts the bands to now. The shift
+ * may be too small by up to 1/32 of the time since outlook_new; it is exact in the first 64 ms. */
 void outlook_counts(const struct outlook *outlook, msec now,
                     struct outlook_count counts[OUTLOOK_BANDS]);
 

@@ -276,6 +276,13 @@ size_t dehydrator_count_due(const struct dehydrator *dehydrator, msec now)
     return timeline_count_until(&dehydrator->timeline, now);
 }
 
+size_t dehydrator_count_between(const struct dehydrator *dehydrator, msec after, msec until)
+{
+    if (after >= until) return 0;
+    return timeline_count_until(&dehydrator->timeline, until) -
+           timeline_count_until(&dehydrator->timeline, after);
+}
+
 size_t dehydrator_count_claimed(const struct dehydrator *dehydrator, msec now)
 {
     return timeline_count(&dehydrator->leases) - timeline_count_until(&dehydrator->leases, now);
@@ -315,6 +322,12 @@ size_t dehydrator_count_deadlines(const struct dehydrator *dehydrator)
 msec dehydrator_next(const struct dehydrator *dehydrator)
 {
     return timeline_next(&dehydrator->timeline);
+}
+
+msec dehydrator_next_after(const struct dehydrator *dehydrator, msec at)
+{
+    msec next;
+    return timeline_after(&dehydrator->timeline, at, &next) != NULL ? next : NEVER;
 }
 
 struct element *dehydrator_find(const struct dehydrator *dehydrator, struct bytes id)
@@ -457,7 +470,7 @@ msec dehydrator_next_due(const struct dehydrator *dehydrator)
 {
     msec at = timeline_next(&dehydrator->timeline);
     if (at == NEVER || at > dehydrator->announced) return at;
-    return timeline_after(&dehydrator->timeline, dehydrator->announced, &at) != NULL ? at : NEVER;
+    return dehydrator_next_after(dehydrator, dehydrator->announced);
 }
 
 void dehydrator_announce(struct dehydrator *dehydrator, msec now)

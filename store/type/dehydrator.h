@@ -33,6 +33,8 @@ bool dehydrator_free_some(struct dehydrator *dehydrator, size_t *work); /* as li
 size_t dehydrator_count(const struct dehydrator *dehydrator);
 /* Elements due by now, including those whose lease has ended. O(log n) */
 size_t dehydrator_count_due(const struct dehydrator *dehydrator, msec now);
+/* Elements with a deadline after `after` and not later than `until`, due or not. O(log n) */
+size_t dehydrator_count_between(const struct dehydrator *dehydrator, msec after, msec until);
 /* Elements whose lease has not ended. O(log n) */
 size_t dehydrator_count_claimed(const struct dehydrator *dehydrator, msec now);
 /* Elements that were claimed more than once. O(1) */
@@ -47,6 +49,8 @@ int64_t dehydrator_last_token(const struct dehydrator *dehydrator);
 size_t dehydrator_count_deadlines(const struct dehydrator *dehydrator);
 /* The earliest deadline; NEVER if empty. O(1) */
 msec dehydrator_next(const struct dehydrator *dehydrator);
+/* The earliest deadline after `at`; NEVER: there is none. O(log n) */
+msec dehydrator_next_after(const struct dehydrator *dehydrator, msec at);
 struct element *dehydrator_find(const struct dehydrator *dehydrator, struct bytes id); /* O(1) */
 struct element *dehydrator_first(const struct dehydrator *dehydrator); /* earliest, or NULL. O(1) */
 

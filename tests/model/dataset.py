@@ -6,6 +6,8 @@ depend on commands. Data expires one millisecond after its deadline.
 import math
 
 NEVER = math.inf
+BANDS = ((b"1s", 1000), (b"10s", 10_000), (b"1m", 60_000), (b"10m", 600_000), (b"1h", 3_600_000),
+         (b"1d", 86_400_000), (b"later", 2**63), (b"never", NEVER))  # of EXPIRY FORECAST
 DATABASES = 3
 COLLECTIONS = ("set", "hash", "zset")
 LETTER = {"set": b"s", "hash": b"h", "zset": b"z"}
@@ -17,6 +19,10 @@ ADD, KEEP, CLEAR, SET, SET_NEW = "add", "keep", "clear", "set", "set new"
 # Reasons to apply a policy to a key.
 CREATED, WRITTEN, DEADLINE_SET, GROWN, HEAD, TAIL, READ = \
     "created", "written", "deadline set", "grown", "head", "tail", "read"
+
+
+def band_of(left):
+    return next(name for name, most in BANDS if left <= most)
 
 
 class Refused(Exception):

@@ -6,7 +6,10 @@ are sorted on demand. Must not depend on sockets or on how replies are encoded.
 import functools
 import math
 import re
+from collections import Counter
 from dataclasses import dataclass
+
+from dataset import BANDS, band_of
 
 NOON = 1_900_000_000_000  # where its time begins
 LATEST = 2**63 - 3
@@ -14,6 +17,10 @@ WAITS = object()  # instead of a reply
 NO_ARRAY = object()
 WRONGTYPE = b"WRONGTYPE "
 OPTIONS = ("KEEP", "REPLACE", "POSTPONE", "REMEMBER", "EVERY")
+
+
+def anything(_):
+    return True
 
 
 class Refused(Exception):
@@ -569,6 +576,15 @@ class Model:
         there = self.elements(db, name).values()
         return len([e for e in there if which is None or
                     (e.at <= self.now if which == "DUE" else self.is_claimed(e))])
+
+    def rede_count(self, db, name, low, high):
+        return len(self.rede_range(db, name, low, high))
+
+    def expiry(self, db, _):
+        """EXPIRY FORECAST; another model compares keys and members."""
+        found = Counter(band_of(e.at - self.now) for key in self.dbs[db].values() if key.kind == "dehydrator"
+                        for e in key.value.values() if e.at > self.now)
+        return [[name, anything, anything, found[name]] for name, _ in BANDS]
 
     def rede_range(self, db, name, low, high, *options):
         there = self.elements(db, name)

@@ -341,7 +341,9 @@ class Author:
             ["REDE.TTN", name], ["REDE.LEN", name], ["REDE.LEN", name, "DUE"],
             ["REDE.LEN", name, "CLAIMED"], ["REDE.INFO", name],
             ["type", name], ["pttl", name],
-            ["REDE.RANGE", name, low, low + rng.choice([-1, 5, 20, 2**40, 2**50]), *self.count()]])
+            ["REDE.RANGE", name, low, low + rng.choice([-1, 5, 20, 2**40, 2**50]), *self.count()],
+            ["REDE.COUNT", name, low, low + rng.choice([-1, 5, 20, 2**40, 2**50])],
+            ["EXPIRY", "FORECAST"]])
 
     def times(self, may_wait):
         rng, name = self.rng, self.rng.choice(TIMES)

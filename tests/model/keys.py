@@ -1,7 +1,7 @@
 """keys: the model's commands of keys, strings, lists, several sets at once, and policies; see members.py."""
 import dataset as ds
 from answer import AnyOrder, Check, OK, Pairs, Status, WRONGTYPE, number
-from dataset import NEVER, Refused
+from dataset import BANDS, NEVER, Refused, band_of
 from members import COMMANDS, KINDS, UNITS, command, find, holds, look, or_new, value_of
 from zsets import with_scores
 
@@ -405,18 +405,12 @@ def _(data, a, __):
 
 # --- looking ahead -----------------------------------------------------------------------------------
 
-BANDS = ((b"1s", 1000), (b"10s", 10_000), (b"1m", 60_000), (b"10m", 600_000), (b"1h", 3_600_000),
-         (b"1d", 86_400_000), (b"later", NEVER - 1), (b"never", NEVER))
-
-
 def forecast(data):
     counts = {name: [0, 0] for name, _ in BANDS}
     for key in data.dbs[data.db].values():
         for member, at in enumerate(data.deadlines(key)):
-            name = b"never" if at == NEVER else \
-                next(name for name, most in BANDS if at - data.now <= most)
-            counts[name][member > 0] += 1
-    return [[name, *counts[name]] for name, _ in BANDS]
+            counts[band_of(at - data.now)][member > 0] += 1
+    return [[name, *counts[name], 0] for name, _ in BANDS]  # no dehydrators
 
 
 def next_of(data, key):

@@ -105,13 +105,12 @@ static bool arg_bound(struct call *call, int i, msec *at)
     return false;
 }
 
-static void reply_range(struct call *call, const struct dehydrator *dehydrator, msec min,
-                        size_t count)
+static void reply_range(struct call *call, const struct entry *entry, msec min, size_t count)
 {
     struct dehydrator_walk walk;
     resp_array(call->out, count);
     if (count == 0) return;
-    dehydrator_walk_from(&walk, dehydrator, min);
+    dehydrator_walk_from(&walk, entry->object.dehydrator, min);
     while (count-- > 0) {
         msec at;
         const struct element *element = dehydrator_walk_next(&walk, &at);
@@ -120,6 +119,24 @@ static void reply_range(struct call *call, const struct dehydrator *dehydrator, 
         resp_integer(call->out, at);
     }
     dehydrator_walk_end(&walk);
+}
+
+/* The number of elements that are due from min to max. */
+static size_t count_from_to(const struct entry *entry, msec min, msec max)
+{
+    if (entry == NULL || min > max) return 0;
+    const struct dehydrator *dehydrator = entry->object.dehydrator;
+    /* Nothing is due at INT64_MIN. */
+    return dehydrator_count_between(dehydrator, min == INT64_MIN ? min : min - 1, max);
+}
+
+static void cmd_rede_count(struct call *call)
+{
+    msec min, max;
+    struct entry *entry;
+    if (!arg_bound(call, 2, &min) || !arg_bound(call, 3, &max)) return;
+    if (!read_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
+    resp_integer(call->out, (int64_t)count_from_to(entry, min, max));
 }
 
 static void cmd_rede_range(struct call *call)
@@ -134,15 +151,9 @@ static void cmd_rede_range(struct call *call)
     }
     if (call->argc == 6 && !arg_range(call, 5, 0, INT64_MAX, &limit, ERR_NOT_POSITIVE)) return;
     if (!read_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
-    if (entry == NULL || min > max) {
-        resp_array(call->out, 0);
-        return;
-    }
-    const struct dehydrator *dehydrator = entry->object.dehydrator;
-    size_t before = min == INT64_MIN ? 0 : dehydrator_count_due(dehydrator, min - 1);
-    size_t count = dehydrator_count_due(dehydrator, max) - before;
+    size_t count = count_from_to(entry, min, max);
     if ((uint64_t)limit < count) count = (size_t)limit;
-    reply_range(call, dehydrator, min, count);
+    reply_range(call, entry, min, count);
 }
 
 /* ---- scan ------------------------------------------------------------------------------------ */
@@ -215,6 +226,20 @@ static const struct command rows[] = {
       .complexity = "O(log(N)) where N is the number of elements.",
       .syntax = "key [DUE | CLAIMED]",
       .summary = "Returns the number of elements, or of those that are due or claimed." },
+    { .name = "REDE.COUNT",
+      .run = cmd_rede_count,
+      .arity = 4,
+      .flags = READONLY | FAST,
+      .keys = KEY_FIRST,
+      .key_flags = KEY_RO,
+      .group = "dehydrator",
+      .since = "0.2.0",
+      .replies = REPLIES("integer: the number of elements that are due between the two instants"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_BAD_MSEC),
+      .complexity = "O(log(N)) where N is the number of elements.",
+      .syntax = "key min max",
+      .summary = "Returns the number of elements that are due between two Unix times in "
+                 "milliseconds." },
     { .name = "REDE.RANGE",
       .run = cmd_rede_range,
       .arity = -4,

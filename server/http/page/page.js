@@ -81,7 +81,14 @@ function nowAtServer() {
   return Date.now() + ahead;
 }
 
-/** Bars of the coming hour: [{at, keys, members}], one for each minute of the clock. */
+/** What falls due: each is an array of counts in `hour`, and a part of each bar, from the bottom up. */
+const KINDS = ["keys", "members", "elements"];
+
+function sumOf(counts) {
+  return KINDS.reduce((sum, kind) => sum + counts[kind], 0);
+}
+
+/** Bars of the coming hour: [{at, keys, members, elements}], one for each minute of the clock. */
 function barsOf(hour) {
   const bars = new Map();
   const from = nowAtServer();
@@ -89,9 +96,8 @@ function barsOf(hour) {
     const at = hour.begin + i * hour.span;
     if (at + hour.span <= from || at >= from + HOUR) continue;
     const start = at - (at % MINUTE);
-    const bar = bars.get(start) || { at: start, keys: 0, members: 0 };
-    bar.keys += hour.keys[i];
-    bar.members += hour.members[i];
+    const bar = bars.get(start) || { at: start, keys: 0, members: 0, elements: 0 };
+    for (const kind of KINDS) bar[kind] += hour[kind][i];
     bars.set(start, bar);
   }
   return [...bars.values()];
@@ -132,12 +138,13 @@ function drawBars(draw, area, bars, top) {
     const right = Math.min(area.right, area.left + (bar.at + MINUTE - from) * perMsec - 1);
     if (right <= left) continue;
     // What exists is seen, however little it is beside the rest.
-    const keys = bar.keys && Math.max(2, bar.keys * perCount);
-    const members = bar.members && Math.max(2, bar.members * perCount);
-    draw.fillStyle = color("--keys");
-    draw.fillRect(left, area.bottom - keys, right - left, keys);
-    draw.fillStyle = color("--members");
-    draw.fillRect(left, area.bottom - keys - members, right - left, members);
+    let top = area.bottom;
+    for (const kind of KINDS) {
+      const size = bar[kind] && Math.max(2, bar[kind] * perCount);
+      top -= size;
+      draw.fillStyle = color(`--${kind}`);
+      draw.fillRect(left, top, right - left, size);
+    }
   }
 }
 
@@ -146,17 +153,17 @@ function drawHour() {
   const { draw, width, height } = begin(canvas);
   const font = parseFloat(getComputedStyle(document.body).fontSize);
   const bars = state && state.hour ? barsOf(state.hour) : [];
-  const most = Math.max(1, ...bars.map((bar) => bar.keys + bar.members));
+  const most = Math.max(1, ...bars.map(sumOf));
   const top = roundUp(most);
   draw.font = getComputedStyle(document.body).font;
   const label = Math.max(...ticksOf(top).map((value) => draw.measureText(count(value)).width));
   const area = { left: label + 2 * GAP, right: width - 2, top: font, bottom: height - font * 1.8 };
   drawAxes(draw, area, top);
   drawBars(draw, area, bars, top);
-  const peak = bars.find((bar) => bar.keys + bar.members === most);
+  const peak = bars.find((bar) => sumOf(bar) === most);
   canvas.setAttribute("aria-label", peak
-    ? `Histogram by minute; most expire at ${clock(peak.at)}: ${whole.format(most)}`
-    : "Nothing expires in the coming hour");
+    ? `Histogram by minute; most are due at ${clock(peak.at)}: ${whole.format(most)}`
+    : "Nothing is due in the coming hour");
 }
 
 /** The last five minutes, with the highest value above and the time below. */
@@ -212,10 +219,11 @@ function drawAll() {
 function dueWithin(hour, msec) {
   const from = nowAtServer();
   let sum = 0;
-  hour.keys.forEach((keys, i) => {
-    const at = hour.begin + i * hour.span;
-    if (at + hour.span > from && at < from + msec) sum += keys + hour.members[i];
-  });
+  for (const kind of KINDS)
+    hour[kind].forEach((number, i) => {
+      const at = hour.begin + i * hour.span;
+      if (at + hour.span > from && at < from + msec) sum += number;
+    });
   return sum;
 }
 

@@ -111,7 +111,7 @@ each('policies and forecasts have functions', async ({ db, send }) => {
     await send('SET', 's:1', 'v');
     assert.deepEqual(await db.expiryNext({ count: 5 }), [['s:1', NOON + 300000, 'key']]);
     assert.equal((await db.expiryLag()).count, 0);
-    assert.deepEqual((await db.expiryForecast())[0], ['1s', 0, 0]);
+    assert.deepEqual((await db.expiryForecast())[0], ['1s', 0, 0, 0]);
 });
 
 each('ids and payloads are bytes', async ({ db, buffers }) => {

@@ -125,7 +125,7 @@ def policies_and_forecasts_have_methods():
         equal([client.policy_of("s:1"), client.policy_of("x")], ["s:*", None])
         client.set("s:1", "v")
         equal(client.expiry_next(count=5), [("s:1", NOON + 300000, "key")])
-        equal(client.expiry_forecast()[0], ("1s", 0, 0))
+        equal(client.expiry_forecast()[0], ("1s", 0, 0, 0))
         equal(client.expiry_lag()["count"], 0)
         equal(client.policy_del("q"), 1)
     with_client(run)

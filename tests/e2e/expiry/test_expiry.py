@@ -64,14 +64,14 @@ def said(reply):
 
 def forecast_of(rows):
     equal([row[0] for row in rows], NAMES)
-    return {name: (keys, members) for name, keys, members in rows}
+    return {name: tuple(counts) for name, *counts in rows}
 
 
 class Truth:
     """The expected forecast, from the deadlines that were set."""
 
     def __init__(self, now=NOON):
-        self.now, self.counts = now, {name: [0, 0] for name in NAMES}
+        self.now, self.counts = now, {name: [0, 0, 0] for name in NAMES}
 
     def add(self, what, at, by=1):
         name = "never" if at is None else next(n for n, end in ENDS if at - self.now <= end)
@@ -83,6 +83,9 @@ class Truth:
 
     def member(self, at, by=1):
         return self.add(1, at, by)
+
+    def element(self, at, by=1):
+        return self.add(2, at, by)
 
     def forecast(self):
         return {name: tuple(counts) for name, counts in self.counts.items()}
@@ -196,8 +199,8 @@ def in_a_transaction_nobody_waits():
             ex.raw.reply()
         reply, forecast, size = said(ex.raw.reply())
         equal(reply, [["k0", NOON + 5000, "key"]])
-        equal(forecast_of(forecast)["10s"], (15_000, 0))
-        equal(forecast_of(forecast)["1s"], (0, 0))
+        equal(forecast_of(forecast)["10s"], (15_000, 0, 0))
+        equal(forecast_of(forecast)["1s"], (0, 0, 0))
         equal(size, 15_000)
 
 
@@ -214,8 +217,9 @@ def the_end_of_a_band_is_in_it_and_one_ms_later_in_the_next():
                 ex.run("ZADD", "z", 1, f"{name} {past}")
                 ex.run("ZPEXPIREAT", "z", truth.member(NOON + end + past), "MEMBERS", 1,
                        f"{name} {past}")
+                ex.run("REDE.PUSHAT", "d", truth.element(NOON + end + past), "v", f"{name} {past}")
         ex.run("RPUSH", "list", "elements", "of", "lists", "are", "no", "members")
-        truth.key(None, 2)
+        truth.key(None, 3)
         equal(ex.forecast(), truth.forecast())
         ex.run("SELECT", 1)
         equal(ex.forecast(), Truth().forecast())
@@ -227,7 +231,7 @@ def two_hundred_thousand_keys_of_all_kinds_are_forecast_exactly():
         truth, rng = Truth(), random.Random(1)
         ex.load(mixed(rng, truth, 150_000, 50_000, 20_000))
         wanted = truth.forecast()
-        equal(ex.run("DBSIZE"), sum(keys for keys, _ in wanted.values()))
+        equal(ex.run("DBSIZE"), sum(keys for keys, _, _ in wanted.values()))
         equal(ex.forecast(), wanted)
         equal(ex.forecast(), wanted, "again")
         ex.run("FLUSHALL")
@@ -252,11 +256,29 @@ def a_forecast_counts_each_concurrent_write_once_or_not_at_all():
             writes += len(batch)
             ex.raw.take()
         got = forecast_of(said(ex.raw.reply()))
-        for name, (keys, members) in before.items():
+        for name, (keys, members, _) in before.items():
             equal(got[name][1], members, name)
             if name != "1h":
                 equal(got[name][0], keys, name)
         assert before["1h"][0] <= got["1h"][0] <= before["1h"][0] + writes, (before, got, writes)
+
+
+@stepped
+def jobs_that_wait_are_forecast_and_due_ones_are_not():
+    with Expiry() as ex:
+        truth = Truth()
+        ex.load(["REDE.PUSHAT", f"d{i % 3}", truth.element(NOON + 1 + i * i), "job", i] for i in range(40_000))
+        truth.key(None, 3)
+        equal(ex.forecast(), truth.forecast())
+        equal([ex.run("REDE.COUNT", "d0", NOON + 1, end) for end in (NOON, NOON + 1, "+")], [0, 1, 13_334])
+        # A claimed job is due again at the end of its lease.
+        ex.daemon.step(40)
+        due = sum(ex.run("REDE.LEN", f"d{i}", "DUE") for i in range(3))
+        equal((due, sum(counts[2] for counts in ex.forecast().values())), (7, 40_000 - 7))
+        before = ex.forecast()
+        equal(len(ex.run("REDE.CLAIM", "d0", DAY, "COUNT", 1)), 1)
+        after = ex.forecast()
+        equal({name: after[name][2] - before[name][2] for name in NAMES if after[name] != before[name]}, {"1d": 1})
 
 
 @test
@@ -269,7 +291,7 @@ def clients_are_served_during_a_forecast():
             equal(other.call("PING"), b"+PONG\r\n")
             served += 1
             ex.raw.take()
-        equal(forecast_of(said(ex.raw.reply()))["10m"], (300_000, 0))
+        equal(forecast_of(said(ex.raw.reply()))["10m"], (300_000, 0, 0))
         assert served >= 10, served
 
 
@@ -291,7 +313,7 @@ def expiry_next_and_forecast_run_during_a_pause():
         other.call("CLIENT", "UNPAUSE")
         reply = said(ex.raw.reply())
         equal((reply[0][1], reply[0][2]), (NOON + 2 * SECOND, "key"))
-        equal(sum(keys for keys, _ in forecast_of(said(ex.raw.reply())).values()), 98_333)
+        equal(sum(keys for keys, *_ in forecast_of(said(ex.raw.reply())).values()), 98_333)
         equal(ex.raw.reply(), b"+PONG\r\n")
 
 
@@ -354,7 +376,7 @@ def replies_keep_their_shape_in_resp3_and_help_helps():
         ex.run("SET", "k", "v", "PX", 100)
         equal(ex.raw.call("EXPIRY", "NEXT"),
               b"*1\r\n*3\r\n$1\r\nk\r\n:%d\r\n$3\r\nkey\r\n" % (NOON + 100))
-        assert ex.raw.call("EXPIRY", "FORECAST").startswith(b"*8\r\n*3\r\n$2\r\n1s\r\n:1\r\n:0\r\n")
+        assert ex.raw.call("EXPIRY", "FORECAST").startswith(b"*8\r\n*4\r\n$2\r\n1s\r\n:1\r\n:0\r\n:0\r\n")
         assert ex.raw.call("EXPIRY", "LAG").startswith(b"%6\r\n$3\r\np50\r\n:0\r\n")
         assert ex.run("EXPIRY", "HELP")[0].startswith("EXPIRY <subcommand>")
         equal(ex.run("EXPIRY", "NOSUCH"), "ERR unknown subcommand 'NOSUCH'. Try EXPIRY HELP.")

@@ -177,11 +177,11 @@ def lag_is_a_histogram_of_what_expiry_reports():
 # ---- the forecast and dehydrators ----
 
 def forecast(client, families, db):
-    """(EXPIRY FORECAST, the same from the metrics), each {span: (keys, members)}"""
-    wanted = {one[0].decode(): (one[1], one[2]) for one in client.execute_command("EXPIRY", "FORECAST")}
+    """(EXPIRY FORECAST, the same from the metrics), each {span: (keys, members, elements)}"""
+    wanted = {span.decode(): tuple(counts) for span, *counts in client.execute_command("EXPIRY", "FORECAST")}
     found = {span: tuple(families[f"expired_forecast_{what}"].samples.get(
         (f"expired_forecast_{what}", frozenset({("db", db), ("within", span)})))
-        for what in ("keys", "members")) for span in wanted}
+        for what in ("keys", "members", "elements")) for span in wanted}
     return wanted, found
 
 
@@ -193,6 +193,8 @@ def forecast_equals_that_of_expiry():
         for i, msec in enumerate((500, 1000, 1001, 9000, 59_000, 61_000, 3_000_000, 80_000_000, 10**10)):
             client.set(f"k{i}", "v", px=msec)
             client.execute_command("SADDEX", "set", msec // 1000 + 1, f"m{i}")
+            client.execute_command("REDE.PUSH", "queue", msec, "payload", f"id{i}")
+        client.execute_command("REDE.PUSH", "queue", 0, "payload", "due")
         client.set("never", "v")
         other.set("k", "v", px=700)
 
@@ -202,7 +204,8 @@ def forecast_equals_that_of_expiry():
                                                    forecast(other, families, "3")))
         # A count is kept for a second.
         assert wait_for(equals, 5), forecast(client, daemon.metrics(), "0")
-        equal(values_by(daemon.metrics(), "expired_keys", "db"), {"0": 11.0, "3": 1.0})
+        equal(values_by(daemon.metrics(), "expired_keys", "db"), {"0": 12.0, "3": 1.0})
+        equal(sum(daemon.metrics()["expired_forecast_elements"].samples.values()), 9)
         daemon.step(600)
         assert wait_for(equals, 5), forecast(client, daemon.metrics(), "0")
 

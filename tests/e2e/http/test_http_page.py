@@ -80,6 +80,8 @@ def fill(daemon):
         batch.set(f"code:{i}", "x", px=int(chance.gauss(1_500_000, 60_000)))
     for i in range(1500):
         batch.execute_command("SADDEX", "online", int(chance.random() * 3000) + 1, f"user:{i}")
+    for i in range(900):
+        batch.execute_command("REDE.PUSH", "reminders", int(chance.gauss(2_500_000, 200_000)), "payload", f"id{i}")
     for name, length in (("mail", 40), ("retries", 12), ("webhooks", 230)):
         for i in range(length):
             batch.execute_command("REDE.PUSH", name, 0 if i % 3 else 600_000, "payload", f"id{i}")
@@ -182,7 +184,7 @@ def page_shows_the_figures_of_the_server():
     with with_port() as daemon, Browser() as browser, daemon.raw() as raw:
         browser.look(*SIZES["wall"], "light")
         come_live(browser, daemon.url)
-        equal(bars(browser), "Nothing expires in the coming hour")
+        equal(bars(browser), "Nothing is due in the coming hour")
         equal(text_of(browser, "dehydrators-note"), "There are no dehydrators.")
         for i in range(30):
             raw.call("SET", f"k{i}", "v", "EX", 1800)
@@ -219,6 +221,9 @@ def page_shows_the_figures_of_the_server():
             raw.call("GET", "k1")
         assert wait_for(lambda: "5" in words_of(browser, "slow"), 10), "not grouped"
         assert ": 30" in bars(browser), bars(browser)
+        raw.call("REDE.MPUSH", "later", *[word for i in range(50) for word in (900_000, "payload", f"id{i}")])
+        assert wait_for(lambda: ": 50" in bars(browser), 10), bars(browser)
+        assert int(text_of(browser, "in-hour")) >= 80, text_of(browser, "in-hour")
         assert "hidden-word" not in browser.run("return document.documentElement.outerHTML")
         equal(browser.messages(), [], "console")
 

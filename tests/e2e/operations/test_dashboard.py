@@ -42,7 +42,7 @@ def served():
         def text():
             with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=20) as reply:
                 return reply.read().decode()
-        assert wait_for(lambda: "\nexpired_forecast_members{" in text()
+        assert wait_for(lambda: "\nexpired_forecast_elements{" in text()
                         and "\nexpired_dehydrator_elements{" in text())
         return series(text())
 

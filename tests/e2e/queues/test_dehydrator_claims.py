@@ -174,6 +174,8 @@ def rede_range_lists_elements_by_deadline():
         equal(de.run("REDE.RANGE", "d", "+", "-"), [])
         de.says(b"-ERR min or max is not an integer or out of range\r\n",
                 "REDE.RANGE", "d", "(1", 5)
+        equal([de.run("REDE.COUNT", "d", *bounds) for bounds in
+               (("-", "+"), (now + 10, now + 20), (now + 11, "+"), ("+", "-"))], [3, 2, 2, 0])
         de.says(b"*1\r\n*2\r\n$1\r\na\r\n:%d\r\n" % (now + 10), "REDE.RANGE", "d", "-", now + 19)
 
 

@@ -186,14 +186,16 @@ export interface Commands<T> {
      */
     expirememberat(key: Key, member: Argument, unixTimeSeconds: number): Promise<number>;
     /**
-     * Counts the keys and members of the selected database by the time left to their deadlines.
+     * Counts the keys, members and elements of the selected database by the time left to their
+     * deadlines.
      *
      *     EXPIRY FORECAST
      *
-     * - `[[bulk integer integer] ...]`: for each span (1s, 10s, 1m, 10m, 1h, 1d, later, never) its
-     *   name, and how many keys and members are due in it
+     * - `[[bulk integer integer integer] ...]`: for each span (1s, 10s, 1m, 10m, 1h, 1d, later,
+     *   never) its name, and how many keys, members and elements of dehydrators are due in it and
+     *   in no shorter one
      */
-    expiryForecast(): Promise<Array<readonly [T, number, number]>>;
+    expiryForecast(): Promise<Array<readonly [T, number, number, number]>>;
     /**
      * Returns how late expired data was removed: percentiles in milliseconds.
      *
@@ -698,6 +700,14 @@ export interface Commands<T> {
         lease: number,
         options?: { count?: number; block?: number; tokens?: boolean },
     ): Promise<Array<readonly [T, T, number]> | Array<readonly [T, T, number, number]>>;
+    /**
+     * Returns the number of elements that are due between two Unix times in milliseconds.
+     *
+     *     REDE.COUNT key min max
+     *
+     * - `integer`: the number of elements that are due between the two instants
+     */
+    redeCount(key: Key, min: Argument, max: Argument): Promise<number>;
     /**
      * Extends the leases of the claims that still have the given tokens, even leases that have
      * ended.

@@ -166,7 +166,7 @@ export const commands = {
         name: 'EXPIRY FORECAST',
         readonly: true,
         write() {},
-        reply: list(tuple(bulk, integer, integer)),
+        reply: list(tuple(bulk, integer, integer, integer)),
     },
     expiryLag: {
         name: 'EXPIRY LAG',
@@ -596,6 +596,16 @@ export const commands = {
             to.flag('TOKENS', options.tokens);
         },
         reply: oneOf(list(tuple(bulk, bulk, integer)), list(tuple(bulk, bulk, integer, integer))),
+    },
+    redeCount: {
+        name: 'REDE.COUNT',
+        readonly: true,
+        write(to, key, min, max) {
+            to.key(key);
+            to.value(min);
+            to.value(max);
+        },
+        reply: integer,
     },
     redeExtend: {
         name: 'REDE.EXTEND',

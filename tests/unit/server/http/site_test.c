@@ -196,19 +196,23 @@ START_TEST(survey_of_few_keys_is_ready_at_once)
     server_world_send(&world, 0, "SET a v PX 900");
     server_world_send(&world, 0, "SET b v PX 3500000");
     server_world_send(&world, 0, "SADDEX s 15 m n");
+    server_world_send(&world, 0, "REDE.MPUSH d 15000 p a 15000 p b 25000 p c 0 p due");
     ck_assert(!survey_ready(site.survey));
     survey_ask(site.survey);
     ck_assert(survey_ready(site.survey));
     ck_assert(survey_forecast(site.survey, 0, 1000000, counts));
     ck_assert(!survey_forecast(site.survey, 1, 1000000, counts));
-    ck_assert_uint_eq(counts[DUE_IN_1S].keys, 1);
-    ck_assert_uint_eq(counts[DUE_IN_1H].keys, 1);
-    ck_assert_uint_eq(counts[DUE_IN_1M].members, 2);
+    ck_assert_uint_eq(counts[DUE_IN_1S].of[OUTLOOK_KEYS], 1);
+    ck_assert_uint_eq(counts[DUE_IN_1H].of[OUTLOOK_KEYS], 1);
+    ck_assert_uint_eq(counts[DUE_IN_1M].of[OUTLOOK_MEMBERS], 2);
+    ck_assert_uint_eq(counts[DUE_IN_1M].of[OUTLOOK_ELEMENTS], 3);
     survey_hour(site.survey, &hour);
     ck_assert_int_eq(hour.begin, 1000000);
-    ck_assert_uint_eq(hour.spans[0].keys, 1);
-    ck_assert_uint_eq(hour.spans[1].members, 2);
-    ck_assert_uint_eq(hour.spans[350].keys, 1);
+    ck_assert_uint_eq(hour.spans[0].of[OUTLOOK_KEYS], 1);
+    ck_assert_uint_eq(hour.spans[1].of[OUTLOOK_MEMBERS], 2);
+    ck_assert_uint_eq(hour.spans[1].of[OUTLOOK_ELEMENTS], 2);
+    ck_assert_uint_eq(hour.spans[2].of[OUTLOOK_ELEMENTS], 1);
+    ck_assert_uint_eq(hour.spans[350].of[OUTLOOK_KEYS], 1);
     end();
 }
 END_TEST
@@ -231,7 +235,7 @@ START_TEST(survey_of_many_keys_continues_in_the_background)
         slices++;
     ck_assert_int_ge(slices, 40);
     ck_assert(survey_forecast(site.survey, 0, clock_now(&world.clock), counts));
-    ck_assert_uint_eq(counts[DUE_NEVER].keys, 20000);
+    ck_assert_uint_eq(counts[DUE_NEVER].of[OUTLOOK_KEYS], 20000);
     end();
 }
 END_TEST

@@ -117,6 +117,10 @@ START_TEST(below_counts_spans_under_bucket_floor)
         ck_assert_int_le(least, span);
         ck_assert_int_le(span - least, span / 32);
         ck_assert_int_eq(histogram_floor(least), least);
+        int64_t most = histogram_ceiling(span);
+        ck_assert_int_ge(most, span);
+        ck_assert_int_eq(histogram_floor(most), least);
+        ck_assert_int_eq(histogram_floor(most + 1), most + 1);
         struct histogram histogram = { 0 };
         histogram_add(&histogram, least - 1, 3);
         histogram_add(&histogram, least, 5);
@@ -126,6 +130,7 @@ START_TEST(below_counts_spans_under_bucket_floor)
         ck_assert_uint_eq(histogram_up_to(&histogram, span), 15);
         ck_assert_uint_eq(histogram_up_to(&histogram, least - 1), least > 0 ? 3 : 15);
     }
+    ck_assert_int_eq(histogram_ceiling(INT64_C(1) << 40), INT64_MAX);
 }
 END_TEST
 

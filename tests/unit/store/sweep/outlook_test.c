@@ -6,6 +6,7 @@
 #include "store/sweep/expiry.h"
 #include "store/mem/mem.h"
 #include "store/sweep/outlook.h"
+#include "store/txn/txn_dehydrator.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 #include "tests/support/world.h"
@@ -71,6 +72,14 @@ static void put_member(struct fixture *fixture, enum type type, const char *key,
         txn_zset_put(&fixture->txn, entry, text(member), &score, &zput);
 }
 
+static void put_element(struct fixture *fixture, const char *key, const char *id, msec at)
+{
+    const struct stage stage = { .at = at };
+    struct entry *entry = txn_find(&fixture->txn, text(key));
+    if (entry == NULL) entry = txn_create(&fixture->txn, text(key), TYPE_DEHYDRATOR);
+    txn_rede_push(&fixture->txn, entry, text(id), text("payload"), &stage);
+}
+
 static void end_key(struct fixture *fixture, const char *key, msec at)
 {
     txn_key_expire(&fixture->txn, txn_find(&fixture->txn, text(key)), at);
@@ -115,8 +124,18 @@ static bool count_member(void *ctx, struct bytes member, msec at)
 {
     struct expected *expected = ctx;
     (void)member;
-    if (at >= expected->now) expected->counts[band_of(at, expected->now)].members++;
+    if (at >= expected->now) expected->counts[band_of(at, expected->now)].of[OUTLOOK_MEMBERS]++;
     return true;
+}
+
+static void count_elements(struct expected *expected, const struct dehydrator *dehydrator)
+{
+    struct dehydrator_walk walk;
+    msec at;
+    dehydrator_walk_begin(&walk, dehydrator);
+    while (dehydrator_walk_next(&walk, &at) != NULL)
+        if (at > expected->now) expected->counts[band_of(at, expected->now)].of[OUTLOOK_ELEMENTS]++;
+    dehydrator_walk_end(&walk);
 }
 
 static struct expected expected_of(const struct fixture *fixture)
@@ -127,10 +146,12 @@ static struct expected expected_of(const struct fixture *fixture)
     dict_iter_begin(&iter, &ks->dict);
     for (const struct entry *entry; (entry = dict_iter_next(&iter)) != NULL;) {
         if (entry_expired(ks, entry, expected.now)) continue;
-        expected.counts[band_of(entry_expires_at(ks, entry), expected.now)].keys++;
+        expected.counts[band_of(entry_expires_at(ks, entry), expected.now)].of[OUTLOOK_KEYS]++;
+        if (entry->object.type == TYPE_DEHYDRATOR)
+            count_elements(&expected, entry->object.dehydrator);
         if (!type_has_members(entry->object.type)) continue;
         object_each_until(&entry->object, NEVER - 1, count_member, &expected);
-        expected.counts[DUE_NEVER].members +=
+        expected.counts[DUE_NEVER].of[OUTLOOK_MEMBERS] +=
             object_count(&entry->object) - object_count_expiring(&entry->object);
     }
     return expected;
@@ -147,15 +168,13 @@ static void check(const struct outlook *outlook, const struct fixture *fixture, 
     struct outlook_count counts[OUTLOOK_BANDS];
     struct expected expected = expected_of(fixture);
     outlook_counts(outlook, expected.now, counts);
-    for (unsigned band = 0; band < OUTLOOK_BANDS; band++) {
-        struct outlook_count wanted = expected.counts[band];
-        ck_assert_msg(is_near(counts[band].keys, wanted.keys, by), "%s: %llu keys, not %llu",
-                      outlook_band_name(band), (unsigned long long)counts[band].keys,
-                      (unsigned long long)wanted.keys);
-        ck_assert_msg(is_near(counts[band].members, wanted.members, by),
-                      "%s: %llu members, not %llu", outlook_band_name(band),
-                      (unsigned long long)counts[band].members, (unsigned long long)wanted.members);
-    }
+    for (unsigned band = 0; band < OUTLOOK_BANDS; band++)
+        for (unsigned kind = 0; kind < OUTLOOK_KINDS; kind++) {
+            uint64_t got = counts[band].of[kind], wanted = expected.counts[band].of[kind];
+            ck_assert_msg(is_near(got, wanted, by), "%s: %llu %s, not %llu",
+                          outlook_band_name(band), (unsigned long long)got, outlook_kind_name(kind),
+                          (unsigned long long)wanted);
+        }
 }
 
 static void check_at_once(const struct fixture *fixture)
@@ -183,7 +202,19 @@ static enum type some_type(struct rng *rng)
     return types[rng_below(rng, 3)];
 }
 
-/* Strings and collections, of which a few are large; keys 0 to count - 1. */
+static void fill_dehydrator(struct fixture *fixture, struct rng *rng, const char *key)
+{
+    uint64_t count = rng_chance(rng, 5) ? 700 : 1 + rng_below(rng, 8);
+    for (uint64_t i = 0; i < count; i++) {
+        char id[24];
+        msec at = some_deadline(rng, fixture->txn.now);
+        snprintf(id, sizeof(id), "%llu", (unsigned long long)i);
+        if (at == NEVER) at = fixture->txn.now - (msec)rng_below(rng, 3); /* due already */
+        put_element(fixture, key, id, at);
+    }
+}
+
+/* Strings, collections and dehydrators, of which a few are large; keys 0 to count - 1. */
 static void fill(struct fixture *fixture, struct rng *rng, int count)
 {
     char key[16];
@@ -191,6 +222,10 @@ static void fill(struct fixture *fixture, struct rng *rng, int count)
         snprintf(key, sizeof(key), "%d", i);
         if (rng_chance(rng, 60)) {
             put_key(fixture, key, some_deadline(rng, fixture->txn.now));
+            continue;
+        }
+        if (rng_chance(rng, 20)) {
+            fill_dehydrator(fixture, rng, key);
             continue;
         }
         enum type type = some_type(rng);
@@ -224,17 +259,20 @@ START_TEST(deadline_at_end_of_band_belongs_to_it)
         snprintf(key, sizeof(key), "%u", band);
         put_key(&fixture, key, BEGAN + ends[band]);
         put_member(&fixture, TYPE_ZSET, "z", key, BEGAN + ends[band] + 1);
+        put_element(&fixture, "d", key, BEGAN + ends[band]);
     }
     struct outlook *outlook = outlook_new(keys_of(&fixture), BEGAN);
     struct outlook_count counts[OUTLOOK_BANDS];
     ck_assert(outlook_run(outlook, SIZE_MAX));
     outlook_counts(outlook, BEGAN, counts);
     for (unsigned band = 0; band < DUE_NEVER; band++) {
-        ck_assert_uint_eq(counts[band].keys, band < DUE_LATER);
-        ck_assert_uint_eq(counts[band].members, band > 0);
+        ck_assert_uint_eq(counts[band].of[OUTLOOK_KEYS], band < DUE_LATER);
+        ck_assert_uint_eq(counts[band].of[OUTLOOK_MEMBERS], band > 0);
+        ck_assert_uint_eq(counts[band].of[OUTLOOK_ELEMENTS], band < DUE_LATER);
     }
-    ck_assert_uint_eq(counts[DUE_NEVER].keys, 1);
-    ck_assert_uint_eq(counts[DUE_NEVER].members, 0);
+    ck_assert_uint_eq(counts[DUE_NEVER].of[OUTLOOK_KEYS], 2);
+    ck_assert_uint_eq(counts[DUE_NEVER].of[OUTLOOK_ELEMENTS], 0);
+    ck_assert_uint_eq(counts[DUE_NEVER].of[OUTLOOK_MEMBERS], 0);
     outlook_free(outlook);
     end(&fixture);
 }
@@ -259,22 +297,30 @@ START_TEST(hour_counts_deadlines_where_they_are)
     put_key(&fixture, "behind", behind);
     put_key(&fixture, "never", NEVER);
     put_member(&fixture, TYPE_SET, "s", "m", first + OUTLOOK_SPAN);
+    put_element(&fixture, "d", "due", BEGAN);
+    put_element(&fixture, "d", "soon", BEGAN + 1);
+    put_element(&fixture, "d", "end of a span", first + 7 * OUTLOOK_SPAN - 1);
+    put_element(&fixture, "d", "next span", first + 7 * OUTLOOK_SPAN);
+    put_element(&fixture, "d", "behind", behind);
     struct outlook *outlook = outlook_new(keys_of(&fixture), BEGAN);
     outlook_watch(outlook, note_type, seen);
     ck_assert(outlook_run(outlook, SIZE_MAX));
     const struct outlook_hour *hour = outlook_hour(outlook);
     ck_assert_int_eq(hour->begin, first);
-    uint64_t keys = 0, members = 0;
-    for (int i = 0; i < OUTLOOK_SPANS; i++) {
-        keys += hour->spans[i].keys;
-        members += hour->spans[i].members;
-    }
-    ck_assert_uint_eq(keys, 3);
-    ck_assert_uint_eq(members, 1);
-    ck_assert_uint_eq(hour->spans[0].keys, 1);
-    ck_assert_uint_eq(hour->spans[1].keys, 1);
-    ck_assert_uint_eq(hour->spans[1].members, 1);
-    ck_assert_uint_eq(hour->spans[OUTLOOK_SPANS - 1].keys, 1);
+    struct outlook_count sum = { 0 };
+    for (int i = 0; i < OUTLOOK_SPANS; i++)
+        for (unsigned kind = 0; kind < OUTLOOK_KINDS; kind++)
+            sum.of[kind] += hour->spans[i].of[kind];
+    ck_assert_uint_eq(sum.of[OUTLOOK_KEYS], 3);
+    ck_assert_uint_eq(sum.of[OUTLOOK_MEMBERS], 1);
+    ck_assert_uint_eq(sum.of[OUTLOOK_ELEMENTS], 3);
+    ck_assert_uint_eq(hour->spans[0].of[OUTLOOK_ELEMENTS], 1);
+    ck_assert_uint_eq(hour->spans[6].of[OUTLOOK_ELEMENTS], 1);
+    ck_assert_uint_eq(hour->spans[7].of[OUTLOOK_ELEMENTS], 1);
+    ck_assert_uint_eq(hour->spans[0].of[OUTLOOK_KEYS], 1);
+    ck_assert_uint_eq(hour->spans[1].of[OUTLOOK_KEYS], 1);
+    ck_assert_uint_eq(hour->spans[1].of[OUTLOOK_MEMBERS], 1);
+    ck_assert_uint_eq(hour->spans[OUTLOOK_SPANS - 1].of[OUTLOOK_KEYS], 1);
     ck_assert_uint_eq(seen[TYPE_STRING], 6);
     ck_assert_uint_eq(seen[TYPE_SET], 1);
     outlook_free(outlook);
@@ -296,10 +342,80 @@ START_TEST(forecast_excludes_expired_keys)
     struct outlook_count counts[OUTLOOK_BANDS];
     ck_assert(outlook_run(outlook, SIZE_MAX));
     outlook_counts(outlook, BEGAN + 5, counts);
-    ck_assert_uint_eq(counts[DUE_IN_1S].keys, 1);
-    ck_assert_uint_eq(counts[DUE_IN_1S].members, 1);
-    ck_assert_uint_eq(counts[DUE_NEVER].keys, 1);
-    ck_assert_uint_eq(counts[DUE_NEVER].members, 0);
+    ck_assert_uint_eq(counts[DUE_IN_1S].of[OUTLOOK_KEYS], 1);
+    ck_assert_uint_eq(counts[DUE_IN_1S].of[OUTLOOK_MEMBERS], 1);
+    ck_assert_uint_eq(counts[DUE_NEVER].of[OUTLOOK_KEYS], 1);
+    ck_assert_uint_eq(counts[DUE_NEVER].of[OUTLOOK_MEMBERS], 0);
+    outlook_free(outlook);
+    end(&fixture);
+}
+END_TEST
+
+START_TEST(due_elements_are_not_in_the_forecast)
+{
+    struct fixture fixture;
+    begin(&fixture);
+    put_element(&fixture, "d", "past", BEGAN - 1);
+    put_element(&fixture, "d", "due", BEGAN);
+    put_element(&fixture, "d", "one", BEGAN + 1);
+    put_element(&fixture, "d", "two", BEGAN + 2);
+    struct outlook *outlook = outlook_new(keys_of(&fixture), BEGAN);
+    struct outlook_count counts[OUTLOOK_BANDS];
+    ck_assert(outlook_run(outlook, SIZE_MAX));
+    for (msec passed = 0; passed < 4; passed++) {
+        outlook_counts(outlook, BEGAN + passed, counts);
+        ck_assert_int_eq((int64_t)counts[DUE_IN_1S].of[OUTLOOK_ELEMENTS],
+                         passed < 2 ? 2 - passed : 0);
+    }
+    outlook_free(outlook);
+    end(&fixture);
+}
+END_TEST
+
+/* However many are due at one instant, they cost one step. */
+START_TEST(elements_at_one_instant_are_counted_in_one_step)
+{
+    struct fixture fixture;
+    begin(&fixture);
+    for (int i = 0; i < 20000; i++) {
+        char id[16];
+        snprintf(id, sizeof(id), "%d", i);
+        put_element(&fixture, "d", id, BEGAN + MINUTE);
+    }
+    struct outlook *outlook = outlook_new(keys_of(&fixture), BEGAN);
+    size_t slices = 1;
+    while (!outlook_run(outlook, 1))
+        slices++;
+    ck_assert_uint_lt(slices, 10);
+    check(outlook, &fixture, 0);
+    outlook_free(outlook);
+    end(&fixture);
+}
+END_TEST
+
+START_TEST(elements_may_come_and_go_while_counted)
+{
+    enum { COUNT = 5000 };
+    struct fixture fixture;
+    begin(&fixture);
+    for (int i = 0; i < COUNT; i++) {
+        char id[16];
+        snprintf(id, sizeof(id), "%d", i);
+        put_element(&fixture, "d", id, BEGAN + 1 + i * 700);
+    }
+    struct outlook *outlook = outlook_new(keys_of(&fixture), BEGAN);
+    uint64_t changes = 0;
+    while (!outlook_run(outlook, 20)) {
+        char id[24];
+        struct entry *entry = txn_find(&fixture.txn, text("d"));
+        txn_rede_remove(&fixture.txn, entry, dehydrator_first(entry->object.dehydrator),
+                        EVENT_REDE_PULL);
+        snprintf(id, sizeof(id), "new %llu", (unsigned long long)changes);
+        put_element(&fixture, "d", id, BEGAN + HOUR - 1);
+        changes += 2;
+    }
+    ck_assert_uint_gt(changes, 20);
+    check(outlook, &fixture, changes);
     outlook_free(outlook);
     end(&fixture);
 }
@@ -311,13 +427,16 @@ START_TEST(extreme_deadlines_are_counted)
     begin(&fixture);
     put_key(&fixture, "last", INSTANT_MAX);
     put_member(&fixture, TYPE_SET, "s", "last", INSTANT_MAX);
+    put_element(&fixture, "d", "last", INSTANT_MAX);
+    put_element(&fixture, "d", "last but one", INSTANT_MAX - 1);
     check_at_once(&fixture);
     struct outlook *outlook = outlook_new(keys_of(&fixture), -BEGAN);
     struct outlook_count counts[OUTLOOK_BANDS];
     ck_assert(outlook_run(outlook, SIZE_MAX));
     outlook_counts(outlook, -BEGAN, counts);
-    ck_assert_uint_eq(counts[DUE_LATER].keys, 1);
-    ck_assert_uint_eq(counts[DUE_LATER].members, 1);
+    ck_assert_uint_eq(counts[DUE_LATER].of[OUTLOOK_KEYS], 1);
+    ck_assert_uint_eq(counts[DUE_LATER].of[OUTLOOK_MEMBERS], 1);
+    ck_assert_uint_eq(counts[DUE_LATER].of[OUTLOOK_ELEMENTS], 2);
     outlook_free(outlook);
     end(&fixture);
 }
@@ -367,9 +486,8 @@ START_TEST(forecast_excludes_keys_that_expire_meanwhile)
     for (int i = 0; i < 4000; i++) {
         snprintf(key, sizeof(key), "%d", i);
         put_key(&fixture, key, BEGAN + 1 + i % 2000);
-        snprintf(key, sizeof(key), "set %d", i % 10);
-        snprintf(key, sizeof(key), "%d", i);
         put_member(&fixture, TYPE_SET, i % 2 ? "one" : "other", key, BEGAN + 1 + i % 3000);
+        put_element(&fixture, i % 2 ? "a dehydrator" : "another", key, BEGAN + 1 + i % 3000);
     }
     struct outlook *outlook = outlook_new(keys_of(&fixture), BEGAN);
     msec now = BEGAN;
@@ -423,7 +541,7 @@ START_TEST(changes_during_forecast_count_as_before_or_after)
         char key[24];
         snprintf(key, sizeof(key), "%llu", (unsigned long long)rng_below(&rng, 6000));
         const struct entry *entry = txn_find(&fixture.txn, text(key));
-        if (entry != NULL && type_has_members(entry->object.type)) continue;
+        if (entry != NULL && entry->object.type != TYPE_STRING) continue;
         if (rng_chance(&rng, 50))
             put_key(&fixture, key, some_deadline(&rng, BEGAN));
         else
@@ -455,8 +573,8 @@ START_TEST(collection_may_be_replaced_while_counted)
         continue;
     struct outlook_count counts[OUTLOOK_BANDS];
     outlook_counts(outlook, BEGAN, counts);
-    ck_assert_uint_ge(counts[DUE_IN_1H].members, 1010);
-    ck_assert_uint_le(counts[DUE_IN_1H].members, 1010 + 20);
+    ck_assert_uint_ge(counts[DUE_IN_1H].of[OUTLOOK_MEMBERS], 1010);
+    ck_assert_uint_le(counts[DUE_IN_1H].of[OUTLOOK_MEMBERS], 1010 + 20);
     outlook_free(outlook);
     end(&fixture);
 }
@@ -592,6 +710,9 @@ Suite *test_suite(void)
         deadline_at_end_of_band_belongs_to_it,
         hour_counts_deadlines_where_they_are,
         forecast_excludes_expired_keys,
+        due_elements_are_not_in_the_forecast,
+        elements_at_one_instant_are_counted_in_one_step,
+        elements_may_come_and_go_while_counted,
         extreme_deadlines_are_counted,
         forecast_is_exact_for_any_step_size,
         step_respects_its_budget,

@@ -487,10 +487,10 @@ START_TEST(the_outlook_counts_entries)
     while (!outlook_run(outlook, 7))
         continue;
     outlook_counts(outlook, world.now, counts);
-    ck_assert_uint_eq(counts[DUE_IN_1S].members, 100);
-    ck_assert_uint_eq(counts[DUE_IN_10S].members, 101);
-    ck_assert_uint_eq(counts[DUE_NEVER].members, 1);
-    ck_assert_uint_eq(counts[DUE_NEVER].keys, 3);
+    ck_assert_uint_eq(counts[DUE_IN_1S].of[OUTLOOK_MEMBERS], 100);
+    ck_assert_uint_eq(counts[DUE_IN_10S].of[OUTLOOK_MEMBERS], 101);
+    ck_assert_uint_eq(counts[DUE_NEVER].of[OUTLOOK_MEMBERS], 1);
+    ck_assert_uint_eq(counts[DUE_NEVER].of[OUTLOOK_KEYS], 3);
     outlook_free(outlook);
     struct overdue overdue = { 0 };
     world.now = START + 1001;

@@ -106,8 +106,8 @@ static void assert_same(const struct dehydrator *dehydrator)
 static void assert_at(const struct dehydrator *dehydrator, size_t count, msec now)
 {
     struct dehydrator_walk walk;
-    size_t before = 0, due = 0, claimed = 0, deadlines = 0;
-    msec next_due = NEVER;
+    size_t before = 0, due = 0, claimed = 0, deadlines = 0, later = 0;
+    msec next_due = NEVER, next_after = NEVER, span = 40;
     for (size_t i = 0; i < count; i++) {
         const struct stage *stage = &sorted[i].stage;
         before += stage->at < now;
@@ -115,9 +115,14 @@ static void assert_at(const struct dehydrator *dehydrator, size_t count, msec no
         claimed += stage_is_claimed(stage, now);
         deadlines += i == 0 || sorted[i - 1].stage.at != stage->at;
         if (stage->at > announced && next_due == NEVER) next_due = stage->at;
+        if (stage->at > now && next_after == NEVER) next_after = stage->at;
+        later += stage->at > now && stage->at <= now + span;
     }
     ck_assert_uint_eq(dehydrator_count_due(dehydrator, now), due);
     ck_assert_uint_eq(dehydrator_count_claimed(dehydrator, now), claimed);
+    ck_assert_uint_eq(dehydrator_count_between(dehydrator, now, now + span), later);
+    ck_assert_uint_eq(dehydrator_count_between(dehydrator, now, now), 0);
+    ck_assert_int_eq(dehydrator_next_after(dehydrator, now), next_after);
     ck_assert_uint_eq(dehydrator_count_deadlines(dehydrator), deadlines);
     ck_assert_int_eq(dehydrator_next_due(dehydrator), next_due);
     dehydrator_walk_from(&walk, dehydrator, now);

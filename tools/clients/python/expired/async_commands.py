@@ -252,13 +252,15 @@ class AsyncCommands:
         """
         return self.execute_command("EXPIREMEMBERAT", key, member, unix_time_seconds)
 
-    def expiry_forecast(self) -> Awaitable[list[tuple[Bulk, int, int]]]:
-        """Counts the keys and members of the selected database by the time left to their deadlines.
+    def expiry_forecast(self) -> Awaitable[list[tuple[Bulk, int, int, int]]]:
+        """Counts the keys, members and elements of the selected database by the time left to their
+        deadlines.
 
         ``EXPIRY FORECAST``
 
-        - ``[[bulk integer integer] ...]``: for each span (1s, 10s, 1m, 10m, 1h, 1d, later, never)
-          its name, and how many keys and members are due in it
+        - ``[[bulk integer integer integer] ...]``: for each span (1s, 10s, 1m, 10m, 1h, 1d, later,
+          never) its name, and how many keys, members and elements of dehydrators are due in it and
+          in no shorter one
         """
         return self.execute_command("EXPIRY FORECAST")
 
@@ -904,6 +906,15 @@ class AsyncCommands:
             *_option("BLOCK", block),
             *_flag("TOKENS", tokens),
         )
+
+    def rede_count(self, key: KeyT, min: EncodableT, max: EncodableT) -> Awaitable[int]:
+        """Returns the number of elements that are due between two Unix times in milliseconds.
+
+        ``REDE.COUNT key min max``
+
+        - ``integer``: the number of elements that are due between the two instants
+        """
+        return self.execute_command("REDE.COUNT", key, min, max)
 
     def rede_extend(
         self, key: KeyT, lease: int, *items: tuple[EncodableT, EncodableT],

@@ -58,7 +58,7 @@ SHAPES = {
     "DIGEST": _s.OneOf(_s.BULK, _s.NULL),
     "EXPIREMEMBER": _s.INTEGER,
     "EXPIREMEMBERAT": _s.INTEGER,
-    "EXPIRY FORECAST": _s.List(_s.Tuple(_s.BULK, _s.INTEGER, _s.INTEGER)),
+    "EXPIRY FORECAST": _s.List(_s.Tuple(_s.BULK, _s.INTEGER, _s.INTEGER, _s.INTEGER)),
     "EXPIRY LAG": _s.Record({"p50": _s.INTEGER, "p90": _s.INTEGER, "p99": _s.INTEGER, "p99.9":
         _s.INTEGER, "max": _s.INTEGER, "count": _s.INTEGER}),
     "EXPIRY NEXT": _s.List(_s.Tuple(_s.BULK, _s.INTEGER, _s.OneOf(_s.Text("key"), _s.Text("member"),
@@ -97,6 +97,7 @@ SHAPES = {
     "REDE.BPOLL": _s.OneOf(_s.List(_s.BULK), _s.List(_s.Tuple(_s.BULK, _s.BULK)), _s.NULL),
     "REDE.CLAIM": _s.OneOf(_s.List(_s.Tuple(_s.BULK, _s.BULK, _s.INTEGER)),
         _s.List(_s.Tuple(_s.BULK, _s.BULK, _s.INTEGER, _s.INTEGER))),
+    "REDE.COUNT": _s.INTEGER,
     "REDE.EXTEND": _s.INTEGER,
     "REDE.GIDPUSH": _s.BULK,
     "REDE.INFO": _s.Record({"length": _s.INTEGER, "due": _s.INTEGER, "claimed": _s.INTEGER,

@@ -121,6 +121,32 @@ START_TEST(a_range_includes_both_bounds)
 }
 END_TEST
 
+START_TEST(a_count_includes_both_bounds_and_claimed_elements)
+{
+    begin();
+    static const struct step steps[] = {
+        { "REDE.MPUSH d 10 p a 20 p b 20 p c 30 p e", ":4|" },
+        { "REDE.COUNT d - +", ":4|" },
+        { "REDE.COUNT d 1000010 1000020", ":3|" },
+        { "REDE.COUNT d 1000011 1000029", ":2|" },
+        { "REDE.COUNT d 1000030 +", ":1|" },
+        { "REDE.COUNT d 1000031 +", ":0|" },
+        { "REDE.COUNT d - 1000009", ":0|" },
+        { "REDE.COUNT d + -", ":0|" },
+        { "REDE.COUNT d 1000020 1000010", ":0|" },
+        { "REDE.COUNT d -9223372036854775808 9223372036854775807", ":4|" },
+        { "REDE.COUNT d -9223372036854775808 -9223372036854775808", ":0|" },
+        { "", "10" },
+        { "REDE.COUNT d - 1000010", ":1|" },
+        { "REDE.CLAIM d 50", "*1|*3|$1|a|$1|p|:1|" },
+        { "REDE.COUNT d - 1000059", ":3|" },
+        { "REDE.COUNT d - 1000060", ":4|" },
+    };
+    RUN(steps);
+    finish();
+}
+END_TEST
+
 START_TEST(a_scan_lists_ids_and_payloads_that_match)
 {
     begin();
@@ -224,6 +250,7 @@ Suite *test_suite(void)
         pull_look_and_update_find_elements_of_every_state,
         an_update_keeps_the_deadline_order_and_claim,
         a_range_includes_both_bounds,
+        a_count_includes_both_bounds_and_claimed_elements,
         a_scan_lists_ids_and_payloads_that_match,
         info_counts_due_and_claimed_elements,
         each_command_sends_its_event_once,
