@@ -99,6 +99,7 @@ struct conf {
     int64_t proto_max_bulk_len, client_query_buffer_limit, maxmemory;
     int64_t maxmemory_clients; /* bytes; below 0: percent of maxmemory; 0: no limit */
     int64_t maxmemory_policy, maxmemory_samples;
+    bool maxmemory_evict_jobs;
     int64_t lease_max_ttl;                  /* milliseconds */
     int64_t lfu_log_factor, lfu_decay_time; /* minutes; 0: never */
     bool activedefrag;

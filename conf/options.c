@@ -105,6 +105,12 @@ static const struct conf_option options[] = {
     OPTION("maxmemory-samples", "Number of keys to sample when choosing a key to evict.",
            .type = CONF_INT, .offset = AT(maxmemory_samples), .min = 1, .max = 64, .preset = "5",
            .live = true, .section = "limits"),
+    OPTION(
+        "maxmemory-evict-jobs",
+        "Evict dehydrators and the keys that policies write to (EXPIRED TO, MAXDELIVERIES) too.\n"
+        "no: maxmemory-policy spares them, as it always spares leases.",
+        .type = CONF_BOOL, .offset = AT(maxmemory_evict_jobs), .preset = "no", .live = true,
+        .section = "limits"),
     OPTION("maxmemory-clients",
            "Memory limit of all connections together: bytes, or a percentage of maxmemory "
            "(\"5%\").\n"

@@ -35,7 +35,11 @@ static void note_limit(struct engine *engine)
 /* Evicts up to `most` keys. False: no key may be evicted. */
 static bool evict_keys(struct engine *engine, size_t most)
 {
-    enum evict_policy policy = (enum evict_policy)engine->conf->maxmemory_policy;
+    const struct evict_how how = {
+        .policy = (enum evict_policy)engine->conf->maxmemory_policy,
+        .samples = (unsigned)engine->conf->maxmemory_samples,
+        .jobs_too = engine->conf->maxmemory_evict_jobs,
+    };
     struct txn txn;
     bool able = true;
     txn_begin(&txn, engine->store, clock_now(engine->clock), FROM_EVICTION);
@@ -43,7 +47,7 @@ static bool evict_keys(struct engine *engine, size_t most)
         if (reclaim_pending(&engine->store->reclaim))
             reclaim_run(&engine->store->reclaim, RECLAIM_PER_EVICTION);
         else
-            able = evict_one(&txn, policy, (unsigned)engine->conf->maxmemory_samples);
+            able = evict_one(&txn, &how);
     }
     txn_commit(&txn);
     note_limit(engine);

@@ -162,7 +162,8 @@ static void free_subtree(struct policies *policies, struct policy_node *node)
 void policies_drop(struct policies *policies)
 {
     if (policies->root != NULL) free_subtree(policies, policies->root);
-    policy_targets_drop(&policies->targets);
+    policy_targets_drop(&policies->log_targets);
+    policy_targets_drop(&policies->dead_targets);
     *policies = (struct policies){ .root = NULL };
 }
 
@@ -415,8 +416,10 @@ static void check_rule(const struct policies *policies, const struct policy_node
     totals->backoffs += policy->backoff > 0;
     totals->rates += policy->rate > 0;
     totals->logs += policy->expired_to.len > 0;
-    ensure(policy->expired_to.len == 0 || policies_target(policies, policy->expired_to),
+    ensure(policy->expired_to.len == 0 || policies_log_to(policies, policy->expired_to),
            "'%.*s' is no target", (int)policy->expired_to.len, policy->expired_to.data);
+    ensure(policy->dead_to.len == 0 || policies_write_to(policies, policy->dead_to),
+           "'%.*s' is no target", (int)policy->dead_to.len, policy->dead_to.data);
     ensure(policy_name_ok(name), "malformed name of %zu bytes", name.len);
     ensure(name.len == depth, "name of %zu bytes at depth %zu", name.len, depth);
     ensure(policies_get(policies, name) == &node->rule->policy, "name '%.*s' is not found",
@@ -466,8 +469,12 @@ void policies_check(const struct policies *policies)
                totals.delivery_limits == policies->delivery_limits && totals.logs == policies->logs,
            "counts of options: %zu %zu %zu %zu", totals.limits, totals.retains,
            totals.delivery_limits, totals.logs);
-    policy_targets_check(&policies->targets);
-    ensure(policies->targets.count <= totals.logs, "%zu targets", policies->targets.count);
+    policy_targets_check(&policies->log_targets);
+    policy_targets_check(&policies->dead_targets);
+    ensure(policies->log_targets.count <= totals.logs, "%zu targets of logs",
+           policies->log_targets.count);
+    ensure(policies->dead_targets.count <= totals.delivery_limits, "%zu targets of deliveries",
+           policies->dead_targets.count);
     ensure(totals.bytes == policies->bytes, "%zu bytes, counted %zu", totals.bytes,
            policies->bytes);
     ensure((policies->root == NULL) == (policies->count == 0), "%zu policies and %s root",

@@ -64,8 +64,8 @@ struct policies {
     /* The number of policies with a max_len, a retain, a max_deliveries, a backoff, a rate, and an
      * expired_to. */
     size_t limits, retains, delivery_limits, backoffs, rates, logs;
-    struct policy_targets targets; /* the names in expired_to */
-    size_t bytes;                  /* memory of the table */
+    struct policy_targets log_targets, dead_targets; /* the names in expired_to and in dead_to */
+    size_t bytes;                                    /* memory of the table */
     /* List of the pending policies, in the order in which they were set. Each pass over the keys
      * applies those that were set before it began: they come first in the list. */
     struct rule *first_pending, *last_pending;
@@ -124,9 +124,15 @@ bool policies_remove(struct policies *policies, struct bytes name); /* false: th
 const struct policy *policies_of(const struct policies *policies, struct bytes key,
                                  struct bytes *name);
 /* Is the key the target of some policy's EXPIRED TO? O(log policies) */
-static inline bool policies_target(const struct policies *policies, struct bytes key)
+static inline bool policies_log_to(const struct policies *policies, struct bytes key)
 {
-    return policies->targets.count > 0 && policy_targets_have(&policies->targets, key);
+    return policies->log_targets.count > 0 && policy_targets_have(&policies->log_targets, key);
+}
+/* Is it the target of some policy's EXPIRED TO or MAXDELIVERIES? O(log policies) */
+static inline bool policies_write_to(const struct policies *policies, struct bytes key)
+{
+    return policies_log_to(policies, key) ||
+           (policies->dead_targets.count > 0 && policy_targets_have(&policies->dead_targets, key));
 }
 /* In order of names; the table must not change meanwhile. O(n) */
 void policies_each(const struct policies *policies,

@@ -101,6 +101,15 @@ int64_t policy_rate_after(const struct policy *policy, int64_t next, uint64_t de
 
 /* ---- counts ---------------------------------------------------------------------------------- */
 
+static void count_target(struct policy_targets *targets, struct bytes name, bool adds)
+{
+    if (name.len == 0) return;
+    if (adds)
+        policy_targets_add(targets, name);
+    else
+        policy_targets_remove(targets, name);
+}
+
 void policies_count(struct policies *policies, const struct policy *policy, bool adds)
 {
     size_t change = adds ? 1 : SIZE_MAX;
@@ -109,10 +118,7 @@ void policies_count(struct policies *policies, const struct policy *policy, bool
     policies->delivery_limits += policy->max_deliveries > 0 ? change : 0;
     policies->backoffs += policy->backoff > 0 ? change : 0;
     policies->rates += policy->rate > 0 ? change : 0;
-    if (policy->expired_to.len == 0) return;
-    policies->logs += change;
-    if (adds)
-        policy_targets_add(&policies->targets, policy->expired_to);
-    else
-        policy_targets_remove(&policies->targets, policy->expired_to);
+    policies->logs += policy->expired_to.len > 0 ? change : 0;
+    count_target(&policies->log_targets, policy->expired_to, adds);
+    count_target(&policies->dead_targets, policy->dead_to, adds);
 }

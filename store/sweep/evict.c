@@ -41,11 +41,21 @@ static struct entry *draw_entry(struct txn *txn, const struct keyspace *ks,
     return keyspace_random(ks, random_next, random);
 }
 
-/* False: the policy does not allow this entry to be evicted. */
-static bool consider(const struct txn *txn, struct keyspace *ks, struct entry *entry,
-                     enum evict_policy policy, struct candidate *best)
+/* DIFFERS: Redis evicts any key that the policy covers. (doc/differs.md) */
+static bool is_spared(const struct txn *txn, const struct entry *entry, bool jobs_too)
 {
-    if (txn_type_of(entry)->is_spared) return false;
+    enum spared spared = txn_type_of(entry)->spared;
+    if (spared == SPARED_NEVER && policies_write_to(&txn->store->policies, entry_key(entry)))
+        spared = SPARED_AS_JOB;
+    return spared == SPARED_ALWAYS || (spared == SPARED_AS_JOB && !jobs_too);
+}
+
+/* False: this entry may not be evicted. */
+static bool consider(const struct txn *txn, struct keyspace *ks, struct entry *entry,
+                     const struct evict_how *how, struct candidate *best)
+{
+    enum evict_policy policy = how->policy;
+    if (is_spared(txn, entry, how->jobs_too)) return false;
     if (policy >= EVICT_VOLATILE_LRU && entry_expires_at(ks, entry) == NEVER) return false;
     uint64_t worth = worth_of(txn, ks, entry, policy);
     if (best->entry == NULL || worth < best->worth) *best = (struct candidate){ ks, entry, worth };
@@ -53,22 +63,23 @@ static bool consider(const struct txn *txn, struct keyspace *ks, struct entry *e
 }
 
 /* Entries that are spared do not count as samples, up to a limit. */
-static void draw_some(struct txn *txn, struct keyspace *ks, enum evict_policy policy,
-                      unsigned samples, struct candidate *best)
+static void draw_some(struct txn *txn, struct keyspace *ks, const struct evict_how *how,
+                      struct candidate *best)
 {
     struct entry *entry;
-    if (policy == EVICT_VOLATILE_TTL) {
+    unsigned samples = how->samples;
+    if (how->policy == EVICT_VOLATILE_TTL) {
         entry = keyspace_first_volatile(ks);
-        if (entry == NULL || consider(txn, ks, entry, policy, best)) return;
+        if (entry == NULL || consider(txn, ks, entry, how, best)) return;
     }
     for (unsigned i = 0, found = 0; found < samples && i < SPARED_DRAWS * samples; i++) {
-        if ((entry = draw_entry(txn, ks, policy)) == NULL) return;
-        found += consider(txn, ks, entry, policy, best);
+        if ((entry = draw_entry(txn, ks, how->policy)) == NULL) return;
+        found += consider(txn, ks, entry, how, best);
     }
 }
 
 /* If nearly all entries are spared, draws may find no other. */
-static void search(struct txn *txn, struct keyspace *ks, enum evict_policy policy,
+static void search(struct txn *txn, struct keyspace *ks, const struct evict_how *how,
                    struct candidate *best)
 {
     struct dict_iter iter;
@@ -80,19 +91,19 @@ static void search(struct txn *txn, struct keyspace *ks, enum evict_policy polic
             dict_iter_begin(&iter, &ks->dict);
             entry = dict_iter_next(&iter);
         }
-        if (consider(txn, ks, entry, policy, best)) return;
+        if (consider(txn, ks, entry, how, best)) return;
     }
 }
 
-bool evict_one(struct txn *txn, enum evict_policy policy, unsigned samples)
+bool evict_one(struct txn *txn, const struct evict_how *how)
 {
-    if (policy == EVICT_NONE) return false;
+    if (how->policy == EVICT_NONE) return false;
     struct candidate best = { 0 };
     struct store *store = txn->store;
     for (unsigned db = 0; db < store->database_count; db++)
-        draw_some(txn, &store->databases[db], policy, samples, &best);
+        draw_some(txn, &store->databases[db], how, &best);
     for (unsigned db = 0; db < store->database_count && best.entry == NULL; db++)
-        search(txn, &store->databases[db], policy, &best);
+        search(txn, &store->databases[db], how, &best);
     if (best.entry == NULL) return false;
     txn_call(txn, best.ks->db);
     txn_key_drop(txn, best.entry, EVENT_EVICTED);

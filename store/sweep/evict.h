@@ -18,10 +18,16 @@ enum evict_policy {
 /* Does the policy need access counts (LFU)? Then set store->counts_access. */
 bool evict_counts_access(enum evict_policy policy);
 
-/* Drops the best candidate among `samples` keys drawn from each database, with the event "evicted",
- * as a call of its own in txn. False: the policy allows no key to be evicted, or so few that they
- * were not found among many leases, which are never evicted. O(samples); O(1000) for each database
- * if it has hardly anything but leases. */
-bool evict_one(struct txn *txn, enum evict_policy policy, unsigned samples);
+struct evict_how {
+    enum evict_policy policy;
+    unsigned samples; /* keys to draw from each database */
+    bool jobs_too;    /* evict dehydrators and the keys that policies write to */
+};
+
+/* Drops the best candidate among the samples, with the event "evicted", as a call of its own in
+ * txn. Leases are never evicted, and jobs are only with jobs_too, because nobody can compute them
+ * again. False: no key may be evicted, or so few that they were not found among many that are
+ * spared. O(samples); O(1000) for each database if nearly all of its keys are spared. */
+bool evict_one(struct txn *txn, const struct evict_how *how);
 
 #endif

@@ -40,7 +40,7 @@ bool expiry_log_covers(struct txn *txn, const struct entry *entry)
 {
     const struct policy *policy = txn_policy_of(txn, entry);
     return policy != NULL && policy->expired_to.len > 0 &&
-           !policies_target(&txn->store->policies, entry_key(entry));
+           !policies_log_to(&txn->store->policies, entry_key(entry));
 }
 
 static struct expiry_note *note_new(struct txn *txn, const struct entry *entry)

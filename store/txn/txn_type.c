@@ -97,7 +97,7 @@ static void adopt_lease(struct txn *txn, const struct object *object)
     }
 }
 
-/* A lease is not evicted, because a second client could hold it then. */
+/* A lease is never evicted, because a second client could hold it then. */
 const struct txn_type txn_types[TYPE_COUNT] = {
     [TYPE_SET] = { MEMBERS(SET, S, SREM) },
     [TYPE_HASH] = { MEMBERS(HASH, H, HDEL) },
@@ -110,10 +110,11 @@ const struct txn_type txn_types[TYPE_COUNT] = {
                      .purge = txn_member_purge,
                      .adopt = adopt_lease,
                      .note_end = note_lease_end,
-                     .is_spared = true },
+                     .spared = SPARED_ALWAYS },
     [TYPE_DEHYDRATOR] = { .settle = settle_dehydrator,
                           .purge = announce_due,
                           .due_stays = true,
-                          .adopt = adopt_dehydrator },
+                          .adopt = adopt_dehydrator,
+                          .spared = SPARED_AS_JOB },
     [TYPE_STREAM] = { .settle = settle_stream, .purge = purge_stream, .cut = cut_stream },
 };

@@ -7,6 +7,13 @@
 
 #include "store/txn/txn.h"
 
+/* Does eviction (store/sweep/evict.h) spare such keys? */
+enum spared {
+    SPARED_NEVER,
+    SPARED_AS_JOB, /* unless jobs may be evicted */
+    SPARED_ALWAYS,
+};
+
 struct txn_type {
     /* Only for types whose members have deadlines: the effects that set a member's deadline and
      * remove the member; the events for a deadline set, a deadline removed, a member expired, and a
@@ -33,7 +40,7 @@ struct txn_type {
     void (*adopt)(struct txn *txn, const struct object *object);
     /* Called when a member gets the deadline `at`. NULL: does nothing. */
     void (*note_end)(struct txn *txn, msec at);
-    bool is_spared; /* eviction drops no such key */
+    enum spared spared;
 };
 
 extern const struct txn_type txn_types[TYPE_COUNT];

@@ -161,7 +161,7 @@ void key_policies_expired(RedisModuleCtx *ctx, struct bytes name, msec at)
     if (node_policies()->logs == 0 || node_role(ctx) != NODE_MASTER) return;
     const struct policy *policy = policies_of(node_policies(), name, NULL);
     if (policy == NULL || policy->expired_to.len == 0) return;
-    if (policies_target(node_policies(), name)) return;
+    if (policies_log_to(node_policies(), name)) return;
     unsigned db = (unsigned)redis.GetSelectedDb(ctx);
     struct written_key *gone = put(db, name, EXPIRED);
     gone->last = policy->log_value ? read_ahead_take(db, name) : NULL;

@@ -33,7 +33,7 @@ static const struct policy *policy_of(struct bytes name)
     if (node_policies()->logs == 0) return NULL;
     const struct policy *policy = policies_of(node_policies(), name, NULL);
     bool logs = policy != NULL && policy->log_value && policy->expired_to.len > 0;
-    return logs && !policies_target(node_policies(), name) ? policy : NULL;
+    return logs && !policies_log_to(node_policies(), name) ? policy : NULL;
 }
 
 static void forget(unsigned db, struct bytes name)

@@ -9,10 +9,10 @@ from daemon import IS_REDIS, Daemon, equal, main, test, wait_for
 LIMIT = 8_000_000
 
 
-def fill(redis, keys):
+def fill(redis, keys, size=200):
     pipe = redis.pipeline(transaction=False)
     for number in range(keys):
-        pipe.set(f"key:{number}", "x" * 200)
+        pipe.set(f"key:{number}", "x" * size)
     return pipe.execute(raise_on_error=False)
 
 
@@ -69,6 +69,70 @@ def used(redis):
 def is_kept(redis):
     """Allows for the memory of the reply with the figure."""
     return used(redis) <= LIMIT * 1.01
+
+
+def put_jobs(redis, count):
+    """Keys that are no cache: a dehydrator, a lease, and the targets of two policies."""
+    redis.execute_command("POLICY", "SET", "session:*", "EXPIRED", "TO", "ended")
+    redis.execute_command("POLICY", "SET", "jobs", "MAXDELIVERIES", "1", "TO", "dead")
+    for number in range(count):
+        redis.execute_command("REDE.PUSH", "jobs", 3_600_000, "x" * 100, f"id:{number}")
+    for target in ("ended", "dead"):
+        redis.xadd(target, {"key": "k"})
+    redis.execute_command("LEASE.TAKE", "lease", "owner", 60_000)
+
+
+JOBS = ("jobs", "ended", "dead", "lease")
+
+
+def churn(redis):
+    """Writes twenty times as much as fits: a random choice evicts each key that it may evict."""
+    equal(set(fill(redis, 20 * LIMIT // 200_000, 200_000)), {True})
+
+
+@test
+def jobs_leases_and_targets_of_policies_are_not_evicted():
+    for policy in ("allkeys-lru", "allkeys-lfu", "allkeys-random"):
+        with under(policy) as daemon, daemon.redis() as redis:
+            put_jobs(redis, 300)
+            churn(redis)
+            equal(redis.exists(*JOBS), len(JOBS))
+            equal(redis.execute_command("REDE.LEN", "jobs"), 300)
+
+
+@test
+def targets_are_evicted_once_no_policy_names_them():
+    with under("allkeys-random") as daemon, daemon.redis() as redis:
+        put_jobs(redis, 300)
+        redis.execute_command("POLICY", "DEL", "session:*")
+        redis.execute_command("POLICY", "DEL", "jobs")
+        churn(redis)
+        equal(redis.exists("ended", "dead"), 0)
+        equal(redis.exists("jobs", "lease"), 2)
+
+
+@test
+def jobs_with_a_deadline_are_not_evicted_by_volatile_policies():
+    for policy in ("volatile-lru", "volatile-lfu", "volatile-random", "volatile-ttl"):
+        with under(policy) as daemon, daemon.redis() as redis:
+            put_jobs(redis, 300)
+            for key in JOBS:
+                redis.expire(key, 50_000)
+            redis.set("mortal", "x", px=90_000_000)
+            replies = fill(redis, 100, 200_000)
+            equal(redis.exists("mortal"), 0)
+            equal(redis.exists(*JOBS), len(JOBS))
+            assert "command not allowed when used memory" in str(replies[-1]), replies[-1]
+
+
+@test
+def maxmemory_evict_jobs_lets_jobs_go_but_no_lease():
+    with under("allkeys-random") as daemon, daemon.redis() as redis:
+        put_jobs(redis, 300)
+        redis.config_set("maxmemory-evict-jobs", "yes")
+        churn(redis)
+        equal(redis.exists("jobs", "ended", "dead"), 0)
+        equal(redis.exists("lease"), 1)
 
 
 @test

@@ -351,16 +351,33 @@ START_TEST(key_is_a_target_while_a_policy_names_it)
     for (int i = 0; i < 6; i++)
         set_log((const char[]){ (char)('a' + i), '\0' }, targets[i]);
     set_log("other", "m");
-    ck_assert(!policies_target(&policies, text("")));
-    ck_assert(!policies_target(&policies, text("zzz")));
+    ck_assert(!policies_log_to(&policies, text("")));
+    ck_assert(!policies_log_to(&policies, text("zzz")));
     ck_assert(policies_remove(&policies, text("a")));
     for (int i = 0; i < 6; i++)
-        ck_assert(policies_target(&policies, text(targets[i])));
+        ck_assert(policies_log_to(&policies, text(targets[i])));
     set_log("other", "n");
-    ck_assert(!policies_target(&policies, text("m")));
-    ck_assert(policies_target(&policies, text("n")));
+    ck_assert(!policies_log_to(&policies, text("m")));
+    ck_assert(policies_log_to(&policies, text("n")));
     set("other", 5);
-    ck_assert(!policies_target(&policies, text("n")));
+    ck_assert(!policies_log_to(&policies, text("n")));
+    clear();
+}
+END_TEST
+
+START_TEST(target_of_dead_elements_is_written_to_but_no_log)
+{
+    policies_set(&policies, text("jobs:*"),
+                 &(struct policy){ .max_deliveries = 3, .dead_to = text("dead") });
+    set_log("session:*", "ended");
+    policies_check(&policies);
+    ck_assert(policies_write_to(&policies, text("dead")));
+    ck_assert(policies_write_to(&policies, text("ended")));
+    ck_assert(!policies_log_to(&policies, text("dead")));
+    ck_assert(policies_remove(&policies, text("jobs:*")));
+    policies_check(&policies);
+    ck_assert(!policies_write_to(&policies, text("dead")));
+    ck_assert(policies_write_to(&policies, text("ended")));
     clear();
 }
 END_TEST
@@ -420,6 +437,7 @@ Suite *test_suite(void)
         nested_names_of_maximum_length_are_kept,
         table_owns_the_names_of_its_targets,
         key_is_a_target_while_a_policy_names_it,
+        target_of_dead_elements_is_written_to_but_no_log,
         back_off_doubles_up_to_its_maximum,
         each_option_distinguishes_policies,
         random_policies_match_model,

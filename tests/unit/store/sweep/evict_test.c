@@ -3,6 +3,7 @@
 
 #include "store/access.h"
 #include "store/sweep/evict.h"
+#include "store/txn/txn_dehydrator.h"
 #include "store/txn/txn_lease.h"
 #include "tests/support/suite.h"
 #include "tests/support/world.h"
@@ -17,7 +18,7 @@ static struct world world;
 static bool evict(enum evict_policy policy)
 {
     struct txn *txn = world_begin(&world);
-    bool done = evict_one(txn, policy, EVERY);
+    bool done = evict_one(txn, &(struct evict_how){ .policy = policy, .samples = EVERY });
     world_commit(&world);
     return done;
 }
@@ -143,7 +144,7 @@ START_TEST(volatile_key_is_found_among_member_deadlines)
         }
         for (int n = 0; n < VOLATILE; n++) {
             struct txn *txn = world_begin(&world);
-            bool done = evict_one(txn, policies[i], 5);
+            bool done = evict_one(txn, &(struct evict_how){ .policy = policies[i], .samples = 5 });
             world_commit(&world);
             ck_assert(done);
         }
@@ -194,11 +195,45 @@ START_TEST(a_key_is_evicted_from_among_many_leases)
             add_lease(i, world.now + 1000);
         world_set(&world, "k", "v", world.now + 9000);
         world_forget(&world);
+        const struct evict_how how = { .policy = (enum evict_policy)policy, .samples = 1 };
         struct txn *txn = world_begin(&world);
-        ck_assert(evict_one(txn, (enum evict_policy)policy, 1));
-        ck_assert(!evict_one(txn, (enum evict_policy)policy, 1));
+        ck_assert(evict_one(txn, &how));
+        ck_assert(!evict_one(txn, &how));
         world_commit(&world);
         ck_assert_str_eq(world_events(&world), "evicted:k ");
+        world_drop(&world);
+    }
+}
+END_TEST
+
+static void add_jobs(void)
+{
+    struct txn *txn = world_begin(&world);
+    struct entry *entry = txn_create(txn, text("jobs"), TYPE_DEHYDRATOR);
+    txn_rede_push(txn, entry, text("id"), text("payload"), &(struct stage){ .at = NEVER - 1 });
+    txn_policy_set(txn, text("a"), &(struct policy){ .expired_to = text("log") });
+    txn_policy_set(txn, text("b"),
+                   &(struct policy){ .max_deliveries = 1, .dead_to = text("dead") });
+    txn_set_add(txn, txn_create(txn, text("log"), TYPE_SET), text("m"), LIFE(ADD));
+    txn_set_add(txn, txn_create(txn, text("dead"), TYPE_SET), text("m"), LIFE(ADD));
+    world_commit(&world);
+}
+
+START_TEST(jobs_are_evicted_only_if_allowed)
+{
+    for (int policy = EVICT_ALL_LRU; policy <= EVICT_ALL_RANDOM; policy++) {
+        world_init(&world);
+        add_jobs();
+        add_lease(0, NEVER);
+        struct evict_how how = { .policy = (enum evict_policy)policy, .samples = EVERY };
+        struct txn *txn = world_begin(&world);
+        ck_assert(!evict_one(txn, &how));
+        how.jobs_too = true;
+        for (int i = 0; i < 3; i++)
+            ck_assert(evict_one(txn, &how));
+        ck_assert(!evict_one(txn, &how));
+        world_commit(&world);
+        ck_assert(world_has(&world, "lease:0"));
         world_drop(&world);
     }
 }
@@ -224,6 +259,7 @@ Suite *test_suite(void)
         volatile_key_is_found_among_member_deadlines,
         volatile_ttl_ignores_member_deadlines,
         a_key_is_evicted_from_among_many_leases,
+        jobs_are_evicted_only_if_allowed,
         noeviction_evicts_nothing,
         NULL,
     };
