@@ -23,6 +23,19 @@ bool arg_refuse(struct call *call, enum error error)
     return false;
 }
 
+bool arg_refuse_option(struct call *call, int i, enum error error)
+{
+    enum { SHOWN_MAX = 64 };
+    int width = arg_width(call, i);
+    failf(call, error, width < SHOWN_MAX ? width : SHOWN_MAX, call->argv[i].data);
+    return false;
+}
+
+bool arg_has_value(struct call *call, int i)
+{
+    return i + 1 < call->argc || arg_refuse_option(call, i, ERR_OPTION_NO_VALUE);
+}
+
 int arg_width(const struct call *call, int i)
 {
     size_t len = call->argv[i].len;

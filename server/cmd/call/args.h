@@ -18,6 +18,11 @@ int arg_word(const struct call *call, int i, const char *const *words, size_t co
 enum arg_taken { ARG_TAKEN, ARG_OTHER, ARG_FAILED };
 /* Replies with the error and returns false: for parsers, `return ok || arg_refuse(...)`. */
 bool arg_refuse(struct call *call, enum error error);
+/* For options of commands that Redis does not have: errors name the option at argument i, where
+ * Redis' commands reply "syntax error". The first replies with the error, whose format takes one
+ * "%.*s", and returns false; the second replies unless an argument follows. */
+bool arg_refuse_option(struct call *call, int i, enum error error);
+bool arg_has_value(struct call *call, int i);
 /* The precision to pass to failf if its format prints this argument with "%.*s". */
 int arg_width(const struct call *call, int i);
 

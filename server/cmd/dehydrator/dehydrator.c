@@ -151,7 +151,7 @@ static void cmd_rede_pull(struct call *call)
     struct entry *entry;
     bool forget = call->argc > 3;
     if (call->argc > 4 || (forget && !arg_is(call, 3, "FORGET"))) {
-        fail(call, ERR_SYNTAX);
+        arg_refuse_option(call, arg_is(call, 3, "FORGET") ? 4 : 3, ERR_OPTION_UNKNOWN);
         return;
     }
     if (!find_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
@@ -204,7 +204,8 @@ static const struct command rows[] = {
       .replies = REPLIES("OK: the element was added, or replaces one of the same id",
                          "null: the id exists and KEEP was given, or it is remembered and KEEP, "
                          "REPLACE or POSTPONE was given"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_DEHYDRATING, ERR_BAD_MSEC, ERR_FULL),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_OPTION_UNKNOWN, ERR_OPTION_NO_VALUE, ERR_OPTION_CONFLICT,
+                       ERR_DEHYDRATING, ERR_BAD_MSEC, ERR_FULL),
       .complexity = "O(log(N)) where N is the number of elements.",
       .syntax = "key ttl element id " PUSH_OPTIONS,
       .summary = "Adds an element to a dehydrator, due in ttl milliseconds." },
@@ -219,7 +220,8 @@ static const struct command rows[] = {
       .replies = REPLIES("OK: the element was added, or replaces one of the same id",
                          "null: the id exists and KEEP was given, or it is remembered and KEEP, "
                          "REPLACE or POSTPONE was given"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_DEHYDRATING, ERR_BAD_MSEC, ERR_FULL),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_OPTION_UNKNOWN, ERR_OPTION_NO_VALUE, ERR_OPTION_CONFLICT,
+                       ERR_DEHYDRATING, ERR_BAD_MSEC, ERR_FULL),
       .complexity = "O(log(N)) where N is the number of elements.",
       .syntax = "key unix-time-milliseconds element id " PUSH_OPTIONS,
       .summary = "Adds an element to a dehydrator, due at a Unix time in milliseconds." },
@@ -233,7 +235,8 @@ static const struct command rows[] = {
       .since = "0.1.0",
       .origin = "ReDe",
       .replies = REPLIES("bulk: the new id: 31 characters of 0-9 and A-Z"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_BAD_MSEC, ERR_FULL),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_OPTION_UNKNOWN, ERR_OPTION_NO_VALUE, ERR_OPTION_CONFLICT,
+                       ERR_BAD_MSEC, ERR_FULL),
       .complexity = "O(log(N)) where N is the number of elements.",
       .syntax = "key ttl element " PUSH_OPTIONS,
       .summary = "Adds an element to a dehydrator under a generated id and returns the id." },
@@ -246,7 +249,8 @@ static const struct command rows[] = {
       .group = "dehydrator",
       .since = "0.1.0",
       .replies = REPLIES("integer: the number of elements added or replaced"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_DEHYDRATING, ERR_BAD_MSEC, ERR_FULL),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_OPTION_UNKNOWN, ERR_OPTION_NO_VALUE, ERR_OPTION_CONFLICT,
+                       ERR_DEHYDRATING, ERR_BAD_MSEC, ERR_FULL),
       .complexity =
           "O(K*log(N)) where K is the number of elements given and N the number in the dehydrator.",
       .syntax = "key ttl element id [ttl element id ...] " PUSH_OPTIONS,
@@ -262,7 +266,7 @@ static const struct command rows[] = {
       .since = "0.1.0",
       .origin = "ReDe",
       .replies = REPLIES("bulk: the payload", "null: there is no such key or id"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_OPTION_UNKNOWN),
       .complexity = "O(log(N)) where N is the number of elements.",
       .syntax = "key id [FORGET]",
       .summary =

@@ -29,8 +29,8 @@ static bool parse_take(struct call *call, int i, unsigned known, struct take *ta
 {
     take->limit = INT64_MAX;
     for (; i < call->argc; i++) {
-        bool valued = i + 1 < call->argc;
-        if (valued && arg_is(call, i, "COUNT")) {
+        if (arg_is(call, i, "COUNT")) {
+            if (!arg_has_value(call, i)) return false;
             /* A command without COUNT_0 may block, so it can't take 0 elements. */
             bool or_0 = known & COUNT_0;
             if (!arg_range(call, ++i, or_0 ? 0 : 1, INT64_MAX, &take->limit,
@@ -40,11 +40,12 @@ static bool parse_take(struct call *call, int i, unsigned known, struct take *ta
             take->with_ids = true;
         } else if ((known & TOKENS) && arg_is(call, i, "TOKENS")) {
             take->with_tokens = true;
-        } else if ((known & BLOCK) && valued && arg_is(call, i, "BLOCK")) {
+        } else if ((known & BLOCK) && arg_is(call, i, "BLOCK")) {
+            if (!arg_has_value(call, i)) return false;
             take->waits = true;
             if (!arg_timeout(call, ++i, &take->until)) return false;
         } else {
-            return arg_refuse(call, ERR_SYNTAX);
+            return arg_refuse_option(call, i, ERR_OPTION_UNKNOWN);
         }
     }
     return true;
@@ -309,7 +310,7 @@ static const struct command rows[] = {
       .origin = "ReDe",
       .replies = REPLIES("[bulk ...]: the payloads that were due, in order",
                          "[[bulk bulk] ...]: with WITHIDS: ids and payloads"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_POSITIVE),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_OPTION_UNKNOWN, ERR_OPTION_NO_VALUE, ERR_NOT_POSITIVE),
       .complexity = "O(K*log(N)) where K is the number of elements returned and N the number in "
                     "the dehydrator.",
       .syntax = "key [COUNT count] [WITHIDS]",
@@ -325,8 +326,8 @@ static const struct command rows[] = {
       .replies = REPLIES("[bulk ...]: the payloads that were due, in order",
                          "[[bulk bulk] ...]: with WITHIDS: ids and payloads",
                          "null-array: the timeout was reached"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_TIMEOUT_NEGATIVE, ERR_TIMEOUT_FLOAT,
-                       ERR_COUNT_POSITIVE),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_OPTION_UNKNOWN, ERR_OPTION_NO_VALUE, ERR_TIMEOUT_NEGATIVE,
+                       ERR_TIMEOUT_FLOAT, ERR_COUNT_POSITIVE),
       .complexity = "O(K*log(N)) where K is the number of elements returned and N the number in "
                     "the dehydrator.",
       .syntax = "key timeout [COUNT count] [WITHIDS]",
@@ -342,7 +343,7 @@ static const struct command rows[] = {
       .since = "0.1.0",
       .origin = "ReDe",
       .replies = REPLIES("[bulk ...]: the ids of the elements that are due, in order"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_POSITIVE),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_OPTION_UNKNOWN, ERR_OPTION_NO_VALUE, ERR_NOT_POSITIVE),
       .complexity = "O(log(N)+K) where N is the number of elements and K the number returned.",
       .syntax = "key [COUNT count]",
       .summary = "Returns the ids of the elements that are due, earliest first." },
@@ -359,8 +360,9 @@ static const struct command rows[] = {
                   "element; empty if none is due, even after the timeout of BLOCK",
                   "[[bulk bulk integer integer] ...]: with TOKENS: the same, and the token of "
                   "each claim"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_TIMEOUT_NEGATIVE, ERR_TIMEOUT_FLOAT,
-                       ERR_COUNT_POSITIVE, ERR_BAD_MSEC, ERR_READONLY, ERR_NO_TOKENS),
+      .errors =
+          ERRORS(ERR_WRONGTYPE, ERR_OPTION_UNKNOWN, ERR_OPTION_NO_VALUE, ERR_TIMEOUT_NEGATIVE,
+                 ERR_TIMEOUT_FLOAT, ERR_COUNT_POSITIVE, ERR_BAD_MSEC, ERR_READONLY, ERR_NO_TOKENS),
       .complexity = "O(K*log(N)) where K is the number of elements returned and N the number in "
                     "the dehydrator.",
       .syntax = "key lease [COUNT count] [BLOCK timeout] [TOKENS]",

@@ -29,7 +29,7 @@ static void cmd_rede_len(struct call *call)
     struct entry *entry;
     bool due = arg_is(call, 2, "DUE"), claimed = arg_is(call, 2, "CLAIMED");
     if (call->argc > 3 || (call->argc == 3 && !due && !claimed)) {
-        fail(call, ERR_SYNTAX);
+        arg_refuse_option(call, due || claimed ? 3 : 2, ERR_OPTION_UNKNOWN);
         return;
     }
     if (!read_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
@@ -105,6 +105,16 @@ static bool arg_bound(struct call *call, int i, msec *at)
     return false;
 }
 
+/* Parses COUNT at argument i, the last option. */
+static bool parse_limit(struct call *call, int i, int64_t *limit)
+{
+    bool is_count = arg_is(call, i, "COUNT");
+    if (is_count && !arg_has_value(call, i)) return false;
+    if (!is_count || call->argc > i + 2)
+        return arg_refuse_option(call, is_count ? i + 2 : i, ERR_OPTION_UNKNOWN);
+    return arg_range(call, i + 1, 0, INT64_MAX, limit, ERR_NOT_POSITIVE);
+}
+
 static void reply_range(struct call *call, const struct entry *entry, msec min, size_t count)
 {
     struct dehydrator_walk walk;
@@ -145,11 +155,7 @@ static void cmd_rede_range(struct call *call)
     int64_t limit = INT64_MAX;
     struct entry *entry;
     if (!arg_bound(call, 2, &min) || !arg_bound(call, 3, &max)) return;
-    if (call->argc != 4 && (call->argc != 6 || !arg_is(call, 4, "COUNT"))) {
-        fail(call, ERR_SYNTAX);
-        return;
-    }
-    if (call->argc == 6 && !arg_range(call, 5, 0, INT64_MAX, &limit, ERR_NOT_POSITIVE)) return;
+    if (call->argc > 4 && !parse_limit(call, 4, &limit)) return;
     if (!read_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
     size_t count = count_from_to(entry, min, max);
     if ((uint64_t)limit < count) count = (size_t)limit;
@@ -222,7 +228,7 @@ static const struct command rows[] = {
       .group = "dehydrator",
       .since = "0.1.0",
       .replies = REPLIES("integer: the number of elements, or of those that are due or claimed"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_OPTION_UNKNOWN),
       .complexity = "O(log(N)) where N is the number of elements.",
       .syntax = "key [DUE | CLAIMED]",
       .summary = "Returns the number of elements, or of those that are due or claimed." },
@@ -250,7 +256,8 @@ static const struct command rows[] = {
       .since = "0.1.0",
       .replies = REPLIES(
           "[[bulk integer] ...]: ids and deadlines as Unix times in milliseconds, in order"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_POSITIVE, ERR_BAD_MSEC),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_OPTION_UNKNOWN, ERR_OPTION_NO_VALUE, ERR_NOT_POSITIVE,
+                       ERR_BAD_MSEC),
       .complexity = "O(log(N)+K) where N is the number of elements and K the number returned.",
       .syntax = "key min max [COUNT count]",
       .summary = "Returns the ids and deadlines of the elements that are due between two Unix "

@@ -9,11 +9,13 @@ static void cmd_rede_pause(struct call *call)
 {
     msec until = INSTANT_MAX;
     struct entry *entry;
-    if (call->argc != 2 && (call->argc != 4 || !arg_is(call, 2, "UNTIL"))) {
-        fail(call, ERR_SYNTAX);
+    bool ends = arg_is(call, 2, "UNTIL");
+    if (ends && !arg_has_value(call, 2)) return;
+    if (call->argc > (ends ? 4 : 2)) {
+        arg_refuse_option(call, ends ? 4 : 2, ERR_OPTION_UNKNOWN);
         return;
     }
-    if (call->argc == 4 && !arg_instant(call, 3, &until)) return;
+    if (ends && !arg_instant(call, 3, &until)) return;
     if (instant_due(until, call->txn->now)) {
         fail(call, ERR_PAUSE_PAST);
         return;
@@ -42,7 +44,8 @@ static const struct command rows[] = {
       .group = "dehydrator",
       .since = "0.2.0",
       .replies = REPLIES("OK: it delivers nothing from now on"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_BAD_MSEC, ERR_PAUSE_PAST),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_OPTION_UNKNOWN, ERR_OPTION_NO_VALUE, ERR_BAD_MSEC,
+                       ERR_PAUSE_PAST),
       .complexity = "O(1)",
       .syntax = "key [UNTIL unix-time-milliseconds]",
       .summary = "Stops the deliveries of a dehydrator, until a Unix time in milliseconds or until "

@@ -20,20 +20,21 @@ bool is_push_option(const struct call *call, int i)
     return arg_word(call, i, options, PUSH_OPTIONS) >= 0;
 }
 
-/* Parses a span of at least 1 ms. */
-static bool parse_span(struct call *call, int i, const char *name, msec *span)
+/* Parses the span of at least 1 ms that follows the option at argument *i, and moves *i to it. */
+static bool parse_span(struct call *call, int *i, const char *name, msec *span)
 {
-    if (i < call->argc && number_parse_int64(call->argv[i].data, call->argv[i].len, span) &&
-        *span >= 1 && *span <= SPAN_MAX)
+    if (!arg_has_value(call, *i)) return false;
+    const struct bytes text = call->argv[++*i];
+    if (number_parse_int64(text.data, text.len, span) && *span >= 1 && *span <= SPAN_MAX)
         return true;
     failf(call, ERR_BAD_MSEC, name);
     return false;
 }
 
 /* KEEP, REPLACE and POSTPONE exclude one another. */
-static bool set_mode(struct call *call, struct push *push, enum push_mode mode)
+static bool set_mode(struct call *call, int i, struct push *push, enum push_mode mode)
 {
-    if (push->mode != PUSH_NEW) return arg_refuse(call, ERR_SYNTAX);
+    if (push->mode != PUSH_NEW) return arg_refuse_option(call, i, ERR_OPTION_CONFLICT);
     push->mode = mode;
     return true;
 }
@@ -42,16 +43,16 @@ static bool set_mode(struct call *call, struct push *push, enum push_mode mode)
 static bool parse_push_option(struct call *call, int *i, struct push *push)
 {
     switch (arg_word(call, *i, options, PUSH_OPTIONS)) {
-    case KEEP: return set_mode(call, push, PUSH_KEEP);
-    case REPLACE: return set_mode(call, push, PUSH_REPLACE);
+    case KEEP: return set_mode(call, *i, push, PUSH_KEEP);
+    case REPLACE: return set_mode(call, *i, push, PUSH_REPLACE);
     case POSTPONE:
-        if (!set_mode(call, push, PUSH_POSTPONE)) return false;
+        if (!set_mode(call, *i, push, PUSH_POSTPONE)) return false;
         if (!arg_is(call, *i + 1, "ATMOST")) return true;
-        *i += 2;
-        return parse_span(call, *i, "ATMOST", &push->at_most);
-    case REMEMBER: return parse_span(call, ++*i, "REMEMBER", &push->remember);
-    case EVERY: return parse_span(call, ++*i, "EVERY", &push->every);
-    default: return arg_refuse(call, ERR_SYNTAX);
+        ++*i;
+        return parse_span(call, i, "ATMOST", &push->at_most);
+    case REMEMBER: return parse_span(call, i, "REMEMBER", &push->remember);
+    case EVERY: return parse_span(call, i, "EVERY", &push->every);
+    default: return arg_refuse_option(call, *i, ERR_OPTION_UNKNOWN);
     }
 }
 

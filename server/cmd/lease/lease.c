@@ -54,16 +54,18 @@ static bool parse_take(struct call *call, struct take *take)
     *take = (struct take){ .owner = call->argv[2], .permits = 1 };
     if (!arg_lease_end(call, 3, &take->end)) return false;
     for (int i = 4; i < call->argc; i += 2) {
-        bool more = i + 1 < call->argc;
-        if (more && !has_permits && arg_is(call, i, "PERMITS")) {
+        bool is_permits = arg_is(call, i, "PERMITS"), is_wait = arg_is(call, i, "WAIT");
+        if (!is_permits && !is_wait) return arg_refuse_option(call, i, ERR_OPTION_UNKNOWN);
+        if (is_permits ? has_permits : take->waits)
+            return arg_refuse_option(call, i, ERR_OPTION_CONFLICT);
+        if (!arg_has_value(call, i)) return false;
+        if (is_permits) {
             has_permits = true;
             if (!arg_range(call, i + 1, 1, LEASE_PERMITS_MAX, &take->permits, ERR_PERMITS))
                 return false;
-        } else if (more && !take->waits && arg_is(call, i, "WAIT")) {
+        } else {
             take->waits = true;
             if (!arg_timeout(call, i + 1, &take->until)) return false;
-        } else {
-            return arg_refuse(call, ERR_SYNTAX);
         }
     }
     return true;
@@ -230,9 +232,10 @@ static const struct command rows[] = {
                   "in milliseconds",
                   "null-array: no permit is free or other clients are waiting; with WAIT, the "
                   "timeout was reached"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_LEASE_TTL,
-                       ERR_PERMITS, ERR_OTHER_PERMITS, ERR_READONLY, ERR_LEASES_QUIET,
-                       ERR_NO_TOKENS, ERR_TIMEOUT_NEGATIVE, ERR_TIMEOUT_FLOAT),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_OPTION_UNKNOWN, ERR_OPTION_NO_VALUE, ERR_OPTION_CONFLICT,
+                       ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_LEASE_TTL, ERR_PERMITS,
+                       ERR_OTHER_PERMITS, ERR_READONLY, ERR_LEASES_QUIET, ERR_NO_TOKENS,
+                       ERR_TIMEOUT_NEGATIVE, ERR_TIMEOUT_FLOAT),
       .complexity = "O(log(N)) where N is the number of holders.",
       .syntax = "key owner ttl [PERMITS count] [WAIT timeout]",
       .summary = "Takes a lock, or one of several permits, for ttl milliseconds. With WAIT, waits "

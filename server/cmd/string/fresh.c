@@ -26,7 +26,8 @@ static bool read_fresh_options(struct call *call, struct fresh_options *how)
                          : arg_is(call, i, "EARLY") ? &how->early
                          : arg_is(call, i, "WAIT")  ? &how->wait
                                                     : NULL;
-        if (value == NULL || i + 1 == call->argc) return arg_refuse(call, ERR_SYNTAX);
+        if (value == NULL) return arg_refuse_option(call, i, ERR_OPTION_UNKNOWN);
+        if (!arg_has_value(call, i)) return false;
         if (!arg_int64(call, i + 1, value)) return false;
         if (*value < is_lease) return arg_refuse(call, ERR_NOT_POSITIVE);
     }
@@ -148,8 +149,8 @@ static const struct command rows[] = {
           "[bulk|null bulk]: the string, null if there is none, and its state: 'fresh', 'stale', "
           "'refresh' (the caller should load a new one), 'fill' (there is none, and the caller "
           "should load it) or 'missing' (there is none, and another client is loading it)"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NOT_POSITIVE, ERR_LEASE_TTL,
-                       ERR_BAD_EXPIRE),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_OPTION_UNKNOWN, ERR_OPTION_NO_VALUE, ERR_NOT_INTEGER,
+                       ERR_NOT_POSITIVE, ERR_LEASE_TTL, ERR_BAD_EXPIRE),
       .complexity = "O(1)",
       .syntax = "key [EARLY milliseconds] [LEASE milliseconds] [WAIT milliseconds]",
       .summary = "Returns a string and whether it is stale, and chooses one client to load a new "

@@ -128,8 +128,10 @@ def bad_input_changes_nothing():
                 ((KEY, "a", "x"), b"-ERR value is not an integer or out of range\r\n"),
                 ((KEY, "a", 1, "PERMITS", 0), b"-ERR PERMITS must be between 1 and 1000000\r\n"),
                 ((KEY, "a", 1, "PERMITS", 1000001), b"-ERR PERMITS must be between 1 and 1000000\r\n"),
-                ((KEY, "a", 1, "PERMITS"), b"-ERR syntax error\r\n"),
-                ((KEY, "a", 1, "WAIT", 1, "WAIT", 1), b"-ERR syntax error\r\n"),
+                ((KEY, "a", 1, "PERMITS"), b"-ERR syntax error: PERMITS needs a value\r\n"),
+                ((KEY, "a", 1, "WAIT", 1, "WAIT", 1),
+                 b"-ERR syntax error: WAIT repeats or contradicts an option before it\r\n"),
+                ((KEY, "a", 1, "TOKEN", 1), b"-ERR syntax error: unknown option 'TOKEN'\r\n"),
                 ((KEY, "a", 1, "WAIT", -1), b"-ERR timeout is negative\r\n"),
                 ((KEY, "a", 1, "WAIT", "x"), b"-ERR timeout is not a float or out of range\r\n"),
                 (("string", "a", 1), WRONGTYPE)):

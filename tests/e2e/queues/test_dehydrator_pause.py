@@ -10,7 +10,8 @@ from replicas import check_same, group
 
 BAD = b"-ERR unix-ms is not an integer or out of range\r\n"
 PAST = b"-ERR unix-ms is in the past\r\n"
-OK, NOTHING, SYNTAX = b"+OK\r\n", b"*0\r\n", b"-ERR syntax error\r\n"
+OK, NOTHING = b"+OK\r\n", b"*0\r\n"
+UNKNOWN = b"-ERR syntax error: unknown option '%b'\r\n"
 
 
 def fill(de, key="d"):
@@ -189,9 +190,9 @@ def bad_calls_change_nothing():
         de.run("SET", "s", "v")
         de.says(WRONGTYPE, "REDE.PAUSE", "s")
         de.says(WRONGTYPE, "REDE.RESUME", "s")
-        de.says(SYNTAX, "REDE.PAUSE", "d", "TILL", NOON + 5)
-        de.says(SYNTAX, "REDE.PAUSE", "d", "UNTIL")
-        de.says(SYNTAX, "REDE.PAUSE", "d", "UNTIL", NOON + 5, "x")
+        de.says(UNKNOWN % b"TILL", "REDE.PAUSE", "d", "TILL", NOON + 5)
+        de.says(b"-ERR syntax error: UNTIL needs a value\r\n", "REDE.PAUSE", "d", "UNTIL")
+        de.says(UNKNOWN % b"x", "REDE.PAUSE", "d", "UNTIL", NOON + 5, "x")
         for value in ("x", "-1", "9223372036854775807", "1e3", ""):
             de.says(BAD, "REDE.PAUSE", "d", "UNTIL", value)
         for value in (0, 1, NOON - 1, NOON):

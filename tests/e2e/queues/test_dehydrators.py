@@ -142,16 +142,16 @@ def many_elements_of_many_ttls_come_back_in_order():
 @own
 def poll_refuses_options_that_make_no_sense():
     with Dehydrators() as de:
-        syntax = b"-ERR syntax error\r\n"
+        syntax = b"-ERR syntax error: unknown option '%b'\r\n"
         positive = b"-ERR value is out of range, must be positive\r\n"
         de.run("REDE.PUSH", "d", 0, "p", "id")
         for command in ("REDE.POLL", "REDE.XPOLL"):
-            de.says(syntax, command, "d", "FOO")
-            de.says(syntax, command, "d", "COUNT")
+            de.says(syntax % b"FOO", command, "d", "FOO")
+            de.says(b"-ERR syntax error: COUNT needs a value\r\n", command, "d", "COUNT")
             de.says(positive, command, "d", "COUNT", -1)
             de.says(positive, command, "d", "COUNT", "x")
             de.says(b"*0\r\n", command, "d", "COUNT", 0)
-        de.says(syntax, "REDE.XPOLL", "d", "WITHIDS")
+        de.says(syntax % b"WITHIDS", "REDE.XPOLL", "d", "WITHIDS")
         de.says(b"*0\r\n", "REDE.POLL", "nosuch")
         de.says(b"*0\r\n", "REDE.XPOLL", "nosuch", "COUNT", 5)
         de.says(b"*1\r\n$1\r\np\r\n", "REDE.POLL", "d")
@@ -258,7 +258,7 @@ def wrong_arity_is_named():
             wrong = b"-ERR wrong number of arguments for 'rede.%s' command\r\n" % name.encode()
             de.says(wrong, f"REDE.{name}", *["1"] * (least - 1))
             if name in ("mpush", "pull", "look", "ttn", "update", "info"):
-                de.says(b"-ERR syntax error\r\n" if name == "pull" else wrong,  # it may have FORGET
+                de.says(b"-ERR syntax error: unknown option '1'\r\n" if name == "pull" else wrong,  # it may have FORGET
                         f"rede.{name.upper()}", *["1"] * (least + 1))
 
 

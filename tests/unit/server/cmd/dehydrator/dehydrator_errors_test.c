@@ -2,29 +2,30 @@
  * for missing keys. */
 #include "tests/unit/server/cmd/dehydrator/dehydrator_steps.h"
 
-#define DEHYDRATING "ERROR: Element already dehydrating."
-#define BAD(what)   "ERR " what " is not an integer or out of range"
-#define SYNTAX      "ERR syntax error"
-#define POSITIVE    "ERR value is out of range, must be positive"
-#define COUNT_LEAST "ERR count should be greater than 0"
-#define BAD_TIMEOUT "ERR timeout is not a float or out of range"
+#define DEHYDRATING   "ERROR: Element already dehydrating."
+#define BAD(what)     "ERR " what " is not an integer or out of range"
+#define UNKNOWN(what) "ERR syntax error: unknown option '" what "'"
+#define BARE(what)    "ERR syntax error: " what " needs a value"
+#define POSITIVE      "ERR value is out of range, must be positive"
+#define COUNT_LEAST   "ERR count should be greater than 0"
+#define BAD_TIMEOUT   "ERR timeout is not a float or out of range"
 
 START_TEST(the_number_of_arguments_is_checked_first)
 {
     begin();
     static const struct step wrong[] = {
         { "REDE.PUSH s x p", ARITY("rede.push") },
-        { "REDE.PUSH s 0 p i i", "ERR syntax error" },
+        { "REDE.PUSH s 0 p i i", UNKNOWN("i") },
         { "REDE.PUSHAT s x p", ARITY("rede.pushat") },
-        { "REDE.PUSHAT s 0 p i i", "ERR syntax error" },
+        { "REDE.PUSHAT s 0 p i i", UNKNOWN("i") },
         { "REDE.GIDPUSH s x", ARITY("rede.gidpush") },
-        { "REDE.GIDPUSH s 0 p i", "ERR syntax error" },
+        { "REDE.GIDPUSH s 0 p i", UNKNOWN("i") },
         { "REDE.MPUSH s x p", ARITY("rede.mpush") },
         { "REDE.MPUSH s x p i y", ARITY("rede.mpush") },
         { "REDE.MPUSH s x p i y q", ARITY("rede.mpush") },
         { "REDE.PULL s", ARITY("rede.pull") },
-        { "REDE.PULL s i i", "ERR syntax error" },
-        { "REDE.PULL s i FORGET i", "ERR syntax error" },
+        { "REDE.PULL s i i", UNKNOWN("i") },
+        { "REDE.PULL s i FORGET i", UNKNOWN("i") },
         { "REDE.POLL", ARITY("rede.poll") },
         { "REDE.BPOLL s", ARITY("rede.bpoll") },
         { "REDE.XPOLL", ARITY("rede.xpoll") },
@@ -70,14 +71,14 @@ START_TEST(arguments_of_pushes_and_polls_are_checked_in_order)
         { "REDE.MPUSH s x p i", BAD("ttl") },
         { "REDE.MPUSH s 1 p i x p i", BAD("ttl") },
         { "REDE.MPUSH s 1 p i 9223372036854775807 p i", BAD("ttl") },
-        { "REDE.POLL s WITHID", SYNTAX },
-        { "REDE.POLL s COUNT", SYNTAX },
-        { "REDE.POLL s WITHIDS COUNT", SYNTAX },
-        { "REDE.POLL s BLOCK 1", SYNTAX },
+        { "REDE.POLL s WITHID", UNKNOWN("WITHID") },
+        { "REDE.POLL s COUNT", BARE("COUNT") },
+        { "REDE.POLL s WITHIDS COUNT", BARE("COUNT") },
+        { "REDE.POLL s BLOCK 1", UNKNOWN("BLOCK") },
         { "REDE.POLL s COUNT x", POSITIVE },
         { "REDE.POLL s COUNT -1", POSITIVE },
         { "REDE.POLL s COUNT x FOO", POSITIVE },
-        { "REDE.XPOLL s WITHIDS", SYNTAX },
+        { "REDE.XPOLL s WITHIDS", UNKNOWN("WITHIDS") },
         { "REDE.XPOLL s COUNT -1", POSITIVE },
     };
     says("SET s v", OK);
@@ -92,19 +93,19 @@ START_TEST(arguments_of_blocking_calls_are_checked_in_order)
     static const struct step wrong[] = {
         { "REDE.BPOLL s x FOO", BAD_TIMEOUT },
         { "REDE.BPOLL s -1", "ERR timeout is negative" },
-        { "REDE.BPOLL s 1 FOO", SYNTAX },
-        { "REDE.BPOLL s 1 COUNT", SYNTAX },
-        { "REDE.BPOLL s 1 BLOCK 1", SYNTAX },
+        { "REDE.BPOLL s 1 FOO", UNKNOWN("FOO") },
+        { "REDE.BPOLL s 1 COUNT", BARE("COUNT") },
+        { "REDE.BPOLL s 1 BLOCK 1", UNKNOWN("BLOCK") },
         { "REDE.BPOLL s 1 COUNT 0", COUNT_LEAST },
         { "REDE.BPOLL s 1 COUNT x", COUNT_LEAST },
         { "REDE.CLAIM s x FOO", BAD("lease") },
         { "REDE.CLAIM s 0", BAD("lease") },
         { "REDE.CLAIM s -1", BAD("lease") },
         { "REDE.CLAIM s 9223372036854775807", BAD("lease") },
-        { "REDE.CLAIM s 1 FOO", SYNTAX },
-        { "REDE.CLAIM s 1 WITHIDS", SYNTAX },
-        { "REDE.CLAIM s 1 COUNT", SYNTAX },
-        { "REDE.CLAIM s 1 BLOCK", SYNTAX },
+        { "REDE.CLAIM s 1 FOO", UNKNOWN("FOO") },
+        { "REDE.CLAIM s 1 WITHIDS", UNKNOWN("WITHIDS") },
+        { "REDE.CLAIM s 1 COUNT", BARE("COUNT") },
+        { "REDE.CLAIM s 1 BLOCK", BARE("BLOCK") },
         { "REDE.CLAIM s 1 COUNT 0 BLOCK x", COUNT_LEAST },
         { "REDE.CLAIM s 1 COUNT 1 BLOCK x", BAD_TIMEOUT },
         { "REDE.CLAIM s 1 BLOCK -1", "ERR timeout is negative" },
@@ -123,16 +124,16 @@ START_TEST(arguments_of_other_commands_are_checked_in_order)
         { "REDE.NACK s 9223372036854775807 i", BAD("delay") },
         { "REDE.RESCHEDULE s x i", BAD("ttl") },
         { "REDE.RESCHEDULE s 9223372036854775807 i", BAD("ttl") },
-        { "REDE.LEN s FOO", SYNTAX },
-        { "REDE.LEN s DUE DUE", SYNTAX },
+        { "REDE.LEN s FOO", UNKNOWN("FOO") },
+        { "REDE.LEN s DUE DUE", UNKNOWN("DUE") },
         { "REDE.RANGE s x y", BAD("min or max") },
         { "REDE.RANGE s 1 y", BAD("min or max") },
         { "REDE.RANGE s - -inf", BAD("min or max") },
         { "REDE.COUNT s x y", BAD("min or max") },
         { "REDE.COUNT s 1 (2", BAD("min or max") },
-        { "REDE.RANGE s 1 2 COUNT", SYNTAX },
-        { "REDE.RANGE s 1 2 LIMIT 1", SYNTAX },
-        { "REDE.RANGE s 1 2 COUNT 1 COUNT 1", SYNTAX },
+        { "REDE.RANGE s 1 2 COUNT", BARE("COUNT") },
+        { "REDE.RANGE s 1 2 LIMIT 1", UNKNOWN("LIMIT") },
+        { "REDE.RANGE s 1 2 COUNT 1 COUNT 1", UNKNOWN("COUNT") },
         { "REDE.RANGE s 1 2 COUNT -1", POSITIVE },
         { "REDE.RANGE s 1 2 COUNT x", POSITIVE },
         { "REDE.SCAN s x", "ERR invalid cursor" },
@@ -186,8 +187,8 @@ START_TEST(ids_and_scan_options_are_checked_last)
         { "REDE.MPUSH new 5 p j 5 p j", DEHYDRATING },
         { "REDE.UPDATE new i p", "ERROR: No Such dehydrator." },
         { "REDE.UPDATE d j p", "ERROR: No Such Element." },
-        { "REDE.SCAN d 0 FOO", SYNTAX },
-        { "REDE.SCAN d 0 COUNT 0", SYNTAX },
+        { "REDE.SCAN d 0 FOO", "ERR syntax error" },
+        { "REDE.SCAN d 0 COUNT 0", "ERR syntax error" },
         { "REDE.SCAN d 0 COUNT x", NOT_INTEGER },
     };
     says("REDE.PUSH d 5 p i", OK);

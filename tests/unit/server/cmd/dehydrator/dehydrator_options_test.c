@@ -265,23 +265,24 @@ END_TEST
 
 START_TEST(wrong_options_change_nothing)
 {
-    static const char syntax[] = "-ERR syntax error|";
+    static const char twice[] =
+        "-ERR syntax error: REPLACE repeats or contradicts an option before it|";
     static const char every[] = "-ERR EVERY is not an integer or out of range|";
     static const char remember[] = "-ERR REMEMBER is not an integer or out of range|";
     static const char at_most[] = "-ERR ATMOST is not an integer or out of range|";
     static const struct step steps[] = {
         { "REDE.PUSH d 0 p a EVERY 0", every },
-        { "REDE.PUSH d 0 p a EVERY", every },
+        { "REDE.PUSH d 0 p a EVERY", "-ERR syntax error: EVERY needs a value|" },
         { "REDE.PUSH d 0 p a EVERY 9223372036854775807", every },
         { "REDE.PUSH d 0 p a REMEMBER -1", remember },
-        { "REDE.PUSH d 0 p a POSTPONE ATMOST", at_most },
+        { "REDE.PUSH d 0 p a POSTPONE ATMOST", "-ERR syntax error: ATMOST needs a value|" },
         { "REDE.PUSH d 0 p a POSTPONE ATMOST x", at_most },
-        { "REDE.PUSH d 0 p a ATMOST 5", syntax },
-        { "REDE.PUSH d 0 p a KEEP REPLACE", syntax },
-        { "REDE.PUSH d 0 p a REPLACE POSTPONE", syntax },
-        { "REDE.PUSH d 0 p a FOREVER", syntax },
-        { "REDE.GIDPUSH d 0 p NONE", syntax },
-        { "REDE.MPUSH d 0 p a KEEP 5", syntax },
+        { "REDE.PUSH d 0 p a ATMOST 5", "-ERR syntax error: unknown option 'ATMOST'|" },
+        { "REDE.PUSH d 0 p a KEEP REPLACE", twice },
+        { "REDE.PUSH d 0 p a POSTPONE REPLACE", twice },
+        { "REDE.PUSH d 0 p a FOREVER", "-ERR syntax error: unknown option 'FOREVER'|" },
+        { "REDE.GIDPUSH d 0 p NONE", "-ERR syntax error: unknown option 'NONE'|" },
+        { "REDE.MPUSH d 0 p a KEEP 5", "-ERR syntax error: unknown option '5'|" },
         { "REDE.MPUSH d 0 p a 5 KEEP", "-ERR wrong number of arguments for 'rede.mpush' command|" },
         { "REDE.MPUSH d KEEP p a", "-ERR ttl is not an integer or out of range|" },
         { "EXISTS d", ":0|" },

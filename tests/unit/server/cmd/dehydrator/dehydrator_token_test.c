@@ -127,7 +127,7 @@ START_TEST(wrong_pairs_change_nothing)
         { "REDE.EXTEND d 9 a 101 a x", token },
         { "REDE.RETRY d x a 101", delay },
         { "REDE.RETRY d 0 a 101 a 1.5", token },
-        { "REDE.POLL d TOKENS", "-ERR syntax error|" },
+        { "REDE.POLL d TOKENS", "-ERR syntax error: unknown option 'TOKENS'|" },
         { "REDE.LEN d CLAIMED", ":1|" },
         { "SET s x", OK },
         { "REDE.ACK s a 101",
