@@ -128,8 +128,22 @@ each('errors are those of the client, and wrong arguments are not sent', async (
     await assert.rejects(async () => db.redePush('d', 0, 'p', 'i'), /already dehydrating/);
     await assert.rejects(async () => db.redePush('d', 0, undefined, 'i'), TypeError);
     await assert.rejects(async () => db.redeMpush('d', [[0, 'p']]), TypeError);
-    await assert.rejects(async () => db.policySet('q', { maxdeliveries: 3 }), TypeError);
     assert.equal(Number(await send('EXISTS', 'q', 'd')), 1);
+});
+
+each('an incomplete or unknown option is named', async ({ db, send }) => {
+    const wrong = [
+        [() => db.policySet('q', { maxdeliveries: 3 }), 'maxdeliveries needs maxdeliveriesTo'],
+        [() => db.policySet('q', { backoffJitter: 5 }), 'backoffJitter needs backoff and backoffMaxDelay'],
+        [() => db.policySet('q', { expiredValue: true }), 'expiredValue needs expiredTo'],
+        [() => db.redeClaim('d', 50, { blok: 1 }), "redeClaim has no option 'blok', but count, block, tokens"],
+        [() => db.redeClaim('d', 50, 'TOKENS'), 'redeClaim: options must be an object'],
+        [() => db.redeXack('d', 'a', 'b'), 'redeXack takes at most 2 arguments, not 3'],
+        [() => db.expiryLag({ count: 1 }), 'expiryLag takes at most 0 arguments, not 1'],
+    ];
+    for (const [call, message] of wrong) await assert.rejects(async () => call(), { name: 'TypeError', message });
+    assert.equal(await db.redeLen('d', undefined), 0);
+    assert.equal(Number(await send('EXISTS', 'q', 'd')), 0);
 });
 
 each('a transaction of node-redis reads replies', async ({ client }) => {

@@ -179,11 +179,25 @@ def errors_are_redis_py_s():
         client.set("s", "v")
         assert raises(client.rede_len, "s").startswith("WRONGTYPE")
         assert "wrong number" in raises(client.zaddex, "z", (1, "m"))  # without a deadline
-        try:
-            client.policy_set("q", maxdeliveries=3)  # without a key
-        except redis.DataError:
-            return
-        raise AssertionError("an incomplete option was sent")
+    with_client(run)
+
+
+@own
+def an_incomplete_option_names_what_it_needs():
+    def run(daemon, client):
+        for options, message in (
+                ({"maxdeliveries": 3}, "maxdeliveries needs maxdeliveries_to"),
+                ({"maxdeliveries_to": "failed"}, "maxdeliveries_to needs maxdeliveries"),
+                ({"backoff_jitter": 5}, "backoff_jitter needs backoff and backoff_max_delay"),
+                ({"expired_value_max": "1kb"}, "expired_value_max needs expired_to"),
+                ({"rate": 5, "ttl": 5}, "rate needs rate_per")):
+            try:
+                client.policy_set("q", **options)
+            except redis.DataError as error:
+                equal(str(error), message)
+            else:
+                raise AssertionError(f"sent {options}")
+        equal(client.policy_get("q"), None)
     with_client(run)
 
 

@@ -176,6 +176,11 @@ class Call:
         return pieces
 
 
+def needs_of(block):
+    """The options of a block that must be given if one of them is."""
+    return [inner.parameter for inner in block.pieces if inner.kind == "option" and inner.token == ""]
+
+
 def options_of(piece):
     """Its parameter, and those of the pieces in it."""
     found = [piece.parameter] if piece.parameter is not None else []

@@ -1,7 +1,7 @@
 """node: the commands as functions for node-redis and ioredis (commands.js), and their types (commands.d.ts)."""
 import textwrap
 
-from arguments import options_of
+from arguments import needs_of, options_of
 
 TYPES = {"key": "Key", "integer": "number", "double": "number", "unix-time": "number", "flag": "boolean"}
 WIDTH = 100
@@ -149,8 +149,10 @@ def written_block(piece):
             continue
         inside += [f"to.value({place(inner.parameter)});"] if inner.kind == "option" and inner.token == "" \
             else written(inner)
-    given = ", ".join(place(parameter) for parameter in options_of(piece))
-    return [f"to.block([{given}], () => {{", *(f"    {line}" for line in inside), "});"]
+    needed = needs_of(piece)
+    others = [parameter for parameter in options_of(piece) if parameter not in needed]
+    names = ", ".join("[" + ", ".join(f"'{camel(one.name)}'" for one in found) + "]" for found in (needed, others))
+    return [f"to.block(options, {names}, () => {{", *(f"    {line}" for line in inside), "});"]
 
 
 def code(commands):
@@ -160,12 +162,15 @@ def code(commands):
             if any(name in found for found in shapes.values())]
     lines = [MADE + f"import {{\n    {', '.join(used)},\n}} from './shapes.js';", "", "export const commands = {"]
     for command in commands:
-        words = ["to", *(camel(one.name) for one in command.parameters if not one.optional)]
-        if any(one.optional for one in command.parameters):
-            words.append("options = {}")
+        values = [camel(one.name) for one in command.parameters if not one.optional]
+        options = [camel(one.name) for one in command.parameters if one.optional]
+        words = ["to", *values, *(["options = {}"] if options else [])]
         statements = [line for piece in command.pieces for line in written(piece)]
         lines += [f"    {camel(command.method)}: {{", f"        name: '{command.name}',",
-                  f"        readonly: {str(command.readonly).lower()},"]
+                  f"        readonly: {str(command.readonly).lower()},", f"        values: {len(values)},"]
+        if options:
+            lines += textwrap.wrap(f"options: [{', '.join(map(repr, options))}],", WIDTH, initial_indent=" " * 8,
+                                   subsequent_indent=" " * 12)
         if statements:
             lines += [f"        write({', '.join(words)}) {{", *(f"            {line}" for line in statements),
                       "        },"]

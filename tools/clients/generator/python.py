@@ -1,7 +1,7 @@
 """python: the commands as methods for redis-py, in a class for redis.Redis and one for redis.asyncio.Redis."""
 import textwrap
 
-from arguments import options_of
+from arguments import needs_of, options_of
 
 TYPES = {"key": "KeyT", "integer": "int", "double": "float", "unix-time": "int", "flag": "bool"}
 ARGUMENT = "EncodableT"
@@ -117,18 +117,18 @@ def written(piece):
 
 
 def written_block(piece, token):
-    given, inside = [], []
+    others, inside = [], []
     for inner in piece.pieces:
         if inner.kind == "flag" and inner.token == "":  # the block itself
-            given.append(inner.parameter.name)
-            continue
-        if inner.kind == "option" and inner.token == "":
+            others.append(inner.parameter.name)
+        elif inner.kind == "option" and inner.token == "":
             inside.append(inner.parameter.name)
         else:
             inside.append(written(inner))
-        given += [parameter.name for parameter in options_of(inner)]
-    options = ", ".join(given) + ("," if len(given) == 1 else "")
-    return f"*_block(({options}), {token}{', '.join(inside)})"
+            others += [parameter.name for parameter in options_of(inner)]
+    needed, others = ("{" + ", ".join(f'"{name}": {name}' for name in names) + "}" for names in (
+        [parameter.name for parameter in needs_of(piece)], others))
+    return f"*_block({needed}, {others}, {token}{', '.join(inside)})"
 
 
 def signature(command, of_options, returns, indent="    "):

@@ -7,13 +7,15 @@ export const commands = {
     blmovem: {
         name: 'BLMOVEM',
         readonly: false,
+        values: 5,
+        options: ['count', 'exactly', 'obo', 'bulk'],
         write(to, source, destination, mode, mode2, timeout, options = {}) {
             to.key(source);
             to.key(destination);
             to.value(mode);
             to.value(mode2);
             to.value(timeout);
-            to.block([options.count, options.exactly, options.obo, options.bulk], () => {
+            to.block(options, [], ['count', 'exactly', 'obo', 'bulk'], () => {
                 to.option('COUNT', options.count);
                 to.option('EXACTLY', options.exactly);
                 to.flag('OBO', options.obo);
@@ -25,6 +27,7 @@ export const commands = {
     bztsmove: {
         name: 'BZTSMOVE',
         readonly: false,
+        values: 4,
         write(to, key, destination, count, timeout) {
             to.key(key);
             to.key(destination);
@@ -36,6 +39,7 @@ export const commands = {
     bztspop: {
         name: 'BZTSPOP',
         readonly: false,
+        values: 3,
         write(to, key, count, timeout) {
             to.key(key);
             to.value(count);
@@ -46,6 +50,8 @@ export const commands = {
     clThrottle: {
         name: 'CL.THROTTLE',
         readonly: false,
+        values: 4,
+        options: ['quantity'],
         write(to, key, maxBurst, count, periodSeconds, options = {}) {
             to.key(key);
             to.value(maxBurst);
@@ -58,6 +64,8 @@ export const commands = {
     clThrottlems: {
         name: 'CL.THROTTLEMS',
         readonly: false,
+        values: 4,
+        options: ['quantity'],
         write(to, key, maxBurst, count, periodMilliseconds, options = {}) {
             to.key(key);
             to.value(maxBurst);
@@ -70,6 +78,8 @@ export const commands = {
     clWindow: {
         name: 'CL.WINDOW',
         readonly: false,
+        values: 3,
+        options: ['quantity'],
         write(to, key, limit, windowMilliseconds, options = {}) {
             to.key(key);
             to.value(limit);
@@ -81,6 +91,7 @@ export const commands = {
     clockAdvance: {
         name: 'CLOCK ADVANCE',
         readonly: false,
+        values: 1,
         write(to, milliseconds) {
             to.value(milliseconds);
         },
@@ -89,24 +100,28 @@ export const commands = {
     clockFreeze: {
         name: 'CLOCK FREEZE',
         readonly: false,
+        values: 0,
         write() {},
         reply: integer,
     },
     clockGet: {
         name: 'CLOCK GET',
         readonly: false,
+        values: 0,
         write() {},
         reply: integer,
     },
     clockRun: {
         name: 'CLOCK RUN',
         readonly: false,
+        values: 0,
         write() {},
         reply: integer,
     },
     clockSet: {
         name: 'CLOCK SET',
         readonly: false,
+        values: 1,
         write(to, unixTimeMilliseconds) {
             to.value(unixTimeMilliseconds);
         },
@@ -115,6 +130,8 @@ export const commands = {
     delex: {
         name: 'DELEX',
         readonly: false,
+        values: 1,
+        options: ['ifeq', 'ifne', 'ifdeq', 'ifdne'],
         write(to, key, options = {}) {
             to.key(key);
             to.option('IFEQ', options.ifeq);
@@ -127,6 +144,7 @@ export const commands = {
     delifeq: {
         name: 'DELIFEQ',
         readonly: false,
+        values: 2,
         write(to, key, value) {
             to.key(key);
             to.value(value);
@@ -136,6 +154,7 @@ export const commands = {
     digest: {
         name: 'DIGEST',
         readonly: true,
+        values: 1,
         write(to, key) {
             to.key(key);
         },
@@ -144,6 +163,8 @@ export const commands = {
     expiremember: {
         name: 'EXPIREMEMBER',
         readonly: false,
+        values: 3,
+        options: ['unit'],
         write(to, key, member, delay, options = {}) {
             to.key(key);
             to.value(member);
@@ -155,6 +176,7 @@ export const commands = {
     expirememberat: {
         name: 'EXPIREMEMBERAT',
         readonly: false,
+        values: 3,
         write(to, key, member, unixTimeSeconds) {
             to.key(key);
             to.value(member);
@@ -165,18 +187,22 @@ export const commands = {
     expiryForecast: {
         name: 'EXPIRY FORECAST',
         readonly: true,
+        values: 0,
         write() {},
         reply: list(tuple(bulk, integer, integer, integer)),
     },
     expiryLag: {
         name: 'EXPIRY LAG',
         readonly: false,
+        values: 0,
         write() {},
         reply: record({ 'p50': integer, 'p90': integer, 'p99': integer, 'p99.9': integer, 'max': integer, 'count': integer }),
     },
     expiryNext: {
         name: 'EXPIRY NEXT',
         readonly: true,
+        values: 0,
+        options: ['count'],
         write(to, options = {}) {
             to.option('', options.count);
         },
@@ -185,6 +211,7 @@ export const commands = {
     fieldexpire: {
         name: 'FIELDEXPIRE',
         readonly: false,
+        values: 3,
         write(to, key, seconds, fields) {
             to.key(key);
             to.value(seconds);
@@ -195,6 +222,7 @@ export const commands = {
     fieldttl: {
         name: 'FIELDTTL',
         readonly: true,
+        values: 2,
         write(to, key, field) {
             to.key(key);
             to.value(field);
@@ -204,6 +232,8 @@ export const commands = {
     getfresh: {
         name: 'GETFRESH',
         readonly: true,
+        values: 1,
+        options: ['early', 'lease', 'wait'],
         write(to, key, options = {}) {
             to.key(key);
             to.option('EARLY', options.early);
@@ -215,6 +245,8 @@ export const commands = {
     hexpire: {
         name: 'HEXPIRE',
         readonly: false,
+        values: 3,
+        options: ['nx', 'xx', 'gt', 'lt'],
         write(to, key, seconds, fields, options = {}) {
             to.key(key);
             to.value(seconds);
@@ -231,6 +263,8 @@ export const commands = {
     hexpireat: {
         name: 'HEXPIREAT',
         readonly: false,
+        values: 3,
+        options: ['nx', 'xx', 'gt', 'lt'],
         write(to, key, unixTimeSeconds, fields, options = {}) {
             to.key(key);
             to.value(unixTimeSeconds);
@@ -247,6 +281,7 @@ export const commands = {
     hexpiretime: {
         name: 'HEXPIRETIME',
         readonly: true,
+        values: 2,
         write(to, key, fields) {
             to.key(key);
             to.token('FIELDS');
@@ -258,6 +293,7 @@ export const commands = {
     hgetdel: {
         name: 'HGETDEL',
         readonly: false,
+        values: 2,
         write(to, key, fields) {
             to.key(key);
             to.token('FIELDS');
@@ -269,6 +305,8 @@ export const commands = {
     hgetex: {
         name: 'HGETEX',
         readonly: false,
+        values: 2,
+        options: ['ex', 'px', 'exat', 'pxat', 'persist'],
         write(to, key, fields, options = {}) {
             to.key(key);
             to.option('EX', options.ex);
@@ -285,6 +323,7 @@ export const commands = {
     hpersist: {
         name: 'HPERSIST',
         readonly: false,
+        values: 2,
         write(to, key, fields) {
             to.key(key);
             to.token('FIELDS');
@@ -296,6 +335,8 @@ export const commands = {
     hpexpire: {
         name: 'HPEXPIRE',
         readonly: false,
+        values: 3,
+        options: ['nx', 'xx', 'gt', 'lt'],
         write(to, key, milliseconds, fields, options = {}) {
             to.key(key);
             to.value(milliseconds);
@@ -312,6 +353,8 @@ export const commands = {
     hpexpireat: {
         name: 'HPEXPIREAT',
         readonly: false,
+        values: 3,
+        options: ['nx', 'xx', 'gt', 'lt'],
         write(to, key, unixTimeMilliseconds, fields, options = {}) {
             to.key(key);
             to.value(unixTimeMilliseconds);
@@ -328,6 +371,7 @@ export const commands = {
     hpexpiretime: {
         name: 'HPEXPIRETIME',
         readonly: true,
+        values: 2,
         write(to, key, fields) {
             to.key(key);
             to.token('FIELDS');
@@ -339,6 +383,7 @@ export const commands = {
     hpttl: {
         name: 'HPTTL',
         readonly: true,
+        values: 2,
         write(to, key, fields) {
             to.key(key);
             to.token('FIELDS');
@@ -350,6 +395,8 @@ export const commands = {
     hsetex: {
         name: 'HSETEX',
         readonly: false,
+        values: 2,
+        options: ['fnx', 'fxx', 'ex', 'px', 'exat', 'pxat', 'keepttl'],
         write(to, key, items, options = {}) {
             to.key(key);
             to.flag('FNX', options.fnx);
@@ -368,6 +415,7 @@ export const commands = {
     httl: {
         name: 'HTTL',
         readonly: true,
+        values: 2,
         write(to, key, fields) {
             to.key(key);
             to.token('FIELDS');
@@ -379,6 +427,9 @@ export const commands = {
     increx: {
         name: 'INCREX',
         readonly: false,
+        values: 1,
+        options: ['byint', 'byfloat', 'lbound', 'ubound', 'saturate', 'nx', 'xx', 'ex', 'px',
+            'exat', 'pxat', 'persist', 'enx'],
         write(to, key, options = {}) {
             to.key(key);
             to.option('BYINT', options.byint);
@@ -400,6 +451,7 @@ export const commands = {
     leaseCheck: {
         name: 'LEASE.CHECK',
         readonly: true,
+        values: 2,
         write(to, key, token) {
             to.key(key);
             to.value(token);
@@ -409,6 +461,7 @@ export const commands = {
     leaseDrop: {
         name: 'LEASE.DROP',
         readonly: false,
+        values: 2,
         write(to, key, token) {
             to.key(key);
             to.value(token);
@@ -418,6 +471,7 @@ export const commands = {
     leaseExtend: {
         name: 'LEASE.EXTEND',
         readonly: false,
+        values: 3,
         write(to, key, token, ttl) {
             to.key(key);
             to.value(token);
@@ -428,6 +482,7 @@ export const commands = {
     leaseInfo: {
         name: 'LEASE.INFO',
         readonly: true,
+        values: 1,
         write(to, key) {
             to.key(key);
         },
@@ -436,6 +491,8 @@ export const commands = {
     leaseTake: {
         name: 'LEASE.TAKE',
         readonly: false,
+        values: 3,
+        options: ['permits', 'wait'],
         write(to, key, owner, ttl, options = {}) {
             to.key(key);
             to.value(owner);
@@ -448,12 +505,14 @@ export const commands = {
     lmovem: {
         name: 'LMOVEM',
         readonly: false,
+        values: 4,
+        options: ['count', 'exactly', 'obo', 'bulk'],
         write(to, source, destination, mode, mode2, options = {}) {
             to.key(source);
             to.key(destination);
             to.value(mode);
             to.value(mode2);
-            to.block([options.count, options.exactly, options.obo, options.bulk], () => {
+            to.block(options, [], ['count', 'exactly', 'obo', 'bulk'], () => {
                 to.option('COUNT', options.count);
                 to.option('EXACTLY', options.exactly);
                 to.flag('OBO', options.obo);
@@ -465,6 +524,8 @@ export const commands = {
     msetex: {
         name: 'MSETEX',
         readonly: false,
+        values: 1,
+        options: ['nx', 'xx', 'ex', 'px', 'exat', 'pxat', 'keepttl'],
         write(to, items, options = {}) {
             to.length(items);
             to.tuples(items, 'key', 'value');
@@ -481,6 +542,7 @@ export const commands = {
     pexpirememberat: {
         name: 'PEXPIREMEMBERAT',
         readonly: false,
+        values: 3,
         write(to, key, member, unixTimeMilliseconds) {
             to.key(key);
             to.value(member);
@@ -491,6 +553,7 @@ export const commands = {
     policyDel: {
         name: 'POLICY DEL',
         readonly: false,
+        values: 1,
         write(to, name) {
             to.value(name);
         },
@@ -499,6 +562,7 @@ export const commands = {
     policyGet: {
         name: 'POLICY GET',
         readonly: true,
+        values: 1,
         write(to, name) {
             to.value(name);
         },
@@ -507,12 +571,14 @@ export const commands = {
     policyList: {
         name: 'POLICY LIST',
         readonly: true,
+        values: 0,
         write() {},
         reply: map(bulk, map(bulk, oneOf(integer, bulk))),
     },
     policyOf: {
         name: 'POLICY OF',
         readonly: true,
+        values: 1,
         write(to, key) {
             to.key(key);
         },
@@ -521,6 +587,10 @@ export const commands = {
     policySet: {
         name: 'POLICY SET',
         readonly: false,
+        values: 1,
+        options: ['ttl', 'maxttl', 'jitter', 'refresh', 'memberttl', 'maxlen', 'keep', 'retain',
+            'maxdeliveries', 'maxdeliveriesTo', 'backoff', 'backoffMaxDelay', 'backoffJitter',
+            'rate', 'ratePer', 'expiredTo', 'expiredValue', 'expiredValueMax', 'option'],
         write(to, name, options = {}) {
             to.value(name);
             to.option('TTL', options.ttl);
@@ -531,34 +601,34 @@ export const commands = {
             to.option('MAXLEN', options.maxlen);
             to.option('KEEP', options.keep);
             to.option('RETAIN', options.retain);
-            to.block([options.maxdeliveries, options.maxdeliveriesTo], () => {
+            to.block(options, ['maxdeliveries', 'maxdeliveriesTo'], [], () => {
                 to.token('MAXDELIVERIES');
                 to.value(options.maxdeliveries);
                 to.token('TO');
                 to.value(options.maxdeliveriesTo);
             });
-            to.block([options.backoff, options.backoffMaxDelay, options.backoffJitter], () => {
+            to.block(options, ['backoff', 'backoffMaxDelay'], ['backoffJitter'], () => {
                 to.token('BACKOFF');
                 to.value(options.backoff);
                 to.value(options.backoffMaxDelay);
                 to.option('JITTER', options.backoffJitter);
             });
-            to.block([options.rate, options.ratePer], () => {
+            to.block(options, ['rate', 'ratePer'], [], () => {
                 to.token('RATE');
                 to.value(options.rate);
                 to.token('PER');
                 to.value(options.ratePer);
             });
-            to.block([options.expiredTo, options.expiredValue, options.expiredValueMax], () => {
+            to.block(options, ['expiredTo'], ['expiredValue', 'expiredValueMax'], () => {
                 to.token('EXPIRED');
                 to.token('TO');
                 to.value(options.expiredTo);
-                to.block([options.expiredValue, options.expiredValueMax], () => {
+                to.block(options, [], ['expiredValue', 'expiredValueMax'], () => {
                     to.token('VALUE');
                     to.option('MAX', options.expiredValueMax);
                 });
             });
-            to.block([options.option], () => {
+            to.block(options, ['option'], [], () => {
                 to.value(options.option);
                 to.token('NONE');
             });
@@ -568,6 +638,7 @@ export const commands = {
     redeAck: {
         name: 'REDE.ACK',
         readonly: false,
+        values: 2,
         write(to, key, items) {
             to.key(key);
             to.tuples(items, 'value', 'value');
@@ -577,6 +648,8 @@ export const commands = {
     redeBpoll: {
         name: 'REDE.BPOLL',
         readonly: false,
+        values: 2,
+        options: ['count', 'withids'],
         write(to, key, timeout, options = {}) {
             to.key(key);
             to.value(timeout);
@@ -588,6 +661,8 @@ export const commands = {
     redeClaim: {
         name: 'REDE.CLAIM',
         readonly: false,
+        values: 2,
+        options: ['count', 'block', 'tokens'],
         write(to, key, lease, options = {}) {
             to.key(key);
             to.value(lease);
@@ -600,6 +675,7 @@ export const commands = {
     redeCount: {
         name: 'REDE.COUNT',
         readonly: true,
+        values: 3,
         write(to, key, min, max) {
             to.key(key);
             to.value(min);
@@ -610,6 +686,7 @@ export const commands = {
     redeExtend: {
         name: 'REDE.EXTEND',
         readonly: false,
+        values: 3,
         write(to, key, lease, items) {
             to.key(key);
             to.value(lease);
@@ -620,13 +697,15 @@ export const commands = {
     redeGidpush: {
         name: 'REDE.GIDPUSH',
         readonly: false,
+        values: 3,
+        options: ['keep', 'replace', 'postpone', 'postponeAtmost', 'remember', 'every'],
         write(to, key, ttl, element, options = {}) {
             to.key(key);
             to.value(ttl);
             to.value(element);
             to.flag('KEEP', options.keep);
             to.flag('REPLACE', options.replace);
-            to.block([options.postpone, options.postponeAtmost], () => {
+            to.block(options, [], ['postpone', 'postponeAtmost'], () => {
                 to.token('POSTPONE');
                 to.option('ATMOST', options.postponeAtmost);
             });
@@ -638,6 +717,7 @@ export const commands = {
     redeInfo: {
         name: 'REDE.INFO',
         readonly: true,
+        values: 1,
         write(to, key) {
             to.key(key);
         },
@@ -646,6 +726,8 @@ export const commands = {
     redeLen: {
         name: 'REDE.LEN',
         readonly: true,
+        values: 1,
+        options: ['due', 'claimed'],
         write(to, key, options = {}) {
             to.key(key);
             to.flag('DUE', options.due);
@@ -656,6 +738,7 @@ export const commands = {
     redeLook: {
         name: 'REDE.LOOK',
         readonly: true,
+        values: 2,
         write(to, key, id) {
             to.key(key);
             to.value(id);
@@ -665,12 +748,14 @@ export const commands = {
     redeMpush: {
         name: 'REDE.MPUSH',
         readonly: false,
+        values: 2,
+        options: ['keep', 'replace', 'postpone', 'postponeAtmost', 'remember', 'every'],
         write(to, key, items, options = {}) {
             to.key(key);
             to.tuples(items, 'value', 'value', 'value');
             to.flag('KEEP', options.keep);
             to.flag('REPLACE', options.replace);
-            to.block([options.postpone, options.postponeAtmost], () => {
+            to.block(options, [], ['postpone', 'postponeAtmost'], () => {
                 to.token('POSTPONE');
                 to.option('ATMOST', options.postponeAtmost);
             });
@@ -682,6 +767,7 @@ export const commands = {
     redeNack: {
         name: 'REDE.NACK',
         readonly: false,
+        values: 3,
         write(to, key, delay, ids) {
             to.key(key);
             to.value(delay);
@@ -692,6 +778,8 @@ export const commands = {
     redePause: {
         name: 'REDE.PAUSE',
         readonly: false,
+        values: 1,
+        options: ['until'],
         write(to, key, options = {}) {
             to.key(key);
             to.option('UNTIL', options.until);
@@ -701,6 +789,8 @@ export const commands = {
     redePoll: {
         name: 'REDE.POLL',
         readonly: false,
+        values: 1,
+        options: ['count', 'withids'],
         write(to, key, options = {}) {
             to.key(key);
             to.option('COUNT', options.count);
@@ -711,6 +801,8 @@ export const commands = {
     redePull: {
         name: 'REDE.PULL',
         readonly: false,
+        values: 2,
+        options: ['forget'],
         write(to, key, id, options = {}) {
             to.key(key);
             to.value(id);
@@ -721,6 +813,8 @@ export const commands = {
     redePush: {
         name: 'REDE.PUSH',
         readonly: false,
+        values: 4,
+        options: ['keep', 'replace', 'postpone', 'postponeAtmost', 'remember', 'every'],
         write(to, key, ttl, element, id, options = {}) {
             to.key(key);
             to.value(ttl);
@@ -728,7 +822,7 @@ export const commands = {
             to.value(id);
             to.flag('KEEP', options.keep);
             to.flag('REPLACE', options.replace);
-            to.block([options.postpone, options.postponeAtmost], () => {
+            to.block(options, [], ['postpone', 'postponeAtmost'], () => {
                 to.token('POSTPONE');
                 to.option('ATMOST', options.postponeAtmost);
             });
@@ -740,6 +834,8 @@ export const commands = {
     redePushat: {
         name: 'REDE.PUSHAT',
         readonly: false,
+        values: 4,
+        options: ['keep', 'replace', 'postpone', 'postponeAtmost', 'remember', 'every'],
         write(to, key, unixTimeMilliseconds, element, id, options = {}) {
             to.key(key);
             to.value(unixTimeMilliseconds);
@@ -747,7 +843,7 @@ export const commands = {
             to.value(id);
             to.flag('KEEP', options.keep);
             to.flag('REPLACE', options.replace);
-            to.block([options.postpone, options.postponeAtmost], () => {
+            to.block(options, [], ['postpone', 'postponeAtmost'], () => {
                 to.token('POSTPONE');
                 to.option('ATMOST', options.postponeAtmost);
             });
@@ -759,6 +855,8 @@ export const commands = {
     redeRange: {
         name: 'REDE.RANGE',
         readonly: true,
+        values: 3,
+        options: ['count'],
         write(to, key, min, max, options = {}) {
             to.key(key);
             to.value(min);
@@ -770,6 +868,7 @@ export const commands = {
     redeReschedule: {
         name: 'REDE.RESCHEDULE',
         readonly: false,
+        values: 3,
         write(to, key, ttl, ids) {
             to.key(key);
             to.value(ttl);
@@ -780,6 +879,7 @@ export const commands = {
     redeResume: {
         name: 'REDE.RESUME',
         readonly: false,
+        values: 1,
         write(to, key) {
             to.key(key);
         },
@@ -788,6 +888,8 @@ export const commands = {
     redeRetry: {
         name: 'REDE.RETRY',
         readonly: false,
+        values: 3,
+        options: ['nocount'],
         write(to, key, delay, items, options = {}) {
             to.key(key);
             to.value(delay);
@@ -799,6 +901,8 @@ export const commands = {
     redeScan: {
         name: 'REDE.SCAN',
         readonly: true,
+        values: 2,
+        options: ['match', 'count'],
         write(to, key, cursor, options = {}) {
             to.key(key);
             to.value(cursor);
@@ -810,6 +914,7 @@ export const commands = {
     redeTtn: {
         name: 'REDE.TTN',
         readonly: true,
+        values: 1,
         write(to, key) {
             to.key(key);
         },
@@ -818,6 +923,7 @@ export const commands = {
     redeUpdate: {
         name: 'REDE.UPDATE',
         readonly: false,
+        values: 3,
         write(to, key, id, element) {
             to.key(key);
             to.value(id);
@@ -828,6 +934,7 @@ export const commands = {
     redeXack: {
         name: 'REDE.XACK',
         readonly: false,
+        values: 2,
         write(to, key, ids) {
             to.key(key);
             to.values(ids);
@@ -837,6 +944,8 @@ export const commands = {
     redeXpoll: {
         name: 'REDE.XPOLL',
         readonly: true,
+        values: 1,
+        options: ['count'],
         write(to, key, options = {}) {
             to.key(key);
             to.option('COUNT', options.count);
@@ -846,6 +955,8 @@ export const commands = {
     saddex: {
         name: 'SADDEX',
         readonly: false,
+        values: 2,
+        options: ['mnx', 'mxx', 'ex', 'px', 'exat', 'pxat', 'keepttl'],
         write(to, key, members, options = {}) {
             to.key(key);
             to.flag('MNX', options.mnx);
@@ -864,6 +975,8 @@ export const commands = {
     sdiffcard: {
         name: 'SDIFFCARD',
         readonly: true,
+        values: 1,
+        options: ['limit'],
         write(to, keys, options = {}) {
             to.length(keys);
             to.keys(keys);
@@ -874,6 +987,8 @@ export const commands = {
     sexpire: {
         name: 'SEXPIRE',
         readonly: false,
+        values: 3,
+        options: ['nx', 'xx', 'gt', 'lt'],
         write(to, key, seconds, members, options = {}) {
             to.key(key);
             to.value(seconds);
@@ -890,6 +1005,8 @@ export const commands = {
     sexpireat: {
         name: 'SEXPIREAT',
         readonly: false,
+        values: 3,
+        options: ['nx', 'xx', 'gt', 'lt'],
         write(to, key, unixTimeSeconds, members, options = {}) {
             to.key(key);
             to.value(unixTimeSeconds);
@@ -906,6 +1023,7 @@ export const commands = {
     sexpiretime: {
         name: 'SEXPIRETIME',
         readonly: true,
+        values: 2,
         write(to, key, members) {
             to.key(key);
             to.token('MEMBERS');
@@ -917,6 +1035,7 @@ export const commands = {
     softttl: {
         name: 'SOFTTTL',
         readonly: true,
+        values: 1,
         write(to, key) {
             to.key(key);
         },
@@ -925,6 +1044,7 @@ export const commands = {
     spersist: {
         name: 'SPERSIST',
         readonly: false,
+        values: 2,
         write(to, key, members) {
             to.key(key);
             to.token('MEMBERS');
@@ -936,6 +1056,8 @@ export const commands = {
     spexpire: {
         name: 'SPEXPIRE',
         readonly: false,
+        values: 3,
+        options: ['nx', 'xx', 'gt', 'lt'],
         write(to, key, milliseconds, members, options = {}) {
             to.key(key);
             to.value(milliseconds);
@@ -952,6 +1074,8 @@ export const commands = {
     spexpireat: {
         name: 'SPEXPIREAT',
         readonly: false,
+        values: 3,
+        options: ['nx', 'xx', 'gt', 'lt'],
         write(to, key, unixTimeMilliseconds, members, options = {}) {
             to.key(key);
             to.value(unixTimeMilliseconds);
@@ -968,6 +1092,7 @@ export const commands = {
     spexpiretime: {
         name: 'SPEXPIRETIME',
         readonly: true,
+        values: 2,
         write(to, key, members) {
             to.key(key);
             to.token('MEMBERS');
@@ -979,6 +1104,7 @@ export const commands = {
     spttl: {
         name: 'SPTTL',
         readonly: true,
+        values: 2,
         write(to, key, members) {
             to.key(key);
             to.token('MEMBERS');
@@ -990,6 +1116,7 @@ export const commands = {
     stale: {
         name: 'STALE',
         readonly: false,
+        values: 1,
         write(to, keys) {
             to.keys(keys);
         },
@@ -998,6 +1125,7 @@ export const commands = {
     sttl: {
         name: 'STTL',
         readonly: true,
+        values: 2,
         write(to, key, members) {
             to.key(key);
             to.token('MEMBERS');
@@ -1009,6 +1137,8 @@ export const commands = {
     sunioncard: {
         name: 'SUNIONCARD',
         readonly: true,
+        values: 1,
+        options: ['approx', 'limit'],
         write(to, keys, options = {}) {
             to.length(keys);
             to.keys(keys);
@@ -1020,6 +1150,7 @@ export const commands = {
     waitaof: {
         name: 'WAITAOF',
         readonly: false,
+        values: 3,
         write(to, numlocal, numreplicas, timeout) {
             to.value(numlocal);
             to.value(numreplicas);
@@ -1030,6 +1161,8 @@ export const commands = {
     xackdel: {
         name: 'XACKDEL',
         readonly: false,
+        values: 3,
+        options: ['keepref', 'delref', 'acked'],
         write(to, key, group, ids, options = {}) {
             to.key(key);
             to.value(group);
@@ -1045,6 +1178,8 @@ export const commands = {
     xcfgset: {
         name: 'XCFGSET',
         readonly: false,
+        values: 1,
+        options: ['idmpDuration', 'idmpMaxsize'],
         write(to, key, options = {}) {
             to.key(key);
             to.option('IDMP-DURATION', options.idmpDuration);
@@ -1055,6 +1190,8 @@ export const commands = {
     xdelex: {
         name: 'XDELEX',
         readonly: false,
+        values: 2,
+        options: ['keepref', 'delref', 'acked'],
         write(to, key, ids, options = {}) {
             to.key(key);
             to.flag('KEEPREF', options.keepref);
@@ -1069,6 +1206,7 @@ export const commands = {
     xidmprecord: {
         name: 'XIDMPRECORD',
         readonly: false,
+        values: 4,
         write(to, key, producerId, idempotentId, id) {
             to.key(key);
             to.value(producerId);
@@ -1080,6 +1218,8 @@ export const commands = {
     xnack: {
         name: 'XNACK',
         readonly: false,
+        values: 4,
+        options: ['delay', 'retrycount', 'force'],
         write(to, key, group, mode, ids, options = {}) {
             to.key(key);
             to.value(group);
@@ -1096,6 +1236,8 @@ export const commands = {
     zaddex: {
         name: 'ZADDEX',
         readonly: false,
+        values: 2,
+        options: ['ex', 'px', 'exat', 'pxat', 'keepttl', 'nx', 'xx', 'gt', 'lt', 'ch'],
         write(to, key, items, options = {}) {
             to.key(key);
             to.option('EX', options.ex);
@@ -1115,6 +1257,8 @@ export const commands = {
     zexpire: {
         name: 'ZEXPIRE',
         readonly: false,
+        values: 3,
+        options: ['nx', 'xx', 'gt', 'lt'],
         write(to, key, seconds, members, options = {}) {
             to.key(key);
             to.value(seconds);
@@ -1131,6 +1275,8 @@ export const commands = {
     zexpireat: {
         name: 'ZEXPIREAT',
         readonly: false,
+        values: 3,
+        options: ['nx', 'xx', 'gt', 'lt'],
         write(to, key, unixTimeSeconds, members, options = {}) {
             to.key(key);
             to.value(unixTimeSeconds);
@@ -1147,6 +1293,7 @@ export const commands = {
     zexpiretime: {
         name: 'ZEXPIRETIME',
         readonly: true,
+        values: 2,
         write(to, key, members) {
             to.key(key);
             to.token('MEMBERS');
@@ -1158,6 +1305,7 @@ export const commands = {
     zpersist: {
         name: 'ZPERSIST',
         readonly: false,
+        values: 2,
         write(to, key, members) {
             to.key(key);
             to.token('MEMBERS');
@@ -1169,6 +1317,8 @@ export const commands = {
     zpexpire: {
         name: 'ZPEXPIRE',
         readonly: false,
+        values: 3,
+        options: ['nx', 'xx', 'gt', 'lt'],
         write(to, key, milliseconds, members, options = {}) {
             to.key(key);
             to.value(milliseconds);
@@ -1185,6 +1335,8 @@ export const commands = {
     zpexpireat: {
         name: 'ZPEXPIREAT',
         readonly: false,
+        values: 3,
+        options: ['nx', 'xx', 'gt', 'lt'],
         write(to, key, unixTimeMilliseconds, members, options = {}) {
             to.key(key);
             to.value(unixTimeMilliseconds);
@@ -1201,6 +1353,7 @@ export const commands = {
     zpexpiretime: {
         name: 'ZPEXPIRETIME',
         readonly: true,
+        values: 2,
         write(to, key, members) {
             to.key(key);
             to.token('MEMBERS');
@@ -1212,6 +1365,7 @@ export const commands = {
     zpttl: {
         name: 'ZPTTL',
         readonly: true,
+        values: 2,
         write(to, key, members) {
             to.key(key);
             to.token('MEMBERS');
@@ -1223,6 +1377,7 @@ export const commands = {
     zttl: {
         name: 'ZTTL',
         readonly: true,
+        values: 2,
         write(to, key, members) {
             to.key(key);
             to.token('MEMBERS');

@@ -1,17 +1,18 @@
 // The commands as methods that call ioredis: see ioredis.d.ts.
 import { commands } from './commands.js';
-import { Words } from './words.js';
+import { Words, writeCall } from './words.js';
 
 function methodsOf(client, call) {
-    const send = ({ name, write, reply }, args) => {
+    const send = (method, command, args) => {
+        const { name, reply } = command;
         const words = name.split(' ');
         const push = (word) => words.push(word);
-        write(new Words(push, push), ...args);
+        writeCall(method, command, new Words(push, push), args);
         const sent = client[call](...words);
         return sent === client ? client : sent.then((found) => reply.read(found));
     };
     return Object.fromEntries(Object.entries(commands)
-        .map(([method, command]) => [method, (...args) => send(command, args)]));
+        .map(([method, command]) => [method, (...args) => send(method, command, args)]));
 }
 
 export const expired = (client) => methodsOf(client, 'call');

@@ -49,8 +49,25 @@ export class Words {
         }
     }
 
-    // Several options that belong together: all are written if one of them is given.
-    block(options, write) {
-        if (options.some((option) => option !== undefined && option !== null && option !== false)) write();
+    // Options that belong together: if one of them is given, all that are needed must be.
+    block(options, needed, others, write) {
+        const isGiven = (name) => ![undefined, null, false].includes(options[name]);
+        const given = [...needed, ...others].find(isGiven);
+        if (given === undefined) return;
+        const missing = needed.filter((name) => !isGiven(name));
+        if (missing.length > 0) throw new TypeError(`${given} needs ${missing.join(' and ')}`);
+        write();
     }
+}
+
+// Writes a call of a method. What the method does not know is an error, and not ignored.
+export function writeCall(method, { values, options, write }, words, args) {
+    const most = values + (options ? 1 : 0);
+    if (args.length > most) throw new TypeError(`${method} takes at most ${most} arguments, not ${args.length}`);
+    const given = args[values] ?? {};
+    if (typeof given !== 'object' || Array.isArray(given)) throw new TypeError(`${method}: options must be an object`);
+    for (const name of Object.keys(given)) {
+        if (!options.includes(name)) throw new TypeError(`${method} has no option '${name}', but ${options.join(', ')}`);
+    }
+    write(words, ...args);
 }

@@ -1,4 +1,5 @@
 """How the options of a call are written."""
+from redis.exceptions import DataError
 
 
 def option(*words):
@@ -18,6 +19,10 @@ def each(token, items):
     return [part for item in items or () for part in (token, *flat([item]))]
 
 
-def block(options, *words):
-    """The words, if one of the options is given."""
-    return words if any(one is not None and one is not False for one in options) else ()
+def block(needed, others, *words):
+    """The words, if one of these options is given; all that are needed must be given then."""
+    given = [name for name, value in {**needed, **others}.items() if value is not None and value is not False]
+    missing = [name for name in needed if name not in given]
+    if given and missing:
+        raise DataError(f"{given[0]} needs {' and '.join(missing)}")
+    return words if given else ()

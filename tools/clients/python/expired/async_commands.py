@@ -46,8 +46,9 @@ class AsyncCommands:
             mode,
             mode2,
             timeout,
-            *_block((count, exactly, obo, bulk), *_option("COUNT", count), *_option("EXACTLY",
-                exactly), *_flag("OBO", obo), *_flag("BULK", bulk)),
+            *_block({}, {"count": count, "exactly": exactly, "obo": obo, "bulk": bulk},
+                *_option("COUNT", count), *_option("EXACTLY", exactly), *_flag("OBO", obo),
+                *_flag("BULK", bulk)),
         )
 
     def bztsmove(
@@ -688,8 +689,9 @@ class AsyncCommands:
             destination,
             mode,
             mode2,
-            *_block((count, exactly, obo, bulk), *_option("COUNT", count), *_option("EXACTLY",
-                exactly), *_flag("OBO", obo), *_flag("BULK", bulk)),
+            *_block({}, {"count": count, "exactly": exactly, "obo": obo, "bulk": bulk},
+                *_option("COUNT", count), *_option("EXACTLY", exactly), *_flag("OBO", obo),
+                *_flag("BULK", bulk)),
         )
 
     def msetex(
@@ -811,15 +813,17 @@ class AsyncCommands:
             *_option("MAXLEN", maxlen),
             *_option("KEEP", keep),
             *_option("RETAIN", retain),
-            *_block((maxdeliveries, maxdeliveries_to), "MAXDELIVERIES", maxdeliveries, "TO",
-                maxdeliveries_to),
-            *_block((backoff, backoff_max_delay, backoff_jitter), "BACKOFF", backoff,
-                backoff_max_delay, *_option("JITTER", backoff_jitter)),
-            *_block((rate, rate_per), "RATE", rate, "PER", rate_per),
-            *_block((expired_to, expired_value, expired_value_max), "EXPIRED", "TO", expired_to,
-                *_block((expired_value, expired_value_max), "VALUE", *_option("MAX",
-                expired_value_max))),
-            *_block((option,), option, "NONE"),
+            *_block({"maxdeliveries": maxdeliveries, "maxdeliveries_to": maxdeliveries_to}, {},
+                "MAXDELIVERIES", maxdeliveries, "TO", maxdeliveries_to),
+            *_block({"backoff": backoff, "backoff_max_delay": backoff_max_delay}, {"backoff_jitter":
+                backoff_jitter}, "BACKOFF", backoff, backoff_max_delay, *_option("JITTER",
+                backoff_jitter)),
+            *_block({"rate": rate, "rate_per": rate_per}, {}, "RATE", rate, "PER", rate_per),
+            *_block({"expired_to": expired_to}, {"expired_value": expired_value,
+                "expired_value_max": expired_value_max}, "EXPIRED", "TO", expired_to, *_block({},
+                {"expired_value": expired_value, "expired_value_max": expired_value_max}, "VALUE",
+                *_option("MAX", expired_value_max))),
+            *_block({"option": option}, {}, option, "NONE"),
         )
 
     def rede_ack(self, key: KeyT, *items: tuple[EncodableT, EncodableT]) -> Awaitable[int]:
@@ -950,7 +954,8 @@ class AsyncCommands:
             element,
             *_flag("KEEP", keep),
             *_flag("REPLACE", replace),
-            *_block((postpone, postpone_atmost), "POSTPONE", *_option("ATMOST", postpone_atmost)),
+            *_block({}, {"postpone": postpone, "postpone_atmost": postpone_atmost}, "POSTPONE",
+                *_option("ATMOST", postpone_atmost)),
             *_option("REMEMBER", remember),
             *_option("EVERY", every),
         )
@@ -1010,7 +1015,8 @@ class AsyncCommands:
             *_flat(items),
             *_flag("KEEP", keep),
             *_flag("REPLACE", replace),
-            *_block((postpone, postpone_atmost), "POSTPONE", *_option("ATMOST", postpone_atmost)),
+            *_block({}, {"postpone": postpone, "postpone_atmost": postpone_atmost}, "POSTPONE",
+                *_option("ATMOST", postpone_atmost)),
             *_option("REMEMBER", remember),
             *_option("EVERY", every),
         )
@@ -1103,7 +1109,8 @@ class AsyncCommands:
             id,
             *_flag("KEEP", keep),
             *_flag("REPLACE", replace),
-            *_block((postpone, postpone_atmost), "POSTPONE", *_option("ATMOST", postpone_atmost)),
+            *_block({}, {"postpone": postpone, "postpone_atmost": postpone_atmost}, "POSTPONE",
+                *_option("ATMOST", postpone_atmost)),
             *_option("REMEMBER", remember),
             *_option("EVERY", every),
         )
@@ -1132,7 +1139,8 @@ class AsyncCommands:
             id,
             *_flag("KEEP", keep),
             *_flag("REPLACE", replace),
-            *_block((postpone, postpone_atmost), "POSTPONE", *_option("ATMOST", postpone_atmost)),
+            *_block({}, {"postpone": postpone, "postpone_atmost": postpone_atmost}, "POSTPONE",
+                *_option("ATMOST", postpone_atmost)),
             *_option("REMEMBER", remember),
             *_option("EVERY", every),
         )
