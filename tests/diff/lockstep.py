@@ -39,6 +39,8 @@ LOOSE = re.compile(rb"\s*\+?\d")
 WHOLE = re.compile(rb"0|-?[1-9][0-9]*")
 STREAM_READS = (b"XREAD", b"XREADGROUP")
 RANKS = (b"ZRANK", b"ZREVRANK")
+REMOVES_ENTRIES = {b"XDEL", b"XTRIM", b"MAXLEN", b"MINID"}
+REPLACES_KEYS = {b"RENAME", b"RENAMENX", b"COPY", b"MOVE", b"SWAPDB"}
 # Filters of CLIENT LIST and KILL in Redis 7.4 and Valkey 9, and those that 7.0 has for KILL alone.
 LATER_FILTERS = {b"IP", b"NAME", b"LIB-NAME", b"LIB-VER", b"FLAGS", b"CAPA", b"DB", b"MAXAGE", b"IDLE"}
 KILL_FILTERS = {b"ADDR", b"LADDR", b"USER", b"SKIPME"}
@@ -62,6 +64,11 @@ def has_loose_count(words):
     """Is a word near a command with numkeys a number for atoi() but no integer, as "1x" is?"""
     at = next((i for i, word in enumerate(words[:4]) if word in COUNTED), len(words))
     return any(LOOSE.match(word) and not WHOLE.fullmatch(word) for word in words[at + 1:at + 4])
+
+
+def removes_its_own(words):
+    """Is it an XADD that may remove the entry that it adds?"""
+    return words[0] == b"XADD" and (b"MINID" in words or b"MAXLEN" in words and b"0" in words)
 
 
 def is_lexical(words):
@@ -148,6 +155,8 @@ class Pair:
         sent = [word for step in self.program if step[0] != "clock" for word in step[1]]
         self.has_blocks = scripts.FILL in sent
         self.deletes_entries = b"XDEL" in upper(sent)
+        # Redis tells clients that block on a stream of entries that are gone again.
+        self.may_wait_in_vain = b"BLOCK" in upper(sent) and bool(REMOVES_ENTRIES & set(upper(sent)))
         self.tracks = set()    # words of every CLIENT TRACKING of this program
         self.now, self.timeouts = NOON, set()
         self.states = {name: State() for name in CONNECTIONS}
@@ -176,7 +185,8 @@ class Pair:
                 self.send(where, batch)
                 batch = []
                 self.at = step
-                self.carry(*step[1])
+                if not self.may_wait_in_vain:
+                    self.carry(*step[1])
                 continue
             if self.states[step[0]].closed:
                 continue
@@ -275,6 +285,9 @@ class Pair:
         """Whether one of the commands is left out, behind those that run before it."""
         if self.tracks:  # Redis forgets what scripts read
             return True
+        if self.may_wait_in_vain and any(REMOVES_ENTRIES & set(upper(command))
+                                         for command in commands):
+            return True
         died = False
         for command in commands:
             words = upper(command)
@@ -357,6 +370,9 @@ class Pair:
             return (len(words) - words.index(b"STREAMS")) % 2 == 0
         if words[0] in BLOCKING:
             return b"NOLOOP" in self.tracks
+        if self.may_wait_in_vain and (state.multi and REMOVES_ENTRIES & set(words) or
+                                      words[0] in REPLACES_KEYS or removes_its_own(words)):
+            return True  # Redis replies with an empty list to a client that blocks
         if words[0] in (b"XTRIM", b"XADD") and b"~" in words:
             return self.has_blocks or b"MINID" in words and self.deletes_entries
         if words[0] == b"WAIT":

@@ -141,6 +141,15 @@ def radix_tree(words, ours, theirs):
     return words[0] in (b"XINFO", b"EXEC") and RADIX.sub(rb"\1", ours) == RADIX.sub(rb"\1", theirs)
 
 
+PROGRESS = re.compile(rb"((?:entries-read|lag)\r\n)(?::-?\d+|\$-1|_)")
+
+
+def progress_of_groups(words, ours, theirs):
+    def without(data):
+        return RADIX.sub(rb"\1", PROGRESS.sub(rb"\1", data))
+    return words[0] in (b"XINFO", b"EXEC") and without(ours) == without(theirs)
+
+
 def without_scan_misses(theirs, ours):
     """Removes the keymiss events of keys that expired at the same time, which SCAN with TYPE sends."""
     expired = {key for channel, key in theirs if channel.endswith(b":expired")}
@@ -174,6 +183,8 @@ ON_PURPOSE = [
     ("a score of -0", minus_zero),
     ("OBJECT REFCOUNT", refcount),
     ("`XINFO STREAM`: `radix-tree-keys`, `radix-tree-nodes`", radix_tree),
+    ("`lag` and `entries-read` of a group that has not read entries that were removed",
+     progress_of_groups),
     ("XADD with `ms-*` when the last entry has the highest sequence number of ms",
      last_sequence_number),
     ("ZSCAN of whole scores from 1e17 on in small sorted sets", zscan_whole),
@@ -185,6 +196,7 @@ NOT_SENT = [
     "BYLEX ranges over members with different scores",
     "deadlines in the last 2 ms of int64",
     "the end of a blocked command's wait",  # note_timeout
+    "XREAD and XREADGROUP with BLOCK, and an entry that is added and removed at once",
     "SCAN with TYPE",  # without_scan_misses
     "a key that expires in its own transaction and is overwritten there",
     "SWAPDB and client-side caching",

@@ -26,7 +26,7 @@ Rules, for replies that Redis does not fix (normal.py and choices.py apply them)
     jumbled     the command looks up keys, and so sends keymiss events, in no fixed order
     dies        a deadline may be in the past: both servers remove expired data right after
     blocks      as async, if the call has BLOCK
-    figures     the reply has figures of the server's own structures; scripts never show it as text
+    figures     the reply has figures of the server's own; scripts never show it as text
 
 The grammar is not that of the rows' syntax lines, which neither name kinds of values that suit one
 another nor say how replies compare. coverage.py checks it against redis-server's COMMAND DOCS.
@@ -192,7 +192,7 @@ XCLAIM xkey group consumer idle id...
 XAUTOCLAIM xkey group consumer idle id [COUNT count] [JUSTID]
 XINFO|STREAM xkey ; figures
 XINFO|STREAM xkey FULL [COUNT count] ; figures
-XINFO|GROUPS xkey
+XINFO|GROUPS xkey ; figures
 XINFO|CONSUMERS xkey group
 == hyperloglog
 PFADD pkey member...

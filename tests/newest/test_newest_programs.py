@@ -1,7 +1,8 @@
 #!/usr/bin/python3 -B
-"""Random calls of commands and options that Redis 7.0 lacks, on expired and on Valkey 9.1.2: replies must be equal.
+"""Random calls on expired and on today's servers: replies must be equal.
 
-Deadlines are far away or past, so that nothing expires in between. TEST_SEED chooses the calls.
+Commands and options that Redis 7.0 lacks are compared with Valkey 9.1.2, the progress of consumer groups with Redis
+8.0.6. Deadlines are far away or past, so that nothing expires in between. TEST_SEED chooses the calls.
 """
 import os
 import random
@@ -11,7 +12,7 @@ sys.path[1:1] = [sys.path[0] + "/../" + name for name in ("lib", "diff")]
 from daemon import Daemon, equal, main, own, random_seed
 from generate import INT_EDGES, VALUES
 from resp import value_of
-from newest import VALKEY, newest
+from newest import REDIS, VALKEY, newest
 
 CALLS = int(os.environ.get("N") or 20000)
 KEYS = [b"k1", b"k2", b"k3", b"l", b"z", b"h"]
@@ -109,6 +110,40 @@ def random_calls_reply_as_in_valkey():
                 words = calls.call()
                 replies = [comparable(words, raw.call(*words)) for raw in (ours, theirs)]
                 equal(replies[0], replies[1], (version, number, words))
+
+
+def stream_calls(rng):
+    """A short life of a stream and its group, with IDs from few."""
+    def one():
+        number = rng.randint(0, 12)
+        entry = b"%d-1" % number
+        position = rng.choice([b"0", b"$", entry])
+        create = [b"XGROUP", b"CREATE", b"x", b"g", position, b"MKSTREAM"]
+        add, read = [b"XADD", b"x", entry, b"a", b"1"], \
+            [b"XREADGROUP", b"GROUP", b"g", b"c", b"COUNT", b"%d" % (1 + number % 3), b"STREAMS", b"x", b">"]
+        return rng.choice([add, add, add, add, read, read, create, create + [b"ENTRIESREAD", b"%d" % number],
+                           [b"XDEL", b"x", entry], [b"XTRIM", b"x", b"MAXLEN", b"%d" % (number % 4)],
+                           [b"XTRIM", b"x", b"MINID", entry], [b"XGROUP", b"SETID", b"x", b"g", position],
+                           [b"XGROUP", b"DESTROY", b"x", b"g"]])
+    return [one() for _ in range(rng.randint(3, 14))]
+
+
+def progress(groups):
+    """A reply of XINFO GROUPS without consumers: Redis 7.0 creates none for a read that finds nothing."""
+    return groups.partition(b"last-delivered-id")[2]
+
+
+@own
+def groups_progress_as_in_redis_8_when_entries_are_removed():
+    rng = random.Random(random_seed())
+    with Daemon() as daemon, newest(REDIS) as server, daemon.raw() as ours, server.raw() as theirs:
+        for _ in range(CALLS // 20):
+            calls = stream_calls(rng)
+            for raw in (ours, theirs):
+                raw.call("DEL", "x")
+            for at, words in enumerate(calls):
+                replies = [(raw.call(*words), progress(raw.call("XINFO", "GROUPS", "x"))) for raw in (ours, theirs)]
+                equal(replies[0], replies[1], calls[:at + 1])
 
 
 main()

@@ -143,7 +143,7 @@ static bool reply_to_group(struct call *call, struct reading *reading,
     if (delivery.with_counts) return reply_claims(call, reading, stream, &delivery);
     struct stream_id last = group_position(stream->group).last;
     size_t count = take_after(reading, stream->entry->object.stream, last, reading->limit);
-    if (count == 0 && call->ready == NULL) return false;
+    if (count == 0) return false;
     reply_name(call, stream);
     resp_array(call->out, count);
     deliver_new(call, &delivery, last, count);
@@ -298,20 +298,17 @@ static bool find_ready(struct call *call, const struct reading *reading,
     return stream->group != NULL;
 }
 
-/* Reads only the key that is ready. As in Redis, an entry that was added and removed again
- * in one transaction gives an empty list. */
+/* Reads only the key that is ready.
+ * DIFFERS: Redis 7.0 replies with an empty list if the entry was added and removed again in one
+ * transaction; this client keeps waiting, as in Redis 8 and Valkey 9. (doc/differs.md) */
 static void read_ready(struct call *call, struct reading *reading)
 {
     struct source_stream *stream = &reading->streams[0];
     reading->limit = reading->args.count > 0 ? (size_t)reading->args.count : BLOCKED_COUNT;
     msec idle = reading->args.claim;
     if (!find_ready(call, reading, stream)) return;
-    struct stream_id last = stream_marks(stream->entry->object.stream).last;
-    struct stream_id after =
-        stream->group != NULL ? group_position(stream->group).last : stream->after;
     reading->args.streams = 1;
-    stream->is_served =
-        stream_id_before(after, last) || (idle >= 0 && has_claims(call, stream->group, idle));
+    stream->is_served = has_entries(call, reading, stream);
     if (reply_served(call, reading, stream->is_served) > 0) return;
     block_reading(call, reading, idle >= 0 ? next_claim(stream->group, idle) : NEVER);
 }

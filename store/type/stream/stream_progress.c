@@ -42,7 +42,9 @@ void stream_progress_to(const struct stream *stream, struct group_position *posi
                         struct stream_id id)
 {
     struct stream_marks marks = stream_marks(stream);
-    if (position->read != GROUP_READ_UNKNOWN && !has_holes(stream, &marks, id))
+    bool skips = stream_id_before(position->last, first_id(stream)) /* entries that are gone */ ||
+                 has_holes(stream, &marks, position->last);
+    if (position->read != GROUP_READ_UNKNOWN && !skips)
         position->read += position->read < INT64_MAX;
     else if (marks.added > 0)
         position->read = count_up_to(stream, &marks, id);
@@ -53,7 +55,14 @@ int64_t stream_lag(const struct stream *stream, const struct stream_group *group
 {
     struct stream_marks marks = stream_marks(stream);
     struct group_position position = group_position(group);
-    if (marks.added == 0) return 0;
+    size_t count = stream_count(stream);
+    if (marks.added == 0 || count == 0) return 0;
+    /* DIFFERS: Redis 7.0 counts entries that were removed before the group read them. If none is
+     * missing after the first one, the group lacks all entries that are left, as in Redis 8.
+     * (doc/differs.md) */
+    struct stream_id first = first_id(stream);
+    if (stream_id_before(position.last, first) && stream_id_before(marks.max_deleted, first))
+        return (int64_t)count;
     int64_t read = position.read;
     if (read == GROUP_READ_UNKNOWN || has_holes(stream, &marks, position.last))
         read = count_up_to(stream, &marks, position.last);

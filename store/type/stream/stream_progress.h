@@ -1,5 +1,6 @@
 /* stream_progress: how many entries a group has read, and how many are left, computed as in Redis
- * 7.0. Both are unknown if entries in between were deleted. */
+ * 8.0, which does not count entries that were removed before the group read them. Both are unknown
+ * if entries in between were deleted. */
 #ifndef STORE_TYPE_STREAM_STREAM_PROGRESS_H
 #define STORE_TYPE_STREAM_STREAM_PROGRESS_H
 
@@ -10,8 +11,8 @@
 void stream_progress_to(const struct stream *stream, struct group_position *position,
                         struct stream_id id);
 #define STREAM_LAG_UNKNOWN INT64_MIN
-/* The number of entries after the group's position, or STREAM_LAG_UNKNOWN. Negative if ENTRIESREAD
- * of XGROUP claimed that more entries were read than were ever added. O(1) */
+/* The number of entries after the group's position that are left, or STREAM_LAG_UNKNOWN. Negative
+ * if ENTRIESREAD of XGROUP claimed that more entries were read than were ever added. O(1) */
 int64_t stream_lag(const struct stream *stream, const struct stream_group *group);
 
 #endif

@@ -13,7 +13,7 @@ import sys
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
 from daemon import (BINARY, Daemon, Raw, Skipped, encode, equal, main, oracle, own, random_seed,
-                    stepped, test)
+                    stepped, test, wait_for)
 
 PROGRAMS = int(os.environ.get("PROGRAMS", "60"))
 STEPS = 50
@@ -448,6 +448,22 @@ def a_key_that_dies_while_another_is_waited_for_serves_nobody():
 
 
 # --- information about blocked clients -----------------------------------------------------------
+
+
+@own
+def an_entry_that_is_gone_again_leaves_stream_readers_waiting():
+    with Daemon() as daemon, daemon.redis() as client, daemon.raw() as reader, daemon.raw() as member:
+        client.xgroup_create("s", "g", mkstream=True)
+        for raw, words in ((reader, ["XREAD"]), (member, ["XREADGROUP", "GROUP", "g", "c"])):
+            raw.send(encode(*words, "BLOCK", "0", "STREAMS", "s", ">" if raw is member else "$"))
+            wait_for(lambda expected=1 + (raw is member): client.info("clients")["blocked_clients"] == expected)
+        client.transaction(lambda pipe: (pipe.xadd("s", {"a": "1"}, "1-1"), pipe.xdel("s", "1-1")))
+        client.execute_command("XADD", "s", "MAXLEN", "0", "2-1", "a", "1")
+        client.transaction(lambda pipe: (pipe.xadd("s", {"a": "1"}, "3-1"), pipe.xtrim("s", maxlen=0)))
+        equal(client.info("clients")["blocked_clients"], 2)
+        client.xadd("s", {"a": "1"}, "4-1")
+        for raw in (reader, member):
+            equal(raw.reply(), b"*1\r\n*2\r\n$1\r\ns\r\n*1\r\n*2\r\n$3\r\n4-1\r\n*2\r\n$1\r\na\r\n$1\r\n1\r\n")
 
 
 @own
